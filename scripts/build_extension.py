@@ -1,0 +1,108 @@
+"""Build and validate the extension: dist/chain_ik-<version>.zip.
+
+    python3 scripts/build_extension.py
+    BLENDER=/path/to/blender python3 scripts/build_extension.py      with that application
+
+The work is done by Blender's own builder, from the bpy package of the Python that runs this, else
+of the environment bpy-5.2, which is installed if needed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from console import ROOT
+
+
+def stage(folder: Path) -> None:
+    """Copy what the extension is made of: a manifest beside the package's own files.
+
+    Blender wants `__init__.py` and the manifest in one folder; the checkout keeps the manifest at
+    its root, where the package has a name that Python can import.
+    """
+    ignored = shutil.ignore_patterns("__pycache__", "*.pyc", ".*")
+    shutil.copytree(ROOT / "blender_ik_addon", folder, ignore=ignored)
+    for name in ("blender_manifest.toml", "LICENSE"):
+        shutil.copy(ROOT / name, folder)
+
+
+@dataclasses.dataclass(frozen=True)
+class Builder:
+    """Blender's builder of extensions.
+
+    Attributes:
+        command: What starts it.
+        options: What it must be told to check the manifest's tags.
+    """
+
+    command: list[str]
+    options: list[str]
+
+
+def find_builder() -> Builder | None:
+    """Return a builder that is at hand, or None."""
+    blender = shutil.which(os.environ.get("BLENDER", ""))
+    if blender:
+        command = [os.path.abspath(blender), "--factory-startup", "--command", "extension"]
+        return Builder(command, [])  # knows its tags
+    # Looked up, not imported: starting Blender is not needed.
+    bpy = importlib.util.find_spec("bpy")
+    if bpy is None or bpy.origin is None:
+        return None
+    (scripts,) = Path(bpy.origin).parent.glob("*/scripts")
+    program = scripts / "addons_core" / "bl_pkg" / "cli" / "blender_ext.py"
+    tags = scripts / "modules" / "_bpy_internal" / "extensions" / "tags.py"
+    return Builder([sys.executable, str(program)], ["--valid-tags", str(tags)])
+
+
+def build(builder: Builder, destination: Path) -> Path:
+    """Build the zip, validate it and return its path.
+
+    Raises:
+        subprocess.CalledProcessError: If Blender's builder found a fault.
+    """
+    with tempfile.TemporaryDirectory(prefix="chain_ik_build_") as temporary:
+        source, output = Path(temporary) / "source", Path(temporary) / "output"
+        stage(source)
+        output.mkdir()
+        folders = ["--source-dir", str(source), "--output-dir", str(output)]
+        subprocess.run([*builder.command, "build", *folders, *builder.options], check=True)
+        (built,) = output.glob("*.zip")
+        subprocess.run([*builder.command, "validate", str(built), *builder.options], check=True)
+        destination.mkdir(parents=True, exist_ok=True)
+        return Path(shutil.copy(built, destination))
+
+
+def main() -> int:
+    """Build with the builder at hand, or start again on an environment that has one."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--output", type=Path, default=ROOT / "dist", help="folder for the zip")
+    options = parser.parse_args()
+    builder = find_builder()
+    if builder is None:
+        import environment
+        import python_finder
+
+        try:
+            python = environment.ensure("bpy-5.2")
+        except (python_finder.UnavailableError, environment.InstallError) as error:
+            sys.exit(str(error))
+        return subprocess.call([str(python), __file__, *sys.argv[1:]])
+    try:
+        print(f"built and validated {build(builder, options.output)}")
+    except subprocess.CalledProcessError as error:
+        # The builder has already said what is wrong.
+        return error.returncode
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

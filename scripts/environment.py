@@ -1,0 +1,184 @@
+"""Make the virtual environments of the project, inside the checkout.
+
+    python3 scripts/environment.py                all of them
+    python3 scripts/environment.py lint bpy-5.2   some of them
+
+Needs nothing but this Python (3.9 or newer). The Pythons that Blender wants (3.11, 3.13) are
+looked for on this machine, else fetched by uv. Nothing outside of `.venv/` is written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import python_finder
+from console import ROOT, say, stream
+from python_finder import UnavailableError
+
+FOLDER = ROOT / ".venv"
+
+# The one list of everything the project is tested with. Lower bounds are what was really run.
+# Lint tools have upper bounds: a new release of them must not turn a good commit red.
+_TESTING = ("pytest>=8.3,<10", "hypothesis>=6.112")
+
+
+@dataclasses.dataclass(frozen=True)
+class Environment:
+    """What one virtual environment holds.
+
+    Attributes:
+        python: Version of its interpreter, "3.11".
+        requirements: What pip installs.
+        size: What to expect of the download, for the person who waits.
+    """
+
+    python: str
+    requirements: tuple[str, ...]
+    size: str
+
+
+ENVIRONMENTS = {
+    "lint": Environment(
+        "3.13",
+        (
+            "ruff>=0.17.0,<0.18",
+            "mypy>=2.4,<3",  # older ones stop at the syntax of the stubs
+            "fake-bpy-module-5.2>=20260730",
+            "numpy>=2.2,<3",
+        ),
+        "60 MB",
+    ),
+    # No bpy: proves that core needs none, on an old NumPy.
+    "core-3.11": Environment("3.11", ("numpy==1.26.*", *_TESTING), "20 MB"),
+    "bpy-5.2": Environment("3.13", ("bpy==5.2.*", *_TESTING), "450 MB"),
+    # 1.24 is the NumPy inside the application 4.2; its wheel does not say so and would take 2.x.
+    "bpy-4.2": Environment("3.11", ("bpy==4.2.*", "numpy==1.24.3", *_TESTING), "400 MB"),
+    "bpy-4.5": Environment("3.11", ("bpy==4.5.*", *_TESTING), "400 MB"),
+    "bpy-5.0": Environment("3.11", ("bpy==5.0.*", *_TESTING), "400 MB"),
+}
+
+
+class InstallError(Exception):
+    """An environment could not be installed although its interpreter is there."""
+
+
+def ensure(name: str) -> Path:
+    """Return the interpreter of an environment, which is made or repaired first if needed.
+
+    Raises:
+        UnavailableError: If this machine cannot have it: no such Python, or no bpy for it.
+        InstallError: If pip failed.
+    """
+    wanted = ENVIRONMENTS[name]
+    folder = FOLDER / name
+    python = python_finder.python_in(folder)
+    recipe = "\n".join((f"python {wanted.python}", *wanted.requirements, ""))
+    if python.exists() and _stamp(folder) == recipe:
+        return python
+    base = python_finder.find_python(wanted.python, FOLDER)
+    say(name, f"installing on Python {wanted.python}, downloads about {wanted.size}")
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.parent.mkdir(exist_ok=True)
+    code, output = stream(name, [str(base), "-m", "venv", str(folder)], lambda line: None)
+    if code != 0:
+        raise InstallError(f"{base} could not make a virtual environment: {' '.join(output[-3:])}")
+    _pip_install(name, python, list(wanted.requirements))
+    _write_stamp(folder, recipe)
+    return python
+
+
+def ensure_packages(python_version: str) -> Path:
+    """Return a folder with pytest and hypothesis for the Python inside a Blender application.
+
+    Args:
+        python_version: Version of that Python, "3.11".
+    """
+    name = f"app-{python_version}"
+    folder = FOLDER / name
+    recipe = "\n".join((*_TESTING, ""))
+    if _stamp(folder) == recipe:
+        return folder
+    pip_python = ensure("core-3.11")
+    say(name, "installing pytest and hypothesis, about 2 MB")
+    if folder.exists():
+        shutil.rmtree(folder)
+    target = ["--target", str(folder), "--python-version", python_version]
+    _pip_install(name, pip_python, [*target, "--only-binary", ":all:", *_TESTING])
+    _write_stamp(folder, recipe)
+    return folder
+
+
+def _stamp(folder: Path) -> str:
+    """Return what a finished installation in the folder was made from, or an empty text."""
+    stamp = folder / "chain_ik_recipe.txt"
+    return stamp.read_text() if stamp.exists() else ""
+
+
+def _write_stamp(folder: Path, recipe: str) -> None:
+    """Mark an installation as finished. Written last: without it, it is made again."""
+    (folder / "chain_ik_recipe.txt").write_text(recipe)
+
+
+def _pip_install(name: str, python: Path, arguments: list[str]) -> None:
+    """Install packages and print a line for each download.
+
+    Raises:
+        UnavailableError: If there is no bpy wheel for this platform.
+        InstallError: If pip failed for another reason; the text ends with pip's own words.
+    """
+    start = time.monotonic()
+    options = ["--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
+    command = [str(python), "-m", "pip", "install", *options, *arguments]
+    code, output = stream(name, command, _condense_pip_line)
+    if code == 0:
+        say(name, f"installed in {time.monotonic() - start:.0f} s")
+        return
+    errors = [line for line in output if line.startswith("ERROR")] or output[-3:]
+    text = " ".join(errors)
+    # Without a connection pip says the same, but only after it has tried again.
+    was_offline = any("Retrying (" in line for line in output)
+    if "No matching distribution found for bpy" in text and not was_offline:
+        raise UnavailableError(f"Blender offers no bpy package for this platform. {text}")
+    raise InstallError(f"pip could not install {name}: {text}")
+
+
+def _condense_pip_line(line: str) -> str | None:
+    """Keep of pip's output what a waiting person wants to read."""
+    text = line.strip()
+    if text.startswith("Downloading") and text.endswith(" MB)"):
+        words = text.split()
+        return f"{words[0].lower()} {words[1].rsplit('/', 1)[-1]} {' '.join(words[2:])}"
+    if text.startswith("Installing collected packages"):
+        return "unpacking"
+    if text.startswith("WARNING: Retrying ("):
+        return "no connection, trying again"
+    return text if text.startswith("ERROR") else None
+
+
+def main() -> int:
+    """Make the environments named on the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", help=", ".join(ENVIRONMENTS) + "; all if left out")
+    names = parser.parse_args().names or list(ENVIRONMENTS)
+    unknown = [name for name in names if name not in ENVIRONMENTS]
+    if unknown:
+        parser.error(f"no environment {', '.join(unknown)}; there are {', '.join(ENVIRONMENTS)}")
+    failed = 0
+    for name in names:
+        try:
+            say(name, f"ready: {os.path.relpath(ensure(name))}")
+        except (UnavailableError, InstallError) as error:
+            failed += 1
+            say(name, str(error))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,214 @@
+"""Run all checks of the project. The last line is the sum: N passed, N failed, N skipped.
+
+    python3 scripts/test.py                     everything
+    python3 scripts/test.py --quick             lint, core, one Blender; no slow tests
+    python3 scripts/test.py --only 5.2          only the runs whose name contains this
+    python3 scripts/test.py --only core -- -k limits -x      what follows -- goes to pytest
+    BLENDER=/path/to/blender python3 scripts/test.py         also inside that application
+
+Needs nothing but this Python (3.9 or newer): environments are installed on first use.
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import dataclasses
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+from typing import Callable
+
+import environment
+from console import ROOT, say, stream
+from python_finder import UnavailableError
+
+# Newest first: what most people run tells the most.
+BLENDER_VERSIONS = ("5.2", "4.2", "4.5", "5.0")
+QUICK_RUNS = ("lint", "core-3.11", "bpy-5.2")
+
+LINT_CHECKS = (["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"])
+
+# pytest's word in its last line -> the field that counts it.
+_COUNTED_AS = {
+    "passed": "passed",
+    "xpassed": "passed",
+    "failed": "failed",
+    "error": "failed",
+    "errors": "failed",
+    "skipped": "skipped",
+    "xfailed": "skipped",
+}
+_NO_TESTS_COLLECTED = 5
+
+
+@dataclasses.dataclass
+class Outcome:
+    """How many checks of a run passed, failed or were skipped."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def __str__(self) -> str:
+        """Return the counts as the last line shows them."""
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+def lint(label: str) -> Outcome:
+    """Run the linter, the formatter and the type checker; each counts as one check."""
+    python = environment.ensure("lint")
+    outcome = Outcome()
+    for check in LINT_CHECKS:
+        code, output = stream(label, [str(python), "-m", *check], lambda line: None)
+        outcome.passed += code == 0
+        outcome.failed += code != 0
+        say(label, f"{' '.join(check)}: {'ok' if code == 0 else 'FAILED'}")
+        if code != 0:
+            say(label, *output)
+    return outcome
+
+
+def run_in_environment(label: str, arguments: list[str]) -> Outcome:
+    """Run pytest in a virtual environment."""
+    python = environment.ensure(label)
+    return _run_pytest(label, [str(python), "-m", "pytest"], arguments)
+
+
+def run_in_application(label: str, arguments: list[str]) -> Outcome:
+    """Run pytest inside the application that the variable BLENDER names."""
+    blender = shutil.which(os.environ["BLENDER"])
+    if blender is None:
+        say(label, f"BLENDER={os.environ['BLENDER']} is not a program")
+        return Outcome(failed=1)
+    blender = os.path.abspath(blender)
+    ask = "import sys; print('PYTHON %d.%d' % sys.version_info[:2])"
+    question = [blender, "--background", "--factory-startup", "--python-expr", ask]
+    _, output = stream(label, question, lambda line: None, timeout=120)
+    version = re.search(r"^PYTHON (\S+)$", "\n".join(output), re.MULTILINE)
+    if version is None:
+        say(label, f"BLENDER={blender} did not answer which Python it has:", *output)
+        return Outcome(failed=1)
+    environment.ensure_packages(version.group(1))
+    command = [blender, "--background", "--factory-startup", "--python-exit-code", "3"]
+    command += ["--python", str(ROOT / "scripts" / "run_in_blender.py"), "--"]
+    return _run_pytest(label, command, arguments)
+
+
+def _run_pytest(label: str, command: list[str], arguments: list[str]) -> Outcome:
+    """Run pytest, print its progress, all of its output if it failed, and its last line."""
+    start = time.monotonic()
+    cache = f"cache_dir={environment.FOLDER / 'pytest_cache' / label}"
+    # Tests see a Blender without this person's preferences, and write nothing into them.
+    with tempfile.TemporaryDirectory(prefix="chain_ik_test_") as user_folder:
+        variables = {**os.environ, "BLENDER_USER_RESOURCES": user_folder}
+        full_command = [*command, "-q", "-rs", "-o", cache, *arguments]
+        code, output = stream(label, full_command, _progress, env=variables)
+    outcome = count_results(output)
+    is_empty_selection = code == _NO_TESTS_COLLECTED and "-k" in arguments
+    if code != 0 and not outcome.failed and not is_empty_selection:
+        # A crash, or an error before any test ran.
+        outcome.failed = 1
+        output.append(f"pytest ended with exit code {code}")
+    if outcome.failed:
+        say(label, *(line for line in output if not _progress(line)))
+    say(label, f"{outcome} in {time.monotonic() - start:.0f} s")
+    return outcome
+
+
+def _progress(line: str) -> str | None:
+    """Keep the lines with a percentage, and the reasons of skipped tests."""
+    return line if re.search(r"\[ *\d+%\]$", line) or line.startswith("SKIPPED") else None
+
+
+def count_results(output: list[str]) -> Outcome:
+    """Add up the words of pytest's last line, such as `2 failed, 5 passed in 0.1s`."""
+    outcome = Outcome()
+    summaries = [line for line in output if re.search(r"\bin \d+\.\d+s\b", line)]
+    for number, word in re.findall(r"(\d+) (\w+)", summaries[-1] if summaries else ""):
+        field = _COUNTED_AS.get(word)
+        if field:
+            setattr(outcome, field, getattr(outcome, field) + int(number))
+    return outcome
+
+
+def plan_runs(options: argparse.Namespace) -> dict[str, Callable[[str], Outcome]]:
+    """Return the runs that the command line asks for: name -> what to call with the name."""
+    extra = ["-m", "not slow", *options.pytest] if options.quick else options.pytest
+    core_tests = [
+        str(path.relative_to(ROOT)) for path in sorted((ROOT / "tests").glob("test_*.py"))
+    ]
+    runs: dict[str, Callable[[str], Outcome]] = {
+        "lint": lint,
+        "core-3.11": lambda label: run_in_environment(label, ["tests/core", *core_tests, *extra]),
+    }
+    for version in BLENDER_VERSIONS:
+        runs[f"bpy-{version}"] = lambda label: run_in_environment(
+            label, ["tests/core", "tests/blender", *extra]
+        )
+    if os.environ.get("BLENDER"):
+        runs["application"] = lambda label: run_in_application(label, ["tests/blender", *extra])
+    if options.quick and not options.only:
+        runs = {name: run for name, run in runs.items() if name in (*QUICK_RUNS, "application")}
+    if options.only:
+        runs = {name: run for name, run in runs.items() if options.only in name}
+    return runs
+
+
+def carry_out(name: str, run: Callable[[str], Outcome]) -> Outcome:
+    """Carry out one run; a machine that cannot have it counts as one skip, and is told why."""
+    say(name, "started")
+    try:
+        return run(name)
+    except UnavailableError as reason:
+        say(name, f"SKIPPED: {reason}")
+        return Outcome(skipped=1)
+    except environment.InstallError as error:
+        say(name, f"FAILED: {error}")
+        return Outcome(failed=1)
+
+
+def parse_command_line() -> argparse.Namespace:
+    """Return the options; `pytest` holds what follows `--`."""
+    arguments = sys.argv[1:]
+    split = arguments.index("--") if "--" in arguments else len(arguments)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="one Blender, no slow tests")
+    parser.add_argument(
+        "--only", metavar="NAME", help="lint, core, 5.2, 4.2, 4.5, 5.0, application"
+    )
+    parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="at a time")
+    options = parser.parse_args(arguments[:split])
+    options.pytest = arguments[split + 1 :]
+    return options
+
+
+def main() -> int:
+    """Carry out the runs and print the sum."""
+    options = parse_command_line()
+    start = time.monotonic()
+    runs = plan_runs(options)
+    if not runs:
+        sys.exit(f"No run has '{options.only}' in its name.")
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        outcomes = dict(zip(runs, pool.map(carry_out, runs, runs.values())))
+    print(f"\nAll runs, {time.monotonic() - start:.0f} s:")
+    for name, outcome in outcomes.items():
+        print(f"  {name:12} {outcome}")
+    total = Outcome(
+        sum(outcome.passed for outcome in outcomes.values()),
+        sum(outcome.failed for outcome in outcomes.values()),
+        sum(outcome.skipped for outcome in outcomes.values()),
+    )
+    print(total)
+    # Nothing tested is not a success.
+    return 0 if total.passed and not total.failed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,191 @@
+"""The arrows between the layers: who may import whom (each check is a function of one file)."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parent.parent / "blender_ik_addon"
+
+# What each layer may import. None between the files of the last row.
+_LAST_ROW = frozenset({"core", "rig", "properties"})
+ALLOWED = {
+    "core": frozenset(),
+    "rig": frozenset({"core"}),
+    "properties": frozenset({"core", "rig"}),
+    "operators": _LAST_ROW,
+    "handlers": _LAST_ROW,
+    "cli": _LAST_ROW,
+    "panels": _LAST_ROW,
+    "overlay": _LAST_ROW,
+}
+# The package's own __init__ registers them all, but see `find_top_imports_of_blender`.
+ALLOWED["__init__"] = frozenset(ALLOWED)
+
+BLENDER_MODULES = frozenset(
+    {"bpy", "bpy_extras", "mathutils", "bl_math", "bl_operators", "bl_ui", "blf", "gpu"}
+    | {"gpu_extras", "idprop", "rna_prop_ui"}
+)
+# Explicit objects, never what happens to be active.
+BANNED_BPY_PARTS = {"rig": {"ops", "context"}, "handlers": {"ops"}}
+
+
+def layer_of(path: PurePosixPath) -> str:
+    """Return the layer of a file, given its path inside the package."""
+    return path.parts[0].removesuffix(".py")
+
+
+def list_imports(path: PurePosixPath, tree: ast.AST) -> list[tuple[int, str, bool]]:
+    """Return all imports below a node: line, dotted name, whether it is inside the package.
+
+    Names inside the package are counted from its root: `from ..core import solve` in
+    rig/solving.py is `core.solve`.
+    """
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [(node.lineno, alias.name, False) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = path.parts[:-1][: len(path.parts) - node.level] if node.level else ()
+            start = ".".join((*above, *([node.module] if node.module else [])))
+            names = [f"{start}.{alias.name}".lstrip(".") for alias in node.names]
+            found += [(node.lineno, name, node.level > 0) for name in names]
+    return found
+
+
+def find_wrong_arrows(path: PurePosixPath, source: str) -> list[str]:
+    """Return the imports that the layer of the file does not allow."""
+    layer = layer_of(path)
+    if layer not in ALLOWED:
+        return [f"{path}: no layer of this name; add it to the design and to this test"]
+    wrong = []
+    for line, name, is_inside in list_imports(path, ast.parse(source)):
+        top = name.split(".")[0]
+        if is_inside:
+            is_allowed = top == layer or top in ALLOWED[layer]
+        else:
+            # The package by its own name is absent here: installed, it is called otherwise.
+            is_allowed = top in sys.stdlib_module_names or top == "numpy"
+            is_allowed |= top in BLENDER_MODULES and layer != "core"
+        if not is_allowed:
+            wrong.append(f"{path}:{line}: {layer} must not import {name}")
+    return wrong
+
+
+def find_banned_bpy_parts(path: PurePosixPath, source: str) -> list[str]:
+    """Return the uses of bpy.ops and bpy.context in the layers that must do without."""
+    banned = BANNED_BPY_PARTS.get(layer_of(path), set())
+    tree = ast.parse(source)
+    uses = [(line, name) for line, name, _ in list_imports(path, tree)]
+    uses += [
+        (node.lineno, f"bpy.{node.attr}")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "bpy"
+    ]
+    return [
+        f"{path}:{line}: {name} is banned here"
+        for line, name in uses
+        if any(f"{name}.".startswith(f"bpy.{part}.") for part in banned)
+    ]
+
+
+def find_top_imports_of_blender(path: PurePosixPath, source: str) -> list[str]:
+    """Return what the package's __init__ imports outside functions that may need Blender."""
+    if path != PurePosixPath("__init__.py"):
+        return []
+    tree = ast.parse(source)
+    inside_functions = {
+        line
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        for line, _, _ in list_imports(path, node)
+    }
+    return [
+        f"{path}:{line}: {name} must be imported inside a function"
+        for line, name, is_inside in list_imports(path, tree)
+        if line not in inside_functions
+        and (name.split(".")[0] in BLENDER_MODULES or (is_inside and not name.startswith("core")))
+    ]
+
+
+CHECKS = [find_wrong_arrows, find_banned_bpy_parts, find_top_imports_of_blender]
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_every_file_keeps_to_the_layers(check):
+    files = sorted(PACKAGE.rglob("*.py"))
+    assert PACKAGE / "__init__.py" in files
+    found = []
+    for file in files:
+        path = PurePosixPath(file.relative_to(PACKAGE).as_posix())
+        found += check(path, file.read_text(encoding="utf-8"))
+    assert not found, "\n".join(found)
+
+
+BAD_SOURCES = [
+    (find_wrong_arrows, "core/solve.py", "import bpy"),
+    (find_wrong_arrows, "core/solve.py", "import scipy.spatial"),
+    (find_wrong_arrows, "core/solve.py", "def f():\n    from mathutils import Vector"),
+    (find_wrong_arrows, "core/solve.py", "from ..rig import reader"),
+    (find_wrong_arrows, "core/__init__.py", "from .. import rig"),
+    (find_wrong_arrows, "core/sub/deep.py", "from ...rig.reader import read"),
+    (find_wrong_arrows, "rig/reader.py", "from ..properties import Chain"),
+    (find_wrong_arrows, "rig/reader.py", "from .. import operators"),
+    (find_wrong_arrows, "rig/reader.py", "import blender_ik_addon.core"),
+    (find_wrong_arrows, "rig/reader.py", "from blender_ik_addon.core import solve"),
+    (find_wrong_arrows, "properties.py", "from . import handlers"),
+    (find_wrong_arrows, "operators.py", "from .handlers import pause"),
+    (find_wrong_arrows, "handlers.py", "from .operators import solve"),
+    (find_wrong_arrows, "cli.py", "from .operators import bake"),
+    (find_wrong_arrows, "panels.py", "from . import overlay"),
+    (find_wrong_arrows, "overlay/lines.py", "from ..panels import draw"),
+    (find_wrong_arrows, "operators/bake.py", "from ..cli import main"),
+    (find_wrong_arrows, "utils.py", ""),
+    (find_banned_bpy_parts, "rig/reader.py", "import bpy\nbpy.ops.pose.select_all()"),
+    (find_banned_bpy_parts, "rig/reader.py", "def f():\n    return bpy.context.object"),
+    (find_banned_bpy_parts, "rig/reader.py", "from bpy import context"),
+    (find_banned_bpy_parts, "handlers.py", "from bpy import ops as o"),
+    (find_banned_bpy_parts, "handlers.py", "import bpy.ops"),
+    (find_banned_bpy_parts, "handlers.py", "from bpy.ops import pose"),
+    (find_top_imports_of_blender, "__init__.py", "import bpy"),
+    (find_top_imports_of_blender, "__init__.py", "if True:\n    from mathutils import Vector"),
+    (find_top_imports_of_blender, "__init__.py", "from . import operators"),
+]
+
+
+@pytest.mark.parametrize(("check", "path", "source"), BAD_SOURCES)
+def test_checks_find_violations(check, path, source):
+    assert len(check(PurePosixPath(path), source)) == 1
+
+
+GOOD_SOURCES = [
+    ("core/solve.py", "import math\nimport numpy.typing as npt\nfrom . import chain\n"),
+    ("core/__init__.py", "from .solve import solve\nfrom . import errors"),
+    ("rig/reader.py", "import bpy\nfrom mathutils import Matrix\nfrom ..core import solve"),
+    ("properties.py", "from bpy.props import IntProperty\nfrom .rig.plan import Plan"),
+    ("operators.py", "import bpy\nfrom . import properties\nbpy.ops.ed.undo_push()"),
+    ("panels.py", "from .properties import settings\nfrom .rig import spaces"),
+    ("__init__.py", "def register():\n    import bpy\n    from . import operators, panels"),
+]
+
+
+@pytest.mark.parametrize(("path", "source"), GOOD_SOURCES)
+def test_checks_accept_the_allowed(path, source):
+    assert [found for check in CHECKS for found in check(PurePosixPath(path), source)] == []
+
+
+def test_core_imports_without_blender():
+    # None in sys.modules makes every import of that name fail.
+    code = (
+        "import sys; sys.modules['bpy'] = sys.modules['mathutils'] = None; "
+        "import blender_ik_addon.core"
+    )
+    command = [sys.executable, "-c", code]
+    process = subprocess.run(command, cwd=PACKAGE.parent, capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr

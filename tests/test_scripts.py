@@ -1,0 +1,44 @@
+"""The test command counts honestly: what it cannot read must not look like success."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
+
+
+@pytest.fixture
+def test_command(monkeypatch):
+    """scripts/test.py, loaded by its path: the standard library has a module `test` too."""
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    spec = importlib.util.spec_from_file_location("chain_ik_test_command", SCRIPTS / "test.py")
+    module = importlib.util.module_from_spec(spec)
+    # Dataclasses look their module up by name.
+    monkeypatch.setitem(sys.modules, spec.name, module)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("summary", "expected"),
+    [
+        ("5 passed in 0.12s", (5, 0, 0)),
+        ("2 failed, 5 passed, 1 skipped in 0.12s", (5, 2, 1)),
+        ("===== 1 failed, 3 passed, 2 errors in 75.30s (0:01:15) =====", (3, 3, 0)),
+        ("1 passed, 4 deselected, 1 xfailed, 1 xpassed, 3 warnings in 1.00s", (2, 0, 1)),
+        ("no tests ran in 0.01s", (0, 0, 0)),
+        ("Segmentation fault", (0, 0, 0)),
+    ],
+)
+def test_results_are_read_from_the_last_line_of_pytest(test_command, summary, expected):
+    outcome = test_command.count_results(["7 passed in the middle", summary, "Blender quit"])
+    assert (outcome.passed, outcome.failed, outcome.skipped) == expected
+
+
+@pytest.mark.parametrize("code", [3, 139])
+def test_a_crash_without_results_is_a_failure(test_command, capsys, code):
+    command = [sys.executable, "-c", f"import os; os._exit({code})"]
+    assert test_command._run_pytest("crash", command, []).failed == 1
+    assert f"exit code {code}" in capsys.readouterr().out
