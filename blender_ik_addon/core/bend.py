@@ -1,0 +1,172 @@
+"""Which way a chain bends: its chord, the side of its bulge, and the turn of the chain as a whole.
+
+All arrays follow the layout of ``vectors``; points are relative to the root.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from . import vectors
+from .vectors import Array, across, cross, dot, norm, smoothstep, unit
+
+# Below this mean offset from the chord, as a share of the chain's length, a start pose counts as
+# straight: its side would be noise of float32 storage (1e-7 a bone).
+STRAIGHT = 1e-5
+# A target nearer to the root than this share of the chain's length gives no direction.
+AT_ROOT = 1e-9
+# A pole nearer to the chord's line than the first angle gives no side; from the second on it rules
+# alone; between, both sides are blended, so that the elbow turns quickly but does not pop.
+POLE_GIVES_NO_SIDE = np.sin(np.radians(3.0))
+POLE_RULES = np.sin(np.radians(10.0))
+
+
+@dataclass(frozen=True)
+class Bend:
+    """How chains shall lie for their targets.
+
+    Attributes:
+        chord: Unit directions from root to target, shape (3, B).
+        side: Unit directions across the chord that the chains bend toward, shape (3, B).
+        chain_rotation: Turns of the chains as a whole from start pose to chord and side before
+            any flip, shape (3, 3, B).
+    """
+
+    chord: Array
+    side: Array
+    chain_rotation: Array
+
+
+@dataclass(frozen=True)
+class Pole:
+    """The poles of chains.
+
+    Attributes:
+        is_set: Which chains have one, shape (B,).
+        position: Relative to the root, shape (3, B).
+        angle: Radians about the chord, shape (B,).
+    """
+
+    is_set: npt.NDArray[np.bool_]
+    position: Array
+    angle: Array
+
+
+def bulge(points: Array, chord: Array) -> Array:
+    """Return the mean offset of the inner joints from the chord's line, shape (3, B)."""
+    inner = points[1:-1]
+    if not len(inner):
+        return np.zeros_like(chord)
+    mean: Array = across(inner.mean(axis=0), chord)
+    return mean
+
+
+def bend_side(joint_positions: Array) -> Array | None:
+    """Return the unit direction across its chord that one chain bends toward.
+
+    Args:
+        joint_positions: Shape (n + 1, 3).
+
+    Returns:
+        Shape (3,), None for a chain that is straight or has no side.
+    """
+    joints = np.asarray(joint_positions, dtype=np.float64)
+    points = (joints - joints[0])[:, :, None]
+    reach = np.linalg.norm(np.diff(joints, axis=0), axis=1).sum()
+    chord = unit(points[-1], unit(points[1], np.zeros((3, 1))))
+    offset = bulge(points, chord)
+    if norm(offset)[0] <= STRAIGHT * reach:
+        return None
+    side: Array = (offset / norm(offset))[:, 0]
+    return side
+
+
+def start_bend(points: Array, reach: Array, hint: Array) -> tuple[Array, Array]:
+    """Return chord and side of start poses.
+
+    Args:
+        points: Joints, shape (n + 1, 3, B).
+        reach: Sums of the lengths, shape (B,).
+        hint: Where straight chains bend, shape (3, B); zero for no hint.
+
+    Returns:
+        Two arrays of unit vectors, shape (3, B): the chord (of a closed chain: the first
+        segment), and the side: of the bulge, else of the hint, else of any axis across.
+    """
+    first = points[1] / norm(points[1])
+    is_closed = norm(points[-1]) < AT_ROOT * reach
+    chord = np.where(is_closed, first, unit(points[-1], first))
+    offset = bulge(points, chord)
+    is_straight = norm(offset) < STRAIGHT * reach
+    hint_side = unit(across(unit(hint, np.zeros_like(hint)), chord), np.zeros_like(hint))
+    side = np.where(is_straight, hint_side, unit(offset, hint_side))
+    side = np.where(norm(side) > 0.5, side, vectors.any_perpendicular(chord))
+    return chord, side
+
+
+def wanted_bend(
+    points: Array,
+    reach: Array,
+    hint: Array,
+    target: Array,
+    pole: Pole,
+    use_flip: npt.NDArray[np.bool_],
+) -> Bend:
+    """Return how chains shall lie for their targets.
+
+    The start pose is swung about the root until its chord points at the target (opposite
+    directions: in the plane of the bend), then turned about the chord until its side faces the
+    pole. A target on the root leaves the chord as it was. A pole on the chord's line gives no
+    side: there the swung start pose keeps its own.
+
+    Source: derived for this project after the two-bone construction in common use; continuity
+    and covariance are proved in tests/core/test_promises.py.
+    """
+    start_chord, start_side = start_bend(points, reach, hint)
+    is_at_root = norm(target) < AT_ROOT * reach
+    chord = np.where(is_at_root, start_chord, unit(target, start_chord))
+    swing = vectors.swing(start_chord, chord, half_turn_axis=cross(start_chord, start_side))
+    swung_side = vectors.rotate(swing, start_side)
+    side = _side_of_pole(pole, chord, swung_side)
+    swivel = vectors.swing(swung_side, side, half_turn_axis=chord)
+    return Bend(
+        chord=chord,
+        side=np.where(use_flip, -side, side),
+        chain_rotation=vectors.compose(swivel, swing),
+    )
+
+
+def _side_of_pole(pole: Pole, chord: Array, swung_side: Array) -> Array:
+    distance = norm(pole.position)
+    part = across(pole.position, chord)
+    sine = norm(part) / np.where(distance > 0.0, distance, 1.0)
+    share = np.where(pole.is_set, smoothstep(sine, POLE_GIVES_NO_SIDE, POLE_RULES), 0.0)
+    pole_side = unit(part, swung_side)
+    blended = across(share * pole_side + (1.0 - share) * swung_side, chord)
+    side = unit(blended, swung_side)
+    turned = vectors.rotate(vectors.turn(chord, pole.angle), side)
+    return np.where(pole.is_set, turned, swung_side)
+
+
+def posed(points: Array, bend: Bend, use_flip: npt.NDArray[np.bool_]) -> Array:
+    """Return start poses turned as a whole to their bend, and mirrored where they flip."""
+    turned = vectors.rotate(bend.chain_rotation, points)
+    mirrored: Array = turned - 2.0 * bend.side * dot(turned, bend.side)[..., None, :]
+    return np.where(use_flip, mirrored, turned)
+
+
+def swivelled(points: Array, side: Array, reach: Array) -> Array:
+    """Return solved poses turned about root and effector so that they bend toward ``side``.
+
+    Poses without a bulge (straight, or S-shaped with both halves alike) stay as they are.
+    """
+    chord = unit(points[-1], side)
+    offset = bulge(points, chord)
+    wanted = unit(across(side, chord), side)
+    present = unit(offset, wanted)
+    has_side = norm(offset) > AT_ROOT * reach
+    present = np.where(has_side, present, wanted)
+    return vectors.rotate(vectors.swing(present, wanted, half_turn_axis=chord), points)

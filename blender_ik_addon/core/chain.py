@@ -1,0 +1,212 @@
+"""What a solve takes and returns: frozen records, checked when they are made.
+
+All points are in armature space (any one Cartesian frame outside Blender), lengths in its unit.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import InvalidChainError, InvalidGoalError, InvalidOptionError
+
+Array = npt.NDArray[np.float64]
+
+# A segment shorter than this share of the chain has no direction that float32 storage could keep.
+SHORTEST_SEGMENT = 1e-9
+
+
+class Solver(enum.StrEnum):
+    """The algorithms that a chain may choose from."""
+
+    TWO_BONE = "TWO_BONE"
+    FABRIK = "FABRIK"
+    CCD = "CCD"
+    NEWTON = "NEWTON"
+
+
+class Status(enum.StrEnum):
+    """How a solve ended."""
+
+    REACHED = "REACHED"
+    """The residual is within the tolerance."""
+    EXTENDED = "EXTENDED"
+    """The target is too far: the chain is straight toward it, its closest pose."""
+    FOLDED = "FOLDED"
+    """The target is too near: the chain is folded, its closest pose."""
+    ITERATIONS_USED_UP = "ITERATIONS_USED_UP"
+    """The cap on iterations came first; the best pose found is returned."""
+    BLENDED = "BLENDED"
+    """An influence below 1 leaves the effector on its way to the target."""
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A chain of joints in its start pose, root first.
+
+    Attributes:
+        joint_positions: The bones' heads and the effector, shape (n + 1, 3).
+        bend_direction: Where the chain bends when its start pose is straight, shape (3,); only
+            the part across the chain counts. Without it the axis least aligned with the chain.
+    """
+
+    joint_positions: Array
+    bend_direction: Array | None = None
+    segment_lengths: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Copy, check and freeze the arrays."""
+        joints = _as_frozen_array(self.joint_positions)
+        if joints.ndim != 2 or joints.shape[1:] != (3,) or len(joints) < 2:
+            raise InvalidChainError(
+                f"A chain needs joint positions of shape (n + 1, 3), not {joints.shape}:"
+                " give the head of each bone and the end of the last."
+            )
+        if not np.isfinite(joints).all():
+            raise InvalidChainError(
+                "A joint position is not a finite number: check the bones' transforms."
+            )
+        lengths = np.linalg.norm(np.diff(joints, axis=0), axis=1)
+        short = np.flatnonzero(lengths <= SHORTEST_SEGMENT * lengths.sum())
+        if short.size:
+            raise InvalidChainError(
+                f"Segment {short[0]} of the chain has no length:"
+                " lengthen that bone or leave it out of the chain."
+            )
+        lengths.setflags(write=False)
+        object.__setattr__(self, "joint_positions", joints)
+        object.__setattr__(self, "segment_lengths", lengths)
+        if self.bend_direction is not None:
+            bend = _checked_vector(self.bend_direction, 3, "bend direction", InvalidChainError)
+            object.__setattr__(self, "bend_direction", bend)
+
+    @property
+    def max_reach(self) -> float:
+        """The farthest distance from root to effector: the sum of the lengths."""
+        return float(self.segment_lengths.sum())
+
+    @property
+    def min_reach(self) -> float:
+        """The distance below which the chain cannot fold; 0 if no segment outreaches the rest."""
+        return max(0.0, float(2.0 * self.segment_lengths.max() - self.segment_lengths.sum()))
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Where the effector shall be, and how the chain shall bend on its way.
+
+    Attributes:
+        target_position: Shape (3,), armature space.
+        pole_position: The point that the chain bends toward, shape (3,), or None.
+        pole_angle: Turn of the bend about the line from root to target, in radians,
+            counter-clockwise for a viewer at the target.
+        tip_rotation_wxyz: Rotation that takes the tip bone from its start orientation to the
+            wanted one, in armature space, shape (4,); None leaves the tip free.
+    """
+
+    target_position: Array
+    pole_position: Array | None = None
+    pole_angle: float = 0.0
+    tip_rotation_wxyz: Array | None = None
+
+    def __post_init__(self) -> None:
+        """Copy, check and freeze the arrays."""
+        vector = _checked_vector(self.target_position, 3, "target position", InvalidGoalError)
+        object.__setattr__(self, "target_position", vector)
+        if self.pole_position is not None:
+            vector = _checked_vector(self.pole_position, 3, "pole position", InvalidGoalError)
+            object.__setattr__(self, "pole_position", vector)
+        if not np.isfinite(self.pole_angle):
+            raise InvalidGoalError("The pole angle is not a finite number: set it in radians.")
+        if self.tip_rotation_wxyz is not None:
+            rotation = _checked_vector(self.tip_rotation_wxyz, 4, "tip rotation", InvalidGoalError)
+            length = float(np.linalg.norm(rotation))
+            if length < 1e-9:
+                raise InvalidGoalError("The tip rotation is zero: give a unit quaternion wxyz.")
+            object.__setattr__(self, "tip_rotation_wxyz", _as_frozen_array(rotation / length))
+
+
+@dataclass(frozen=True)
+class SolveOptions:
+    """How to solve.
+
+    Attributes:
+        solver: The algorithm.
+        iterations: Cap on iterations of the iterative solvers, at least 1.
+        tolerance: Accepted distance from effector to target, in the unit of the positions; a
+            tolerance finer than float64 can resolve on the chain is taken as that resolution.
+        influence: From 0 (start pose) to 1 (solution); bones turn their share of the way.
+        use_flip_bend: Bend to the other side: the solution mirrored across the chord.
+        orient_weight: Share of ``Goal.tip_rotation_wxyz`` that the tip takes, from 0 to 1.
+    """
+
+    solver: Solver = Solver.NEWTON
+    iterations: int = 500
+    tolerance: float = 1e-5
+    influence: float = 1.0
+    use_flip_bend: bool = False
+    orient_weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        if self.solver not in set(Solver):
+            names = ", ".join(Solver)
+            raise InvalidOptionError(f"There is no solver '{self.solver}': choose from {names}.")
+        object.__setattr__(self, "solver", Solver(self.solver))
+        if self.iterations < 1:
+            raise InvalidOptionError("The cap on iterations must be at least 1: raise it.")
+        if not self.tolerance >= 0.0:
+            raise InvalidOptionError("The tolerance must be zero or more: set a distance.")
+        for name in ("influence", "orient_weight"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise InvalidOptionError(f"The {name} must lie between 0 and 1: set it there.")
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The pose that a solve returns.
+
+    Attributes:
+        joint_positions: Shape (n + 1, 3), armature space; the root has not moved.
+        chain_rotation_wxyz: Turn of the chain as a whole, shape (4,): it takes the start pose's
+            chord and bend to the solution's. Bones turn with it first and swing the rest of the
+            way, so hinges stay hinges and rolls follow the pole.
+        tip_rotation_wxyz: The turn of the tip bone from its start orientation where a rotation
+            was asked for, shape (4,), else None.
+        residual: Distance from the returned effector to the target.
+        iterations: Sweeps used, 0 for closed forms.
+        status: How the solve ended.
+    """
+
+    joint_positions: Array
+    chain_rotation_wxyz: Array
+    tip_rotation_wxyz: Array | None
+    residual: float
+    iterations: int
+    status: Status
+
+    @property
+    def is_converged(self) -> bool:
+        """Whether the residual is within the tolerance."""
+        return self.status is Status.REACHED
+
+
+def _as_frozen_array(values: npt.ArrayLike) -> Array:
+    array = np.array(values, dtype=np.float64)
+    array.setflags(write=False)
+    return array
+
+
+def _checked_vector(
+    values: Array | Sequence[float], size: int, name: str, error: type[ValueError]
+) -> Array:
+    vector = _as_frozen_array(values)
+    if vector.shape != (size,):
+        raise error(f"The {name} needs shape ({size},), not {vector.shape}: give {size} numbers.")
+    if not np.isfinite(vector).all():
+        raise error(f"The {name} is not a finite number: check the transform that it comes from.")
+    return vector

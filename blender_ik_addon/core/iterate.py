@@ -1,0 +1,80 @@
+"""The one loop and the one stop test of the iterative solvers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from . import bend, ccd, fabrik, newton, seed
+from .batch import Batch, Counts
+from .bend import Bend
+from .chain import Solver
+from .vectors import Array, norm
+
+Step = Callable[[Array, Array, Array, Array], tuple[Array, Array]]
+STEPS: dict[Solver, Step] = {
+    Solver.FABRIK: fabrik.step,
+    Solver.CCD: ccd.step,
+    Solver.NEWTON: newton.step,
+}
+
+# The sweeps of FABRIK and CCD converge linearly, near full reach very slowly. A chain that at the
+# rate of its last window would not arrive within its cap is handed to NEWTON. The first window is
+# a run-in, so a cap of up to two windows is never cut short: who sets so few iterations wants to
+# see what so few do.
+PROGRESS_WINDOW = 10
+
+
+def iterated(batch: Batch, plan: Bend, target: Array, solver: Solver) -> tuple[Array, Counts]:
+    """Return the joints (n + 1, 3, B) and the iterations used (B,) for targets within reach."""
+    turned = bend.posed(batch.points, plan, batch.use_flip)
+    if solver is Solver.NEWTON:
+        start = turned
+        seeded = seed.natural(start, batch.lengths, target, plan)
+    else:
+        is_turned = batch.pole.is_set | batch.use_flip
+        start = np.where(is_turned, turned, batch.points)
+        seeded = seed.nudged(start, batch.lengths, target, plan)
+    is_there = norm(target - start[-1]) <= batch.tolerance
+    points = np.where(is_there, start, seeded)
+    points, used = _swept(STEPS[solver], batch, target, points, np.zeros_like(batch.iterations))
+    if solver is not Solver.NEWTON:
+        points, used = _swept(newton.step, batch, target, points, used)
+    reach = batch.lengths.sum(axis=0)
+    swivelled = bend.swivelled(points, plan.side, reach)
+    return np.where(batch.pole.is_set, swivelled, points), used
+
+
+def _swept(
+    step: Step, batch: Batch, target: Array, points: Array, used: Counts
+) -> tuple[Array, Counts]:
+    """Repeat a step until every chain has arrived, used up its cap, or makes no headway."""
+    damping = np.full(points.shape[-1], newton.FIRST_DAMPING)
+    error = norm(target - points[-1])
+    best, best_error, window_error = points, error, error
+    is_stuck = np.zeros(error.shape, dtype=np.bool_)
+    sweeps = 0
+    while True:
+        is_active = (best_error > batch.tolerance) & (used < batch.iterations) & ~is_stuck
+        if not is_active.any():
+            return best, used
+        points, damping = step(points, batch.lengths, target, damping)
+        used = used + is_active
+        sweeps += 1
+        error = norm(target - points[-1])
+        is_best = is_active & (error < best_error)
+        best = np.where(is_best, points, best)
+        best_error = np.where(is_best, error, best_error)
+        if step is not newton.step and sweeps % PROGRESS_WINDOW == 0:
+            if sweeps > PROGRESS_WINDOW:
+                is_stuck |= _is_too_slow(best_error, window_error, batch, used)
+            window_error = best_error
+
+
+def _is_too_slow(error: Array, window_error: Array, batch: Batch, used: Counts) -> Array:
+    windows_left = (batch.iterations - used) / PROGRESS_WINDOW
+    with np.errstate(divide="ignore"):
+        forecast = np.log(error) + windows_left * np.log(error / window_error)
+        too_slow: Array = forecast > np.log(batch.tolerance)
+    return too_slow

@@ -1,0 +1,227 @@
+"""Rotations: quaternions ``wxyz``, matrices, Euler angles and axis-angle, vectorised.
+
+Euler angles follow Blender's orders: in order ``XYZ`` the rotation about X is applied first, so the
+matrix is Rz @ Ry @ Rx, and the angles are stored as (x, y, z) whatever the order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+EULER_ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
+# Nearer to a pole than this cosine of the middle angle, first and last axis are one.
+GIMBAL_LOCK = 1e-7
+
+
+def multiply(outer: Array, inner: Array) -> Array:
+    """Return the quaternions (..., 4) that rotate by ``inner`` first, then by ``outer``."""
+    w1, v1 = outer[..., :1], outer[..., 1:]
+    w2, v2 = inner[..., :1], inner[..., 1:]
+    w = w1 * w2 - np.sum(v1 * v2, axis=-1, keepdims=True)
+    return np.concatenate((w, w1 * v2 + w2 * v1 + np.cross(v1, v2)), axis=-1)
+
+
+def conjugate(quaternion: Array) -> Array:
+    """Return the inverses of unit quaternions (..., 4)."""
+    return quaternion * np.array([1.0, -1.0, -1.0, -1.0])
+
+
+def rotate(quaternion: Array, vector: Array) -> Array:
+    """Rotate vectors (..., 3) by unit quaternions (..., 4)."""
+    w, v = quaternion[..., :1], quaternion[..., 1:]
+    twice = 2.0 * np.cross(v, vector)
+    return vector + w * twice + np.cross(v, twice)
+
+
+def power(quaternion: Array, share: Array | float) -> Array:
+    """Return shares of rotations: unit quaternions (..., 4) turned ``share`` of the short way."""
+    shortest = np.where(quaternion[..., :1] < 0.0, -quaternion, quaternion)
+    sine = np.linalg.norm(shortest[..., 1:], axis=-1, keepdims=True)
+    angle = np.arctan2(sine, shortest[..., :1]) * share
+    axis = shortest[..., 1:] / np.where(sine > 0.0, sine, 1.0)
+    return np.concatenate((np.cos(angle), axis * np.sin(angle)), axis=-1)
+
+
+def between(source: Array, target: Array, half_turn_axis: Array | None = None) -> Array:
+    """Return the shortest rotations (..., 4) taking unit vectors (..., 3) to unit vectors.
+
+    Opposite vectors turn about ``half_turn_axis`` (unit, across ``source``), by default about an
+    axis built from the frame axis least aligned with ``source``.
+    """
+    cosine = np.sum(source * target, axis=-1, keepdims=True)
+    axis = np.cross(source, target)
+    # |source + target| is twice the cosine of half the angle.
+    half = 0.5 * np.linalg.norm(source + target, axis=-1, keepdims=True)
+    is_opposite = (cosine < 0.0) & (half < 1e-12)
+    rotation = np.concatenate((half, axis / np.where(is_opposite, 1.0, 2.0 * half)), axis=-1)
+    if is_opposite.any():
+        fallback = _any_perpendicular(source) if half_turn_axis is None else half_turn_axis
+        half_turn = np.concatenate((np.zeros_like(half), fallback), axis=-1)
+        rotation = np.where(is_opposite, half_turn, rotation)
+    return normalised(rotation)
+
+
+def normalised(quaternion: Array) -> Array:
+    """Return quaternions (..., 4) at unit length."""
+    unit: Array = quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)
+    return unit
+
+
+def _any_perpendicular(axis: Array) -> Array:
+    least = np.argmin(np.abs(axis), axis=-1)
+    side = np.cross(axis, np.eye(3)[least])
+    perpendicular: Array = side / np.linalg.norm(side, axis=-1, keepdims=True)
+    return perpendicular
+
+
+def matrix_from_quaternion(quaternion: Array) -> Array:
+    """Return the rotation matrices (..., 3, 3) of unit quaternions (..., 4)."""
+    w, x, y, z = np.moveaxis(quaternion, -1, 0)
+    rows = (
+        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+    )
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def quaternion_from_matrix(matrix: Array) -> Array:
+    """Return unit quaternions (..., 4) of rotation matrices (..., 3, 3), with w not negative.
+
+    Source: the four products 4 q q_k read off the matrix; the row of the largest component is
+    taken, which never divides by less than one half (Shepperd, J. Guidance and Control 1, 1978).
+    """
+    m = matrix
+    xx, yy, zz = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
+    wx, wy, wz = (
+        m[..., 2, 1] - m[..., 1, 2],
+        m[..., 0, 2] - m[..., 2, 0],
+        m[..., 1, 0] - m[..., 0, 1],
+    )
+    xy, xz, yz = (
+        m[..., 0, 1] + m[..., 1, 0],
+        m[..., 0, 2] + m[..., 2, 0],
+        m[..., 1, 2] + m[..., 2, 1],
+    )
+    rows = np.stack(
+        [
+            np.stack(row, axis=-1)
+            for row in (
+                (1 + xx + yy + zz, wx, wy, wz),
+                (wx, 1 + xx - yy - zz, xy, xz),
+                (wy, xy, 1 - xx + yy - zz, yz),
+                (wz, xz, yz, 1 - xx - yy + zz),
+            )
+        ],
+        axis=-2,
+    )
+    largest = np.argmax(np.diagonal(rows, axis1=-2, axis2=-1), axis=-1)
+    quaternion = np.take_along_axis(rows, largest[..., None, None], axis=-2)[..., 0, :]
+    quaternion = normalised(quaternion)
+    return np.where(quaternion[..., :1] < 0.0, -quaternion, quaternion)
+
+
+def nearest_quaternion(quaternion: Array, reference: Array) -> Array:
+    """Return each quaternion or its negative (the same rotation), whichever is nearer."""
+    is_far = np.sum(quaternion * reference, axis=-1, keepdims=True) < 0.0
+    return np.where(is_far, -quaternion, quaternion)
+
+
+def matrix_from_euler(euler: Array, order: str) -> Array:
+    """Return the rotation matrices (..., 3, 3) of angles (..., 3) in radians."""
+    matrix: Array = np.broadcast_to(np.eye(3), (*euler.shape[:-1], 3, 3))
+    for name in order:
+        matrix = _about(euler[..., "XYZ".index(name)], "XYZ".index(name)) @ matrix
+    return matrix
+
+
+def _about(angle: Array, axis: int) -> Array:
+    j, k = (axis + 1) % 3, (axis + 2) % 3
+    matrix = np.zeros((*angle.shape, 3, 3))
+    matrix[..., axis, axis] = 1.0
+    matrix[..., j, j] = matrix[..., k, k] = np.cos(angle)
+    matrix[..., k, j] = np.sin(angle)
+    matrix[..., j, k] = -np.sin(angle)
+    return matrix
+
+
+def euler_from_matrix(matrix: Array, order: str, reference: Array) -> Array:
+    """Return the angles of rotation matrices that lie nearest to reference angles.
+
+    Of the two triples of angles that make a rotation, each with whole turns added, the one with
+    the least sum of changes is returned, so that curves do not flip. At gimbal lock, where first
+    and last axis are one, the last angle keeps its reference value.
+
+    Args:
+        matrix: Shape (..., 3, 3).
+        order: One of ``EULER_ORDERS``.
+        reference: Shape (..., 3), radians.
+
+    Returns:
+        Shape (..., 3), radians, stored as (x, y, z).
+    """
+    i, j, k = ("XYZ".index(name) for name in order)
+    parity = 1.0 if (i + 1) % 3 == j else -1.0
+    m = matrix
+    cosine = np.hypot(m[..., i, i], m[..., j, i])
+    middle = np.arctan2(-parity * m[..., k, i], cosine)
+    is_locked = cosine < GIMBAL_LOCK
+    last = np.where(is_locked, reference[..., k], np.arctan2(parity * m[..., j, i], m[..., i, i]))
+    # With the last rotation undone, the first angle stands alone in the matrix, locked or not.
+    undone = np.swapaxes(_about(last, k), -1, -2) @ m
+    first = np.arctan2(-parity * undone[..., j, k], undone[..., j, j])
+    direct = np.empty_like(reference)
+    direct[..., i], direct[..., j], direct[..., k] = first, middle, last
+    other = np.empty_like(reference)
+    other[..., i], other[..., j], other[..., k] = first + np.pi, np.pi - middle, last + np.pi
+    direct, other = _nearest_turns(direct, reference), _nearest_turns(other, reference)
+    is_other_nearer = _change(other, reference) < _change(direct, reference)
+    is_other_nearer &= ~is_locked
+    return np.where(is_other_nearer[..., None], other, direct)
+
+
+def _nearest_turns(angle: Array, reference: Array) -> Array:
+    full = 2.0 * np.pi
+    nearest: Array = angle + full * np.round((reference - angle) / full)
+    return nearest
+
+
+def _change(angle: Array, reference: Array) -> Array:
+    change: Array = np.abs(angle - reference).sum(axis=-1)
+    return change
+
+
+def quaternion_from_axis_angle(axis_angle: Array) -> Array:
+    """Return unit quaternions of rows (angle, x, y, z), shape (..., 4); zero axes give none."""
+    axis = axis_angle[..., 1:]
+    length = np.linalg.norm(axis, axis=-1, keepdims=True)
+    half = 0.5 * np.where(length > 0.0, axis_angle[..., :1], 0.0)
+    direction = axis / np.where(length > 0.0, length, 1.0)
+    return np.concatenate((np.cos(half), np.sin(half) * direction), axis=-1)
+
+
+def axis_angle_from_quaternion(quaternion: Array, reference: Array) -> Array:
+    """Return rows (angle, x, y, z) of rotations that lie nearest to reference rows.
+
+    The axis keeps the hemisphere of the reference axis and the angle its whole turns; no rotation
+    keeps the reference axis.
+
+    Args:
+        quaternion: Unit, shape (..., 4).
+        reference: Shape (..., 4).
+
+    Returns:
+        Shape (..., 4), angle in radians.
+    """
+    sine = np.linalg.norm(quaternion[..., 1:], axis=-1, keepdims=True)
+    is_none = sine < 1e-12
+    reference_axis = reference[..., 1:]
+    axis = np.where(is_none, reference_axis, quaternion[..., 1:] / np.where(is_none, 1.0, sine))
+    angle = 2.0 * np.arctan2(np.where(is_none, 0.0, sine), quaternion[..., :1])
+    is_turned_over = np.sum(axis * reference_axis, axis=-1, keepdims=True) < 0.0
+    axis, angle = np.where(is_turned_over, -axis, axis), np.where(is_turned_over, -angle, angle)
+    angle = _nearest_turns(angle, reference[..., :1])
+    return np.concatenate((angle, axis), axis=-1)

@@ -1,0 +1,142 @@
+"""Solve a chain for a goal: the entrance to every solver and the one result record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from . import bend, reach, two_bone
+from .batch import FINEST_TOLERANCE, Batch, Counts, packed
+from .blend import blended, bone_rotations
+from .chain import Chain, Goal, Solution, SolveOptions, Solver, Status
+from .errors import SolverMismatchError
+from .iterate import iterated
+from .rotation import conjugate, multiply, power, quaternion_from_matrix, rotate
+from .vectors import Array, norm
+
+NO_ROTATION = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """Solved positions of one chain, before influence."""
+
+    joints: Array
+    chain_rotation: Array
+    iterations: int
+    is_too_far: bool
+    is_too_near: bool
+
+
+def solve(chain: Chain, goal: Goal, options: SolveOptions | None = None) -> Solution:
+    """Return the pose of a chain that brings its effector to a target.
+
+    Args:
+        chain: Start pose, armature space.
+        goal: Target, pole and tip rotation, armature space.
+        options: Solver and settings; by default NEWTON.
+
+    Returns:
+        The solution. An unreachable target gives the closest pose, never an error.
+
+    Raises:
+        SolverMismatchError: If TWO_BONE is asked for a chain of more or fewer than two segments
+            (not counting a tip bone that takes the target's rotation).
+    """
+    options = options or SolveOptions()
+    if goal.tip_rotation_wxyz is None or options.orient_weight == 0.0:
+        return _recorded(chain, goal, options, _positioned(chain, goal, options), None)
+    return _oriented(chain, goal, options, goal.tip_rotation_wxyz)
+
+
+def _oriented(chain: Chain, goal: Goal, options: SolveOptions, tip_rotation: Array) -> Solution:
+    """Turn the tip bone first and solve the rest of the chain for the tip bone's head."""
+    if options.orient_weight < 1.0:
+        free = solve(chain, replace(goal, tip_rotation_wxyz=None), replace(options, influence=1.0))
+        present = bone_rotations(chain, free)[-1]
+        way = power(multiply(tip_rotation, conjugate(present)), options.orient_weight)
+        tip_rotation = multiply(way, present)
+    start = chain.joint_positions
+    tip_segment = rotate(tip_rotation, start[-1] - start[-2])
+    if len(start) > 2:
+        head_goal = replace(goal, target_position=goal.target_position - tip_segment)
+        without_tip = Chain(start[:-1], chain.bend_direction)
+        outcome = _positioned(without_tip, head_goal, options)
+    else:
+        outcome = _Outcome(start[:-1], NO_ROTATION, 0, is_too_far=True, is_too_near=False)
+    joints = np.vstack((outcome.joints, outcome.joints[-1] + tip_segment))
+    return _recorded(chain, goal, options, replace(outcome, joints=joints), tip_rotation)
+
+
+def _positioned(chain: Chain, goal: Goal, options: SolveOptions) -> _Outcome:
+    """Solve for the position alone."""
+    count = len(chain.segment_lengths)
+    if options.solver is Solver.TWO_BONE and count != 2:
+        bones = "one bone" if count == 1 else f"{count} bones"
+        raise SolverMismatchError(
+            f"Two-Bone needs a chain of two bones and this one has {bones}:"
+            " choose FABRIK, CCD or NEWTON, or set the chain length to 2."
+        )
+    batch = packed([(chain, goal, options)])
+    points, chain_rotation, iterations, is_too_far, is_too_near = _solved(batch, options.solver)
+    return _Outcome(
+        joints=points[..., 0] * batch.unit[0] + chain.joint_positions[0],
+        chain_rotation=quaternion_from_matrix(chain_rotation[..., 0]),
+        iterations=int(iterations[0]),
+        is_too_far=bool(is_too_far[0]),
+        is_too_near=bool(is_too_near[0]),
+    )
+
+
+def _solved(
+    batch: Batch, solver: Solver
+) -> tuple[Array, Array, Counts, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Return joints, chain rotations, iterations, and which targets are too far and too near."""
+    most, least = reach.max_reach(batch.lengths), reach.min_reach(batch.lengths)
+    plan = bend.wanted_bend(
+        batch.points, most, batch.hint, batch.target, batch.pole, batch.use_flip
+    )
+    distance = norm(batch.target)
+    is_too_far, is_too_near = distance >= most, distance <= least
+    # Targets out of reach take a stand-in within reach here and their closed form below.
+    middle = 0.5 * (most + least)
+    distance = np.where(is_too_far | is_too_near, middle, distance)
+    if solver is Solver.TWO_BONE:
+        points = two_bone.solved(batch.lengths, plan.chord, plan.side, distance)
+        iterations = np.zeros_like(batch.iterations)
+    else:
+        points, iterations = iterated(batch, plan, distance * plan.chord, solver)
+    points = np.where(is_too_far, reach.extended(batch.lengths, plan.chord), points)
+    points = np.where(is_too_near, reach.folded(batch.lengths, plan.chord), points)
+    iterations = np.where(is_too_far | is_too_near, 0, iterations)
+    return points, plan.chain_rotation, iterations, is_too_far, is_too_near
+
+
+def _recorded(
+    chain: Chain,
+    goal: Goal,
+    options: SolveOptions,
+    outcome: _Outcome,
+    tip_rotation: Array | None,
+) -> Solution:
+    """Blend by influence, measure the residual on what is returned, and name the outcome."""
+    joints, chain_rotation = outcome.joints, outcome.chain_rotation
+    if options.influence < 1.0:
+        joints, chain_rotation, tip_rotation = blended(
+            chain, joints, chain_rotation, tip_rotation, options.influence
+        )
+    residual = float(np.linalg.norm(joints[-1] - goal.target_position))
+    rounding = FINEST_TOLERANCE * (chain.max_reach + float(np.abs(goal.target_position).max()))
+    if residual <= options.tolerance + rounding:
+        status = Status.REACHED
+    elif options.influence < 1.0:
+        status = Status.BLENDED
+    elif outcome.is_too_far:
+        status = Status.EXTENDED
+    elif outcome.is_too_near:
+        status = Status.FOLDED
+    else:
+        status = Status.ITERATIONS_USED_UP
+    return Solution(joints, chain_rotation, tip_rotation, residual, outcome.iterations, status)

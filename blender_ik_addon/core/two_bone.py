@@ -1,0 +1,32 @@
+"""TWO_BONE: the closed form for a chain of two segments."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .vectors import Array
+
+
+def solved(lengths: Array, chord: Array, side: Array, distance: Array) -> Array:
+    """Return the joints of two-bone chains whose effector lies at a reachable distance.
+
+    Args:
+        lengths: Shape (2, B).
+        chord: Unit directions from root to target, shape (3, B).
+        side: Unit directions across the chord that the elbow lies in, shape (3, B).
+        distance: Root to target, from |l1 - l2| to l1 + l2 and above zero, shape (B,).
+
+    Returns:
+        Joints relative to the root, shape (3, 3, B).
+
+    Source: law of cosines in space; the elbow's foot on the chord and its height over it are
+    written as products of sums, which keeps the triangle closed to rounding near full reach
+    (Kahan, "Miscalculating Area and Angles of a Needle-like Triangle", 2014, section 2).
+    """
+    first, second = lengths
+    most, least = first + second, np.abs(first - second)
+    foot = 0.5 * distance + (first - second) * most / (2.0 * distance)
+    area = (most - distance) * (most + distance) * (distance - least) * (distance + least)
+    height = np.sqrt(np.maximum(area, 0.0)) / (2.0 * distance)
+    elbow = foot * chord + height * side
+    return np.stack((np.zeros_like(elbow), elbow, distance * chord))

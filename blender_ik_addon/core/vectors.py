@@ -1,0 +1,120 @@
+"""Vector algebra on many chains at once.
+
+Layout of every array in the solvers: ``(joints or segments, xyz, chains)``. The last axis is
+contiguous, so one NumPy call works on all chains; the xyz axis is always the last but one, so a
+single joint ``points[i]`` has shape (3, chains) and goes through the same functions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+# Below this length a float64 vector of a chain scaled to unit length has no usable direction.
+NO_DIRECTION = 1e-14
+
+
+def dot(a: Array, b: Array) -> Array:
+    """Return the scalar products of vectors (..., 3, B), shape (..., B)."""
+    product: Array = np.einsum("...ib,...ib->...b", a, b)
+    return product
+
+
+def norm(a: Array) -> Array:
+    """Return the lengths of vectors (..., 3, B), shape (..., B)."""
+    length: Array = np.sqrt(dot(a, a))
+    return length
+
+
+def cross(a: Array, b: Array) -> Array:
+    """Return the vector products of vectors (..., 3, B), shape (..., 3, B)."""
+    ax, ay, az = a[..., 0, :], a[..., 1, :], a[..., 2, :]
+    bx, by, bz = b[..., 0, :], b[..., 1, :], b[..., 2, :]
+    return np.stack((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx), axis=-2)
+
+
+def unit(a: Array, fallback: Array) -> Array:
+    """Return the directions of vectors (..., 3, B); the fallback where there is none."""
+    length = norm(a)
+    has_direction = length > NO_DIRECTION
+    safe = np.where(has_direction, length, 1.0)[..., None, :]
+    return np.where(has_direction[..., None, :], a / safe, fallback)
+
+
+def across(a: Array, axis: Array) -> Array:
+    """Return the part of vectors (..., 3, B) perpendicular to unit axes."""
+    part: Array = a - axis * dot(a, axis)[..., None, :]
+    return part
+
+
+def any_perpendicular(axis: Array) -> Array:
+    """Return unit vectors across unit axes (3, B), built from the least aligned frame axis."""
+    least = np.argmin(np.abs(axis), axis=0)
+    frame_axis = (np.arange(3)[:, None] == least).astype(np.float64)
+    side = across(frame_axis, axis)
+    return side / norm(side)
+
+
+def swing(source: Array, target: Array, half_turn_axis: Array) -> Array:
+    """Return the shortest rotations taking unit vectors to unit vectors, as matrices.
+
+    Args:
+        source: Shape (3, B).
+        target: Shape (3, B).
+        half_turn_axis: Unit axes across ``source`` to turn about where the two are opposite.
+
+    Returns:
+        Shape (3, 3, B). Exactly the identity where the two are equal.
+
+    Source: Rodrigues' formula with sine and cosine taken from the vectors' products; tested in
+    tests/core/test_vectors.py.
+    """
+    cosine = dot(source, target)
+    axis = cross(source, target)
+    sine_squared = dot(axis, axis)
+    is_obtuse = cosine < 0.0
+    is_opposite = is_obtuse & (sine_squared < 1e-24)
+    # 1 / (1 + cosine), written so that it keeps its digits near a half turn.
+    divisor = np.where(is_obtuse, sine_squared / (1.0 + np.abs(cosine)), 1.0 + cosine)
+    scale = 1.0 / np.where(is_opposite, 1.0, divisor)
+    rotation = _from_axis(axis, scale)
+    half_turn = 2.0 * half_turn_axis[:, None] * half_turn_axis[None, :] - np.eye(3)[:, :, None]
+    return np.where(is_opposite, half_turn, rotation)
+
+
+def turn(axis: Array, angle: Array) -> Array:
+    """Return the rotation matrices (3, 3, B) about unit axes (3, B) by angles (B,) in radians."""
+    tilt = _from_axis(axis * np.sin(angle), np.zeros_like(angle))
+    square = axis[:, None] * axis[None, :] - np.eye(3)[:, :, None]
+    rotation: Array = tilt + (1.0 - np.cos(angle)) * square
+    return rotation
+
+
+def _from_axis(axis: Array, quadratic: Array) -> Array:
+    """Return I + [axis]x + quadratic [axis]x [axis]x, shape (3, 3, B)."""
+    x, y, z = axis
+    zero = np.zeros_like(x)
+    skew = np.stack((np.stack((zero, -z, y)), np.stack((z, zero, -x)), np.stack((-y, x, zero))))
+    square = axis[:, None] * axis[None, :] - dot(axis, axis) * np.eye(3)[:, :, None]
+    rotation: Array = np.eye(3)[:, :, None] + skew + quadratic * square
+    return rotation
+
+
+def rotate(rotation: Array, vectors: Array) -> Array:
+    """Apply rotations (3, 3, B) to vectors (..., 3, B)."""
+    rotated: Array = np.einsum("ijb,...jb->...ib", rotation, vectors)
+    return rotated
+
+
+def compose(outer: Array, inner: Array) -> Array:
+    """Return the matrices (3, 3, B) that apply ``inner`` first, then ``outer``."""
+    product: Array = np.einsum("ijb,jkb->ikb", outer, inner)
+    return product
+
+
+def smoothstep(x: Array, low: Array | float, high: Array | float) -> Array:
+    """Return 0 below ``low``, 1 above ``high`` and the cubic 3s^2 - 2s^3 between."""
+    s = np.clip((x - low) / (high - low), 0.0, 1.0)
+    return s * s * (3.0 - 2.0 * s)
