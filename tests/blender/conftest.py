@@ -1,0 +1,45 @@
+"""Blender for the tests: the add-on is registered once, each test starts with an empty file."""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+
+import bpy
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def registered_addon() -> Iterator[None]:
+    """The add-on from the checkout, registered as Blender would."""
+    import blender_ik_addon
+
+    blender_ik_addon.register()
+    yield
+    blender_ik_addon.unregister()
+
+
+@pytest.fixture(autouse=True)
+def empty_scene(registered_addon: None) -> None:
+    """A file with one scene and nothing in it. Keeps add-ons, unlike read_factory_settings."""
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    session.config._chain_ik_exit_code = int(exitstatus)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End without Python's own cleaning up, where Blender is a Python module.
+
+    A PropertyGroup that ever had an update callback makes the 4.2 module crash at the normal end
+    of the process, even when it was unregistered, and 4.5 can hang there.
+    """
+    is_application = bool(bpy.app.binary_path)
+    if is_application:
+        return
+    shutil.rmtree(bpy.app.tempdir, ignore_errors=True)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(getattr(config, "_chain_ik_exit_code", 0))

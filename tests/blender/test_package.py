@@ -1,0 +1,61 @@
+"""The zip that people install: it builds, installs, works and goes away without a trace."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import bpy
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SESSION = Path(__file__).with_name("package_session.py")
+MARK = "CHAIN_IK_SESSION "
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory) -> dict:
+    """What package_session.py saw with a freshly built zip and an empty user folder."""
+    folder = tmp_path_factory.mktemp("package")
+    variables = {**os.environ, "BLENDER_USER_RESOURCES": str(folder / "user")}
+    is_application = bool(bpy.app.binary_path)
+    blender = [bpy.app.binary_path, "--background", "--python-exit-code", "1", "--python"]
+    variables["BLENDER"] = bpy.app.binary_path
+    builder = [sys.executable, str(ROOT / "scripts" / "build_extension.py")]
+    run([*builder, "--output", str(folder)], variables)
+    (zip_path,) = folder.glob("chain_ik-*.zip")
+    start = [*blender, str(SESSION), "--"] if is_application else [sys.executable, str(SESSION)]
+    output = run([*start, str(zip_path)], variables)
+    (line,) = (line for line in output.splitlines() if line.startswith(MARK))
+    return {**json.loads(line.removeprefix(MARK)), "folder": str(folder)}
+
+
+def run(command: list[str], variables: dict[str, str]) -> str:
+    """Return what a command that must succeed prints."""
+    process = subprocess.run(
+        command,
+        env=variables,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+    )
+    assert process.returncode == 0, process.stdout
+    return process.stdout
+
+
+def test_zip_installs_into_an_empty_user_folder(session):
+    assert session["enabled"]
+    assert session["user_folder"].startswith(session["folder"])
+
+
+def test_installed_chain_reaches_its_target(session):
+    assert session["distance"] < 1e-5, session["status"]
+
+
+def test_disabling_leaves_nothing_behind(session):
+    # Else the session could not see what it looks for.
+    assert {"handlers", "classes", "properties"} <= set(session["kinds_in_use"])
+    assert session["left_behind"] == {}
