@@ -1,0 +1,3 @@
+"""x"""
+def register(): pass
+def unregister(): pass

@@ -1,0 +1,132 @@
+"""What animates an armature object: F-curves, drivers and NLA, under the APIs of 4.2 to 5.2."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+from .channels import property_of_mode
+
+Array = npt.NDArray[np.float64]
+
+# Names inside the brackets have quotes and backslashes escaped by a backslash.
+_BONE_PATH = re.compile(r'pose\.bones\["((?:[^"\\]|\\.)*)"\]\.(\w+)')
+
+
+def bone_of_path(path: str) -> tuple[str, str] | None:
+    """Return bone name and property name of a pose channel's data path, None for other paths."""
+    match = _BONE_PATH.fullmatch(path)
+    if match is None:
+        return None
+    return bpy.utils.unescape_identifier(match[1]), match[2]
+
+
+def curves(owner: bpy.types.ID) -> Iterable[bpy.types.FCurve]:
+    """Return the F-curves of an ID's active action."""
+    data = owner.animation_data
+    if data is None or data.action is None:
+        return ()
+    return curves_of_action(data.action, getattr(data, "action_slot", None))
+
+
+def curves_of_action(
+    action: bpy.types.Action, slot: bpy.types.ActionSlot | None
+) -> Iterable[bpy.types.FCurve]:
+    """Return the F-curves of an action, for one slot where actions have slots (4.4 on)."""
+    if not hasattr(action, "layers"):
+        return action.fcurves
+    if slot is None:
+        return ()
+    bags = (strip.channelbag(slot) for layer in action.layers for strip in layer.strips)
+    return [curve for bag in bags if bag is not None for curve in bag.fcurves]
+
+
+def strips(owner: bpy.types.ID) -> Iterator[bpy.types.NlaStrip]:
+    """Yield the NLA strips of an ID that are not muted."""
+    data = owner.animation_data
+    for track in data.nla_tracks if data is not None else ():
+        if not track.mute:
+            yield from (strip for strip in track.strips if not strip.mute)
+
+
+def driven_paths(owner: bpy.types.ID) -> set[tuple[str, str]]:
+    """Return bone and property of every driver on a pose channel."""
+    data = owner.animation_data
+    found = (bone_of_path(curve.data_path) for curve in (data.drivers if data else ()))
+    return {path for path in found if path is not None}
+
+
+def animated_paths(owner: bpy.types.ID) -> set[tuple[str, int]]:
+    """Return data path and array index of everything that action, NLA and drivers animate."""
+    data = owner.animation_data
+    if data is None:
+        return set()
+    found = [*curves(owner), *data.drivers]
+    for strip in strips(owner):
+        if strip.action is not None:
+            found += curves_of_action(strip.action, getattr(strip, "action_slot", None))
+        found += strip.fcurves
+    return {(curve.data_path, curve.array_index) for curve in found}
+
+
+@dataclass(frozen=True)
+class KeyedRotation:
+    """Which rotation channels of some bones are animated, and what they hold.
+
+    Attributes:
+        is_keyed: Shape (m, 4).
+        values: Shape (m, 4); only keyed ones count.
+    """
+
+    is_keyed: npt.NDArray[np.bool_]
+    values: Array
+
+
+def keyed_rotation(
+    armature_object: bpy.types.Object,
+    names: Iterable[str],
+    modes: npt.NDArray[np.int32],
+    frame: float,
+    animated: Array | None,
+) -> KeyedRotation:
+    """Return what animation gives the rotation channels of bones at a frame.
+
+    The F-curves of the action are evaluated. Under NLA they are not the whole story; then the
+    values that Blender's own evaluation of this frame left in the channels are taken.
+
+    Args:
+        armature_object: The original object.
+        names: Bone names, m of them.
+        modes: Their rotation modes, shape (m,).
+        frame: With subframe.
+        animated: Channels as Blender's evaluation of this frame left them, shape (m, 4), or
+            None where the frame has not been evaluated anew.
+    """
+    names = list(names)
+    is_keyed = np.zeros((len(names), 4), dtype=np.bool_)
+    values = np.zeros((len(names), 4))
+    if armature_object.animation_data is None:
+        return KeyedRotation(is_keyed, values)
+    row = {
+        (name, property_of_mode(int(mode))): i
+        for i, (name, mode) in enumerate(zip(names, modes, strict=True))
+    }
+    for curve in curves(armature_object):
+        i = row.get(bone_of_path(curve.data_path) or ("", ""))
+        if i is not None and not curve.mute and curve.array_index < 4:
+            is_keyed[i, curve.array_index] = True
+            values[i, curve.array_index] = curve.evaluate(frame)
+    if animated is not None and any(strips(armature_object)):
+        for path, component in animated_paths(armature_object):
+            i = row.get(bone_of_path(path) or ("", ""))
+            if i is not None:
+                is_keyed[i, component] = True
+        values = animated
+    return KeyedRotation(is_keyed, values)
+
+

@@ -1,0 +1,196 @@
+"""Pose channels of an armature as arrays: read in bulk, rotations of all modes made alike.
+
+A bone's *rotation channels* are the four numbers of its rotation mode: quaternion wxyz, angle and
+axis, or three Euler angles and a zero. Which numbers count is told by the mode alone, so rows of
+different bones fit into one array.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+from ..core import rotation
+from .spaces import matrices_from_buffer
+
+Array = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int32]
+Flags = npt.NDArray[np.bool_]
+
+# ``PoseBone.rotation_mode`` as the integers that ``foreach_get`` gives.
+QUATERNION, AXIS_ANGLE = 0, -1
+EULER_MODES = dict(enumerate(rotation.EULER_ORDERS, start=1))
+MODE_NAMES = {QUATERNION: "QUATERNION", AXIS_ANGLE: "AXIS_ANGLE", **EULER_MODES}
+MODE_NUMBERS = {name: number for number, name in MODE_NAMES.items()}
+PROPERTY_SIZES = {"rotation_quaternion": 4, "rotation_euler": 3, "rotation_axis_angle": 4}
+
+
+def property_of_mode(mode: int) -> str:
+    """Return the name of the pose bone property that a rotation mode writes."""
+    names = {QUATERNION: "rotation_quaternion", AXIS_ANGLE: "rotation_axis_angle"}
+    return names.get(mode, "rotation_euler")
+
+
+@dataclass(frozen=True)
+class Pose:
+    """The pose of an armature object's n bones, float64.
+
+    Attributes:
+        world: The object's world matrix, shape (4, 4).
+        matrices: Evaluated pose matrices, armature space, shape (n, 4, 4).
+        location: Shape (n, 3).
+        scale: Shape (n, 3).
+        modes: Rotation modes as integers, shape (n,).
+        rotation: Rotation channels, shape (n, 4).
+        locks: Locked axes x, y, z and w, shape (n, 4).
+        uses_4d_locks: Whether the locks of a quaternion or axis-angle mean its four numbers, in
+            the order of the channels; else they mean its XYZ Euler angles, shape (n,).
+    """
+
+    world: Array
+    matrices: Array
+    location: Array
+    scale: Array
+    modes: Integers
+    rotation: Array
+    locks: Flags
+    uses_4d_locks: Flags
+
+
+def read_pose(evaluated: bpy.types.Object) -> Pose:
+    """Return the pose of an evaluated armature object."""
+    bones = evaluated.pose.bones
+    count = len(bones)
+    modes = np.empty(count, dtype=np.int32)
+    bones.foreach_get("rotation_mode", modes)
+    return Pose(
+        world=np.array(evaluated.matrix_world, dtype=np.float64),
+        matrices=matrices_from_buffer(read_floats(bones, "matrix", 16), count),
+        location=read_floats(bones, "location", 3).reshape(count, 3).astype(np.float64),
+        scale=read_floats(bones, "scale", 3).reshape(count, 3).astype(np.float64),
+        modes=modes,
+        rotation=read_rotation(bones, modes),
+        locks=np.column_stack((
+            _read_flags(bones, "lock_rotation", 3).reshape(count, 3),
+            _read_flags(bones, "lock_rotation_w", 1),
+        )),
+        uses_4d_locks=_read_flags(bones, "lock_rotations_4d", 1),
+    )
+
+
+def read_rotation(bones: Any, modes: Integers) -> Array:
+    """Return the rotation channels of pose bones in the given modes, shape (n, 4)."""
+    channels = np.zeros((len(bones), 4))
+    for name, size in PROPERTY_SIZES.items():
+        rows = rows_of_property(modes, name)
+        if rows.any():
+            values = read_floats(bones, name, size).reshape(-1, size)
+            channels[rows, :size] = values[rows]
+    return channels
+
+
+def rows_of_property(modes: Integers, name: str) -> npt.NDArray[np.bool_]:
+    """Return which bones have a mode that writes the named property, shape (n,)."""
+    if name == "rotation_quaternion":
+        return modes == QUATERNION
+    return modes == AXIS_ANGLE if name == "rotation_axis_angle" else modes > QUATERNION
+
+
+def read_floats(bones: Any, name: str, size: int) -> npt.NDArray[np.float32]:
+    """Return a float property of all pose bones, shape (n * size,)."""
+    buffer = np.empty(len(bones) * size, dtype=np.float32)
+    bones.foreach_get(name, buffer)
+    return buffer
+
+
+def _read_flags(bones: Any, name: str, size: int) -> Flags:
+    buffer = np.empty(len(bones) * size, dtype=np.bool_)
+    bones.foreach_get(name, buffer)
+    return buffer
+
+
+def matrices_of(channels: Array, modes: Integers) -> Array:
+    """Return the local rotation matrices (m, 3, 3) of rotation channels (m, 4)."""
+    matrices = np.empty((len(modes), 3, 3))
+    for mode in np.unique(modes):
+        rows = modes == mode
+        if mode in EULER_MODES:
+            matrices[rows] = rotation.matrix_from_euler(channels[rows, :3], EULER_MODES[int(mode)])
+            continue
+        if mode == AXIS_ANGLE:
+            quaternions = rotation.quaternion_from_axis_angle(channels[rows])
+        else:
+            quaternions = channels[rows]
+            is_zero = ~quaternions.any(axis=1)
+            quaternions = np.where(is_zero[:, None], [1.0, 0.0, 0.0, 0.0], quaternions)
+        matrices[rows] = rotation.matrix_from_quaternion(rotation.normalised(quaternions))
+    return matrices
+
+
+def channels_of(matrices: Array, modes: Integers, reference: Array) -> Array:
+    """Return the rotation channels (m, 4) of local rotations that lie nearest to given ones.
+
+    Args:
+        matrices: Local rotation matrices, shape (m, 3, 3).
+        modes: Shape (m,).
+        reference: Rotation channels to stay near, so that curves do not flip, shape (m, 4).
+
+    Returns:
+        Shape (m, 4).
+    """
+    channels = np.zeros((len(modes), 4))
+    for mode in np.unique(modes):
+        rows = modes == mode
+        near = reference[rows]
+        if mode in EULER_MODES:
+            order = EULER_MODES[int(mode)]
+            channels[rows, :3] = rotation.euler_from_matrix(matrices[rows], order, near[:, :3])
+            continue
+        quaternions = rotation.quaternion_from_matrix(matrices[rows])
+        if mode == AXIS_ANGLE:
+            channels[rows] = rotation.axis_angle_from_quaternion(quaternions, near)
+        else:
+            channels[rows] = rotation.nearest_quaternion(quaternions, near)
+    return channels
+
+
+def converted(channels: Array, from_modes: Integers, to_modes: Integers) -> Array:
+    """Return rotation channels (m, 4) said in other modes; unchanged where the mode is the same."""
+    if np.array_equal(from_modes, to_modes):
+        return channels
+    matrices = matrices_of(channels, from_modes)
+    other = channels_of(matrices, to_modes, np.zeros_like(channels))
+    return np.where((from_modes == to_modes)[:, None], channels, other)
+
+
+def with_locks(
+    channels: Array, modes: Integers, start: Array, locks: Flags, uses_4d_locks: Flags
+) -> Array:
+    """Return rotation channels (m, 4) in which locked ones hold their start values.
+
+    Args:
+        channels: Solved, shape (m, 4).
+        modes: Shape (m,).
+        start: What locked channels keep, shape (m, 4).
+        locks: As ``Pose.locks``, shape (m, 4).
+        uses_4d_locks: As ``Pose.uses_4d_locks``, shape (m,).
+    """
+    if not locks.any():
+        return channels
+    is_euler = modes > QUATERNION
+    own = np.where(is_euler[:, None], locks, np.roll(locks, 1, axis=1))
+    own[is_euler, 3] = False
+    own[~is_euler & ~uses_4d_locks] = False
+    locked = np.where(own, start, channels)
+    by_angles = ~is_euler & ~uses_4d_locks & locks[:, :3].any(axis=1)
+    if by_angles.any():
+        rows, xyz = modes[by_angles], np.full(by_angles.sum(), MODE_NUMBERS["XYZ"])
+        kept = converted(start[by_angles], rows, xyz)
+        free = channels_of(matrices_of(channels[by_angles], rows), xyz, kept)
+        free[:, :3] = np.where(locks[by_angles, :3], kept[:, :3], free[:, :3])
+        locked[by_angles] = channels_of(matrices_of(free, xyz), rows, start[by_angles])
+    return locked

@@ -1,0 +1,146 @@
+"""Which bones a chain drives, and whether it can: everything that does not depend on the pose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+from .animation import driven_paths
+from .errors import RigError
+from .skeleton import Skeleton
+from .spec import Anchor, ChainSpec
+
+
+@dataclass(frozen=True)
+class ChainPlan:
+    """The bones of one chain.
+
+    Attributes:
+        segments: Bones whose segments reach from root to effector, root first, shape (m,).
+        tip: The chain's tip bone; with ``use_tail`` the last segment, else the bone after it.
+        written: Bones that are written, root first: the segments, and a tip that is turned.
+        ends_at_tail: Whether the effector is the tip bone's tail, else its head.
+    """
+
+    segments: npt.NDArray[np.int64]
+    tip: int
+    written: npt.NDArray[np.int64]
+    ends_at_tail: bool
+
+
+def planned(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan:
+    """Return the bones of a chain.
+
+    Raises:
+        RigError: If the tip bone does not exist or nothing is left to drive.
+    """
+    if not spec.bone:
+        raise RigError("No tip bone is set: choose the bone at the end of the chain.")
+    tip = skeleton.index.get(spec.bone, -1)
+    if tip < 0:
+        raise RigError(f"Bone '{spec.bone}' no longer exists: choose another tip.")
+    upward = skeleton.ancestors(tip)
+    if not spec.use_tail:
+        upward = upward[1:]
+        if not upward:
+            raise RigError(
+                f"Bone '{spec.bone}' has no parent that could bring its head to the target:"
+                " choose a bone further down, or let its tail be the effector."
+            )
+    count = spec.chain_count or len(upward)
+    segments = upward[:count][::-1]
+    turns_tip = spec.use_rotation and not spec.use_tail
+    written = [*segments, tip] if turns_tip else segments
+    return ChainPlan(np.array(segments), tip, np.array(written), spec.use_tail)
+
+
+def check(
+    armature_object: bpy.types.Object,
+    skeleton: Skeleton,
+    plan: ChainPlan,
+    spec: ChainSpec,
+    present: frozenset[str],
+) -> None:
+    """Raise if a chain's target, pole or bones cannot be used.
+
+    Args:
+        armature_object: The original object.
+        skeleton: Its bones.
+        plan: The chain's bones.
+        spec: The chain's settings.
+        present: Names of the scene's objects.
+
+    Raises:
+        RigError: With one sentence that says what to do next.
+    """
+    if spec.target is None:
+        raise RigError("No target is set: choose an object for the chain to follow.")
+    below = _bones_below(skeleton, plan)
+    for anchor, word in ((spec.target, "target"), (spec.pole, "pole")):
+        if anchor is not None:
+            _check_anchor(armature_object, skeleton, below, anchor, word, present)
+    names = {skeleton.names[bone] for bone in plan.written}
+    driven = {name for name, prop in driven_paths(armature_object) if prop.startswith("rotation")}
+    if names & driven:
+        raise RigError(
+            f"Bone '{min(names & driven)}' has a driver on its rotation, which always wins:"
+            " remove the driver or end the chain before that bone."
+        )
+
+
+def _bones_below(skeleton: Skeleton, plan: ChainPlan) -> set[str]:
+    """Return the names of the chain's bones and of all bones under them."""
+    moved = np.zeros(len(skeleton.names), dtype=np.bool_)
+    moved[plan.segments] = True
+    # Parents come before their children in ``Armature.bones``.
+    for bone, parent in enumerate(skeleton.parents):
+        if parent >= 0 and moved[parent]:
+            moved[bone] = True
+    return {skeleton.names[bone] for bone in np.flatnonzero(moved)}
+
+
+def _check_anchor(
+    armature_object: bpy.types.Object,
+    skeleton: Skeleton,
+    below: set[str],
+    anchor: Anchor,
+    word: str,
+    present: frozenset[str],
+) -> None:
+    name = anchor.object.name
+    if name not in present:
+        raise RigError(f"The {word} '{name}' is no longer in the scene: choose another {word}.")
+    if anchor.object == armature_object:
+        if not anchor.bone:
+            raise RigError(f"The {word} is the armature itself: choose one of its bones as {word}.")
+        if anchor.bone not in skeleton.index:
+            raise RigError(f"The {word} bone '{anchor.bone}' no longer exists: choose another.")
+        if anchor.bone in below:
+            raise RigError(
+                f"The {word} bone '{anchor.bone}' hangs below the chain that would follow it:"
+                " choose a bone outside the chain."
+            )
+        return
+    if anchor.object.type == 'ARMATURE' and anchor.bone and (
+        anchor.bone not in anchor.object.data.bones
+    ):
+        raise RigError(f"The {word} bone '{anchor.bone}' no longer exists: choose another.")
+    if _hangs_below(anchor.object, armature_object, below):
+        raise RigError(
+            f"The {word} '{name}' hangs below the chain that would follow it:"
+            " clear its parent or choose another object."
+        )
+
+
+def _hangs_below(
+    candidate: bpy.types.Object | None, armature_object: bpy.types.Object, below: set[str]
+) -> bool:
+    while candidate is not None:
+        is_on_bone = candidate.parent_type == 'BONE' and candidate.parent == armature_object
+        if is_on_bone and candidate.parent_bone in below:
+            return True
+        candidate = candidate.parent
+    return False

@@ -1,0 +1,246 @@
+"""Solve one chain on a pose: joints to the core, and back to rotation channels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ..core import (
+    Chain,
+    Goal,
+    InvalidChainError,
+    Solution,
+    SolveOptions,
+    Status,
+    bend_side,
+    rotation,
+    solve,
+)
+from . import spaces
+from .chain_pose import ChainFrame, ChainPose, framed
+from .channels import Pose, channels_of, matrices_of, with_locks
+from .errors import RigError
+from .plan import ChainPlan
+from .skeleton import Skeleton
+from .spec import ChainSpec, NegativeScale, StartFrom
+
+Array = npt.NDArray[np.float64]
+
+# Under parents that scale unevenly a segment's length depends on its direction. Lengths are then
+# measured again on the posed bones and the solve repeated, until both agree to this share.
+LENGTHS_AGREE = 1e-9
+MAX_LENGTH_PASSES = 40
+SHORTEST_SEGMENT = 1e-9
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a chain's goal lies.
+
+    Attributes:
+        matrix: The target's matrix, world space, shape (4, 4).
+        pole: The pole's position, world space, shape (3,), or None.
+        unmirrored: Linear map of armature space, shape (3, 3), after which the armature's world
+            matrix shows what it would show without negative scale; None where nothing mirrors.
+    """
+
+    matrix: Array
+    pole: Array | None
+    unmirrored: Array | None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one solve did.
+
+    Attributes:
+        channels: Rotation channels of the plan's written bones, shape (k, 4).
+        status: How the solve ended.
+        residual: From effector to target on the pose that the channels give, in scene units.
+        iterations: Sweeps used.
+        has_locks: Whether locked rotation channels kept bones from following.
+    """
+
+    channels: Array
+    status: Status
+    residual: float
+    iterations: int
+    has_locks: bool
+
+
+def solve_chain(
+    skeleton: Skeleton,
+    pose: Pose,
+    plan: ChainPlan,
+    spec: ChainSpec,
+    target: Target,
+    start: Array,
+    stored: Array,
+) -> Outcome:
+    """Return the rotation channels that bring a chain to its target.
+
+    Args:
+        skeleton: The armature's bones.
+        pose: The present pose; the bones above the chain stand where they shall.
+        plan: The chain's bones.
+        spec: The chain's settings.
+        target: What to follow.
+        start: Rotation channels of the written bones to start from, shape (k, 4).
+        stored: Their stored pose, shape (k, 4).
+
+    Raises:
+        IKError: If chain, goal or solver do not fit; the text says what to do next.
+    """
+    if np.linalg.matrix_rank(pose.world[:3, :3]) < 3:
+        raise RigError("The armature object is scaled flat: give it a scale above zero.")
+    modes = pose.modes[plan.written]
+    frame = framed(skeleton, pose, plan)
+    start_pose = frame.posed(matrices_of(start, modes))
+    _check_segments(skeleton, plan, start_pose)
+    tip = _tip_orientation(pose, spec, target)
+    goal = _goal(pose, plan, spec, target, start_pose, tip)
+    options = _options(pose, spec, target, frame, start_pose, matrices_of(stored, modes))
+    solution, solved = _solved(frame, start_pose, goal, options, tip)
+    channels = channels_of(solved.rotations, modes, start)
+    locks = pose.locks[plan.written]
+    free = channels
+    channels = with_locks(free, modes, start, locks, pose.uses_4d_locks[plan.written])
+    has_locks = bool(locks.any()) and not np.allclose(channels, free, atol=1e-6)
+    if has_locks:
+        solved = frame.posed(matrices_of(channels, modes))
+    effector = spaces.transform_point(pose.world, solved.joints[-1])
+    residual = float(np.linalg.norm(effector - target.matrix[:3, 3]))
+    return Outcome(channels, solution.status, residual, solution.iterations, has_locks)
+
+
+def _check_segments(skeleton: Skeleton, plan: ChainPlan, start: ChainPose) -> None:
+    lengths = np.linalg.norm(np.diff(start.joints, axis=0), axis=1)
+    short = np.flatnonzero(~(lengths > SHORTEST_SEGMENT * lengths.sum()))
+    if short.size:
+        name = skeleton.names[plan.segments[short[0]]]
+        raise InvalidChainError(
+            f"Bone '{name}' has no length to turn:"
+            " check its scale and location, or leave it out of the chain."
+        )
+
+
+def _tip_orientation(pose: Pose, spec: ChainSpec, target: Target) -> Array | None:
+    """Return the orientation that the tip bone shall take, armature space, shape (3, 3)."""
+    if not spec.use_rotation or spec.options.orient_weight == 0.0:
+        return None
+    return spaces.orientation(np.linalg.solve(pose.world[:3, :3], target.matrix[:3, :3]))
+
+
+def _goal(
+    pose: Pose,
+    plan: ChainPlan,
+    spec: ChainSpec,
+    target: Target,
+    start: ChainPose,
+    tip: Array | None,
+) -> Goal:
+    to_armature = np.linalg.inv(pose.world)
+    angle = spec.pole_angle
+    if spec.negative_scale is NegativeScale.KEEP and target.unmirrored is not None:
+        angle = -angle
+    pole = target.pole
+    turn = None
+    if tip is not None and plan.ends_at_tail:
+        present = spaces.orientation(start.matrices[-1])
+        turn = rotation.quaternion_from_matrix(tip @ present.T)
+    return Goal(
+        target_position=spaces.transform_point(to_armature, target.matrix[:3, 3]),
+        pole_position=None if pole is None else spaces.transform_point(to_armature, pole),
+        pole_angle=angle,
+        tip_rotation_wxyz=turn,
+    )
+
+
+def _options(
+    pose: Pose,
+    spec: ChainSpec,
+    target: Target,
+    frame: ChainFrame,
+    start: ChainPose,
+    stored: Array,
+) -> SolveOptions:
+    """Return the options in armature space, flipped as negative scale and history ask."""
+    flips = spec.options.use_flip_bend
+    largest = float(np.linalg.svd(pose.world[:3, :3], compute_uv=False)[0])
+    if spec.pole is None:
+        side = bend_side(start.joints)
+        if side is None:
+            side = frame.natural_side(start)
+        if spec.negative_scale is NegativeScale.KEEP and target.unmirrored is not None:
+            flips ^= bool(side @ target.unmirrored @ side < 0.0)
+        if flips and spec.start_from is StartFrom.CURRENT:
+            flips = not _has_changed_side(side, frame, start, frame.posed(stored))
+    return replace(spec.options, tolerance=spec.options.tolerance / largest, use_flip_bend=flips)
+
+
+def _has_changed_side(
+    side: Array, frame: ChainFrame, start: ChainPose, stored: ChainPose
+) -> bool:
+    """Tell whether a start pose bends away from the side of the stored pose.
+
+    A flip is relative to the stored pose: a chain that starts from its own last pose would else
+    change sides at every update.
+    """
+    stored_side = bend_side(stored.joints)
+    if stored_side is None:
+        stored_side = frame.natural_side(stored)
+    carried = start.matrices[0] @ np.linalg.solve(stored.matrices[0], stored_side)
+    return bool(side @ carried < 0.0)
+
+
+def _solved(
+    frame: ChainFrame,
+    start: ChainPose,
+    goal: Goal,
+    options: SolveOptions,
+    tip: Array | None,
+) -> tuple[Solution, ChainPose]:
+    """Solve, lay the bones along the solution, and repeat while their lengths have changed."""
+    bend = frame.natural_side(start)
+    joints = start.joints
+    best: tuple[float, Solution, ChainPose] | None = None
+    for _ in range(MAX_LENGTH_PASSES):
+        solution = solve(Chain(joints, bend), goal, options)
+        tip_matrix, tip_share = _tip_matrix(start, solution, options, tip)
+        laid = frame.laid_along(start, solution, tip_matrix, tip_share)
+        drift = float(np.abs(laid.joints - solution.joint_positions).max())
+        if best is None or drift < best[0]:
+            best = (drift, solution, laid)
+        reach = np.linalg.norm(np.diff(joints, axis=0), axis=1).sum()
+        if drift <= LENGTHS_AGREE * reach:
+            break
+        joints = _with_lengths_of(laid, start, solution)
+    assert best is not None
+    return best[1], best[2]
+
+
+def _with_lengths_of(laid: ChainPose, start: ChainPose, solution: Solution) -> Array:
+    """Return the start pose with the segment lengths that the laid bones have."""
+    segments = np.diff(start.joints, axis=0)
+    present = np.diff(laid.joints, axis=0)
+    sizes = np.linalg.norm(present, axis=1) / np.linalg.norm(segments, axis=1)
+    segments = segments * sizes[:, None]
+    if solution.tip_rotation_wxyz is not None:
+        back = rotation.conjugate(solution.tip_rotation_wxyz)
+        segments[-1] = rotation.rotate(back, present[-1])
+    return np.vstack((start.joints[:1], start.joints[0] + np.cumsum(segments, axis=0)))
+
+
+def _tip_matrix(
+    start: ChainPose, solution: Solution, options: SolveOptions, tip: Array | None
+) -> tuple[Array | None, float]:
+    """Return the pose matrix that the tip bone takes, and the share of its way there.
+
+    A tip whose tail is the effector is part of the solution, which blends it already.
+    """
+    if solution.tip_rotation_wxyz is None:
+        return tip, options.influence * options.orient_weight
+    turn = rotation.matrix_from_quaternion(solution.tip_rotation_wxyz)
+    return turn @ start.matrices[-1], 1.0

@@ -1,0 +1,78 @@
+"""What a chain in the scene asks for: settings as a frozen record, made once per update."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+import bpy
+
+from ..core import SolveOptions
+
+
+class StartFrom(enum.StrEnum):
+    """The pose that a solve starts from."""
+
+    KEYED = "KEYED"
+    REST = "REST"
+    CURRENT = "CURRENT"
+
+
+class NegativeScale(enum.StrEnum):
+    """How a limb mirrored by negative scale of its object bends."""
+
+    MIRROR = "MIRROR"
+    KEEP = "KEEP"
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A point of the scene: an object, or a bone of an armature object.
+
+    Holds a reference to the object, so it lives for one update only.
+    """
+
+    object: bpy.types.Object
+    bone: str = ""
+
+
+@dataclass(frozen=True)
+class StoredBone:
+    """What the rotation channels of a bone held: its mode, and the values of that mode."""
+
+    name: str
+    rotation_mode: str
+    rotation: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class ChainSpec:
+    """The settings of one chain.
+
+    Attributes:
+        name: As shown in messages.
+        bone: Name of the tip bone.
+        chain_count: Bones from the tip (or, without ``use_tail``, from its parent) up; 0 = all.
+        use_tail: The effector is the tip bone's tail, else its head.
+        use_rotation: The tip bone takes the target's rotation.
+        target: What to follow.
+        pole: What to bend toward.
+        pole_angle: Radians about the line from root to target.
+        negative_scale: See ``NegativeScale``.
+        start_from: See ``StartFrom``.
+        stored_pose: The pose before the chain first wrote; empty: the channels as they stand.
+        options: What goes to the solver; its tolerance in scene units.
+    """
+
+    name: str
+    bone: str
+    chain_count: int
+    use_tail: bool
+    use_rotation: bool
+    target: Anchor | None
+    pole: Anchor | None
+    pole_angle: float
+    negative_scale: NegativeScale
+    start_from: StartFrom
+    stored_pose: tuple[StoredBone, ...]
+    options: SolveOptions

@@ -1,0 +1,111 @@
+"""The pose that a solve starts from, as rotation channels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+from .animation import keyed_rotation
+from .channels import MODE_NAMES, MODE_NUMBERS, QUATERNION, Pose, converted
+from .plan import ChainPlan
+from .skeleton import Skeleton
+from .spec import ChainSpec, StartFrom, StoredBone
+
+Array = npt.NDArray[np.float64]
+
+
+def start_channels(
+    armature_object: bpy.types.Object,
+    skeleton: Skeleton,
+    pose: Pose,
+    plan: ChainPlan,
+    spec: ChainSpec,
+    frame: float,
+    animated: Array | None,
+) -> tuple[Array, Array]:
+    """Return the rotation channels that a chain starts from, and those that it has stored.
+
+    Args:
+        armature_object: The original object.
+        skeleton: Its bones.
+        pose: Its present pose.
+        plan: The chain's bones.
+        spec: The chain's settings.
+        frame: With subframe.
+        animated: All bones' rotation channels as Blender's evaluation of this frame left them,
+            shape (n, 4), or None where the frame has not been evaluated anew.
+
+    Returns:
+        Two arrays of the written bones, shape (k, 4), both in the bones' present modes. The
+        stored pose has the values of this frame where bones are keyed.
+    """
+    names = [skeleton.names[bone] for bone in plan.written]
+    modes = pose.modes[plan.written]
+    present = pose.rotation[plan.written]
+    stored = _stored_channels(spec.stored_pose, skeleton, plan, pose)
+    keyed = keyed_rotation(
+        armature_object, names, modes, frame, None if animated is None else animated[plan.written]
+    )
+    stored = np.where(keyed.is_keyed, keyed.values, stored)
+    if spec.start_from is StartFrom.CURRENT:
+        return present, stored
+    if spec.start_from is StartFrom.REST:
+        return rest_channels(modes), stored
+    return stored, stored
+
+
+def rest_channels(modes: npt.NDArray[np.int32]) -> Array:
+    """Return the rotation channels of bones at rest, shape (m, 4)."""
+    channels = np.zeros((len(modes), 4))
+    channels[modes == QUATERNION, 0] = 1.0
+    # An axis-angle of no turn needs an axis all the same: Blender's own default is Y.
+    channels[modes < QUATERNION, 2] = 1.0
+    return channels
+
+
+def _stored_channels(
+    stored: Sequence[StoredBone], skeleton: Skeleton, plan: ChainPlan, pose: Pose
+) -> Array:
+    """Return stored channels by bone; of bones that were not stored, the present ones."""
+    modes = pose.modes[plan.written]
+    channels = pose.rotation[plan.written]
+    stored_modes = modes.copy()
+    for i, bone in enumerate(paired(stored, skeleton, plan)):
+        if bone is not None:
+            channels[i] = bone.rotation
+            stored_modes[i] = MODE_NUMBERS[bone.rotation_mode]
+    return converted(channels, stored_modes, modes)
+
+
+def paired(
+    stored: Sequence[StoredBone], skeleton: Skeleton, plan: ChainPlan
+) -> list[StoredBone | None]:
+    """Return what is stored for each written bone of a chain.
+
+    Bones are told by name. Where the chain is the same but for names that no longer exist, they
+    are told by their order, so that renaming a bone loses nothing.
+    """
+    names = [skeleton.names[bone] for bone in plan.written]
+    is_renamed_only = len(stored) == len(names) and all(
+        bone.name == name or bone.name not in skeleton.index
+        for bone, name in zip(stored, names, strict=True)
+    )
+    if is_renamed_only:
+        return list(stored)
+    by_name = {bone.name: bone for bone in stored}
+    return [by_name.get(name) for name in names]
+
+
+def stored_bones(skeleton: Skeleton, pose: Pose, plan: ChainPlan) -> tuple[StoredBone, ...]:
+    """Return what the rotation channels of a chain's written bones hold now."""
+    return tuple(
+        StoredBone(
+            name=skeleton.names[bone],
+            rotation_mode=MODE_NAMES[int(pose.modes[bone])],
+            rotation=tuple(float(value) for value in pose.rotation[bone]),
+        )
+        for bone in plan.written
+    )

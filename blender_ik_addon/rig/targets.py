@@ -1,0 +1,71 @@
+"""Targets and poles of a chain in world space, as the dependency graph has evaluated them."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+from .errors import RigError
+from .solving import Target
+from .spec import Anchor, ChainSpec, NegativeScale
+
+Array = npt.NDArray[np.float64]
+
+
+def read_target(
+    armature_object: bpy.types.Object, spec: ChainSpec, depsgraph: bpy.types.Depsgraph
+) -> Target:
+    """Return where the goal of a chain lies.
+
+    Raises:
+        RigError: If an object is hidden in a way that keeps Blender from evaluating it.
+    """
+    assert spec.target is not None
+    matrix = _evaluated_matrix(spec.target, depsgraph, "target")
+    pole = None
+    if spec.pole is not None:
+        pole = _evaluated_matrix(spec.pole, depsgraph, "pole")[:3, 3]
+    unmirrored = None
+    if spec.negative_scale is NegativeScale.KEEP:
+        unmirrored = _unmirrored(armature_object.evaluated_get(depsgraph))
+    return Target(matrix, pole, unmirrored)
+
+
+def _evaluated_matrix(anchor: Anchor, depsgraph: bpy.types.Depsgraph, word: str) -> Array:
+    evaluated = anchor.object.evaluated_get(depsgraph)
+    if not evaluated.is_evaluated:
+        raise RigError(
+            f"The {word} '{anchor.object.name}' is hidden so that Blender does not evaluate it:"
+            " unhide it, or choose it again so that the chain keeps it alive."
+        )
+    matrix = np.array(evaluated.matrix_world, dtype=np.float64)
+    if anchor.bone and evaluated.type == 'ARMATURE':
+        matrix = matrix @ np.array(evaluated.pose.bones[anchor.bone].matrix, dtype=np.float64)
+    if not np.isfinite(matrix).all():
+        raise RigError(
+            f"The transform of the {word} '{anchor.object.name}' is not finite:"
+            " check its location, rotation, scale, drivers and constraints."
+        )
+    return matrix
+
+
+def _unmirrored(evaluated: bpy.types.Object) -> Array | None:
+    """Return the linear map that undoes negative scales of an object and its parents.
+
+    With the world matrix W and the one without negative signs W', it is inverse(W) W'. The sign
+    stands in the scale channels only: no matrix tells which of its axes was mirrored.
+    """
+    world = np.array(evaluated.matrix_world, dtype=np.float64)[:3, :3]
+    if np.linalg.det(world) >= 0.0:
+        return None
+    undone = np.eye(3)
+    owner: bpy.types.Object | None = evaluated
+    while owner is not None:
+        # An object's matrix ends in its own scale, so its signs S undo themselves there:
+        # W = O B with the owner's matrix O, and inverse(W) (O S B) = inverse(B) S B.
+        below = np.linalg.solve(np.array(owner.matrix_world, dtype=np.float64)[:3, :3], world)
+        signs = np.diag(np.where(np.array(owner.scale) < 0.0, -1.0, 1.0))
+        undone = np.linalg.solve(below, signs @ below) @ undone
+        owner = owner.parent
+    return None if np.linalg.det(undone) > 0.0 else undone

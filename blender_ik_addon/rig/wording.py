@@ -1,0 +1,41 @@
+"""What happened, in words for an animator."""
+
+from __future__ import annotations
+
+from ..core import Status
+from .solving import Outcome
+
+_UNITS = ((1.0, "m"), (1e-2, "cm"), (1e-3, "mm"), (1e-6, "um"))
+
+
+def distance_in_words(distance: float, metres: float = 1.0) -> str:
+    """Return a distance in scene units with a fitting metric unit.
+
+    Args:
+        distance: In scene units.
+        metres: Length of one scene unit.
+    """
+    value = distance * metres
+    if value < 0.5e-9:
+        return "0 um"
+    size, name = next((unit for unit in _UNITS if value >= unit[0]), _UNITS[-1])
+    return f"{value / size:.2g} {name}" if value < 100.0 * size else f"{value / size:.0f} {name}"
+
+
+def outcome_in_words(outcome: Outcome, metres: float = 1.0) -> str:
+    """Return the status line of a solve."""
+    gap = distance_in_words(outcome.residual, metres)
+    count = outcome.iterations
+    sweeps = f", {count} iteration{'s' if count != 1 else ''}" if count else ""
+    texts = {
+        Status.REACHED: f"Reached ({gap}{sweeps})",
+        Status.EXTENDED: f"Out of reach by {gap}: extended",
+        Status.FOLDED: f"Too near by {gap}: folded",
+        Status.ITERATIONS_USED_UP: (
+            f"Stopped {gap} short after {count} iterations: raise the cap or choose NEWTON"
+        ),
+        Status.BLENDED: f"On its way by influence, {gap} left",
+    }
+    if outcome.has_locks:
+        return f"Held back by locked rotation channels, {gap} left: unlock them or end the chain"
+    return texts[outcome.status]
