@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from typing import Literal
 
 import bpy
 from bpy.app.handlers import persistent
@@ -17,7 +18,12 @@ from .rig.spec import ChainSpec
 _busy: set[int] = set()
 
 # An update that touches none of these types cannot have moved a target, a bone or a setting.
-RELEVANT_TYPES = ('OBJECT', 'ARMATURE', 'ACTION', 'SCENE')
+RELEVANT_TYPES: tuple[Literal["OBJECT", "ARMATURE", "ACTION", "SCENE"], ...] = (
+    "OBJECT",
+    "ARMATURE",
+    "ACTION",
+    "SCENE",
+)
 
 
 def _run(
@@ -26,7 +32,9 @@ def _run(
     thread = threading.get_ident()
     if depsgraph is None or thread in _busy or not scene.chain_ik.use_live:
         return
-    if not is_new_frame and not any(map(depsgraph.id_type_updated, RELEVANT_TYPES)):
+    if not is_new_frame and not any(
+        depsgraph.id_type_updated(id_type=name) for name in RELEVANT_TYPES
+    ):
         return
     if _is_render_underway(scene, depsgraph):
         return
@@ -41,10 +49,10 @@ def _run(
 def _is_render_underway(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> bool:
     """Tell whether a render thread may be writing the same data as this viewport update."""
     return (
-        depsgraph.mode == 'VIEWPORT'
+        depsgraph.mode == "VIEWPORT"
         and not bpy.app.background
         and threading.current_thread() is threading.main_thread()
-        and bpy.app.is_job_running('RENDER')
+        and bpy.app.is_job_running("RENDER")
         and not scene.render.use_lock_interface
     )
 
@@ -53,9 +61,9 @@ def _live_rigs(
     depsgraph: bpy.types.Depsgraph,
 ) -> Iterator[tuple[bpy.types.Object, dict[int, ChainSpec]]]:
     for candidate in depsgraph.view_layer.objects:
-        if candidate.type != 'ARMATURE' or not candidate.chain_ik.chains:
+        if candidate.type != "ARMATURE" or not candidate.chain_ik.chains:
             continue
-        is_posable = candidate.data.pose_position == 'POSE' and candidate.mode != 'EDIT'
+        is_posable = candidate.data.pose_position == "POSE" and candidate.mode != "EDIT"
         if is_posable and candidate.is_editable and candidate.evaluated_get(depsgraph).is_evaluated:
             yield candidate, dict(live_chains(candidate))
 
@@ -82,18 +90,18 @@ def on_history(*_arguments: object) -> None:
     # Without a graph there is nothing that the tags below could reach.
     view_layer.update()
     for candidate in view_layer.objects:
-        if candidate.type == 'ARMATURE' and candidate.chain_ik.chains:
+        if candidate.type == "ARMATURE" and candidate.chain_ik.chains:
             if candidate.is_editable:
                 sync_anchors(candidate)
-            candidate.update_tag(refresh={'DATA'})
+            candidate.update_tag(refresh={"DATA"})
 
 
 _HANDLERS = {
-    'depsgraph_update_post': on_update,
-    'frame_change_post': on_frame,
-    'load_post': on_history,
-    'undo_post': on_history,
-    'redo_post': on_history,
+    "depsgraph_update_post": on_update,
+    "frame_change_post": on_frame,
+    "load_post": on_history,
+    "undo_post": on_history,
+    "redo_post": on_history,
 }
 
 

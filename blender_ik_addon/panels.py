@@ -1,3 +1,158 @@
-"""x"""
-def register(): pass
-def unregister(): pass
+"""The sidebar: the list of chains and the settings of the active one. Draws only."""
+
+from __future__ import annotations
+
+import textwrap
+
+import bpy
+
+from .properties import ChainSettings, active_chain
+
+CATEGORY = "Chain IK"
+# Labels do not wrap by themselves; so many characters fit a sidebar of the usual width.
+SIDEBAR_CHARACTERS = 40
+
+
+class CHAINIK_UL_chains(bpy.types.UIList):
+    """One chain a row: name, influence, mute."""
+
+    def draw_item(
+        self,
+        _context: bpy.types.Context,
+        layout: bpy.types.UILayout,
+        _data: bpy.types.PropertyGroup,
+        item: ChainSettings,
+        _icon: int,
+        _active_data: bpy.types.PropertyGroup,
+        _active_property: str,
+        _index: int,
+    ) -> None:
+        row = layout.row(align=True)
+        row.prop(item, "name", text="", emboss=False, icon="CON_KINEMATIC")
+        row.prop(item, "influence", text="", slider=True)
+        row.prop(item, "mute", text="", invert_checkbox=True)
+
+
+class ChainPanel(bpy.types.Panel):
+    """What all panels of the tab share."""
+
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = CATEGORY
+
+
+class ActiveChainPanel(ChainPanel):
+    """A panel about the active chain."""
+
+    bl_parent_id = "VIEW3D_PT_chain_ik"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return active_chain(context.active_object) is not None
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        settings = active_chain(context.active_object)
+        layout.active = not settings.mute
+        self.draw_settings(layout, settings)
+
+
+class VIEW3D_PT_chain_ik(ChainPanel):
+    """The list of chains."""
+
+    bl_label = "Chain IK"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        owner = context.active_object
+        if owner is None or owner.type != "ARMATURE":
+            layout.label(text="Select an armature")
+            return
+        row = layout.row()
+        chains = owner.chain_ik
+        row.template_list("CHAINIK_UL_chains", "", chains, "chains", chains, "active_index", rows=4)
+        column = row.column(align=True)
+        column.operator("pose.chain_ik_add", text="", icon="ADD")
+        column.operator("pose.chain_ik_remove", text="", icon="REMOVE")
+        column.separator()
+        column.operator("pose.chain_ik_store", text="", icon="ARMATURE_DATA")
+        column.operator("pose.chain_ik_restore", text="", icon="LOOP_BACK")
+        row = layout.row(align=True)
+        row.prop(context.scene.chain_ik, "use_live", toggle=True, icon="PLAY")
+        row.operator("pose.chain_ik_solve")
+
+
+class VIEW3D_PT_chain_ik_status(ActiveChainPanel):
+    """What the last solve did."""
+
+    bl_label = "Status"
+
+    def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
+        column = layout.column(align=True)
+        for line in textwrap.wrap(settings.status, SIDEBAR_CHARACTERS):
+            column.label(text=line)
+
+
+class VIEW3D_PT_chain_ik_goal(ActiveChainPanel):
+    """Which bones follow what."""
+
+    bl_label = "Goal"
+
+    def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
+        owner = settings.id_data
+        layout.prop_search(settings, "bone", owner.data, "bones")
+        layout.prop(settings, "chain_count")
+        _draw_anchor(layout, settings, "target", "subtarget")
+        layout.prop(settings, "use_tail")
+        row = layout.row(heading="Rotation")
+        row.prop(settings, "use_rotation", text="")
+        weight = row.row()
+        weight.active = settings.use_rotation
+        weight.prop(settings, "orient_weight", text="")
+
+
+class VIEW3D_PT_chain_ik_pole(ActiveChainPanel):
+    """Which way the chain bends."""
+
+    bl_label = "Pole"
+
+    def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
+        _draw_anchor(layout, settings, "pole_target", "pole_subtarget")
+        if settings.pole_target is not None:
+            layout.prop(settings, "pole_angle")
+        layout.prop(settings, "use_flip_bend")
+        layout.prop(settings, "negative_scale")
+
+
+class VIEW3D_PT_chain_ik_solver(ActiveChainPanel):
+    """How the chain is solved."""
+
+    bl_label = "Solver"
+
+    def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
+        layout.prop(settings, "solver")
+        if settings.solver != "TWO_BONE":
+            layout.prop(settings, "iterations")
+            layout.prop(settings, "tolerance")
+        layout.prop(settings, "start_from")
+
+
+def _draw_anchor(
+    layout: bpy.types.UILayout, settings: ChainSettings, target: str, bone: str
+) -> None:
+    layout.prop(settings, target)
+    followed = getattr(settings, target)
+    if followed is not None and followed.type == "ARMATURE":
+        layout.prop_search(settings, bone, followed.data, "bones")
+
+
+classes = (
+    CHAINIK_UL_chains,
+    VIEW3D_PT_chain_ik,
+    VIEW3D_PT_chain_ik_status,
+    VIEW3D_PT_chain_ik_goal,
+    VIEW3D_PT_chain_ik_pole,
+    VIEW3D_PT_chain_ik_solver,
+)
+register, unregister = bpy.utils.register_classes_factory(classes)

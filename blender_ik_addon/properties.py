@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
+from typing import Literal, cast
 
 import bpy
 from bpy.props import (
@@ -22,31 +22,36 @@ from .rig import anchors, live, restoring
 from .rig.spec import Anchor, ChainSpec, NegativeScale, StartFrom, StoredBone
 from .rig.wording import outcome_in_words
 
-OVERRIDABLE = {'LIBRARY_OVERRIDABLE'}
+OVERRIDABLE: set[Literal["LIBRARY_OVERRIDABLE"]] = {"LIBRARY_OVERRIDABLE"}
 SOLVERS = (
-    ('TWO_BONE', "Two-Bone", "Exact closed form for two bones, such as arms and legs"),
-    ('FABRIK', "FABRIK", "Sweeps inward and outward, as most game engines do"),
-    ('CCD', "CCD", "Turns one joint after another toward the target, tip first"),
-    ('NEWTON', "Newton", "Bends all joints at once, as little as it takes: exact and quick"),
+    ("TWO_BONE", "Two-Bone", "Exact closed form for two bones, such as arms and legs"),
+    ("FABRIK", "FABRIK", "Sweeps inward and outward, as most game engines do"),
+    ("CCD", "CCD", "Turns one joint after another toward the target, tip first"),
+    ("NEWTON", "Newton", "Bends all joints at once, as little as it takes: exact and quick"),
 )
 NEGATIVE_SCALES = (
-    ('MIRROR', "Mirror", "A limb mirrored by negative scale bends as its mirror image"),
-    ('KEEP', "Keep", "The bend side stays as in the unmirrored limb, seen in world space"),
+    ("MIRROR", "Mirror", "A limb mirrored by negative scale bends as its mirror image"),
+    ("KEEP", "Keep", "The bend side stays as in the unmirrored limb, seen in world space"),
 )
 STARTS = (
-    ('KEYED', "Keyed", "Start from the bones' keyframes at this frame, else the stored pose"),
-    ('REST', "Rest", "Start from the rest pose"),
-    ('CURRENT', "Current", "Start from what stands there now; the result depends on history"),
+    ("KEYED", "Keyed", "Start from the bones' keyframes at this frame, else the stored pose"),
+    ("REST", "Rest", "Start from the rest pose"),
+    ("CURRENT", "Current", "Start from what stands there now; the result depends on history"),
 )
+
+
+def owner_of(settings: bpy.types.PropertyGroup) -> bpy.types.Object:
+    """Return the object that settings hang on."""
+    return cast(bpy.types.Object, settings.id_data)
 
 
 def _tag(settings: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
     """Have Blender evaluate the rig, so that the handler sees the change."""
-    settings.id_data.update_tag()
+    owner_of(settings).update_tag()
 
 
 def _retarget(settings: ChainSettings, context: bpy.types.Context) -> None:
-    sync_anchors(settings.id_data)
+    sync_anchors(owner_of(settings))
     _tag(settings, context)
 
 
@@ -58,7 +63,7 @@ def _rechain(settings: ChainSettings, context: bpy.types.Context) -> None:
 
 def _toggle_live(settings: SceneSettings, _context: bpy.types.Context) -> None:
     for owner in settings.id_data.objects:
-        if owner.type == 'ARMATURE' and owner.chain_ik.chains:
+        if owner.type == "ARMATURE" and owner.chain_ik.chains:
             owner.update_tag()
 
 
@@ -83,7 +88,7 @@ class StoredBoneSettings(bpy.types.PropertyGroup):
     """The rotation channels of one bone before its chain first wrote."""
 
     name: StringProperty(name="Bone", override=OVERRIDABLE)
-    rotation_mode: StringProperty(default='QUATERNION', override=OVERRIDABLE)
+    rotation_mode: StringProperty(default="QUATERNION", override=OVERRIDABLE)
     rotation: FloatVectorProperty(size=4, override=OVERRIDABLE)
 
 
@@ -103,7 +108,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         default=1.0,
         min=0.0,
         max=1.0,
-        subtype='FACTOR',
+        subtype="FACTOR",
         override=OVERRIDABLE,
         update=_tag,
     )
@@ -128,7 +133,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         name="Solver",
         description="The algorithm",
         items=SOLVERS,
-        default='NEWTON',
+        default="NEWTON",
         options=set(),
         override=OVERRIDABLE,
         update=_tag,
@@ -166,7 +171,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     pole_angle: FloatProperty(
         name="Pole Angle",
         description="Turn of the bend away from the pole, about the line from root to target",
-        subtype='ANGLE',
+        subtype="ANGLE",
         soft_min=-3.141593,
         soft_max=3.141593,
         override=OVERRIDABLE,
@@ -182,7 +187,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         name="Negative Scale",
         description="How the limb bends where its object is mirrored by negative scale",
         items=NEGATIVE_SCALES,
-        default='MIRROR',
+        default="MIRROR",
         options=set(),
         override=OVERRIDABLE,
         update=_tag,
@@ -208,7 +213,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         default=1.0,
         min=0.0,
         max=1.0,
-        subtype='FACTOR',
+        subtype="FACTOR",
         override=OVERRIDABLE,
         update=_tag,
     )
@@ -229,7 +234,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         min=0.0,
         soft_max=0.1,
         precision=6,
-        subtype='DISTANCE',
+        subtype="DISTANCE",
         options=set(),
         override=OVERRIDABLE,
         update=_tag,
@@ -238,13 +243,13 @@ class ChainSettings(bpy.types.PropertyGroup):
         name="Start From",
         description="The pose that every solve starts from",
         items=STARTS,
-        default='KEYED',
+        default="KEYED",
         options=set(),
         override=OVERRIDABLE,
         update=_tag,
     )
     stored_pose: CollectionProperty(
-        type=StoredBoneSettings, override={'LIBRARY_OVERRIDABLE', 'USE_INSERTION'}
+        type=StoredBoneSettings, override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"}
     )
     status: StringProperty(name="Status", description="What the last solve did", get=_status)
     residual: FloatProperty(
@@ -259,7 +264,7 @@ class ObjectSettings(bpy.types.PropertyGroup):
     """The chains of an armature object."""
 
     chains: CollectionProperty(
-        type=ChainSettings, override={'LIBRARY_OVERRIDABLE', 'USE_INSERTION'}
+        type=ChainSettings, override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"}
     )
     active_index: IntProperty(name="Active Chain", options=set(), override=OVERRIDABLE)
 
@@ -281,10 +286,20 @@ def chains_of(armature_object: bpy.types.Object) -> list[ChainSettings]:
     return list(cast(ObjectSettings, armature_object.chain_ik).chains)
 
 
+def active_chain(armature_object: bpy.types.Object | None) -> ChainSettings | None:
+    """Return the chain that is active in an object's list, None without."""
+    if armature_object is None or armature_object.type != "ARMATURE":
+        return None
+    settings = cast(ObjectSettings, armature_object.chain_ik)
+    if not 0 <= settings.active_index < len(settings.chains):
+        return None
+    return cast(ChainSettings, settings.chains[settings.active_index])
+
+
 def chain_key(settings: ChainSettings) -> live.ChainKey:
     """Return what the live memory knows a chain by."""
     path = settings.path_from_id()
-    return settings.id_data.session_uid, int(path[path.rindex("[") + 1 : -1])
+    return owner_of(settings).session_uid, int(path[path.rindex("[") + 1 : -1])
 
 
 def chain_spec(settings: ChainSettings) -> ChainSpec:
@@ -336,7 +351,7 @@ def sync_anchors(armature_object: bpy.types.Object) -> None:
 def store(settings: ChainSettings) -> None:
     """Take the stored pose of a chain from what its bones' channels hold now."""
     settings.stored_pose.clear()
-    for stored in restoring.take(settings.id_data, chain_spec(settings)):
+    for stored in restoring.take(owner_of(settings), chain_spec(settings)):
         bone = settings.stored_pose.add()
         bone.name = stored.name
         bone.rotation_mode = stored.rotation_mode
@@ -348,7 +363,7 @@ def release(settings: ChainSettings) -> None:
     if len(settings.stored_pose):
         scene = bpy.context.scene
         frame = scene.frame_current_final if scene is not None else 0.0
-        restoring.give_back(settings.id_data, chain_spec(settings), frame)
+        restoring.give_back(owner_of(settings), chain_spec(settings), frame)
         settings.stored_pose.clear()
 
 

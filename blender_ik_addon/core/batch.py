@@ -10,13 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from .bend import Pole
 from .chain import Chain, Goal, SolveOptions
-from .vectors import Array
-
-Counts = npt.NDArray[np.int64]
+from .vectors import Array, Counts, Flags
 
 # A tolerance below this share of the chain's length asks for more than rounding leaves.
 FINEST_TOLERANCE = 1e-14
@@ -43,7 +40,7 @@ class Batch:
     hint: Array
     target: Array
     pole: Pole
-    use_flip: npt.NDArray[np.bool_]
+    use_flip: Flags
     tolerance: Array
     iterations: Counts
     unit: Array

@@ -8,10 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from . import vectors
-from .vectors import Array, across, cross, dot, norm, smoothstep, unit
+from .vectors import Array, Flags, across, cross, dot, norm, smoothstep, unit
 
 # Below this mean offset from the chord, as a share of the chain's length, a start pose counts as
 # straight: its side would be noise of float32 storage (1e-7 a bone).
@@ -50,7 +49,7 @@ class Pole:
         angle: Radians about the chord, shape (B,).
     """
 
-    is_set: npt.NDArray[np.bool_]
+    is_set: Flags
     position: Array
     angle: Array
 
@@ -113,7 +112,7 @@ def wanted_bend(
     hint: Array,
     target: Array,
     pole: Pole,
-    use_flip: npt.NDArray[np.bool_],
+    use_flip: Flags,
 ) -> Bend:
     """Return how chains shall lie for their targets.
 
@@ -151,7 +150,7 @@ def _side_of_pole(pole: Pole, chord: Array, swung_side: Array) -> Array:
     return np.where(pole.is_set, turned, swung_side)
 
 
-def posed(points: Array, bend: Bend, use_flip: npt.NDArray[np.bool_]) -> Array:
+def posed(points: Array, bend: Bend, use_flip: Flags) -> Array:
     """Return start poses turned as a whole to their bend, and mirrored where they flip."""
     turned = vectors.rotate(bend.chain_rotation, points)
     mirrored: Array = turned - 2.0 * bend.side * dot(turned, bend.side)[..., None, :]

@@ -92,7 +92,7 @@ class Chain:
     @property
     def min_reach(self) -> float:
         """The distance below which the chain cannot fold; 0 if no segment outreaches the rest."""
-        return max(0.0, float(2.0 * self.segment_lengths.max() - self.segment_lengths.sum()))
+        return max(0.0, 2.0 * float(np.max(self.segment_lengths)) - self.max_reach)
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from . import bend, ccd, fabrik, newton, seed
-from .batch import Batch, Counts
+from .batch import Batch
 from .bend import Bend
 from .chain import Solver
-from .vectors import Array, norm
+from .vectors import Array, Counts, Flags, norm
 
 Step = Callable[[Array, Array, Array, Array], tuple[Array, Array]]
 STEPS: dict[Solver, Step] = {
@@ -53,7 +53,7 @@ def _swept(
     damping = np.full(points.shape[-1], newton.FIRST_DAMPING)
     error = norm(target - points[-1])
     best, best_error, window_error = points, error, error
-    is_stuck = np.zeros(error.shape, dtype=np.bool_)
+    is_stuck: Flags = np.zeros(error.shape, dtype=np.bool_)
     sweeps = 0
     while True:
         is_active = (best_error > batch.tolerance) & (used < batch.iterations) & ~is_stuck
@@ -68,13 +68,13 @@ def _swept(
         best_error = np.where(is_best, error, best_error)
         if step is not newton.step and sweeps % PROGRESS_WINDOW == 0:
             if sweeps > PROGRESS_WINDOW:
-                is_stuck |= _is_too_slow(best_error, window_error, batch, used)
+                is_stuck = is_stuck | _is_too_slow(best_error, window_error, batch, used)
             window_error = best_error
 
 
-def _is_too_slow(error: Array, window_error: Array, batch: Batch, used: Counts) -> Array:
+def _is_too_slow(error: Array, window_error: Array, batch: Batch, used: Counts) -> Flags:
     windows_left = (batch.iterations - used) / PROGRESS_WINDOW
     with np.errstate(divide="ignore"):
         forecast = np.log(error) + windows_left * np.log(error / window_error)
-        too_slow: Array = forecast > np.log(batch.tolerance)
+        too_slow: Flags = forecast > np.log(batch.tolerance)
     return too_slow

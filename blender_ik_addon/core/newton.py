@@ -87,4 +87,5 @@ def _solve_symmetric(a: Array, right: Array) -> Array:
             axz * x + ayz * y + azz * z,
         )
     )
-    return solved / np.maximum(determinant, floor)
+    multiplier: Array = solved / np.maximum(determinant, floor)
+    return multiplier

@@ -26,7 +26,8 @@ def multiply(outer: Array, inner: Array) -> Array:
 
 def conjugate(quaternion: Array) -> Array:
     """Return the inverses of unit quaternions (..., 4)."""
-    return quaternion * np.array([1.0, -1.0, -1.0, -1.0])
+    inverse: Array = quaternion * np.array([1.0, -1.0, -1.0, -1.0])
+    return inverse
 
 
 def rotate(quaternion: Array, vector: Array) -> Array:

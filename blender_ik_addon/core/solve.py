@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from . import bend, reach, two_bone
-from .batch import FINEST_TOLERANCE, Batch, Counts, packed
+from .batch import FINEST_TOLERANCE, Batch, packed
 from .blend import blended, bone_rotations
 from .chain import Chain, Goal, Solution, SolveOptions, Solver, Status
 from .errors import SolverMismatchError
 from .iterate import iterated
 from .rotation import conjugate, multiply, power, quaternion_from_matrix, rotate
-from .vectors import Array, norm
+from .vectors import Array, Counts, Flags, norm
 
 NO_ROTATION = np.array([1.0, 0.0, 0.0, 0.0])
 
@@ -90,9 +89,7 @@ def _positioned(chain: Chain, goal: Goal, options: SolveOptions) -> _Outcome:
     )
 
 
-def _solved(
-    batch: Batch, solver: Solver
-) -> tuple[Array, Array, Counts, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+def _solved(batch: Batch, solver: Solver) -> tuple[Array, Array, Counts, Flags, Flags]:
     """Return joints, chain rotations, iterations, and which targets are too far and too near."""
     most, least = reach.max_reach(batch.lengths), reach.min_reach(batch.lengths)
     plan = bend.wanted_bend(

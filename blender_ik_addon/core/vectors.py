@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Counts = npt.NDArray[np.int64]
 
 # Below this length a float64 vector of a chain scaled to unit length has no usable direction.
 NO_DIRECTION = 1e-14

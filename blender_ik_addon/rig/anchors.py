@@ -16,9 +16,7 @@ from .spec import Anchor
 NAME = "Chain IK Anchor"
 
 
-def keep_evaluated(
-    armature_object: bpy.types.Object, wanted: Iterable[tuple[str, Anchor]]
-) -> None:
+def keep_evaluated(armature_object: bpy.types.Object, wanted: Iterable[tuple[str, Anchor]]) -> None:
     """Give bones an anchor for each of their targets and remove all other anchors.
 
     Args:

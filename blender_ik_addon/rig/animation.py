@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import cast
 
 import bpy
 import numpy as np
@@ -39,7 +40,7 @@ def curves_of_action(
 ) -> Iterable[bpy.types.FCurve]:
     """Return the F-curves of an action, for one slot where actions have slots (4.4 on)."""
     if not hasattr(action, "layers"):
-        return action.fcurves
+        return cast(Iterable[bpy.types.FCurve], action.fcurves)
     if slot is None:
         return ()
     bags = (strip.channelbag(slot) for layer in action.layers for strip in layer.strips)
@@ -128,5 +129,3 @@ def keyed_rotation(
                 is_keyed[i, component] = True
         values = animated
     return KeyedRotation(is_keyed, values)
-
-

@@ -87,7 +87,8 @@ class ChainFrame:
             segment = local @ spaces.local_start(frame, self.segments[i], self.scale[i])
             wanted = spaces.local_direction(frame, directions[i], segment)
             swing = rotation.matrix_from_quaternion(rotation.between(segment, wanted))
-            return swing @ local
+            swung: Array = swing @ local
+            return swung
 
         return self._walked(local_rotation)
 
@@ -131,7 +132,7 @@ def framed(skeleton: Skeleton, pose: Pose, plan: ChainPlan) -> ChainFrame:
     root = int(plan.segments[0])
     parent = int(skeleton.parents[root])
     return ChainFrame(
-        frames=tuple(skeleton.frames.take(int(bone)) for bone in plan.written),
+        frames=tuple(skeleton.frames.take(bone) for bone in plan.written),
         scale=pose.scale[plan.written],
         segments=_segments(skeleton, pose, plan),
         parent=pose.matrices[parent][:3, :3] if parent >= 0 else np.eye(3),

@@ -74,10 +74,12 @@ def read_pose(evaluated: bpy.types.Object) -> Pose:
         scale=read_floats(bones, "scale", 3).reshape(count, 3).astype(np.float64),
         modes=modes,
         rotation=read_rotation(bones, modes),
-        locks=np.column_stack((
-            _read_flags(bones, "lock_rotation", 3).reshape(count, 3),
-            _read_flags(bones, "lock_rotation_w", 1),
-        )),
+        locks=np.column_stack(
+            (
+                _read_flags(bones, "lock_rotation", 3).reshape(count, 3),
+                _read_flags(bones, "lock_rotation_w", 1),
+            )
+        ),
         uses_4d_locks=_read_flags(bones, "lock_rotations_4d", 1),
     )
 
@@ -93,11 +95,14 @@ def read_rotation(bones: Any, modes: Integers) -> Array:
     return channels
 
 
-def rows_of_property(modes: Integers, name: str) -> npt.NDArray[np.bool_]:
+def rows_of_property(modes: Integers, name: str) -> Flags:
     """Return which bones have a mode that writes the named property, shape (n,)."""
+    rows: Flags = modes > QUATERNION
     if name == "rotation_quaternion":
-        return modes == QUATERNION
-    return modes == AXIS_ANGLE if name == "rotation_axis_angle" else modes > QUATERNION
+        rows = modes == QUATERNION
+    elif name == "rotation_axis_angle":
+        rows = modes == AXIS_ANGLE
+    return rows
 
 
 def read_floats(bones: Any, name: str, size: int) -> npt.NDArray[np.float32]:

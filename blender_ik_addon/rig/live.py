@@ -121,7 +121,7 @@ def _jobs(
     present = frozenset(update.scene.objects.keys())
     for armature_object, specs in rigs:
         uid = armature_object.session_uid
-        skeleton = compiled(armature_object.data, memory.skeletons.get(uid))
+        skeleton = compiled(armature_object, memory.skeletons.get(uid))
         memory.skeletons[uid] = skeleton
         taken: dict[int, str] = {}
         for index, spec in specs.items():
@@ -161,7 +161,7 @@ def _update_object(update: Update, armature_object: bpy.types.Object, jobs: list
             channels.append(solved)
     if not bones:
         return False
-    if update.depsgraph.mode == 'RENDER':
+    if update.depsgraph.mode == "RENDER":
         keep_animated_values(armature_object, evaluated)
     rows = np.concatenate(bones)
     write_rotation(armature_object, rows, pose.modes[rows], np.concatenate(channels))
@@ -222,9 +222,19 @@ def _signature(
     parent = int(job.skeleton.parents[root])
     bones = np.append(job.plan.written, job.plan.tip)
     arrays = (
-        pose.world, pose.matrices[root][:3, 3], pose.matrices[parent] if parent >= 0 else None,
-        pose.location[bones], pose.scale[bones], pose.modes[bones], pose.locks[bones],
-        pose.uses_4d_locks[bones], target.matrix, target.pole, target.unmirrored, start, stored,
+        pose.world,
+        pose.matrices[root][:3, 3],
+        pose.matrices[parent] if parent >= 0 else None,
+        pose.location[bones],
+        pose.scale[bones],
+        pose.modes[bones],
+        pose.locks[bones],
+        pose.uses_4d_locks[bones],
+        target.matrix,
+        target.pole,
+        target.unmirrored,
+        start,
+        stored,
     )
     settings = replace(job.spec, target=None, pole=None, stored_pose=())
     inputs = tuple(None if array is None else array.tobytes() for array in arrays)
@@ -232,5 +242,5 @@ def _signature(
 
 
 def _note(update: Update, key: ChainKey, outcome: Outcome | str) -> None:
-    if update.depsgraph.mode != 'RENDER':
+    if update.depsgraph.mode != "RENDER":
         memory.outcomes[key] = outcome

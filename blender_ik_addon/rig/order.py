@@ -77,11 +77,9 @@ def _hangs_on(job: Job) -> Iterator[Point]:
             yield from _objects_above(anchor.object, anchor.bone, seen)
 
 
-def _objects_above(
-    owner: bpy.types.Object | None, bone: str, seen: set[object]
-) -> Iterator[Point]:
+def _objects_above(owner: bpy.types.Object | None, bone: str, seen: set[object]) -> Iterator[Point]:
     while owner is not None:
-        if owner.type == 'ARMATURE' and bone:
+        if owner.type == "ARMATURE" and bone:
             yield from _bones_above(owner, bone, seen)
         if owner.session_uid in seen:
             return

@@ -124,8 +124,10 @@ def _check_anchor(
                 " choose a bone outside the chain."
             )
         return
-    if anchor.object.type == 'ARMATURE' and anchor.bone and (
-        anchor.bone not in anchor.object.data.bones
+    if (
+        anchor.object.type == "ARMATURE"
+        and anchor.bone
+        and (anchor.bone not in anchor.object.data.bones)
     ):
         raise RigError(f"The {word} bone '{anchor.bone}' no longer exists: choose another.")
     if _hangs_below(anchor.object, armature_object, below):
@@ -139,7 +141,7 @@ def _hangs_below(
     candidate: bpy.types.Object | None, armature_object: bpy.types.Object, below: set[str]
 ) -> bool:
     while candidate is not None:
-        is_on_bone = candidate.parent_type == 'BONE' and candidate.parent == armature_object
+        is_on_bone = candidate.parent_type == "BONE" and candidate.parent == armature_object
         if is_on_bone and candidate.parent_bone in below:
             return True
         candidate = candidate.parent

@@ -8,6 +8,8 @@ animated channel would freeze. So the values of the render's frame are copied to
 
 from __future__ import annotations
 
+from typing import Any
+
 import bpy
 
 from .animation import animated_paths
@@ -29,8 +31,8 @@ def _copy_value(
 ) -> None:
     owner_path, name, key = _split(path)
     try:
-        value = evaluated.path_resolve(path)
-        owner = original.path_resolve(owner_path) if owner_path else original
+        value: Any = evaluated.path_resolve(path)
+        owner: Any = original.path_resolve(owner_path) if owner_path else original
     except ValueError:
         return  # A path to something that is gone; Blender ignores it as well.
     if key is not None:

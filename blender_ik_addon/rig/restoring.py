@@ -17,7 +17,7 @@ from .writer import write_rotation
 
 def take(armature_object: bpy.types.Object, spec: ChainSpec) -> tuple[StoredBone, ...]:
     """Return what the rotation channels of a chain's bones hold now; nothing without bones."""
-    skeleton = compiled(armature_object.data)
+    skeleton = compiled(armature_object)
     try:
         plan = planned(skeleton, spec)
     except RigError:
@@ -33,7 +33,7 @@ def give_back(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) 
         spec: The chain's settings, with the stored pose.
         frame: The present frame, with subframe.
     """
-    skeleton = compiled(armature_object.data)
+    skeleton = compiled(armature_object)
     targets = _bones(skeleton, spec)
     if not targets:
         return

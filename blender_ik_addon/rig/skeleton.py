@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import bpy
 import numpy as np
@@ -63,8 +63,9 @@ def fingerprint(armature: bpy.types.Armature) -> tuple[object, ...]:
     return (tuple(bones.keys()), *floats, *flags, _integers(bones, "inherit_scale").tobytes())
 
 
-def compiled(armature: bpy.types.Armature, known: Skeleton | None = None) -> Skeleton:
-    """Return the skeleton of an armature, the known one where nothing has changed."""
+def compiled(armature_object: bpy.types.Object, known: Skeleton | None = None) -> Skeleton:
+    """Return the skeleton of an armature object, the known one where nothing has changed."""
+    armature = cast(bpy.types.Armature, armature_object.data)
     present = fingerprint(armature)
     if known is not None and known.fingerprint == present:
         return known

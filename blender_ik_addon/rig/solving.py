@@ -180,9 +180,7 @@ def _options(
     return replace(spec.options, tolerance=spec.options.tolerance / largest, use_flip_bend=flips)
 
 
-def _has_changed_side(
-    side: Array, frame: ChainFrame, start: ChainPose, stored: ChainPose
-) -> bool:
+def _has_changed_side(side: Array, frame: ChainFrame, start: ChainPose, stored: ChainPose) -> bool:
     """Tell whether a start pose bends away from the side of the stored pose.
 
     A flip is relative to the stored pose: a chain that starts from its own last pose would else

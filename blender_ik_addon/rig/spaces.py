@@ -72,7 +72,7 @@ class RestFrames:
         """Whether all bones take the whole parent matrix, as new bones do."""
         return bool(np.all(self.use_inherit_rotation & (self.inherit_scale == InheritScale.FULL)))
 
-    def take(self, index: IntArray | slice) -> RestFrames:
+    def take(self, index: IntArray | np.integer | slice) -> RestFrames:
         """Return the frames of some of the bones, as ``index`` picks along the first axis."""
         return RestFrames(*(getattr(self, field.name)[index] for field in fields(self)))
 

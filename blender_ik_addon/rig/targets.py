@@ -40,7 +40,7 @@ def _evaluated_matrix(anchor: Anchor, depsgraph: bpy.types.Depsgraph, word: str)
             " unhide it, or choose it again so that the chain keeps it alive."
         )
     matrix = np.array(evaluated.matrix_world, dtype=np.float64)
-    if anchor.bone and evaluated.type == 'ARMATURE':
+    if anchor.bone and evaluated.type == "ARMATURE":
         matrix = matrix @ np.array(evaluated.pose.bones[anchor.bone].matrix, dtype=np.float64)
     if not np.isfinite(matrix).all():
         raise RigError(

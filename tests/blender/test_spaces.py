@@ -334,13 +334,7 @@ def test_zero_scale_of_the_parent_shows_as_in_blender(mode, turns, scale):
     assert np.max(np.abs(pose - rig.pose[children, :3, :3])) < 1e-6
 
 
-HIDDEN_AXES = [
-    (0.0, 2.0, -0.5),
-    (-0.5, 0.0, 2.0),
-    (2.0, -0.5, 0.0),
-    *(-2.0 * np.eye(3)),
-    (0.0,) * 3,
-]
+HIDDEN_AXES = [(0, 2, -0.5), (-0.5, 0, 2), (2, -0.5, 0), *(-2.0 * np.eye(3)), (0, 0, 0)]
 
 
 @pytest.mark.parametrize("scale", HIDDEN_AXES, ids=str)

@@ -1,3 +1,0 @@
-"""x"""
-def register(): pass
-def unregister(): pass

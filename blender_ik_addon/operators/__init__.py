@@ -1,0 +1,19 @@
+"""What a person does to chains."""
+
+from __future__ import annotations
+
+from . import chains, solve
+
+_MODULES = (chains, solve)
+
+
+def register() -> None:
+    """Register the operators."""
+    for module in _MODULES:
+        module.register()
+
+
+def unregister() -> None:
+    """Unregister the operators."""
+    for module in reversed(_MODULES):
+        module.unregister()

@@ -1,0 +1,204 @@
+"""Operators on the list of chains: add, remove, restore, store."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, IntProperty
+
+from ..core import IKError
+from ..properties import (
+    SOLVERS,
+    ChainSettings,
+    active_chain,
+    chain_spec,
+    chains_of,
+    owner_of,
+    release,
+    store,
+)
+from ..rig.controls import EMPTY_SIZE, Placement, make_empty, move_to, placement
+from ..rig.spec import Anchor
+from . import selection
+
+AUTOMATIC = ("AUTO", "Automatic", "Two-Bone for two bones, Newton for any other number")
+
+
+class POSE_OT_chain_ik_add(bpy.types.Operator):
+    """Add a chain that ends at the active bone; the pose does not move.
+
+    It follows the selected object, or the other selected bone, or a new empty
+    """
+
+    bl_idname = "pose.chain_ik_add"
+    bl_label = "Add Chain"
+    bl_options = {"REGISTER", "UNDO"}
+
+    chain_count: IntProperty(
+        name="Chain Length",
+        description="How many bones are driven; 0 for those selected, or all up to the root",
+        min=0,
+        max=300,
+    )
+    solver: EnumProperty(name="Solver", items=(AUTOMATIC, *SOLVERS))
+    use_tail: BoolProperty(
+        name="Use Tail", description="Bring the tip bone's tail to the target", default=True
+    )
+    use_rotation: BoolProperty(name="Rotation", description="Take the target's rotation")
+    use_pole: BoolProperty(name="Add Pole", description="Add an empty on the bend side as pole")
+    use_snap: BoolProperty(
+        name="Snap Target",
+        description="Move the target to the tip, so that the pose stays as it is",
+        default=True,
+    )
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        problem = selection.problem(context)
+        if problem:
+            cls.poll_message_set(problem)
+        return not problem
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        selected = selection.read(context)
+        owner = selected.armature_object
+        settings = owner.chain_ik.chains.add()
+        owner.chain_ik.active_index = len(owner.chain_ik.chains) - 1
+        settings.name = _free_name(owner, selected.bone)
+        settings.use_tail = self.use_tail
+        settings.use_rotation = self.use_rotation
+        settings.chain_count = self.chain_count or selected.chain_count
+        settings.bone = selected.bone
+        try:
+            placed = placement(owner, chain_spec(settings))
+        except IKError as error:
+            owner.chain_ik.chains.remove(owner.chain_ik.active_index)
+            owner.chain_ik.active_index = max(0, len(owner.chain_ik.chains) - 1)
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        automatic = "TWO_BONE" if placed.bone_count == 2 else "NEWTON"
+        settings.solver = automatic if self.solver == AUTOMATIC[0] else self.solver
+        self._set_target(context, settings, selected.target, placed)
+        if self.use_pole:
+            _add_pole(context, settings, placed)
+        store(settings)
+        return {"FINISHED"}
+
+    def _set_target(
+        self,
+        context: bpy.types.Context,
+        settings: ChainSettings,
+        target: Anchor | None,
+        placed: Placement,
+    ) -> None:
+        if target is None:
+            name, size = f"{settings.name} Target", EMPTY_SIZE * placed.length
+            empty = make_empty(context.scene.collection, name, placed.target, size, "CUBE")
+            target = Anchor(empty)
+        elif self.use_snap:
+            move_to(target, placed.target)
+        settings.target = target.object
+        settings.subtarget = target.bone
+
+
+class POSE_OT_chain_ik_remove(bpy.types.Operator):
+    """Remove the active chain and give its bones the pose back that they had before."""
+
+    bl_idname = "pose.chain_ik_remove"
+    bl_label = "Remove Chain"
+    bl_options = {"REGISTER", "UNDO"}
+
+    keep_pose: BoolProperty(
+        name="Keep Pose", description="Leave the bones as the chain has posed them"
+    )
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return _has_active_chain(cls, context)
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        settings = _active(context)
+        owner = owner_of(settings)
+        if not self.keep_pose:
+            release(settings)
+        settings.target = settings.pole_target = None
+        index = owner.chain_ik.active_index
+        owner.chain_ik.chains.remove(index)
+        owner.chain_ik.active_index = max(0, min(index, len(owner.chain_ik.chains) - 1))
+        owner.update_tag()
+        return {"FINISHED"}
+
+
+class POSE_OT_chain_ik_restore(bpy.types.Operator):
+    """Mute chains and give their bones the pose back that they had before they went live."""
+
+    bl_idname = "pose.chain_ik_restore"
+    bl_label = "Restore Pose"
+    bl_options = {"REGISTER", "UNDO"}
+
+    use_all: BoolProperty(name="All Chains", description="Restore all chains of the armature")
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return _has_active_chain(cls, context)
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        active = _active(context)
+        for settings in chains_of(owner_of(active)) if self.use_all else [active]:
+            release(settings)
+            settings.mute = True
+        return {"FINISHED"}
+
+
+class POSE_OT_chain_ik_store(bpy.types.Operator):
+    """Take the present pose of the active chain's bones as the one to start from and restore."""
+
+    bl_idname = "pose.chain_ik_store"
+    bl_label = "Store Pose"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return _has_active_chain(cls, context)
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        settings = _active(context)
+        store(settings)
+        owner_of(settings).update_tag()
+        return {"FINISHED"}
+
+
+def _has_active_chain(operator: type[bpy.types.Operator], context: bpy.types.Context) -> bool:
+    if active_chain(context.active_object) is not None:
+        return True
+    operator.poll_message_set("Select an armature that has a chain, and the chain in its list.")
+    return False
+
+
+def _active(context: bpy.types.Context) -> ChainSettings:
+    return cast(ChainSettings, active_chain(context.active_object))
+
+
+def _free_name(owner: bpy.types.Object, wanted: str) -> str:
+    taken = {settings.name for settings in chains_of(owner)}
+    names = (wanted, *(f"{wanted}.{number:03d}" for number in range(1, len(taken) + 2)))
+    return next(name for name in names if name not in taken)
+
+
+def _add_pole(context: bpy.types.Context, settings: ChainSettings, placed: Placement) -> None:
+    matrix = placed.target.copy()
+    matrix[:3, :3] = 0.0
+    matrix[range(3), range(3)] = 1.0
+    matrix[:3, 3] = placed.pole
+    name, size = f"{settings.name} Pole", EMPTY_SIZE * placed.length
+    settings.pole_target = make_empty(context.scene.collection, name, matrix, size, "SPHERE")
+
+
+classes = (
+    POSE_OT_chain_ik_add,
+    POSE_OT_chain_ik_remove,
+    POSE_OT_chain_ik_restore,
+    POSE_OT_chain_ik_store,
+)
+register, unregister = bpy.utils.register_classes_factory(classes)

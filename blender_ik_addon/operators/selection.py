@@ -1,0 +1,63 @@
+"""What the selection in the viewport means: a tip, a chain, a target. Read once, at the edge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import bpy
+
+from ..rig.spec import Anchor
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A selected chain and what it shall follow.
+
+    Attributes:
+        armature_object: The active armature object.
+        bone: Name of the active bone, the tip.
+        chain_count: Selected bones in a line up from the tip; 0 if only the tip is selected.
+        target: Another selected object, or a selected bone off that line; None without.
+    """
+
+    armature_object: bpy.types.Object
+    bone: str
+    chain_count: int
+    target: Anchor | None
+
+
+def problem(context: bpy.types.Context) -> str:
+    """Return what keeps the selection from naming a chain, in words; empty if nothing does."""
+    active = context.active_object
+    if active is None or active.type != "ARMATURE":
+        return "Select an armature and make it active."
+    if not active.is_editable:
+        return "This armature is linked: make a library override of it first."
+    if active.mode == "EDIT":
+        return "Leave edit mode: chains work on the pose."
+    if active.data.bones.active is None:
+        return "Click the bone at the end of the chain, so that it is the active one."
+    return ""
+
+
+def read(context: bpy.types.Context) -> Selection:
+    """Return the selection; only where ``problem`` finds none."""
+    armature_object = cast(bpy.types.Object, context.active_object)
+    tip = armature_object.pose.bones[armature_object.data.bones.active.name]
+    selected = {
+        bone.name for bone in context.selected_pose_bones or () if bone.id_data == armature_object
+    }
+    line = [tip.name]
+    above = tip.parent
+    while above is not None and above.name in selected:
+        line.append(above.name)
+        above = above.parent
+    off_line = sorted(selected.difference(line))
+    others = [other for other in context.selected_objects if other != armature_object]
+    target = None
+    if others:
+        target = Anchor(others[0])
+    elif off_line:
+        target = Anchor(armature_object, off_line[0])
+    return Selection(armature_object, tip.name, len(line) if len(line) > 1 else 0, target)

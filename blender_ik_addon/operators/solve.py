@@ -1,0 +1,99 @@
+"""The plain operator: solve the active bone for the selected target, once."""
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
+
+from ..core import IKError, SolveOptions, Solver
+from ..properties import NEGATIVE_SCALES, SOLVERS
+from ..rig.controls import placement
+from ..rig.once import solve_once
+from ..rig.spec import ChainSpec, NegativeScale, StartFrom
+from ..rig.wording import outcome_in_words
+from . import selection
+from .chains import AUTOMATIC
+
+
+class POSE_OT_chain_ik_solve(bpy.types.Operator):
+    """Bring the active bone to the selected object once; no chain is left behind."""
+
+    bl_idname = "pose.chain_ik_solve"
+    bl_label = "Solve Once"
+    bl_options = {"REGISTER", "UNDO"}
+
+    solver: EnumProperty(name="Solver", items=(AUTOMATIC, *SOLVERS))
+    chain_count: IntProperty(
+        name="Chain Length",
+        description="How many bones are driven; 0 for those selected, or all up to the root",
+        min=0,
+        max=300,
+    )
+    use_flip_bend: BoolProperty(name="Flip Bend", description="Bend to the other side")
+    negative_scale: EnumProperty(name="Negative Scale", items=NEGATIVE_SCALES)
+    use_tail: BoolProperty(
+        name="Use Tail", description="Bring the tip bone's tail to the target", default=True
+    )
+    use_rotation: BoolProperty(name="Rotation", description="Take the target's rotation")
+    influence: FloatProperty(name="Influence", default=1.0, min=0.0, max=1.0, subtype="FACTOR")
+    iterations: IntProperty(name="Iterations", default=500, min=1, soft_max=500)
+    tolerance: FloatProperty(
+        name="Tolerance", default=1e-5, min=0.0, precision=6, subtype="DISTANCE"
+    )
+    use_rest_start: BoolProperty(
+        name="From Rest Pose", description="Start from the rest pose instead of the present one"
+    )
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        problem = selection.problem(context)
+        if not problem and selection.read(context).target is None:
+            problem = "Select a target as well: an object, or a bone outside the chain."
+        if problem:
+            cls.poll_message_set(problem)
+        return not problem
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        selected = selection.read(context)
+        depsgraph = context.evaluated_depsgraph_get()
+        try:
+            spec = self._spec(selected)
+            outcome = solve_once(depsgraph, selected.armature_object, spec)
+        except IKError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        metres = context.scene.unit_settings.scale_length
+        self.report({"INFO"}, outcome_in_words(outcome, metres))
+        return {"FINISHED"}
+
+    def _spec(self, selected: selection.Selection) -> ChainSpec:
+        def spec(solver: str) -> ChainSpec:
+            return ChainSpec(
+                name=selected.bone,
+                bone=selected.bone,
+                chain_count=self.chain_count or selected.chain_count,
+                use_tail=self.use_tail,
+                use_rotation=self.use_rotation,
+                target=selected.target,
+                pole=None,
+                pole_angle=0.0,
+                negative_scale=NegativeScale(self.negative_scale),
+                start_from=StartFrom.REST if self.use_rest_start else StartFrom.CURRENT,
+                stored_pose=(),
+                options=SolveOptions(
+                    solver=Solver(solver),
+                    iterations=self.iterations,
+                    tolerance=self.tolerance,
+                    influence=self.influence,
+                    use_flip_bend=self.use_flip_bend,
+                ),
+            )
+
+        if self.solver != AUTOMATIC[0]:
+            return spec(self.solver)
+        chosen = spec("NEWTON")
+        is_pair = placement(selected.armature_object, chosen).bone_count == 2
+        return spec("TWO_BONE") if is_pair else chosen
+
+
+register, unregister = bpy.utils.register_classes_factory((POSE_OT_chain_ik_solve,))

@@ -1,0 +1,103 @@
+"""Targets and poles that a new chain brings along, placed so that the pose does not move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+from mathutils import Matrix
+
+from ..core import bend_side
+from . import spaces
+from .chain_pose import framed
+from .channels import matrices_of, read_pose
+from .plan import planned
+from .skeleton import compiled
+from .spec import Anchor, ChainSpec
+
+Array = npt.NDArray[np.float64]
+Shape = Literal["CUBE", "SPHERE"]
+
+# Shares of the chain's length: how far a pole stands off, and how large empties are drawn.
+POLE_DISTANCE = 0.75
+EMPTY_SIZE = 0.15
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where the controls of a chain have to be for its pose not to move.
+
+    Attributes:
+        target: World matrix of the effector with the tip bone's rotation, shape (4, 4).
+        pole: A point off the bend side, world space, shape (3,).
+        length: The chain's length in world space.
+        bone_count: Bones that the solver bends; a tip that takes the target's rotation is none.
+    """
+
+    target: Array
+    pole: Array
+    length: float
+    bone_count: int
+
+
+def placement(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
+    """Return where the controls of a chain belong in its present pose.
+
+    Raises:
+        RigError: If the chain has no bones.
+    """
+    skeleton = compiled(armature_object)
+    plan = planned(skeleton, spec)
+    pose = read_pose(armature_object)
+    frame = framed(skeleton, pose, plan)
+    posed = frame.posed(matrices_of(pose.rotation[plan.written], pose.modes[plan.written]))
+    joints = spaces.transform_point(pose.world, posed.joints)
+    length = float(np.linalg.norm(np.diff(joints, axis=0), axis=1).sum())
+    side = bend_side(joints)
+    if side is None:
+        side = spaces.transform_direction(pose.world, frame.natural_side(posed))
+    chord = joints[-1] - joints[0]
+    # Only the part across the chord counts: a pole on its line would give no side.
+    side = side - chord * (side @ chord) / max(float(chord @ chord), 1e-12)
+    side = side / max(float(np.linalg.norm(side)), 1e-12)
+    target = np.eye(4)
+    target[:3, :3] = spaces.orientation(pose.world[:3, :3] @ pose.matrices[plan.tip][:3, :3])
+    target[:3, 3] = joints[-1]
+    pole = joints[1:].mean(axis=0) + POLE_DISTANCE * length * side
+    bone_count = len(plan.segments) - (spec.use_rotation and spec.use_tail)
+    return Placement(target, pole, length, bone_count)
+
+
+def make_empty(
+    collection: bpy.types.Collection, name: str, matrix: Array, size: float, shape: Shape
+) -> bpy.types.Object:
+    """Return a new empty in a collection.
+
+    Args:
+        collection: Where to put it.
+        name: Blender appends a number where it is taken.
+        matrix: World matrix, shape (4, 4).
+        size: Display size in scene units.
+        shape: How it is drawn.
+    """
+    empty = bpy.data.objects.new(name, None)
+    empty.empty_display_type = shape
+    empty.empty_display_size = size
+    empty.matrix_world = Matrix(matrix.tolist())
+    collection.objects.link(empty)
+    return empty
+
+
+def move_to(anchor: Anchor, matrix: Array) -> None:
+    """Move an object or a bone to a world matrix without scale; an object's scale stays."""
+    owner = anchor.object
+    if anchor.bone:
+        to_armature = owner.matrix_world.inverted()
+        owner.pose.bones[anchor.bone].matrix = to_armature @ Matrix(matrix.tolist())
+        return
+    scale = owner.scale.copy()
+    owner.matrix_world = Matrix(matrix.tolist())
+    owner.scale = scale

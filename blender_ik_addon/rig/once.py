@@ -1,0 +1,41 @@
+"""Solve a chain now, once, without leaving one behind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import bpy
+
+from .channels import read_pose
+from .plan import check, planned
+from .skeleton import compiled
+from .solving import Outcome, solve_chain
+from .spec import ChainSpec
+from .start import start_channels, stored_bones
+from .targets import read_target
+from .writer import write_rotation
+
+
+def solve_once(
+    depsgraph: bpy.types.Depsgraph,
+    armature_object: bpy.types.Object,
+    spec: ChainSpec,
+) -> Outcome:
+    """Solve a chain from what stands there now, or as it says, and write its bones.
+
+    Raises:
+        IKError: If the chain cannot be solved; nothing is written then.
+    """
+    scene = depsgraph.scene
+    skeleton = compiled(armature_object)
+    plan = planned(skeleton, spec)
+    check(armature_object, skeleton, plan, spec, frozenset(scene.objects.keys()))
+    pose = read_pose(armature_object.evaluated_get(depsgraph))
+    if not spec.stored_pose:
+        spec = replace(spec, stored_pose=stored_bones(skeleton, pose, plan))
+    frame = scene.frame_current_final
+    start, stored = start_channels(armature_object, skeleton, pose, plan, spec, frame, None)
+    target = read_target(armature_object, spec, depsgraph)
+    outcome = solve_chain(skeleton, pose, plan, spec, target, start, stored)
+    write_rotation(armature_object, plan.written, pose.modes[plan.written], outcome.channels)
+    return outcome
