@@ -6,7 +6,7 @@ import textwrap
 
 import bpy
 
-from .properties import ChainSettings, active_chain
+from .properties import ChainSettings, active_chain, owner_of
 
 CATEGORY = "Chain IK"
 # Labels do not wrap by themselves; so many characters fit a sidebar of the usual width.
@@ -48,12 +48,12 @@ class ActiveChainPanel(ChainPanel):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        return active_chain(context.active_object) is not None
+        return active_chain(context) is not None
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
         layout.use_property_split = True
-        settings = active_chain(context.active_object)
+        settings = active_chain(context)
         layout.active = not settings.mute
         self.draw_settings(layout, settings)
 
@@ -65,9 +65,10 @@ class VIEW3D_PT_chain_ik(ChainPanel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
-        owner = context.active_object
+        chain = active_chain(context)
+        owner = context.active_object if chain is None else owner_of(chain)
         if owner is None or owner.type != "ARMATURE":
-            layout.label(text="Select an armature")
+            layout.label(text="Select an armature or a target")
             return
         row = layout.row()
         chains = owner.chain_ik

@@ -286,14 +286,24 @@ def chains_of(armature_object: bpy.types.Object) -> list[ChainSettings]:
     return list(cast(ObjectSettings, armature_object.chain_ik).chains)
 
 
-def active_chain(armature_object: bpy.types.Object | None) -> ChainSettings | None:
-    """Return the chain that is active in an object's list, None without."""
-    if armature_object is None or armature_object.type != "ARMATURE":
+def active_chain(context: bpy.types.Context) -> ChainSettings | None:
+    """Return the chain that the context is about, None without.
+
+    That is the active one in the list of the active armature; while a target or pole is the
+    active object, the chain that follows it, so that its status can be seen on the way.
+    """
+    active = context.active_object
+    if active is None:
         return None
-    settings = cast(ObjectSettings, armature_object.chain_ik)
-    if not 0 <= settings.active_index < len(settings.chains):
-        return None
-    return cast(ChainSettings, settings.chains[settings.active_index])
+    if active.type == "ARMATURE":
+        settings = cast(ObjectSettings, active.chain_ik)
+        is_in_list = 0 <= settings.active_index < len(settings.chains)
+        return settings.chains[settings.active_index] if is_in_list else None
+    for candidate in context.view_layer.objects if context.view_layer else ():
+        for chain in chains_of(candidate) if candidate.type == "ARMATURE" else ():
+            if active in (chain.target, chain.pole_target):
+                return chain
+    return None
 
 
 def chain_key(settings: ChainSettings) -> live.ChainKey:

@@ -170,14 +170,14 @@ class POSE_OT_chain_ik_store(bpy.types.Operator):
 
 
 def _has_active_chain(operator: type[bpy.types.Operator], context: bpy.types.Context) -> bool:
-    if active_chain(context.active_object) is not None:
+    if active_chain(context) is not None:
         return True
     operator.poll_message_set("Select an armature that has a chain, and the chain in its list.")
     return False
 
 
 def _active(context: bpy.types.Context) -> ChainSettings:
-    return cast(ChainSettings, active_chain(context.active_object))
+    return cast(ChainSettings, active_chain(context))
 
 
 def _free_name(owner: bpy.types.Object, wanted: str) -> str:
