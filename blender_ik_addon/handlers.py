@@ -64,7 +64,7 @@ def _live_rigs(
         if candidate.type != "ARMATURE" or not candidate.chain_ik.chains:
             continue
         is_posable = candidate.data.pose_position == "POSE" and candidate.mode != "EDIT"
-        if is_posable and candidate.is_editable and candidate.evaluated_get(depsgraph).is_evaluated:
+        if is_posable and candidate.evaluated_get(depsgraph).is_evaluated:
             yield candidate, dict(live_chains(candidate))
 
 

@@ -370,7 +370,7 @@ def store(settings: ChainSettings) -> None:
 
 def release(settings: ChainSettings) -> None:
     """Give the bones of a chain their stored pose back, and forget it."""
-    if len(settings.stored_pose):
+    if settings.stored_pose:
         scene = bpy.context.scene
         frame = scene.frame_current_final if scene is not None else 0.0
         restoring.give_back(owner_of(settings), chain_spec(settings), frame)
@@ -379,11 +379,13 @@ def release(settings: ChainSettings) -> None:
 
 def live_chains(armature_object: bpy.types.Object) -> Iterator[tuple[int, ChainSpec]]:
     """Yield index and settings of the chains to solve; store poses and release muted chains."""
+    is_ours = armature_object.is_editable
     for index, settings in enumerate(chains_of(armature_object)):
-        if settings.mute:
+        if settings.mute and is_ours:
             release(settings)
+        if settings.mute:
             continue
-        if not len(settings.stored_pose):
+        if not settings.stored_pose and is_ours:
             store(settings)
         yield index, chain_spec(settings)
 

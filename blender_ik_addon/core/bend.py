@@ -157,14 +157,15 @@ def posed(points: Array, bend: Bend, use_flip: Flags) -> Array:
     return np.where(use_flip, mirrored, turned)
 
 
-def swivelled(points: Array, side: Array, reach: Array) -> Array:
-    """Return solved poses turned about root and effector so that they bend toward ``side``.
+def swivelled(points: Array, bend: Bend, reach: Array) -> Array:
+    """Return solved poses turned about root and effector so that they bend to their side.
 
     Poses without a bulge (straight, or S-shaped with both halves alike) stay as they are.
     """
-    chord = unit(points[-1], side)
+    is_closed = norm(points[-1]) < AT_ROOT * reach
+    chord = np.where(is_closed, bend.chord, unit(points[-1], bend.chord))
     offset = bulge(points, chord)
-    wanted = unit(across(side, chord), side)
+    wanted = unit(across(bend.side, chord), bend.side)
     present = unit(offset, wanted)
     has_side = norm(offset) > AT_ROOT * reach
     present = np.where(has_side, present, wanted)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from .errors import InvalidChainError, InvalidGoalError, InvalidOptionError
+from .errors import IKError, InvalidChainError, InvalidGoalError, InvalidOptionError
 
 Array = npt.NDArray[np.float64]
 
@@ -60,7 +60,7 @@ class Chain:
 
     def __post_init__(self) -> None:
         """Copy, check and freeze the arrays."""
-        joints = _as_frozen_array(self.joint_positions)
+        joints = _frozen(self.joint_positions, "joint positions", InvalidChainError)
         if joints.ndim != 2 or joints.shape[1:] != (3,) or len(joints) < 2:
             raise InvalidChainError(
                 f"A chain needs joint positions of shape (n + 1, 3), not {joints.shape}:"
@@ -127,7 +127,8 @@ class Goal:
             length = float(np.linalg.norm(rotation))
             if length < 1e-9:
                 raise InvalidGoalError("The tip rotation is zero: give a unit quaternion wxyz.")
-            object.__setattr__(self, "tip_rotation_wxyz", _as_frozen_array(rotation / length))
+            unit = _frozen(rotation / length, "tip rotation", InvalidGoalError)
+            object.__setattr__(self, "tip_rotation_wxyz", unit)
 
 
 @dataclass(frozen=True)
@@ -195,16 +196,19 @@ class Solution:
         return self.status is Status.REACHED
 
 
-def _as_frozen_array(values: npt.ArrayLike) -> Array:
-    array = np.array(values, dtype=np.float64)
+def _frozen(values: npt.ArrayLike, name: str, error: type[IKError]) -> Array:
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise error(f"The {name} is not made of numbers: give an array of floats.") from None
     array.setflags(write=False)
     return array
 
 
 def _checked_vector(
-    values: Array | Sequence[float], size: int, name: str, error: type[ValueError]
+    values: Array | Sequence[float], size: int, name: str, error: type[IKError]
 ) -> Array:
-    vector = _as_frozen_array(values)
+    vector = _frozen(values, name, error)
     if vector.shape != (size,):
         raise error(f"The {name} needs shape ({size},), not {vector.shape}: give {size} numbers.")
     if not np.isfinite(vector).all():

@@ -41,9 +41,22 @@ def iterated(batch: Batch, plan: Bend, target: Array, solver: Solver) -> tuple[A
     points, used = _swept(STEPS[solver], batch, target, points, np.zeros_like(batch.iterations))
     if solver is not Solver.NEWTON:
         points, used = _swept(newton.step, batch, target, points, used)
-    reach = batch.lengths.sum(axis=0)
-    swivelled = bend.swivelled(points, plan.side, reach)
+        points, used = _started_anew(batch, target, points, used, turned, plan)
+    swivelled = bend.swivelled(points, plan, batch.lengths.sum(axis=0))
     return np.where(batch.pole.is_set, swivelled, points), used
+
+
+def _started_anew(
+    batch: Batch, target: Array, points: Array, used: Counts, turned: Array, plan: Bend
+) -> tuple[Array, Counts]:
+    """Give chains that have got stuck on one line, where no step leads off it, a fresh start."""
+    error = norm(target - points[-1])
+    is_stuck = (error > batch.tolerance) & (used < batch.iterations)
+    if not is_stuck.any():
+        return points, used
+    start = np.where(is_stuck, seed.natural(turned, batch.lengths, target, plan), points)
+    fresh, used = _swept(newton.step, batch, target, start, used)
+    return np.where(norm(target - fresh[-1]) < error, fresh, points), used
 
 
 def _swept(
@@ -57,6 +70,7 @@ def _swept(
     sweeps = 0
     while True:
         is_active = (best_error > batch.tolerance) & (used < batch.iterations) & ~is_stuck
+        is_active &= damping < newton.MOST_DAMPING
         if not is_active.any():
             return best, used
         points, damping = step(points, batch.lengths, target, damping)

@@ -9,6 +9,8 @@ from .vectors import Array, dot, norm
 FIRST_DAMPING = 1e-4
 LEAST_DAMPING_AFTER_REJECTION = 1e-2
 DAMPING_GROWTH = 8.0
+# A step damped more than this no longer moves anything: the pose is stuck.
+MOST_DAMPING = 1e8
 DAMPING_DECAY = 0.3
 # Turning a segment by more than this in one iteration leaves the region where the linear model of
 # the step says anything.

@@ -14,6 +14,8 @@ Array = npt.NDArray[np.float64]
 EULER_ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
 # Nearer to a pole than this cosine of the middle angle, first and last axis are one.
 GIMBAL_LOCK = 1e-7
+# Below this sine two opposite unit vectors have no common axis across them.
+NO_AXIS = 1e-14
 
 
 def multiply(outer: Array, inner: Array) -> Array:
@@ -52,17 +54,25 @@ def between(source: Array, target: Array, half_turn_axis: Array | None = None) -
     Opposite vectors turn about ``half_turn_axis`` (unit, across ``source``), by default about an
     axis built from the frame axis least aligned with ``source``.
     """
-    cosine = np.sum(source * target, axis=-1, keepdims=True)
+    is_obtuse = np.sum(source * target, axis=-1, keepdims=True) < 0.0
+    if not is_obtuse.any():
+        return _between_acute(source, target)
+    # Nearly opposite vectors tell their common axis badly. A half turn about whatever axis across
+    # the source lies nearest, and the small rotation that is left, still meet the target exactly.
+    fallback = _any_perpendicular(source) if half_turn_axis is None else half_turn_axis
     axis = np.cross(source, target)
-    # |source + target| is twice the cosine of half the angle.
+    axis = axis - source * np.sum(axis * source, axis=-1, keepdims=True)
+    length = np.linalg.norm(axis, axis=-1, keepdims=True)
+    axis = np.where(length > NO_AXIS, axis / np.where(length > NO_AXIS, length, 1.0), fallback)
+    half_turn = np.concatenate((np.zeros_like(length), axis), axis=-1)
+    remainder = _between_acute(np.where(is_obtuse, -source, source), target)
+    return np.where(is_obtuse, multiply(remainder, half_turn), remainder)
+
+
+def _between_acute(source: Array, target: Array) -> Array:
+    # Half the length of the sum is the cosine of half the angle, at least cos 45 degrees here.
     half = 0.5 * np.linalg.norm(source + target, axis=-1, keepdims=True)
-    is_opposite = (cosine < 0.0) & (half < 1e-12)
-    rotation = np.concatenate((half, axis / np.where(is_opposite, 1.0, 2.0 * half)), axis=-1)
-    if is_opposite.any():
-        fallback = _any_perpendicular(source) if half_turn_axis is None else half_turn_axis
-        half_turn = np.concatenate((np.zeros_like(half), fallback), axis=-1)
-        rotation = np.where(is_opposite, half_turn, rotation)
-    return normalised(rotation)
+    return normalised(np.concatenate((half, np.cross(source, target) / (2.0 * half)), axis=-1))
 
 
 def normalised(quaternion: Array) -> Array:

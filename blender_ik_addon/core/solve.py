@@ -96,7 +96,7 @@ def _solved(batch: Batch, solver: Solver) -> tuple[Array, Array, Counts, Flags, 
         batch.points, most, batch.hint, batch.target, batch.pole, batch.use_flip
     )
     distance = norm(batch.target)
-    is_too_far, is_too_near = distance >= most, distance <= least
+    is_too_far, is_too_near = distance >= most, (distance <= least) & (least > 0.0)
     # Targets out of reach take a stand-in within reach here and their closed form below.
     middle = 0.5 * (most + least)
     distance = np.where(is_too_far | is_too_near, middle, distance)

@@ -6,6 +6,8 @@ import numpy as np
 
 from .vectors import Array
 
+SMALLEST_BASE = 1e-15
+
 
 def solved(lengths: Array, chord: Array, side: Array, distance: Array) -> Array:
     """Return the joints of two-bone chains whose effector lies at a reachable distance.
@@ -14,7 +16,7 @@ def solved(lengths: Array, chord: Array, side: Array, distance: Array) -> Array:
         lengths: Shape (2, B).
         chord: Unit directions from root to target, shape (3, B).
         side: Unit directions across the chord that the elbow lies in, shape (3, B).
-        distance: Root to target, from |l1 - l2| to l1 + l2 and above zero, shape (B,).
+        distance: Root to target, from |l1 - l2| to l1 + l2, shape (B,).
 
     Returns:
         Joints relative to the root, shape (3, 3, B).
@@ -24,6 +26,8 @@ def solved(lengths: Array, chord: Array, side: Array, distance: Array) -> Array:
     (Kahan, "Miscalculating Area and Angles of a Needle-like Triangle", 2014, section 2).
     """
     first, second = lengths
+    # Segments of equal length reach the root itself; the triangle needs a base all the same.
+    distance = np.maximum(distance, SMALLEST_BASE * (first + second))
     most, least = first + second, np.abs(first - second)
     foot = 0.5 * distance + (first - second) * most / (2.0 * distance)
     area = (most - distance) * (most + distance) * (distance - least) * (distance + least)

@@ -73,17 +73,19 @@ def swing(source: Array, target: Array, half_turn_axis: Array) -> Array:
     Source: Rodrigues' formula with sine and cosine taken from the vectors' products; tested in
     tests/core/test_vectors.py.
     """
-    cosine = dot(source, target)
-    axis = cross(source, target)
-    sine_squared = dot(axis, axis)
-    is_obtuse = cosine < 0.0
-    is_opposite = is_obtuse & (sine_squared < 1e-24)
-    # 1 / (1 + cosine), written so that it keeps its digits near a half turn.
-    divisor = np.where(is_obtuse, sine_squared / (1.0 + np.abs(cosine)), 1.0 + cosine)
-    scale = 1.0 / np.where(is_opposite, 1.0, divisor)
-    rotation = _from_axis(axis, scale)
-    half_turn = 2.0 * half_turn_axis[:, None] * half_turn_axis[None, :] - np.eye(3)[:, :, None]
-    return np.where(is_opposite, half_turn, rotation)
+    is_obtuse = dot(source, target) < 0.0
+    if not is_obtuse.any():
+        return _acute_swing(source, target)
+    # Nearly opposite vectors tell their common axis badly. A half turn about whatever axis across
+    # the source lies nearest, and the small rotation that is left, still meet the target exactly.
+    axis = unit(across(cross(source, target), source), half_turn_axis)
+    half_turn = 2.0 * axis[:, None] * axis[None, :] - np.eye(3)[:, :, None]
+    remainder = _acute_swing(np.where(is_obtuse, -source, source), target)
+    return np.where(is_obtuse, compose(remainder, half_turn), remainder)
+
+
+def _acute_swing(source: Array, target: Array) -> Array:
+    return _from_axis(cross(source, target), 1.0 / (1.0 + dot(source, target)))
 
 
 def turn(axis: Array, angle: Array) -> Array:

@@ -76,6 +76,8 @@ def check(
     Raises:
         RigError: With one sentence that says what to do next.
     """
+    if not armature_object.is_editable:
+        raise RigError("The armature is linked: make a library override of it to pose it here.")
     if spec.target is None:
         raise RigError("No target is set: choose an object for the chain to follow.")
     below = _bones_below(skeleton, plan)
