@@ -9,7 +9,7 @@ from typing import Literal
 import bpy
 from bpy.app.handlers import persistent
 
-from .properties import live_chains, sync_anchors
+from .properties import live_chains, sync_anchors, sync_anchors_if_changed
 from .rig import live
 from .rig.spec import ChainSpec
 
@@ -41,7 +41,7 @@ def _run(
     _busy.add(thread)
     try:
         update = live.Update(scene, depsgraph, is_new_frame)
-        live.update_chains(update, _live_rigs(depsgraph))
+        live.update_chains(update, _live_rigs(scene, depsgraph))
     finally:
         _busy.discard(thread)
 
@@ -58,14 +58,18 @@ def _is_render_underway(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) 
 
 
 def _live_rigs(
-    depsgraph: bpy.types.Depsgraph,
+    scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph
 ) -> Iterator[tuple[bpy.types.Object, dict[int, ChainSpec]]]:
-    for candidate in depsgraph.view_layer.objects:
-        if candidate.type != "ARMATURE" or not candidate.chain_ik.chains:
+    # Not the view layer's objects: a rig in an excluded collection still deforms its mesh.
+    for candidate in scene.objects:
+        if candidate.type != "ARMATURE":
             continue
+        if depsgraph.mode == "VIEWPORT" and candidate.is_editable:
+            sync_anchors_if_changed(candidate)
         is_posable = candidate.data.pose_position == "POSE" and candidate.mode != "EDIT"
-        if is_posable and candidate.evaluated_get(depsgraph).is_evaluated:
-            yield candidate, dict(live_chains(candidate))
+        if is_posable and candidate.chain_ik.chains:
+            if candidate.evaluated_get(depsgraph).is_evaluated:
+                yield candidate, dict(live_chains(candidate, depsgraph))
 
 
 @persistent

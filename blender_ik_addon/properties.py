@@ -19,6 +19,7 @@ from bpy.props import (
 
 from .core import SolveOptions, Solver
 from .rig import anchors, live, restoring
+from .rig.render_sync import keep_animated_values
 from .rig.spec import Anchor, ChainSpec, NegativeScale, StartFrom, StoredBone
 from .rig.wording import outcome_in_words
 
@@ -312,8 +313,15 @@ def chain_key(settings: ChainSettings) -> live.ChainKey:
     return owner_of(settings).session_uid, int(path[path.rindex("[") + 1 : -1])
 
 
-def chain_spec(settings: ChainSettings) -> ChainSpec:
-    """Return the settings of a chain as a frozen record."""
+def chain_spec(settings: ChainSettings, animated: ChainSettings | None = None) -> ChainSpec:
+    """Return the settings of a chain as a frozen record.
+
+    Args:
+        settings: The original ones.
+        animated: The same chain of the evaluated object: what can be keyed is read there, because
+            only the viewport's evaluation is copied back to the original.
+    """
+    animated = animated or settings
     return ChainSpec(
         name=settings.name,
         bone=settings.bone,
@@ -322,7 +330,7 @@ def chain_spec(settings: ChainSettings) -> ChainSpec:
         use_rotation=settings.use_rotation,
         target=_anchor(settings.target, settings.subtarget),
         pole=_anchor(settings.pole_target, settings.pole_subtarget),
-        pole_angle=settings.pole_angle,
+        pole_angle=animated.pole_angle,
         negative_scale=NegativeScale(settings.negative_scale),
         start_from=StartFrom(settings.start_from),
         stored_pose=tuple(
@@ -333,9 +341,9 @@ def chain_spec(settings: ChainSettings) -> ChainSpec:
             solver=Solver(settings.solver),
             iterations=settings.iterations,
             tolerance=settings.tolerance,
-            influence=settings.influence,
-            use_flip_bend=settings.use_flip_bend,
-            orient_weight=settings.orient_weight,
+            influence=animated.influence,
+            use_flip_bend=animated.use_flip_bend,
+            orient_weight=animated.orient_weight,
         ),
     )
 
@@ -344,9 +352,9 @@ def _anchor(target: bpy.types.Object | None, bone: str) -> Anchor | None:
     return None if target is None else Anchor(target, bone)
 
 
-def sync_anchors(armature_object: bpy.types.Object) -> None:
-    """Keep the targets and poles of all chains of an object evaluated, hidden or not."""
-    wanted = [
+def followed(armature_object: bpy.types.Object) -> list[tuple[str, Anchor]]:
+    """Return tip bones and what their chains follow, targets and poles."""
+    return [
         (settings.bone, anchor)
         for settings in chains_of(armature_object)
         for anchor in (
@@ -355,13 +363,34 @@ def sync_anchors(armature_object: bpy.types.Object) -> None:
         )
         if anchor is not None
     ]
-    anchors.keep_evaluated(armature_object, wanted)
 
 
-def store(settings: ChainSettings) -> None:
-    """Take the stored pose of a chain from what its bones' channels hold now."""
+def sync_anchors(armature_object: bpy.types.Object) -> None:
+    """Keep the targets and poles of all chains of an object evaluated, hidden or not."""
+    anchors.keep_evaluated(armature_object, followed(armature_object))
+
+
+def sync_anchors_if_changed(armature_object: bpy.types.Object) -> None:
+    """Sync anchors after scripts have added or removed chains, or an object was deleted."""
+    uid = armature_object.session_uid
+    wanted = tuple(
+        (bone, anchor.object.session_uid, anchor.bone) for bone, anchor in followed(armature_object)
+    )
+    if live.memory.followed.get(uid, ()) != wanted:
+        sync_anchors(armature_object)
+        live.memory.followed[uid] = wanted
+
+
+def store(settings: ChainSettings, evaluated: bpy.types.Object | None = None) -> None:
+    """Take the stored pose of a chain from what its bones' channels hold now.
+
+    Args:
+        settings: The original ones.
+        evaluated: The evaluated object to read; by default the original.
+    """
+    owner = owner_of(settings)
     settings.stored_pose.clear()
-    for stored in restoring.take(owner_of(settings), chain_spec(settings)):
+    for stored in restoring.take(owner, evaluated or owner, chain_spec(settings)):
         bone = settings.stored_pose.add()
         bone.name = stored.name
         bone.rotation_mode = stored.rotation_mode
@@ -377,17 +406,26 @@ def release(settings: ChainSettings) -> None:
         settings.stored_pose.clear()
 
 
-def live_chains(armature_object: bpy.types.Object) -> Iterator[tuple[int, ChainSpec]]:
+def live_chains(
+    armature_object: bpy.types.Object, depsgraph: bpy.types.Depsgraph
+) -> Iterator[tuple[int, ChainSpec]]:
     """Yield index and settings of the chains to solve; store poses and release muted chains."""
     is_ours = armature_object.is_editable
+    evaluated = armature_object.evaluated_get(depsgraph)
+    animated = chains_of(evaluated)
+    has_kept = False
     for index, settings in enumerate(chains_of(armature_object)):
-        if settings.mute and is_ours:
+        # A chain that is newer than the evaluation has no animation either.
+        values = animated[index] if index < len(animated) else settings
+        if not values.mute:
+            if not settings.stored_pose and is_ours:
+                store(settings, evaluated)
+            yield index, chain_spec(settings, values)
+        elif settings.stored_pose and is_ours:
+            if depsgraph.mode == "RENDER" and not has_kept:
+                keep_animated_values(armature_object, evaluated)
+                has_kept = True
             release(settings)
-        if settings.mute:
-            continue
-        if not settings.stored_pose and is_ours:
-            store(settings)
-        yield index, chain_spec(settings)
 
 
 classes = (StoredBoneSettings, ChainSettings, ObjectSettings, SceneSettings)

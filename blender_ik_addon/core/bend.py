@@ -21,6 +21,8 @@ AT_ROOT = 1e-9
 # alone; between, both sides are blended, so that the elbow turns quickly but does not pop.
 POLE_GIVES_NO_SIDE = np.sin(np.radians(3.0))
 POLE_RULES = np.sin(np.radians(10.0))
+# Sides opposite to within rounding are turned into each other the positive way round.
+JUST_OPPOSITE = -np.pi + 1e-3
 
 
 @dataclass(frozen=True)
@@ -144,9 +146,11 @@ def _side_of_pole(pole: Pole, chord: Array, swung_side: Array) -> Array:
     sine = norm(part) / np.where(distance > 0.0, distance, 1.0)
     share = np.where(pole.is_set, smoothstep(sine, POLE_GIVES_NO_SIDE, POLE_RULES), 0.0)
     pole_side = unit(part, swung_side)
-    blended = across(share * pole_side + (1.0 - share) * swung_side, chord)
-    side = unit(blended, swung_side)
-    turned = vectors.rotate(vectors.turn(chord, pole.angle), side)
+    # Blending the angle, not the directions: those of a pole that the chord has just passed are
+    # opposite, and their mean would vanish on the most usual path, in the plane of the bend.
+    angle = np.arctan2(dot(cross(swung_side, pole_side), chord), dot(swung_side, pole_side))
+    angle = np.where(angle < JUST_OPPOSITE, angle + 2.0 * np.pi, angle)
+    turned = vectors.rotate(vectors.turn(chord, share * angle + pole.angle), swung_side)
     return np.where(pole.is_set, turned, swung_side)
 
 

@@ -215,10 +215,10 @@ def quaternion_from_axis_angle(axis_angle: Array) -> Array:
 
 
 def axis_angle_from_quaternion(quaternion: Array, reference: Array) -> Array:
-    """Return rows (angle, x, y, z) of rotations that lie nearest to reference rows.
+    """Return rows (angle, x, y, z) of rotations, near reference rows.
 
-    The axis keeps the hemisphere of the reference axis and the angle its whole turns; no rotation
-    keeps the reference axis.
+    The angle keeps the sign of the reference angle (zero counts as positive) and its whole turns;
+    the axis follows. No rotation keeps the reference axis.
 
     Args:
         quaternion: Unit, shape (..., 4).
@@ -227,12 +227,12 @@ def axis_angle_from_quaternion(quaternion: Array, reference: Array) -> Array:
     Returns:
         Shape (..., 4), angle in radians.
     """
-    sine = np.linalg.norm(quaternion[..., 1:], axis=-1, keepdims=True)
+    shortest = np.where(quaternion[..., :1] < 0.0, -quaternion, quaternion)
+    sine = np.linalg.norm(shortest[..., 1:], axis=-1, keepdims=True)
     is_none = sine < 1e-12
-    reference_axis = reference[..., 1:]
-    axis = np.where(is_none, reference_axis, quaternion[..., 1:] / np.where(is_none, 1.0, sine))
-    angle = 2.0 * np.arctan2(np.where(is_none, 0.0, sine), quaternion[..., :1])
-    is_turned_over = np.sum(axis * reference_axis, axis=-1, keepdims=True) < 0.0
-    axis, angle = np.where(is_turned_over, -axis, axis), np.where(is_turned_over, -angle, angle)
-    angle = _nearest_turns(angle, reference[..., :1])
+    axis = np.where(is_none, reference[..., 1:], shortest[..., 1:] / np.where(is_none, 1.0, sine))
+    angle = 2.0 * np.arctan2(np.where(is_none, 0.0, sine), shortest[..., :1])
+    is_negative = reference[..., :1] < 0.0
+    axis = np.where(is_negative & ~is_none, -axis, axis)
+    angle = _nearest_turns(np.where(is_negative, -angle, angle), reference[..., :1])
     return np.concatenate((angle, axis), axis=-1)

@@ -50,7 +50,7 @@ def curves_of_action(
 def strips(owner: bpy.types.ID) -> Iterator[bpy.types.NlaStrip]:
     """Yield the NLA strips of an ID that are not muted."""
     data = owner.animation_data
-    for track in data.nla_tracks if data is not None else ():
+    for track in data.nla_tracks if data is not None and data.use_nla else ():
         if not track.mute:
             yield from (strip for strip in track.strips if not strip.mute)
 

@@ -77,10 +77,12 @@ class ChainFrame:
         directions = np.diff(solution.joint_positions, axis=0)
 
         def local_rotation(i: int, frame: spaces.ParentFrames) -> Array:
-            local = start.rotations[i]
+            local: Array = start.rotations[i]
             if tip is not None and i == len(self.frames) - 1:
                 turned = spaces.local_from_pose(frame, tip, self.scale[i])
-                return _part_way(local, turned, tip_share)
+                return part_way(local, turned, tip_share)
+            if i >= len(directions):
+                return local
             if i == 0:
                 turned = chain_rotation @ start.matrices[0]
                 local = spaces.local_from_pose(frame, turned, self.scale[0])
@@ -89,6 +91,26 @@ class ChainFrame:
             swing = rotation.matrix_from_quaternion(rotation.between(segment, wanted))
             swung: Array = swing @ local
             return swung
+
+        return self._walked(local_rotation)
+
+    def nudged(self, pose: ChainPose, turns: Array, tip: Array | None) -> ChainPose:
+        """Return a pose with local rotations turned on by rotation vectors (m, 3).
+
+        A tip that takes a pose matrix of its own keeps it, shape (3, 3).
+        """
+        angles = np.linalg.norm(turns, axis=1)
+        steps = rotation.matrix_from_quaternion(
+            rotation.quaternion_from_axis_angle(np.column_stack((angles, turns)))
+        )
+
+        def local_rotation(i: int, frame: spaces.ParentFrames) -> Array:
+            local: Array = pose.rotations[i]
+            if tip is not None and i == len(self.frames) - 1:
+                local = spaces.local_from_pose(frame, tip, self.scale[i])
+            elif i < len(steps):
+                local = steps[i] @ local
+            return local
 
         return self._walked(local_rotation)
 
@@ -120,11 +142,13 @@ class ChainFrame:
         return carried
 
 
-def _part_way(start: Array, end: Array, share: float) -> Array:
+def part_way(start: Array, end: Array, share: float) -> Array:
+    """Return rotation matrices (..., 3, 3) turned a share of the short way from start to end."""
     if share == 1.0:
         return end
-    turn = rotation.quaternion_from_matrix(start.T @ end)
-    return start @ rotation.matrix_from_quaternion(rotation.power(turn, share))
+    turn = rotation.quaternion_from_matrix(np.swapaxes(start, -1, -2) @ end)
+    between: Array = start @ rotation.matrix_from_quaternion(rotation.power(turn, share))
+    return between
 
 
 def framed(skeleton: Skeleton, pose: Pose, plan: ChainPlan) -> ChainFrame:

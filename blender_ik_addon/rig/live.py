@@ -53,6 +53,7 @@ class Memory:
         outcomes: By chain: what the last solve in a viewport did, or the text of its error.
         animated: By dependency graph and armature object: frame, and the rotation channels that
             Blender's evaluation of that frame gave.
+        followed: By armature object: tip bones, and the objects and bones that their anchors hold.
     """
 
     skeletons: dict[int, Skeleton] = field(default_factory=dict)
@@ -60,11 +61,12 @@ class Memory:
     written: dict[ChainKey, npt.NDArray[np.float32]] = field(default_factory=dict)
     outcomes: dict[ChainKey, Outcome | str] = field(default_factory=dict)
     animated: dict[tuple[GraphKey, int], tuple[float, Array]] = field(default_factory=dict)
+    followed: dict[int, tuple[tuple[str, int, str], ...]] = field(default_factory=dict)
 
     def clear(self) -> None:
         """Forget everything."""
-        for memory in (self.skeletons, self.solved, self.written, self.outcomes, self.animated):
-            memory.clear()
+        for known in vars(self).values():
+            known.clear()
 
 
 memory = Memory()
@@ -111,7 +113,9 @@ def update_chains(
         for armature_object, own in by_object:
             has_written |= _update_object(update, armature_object, list(own))
         if has_written and i + 1 < len(groups):
-            # The next level hangs on what has just moved.
+            # The next level hangs on what has just moved. A graph with new relations must not be
+            # evaluated from inside its own update without a scene tag: 4.2 to 5.0 crash later.
+            update.scene.update_tag()
             update.depsgraph.update()
 
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import bpy
 
+from .dependencies import Point, bones_moving_anchor, bones_moving_chain
 from .plan import ChainPlan
 from .skeleton import Skeleton
 from .spec import ChainSpec
-
-Point = tuple[int, str]
-"""A bone: its armature object's session uid, and its name."""
 
 
 @dataclass(frozen=True)
@@ -63,47 +60,11 @@ def levels(jobs: list[Job]) -> list[list[Job]]:
     return [group for group in groups if group]
 
 
-def _hangs_on(job: Job) -> Iterator[Point]:
-    """Yield the bones that move a chain's root, target or pole."""
-    seen: set[object] = set()
-    root = int(job.plan.segments[0])
-    parent = int(job.skeleton.parents[root])
-    if parent >= 0:
-        yield from _bones_above(job.object, job.skeleton.names[parent], seen)
-    yield from _objects_above(job.object.parent, job.object.parent_bone, seen)
-    yield from _through_constraints(job.object, seen)
+def _hangs_on(job: Job) -> set[Point]:
+    parent = int(job.skeleton.parents[job.plan.segments[0]])
+    name = job.skeleton.names[parent] if parent >= 0 else ""
+    points = set(bones_moving_chain(job.object, name))
     for anchor in (job.spec.target, job.spec.pole):
         if anchor is not None:
-            yield from _objects_above(anchor.object, anchor.bone, seen)
-
-
-def _objects_above(owner: bpy.types.Object | None, bone: str, seen: set[object]) -> Iterator[Point]:
-    while owner is not None:
-        if owner.type == "ARMATURE" and bone:
-            yield from _bones_above(owner, bone, seen)
-        if owner.session_uid in seen:
-            return
-        seen.add(owner.session_uid)
-        yield from _through_constraints(owner, seen)
-        owner, bone = owner.parent, owner.parent_bone
-
-
-def _bones_above(owner: bpy.types.Object, bone: str, seen: set[object]) -> Iterator[Point]:
-    pose_bone = owner.pose.bones.get(bone)
-    while pose_bone is not None:
-        point = (owner.session_uid, pose_bone.name)
-        if point in seen:
-            return
-        seen.add(point)
-        yield point
-        yield from _through_constraints(pose_bone, seen)
-        pose_bone = pose_bone.parent
-
-
-def _through_constraints(
-    owner: bpy.types.Object | bpy.types.PoseBone, seen: set[object]
-) -> Iterator[Point]:
-    for constraint in owner.constraints:
-        target = getattr(constraint, "target", None)
-        if target is not None and not constraint.mute:
-            yield from _objects_above(target, getattr(constraint, "subtarget", ""), seen)
+            points.update(bones_moving_anchor(anchor))
+    return points

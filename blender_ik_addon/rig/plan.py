@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .animation import driven_paths
+from .dependencies import bones_moving_anchor
 from .errors import RigError
 from .skeleton import Skeleton
 from .spec import Anchor, ChainSpec
@@ -80,11 +81,10 @@ def check(
         raise RigError("The armature is linked: make a library override of it to pose it here.")
     if spec.target is None:
         raise RigError("No target is set: choose an object for the chain to follow.")
-    below = _bones_below(skeleton, plan)
+    names = {skeleton.names[bone] for bone in plan.written}
     for anchor, word in ((spec.target, "target"), (spec.pole, "pole")):
         if anchor is not None:
-            _check_anchor(armature_object, skeleton, below, anchor, word, present)
-    names = {skeleton.names[bone] for bone in plan.written}
+            _check_anchor(armature_object, names, anchor, word, present)
     driven = {name for name, prop in driven_paths(armature_object) if prop.startswith("rotation")}
     if names & driven:
         raise RigError(
@@ -93,58 +93,28 @@ def check(
         )
 
 
-def _bones_below(skeleton: Skeleton, plan: ChainPlan) -> set[str]:
-    """Return the names of the chain's bones and of all bones under them."""
-    moved = np.zeros(len(skeleton.names), dtype=np.bool_)
-    moved[plan.segments] = True
-    # Parents come before their children in ``Armature.bones``.
-    for bone, parent in enumerate(skeleton.parents):
-        if parent >= 0 and moved[parent]:
-            moved[bone] = True
-    return {skeleton.names[bone] for bone in np.flatnonzero(moved)}
-
-
 def _check_anchor(
     armature_object: bpy.types.Object,
-    skeleton: Skeleton,
-    below: set[str],
+    own_bones: set[str],
     anchor: Anchor,
     word: str,
     present: frozenset[str],
 ) -> None:
-    name = anchor.object.name
+    owner, name = anchor.object, anchor.object.name
     if name not in present:
         raise RigError(f"The {word} '{name}' is no longer in the scene: choose another {word}.")
-    if anchor.object == armature_object:
-        if not anchor.bone:
-            raise RigError(f"The {word} is the armature itself: choose one of its bones as {word}.")
-        if anchor.bone not in skeleton.index:
-            raise RigError(f"The {word} bone '{anchor.bone}' no longer exists: choose another.")
-        if anchor.bone in below:
+    if owner == armature_object and not anchor.bone:
+        raise RigError(f"The {word} is the armature itself: choose one of its bones as {word}.")
+    if owner.type == "ARMATURE" and anchor.bone and anchor.bone not in owner.pose.bones:
+        raise RigError(f"The {word} bone '{anchor.bone}' no longer exists: choose another.")
+    uid = armature_object.session_uid
+    if any(point[0] == uid and point[1] in own_bones for point in bones_moving_anchor(anchor)):
+        if owner == armature_object:
             raise RigError(
                 f"The {word} bone '{anchor.bone}' hangs below the chain that would follow it:"
                 " choose a bone outside the chain."
             )
-        return
-    if (
-        anchor.object.type == "ARMATURE"
-        and anchor.bone
-        and (anchor.bone not in anchor.object.data.bones)
-    ):
-        raise RigError(f"The {word} bone '{anchor.bone}' no longer exists: choose another.")
-    if _hangs_below(anchor.object, armature_object, below):
         raise RigError(
             f"The {word} '{name}' hangs below the chain that would follow it:"
-            " clear its parent or choose another object."
+            " clear its parent or constraint, or choose another object."
         )
-
-
-def _hangs_below(
-    candidate: bpy.types.Object | None, armature_object: bpy.types.Object, below: set[str]
-) -> bool:
-    while candidate is not None:
-        is_on_bone = candidate.parent_type == "BONE" and candidate.parent == armature_object
-        if is_on_bone and candidate.parent_bone in below:
-            return True
-        candidate = candidate.parent
-    return False

@@ -15,14 +15,22 @@ from .start import paired, stored_bones
 from .writer import write_rotation
 
 
-def take(armature_object: bpy.types.Object, spec: ChainSpec) -> tuple[StoredBone, ...]:
-    """Return what the rotation channels of a chain's bones hold now; nothing without bones."""
+def take(
+    armature_object: bpy.types.Object, evaluated: bpy.types.Object, spec: ChainSpec
+) -> tuple[StoredBone, ...]:
+    """Return what the rotation channels of a chain's bones hold now; nothing without bones.
+
+    Args:
+        armature_object: The original object.
+        evaluated: Where to read the channels: its evaluated copy in a render, else itself.
+        spec: The chain's settings.
+    """
     skeleton = compiled(armature_object)
     try:
         plan = planned(skeleton, spec)
     except RigError:
         return ()
-    return stored_bones(skeleton, read_pose(armature_object), plan)
+    return stored_bones(skeleton, read_pose(evaluated), plan)
 
 
 def give_back(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) -> None:

@@ -19,19 +19,24 @@ from ..core import (
     solve,
 )
 from . import spaces
-from .chain_pose import ChainFrame, ChainPose, framed
+from .chain_pose import ChainFrame, ChainPose, framed, part_way
 from .channels import Pose, channels_of, matrices_of, with_locks
 from .errors import RigError
 from .plan import ChainPlan
+from .settling import settled
 from .skeleton import Skeleton
 from .spec import ChainSpec, NegativeScale, StartFrom
 
 Array = npt.NDArray[np.float64]
 
 # Under parents that scale unevenly a segment's length depends on its direction. Lengths are then
-# measured again on the posed bones and the solve repeated, until both agree to this share.
+# measured again on the laid bones and the solve repeated, a few times: that finds the pose, though
+# not always to the last digit. Without such parents the first pass agrees to rounding.
 LENGTHS_AGREE = 1e-9
-MAX_LENGTH_PASSES = 40
+LENGTH_PASSES = 4
+# A straight chain may be shorter than a bent one then, and stuck there. Settling starts from the
+# poses for these shares of the way to the target until one arrives.
+SETTLING_STARTS = (1.0, 0.7, 0.4)
 SHORTEST_SEGMENT = 1e-9
 
 
@@ -98,26 +103,48 @@ def solve_chain(
     modes = pose.modes[plan.written]
     frame = framed(skeleton, pose, plan)
     start_pose = frame.posed(matrices_of(start, modes))
-    _check_segments(skeleton, plan, start_pose)
+    _check_segments(skeleton, pose, plan, start_pose)
     tip = _tip_orientation(pose, spec, target)
     goal = _goal(pose, plan, spec, target, start_pose, tip)
-    options = _options(pose, spec, target, frame, start_pose, matrices_of(stored, modes))
+    zero = matrices_of(stored, modes)
+    options = _options(pose, spec, target, frame, start_pose, zero)
     solution, solved = _solved(frame, start_pose, goal, options, tip)
-    channels = channels_of(solved.rotations, modes, start)
+    rotations = part_way(zero, solved.rotations, spec.options.influence)
+    # Channels stay near those that the chain starts from, or from its zero where that is the rest.
+    near = start if spec.start_from is StartFrom.CURRENT else stored
+    free = channels_of(rotations, modes, near)
     locks = pose.locks[plan.written]
-    free = channels
-    channels = with_locks(free, modes, start, locks, pose.uses_4d_locks[plan.written])
+    channels = with_locks(free, modes, near, locks, pose.uses_4d_locks[plan.written])
     has_locks = bool(locks.any()) and not np.allclose(channels, free, atol=1e-6)
-    if has_locks:
+    if has_locks or spec.options.influence < 1.0:
         solved = frame.posed(matrices_of(channels, modes))
     effector = spaces.transform_point(pose.world, solved.joints[-1])
     residual = float(np.linalg.norm(effector - target.matrix[:3, 3]))
-    return Outcome(channels, solution.status, residual, solution.iterations, has_locks)
+    status = _status(solution.status, residual, spec.options)
+    return Outcome(channels, status, residual, solution.iterations, has_locks)
 
 
-def _check_segments(skeleton: Skeleton, plan: ChainPlan, start: ChainPose) -> None:
+def _status(of_core: Status, residual: float, options: SolveOptions) -> Status:
+    """Return how the solve ended on the bones themselves, of which the core knows the joints."""
+    if residual <= options.tolerance:
+        return Status.REACHED
+    if options.influence < 1.0:
+        return Status.BLENDED
+    return Status.ITERATIONS_USED_UP if of_core is Status.REACHED else of_core
+
+
+def _check_segments(skeleton: Skeleton, pose: Pose, plan: ChainPlan, start: ChainPose) -> None:
+    if not np.isfinite(start.joints).all():
+        channels = np.hstack((pose.location, pose.scale, pose.rotation))
+        # From the top down: what is broken there breaks everything below it.
+        downward = skeleton.ancestors(plan.tip)[::-1]
+        broken = [bone for bone in downward if not np.isfinite(channels[bone]).all()]
+        raise RigError(
+            f"The transform of bone '{skeleton.names[(broken or downward)[0]]}' is not finite:"
+            " check its location, rotation, scale and constraints."
+        )
     lengths = np.linalg.norm(np.diff(start.joints, axis=0), axis=1)
-    short = np.flatnonzero(~(lengths > SHORTEST_SEGMENT * lengths.sum()))
+    short = np.flatnonzero(lengths <= SHORTEST_SEGMENT * lengths.sum())
     if short.size:
         name = skeleton.names[plan.segments[short[0]]]
         raise InvalidChainError(
@@ -177,7 +204,9 @@ def _options(
             flips ^= bool(side @ target.unmirrored @ side < 0.0)
         if flips and spec.start_from is StartFrom.CURRENT:
             flips = not _has_changed_side(side, frame, start, frame.posed(stored))
-    return replace(spec.options, tolerance=spec.options.tolerance / largest, use_flip_bend=flips)
+    # The chain's own zero is the stored pose, not the start: influence is applied afterwards.
+    tolerance = spec.options.tolerance / largest
+    return replace(spec.options, tolerance=tolerance, use_flip_bend=flips, influence=1.0)
 
 
 def _has_changed_side(side: Array, frame: ChainFrame, start: ChainPose, stored: ChainPose) -> bool:
@@ -200,23 +229,45 @@ def _solved(
     options: SolveOptions,
     tip: Array | None,
 ) -> tuple[Solution, ChainPose]:
-    """Solve, lay the bones along the solution, and repeat while their lengths have changed."""
+    """Solve and lay the bones along the solution; settle what uneven scales leave open."""
+    solution, laid, tip_matrix = _laid(frame, start, goal, options, tip, passes=1)
+    gaps = np.abs(laid.joints - solution.joint_positions).max()
+    reach = float(np.linalg.norm(np.diff(start.joints, axis=0), axis=1).sum())
+    if gaps <= LENGTHS_AGREE * reach:
+        return solution, laid
+    tip_keeps = tip_matrix if solution.tip_rotation_wxyz is not None else None
+    tolerance = max(0.1 * options.tolerance, LENGTHS_AGREE * reach)
+    target, root = goal.target_position, start.joints[0]
+    best, best_gap = laid, np.inf
+    for share in SETTLING_STARTS:
+        nearer = replace(goal, target_position=root + share * (target - root))
+        _, laid, _ = _laid(frame, start, nearer, options, tip, passes=LENGTH_PASSES)
+        laid = settled(frame, laid, target, tip_keeps, tolerance)
+        gap = float(np.linalg.norm(laid.joints[-1] - target))
+        if gap < best_gap:
+            best, best_gap = laid, gap
+        if gap <= tolerance:
+            break
+    return solution, best
+
+
+def _laid(
+    frame: ChainFrame,
+    start: ChainPose,
+    goal: Goal,
+    options: SolveOptions,
+    tip: Array | None,
+    passes: int,
+) -> tuple[Solution, ChainPose, Array | None]:
+    """Solve with the lengths that the bones have, as often as asked, and lay the bones along."""
     bend = frame.natural_side(start)
     joints = start.joints
-    best: tuple[float, Solution, ChainPose] | None = None
-    for _ in range(MAX_LENGTH_PASSES):
+    for _ in range(passes):
         solution = solve(Chain(joints, bend), goal, options)
         tip_matrix, tip_share = _tip_matrix(start, solution, options, tip)
         laid = frame.laid_along(start, solution, tip_matrix, tip_share)
-        drift = float(np.abs(laid.joints - solution.joint_positions).max())
-        if best is None or drift < best[0]:
-            best = (drift, solution, laid)
-        reach = np.linalg.norm(np.diff(joints, axis=0), axis=1).sum()
-        if drift <= LENGTHS_AGREE * reach:
-            break
         joints = _with_lengths_of(laid, start, solution)
-    assert best is not None
-    return best[1], best[2]
+    return solution, laid, tip_matrix
 
 
 def _with_lengths_of(laid: ChainPose, start: ChainPose, solution: Solution) -> Array:
@@ -239,6 +290,6 @@ def _tip_matrix(
     A tip whose tail is the effector is part of the solution, which blends it already.
     """
     if solution.tip_rotation_wxyz is None:
-        return tip, options.influence * options.orient_weight
+        return tip, options.orient_weight
     turn = rotation.matrix_from_quaternion(solution.tip_rotation_wxyz)
     return turn @ start.matrices[-1], 1.0

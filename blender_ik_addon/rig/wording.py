@@ -19,7 +19,8 @@ def distance_in_words(distance: float, metres: float = 1.0) -> str:
     if value < 0.5e-9:
         return "0 um"
     size, name = next((unit for unit in _UNITS if value >= unit[0]), _UNITS[-1])
-    return f"{value / size:.2g} {name}" if value < 100.0 * size else f"{value / size:.0f} {name}"
+    count = value / size
+    return f"{count:.0f} {name}" if 100.0 <= count < 1e6 else f"{count:.2g} {name}"
 
 
 def outcome_in_words(outcome: Outcome, metres: float = 1.0) -> str:
