@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from mathutils import Matrix
 
-from ..core import bend_side
 from . import spaces
 from .chain_pose import framed
 from .channels import matrices_of, read_pose
 from .plan import planned
+from .side import bending_joints, side_of
 from .skeleton import compiled
 from .spec import Anchor, ChainSpec
 
@@ -56,19 +56,17 @@ def placement(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
     posed = frame.posed(matrices_of(pose.rotation[plan.written], pose.modes[plan.written]))
     joints = spaces.transform_point(pose.world, posed.joints)
     length = float(np.linalg.norm(np.diff(joints, axis=0), axis=1).sum())
-    side = bend_side(joints)
-    if side is None:
-        side = spaces.transform_direction(pose.world, frame.natural_side(posed))
-    chord = joints[-1] - joints[0]
+    bending = bending_joints(joints, spec)
+    side = spaces.transform_direction(pose.world, side_of(spec, frame, posed))
+    chord = bending[-1] - bending[0]
     # Only the part across the chord counts: a pole on its line would give no side.
     side = side - chord * (side @ chord) / max(float(chord @ chord), 1e-12)
     side = side / max(float(np.linalg.norm(side)), 1e-12)
     target = np.eye(4)
     target[:3, :3] = spaces.orientation(pose.world[:3, :3] @ pose.matrices[plan.tip][:3, :3])
     target[:3, 3] = joints[-1]
-    pole = joints[1:].mean(axis=0) + POLE_DISTANCE * length * side
-    bone_count = len(plan.segments) - (spec.use_rotation and spec.use_tail)
-    return Placement(target, pole, length, bone_count)
+    pole = bending[1:].mean(axis=0) + POLE_DISTANCE * length * side
+    return Placement(target, pole, length, bone_count=len(bending) - 1)
 
 
 def make_empty(

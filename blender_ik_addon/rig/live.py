@@ -17,10 +17,10 @@ from .order import Job, levels
 from .plan import check, planned
 from .render_sync import keep_animated_values
 from .skeleton import Skeleton, compiled
-from .solving import Outcome, Target, solve_chain
+from .solving import Outcome, solve_chain
 from .spec import ChainSpec, StartFrom
 from .start import start_channels
-from .targets import read_target
+from .targets import Target, read_target
 from .writer import write_rotation
 
 Array = npt.NDArray[np.float64]

@@ -14,7 +14,6 @@ from ..core import (
     Solution,
     SolveOptions,
     Status,
-    bend_side,
     rotation,
     solve,
 )
@@ -24,8 +23,10 @@ from .channels import Pose, channels_of, matrices_of, with_locks
 from .errors import RigError
 from .plan import ChainPlan
 from .settling import settled
+from .side import flips
 from .skeleton import Skeleton
 from .spec import ChainSpec, NegativeScale, StartFrom
+from .targets import Target
 
 Array = npt.NDArray[np.float64]
 
@@ -38,22 +39,6 @@ LENGTH_PASSES = 4
 # poses for these shares of the way to the target until one arrives.
 SETTLING_STARTS = (1.0, 0.7, 0.4)
 SHORTEST_SEGMENT = 1e-9
-
-
-@dataclass(frozen=True)
-class Target:
-    """Where a chain's goal lies.
-
-    Attributes:
-        matrix: The target's matrix, world space, shape (4, 4).
-        pole: The pole's position, world space, shape (3,), or None.
-        unmirrored: Linear map of armature space, shape (3, 3), after which the armature's world
-            matrix shows what it would show without negative scale; None where nothing mirrors.
-    """
-
-    matrix: Array
-    pole: Array | None
-    unmirrored: Array | None
 
 
 @dataclass(frozen=True)
@@ -102,12 +87,13 @@ def solve_chain(
         raise RigError("The armature object is scaled flat: give it a scale above zero.")
     modes = pose.modes[plan.written]
     frame = framed(skeleton, pose, plan)
-    start_pose = frame.posed(matrices_of(start, modes))
+    zero = matrices_of(stored, modes)
+    start_pose = frame.posed(_start_rotations(matrices_of(start, modes), zero, spec))
     _check_segments(skeleton, pose, plan, start_pose)
     tip = _tip_orientation(pose, spec, target)
     goal = _goal(pose, plan, spec, target, start_pose, tip)
-    zero = matrices_of(stored, modes)
-    options = _options(pose, spec, target, frame, start_pose, zero)
+    use_flip = flips(spec, target, frame, start_pose, frame.posed(zero))
+    options = _options(spec, pose.world[:3, :3], use_flip=use_flip)
     solution, solved = _solved(frame, start_pose, goal, options, tip)
     rotations = part_way(zero, solved.rotations, spec.options.influence)
     # Channels stay near those that the chain starts from, or from its zero where that is the rest.
@@ -122,6 +108,18 @@ def solve_chain(
     residual = float(np.linalg.norm(effector - target.matrix[:3, 3]))
     status = _status(solution.status, residual, spec.options)
     return Outcome(channels, status, residual, solution.iterations, has_locks)
+
+
+def _start_rotations(start: Array, zero: Array, spec: ChainSpec) -> Array:
+    """Return the local rotations to start from, shape (k, 3, 3).
+
+    What stands there now is, of a chain with influence, a share of its last solution. The solve
+    goes on from the whole of it; from the share it would creep at every update.
+    """
+    influence = spec.options.influence
+    if spec.start_from is not StartFrom.CURRENT or influence == 1.0:
+        return start
+    return zero if influence == 0.0 else part_way(zero, start, 1.0 / influence)
 
 
 def _status(of_core: Status, residual: float, options: SolveOptions) -> Status:
@@ -185,41 +183,14 @@ def _goal(
     )
 
 
-def _options(
-    pose: Pose,
-    spec: ChainSpec,
-    target: Target,
-    frame: ChainFrame,
-    start: ChainPose,
-    stored: Array,
-) -> SolveOptions:
-    """Return the options in armature space, flipped as negative scale and history ask."""
-    flips = spec.options.use_flip_bend
-    largest = float(np.linalg.svd(pose.world[:3, :3], compute_uv=False)[0])
-    if spec.pole is None:
-        side = bend_side(start.joints)
-        if side is None:
-            side = frame.natural_side(start)
-        if spec.negative_scale is NegativeScale.KEEP and target.unmirrored is not None:
-            flips ^= bool(side @ target.unmirrored @ side < 0.0)
-        if flips and spec.start_from is StartFrom.CURRENT:
-            flips = not _has_changed_side(side, frame, start, frame.posed(stored))
-    # The chain's own zero is the stored pose, not the start: influence is applied afterwards.
-    tolerance = spec.options.tolerance / largest
-    return replace(spec.options, tolerance=tolerance, use_flip_bend=flips, influence=1.0)
+def _options(spec: ChainSpec, world: Array, *, use_flip: bool) -> SolveOptions:
+    """Return the options in armature space; a tolerance that holds in every direction.
 
-
-def _has_changed_side(side: Array, frame: ChainFrame, start: ChainPose, stored: ChainPose) -> bool:
-    """Tell whether a start pose bends away from the side of the stored pose.
-
-    A flip is relative to the stored pose: a chain that starts from its own last pose would else
-    change sides at every update.
+    The chain's own zero is the stored pose, not the start: influence is applied afterwards.
     """
-    stored_side = bend_side(stored.joints)
-    if stored_side is None:
-        stored_side = frame.natural_side(stored)
-    carried = start.matrices[0] @ np.linalg.solve(stored.matrices[0], stored_side)
-    return bool(side @ carried < 0.0)
+    largest = float(np.linalg.svd(world, compute_uv=False)[0])
+    tolerance = spec.options.tolerance / largest
+    return replace(spec.options, tolerance=tolerance, use_flip_bend=use_flip, influence=1.0)
 
 
 def _solved(

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import bpy
 import numpy as np
 import numpy.typing as npt
 
 from .errors import RigError
-from .solving import Target
 from .spec import Anchor, ChainSpec, NegativeScale
 
 Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a chain's goal lies.
+
+    Attributes:
+        matrix: The target's matrix, world space, shape (4, 4).
+        pole: The pole's position, world space, shape (3,), or None.
+        unmirrored: Linear map of armature space, shape (3, 3), after which the armature's world
+            matrix shows what it would show without negative scale; None where nothing mirrors.
+    """
+
+    matrix: Array
+    pole: Array | None
+    unmirrored: Array | None
 
 
 def read_target(
