@@ -90,12 +90,23 @@ def make_empty(
 
 
 def move_to(anchor: Anchor, matrix: Array) -> None:
-    """Move an object or a bone to a world matrix without scale; an object's scale stays."""
-    owner = anchor.object
+    """Move an object or a bone to a world matrix without scale; its own scale stays.
+
+    What it shows as orientation afterwards (``spaces.orientation``) is that of the matrix, also
+    where its scale is negative.
+    """
     if anchor.bone:
-        to_armature = owner.matrix_world.inverted()
-        owner.pose.bones[anchor.bone].matrix = to_armature @ Matrix(matrix.tolist())
-        return
-    scale = owner.scale.copy()
-    owner.matrix_world = Matrix(matrix.tolist())
-    owner.scale = scale
+        moved: bpy.types.Object | bpy.types.PoseBone = anchor.object.pose.bones[anchor.bone]
+        matrix = np.linalg.inv(np.array(anchor.object.matrix_world, dtype=np.float64)) @ matrix
+    else:
+        moved = anchor.object
+    scale = moved.scale.copy()
+    _, y, z = np.where(np.array(scale) < 0.0, -1.0, 1.0)
+    placed = np.eye(4)
+    placed[:3, :3] = spaces.orientation(matrix[:3, :3]) * np.array([y * z, y, z])
+    placed[:3, 3] = matrix[:3, 3]
+    if isinstance(moved, bpy.types.PoseBone):
+        moved.matrix = Matrix(placed.tolist())
+    else:
+        moved.matrix_world = Matrix(placed.tolist())
+    moved.scale = scale

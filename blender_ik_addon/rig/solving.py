@@ -90,11 +90,11 @@ def solve_chain(
     zero = matrices_of(stored, modes)
     start_pose = frame.posed(_start_rotations(matrices_of(start, modes), zero, spec))
     _check_segments(skeleton, pose, plan, start_pose)
-    tip = _tip_orientation(pose, spec, target)
-    goal = _goal(pose, plan, spec, target, start_pose, tip)
+    tip_turn = _tip_turn(pose, spec, target, start_pose)
+    goal = _goal(pose, plan, spec, target, tip_turn)
     use_flip = flips(spec, target, frame, start_pose, frame.posed(zero))
     options = _options(spec, pose.world[:3, :3], use_flip=use_flip)
-    solution, solved = _solved(frame, start_pose, goal, options, tip)
+    solution, solved = _solved(frame, start_pose, goal, options, tip_turn)
     rotations = part_way(zero, solved.rotations, spec.options.influence)
     # Channels stay near those that the chain starts from, or from its zero where that is the rest.
     near = start if spec.start_from is StartFrom.CURRENT else stored
@@ -151,11 +151,13 @@ def _check_segments(skeleton: Skeleton, pose: Pose, plan: ChainPlan, start: Chai
         )
 
 
-def _tip_orientation(pose: Pose, spec: ChainSpec, target: Target) -> Array | None:
-    """Return the orientation that the tip bone shall take, armature space, shape (3, 3)."""
+def _tip_turn(pose: Pose, spec: ChainSpec, target: Target, start: ChainPose) -> Array | None:
+    """Return the turn of the tip bone to the target's orientation, armature space, (3, 3)."""
     if not spec.use_rotation or spec.options.orient_weight == 0.0:
         return None
-    return spaces.orientation(np.linalg.solve(pose.world[:3, :3], target.matrix[:3, :3]))
+    wanted = spaces.orientation(np.linalg.solve(pose.world[:3, :3], target.matrix[:3, :3]))
+    turn: Array = wanted @ spaces.orientation(start.matrices[-1]).T
+    return turn
 
 
 def _goal(
@@ -163,23 +165,21 @@ def _goal(
     plan: ChainPlan,
     spec: ChainSpec,
     target: Target,
-    start: ChainPose,
-    tip: Array | None,
+    tip_turn: Array | None,
 ) -> Goal:
     to_armature = np.linalg.inv(pose.world)
     angle = spec.pole_angle
     if spec.negative_scale is NegativeScale.KEEP and target.unmirrored is not None:
         angle = -angle
     pole = target.pole
-    turn = None
-    if tip is not None and plan.ends_at_tail:
-        present = spaces.orientation(start.matrices[-1])
-        turn = rotation.quaternion_from_matrix(tip @ present.T)
+    tip_rotation = None
+    if tip_turn is not None and plan.ends_at_tail:
+        tip_rotation = rotation.quaternion_from_matrix(tip_turn)
     return Goal(
         target_position=spaces.transform_point(to_armature, target.matrix[:3, 3]),
         pole_position=None if pole is None else spaces.transform_point(to_armature, pole),
         pole_angle=angle,
-        tip_rotation_wxyz=turn,
+        tip_rotation_wxyz=tip_rotation,
     )
 
 
@@ -198,10 +198,10 @@ def _solved(
     start: ChainPose,
     goal: Goal,
     options: SolveOptions,
-    tip: Array | None,
+    tip_turn: Array | None,
 ) -> tuple[Solution, ChainPose]:
     """Solve and lay the bones along the solution; settle what uneven scales leave open."""
-    solution, laid, tip_matrix = _laid(frame, start, goal, options, tip, passes=1)
+    solution, laid, tip_matrix = _laid(frame, start, goal, options, tip_turn, passes=1)
     gaps = np.abs(laid.joints - solution.joint_positions).max()
     reach = float(np.linalg.norm(np.diff(start.joints, axis=0), axis=1).sum())
     if gaps <= LENGTHS_AGREE * reach:
@@ -212,7 +212,7 @@ def _solved(
     best, best_gap = laid, np.inf
     for share in SETTLING_STARTS:
         nearer = replace(goal, target_position=root + share * (target - root))
-        _, laid, _ = _laid(frame, start, nearer, options, tip, passes=LENGTH_PASSES)
+        _, laid, _ = _laid(frame, start, nearer, options, tip_turn, passes=LENGTH_PASSES)
         laid = settled(frame, laid, target, tip_keeps, tolerance)
         gap = float(np.linalg.norm(laid.joints[-1] - target))
         if gap < best_gap:
@@ -227,7 +227,7 @@ def _laid(
     start: ChainPose,
     goal: Goal,
     options: SolveOptions,
-    tip: Array | None,
+    tip_turn: Array | None,
     passes: int,
 ) -> tuple[Solution, ChainPose, Array | None]:
     """Solve with the lengths that the bones have, as often as asked, and lay the bones along."""
@@ -235,7 +235,7 @@ def _laid(
     joints = start.joints
     for _ in range(passes):
         solution = solve(Chain(joints, bend), goal, options)
-        tip_matrix, tip_share = _tip_matrix(start, solution, options, tip)
+        tip_matrix, tip_share = _tip_matrix(start, solution, options, tip_turn)
         laid = frame.laid_along(start, solution, tip_matrix, tip_share)
         joints = _with_lengths_of(laid, start, solution)
     return solution, laid, tip_matrix
@@ -254,13 +254,15 @@ def _with_lengths_of(laid: ChainPose, start: ChainPose, solution: Solution) -> A
 
 
 def _tip_matrix(
-    start: ChainPose, solution: Solution, options: SolveOptions, tip: Array | None
+    start: ChainPose, solution: Solution, options: SolveOptions, tip_turn: Array | None
 ) -> tuple[Array | None, float]:
     """Return the pose matrix that the tip bone takes, and the share of its way there.
 
-    A tip whose tail is the effector is part of the solution, which blends it already.
+    A tip whose tail is the effector is part of the solution, which weighs it already.
     """
-    if solution.tip_rotation_wxyz is None:
-        return tip, options.orient_weight
-    turn = rotation.matrix_from_quaternion(solution.tip_rotation_wxyz)
-    return turn @ start.matrices[-1], 1.0
+    if solution.tip_rotation_wxyz is not None:
+        turn = rotation.matrix_from_quaternion(solution.tip_rotation_wxyz)
+        return turn @ start.matrices[-1], 1.0
+    if tip_turn is None:
+        return None, 0.0
+    return tip_turn @ start.matrices[-1], options.orient_weight
