@@ -12,14 +12,14 @@ from ..properties import (
     SOLVERS,
     ChainSettings,
     active_chain,
-    chain_spec,
+    chain_key,
     chains_of,
     owner_of,
     release,
     store,
 )
 from ..rig.controls import EMPTY_SIZE, Placement, make_empty, move_to, placement
-from ..rig.spec import Anchor
+from ..rig.spec import Anchor, ChainSpec
 from . import selection
 
 AUTOMATIC = ("AUTO", "Automatic", "Two-Bone for two bones, Newton for any other number")
@@ -63,20 +63,26 @@ class POSE_OT_chain_ik_add(bpy.types.Operator):
     def execute(self, context: bpy.types.Context) -> set[str]:
         selected = selection.read(context)
         owner = selected.armature_object
-        settings = owner.chain_ik.chains.add()
-        owner.chain_ik.active_index = len(owner.chain_ik.chains) - 1
-        settings.name = _free_name(owner, selected.bone)
-        settings.use_tail = self.use_tail
-        settings.use_rotation = self.use_rotation
-        settings.chain_count = self.chain_count or selected.chain_count
-        settings.bone = selected.bone
+        wanted = ChainSpec(
+            name=_free_name(owner, selected.bone),
+            bone=selected.bone,
+            chain_count=self.chain_count or selected.chain_count,
+            use_tail=self.use_tail,
+            use_rotation=self.use_rotation,
+            target=selected.target,
+        )
         try:
-            placed = placement(owner, chain_spec(settings))
+            placed = placement(owner, wanted)
         except IKError as error:
-            owner.chain_ik.chains.remove(owner.chain_ik.active_index)
-            owner.chain_ik.active_index = max(0, len(owner.chain_ik.chains) - 1)
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
+        settings = owner.chain_ik.chains.add()
+        owner.chain_ik.active_index = len(owner.chain_ik.chains) - 1
+        settings.name = wanted.name
+        settings.use_tail = wanted.use_tail
+        settings.use_rotation = wanted.use_rotation
+        settings.chain_count = wanted.chain_count
+        settings.bone = wanted.bone
         automatic = "TWO_BONE" if placed.bone_count == 2 else "NEWTON"
         settings.solver = automatic if self.solver == AUTOMATIC[0] else self.solver
         self._set_target(context, settings, selected.target, placed)
@@ -120,10 +126,10 @@ class POSE_OT_chain_ik_remove(bpy.types.Operator):
     def execute(self, context: bpy.types.Context) -> set[str]:
         settings = _active(context)
         owner = owner_of(settings)
+        _, index = chain_key(settings)
         if not self.keep_pose:
             release(settings)
         settings.target = settings.pole_target = None
-        index = owner.chain_ik.active_index
         owner.chain_ik.chains.remove(index)
         owner.chain_ik.active_index = max(0, min(index, len(owner.chain_ik.chains) - 1))
         owner.update_tag()
@@ -170,10 +176,12 @@ class POSE_OT_chain_ik_store(bpy.types.Operator):
 
 
 def _has_active_chain(operator: type[bpy.types.Operator], context: bpy.types.Context) -> bool:
-    if active_chain(context) is not None:
-        return True
-    operator.poll_message_set("Select an armature that has a chain, and the chain in its list.")
-    return False
+    problem = selection.problem_of_owner(context)
+    if active_chain(context) is None:
+        problem = "Select an armature that has a chain, and the chain in its list."
+    if problem:
+        operator.poll_message_set(problem)
+    return not problem
 
 
 def _active(context: bpy.types.Context) -> ChainSettings:

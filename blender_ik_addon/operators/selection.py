@@ -27,13 +27,21 @@ class Selection:
     target: Anchor | None
 
 
+def problem_of_owner(context: bpy.types.Context) -> str:
+    """Return what keeps the active armature from being posed, in words; empty if nothing does."""
+    active = context.active_object
+    if active is not None and not active.is_editable:
+        return "This armature is linked: make a library override of it first."
+    return ""
+
+
 def problem(context: bpy.types.Context) -> str:
     """Return what keeps the selection from naming a chain, in words; empty if nothing does."""
     active = context.active_object
     if active is None or active.type != "ARMATURE":
         return "Select an armature and make it active."
-    if not active.is_editable:
-        return "This armature is linked: make a library override of it first."
+    if problem_of_owner(context):
+        return problem_of_owner(context)
     if active.mode == "EDIT":
         return "Leave edit mode: chains work on the pose."
     if active.data.bones.active is None:
@@ -54,10 +62,17 @@ def read(context: bpy.types.Context) -> Selection:
         line.append(above.name)
         above = above.parent
     off_line = sorted(selected.difference(line))
-    others = [other for other in context.selected_objects if other != armature_object]
+    others = [other for other in context.selected_objects if not _belongs(other, armature_object)]
     target = None
     if others:
         target = Anchor(others[0])
     elif off_line:
         target = Anchor(armature_object, off_line[0])
     return Selection(armature_object, tip.name, len(line) if len(line) > 1 else 0, target)
+
+
+def _belongs(candidate: bpy.types.Object, armature_object: bpy.types.Object) -> bool:
+    """Tell whether an object is the armature or a mesh that it deforms: no target of its own."""
+    return candidate == armature_object or any(
+        getattr(modifier, "object", None) == armature_object for modifier in candidate.modifiers
+    )

@@ -13,7 +13,7 @@ from mathutils import Matrix
 from . import spaces
 from .chain_pose import framed
 from .channels import matrices_of, read_pose
-from .plan import planned
+from .plan import check, planned
 from .side import bending_joints, side_of
 from .skeleton import compiled
 from .spec import Anchor, ChainSpec
@@ -47,10 +47,12 @@ def placement(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
     """Return where the controls of a chain belong in its present pose.
 
     Raises:
-        RigError: If the chain has no bones.
+        RigError: If the chain has no bones, or cannot follow the target that it names.
     """
     skeleton = compiled(armature_object)
     plan = planned(skeleton, spec)
+    if spec.target is not None:
+        check(armature_object, skeleton, plan, spec, frozenset((spec.target.object.name,)))
     pose = read_pose(armature_object)
     frame = framed(skeleton, pose, plan)
     posed = frame.posed(matrices_of(pose.rotation[plan.written], pose.modes[plan.written]))

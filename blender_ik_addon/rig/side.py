@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..core import bend_side
+from ..core import bend_side, rotation
 from .chain_pose import ChainFrame, ChainPose
 from .spec import ChainSpec, NegativeScale, StartFrom
 from .targets import Target
@@ -29,15 +29,32 @@ def flips(
     if spec.pole is not None:
         return use_flip
     side = side_of(spec, frame, start)
+    # A chain that starts from its own last pose would change sides at every update, so there a
+    # flip is relative to the stored pose, and what negative scale has mirrored to the rest pose.
+    is_current = spec.start_from is StartFrom.CURRENT
+    if use_flip and is_current:
+        use_flip = _is_on_side_of(spec, frame, start, stored)
     if spec.negative_scale is NegativeScale.KEEP and target.unmirrored is not None:
-        use_flip ^= bool(side @ target.unmirrored @ side < 0.0)
-    if use_flip and spec.start_from is StartFrom.CURRENT:
-        # Relative to the stored pose: a chain that starts from its own last pose would else
-        # change sides at every update.
-        stored_side = side_of(spec, frame, stored)
-        carried = start.matrices[0] @ np.linalg.solve(stored.matrices[0], stored_side)
-        use_flip = bool(side @ carried >= 0.0)
+        keeps = bool(side @ target.unmirrored @ side < 0.0)
+        if keeps and is_current:
+            rest = frame.posed(np.broadcast_to(np.eye(3), start.rotations.shape))
+            natural = stored if frame.rest_side is None else rest
+            keeps = _is_on_side_of(spec, frame, start, natural)
+        use_flip ^= keeps
     return use_flip
+
+
+def _is_on_side_of(
+    spec: ChainSpec, frame: ChainFrame, pose: ChainPose, reference: ChainPose
+) -> bool:
+    """Tell whether a pose bends to the side of another one swung to the same chord."""
+    chords = [bending_joints(each.joints, spec) for each in (reference, pose)]
+    source, goal = (joints[-1] - joints[0] for joints in chords)
+    if min(np.linalg.norm(source), np.linalg.norm(goal)) == 0.0:
+        return True
+    swing = rotation.between(source / np.linalg.norm(source), goal / np.linalg.norm(goal))
+    swung = rotation.rotate(swing, side_of(spec, frame, reference))
+    return bool(side_of(spec, frame, pose) @ swung >= 0.0)
 
 
 def side_of(spec: ChainSpec, frame: ChainFrame, pose: ChainPose) -> Array:

@@ -32,8 +32,10 @@ Array = npt.NDArray[np.float64]
 
 # Under parents that scale unevenly a segment's length depends on its direction. Lengths are then
 # measured again on the laid bones and the solve repeated, a few times: that finds the pose, though
-# not always to the last digit. Without such parents the first pass agrees to rounding.
-LENGTHS_AGREE = 1e-9
+# not always to the last digit. Without such parents the first pass agrees to what the float32
+# matrix of the parent leaves.
+LENGTHS_AGREE = 1e-6
+SETTLED = 1e-9
 LENGTH_PASSES = 4
 # A straight chain may be shorter than a bent one then, and stuck there. Settling starts from the
 # poses for these shares of the way to the target until one arrives.
@@ -106,7 +108,8 @@ def solve_chain(
         solved = frame.posed(matrices_of(channels, modes))
     effector = spaces.transform_point(pose.world, solved.joints[-1])
     residual = float(np.linalg.norm(effector - target.matrix[:3, 3]))
-    status = _status(solution.status, residual, spec.options)
+    reach = np.linalg.norm(np.diff(solved.joints, axis=0) @ pose.world[:3, :3].T, axis=1).sum()
+    status = _status(solution.status, residual - LENGTHS_AGREE * float(reach), spec.options)
     return Outcome(channels, status, residual, solution.iterations, has_locks)
 
 
@@ -123,7 +126,13 @@ def _start_rotations(start: Array, zero: Array, spec: ChainSpec) -> Array:
 
 
 def _status(of_core: Status, residual: float, options: SolveOptions) -> Status:
-    """Return how the solve ended on the bones themselves, of which the core knows the joints."""
+    """Return how the solve ended on the bones themselves.
+
+    Args:
+        of_core: How it ended on the joints.
+        residual: Less what float32 parents make of a solve that has arrived.
+        options: The tolerance in scene units, and the influence.
+    """
     if residual <= options.tolerance:
         return Status.REACHED
     if options.influence < 1.0:
@@ -204,10 +213,10 @@ def _solved(
     solution, laid, tip_matrix = _laid(frame, start, goal, options, tip_turn, passes=1)
     gaps = np.abs(laid.joints - solution.joint_positions).max()
     reach = float(np.linalg.norm(np.diff(start.joints, axis=0), axis=1).sum())
-    if gaps <= LENGTHS_AGREE * reach:
+    if gaps <= LENGTHS_AGREE * reach or solution.status is Status.ITERATIONS_USED_UP:
         return solution, laid
     tip_keeps = tip_matrix if solution.tip_rotation_wxyz is not None else None
-    tolerance = max(0.1 * options.tolerance, LENGTHS_AGREE * reach)
+    tolerance = max(0.1 * options.tolerance, SETTLED * reach)
     target, root = goal.target_position, start.joints[0]
     best, best_gap = laid, np.inf
     for share in SETTLING_STARTS:

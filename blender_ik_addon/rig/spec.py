@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import bpy
 
@@ -66,13 +66,13 @@ class ChainSpec:
 
     name: str
     bone: str
-    chain_count: int
-    use_tail: bool
-    use_rotation: bool
-    target: Anchor | None
-    pole: Anchor | None
-    pole_angle: float
-    negative_scale: NegativeScale
-    start_from: StartFrom
-    stored_pose: tuple[StoredBone, ...]
-    options: SolveOptions
+    chain_count: int = 0
+    use_tail: bool = True
+    use_rotation: bool = False
+    target: Anchor | None = None
+    pole: Anchor | None = None
+    pole_angle: float = 0.0
+    negative_scale: NegativeScale = NegativeScale.MIRROR
+    start_from: StartFrom = StartFrom.KEYED
+    stored_pose: tuple[StoredBone, ...] = ()
+    options: SolveOptions = field(default_factory=SolveOptions)

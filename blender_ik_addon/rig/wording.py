@@ -5,6 +5,8 @@ from __future__ import annotations
 from ..core import Status
 from .solving import Outcome
 
+# Beyond this a distance is told by its size only: infinite targets are stored as 3.4e38.
+FARTHEST = 1e6
 _UNITS = ((1.0, "m"), (1e-2, "cm"), (1e-3, "mm"), (1e-6, "um"))
 
 
@@ -20,20 +22,21 @@ def distance_in_words(distance: float, metres: float = 1.0) -> str:
         return "0 um"
     size, name = next((unit for unit in _UNITS if value >= unit[0]), _UNITS[-1])
     count = value / size
-    return f"{count:.0f} {name}" if 100.0 <= count < 1e6 else f"{count:.2g} {name}"
+    return f"{count:.0f} {name}" if 9.95 <= count <= FARTHEST else f"{count:.2g} {name}"
 
 
 def outcome_in_words(outcome: Outcome, metres: float = 1.0) -> str:
     """Return the status line of a solve."""
     gap = distance_in_words(outcome.residual, metres)
     count = outcome.iterations
-    sweeps = f", {count} iteration{'s' if count != 1 else ''}" if count else ""
+    iterations = f"{count} iteration{'s' if count != 1 else ''}"
+    sweeps = f", {iterations}" if count else ""
     texts = {
         Status.REACHED: f"Reached ({gap}{sweeps})",
         Status.EXTENDED: f"Out of reach by {gap}: extended",
         Status.FOLDED: f"Too near by {gap}: folded",
         Status.ITERATIONS_USED_UP: (
-            f"Stopped {gap} short after {count} iterations: raise the cap or choose NEWTON"
+            f"Stopped {gap} short after {iterations}: raise the cap or choose NEWTON"
         ),
         Status.BLENDED: f"On its way by influence, {gap} left",
     }
