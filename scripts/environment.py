@@ -26,6 +26,7 @@ FOLDER = ROOT / ".venv"
 # The one list of everything the project is tested with. Lower bounds are what was really run.
 # Lint tools have upper bounds: a new release of them must not turn a good commit red.
 _TESTING = ("pytest>=8.3,<10", "hypothesis>=6.112")
+_DRAWING = "matplotlib>=3.9.2"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,6 +62,9 @@ ENVIRONMENTS = {
     "bpy-4.2": Environment("3.11", ("bpy==4.2.*", "numpy==1.24.3", *_TESTING), "400 MB"),
     "bpy-4.5": Environment("3.11", ("bpy==4.5.*", *_TESTING), "400 MB"),
     "bpy-5.0": Environment("3.11", ("bpy==5.0.*", *_TESTING), "400 MB"),
+    # For the picture of the demonstration, on the Python that its Blender has fetched already.
+    "drawing-3.13": Environment("3.13", (_DRAWING,), "40 MB"),
+    "drawing-3.11": Environment("3.11", (_DRAWING,), "40 MB"),
 }
 
 

@@ -1,0 +1,90 @@
+"""Show the main job: chains on a human rig follow moving targets, live, with each solver.
+
+    python3 scripts/demo.py                          in Blender 5.2
+    python3 scripts/demo.py --blender-version 4.2    in another one
+
+Needs nothing but this Python (3.9 or newer): Blender comes as a Python package, installed inside
+the checkout on first use. Prints a table; writes out/demo.png and out/demo.blend. Fails if a
+target in reach is missed by more than 1e-4 of the limb's length.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import environment
+from console import ROOT, say, stream
+from demo.report import ALLOWED, Report
+from python_finder import UnavailableError
+
+SCRIPTS = ROOT / "scripts"
+OUTPUT = ROOT / "out"
+NEWEST = "5.2"
+VERSIONS = [name[4:] for name in environment.ENVIRONMENTS if name.startswith("bpy-")]
+
+# What demo_scene.py says to the person who waits; Blender's own words are left out.
+MARK = "demo: "
+
+
+def play(version: str) -> Report:
+    """Play and measure in a Blender of this version, which writes demo.json and demo.blend."""
+    label = f"bpy-{version}"
+    python = environment.ensure(label)
+    # A Blender without this person's preferences, and nothing written into them.
+    with tempfile.TemporaryDirectory(prefix="chain_ik_demo_") as user_folder:
+        variables = {**os.environ, "BLENDER_USER_RESOURCES": user_folder}
+        _run(label, [str(python), str(SCRIPTS / "demo_scene.py"), str(OUTPUT)], variables)
+    return Report.load(OUTPUT / "demo.json")
+
+
+def draw(version: str) -> None:
+    """Draw demo.png from demo.json."""
+    label = f"drawing-{environment.ENVIRONMENTS[f'bpy-{version}'].python}"
+    python = environment.ensure(label)
+    say(label, "drawing the picture")
+    # Matplotlib's list of fonts would else go into the person's own folder.
+    variables = {**os.environ, "MPLCONFIGDIR": str(environment.FOLDER / label / "matplotlib")}
+    _run(label, [str(python), str(SCRIPTS / "demo_picture.py"), str(OUTPUT)], variables)
+
+
+def _run(label: str, command: list[str], variables: dict[str, str]) -> None:
+    """Run a part of the demonstration; leave with all of its output if it fails."""
+    code, output = stream(label, command, _condense, env=variables)
+    if code != 0:
+        say(label, *output)
+        sys.exit(f"{Path(command[1]).name} ended with exit code {code}.")
+
+
+def _condense(line: str) -> str | None:
+    return line[len(MARK) :] if line.startswith(MARK) else None
+
+
+def main() -> int:
+    """Play, print the table, draw, and judge."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--blender-version", choices=VERSIONS, default=NEWEST, help=NEWEST)
+    version = parser.parse_args().blender_version
+    OUTPUT.mkdir(exist_ok=True)
+    try:
+        report = play(version)
+        print(f"\nBlender {report.blender}\n\n{report.table()}\n", flush=True)
+        draw(version)
+    except (UnavailableError, environment.InstallError) as error:
+        sys.exit(str(error))
+    for name in ("demo.png", "demo.blend"):
+        print(f"written: {os.path.relpath(OUTPUT / name)}")
+    if not report.is_good:
+        print(f"FAILED: a limb misses targets in reach by more than {ALLOWED:g} of its length.")
+        return 1
+    print(f"Every limb follows its target to within {ALLOWED:g} of its length.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

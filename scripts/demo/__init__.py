@@ -1,0 +1,1 @@
+"""Parts of the demonstration that scripts/demo.py runs."""

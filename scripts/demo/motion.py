@@ -1,0 +1,113 @@
+"""Where targets go: a waltz box for the feet, a circle and a figure eight for the hands.
+
+Every path is closed and a function of the share of the loop that has passed, from 0 to 1. The
+figure looks along -Y, its left is +X; metres and radians.
+"""
+
+from __future__ import annotations
+
+import math
+
+Point = tuple[float, float, float]
+
+FRAMES = 120
+
+# Side and depth of the box. The feet start at its left rear corner, which is centred below.
+BOX = (0.3, 0.22)
+HALF_STANCE = 0.1
+ANKLE_HEIGHT = 0.085
+BEATS = 6
+
+# Where a foot goes, in units of the box (to the right, to the front), and in which beat.
+LEFT_STEPS = {0: (0, 1), 2: (1, 1), 4: (0, 0)}
+RIGHT_STEPS = {1: (1, 1), 3: (1, 0), 5: (0, 0)}
+
+# A step lifts the ankle by this much, and tips the foot toward its toes, then toward its heel.
+STEP_HEIGHT = 0.15
+STEP_PITCH = 0.9
+
+
+def share(frame: int) -> float:
+    """Return the share of the loop that has passed at a frame; the first frame is 1."""
+    return (frame - 1) / FRAMES
+
+
+def foot(side: str, passed: float) -> tuple[Point, float]:
+    """Return position of an ankle, and how far the foot is tipped toward its toes.
+
+    Args:
+        side: "L" or "R".
+        passed: Share of the loop.
+    """
+    steps, sign = (LEFT_STEPS, 1) if side == "L" else (RIGHT_STEPS, -1)
+    beat, progress = divmod(passed % 1.0 * BEATS, 1.0)
+    start = end = (0, 0)
+    for number, corner in steps.items():
+        if number <= beat:
+            start, end = end, corner
+    if int(beat) not in steps:
+        start, progress = end, 0.0
+    eased = progress * progress * (3.0 - 2.0 * progress)
+    right, front = (a + (b - a) * eased for a, b in zip(start, end))
+    swing = math.sin(math.pi * progress) ** 2
+    position = (
+        sign * HALF_STANCE + BOX[0] * (0.5 - right),
+        BOX[1] * (0.5 - front),
+        ANKLE_HEIGHT + STEP_HEIGHT * swing,
+    )
+    return position, STEP_PITCH * swing * (0.6 - progress)
+
+
+def hips(passed: float) -> Point:
+    """Return how far the hips have moved from their rest position: round, between the feet."""
+    side = math.cos(math.tau * (passed - 1.0 / 12.0))
+    depth = math.cos(math.tau * (passed + 1.0 / 12.0))
+    # Fall into the first step of each half of the box, rise on the other two.
+    rise = -math.cos(2.0 * math.tau * (passed - 0.08))
+    return 0.5 * BOX[0] * side, 0.5 * BOX[1] * depth - 0.03, 0.02 * rise - 0.055
+
+
+def head(passed: float) -> Point:
+    """Return the position of the top of the neck: it stays behind while the hips go round."""
+    x, y, z = hips(passed)
+    angle = math.tau * passed
+    return (
+        0.1 * x + 0.08 * math.sin(2.0 * angle),
+        0.2 * y - 0.05 - 0.04 * math.cos(angle),
+        z + 1.69 + 0.035 * math.cos(2.0 * angle),
+    )
+
+
+def hand(side: str, passed: float) -> Point:
+    """Return the position of a wrist: the left one circles, the right one draws an eight."""
+    if side == "L":
+        angle = 3.0 * math.tau * passed
+        return (
+            0.39 + 0.13 * math.cos(angle),
+            -0.2 + 0.06 * math.sin(angle),
+            1.34 + 0.13 * math.sin(angle),
+        )
+    angle = math.tau * (passed + 0.1)
+    return (
+        -0.42 + 0.16 * math.cos(angle),
+        -0.26 + 0.096 * math.cos(angle),
+        1.62 + 0.1 * math.sin(2.0 * angle),
+    )
+
+
+POLES: dict[str, Point] = {
+    "left arm": (0.6, 0.8, 0.3),
+    "right arm": (-0.9, 0.1, 0.3),
+    "left leg": (0.2, -1.5, 0.6),
+    "right leg": (-0.2, -1.5, 0.6),
+}
+
+
+def target(limb: str, passed: float) -> tuple[Point, float]:
+    """Return position and forward tip of the target of a limb."""
+    if limb == "spine":
+        return head(passed), 0.0
+    side = "L" if limb.startswith("left") else "R"
+    if limb.endswith("leg"):
+        return foot(side, passed)
+    return hand(side, passed), 0.0

@@ -1,0 +1,66 @@
+"""A render engine that only looks: what a render's own graph holds on each frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import bpy
+
+Reading = Callable[[bpy.types.Depsgraph], object]
+
+
+@contextmanager
+def looking(read: Reading, subframes: Sequence[float]) -> Iterator[dict[float, object]]:
+    """Register an engine that reads each rendered frame's graph, also at subframes.
+
+    Args:
+        read: Called with the render's graph.
+        subframes: Offsets from the frame, visited in this order before the frame itself, as
+            engines do for motion blur.
+    """
+    seen: dict[float, object] = {}
+
+    class LookingEngine(bpy.types.RenderEngine):
+        bl_idname = "CHAIN_IK_LOOKING"
+        bl_label = "Looking"
+
+        def render(self, depsgraph: bpy.types.Depsgraph) -> None:
+            frame = depsgraph.scene.frame_current
+            for offset in subframes:
+                whole = int((frame + offset) // 1)
+                self.frame_set(whole, subframe=frame + offset - whole)
+                seen[frame + offset] = read(depsgraph)
+            if subframes:
+                self.frame_set(frame, subframe=0.0)
+            seen[frame] = read(depsgraph)
+            size = bpy.context.scene.render
+            self.end_result(self.begin_result(0, 0, size.resolution_x, size.resolution_y))
+
+    bpy.utils.register_class(LookingEngine)
+    try:
+        yield seen
+    finally:
+        bpy.utils.unregister_class(LookingEngine)
+
+
+def render_frames(
+    folder: Path, read: Reading, frames: tuple[int, int], subframes: Sequence[float] = ()
+) -> dict[float, object]:
+    """Render an animation of tiny pictures and return what was read on each frame."""
+    scene = bpy.context.scene
+    if scene.camera is None:
+        scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+        scene.collection.objects.link(scene.camera)
+    scene.render.resolution_x = scene.render.resolution_y = 4
+    scene.render.resolution_percentage = 100
+    scene.render.filepath = str(folder / "frame")
+    scene.frame_start, scene.frame_end = frames
+    before = scene.render.engine
+    with looking(read, subframes) as seen:
+        scene.render.engine = "CHAIN_IK_LOOKING"
+        bpy.ops.render.render(animation=True)
+        scene.render.engine = before
+    assert len(seen) == (frames[1] - frames[0] + 1) * (1 + len(subframes))
+    return seen

@@ -1,0 +1,267 @@
+"""Armatures, empties and chains built in code, and poses read back as Blender evaluates them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+from mathutils import Vector
+
+from tests.helpers import assert_positions_close, make_rng
+
+Array = npt.NDArray[np.float64]
+
+ROTATION_MODES = ("QUATERNION", "XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX", "AXIS_ANGLE")
+ARM = ((0.0, 0.0, 0.0), (0.0, -0.1, 1.0), (0.0, 0.0, 2.0))
+"""Joints of two bones, a little bent toward -Y; they reach 2.01 from the origin."""
+
+
+def zigzag(count: int, seed: int = 0, length: float = 1.0) -> Array:
+    """Return joints (count + 1, 3) of a chain up Z from the origin, each segment a bit askew."""
+    steps = np.array([0.0, 0.0, 1.0]) + make_rng(seed).uniform(-0.4, 0.4, (count, 3))
+    steps *= length / np.linalg.norm(steps, axis=1, keepdims=True)
+    return np.vstack((np.zeros(3), np.cumsum(steps, axis=0)))
+
+
+def link(ob: bpy.types.Object, collection: bpy.types.Collection | None = None) -> bpy.types.Object:
+    """Put an object into a collection, or else into the scene's own."""
+    (collection or bpy.context.scene.collection).objects.link(ob)
+    return ob
+
+
+def make_armature(name: str = "Rig") -> bpy.types.Object:
+    """Return a linked armature object without bones."""
+    return link(bpy.data.objects.new(name, bpy.data.armatures.new(name)))
+
+
+def enter(ob: bpy.types.Object, mode: str) -> None:
+    """Make an object the active one and switch its mode."""
+    bpy.context.view_layer.objects.active = ob
+    bpy.ops.object.mode_set(mode=mode)
+
+
+def add_bones(
+    ob: bpy.types.Object,
+    joints: Sequence[Sequence[float]] | Array,
+    *,
+    prefix: str = "Bone",
+    parent: str = "",
+    is_connected: bool = True,
+    tails: Sequence[Sequence[float]] | Array | None = None,
+    rolls: Sequence[float] | None = None,
+    modes: str | Sequence[str] = "QUATERNION",
+) -> list[str]:
+    """Add a chain of n bones to an armature object and return their names, root first.
+
+    Args:
+        ob: The armature object; left in object mode.
+        joints: Heads in armature space, and the last tail, shape (n + 1, 3).
+        prefix: Of the names: ``prefix.0``, ``prefix.1``, ...
+        parent: Name of the bone that the first one hangs under, never connected.
+        is_connected: Whether the others are connected to their parents.
+        tails: Tails of bones that do not end at the next head, shape (n, 3).
+        rolls: One for each bone.
+        modes: Rotation mode of all bones or of each.
+    """
+    enter(ob, "EDIT")
+    names: list[str] = []
+    for i in range(len(joints) - 1):
+        bone = ob.data.edit_bones.new(f"{prefix}.{i}")
+        bone.head = joints[i]
+        bone.tail = joints[i + 1] if tails is None else tails[i]
+        bone.roll = 0.0 if rolls is None else rolls[i]
+        above = names[-1] if names else parent
+        if above:
+            bone.parent = ob.data.edit_bones[above]
+            bone.use_connect = bool(names) and is_connected and tails is None
+        names.append(bone.name)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    for i, name in enumerate(names):
+        ob.pose.bones[name].rotation_mode = modes if isinstance(modes, str) else modes[i]
+    return names
+
+
+def make_rig(
+    joints: Sequence[Sequence[float]] | Array = ARM, name: str = "Rig", **bones: object
+) -> bpy.types.Object:
+    """Return an armature object with one chain of bones ``Bone.0``, ``Bone.1``, ..."""
+    ob = make_armature(name)
+    add_bones(ob, joints, **bones)
+    return ob
+
+
+def make_empty(
+    name: str = "Target",
+    location: Sequence[float] = (0.6, 0.5, 1.2),
+    *,
+    parent: bpy.types.Object | None = None,
+    parent_bone: str = "",
+    collection: bpy.types.Collection | None = None,
+) -> bpy.types.Object:
+    """Return a linked empty; with a parent the location is in the parent's (bone tail's) space."""
+    ob = link(bpy.data.objects.new(name, None), collection)
+    ob.location = location
+    if parent is not None:
+        ob.parent = parent
+        if parent_bone:
+            ob.parent_type, ob.parent_bone = "BONE", parent_bone
+    return ob
+
+
+def add_chain(
+    ob: bpy.types.Object, bone: str, target: bpy.types.Object | None, **settings: object
+) -> bpy.types.PropertyGroup:
+    """Add a chain as a script would: the settings first, tip bone and target last."""
+    chain = ob.chain_ik.chains.add()
+    for name, value in settings.items():
+        setattr(chain, name, value)
+    chain.bone = bone
+    chain.target = target
+    return chain
+
+
+def make_arm(
+    target_location: Sequence[float] = (0.6, 0.5, 1.2), name: str = "Rig", **settings: object
+) -> tuple[bpy.types.Object, bpy.types.Object]:
+    """Return an armature object with a two-bone chain, and its target; already solved."""
+    ob = make_rig(name=name)
+    target = make_empty(f"{name} Target", target_location)
+    add_chain(ob, "Bone.1", target, **settings)
+    bpy.context.view_layer.update()
+    return ob, target
+
+
+def evaluated(
+    ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None = None
+) -> bpy.types.Object:
+    """Return the evaluated object: of the given graph as it is, else of a fresh evaluation."""
+    return ob.evaluated_get(depsgraph or bpy.context.evaluated_depsgraph_get())
+
+
+def world_matrix(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None = None) -> Array:
+    """Return the evaluated world matrix, shape (4, 4)."""
+    return np.array(evaluated(ob, depsgraph).matrix_world)
+
+
+def position(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None = None) -> Array:
+    """Return where an object lies, world space, shape (3,)."""
+    return world_matrix(ob, depsgraph)[:3, 3]
+
+
+def tail(ob: bpy.types.Object, bone: str, depsgraph: bpy.types.Depsgraph | None = None) -> Array:
+    """Return the tail of an evaluated bone, world space, shape (3,)."""
+    posed = evaluated(ob, depsgraph)
+    return np.array(posed.matrix_world @ posed.pose.bones[bone].tail)
+
+
+def head(ob: bpy.types.Object, bone: str, depsgraph: bpy.types.Depsgraph | None = None) -> Array:
+    """Return the head of an evaluated bone, world space, shape (3,)."""
+    posed = evaluated(ob, depsgraph)
+    return np.array(posed.matrix_world @ posed.pose.bones[bone].head)
+
+
+def pose(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None = None) -> Array:
+    """Return the evaluated pose matrices of all bones, armature space, shape (n, 4, 4)."""
+    return np.array([bone.matrix for bone in evaluated(ob, depsgraph).pose.bones])
+
+
+def rotation_property(pose_bone: bpy.types.PoseBone) -> str:
+    """Return the property that the bone's rotation mode uses."""
+    names = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}
+    return names.get(pose_bone.rotation_mode, "rotation_euler")
+
+
+def rotations(ob: bpy.types.Object) -> dict[str, tuple[float, ...]]:
+    """Return what the rotation channels of the original's bones hold, exactly."""
+    return {bone.name: tuple(getattr(bone, rotation_property(bone))) for bone in ob.pose.bones}
+
+
+def turn_bones(ob: bpy.types.Object, seed: int = 1, angle: float = 0.4) -> None:
+    """Pose all bones with random rotations in their own rotation modes."""
+    rng = make_rng(seed)
+    for bone in ob.pose.bones:
+        axis = Vector(rng.normal(size=3)).normalized()
+        matrix_angle = float(rng.uniform(-angle, angle))
+        if bone.rotation_mode == "AXIS_ANGLE":
+            bone.rotation_axis_angle = (matrix_angle, *axis)
+        elif bone.rotation_mode == "QUATERNION":
+            half = matrix_angle / 2.0
+            bone.rotation_quaternion = (np.cos(half), *(axis * np.sin(half)))
+        else:
+            bone.rotation_euler = rng.uniform(-angle, angle, 3)
+    bpy.context.view_layer.update()
+
+
+def key(owner: bpy.types.ID, path: str, values: dict[float, object]) -> None:
+    """Key a property with linear interpolation: frame to value."""
+    is_custom = path.endswith('"]')
+    holder_path, _, name = path.removesuffix('"]').rpartition('["' if is_custom else ".")
+    holder = owner.path_resolve(holder_path) if holder_path else owner
+    for frame, value in values.items():
+        if is_custom:
+            holder[name] = value
+        else:
+            setattr(holder, name, value)
+        owner.keyframe_insert(path, frame=frame)
+    for curve in curves_of(owner):
+        for point in curve.keyframe_points:
+            point.interpolation = "LINEAR"
+
+
+def curves_of(owner: bpy.types.ID) -> list[bpy.types.FCurve]:
+    """Return the F-curves of an ID's action, under the APIs of 4.2 to 5.2."""
+    data = owner.animation_data
+    if data is None or data.action is None:
+        return []
+    if not hasattr(data.action, "layers"):
+        return list(data.action.fcurves)
+    bag = data.action.layers[0].strips[0].channelbag(data.action_slot)
+    return [] if bag is None else list(bag.fcurves)
+
+
+REACHED = 1.2e-5
+"""How far a reached target may be in world space: default tolerance, and float32 on 2 units."""
+
+
+def updated(view_layer: bpy.types.ViewLayer | None = None) -> bpy.types.Depsgraph:
+    """Update a view layer once and return its graph, evaluated."""
+    view_layer = view_layer or bpy.context.view_layer
+    view_layer.update()
+    return view_layer.depsgraph
+
+
+def assert_reaches(
+    ob: bpy.types.Object,
+    bone: str,
+    target: bpy.types.Object,
+    depsgraph: bpy.types.Depsgraph | None = None,
+) -> None:
+    """Check that a bone's tail lies on a target, both as Blender evaluates them."""
+    assert_positions_close(tail(ob, bone, depsgraph), position(target, depsgraph), REACHED)
+
+
+def assert_same_pose(
+    ob: bpy.types.Object, expected: bpy.types.Object | Array, tolerance: float = 3e-6
+) -> None:
+    """Check an object's evaluated pose against that of another object, or against matrices."""
+    depsgraph = bpy.context.view_layer.depsgraph
+    if isinstance(expected, bpy.types.Object):
+        expected = pose(expected, depsgraph)
+    np.testing.assert_allclose(pose(ob, depsgraph), expected, atol=tolerance)
+
+
+def go_to(frame: float) -> bpy.types.Depsgraph:
+    """Set a frame, with subframe; no other update follows."""
+    bpy.context.scene.frame_set(int(frame), subframe=frame % 1.0)
+    return bpy.context.view_layer.depsgraph
+
+
+def key_bones(ob: bpy.types.Object, seed: int = 0, frames: Sequence[int] = (1, 8, 16)) -> None:
+    """Key random rotations on all bones, in their own rotation modes."""
+    for frame in frames:
+        turn_bones(ob, seed=seed + frame)
+        for bone in ob.pose.bones:
+            path = f'pose.bones["{bone.name}"].{rotation_property(bone)}'
+            ob.keyframe_insert(path, frame=frame)

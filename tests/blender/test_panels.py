@@ -1,0 +1,263 @@
+"""The sidebar: it shows what applies to the active chain and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from types import SimpleNamespace
+
+import bpy
+import pytest
+
+from tests.blender import rigs
+from tests.blender.selecting import select_objects, state
+
+ROOT_PANEL = "VIEW3D_PT_chain_ik"
+
+
+@dataclass
+class Drawn:
+    """One thing that a layout was asked to draw: "prop", "label", ..., and what it says."""
+
+    kind: str
+    name: str
+    is_active: bool
+
+
+@dataclass
+class RecordingLayout:
+    """Stands for ``UILayout``, of which Blender makes none without a window; draws on a list.
+
+    It refuses names that Blender would refuse.
+    """
+
+    drawn: list[Drawn] = field(default_factory=list)
+    parent: RecordingLayout | None = None
+    active: bool = True
+    use_property_split: bool = False
+
+    def row(self, *, align: bool = False, heading: str = "") -> RecordingLayout:
+        return RecordingLayout(self.drawn, self)
+
+    column = row
+
+    def separator(self) -> None:
+        pass
+
+    def label(self, *, text: str) -> None:
+        self._note("label", text)
+
+    def prop(self, data: bpy.types.bpy_struct, name: str, **_: object) -> None:
+        assert name in data.bl_rna.properties
+        self._note("prop", name)
+
+    def prop_search(
+        self, data: bpy.types.bpy_struct, name: str, source: object, list_: str
+    ) -> None:
+        assert list_ in source.bl_rna.properties
+        self.prop(data, name)
+
+    def operator(self, name: str, **_: object) -> SimpleNamespace:
+        module, _, function = name.partition(".")
+        getattr(getattr(bpy.ops, module), function).get_rna_type()
+        self._note("operator", name)
+        return SimpleNamespace()
+
+    def template_list(self, name: str, _id: str, data, chains, holder, index, *, rows: int) -> None:
+        assert hasattr(bpy.types, name)
+        assert {chains, index} <= set(data.bl_rna.properties.keys())
+        self._note("list", chains)
+
+    def _note(self, kind: str, name: str) -> None:
+        layout, is_active = self, True
+        while layout is not None:
+            is_active &= layout.active
+            layout = layout.parent
+        self.drawn.append(Drawn(kind, name, is_active))
+
+
+class FakePanel:
+    """Stands for an instance of a panel class; Blender makes those only to draw in a window."""
+
+    def __init__(self, panel: type, layout: RecordingLayout) -> None:
+        self.panel, self.layout = panel, layout
+
+    def __getattr__(self, name: str) -> partial:
+        return partial(getattr(self.panel, name), self)
+
+
+def panels() -> list[type]:
+    """Return the panels of the sidebar tab, as registered, the one that holds the others first."""
+    found = [getattr(bpy.types, name) for name in dir(bpy.types) if name.startswith(ROOT_PANEL)]
+    return sorted(found, key=lambda panel: hasattr(panel, "bl_parent_id"))
+
+
+def draw(*, only: str = "") -> list[Drawn]:
+    """Return what the tab shows in the present context, or one of its panels."""
+    drawn: list[Drawn] = []
+    for panel in panels():
+        is_wanted = only in panel.bl_label if only else True
+        if is_wanted and (not hasattr(panel, "poll") or panel.poll(bpy.context)):
+            panel.draw(FakePanel(panel, RecordingLayout(drawn)), bpy.context)
+    return drawn
+
+
+def names(drawn: list[Drawn], kind: str = "prop") -> set[str]:
+    return {item.name for item in drawn if item.kind == kind}
+
+
+def make_active_arm(**settings: object) -> tuple[bpy.types.Object, bpy.types.PropertyGroup]:
+    """Return an armature object that is active, and its only chain, solved."""
+    ob, _ = rigs.make_arm(**settings)
+    select_objects(active=ob)
+    return ob, ob.chain_ik.chains[0]
+
+
+def test_the_tab_has_the_list_and_goal_pole_solver_and_status():
+    labels = [panel.bl_label for panel in panels()]
+    assert labels[0] == "Chain IK"
+    assert set(labels[1:]) == {"Goal", "Pole", "Solver", "Status"}
+    for panel in panels():
+        assert (panel.bl_space_type, panel.bl_region_type) == ("VIEW_3D", "UI")
+        assert panel.bl_category == "Chain IK"
+
+
+@pytest.mark.parametrize("active", ["nothing", "an empty"])
+def test_without_an_armature_the_tab_says_what_to_select(active):
+    select_objects(active=rigs.make_empty() if active == "an empty" else None)
+    assert [(item.kind, item.name) for item in draw()] == [
+        ("label", "Select an armature or a target")
+    ]
+
+
+def test_an_armature_without_chains_shows_the_buttons_and_no_settings():
+    select_objects(active=rigs.make_rig())
+    drawn = draw()
+    assert names(drawn) == {"use_live"}
+    assert names(drawn, "list") == {"chains"}
+    actions = {"add", "remove", "store", "restore", "solve"}
+    assert names(drawn, "operator") == {f"pose.chain_ik_{action}" for action in actions}
+
+
+@pytest.mark.parametrize("mode", ["OBJECT", "POSE"])
+def test_settings_are_shown_in_object_mode_and_in_pose_mode(mode):
+    ob, _ = make_active_arm()
+    rigs.enter(ob, mode)
+    assert {"bone", "target", "solver"} <= names(draw())
+
+
+@pytest.mark.parametrize("solver", ["TWO_BONE", "FABRIK", "CCD", "NEWTON"])
+def test_iterations_and_tolerance_are_shown_for_the_solvers_that_iterate(solver):
+    make_active_arm(solver=solver)
+    shown = {"iterations", "tolerance"} & names(draw(only="Solver"))
+    assert shown == (set() if solver == "TWO_BONE" else {"iterations", "tolerance"})
+
+
+def test_the_pole_angle_is_shown_only_with_a_pole():
+    _, chain = make_active_arm()
+    assert "pole_angle" not in names(draw())
+    chain.pole_target = rigs.make_empty("Pole")
+    assert "pole_angle" in names(draw())
+
+
+@pytest.mark.parametrize(
+    ("target", "bone"), [("target", "subtarget"), ("pole_target", "pole_subtarget")]
+)
+def test_a_bone_can_be_chosen_only_where_the_target_is_an_armature(target, bone):
+    _, chain = make_active_arm()
+    for other, is_shown in ((rigs.make_empty(), False), (rigs.make_rig(name="Other"), True)):
+        select_objects(active=chain.id_data)
+        setattr(chain, target, other)
+        assert (bone in names(draw())) == is_shown
+
+
+@pytest.mark.parametrize("use_rotation", [False, True])
+def test_the_weight_is_greyed_out_unless_rotation_is_taken(use_rotation):
+    make_active_arm(use_rotation=use_rotation, solver="NEWTON")
+    (weight,) = (item for item in draw() if item.name == "orient_weight")
+    assert weight.is_active == use_rotation
+
+
+def test_every_setting_of_a_chain_can_be_reached():
+    ob, chain = make_active_arm(solver="FABRIK")
+    chain.target = chain.pole_target = rigs.make_rig(name="Other")
+    select_objects(active=ob)
+    row = RecordingLayout()
+    bpy.types.CHAINIK_UL_chains.draw_item(None, bpy.context, row, None, chain, 0, None, "", 0)
+    read_only = {"rna_type", "stored_pose", "status", "residual"}
+    settings = set(chain.bl_rna.properties.keys()) - read_only
+    assert names(draw()) | names(row.drawn) >= settings
+
+
+def test_a_row_of_the_list_has_name_influence_and_mute():
+    _, chain = make_active_arm()
+    row = RecordingLayout()
+    bpy.types.CHAINIK_UL_chains.draw_item(None, bpy.context, row, None, chain, 0, None, "", 0)
+    assert [item.name for item in row.drawn] == ["name", "influence", "mute"]
+
+
+def test_the_status_is_shown_in_full_in_lines_that_fit():
+    _, chain = make_active_arm()
+    rigs.updated()
+    for bone in ("Bone.1", "A bone with a name that nobody would give"):
+        chain.bone = bone
+        rigs.updated()
+        lines = [item.name for item in draw(only="Status") if item.kind == "label"]
+        assert " ".join(lines) == chain.status
+        assert all(0 < len(line) <= 45 for line in lines)
+    assert len(lines) > 1
+    assert "no longer exists" in chain.status
+
+
+def test_a_muted_chain_is_greyed_out_and_its_row_is_not():
+    _, chain = make_active_arm()
+    assert all(item.is_active for item in draw() if item.name != "orient_weight")
+    chain.mute = True
+    rigs.updated()
+    assert [item.name for item in draw(only="Status")] == ["Muted"]
+    for item in draw():
+        is_setting = item.kind == "prop" and item.name != "use_live"
+        assert item.is_active == (not is_setting and item.name != "Muted")
+
+
+@pytest.mark.parametrize("role", ["target", "pole_target"])
+def test_an_active_target_or_pole_shows_the_chain_that_follows_it(role):
+    ob, chain = make_active_arm()
+    control = chain.target
+    if role == "pole_target":
+        control = chain.pole_target = rigs.make_empty("Pole", (0, -2, 1))
+    bpy.context.view_layer.update()
+    select_objects(active=control)
+    drawn = draw()
+    assert names(drawn, "list") == {"chains"}
+    assert {"bone", "target", "solver"} <= names(drawn)
+    assert ob.chain_ik.chains[0].status in names(draw(only="Status"), "label")
+
+
+def test_with_several_chains_the_settings_are_those_of_the_active_one():
+    ob, _ = make_active_arm(solver="TWO_BONE")
+    rigs.add_chain(ob, "Missing", None, solver="CCD")
+    rigs.updated()
+    assert "iterations" not in names(draw())
+    ob.chain_ik.active_index = 1
+    assert "iterations" in names(draw())
+
+
+def test_drawing_changes_nothing_and_asks_for_no_update():
+    make_active_arm()
+    rigs.updated()
+    calls = []
+    bpy.app.handlers.depsgraph_update_post.append(lambda *_: calls.append(1))
+    before = state()
+    draw()
+    bpy.context.view_layer.update()
+    bpy.app.handlers.depsgraph_update_post.pop()
+    assert state() == before
+    assert calls == []
+
+
+@pytest.mark.parametrize("index", [-1, 5])
+def test_an_index_outside_the_list_shows_no_settings(index):
+    ob, _ = make_active_arm()
+    ob.chain_ik.active_index = index
+    assert names(draw()) == {"use_live"}

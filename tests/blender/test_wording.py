@@ -1,0 +1,155 @@
+"""Status lines: every way a solve can end, said in words that tell an animator what to do."""
+
+from __future__ import annotations
+
+import re
+
+import bpy
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from blender_ik_addon.core import Status
+from blender_ik_addon.rig.solving import Outcome
+from blender_ik_addon.rig.wording import distance_in_words, outcome_in_words
+from tests.blender import rigs
+
+METRES = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6}
+
+
+@pytest.mark.parametrize(
+    ("distance", "words"),
+    [
+        (0.0, "0 um"),
+        (2e-10, "0 um"),
+        (2e-7, "0.2 um"),
+        (1.5e-5, "15 um"),
+        (2.5e-4, "250 um"),
+        (1e-3, "1 mm"),
+        (9.5e-3, "9.5 mm"),
+        (0.012, "1.2 cm"),
+        (0.34, "34 cm"),
+        (1.0, "1 m"),
+        (2.34, "2.3 m"),
+        (42.0, "42 m"),
+        (1234.0, "1234 m"),
+    ],
+)
+def test_distances_have_two_digits_and_a_fitting_unit(distance, words):
+    assert distance_in_words(distance) == words
+
+
+@given(st.floats(1e-8, 1e5))
+@example(0.9996)
+@example(99.6)
+@example(0.0996)
+@example(9.96e-5)
+def test_a_distance_is_a_plain_number_that_is_right_to_two_digits(distance):
+    words = distance_in_words(distance)
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) (m|cm|mm|um)", words)
+    assert match, words
+    assert float(match[1]) * METRES[match[2]] == pytest.approx(distance, rel=0.051)
+
+
+@pytest.mark.parametrize(("metres", "words"), [(0.01, "2 cm"), (0.001, "2 mm"), (1000.0, "2000 m")])
+def test_distances_follow_the_unit_scale_of_the_scene(metres, words):
+    assert distance_in_words(2.0, metres) == words
+
+
+def outcome(
+    status: Status, residual: float, iterations: int = 0, *, has_locks: bool = False
+) -> Outcome:
+    return Outcome(np.zeros((2, 4)), status, residual, iterations, has_locks)
+
+
+@pytest.mark.parametrize(
+    ("ended", "words"),
+    [
+        (outcome(Status.REACHED, 2e-7, 5), "Reached (0.2 um, 5 iterations)"),
+        (outcome(Status.REACHED, 2e-7, 1), "Reached (0.2 um, 1 iteration)"),
+        (outcome(Status.REACHED, 0.0), "Reached (0 um)"),
+        (outcome(Status.EXTENDED, 0.34), "Out of reach by 34 cm: extended"),
+        (outcome(Status.FOLDED, 0.05), "Too near by 5 cm: folded"),
+        (
+            outcome(Status.ITERATIONS_USED_UP, 0.002, 30),
+            "Stopped 2 mm short after 30 iterations: raise the cap or choose NEWTON",
+        ),
+        (
+            outcome(Status.ITERATIONS_USED_UP, 0.002, 1),
+            "Stopped 2 mm short after 1 iteration: raise the cap or choose NEWTON",
+        ),
+        (outcome(Status.BLENDED, 0.1, 4), "On its way by influence, 10 cm left"),
+        (
+            outcome(Status.REACHED, 0.1, 4, has_locks=True),
+            "Held back by locked rotation channels, 10 cm left: unlock them or end the chain",
+        ),
+    ],
+)
+def test_every_end_of_a_solve_has_its_words(ended, words):
+    assert outcome_in_words(ended) == words
+
+
+@pytest.mark.parametrize("status", Status)
+def test_no_status_is_without_words(status):
+    assert outcome_in_words(outcome(status, 0.1, 3))
+
+
+def make_arm_with_status(location, **settings) -> bpy.types.PropertyGroup:
+    ob, _ = rigs.make_arm(location, **settings)
+    return ob.chain_ik.chains[0]
+
+
+@pytest.mark.parametrize(
+    ("location", "settings", "words"),
+    [
+        ((0.6, 0.5, 1.2), {"solver": "TWO_BONE"}, r"Reached \(\d.* um\)"),
+        ((0.6, 0.5, 1.2), {"solver": "FABRIK"}, r"Reached \(\d.* um, \d+ iterations?\)"),
+        ((3, 4, 0), {"solver": "NEWTON"}, r"Out of reach by 3 m: extended"),
+        ((0.6, 0.5, 1.2), {"influence": 0.5}, r"On its way by influence, \d.* left"),
+        ((0.6, 0.5, 1.2), {"mute": True}, "Muted"),
+        ((0.6, 0.5, 1.2), {"solver": "CCD", "iterations": 1}, r"Stopped \d.* short after 1 .*"),
+    ],
+)
+def test_a_live_chain_shows_how_its_last_solve_ended(location, settings, words):
+    assert re.fullmatch(words, make_arm_with_status(location, **settings).status)
+
+
+def test_a_dead_zone_is_reported_as_folded():
+    ob = rigs.make_rig(((0, 0, 0), (0, 0, 1.5), (0.1, 0, 2.0)))
+    chain = rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=(0, 0, 0.5)))
+    rigs.updated()
+    assert re.fullmatch(r"Too near by 49 cm: folded", chain.status)
+
+
+def test_locked_bones_are_named_as_what_holds_the_chain_back():
+    chain = make_arm_with_status((0.6, 0.5, 1.2))
+    for bone in chain.id_data.pose.bones:
+        bone.lock_rotation = (True, True, True)
+        bone.lock_rotation_w = True
+    rigs.updated()
+    assert re.fullmatch(r"Held back by locked rotation channels, .* left: .*", chain.status)
+
+
+def test_a_missing_bone_is_named_with_what_to_do():
+    chain = make_arm_with_status((0.6, 0.5, 1.2))
+    chain.bone = "hand.L"
+    rigs.updated()
+    assert chain.status == "Bone 'hand.L' no longer exists: choose another tip."
+    assert chain.residual == -1.0
+
+
+def test_a_chain_that_was_never_solved_says_so():
+    bpy.context.scene.chain_ik.use_live = False
+    assert make_arm_with_status((0.6, 0.5, 1.2)).status == "Not solved yet"
+
+
+def test_the_status_follows_the_unit_scale_of_the_scene():
+    bpy.context.scene.unit_settings.scale_length = 0.01
+    assert make_arm_with_status((3, 4, 0)).status == "Out of reach by 3 cm: extended"
+
+
+def test_the_residual_is_the_distance_that_is_left():
+    ob, target = rigs.make_arm((3, 4, 0))
+    left = np.linalg.norm(rigs.tail(ob, "Bone.1") - rigs.position(target))
+    assert ob.chain_ik.chains[0].residual == pytest.approx(left, abs=1e-6)
