@@ -27,8 +27,10 @@ class CHAINIK_UL_chains(bpy.types.UIList):
         _active_property: str,
         _index: int,
     ) -> None:
-        row = layout.row(align=True)
+        # Names need the room: they tell the chains apart.
+        row = layout.split(factor=0.6, align=True)
         row.prop(item, "name", text="", emboss=False, icon="CON_KINEMATIC")
+        row = row.row(align=True)
         row.prop(item, "influence", text="", slider=True)
         row.prop(item, "mute", text="", invert_checkbox=True)
 
@@ -123,7 +125,7 @@ class VIEW3D_PT_chain_ik_pole(ActiveChainPanel):
         if settings.pole_target is not None:
             layout.prop(settings, "pole_angle")
         layout.prop(settings, "use_flip_bend")
-        layout.prop(settings, "negative_scale")
+        layout.prop(settings, "negative_scale", text="Mirrored")
 
 
 class VIEW3D_PT_chain_ik_solver(ActiveChainPanel):

@@ -19,6 +19,7 @@ from bpy.props import (
 
 from .core import SolveOptions, Solver
 from .rig import anchors, live, restoring
+from .rig.errors import RigError
 from .rig.render_sync import keep_animated_values
 from .rig.spec import Anchor, ChainSpec, NegativeScale, StartFrom, StoredBone
 from .rig.wording import outcome_in_words
@@ -72,11 +73,13 @@ def _status(settings: ChainSettings) -> str:
     outcome = live.memory.outcomes.get(chain_key(settings))
     if settings.mute:
         return "Muted"
+    scene = bpy.context.scene
+    if scene is not None and not scene.chain_ik.use_live:
+        return "Live is off"
     if outcome is None:
-        return "Not solved yet"
+        return "Not solved yet: the armature is in edit mode, at rest or hidden"
     if isinstance(outcome, str):
         return outcome
-    scene = bpy.context.scene
     return outcome_in_words(outcome, scene.unit_settings.scale_length if scene else 1.0)
 
 
@@ -404,6 +407,29 @@ def release(settings: ChainSettings) -> None:
         frame = scene.frame_current_final if scene is not None else 0.0
         restoring.give_back(owner_of(settings), chain_spec(settings), frame)
         settings.stored_pose.clear()
+
+
+def is_off_its_keys(settings: ChainSettings) -> bool:
+    """Return whether a chain's bones stand elsewhere than their keyframes put them."""
+    scene = bpy.context.scene
+    frame = scene.frame_current_final if scene is not None else 0.0
+    return restoring.is_off_its_keys(owner_of(settings), chain_spec(settings), frame)
+
+
+def check_free(armature_object: bpy.types.Object, spec: ChainSpec) -> None:
+    """Raise if a live chain drives bones of another one, whose pose would not stay.
+
+    Raises:
+        RigError: With the name of the live chain.
+    """
+    wanted = restoring.driven_bones(armature_object, spec)
+    for settings in chains_of(armature_object):
+        shared = wanted & restoring.driven_bones(armature_object, chain_spec(settings))
+        if shared and not settings.mute:
+            raise RigError(
+                f"Bone '{min(shared)}' is driven by the live chain '{settings.name}':"
+                " mute that chain, or move its target."
+            )
 
 
 def live_chains(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Literal, cast
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty
@@ -14,6 +14,7 @@ from ..properties import (
     active_chain,
     chain_key,
     chains_of,
+    is_off_its_keys,
     owner_of,
     release,
     store,
@@ -22,6 +23,8 @@ from ..rig.controls import EMPTY_SIZE, Placement, make_empty, move_to, placement
 from ..rig.spec import Anchor, ChainSpec
 from . import selection
 
+# Options tell of this selection: what was chosen for the last one is not remembered.
+ANEW: set[Literal["SKIP_SAVE"]] = {"SKIP_SAVE"}
 AUTOMATIC = ("AUTO", "Automatic", "Two-Bone for two bones, Newton for any other number")
 
 
@@ -40,17 +43,26 @@ class POSE_OT_chain_ik_add(bpy.types.Operator):
         description="How many bones are driven; 0 for those selected, or all up to the root",
         min=0,
         max=300,
+        options=ANEW,
     )
-    solver: EnumProperty(name="Solver", items=(AUTOMATIC, *SOLVERS))
+    solver: EnumProperty(name="Solver", items=(AUTOMATIC, *SOLVERS), options=ANEW)
     use_tail: BoolProperty(
-        name="Use Tail", description="Bring the tip bone's tail to the target", default=True
+        name="Use Tail",
+        description="Bring the tip bone's tail to the target",
+        default=True,
+        options=ANEW,
     )
-    use_rotation: BoolProperty(name="Rotation", description="Take the target's rotation")
-    use_pole: BoolProperty(name="Add Pole", description="Add an empty on the bend side as pole")
+    use_rotation: BoolProperty(
+        name="Rotation", description="Take the target's rotation", options=ANEW
+    )
+    use_pole: BoolProperty(
+        name="Add Pole", description="Add an empty on the bend side as pole", options=ANEW
+    )
     use_snap: BoolProperty(
         name="Snap Target",
         description="Move the target to the tip, so that the pose stays as it is",
         default=True,
+        options=ANEW,
     )
 
     @classmethod
@@ -89,6 +101,10 @@ class POSE_OT_chain_ik_add(bpy.types.Operator):
         if self.use_pole:
             _add_pole(context, settings, placed)
         store(settings)
+        if is_off_its_keys(settings):
+            self.report(
+                {"WARNING"}, "The bones' keyframes differ from their pose: insert keys to keep it."
+            )
         return {"FINISHED"}
 
     def _set_target(
@@ -116,7 +132,7 @@ class POSE_OT_chain_ik_remove(bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     keep_pose: BoolProperty(
-        name="Keep Pose", description="Leave the bones as the chain has posed them"
+        name="Keep Pose", description="Leave the bones as the chain has posed them", options=ANEW
     )
 
     @classmethod
@@ -143,7 +159,9 @@ class POSE_OT_chain_ik_restore(bpy.types.Operator):
     bl_label = "Restore Pose"
     bl_options = {"REGISTER", "UNDO"}
 
-    use_all: BoolProperty(name="All Chains", description="Restore all chains of the armature")
+    use_all: BoolProperty(
+        name="All Chains", description="Restore all chains of the armature", options=ANEW
+    )
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:

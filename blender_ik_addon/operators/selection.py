@@ -72,7 +72,12 @@ def read(context: bpy.types.Context) -> Selection:
 
 
 def _belongs(candidate: bpy.types.Object, armature_object: bpy.types.Object) -> bool:
-    """Tell whether an object is the armature or a mesh that it deforms: no target of its own."""
-    return candidate == armature_object or any(
-        getattr(modifier, "object", None) == armature_object for modifier in candidate.modifiers
+    """Tell whether an object is no target of its own.
+
+    That is the armature, a mesh that it deforms, and another armature posed at the same time.
+    """
+    return (
+        candidate == armature_object
+        or candidate.mode == "POSE"
+        or any(getattr(each, "object", None) == armature_object for each in candidate.modifiers)
     )

@@ -6,13 +6,13 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
 
 from ..core import IKError, SolveOptions, Solver
-from ..properties import NEGATIVE_SCALES, SOLVERS
+from ..properties import NEGATIVE_SCALES, SOLVERS, check_free
 from ..rig.controls import placement
 from ..rig.once import solve_once
 from ..rig.spec import ChainSpec, NegativeScale, StartFrom
 from ..rig.wording import outcome_in_words
 from . import selection
-from .chains import AUTOMATIC
+from .chains import ANEW, AUTOMATIC
 
 
 class POSE_OT_chain_ik_solve(bpy.types.Operator):
@@ -28,8 +28,11 @@ class POSE_OT_chain_ik_solve(bpy.types.Operator):
         description="How many bones are driven; 0 for those selected, or all up to the root",
         min=0,
         max=300,
+        options=ANEW,
     )
-    use_flip_bend: BoolProperty(name="Flip Bend", description="Bend to the other side")
+    use_flip_bend: BoolProperty(
+        name="Flip Bend", description="Bend to the other side", options=ANEW
+    )
     negative_scale: EnumProperty(name="Negative Scale", items=NEGATIVE_SCALES)
     use_tail: BoolProperty(
         name="Use Tail", description="Bring the tip bone's tail to the target", default=True
@@ -58,6 +61,7 @@ class POSE_OT_chain_ik_solve(bpy.types.Operator):
         depsgraph = context.evaluated_depsgraph_get()
         try:
             spec = self._spec(selected)
+            check_free(selected.armature_object, spec)
             outcome = solve_once(depsgraph, selected.armature_object, spec)
         except IKError as error:
             self.report({"ERROR"}, str(error))

@@ -23,7 +23,7 @@ Shape = Literal["CUBE", "SPHERE"]
 
 # Shares of the chain's length: how far a pole stands off, and how large empties are drawn.
 POLE_DISTANCE = 0.75
-EMPTY_SIZE = 0.1
+EMPTY_SIZE = 0.06
 
 
 @dataclass(frozen=True)

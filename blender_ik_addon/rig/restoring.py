@@ -68,3 +68,24 @@ def _bones(skeleton: Skeleton, spec: ChainSpec) -> dict[int, StoredBone]:
         return by_name
     in_chain = zip(plan.written, paired(spec.stored_pose, skeleton, plan), strict=True)
     return by_name | {int(bone): stored for bone, stored in in_chain if stored is not None}
+
+
+def is_off_its_keys(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) -> bool:
+    """Return whether the keyed channels of a chain's bones hold other values than their curves."""
+    skeleton = compiled(armature_object)
+    plan = planned(skeleton, spec)
+    pose = read_pose(armature_object)
+    names = [skeleton.names[bone] for bone in plan.written]
+    keyed = keyed_rotation(armature_object, names, pose.modes[plan.written], frame, None)
+    apart = np.abs(pose.rotation[plan.written] - keyed.values) > 1e-5
+    return bool((apart & keyed.is_keyed).any())
+
+
+def driven_bones(armature_object: bpy.types.Object, spec: ChainSpec) -> set[str]:
+    """Return the names of the bones that a chain writes; none if it has no bones."""
+    skeleton = compiled(armature_object)
+    try:
+        plan = planned(skeleton, spec)
+    except RigError:
+        return set()
+    return {skeleton.names[bone] for bone in plan.written}

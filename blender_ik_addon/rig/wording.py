@@ -7,7 +7,8 @@ from .solving import Outcome
 
 # Beyond this a distance is told by its size only: infinite targets are stored as 3.4e38.
 FARTHEST = 1e6
-_UNITS = ((1.0, "m"), (1e-2, "cm"), (1e-3, "mm"), (1e-6, "um"))
+# From which length in metres a unit is used, its size, its name.
+_UNITS = ((0.1, 1.0, "m"), (1e-4, 1e-3, "mm"), (0.0, 1e-6, "um"))
 
 
 def distance_in_words(distance: float, metres: float = 1.0) -> str:
@@ -20,7 +21,7 @@ def distance_in_words(distance: float, metres: float = 1.0) -> str:
     value = distance * metres
     if value < 0.5e-9:
         return "0 um"
-    size, name = next((unit for unit in _UNITS if value >= unit[0]), _UNITS[-1])
+    _, size, name = next(unit for unit in _UNITS if value >= unit[0])
     count = value / size
     return f"{count:.0f} {name}" if 9.95 <= count <= FARTHEST else f"{count:.2g} {name}"
 

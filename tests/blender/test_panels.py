@@ -41,6 +41,10 @@ class RecordingLayout:
 
     column = row
 
+    def split(self, *, factor: float, align: bool = False) -> RecordingLayout:
+        assert 0.0 < factor < 1.0
+        return self.row(align=align)
+
     def separator(self) -> None:
         pass
 

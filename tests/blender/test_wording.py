@@ -11,11 +11,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from blender_ik_addon.core import Status
+from blender_ik_addon.rig import live
 from blender_ik_addon.rig.solving import Outcome
 from blender_ik_addon.rig.wording import distance_in_words, outcome_in_words
 from tests.blender import rigs
 
-METRES = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6}
+METRES = {"m": 1.0, "mm": 1e-3, "um": 1e-6}
 
 
 @pytest.mark.parametrize(
@@ -25,11 +26,11 @@ METRES = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6}
         (2e-10, "0 um"),
         (2e-7, "0.2 um"),
         (1.5e-5, "15 um"),
-        (2.5e-4, "250 um"),
+        (2.5e-4, "0.25 mm"),
         (1e-3, "1 mm"),
         (9.5e-3, "9.5 mm"),
-        (0.012, "1.2 cm"),
-        (0.34, "34 cm"),
+        (0.012, "12 mm"),
+        (0.34, "0.34 m"),
         (1.0, "1 m"),
         (2.34, "2.3 m"),
         (42.0, "42 m"),
@@ -47,12 +48,14 @@ def test_distances_have_two_digits_and_a_fitting_unit(distance, words):
 @example(9.96e-5)
 def test_a_distance_is_a_plain_number_that_is_right_to_two_digits(distance):
     words = distance_in_words(distance)
-    match = re.fullmatch(r"(\d+(?:\.\d+)?) (m|cm|mm|um)", words)
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) (m|mm|um)", words)
     assert match, words
     assert float(match[1]) * METRES[match[2]] == pytest.approx(distance, rel=0.051)
 
 
-@pytest.mark.parametrize(("metres", "words"), [(0.01, "2 cm"), (0.001, "2 mm"), (1000.0, "2000 m")])
+@pytest.mark.parametrize(
+    ("metres", "words"), [(0.01, "20 mm"), (0.001, "2 mm"), (1000.0, "2000 m")]
+)
 def test_distances_follow_the_unit_scale_of_the_scene(metres, words):
     assert distance_in_words(2.0, metres) == words
 
@@ -69,8 +72,8 @@ def outcome(
         (outcome(Status.REACHED, 2e-7, 5), "Reached (0.2 um, 5 iterations)"),
         (outcome(Status.REACHED, 2e-7, 1), "Reached (0.2 um, 1 iteration)"),
         (outcome(Status.REACHED, 0.0), "Reached (0 um)"),
-        (outcome(Status.EXTENDED, 0.34), "Out of reach by 34 cm: extended"),
-        (outcome(Status.FOLDED, 0.05), "Too near by 5 cm: folded"),
+        (outcome(Status.EXTENDED, 0.34), "Out of reach by 0.34 m: extended"),
+        (outcome(Status.FOLDED, 0.05), "Too near by 50 mm: folded"),
         (
             outcome(Status.ITERATIONS_USED_UP, 0.002, 30),
             "Stopped 2 mm short after 30 iterations: raise the cap or choose NEWTON",
@@ -79,10 +82,10 @@ def outcome(
             outcome(Status.ITERATIONS_USED_UP, 0.002, 1),
             "Stopped 2 mm short after 1 iteration: raise the cap or choose NEWTON",
         ),
-        (outcome(Status.BLENDED, 0.1, 4), "On its way by influence, 10 cm left"),
+        (outcome(Status.BLENDED, 0.1, 4), "On its way by influence, 0.1 m left"),
         (
             outcome(Status.REACHED, 0.1, 4, has_locks=True),
-            "Held back by locked rotation channels, 10 cm left: unlock them or end the chain",
+            "Held back by locked rotation channels, 0.1 m left: unlock them or end the chain",
         ),
     ],
 )
@@ -119,7 +122,7 @@ def test_a_dead_zone_is_reported_as_folded():
     ob = rigs.make_rig(((0, 0, 0), (0, 0, 1.5), (0.1, 0, 2.0)))
     chain = rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=(0, 0, 0.5)))
     rigs.updated()
-    assert re.fullmatch(r"Too near by 49 cm: folded", chain.status)
+    assert re.fullmatch(r"Too near by 0.49 m: folded", chain.status)
 
 
 def test_locked_bones_are_named_as_what_holds_the_chain_back():
@@ -139,14 +142,22 @@ def test_a_missing_bone_is_named_with_what_to_do():
     assert chain.residual == -1.0
 
 
-def test_a_chain_that_was_never_solved_says_so():
+def test_a_chain_that_is_not_live_says_so():
     bpy.context.scene.chain_ik.use_live = False
-    assert make_arm_with_status((0.6, 0.5, 1.2)).status == "Not solved yet"
+    assert make_arm_with_status((0.6, 0.5, 1.2)).status == "Live is off"
+
+
+def test_a_chain_that_was_never_solved_says_why():
+    chain = make_arm_with_status((0.6, 0.5, 1.2))
+    chain.id_data.data.pose_position = "REST"
+    live.memory.clear()
+    bpy.context.view_layer.update()
+    assert chain.status.startswith("Not solved yet: the armature is")
 
 
 def test_the_status_follows_the_unit_scale_of_the_scene():
     bpy.context.scene.unit_settings.scale_length = 0.01
-    assert make_arm_with_status((3, 4, 0)).status == "Out of reach by 3 cm: extended"
+    assert make_arm_with_status((3, 4, 0)).status == "Out of reach by 30 mm: extended"
 
 
 def test_the_residual_is_the_distance_that_is_left():

@@ -1,0 +1,158 @@
+"""Use a window of Blender as a person does, with mouse and keys, and take pictures of it.
+
+Runs inside the application, started with --enable-event-simulate. Blender handles one event after
+another in its own loop, so a session is a generator that yields the seconds to wait, see ``play``.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import traceback
+from collections.abc import Generator, Iterable
+from pathlib import Path
+
+import bpy
+from bpy_extras.view3d_utils import location_3d_to_region_2d
+from mathutils import Euler, Vector
+
+Session = Generator[float, None, None]
+
+# Seconds: a window without a graphics card needs about half of one to draw itself.
+MOMENT = 0.15
+REDRAW = 0.6
+
+
+class SessionError(Exception):
+    """What a person would have seen go wrong; the text is one sentence."""
+
+
+def check(is_right: bool, sentence: str) -> None:
+    """Raise unless something is as it should be.
+
+    Raises:
+        SessionError: With the sentence.
+    """
+    if not is_right:
+        raise SessionError(sentence)
+
+
+def play(session: Session) -> None:
+    """Start a session once the window is up; at its end Blender ends with exit code 0 or 1."""
+
+    def advance() -> float:
+        delay, exit_code = None, 1
+        try:
+            delay = next(session, None)
+            exit_code = 0
+        except SessionError as error:
+            print(f"FAILED: {error}")
+        finally:
+            if sys.exc_info()[0] is not None:
+                traceback.print_exc()
+            if delay is None:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                # The only way to give an exit code: Blender drops exceptions in timers.
+                os._exit(exit_code)
+        return delay
+
+    bpy.context.preferences.view.show_splash = False
+    bpy.app.timers.register(advance, first_interval=1.5)
+
+
+class Viewport:
+    """The first window and the 3D viewport in it. Holds no references: undo replaces them."""
+
+    @property
+    def window(self) -> bpy.types.Window:
+        """The window."""
+        return bpy.context.window_manager.windows[0]
+
+    @property
+    def area(self) -> bpy.types.Area:
+        """The editor."""
+        return next(area for area in self.window.screen.areas if area.type == "VIEW_3D")
+
+    def region(self, kind: str) -> bpy.types.Region:
+        """Return a region of the editor, "WINDOW" or "UI"."""
+        return next(region for region in self.area.regions if region.type == kind)
+
+    def context(self) -> bpy.types.Context:
+        """Return a context manager in which operators act in the viewport."""
+        area, region = self.area, self.region("WINDOW")
+        return bpy.context.temp_override(window=self.window, area=area, region=region)
+
+    def fill_window(self) -> Session:
+        """Close all other editors, and dismiss what Blender greets its user with."""
+        self.press("ESC")
+        yield REDRAW
+        for area in [area for area in self.window.screen.areas if area.type != "VIEW_3D"]:
+            with bpy.context.temp_override(window=self.window, area=area):
+                bpy.ops.screen.area_close()
+            yield MOMENT
+        space = self.area.spaces.active
+        space.show_region_ui = True
+        space.show_region_toolbar = space.show_region_tool_header = False
+        space.overlay.show_cursor = False
+        yield REDRAW
+
+    def widen_sidebar(self, pixels: int) -> Session:
+        """Pull the sidebar's edge, where it has panels, with the mouse."""
+        sidebar = self.region("UI")
+        x, y = sidebar.x, sidebar.y + sidebar.height * 3 // 4
+        yield from self.drag([(x - 40, y), (x, y)], button="")
+        yield from self.drag([(x - pixels * i // 8, y) for i in range(9)], button="LEFTMOUSE")
+        yield REDRAW
+
+    def show_tab(self, name: str) -> Session:
+        """Open a tab of the sidebar."""
+        self.region("UI").active_panel_category = name
+        yield REDRAW
+
+    def look(self, at: Vector, distance: float, angles: tuple[float, float, float]) -> None:
+        """Turn the view: a point of the scene, its distance, and Euler angles in radians."""
+        view = self.area.spaces.active.region_3d
+        view.view_location, view.view_distance = at, distance
+        view.view_rotation = Euler(angles).to_quaternion()
+
+    def pixel_of(self, point: Vector) -> tuple[int, int]:
+        """Return where in the window a point of the scene is seen."""
+        region = self.region("WINDOW")
+        seen = location_3d_to_region_2d(region, self.area.spaces.active.region_3d, point)
+        check(seen is not None, f"The point {tuple(point)} is behind the view.")
+        return round(region.x + seen.x), round(region.y + seen.y)
+
+    def press(self, key: str, **modifiers: bool) -> None:
+        """Press and release a key where the mouse is; modifiers: ``ctrl``, ``shift``, ``alt``."""
+        x, y = self._mouse
+        for value in ("PRESS", "RELEASE"):
+            self.window.event_simulate(key, value, x=x, y=y, **modifiers)
+
+    def drag(self, path: Iterable[tuple[int, int]], *, button: str) -> Session:
+        """Move the mouse through pixels, with a button held, or none."""
+        for number, pixel in enumerate(path):
+            self._mouse = pixel
+            self._simulate("MOUSEMOVE", "NOTHING")
+            yield MOMENT
+            if button and number == 0:
+                self._simulate(button, "PRESS")
+                yield MOMENT
+        if button:
+            self._simulate(button, "RELEASE")
+            yield MOMENT
+
+    def take_picture(self, path: Path) -> None:
+        """Draw the window now and write a picture of the screen.
+
+        Blender's own ``screen.screenshot`` gives black pictures without a graphics card.
+        """
+        bpy.ops.wm.redraw_timer(type="DRAW_WIN_SWAP", iterations=2)
+        subprocess.run(["import", "-window", "root", str(path)], check=True)
+
+    _mouse = (5, 5)
+
+    def _simulate(self, kind: str, value: str) -> None:
+        x, y = self._mouse
+        self.window.event_simulate(kind, value, x=x, y=y)

@@ -1,0 +1,261 @@
+"""Install the zip and use it in Blender's window, as a person would; check every step.
+
+    BLENDER_USER_RESOURCES=$(mktemp -d) blender --factory-startup --enable-event-simulate \
+        --python scripts/window_tour.py -- dist/chain_ik-0.1.0.zip out/window docs/images/window.png
+
+It installs the extension, adds Rigify's metarig, puts a chain with a pole on its left arm, drags
+the target with the mouse, drops it, undoes, redoes, flips the bend, mutes, and unmutes. Each step
+leaves a picture in the folder; the third argument is where the picture while dragging goes. The
+exit code is 1, after a sentence, if the arm does not do what it should.
+
+Needs an X screen (1600 x 900 is right; a virtual one will do), the program `import` of
+ImageMagick, and an empty folder for Blender's user files, so that nobody's own Blender is changed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import bpy
+from mathutils import Vector
+
+# Blender puts the folder of a script that it runs on no path.
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from window_driver import MOMENT, REDRAW, Session, Viewport, check, play
+
+MODULE = "bl_ext.user_default.chain_ik"
+RIG, ROOT, TIP = "metarig", "upper_arm.L", "forearm.L"
+
+# Metres. Blender stores float32; a solve accepts 1e-5.
+REACHED = 2e-5
+SAME_PLACE = 1e-6
+
+# The picture: a README shows it at half its size, so that the text has to be large. The rig is seen
+# from its front and left; the sidebar hides a quarter of the view, so the centre is beside the rig.
+UI_SCALE = 1.2
+VIEW_CENTRE, VIEW_DISTANCE, VIEW_ANGLES = Vector((0.40, 0.0, 1.45)), 1.7, (1.45, 0.0, 0.4)
+CONTROL_SIZE = 0.035
+DRAG_TO = Vector((0.52, 0.0, 1.72))
+DRAG_STEPS = 8
+
+
+@dataclass(frozen=True)
+class Arm:
+    """Where the arm and its target are, world space.
+
+    Attributes:
+        target: The target, None without a chain.
+        elbow: The head of the tip bone.
+        wrist: Its tail, the effector.
+        status: The chain's status line.
+    """
+
+    target: Vector | None
+    elbow: Vector
+    wrist: Vector
+    status: str
+
+    def __str__(self) -> str:
+        """Return positions in metres."""
+        named = {"target": self.target, "elbow": self.elbow, "wrist": self.wrist}
+        texts = (
+            f"{name} ({', '.join(f'{value:.4f}' for value in point)})"
+            for name, point in named.items()
+            if point is not None
+        )
+        return f"{', '.join(texts)}  {self.status}"
+
+    def check_reached(self, when: str) -> None:
+        """Check that the wrist is on the target."""
+        gap = (self.wrist - self.target).length
+        check(gap <= REACHED, f"{when} the wrist is {gap:.2g} m from its target.")
+        check(self.status.startswith("Reached"), f"{when} the status is '{self.status}'.")
+
+    def check_same_pose(self, other: Arm, when: str) -> None:
+        """Check that the bones are where they were."""
+        moved = max((self.elbow - other.elbow).length, (self.wrist - other.wrist).length)
+        check(moved <= SAME_PLACE, f"{when} the arm is {moved:.2g} m from where it was.")
+
+
+def read_arm() -> Arm:
+    """Return the arm as Blender has evaluated it. By name: undo replaces all references."""
+    rig = bpy.data.objects[RIG]
+    evaluated = rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    tip = evaluated.pose.bones[TIP]
+    chains = rig.chain_ik.chains
+    return Arm(
+        target=chains[0].target.matrix_world.translation.copy() if chains else None,
+        elbow=evaluated.matrix_world @ tip.head,
+        wrist=evaluated.matrix_world @ tip.tail,
+        status=str(chains[0].status) if chains else "",
+    )
+
+
+class Tour:
+    """The session; every method is a step that a person takes."""
+
+    def __init__(self, zip_path: Path, folder: Path, picture: Path) -> None:
+        self.zip_path, self.folder, self.picture = zip_path, folder, picture
+        self.viewport = Viewport()
+
+    def steps(self) -> Session:
+        """Yield the seconds to wait, from the first step to the last."""
+        yield from self.install()
+        yield from self.add_rig()
+        rest = read_arm()
+        yield from self.add_chain(rest)
+        yield from self.select_target()
+        yield from self.drag_target()
+        dropped = read_arm()
+        yield from self.undo_and_redo(rest, dropped)
+        yield from self.flip_and_mute(rest, dropped)
+        print(f"The window tour passed; pictures are in {self.folder}.")
+
+    def install(self) -> Session:
+        """Install the zip and switch it on, as Preferences > Get Extensions > From Disk does."""
+        bpy.context.preferences.view.ui_scale = UI_SCALE
+        yield from self.viewport.fill_window()
+        bpy.ops.extensions.package_install_files(
+            repo="user_default", filepath=str(self.zip_path), enable_on_install=True
+        )
+        enabled = bpy.context.preferences.addons
+        check(MODULE in enabled, f"{self.zip_path.name} was installed but is not enabled.")
+        yield REDRAW
+
+    def add_rig(self) -> Session:
+        """Replace the startup scene by Rigify's human metarig and look at its left arm."""
+        bpy.ops.preferences.addon_enable(module="rigify")
+        for ob in list(bpy.data.objects):
+            bpy.data.objects.remove(ob)
+        with self.viewport.context():
+            bpy.ops.object.armature_human_metarig_add()
+        self.viewport.look(VIEW_CENTRE, VIEW_DISTANCE, VIEW_ANGLES)
+        yield REDRAW
+        check(RIG in bpy.data.objects, "Rigify added no metarig.")
+
+    def add_chain(self, rest: Arm) -> Session:
+        """Select the arm's bones, press the sidebar's plus, tick Add Pole in the redo panel."""
+        rig = bpy.data.objects[RIG]
+        with self.viewport.context():
+            bpy.ops.object.mode_set(mode="POSE")
+            for bone in rig.pose.bones:
+                # Blender 5.0 moved the selection from the armature's bones to the pose bones.
+                holder = bone if hasattr(bone, "select") else bone.bone
+                holder.select = bone.name in (ROOT, TIP)
+            rig.data.bones.active = rig.data.bones[TIP]
+            bpy.ops.ed.undo_push(message="Select Bones")
+        yield from self.viewport.show_tab("Chain IK")
+        yield from self.viewport.widen_sidebar(50)
+        with self.viewport.context():
+            bpy.ops.pose.chain_ik_add("INVOKE_DEFAULT", True)
+            bpy.context.window_manager.operators[-1].properties.use_pole = True
+            bpy.ops.ed.undo_redo()
+        yield REDRAW
+        (chain,) = bpy.data.objects[RIG].chain_ik.chains
+        check(chain.chain_count == 2, f"The chain has {chain.chain_count} bones instead of two.")
+        check(chain.solver == "TWO_BONE", f"The solver of two bones is {chain.solver}.")
+        check(chain.pole_target is not None, "The chain has no pole.")
+        self.note("1_added").check_same_pose(rest, "After the chain was added")
+        read_arm().check_reached("After the chain was added")
+
+    def select_target(self) -> Session:
+        """Go to object mode, draw the controls smaller than the hand, and click the target."""
+        chain = bpy.data.objects[RIG].chain_ik.chains[0]
+        target = chain.target
+        for control in (target, chain.pole_target):
+            control.empty_display_size = CONTROL_SIZE
+        with self.viewport.context():
+            bpy.ops.object.mode_set(mode="OBJECT")
+            bpy.ops.object.select_all(action="DESELECT")
+            target.select_set(True)
+            bpy.context.view_layer.objects.active = target
+            bpy.ops.ed.undo_push(message="Select Target")
+        yield REDRAW
+
+    def drag_target(self) -> Session:
+        """Press G, move the mouse, and click; the arm follows every move."""
+        start = read_arm().target
+        (x, y), (x_end, y_end) = map(self.viewport.pixel_of, (start, DRAG_TO))
+        yield from self.viewport.drag([(x, y)], button="")
+        self.viewport.press("G")
+        yield REDRAW
+        for step in range(1, DRAG_STEPS + 1):
+            part = step / DRAG_STEPS
+            pixel = round(x + part * (x_end - x)), round(y + part * (y_end - y))
+            yield from self.viewport.drag([pixel], button="")
+            yield REDRAW
+            read_arm().check_reached(f"At step {step} of the drag")
+        moved = (read_arm().target - start).length
+        check(moved > 0.2, f"The mouse has moved the target by {moved:.2g} m only.")
+        self.note("2_dragging")
+        self.picture.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(self.folder / "2_dragging.png", self.picture)
+        self.viewport.press("LEFTMOUSE")
+        yield REDRAW
+        self.note("3_dropped").check_reached("After the drop")
+
+    def undo_and_redo(self, rest: Arm, dropped: Arm) -> Session:
+        """Press Ctrl Z, then Ctrl Shift Z."""
+        self.viewport.press("Z", ctrl=True)
+        yield REDRAW
+        undone = self.note("4_undone")
+        undone.check_same_pose(rest, "After undo")
+        undone.check_reached("After undo")
+        self.viewport.press("Z", ctrl=True, shift=True)
+        yield REDRAW
+        redone = self.note("5_redone")
+        redone.check_same_pose(dropped, "After redo")
+        redone.check_reached("After redo")
+
+    def flip_and_mute(self, rest: Arm, dropped: Arm) -> Session:
+        """Switch Flip Bend on and off, then Mute; they are properties of the chain."""
+        elbows = {}
+        for is_on in (True, False):
+            bpy.data.objects[RIG].chain_ik.chains[0].use_flip_bend = is_on
+            yield REDRAW
+            arm = self.note(f"{6 if is_on else 7}_flip_{'on' if is_on else 'off'}")
+            arm.check_reached(f"With Flip Bend {'on' if is_on else 'off'}")
+            elbows[is_on] = arm.elbow
+        moved = (elbows[True] - elbows[False]).length
+        check(moved > 0.1, f"Flip Bend moves the elbow by {moved:.2g} m only.")
+        read_arm().check_same_pose(dropped, "After Flip Bend was on and off")
+        bpy.data.objects[RIG].chain_ik.chains[0].mute = True
+        yield REDRAW
+        self.note("8_muted").check_same_pose(rest, "Muted,")
+        bpy.data.objects[RIG].chain_ik.chains[0].mute = False
+        yield REDRAW
+        self.note("9_unmuted").check_same_pose(dropped, "Unmuted,")
+        yield MOMENT
+
+    def note(self, name: str) -> Arm:
+        """Take the picture of a step, print where the arm is, and return it."""
+        self.viewport.take_picture(self.folder / f"{name}.png")
+        arm = read_arm()
+        print(f"{name:12} {arm}")
+        return arm
+
+
+def main() -> None:
+    """Read the arguments and start the session."""
+    if not bpy.app.use_event_simulate:
+        sys.exit("Start Blender with --enable-event-simulate, so that mouse and keys can be used.")
+    if "BLENDER_USER_RESOURCES" not in os.environ:
+        sys.exit("Set BLENDER_USER_RESOURCES to an empty folder: the zip is installed there.")
+    arguments = sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else []
+    if len(arguments) != 3:
+        sys.exit("Give three arguments after --: the zip, a folder for pictures, the picture.")
+    # Blender changes its folder while it installs.
+    zip_path, folder, picture = (Path(argument).resolve() for argument in arguments)
+    if not zip_path.is_file():
+        sys.exit(f"There is no {arguments[0]}: build it with scripts/build_extension.py.")
+    folder.mkdir(parents=True, exist_ok=True)
+    play(Tour(zip_path, folder, picture).steps())
+
+
+if __name__ == "__main__":
+    main()
