@@ -212,7 +212,7 @@ def test_ours_tells_how_far_it_misses_and_the_constraint_does_not():
     pair.move((0.0, 0.0, 3.0))
     gap = 3.0 - 2.0 * np.hypot(0.1, 1.0)
     assert pair.chain.residual == pytest.approx(gap, abs=1e-5)
-    assert pair.chain.status.startswith("Out of reach by 99 cm")
+    assert pair.chain.status.startswith("Out of reach by 0.99 m")
     constraint = bpy.data.objects["Builtin"].pose.bones["Bone.1"].constraints[0]
     names = {prop.identifier for prop in constraint.bl_rna.properties}
     assert "residual" not in names
