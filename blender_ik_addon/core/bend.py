@@ -94,15 +94,20 @@ def start_bend(points: Array, reach: Array, hint: Array) -> tuple[Array, Array]:
         hint: Where straight chains bend, shape (3, B); zero for no hint.
 
     Returns:
-        Two arrays of unit vectors, shape (3, B): the chord (of a closed chain: the first
-        segment), and the side: of the bulge, else of the hint, else of any axis across.
+        Two arrays of unit vectors, shape (3, B): the chord, and the side: of the bulge, else of
+        the hint, else of any axis across. A closed chain has no chord; it takes one across its
+        bulge, which leaves it as it is when it is solved for its own root.
     """
     first = points[1] / norm(points[1])
+    nowhere = np.zeros_like(first)
     is_closed = norm(points[-1]) < AT_ROOT * reach
-    chord = np.where(is_closed, first, unit(points[-1], first))
+    inner = points[1:-1].mean(axis=0) if len(points) > 2 else nowhere
+    out = unit(inner, first)
+    closed_chord = unit(across(unit(hint, nowhere), out), vectors.any_perpendicular(out))
+    chord = np.where(is_closed, closed_chord, unit(points[-1], first))
     offset = bulge(points, chord)
     is_straight = norm(offset) < STRAIGHT * reach
-    hint_side = unit(across(unit(hint, np.zeros_like(hint)), chord), np.zeros_like(hint))
+    hint_side = unit(across(unit(hint, nowhere), chord), nowhere)
     side = np.where(is_straight, hint_side, unit(offset, hint_side))
     side = np.where(norm(side) > 0.5, side, vectors.any_perpendicular(chord))
     return chord, side
@@ -114,7 +119,6 @@ def wanted_bend(
     hint: Array,
     target: Array,
     pole: Pole,
-    use_flip: Flags,
 ) -> Bend:
     """Return how chains shall lie for their targets.
 
@@ -132,12 +136,17 @@ def wanted_bend(
     swing = vectors.swing(start_chord, chord, half_turn_axis=cross(start_chord, start_side))
     swung_side = vectors.rotate(swing, start_side)
     side = _side_of_pole(pole, chord, swung_side)
-    swivel = vectors.swing(swung_side, side, half_turn_axis=chord)
-    return Bend(
-        chord=chord,
-        side=np.where(use_flip, -side, side),
-        chain_rotation=vectors.compose(swivel, swing),
-    )
+    swivel = _turn_about(chord, swung_side, side)
+    return Bend(chord, side, chain_rotation=vectors.compose(swivel, swing))
+
+
+def _turn_about(chord: Array, source: Array, target: Array) -> Array:
+    """Return the turns about unit chords that take unit vectors across them to others, (3, 3, B).
+
+    Exactly about the chord, so that what lies on it stays, whatever the rounding of the sides.
+    """
+    angle = np.arctan2(dot(cross(source, target), chord), dot(source, target))
+    return vectors.turn(chord, angle)
 
 
 def _side_of_pole(pole: Pole, chord: Array, swung_side: Array) -> Array:
@@ -154,13 +163,6 @@ def _side_of_pole(pole: Pole, chord: Array, swung_side: Array) -> Array:
     return np.where(pole.is_set, turned, swung_side)
 
 
-def posed(points: Array, bend: Bend, use_flip: Flags) -> Array:
-    """Return start poses turned as a whole to their bend, and mirrored where they flip."""
-    turned = vectors.rotate(bend.chain_rotation, points)
-    mirrored: Array = turned - 2.0 * bend.side * dot(turned, bend.side)[..., None, :]
-    return np.where(use_flip, mirrored, turned)
-
-
 def swivelled(points: Array, bend: Bend, reach: Array) -> Array:
     """Return solved poses turned about root and effector so that they bend to their side.
 
@@ -173,4 +175,13 @@ def swivelled(points: Array, bend: Bend, reach: Array) -> Array:
     present = unit(offset, wanted)
     has_side = norm(offset) > AT_ROOT * reach
     present = np.where(has_side, present, wanted)
-    return vectors.rotate(vectors.swing(present, wanted, half_turn_axis=chord), points)
+    return vectors.rotate(_turn_about(chord, present, wanted), points)
+
+
+def mirrored(points: Array, bend: Bend, reach: Array) -> Array:
+    """Return solved poses mirrored across their chords, so that they bend to the other side."""
+    is_closed = norm(points[-1]) < AT_ROOT * reach
+    chord = np.where(is_closed, bend.chord, unit(points[-1], bend.chord))
+    side = unit(bulge(points, chord), bend.side)
+    reflected: Array = points - 2.0 * side * dot(points, side)[..., None, :]
+    return reflected

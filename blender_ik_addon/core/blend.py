@@ -22,6 +22,8 @@ def bone_rotations(chain: Chain, solution: Solution) -> Array:
         Unit quaternions wxyz in armature space, shape (n, 4): rotation i turns the start
         orientation of bone i to its solved one.
     """
+    if solution.blended_rotations_wxyz is not None:
+        return solution.blended_rotations_wxyz
     return _rotations(
         chain, solution.joint_positions, solution.chain_rotation_wxyz, solution.tip_rotation_wxyz
     )
@@ -44,12 +46,8 @@ def _rotations(
 
 
 def blended(
-    chain: Chain,
-    joints: Array,
-    chain_rotation: Array,
-    tip_rotation: Array | None,
-    influence: float,
-) -> tuple[Array, Array, Array | None]:
+    chain: Chain, joints: Array, chain_rotation: Array, tip_rotation: Array | None, influence: float
+) -> tuple[Array, Array]:
     """Return a share of a solution: every bone turns that share of its way, seen from its parent.
 
     Args:
@@ -60,20 +58,17 @@ def blended(
         influence: From 0 to 1.
 
     Returns:
-        Joints, chain rotation and tip rotation of the blended pose.
+        Joints of the blended pose, shape (n + 1, 3), and its bone rotations wxyz, shape (n, 4).
     """
     rotations = _rotations(chain, joints, chain_rotation, tip_rotation)
     parents = np.vstack(([1.0, 0.0, 0.0, 0.0], rotations[:-1]))
     own_turns = power(multiply(conjugate(parents), rotations), influence)
     start = np.diff(chain.joint_positions, axis=0)
-    blended_joints = np.empty_like(joints)
+    blended_joints, blended_rotations = np.empty_like(joints), np.empty_like(rotations)
     blended_joints[0] = joints[0]
     carried = np.array([1.0, 0.0, 0.0, 0.0])
     for i, own_turn in enumerate(own_turns):
-        carried = multiply(carried, own_turn)
+        carried = normalised(multiply(carried, own_turn))
+        blended_rotations[i] = carried
         blended_joints[i + 1] = blended_joints[i] + rotate(carried, start[i])
-    return (
-        blended_joints,
-        power(chain_rotation, influence),
-        None if tip_rotation is None else normalised(carried),
-    )
+    return blended_joints, blended_rotations

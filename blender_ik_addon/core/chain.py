@@ -178,6 +178,8 @@ class Solution:
             way, so hinges stay hinges and rolls follow the pole.
         tip_rotation_wxyz: The turn of the tip bone from its start orientation where a rotation
             was asked for, shape (4,), else None.
+        blended_rotations_wxyz: What ``bone_rotations`` gives for a solution blended by influence,
+            shape (n, 4); None for a whole one, of which joints and turns tell all.
         residual: Distance from the returned effector to the target.
         iterations: Sweeps used, 0 for closed forms.
         status: How the solve ended.
@@ -189,6 +191,7 @@ class Solution:
     residual: float
     iterations: int
     status: Status
+    blended_rotations_wxyz: Array | None = None
 
     @property
     def is_converged(self) -> bool:

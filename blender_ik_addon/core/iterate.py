@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from . import bend, ccd, fabrik, newton, seed
+from . import bend, ccd, fabrik, newton, seed, vectors
 from .batch import Batch
 from .bend import Bend
 from .chain import Solver
@@ -28,13 +28,13 @@ PROGRESS_WINDOW = 10
 
 def iterated(batch: Batch, plan: Bend, target: Array, solver: Solver) -> tuple[Array, Counts]:
     """Return the joints (n + 1, 3, B) and the iterations used (B,) for targets within reach."""
-    turned = bend.posed(batch.points, plan, batch.use_flip)
+    turned = vectors.rotate(plan.chain_rotation, batch.points)
     if solver is Solver.NEWTON:
         start = turned
         seeded = seed.natural(start, batch.lengths, target, plan)
     else:
-        is_turned = batch.pole.is_set | batch.use_flip
-        start = np.where(is_turned, turned, batch.points)
+        # FABRIK and CCD find their own way from the start pose, as they do elsewhere.
+        start = batch.points
         seeded = seed.nudged(start, batch.lengths, target, plan)
     is_there = norm(target - start[-1]) <= batch.tolerance
     points = np.where(is_there, start, seeded)

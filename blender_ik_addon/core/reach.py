@@ -6,6 +6,9 @@ import numpy as np
 
 from .vectors import Array
 
+# Segments that differ by less than this share of the chain are meant to be of one length.
+SMALLEST_DEAD_ZONE = 1e-9
+
 
 def max_reach(lengths: Array) -> Array:
     """Return the farthest distance from root to effector for lengths (n, B), shape (B,)."""
@@ -18,7 +21,9 @@ def min_reach(lengths: Array) -> Array:
 
     Source: polygon inequality; the dead zone exists where one segment outreaches all others.
     """
-    return np.maximum(0.0, 2.0 * lengths.max(axis=0) - lengths.sum(axis=0))
+    reach = lengths.sum(axis=0)
+    least = 2.0 * lengths.max(axis=0) - reach
+    return np.where(least > SMALLEST_DEAD_ZONE * reach, least, 0.0)
 
 
 def extended(lengths: Array, chord: Array) -> Array:

@@ -217,8 +217,10 @@ def quaternion_from_axis_angle(axis_angle: Array) -> Array:
 def axis_angle_from_quaternion(quaternion: Array, reference: Array) -> Array:
     """Return rows (angle, x, y, z) of rotations, near reference rows.
 
-    The angle keeps the sign of the reference angle (zero counts as positive) and its whole turns;
-    the axis follows. No rotation keeps the reference axis.
+    A rotation has two rows, with axis and angle or both reversed, and each may have whole turns
+    added. The one with the least change of the angle is returned, plus that of the axis as far
+    as the reference turns at all; a tie goes to the positive angle. No rotation keeps the
+    reference axis.
 
     Args:
         quaternion: Unit, shape (..., 4).
@@ -230,9 +232,16 @@ def axis_angle_from_quaternion(quaternion: Array, reference: Array) -> Array:
     shortest = np.where(quaternion[..., :1] < 0.0, -quaternion, quaternion)
     sine = np.linalg.norm(shortest[..., 1:], axis=-1, keepdims=True)
     is_none = sine < 1e-12
-    axis = np.where(is_none, reference[..., 1:], shortest[..., 1:] / np.where(is_none, 1.0, sine))
+    near_angle, near_axis = reference[..., :1], reference[..., 1:]
+    axis = np.where(is_none, near_axis, shortest[..., 1:] / np.where(is_none, 1.0, sine))
     angle = 2.0 * np.arctan2(np.where(is_none, 0.0, sine), shortest[..., :1])
-    is_negative = reference[..., :1] < 0.0
-    axis = np.where(is_negative & ~is_none, -axis, axis)
-    angle = _nearest_turns(np.where(is_negative, -angle, angle), reference[..., :1])
+    plain, reversed_angle = _nearest_turns(angle, near_angle), _nearest_turns(-angle, near_angle)
+    weight = np.minimum(1.0, np.abs(near_angle))
+    cost, reversed_cost = (
+        np.abs(a - near_angle) + weight * np.linalg.norm(v - near_axis, axis=-1, keepdims=True)
+        for a, v in ((plain, axis), (reversed_angle, -axis))
+    )
+    is_reversed = (reversed_cost < cost - 1e-9) & ~is_none
+    angle = np.where(is_reversed, reversed_angle, plain)
+    axis = np.where(is_reversed, -axis, axis)
     return np.concatenate((angle, axis), axis=-1)

@@ -20,9 +20,9 @@ ARC_SHARE = 0.35
 FULL_MIX_CHANGE = 0.2
 # A start pose whose bulge is less than this share of the arc's is too straight to lead the way.
 STRAIGHT_AGAINST_ARC = 0.25
-# Within this share of the chain's length from the point where its longest segment stops it from
-# folding further, only poses near the fold are left, so the bent pose leads alone.
-NEARLY_FOLDED = 0.05
+# Within this share of the chain's length from full reach, or from the point where its longest
+# segment stops it from folding further, the bent pose leads alone.
+NEARLY_AT_END = 0.05
 # Sideways push, as a share of the chain, that frees FABRIK and CCD from a target on the line of a
 # straight chain; both stand still there.
 NUDGE = 1e-3
@@ -44,19 +44,24 @@ def natural(posed: Array, lengths: Array, target: Array, plan: Bend) -> Array:
     """
     reach = lengths.sum(axis=0)
     distance = norm(target)
-    along_arc = even_bend(lengths, distance, plan)
-    change = np.abs(distance - norm(posed[-1])) / reach
-    share = ARC_SHARE * smoothstep(change, 0.0, FULL_MIX_CHANGE)
+    bent = even_bend(lengths, distance, plan)
+    is_far = smoothstep(np.abs(distance - norm(posed[-1])) / reach, 0.0, FULL_MIX_CHANGE)
+    # Near the ends of reach few poses are left, and the bent one is among them.
+    least = min_reach(lengths)
+    to_fold = np.where(least > 0.0, (distance - least) / reach, 1.0)
+    to_end = np.minimum(to_fold, (reach - distance) / reach)
+    is_at_end = 1.0 - smoothstep(to_end, 0.0, NEARLY_AT_END)
+    # One long segment leaves the others few ways round it.
+    longest = lengths.max(axis=0)
+    is_ruled = smoothstep(longest / np.maximum(reach - longest, 1e-300), 0.5, 1.0)
+    led = 1.0 - (1.0 - is_at_end) * (1.0 - is_ruled)
+    share = is_far * (ARC_SHARE + (1.0 - ARC_SHARE) * led)
     present = norm(bend.bulge(posed, plan.chord))
-    wanted = norm(bend.bulge(along_arc, plan.chord))
+    wanted = norm(bend.bulge(bent, plan.chord))
     is_bent = smoothstep(present, 0.0, np.maximum(STRAIGHT_AGAINST_ARC * wanted, 1e-12 * reach))
-    share = share + (1.0 - share) * (1.0 - is_bent)
-    to_fold = (distance - min_reach(lengths)) / reach
-    is_folding = (min_reach(lengths) > 0.0) * (1.0 - smoothstep(to_fold, 0.0, NEARLY_FOLDED))
-    share = share + (1.0 - share) * is_folding
-    share = np.where(change > 0.0, share, 0.0)
+    share = 1.0 - (1.0 - share) * is_bent
     swung_directions = np.diff(posed, axis=0) / lengths[:, None, :]
-    arc_directions = np.diff(along_arc, axis=0) / lengths[:, None, :]
+    arc_directions = np.diff(bent, axis=0) / lengths[:, None, :]
     mixed = unit((1.0 - share) * swung_directions + share * arc_directions, arc_directions)
     return from_directions(mixed, lengths)
 
@@ -64,39 +69,45 @@ def natural(posed: Array, lengths: Array, target: Array, plan: Bend) -> Array:
 def even_bend(lengths: Array, distance: Array, plan: Bend) -> Array:
     """Return chains bent evenly to a distance, bulging to their side. Shapes as in ``natural``.
 
-    Chains take the same turn at every joint; the turn fits the distance for equal lengths,
-    otherwise nearly. A chain whose longest segment outreaches the rest together cannot close
-    that way: it becomes a triangle of that segment, the rest laid straight, and the chord, exactly.
+    Chains take the same turn at every joint; the turn fits the distance, or nearly where lengths
+    differ and the chain has to close. A chain whose longest segment outreaches the rest together
+    becomes a triangle of that segment, the rest laid straight, and the chord, exactly.
     """
     longest, rest = lengths.max(axis=0), lengths.sum(axis=0) - lengths.max(axis=0)
     cosine = (longest**2 + rest**2 - distance**2) / (2.0 * longest * np.maximum(rest, 1e-300))
     corner = np.pi - np.arccos(np.clip(cosine, -1.0, 1.0))
-    turned_back = np.where(lengths < longest, corner, 0.0)
-    count = len(lengths)
-    steps = 0.5 * (count - 1) - np.arange(count)[:, None]
-    turn = steps * _even_turn(count, distance / lengths.sum(axis=0))
-    planar = lengths * np.exp(1j * np.where(longest > rest, turned_back, turn))
+    is_longest = np.arange(len(lengths))[:, None] == np.argmax(lengths, axis=0)
+    turned_back = np.where(is_longest, 0.0, corner)
+    turn = _even_steps(len(lengths)) * _even_turn(lengths, distance)
+    planar = lengths * np.exp(1j * np.where(longest >= rest, turned_back, turn))
     chord = planar.sum(axis=0)
     size = np.abs(chord)
     planar = planar * np.where(size > 1e-12, np.conj(chord) / np.maximum(size, 1e-12), 1.0)
-    planar = np.where(np.cumsum(planar, axis=0).imag.mean(axis=0) < 0.0, np.conj(planar), planar)
+    planar = np.where(planar[0].imag < 0.0, np.conj(planar), planar)
     segments = planar.real[:, None, :] * plan.chord + planar.imag[:, None, :] * plan.side
     return np.concatenate((np.zeros_like(segments[:1]), np.cumsum(segments, axis=0)))
 
 
-def _even_turn(count: int, ratio: Array) -> Array:
-    """Return the turn per joint whose arc has the given chord, as a share of the length.
+def _even_turn(lengths: Array, distance: Array) -> Array:
+    """Return the turn per joint whose arc has the given chord, or the nearest there is, (B,).
 
-    For equal lengths chord / length = sin(n t / 2) / (n sin(t / 2)), from 1 at t = 0 to 0 at
-    t = 2 pi / n. Bisection: monotone there, and 30 halvings are far finer than a seed needs.
+    Bisection between none and that of a regular polygon, where arcs of equal lengths close: 30
+    halvings are far finer than a seed needs.
     """
-    low, high = np.zeros_like(ratio), np.full_like(ratio, 2.0 * np.pi / count)
+    count = len(lengths)
+    low: Array = np.zeros_like(distance)
+    high: Array = np.full_like(distance, 2.0 * np.pi / count)
+    steps = 1j * _even_steps(count)
     for _ in range(30):
         middle = 0.5 * (low + high)
-        chord = np.sin(0.5 * count * middle) / (count * np.sin(0.5 * middle))
-        is_too_long = chord > ratio
+        is_too_long = np.abs((lengths * np.exp(steps * middle)).sum(axis=0)) > distance
         low, high = np.where(is_too_long, middle, low), np.where(is_too_long, high, middle)
-    return 0.5 * (low + high)
+    return low
+
+
+def _even_steps(count: int) -> Array:
+    """Return how often each segment is turned against the middle of the chain, shape (n, 1)."""
+    return (0.5 * (count - 1) - np.arange(count))[:, None]
 
 
 def nudged(points: Array, lengths: Array, target: Array, plan: Bend) -> Array:

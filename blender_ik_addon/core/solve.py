@@ -51,22 +51,32 @@ def solve(chain: Chain, goal: Goal, options: SolveOptions | None = None) -> Solu
 
 
 def _oriented(chain: Chain, goal: Goal, options: SolveOptions, tip_rotation: Array) -> Solution:
-    """Turn the tip bone first and solve the rest of the chain for the tip bone's head."""
+    """Turn the tip bone first and solve the rest of the chain for the tip bone's head.
+
+    A tip that takes only part of the rotation stands between its place in a solve that leaves it
+    free and the wanted one, and so does the pose that the rest of the chain starts from.
+    """
+    start, chain_turn = chain.joint_positions, NO_ROTATION
     if options.orient_weight < 1.0:
-        free = solve(chain, replace(goal, tip_rotation_wxyz=None), replace(options, influence=1.0))
+        solver = Solver.NEWTON if options.solver is Solver.TWO_BONE else options.solver
+        free_options = replace(options, influence=1.0, solver=solver)
+        free = solve(chain, replace(goal, tip_rotation_wxyz=None), free_options)
         present = bone_rotations(chain, free)[-1]
         way = power(multiply(tip_rotation, conjugate(present)), options.orient_weight)
         tip_rotation = multiply(way, present)
-    start = chain.joint_positions
-    tip_segment = rotate(tip_rotation, start[-1] - start[-2])
+        share = 1.0 - options.orient_weight
+        start, _ = blended(chain, free.joint_positions, free.chain_rotation_wxyz, None, share)
+        chain_turn = power(free.chain_rotation_wxyz, share)
+    tip_segment = rotate(tip_rotation, chain.joint_positions[-1] - chain.joint_positions[-2])
     if len(start) > 2:
         head_goal = replace(goal, target_position=goal.target_position - tip_segment)
-        without_tip = Chain(start[:-1], chain.bend_direction)
-        outcome = _positioned(without_tip, head_goal, options)
+        outcome = _positioned(Chain(start[:-1], chain.bend_direction), head_goal, options)
     else:
         outcome = _Outcome(start[:-1], NO_ROTATION, 0, is_too_far=True, is_too_near=False)
     joints = np.vstack((outcome.joints, outcome.joints[-1] + tip_segment))
-    return _recorded(chain, goal, options, replace(outcome, joints=joints), tip_rotation)
+    chain_turn = multiply(outcome.chain_rotation, chain_turn)
+    outcome = replace(outcome, joints=joints, chain_rotation=chain_turn)
+    return _recorded(chain, goal, options, outcome, tip_rotation)
 
 
 def _positioned(chain: Chain, goal: Goal, options: SolveOptions) -> _Outcome:
@@ -92,9 +102,7 @@ def _positioned(chain: Chain, goal: Goal, options: SolveOptions) -> _Outcome:
 def _solved(batch: Batch, solver: Solver) -> tuple[Array, Array, Counts, Flags, Flags]:
     """Return joints, chain rotations, iterations, and which targets are too far and too near."""
     most, least = reach.max_reach(batch.lengths), reach.min_reach(batch.lengths)
-    plan = bend.wanted_bend(
-        batch.points, most, batch.hint, batch.target, batch.pole, batch.use_flip
-    )
+    plan = bend.wanted_bend(batch.points, most, batch.hint, batch.target, batch.pole)
     distance = norm(batch.target)
     is_too_far, is_too_near = distance >= most, (distance <= least) & (least > 0.0)
     # Targets out of reach take a stand-in within reach here and their closed form below.
@@ -105,6 +113,7 @@ def _solved(batch: Batch, solver: Solver) -> tuple[Array, Array, Counts, Flags, 
         iterations = np.zeros_like(batch.iterations)
     else:
         points, iterations = iterated(batch, plan, distance * plan.chord, solver)
+    points = np.where(batch.use_flip, bend.mirrored(points, plan, most), points)
     points = np.where(is_too_far, reach.extended(batch.lengths, plan.chord), points)
     points = np.where(is_too_near, reach.folded(batch.lengths, plan.chord), points)
     iterations = np.where(is_too_far | is_too_near, 0, iterations)
@@ -119,11 +128,11 @@ def _recorded(
     tip_rotation: Array | None,
 ) -> Solution:
     """Blend by influence, measure the residual on what is returned, and name the outcome."""
-    joints, chain_rotation = outcome.joints, outcome.chain_rotation
+    joints, chain_rotation, rotations = outcome.joints, outcome.chain_rotation, None
     if options.influence < 1.0:
-        joints, chain_rotation, tip_rotation = blended(
-            chain, joints, chain_rotation, tip_rotation, options.influence
-        )
+        joints, rotations = blended(chain, joints, chain_rotation, tip_rotation, options.influence)
+        chain_rotation = power(chain_rotation, options.influence)
+        tip_rotation = None if tip_rotation is None else rotations[-1]
     residual = float(np.linalg.norm(joints[-1] - goal.target_position))
     rounding = FINEST_TOLERANCE * (chain.max_reach + float(np.abs(goal.target_position).max()))
     if residual <= options.tolerance + rounding:
@@ -136,4 +145,6 @@ def _recorded(
         status = Status.FOLDED
     else:
         status = Status.ITERATIONS_USED_UP
-    return Solution(joints, chain_rotation, tip_rotation, residual, outcome.iterations, status)
+    return Solution(
+        joints, chain_rotation, tip_rotation, residual, outcome.iterations, status, rotations
+    )

@@ -6,7 +6,7 @@ import numpy as np
 
 from .vectors import Array
 
-SMALLEST_BASE = 1e-15
+SMALLEST_BASE, AT_ROOT, SAME_LENGTH = 1e-15, 1e-6, 1e-12
 
 
 def solved(lengths: Array, chord: Array, side: Array, distance: Array) -> Array:
@@ -26,9 +26,13 @@ def solved(lengths: Array, chord: Array, side: Array, distance: Array) -> Array:
     (Kahan, "Miscalculating Area and Angles of a Needle-like Triangle", 2014, section 2).
     """
     first, second = lengths
-    # Segments of equal length reach the root itself; the triangle needs a base all the same.
-    distance = np.maximum(distance, SMALLEST_BASE * (first + second))
-    most, least = first + second, np.abs(first - second)
+    most = first + second
+    # Segments of equal length reach the root itself. The triangle needs a base all the same, and
+    # on one so small lengths that differ by rounding would not close it.
+    distance = np.maximum(distance, SMALLEST_BASE * most)
+    is_pair = (distance < AT_ROOT * most) & (np.abs(first - second) < SAME_LENGTH * most)
+    first, second = (np.where(is_pair, 0.5 * most, length) for length in (first, second))
+    least = np.abs(first - second)
     foot = 0.5 * distance + (first - second) * most / (2.0 * distance)
     area = (most - distance) * (most + distance) * (distance - least) * (distance + least)
     height = np.sqrt(np.maximum(area, 0.0)) / (2.0 * distance)

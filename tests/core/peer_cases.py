@@ -1,0 +1,35 @@
+"""The chains and targets that the rival solvers were measured on."""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+
+import numpy as np
+
+from blender_ik_addon.core import Chain, Solution, Solver
+from tests.core.chains import Array, solved
+
+FILE = Path(__file__).resolve().parent.parent / "data" / "cases.json"
+# The cap that all of them had.
+CAP = 500
+
+
+def peer_case(count: int) -> tuple[Chain, Array]:
+    """Return the chain of so many bones, and its 100 targets."""
+    cases = json.loads(FILE.read_text(encoding="utf-8"))
+    case = cases["two_bone"] if count == 2 else cases["chains"][str(count)]
+    return Chain(np.array(case["initial"])), np.array(case["targets"])
+
+
+@functools.cache
+def peer_solutions(count: int, solver: Solver, tolerance: float) -> list[Solution]:
+    """Solve all targets from the same start, to a share of the chain's length."""
+    chain, targets = peer_case(count)
+    return [solved(chain, target, solver, tolerance, iterations=CAP) for target in targets]
+
+
+def median_iterations(solutions: list[Solution]) -> float:
+    """Return the median of the iterations."""
+    return float(np.median([solution.iterations for solution in solutions]))

@@ -1,0 +1,130 @@
+"""Bone rotations: hinges stay hinges, and nothing twists that need not."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from blender_ik_addon.core import Chain, Goal, Solver, bone_rotations, rotation
+from tests.core.chains import (
+    SOLVERS,
+    pole_beside,
+    random_direction,
+    random_frame,
+    solved,
+    solvers_for,
+    start_chain,
+    target_at,
+    unit,
+)
+from tests.helpers import assert_rotations_close, make_rng
+
+NO_TURN = np.array([1.0, 0.0, 0.0, 0.0])
+# The part of a unit quaternion that turns about another axis than the hinge's.
+HINGE_TOLERANCE = 1e-9
+
+
+def turns_seen_from_the_parent(rotations):
+    return rotation.multiply(rotation.conjugate(rotations[:-1]), rotations[1:])
+
+
+def off_hinge(turns, axis):
+    """Return how far turns are from turning about the axis alone."""
+    return np.max(np.linalg.norm(turns[:, 1:] - (turns[:, 1:] @ axis)[:, None] * axis, axis=1))
+
+
+def bent_limb(rng, degrees, ratio):
+    """Return a two-bone chain bent by some degrees, and its bend normal."""
+    frame = random_frame(rng)
+    bend = np.radians(degrees)
+    upper, lower = frame[:, 0], np.cos(bend) * frame[:, 0] + np.sin(bend) * frame[:, 1]
+    root = rng.normal(size=3)
+    return Chain(np.array([root, root + upper, root + upper + ratio * lower])), frame[:, 2]
+
+
+# Sweeps end within their tolerance of the target: seen from the root at a hundredth of the length,
+# and again over a limb bent by a degree, that tilts the plane of the bend by so much.
+SWEEP_HINGE_TOLERANCE = 1e-5
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 100_000),
+    degrees=st.floats(1.0, 175.0),
+    ratio=st.floats(0.3, 3.0),
+    share=st.floats(0.01, 1.2),
+    pole_angle=st.floats(-7.0, 7.0),
+    use_flip_bend=st.booleans(),
+)
+def test_an_elbow_bends_about_its_hinge_whatever_the_pole(
+    solver, seed, degrees, ratio, share, pole_angle, use_flip_bend
+):
+    rng = make_rng(seed)
+    chain, normal = bent_limb(rng, degrees, ratio)
+    target = target_at(chain, share * chain.max_reach, random_direction(rng))
+    goal = Goal(target, pole_beside(chain, target, rng), pole_angle)
+    is_sweep = solver in (Solver.FABRIK, Solver.CCD)
+    solution = solved(chain, goal, solver, 1e-9 if is_sweep else 1e-6, use_flip_bend=use_flip_bend)
+    turns = turns_seen_from_the_parent(bone_rotations(chain, solution))
+    assert off_hinge(turns, normal) <= (SWEEP_HINGE_TOLERANCE if is_sweep else HINGE_TOLERANCE)
+
+
+@pytest.mark.parametrize("solver", [Solver.TWO_BONE, Solver.NEWTON])
+@settings(max_examples=60)
+@given(seed=st.integers(0, 100_000), degrees=st.floats(1.0, 175.0), share=st.floats(0.01, 1.2))
+def test_an_elbow_bends_about_its_hinge_without_a_pole(solver, seed, degrees, share):
+    rng = make_rng(seed)
+    chain, normal = bent_limb(rng, degrees, 1.3)
+    target = target_at(chain, share * chain.max_reach, random_direction(rng))
+    turns = turns_seen_from_the_parent(bone_rotations(chain, solved(chain, target, solver)))
+    assert off_hinge(turns, normal) <= HINGE_TOLERANCE
+
+
+@pytest.mark.parametrize("count", [3, 6])
+@pytest.mark.parametrize("use_pole", [True, False])
+def test_the_joints_of_a_flat_chain_stay_hinges(count, use_pole):
+    for seed in range(5):
+        rng = make_rng(seed)
+        chain = start_chain("arc", count, rng)
+        joints = chain.joint_positions
+        normal = unit(np.cross(joints[1] - joints[0], joints[-1] - joints[0]))
+        target = target_at(chain, 0.6 * chain.max_reach, random_direction(rng))
+        goal = Goal(target, pole_beside(chain, target, rng) if use_pole else None)
+        rotations = bone_rotations(chain, solved(chain, goal, Solver.NEWTON))
+        assert off_hinge(turns_seen_from_the_parent(rotations), normal) <= HINGE_TOLERANCE
+
+
+@pytest.mark.parametrize("pose", ["arc", "straight", "random"])
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_a_pose_that_stays_is_not_turned(count, pose):
+    chain = start_chain(pose, count, make_rng(count))
+    for solver in solvers_for(count):
+        solution = solved(chain, chain.joint_positions[-1], solver)
+        rotations = bone_rotations(chain, solution)
+        # A root mean square of 1e-12 in the joints may be 1e-9 in the direction of a side.
+        assert_rotations_close(rotations, np.tile(NO_TURN, (count, 1)), 1e-9)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_straight_chain_swings_without_twist(solver):
+    chain = Chain(np.array([[0.0, 0, 0], [0, 1, 0], [0, 2, 0]]), bend_direction=(0.0, 0, 1))
+    toward = unit([1.0, 1.0, 0.0])
+    rotations = bone_rotations(chain, solved(chain, 5.0 * toward, solver))
+    expected = rotation.between(np.array([0.0, 1.0, 0.0]), toward)
+    assert_rotations_close(rotations, np.tile(expected, (2, 1)), 1e-12)
+
+
+@given(seed=st.integers(0, 100_000))
+def test_bones_swing_from_the_turn_of_the_chain_without_twist(seed):
+    rng = make_rng(seed)
+    chain = start_chain("random", 4, rng)
+    target = target_at(chain, 0.5 * chain.max_reach, random_direction(rng))
+    assume(chain.min_reach < 0.5 * chain.max_reach)
+    solution = solved(chain, target, Solver.NEWTON)
+    rotations = bone_rotations(chain, solution)
+    before = np.vstack((solution.chain_rotation_wxyz, rotations[:-1]))
+    start = unit(np.diff(chain.joint_positions, axis=0))
+    # Seen from the parent, a bone turns about an axis across itself: there is no twist in it.
+    turns = rotation.multiply(rotation.conjugate(before), rotations)
+    assert np.max(np.abs(np.sum(turns[:, 1:] * start, axis=1))) <= 1e-9

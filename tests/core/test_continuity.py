@@ -1,0 +1,303 @@
+"""A small step of the target makes a small step of the joints.
+
+No jump is found by zooming: the path is sampled, and the steepest interval halved again and again.
+Where the pose is continuous, the step of the joints shrinks with the interval; where it jumps, the
+step stays. Near full reach and near the edge of the dead zone joints move as the root of the
+target's step, so there the step shrinks slowly, and still shrinks.
+
+True singularities, which the paths keep away from: a target on the root (no direction), a target
+straight behind the start pose's effector passed beside the plane of the bend (the swing of half a
+turn has no axis), and a straight chain without any side.
+"""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from blender_ik_addon.core import Chain, Goal, Solver
+from tests.core.chains import (
+    random_direction,
+    random_frame,
+    side_of,
+    solved,
+    start_chain,
+    start_joints,
+    target_at,
+    unit,
+)
+from tests.helpers import make_rng
+
+TOLERANCE = 1e-9
+# FABRIK and CCD stop where the tolerance says, one sweep earlier or later: near full reach that is
+# a step of its root, 1e-4 to 3e-4 of the length.
+SWEEP_TOLERANCE = 1e-7
+SAMPLES = 30
+# 17 halvings of 1/30 of a path as long as the chain leave a step of 2e-7; its root is 4e-4.
+HALVINGS = 17
+JUMP = 2e-3
+
+# Where the target goes, in a frame of its own and in lengths of the chain.
+PATHS = {
+    "line": lambda x: (0.8 - 1.6 * x, 0.3, 0.1),
+    "circle": lambda x: (0.6 * np.cos(5.0 * x), 0.6 * np.sin(5.0 * x), 0.0),
+    "in": lambda x: (0.95 - 0.85 * x, 0.0, 0.0),
+    "past the root": lambda x: (0.5 - x, 0.05, 0.05),
+    "through full reach": lambda x: (0.9 + 0.2 * x, 0.05 * x, 0.0),
+}
+
+
+def poses_on(chain, path, solver, pole=None):
+    """Return the function from a place on a path to the joints, in lengths of the chain."""
+    tolerance = TOLERANCE if solver in (Solver.TWO_BONE, Solver.NEWTON) else SWEEP_TOLERANCE
+
+    def joints(place):
+        goal = Goal(path(place), pole)
+        return solved(chain, goal, solver, tolerance).joint_positions / chain.max_reach
+
+    return joints
+
+
+def farthest(first, second):
+    """Return how far the joint moves that moves farthest."""
+    return np.max(np.linalg.norm(first - second, axis=1))
+
+
+def steps_on(joints):
+    """Return the places and the joint steps between them on the sampled path."""
+    places = np.linspace(0.0, 1.0, SAMPLES + 1)
+    poses = [joints(place) for place in places]
+    steps = [farthest(a, b) for a, b in pairwise(poses)]
+    return places, poses, np.array(steps)
+
+
+def assert_no_jump(joints):
+    places, poses, steps = steps_on(joints)
+    steepest = int(np.argmax(steps))
+    start, end = places[steepest : steepest + 2]
+    first, last = poses[steepest : steepest + 2]
+    for _ in range(HALVINGS):
+        middle = 0.5 * (start + end)
+        between = joints(middle)
+        if farthest(first, between) > farthest(between, last):
+            end, last = middle, between
+        else:
+            start, first = middle, between
+    jump = farthest(first, last)
+    assert jump <= JUMP, f"jump of {jump:.3g} of the length at {start:.9f} of the path"
+
+
+def path_in(frame, chain, name):
+    """Return a path about the root of a chain."""
+    root, scale = chain.joint_positions[0], chain.max_reach
+    return lambda place: root + scale * frame @ np.array(PATHS[name](place))
+
+
+def pole_off(frame, chain):
+    """Return a pole well off the plane that the paths run in."""
+    return chain.joint_positions[0] + 2.0 * chain.max_reach * frame @ unit([0.1, 0.2, 1.0])
+
+
+SMOOTH_CASES = [(2, Solver.TWO_BONE), (2, Solver.NEWTON), (3, Solver.NEWTON), (10, Solver.NEWTON)]
+
+
+@pytest.mark.parametrize("use_pole", [False, True], ids=["free", "pole"])
+@pytest.mark.parametrize("name", PATHS)
+@pytest.mark.parametrize(
+    ("pose", "ratio"), [("arc", 1.0), ("arc", 4.0), ("straight", 1.0), ("random", 4.0)]
+)
+@pytest.mark.parametrize(("count", "solver"), SMOOTH_CASES)
+def test_joints_follow_the_target_without_a_jump(count, solver, ratio, pose, name, use_pole):
+    rng = make_rng(count)
+    chain = start_chain(pose, count, rng, ratio)
+    frame = random_frame(rng)
+    pole = pole_off(frame, chain) if use_pole else None
+    assert_no_jump(poses_on(chain, path_in(frame, chain, name), solver, pole))
+
+
+@pytest.mark.parametrize("use_pole", [False, True], ids=["free", "pole"])
+@pytest.mark.parametrize("name", PATHS)
+@pytest.mark.parametrize(
+    ("count", "solver", "pose"),
+    [
+        (3, Solver.FABRIK, "arc"),
+        (3, Solver.FABRIK, "straight"),
+        (6, Solver.FABRIK, "arc"),
+        (6, Solver.FABRIK, "straight"),
+        (3, Solver.CCD, "arc"),
+        pytest.param(3, Solver.CCD, "straight", marks=pytest.mark.slow),
+    ],
+)
+def test_joints_follow_the_target_in_sweeps_without_a_jump(count, solver, pose, name, use_pole):
+    if solver is Solver.CCD and pose == "straight":
+        # A straight chain coils under CCD until its halves bulge to opposite sides; there the pole
+        # has no bulge to turn, which docs/behaviour.md lists as a singularity.
+        use_pole = False
+    rng = make_rng(count)
+    chain = start_chain(pose, count, rng)
+    frame = random_frame(rng)
+    pole = pole_off(frame, chain) if use_pole else None
+    assert_no_jump(poses_on(chain, path_in(frame, chain, name), solver, pole))
+
+
+@pytest.mark.parametrize(("bend", "ratio"), [(20.0, 2.0), (20.0, 0.5), (5.0, 1.0), (90.0, 3.0)])
+@pytest.mark.parametrize("solver", [Solver.TWO_BONE, Solver.NEWTON])
+def test_a_limb_folds_to_its_own_side_all_the_way(solver, bend, ratio):
+    angle = np.radians(bend)
+    lower = ratio * np.array([np.cos(angle), np.sin(angle), 0.0])
+    elbow = np.array([1.0, 0.0, 0.0])
+    chain = Chain([np.zeros(3), elbow, elbow + lower])
+    start = chain.joint_positions
+    along, side = unit(start[-1]), unit(side_of(start, start[-1]))
+    for share in np.linspace(0.01, 0.99, 99):
+        distance = chain.min_reach + share * (chain.max_reach - chain.min_reach)
+        elbow = solved(chain, distance * along, solver, TOLERANCE).joint_positions[1]
+        assert elbow @ side > 0.0, f"at share {share} of the reach"
+
+
+@pytest.mark.parametrize("lengths", [(1, 1, 1), (2, 3, 1), (1, 4, 1), (2, 1, 1), (1, 1, 2)])
+def test_a_limb_of_three_folds_along_its_own_chord_without_a_jump(lengths):
+    angles = np.radians([0.0, 30.0, 60.0])
+    directions = np.stack((np.cos(angles), np.sin(angles), 0.0 * angles), axis=1)
+    segments = np.array(lengths, float)[:, None] * directions
+    chain = Chain(np.vstack((np.zeros(3), np.cumsum(segments, axis=0))))
+    along = unit(chain.joint_positions[-1])
+
+    def path(place):
+        share = 0.99 - 0.94 * place
+        return (chain.min_reach + share * (chain.max_reach - chain.min_reach)) * along
+
+    assert_no_jump(poses_on(chain, path, Solver.NEWTON))
+
+
+@pytest.mark.parametrize("lengths", [(2.0, 1.0), (1.0, 2.0), (3.0, 1.0, 1.0), (1.0, 4.0, 1.0)])
+@pytest.mark.parametrize("solver", [Solver.NEWTON, Solver.FABRIK])
+def test_joints_come_out_of_the_dead_zone_without_a_jump(solver, lengths):
+    rng = make_rng(len(lengths))
+    chain = Chain(start_joints("arc", np.array(lengths), rng))
+    along = random_direction(rng)
+
+    def path(place):
+        return target_at(chain, (0.5 + place) * chain.min_reach, along)
+
+    assert_no_jump(poses_on(chain, path, solver))
+
+
+@pytest.mark.parametrize("pose", ["arc", "random"])
+@pytest.mark.parametrize("count", [2, 3, 10])
+@pytest.mark.parametrize("gap", [1e-1, 1e-3, 1e-6, 1e-9, 1e-12])
+def test_near_full_reach_joints_are_off_the_line_by_the_root_of_the_gap(count, pose, gap):
+    rng = make_rng(count)
+    chain = start_chain(pose, count, rng, ratio=3.0)
+    along = random_direction(rng)
+    target = target_at(chain, (1.0 - gap) * chain.max_reach, along)
+    travelled = np.concatenate(([0.0], np.cumsum(chain.segment_lengths)))[:, None]
+    straight = chain.joint_positions[0] + travelled * along
+    # A joint lies on an ellipsoid about root and effector, whose half width is this. The residual,
+    # here asked for as fine as the gap allows, counts as gap.
+    half_width = 0.5 * np.sqrt(1.0 - (1.0 - 2.0 * gap - 1e-12) ** 2)
+    for solver in (Solver.NEWTON, Solver.FABRIK, *([Solver.TWO_BONE] if count == 2 else [])):
+        tolerance = max(0.1 * gap, 1e-13)
+        joints = solved(chain, target, solver, tolerance).joint_positions
+        assert farthest(joints, straight) <= (half_width + 2.0 * gap) * chain.max_reach
+
+
+def limb_and_pole(rng, toward):
+    """Return a bent limb, a frame of its bend (side, normal, along), and a pole along its chord."""
+    chain = start_chain("arc", 2, rng)
+    start = chain.joint_positions
+    along, side = unit(start[-1] - start[0]), unit(side_of(start, start[-1]))
+    pole = start[0] + 2.0 * toward * chain.max_reach * along
+    return chain, np.stack((side, np.cross(along, side), along), axis=1), pole
+
+
+def passing(chain, frame, beside):
+    """Return a path of the target in the plane of the bend, or some degrees beside it."""
+    off = np.radians(beside)
+
+    def path(place):
+        angle = np.radians(30.0) * (2.0 * place - 1.0)
+        direction = frame @ np.array([np.sin(angle), np.sin(off), np.cos(off) * np.cos(angle)])
+        return target_at(chain, 0.7 * chain.max_reach, unit(direction))
+
+    return path
+
+
+# Around a pole the side has to turn once, near it not at all: somewhere between it must jump. It
+# does where the target crosses the plane of the bend sideways, beyond the pole by 3 to 10 degrees;
+# along that plane, the usual way, and beside it, it turns without a jump.
+@pytest.mark.parametrize("beside", [0.0, 0.5, 2.0, 6.0, -6.0])
+@pytest.mark.parametrize("toward", [1.0, -1.0])
+@pytest.mark.parametrize("solver", [Solver.TWO_BONE, Solver.NEWTON, Solver.FABRIK])
+def test_the_bend_turns_through_the_pole_without_a_jump(solver, toward, beside):
+    chain, frame, pole = limb_and_pole(make_rng(7), toward)
+    assert_no_jump(poses_on(chain, passing(chain, frame, beside), solver, pole))
+
+
+# The share of the pole goes from none at 3 degrees to all at 10; its steepest slope, 1.5 times the
+# mean, turns the side by half a turn at most: 1.5 pi / (sin 10 - sin 3) = 39. To that the side of
+# the pole itself turns by 1 / sin 3 = 19 times the chord.
+STEEPEST_TURN = 60.0
+
+
+@pytest.mark.parametrize("beside", [0.0, 1.0, 4.0, -4.0])
+def test_the_elbow_turns_no_faster_than_the_blend_of_the_pole(beside):
+    chain, frame, pole = limb_and_pole(make_rng(8), 1.0)
+    path = passing(chain, frame, beside)
+    places, step = np.linspace(0.0, 1.0, 801, retstep=True)
+    solutions = [solved(chain, Goal(path(place), pole), Solver.TWO_BONE) for place in places]
+    elbows = [solution.joint_positions[1] for solution in solutions]
+    moves = np.linalg.norm(np.diff(elbows, axis=0), axis=1)
+    height = np.linalg.norm(side_of(solutions[0].joint_positions, path(0.0)))
+    turn = np.radians(60.0) * step
+    assert np.max(moves) <= (STEEPEST_TURN * height + chain.max_reach) * turn
+
+
+@pytest.mark.parametrize(("count", "solver"), SMOOTH_CASES)
+def test_on_an_easy_circle_joints_move_about_as_far_as_the_target(count, solver):
+    rng = make_rng(count)
+    chain = start_chain("arc", count, rng)
+    start = chain.joint_positions
+    # A circle of a tenth of the length about a point before the start effector.
+    frame = random_frame(rng)
+    center = start[0] + 0.85 * (start[-1] - start[0])
+
+    def path(place):
+        angle = 2.0 * np.pi * place
+        return center + 0.1 * chain.max_reach * frame @ [np.cos(angle), np.sin(angle), 0.0]
+
+    _, _, steps = steps_on(poses_on(chain, path, solver))
+    target_step = 0.1 * 2.0 * np.pi / SAMPLES
+    # At this distance, about 0.8 of the length, an inner joint of a bent chain moves by up to
+    # d / (4 h) = 0.8 / (4 * 0.3) times the target's step along the chord, and as far again across.
+    assert np.max(steps) <= 3.0 * target_step
+
+
+def bends_of(joints):
+    """Return the angles between segments, in degrees, and their axes."""
+    directions = unit(np.diff(joints, axis=0))
+    axes = np.cross(directions[:-1], directions[1:])
+    sines = np.linalg.norm(axes, axis=1)
+    cosines = np.sum(directions[:-1] * directions[1:], axis=1)
+    return np.degrees(np.arctan2(sines, cosines)), axes
+
+
+# Turns of ten bones in their start pose: an even arc, and an elbow in the middle of a straight pose.
+ARC_TURNS = np.linspace(0.0, np.radians(60.0), 10)
+ELBOW_TURNS = np.where(np.arange(10) < 5, 0.0, np.radians(40.0))
+
+
+# At a tenth of the length an even arc takes 33 degrees at every joint; FABRIK takes 109 at one. The
+# least change alone would crumple the chain at its elbow, by 168.
+@pytest.mark.parametrize(("turns", "most"), [(ARC_TURNS, 40.0), (ELBOW_TURNS, 90.0)])
+def test_newton_spreads_the_bend_over_a_chain_that_is_pushed_in(turns, most):
+    frame = random_frame(make_rng(11))
+    directions = np.stack((np.cos(turns), np.sin(turns)), axis=1) @ frame[:, :2].T
+    chain = Chain(np.vstack((np.zeros(3), np.cumsum(directions, axis=0))))
+    along = unit(chain.joint_positions[-1])
+    for share in np.linspace(0.95, 0.1, 86):
+        target = target_at(chain, share * chain.max_reach, along)
+        angles, axes = bends_of(solved(chain, target, Solver.NEWTON, TOLERANCE).joint_positions)
+        assert np.max(angles) <= most
+        # No zig-zag: every joint bends to the same side.
+        assert np.min(axes[1:] @ axes[0]) >= 0.0

@@ -1,0 +1,166 @@
+"""Rigidly moved, mirrored or scaled, the problem's answer moves with it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from blender_ik_addon.core import Chain, Goal, SolveOptions, bone_rotations, rotation, solve
+from tests.core.chains import (
+    POSES,
+    Array,
+    counts_and_solvers,
+    pole_beside,
+    random_direction,
+    random_frame,
+    start_chain,
+    target_at,
+)
+from tests.helpers import assert_positions_close, assert_rotations_close, make_rng
+
+COUNTS_AND_SOLVERS = counts_and_solvers(2, 3, 6)
+# Shares of the full reach: folded or nearly so, comfortable, nearly straight, too far.
+SHARES_OF_LENGTH = (0.15, 0.6, 0.95, 1.4)
+TOLERANCE = 1e-9
+# Rounding may stop one sweep earlier or later; two poses that are both right to the tolerance
+# may lie this many tolerances apart, a share of the length.
+SAME_POSE = 1e3 * TOLERANCE
+# Directions of sides come out of small parts of the joints.
+SAME_ROTATION = 1e-5
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A linear map that keeps angles, and a shift."""
+
+    linear: Array
+    shift: Array
+    scale: float = 1.0
+    is_mirror: bool = False
+
+    def point(self, points):
+        return points @ self.linear.T + self.shift
+
+    def direction(self, vector):
+        return self.linear @ vector
+
+    def chain(self, chain):
+        return Chain(self.point(chain.joint_positions), self.direction(chain.bend_direction))
+
+    def goal(self, goal):
+        pole = goal.pole_position
+        return Goal(
+            self.point(goal.target_position),
+            None if pole is None else self.point(pole),
+            -goal.pole_angle if self.is_mirror else goal.pole_angle,
+        )
+
+
+def rigid(rng):
+    return Motion(random_frame(rng), 5.0 * rng.normal(size=3))
+
+
+def mirror(rng):
+    normal = random_direction(rng)
+    return Motion(np.eye(3) - 2.0 * np.outer(normal, normal), rng.normal(size=3), is_mirror=True)
+
+
+def scale_by(scale):
+    return Motion(scale * np.eye(3), np.zeros(3), scale)
+
+
+def problems(count, pose):
+    """Yield chains and goals, with and without a pole."""
+    rng = make_rng(count)
+    chain = start_chain(pose, count, rng, ratio=2.0)
+    for share in SHARES_OF_LENGTH:
+        target = target_at(chain, share * chain.max_reach, random_direction(rng))
+        yield chain, Goal(target)
+        yield chain, Goal(target, pole_beside(chain, target, rng), 0.4)
+
+
+def solve_both(chain, goal, motion, solver, **options):
+    """Return the solution of the problem, of the moved problem, and the moved chain."""
+    tolerance = TOLERANCE * chain.max_reach
+    moved = motion.chain(chain)
+    before = SolveOptions(solver=solver, tolerance=tolerance, **options)
+    after = SolveOptions(solver=solver, tolerance=motion.scale * tolerance, **options)
+    return solve(chain, goal, before), solve(moved, motion.goal(goal), after), moved
+
+
+def assert_moves_along(chain, goal, motion, solver, **options):
+    plain, moved, moved_chain = solve_both(chain, goal, motion, solver, **options)
+    assert_positions_close(
+        moved.joint_positions,
+        motion.point(plain.joint_positions),
+        SAME_POSE * moved_chain.max_reach,
+    )
+    assert moved.status == plain.status
+
+
+@pytest.mark.parametrize("pose", POSES)
+@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
+def test_a_rigid_motion_moves_the_answer_along(count, solver, pose):
+    rng = make_rng(1)
+    for chain, goal in problems(count, pose):
+        assert_moves_along(chain, goal, rigid(rng), solver)
+
+
+@pytest.mark.parametrize("pose", ["random", "straight", "arc"])
+@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
+def test_a_mirror_image_has_the_mirror_image_of_the_answer(count, solver, pose):
+    rng = make_rng(2)
+    for chain, goal in problems(count, pose):
+        assert_moves_along(chain, goal, mirror(rng), solver)
+
+
+@pytest.mark.parametrize("scale", [0.01, 100.0])
+@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
+def test_scaling_scales_the_answer(count, solver, scale):
+    for chain, goal in problems(count, "arc"):
+        assert_moves_along(chain, goal, scale_by(scale), solver)
+
+
+@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
+def test_a_power_of_two_scales_the_answer_to_the_last_bit(count, solver):
+    # The root at the origin, so that nothing is rounded when the chain is moved there.
+    for chain, goal in problems(count, "arc"):
+        at_origin = Motion(np.eye(3), -chain.joint_positions[0])
+        chain, goal = at_origin.chain(chain), at_origin.goal(goal)
+        plain, scaled, _ = solve_both(chain, goal, scale_by(0.0625), solver)
+        assert np.array_equal(scaled.joint_positions, 0.0625 * plain.joint_positions)
+        assert scaled.iterations == plain.iterations
+
+
+@pytest.mark.parametrize(
+    "options", [{"use_flip_bend": True}, {"influence": 0.5}], ids=["flip", "influence"]
+)
+@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
+def test_options_move_along_too(count, solver, options):
+    rng = make_rng(3)
+    for chain, goal in problems(count, "arc"):
+        assert_moves_along(chain, goal, mirror(rng), solver, **options)
+
+
+@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
+def test_bone_rotations_turn_along_with_a_rigid_motion(count, solver):
+    rng = make_rng(4)
+    for chain, goal in problems(count, "arc"):
+        motion = rigid(rng)
+        plain, moved, moved_chain = solve_both(chain, goal, motion, solver)
+        turn = rotation.quaternion_from_matrix(motion.linear)
+        rotations = bone_rotations(chain, plain)
+        expected = rotation.multiply(turn, rotation.multiply(rotations, rotation.conjugate(turn)))
+        assert_rotations_close(bone_rotations(moved_chain, moved), expected, SAME_ROTATION)
+
+
+@pytest.mark.parametrize("toward", [1.0, -1.0])
+@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
+def test_a_target_opposite_to_the_effector_moves_along_too(count, solver, toward):
+    # The swing of half a turn has no axis of its own: it is made in the plane of the bend.
+    rng = make_rng(5)
+    chain = start_chain("arc", count, rng)
+    joints = chain.joint_positions
+    goal = Goal(joints[0] + 0.8 * toward * (joints[-1] - joints[0]))
+    for motion in (rigid(rng), mirror(rng)):
+        assert_moves_along(chain, goal, motion, solver)

@@ -1,0 +1,176 @@
+"""The tip bone takes the wanted rotation, and the effector stays on the target."""
+
+import numpy as np
+import pytest
+
+from blender_ik_addon.core import (
+    Chain,
+    Goal,
+    Solver,
+    SolverMismatchError,
+    Status,
+    bone_rotations,
+    rotation,
+)
+from tests.core.chains import (
+    ITERATIVE,
+    pole_beside,
+    random_direction,
+    segments_of,
+    solved,
+    start_chain,
+    target_at,
+    unit,
+)
+from tests.helpers import assert_positions_close, assert_rotations_close, make_rng
+
+TOLERANCE = 1e-9
+EXACT = 1e-12
+COUNTS_AND_SOLVERS = [(3, Solver.TWO_BONE)] + [
+    (count, solver) for count in (3, 4, 8) for solver in ITERATIVE
+]
+
+
+def problem(count, seed, share=0.5):
+    """Return a chain and a goal whose tip rotation leaves the target within reach."""
+    rng = make_rng(100 * count + seed)
+    chain = start_chain("arc", count, rng)
+    target = target_at(chain, share * chain.max_reach, random_direction(rng))
+    return chain, Goal(target, pole_beside(chain, target, rng), 0.0, unit(rng.normal(size=4)))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
+def test_the_tip_rotation_is_exact_and_the_effector_on_the_target(count, solver, seed):
+    # The rest of the chain reaches any tip head at this distance: at most 0.3 + 1/3 of the
+    # length away, with two thirds to reach it with.
+    chain, goal = problem(count, seed, share=0.3)
+    solution = solved(chain, goal, solver, TOLERANCE)
+    assert solution.status is Status.REACHED
+    assert_rotations_close(solution.tip_rotation_wxyz, goal.tip_rotation_wxyz, EXACT)
+    rotations = bone_rotations(chain, solution)
+    assert_rotations_close(rotations[-1], goal.tip_rotation_wxyz, EXACT)
+    turned = rotation.rotate(rotations, segments_of(chain.joint_positions))
+    assert_positions_close(turned, segments_of(solution.joint_positions), 1e-9)
+
+
+@pytest.mark.parametrize("solver", ITERATIVE)
+def test_a_rotation_longer_than_a_unit_quaternion_is_the_same_rotation(solver):
+    chain, goal = problem(4, 0)
+    longer = Goal(goal.target_position, goal.pole_position, 0.0, -7.0 * goal.tip_rotation_wxyz)
+    poses = [solved(chain, g, solver).joint_positions for g in (goal, longer)]
+    assert_positions_close(*poses, 1e-9)
+
+
+@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS[1:])
+def test_without_weight_the_position_alone_counts(count, solver):
+    chain, goal = problem(count, 0)
+    plain = Goal(goal.target_position, goal.pole_position)
+    without = solved(chain, plain, solver, TOLERANCE)
+    weightless = solved(chain, goal, solver, TOLERANCE, orient_weight=0.0)
+    assert_positions_close(weightless.joint_positions, without.joint_positions, 1e-7)
+    rotations = [bone_rotations(chain, solution) for solution in (weightless, without)]
+    assert_rotations_close(*rotations, 1e-7)
+
+
+@pytest.mark.parametrize("weight", [0.25, 0.75])
+@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS[1:])
+def test_the_tip_takes_the_share_of_the_rotation_that_its_weight_says(count, solver, weight):
+    chain, goal = problem(count, 1, share=0.3)
+    plain = Goal(goal.target_position, goal.pole_position)
+    present = bone_rotations(chain, solved(chain, plain, solver, TOLERANCE))[-1]
+    way = rotation.multiply(goal.tip_rotation_wxyz, rotation.conjugate(present))
+    expected = rotation.multiply(rotation.power(way, weight), present)
+    solution = solved(chain, goal, solver, TOLERANCE, orient_weight=weight)
+    assert_rotations_close(bone_rotations(chain, solution)[-1], expected, 1e-6)
+    assert solution.residual <= (TOLERANCE + EXACT) * chain.max_reach
+
+
+def hand_that_turns(count):
+    """Return a bent chain and a goal near its effector that turns the tip by one radian."""
+    rng = make_rng(count)
+    chain = start_chain("arc", count, rng)
+    start = chain.joint_positions
+    turn = np.concatenate(([np.cos(0.5)], np.sin(0.5) * random_direction(rng)))
+    return chain, Goal(start[0] + 0.9 * (start[-1] - start[0]), tip_rotation_wxyz=turn)
+
+
+# Not FABRIK and CCD under a pole: their free pose is not flat, and the pole, which turns the bulge
+# of the whole chain there, turns that of the chain without its tip here.
+@pytest.mark.parametrize(("count", "solver"), [(3, Solver.NEWTON), (6, Solver.NEWTON)])
+def test_a_trace_of_weight_moves_nothing(count, solver):
+    for chain, goal in (hand_that_turns(count), problem(count, 0)):
+        without, trace = (
+            solved(chain, goal, solver, TOLERANCE, orient_weight=weight).joint_positions
+            for weight in (0.0, 1e-9)
+        )
+        assert_positions_close(trace, without, 1e-6 * chain.max_reach)
+
+
+@pytest.mark.parametrize("count", [3, 6])
+@pytest.mark.parametrize("solver", [Solver.FABRIK, Solver.NEWTON])
+def test_the_pose_follows_the_weight_without_a_jump(solver, count):
+    chain, goal = hand_that_turns(count)
+    weights, step = np.linspace(0.0, 1.0, 33, retstep=True)
+    poses = [
+        solved(chain, goal, solver, TOLERANCE, orient_weight=weight).joint_positions
+        for weight in weights
+    ]
+    moves = np.linalg.norm(np.diff(poses, axis=0), axis=-1)
+    # The tip, one bone long, turns by about a radian in all, so its head moves by a bone's length
+    # times the step; the other joints move with it, where the chain is straight some times more.
+    assert np.max(moves) <= 5.0 * step
+    assert np.max(np.linalg.norm(poses[-1] - poses[0], axis=1)) >= 0.2
+
+
+@pytest.mark.parametrize("weight", [0.001, 0.5, 0.999, 1.0])
+def test_two_bones_and_a_tip_are_for_two_bone_at_any_weight(weight):
+    chain, goal = hand_that_turns(3)
+    solution = solved(chain, goal, Solver.TWO_BONE, TOLERANCE, orient_weight=weight)
+    assert solution.is_converged
+
+
+@pytest.mark.parametrize("solver", ITERATIVE)
+def test_one_bone_takes_the_rotation_and_keeps_its_root(solver):
+    chain = Chain([[1.0, 0.0, 0.0], [1.0, 2.0, 0.0]])
+    quarter_about_z = np.array([np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)])
+    for target in ([-1.0, 0.0, 0.0], [5.0, 0.0, 0.0]):
+        goal = Goal(target, tip_rotation_wxyz=quarter_about_z)
+        solution = solved(chain, goal, solver)
+        expected = [[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]]
+        assert_positions_close(solution.joint_positions, expected, EXACT)
+        assert_rotations_close(bone_rotations(chain, solution)[0], quarter_about_z, EXACT)
+        assert solution.residual == pytest.approx(np.linalg.norm(np.subtract(target, expected[1])))
+        assert solution.is_converged == (solution.residual < 1e-6)
+
+
+@pytest.mark.parametrize("solver", ITERATIVE)
+def test_of_two_bones_the_first_aims_for_the_head_of_the_second(solver):
+    chain = Chain([[0.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 3.0, 0.0]])
+    # The second bone shall point along x, so its head shall lie one unit before the target.
+    quarter_back_about_z = np.array([np.sqrt(0.5), 0.0, 0.0, -np.sqrt(0.5)])
+    for reach in (2.0, 3.5):
+        goal = Goal([1.0, 0.0, reach], tip_rotation_wxyz=quarter_back_about_z)
+        solution = solved(chain, goal, solver)
+        expected = [[0.0, 0.0, 0.0], [0.0, 0.0, 2.0], [1.0, 0.0, 2.0]]
+        assert_positions_close(solution.joint_positions, expected, EXACT)
+        assert_rotations_close(bone_rotations(chain, solution)[1], quarter_back_about_z, EXACT)
+        assert solution.residual == pytest.approx(reach - 2.0, abs=EXACT)
+
+
+def test_two_bones_with_a_wanted_tip_rotation_are_one_too_few_for_two_bone():
+    chain, goal = problem(2, 0)
+    with pytest.raises(SolverMismatchError):
+        solved(chain, goal, Solver.TWO_BONE)
+
+
+@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
+def test_out_of_reach_the_rotation_holds_and_the_rest_points_at_the_tip_head(count, solver):
+    chain, goal = problem(count, 3, share=2.5)
+    solution = solved(chain, goal, solver)
+    assert solution.status is Status.EXTENDED
+    assert_rotations_close(bone_rotations(chain, solution)[-1], goal.tip_rotation_wxyz, EXACT)
+    tip = rotation.rotate(goal.tip_rotation_wxyz, segments_of(chain.joint_positions)[-1])
+    toward = unit(goal.target_position - tip - chain.joint_positions[0])
+    directions = unit(segments_of(solution.joint_positions)[:-1])
+    assert_positions_close(directions, np.tile(toward, (count - 1, 1)), EXACT)

@@ -1,0 +1,127 @@
+"""The bend faces the pole, turned by the pole angle, whatever the solver."""
+
+import numpy as np
+import pytest
+
+from blender_ik_addon.core import Goal, Solver, bone_rotations, rotation
+from tests.core.chains import (
+    POSES,
+    counts_and_solvers,
+    pole_beside,
+    random_direction,
+    side_of,
+    solved,
+    start_chain,
+    target_at,
+    turned_about,
+    unit,
+)
+from tests.helpers import assert_positions_close, assert_rotations_close, make_rng
+
+COUNTS_AND_SOLVERS = counts_and_solvers(2, 3, 6)
+# The bend is turned to the pole after the last iteration, so it is exact to rounding; a side is a
+# small part of the joints' numbers.
+SIDE_TOLERANCE = 1e-9
+TOLERANCE = 1e-9
+
+
+def problem(count, seed=0, pose="arc", share=0.75):
+    """Return a chain, a target well within reach, and a pole beside it."""
+    rng = make_rng(100 * count + seed)
+    chain = start_chain(pose, count, rng)
+    target = target_at(chain, share * chain.max_reach, random_direction(rng))
+    return chain, target, pole_beside(chain, target, rng)
+
+
+@pytest.mark.parametrize("pose", ["arc", "straight"])
+@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
+def test_the_bend_faces_the_pole(count, solver, pose):
+    for seed in range(3):
+        chain, target, pole = problem(count, seed, pose)
+        solution = solved(chain, Goal(target, pole), solver, TOLERANCE)
+        assert solution.is_converged
+        wanted = side_of(np.array([chain.joint_positions[0], pole, target]), target)
+        found = side_of(solution.joint_positions, target)
+        assert_positions_close(unit(found), unit(wanted), 1e2 * SIDE_TOLERANCE)
+
+
+@pytest.mark.parametrize("pose", POSES)
+@pytest.mark.parametrize("solver", [Solver.FABRIK, Solver.NEWTON])
+def test_turning_the_bend_to_the_pole_leaves_the_effector_on_the_target(solver, pose):
+    rng = make_rng(1)
+    for _ in range(25):
+        chain = start_chain(pose, 6, rng, ratio=2.0)
+        target = target_at(chain, rng.uniform(0.1, 0.95) * chain.max_reach, random_direction(rng))
+        goal = Goal(target, pole_beside(chain, target, rng))
+        solution = solved(chain, goal, solver, TOLERANCE)
+        assert solution.residual <= (TOLERANCE + 1e-12) * chain.max_reach
+
+
+@pytest.mark.parametrize("angle", np.radians([-135.0, -20.0, 90.0, 180.0, 360.0]))
+@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
+def test_the_pole_angle_turns_the_pose_about_the_chord(count, solver, angle):
+    chain, target, pole = problem(count)
+    root = chain.joint_positions[0]
+    plain = solved(chain, Goal(target, pole), solver, TOLERANCE).joint_positions
+    turned = solved(chain, Goal(target, pole, angle), solver, TOLERANCE).joint_positions
+    turn = turned_about(unit(target - root), angle)
+    # Away from the tolerance the two are the same pose turned.
+    expected = root + (plain - root) @ turn.T
+    assert_positions_close(turned, expected, 1e2 * TOLERANCE * chain.max_reach)
+
+
+@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
+def test_only_the_side_of_the_pole_counts(count, solver):
+    chain, target, pole = problem(count)
+    root = chain.joint_positions[0]
+    along = target - root
+    near = solved(chain, Goal(target, pole), solver).joint_positions
+    for scale, shift in ((0.5, 0.0), (3.0, 0.0), (1.0, 0.7), (1.0, -0.7)):
+        other = root + scale * (pole - root) + shift * along
+        far = solved(chain, Goal(target, other), solver).joint_positions
+        assert_positions_close(far, near, SIDE_TOLERANCE * chain.max_reach)
+
+
+@pytest.mark.parametrize("degrees", [0.0, 1.0, 2.9])
+@pytest.mark.parametrize("toward", [1.0, -1.0])
+@pytest.mark.parametrize(
+    # FABRIK and CCD choose a side of their own where no pole is set.
+    ("count", "solver"),
+    [pair for pair in COUNTS_AND_SOLVERS if pair[1] in (Solver.TWO_BONE, Solver.NEWTON)],
+)
+def test_a_pole_on_the_line_to_the_target_gives_no_side(count, solver, toward, degrees):
+    chain, target, beside = problem(count)
+    root = chain.joint_positions[0]
+    along = unit(target - root)
+    across = unit(side_of(np.array([root, beside, target]), target))
+    angle = np.radians(degrees)
+    pole = root + 3.0 * toward * (np.cos(angle) * along + np.sin(angle) * across)
+    with_pole = solved(chain, Goal(target, pole), solver, TOLERANCE).joint_positions
+    without = solved(chain, target, solver, TOLERANCE).joint_positions
+    assert_positions_close(with_pole, without, 1e2 * TOLERANCE * chain.max_reach)
+
+
+@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
+def test_rolls_of_an_extended_chain_follow_the_pole(count, solver):
+    chain, target, pole = problem(count, share=1.2)
+    angle = 0.8
+    before = solved(chain, Goal(target, pole), solver)
+    after = solved(chain, Goal(target, pole, angle), solver)
+    assert_positions_close(after.joint_positions, before.joint_positions, 1e-12)
+    axis = unit(target - chain.joint_positions[0])
+    turn = rotation.quaternion_from_axis_angle(np.concatenate(([angle], axis)))
+    expected = rotation.multiply(turn, bone_rotations(chain, before))
+    assert_rotations_close(bone_rotations(chain, after), expected, 1e-9)
+
+
+@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
+def test_the_turn_of_the_chain_takes_the_start_bend_to_the_pole(count, solver):
+    chain, target, pole = problem(count)
+    start = chain.joint_positions
+    solution = solved(chain, Goal(target, pole), solver)
+    start_side = unit(side_of(start, start[-1]))
+    wanted = unit(side_of(np.array([start[0], pole, target]), target))
+    turned = rotation.rotate(solution.chain_rotation_wxyz, start_side)
+    assert_positions_close(turned, wanted, SIDE_TOLERANCE)
+    chord = rotation.rotate(solution.chain_rotation_wxyz, unit(start[-1] - start[0]))
+    assert_positions_close(chord, unit(target - start[0]), SIDE_TOLERANCE)

@@ -1,0 +1,216 @@
+"""A reachable target is reached; an unreachable one gives the closest pose."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from blender_ik_addon.core import Chain, Solver, Status
+from tests.core.chains import (
+    ITERATIVE,
+    POSES,
+    SOLVERS,
+    counts_and_solvers,
+    lengths_of,
+    random_direction,
+    segments_of,
+    solved,
+    start_chain,
+    target_at,
+    unit,
+)
+from tests.helpers import assert_positions_close, make_rng
+
+# Accepted distance as a share of the chain's length: ten times finer than float32 storage.
+TOLERANCE = 1e-8
+# What the iterative solvers promise where float64 itself limits them: near full reach a step of
+# this size across the chord changes its length by its square only.
+ROUNDING = 1e-12
+# The longest segment against the shortest, as in the published measurements of NEWTON.
+UNEVEN = 9.0
+# Where between the dead zone (0) and full reach (1) targets lie; both ends are reachable.
+SHARES_OF_REACH = (0.0, 1e-6, 0.05, 0.5, 0.95, 0.999, 1.0 - 1e-9, 1.0)
+# The largest coordinate that Blender can store.
+LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
+
+COUNTS_AND_SOLVERS = counts_and_solvers(2, 3, 5, 10)
+LONG_COUNTS_AND_SOLVERS = [*counts_and_solvers(20, 100), (300, Solver.NEWTON)]
+
+
+def assert_reached(chain, target, solver):
+    solution = solved(chain, target, solver, tolerance=TOLERANCE)
+    distance = np.linalg.norm(solution.joint_positions[-1] - target)
+    place = (np.linalg.norm(target - chain.joint_positions[0]) - chain.min_reach) / (
+        chain.max_reach - chain.min_reach
+    )
+    assert distance <= (TOLERANCE + ROUNDING) * chain.max_reach, (
+        f"{solution.status} after {solution.iterations} iterations at share {place} of reach"
+    )
+    assert solution.status is Status.REACHED
+    assert solution.is_converged
+
+
+def at_share(chain, share, direction):
+    """Return the target at a share of the way from the dead zone's edge to full reach."""
+    distance = chain.min_reach + share * (chain.max_reach - chain.min_reach)
+    return target_at(chain, distance, direction)
+
+
+@pytest.mark.parametrize("pose", POSES)
+@pytest.mark.parametrize("ratio", [1.0, UNEVEN])
+@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
+def test_reachable_target_is_reached(count, solver, ratio, pose):
+    rng = make_rng(count)
+    chain = start_chain(pose, count, rng, ratio)
+    for share in SHARES_OF_REACH:
+        assert_reached(chain, at_share(chain, share, random_direction(rng)), solver)
+
+
+@pytest.mark.parametrize("pose", ["random", "straight", "arc"])
+@pytest.mark.parametrize(("count", "solver"), LONG_COUNTS_AND_SOLVERS)
+def test_reachable_target_is_reached_by_long_chains(count, solver, pose):
+    rng = make_rng(count)
+    chain = start_chain(pose, count, rng, UNEVEN)
+    for share in (0.05, 0.6, 0.999):
+        assert_reached(chain, at_share(chain, share, random_direction(rng)), solver)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pose", ["random", "straight", "arc"])
+@pytest.mark.parametrize(
+    ("count", "solver"),
+    [(5, Solver.CCD), (10, Solver.CCD), (30, Solver.CCD), (100, Solver.CCD), (300, Solver.FABRIK)],
+)
+def test_reachable_target_is_reached_in_many_sweeps(count, solver, pose):
+    rng = make_rng(count)
+    chain = start_chain(pose, count, rng, UNEVEN)
+    for share in (0.05, 0.6, 0.999):
+        assert_reached(chain, at_share(chain, share, random_direction(rng)), solver)
+
+
+@pytest.mark.parametrize("axis", [(0.0, 0.0, 1.0), (1.0, 2.0, -2.0)], ids=["exact", "rounded"])
+@pytest.mark.parametrize("toward", [1.0, -1.0])
+@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
+def test_target_on_the_line_of_a_straight_chain_is_reached(count, solver, toward, axis):
+    axis = unit(axis)
+    chain = Chain(np.arange(count + 1)[:, None] * axis)
+    for share in (1e-7, 0.1, 0.5, 0.999):
+        assert_reached(chain, at_share(chain, share, toward * axis), solver)
+
+
+@pytest.mark.parametrize("toward", [1.0, -1.0])
+@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
+def test_target_on_the_line_of_a_folded_chain_is_reached(count, solver, toward):
+    axis = np.array([0.0, 1.0, 0.0])
+    steps = np.where(np.arange(count) % 2, -1.0, 1.0)
+    chain = Chain(np.concatenate(([0.0], np.cumsum(steps)))[:, None] * axis)
+    for share in (1e-7, 0.1, 0.5, 0.999):
+        assert_reached(chain, at_share(chain, share, toward * axis), solver)
+
+
+@pytest.mark.parametrize("pose", POSES)
+@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
+def test_target_at_the_effector_leaves_the_pose(count, solver, pose):
+    chain = start_chain(pose, count, make_rng(count), UNEVEN)
+    start = chain.joint_positions
+    solution = solved(chain, start[-1], solver)
+    assert solution.status is Status.REACHED
+    assert_positions_close(solution.joint_positions, start, ROUNDING * chain.max_reach)
+
+
+@pytest.mark.parametrize("pose", POSES)
+@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
+def test_target_on_the_root_closes_the_chain(count, solver, pose):
+    chain = start_chain(pose, count, make_rng(count))
+    assert chain.min_reach == pytest.approx(0.0, abs=ROUNDING)
+    assert_reached(chain, chain.joint_positions[0], solver)
+
+
+@pytest.mark.parametrize("excess", [1e-6, 0.1, LARGEST_FLOAT32])
+@pytest.mark.parametrize("pose", POSES)
+@pytest.mark.parametrize(("count", "solver"), [(1, ITERATIVE[-1]), *COUNTS_AND_SOLVERS])
+def test_target_too_far_straightens_the_chain_toward_it(count, solver, pose, excess):
+    rng = make_rng(count)
+    chain = start_chain(pose, count, rng, UNEVEN)
+    toward = random_direction(rng)
+    target = target_at(chain, chain.max_reach * (1.0 + excess), toward)
+    solution = solved(chain, target, solver, tolerance=TOLERANCE)
+    travelled = np.concatenate(([0.0], np.cumsum(chain.segment_lengths)))
+    straight = chain.joint_positions[0] + travelled[:, None] * toward
+    assert_positions_close(solution.joint_positions, straight, ROUNDING * chain.max_reach)
+    assert solution.status is Status.EXTENDED
+    assert solution.residual == pytest.approx(chain.max_reach * excess, rel=1e-9)
+
+
+@pytest.mark.parametrize("share", [1e-6, 0.3, 0.999])
+@pytest.mark.parametrize("longest", [0, 1])
+@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
+def test_target_in_the_dead_zone_folds_the_chain_toward_it(count, solver, longest, share):
+    rng = make_rng(count)
+    lengths = np.ones(count)
+    lengths[longest] = count + 1.0
+    toward = random_direction(rng)
+    joints = np.vstack((np.zeros(3), np.cumsum(lengths[:, None] * random_direction(rng), axis=0)))
+    chain = Chain(joints)
+    assert chain.min_reach == pytest.approx(2.0)
+    target = share * chain.min_reach * toward
+    solution = solved(chain, target, solver, tolerance=TOLERANCE)
+    signs = np.where(np.arange(count) == longest, 1.0, -1.0)
+    folded = (signs * lengths)[:, None] * toward
+    assert_positions_close(segments_of(solution.joint_positions), folded, ROUNDING * count)
+    assert solution.status is Status.FOLDED
+    assert solution.residual == pytest.approx((1.0 - share) * chain.min_reach, abs=ROUNDING)
+
+
+@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
+def test_target_on_the_root_of_a_dead_zone_keeps_the_chord(count, solver):
+    lengths = np.ones(count)
+    lengths[-1] = count + 1.0
+    rng = make_rng(count)
+    joints = np.cumsum(lengths[:, None] * unit(rng.normal(size=(count, 3))), axis=0)
+    chain = Chain(np.vstack((np.zeros(3), joints)))
+    solution = solved(chain, np.zeros(3), solver)
+    expected = chain.min_reach * unit(joints[-1])
+    assert_positions_close(solution.joint_positions[-1], expected, ROUNDING * chain.max_reach)
+    assert solution.status is Status.FOLDED
+
+
+@pytest.mark.parametrize("solver", ITERATIVE)
+@pytest.mark.parametrize(
+    ("distance", "status"),
+    [(0.0, "FOLDED"), (1.0, "FOLDED"), (2.0, "REACHED"), (3.0, "EXTENDED")],
+)
+def test_one_bone_points_at_the_target(solver, distance, status):
+    chain = Chain([[1.0, 2.0, 3.0], [3.0, 2.0, 3.0]])
+    toward = unit([1.0, -2.0, 2.0]) if distance else np.array([1.0, 0.0, 0.0])
+    solution = solved(chain, target_at(chain, distance, toward), solver)
+    expected = chain.joint_positions[0] + 2.0 * toward
+    assert_positions_close(solution.joint_positions[-1], expected, ROUNDING)
+    assert solution.status == status
+    assert solution.residual == pytest.approx(abs(distance - 2.0), abs=ROUNDING)
+
+
+# Small whole numbers make what random numbers never do: chains exactly straight, folded, closed or
+# crossing themselves, targets exactly on a joint, on a segment or at full reach.
+whole_vector = st.tuples(*[st.integers(-3, 3)] * 3)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@settings(max_examples=150)
+@given(st.lists(whole_vector.filter(any), min_size=1, max_size=6), whole_vector)
+@example([(0, 0, 1)] * 3, (0, 0, 0))
+def test_residual_is_the_distance_out_of_reach(solver, segments, target):
+    assume(solver is not Solver.TWO_BONE or len(segments) >= 2)
+    if solver is Solver.TWO_BONE:
+        segments = segments[:2]
+    chain = Chain(np.vstack((np.zeros(3), np.cumsum(segments, axis=0, dtype=float))))
+    solution = solved(chain, np.array(target, float), solver, tolerance=TOLERANCE)
+    distance = np.linalg.norm(target)
+    out_of_reach = max(0.0, distance - chain.max_reach, chain.min_reach - distance)
+    assert solution.residual <= out_of_reach + (TOLERANCE + ROUNDING) * chain.max_reach
+    assert_lengths_kept(chain, solution)
+
+
+def assert_lengths_kept(chain, solution):
+    error = np.abs(lengths_of(solution.joint_positions) - chain.segment_lengths)
+    assert np.max(error) <= ROUNDING * chain.max_reach

@@ -1,0 +1,227 @@
+"""Quaternions, matrices and axis-angle: the laws of rotations."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from blender_ik_addon.core import rotation
+from tests.core.chains import random_direction, turned_about, unit
+from tests.helpers import assert_positions_close, assert_rotations_close, make_rng
+
+# A few roundings of float64 on numbers of size 1.
+ROUNDING = 1e-14
+# Bones are placed by these rotations, and segments are promised to 1e-9 of the length.
+ACCURATE = 1e-10
+
+component = st.floats(-1.0, 1.0)
+
+
+def vectors(size):
+    """Make directions: also along an axis, nearly so, and with tiny parts."""
+    parts = st.lists(component, min_size=size, max_size=size).map(np.array)
+    return parts.filter(lambda v: np.linalg.norm(v) > 1e-3).map(unit)
+
+
+directions, quaternions = vectors(3), vectors(4)
+
+
+@given(quaternions, quaternions, quaternions)
+def test_multiplication_is_associative(a, b, c):
+    left = rotation.multiply(rotation.multiply(a, b), c)
+    assert_positions_close(left, rotation.multiply(a, rotation.multiply(b, c)), ROUNDING)
+
+
+@given(quaternions)
+def test_a_rotation_and_its_conjugate_cancel(q):
+    one = np.array([1.0, 0.0, 0.0, 0.0])
+    assert_positions_close(rotation.multiply(q, rotation.conjugate(q)), one, ROUNDING)
+    assert_positions_close(rotation.multiply(one, q), q, ROUNDING)
+    assert_positions_close(rotation.multiply(q, one), q, ROUNDING)
+
+
+@given(quaternions, quaternions, directions)
+def test_the_inner_rotation_comes_first(outer, inner, vector):
+    at_once = rotation.rotate(rotation.multiply(outer, inner), vector)
+    in_turn = rotation.rotate(outer, rotation.rotate(inner, vector))
+    assert_positions_close(at_once, in_turn, ROUNDING)
+
+
+@given(quaternions, directions, directions)
+def test_rotating_keeps_lengths_angles_and_handedness(q, a, b):
+    turned_a, turned_b = rotation.rotate(q, a), rotation.rotate(q, b)
+    assert turned_a @ turned_b == pytest.approx(a @ b, abs=ROUNDING)
+    turned_cross = rotation.rotate(q, np.cross(a, b))
+    assert_positions_close(np.cross(turned_a, turned_b), turned_cross, ROUNDING)
+
+
+@given(directions, st.floats(-2.0 * np.pi, 2.0 * np.pi), directions)
+def test_a_quaternion_is_half_the_angle_about_its_axis(axis, angle, vector):
+    q = np.concatenate(([np.cos(angle / 2.0)], np.sin(angle / 2.0) * axis))
+    expected = turned_about(axis, angle)
+    assert_positions_close(rotation.rotate(q, vector), expected @ vector, ROUNDING)
+    assert_positions_close(rotation.matrix_from_quaternion(q), expected, ROUNDING)
+    axis_angle = np.concatenate(([angle], axis))
+    assert_rotations_close(rotation.quaternion_from_axis_angle(axis_angle), q, ROUNDING)
+
+
+@given(quaternions)
+def test_quaternion_to_matrix_and_back(q):
+    matrix = rotation.matrix_from_quaternion(q)
+    assert_positions_close(matrix @ matrix.T, np.eye(3), ROUNDING)
+    assert np.linalg.det(matrix) == pytest.approx(1.0)
+    back = rotation.quaternion_from_matrix(matrix)
+    assert back[0] >= 0.0
+    assert_rotations_close(back, q, ROUNDING)
+
+
+@pytest.mark.parametrize("axis", np.eye(3))
+def test_half_turns_survive_the_matrix(axis):
+    half_turn = np.concatenate(([0.0], axis))
+    matrix = rotation.matrix_from_quaternion(half_turn)
+    assert_rotations_close(rotation.quaternion_from_matrix(matrix), half_turn, ROUNDING)
+
+
+@given(quaternions, st.floats(0.0, 1.0), st.floats(0.0, 1.0))
+def test_shares_of_a_rotation_add_up(q, first, second):
+    # A half turn has two short ways, between which rounding decides.
+    assume(abs(q[0]) > 1e-6)
+    both = rotation.multiply(rotation.power(q, first), rotation.power(q, second))
+    assert_rotations_close(both, rotation.power(q, first + second), 1e-9)
+
+
+@given(quaternions)
+def test_no_share_is_no_turn_and_the_whole_share_the_turn(q):
+    assert_rotations_close(rotation.power(q, 0.0), [1.0, 0.0, 0.0, 0.0], ROUNDING)
+    assert_rotations_close(rotation.power(q, 1.0), q, ROUNDING)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_share_goes_the_short_way(sign):
+    three_quarters = np.radians(135.0)
+    q = sign * np.array([np.cos(three_quarters), np.sin(three_quarters), 0.0, 0.0])
+    back_an_eighth = np.radians(-22.5)
+    expected = [np.cos(back_an_eighth), np.sin(back_an_eighth), 0.0, 0.0]
+    assert_rotations_close(rotation.power(q, 0.5), expected, ROUNDING)
+
+
+@given(directions, directions)
+def test_the_shortest_rotation_takes_one_direction_to_the_other(source, target):
+    q = rotation.between(source, target)
+    assert np.linalg.norm(q) == pytest.approx(1.0, abs=ROUNDING)
+    assert_positions_close(rotation.rotate(q, source), target, ACCURATE)
+    # Shortest: it does not turn about the source, nor more than the angle between the two.
+    assert abs(q[1:] @ source) <= ACCURATE
+    angle = 2.0 * np.arctan2(np.linalg.norm(q[1:]), abs(q[0]))
+    between = 2.0 * np.arctan2(np.linalg.norm(source - target), np.linalg.norm(source + target))
+    assert angle == pytest.approx(between, abs=ACCURATE)
+
+
+@pytest.mark.parametrize("gap", [10.0**-power for power in range(1, 17)])
+def test_nearly_opposite_directions_are_met_exactly(gap):
+    rng = make_rng(1)
+    for _ in range(20):
+        source = random_direction(rng)
+        target = unit(-source + gap * random_direction(rng))
+        q = rotation.between(source, target)
+        assert np.linalg.norm(q) == pytest.approx(1.0, abs=ROUNDING)
+        assert_positions_close(rotation.rotate(q, source), target, ACCURATE)
+
+
+@pytest.mark.parametrize("source", [*np.eye(3), *-np.eye(3), unit([1.0, 2.0, -3.0])])
+def test_opposite_directions_turn_half_about_the_given_axis(source):
+    default = rotation.between(source, -source)
+    assert_positions_close(rotation.rotate(default, source), -source, ROUNDING)
+    axis = unit(np.cross(source, [0.3, 0.5, 0.7]))
+    given_axis = rotation.between(source, -source, axis)
+    assert_rotations_close(given_axis, np.concatenate(([0.0], axis)), ROUNDING)
+
+
+@given(quaternions, quaternions)
+def test_the_nearest_quaternion_is_the_same_rotation_on_the_side_of_the_reference(q, reference):
+    nearest = rotation.nearest_quaternion(q, reference)
+    assert np.array_equal(nearest, q) or np.array_equal(nearest, -q)
+    assert nearest @ reference >= 0.0
+
+
+@given(quaternions, st.floats(1e-3, 1e3))
+def test_normalised_quaternions_have_unit_length(q, scale):
+    assert_positions_close(rotation.normalised(scale * q), q, ROUNDING)
+
+
+@given(quaternions, directions, st.floats(-9.0, 9.0))
+def test_axis_angle_makes_the_same_rotation_within_half_a_turn_of_its_reference(q, axis, angle):
+    reference = np.concatenate(([angle], axis))
+    axis_angle = rotation.axis_angle_from_quaternion(q, reference)
+    assert np.linalg.norm(axis_angle[1:]) == pytest.approx(1.0)
+    assert_rotations_close(rotation.quaternion_from_axis_angle(axis_angle), q, ACCURATE)
+    assert abs(axis_angle[0] - angle) <= np.pi + ACCURATE
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-200, -1e-200])
+@given(directions)
+def test_axis_angle_from_no_turn_is_positive_so_that_no_axis_flips(angle, axis):
+    reference = np.array([angle, 0.0, 1.0, 0.0])
+    q = rotation.quaternion_from_axis_angle(np.concatenate(([0.7], axis)))
+    row = rotation.axis_angle_from_quaternion(q, reference)
+    assert row[0] == pytest.approx(0.7)
+    assert_positions_close(row[1:], axis, ACCURATE)
+
+
+@pytest.mark.parametrize("turns", [0.0, 1.0, -2.0])
+def test_axis_angle_does_not_flip_on_the_way_round(turns):
+    axis = random_direction(make_rng(4))
+    sign = -1.0 if turns < 0.0 else 1.0
+    row = np.concatenate(([2.0 * np.pi * turns + sign * 0.5], axis))
+    # Past the half turn, up to nearly a whole one.
+    for angle in np.arange(0.5, 6.0, 0.1):
+        wanted = np.concatenate(([2.0 * np.pi * turns + sign * angle], axis))
+        q = rotation.quaternion_from_axis_angle(wanted)
+        row = rotation.axis_angle_from_quaternion(q, row)
+        assert_positions_close(row[1:], axis, ACCURATE)
+        assert row[0] == pytest.approx(wanted[0], abs=ACCURATE)
+
+
+@pytest.mark.parametrize("turns", [-2.0, -0.3, 0.0, 0.4, 3.0])
+def test_axis_angle_stays_beside_its_reference(turns):
+    rng = make_rng(2)
+    for _ in range(20):
+        reference = np.concatenate(([2.0 * np.pi * turns], random_direction(rng)))
+        small = 1e-3 * rng.normal(size=3)
+        step = np.concatenate(([1.0], small)) / np.linalg.norm([1.0, *small])
+        q = rotation.multiply(step, rotation.quaternion_from_axis_angle(reference))
+        axis_angle = rotation.axis_angle_from_quaternion(q, reference)
+        # A turn of 2e-3 changes the angle by no more than that.
+        assert abs(axis_angle[0] - reference[0]) <= 2.0 * np.linalg.norm(small) + ACCURATE
+
+
+def test_no_rotation_keeps_the_axis_of_the_reference():
+    reference = np.array([0.0, 0.0, 0.6, 0.8])
+    for q in ([1.0, 0.0, 0.0, 0.0], [-1.0, 0.0, 0.0, 0.0]):
+        axis_angle = rotation.axis_angle_from_quaternion(np.array(q), reference)
+        assert_positions_close(axis_angle, reference, ROUNDING)
+
+
+def test_an_axis_of_no_length_gives_no_rotation():
+    assert np.array_equal(
+        rotation.quaternion_from_axis_angle(np.array([1.0, 0, 0, 0])), np.eye(4)[0]
+    )
+
+
+def test_many_rotations_at_once_are_the_rotations_one_by_one():
+    rng = make_rng(3)
+    q, p = unit(rng.normal(size=(2, 5, 7, 4)))
+    v = rng.normal(size=(5, 7, 3))
+    index = (3, 4)
+    # NumPy may add in another order; nothing else may differ.
+    for function, arguments in (
+        (rotation.multiply, (q, p)),
+        (rotation.rotate, (q, v)),
+        (rotation.between, (unit(v), unit(v[::-1]))),
+        (rotation.matrix_from_quaternion, (q,)),
+        (rotation.axis_angle_from_quaternion, (q, p)),
+        (rotation.nearest_quaternion, (q, p)),
+    ):
+        together = function(*arguments)[index]
+        alone = function(*(argument[index] for argument in arguments))
+        assert_positions_close(together, alone, ROUNDING)

@@ -1,0 +1,154 @@
+"""What holds for every solution: lengths, root, rotations, records, silence."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from blender_ik_addon.core import (
+    Chain,
+    Goal,
+    SolveOptions,
+    Solver,
+    Status,
+    bone_rotations,
+    rotation,
+    solve,
+)
+from tests.core.chains import (
+    POSES,
+    SOLVERS,
+    counts_and_solvers,
+    lengths_of,
+    random_direction,
+    segments_of,
+    solved,
+    start_chain,
+    target_at,
+)
+from tests.helpers import assert_positions_close, make_rng
+
+# Promise 3, as a share of the chain's length.
+LENGTH_TOLERANCE = 1e-9
+# The rotations that are written to bones must bring the joints where the solution says.
+ROTATION_TOLERANCE = 1e-9
+# Quaternions of unit length to rounding.
+UNIT_TOLERANCE = 1e-12
+
+COUNTS_AND_SOLVERS = [(1, Solver.NEWTON), *counts_and_solvers(2, 3, 6)]
+# Root, dead zone, edges of reach, comfortable, far away: shares of the full reach.
+SHARES_OF_LENGTH = (0.0, 1e-9, 1e-6, 0.3, 0.999, 1.0, 1.5)
+
+
+def goals_of(chain, rng):
+    """Yield goals all over space, on the chain's axis too, with and without a pole."""
+    root = chain.joint_positions[0]
+    along = segments_of(chain.joint_positions)[0] / chain.segment_lengths[0]
+    for share in SHARES_OF_LENGTH:
+        for toward in (random_direction(rng), along, -along):
+            target = target_at(chain, share * chain.max_reach, toward)
+            yield Goal(target)
+        yield Goal(target, root + 2.0 * chain.max_reach * random_direction(rng), 0.7)
+        # A pole on the line from root to target, and one on the root itself.
+        yield Goal(target, root + 2.0 * chain.max_reach * toward)
+        yield Goal(target, root)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize(
+    ("pose", "ratio"), [*((pose, 1.0) for pose in POSES), ("random", 4.0), ("arc", 4.0)]
+)
+@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
+def test_every_goal_gives_a_sound_solution_and_no_warning(count, solver, pose, ratio):
+    rng = make_rng(count)
+    chain = start_chain(pose, count, rng, ratio)
+    for goal in goals_of(chain, rng):
+        solution = solved(chain, goal, solver, iterations=25)
+        joints = solution.joint_positions
+        assert np.isfinite(joints).all()
+        assert np.array_equal(joints[0], chain.joint_positions[0])
+        error = np.abs(lengths_of(joints) - chain.segment_lengths)
+        assert np.max(error) <= LENGTH_TOLERANCE * chain.max_reach
+        distance = np.linalg.norm(joints[-1] - goal.target_position)
+        assert solution.residual == pytest.approx(distance, abs=1e-12)
+        assert (solution.status is Status.REACHED) == solution.is_converged
+        assert abs(np.linalg.norm(solution.chain_rotation_wxyz) - 1.0) <= UNIT_TOLERANCE
+        assert_rotations_make_the_joints(chain, solution)
+
+
+def assert_rotations_make_the_joints(chain, solution):
+    rotations = bone_rotations(chain, solution)
+    assert rotations.shape == (len(chain.segment_lengths), 4)
+    assert np.max(np.abs(np.linalg.norm(rotations, axis=1) - 1.0)) <= UNIT_TOLERANCE
+    turned = rotation.rotate(rotations, segments_of(chain.joint_positions))
+    assert_positions_close(
+        turned, segments_of(solution.joint_positions), ROTATION_TOLERANCE * chain.max_reach
+    )
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_same_input_gives_the_same_bits(solver):
+    rng = make_rng(3)
+    chain = start_chain("random", 2, rng, ratio=2.0)
+    target = target_at(chain, 0.7 * chain.max_reach, random_direction(rng))
+    first, second = solved(chain, target, solver), solved(chain, target, solver)
+    assert np.array_equal(first.joint_positions, second.joint_positions)
+    assert np.array_equal(first.chain_rotation_wxyz, second.chain_rotation_wxyz)
+    assert first.iterations == second.iterations
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_inputs_are_not_modified(solver):
+    rng = make_rng(4)
+    inputs = {
+        "joints": rng.normal(size=(3, 3)),
+        "bend": rng.normal(size=3),
+        "target": 0.1 * rng.normal(size=3),
+        "pole": rng.normal(size=3),
+        "rotation": np.array([2.0, 0.0, 1.0, 0.0]),
+    }
+    before = {name: values.copy() for name, values in inputs.items()}
+    chain = Chain(inputs["joints"], inputs["bend"])
+    rotations = (None,) if solver is Solver.TWO_BONE else (None, inputs["rotation"])
+    for tip_rotation in rotations:
+        goal = Goal(inputs["target"], inputs["pole"], 0.3, tip_rotation)
+        solution = solve(chain, goal, SolveOptions(solver=solver, use_flip_bend=True))
+        bone_rotations(chain, solution)
+    for name, values in inputs.items():
+        assert np.array_equal(values, before[name]), name
+
+
+def test_records_keep_copies_that_nobody_can_change():
+    joints, target, pole = np.eye(3), np.ones(3), np.zeros(3)
+    chain, goal = Chain(joints, bend_direction=pole), Goal(target, pole, 0.0, np.eye(4)[0])
+    joints[0], target[0], pole[0] = 9.0, 9.0, 9.0
+    assert np.array_equal(chain.joint_positions, np.eye(3))
+    assert np.array_equal(goal.target_position, np.ones(3))
+    assert np.array_equal(goal.pole_position, np.zeros(3))
+    arrays = (
+        chain.joint_positions,
+        chain.bend_direction,
+        chain.segment_lengths,
+        goal.target_position,
+        goal.pole_position,
+        goal.tip_rotation_wxyz,
+    )
+    for array in arrays:
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 5.0
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        goal.pole_angle = 1.0
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_solution_shares_no_memory_with_its_chain(solver):
+    chain = start_chain("arc", 2, make_rng(5))
+    solution = solved(chain, chain.joint_positions[-1], solver)
+    assert not np.shares_memory(solution.joint_positions, chain.joint_positions)
+
+
+def test_lists_and_whole_numbers_are_taken():
+    chain = Chain([[0, 0, 0], [0, 1, 0], [0, 2, 0]], bend_direction=(1, 0, 0))
+    solution = solve(chain, Goal([0, 1, 0]), SolveOptions(solver="TWO_BONE"))
+    half_height = np.sqrt(0.75)
+    assert_positions_close(solution.joint_positions[1], [half_height, 0.5, 0.0], 1e-15)
