@@ -218,9 +218,9 @@ def axis_angle_from_quaternion(quaternion: Array, reference: Array) -> Array:
     """Return rows (angle, x, y, z) of rotations, near reference rows.
 
     A rotation has two rows, with axis and angle or both reversed, and each may have whole turns
-    added. The one with the least change of the angle is returned, plus that of the axis as far
-    as the reference turns at all; a tie goes to the positive angle. No rotation keeps the
-    reference axis.
+    added. The one with the least change of the angle is returned; a tie goes to the positive
+    angle. Beside a half turn, where the two have nearly the same angle, the axis counts as well.
+    No rotation keeps the reference axis.
 
     Args:
         quaternion: Unit, shape (..., 4).
@@ -236,9 +236,10 @@ def axis_angle_from_quaternion(quaternion: Array, reference: Array) -> Array:
     axis = np.where(is_none, near_axis, shortest[..., 1:] / np.where(is_none, 1.0, sine))
     angle = 2.0 * np.arctan2(np.where(is_none, 0.0, sine), shortest[..., :1])
     plain, reversed_angle = _nearest_turns(angle, near_angle), _nearest_turns(-angle, near_angle)
-    weight = np.minimum(1.0, np.abs(near_angle))
+    is_half_turn = np.abs(near_angle - 2.0 * np.pi * np.round(near_angle / (2.0 * np.pi))) > 2.0
     cost, reversed_cost = (
-        np.abs(a - near_angle) + weight * np.linalg.norm(v - near_axis, axis=-1, keepdims=True)
+        np.abs(a - near_angle)
+        + is_half_turn * np.linalg.norm(v - near_axis, axis=-1, keepdims=True)
         for a, v in ((plain, axis), (reversed_angle, -axis))
     )
     is_reversed = (reversed_cost < cost - 1e-9) & ~is_none

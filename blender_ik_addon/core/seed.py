@@ -107,7 +107,8 @@ def _even_turn(lengths: Array, distance: Array) -> Array:
 
 def _even_steps(count: int) -> Array:
     """Return how often each segment is turned against the middle of the chain, shape (n, 1)."""
-    return (0.5 * (count - 1) - np.arange(count))[:, None]
+    steps: Array = (0.5 * (count - 1) - np.arange(count, dtype=np.float64))[:, None]
+    return steps
 
 
 def nudged(points: Array, lengths: Array, target: Array, plan: Bend) -> Array:

@@ -282,7 +282,7 @@ def bends_of(joints):
     return np.degrees(np.arctan2(sines, cosines)), axes
 
 
-# Turns of ten bones in their start pose: an even arc, and an elbow in the middle of a straight pose.
+# Turns of ten bones in their start pose: an even arc, and an elbow amid a straight pose.
 ARC_TURNS = np.linspace(0.0, np.radians(60.0), 10)
 ELBOW_TURNS = np.where(np.arange(10) < 5, 0.0, np.radians(40.0))
 

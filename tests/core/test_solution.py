@@ -16,6 +16,7 @@ from blender_ik_addon.core import (
     solve,
 )
 from tests.core.chains import (
+    ITERATIVE,
     POSES,
     SOLVERS,
     counts_and_solvers,
@@ -84,6 +85,18 @@ def assert_rotations_make_the_joints(chain, solution):
     assert_positions_close(
         turned, segments_of(solution.joint_positions), ROTATION_TOLERANCE * chain.max_reach
     )
+
+
+@pytest.mark.parametrize("solver", ITERATIVE)
+def test_reached_means_within_the_tolerance_and_no_more(solver):
+    chain = start_chain("arc", 3, make_rng(6))
+    target = target_at(chain, 0.9 * chain.max_reach, random_direction(make_rng(7)))
+    # One iteration does not arrive; where it ends does not depend on the tolerance.
+    residual = solved(chain, target, solver, tolerance=0.0, iterations=1).residual
+    assert residual > 1e-3
+    for share, status in ((0.999, Status.ITERATIONS_USED_UP), (1.001, Status.REACHED)):
+        options = SolveOptions(solver=solver, tolerance=share * residual, iterations=1)
+        assert solve(chain, Goal(target), options).status is status
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

@@ -1,9 +1,8 @@
-"""The settings of chains, and their one way into frozen records."""
+"""The settings of chains as Blender stores and shows them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal, cast
+from typing import Literal
 
 import bpy
 from bpy.props import (
@@ -17,12 +16,11 @@ from bpy.props import (
     StringProperty,
 )
 
-from .core import SolveOptions, Solver
-from .rig import anchors, live, restoring
-from .rig.errors import RigError
-from .rig.render_sync import keep_animated_values
-from .rig.spec import Anchor, ChainSpec, NegativeScale, StartFrom, StoredBone
-from .rig.wording import outcome_in_words
+from ..rig import live
+from ..rig.wording import outcome_in_words
+from .chains import chain_key, owner_of
+from .records import sync_anchors
+from .stored import release
 
 OVERRIDABLE: set[Literal["LIBRARY_OVERRIDABLE"]] = {"LIBRARY_OVERRIDABLE"}
 SOLVERS = (
@@ -40,11 +38,6 @@ STARTS = (
     ("REST", "Rest", "Start from the rest pose"),
     ("CURRENT", "Current", "Start from what stands there now; the result depends on history"),
 )
-
-
-def owner_of(settings: bpy.types.PropertyGroup) -> bpy.types.Object:
-    """Return the object that settings hang on."""
-    return cast(bpy.types.Object, settings.id_data)
 
 
 def _tag(settings: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
@@ -283,175 +276,6 @@ class SceneSettings(bpy.types.PropertyGroup):
         options=set(),
         update=_toggle_live,
     )
-
-
-def chains_of(armature_object: bpy.types.Object) -> list[ChainSettings]:
-    """Return the chains of an object; a fresh list of references, not to be kept."""
-    return list(cast(ObjectSettings, armature_object.chain_ik).chains)
-
-
-def active_chain(context: bpy.types.Context) -> ChainSettings | None:
-    """Return the chain that the context is about, None without.
-
-    That is the active one in the list of the active armature; while a target or pole is the
-    active object, the chain that follows it, so that its status can be seen on the way.
-    """
-    active = context.active_object
-    if active is None:
-        return None
-    if active.type == "ARMATURE":
-        settings = cast(ObjectSettings, active.chain_ik)
-        is_in_list = 0 <= settings.active_index < len(settings.chains)
-        return settings.chains[settings.active_index] if is_in_list else None
-    for candidate in context.view_layer.objects if context.view_layer else ():
-        for chain in chains_of(candidate) if candidate.type == "ARMATURE" else ():
-            if active in (chain.target, chain.pole_target):
-                return chain
-    return None
-
-
-def chain_key(settings: ChainSettings) -> live.ChainKey:
-    """Return what the live memory knows a chain by."""
-    path = settings.path_from_id()
-    return owner_of(settings).session_uid, int(path[path.rindex("[") + 1 : -1])
-
-
-def chain_spec(settings: ChainSettings, animated: ChainSettings | None = None) -> ChainSpec:
-    """Return the settings of a chain as a frozen record.
-
-    Args:
-        settings: The original ones.
-        animated: The same chain of the evaluated object: what can be keyed is read there, because
-            only the viewport's evaluation is copied back to the original.
-    """
-    animated = animated or settings
-    return ChainSpec(
-        name=settings.name,
-        bone=settings.bone,
-        chain_count=settings.chain_count,
-        use_tail=settings.use_tail,
-        use_rotation=settings.use_rotation,
-        target=_anchor(settings.target, settings.subtarget),
-        pole=_anchor(settings.pole_target, settings.pole_subtarget),
-        pole_angle=animated.pole_angle,
-        negative_scale=NegativeScale(settings.negative_scale),
-        start_from=StartFrom(settings.start_from),
-        stored_pose=tuple(
-            StoredBone(bone.name, bone.rotation_mode, tuple(bone.rotation))
-            for bone in settings.stored_pose
-        ),
-        options=SolveOptions(
-            solver=Solver(settings.solver),
-            iterations=settings.iterations,
-            tolerance=settings.tolerance,
-            influence=animated.influence,
-            use_flip_bend=animated.use_flip_bend,
-            orient_weight=animated.orient_weight,
-        ),
-    )
-
-
-def _anchor(target: bpy.types.Object | None, bone: str) -> Anchor | None:
-    return None if target is None else Anchor(target, bone)
-
-
-def followed(armature_object: bpy.types.Object) -> list[tuple[str, Anchor]]:
-    """Return tip bones and what their chains follow, targets and poles."""
-    return [
-        (settings.bone, anchor)
-        for settings in chains_of(armature_object)
-        for anchor in (
-            _anchor(settings.target, settings.subtarget),
-            _anchor(settings.pole_target, settings.pole_subtarget),
-        )
-        if anchor is not None
-    ]
-
-
-def sync_anchors(armature_object: bpy.types.Object) -> None:
-    """Keep the targets and poles of all chains of an object evaluated, hidden or not."""
-    anchors.keep_evaluated(armature_object, followed(armature_object))
-
-
-def sync_anchors_if_changed(armature_object: bpy.types.Object) -> None:
-    """Sync anchors after scripts have added or removed chains, or an object was deleted."""
-    uid = armature_object.session_uid
-    wanted = tuple(
-        (bone, anchor.object.session_uid, anchor.bone) for bone, anchor in followed(armature_object)
-    )
-    if live.memory.followed.get(uid, ()) != wanted:
-        sync_anchors(armature_object)
-        live.memory.followed[uid] = wanted
-
-
-def store(settings: ChainSettings, evaluated: bpy.types.Object | None = None) -> None:
-    """Take the stored pose of a chain from what its bones' channels hold now.
-
-    Args:
-        settings: The original ones.
-        evaluated: The evaluated object to read; by default the original.
-    """
-    owner = owner_of(settings)
-    settings.stored_pose.clear()
-    for stored in restoring.take(owner, evaluated or owner, chain_spec(settings)):
-        bone = settings.stored_pose.add()
-        bone.name = stored.name
-        bone.rotation_mode = stored.rotation_mode
-        bone.rotation = stored.rotation
-
-
-def release(settings: ChainSettings) -> None:
-    """Give the bones of a chain their stored pose back, and forget it."""
-    if settings.stored_pose:
-        scene = bpy.context.scene
-        frame = scene.frame_current_final if scene is not None else 0.0
-        restoring.give_back(owner_of(settings), chain_spec(settings), frame)
-        settings.stored_pose.clear()
-
-
-def is_off_its_keys(settings: ChainSettings) -> bool:
-    """Return whether a chain's bones stand elsewhere than their keyframes put them."""
-    scene = bpy.context.scene
-    frame = scene.frame_current_final if scene is not None else 0.0
-    return restoring.is_off_its_keys(owner_of(settings), chain_spec(settings), frame)
-
-
-def check_free(armature_object: bpy.types.Object, spec: ChainSpec) -> None:
-    """Raise if a live chain drives bones of another one, whose pose would not stay.
-
-    Raises:
-        RigError: With the name of the live chain.
-    """
-    wanted = restoring.driven_bones(armature_object, spec)
-    for settings in chains_of(armature_object):
-        shared = wanted & restoring.driven_bones(armature_object, chain_spec(settings))
-        if shared and not settings.mute:
-            raise RigError(
-                f"Bone '{min(shared)}' is driven by the live chain '{settings.name}':"
-                " mute that chain, or move its target."
-            )
-
-
-def live_chains(
-    armature_object: bpy.types.Object, depsgraph: bpy.types.Depsgraph
-) -> Iterator[tuple[int, ChainSpec]]:
-    """Yield index and settings of the chains to solve; store poses and release muted chains."""
-    is_ours = armature_object.is_editable
-    evaluated = armature_object.evaluated_get(depsgraph)
-    animated = chains_of(evaluated)
-    has_kept = False
-    for index, settings in enumerate(chains_of(armature_object)):
-        # A chain that is newer than the evaluation has no animation either.
-        values = animated[index] if index < len(animated) else settings
-        if not values.mute:
-            if not settings.stored_pose and is_ours:
-                store(settings, evaluated)
-            yield index, chain_spec(settings, values)
-        elif settings.stored_pose and is_ours:
-            if depsgraph.mode == "RENDER" and not has_kept:
-                keep_animated_values(armature_object, evaluated)
-                has_kept = True
-            release(settings)
 
 
 classes = (StoredBoneSettings, ChainSettings, ObjectSettings, SceneSettings)

@@ -1,0 +1,48 @@
+"""Which chains there are, and which one a person means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import bpy
+
+from ..rig import live
+
+if TYPE_CHECKING:
+    from .settings import ChainSettings, ObjectSettings
+
+
+def owner_of(settings: bpy.types.PropertyGroup) -> bpy.types.Object:
+    """Return the object that settings hang on."""
+    return cast(bpy.types.Object, settings.id_data)
+
+
+def chains_of(armature_object: bpy.types.Object) -> list[ChainSettings]:
+    """Return the chains of an object; a fresh list of references, not to be kept."""
+    return list(cast("ObjectSettings", armature_object.chain_ik).chains)
+
+
+def active_chain(context: bpy.types.Context) -> ChainSettings | None:
+    """Return the chain that the context is about, None without.
+
+    That is the active one in the list of the active armature; while a target or pole is the
+    active object, the chain that follows it, so that its status can be seen on the way.
+    """
+    active = context.active_object
+    if active is None:
+        return None
+    if active.type == "ARMATURE":
+        settings = cast("ObjectSettings", active.chain_ik)
+        is_in_list = 0 <= settings.active_index < len(settings.chains)
+        return settings.chains[settings.active_index] if is_in_list else None
+    for candidate in context.view_layer.objects if context.view_layer else ():
+        for chain in chains_of(candidate) if candidate.type == "ARMATURE" else ():
+            if active in (chain.target, chain.pole_target):
+                return chain
+    return None
+
+
+def chain_key(settings: ChainSettings) -> live.ChainKey:
+    """Return what the live memory knows a chain by."""
+    path = settings.path_from_id()
+    return owner_of(settings).session_uid, int(path[path.rindex("[") + 1 : -1])

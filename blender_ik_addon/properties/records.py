@@ -1,0 +1,83 @@
+"""The one way from settings into frozen records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import bpy
+
+from ..core import SolveOptions, Solver
+from ..rig import anchors, live
+from ..rig.spec import Anchor, ChainSpec, NegativeScale, StartFrom, StoredBone
+from .chains import chains_of
+
+if TYPE_CHECKING:
+    from .settings import ChainSettings
+
+
+def chain_spec(settings: ChainSettings, animated: ChainSettings | None = None) -> ChainSpec:
+    """Return the settings of a chain as a frozen record.
+
+    Args:
+        settings: The original ones.
+        animated: The same chain of the evaluated object: what can be keyed is read there, because
+            only the viewport's evaluation is copied back to the original.
+    """
+    animated = animated or settings
+    return ChainSpec(
+        name=settings.name,
+        bone=settings.bone,
+        chain_count=settings.chain_count,
+        use_tail=settings.use_tail,
+        use_rotation=settings.use_rotation,
+        target=_anchor(settings.target, settings.subtarget),
+        pole=_anchor(settings.pole_target, settings.pole_subtarget),
+        pole_angle=animated.pole_angle,
+        negative_scale=NegativeScale(settings.negative_scale),
+        start_from=StartFrom(settings.start_from),
+        stored_pose=tuple(
+            StoredBone(bone.name, bone.rotation_mode, tuple(bone.rotation))
+            for bone in settings.stored_pose
+        ),
+        options=SolveOptions(
+            solver=Solver(settings.solver),
+            iterations=settings.iterations,
+            tolerance=settings.tolerance,
+            influence=animated.influence,
+            use_flip_bend=animated.use_flip_bend,
+            orient_weight=animated.orient_weight,
+        ),
+    )
+
+
+def _anchor(target: bpy.types.Object | None, bone: str) -> Anchor | None:
+    return None if target is None else Anchor(target, bone)
+
+
+def followed(armature_object: bpy.types.Object) -> list[tuple[str, Anchor]]:
+    """Return tip bones and what their chains follow, targets and poles."""
+    return [
+        (settings.bone, anchor)
+        for settings in chains_of(armature_object)
+        for anchor in (
+            _anchor(settings.target, settings.subtarget),
+            _anchor(settings.pole_target, settings.pole_subtarget),
+        )
+        if anchor is not None
+    ]
+
+
+def sync_anchors(armature_object: bpy.types.Object) -> None:
+    """Keep the targets and poles of all chains of an object evaluated, hidden or not."""
+    anchors.keep_evaluated(armature_object, followed(armature_object))
+
+
+def sync_anchors_if_changed(armature_object: bpy.types.Object) -> None:
+    """Sync anchors after scripts have added or removed chains, or an object was deleted."""
+    uid = armature_object.session_uid
+    wanted = tuple(
+        (bone, anchor.object.session_uid, anchor.bone) for bone, anchor in followed(armature_object)
+    )
+    if live.memory.followed.get(uid, ()) != wanted:
+        sync_anchors(armature_object)
+        live.memory.followed[uid] = wanted
