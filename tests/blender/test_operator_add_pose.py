@@ -16,6 +16,9 @@ from tests.blender import rigs
 from tests.blender.selecting import press, select_bones
 from tests.helpers import make_rng
 
+# Thorough: thousands of solves, left out of the quick subset.
+pytestmark = pytest.mark.slow
+
 # A dozen operations in float32 lie between the pose and the controls, and back.
 ROUNDINGS = 32
 EPSILON = float(np.finfo(np.float32).eps)

@@ -10,6 +10,9 @@ from mathutils import Quaternion, Vector
 from tests.blender import rigs, scaled_rigs
 from tests.helpers import make_rng
 
+# Thorough: thousands of solves, left out of the quick subset.
+pytestmark = pytest.mark.slow
+
 SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
 STARTS = ("KEYED", "REST", "CURRENT")
 

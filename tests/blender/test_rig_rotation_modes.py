@@ -9,6 +9,9 @@ from mathutils import Quaternion
 from tests.blender import rigs, scaled_rigs
 from tests.helpers import make_rng
 
+# Thorough: thousands of solves, left out of the quick subset.
+pytestmark = pytest.mark.slow
+
 MISS = 1e-6
 SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
 EULER_MODES = rigs.ROTATION_MODES[1:7]

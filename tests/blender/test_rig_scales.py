@@ -11,6 +11,9 @@ import pytest
 from tests.blender import rigs, scaled_rigs
 from tests.helpers import make_rng
 
+# Thorough: thousands of solves, left out of the quick subset.
+pytestmark = pytest.mark.slow
+
 MISS = 1e-5
 SEEDS = range(2)
 SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")

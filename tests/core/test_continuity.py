@@ -28,6 +28,9 @@ from tests.core.chains import (
 )
 from tests.helpers import make_rng
 
+# Thorough: thousands of solves, left out of the quick subset.
+pytestmark = pytest.mark.slow
+
 TOLERANCE = 1e-9
 # FABRIK and CCD stop where the tolerance says, one sweep earlier or later: near full reach that is
 # a step of its root, 1e-4 to 3e-4 of the length.
@@ -155,9 +158,17 @@ def test_a_limb_folds_to_its_own_side_all_the_way(solver, bend, ratio):
         assert elbow @ side > 0.0, f"at share {share} of the reach"
 
 
-@pytest.mark.parametrize("lengths", [(1, 1, 1), (2, 3, 1), (1, 4, 1), (2, 1, 1), (1, 1, 2)])
-def test_a_limb_of_three_folds_along_its_own_chord_without_a_jump(lengths):
-    angles = np.radians([0.0, 30.0, 60.0])
+# Limbs of three and of four, a spine, a finger: what rigs are made of, and the hardest to fold.
+LIMBS = [
+    *((1, 1, 1), (2, 3, 1), (1, 4, 1), (2, 1, 1), (1, 1, 2), (4, 1, 4), (1, 4, 2)),
+    *((1, 1, 1, 1), (2, 1, 1, 1), (1, 2, 2, 4), (1, 1, 1, 2, 1), (2, 2, 1, 2, 2), (1,) * 10),
+]
+
+
+@pytest.mark.parametrize("turn", [30.0, 60.0, 120.0])
+@pytest.mark.parametrize("lengths", LIMBS, ids=str)
+def test_a_bent_limb_folds_along_its_own_chord_without_a_jump(lengths, turn):
+    angles = np.radians(np.linspace(0.0, turn, len(lengths)))
     directions = np.stack((np.cos(angles), np.sin(angles), 0.0 * angles), axis=1)
     segments = np.array(lengths, float)[:, None] * directions
     chain = Chain(np.vstack((np.zeros(3), np.cumsum(segments, axis=0))))

@@ -18,6 +18,9 @@ from tests.core.chains import (
 )
 from tests.helpers import assert_positions_close, assert_rotations_close, make_rng
 
+# Thorough: thousands of solves, left out of the quick subset.
+pytestmark = pytest.mark.slow
+
 COUNTS_AND_SOLVERS = counts_and_solvers(2, 3, 6)
 # Shares of the full reach: folded or nearly so, comfortable, nearly straight, too far.
 SHARES_OF_LENGTH = (0.15, 0.6, 0.95, 1.4)
