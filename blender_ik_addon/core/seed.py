@@ -83,7 +83,8 @@ def even_bend(lengths: Array, distance: Array, plan: Bend) -> Array:
     chord = planar.sum(axis=0)
     size = np.abs(chord)
     planar = planar * np.where(size > 1e-12, np.conj(chord) / np.maximum(size, 1e-12), 1.0)
-    planar = np.where(planar[0].imag < 0.0, np.conj(planar), planar)
+    is_reversed = (longest >= rest) & (planar[0].imag < 0.0)
+    planar = np.where(is_reversed, np.conj(planar), planar)
     segments = planar.real[:, None, :] * plan.chord + planar.imag[:, None, :] * plan.side
     return np.concatenate((np.zeros_like(segments[:1]), np.cumsum(segments, axis=0)))
 
@@ -100,8 +101,11 @@ def _even_turn(lengths: Array, distance: Array) -> Array:
     steps = 1j * _even_steps(count)
     for _ in range(30):
         middle = 0.5 * (low + high)
-        is_too_long = np.abs((lengths * np.exp(steps * middle)).sum(axis=0)) > distance
-        low, high = np.where(is_too_long, middle, low), np.where(is_too_long, high, middle)
+        segments = lengths * np.exp(steps * middle)
+        chord, rate = segments.sum(axis=0), (steps * segments).sum(axis=0)
+        # Uneven lengths may not close: then the arc of the shortest chord is the nearest.
+        is_low = (np.abs(chord) > distance) & ((np.conj(chord) * rate).real < 0.0)
+        low, high = np.where(is_low, middle, low), np.where(is_low, high, middle)
     return low
 
 

@@ -126,6 +126,16 @@ def test_target_on_the_root_closes_the_chain(count, solver, pose):
     assert_reached(chain, chain.joint_positions[0], solver)
 
 
+@pytest.mark.parametrize("beyond", [1e-6, 1e-5, 1e-2])
+@pytest.mark.parametrize("angle", [0.1, 1.9, 2.9])
+@pytest.mark.parametrize("solver", ITERATIVE)
+def test_target_just_outside_a_tiny_dead_zone_is_reached(solver, angle, beyond):
+    # Three bones on one line, the longest of them longer than the two others by a trifle.
+    chain = Chain(np.array([0.0, -2.0, -0.4, -4.001])[:, None] * np.eye(3)[0], (0.0, 1.0, 0.0))
+    toward = np.array([np.cos(angle), np.sin(angle), 0.0])
+    assert_reached(chain, chain.min_reach * (1.0 + beyond) * toward, solver)
+
+
 @pytest.mark.parametrize("excess", [1e-6, 0.1, LARGEST_FLOAT32])
 @pytest.mark.parametrize("pose", POSES)
 @pytest.mark.parametrize(("count", "solver"), [(1, ITERATIVE[-1]), *COUNTS_AND_SOLVERS])
