@@ -84,7 +84,6 @@ def matching(found: dict[str, list[np.ndarray]], name: str) -> np.ndarray:
     return np.array(value)
 
 
-@pytest.mark.slow
 # Some builds of Blender, such as Debian's, come without one or both of the formats.
 AVAILABLE = [
     pytest.param(
@@ -97,6 +96,7 @@ AVAILABLE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format_name", AVAILABLE)
 def test_exports_hold_the_chain_s_pose_and_all_other_animation_of_every_frame(
     format_name, tmp_path
