@@ -1,8 +1,10 @@
 """Inverse kinematics of bone chains: NumPy only, armature space only, no Blender."""
 
+from .batch import solve_batch
 from .bend import bend_side
-from .blend import bone_rotations
+from .blend import batch_rotations, bone_rotations
 from .chain import Chain, Goal, Solution, SolveOptions, Solver, Status
+from .chains import STATUSES, Chains, Goals, Solutions
 from .errors import (
     IKError,
     InvalidChainError,
@@ -13,18 +15,24 @@ from .errors import (
 from .solve import solve
 
 __all__ = [
+    "STATUSES",
     "Chain",
+    "Chains",
     "Goal",
+    "Goals",
     "IKError",
     "InvalidChainError",
     "InvalidGoalError",
     "InvalidOptionError",
     "Solution",
+    "Solutions",
     "SolveOptions",
     "Solver",
     "SolverMismatchError",
     "Status",
+    "batch_rotations",
     "bend_side",
     "bone_rotations",
     "solve",
+    "solve_batch",
 ]

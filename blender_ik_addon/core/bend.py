@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import vectors
+from .rotation import multiply
 from .vectors import Array, Flags, across, cross, dot, norm, smoothstep, unit
 
 # Below this mean offset from the chord, as a share of the chain's length, a start pose counts as
@@ -27,18 +28,30 @@ JUST_OPPOSITE = -np.pi + 1e-3
 
 @dataclass(frozen=True)
 class Bend:
-    """How chains shall lie for their targets.
+    """How chains shall lie for their targets: the frame that the start pose's frame turns to.
 
     Attributes:
         chord: Unit directions from root to target, shape (3, B).
         side: Unit directions across the chord that the chains bend toward, shape (3, B).
-        chain_rotation: Turns of the chains as a whole from start pose to chord and side before
-            any flip, shape (3, 3, B).
+        normal: Their products, shape (3, B).
+        rotation_wxyz: Turns of the chains as a whole from start pose to chord and side before
+            any flip, shape (B, 4).
     """
 
     chord: Array
     side: Array
-    chain_rotation: Array
+    normal: Array
+    rotation_wxyz: Array
+
+    def placed(self, local: Array) -> Array:
+        """Return points (..., 3, B), told in this frame, along the axes of the start pose."""
+        x, y, z = local[..., :1, :], local[..., 1:2, :], local[..., 2:, :]
+        points: Array = x * self.chord + y * self.side + z * self.normal
+        return points
+
+    def local(self, points: Array) -> Array:
+        """Return points (..., 3, B) told in this frame."""
+        return np.stack([dot(points, axis) for axis in (self.chord, self.side, self.normal)], -2)
 
 
 @dataclass(frozen=True)
@@ -54,6 +67,10 @@ class Pole:
     is_set: Flags
     position: Array
     angle: Array
+
+    def take(self, chains: vectors.Counts | Flags) -> Pole:
+        """Return the poles of some of the chains."""
+        return Pole(self.is_set[chains], self.position[:, chains], self.angle[chains])
 
 
 def bulge(points: Array, chord: Array) -> Array:
@@ -114,11 +131,7 @@ def start_bend(points: Array, reach: Array, hint: Array) -> tuple[Array, Array]:
 
 
 def wanted_bend(
-    points: Array,
-    reach: Array,
-    hint: Array,
-    target: Array,
-    pole: Pole,
+    start_chord: Array, start_side: Array, reach: Array, target: Array, pole: Pole | None
 ) -> Bend:
     """Return how chains shall lie for their targets.
 
@@ -127,61 +140,116 @@ def wanted_bend(
     pole. A target on the root leaves the chord as it was. A pole on the chord's line gives no
     side: there the swung start pose keeps its own.
 
+    Args:
+        start_chord: Unit vectors, shape (3, B).
+        start_side: Unit vectors across it, shape (3, B).
+        reach: Sums of the lengths, shape (B,).
+        target: Relative to the roots, shape (3, B).
+        pole: None where no chain has one.
+
     Source: derived for this project after the two-bone construction in common use; continuity
-    and covariance are proved in tests/core/test_promises.py.
+    and covariance are proved in tests/core/test_continuity.py and test_covariance.py.
     """
-    start_chord, start_side = start_bend(points, reach, hint)
-    is_at_root = norm(target) < AT_ROOT * reach
-    chord = np.where(is_at_root, start_chord, unit(target, start_chord))
-    swing = vectors.swing(start_chord, chord, half_turn_axis=cross(start_chord, start_side))
-    swung_side = vectors.rotate(swing, start_side)
-    side = _side_of_pole(pole, chord, swung_side)
-    swivel = _turn_about(chord, swung_side, side)
-    return Bend(chord, side, chain_rotation=vectors.compose(swivel, swing))
+    distance = norm(target)
+    is_at_root = distance < AT_ROOT * reach
+    if is_at_root.any():
+        chord = np.where(is_at_root, start_chord, target / np.where(is_at_root, 1.0, distance))
+    else:
+        chord = target / distance
+    side, rotation = _swung(start_chord, start_side, chord)
+    if pole is not None:
+        angle = _swivel(pole, chord, side)
+        half = 0.5 * angle
+        swivel = vectors.rows(np.cos(half), *(chord * np.sin(half)))
+        rotation = multiply(swivel, rotation)
+        side = side * np.cos(angle) + cross(chord, side) * np.sin(angle)
+    return Bend(chord, side, cross(chord, side), rotation)
 
 
-def _turn_about(chord: Array, source: Array, target: Array) -> Array:
-    """Return the turns about unit chords that take unit vectors across them to others, (3, 3, B).
+def _swung(start_chord: Array, start_side: Array, chord: Array) -> tuple[Array, Array]:
+    """Return the sides (3, B) of start poses swung onto their chords, and the swings (B, 4)."""
+    cosine = dot(start_chord, chord)
+    is_obtuse = cosine < 0.0
+    source, side = start_chord, start_side
+    has_obtuse = bool(is_obtuse.any())
+    if has_obtuse:
+        # Nearly opposite vectors tell their common axis badly. A half turn about whatever axis
+        # across the chord lies nearest, and the small rotation that is left, meet it exactly.
+        normal = cross(start_chord, start_side)
+        axis = unit(across(cross(start_chord, chord), start_chord), normal)
+        source = np.where(is_obtuse, -start_chord, start_chord)
+        side = np.where(is_obtuse, 2.0 * axis * dot(axis, start_side) - start_side, start_side)
+        cosine = np.abs(cosine)
+    side = side - (source + chord) * (dot(chord, side) / (1.0 + cosine))
+    half = np.sqrt(0.5 * (1.0 + cosine))
+    rotation = vectors.rows(half, *(cross(source, chord) / (2.0 * half)))
+    if has_obtuse:
+        half_turn = vectors.rows(np.zeros_like(half), *axis)
+        rotation = np.where(is_obtuse[:, None], multiply(rotation, half_turn), rotation)
+    return side, rotation
 
-    Exactly about the chord, so that what lies on it stays, whatever the rounding of the sides.
-    """
-    angle = np.arctan2(dot(cross(source, target), chord), dot(source, target))
-    return vectors.turn(chord, angle)
 
-
-def _side_of_pole(pole: Pole, chord: Array, swung_side: Array) -> Array:
+def _swivel(pole: Pole, chord: Array, swung_side: Array) -> Array:
+    """Return the turns about the chord that bring swung sides to their poles, (B,)."""
     distance = norm(pole.position)
     part = across(pole.position, chord)
     sine = norm(part) / np.where(distance > 0.0, distance, 1.0)
-    share = np.where(pole.is_set, smoothstep(sine, POLE_GIVES_NO_SIDE, POLE_RULES), 0.0)
-    pole_side = unit(part, swung_side)
+    share = smoothstep(sine, POLE_GIVES_NO_SIDE, POLE_RULES)
     # Blending the angle, not the directions: those of a pole that the chord has just passed are
     # opposite, and their mean would vanish on the most usual path, in the plane of the bend.
-    angle = np.arctan2(dot(cross(swung_side, pole_side), chord), dot(swung_side, pole_side))
+    angle = np.arctan2(dot(cross(swung_side, part), chord), dot(swung_side, part))
     angle = np.where(angle < JUST_OPPOSITE, angle + 2.0 * np.pi, angle)
-    turned = vectors.rotate(vectors.turn(chord, share * angle + pole.angle), swung_side)
-    return np.where(pole.is_set, turned, swung_side)
+    return np.where(pole.is_set, share * angle + pole.angle, 0.0)
 
 
-def swivelled(points: Array, bend: Bend, reach: Array) -> Array:
-    """Return solved poses turned about root and effector so that they bend to their side.
+def bulge_of_frame(local: Array) -> Array:
+    """Return the mean offset (2, B) of inner joints from the chord in the frame of a bend."""
+    inner = local[1:-1, 1:]
+    offset: Array = inner.mean(axis=0) if len(inner) else np.zeros(local.shape[1:])[1:]
+    return offset
+
+
+def swivelled(local: Array, pole: Pole, reach: Array) -> Array:
+    """Return poses of chains with poles turned about their chords so that they bend to their side.
 
     Poses without a bulge (straight, or S-shaped with both halves alike) stay as they are.
+
+    Args:
+        local: Joints in the frame of the bend, shape (n + 1, 3, B).
+        pole: Tells which chains have one.
+        reach: Sums of the lengths, shape (B,).
     """
-    is_closed = norm(points[-1]) < AT_ROOT * reach
-    chord = np.where(is_closed, bend.chord, unit(points[-1], bend.chord))
-    offset = bulge(points, chord)
-    wanted = unit(across(bend.side, chord), bend.side)
-    present = unit(offset, wanted)
-    has_side = norm(offset) > AT_ROOT * reach
-    present = np.where(has_side, present, wanted)
-    return vectors.rotate(_turn_about(chord, present, wanted), points)
+    y, z = bulge_of_frame(local)
+    size = np.hypot(y, z)
+    has_side = pole.is_set & (size > AT_ROOT * reach)
+    divisor = np.where(has_side, size, 1.0)
+    cosine, sine = np.where(has_side, y / divisor, 1.0), np.where(has_side, z / divisor, 0.0)
+    turned = local.copy()
+    turned[:, 1] = cosine * local[:, 1] + sine * local[:, 2]
+    turned[:, 2] = cosine * local[:, 2] - sine * local[:, 1]
+    return turned
 
 
-def mirrored(points: Array, bend: Bend, reach: Array) -> Array:
-    """Return solved poses mirrored across their chords, so that they bend to the other side."""
-    is_closed = norm(points[-1]) < AT_ROOT * reach
-    chord = np.where(is_closed, bend.chord, unit(points[-1], bend.chord))
-    side = unit(bulge(points, chord), bend.side)
-    reflected: Array = points - 2.0 * side * dot(points, side)[..., None, :]
+def mirrored(local: Array, use_flip: Flags) -> Array:
+    """Return flagged poses mirrored across their chords, so that they bend to the other side.
+
+    Args:
+        local: Joints in the frame of the bend, shape (n + 1, 3, B).
+        use_flip: Shape (B,).
+    """
+    y, z = bulge_of_frame(local)
+    size = np.hypot(y, z)
+    has_side = size > vectors.NO_DIRECTION
+    divisor = np.where(has_side, size, 1.0)
+    y, z = np.where(has_side, y / divisor, 1.0), np.where(has_side, z / divisor, 0.0)
+    twice = np.where(use_flip, 2.0 * (local[:, 1] * y + local[:, 2] * z), 0.0)
+    reflected = local.copy()
+    reflected[:, 1] -= twice * y
+    reflected[:, 2] -= twice * z
     return reflected
+
+
+def even_steps(count: int) -> Array:
+    """Return how often each segment is turned against the middle of the chain, shape (n, 1)."""
+    steps: Array = (0.5 * (count - 1) - np.arange(count, dtype=np.float64))[:, None]
+    return steps

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import transport
 from .chain import Chain, Solution
-from .rotation import Array, between, conjugate, multiply, normalised, power, rotate
+from .chains import Chains, Solutions
+from .rotation import Array, conjugate, multiply, normalised, power, rotate
 
 
 def bone_rotations(chain: Chain, solution: Solution) -> Array:
@@ -32,17 +34,42 @@ def bone_rotations(chain: Chain, solution: Solution) -> Array:
 def _rotations(
     chain: Chain, joints: Array, chain_rotation: Array, tip_rotation: Array | None
 ) -> Array:
-    lengths = chain.segment_lengths[:, None]
-    start = np.diff(chain.joint_positions, axis=0) / lengths
-    wanted = np.diff(joints, axis=0) / np.linalg.norm(np.diff(joints, axis=0), axis=1)[:, None]
-    rotations = np.empty((len(lengths), 4))
-    carried = chain_rotation
-    for i, direction in enumerate(wanted):
-        carried = normalised(multiply(between(rotate(carried, start[i]), direction), carried))
-        rotations[i] = carried
+    start = chain.joint_positions[1:] - chain.joint_positions[:-1]
+    wanted = joints[1:] - joints[:-1]
+    rotations = transport.swung(
+        chain_rotation, start / chain.segment_lengths[:, None], _directions(wanted)
+    )
     if tip_rotation is not None:
         rotations[-1] = tip_rotation
     return rotations
+
+
+def batch_rotations(chains: Chains, solutions: Solutions) -> Array:
+    """Return the rotation of every bone from the start poses to solutions, as ``bone_rotations``.
+
+    Args:
+        chains: The chains that were solved.
+        solutions: What ``solve_batch`` returned for them.
+
+    Returns:
+        Unit quaternions wxyz in armature space, shape (B, n, 4).
+    """
+    if solutions.blended_rotations_wxyz is not None:
+        return solutions.blended_rotations_wxyz
+    start = chains.start_directions
+    wanted = solutions.joint_positions[:, 1:] - solutions.joint_positions[:, :-1]
+    rotations = transport.swung_batch(
+        solutions.chain_rotations_wxyz, start, _directions(wanted)
+    )
+    if solutions.tip_rotations_wxyz is not None:
+        rotations[:, -1] = solutions.tip_rotations_wxyz
+    return rotations
+
+
+def _directions(segments: Array) -> Array:
+    x, y, z = segments[..., 0], segments[..., 1], segments[..., 2]
+    directions: Array = segments / np.sqrt(x * x + y * y + z * z)[..., None]
+    return directions
 
 
 def blended(

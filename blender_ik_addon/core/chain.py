@@ -6,15 +6,18 @@ All points are in armature space (any one Cartesian frame outside Blender), leng
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from .errors import IKError, InvalidChainError, InvalidGoalError, InvalidOptionError
-
-Array = npt.NDArray[np.float64]
+from .single_start import SingleStart
+from .start import Start, started
+from .vectors import Array, Counts, Flags
 
 # A segment shorter than this share of the chain has no direction that float32 storage could keep.
 SHORTEST_SEGMENT = 1e-9
@@ -84,12 +87,23 @@ class Chain:
             bend = _checked_vector(self.bend_direction, 3, "bend direction", InvalidChainError)
             object.__setattr__(self, "bend_direction", bend)
 
-    @property
+    @cached_property
+    def start(self) -> Start:
+        """The start pose as the solvers take it, a batch of one; compiled on first use."""
+        bend = np.zeros(3) if self.bend_direction is None else self.bend_direction
+        return started(self.joint_positions[:, :, None], bend[:, None])
+
+    @cached_property
+    def single_start(self) -> SingleStart:
+        """The start pose as the path for one chain takes it; compiled on first use."""
+        return SingleStart(self.start)
+
+    @cached_property
     def max_reach(self) -> float:
         """The farthest distance from root to effector: the sum of the lengths."""
         return float(self.segment_lengths.sum())
 
-    @property
+    @cached_property
     def min_reach(self) -> float:
         """The distance below which the chain cannot fold; 0 if no segment outreaches the rest."""
         return max(0.0, 2.0 * float(np.max(self.segment_lengths)) - self.max_reach)
@@ -120,7 +134,7 @@ class Goal:
         if self.pole_position is not None:
             vector = _checked_vector(self.pole_position, 3, "pole position", InvalidGoalError)
             object.__setattr__(self, "pole_position", vector)
-        if not np.isfinite(self.pole_angle):
+        if not math.isfinite(self.pole_angle):
             raise InvalidGoalError("The pole angle is not a finite number: set it in radians.")
         if self.tip_rotation_wxyz is not None:
             rotation = _checked_vector(self.tip_rotation_wxyz, 4, "tip rotation", InvalidGoalError)
@@ -133,34 +147,40 @@ class Goal:
 
 @dataclass(frozen=True)
 class SolveOptions:
-    """How to solve.
+    """How to solve. Where many chains are solved at once, most settings may differ by chain.
 
     Attributes:
-        solver: The algorithm.
-        iterations: Cap on iterations of the iterative solvers, at least 1.
-        tolerance: Accepted distance from effector to target, in the unit of the positions; a
-            tolerance finer than float64 can resolve on the chain is taken as that resolution.
+        solver: The algorithm, one for all chains.
+        iterations: Cap on iterations of the iterative solvers, at least 1; or shape (B,).
+        tolerance: Accepted distance from effector to target, in the unit of the positions; or
+            shape (B,). A tolerance finer than float64 can resolve on the chain is taken as that
+            resolution.
         influence: From 0 (start pose) to 1 (solution); bones turn their share of the way.
-        use_flip_bend: Bend to the other side: the solution mirrored across the chord.
-        orient_weight: Share of ``Goal.tip_rotation_wxyz`` that the tip takes, from 0 to 1.
+        use_flip_bend: Bend to the other side: the solution mirrored across the chord; or (B,).
+        orient_weight: Share of the goal's tip rotation that the tip takes, from 0 to 1.
+        use_acceleration: FABRIK takes fewer iterations to where its sweeps lead anyway.
     """
 
     solver: Solver = Solver.NEWTON
-    iterations: int = 500
-    tolerance: float = 1e-5
+    iterations: int | Counts = 500
+    tolerance: float | Array = 1e-5
     influence: float = 1.0
-    use_flip_bend: bool = False
+    use_flip_bend: bool | Flags = False
     orient_weight: float = 1.0
+    use_acceleration: bool = True
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        if self.solver not in set(Solver):
-            names = ", ".join(Solver)
-            raise InvalidOptionError(f"There is no solver '{self.solver}': choose from {names}.")
-        object.__setattr__(self, "solver", Solver(self.solver))
-        if self.iterations < 1:
+        if not isinstance(self.solver, Solver):
+            if self.solver not in set(Solver):
+                names = ", ".join(Solver)
+                raise InvalidOptionError(
+                    f"There is no solver '{self.solver}': choose from {names}."
+                )
+            object.__setattr__(self, "solver", Solver(self.solver))
+        if not np.all(np.greater_equal(self.iterations, 1)):
             raise InvalidOptionError("The cap on iterations must be at least 1: raise it.")
-        if not self.tolerance >= 0.0:
+        if not np.all(np.greater_equal(self.tolerance, 0.0)):
             raise InvalidOptionError("The tolerance must be zero or more: set a distance.")
         for name in ("influence", "orient_weight"):
             if not 0.0 <= getattr(self, name) <= 1.0:
@@ -214,6 +234,7 @@ def _checked_vector(
     vector = _frozen(values, name, error)
     if vector.shape != (size,):
         raise error(f"The {name} needs shape ({size},), not {vector.shape}: give {size} numbers.")
-    if not np.isfinite(vector).all():
+    # A sum of finite numbers that overflows is as useless as one of them that is not finite.
+    if not math.isfinite(sum(vector.tolist())):
         raise error(f"The {name} is not a finite number: check the transform that it comes from.")
     return vector

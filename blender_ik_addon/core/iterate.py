@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from . import bend, ccd, fabrik, newton, seed, vectors
-from .batch import Batch
+from . import ccd, fabrik, newton, seed
 from .bend import Bend
 from .chain import Solver
+from .start import Start
+from .task import Task
 from .vectors import Array, Counts, Flags, norm
 
 Step = Callable[[Array, Array, Array, Array], tuple[Array, Array]]
-STEPS: dict[Solver, Step] = {
-    Solver.FABRIK: fabrik.step,
-    Solver.CCD: ccd.step,
-    Solver.NEWTON: newton.step,
-}
+"""From joints, lengths, target and what an iteration hands to the next one, to new joints and
+what they hand on; the chains are the last axis of all of them."""
 
 # The sweeps of FABRIK and CCD converge linearly, near full reach very slowly. A chain that at the
 # rate of its last window would not arrive within its cap is handed to NEWTON. The first window is
@@ -30,71 +28,136 @@ PROGRESS_WINDOW = 10
 ENOUGH_FOR_NEWTON = 40
 
 
-def iterated(batch: Batch, plan: Bend, target: Array, solver: Solver) -> tuple[Array, Counts]:
-    """Return the joints (n + 1, 3, B) and the iterations used (B,) for targets within reach."""
-    turned = vectors.rotate(plan.chain_rotation, batch.points)
-    if solver is Solver.NEWTON:
-        start = turned
-        seeded = seed.natural(start, batch.lengths, target, plan)
-    else:
-        # FABRIK and CCD find their own way from the start pose, as they do elsewhere.
-        start = batch.points
-        seeded = seed.nudged(start, batch.lengths, target, plan)
-    is_there = norm(target - start[-1]) <= batch.tolerance
-    points = np.where(is_there, start, seeded)
-    points, used = _swept(STEPS[solver], batch, target, points, np.zeros_like(batch.iterations))
-    if solver is not Solver.NEWTON:
-        enough = np.minimum(batch.iterations, used + ENOUGH_FOR_NEWTON)
-        finishing = replace(batch, iterations=enough)
-        points, used = _swept(newton.step, finishing, target, points, used)
-        points, used = _started_anew(batch, target, points, used, turned, plan)
-    swivelled = bend.swivelled(points, plan, batch.lengths.sum(axis=0))
-    return np.where(batch.pole.is_set, swivelled, points), used
+@dataclass(frozen=True)
+class _Work:
+    """Chains to iterate on, in any one frame.
+
+    Attributes:
+        lengths: Shape (n, B).
+        target: Shape (3, B).
+        tolerance: Shape (B,).
+        caps: Most iterations, shape (B,).
+    """
+
+    lengths: Array
+    target: Array
+    tolerance: Array
+    caps: Counts
+
+    def take(self, chains: Counts | Flags) -> _Work:
+        """Return some of the chains."""
+        return _Work(
+            self.lengths[:, chains],
+            self.target[:, chains],
+            self.tolerance[chains],
+            self.caps[chains],
+        )
 
 
-def _started_anew(
-    batch: Batch, target: Array, points: Array, used: Counts, turned: Array, plan: Bend
+def iterated(
+    start: Start, task: Task, bend: Bend, distance: Array, solver: Solver, *, use_acceleration: bool
 ) -> tuple[Array, Counts]:
-    """Give chains that have got stuck on one line, where no step leads off it, a fresh start."""
-    error = norm(target - points[-1])
-    is_stuck = (error > batch.tolerance) & (used < batch.iterations)
+    """Return joints in the frame of the bend, (n + 1, 3, B), and the iterations used, (B,).
+
+    Args:
+        start: Start poses.
+        task: What is asked for.
+        bend: How the chains shall lie.
+        distance: From root to target, within reach, shape (B,).
+        solver: FABRIK, CCD or NEWTON.
+        use_acceleration: Whether FABRIK may be accelerated.
+    """
+    target = np.zeros((3, len(distance)))
+    target[0] = distance
+    work = _Work(start.lengths, target, task.tolerance, task.iterations)
+    none_used = np.zeros_like(task.iterations)
+    if solver is Solver.NEWTON:
+        points = seed.from_directions(start.directions, start.lengths)
+        is_off = norm(target - points[-1]) > task.tolerance
+        if is_off.any():
+            seeded = seed.from_directions(seed.natural(start, distance), start.lengths)
+            points = np.where(is_off, seeded, points)
+        return _swept(newton.step, work, points, none_used, _damping(points))
+    # FABRIK and CCD find their own way from the start pose as it stands, as they do elsewhere.
+    there = distance * bend.chord
+    is_off = norm(there - start.points[-1]) > task.tolerance
+    nudged = seed.nudged(start.points, start.lengths, there, bend)
+    points = np.where(is_off, nudged, start.points)
+    step, carried = _sweep(solver, points, use_acceleration=use_acceleration)
+    standing = _Work(start.lengths, there, task.tolerance, task.iterations)
+    points, used = _swept(step, standing, points, none_used, carried)
+    return _finished(start, work, bend.local(points), used)
+
+
+def _sweep(solver: Solver, points: Array, *, use_acceleration: bool) -> tuple[Step, Array]:
+    if solver is Solver.CCD:
+        return ccd.step, _damping(points)
+    return fabrik.step, _damping(points)
+
+
+def _damping(points: Array) -> Array:
+    damping: Array = np.full(points.shape[-1], newton.FIRST_DAMPING)
+    return damping
+
+
+def _finished(start: Start, work: _Work, points: Array, used: Counts) -> tuple[Array, Counts]:
+    """Have NEWTON finish what sweeps were too slow for, if need be from a start of its own."""
+    error = norm(work.target - points[-1])
+    is_open = (error > work.tolerance) & (used < work.caps)
+    if not is_open.any():
+        return points, used
+    enough = np.minimum(work.caps, used + ENOUGH_FOR_NEWTON)
+    finishing = _Work(work.lengths, work.target, work.tolerance, enough)
+    points, used = _swept(newton.step, finishing, points, used, _damping(points))
+    error = norm(work.target - points[-1])
+    is_stuck = (error > work.tolerance) & (used < work.caps)
     if not is_stuck.any():
         return points, used
-    start = np.where(is_stuck, seed.natural(turned, batch.lengths, target, plan), points)
-    fresh, used = _swept(newton.step, batch, target, start, used)
-    return np.where(norm(target - fresh[-1]) < error, fresh, points), used
+    # Chains that lie on one line: no step leads off it.
+    anew = seed.from_directions(seed.natural(start, work.target[0]), start.lengths)
+    anew = np.where(is_stuck, anew, points)
+    fresh, used = _swept(newton.step, work, anew, used, _damping(points))
+    return np.where(norm(work.target - fresh[-1]) < error, fresh, points), used
 
 
 def _swept(
-    step: Step, batch: Batch, target: Array, points: Array, used: Counts
+    step: Step, work: _Work, points: Array, used: Counts, carried: Array
 ) -> tuple[Array, Counts]:
-    """Repeat a step until every chain has arrived, used up its cap, or makes no headway."""
-    damping = np.full(points.shape[-1], newton.FIRST_DAMPING)
-    error = norm(target - points[-1])
-    best, best_error, window_error = points, error, error
-    is_stuck: Flags = np.zeros(error.shape, dtype=np.bool_)
-    sweeps = 0
-    while True:
-        is_active = (best_error > batch.tolerance) & (used < batch.iterations) & ~is_stuck
-        is_active &= damping < newton.MOST_DAMPING
-        if not is_active.any():
-            return best, used
-        points, damping = step(points, batch.lengths, target, damping)
-        used = used + is_active
+    """Repeat a step until every chain has arrived, used up its cap, or makes no headway.
+
+    Only chains on their way are computed: those that are done leave the arrays.
+    """
+    result, used = points.copy(), used.copy()
+    error = norm(work.target - points[-1])
+    live = np.flatnonzero((error > work.tolerance) & (used < work.caps))
+    work, best, carried, error = work.take(live), points[..., live], carried[..., live], error[live]
+    now, window_error, sweeps = best, error, 0
+    while live.size:
+        now, carried = step(now, work.lengths, work.target, carried)
+        used[live] += 1
         sweeps += 1
-        error = norm(target - points[-1])
-        is_best = is_active & (error < best_error)
-        best = np.where(is_best, points, best)
-        best_error = np.where(is_best, error, best_error)
-        if step is not newton.step and sweeps % PROGRESS_WINDOW == 0:
+        new_error = norm(work.target - now[-1])
+        is_better = new_error < error
+        best = now if is_better.all() else np.where(is_better, now, best)
+        error = np.minimum(new_error, error)
+        is_done = (error <= work.tolerance) | (used[live] >= work.caps)
+        if step is newton.step:
+            is_done |= carried >= newton.MOST_DAMPING
+        elif sweeps % PROGRESS_WINDOW == 0:
             if sweeps > PROGRESS_WINDOW:
-                is_stuck = is_stuck | _is_too_slow(best_error, window_error, batch, used)
-            window_error = best_error
+                is_done |= _is_too_slow(error, window_error, work, used[live])
+            window_error = error
+        if is_done.any():
+            result[..., live[is_done]] = best[..., is_done]
+            rest = ~is_done
+            live, work, now, best = live[rest], work.take(rest), now[..., rest], best[..., rest]
+            carried, error, window_error = carried[..., rest], error[rest], window_error[rest]
+    return result, used
 
 
-def _is_too_slow(error: Array, window_error: Array, batch: Batch, used: Counts) -> Flags:
-    windows_left = (batch.iterations - used) / PROGRESS_WINDOW
+def _is_too_slow(error: Array, window_error: Array, work: _Work, used: Counts) -> Flags:
+    windows_left = (work.caps - used) / PROGRESS_WINDOW
     with np.errstate(divide="ignore"):
         forecast = np.log(error) + windows_left * np.log(error / window_error)
-        too_slow: Flags = forecast > np.log(batch.tolerance)
+        too_slow: Flags = forecast > np.log(work.tolerance)
     return too_slow

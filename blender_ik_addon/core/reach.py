@@ -26,18 +26,18 @@ def min_reach(lengths: Array) -> Array:
     return np.where(least > SMALLEST_DEAD_ZONE * reach, least, 0.0)
 
 
-def extended(lengths: Array, chord: Array) -> Array:
-    """Return straight chains along unit directions (3, B): joints (n + 1, 3, B)."""
-    return _along(lengths, np.ones_like(lengths), chord)
+def extended(lengths: Array) -> Array:
+    """Return straight chains: joints in the frame of chord and side, (n + 1, 3, B)."""
+    return _along_chord(lengths)
 
 
-def folded(lengths: Array, chord: Array) -> Array:
+def folded(lengths: Array) -> Array:
     """Return chains folded onto one line: the longest segment forth, all others back."""
     is_longest = np.arange(len(lengths))[:, None] == np.argmax(lengths, axis=0)
-    return _along(lengths, np.where(is_longest, 1.0, -1.0), chord)
+    return _along_chord(np.where(is_longest, lengths, -lengths))
 
 
-def _along(lengths: Array, sign: Array, chord: Array) -> Array:
-    travelled = np.concatenate((np.zeros((1, lengths.shape[1])), np.cumsum(sign * lengths, axis=0)))
-    points: Array = travelled[:, None, :] * chord
-    return points
+def _along_chord(steps: Array) -> Array:
+    joints = np.zeros((len(steps) + 1, 3, steps.shape[1]))
+    np.cumsum(steps, axis=0, out=joints[1:, 0])
+    return joints

@@ -20,10 +20,21 @@ NO_AXIS = 1e-14
 
 def multiply(outer: Array, inner: Array) -> Array:
     """Return the quaternions (..., 4) that rotate by ``inner`` first, then by ``outer``."""
-    w1, v1 = outer[..., :1], outer[..., 1:]
-    w2, v2 = inner[..., :1], inner[..., 1:]
-    w = w1 * w2 - np.sum(v1 * v2, axis=-1, keepdims=True)
-    return np.concatenate((w, w1 * v2 + w2 * v1 + np.cross(v1, v2)), axis=-1)
+    aw, ax, ay, az = outer[..., 0], outer[..., 1], outer[..., 2], outer[..., 3]
+    bw, bx, by, bz = inner[..., 0], inner[..., 1], inner[..., 2], inner[..., 3]
+    return _rows(
+        aw * bw - ax * bx - ay * by - az * bz,
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+    )
+
+
+def _rows(*components: Array) -> Array:
+    """Return components of shape (...) as rows (..., k), each component contiguous in memory."""
+    rows = np.array(components)
+    shuffled: Array = rows.transpose((*range(1, rows.ndim), 0))
+    return shuffled
 
 
 def conjugate(quaternion: Array) -> Array:
@@ -34,9 +45,14 @@ def conjugate(quaternion: Array) -> Array:
 
 def rotate(quaternion: Array, vector: Array) -> Array:
     """Rotate vectors (..., 3) by unit quaternions (..., 4)."""
-    w, v = quaternion[..., :1], quaternion[..., 1:]
-    twice = 2.0 * np.cross(v, vector)
-    return vector + w * twice + np.cross(v, twice)
+    w, x, y, z = quaternion[..., 0], quaternion[..., 1], quaternion[..., 2], quaternion[..., 3]
+    vx, vy, vz = vector[..., 0], vector[..., 1], vector[..., 2]
+    tx, ty, tz = 2.0 * (y * vz - z * vy), 2.0 * (z * vx - x * vz), 2.0 * (x * vy - y * vx)
+    return _rows(
+        vx + w * tx + y * tz - z * ty,
+        vy + w * ty + z * tx - x * tz,
+        vz + w * tz + x * ty - y * tx,
+    )
 
 
 def power(quaternion: Array, share: Array | float) -> Array:

@@ -9,11 +9,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import bend
-from .bend import Bend
-from .reach import min_reach
+from .bend import Bend, even_steps
+from .start import EVEN, Start
 from .vectors import Array, across, norm, smoothstep, unit
 
+# Newton's method on the turn of an even bend: steps that make it finer than a seed needs.
+EVEN_STEPS, UNEVEN_STEPS = 3, 6
+# The first guess stays off the closing turn by this factor: the chord has no slope there.
+INSIDE = 0.95
+# Nearer to full reach than this share of the chain the first guess is exact, and better than a
+# step whose terms cancel.
+NEARLY_STRAIGHT = 1e-5
 # Share of the arc in the mix: less leaves zig-zags on the way in, more forgets the start pose.
 ARC_SHARE = 0.35
 # The arc fades in while the chord's length changes up to this share of the chain.
@@ -28,27 +34,37 @@ NEARLY_AT_END = 0.05
 NUDGE = 1e-3
 
 
-def natural(posed: Array, lengths: Array, target: Array, plan: Bend) -> Array:
+def natural(start: Start, distance: Array) -> Array:
     """Return the start of NEWTON.
 
     Args:
-        posed: Start poses already turned to their bend, shape (n + 1, 3, B).
-        lengths: Shape (n, B).
-        target: Within reach, shape (3, B).
-        plan: Chord and side.
+        start: Start poses.
+        distance: From root to target, within reach, shape (B,).
 
     Returns:
-        Joints, shape (n + 1, 3, B); the effector is near the target, not on it.
+        Unit directions in the frame of chord and side, shape (n, 3, B); the effector is near the
+        target, not on it.
 
-    Source: derived for this project; smoothness is measured in tests/core/test_promises.py.
+    Source: derived for this project; smoothness is measured in tests/core/test_continuity.py.
     """
-    reach = lengths.sum(axis=0)
-    distance = norm(target)
-    bent = even_bend(lengths, distance, plan)
-    is_far = smoothstep(np.abs(distance - norm(posed[-1])) / reach, 0.0, FULL_MIX_CHANGE)
+    arc = even_bend(start, distance)
+    share = _share_of_arc(start, distance, arc)
+    mixed = (1.0 - share) * start.directions
+    mixed[:, :2] += share * arc
+    length = norm(mixed)
+    has_direction = length > 1e-14
+    if has_direction.all():
+        return mixed / length[:, None, :]
+    spatial = np.concatenate((arc, np.zeros_like(arc[:, :1])), axis=1)
+    return unit(mixed, spatial)
+
+
+def _share_of_arc(start: Start, distance: Array, arc: Array) -> Array:
+    """Return how much of the arc is mixed into start poses, shape (B,)."""
+    reach, lengths = start.reach, start.lengths
+    is_far = smoothstep(np.abs(distance - start.distance) / reach, 0.0, FULL_MIX_CHANGE)
     # Near the ends of reach few poses are left, and the bent one is among them.
-    least = min_reach(lengths)
-    to_fold = np.where(least > 0.0, (distance - least) / reach, 1.0)
+    to_fold = np.where(start.least > 0.0, (distance - start.least) / reach, 1.0)
     to_end = np.minimum(to_fold, (reach - distance) / reach)
     is_at_end = 1.0 - smoothstep(to_end, 0.0, NEARLY_AT_END)
     # One long segment leaves the others few ways round it.
@@ -56,63 +72,87 @@ def natural(posed: Array, lengths: Array, target: Array, plan: Bend) -> Array:
     is_ruled = smoothstep(longest / np.maximum(reach - longest, 1e-300), 0.5, 1.0)
     led = 1.0 - (1.0 - is_at_end) * (1.0 - is_ruled)
     share = is_far * (ARC_SHARE + (1.0 - ARC_SHARE) * led)
-    present = norm(bend.bulge(posed, plan.chord))
-    wanted = norm(bend.bulge(bent, plan.chord))
-    is_bent = smoothstep(present, 0.0, np.maximum(STRAIGHT_AGAINST_ARC * wanted, 1e-12 * reach))
-    share = 1.0 - (1.0 - share) * is_bent
-    swung_directions = np.diff(posed, axis=0) / lengths[:, None, :]
-    arc_directions = np.diff(bent, axis=0) / lengths[:, None, :]
-    mixed = unit((1.0 - share) * swung_directions + share * arc_directions, arc_directions)
-    return from_directions(mixed, lengths)
+    count = len(lengths)
+    joints_after = np.maximum(count - 1.0 - np.arange(count), 0.0) / max(count - 1, 1)
+    wanted = np.abs(np.einsum("n,nb,nb->b", joints_after, lengths, arc[:, 1]))
+    enough = np.maximum(STRAIGHT_AGAINST_ARC * wanted, 1e-12 * reach)
+    is_bent = smoothstep(start.bulge, 0.0, enough)
+    mixed: Array = 1.0 - (1.0 - share) * is_bent
+    return mixed
 
 
-def even_bend(lengths: Array, distance: Array, plan: Bend) -> Array:
-    """Return chains bent evenly to a distance, bulging to their side. Shapes as in ``natural``.
+def even_bend(start: Start, distance: Array) -> Array:
+    """Return chains bent evenly to a distance: directions along chord and side, (n, 2, B).
 
     Chains take the same turn at every joint; the turn fits the distance, or nearly where lengths
     differ and the chain has to close. A chain whose longest segment outreaches the rest together
     becomes a triangle of that segment, the rest laid straight, and the chord, exactly.
     """
-    longest, rest = lengths.max(axis=0), lengths.sum(axis=0) - lengths.max(axis=0)
-    cosine = (longest**2 + rest**2 - distance**2) / (2.0 * longest * np.maximum(rest, 1e-300))
-    corner = np.pi - np.arccos(np.clip(cosine, -1.0, 1.0))
-    is_longest = np.arange(len(lengths))[:, None] == np.argmax(lengths, axis=0)
-    turned_back = np.where(is_longest, 0.0, corner)
-    turn = _even_steps(len(lengths)) * _even_turn(lengths, distance)
-    planar = lengths * np.exp(1j * np.where(longest >= rest, turned_back, turn))
-    chord = planar.sum(axis=0)
-    size = np.abs(chord)
-    planar = planar * np.where(size > 1e-12, np.conj(chord) / np.maximum(size, 1e-12), 1.0)
-    is_reversed = (longest >= rest) & (planar[0].imag < 0.0)
-    planar = np.where(is_reversed, np.conj(planar), planar)
-    segments = planar.real[:, None, :] * plan.chord + planar.imag[:, None, :] * plan.side
-    return np.concatenate((np.zeros_like(segments[:1]), np.cumsum(segments, axis=0)))
+    lengths = start.lengths
+    longest = lengths.max(axis=0)
+    rest = start.reach - longest
+    turn = even_steps(len(lengths)) * _even_turn(start, distance)
+    is_ruled = longest >= rest
+    if is_ruled.any():
+        cosine = (longest**2 + rest**2 - distance**2) / (2.0 * longest * np.maximum(rest, 1e-300))
+        corner = np.pi - np.arccos(np.clip(cosine, -1.0, 1.0))
+        is_longest = np.arange(len(lengths))[:, None] == np.argmax(lengths, axis=0)
+        turn = np.where(is_ruled, np.where(is_longest, 0.0, corner), turn)
+    x, y = np.cos(turn), np.sin(turn)
+    along, aside = np.einsum("nb,nb->b", lengths, x), np.einsum("nb,nb->b", lengths, y)
+    size = np.hypot(along, aside)
+    is_open = size > 1e-12
+    size = np.where(is_open, size, 1.0)
+    along, aside = np.where(is_open, along / size, 1.0), np.where(is_open, aside / size, 0.0)
+    planar = np.stack((x * along + y * aside, y * along - x * aside), axis=1)
+    planar[:, 1] *= np.where(is_ruled & (planar[0, 1] < 0.0), -1.0, 1.0)
+    return planar
 
 
-def _even_turn(lengths: Array, distance: Array) -> Array:
-    """Return the turn per joint whose arc has the given chord, or the nearest there is, (B,).
+def _even_turn(start: Start, distance: Array) -> Array:
+    """Return the turn per joint whose arc has the given chord, or the nearest there is, (B,)."""
+    count = len(start.lengths)
+    if count == 1:
+        return np.zeros_like(distance)
+    ratio = distance / start.reach
+    missing = np.maximum(1.0 - ratio, 0.0)
+    near = 6.0 / (1.0 - 1.0 / count**2)
+    half = np.sqrt(missing * (near + (np.pi**2 - near) * missing))
+    can_step = missing > NEARLY_STRAIGHT
+    for _ in range(EVEN_STEPS):
+        error = np.sin(half) - ratio * count * np.sin(half / count)
+        rate = np.cos(half) - ratio * np.cos(half / count)
+        half = half - np.where(can_step, error / np.where(can_step, rate, 1.0), 0.0)
+    turn: Array = 2.0 * half / count
+    is_uneven = np.ptp(start.lengths, axis=0) > EVEN * start.reach
+    if is_uneven.any():
+        turn[is_uneven] = _uneven_turn(start.take(is_uneven), distance[is_uneven], turn[is_uneven])
+    return turn
 
-    Bisection between none and that of a regular polygon, where arcs of equal lengths close: 30
-    halvings are far finer than a seed needs.
+
+def _uneven_turn(start: Start, distance: Array, guess: Array) -> Array:
+    """Return the turn as above for uneven lengths, from that of even ones.
+
+    Newton's method inside of a bracket, on the root of what the chord is longer than it can get:
+    there it has a slope, while the chord itself has none.
     """
-    count = len(lengths)
-    low: Array = np.zeros_like(distance)
-    high: Array = np.full_like(distance, 2.0 * np.pi / count)
-    steps = 1j * _even_steps(count)
-    for _ in range(30):
-        middle = 0.5 * (low + high)
-        segments = lengths * np.exp(steps * middle)
-        chord, rate = segments.sum(axis=0), (steps * segments).sum(axis=0)
-        # Uneven lengths may not close: then the arc of the shortest chord is the nearest.
-        is_low = (np.abs(chord) > distance) & ((np.conj(chord) * rate).real < 0.0)
-        low, high = np.where(is_low, middle, low), np.where(is_low, high, middle)
-    return low
-
-
-def _even_steps(count: int) -> Array:
-    """Return how often each segment is turned against the middle of the chain, shape (n, 1)."""
-    steps: Array = (0.5 * (count - 1) - np.arange(count, dtype=np.float64))[:, None]
-    return steps
+    steps = even_steps(len(start.lengths))
+    least = np.abs(np.einsum("nb,nb->b", start.lengths, np.exp(1j * steps * start.closing)))
+    low, high = np.zeros_like(guess), start.closing
+    turn = np.minimum(guess, INSIDE * high)
+    wanted = np.sqrt(np.maximum(distance - least, 0.0))
+    for _ in range(UNEVEN_STEPS):
+        segments = start.lengths * np.exp(1j * steps * turn)
+        chord, rate = segments.sum(axis=0), (1j * steps * segments).sum(axis=0)
+        size = np.abs(chord)
+        root = np.sqrt(np.maximum(size - least, 0.0))
+        is_low = root > wanted
+        low, high = np.where(is_low, turn, low), np.where(is_low, high, turn)
+        slope = (np.conj(chord) * rate).real / np.maximum(2.0 * size * root, 1e-12)
+        following = turn - (root - wanted) / np.where(slope < 0.0, slope, -1e-300)
+        is_inside = (following >= low) & (following <= high)
+        turn = np.where(is_inside, following, 0.5 * (low + high))
+    return np.where(distance > least, turn, start.closing)
 
 
 def nudged(points: Array, lengths: Array, target: Array, plan: Bend) -> Array:

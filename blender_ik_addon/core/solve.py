@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from . import bend, reach, two_bone
-from .batch import FINEST_TOLERANCE, Batch, packed
+from . import single
+from .bend import Pole
 from .blend import blended, bone_rotations
 from .chain import Chain, Goal, Solution, SolveOptions, Solver, Status
 from .errors import SolverMismatchError
-from .iterate import iterated
-from .rotation import conjugate, multiply, power, quaternion_from_matrix, rotate
-from .vectors import Array, Counts, Flags, norm
+from .positions import positioned
+from .rotation import conjugate, multiply, power, rotate
+from .single import SingleTask
+from .start import Start
+from .task import Task
+from .vectors import Array
+
+# A tolerance below this share of the chain's length asks for more than rounding leaves.
+FINEST_TOLERANCE = 1e-14
 
 NO_ROTATION = np.array([1.0, 0.0, 0.0, 0.0])
 
@@ -81,43 +88,70 @@ def _oriented(chain: Chain, goal: Goal, options: SolveOptions, tip_rotation: Arr
 
 def _positioned(chain: Chain, goal: Goal, options: SolveOptions) -> _Outcome:
     """Solve for the position alone."""
-    count = len(chain.segment_lengths)
-    if options.solver is Solver.TWO_BONE and count != 2:
+    check_solver(options.solver, len(chain.segment_lengths))
+    finest = FINEST_TOLERANCE * chain.max_reach
+    tolerance = max(float(options.tolerance), finest)
+    if options.solver in single.SOLVERS:
+        start = chain.single_start
+        pole = None if goal.pole_position is None else tuple(goal.pole_position.tolist())
+        task = SingleTask(
+            target=tuple(goal.target_position.tolist()),
+            pole=pole,
+            pole_angle=goal.pole_angle,
+            use_flip=bool(options.use_flip_bend),
+            tolerance=tolerance / start.unit,
+            iterations=int(options.iterations),
+        )
+        joints, turn, iterations, is_too_far, is_too_near = single.positioned(
+            start, task, options.solver
+        )
+        return _Outcome(joints, np.array(turn), iterations, is_too_far, is_too_near)
+    batch = chain.start
+    solved = positioned(
+        batch,
+        _task(batch, goal, options, tolerance),
+        options.solver,
+        use_acceleration=options.use_acceleration,
+    )
+    return _Outcome(
+        joints=solved.points[..., 0] * batch.unit[0] + chain.joint_positions[0],
+        chain_rotation=solved.rotation_wxyz[0],
+        iterations=int(solved.iterations[0]),
+        is_too_far=bool(solved.is_too_far[0]),
+        is_too_near=bool(solved.is_too_near[0]),
+    )
+
+
+def _task(start: Start, goal: Goal, options: SolveOptions, tolerance: float) -> Task:
+    """Return what is asked of one chain as a batch of one."""
+    pole = None
+    if goal.pole_position is not None:
+        pole = Pole(
+            is_set=np.array([True]),
+            position=(goal.pole_position[:, None] - start.root) / start.unit,
+            angle=np.array([goal.pole_angle]),
+        )
+    return Task(
+        target=(goal.target_position[:, None] - start.root) / start.unit,
+        pole=pole,
+        use_flip=np.array([True]) if options.use_flip_bend else None,
+        tolerance=tolerance / start.unit,
+        iterations=np.array([int(options.iterations)]),
+    )
+
+
+def check_solver(solver: Solver, count: int) -> None:
+    """Raise if a solver does not apply to chains of so many segments.
+
+    Raises:
+        SolverMismatchError: If TWO_BONE is asked for any other number than two.
+    """
+    if solver is Solver.TWO_BONE and count != 2:
         bones = "one bone" if count == 1 else f"{count} bones"
         raise SolverMismatchError(
             f"Two-Bone needs a chain of two bones and this one has {bones}:"
             " choose FABRIK, CCD or NEWTON, or set the chain length to 2."
         )
-    batch = packed([(chain, goal, options)])
-    points, chain_rotation, iterations, is_too_far, is_too_near = _solved(batch, options.solver)
-    return _Outcome(
-        joints=points[..., 0] * batch.unit[0] + chain.joint_positions[0],
-        chain_rotation=quaternion_from_matrix(chain_rotation[..., 0]),
-        iterations=int(iterations[0]),
-        is_too_far=bool(is_too_far[0]),
-        is_too_near=bool(is_too_near[0]),
-    )
-
-
-def _solved(batch: Batch, solver: Solver) -> tuple[Array, Array, Counts, Flags, Flags]:
-    """Return joints, chain rotations, iterations, and which targets are too far and too near."""
-    most, least = reach.max_reach(batch.lengths), reach.min_reach(batch.lengths)
-    plan = bend.wanted_bend(batch.points, most, batch.hint, batch.target, batch.pole)
-    distance = norm(batch.target)
-    is_too_far, is_too_near = distance >= most, (distance <= least) & (least > 0.0)
-    # Targets out of reach take a stand-in within reach here and their closed form below.
-    middle = 0.5 * (most + least)
-    distance = np.where(is_too_far | is_too_near, middle, distance)
-    if solver is Solver.TWO_BONE:
-        points = two_bone.solved(batch.lengths, plan.chord, plan.side, distance)
-        iterations = np.zeros_like(batch.iterations)
-    else:
-        points, iterations = iterated(batch, plan, distance * plan.chord, solver)
-    points = np.where(batch.use_flip, bend.mirrored(points, plan, most), points)
-    points = np.where(is_too_far, reach.extended(batch.lengths, plan.chord), points)
-    points = np.where(is_too_near, reach.folded(batch.lengths, plan.chord), points)
-    iterations = np.where(is_too_far | is_too_near, 0, iterations)
-    return points, plan.chain_rotation, iterations, is_too_far, is_too_near
 
 
 def _recorded(
@@ -133,8 +167,10 @@ def _recorded(
         joints, rotations = blended(chain, joints, chain_rotation, tip_rotation, options.influence)
         chain_rotation = power(chain_rotation, options.influence)
         tip_rotation = None if tip_rotation is None else rotations[-1]
-    residual = float(np.linalg.norm(joints[-1] - goal.target_position))
-    rounding = FINEST_TOLERANCE * (chain.max_reach + float(np.abs(goal.target_position).max()))
+    x, y, z = (joints[-1] - goal.target_position).tolist()
+    residual = math.sqrt(x * x + y * y + z * z)
+    farthest = max(map(abs, goal.target_position.tolist()))
+    rounding = FINEST_TOLERANCE * (chain.max_reach + farthest)
     if residual <= options.tolerance + rounding:
         status = Status.REACHED
     elif options.influence < 1.0:

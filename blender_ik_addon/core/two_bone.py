@@ -9,17 +9,15 @@ from .vectors import Array
 SMALLEST_BASE, AT_ROOT, SAME_LENGTH = 1e-15, 1e-6, 1e-12
 
 
-def solved(lengths: Array, chord: Array, side: Array, distance: Array) -> Array:
+def solved(lengths: Array, distance: Array) -> Array:
     """Return the joints of two-bone chains whose effector lies at a reachable distance.
 
     Args:
         lengths: Shape (2, B).
-        chord: Unit directions from root to target, shape (3, B).
-        side: Unit directions across the chord that the elbow lies in, shape (3, B).
         distance: Root to target, from |l1 - l2| to l1 + l2, shape (B,).
 
     Returns:
-        Joints relative to the root, shape (3, 3, B).
+        Joints in the frame of chord and side, shape (3, 3, B).
 
     Source: law of cosines in space; the elbow's foot on the chord and its height over it are
     written as products of sums, which keeps the triangle closed to rounding near full reach
@@ -31,10 +29,13 @@ def solved(lengths: Array, chord: Array, side: Array, distance: Array) -> Array:
     # on one so small lengths that differ by rounding would not close it.
     distance = np.maximum(distance, SMALLEST_BASE * most)
     is_pair = (distance < AT_ROOT * most) & (np.abs(first - second) < SAME_LENGTH * most)
-    first, second = (np.where(is_pair, 0.5 * most, length) for length in (first, second))
-    least = np.abs(first - second)
-    foot = 0.5 * distance + (first - second) * most / (2.0 * distance)
+    if is_pair.any():
+        first, second = (np.where(is_pair, 0.5 * most, length) for length in (first, second))
+    difference = first - second
+    least = np.abs(difference)
+    joints = np.zeros((3, 3, len(distance)))
+    joints[1, 0] = 0.5 * distance + difference * most / (2.0 * distance)
     area = (most - distance) * (most + distance) * (distance - least) * (distance + least)
-    height = np.sqrt(np.maximum(area, 0.0)) / (2.0 * distance)
-    elbow = foot * chord + height * side
-    return np.stack((np.zeros_like(elbow), elbow, distance * chord))
+    joints[1, 1] = np.sqrt(np.maximum(area, 0.0)) / (2.0 * distance)
+    joints[2, 0] = distance
+    return joints

@@ -1,0 +1,208 @@
+"""What a solve of many chains takes and returns: chains of one bone count as arrays.
+
+All points are in armature space, each chain in its own; rows are chains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from .chain import SHORTEST_SEGMENT, Chain, Solution, Status
+from .errors import IKError, InvalidChainError, InvalidGoalError
+from .start import Start, started
+from .vectors import Array, Counts, Flags
+
+# Up to so many chains are quicker one by one; scripts/benchmark.py measures where that ends.
+FEW = 4
+STATUSES = tuple(Status)
+"""What the numbers in ``Solutions.status_codes`` mean."""
+
+
+@dataclass(frozen=True)
+class Chains:
+    """B chains of n bones in their start poses, root first; as ``Chain``, one a row.
+
+    Attributes:
+        joint_positions: Shape (B, n + 1, 3).
+        bend_directions: Shape (B, 3), zero for a chain without; None where no chain has one.
+    """
+
+    joint_positions: Array
+    bend_directions: Array | None = None
+
+    def __post_init__(self) -> None:
+        """Copy, check and freeze the arrays."""
+        joints = _checked(self.joint_positions, "joint positions", InvalidChainError)
+        if joints.ndim != 3 or joints.shape[2] != 3 or joints.shape[1] < 2:
+            raise InvalidChainError(
+                f"Chains need joint positions of shape (B, n + 1, 3), not {joints.shape}:"
+                " give the head of each bone and the end of the last, chain by chain."
+            )
+        lengths = np.linalg.norm(np.diff(joints, axis=1), axis=2)
+        short = np.argwhere(lengths <= SHORTEST_SEGMENT * lengths.sum(axis=1, keepdims=True))
+        if len(short):
+            raise InvalidChainError(
+                f"Segment {short[0][1]} of chain {short[0][0]} has no length:"
+                " lengthen that bone or leave it out of the chain."
+            )
+        object.__setattr__(self, "joint_positions", joints)
+        if self.bend_directions is not None:
+            bends = _checked(self.bend_directions, "bend directions", InvalidChainError)
+            _check_shape(bends, (len(joints), 3), "bend directions", InvalidChainError)
+            object.__setattr__(self, "bend_directions", bends)
+
+    def __len__(self) -> int:
+        """Return the number of chains."""
+        return len(self.joint_positions)
+
+    @property
+    def bone_count(self) -> int:
+        """Return the number of bones of each chain."""
+        return self.joint_positions.shape[1] - 1
+
+    @cached_property
+    def start(self) -> Start:
+        """The start poses as the solvers take them; compiled on first use."""
+        joints = np.ascontiguousarray(self.joint_positions.transpose(1, 2, 0))
+        bends = self.bend_directions
+        hint = np.zeros((3, len(self))) if bends is None else np.ascontiguousarray(bends.T)
+        return started(joints, hint)
+
+    @cached_property
+    def start_directions(self) -> Array:
+        """The unit directions of the segments, armature space, shape (B, n, 3)."""
+        segments = np.diff(self.start.points, axis=0) / self.start.lengths[:, None, :]
+        directions: Array = segments.transpose(2, 0, 1)
+        return directions
+
+    @cached_property
+    def without_tips(self) -> Chains:
+        """The chains without their last bones, for tips that take a rotation."""
+        return Chains(self.joint_positions[:, :-1], self.bend_directions)
+
+    def take(self, rows: Counts) -> Chains:
+        """Return some of the chains, compiled already."""
+        bends = self.bend_directions
+        taken = object.__new__(Chains)
+        # Rows of checked and compiled records need neither again.
+        taken.__dict__.update(
+            joint_positions=self.joint_positions[rows],
+            bend_directions=None if bends is None else bends[rows],
+            start=self.start.take(rows),
+        )
+        if len(rows) <= FEW:
+            taken.__dict__["one_by_one"] = tuple(self.one_by_one[row] for row in rows)
+        return taken
+
+    @cached_property
+    def one_by_one(self) -> tuple[Chain, ...]:
+        """The chains as single records; made on first use."""
+        bends = self.bend_directions
+        return tuple(
+            Chain(joints, None if bends is None or not bends[i].any() else bends[i])
+            for i, joints in enumerate(self.joint_positions)
+        )
+
+
+@dataclass(frozen=True)
+class Goals:
+    """Where B effectors shall be; as ``Goal``, one a row.
+
+    Attributes:
+        target_positions: Shape (B, 3).
+        pole_positions: Shape (B, 3); None where no chain has a pole.
+        pole_angles: Radians, one for all or shape (B,).
+        tip_rotations_wxyz: Shape (B, 4); None leaves the tips free.
+    """
+
+    target_positions: Array
+    pole_positions: Array | None = None
+    pole_angles: float | Array = 0.0
+    tip_rotations_wxyz: Array | None = None
+
+    def __post_init__(self) -> None:
+        """Copy, check and freeze the arrays."""
+        targets = _checked(self.target_positions, "target positions", InvalidGoalError)
+        count = len(targets) if targets.ndim else 0
+        _check_shape(targets, (count, 3), "target positions", InvalidGoalError)
+        object.__setattr__(self, "target_positions", targets)
+        if self.pole_positions is not None:
+            poles = _checked(self.pole_positions, "pole positions", InvalidGoalError)
+            _check_shape(poles, (count, 3), "pole positions", InvalidGoalError)
+            object.__setattr__(self, "pole_positions", poles)
+        if not np.isfinite(self.pole_angles).all():
+            raise InvalidGoalError("A pole angle is not a finite number: set it in radians.")
+        if self.tip_rotations_wxyz is not None:
+            turns = _checked(self.tip_rotations_wxyz, "tip rotations", InvalidGoalError)
+            _check_shape(turns, (count, 4), "tip rotations", InvalidGoalError)
+            sizes = np.linalg.norm(turns, axis=1, keepdims=True)
+            if (sizes < 1e-9).any():
+                raise InvalidGoalError("A tip rotation is zero: give unit quaternions wxyz.")
+            object.__setattr__(self, "tip_rotations_wxyz", turns / sizes)
+
+
+@dataclass(frozen=True)
+class Solutions(Sequence[Solution]):
+    """The poses that a solve of B chains of n bones returns; as ``Solution``, one a row.
+
+    Attributes:
+        joint_positions: Shape (B, n + 1, 3).
+        chain_rotations_wxyz: Turns of the chains as a whole, shape (B, 4).
+        tip_rotations_wxyz: Shape (B, 4), or None.
+        residuals: Distances from the returned effectors to the targets, shape (B,).
+        iterations: Sweeps used, shape (B,).
+        status_codes: Indices into ``STATUSES``, shape (B,).
+        blended_rotations_wxyz: Shape (B, n, 4); None unless an influence below 1 blends.
+    """
+
+    joint_positions: Array
+    chain_rotations_wxyz: Array
+    tip_rotations_wxyz: Array | None
+    residuals: Array
+    iterations: Counts
+    status_codes: npt.NDArray[np.int8]
+    blended_rotations_wxyz: Array | None = None
+
+    def __len__(self) -> int:
+        """Return the number of chains."""
+        return len(self.joint_positions)
+
+    def __getitem__(self, index: int) -> Solution:  # type: ignore[override]
+        """Return the solution of one chain."""
+        tips, blended = self.tip_rotations_wxyz, self.blended_rotations_wxyz
+        return Solution(
+            joint_positions=self.joint_positions[index],
+            chain_rotation_wxyz=self.chain_rotations_wxyz[index],
+            tip_rotation_wxyz=None if tips is None else tips[index],
+            residual=float(self.residuals[index]),
+            iterations=int(self.iterations[index]),
+            status=STATUSES[int(self.status_codes[index])],
+            blended_rotations_wxyz=None if blended is None else blended[index],
+        )
+
+    @property
+    def is_converged(self) -> Flags:
+        """Return which residuals are within the tolerance, shape (B,)."""
+        converged: Flags = self.status_codes == STATUSES.index(Status.REACHED)
+        return converged
+
+
+def _checked(values: npt.ArrayLike, name: str, error: type[IKError]) -> Array:
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise error(f"The {name} are not made of numbers: give an array of floats.") from None
+    if not np.isfinite(array).all():
+        raise error(f"The {name} are not all finite: check the transforms that they come from.")
+    array.setflags(write=False)
+    return array
+
+
+def _check_shape(array: Array, shape: tuple[int, ...], name: str, error: type[IKError]) -> None:
+    if array.shape != shape:
+        raise error(f"The {name} need shape {shape}, not {array.shape}: give one row a chain.")

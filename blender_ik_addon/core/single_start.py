@@ -1,0 +1,58 @@
+"""The start pose of one chain as plain numbers, for the path that solves one chain at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .start import EVEN, Start
+from .vectors import Array
+
+Vector = tuple[float, float, float]
+
+
+class SingleStart:
+    """One chain of a ``Start``; the attributes of the same names, as floats and tuples of floats.
+
+    Attributes:
+        directions: Unit directions in the frame of chord and side, shape (n, 3).
+        lengths: Shape (n,).
+        columns: Lengths as a column, shape (n, 1).
+        length_squares: Squared lengths, shape (n,).
+        square_columns: The same as a column, shape (n, 1).
+        squares: Their sum.
+        after: Length by share of the inner joints beyond it: what an offset counts in their
+            mean, shape (n,).
+        longest: The greatest length.
+        first_longest: Index of the longest segment.
+        is_even: Whether all lengths are the same.
+    """
+
+    def __init__(self, start: Start) -> None:
+        """Take the first chain of a ``Start``."""
+        self.root: Vector = tuple(start.root[:, 0].tolist())
+        self.chord: Vector = tuple(start.chord[:, 0].tolist())
+        self.side: Vector = tuple(start.side[:, 0].tolist())
+        self.unit, self.reach, self.least, self.distance, self.bulge, self.closing = (
+            float(values[0])
+            for values in (
+                start.unit,
+                start.reach,
+                start.least,
+                start.distance,
+                start.bulge,
+                start.closing,
+            )
+        )
+        self.directions: Array = np.ascontiguousarray(start.directions[..., 0])
+        self.lengths: Array = np.ascontiguousarray(start.lengths[:, 0])
+        self.columns = self.lengths[:, None]
+        self.length_squares: Array = self.lengths * self.lengths
+        self.square_columns = self.length_squares[:, None]
+        self.squares = float(self.length_squares.sum())
+        self.count = len(self.lengths)
+        inner = np.maximum(self.count - 1.0 - np.arange(self.count), 0.0)
+        self.after: Array = inner / max(self.count - 1, 1) * self.lengths
+        self.longest = float(self.lengths.max())
+        self.first_longest = int(np.argmax(self.lengths))
+        self.is_even = bool(np.ptp(self.lengths) <= EVEN * self.reach)
+        self.steps: Array = 0.5 * (self.count - 1) - np.arange(self.count, dtype=np.float64)
