@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from typing import Literal
 
 import bpy
 from bpy.app.handlers import persistent
 
-from .properties import live_chains, sync_anchors, sync_anchors_if_changed
+from .properties import SOURCE, sync_anchors
 from .rig import live
-from .rig.spec import ChainSpec
+from .rig.update import Update
 
 # Threads that are inside an update: ours evaluates the graph and is called again by that. A render
 # runs its handlers in a thread of its own while the viewport goes on.
@@ -30,18 +29,21 @@ def _run(
     scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None, *, is_new_frame: bool
 ) -> None:
     thread = threading.get_ident()
-    if depsgraph is None or thread in _busy or not scene.chain_ik.use_live:
+    if depsgraph is None or thread in _busy:
+        return
+    if not scene.chain_ik.use_live or _is_render_underway(scene, depsgraph):
+        # What changes now is told to nobody: begin afresh when chains are solved again.
+        live.memory.graphs.clear()
         return
     if not is_new_frame and not any(
         depsgraph.id_type_updated(id_type=name) for name in RELEVANT_TYPES
     ):
         return
-    if _is_render_underway(scene, depsgraph):
-        return
     _busy.add(thread)
     try:
-        update = live.Update(scene, depsgraph, is_new_frame)
-        live.update_chains(update, _live_rigs(scene, depsgraph))
+        # Not the view layer's objects: a rig in an excluded collection still deforms its mesh.
+        candidates = [member for member in scene.objects if member.type == "ARMATURE"]
+        live.update_chains(Update(scene, depsgraph, is_new_frame), candidates, SOURCE)
     finally:
         _busy.discard(thread)
 
@@ -55,21 +57,6 @@ def _is_render_underway(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) 
         and bpy.app.is_job_running("RENDER")
         and not scene.render.use_lock_interface
     )
-
-
-def _live_rigs(
-    scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph
-) -> Iterator[tuple[bpy.types.Object, dict[int, ChainSpec]]]:
-    # Not the view layer's objects: a rig in an excluded collection still deforms its mesh.
-    for candidate in scene.objects:
-        if candidate.type != "ARMATURE":
-            continue
-        if depsgraph.mode == "VIEWPORT" and candidate.is_editable:
-            sync_anchors_if_changed(candidate)
-        is_posable = candidate.data.pose_position == "POSE" and candidate.mode != "EDIT"
-        if is_posable and candidate.chain_ik.chains:
-            if candidate.evaluated_get(depsgraph).is_evaluated:
-                yield candidate, dict(live_chains(candidate, depsgraph))
 
 
 @persistent

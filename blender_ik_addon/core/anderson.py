@@ -28,12 +28,11 @@ RUN_IN = 3
 # Share of its square added to each change: keeps changes that are nearly parallel apart, and the
 # rounding of their products out of the pose.
 RIDGE = 1e-8
-# Changes that tell something only by their differences get weights beyond this sum. There the
-# newest alone is used: the others lead out of FABRIK's pose, if not to one where it is stuck.
+# Past sweeps that tell something only by their differences get weights beyond this sum. There the
+# newest change alone is used: the others lead out of FABRIK's pose, if not to one where it is
+# stuck.
 MOST_WEIGHT = 10.0
-# A guess that leaves less than this share of the bend has leapt close to the straight or folded
-# pose, out of which FABRIK finds slowly, or beyond it to the other side.
-LEAST_BEND = 0.25
+# Inner joints that tell the side to which a long chain is bent.
 ENOUGH_JOINTS = 5
 
 # Rows of the history before the poses.
@@ -71,9 +70,9 @@ def step(points: Array, lengths: Array, target: Array, history: Array) -> tuple[
 
     Source: Anderson, "Iterative procedures for nonlinear integral equations", J. ACM 12 (1965);
     as least squares on changes: Walker and Ni, "Anderson acceleration for fixed-point iterations",
-    SIAM J. Numer. Anal. 49 (2011), section 2; guesses only where they lower an error: Peng et al.,
-    "Anderson acceleration for geometry optimization and physics simulation", ACM Trans. Graph. 37
-    (2018), section 3. Run-in and limits of weight and bend: derived for this project.
+    SIAM J. Numer. Anal. 49 (2011); guesses only where they lower an error: Peng et al., "Anderson
+    acceleration for geometry optimization and physics simulation", ACM Trans. Graph. 37 (2018).
+    Run-in, limit of weight and side: derived for this project.
     """
     swept, _ = fabrik.step(points, lengths, target, history[0])
     following = _remembered(points, swept, history)
@@ -129,9 +128,7 @@ def _mixed(latest: Array, changes: Sequence[Array], holding: Array) -> Array:
     return mixed
 
 
-def _weights(
-    changes: Sequence[Array], residual: Array, holding: Array, product: Array
-) -> Array:
+def _weights(changes: Sequence[Array], residual: Array, holding: Array, product: Array) -> Array:
     """Return how much of changes (k, B) to take off the residual (k, B), shape (m, B).
 
     The product is working space of the shape of the residual: fresh arrays cost more than sums.
@@ -150,8 +147,11 @@ def _weights(
     load *= share
     newest = load[0] * share[0]
     square[:] = 1.0 + RIDGE
-    weights = _solved(gram, load) * share
-    is_wild = np.abs(weights).sum(axis=0) > MOST_WEIGHT
+    weights: Array = _solved(gram, load) * share
+    # Weights of changes, written as weights of the sweeps between which they lie.
+    of_sweeps = weights.copy()
+    of_sweeps[:-1] -= weights[1:]
+    is_wild = np.abs(of_sweeps).sum(axis=0) > MOST_WEIGHT
     if is_wild.any():
         weights[:, is_wild] = 0.0
         weights[0] = np.where(is_wild, newest, weights[0])
@@ -195,15 +195,16 @@ def _relaid(joints: Array, lengths: Array) -> tuple[Array, Flags]:
 
 
 def _is_better(guess: Array, swept: Array, target: Array) -> Flags:
-    """Tell where guesses are nearer to the target than the sweep, and bent the same way."""
+    """Tell where guesses are nearer to the target than the sweep, and bent to the same side.
+
+    Near full reach the other side is not far off, and a tip may get there sooner.
+    """
     guess_gap, swept_gap = target - guess[-1], target - swept[-1]
     is_nearer = _total(guess_gap * guess_gap) < _total(swept_gap * swept_gap)
     chord = target / np.maximum(np.sqrt(_total(target * target)), NO_DIRECTION)
-    # A few inner joints tell the bend of a long chain.
     inner = slice(1, -1, max(1, len(swept) // ENOUGH_JOINTS))
     bend = swept[inner] - _total(swept[inner] * chord)[:, None, :] * chord
-    left = _total(_total((guess[inner] - LEAST_BEND * swept[inner]) * bend))
-    is_better: Flags = is_nearer & (left > 0.0)
+    is_better: Flags = is_nearer & (_total(_total(guess[inner] * bend)) > 0.0)
     return is_better
 
 

@@ -58,9 +58,7 @@ def batch_rotations(chains: Chains, solutions: Solutions) -> Array:
         return solutions.blended_rotations_wxyz
     start = chains.start_directions
     wanted = solutions.joint_positions[:, 1:] - solutions.joint_positions[:, :-1]
-    rotations = transport.swung_batch(
-        solutions.chain_rotations_wxyz, start, _directions(wanted)
-    )
+    rotations = transport.swung_batch(solutions.chain_rotations_wxyz, start, _directions(wanted))
     if solutions.tip_rotations_wxyz is not None:
         rotations[:, -1] = solutions.tip_rotations_wxyz
     return rotations

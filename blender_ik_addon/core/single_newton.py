@@ -26,6 +26,7 @@ from .seed import (
 from .single_start import SingleStart
 from .vectors import Array
 
+
 def solved(
     start: SingleStart, distance: float, tolerance: float, iterations: int
 ) -> tuple[Array, int]:

@@ -1,13 +1,14 @@
 """The settings of chains, and their one way into frozen records."""
 
 from .chains import active_chain, chain_key, chains_of, owner_of
-from .records import chain_spec, sync_anchors, sync_anchors_if_changed
+from .records import chain_spec, sync_anchors
 from .settings import NEGATIVE_SCALES, SOLVERS, ChainSettings, register, unregister
-from .stored import check_free, is_off_its_keys, live_chains, release, store
+from .stored import SOURCE, check_free, is_off_its_keys, release, store
 
 __all__ = [
     "NEGATIVE_SCALES",
     "SOLVERS",
+    "SOURCE",
     "ChainSettings",
     "active_chain",
     "chain_key",
@@ -15,12 +16,10 @@ __all__ = [
     "chains_of",
     "check_free",
     "is_off_its_keys",
-    "live_chains",
     "owner_of",
     "register",
     "release",
     "store",
     "sync_anchors",
-    "sync_anchors_if_changed",
     "unregister",
 ]

@@ -9,6 +9,7 @@ import bpy
 from ..core import SolveOptions, Solver
 from ..rig import anchors, live
 from ..rig.spec import Anchor, ChainSpec, NegativeScale, StartFrom, StoredBone
+from ..rig.update import Update
 from .chains import chains_of
 
 if TYPE_CHECKING:
@@ -67,17 +68,22 @@ def followed(armature_object: bpy.types.Object) -> list[tuple[str, Anchor]]:
     ]
 
 
-def sync_anchors(armature_object: bpy.types.Object) -> None:
-    """Keep the targets and poles of all chains of an object evaluated, hidden or not."""
-    anchors.keep_evaluated(armature_object, followed(armature_object))
+def sync_anchors(armature_object: bpy.types.Object) -> bool:
+    """Keep hidden targets and poles of all chains of an object evaluated; tell if that is new."""
+    return anchors.keep_evaluated(armature_object, followed(armature_object))
 
 
-def sync_anchors_if_changed(armature_object: bpy.types.Object) -> None:
-    """Sync anchors after scripts have added or removed chains, or an object was deleted."""
+def sync_anchors_if_changed(armature_object: bpy.types.Object, update: Update) -> bool:
+    """Sync anchors after chains have come or gone, or something was hidden or shown."""
     uid = armature_object.session_uid
     wanted = tuple(
         (bone, anchor.object.session_uid, anchor.bone) for bone, anchor in followed(armature_object)
     )
-    if live.memory.followed.get(uid, ()) != wanted:
-        sync_anchors(armature_object)
+    known = live.memory.followed.get(uid, ())
+    if known == wanted and not update.has_new_relations:
+        return False
+    if wanted:
         live.memory.followed[uid] = wanted
+    else:
+        live.memory.followed.pop(uid, None)
+    return sync_anchors(armature_object)

@@ -63,7 +63,7 @@ def _toggle_live(settings: SceneSettings, _context: bpy.types.Context) -> None:
 
 
 def _status(settings: ChainSettings) -> str:
-    outcome = live.memory.outcomes.get(chain_key(settings))
+    outcome = live.memory.outcome(chain_key(settings))
     if settings.mute:
         return "Muted"
     scene = bpy.context.scene
@@ -77,7 +77,7 @@ def _status(settings: ChainSettings) -> str:
 
 
 def _residual(settings: ChainSettings) -> float:
-    outcome = live.memory.outcomes.get(chain_key(settings))
+    outcome = live.memory.outcome(chain_key(settings))
     return -1.0 if outcome is None or isinstance(outcome, str) else outcome.residual
 
 

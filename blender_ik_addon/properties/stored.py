@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import bpy
 
-from ..rig import restoring
+from ..rig import live, restoring
 from ..rig.errors import RigError
 from ..rig.render_sync import keep_animated_values
 from ..rig.spec import ChainSpec
+from ..rig.update import Update
 from .chains import chains_of, owner_of
-from .records import chain_spec
+from .records import chain_spec, sync_anchors_if_changed
 
 if TYPE_CHECKING:
     from .settings import ChainSettings
@@ -66,23 +66,52 @@ def check_free(armature_object: bpy.types.Object, spec: ChainSpec) -> None:
             )
 
 
-def live_chains(
-    armature_object: bpy.types.Object, depsgraph: bpy.types.Depsgraph
-) -> Iterator[tuple[int, ChainSpec]]:
-    """Yield index and settings of the chains to solve; store poses and release muted chains."""
-    is_ours = armature_object.is_editable
-    evaluated = armature_object.evaluated_get(depsgraph)
-    animated = chains_of(evaluated)
+def prepare(armature_object: bpy.types.Object, update: Update) -> bool:
+    """Give chains their stored pose, muted ones theirs back, and hidden targets their anchors.
+
+    Returns:
+        Whether something was written that the graph has to take in.
+    """
+    if not armature_object.is_editable:
+        return False
+    is_render = update.depsgraph.mode == "RENDER"
+    has_written = not is_render and sync_anchors_if_changed(armature_object, update)
+    evaluated = armature_object.evaluated_get(update.depsgraph)
     has_kept = False
-    for index, settings in enumerate(chains_of(armature_object)):
-        # A chain that is newer than the evaluation has no animation either.
-        values = animated[index] if index < len(animated) else settings
+    for settings, values in _with_values(armature_object, evaluated):
         if not values.mute:
-            if not settings.stored_pose and is_ours:
+            if not settings.stored_pose:
                 store(settings, evaluated)
-            yield index, chain_spec(settings, values)
-        elif settings.stored_pose and is_ours:
-            if depsgraph.mode == "RENDER" and not has_kept:
+        elif settings.stored_pose:
+            if is_render and not has_kept:
                 keep_animated_values(armature_object, evaluated)
-                has_kept = True
+            has_kept = has_written = True
             release(settings)
+    return has_written
+
+
+def live_specs(armature_object: bpy.types.Object, update: Update) -> dict[int, ChainSpec]:
+    """Return the settings of the chains to solve, by index."""
+    evaluated = armature_object.evaluated_get(update.depsgraph)
+    return {
+        index: chain_spec(settings, values)
+        for index, (settings, values) in enumerate(_with_values(armature_object, evaluated))
+        if not values.mute
+    }
+
+
+def _with_values(
+    armature_object: bpy.types.Object, evaluated: bpy.types.Object
+) -> list[tuple[ChainSettings, ChainSettings]]:
+    """Return chains with the evaluated settings of each, where what is animated has its value."""
+    chains, animated = chains_of(armature_object), chains_of(evaluated)
+    # A chain that is newer than the evaluation has no animation either.
+    return [*zip(chains, animated, strict=False), *((new, new) for new in chains[len(animated) :])]
+
+
+def _names(armature_object: bpy.types.Object) -> list[str]:
+    names: list[str] = armature_object.chain_ik.chains.keys()
+    return names
+
+
+SOURCE = live.Source(_names, prepare, live_specs)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ..core import Solution, bend_side, rotation
 from . import spaces
 from .channels import Pose
+from .limb import rest_joints, segments_of
 from .plan import ChainPlan
 from .skeleton import Skeleton
 
@@ -158,32 +159,9 @@ def framed(skeleton: Skeleton, pose: Pose, plan: ChainPlan) -> ChainFrame:
     return ChainFrame(
         frames=tuple(skeleton.frames.take(bone) for bone in plan.written),
         scale=pose.scale[plan.written],
-        segments=_segments(skeleton, pose, plan),
+        segments=segments_of(skeleton, pose, plan),
         parent=pose.matrices[parent][:3, :3] if parent >= 0 else np.eye(3),
         root=pose.matrices[root][:3, 3],
         rest_root=skeleton.rest[root][:3, :3],
-        rest_side=bend_side(_rest_joints(skeleton, plan)),
+        rest_side=bend_side(rest_joints(skeleton, plan)),
     )
-
-
-def _segments(skeleton: Skeleton, pose: Pose, plan: ChainPlan) -> Array:
-    following = list(plan.segments[1:])
-    if not plan.ends_at_tail:
-        following.append(plan.tip)
-    heads = spaces.head_in_parent(
-        skeleton.offsets[following],
-        pose.location[following],
-        skeleton.use_local_location[following],
-        skeleton.use_connect[following],
-    )
-    if plan.ends_at_tail:
-        heads = np.vstack((heads, [0.0, skeleton.lengths[plan.tip], 0.0]))
-    return heads
-
-
-def _rest_joints(skeleton: Skeleton, plan: ChainPlan) -> Array:
-    heads = skeleton.rest[plan.segments][:, :3, 3]
-    end = skeleton.rest[plan.tip][:3, 3]
-    if plan.ends_at_tail:
-        end = end + skeleton.rest[plan.tip][:3, 1] * skeleton.lengths[plan.tip]
-    return np.vstack((heads, end))

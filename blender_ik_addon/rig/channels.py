@@ -86,7 +86,10 @@ def read_pose(evaluated: bpy.types.Object) -> Pose:
 
 def read_rotation(bones: Any, modes: Integers) -> Array:
     """Return the rotation channels of pose bones in the given modes, shape (n, 4)."""
-    channels = np.zeros((len(bones), 4))
+    if not modes.any():
+        values = read_floats(bones, "rotation_quaternion", 4).reshape(-1, 4)
+        return values.astype(np.float64)
+    channels = np.zeros((len(modes), 4))
     for name, size in PROPERTY_SIZES.items():
         rows = rows_of_property(modes, name)
         if rows.any():
@@ -116,6 +119,16 @@ def _read_flags(bones: Any, name: str, size: int) -> Flags:
     buffer = np.empty(len(bones) * size, dtype=np.bool_)
     bones.foreach_get(name, buffer)
     return buffer
+
+
+def quaternions_of(channels: Array, modes: Integers) -> Array:
+    """Return the local rotations wxyz (m, 4) of rotation channels (m, 4)."""
+    if not modes.any():
+        is_zero = ~channels.any(axis=1)
+        if is_zero.any():
+            channels = np.where(is_zero[:, None], [1.0, 0.0, 0.0, 0.0], channels)
+        return rotation.normalised(channels)
+    return rotation.quaternion_from_matrix(matrices_of(channels, modes))
 
 
 def matrices_of(channels: Array, modes: Integers) -> Array:

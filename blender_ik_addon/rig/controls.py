@@ -52,7 +52,7 @@ def placement(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
     skeleton = compiled(armature_object)
     plan = planned(skeleton, spec)
     if spec.target is not None:
-        check(armature_object, skeleton, plan, spec, frozenset((spec.target.object.name,)))
+        check(armature_object, skeleton, plan, spec, {spec.target.object.session_uid})
     pose = read_pose(armature_object)
     frame = framed(skeleton, pose, plan)
     posed = frame.posed(matrices_of(pose.rotation[plan.written], pose.modes[plan.written]))

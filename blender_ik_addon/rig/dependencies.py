@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import bpy
 
@@ -12,67 +12,77 @@ Point = tuple[int, str]
 """A bone: its armature object's session uid, and its name."""
 
 
-def bones_moving_anchor(anchor: Anchor) -> Iterator[Point]:
-    """Yield the bones that move a target or pole, itself included where it is a bone."""
-    yield from _above_object(anchor.object, anchor.bone, set())
+@dataclass
+class Dependencies:
+    """What moves things; grows with every ``add``.
 
-
-def bones_moving_chain(armature_object: bpy.types.Object, parent: str) -> Iterator[Point]:
-    """Yield the bones that move a chain: those above its root, and those above its object.
-
-    Args:
-        armature_object: The chain's.
-        parent: Name of the bone above the chain's root, empty without.
+    Attributes:
+        points: Bones that move them, those that are themselves followed included.
+        owners: Session uids of the objects on the way.
+        has_constraints: Whether constraints were met. Muting one changes what depends on what,
+            and Blender then tells of its owner only.
     """
-    seen: set[object] = set()
-    if parent:
-        yield from _above_bone(armature_object, parent, seen)
-    yield from _above_object(armature_object.parent, armature_object.parent_bone, seen)
-    yield from _through_constraints(armature_object, seen)
-    yield from _through_drivers(armature_object, seen)
 
+    points: set[Point] = field(default_factory=set)
+    owners: set[int] = field(default_factory=set)
+    has_constraints: bool = False
 
-def _above_object(owner: bpy.types.Object | None, bone: str, seen: set[object]) -> Iterator[Point]:
-    while owner is not None:
-        if owner.type == "ARMATURE" and bone:
-            yield from _above_bone(owner, bone, seen)
-        if owner.session_uid in seen:
-            return
-        seen.add(owner.session_uid)
-        yield from _through_constraints(owner, seen)
-        yield from _through_drivers(owner, seen)
-        owner, bone = owner.parent, owner.parent_bone
+    def add_anchor(self, anchor: Anchor) -> None:
+        """Add what moves a target or pole."""
+        self._add_object(anchor.object, anchor.bone)
 
+    def add_chain(self, armature_object: bpy.types.Object, parent: str) -> None:
+        """Add what moves a chain: the bones above its root, and what is above its object.
 
-def _above_bone(owner: bpy.types.Object, bone: str, seen: set[object]) -> Iterator[Point]:
-    pose_bone = owner.pose.bones.get(bone)
-    while pose_bone is not None:
-        point = (owner.session_uid, pose_bone.name)
-        if point in seen:
-            return
-        seen.add(point)
-        yield point
-        yield from _through_constraints(pose_bone, seen)
-        pose_bone = pose_bone.parent
+        Args:
+            armature_object: The chain's.
+            parent: Name of the bone above the chain's root, empty without.
+        """
+        if parent:
+            self._add_bone(armature_object, parent)
+        self._add_object(armature_object.parent, armature_object.parent_bone)
+        self._add_constraints(armature_object)
+        self._add_drivers(armature_object)
 
+    def _add_object(self, owner: bpy.types.Object | None, bone: str) -> None:
+        while owner is not None:
+            if owner.type == "ARMATURE" and bone:
+                self._add_bone(owner, bone)
+            uid = owner.session_uid
+            if uid in self.owners:
+                return
+            self.owners.add(uid)
+            self._add_constraints(owner)
+            self._add_drivers(owner)
+            owner, bone = owner.parent, owner.parent_bone
 
-def _through_constraints(
-    owner: bpy.types.Object | bpy.types.PoseBone, seen: set[object]
-) -> Iterator[Point]:
-    for constraint in owner.constraints:
-        if constraint.mute:
-            continue
-        # The Armature constraint has a list of targets, all others have one or none.
-        for holder in getattr(constraint, "targets", (constraint,)):
-            target = getattr(holder, "target", None)
-            if target is not None:
-                yield from _above_object(target, getattr(holder, "subtarget", ""), seen)
+    def _add_bone(self, owner: bpy.types.Object, bone: str) -> None:
+        pose_bone = owner.pose.bones.get(bone)
+        uid = owner.session_uid
+        while pose_bone is not None:
+            point = (uid, pose_bone.name)
+            if point in self.points:
+                return
+            self.points.add(point)
+            self._add_constraints(pose_bone)
+            pose_bone = pose_bone.parent
 
+    def _add_constraints(self, owner: bpy.types.Object | bpy.types.PoseBone) -> None:
+        for constraint in owner.constraints:
+            self.has_constraints = True
+            if constraint.mute:
+                continue
+            # The Armature constraint has a list of targets, all others have one or none.
+            for holder in getattr(constraint, "targets", (constraint,)):
+                target = getattr(holder, "target", None)
+                if target is not None:
+                    self._add_object(target, getattr(holder, "subtarget", ""))
 
-def _through_drivers(owner: bpy.types.Object, seen: set[object]) -> Iterator[Point]:
-    data = owner.animation_data
-    for curve in data.drivers if data is not None else ():
-        for variable in curve.driver.variables if not curve.mute else ():
-            for source in variable.targets:
-                if isinstance(source.id, bpy.types.Object):
-                    yield from _above_object(source.id, source.bone_target, seen)
+    def _add_drivers(self, owner: bpy.types.Object) -> None:
+        data = owner.animation_data
+        for curve in data.drivers if data is not None else ():
+            self.has_constraints = True
+            for variable in curve.driver.variables if not curve.mute else ():
+                for source in variable.targets:
+                    if isinstance(source.id, bpy.types.Object):
+                        self._add_object(source.id, source.bone_target)

@@ -1,45 +1,30 @@
-"""One live update: solve every chain whose input has changed, write, and remember what it did."""
+"""One live update: read what has changed, solve, write, and remember what was done."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from itertools import groupby
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 import bpy
 import numpy as np
 import numpy.typing as npt
 
-from ..core import IKError
-from .channels import Pose, read_pose
-from .errors import RigError
-from .order import Job, levels
-from .plan import check, planned
+from .changes import Change
+from .channels import PROPERTY_SIZES, read_floats
+from .graph_state import GraphState, Level
+from .limb_batch import LimbBatch
+from .lone_limb import LoneLimb
+from .outcome import Outcome
 from .render_sync import keep_animated_values
-from .skeleton import Skeleton, compiled
-from .solving import Outcome, solve_chain
-from .spec import ChainSpec, StartFrom
-from .start import start_channels
-from .targets import Target, read_target
-from .writer import write_rotation
+from .rig_state import RigState, Specs
+from .update import GraphKey, Update
+from .world import WorldMatrices
+from .writer import Written, write_rotation
 
-Array = npt.NDArray[np.float64]
 ChainKey = tuple[int, int]
 """An armature object's session uid, and a chain's index in its list."""
-GraphKey = tuple[object, ...]
-"""What tells dependency graphs apart: scene, view layer and mode."""
-
-# A chain that starts from its own last pose reads it back as float32: differences of that size
-# are no movement.
-CURRENT_NOISE = 1e-6
-
-
-@dataclass(frozen=True)
-class Solved:
-    """The last solve of a chain in one dependency graph."""
-
-    signature: tuple[object, ...]
-    outcome: Outcome
+Asked = tuple[LimbBatch | LoneLimb, int]
+"""Who knows the outcome of a chain, and its row there."""
 
 
 @dataclass
@@ -47,20 +32,17 @@ class Memory:
     """What updates remember of each other. Everything is keyed; ``clear`` on load and undo.
 
     Attributes:
-        skeletons: By session uid of the armature object.
-        solved: By dependency graph and chain.
-        written: By chain: the channels last written, in whichever graph, float32.
-        outcomes: By chain: what the last solve in a viewport did, or the text of its error.
-        animated: By dependency graph and armature object: frame, and the rotation channels that
-            Blender's evaluation of that frame gave.
+        graphs: By dependency graph.
+        written: By session uid of the armature object: rotation channels as written last, by
+            whichever graph.
+        outcomes: By armature object and chain: where to ask what the last solve in a viewport
+            did, or the text of an error.
         followed: By armature object: tip bones, and the objects and bones that their anchors hold.
     """
 
-    skeletons: dict[int, Skeleton] = field(default_factory=dict)
-    solved: dict[tuple[GraphKey, ChainKey], Solved] = field(default_factory=dict)
-    written: dict[ChainKey, npt.NDArray[np.float32]] = field(default_factory=dict)
-    outcomes: dict[ChainKey, Outcome | str] = field(default_factory=dict)
-    animated: dict[tuple[GraphKey, int], tuple[float, Array]] = field(default_factory=dict)
+    graphs: dict[GraphKey, GraphState] = field(default_factory=dict)
+    written: dict[int, Written] = field(default_factory=dict)
+    outcomes: dict[int, dict[int, Asked | str]] = field(default_factory=dict)
     followed: dict[int, tuple[tuple[str, int, str], ...]] = field(default_factory=dict)
 
     def clear(self) -> None:
@@ -68,183 +50,166 @@ class Memory:
         for known in vars(self).values():
             known.clear()
 
+    def outcome(self, key: ChainKey) -> Outcome | str | None:
+        """Return what the last solve of a chain in a viewport did, or what is wrong with it."""
+        uid, index = key
+        found = self.outcomes.get(uid, {}).get(index)
+        return found if found is None or isinstance(found, str) else found[0].outcome(found[1])
+
 
 memory = Memory()
 
 
 @dataclass(frozen=True)
-class Update:
-    """One update of one dependency graph.
+class Source:
+    """Where live chains are told; the settings are a layer above this one.
 
     Attributes:
-        scene: Original scene.
-        depsgraph: The graph that has just been evaluated.
-        is_new_frame: Whether the evaluation was for a new frame, which resets animated channels.
+        names: Returns the names of all chains of an armature object, in order.
+        prepare: Called before an object is read: gives chains their stored pose, muted ones back
+            theirs, hidden targets an anchor. Returns whether the graph has to be evaluated again.
+        specs: Returns the settings of the live chains of an object by index.
     """
 
-    scene: bpy.types.Scene
-    depsgraph: bpy.types.Depsgraph
-    is_new_frame: bool
-
-    @property
-    def key(self) -> GraphKey:
-        """What tells this graph from others."""
-        graph = self.depsgraph
-        return (self.scene.session_uid, graph.view_layer.name, graph.mode)
+    names: Callable[[bpy.types.Object], list[str]]
+    prepare: Callable[[bpy.types.Object, Update], bool]
+    specs: Callable[[bpy.types.Object, Update], Specs]
 
 
-def update_chains(
-    update: Update, rigs: Iterable[tuple[bpy.types.Object, dict[int, ChainSpec]]]
-) -> None:
+def update_chains(update: Update, candidates: Iterable[bpy.types.Object], source: Source) -> None:
     """Solve and write the chains of armature objects, level by level.
 
     Args:
         update: Which graph, and why.
-        rigs: Armature objects with the settings of their live chains by index.
+        candidates: Armature objects of the scene.
+        source: Tells their chains.
     """
-    if update.is_new_frame:
-        for key in [key for key in memory.animated if key[0] == update.key]:
-            del memory.animated[key]
-    jobs = list(_jobs(update, rigs))
-    groups = levels(jobs)
-    for i, group in enumerate(groups):
-        has_written = False
-        by_object = groupby(group, key=lambda job: job.object)
-        for armature_object, own in by_object:
-            has_written |= _update_object(update, armature_object, list(own))
-        if has_written and i + 1 < len(groups):
-            # The next level hangs on what has just moved. A graph with new relations must not be
-            # evaluated from inside its own update without a scene tag: 4.2 to 5.0 crash later.
-            update.scene.update_tag()
-            update.depsgraph.update()
+    graph = memory.graphs.setdefault(update.key, GraphState())
+    has_read = _read_rigs(graph, update, candidates, source)
+    if has_read:
+        graph.assemble()
+        _note_outcomes(graph, update)
+    elif not update.is_new_frame and graph.followed.isdisjoint(update.listed):
+        return
+    has_written = False
+    for number, level in enumerate(graph.levels):
+        if number and has_written:
+            # This level hangs on what has just moved.
+            update.evaluate_again()
+            _place_again(level, update)
+        has_written |= _solve_level(graph, level, update)
 
 
-def _jobs(
-    update: Update, rigs: Iterable[tuple[bpy.types.Object, dict[int, ChainSpec]]]
-) -> Iterator[Job]:
-    present = frozenset(update.scene.objects.keys())
-    for armature_object, specs in rigs:
-        uid = armature_object.session_uid
-        skeleton = compiled(armature_object, memory.skeletons.get(uid))
-        memory.skeletons[uid] = skeleton
-        taken: dict[int, str] = {}
-        for index, spec in specs.items():
-            try:
-                plan = planned(skeleton, spec)
-                check(armature_object, skeleton, plan, spec, present)
-                _claim(taken, skeleton, plan.written, spec)
-            except IKError as error:
-                _note(update, (uid, index), str(error))
-                continue
-            yield Job(armature_object, index, spec, skeleton, plan)
+def _read_rigs(
+    graph: GraphState, update: Update, candidates: Iterable[bpy.types.Object], source: Source
+) -> bool:
+    """Read the rigs that have changed; return whether there were any."""
+    stale: list[tuple[RigState, list[str]]] = []
+    present: dict[int, RigState] = {}
+    has_prepared = False
+    for candidate in candidates:
+        names, uid = source.names(candidate), candidate.session_uid
+        state = graph.rigs.get(uid)
+        if not names and state is None and uid not in memory.followed:
+            continue
+        if state is not None and not _is_stale(state, uid, names, update):
+            present[uid] = state
+            continue
+        has_prepared |= source.prepare(candidate, update)
+        if names and _is_posable(candidate, update):
+            state = state or RigState(candidate, uid)
+            state.object = candidate
+            present[uid] = state
+            stale.append((state, names))
+    if has_prepared:
+        update.evaluate_again()
+    for state, names in stale:
+        state.read(names, source.specs(state.object, update), update)
+    has_changed = bool(stale) or len(present) != len(graph.rigs)
+    graph.rigs = present
+    return has_changed
 
 
-def _claim(
-    taken: dict[int, str], skeleton: Skeleton, bones: npt.NDArray[np.int64], spec: ChainSpec
-) -> None:
-    """Mark bones as driven by a chain; two chains cannot write the same bone."""
-    for bone in bones:
-        if int(bone) in taken:
-            raise RigError(
-                f"Bone '{skeleton.names[bone]}' is already driven by chain '{taken[int(bone)]}':"
-                " shorten one of the two or mute it."
-            )
-    taken.update(dict.fromkeys(map(int, bones), spec.name))
+def _is_stale(state: RigState, uid: int, names: list[str], update: Update) -> bool:
+    return update.is_new_frame or state.chain_names != names or uid in update.listed
 
 
-def _update_object(update: Update, armature_object: bpy.types.Object, jobs: list[Job]) -> bool:
-    """Solve chains of one armature object that do not hang on each other; tell if it moved."""
-    evaluated = armature_object.evaluated_get(update.depsgraph)
-    pose = read_pose(evaluated)
-    animated = _animated(update, armature_object, pose)
-    bones, channels = [], []
-    for job in jobs:
-        solved = _solve_job(update, job, pose, animated)
-        if solved is not None:
-            bones.append(job.plan.written)
-            channels.append(solved)
-    if not bones:
+def _is_posable(candidate: bpy.types.Object, update: Update) -> bool:
+    armature = candidate.data
+    is_posed = armature.pose_position == "POSE" and candidate.mode != "EDIT"
+    return is_posed and candidate.evaluated_get(update.depsgraph).is_evaluated
+
+
+def _place_again(level: Level, update: Update) -> None:
+    for state in level.states:
+        animated = state.animated
+        state.read_pose(update)
+        # The pose has been written to since; what animation gave is known from the first look.
+        state.animated = animated
+        state.read_bases()
+
+
+def _solve_level(graph: GraphState, level: Level, update: Update) -> bool:
+    """Solve and write the chains of a level; return whether any has moved."""
+    world = WorldMatrices(update.depsgraph, graph.order if update.has_only_moved else None)
+    graph.order = world.order
+    changes: list[Change] = []
+
+    def is_foreign(state: RigState) -> bool:
+        return not update.is_new_frame and _is_written_by_another(state)
+
+    for batch in level.batches:
+        changes += batch.changes(world, is_foreign)
+    for lone in level.lone:
+        change = lone.change(world, is_foreign)
+        if change is not None:
+            changes.append(change)
+    if changes:
+        _write(changes, update)
+    return bool(changes)
+
+
+def _is_written_by_another(state: RigState) -> bool:
+    written = memory.written.get(state.uid)
+    if written is None:
         return False
-    if update.depsgraph.mode == "RENDER":
-        keep_animated_values(armature_object, evaluated)
-    rows = np.concatenate(bones)
-    write_rotation(armature_object, rows, pose.modes[rows], np.concatenate(channels))
-    return True
-
-
-def _animated(update: Update, armature_object: bpy.types.Object, pose: Pose) -> Array | None:
-    """Return the rotation channels as the evaluation of this frame left them, if that is known."""
-    key = (update.key, armature_object.session_uid)
-    frame = update.scene.frame_current_final
-    if update.is_new_frame:
-        # Later levels read the pose again when chains have been written already: keep the first.
-        memory.animated.setdefault(key, (frame, pose.rotation))
-    known = memory.animated.get(key)
-    return known[1] if known is not None and known[0] == frame else None
-
-
-def _solve_job(update: Update, job: Job, pose: Pose, animated: Array | None) -> Array | None:
-    """Return the rotation channels to write for one chain, None where it stands right already."""
-    chain_key = (job.object.session_uid, job.index)
-    frame = update.scene.frame_current_final
-    try:
-        target = read_target(job.object, job.spec, update.depsgraph)
-        start, stored = start_channels(
-            job.object, job.skeleton, pose, job.plan, job.spec, frame, animated
-        )
-        signature = _signature(job, pose, target, start, stored)
-        known = memory.solved.get((update.key, chain_key))
-        is_same = known is not None and known.signature == signature
-        if known is not None and is_same:
-            outcome = known.outcome
-        else:
-            outcome = solve_chain(job.skeleton, pose, job.plan, job.spec, target, start, stored)
-    except IKError as error:
-        memory.solved.pop((update.key, chain_key), None)
-        _note(update, chain_key, str(error))
-        return None
-    memory.solved[update.key, chain_key] = Solved(signature, outcome)
-    _note(update, chain_key, outcome)
-    present = pose.rotation[job.plan.written].astype(np.float32)
-    wanted = outcome.channels.astype(np.float32)
-    noise = CURRENT_NOISE if job.spec.start_from is StartFrom.CURRENT else 0.0
-    if np.abs(present - wanted).max() <= noise:
-        return None
-    written = memory.written.get(chain_key)
-    if is_same and not update.is_new_frame and np.array_equal(present, written):
-        # The graph of another window wrote this; answering would go back and forth for ever.
-        return None
-    memory.written[chain_key] = wanted
-    return outcome.channels
-
-
-def _signature(
-    job: Job, pose: Pose, target: Target, start: Array, stored: Array
-) -> tuple[object, ...]:
-    """Return everything that a solve depends on, to compare."""
-    root = int(job.plan.segments[0])
-    parent = int(job.skeleton.parents[root])
-    bones = np.append(job.plan.written, job.plan.tip)
-    arrays = (
-        pose.world,
-        pose.matrices[root][:3, 3],
-        pose.matrices[parent] if parent >= 0 else None,
-        pose.location[bones],
-        pose.scale[bones],
-        pose.modes[bones],
-        pose.locks[bones],
-        pose.uses_4d_locks[bones],
-        target.matrix,
-        target.pole,
-        target.unmirrored,
-        start,
-        stored,
+    bones = state.object.pose.bones
+    return all(
+        np.array_equal(read_floats(bones, name, PROPERTY_SIZES[name]), values)
+        for name, values in written.items()
     )
-    settings = replace(job.spec, target=None, pole=None, stored_pose=())
-    inputs = tuple(None if array is None else array.tobytes() for array in arrays)
-    return (job.skeleton.fingerprint, settings, *inputs)
 
 
-def _note(update: Update, key: ChainKey, outcome: Outcome | str) -> None:
-    if update.depsgraph.mode != "RENDER":
-        memory.outcomes[key] = outcome
+def _write(changes: list[Change], update: Update) -> None:
+    """Write the changes, one write an armature object."""
+    by_object: dict[int, list[Change]] = {}
+    for change in changes:
+        by_object.setdefault(id(change.state), []).append(change)
+    for own in by_object.values():
+        state = own[0].state
+        assert state.pose is not None
+        bones, channels = own[0].bones, own[0].channels
+        if len(own) > 1:
+            bones = np.concatenate([change.bones for change in own])
+            channels = np.concatenate([change.channels for change in own])
+        if update.depsgraph.mode == "RENDER":
+            keep_animated_values(state.object, state.object.evaluated_get(update.depsgraph))
+        memory.written[state.uid] = write_rotation(
+            state.object, bones, state.pose.modes[bones], channels
+        )
+        state.pose.rotation[bones] = channels
+
+
+def _note_outcomes(graph: GraphState, update: Update) -> None:
+    """Keep where to ask for the outcome of every chain in a viewport."""
+    if update.depsgraph.mode == "RENDER":
+        return
+    outcomes = memory.outcomes
+    for uid, state in graph.rigs.items():
+        outcomes[uid] = dict(state.errors)
+    for level in graph.levels:
+        for batch in level.batches:
+            for row, limb in enumerate(batch.limbs):
+                outcomes[batch.uids[row]][limb.job.index] = (batch, row)
+        for lone in level.lone:
+            outcomes[lone.state.uid][lone.limb.job.index] = (lone, 0)

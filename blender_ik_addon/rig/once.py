@@ -9,10 +9,12 @@ import bpy
 from .channels import read_pose
 from .plan import check, planned
 from .skeleton import compiled
-from .solving import Outcome, solve_chain
+from .outcome import Outcome
+from .solving import solve_chain
 from .spec import ChainSpec
 from .start import start_channels, stored_bones
 from .targets import read_target
+from .world import WorldMatrices
 from .writer import write_rotation
 
 
@@ -29,13 +31,13 @@ def solve_once(
     scene = depsgraph.scene
     skeleton = compiled(armature_object)
     plan = planned(skeleton, spec)
-    check(armature_object, skeleton, plan, spec, frozenset(scene.objects.keys()))
+    check(armature_object, skeleton, plan, spec, {member.session_uid for member in scene.objects})
     pose = read_pose(armature_object.evaluated_get(depsgraph))
     if not spec.stored_pose:
         spec = replace(spec, stored_pose=stored_bones(skeleton, pose, plan))
     frame = scene.frame_current_final
     start, stored = start_channels(armature_object, skeleton, pose, plan, spec, frame, None)
-    target = read_target(armature_object, spec, depsgraph)
+    target = read_target(armature_object, spec, WorldMatrices(depsgraph))
     outcome = solve_chain(skeleton, pose, plan, spec, target, start, stored)
     write_rotation(armature_object, plan.written, pose.modes[plan.written], outcome.channels)
     return outcome

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 
 import bpy
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .animation import driven_paths
-from .dependencies import bones_moving_anchor
+from .dependencies import Dependencies
 from .errors import RigError
 from .skeleton import Skeleton
 from .spec import Anchor, ChainSpec
@@ -63,16 +64,16 @@ def check(
     skeleton: Skeleton,
     plan: ChainPlan,
     spec: ChainSpec,
-    present: frozenset[str],
-) -> None:
-    """Raise if a chain's target, pole or bones cannot be used.
+    present: Container[int],
+) -> Dependencies:
+    """Raise if a chain's target, pole or bones cannot be used; return what moves them.
 
     Args:
         armature_object: The original object.
         skeleton: Its bones.
         plan: The chain's bones.
         spec: The chain's settings.
-        present: Names of the scene's objects.
+        present: Session uids of the scene's objects.
 
     Raises:
         RigError: With one sentence that says what to do next.
@@ -82,39 +83,44 @@ def check(
     if spec.target is None:
         raise RigError("No target is set: choose an object for the chain to follow.")
     names = {skeleton.names[bone] for bone in plan.written}
+    own = {(armature_object.session_uid, name) for name in names}
+    moved_by = Dependencies()
     for anchor, word in ((spec.target, "target"), (spec.pole, "pole")):
         if anchor is not None:
-            _check_anchor(armature_object, names, anchor, word, present)
+            _check_anchor(armature_object, anchor, word, present)
+            moved_by.add_anchor(anchor)
+            if not own.isdisjoint(moved_by.points):
+                raise _below_itself(armature_object, anchor, word)
     driven = {name for name, prop in driven_paths(armature_object) if prop.startswith("rotation")}
     if names & driven:
         raise RigError(
             f"Bone '{min(names & driven)}' has a driver on its rotation, which always wins:"
             " remove the driver or end the chain before that bone."
         )
+    parent = int(skeleton.parents[plan.segments[0]])
+    moved_by.add_chain(armature_object, skeleton.names[parent] if parent >= 0 else "")
+    return moved_by
 
 
 def _check_anchor(
-    armature_object: bpy.types.Object,
-    own_bones: set[str],
-    anchor: Anchor,
-    word: str,
-    present: frozenset[str],
+    armature_object: bpy.types.Object, anchor: Anchor, word: str, present: Container[int]
 ) -> None:
     owner, name = anchor.object, anchor.object.name
-    if name not in present:
+    if owner.session_uid not in present:
         raise RigError(f"The {word} '{name}' is no longer in the scene: choose another {word}.")
     if owner == armature_object and not anchor.bone:
         raise RigError(f"The {word} is the armature itself: choose one of its bones as {word}.")
     if owner.type == "ARMATURE" and anchor.bone and anchor.bone not in owner.pose.bones:
         raise RigError(f"The {word} bone '{anchor.bone}' no longer exists: choose another.")
-    uid = armature_object.session_uid
-    if any(point[0] == uid and point[1] in own_bones for point in bones_moving_anchor(anchor)):
-        if owner == armature_object:
-            raise RigError(
-                f"The {word} bone '{anchor.bone}' hangs below the chain that would follow it:"
-                " choose a bone outside the chain."
-            )
-        raise RigError(
-            f"The {word} '{name}' hangs below the chain that would follow it:"
-            " clear its parent or constraint, or choose another object."
+
+
+def _below_itself(armature_object: bpy.types.Object, anchor: Anchor, word: str) -> RigError:
+    if anchor.object == armature_object:
+        return RigError(
+            f"The {word} bone '{anchor.bone}' hangs below the chain that would follow it:"
+            " choose a bone outside the chain."
         )
+    return RigError(
+        f"The {word} '{anchor.object.name}' hangs below the chain that would follow it:"
+        " clear its parent or constraint, or choose another object."
+    )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, cast
 
 import bpy
 import numpy as np
 import numpy.typing as npt
 
-from .spaces import RestFrames, matrices_from_buffer, rest_frames, rest_offsets
+from ..core import rotation
+from .spaces import InheritScale, RestFrames, matrices_from_buffer, rest_frames, rest_offsets
 
 Array = npt.NDArray[np.float64]
 
@@ -45,6 +47,19 @@ class Skeleton:
     lengths: Array
     use_local_location: npt.NDArray[np.bool_]
     use_connect: npt.NDArray[np.bool_]
+
+    @cached_property
+    def offsets_wxyz(self) -> Array:
+        """The rotations of ``offsets``, shape (n, 4)."""
+        return rotation.quaternion_from_matrix(self.offsets[:, :3, :3])
+
+    @cached_property
+    def takes_whole_parent(self) -> npt.NDArray[np.bool_]:
+        """Which bones take rotation, scale and shear of their parents as they are, shape (n,)."""
+        whole: npt.NDArray[np.bool_] = self.frames.use_inherit_rotation & (
+            self.frames.inherit_scale == InheritScale.FULL
+        )
+        return whole
 
     def ancestors(self, bone: int) -> list[int]:
         """Return a bone and all bones above it, the bone first."""

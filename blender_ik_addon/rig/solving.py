@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from . import spaces
 from .chain_pose import ChainFrame, ChainPose, framed, part_way
 from .channels import Pose, channels_of, matrices_of, with_locks
 from .errors import RigError
+from .outcome import Outcome
 from .plan import ChainPlan
 from .settling import settled
 from .side import flips
@@ -41,25 +42,6 @@ LENGTH_PASSES = 4
 # poses for these shares of the way to the target until one arrives.
 SETTLING_STARTS = (1.0, 0.7, 0.4)
 SHORTEST_SEGMENT = 1e-9
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What one solve did.
-
-    Attributes:
-        channels: Rotation channels of the plan's written bones, shape (k, 4).
-        status: How the solve ended.
-        residual: From effector to target on the pose that the channels give, in scene units.
-        iterations: Sweeps used.
-        has_locks: Whether locked rotation channels kept bones from following.
-    """
-
-    channels: Array
-    status: Status
-    residual: float
-    iterations: int
-    has_locks: bool
 
 
 def solve_chain(

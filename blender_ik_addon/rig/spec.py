@@ -1,4 +1,4 @@
-"""What a chain in the scene asks for: settings as a frozen record, made once per update."""
+"""What a chain in the scene asks for: settings as a frozen record, made when they change."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ class NegativeScale(enum.StrEnum):
 class Anchor:
     """A point of the scene: an object, or a bone of an armature object.
 
-    Holds a reference to the object, so it lives for one update only.
+    Holds a reference to the object. Blender lists every armature object when one is deleted, so
+    a record with a reference to that is read anew before it is used again.
     """
 
     object: bpy.types.Object

@@ -8,8 +8,8 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
-from .errors import RigError
-from .spec import Anchor, ChainSpec, NegativeScale
+from .spec import ChainSpec, NegativeScale
+from .world import WorldMatrices
 
 Array = npt.NDArray[np.float64]
 
@@ -30,41 +30,19 @@ class Target:
     unmirrored: Array | None
 
 
-def read_target(
-    armature_object: bpy.types.Object, spec: ChainSpec, depsgraph: bpy.types.Depsgraph
-) -> Target:
+def read_target(armature_object: bpy.types.Object, spec: ChainSpec, world: WorldMatrices) -> Target:
     """Return where the goal of a chain lies.
 
     Raises:
         RigError: If an object is hidden in a way that keeps Blender from evaluating it.
     """
     assert spec.target is not None
-    matrix = _evaluated_matrix(spec.target, depsgraph, "target")
-    pole = None
-    if spec.pole is not None:
-        pole = _evaluated_matrix(spec.pole, depsgraph, "pole")[:3, 3]
+    matrix = world.matrix(spec.target, "target")
+    pole = None if spec.pole is None else world.matrix(spec.pole, "pole")[:3, 3]
     unmirrored = None
     if spec.negative_scale is NegativeScale.KEEP:
-        unmirrored = _unmirrored(armature_object.evaluated_get(depsgraph))
+        unmirrored = _unmirrored(armature_object.evaluated_get(world.depsgraph))
     return Target(matrix, pole, unmirrored)
-
-
-def _evaluated_matrix(anchor: Anchor, depsgraph: bpy.types.Depsgraph, word: str) -> Array:
-    evaluated = anchor.object.evaluated_get(depsgraph)
-    if not evaluated.is_evaluated:
-        raise RigError(
-            f"The {word} '{anchor.object.name}' is hidden so that Blender does not evaluate it:"
-            " unhide it, or choose it again so that the chain keeps it alive."
-        )
-    matrix = np.array(evaluated.matrix_world, dtype=np.float64)
-    if anchor.bone and evaluated.type == "ARMATURE":
-        matrix = matrix @ np.array(evaluated.pose.bones[anchor.bone].matrix, dtype=np.float64)
-    if not np.isfinite(matrix).all():
-        raise RigError(
-            f"The transform of the {word} '{anchor.object.name}' is not finite:"
-            " check its location, rotation, scale, drivers and constraints."
-        )
-    return matrix
 
 
 def _unmirrored(evaluated: bpy.types.Object) -> Array | None:

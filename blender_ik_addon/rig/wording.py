@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..core import Status
-from .solving import Outcome
+from .outcome import Outcome
 
 # Beyond this a distance is told by its size only: infinite targets are stored as 3.4e38.
 FARTHEST = 1e6

@@ -179,16 +179,33 @@ def anchors(ob: bpy.types.Object) -> list[tuple[str, bpy.types.Object | None]]:
     return [(bone.name, tie.target) for bone in ob.pose.bones for tie in bone.constraints]
 
 
-def test_anchors_never_move_a_bone():
+def make_arm_with_hidden_target() -> tuple[bpy.types.Object, bpy.types.Object]:
     ob, target = rigs.make_arm()
+    hide_object_in_renders(target)
+    return ob, target
+
+
+def test_what_is_shown_everywhere_needs_no_anchor():
+    ob, target = rigs.make_arm()
+    assert anchors(ob) == []
+    for hide in (hide_object_in_viewports, hide_object_in_renders):
+        hide(target)
+        assert anchors(ob) == [("Bone.1", target)]
+        target.hide_viewport = target.hide_render = False
+        assert anchors(ob) == []
+
+
+def test_anchors_never_move_a_bone():
+    ob, target = make_arm_with_hidden_target()
     assert anchors(ob) == [("Bone.1", target)]
     assert all(tie.mute or tie.influence == 0.0 for tie in ob.pose.bones["Bone.1"].constraints)
 
 
 def test_anchors_follow_the_settings_of_their_chain():
-    ob, target = rigs.make_arm()
+    ob, target = make_arm_with_hidden_target()
     chain = ob.chain_ik.chains[0]
     other = rigs.make_empty("Other")
+    hide_object_in_viewports(other)
     chain.target = other
     assert anchors(ob) == [("Bone.1", other)]
     chain.bone = "Bone.0"
@@ -200,14 +217,15 @@ def test_anchors_follow_the_settings_of_their_chain():
 
 
 def test_two_chains_of_one_bone_and_target_lose_nothing_when_one_goes():
-    ob, target = rigs.make_arm()
+    ob, target = make_arm_with_hidden_target()
     rigs.add_chain(ob, "Bone.1", target, mute=True)
     ob.chain_ik.chains[1].target = None
     assert anchors(ob) == [("Bone.1", target)]
 
 
 def test_anchors_go_when_a_script_removes_the_chain():
-    ob, _target = rigs.make_arm()
+    ob, _target = make_arm_with_hidden_target()
+    assert len(anchors(ob)) == 1
     ob.chain_ik.chains.remove(0)
     # Removing an item by script tells Blender nothing; the next change of the rig does.
     ob.update_tag()
@@ -215,13 +233,15 @@ def test_anchors_go_when_a_script_removes_the_chain():
 
 
 def test_anchors_go_when_the_target_is_deleted():
-    ob, target = rigs.make_arm()
+    ob, target = make_arm_with_hidden_target()
+    assert len(anchors(ob)) == 1
     bpy.data.objects.remove(target)
     assert anchors(ob) == []
 
 
 def test_anchors_go_with_the_remove_operator():
-    ob, _target = rigs.make_arm()
+    ob, _target = make_arm_with_hidden_target()
+    assert len(anchors(ob)) == 1
     rigs.enter(ob, "POSE")
     assert bpy.ops.pose.chain_ik_remove() == {"FINISHED"}
     assert anchors(ob) == []

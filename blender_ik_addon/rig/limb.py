@@ -1,0 +1,141 @@
+"""One live chain compiled: what a solve needs that stays while only targets and parents move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..core import Solver, bend_side
+from .channels import Pose, quaternions_of
+from .order import Job
+from .plan import ChainPlan
+from .skeleton import Skeleton
+from .spaces import head_in_parent
+from .spec import StartFrom
+
+Array = npt.NDArray[np.float64]
+
+# Scales that differ by less count as even, and lengths below this share of the chain as none.
+EVEN_SCALE = 1e-6
+SHORTEST_SEGMENT = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class RigidBones:
+    """The k written bones of a chain, of which the first m have a segment, if they stay rigid.
+
+    Bones are rigid if each hangs wholly on the one before it and none is scaled unevenly: then
+    turning one turns all below it, and a chain can be solved in the space of its root bone.
+
+    Attributes:
+        offsets_wxyz: Rest rotations seen from the parents, shape (k, 4).
+        local_wxyz: Local rotations of the start pose, shape (k, 4).
+        segments: From head to next joint in the space of the posed bone, own scale included,
+            shape (m, 3).
+        sizes: Own scales, shape (k,).
+        hint: Where a straight chain bends, in the space of the posed root bone, shape (3,).
+    """
+
+    offsets_wxyz: Array
+    local_wxyz: Array
+    segments: Array
+    sizes: Array
+    hint: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Limb:
+    """One live chain.
+
+    Attributes:
+        job: The chain.
+        start: Rotation channels that it starts from, shape (k, 4).
+        stored: Rotation channels of the stored pose, shape (k, 4).
+        modes: Rotation modes of the written bones, shape (k,).
+        rigid: None where bones of this chain may change length or the solve needs more than its
+            target; ``solving`` then takes the long way.
+    """
+
+    job: Job
+    start: Array
+    stored: Array
+    modes: npt.NDArray[np.int32]
+    rigid: RigidBones | None
+
+
+def compiled_limb(job: Job, pose: Pose, start: Array, stored: Array) -> Limb:
+    """Return a chain compiled on a pose."""
+    modes = pose.modes[job.plan.written]
+    return Limb(job, start, stored, modes, _rigid_bones(job, pose, start))
+
+
+def segments_of(skeleton: Skeleton, pose: Pose, plan: ChainPlan) -> Array:
+    """Return segments from head to next joint in the spaces of the posed bones, shape (m, 3)."""
+    following = list(plan.segments[1:])
+    if not plan.ends_at_tail:
+        following.append(plan.tip)
+    heads = head_in_parent(
+        skeleton.offsets[following],
+        pose.location[following],
+        skeleton.use_local_location[following],
+        skeleton.use_connect[following],
+    )
+    if plan.ends_at_tail:
+        heads = np.vstack((heads, [0.0, skeleton.lengths[plan.tip], 0.0]))
+    return heads
+
+
+def rest_joints(skeleton: Skeleton, plan: ChainPlan) -> Array:
+    """Return the joints of a chain at rest, armature space, shape (m + 1, 3)."""
+    heads = skeleton.rest[plan.segments][:, :3, 3]
+    end = skeleton.rest[plan.tip][:3, 3]
+    if plan.ends_at_tail:
+        end = end + skeleton.rest[plan.tip][:3, 1] * skeleton.lengths[plan.tip]
+    return np.vstack((heads, end))
+
+
+def _rigid_bones(job: Job, pose: Pose, start: Array) -> RigidBones | None:
+    skeleton, plan, written = job.skeleton, job.plan, job.plan.written
+    if not _is_simple(job, pose):
+        return None
+    scale = pose.scale[written]
+    segments = segments_of(skeleton, pose, plan) * scale[: len(plan.segments)]
+    local = quaternions_of(start, pose.modes[written])
+    sizes = scale[:, 1]
+    grown = np.cumprod(np.concatenate(([1.0], sizes[:-1])))[: len(segments)]
+    lengths = np.linalg.norm(segments, axis=1) * grown
+    is_sound = np.isfinite(lengths).all() and np.isfinite(local).all() and (scale > 0.0).all()
+    if not is_sound or (lengths <= SHORTEST_SEGMENT * lengths.sum()).any():
+        return None
+    uneven = np.ptp(scale[:-1], axis=1) > EVEN_SCALE * scale[:-1].max(axis=1)
+    if uneven.any():
+        return None
+    return RigidBones(skeleton.offsets_wxyz[written], local, segments, sizes, _hint(skeleton, plan))
+
+
+def _is_simple(job: Job, pose: Pose) -> bool:
+    """Tell whether the target alone decides where the bones go, and each hangs on the last."""
+    spec, written = job.spec, job.plan.written
+    options, count = spec.options, len(job.plan.segments)
+    turns_tip_of_segment = spec.use_rotation and spec.use_tail and options.orient_weight > 0.0
+    fits = options.solver is not Solver.TWO_BONE or count - turns_tip_of_segment == 2
+    weight = options.orient_weight if spec.use_rotation else 1.0
+    return bool(
+        fits
+        and spec.start_from is not StartFrom.CURRENT
+        and options.influence == 1.0
+        and weight in (0.0, 1.0)
+        and not pose.locks[written].any()
+        and job.skeleton.takes_whole_parent[written[1:]].all()
+    )
+
+
+def _hint(skeleton: Skeleton, plan: ChainPlan) -> Array:
+    """Return the side of the rest pose, or of a straight one the Z axis, in the root's space."""
+    side = bend_side(rest_joints(skeleton, plan))
+    if side is None:
+        return np.array([0.0, 0.0, 1.0])
+    hint: Array = skeleton.rest[plan.segments[0]][:3, :3].T @ side
+    return hint

@@ -1,0 +1,197 @@
+"""Live chains alike, of any number of armature objects: compared, solved and told apart as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from ..core import STATUSES, IKError
+from .bases import Bases, stacked
+from .changes import Change
+from .outcome import Outcome
+from .rig_state import RigState
+from .rigid_solve import RigidSolve
+from .spec import Anchor
+from .world import Order, WorldMatrices
+
+Array = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64]
+
+
+class _Followed:
+    """The targets or the poles of B chains, found again in bulk.
+
+    Attributes:
+        matrices: World matrices as read last, shape (B, 4, 4); NaN for what cannot be followed.
+    """
+
+    def __init__(self, anchors: list[Anchor], word: str) -> None:
+        self._anchors, self._word = anchors, word
+        self._on_bones = [i for i, anchor in enumerate(anchors) if anchor.bone]
+        self._order: Order | None = None
+        self._rows: Rows = np.empty(0, dtype=np.int64)
+        self.matrices: Array = np.full((len(anchors), 4, 4), np.nan)
+
+    def read(self, world: WorldMatrices, errors: dict[int, str]) -> npt.NDArray[np.bool_]:
+        """Read the matrices; return which have changed, and note what cannot be followed."""
+        if world.order is not self._order:
+            self._order, row_of = world.order, world.order.row_of
+            rows = [row_of.get(anchor.object.session_uid, -1) for anchor in self._anchors]
+            self._rows = np.array(rows)
+        matrices = world.matrices(self._rows)
+        for i in self._on_bones:
+            matrices[i] = matrices[i] @ world.bone_matrix(self._anchors[i])
+        is_finite = np.isfinite(matrices).all(axis=(1, 2))
+        for i in np.flatnonzero(~is_finite).tolist():
+            # Not visible, or not finite: looked at one by one, which says what is wrong.
+            try:
+                matrices[i] = world.matrix(self._anchors[i], self._word)
+            except IKError as error:
+                matrices[i] = np.nan
+                errors[i] = str(error)
+        has_changed: npt.NDArray[np.bool_] = (matrices != self.matrices).any(axis=(1, 2))
+        self.matrices = matrices
+        return has_changed
+
+
+class LimbBatch:
+    """B live chains alike in one dependency graph.
+
+    Attributes:
+        limbs: The chains.
+        uids: Session uids of their armature objects.
+        errors: What is wrong with a chain, by row.
+    """
+
+    def __init__(self, members: list[tuple[RigState, list[int]]]) -> None:
+        """Compile chains: armature objects, and the rows of their limbs."""
+        self.limbs = [state.limbs[row] for state, rows in members for row in rows]
+        self.uids = [state.uid for state, rows in members for _ in rows]
+        self.errors: dict[int, str] = {}
+        self._members = members
+        self._solve = RigidSolve(self.limbs)
+        specs = [limb.job.spec for limb in self.limbs]
+        self._targets = _Followed([spec.target for spec in specs if spec.target], "target")
+        poles = [spec.pole for spec in specs if spec.pole]
+        self._poles = _Followed(poles, "pole") if poles else None
+        self._bones = [
+            np.concatenate([state.limbs[row].job.plan.written for row in rows])
+            for state, rows in members
+        ]
+        ends = np.cumsum([len(rows) for _, rows in members]).tolist()
+        self._slices = [slice(end - len(rows), end) for end, (_, rows) in zip(ends, members)]
+        self._versions: list[int] = []
+        self._bases: Bases | None = None
+        count, written = self._solve.local.shape[:2]
+        self._present = np.full((count, written, 4), np.nan, dtype=np.float32)
+        self._wanted = np.full((count, written, 4), np.nan, dtype=np.float32)
+        self._residuals = np.full(count, np.nan)
+        self._iterations = np.zeros(count, dtype=np.int64)
+        self._codes = np.zeros(count, dtype=np.int8)
+
+    def is_of(self, members: list[tuple[RigState, list[int]]]) -> bool:
+        """Tell whether this batch is compiled of just these chains."""
+        limbs = [state.limbs[row] for state, rows in members for row in rows]
+        return (
+            len(limbs) == len(self.limbs)
+            and all(one is other for one, other in zip(limbs, self.limbs))
+            and all(one[0] is other[0] for one, other in zip(members, self._members))
+        )
+
+    def changes(self, world: WorldMatrices, is_foreign: Callable[[RigState], bool]) -> list[Change]:
+        """Solve the chains whose input has changed; return what is not as it should be.
+
+        Args:
+            world: Where targets and poles are.
+            is_foreign: Whether an armature object stands as another window's graph wrote it:
+                answering that would go back and forth for ever.
+        """
+        self.errors = {}
+        has_changed = self._targets.read(world, self.errors)
+        if self._poles is not None:
+            has_changed |= self._poles.read(world, self.errors)
+        has_changed |= self._read_rigs()
+        if self.errors:
+            has_changed[list(self.errors)] = False
+        rows = np.flatnonzero(has_changed)
+        if rows.size:
+            self._solve_rows(rows)
+        differs = (self._wanted != self._present).any(axis=(1, 2))
+        differs &= ~np.isnan(self._residuals)
+        if self.errors:
+            differs[list(self.errors)] = False
+        return self._changes(differs, has_changed, is_foreign) if differs.any() else []
+
+    def _read_rigs(self) -> npt.NDArray[np.bool_]:
+        """Take over bases and poses that have been read anew; return whose bases have changed."""
+        versions = [state.version for state, _ in self._members]
+        if versions == self._versions:
+            return np.zeros(len(self.limbs), dtype=np.bool_)
+        self._versions = versions
+        bases = stacked([_bases_of(state).take(rows) for state, rows in self._members])
+        former, self._bases = self._bases, bases
+        rotations = [
+            _rotation_of(state)[bones]
+            for (state, _), bones in zip(self._members, self._bones, strict=True)
+        ]
+        self._present = np.concatenate(rotations).astype(np.float32).reshape(self._present.shape)
+        if former is None:
+            return np.ones(len(self.limbs), dtype=np.bool_)
+        changed: npt.NDArray[np.bool_] = (former.from_world != bases.from_world).any(axis=(1, 2))
+        return changed | (former.tolerance != bases.tolerance)
+
+    def _solve_rows(self, rows: Rows) -> None:
+        assert self._bases is not None
+        is_all = len(rows) == len(self.limbs)
+        pick = slice(None) if is_all else rows
+        poles = None if self._poles is None else self._poles.matrices[pick, :3, 3]
+        solved = self._solve.solved(rows, self._bases, self._targets.matrices[pick], poles)
+        self._wanted[pick] = solved.channels
+        self._residuals[pick] = solved.residuals
+        self._iterations[pick] = solved.iterations
+        self._codes[pick] = solved.status_codes
+
+    def _changes(
+        self,
+        differs: npt.NDArray[np.bool_],
+        has_changed: npt.NDArray[np.bool_],
+        is_foreign: Callable[[RigState], bool],
+    ) -> list[Change]:
+        is_all = bool(differs.all())
+        found = []
+        for (state, _), bones, own in zip(self._members, self._bones, self._slices, strict=True):
+            if not (is_all or differs[own].any()):
+                continue
+            if not has_changed[own].any() and is_foreign(state):
+                continue
+            # Those of the same object that stand right are written with the others.
+            values = self._wanted[own]
+            if not is_all and np.isnan(values).any():
+                values = np.where(np.isnan(values), self._present[own], values)
+            found.append(Change(state, bones, values.reshape(-1, 4)))
+            self._present[own] = values
+        return found
+
+    def outcome(self, row: int) -> Outcome | str:
+        """Return what the last solve of a chain did, or what is wrong with it."""
+        if row in self.errors:
+            return self.errors[row]
+        return Outcome(
+            channels=self._wanted[row].astype(np.float64),
+            status=STATUSES[int(self._codes[row])],
+            residual=float(self._residuals[row]),
+            iterations=int(self._iterations[row]),
+            has_locks=False,
+        )
+
+
+def _bases_of(state: RigState) -> Bases:
+    assert state.bases is not None
+    return state.bases
+
+
+def _rotation_of(state: RigState) -> Array:
+    assert state.pose is not None
+    return state.pose.rotation

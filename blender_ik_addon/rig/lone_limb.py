@@ -1,0 +1,87 @@
+"""A live chain that is solved by itself, bone by bone through any parent matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from ..core import IKError
+from .changes import Change
+from .channels import Pose
+from .limb import Limb
+from .outcome import Outcome
+from .rig_state import RigState
+from .solving import solve_chain
+from .spec import StartFrom
+from .targets import Target, read_target
+from .world import WorldMatrices
+
+Array = npt.NDArray[np.float64]
+
+# A chain that starts from its own last pose reads it back as float32: differences of that size
+# are no movement.
+CURRENT_NOISE = 1e-6
+
+
+class LoneLimb:
+    """One live chain in one dependency graph, and its last solve."""
+
+    def __init__(self, state: RigState, limb: Limb) -> None:
+        """Take a chain of an armature object."""
+        self.state, self.limb = state, limb
+        self._inputs: tuple[bytes | None, ...] = ()
+        self._outcome: Outcome | str | None = None
+
+    def change(self, world: WorldMatrices, is_foreign: Callable[[RigState], bool]) -> Change | None:
+        """Solve if the input has changed; return what is not as it should be.
+
+        Args:
+            world: Where target and pole are.
+            is_foreign: Whether an armature object stands as another window's graph wrote it.
+        """
+        job, pose = self.limb.job, self.state.pose
+        assert pose is not None
+        written = job.plan.written
+        is_current = job.spec.start_from is StartFrom.CURRENT
+        start = pose.rotation[written] if is_current else self.limb.start
+        try:
+            target = read_target(job.object, job.spec, world)
+            inputs = _inputs(self.limb, pose, target, start)
+            is_same = inputs == self._inputs
+            if not is_same or not isinstance(self._outcome, Outcome):
+                self._outcome = solve_chain(
+                    job.skeleton, pose, job.plan, job.spec, target, start, self.limb.stored
+                )
+        except IKError as error:
+            self._inputs, self._outcome = (), str(error)
+            return None
+        self._inputs = inputs
+        wanted = self._outcome.channels.astype(np.float32)
+        noise = CURRENT_NOISE if is_current else 0.0
+        if np.abs(pose.rotation[written] - wanted).max() <= noise or (
+            is_same and is_foreign(self.state)
+        ):
+            return None
+        return Change(self.state, written, wanted)
+
+    def outcome(self, _row: int = 0) -> Outcome | str | None:
+        """Return what the last solve did, or what is wrong."""
+        return self._outcome
+
+
+def _inputs(limb: Limb, pose: Pose, target: Target, start: Array) -> tuple[bytes | None, ...]:
+    """Return everything that a solve depends on besides the chain itself, to compare."""
+    root = int(limb.job.plan.segments[0])
+    parent = int(limb.job.skeleton.parents[root])
+    arrays = (
+        pose.world,
+        pose.matrices[root][:3, 3],
+        pose.matrices[parent] if parent >= 0 else None,
+        target.matrix,
+        target.pole,
+        target.unmirrored,
+        start,
+    )
+    return tuple(None if array is None else array.tobytes() for array in arrays)

@@ -1,0 +1,29 @@
+"""What one solve did to a chain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..core import Status
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one solve did.
+
+    Attributes:
+        channels: Rotation channels of the plan's written bones, shape (k, 4).
+        status: How the solve ended.
+        residual: From effector to target on the pose that the channels give, in scene units.
+        iterations: Sweeps used.
+        has_locks: Whether locked rotation channels kept bones from following.
+    """
+
+    channels: npt.NDArray[np.float64]
+    status: Status
+    residual: float
+    iterations: int
+    has_locks: bool

@@ -1,0 +1,142 @@
+"""What an update knows of one armature object: read anew when Blender says that it has changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+from ..core import IKError
+from .bases import Bases, read_bases
+from .channels import Pose, read_pose
+from .errors import RigError
+from .limb import Limb, compiled_limb
+from .order import Job
+from .plan import check, planned
+from .skeleton import Skeleton, compiled
+from .spec import ChainSpec
+from .start import start_channels
+from .update import Update
+
+Array = npt.NDArray[np.float64]
+Specs = dict[int, ChainSpec]
+
+
+@dataclass
+class RigState:
+    """One armature object in one dependency graph.
+
+    Attributes:
+        object: Original.
+        uid: Its session uid.
+        chain_names: Of all chains of the object, live or not, in order.
+        skeleton: Its bones.
+        pose: As read last; rotation channels as written last.
+        animated: Frame, and rotation channels that Blender's evaluation of that frame gave.
+        jobs: Chains that can be solved.
+        limbs: The same, compiled.
+        bases: The spaces of the limbs.
+        errors: By chain index.
+        version: Grows whenever pose and bases are read.
+    """
+
+    object: bpy.types.Object
+    uid: int
+    chain_names: list[str] = field(default_factory=list)
+    skeleton: Skeleton | None = None
+    pose: Pose | None = None
+    animated: tuple[float, Array] | None = None
+    jobs: list[Job] = field(default_factory=list)
+    limbs: list[Limb] = field(default_factory=list)
+    bases: Bases | None = None
+    errors: dict[int, str] = field(default_factory=dict)
+    version: int = 0
+
+    def read(self, chain_names: list[str], specs: Specs, update: Update) -> None:
+        """Read everything, and keep what is as it was.
+
+        Args:
+            chain_names: Of all of the object's chains, live or not, in order.
+            specs: Settings of the live ones by index.
+            update: Which graph, and when.
+        """
+        self.chain_names = chain_names
+        skeleton = compiled(self.object, self.skeleton)
+        known_jobs = {job.index: job for job in self.jobs} if skeleton is self.skeleton else {}
+        self.skeleton, self.errors, self.jobs = skeleton, {}, []
+        taken: dict[int, str] = {}
+        for index, spec in specs.items():
+            try:
+                job = self._job(index, spec, known_jobs.get(index), update)
+                _claim(taken, skeleton, job)
+            except IKError as error:
+                self.errors[index] = str(error)
+                continue
+            self.jobs.append(job)
+        former = self.pose
+        self.read_pose(update)
+        self._compile_limbs(former, update)
+
+    def read_pose(self, update: Update) -> None:
+        """Read the pose, as the graph has evaluated it."""
+        self.pose = read_pose(self.object.evaluated_get(update.depsgraph))
+        self.version += 1
+        if update.is_new_frame:
+            self.animated = (update.frame, self.pose.rotation.copy())
+
+    def read_bases(self) -> None:
+        """Place the limbs in the pose that was read last."""
+        assert self.skeleton is not None and self.pose is not None
+        self.bases = read_bases(self.skeleton, self.pose, self.limbs) if self.limbs else None
+
+    def _job(self, index: int, spec: ChainSpec, known: Job | None, update: Update) -> Job:
+        """Return a chain to solve, the known one if nothing that it depends on has changed."""
+        assert self.skeleton is not None
+        if known is not None and known.spec == spec and not update.has_new_relations:
+            relations = known.moved_by
+            if not (relations.has_constraints and relations.owners & update.listed):
+                return known
+        plan = planned(self.skeleton, spec)
+        moved_by = check(self.object, self.skeleton, plan, spec, update.present)
+        return Job(self.object, index, spec, self.skeleton, plan, moved_by)
+
+    def _compile_limbs(self, former: Pose | None, update: Update) -> None:
+        pose = self.pose
+        assert pose is not None and self.skeleton is not None
+        is_same_pose = former is not None and has_same_channels(former, pose)
+        known = {id(limb.job): limb for limb in self.limbs}
+        animated = self.animated
+        at_frame = animated[1] if animated is not None and animated[0] == update.frame else None
+        limbs = []
+        for job in self.jobs:
+            limb = known.get(id(job)) if is_same_pose else None
+            start, stored = start_channels(
+                self.object, self.skeleton, pose, job.plan, job.spec, update.frame, at_frame
+            )
+            is_same = limb is not None and np.array_equal(limb.start, start)
+            if limb is None or not is_same or not np.array_equal(limb.stored, stored):
+                limb = compiled_limb(job, pose, start, stored)
+            limbs.append(limb)
+        self.limbs = limbs
+        self.read_bases()
+
+
+def has_same_channels(a: Pose, b: Pose) -> bool:
+    """Tell whether two poses differ in nothing but rotations and what they lead to."""
+    return all(
+        np.array_equal(getattr(a, name), getattr(b, name))
+        for name in ("location", "scale", "modes", "locks", "uses_4d_locks")
+    )
+
+
+def _claim(taken: dict[int, str], skeleton: Skeleton, job: Job) -> None:
+    """Mark bones as driven by a chain; two chains cannot write the same bone."""
+    for bone in job.plan.written.tolist():
+        if bone in taken:
+            raise RigError(
+                f"Bone '{skeleton.names[bone]}' is already driven by chain '{taken[bone]}':"
+                " shorten one of the two or mute it."
+            )
+    taken.update(dict.fromkeys(job.plan.written.tolist(), job.spec.name))
