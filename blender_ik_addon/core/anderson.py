@@ -35,6 +35,9 @@ MOST_WEIGHT = 10.0
 # Inner joints that tell the side to which a long chain is bent.
 ENOUGH_JOINTS = 5
 
+# Count of sweeps, in a history, of a chain that shall never be accelerated.
+NEVER = -np.inf
+
 # Rows of the history before the poses.
 COUNTS = 2
 

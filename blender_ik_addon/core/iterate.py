@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import ccd, fabrik, newton, seed
+from . import anderson, ccd, fabrik, newton, seed
 from .bend import Bend
 from .chain import Solver
 from .start import Start
 from .task import Task
-from .vectors import Array, Counts, Flags, norm
+from .vectors import Array, Counts, Flags, norm, taken
 
 Step = Callable[[Array, Array, Array, Array], tuple[Array, Array]]
 """From joints, lengths, target and what an iteration hands to the next one, to new joints and
@@ -20,9 +20,10 @@ what they hand on; the chains are the last axis of all of them."""
 
 # The sweeps of FABRIK and CCD converge linearly, near full reach very slowly. A chain that at the
 # rate of its last window would not arrive within its cap is handed to NEWTON. The first window is
-# a run-in, so a cap of up to two windows is never cut short: who sets so few iterations wants to
-# see what so few do.
+# a run-in, so a cap of up to two windows is never cut short.
 PROGRESS_WINDOW = 10
+# Who sets so few iterations wants to see what so few do: nothing is handed over or accelerated.
+FEW_ITERATIONS = 2 * PROGRESS_WINDOW
 # NEWTON takes up to 26 iterations in all measured cases; what it has not finished by then is stuck
 # where the sweeps have left it, and it starts from a pose of its own.
 ENOUGH_FOR_NEWTON = 40
@@ -47,8 +48,8 @@ class _Work:
     def take(self, chains: Counts | Flags) -> _Work:
         """Return some of the chains."""
         return _Work(
-            self.lengths[:, chains],
-            self.target[:, chains],
+            taken(self.lengths, chains),
+            taken(self.target, chains),
             self.tolerance[chains],
             self.caps[chains],
         )
@@ -83,16 +84,23 @@ def iterated(
     is_off = norm(there - start.points[-1]) > task.tolerance
     nudged = seed.nudged(start.points, start.lengths, there, bend)
     points = np.where(is_off, nudged, start.points)
-    step, carried = _sweep(solver, points, use_acceleration=use_acceleration)
+    step, carried = _sweep(solver, points, task.iterations, use_acceleration=use_acceleration)
     standing = _Work(start.lengths, there, task.tolerance, task.iterations)
     points, used = _swept(step, standing, points, none_used, carried)
     return _finished(start, work, bend.local(points), used)
 
 
-def _sweep(solver: Solver, points: Array, *, use_acceleration: bool) -> tuple[Step, Array]:
+def _sweep(
+    solver: Solver, points: Array, caps: Counts, *, use_acceleration: bool
+) -> tuple[Step, Array]:
+    """Return the step of FABRIK or CCD, and what it carries on to the first iteration."""
     if solver is Solver.CCD:
         return ccd.step, _damping(points)
-    return fabrik.step, _damping(points)
+    if not use_acceleration or (caps <= FEW_ITERATIONS).all():
+        return fabrik.step, _damping(points)
+    history = anderson.first_history(points)
+    history[0, caps <= FEW_ITERATIONS] = anderson.NEVER
+    return anderson.step, history
 
 
 def _damping(points: Array) -> Array:
@@ -130,7 +138,8 @@ def _swept(
     result, used = points.copy(), used.copy()
     error = norm(work.target - points[-1])
     live = np.flatnonzero((error > work.tolerance) & (used < work.caps))
-    work, best, carried, error = work.take(live), points[..., live], carried[..., live], error[live]
+    work, error = work.take(live), error[live]
+    best, carried = taken(points, live), taken(carried, live)
     now, window_error, sweeps = best, error, 0
     while live.size:
         now, carried = step(now, work.lengths, work.target, carried)
@@ -149,9 +158,9 @@ def _swept(
             window_error = error
         if is_done.any():
             result[..., live[is_done]] = best[..., is_done]
-            rest = ~is_done
-            live, work, now, best = live[rest], work.take(rest), now[..., rest], best[..., rest]
-            carried, error, window_error = carried[..., rest], error[rest], window_error[rest]
+            rest = np.flatnonzero(~is_done)
+            live, work, now, best = live[rest], work.take(rest), taken(now, rest), taken(best, rest)
+            carried, error, window_error = taken(carried, rest), error[rest], window_error[rest]
     return result, used
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from . import bend, reach
+from . import bend, reach, vectors
 from .vectors import Array, Counts, Flags, norm
 
 # Lengths that differ by less than this share of the chain bend as if they were equal.
@@ -54,7 +54,7 @@ class Start:
 
     def take(self, chains: Counts | Flags) -> Start:
         """Return some of the chains, as an index picks along the last axis."""
-        return Start(*(getattr(self, field.name)[..., chains] for field in fields(self)))
+        return Start(*(vectors.taken(getattr(self, field.name), chains) for field in fields(self)))
 
 
 def started(joints: Array, hint: Array) -> Start:

@@ -118,6 +118,13 @@ def compose(outer: Array, inner: Array) -> Array:
     return product
 
 
+def taken(array: Array, chains: Counts | Flags) -> Array:
+    """Return some of the chains of an array (..., B), laid out in memory as all arrays are."""
+    # Indexing with a list of chains would put the chains first in memory.
+    index = np.flatnonzero(chains) if chains.dtype == np.bool_ else chains
+    return np.take(array, index, axis=-1)
+
+
 def rows(*components: Array) -> Array:
     """Return components (B,) as rows (B, k); each component stays contiguous."""
     return np.array(components).T

@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from .limb import Limb
 from .limb_batch import LimbBatch
 from .lone_limb import LoneLimb
 from .order import Job, levels
 from .rig_state import RigState
 from .rigid_solve import likeness
-from .world import Order
+from .update import Update
+from .world import Order, WorldMatrices
 
 Members = list[tuple[RigState, list[int]]]
+
+
+# From so many changes on it is quicker to compare matrices than to ask what each of them is.
+MANY = 30
 
 
 @dataclass
@@ -40,16 +47,42 @@ class GraphState:
         levels: In the order of solving.
         followed: Session uids of targets, poles and armature objects: what else moves can change
             no chain.
+        has_constraints: Whether what moves a chain may change by muting one.
         order: Of the graph's objects in bulk reads.
     """
 
     rigs: dict[int, RigState] = field(default_factory=dict)
     levels: list[Level] = field(default_factory=list)
     followed: frozenset[int] = frozenset()
+    has_constraints: bool = False
     order: Order | None = None
     _assembled: list[tuple[Limb, bool]] = field(default_factory=list)
     _jobs: list[Job] = field(default_factory=list)
     _numbers: list[int] = field(default_factory=list)
+
+    def touched(self, update: Update, world: WorldMatrices) -> frozenset[int]:
+        """Return the session uids of rigs that may have changed, of others perhaps as well.
+
+        Blender lists what has changed. Where much has, all of it by moving only, the matrices of
+        the rigs tell which of them are among it, and quicker.
+        """
+        if update.is_new_frame or update.count <= MANY or self.has_constraints:
+            return update.listed
+        if not update.has_only_moved:
+            return update.listed
+        rows = np.array([world.order.row_of.get(uid, -1) for uid in self.rigs], dtype=np.int64)
+        if (rows < 0).any():
+            return update.listed
+        worlds = world.matrices(rows)
+        known = [state.pose.world for state in self.rigs.values() if state.pose is not None]
+        moved = (worlds != np.array(known)).any(axis=(1, 2)) if known else np.zeros(0, dtype=bool)
+        return frozenset([uid for uid, has_moved in zip(self.rigs, moved.tolist()) if has_moved])
+
+    def is_idle(self, update: Update) -> bool:
+        """Tell whether nothing that any chain follows has changed."""
+        if update.is_new_frame or update.count > MANY:
+            return False
+        return self.followed.isdisjoint(update.listed)
 
     def assemble(self) -> None:
         """Sort the chains into levels and batches; what is as it was keeps what it knows."""
@@ -64,6 +97,7 @@ class GraphState:
         ):
             self._jobs, self._numbers = jobs, levels(jobs)
             self.followed = frozenset(self.rigs) | _followed(jobs)
+            self.has_constraints = any(job.moved_by.has_constraints for job in jobs)
         known_batches = [batch for level in self.levels for batch in level.batches]
         known_lone = {id(each.limb): each for level in self.levels for each in level.lone}
         self.levels = [Level() for _ in range(1 + max(self._numbers, default=-1))]

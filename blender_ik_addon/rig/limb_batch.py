@@ -80,8 +80,12 @@ class LimbBatch:
             np.concatenate([state.limbs[row].job.plan.written for row in rows])
             for state, rows in members
         ]
-        ends = np.cumsum([len(rows) for _, rows in members]).tolist()
-        self._slices = [slice(end - len(rows), end) for end, (_, rows) in zip(ends, members)]
+        self._modes = [np.tile(self._solve.modes, len(rows)) for _, rows in members]
+        ends = np.cumsum([len(rows) for _, rows in members])
+        self._first = ends - [len(rows) for _, rows in members]
+        self._slices = [
+            slice(*edges) for edges in zip(self._first.tolist(), ends.tolist(), strict=True)
+        ]
         self._versions: list[int] = []
         self._bases: Bases | None = None
         count, written = self._solve.local.shape[:2]
@@ -159,19 +163,20 @@ class LimbBatch:
         has_changed: npt.NDArray[np.bool_],
         is_foreign: Callable[[RigState], bool],
     ) -> list[Change]:
-        is_all = bool(differs.all())
+        differs = np.logical_or.reduceat(differs, self._first)
+        has_changed = np.logical_or.reduceat(has_changed, self._first)
+        # Chains of the same object that stand right are written with the others.
+        wanted = self._wanted
+        is_unknown = np.isnan(wanted)
+        if is_unknown.any():
+            wanted = np.where(is_unknown, self._present, wanted)
         found = []
-        for (state, _), bones, own in zip(self._members, self._bones, self._slices, strict=True):
-            if not (is_all or differs[own].any()):
-                continue
-            if not has_changed[own].any() and is_foreign(state):
-                continue
-            # Those of the same object that stand right are written with the others.
-            values = self._wanted[own]
-            if not is_all and np.isnan(values).any():
-                values = np.where(np.isnan(values), self._present[own], values)
-            found.append(Change(state, bones, values.reshape(-1, 4)))
-            self._present[own] = values
+        for i in np.flatnonzero(differs).tolist():
+            state, own = self._members[i][0], self._slices[i]
+            if has_changed[i] or not is_foreign(state):
+                channels = wanted[own].reshape(-1, 4)
+                found.append(Change(state, self._bones[i], self._modes[i], channels))
+                self._present[own] = wanted[own]
         return found
 
     def outcome(self, row: int) -> Outcome | str:

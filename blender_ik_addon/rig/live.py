@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
-from .changes import Change
+from .changes import Change, joined
 from .channels import PROPERTY_SIZES, read_floats
 from .graph_state import GraphState, Level
 from .limb_batch import LimbBatch
@@ -85,11 +85,14 @@ def update_chains(update: Update, candidates: Iterable[bpy.types.Object], source
         source: Tells their chains.
     """
     graph = memory.graphs.setdefault(update.key, GraphState())
-    has_read = _read_rigs(graph, update, candidates, source)
+    world = _world(graph, update)
+    has_read, has_evaluated = _read_rigs(
+        graph, update, candidates, source, graph.touched(update, world)
+    )
     if has_read:
         graph.assemble()
         _note_outcomes(graph, update)
-    elif not update.is_new_frame and graph.followed.isdisjoint(update.listed):
+    elif graph.is_idle(update):
         return
     has_written = False
     for number, level in enumerate(graph.levels):
@@ -97,23 +100,41 @@ def update_chains(update: Update, candidates: Iterable[bpy.types.Object], source
             # This level hangs on what has just moved.
             update.evaluate_again()
             _place_again(level, update)
-        has_written |= _solve_level(graph, level, update)
+            has_evaluated = True
+        if has_evaluated:
+            world, has_evaluated = _world(graph, update), False
+        has_written |= _solve_level(level, update, world)
+
+
+def _world(graph: GraphState, update: Update) -> WorldMatrices:
+    world = WorldMatrices(update.depsgraph, graph.order if update.has_only_moved else None)
+    graph.order = world.order
+    return world
 
 
 def _read_rigs(
-    graph: GraphState, update: Update, candidates: Iterable[bpy.types.Object], source: Source
-) -> bool:
-    """Read the rigs that have changed; return whether there were any."""
+    graph: GraphState,
+    update: Update,
+    candidates: Iterable[bpy.types.Object],
+    source: Source,
+    touched: frozenset[int],
+) -> tuple[bool, bool]:
+    """Read the rigs that have changed.
+
+    Returns:
+        Whether there were any, and whether the graph has been evaluated again for that.
+    """
     stale: list[tuple[RigState, list[str]]] = []
     present: dict[int, RigState] = {}
     has_prepared = False
     for candidate in candidates:
         names, uid = source.names(candidate), candidate.session_uid
         state = graph.rigs.get(uid)
-        if not names and state is None and uid not in memory.followed:
-            continue
-        if state is not None and not _is_stale(state, uid, names, update):
+        is_stale = update.is_new_frame or uid in touched
+        if state is not None and not is_stale and state.chain_names == names:
             present[uid] = state
+            continue
+        if not names and state is None and uid not in memory.followed:
             continue
         has_prepared |= source.prepare(candidate, update)
         if names and _is_posable(candidate, update):
@@ -127,11 +148,7 @@ def _read_rigs(
         state.read(names, source.specs(state.object, update), update)
     has_changed = bool(stale) or len(present) != len(graph.rigs)
     graph.rigs = present
-    return has_changed
-
-
-def _is_stale(state: RigState, uid: int, names: list[str], update: Update) -> bool:
-    return update.is_new_frame or state.chain_names != names or uid in update.listed
+    return has_changed, has_prepared
 
 
 def _is_posable(candidate: bpy.types.Object, update: Update) -> bool:
@@ -149,10 +166,8 @@ def _place_again(level: Level, update: Update) -> None:
         state.read_bases()
 
 
-def _solve_level(graph: GraphState, level: Level, update: Update) -> bool:
+def _solve_level(level: Level, update: Update, world: WorldMatrices) -> bool:
     """Solve and write the chains of a level; return whether any has moved."""
-    world = WorldMatrices(update.depsgraph, graph.order if update.has_only_moved else None)
-    graph.order = world.order
     changes: list[Change] = []
 
     def is_foreign(state: RigState) -> bool:
@@ -184,20 +199,15 @@ def _write(changes: list[Change], update: Update) -> None:
     """Write the changes, one write an armature object."""
     by_object: dict[int, list[Change]] = {}
     for change in changes:
-        by_object.setdefault(id(change.state), []).append(change)
-    for own in by_object.values():
-        state = own[0].state
-        assert state.pose is not None
-        bones, channels = own[0].bones, own[0].channels
-        if len(own) > 1:
-            bones = np.concatenate([change.bones for change in own])
-            channels = np.concatenate([change.channels for change in own])
-        if update.depsgraph.mode == "RENDER":
-            keep_animated_values(state.object, state.object.evaluated_get(update.depsgraph))
-        memory.written[state.uid] = write_rotation(
-            state.object, bones, state.pose.modes[bones], channels
-        )
-        state.pose.rotation[bones] = channels
+        by_object.setdefault(change.state.uid, []).append(change)
+    is_render = update.depsgraph.mode == "RENDER"
+    for uid, own in by_object.items():
+        change = own[0] if len(own) == 1 else joined(own)
+        owner = change.state.object
+        if is_render:
+            keep_animated_values(owner, owner.evaluated_get(update.depsgraph))
+        memory.written[uid] = write_rotation(owner, change.bones, change.modes, change.channels)
+        change.state.note_written(change.bones, change.channels)
 
 
 def _note_outcomes(graph: GraphState, update: Update) -> None:

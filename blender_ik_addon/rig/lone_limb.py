@@ -64,7 +64,7 @@ class LoneLimb:
             is_same and is_foreign(self.state)
         ):
             return None
-        return Change(self.state, written, wanted)
+        return Change(self.state, written, self.limb.modes, wanted)
 
     def outcome(self, _row: int = 0) -> Outcome | str | None:
         """Return what the last solve did, or what is wrong."""

@@ -86,6 +86,11 @@ class RigState:
         if update.is_new_frame:
             self.animated = (update.frame, self.pose.rotation.copy())
 
+    def note_written(self, bones: npt.NDArray[np.int64], channels: npt.NDArray[np.float32]) -> None:
+        """Keep in mind what the rotation channels of bones hold now."""
+        assert self.pose is not None
+        self.pose.rotation[bones] = channels
+
     def read_bases(self) -> None:
         """Place the limbs in the pose that was read last."""
         assert self.skeleton is not None and self.pose is not None

@@ -39,6 +39,11 @@ class Update:
         return self.scene.frame_current_final
 
     @cached_property
+    def count(self) -> int:
+        """How many data-blocks this evaluation has changed."""
+        return len(self.depsgraph.updates)
+
+    @cached_property
     def listed(self) -> frozenset[int]:
         """Session uids of what this evaluation has changed."""
         # Only the original knows its uid.
@@ -48,7 +53,7 @@ class Update:
     def has_only_moved(self) -> bool:
         """Whether transforms are all that has changed; whatever hides or shows things is more."""
         updates: Any = self.depsgraph.updates
-        flags = np.empty((3, len(updates)), dtype=np.bool_)
+        flags = np.empty((3, self.count), dtype=np.bool_)
         for row, name in enumerate(("transform", "geometry", "shading")):
             updates.foreach_get(f"is_updated_{name}", flags[row])
         return bool(flags[0].all() and not flags[1:].any())

@@ -24,10 +24,13 @@ def peer_case(count: int) -> tuple[Chain, Array]:
 
 
 @functools.cache
-def peer_solutions(count: int, solver: Solver, tolerance: float) -> list[Solution]:
+def peer_solutions(
+    count: int, solver: Solver, tolerance: float, *, use_acceleration: bool = True
+) -> list[Solution]:
     """Solve all targets from the same start, to a share of the chain's length."""
     chain, targets = peer_case(count)
-    return [solved(chain, target, solver, tolerance, iterations=CAP) for target in targets]
+    options = {"iterations": CAP, "use_acceleration": use_acceleration}
+    return [solved(chain, target, solver, tolerance, **options) for target in targets]
 
 
 def median_iterations(solutions: list[Solution]) -> float:

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import Solver, fabrik
-from tests.core.chains import random_direction, start_joints, uneven_lengths
-from tests.core.peer_cases import median_iterations, peer_solutions
+from blender_ik_addon.core import Chain, Solver, fabrik
+from tests.core.chains import random_direction, solved, start_joints, uneven_lengths
+from tests.core.peer_cases import median_iterations, peer_case, peer_solutions
 from tests.helpers import assert_positions_close, make_rng
 
 # Four independent implementations agree on the medians; one iteration more or less is a
@@ -70,11 +70,43 @@ def test_every_target_of_the_rivals_is_reached(count):
     [(2, 3.0), (10, 4.0), pytest.param(100, 20.0, marks=pytest.mark.slow)],
 )
 def test_iterations_are_those_of_the_rivals(count, median):
-    solutions = peer_solutions(count, Solver.FABRIK, 1e-3)
+    solutions = peer_solutions(count, Solver.FABRIK, 1e-3, use_acceleration=False)
     assert abs(median_iterations(solutions) - median) <= ONE_ITERATION
 
 
 @pytest.mark.parametrize(("count", "median"), [(2, 7.0), (10, 9.0)])
 def test_iterations_to_fine_tolerance_are_those_of_the_rivals(count, median):
-    solutions = peer_solutions(count, Solver.FABRIK, 1e-6)
+    solutions = peer_solutions(count, Solver.FABRIK, 1e-6, use_acceleration=False)
     assert abs(median_iterations(solutions) - median) <= ONE_ITERATION
+
+
+# Medians of plain and accelerated sweeps to 1e-6 of the length near full reach, measured: plain
+# ones die there, accelerated ones hardly notice.
+@pytest.mark.parametrize(
+    ("count", "share", "plain", "accelerated"),
+    [(4, 0.9, 20, 9), pytest.param(10, 0.99, 459, 11, marks=pytest.mark.slow)],
+)
+def test_acceleration_takes_sweeps_away_near_full_reach(count, share, plain, accelerated):
+    rng = make_rng(count)
+    found = {True: [], False: []}
+    for _ in range(15):
+        joints = start_joints("arc", np.ones(count), rng)
+        target = joints[0] + share * count * random_direction(rng)
+        for use, iterations in found.items():
+            options = {"use_acceleration": use, "iterations": 2000}
+            solution = solved(Chain(joints), target, Solver.FABRIK, 1e-6, **options)
+            assert solution.is_converged
+            iterations.append(solution.iterations)
+    assert np.median(found[True]) <= accelerated
+    assert np.median(found[False]) == pytest.approx(plain, rel=0.1)
+
+
+@pytest.mark.parametrize("cap", [1, 7, 20])
+def test_small_caps_show_plain_sweeps(cap):
+    chain, targets = peer_case(10)
+    for target in targets[:10]:
+        plain, accelerated = (
+            solved(chain, target, Solver.FABRIK, 1e-12, iterations=cap, use_acceleration=use)
+            for use in (False, True)
+        )
+        np.testing.assert_array_equal(plain.joint_positions, accelerated.joint_positions)

@@ -1,0 +1,224 @@
+"""Many chains at once: each comes out as it does alone, whatever stands beside it."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from blender_ik_addon.core import (
+    Chain,
+    Chains,
+    Goal,
+    Goals,
+    InvalidChainError,
+    InvalidGoalError,
+    SolveOptions,
+    Solver,
+    SolverMismatchError,
+    batch_rotations,
+    bone_rotations,
+    solve,
+    solve_batch,
+)
+from tests.core.chains import POSES, counts_and_solvers, start_chain, unit
+from tests.helpers import make_rng
+
+AGREES = 1e-12
+CHAINS = 12
+CASES = counts_and_solvers(1, 2, 3, 10)
+
+
+def problems(count, pose, *, ratio=3.0, seed=0):
+    """Return chains with targets and poles all round: near, far, and out of reach."""
+    rng = make_rng(100 * count + seed)
+    chains = [start_chain(pose, count, rng, ratio) for _ in range(CHAINS)]
+    reach = np.array([chain.max_reach for chain in chains])
+    roots = np.array([chain.joint_positions[0] for chain in chains])
+    shares = np.linspace(0.05, 1.1, CHAINS)[:, None] * reach[:, None]
+    targets = roots + shares * unit(rng.normal(size=(CHAINS, 3)))
+    poles = roots + reach[:, None] * unit(rng.normal(size=(CHAINS, 3)))
+    return chains, targets, poles
+
+
+def stacked(chains):
+    """Return single chains as a batch."""
+    bends = [np.zeros(3) if c.bend_direction is None else c.bend_direction for c in chains]
+    return Chains(np.array([chain.joint_positions for chain in chains]), np.array(bends))
+
+
+def assert_agree(chains, goals, options, solutions):
+    """Assert that a batch gives what single solves give."""
+    assert len(solutions) == len(chains)
+    for i, (chain, goal) in enumerate(zip(chains, goals, strict=True)):
+        alone, beside = solve(chain, goal, options), solutions[i]
+        tolerance = AGREES * chain.max_reach
+        np.testing.assert_allclose(
+            beside.joint_positions, alone.joint_positions, rtol=0.0, atol=tolerance
+        )
+        turns = beside.chain_rotation_wxyz, alone.chain_rotation_wxyz
+        np.testing.assert_allclose(*turns, rtol=0.0, atol=AGREES)
+        assert beside.residual == pytest.approx(alone.residual, rel=0.0, abs=tolerance)
+        assert (beside.iterations, beside.status) == (alone.iterations, alone.status)
+
+
+@pytest.mark.parametrize("use_flip", [False, True])
+@pytest.mark.parametrize("use_pole", [False, True])
+@pytest.mark.parametrize("pose", POSES)
+@pytest.mark.parametrize(("count", "solver"), CASES)
+def test_a_batch_gives_what_single_solves_give(count, solver, pose, use_pole, use_flip):
+    chains, targets, poles = problems(count, pose)
+    options = SolveOptions(solver=solver, tolerance=1e-6, use_flip_bend=use_flip)
+    goals = Goals(targets, poles if use_pole else None, 0.3)
+    single = [
+        Goal(target, pole if use_pole else None, 0.3)
+        for target, pole in zip(targets, poles, strict=True)
+    ]
+    assert_agree(chains, single, options, solve_batch(stacked(chains), goals, options))
+
+
+@pytest.mark.parametrize(("influence", "weight"), [(1.0, 1.0), (1.0, 0.0), (1.0, 0.4), (0.6, 1.0)])
+@pytest.mark.parametrize(("count", "solver"), [(1, Solver.NEWTON), (3, Solver.TWO_BONE)])
+def test_tips_that_take_a_rotation_come_out_as_alone(count, solver, influence, weight):
+    chains, targets, _ = problems(count, "arc")
+    turns = unit4(make_rng(5).normal(size=(CHAINS, 4)))
+    if weight < 1.0:
+        solver = Solver.NEWTON
+    options = SolveOptions(
+        solver=solver, tolerance=1e-6, influence=influence, orient_weight=weight
+    )
+    goals = Goals(targets, tip_rotations_wxyz=turns)
+    single = [Goal(*goal) for goal in zip(targets, [None] * CHAINS, [0.0] * CHAINS, turns)]
+    solutions = solve_batch(stacked(chains), goals, options)
+    assert_agree(chains, single, options, solutions)
+    rotations = batch_rotations(stacked(chains), solutions)
+    for chain, goal, found in zip(chains, single, rotations, strict=True):
+        expected = bone_rotations(chain, solve(chain, goal, options))
+        np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def unit4(rows):
+    """Return quaternions at unit length."""
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("pose", POSES)
+@pytest.mark.parametrize(("count", "solver"), CASES)
+def test_bone_rotations_of_a_batch_are_those_of_its_chains(count, solver, pose):
+    chains, targets, poles = problems(count, pose, seed=1)
+    options = SolveOptions(solver=solver, tolerance=1e-6)
+    batch = stacked(chains)
+    found = batch_rotations(batch, solve_batch(batch, Goals(targets, poles), options))
+    for i, chain in enumerate(chains):
+        solution = solve(chain, Goal(targets[i], poles[i]), options)
+        expected = bone_rotations(chain, solution)
+        # Turning a segment over has no shortest way; there the last digit decides.
+        same = np.abs(np.sum(found[i] * expected, axis=1))
+        assert np.all(same[: settled(chain, solution)] >= 1.0 - 1e-9)
+
+
+def settled(chain, solution):
+    """Return how many bones from the root have a shortest swing that rounding does not decide."""
+    start = np.diff(chain.joint_positions, axis=0)
+    wanted = np.diff(solution.joint_positions, axis=0)
+    rotations = bone_rotations(chain, solution)
+    count = 0
+    before = solution.chain_rotation_wxyz
+    for i in range(len(start)):
+        w, v = before[0], before[1:]
+        carried = start[i] + 2.0 * np.cross(v, np.cross(v, start[i]) + w * start[i])
+        if np.sum(unit(carried) * unit(wanted[i])) < -1.0 + 1e-6:
+            return count
+        before, count = rotations[i], count + 1
+    return count
+
+
+@pytest.mark.parametrize("solver", [Solver.FABRIK, Solver.CCD, Solver.NEWTON])
+def test_a_chain_does_not_notice_its_neighbours(solver):
+    chains, targets, poles = problems(5, "random")
+    options = SolveOptions(solver=solver, tolerance=1e-7)
+    batch = stacked(chains)
+    whole = solve_batch(batch, Goals(targets, poles), options)
+    rows = np.array([7, 2, 9, 11, 0, 3])
+    part = solve_batch(batch.take(rows), Goals(targets[rows], poles[rows]), options)
+    np.testing.assert_allclose(
+        part.joint_positions, whole.joint_positions[rows], rtol=0.0, atol=1e-13
+    )
+    assert part.iterations.tolist() == whole.iterations[rows].tolist()
+
+
+def test_settings_may_differ_by_chain():
+    chains, targets, _ = problems(4, "arc")
+    rng = make_rng(9)
+    flips = rng.random(CHAINS) < 0.5
+    tolerances = 10.0 ** rng.uniform(-8, -2, CHAINS)
+    caps = rng.integers(1, 6, CHAINS)
+    options = SolveOptions(iterations=caps, tolerance=tolerances, use_flip_bend=flips)
+    solutions = solve_batch(stacked(chains), Goals(targets), options)
+    for i, chain in enumerate(chains):
+        own = SolveOptions(
+            iterations=int(caps[i]), tolerance=float(tolerances[i]), use_flip_bend=bool(flips[i])
+        )
+        assert_agree([chain], [Goal(targets[i])], own, [solutions[i]])
+
+
+def test_nothing_that_is_given_is_changed_and_records_are_frozen():
+    chains, targets, poles = problems(3, "random")
+    given = np.array([chain.joint_positions for chain in chains])
+    before = [array.copy() for array in (given, targets, poles)]
+    batch, goals = Chains(given), Goals(targets, poles)
+    solve_batch(batch, goals)
+    for array, copy in zip((given, targets, poles), before, strict=True):
+        np.testing.assert_array_equal(array, copy)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        batch.joint_positions = given
+    with pytest.raises(ValueError, match="read-only"):
+        goals.target_positions[0] = 0.0
+
+
+GOOD = np.array([[[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 2.0, 0.1]]] * 3)
+TARGETS = np.ones((3, 3))
+BAD = {
+    "no numbers": (InvalidChainError, lambda: Chains([["a"]])),
+    "one chain without a list": (InvalidChainError, lambda: Chains(GOOD[0])),
+    "no joints": (InvalidChainError, lambda: Chains(GOOD[:, :1])),
+    "not finite": (InvalidChainError, lambda: Chains(GOOD * np.nan)),
+    "a segment without length": (InvalidChainError, lambda: Chains(np.ones((2, 3, 3)))),
+    "bends of other chains": (InvalidChainError, lambda: Chains(GOOD, np.ones((2, 3)))),
+    "targets of a plane": (InvalidGoalError, lambda: Goals(TARGETS[:, :2])),
+    "a target is not finite": (InvalidGoalError, lambda: Goals(TARGETS * np.inf)),
+    "poles of other chains": (InvalidGoalError, lambda: Goals(TARGETS, np.ones((2, 3)))),
+    "an angle is not finite": (InvalidGoalError, lambda: Goals(TARGETS, TARGETS, np.nan)),
+    "tips of other chains": (InvalidGoalError, lambda: Goals(TARGETS, None, 0.0, np.ones((2, 4)))),
+    "a tip without turn": (InvalidGoalError, lambda: Goals(TARGETS, None, 0.0, np.zeros((3, 4)))),
+    "too few goals": (InvalidGoalError, lambda: solve_batch(Chains(GOOD), Goals(TARGETS[:2]))),
+    "two-bone on one bone": (
+        SolverMismatchError,
+        lambda: solve_batch(
+            Chains(GOOD[:, :2]), Goals(TARGETS), SolveOptions(solver=Solver.TWO_BONE)
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_batches_are_refused_in_one_sentence_that_says_what_to_do(name):
+    error, make = BAD[name]
+    with pytest.raises(error) as caught:
+        make()
+    sentence = str(caught.value)
+    assert sentence.endswith(".")
+    assert sentence.count(". ") == 0
+    assert any(word in sentence for word in ("give", "check", "lengthen", "set", "choose"))
+
+
+def test_no_chains_are_no_work():
+    solutions = solve_batch(Chains(GOOD[:0]), Goals(TARGETS[:0]))
+    assert len(solutions) == 0
+
+
+def test_one_chain_is_the_same_record_as_a_single_solve():
+    chains, targets, _ = problems(3, "arc")
+    batch = solve_batch(stacked(chains[:1]), Goals(targets[:1]))
+    assert_agree([chains[0]], [Goal(targets[0])], SolveOptions(), batch)
+    assert isinstance(batch.is_converged[0], np.bool_)
+    assert Chain(chains[0].joint_positions).start is not None
