@@ -72,14 +72,18 @@ class InstallError(Exception):
     """An environment could not be installed although its interpreter is there."""
 
 
-def ensure(name: str) -> Path:
+def ensure(name: str, wanted: Environment | None = None) -> Path:
     """Return the interpreter of an environment, which is made or repaired first if needed.
+
+    Args:
+        name: Of its folder.
+        wanted: What it holds, for one that no check needs; left out for those listed above.
 
     Raises:
         UnavailableError: If this machine cannot have it: no such Python, or no bpy for it.
         InstallError: If pip failed.
     """
-    wanted = ENVIRONMENTS[name]
+    wanted = wanted or ENVIRONMENTS[name]
     folder = FOLDER / name
     python = python_finder.python_in(folder)
     recipe = "\n".join((f"python {wanted.python}", *wanted.requirements, ""))

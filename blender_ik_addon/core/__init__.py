@@ -4,7 +4,7 @@ from .batch import solve_batch
 from .bend import bend_side
 from .blend import batch_rotations, bone_rotations
 from .chain import Chain, Goal, Solution, SolveOptions, Solver, Status
-from .chains import STATUSES, Chains, Goals, Solutions
+from .chains import FEW, STATUSES, Chains, Goals, Solutions
 from .errors import (
     IKError,
     InvalidChainError,
@@ -13,8 +13,10 @@ from .errors import (
     SolverMismatchError,
 )
 from .solve import solve
+from .two_bone_turns import TwoBoneTurns
 
 __all__ = [
+    "FEW",
     "STATUSES",
     "Chain",
     "Chains",
@@ -30,6 +32,7 @@ __all__ = [
     "Solver",
     "SolverMismatchError",
     "Status",
+    "TwoBoneTurns",
     "batch_rotations",
     "bend_side",
     "bone_rotations",

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 
-from . import rotation
-from .chain import Goal, Solution, SolveOptions, Solver, Status
-from .chains import STATUSES, Chains, Goals, Solutions
-from .errors import InvalidGoalError
+from . import rotation, single
 from .bend import Pole
-from .positions import Positions, positioned
-from .solve import FINEST_TOLERANCE, check_solver, solve
-from .start import Start
+from .chain import Goal, SolveOptions, Status
+from .chains import FEW, STATUSES, Chains, Goals, Solutions
+from .errors import InvalidGoalError
+from .positions import positioned
+from .solve import FINEST_TOLERANCE, check_solver, positioned_alone, solve
 from .task import Task
-from .vectors import Array, Flags
+from .vectors import Array, Counts, Flags
 
 NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
 
@@ -44,9 +45,20 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
         return _one_by_one(chains, goals, options)
     if not has_tips:
         check_solver(options.solver, chains.bone_count)
-        solved = _positioned(chains.start, goals, goals.target_positions, options)
-        return _recorded(chains, goals, options, solved, _joints(chains.start, solved), None)
+        solved = _positioned(chains, goals, goals.target_positions, options)
+        return _recorded(chains, goals, options, solved, None)
     return _oriented(chains, goals, options)
+
+
+@dataclass(frozen=True)
+class _Solved:
+    """Solved joints of B chains, armature space; as ``Positions``, one chain a row."""
+
+    joints: Array
+    rotations_wxyz: Array
+    iterations: Counts
+    is_too_far: Flags
+    is_too_near: Flags
 
 
 def _oriented(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
@@ -57,25 +69,27 @@ def _oriented(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     tips = rotation.rotate(turns, tips)
     if chains.bone_count == 1:
         count = len(chains)
-        solved = Positions(
-            points=np.zeros((1, 3, count)),
-            rotation_wxyz=np.tile(NOT_TURNED, (count, 1)),
+        solved = _Solved(
+            joints=chains.joint_positions[:, :1],
+            rotations_wxyz=np.tile(NOT_TURNED, (count, 1)),
             iterations=np.zeros(count, dtype=np.int64),
             is_too_far=np.ones(count, dtype=np.bool_),
             is_too_near=np.zeros(count, dtype=np.bool_),
         )
-        heads = chains.joint_positions[:, :1]
     else:
         check_solver(options.solver, chains.bone_count - 1)
-        start = chains.without_tips.start
-        solved = _positioned(start, goals, goals.target_positions - tips, options)
-        heads = _joints(start, solved)
+        rest = chains.without_tips
+        solved = _positioned(rest, goals, goals.target_positions - tips, options)
+    heads = solved.joints
     joints = np.concatenate((heads, heads[:, -1:] + tips[:, None]), axis=1)
-    return _recorded(chains, goals, options, solved, joints, turns)
+    return _recorded(chains, goals, options, replace(solved, joints=joints), turns)
 
 
-def _positioned(start: Start, goals: Goals, targets: Array, options: SolveOptions) -> Positions:
-    count = len(targets)
+def _positioned(chains: Chains, goals: Goals, targets: Array, options: SolveOptions) -> _Solved:
+    """Solve for positions: few chains one by one, many side by side."""
+    if len(chains) <= FEW and options.solver in single.SOLVERS:
+        return _few(chains, goals, targets, options)
+    start, count = chains.start, len(targets)
     pole = None
     if goals.pole_positions is not None:
         pole = Pole(
@@ -93,23 +107,42 @@ def _positioned(start: Start, goals: Goals, targets: Array, options: SolveOption
         tolerance=np.maximum(options.tolerance / start.unit, FINEST_TOLERANCE * start.reach),
         iterations=np.broadcast_to(np.asarray(options.iterations), count),
     )
-    return positioned(start, task, options.solver, use_acceleration=options.use_acceleration)
+    solved = positioned(start, task, options.solver, use_acceleration=options.use_acceleration)
+    return _Solved(
+        joints=(solved.points * start.unit + start.root).transpose(2, 0, 1),
+        rotations_wxyz=solved.rotation_wxyz,
+        iterations=solved.iterations,
+        is_too_far=solved.is_too_far,
+        is_too_near=solved.is_too_near,
+    )
 
 
-def _joints(start: Start, solved: Positions) -> Array:
-    joints: Array = (solved.points * start.unit + start.root).transpose(2, 0, 1)
-    return joints
+def _few(chains: Chains, goals: Goals, targets: Array, options: SolveOptions) -> _Solved:
+    found = [
+        positioned_alone(chain, replaced, _options(options, i))
+        for i, (chain, replaced) in enumerate(
+            zip(chains.one_by_one, _goals(goals, targets), strict=True)
+        )
+    ]
+    count, joints = len(found), chains.bone_count + 1
+    return _Solved(
+        joints=np.array([each.joints for each in found]).reshape(count, joints, 3),
+        rotations_wxyz=np.array([each.chain_rotation for each in found]).reshape(count, 4),
+        iterations=np.array([each.iterations for each in found], dtype=np.int64),
+        is_too_far=np.array([each.is_too_far for each in found], dtype=np.bool_),
+        is_too_near=np.array([each.is_too_near for each in found], dtype=np.bool_),
+    )
 
 
 def _recorded(
     chains: Chains,
     goals: Goals,
     options: SolveOptions,
-    solved: Positions,
-    joints: Array,
+    solved: _Solved,
     tip_rotations: Array | None,
 ) -> Solutions:
     """Measure the residuals on what is returned, and name the outcomes."""
+    joints = solved.joints
     off = joints[:, -1] - goals.target_positions
     residuals = np.sqrt(off[:, 0] ** 2 + off[:, 1] ** 2 + off[:, 2] ** 2)
     reach = chains.start.reach * chains.start.unit
@@ -121,7 +154,7 @@ def _recorded(
     )
     return Solutions(
         joint_positions=joints,
-        chain_rotations_wxyz=solved.rotation_wxyz,
+        chain_rotations_wxyz=solved.rotations_wxyz,
         tip_rotations_wxyz=tip_rotations,
         residuals=residuals,
         iterations=solved.iterations,
@@ -131,9 +164,10 @@ def _recorded(
 
 def _one_by_one(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     """Solve chains that stop part of the way; what that is depends on more than their targets."""
+    single_goals = _goals(goals, goals.target_positions)
     solutions = [
-        solve(chain, _goal(goals, i), _options(options, i))
-        for i, chain in enumerate(chains.one_by_one)
+        solve(chain, goal, _options(options, i))
+        for i, (chain, goal) in enumerate(zip(chains.one_by_one, single_goals, strict=True))
     ]
     tips = [s.tip_rotation_wxyz for s in solutions if s.tip_rotation_wxyz is not None]
     blended = [s.blended_rotations_wxyz for s in solutions if s.blended_rotations_wxyz is not None]
@@ -148,18 +182,28 @@ def _one_by_one(chains: Chains, goals: Goals, options: SolveOptions) -> Solution
     )
 
 
-def _goal(goals: Goals, i: int) -> Goal:
+def _goals(goals: Goals, targets: Array) -> list[Goal]:
+    """Return goals one by one, with the given targets."""
+    count = len(targets)
     poles, tips = goals.pole_positions, goals.tip_rotations_wxyz
-    return Goal(
-        target_position=goals.target_positions[i],
-        pole_position=None if poles is None else poles[i],
-        pole_angle=float(np.broadcast_to(goals.pole_angles, len(goals.target_positions))[i]),
-        tip_rotation_wxyz=None if tips is None else tips[i],
-    )
+    angles = np.broadcast_to(goals.pole_angles, count).tolist()
+    return [
+        Goal(
+            target_position=targets[i],
+            pole_position=None if poles is None else poles[i],
+            pole_angle=angles[i],
+            tip_rotation_wxyz=None if tips is None else tips[i],
+        )
+        for i in range(count)
+    ]
 
 
 def _options(options: SolveOptions, i: int) -> SolveOptions:
-    def of_chain(value: object) -> object:
-        return value[i].item() if isinstance(value, np.ndarray) else value
-
-    return SolveOptions(**{name: of_chain(value) for name, value in vars(options).items()})
+    """Return the options of one chain."""
+    tolerance, cap, flip = options.tolerance, options.iterations, options.use_flip_bend
+    return replace(
+        options,
+        tolerance=float(tolerance[i]) if isinstance(tolerance, np.ndarray) else tolerance,
+        iterations=int(cap[i]) if isinstance(cap, np.ndarray) else cap,
+        use_flip_bend=bool(flip[i]) if isinstance(flip, np.ndarray) else flip,
+    )

@@ -95,18 +95,18 @@ class Chains:
             bend_directions=None if bends is None else bends[rows],
             start=self.start.take(rows),
         )
-        if len(rows) <= FEW:
-            taken.__dict__["one_by_one"] = tuple(self.one_by_one[row] for row in rows)
         return taken
+
+    def alone(self, row: int) -> Chain:
+        """Return one chain as a single record."""
+        bend = None if self.bend_directions is None else self.bend_directions[row]
+        has_bend = bend is not None and bool(bend.any())
+        return Chain(self.joint_positions[row], bend if has_bend else None)
 
     @cached_property
     def one_by_one(self) -> tuple[Chain, ...]:
         """The chains as single records; made on first use."""
-        bends = self.bend_directions
-        return tuple(
-            Chain(joints, None if bends is None or not bends[i].any() else bends[i])
-            for i, joints in enumerate(self.joint_positions)
-        )
+        return tuple(self.alone(row) for row in range(len(self)))
 
 
 @dataclass(frozen=True)

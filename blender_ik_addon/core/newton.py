@@ -21,7 +21,8 @@ def step(points: Array, lengths: Array, target: Array, damping: Array) -> tuple[
     change of the directions weighted by length that cancels the error e to first order solves a
     3x3 system, A x = e with A = sum l_i^2 (I - d_i d_i^T), whatever the number of segments; d_i
     then turns toward q_i, l_i times the part of x across it, by 2 atan(|q_i| / 2): the Cayley
-    transform, along (1 - t) d_i + q_i with t = |q_i|^2 / 4, needs no sine. Damping in proportion to |e| keeps quadratic convergence.
+    transform, along (1 - t) d_i + q_i with t = |q_i|^2 / 4, needs no sine. Damping in proportion
+    to |e| keeps quadratic convergence.
 
     Args:
         points: Joints relative to the root, shape (n + 1, 3, B).

@@ -60,15 +60,15 @@ def positioned(start: SingleStart, task: SingleTask, solver: Solver) -> SinglePo
     """Return the joints that bring the effector of a chain to its target."""
     unit = start.unit
     target = _relative(task.target, start)
-    distance = sqrt(_dot(target, target))
+    distance = sqrt(dot(target, target))
     chord = start.chord
     if distance >= AT_ROOT * start.reach:
         chord = (target[0] / distance, target[1] / distance, target[2] / distance)
-    side, rotation = _swung(start.chord, start.side, chord)
+    side, rotation = swung(start.chord, start.side, chord)
     if task.pole is not None:
         pole = _relative(task.pole, start)
-        side, rotation = _swivelled(chord, side, rotation, pole, task.pole_angle)
-    frame = np.array((chord, side, _cross(chord, side)))
+        side, rotation = swivelled(chord, side, rotation, pole, task.pole_angle)
+    frame = np.array((chord, side, cross(chord, side)))
     is_too_far = distance >= start.reach
     is_too_near = 0.0 < start.least and distance <= start.least
     used = 0
@@ -91,54 +91,54 @@ def _relative(point: Vector, start: SingleStart) -> Vector:
     return ((x - ox) / unit, (y - oy) / unit, (z - oz) / unit)
 
 
-def _dot(a: Vector, b: Vector) -> float:
+def dot(a: Vector, b: Vector) -> float:
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-def _cross(a: Vector, b: Vector) -> Vector:
+def cross(a: Vector, b: Vector) -> Vector:
     ax, ay, az = a
     bx, by, bz = b
     return (ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx)
 
 
-def _swung(chord0: Vector, side0: Vector, chord: Vector) -> tuple[Vector, Quaternion]:
+def swung(chord0: Vector, side0: Vector, chord: Vector) -> tuple[Vector, Quaternion]:
     """Return the start's side swung with its chord onto the new one, and the swing."""
-    cosine = _dot(chord0, chord)
+    cosine = dot(chord0, chord)
     source, side = chord0, side0
     axis: Vector | None = None
     if cosine < 0.0:
         axis = _half_turn_axis(chord0, side0, chord)
         source = (-chord0[0], -chord0[1], -chord0[2])
-        twice = 2.0 * _dot(axis, side0)
+        twice = 2.0 * dot(axis, side0)
         side = (
             twice * axis[0] - side0[0],
             twice * axis[1] - side0[1],
             twice * axis[2] - side0[2],
         )
         cosine = -cosine
-    share = _dot(chord, side) / (1.0 + cosine)
+    share = dot(chord, side) / (1.0 + cosine)
     side = (
         side[0] - (source[0] + chord[0]) * share,
         side[1] - (source[1] + chord[1]) * share,
         side[2] - (source[2] + chord[2]) * share,
     )
     w = sqrt(0.5 * (1.0 + cosine))
-    x, y, z = _cross(source, chord)
+    x, y, z = cross(source, chord)
     rotation = (w, x / (2.0 * w), y / (2.0 * w), z / (2.0 * w))
     if axis is not None:
-        rotation = _multiply(rotation, (0.0, *axis))
+        rotation = multiply(rotation, (0.0, *axis))
     return side, rotation
 
 
 def _half_turn_axis(chord0: Vector, side0: Vector, chord: Vector) -> Vector:
-    x, y, z = _cross(chord0, chord)
+    x, y, z = cross(chord0, chord)
     along = x * chord0[0] + y * chord0[1] + z * chord0[2]
     x, y, z = x - along * chord0[0], y - along * chord0[1], z - along * chord0[2]
     size = sqrt(x * x + y * y + z * z)
-    return (x / size, y / size, z / size) if size > NO_DIRECTION else _cross(chord0, side0)
+    return (x / size, y / size, z / size) if size > NO_DIRECTION else cross(chord0, side0)
 
 
-def _multiply(a: Quaternion, b: Quaternion) -> Quaternion:
+def multiply(a: Quaternion, b: Quaternion) -> Quaternion:
     aw, ax, ay, az = a
     bw, bx, by, bz = b
     return (
@@ -149,27 +149,27 @@ def _multiply(a: Quaternion, b: Quaternion) -> Quaternion:
     )
 
 
-def _swivelled(
+def swivelled(
     chord: Vector, side: Vector, rotation: Quaternion, pole: Vector, pole_angle: float
 ) -> tuple[Vector, Quaternion]:
     """Return side and rotation turned about the chord toward a pole, as ``bend._swivel`` does."""
-    distance = sqrt(_dot(pole, pole))
-    along = _dot(pole, chord)
+    distance = sqrt(dot(pole, pole))
+    along = dot(pole, chord)
     part = (
         pole[0] - along * chord[0],
         pole[1] - along * chord[1],
         pole[2] - along * chord[2],
     )
-    sine = sqrt(_dot(part, part)) / (distance if distance > 0.0 else 1.0)
+    sine = sqrt(dot(part, part)) / (distance if distance > 0.0 else 1.0)
     share = smoothstep(sine, POLE_GIVES_NO_SIDE, POLE_RULES)
-    angle = atan2(_dot(_cross(side, part), chord), _dot(side, part))
+    angle = atan2(dot(cross(side, part), chord), dot(side, part))
     if angle < JUST_OPPOSITE:
         angle += 2.0 * np.pi
     angle = share * angle + pole_angle
     half = 0.5 * angle
     s = sin(half)
-    rotation = _multiply((cos(half), chord[0] * s, chord[1] * s, chord[2] * s), rotation)
-    x, y, z = _cross(chord, side)
+    rotation = multiply((cos(half), chord[0] * s, chord[1] * s, chord[2] * s), rotation)
+    x, y, z = cross(chord, side)
     c, s = cos(angle), sin(angle)
     return (side[0] * c + x * s, side[1] * c + y * s, side[2] * c + z * s), rotation
 
@@ -182,7 +182,15 @@ def smoothstep(x: float, low: float, high: float) -> float:
 
 
 def _two_bone(start: SingleStart, distance: float, *, use_flip: bool) -> Array:
-    first, second = start.lengths.tolist()
+    foot, height, distance = elbow(start, distance)
+    if use_flip:
+        height = -height
+    return np.array(((0.0, 0.0, 0.0), (foot, height, 0.0), (distance, 0.0, 0.0)))
+
+
+def elbow(start: SingleStart, distance: float) -> tuple[float, float, float]:
+    """Return the elbow's foot on the chord, its height over it, and the distance, as solved."""
+    first, second = start.pair
     most = first + second
     distance = max(distance, SMALLEST_BASE * most)
     if distance < PAIR_AT_ROOT * most and abs(first - second) < SAME_LENGTH * most:
@@ -191,10 +199,7 @@ def _two_bone(start: SingleStart, distance: float, *, use_flip: bool) -> Array:
     least = abs(difference)
     foot = 0.5 * distance + difference * most / (2.0 * distance)
     area = (most - distance) * (most + distance) * (distance - least) * (distance + least)
-    height = sqrt(max(area, 0.0)) / (2.0 * distance)
-    if use_flip:
-        height = -height
-    return np.array(((0.0, 0.0, 0.0), (foot, height, 0.0), (distance, 0.0, 0.0)))
+    return foot, sqrt(max(area, 0.0)) / (2.0 * distance), distance
 
 
 def _along_chord(start: SingleStart, *, is_folded: bool) -> Array:

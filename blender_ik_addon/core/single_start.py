@@ -20,6 +20,7 @@ class SingleStart:
         length_squares: Squared lengths, shape (n,).
         square_columns: The same as a column, shape (n, 1).
         squares: Their sum.
+        pair: The first and the last length.
         after: Length by share of the inner joints beyond it: what an offset counts in their
             mean, shape (n,).
         longest: The greatest length.
@@ -50,6 +51,7 @@ class SingleStart:
         self.square_columns = self.length_squares[:, None]
         self.squares = float(self.length_squares.sum())
         self.count = len(self.lengths)
+        self.pair: tuple[float, float] = (float(self.lengths[0]), float(self.lengths[-1]))
         inner = np.maximum(self.count - 1.0 - np.arange(self.count), 0.0)
         self.after: Array = inner / max(self.count - 1, 1) * self.lengths
         self.longest = float(self.lengths.max())

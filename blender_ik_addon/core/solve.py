@@ -26,7 +26,7 @@ NO_ROTATION = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 @dataclass(frozen=True)
-class _Outcome:
+class Outcome:
     """Solved positions of one chain, before influence."""
 
     joints: Array
@@ -53,7 +53,7 @@ def solve(chain: Chain, goal: Goal, options: SolveOptions | None = None) -> Solu
     """
     options = options or SolveOptions()
     if goal.tip_rotation_wxyz is None or options.orient_weight == 0.0:
-        return _recorded(chain, goal, options, _positioned(chain, goal, options), None)
+        return _recorded(chain, goal, options, positioned_alone(chain, goal, options), None)
     return _oriented(chain, goal, options, goal.tip_rotation_wxyz)
 
 
@@ -77,16 +77,16 @@ def _oriented(chain: Chain, goal: Goal, options: SolveOptions, tip_rotation: Arr
     tip_segment = rotate(tip_rotation, chain.joint_positions[-1] - chain.joint_positions[-2])
     if len(start) > 2:
         head_goal = replace(goal, target_position=goal.target_position - tip_segment)
-        outcome = _positioned(Chain(start[:-1], chain.bend_direction), head_goal, options)
+        outcome = positioned_alone(Chain(start[:-1], chain.bend_direction), head_goal, options)
     else:
-        outcome = _Outcome(start[:-1], NO_ROTATION, 0, is_too_far=True, is_too_near=False)
+        outcome = Outcome(start[:-1], NO_ROTATION, 0, is_too_far=True, is_too_near=False)
     joints = np.vstack((outcome.joints, outcome.joints[-1] + tip_segment))
     chain_turn = multiply(outcome.chain_rotation, chain_turn)
     outcome = replace(outcome, joints=joints, chain_rotation=chain_turn)
     return _recorded(chain, goal, options, outcome, tip_rotation)
 
 
-def _positioned(chain: Chain, goal: Goal, options: SolveOptions) -> _Outcome:
+def positioned_alone(chain: Chain, goal: Goal, options: SolveOptions) -> Outcome:
     """Solve for the position alone."""
     check_solver(options.solver, len(chain.segment_lengths))
     finest = FINEST_TOLERANCE * chain.max_reach
@@ -105,7 +105,7 @@ def _positioned(chain: Chain, goal: Goal, options: SolveOptions) -> _Outcome:
         joints, turn, iterations, is_too_far, is_too_near = single.positioned(
             start, task, options.solver
         )
-        return _Outcome(joints, np.array(turn), iterations, is_too_far, is_too_near)
+        return Outcome(joints, np.array(turn), iterations, is_too_far, is_too_near)
     batch = chain.start
     solved = positioned(
         batch,
@@ -113,7 +113,7 @@ def _positioned(chain: Chain, goal: Goal, options: SolveOptions) -> _Outcome:
         options.solver,
         use_acceleration=options.use_acceleration,
     )
-    return _Outcome(
+    return Outcome(
         joints=solved.points[..., 0] * batch.unit[0] + chain.joint_positions[0],
         chain_rotation=solved.rotation_wxyz[0],
         iterations=int(solved.iterations[0]),
@@ -158,7 +158,7 @@ def _recorded(
     chain: Chain,
     goal: Goal,
     options: SolveOptions,
-    outcome: _Outcome,
+    outcome: Outcome,
     tip_rotation: Array | None,
 ) -> Solution:
     """Blend by influence, measure the residual on what is returned, and name the outcome."""

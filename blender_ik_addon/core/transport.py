@@ -21,6 +21,8 @@ NEARLY_OPPOSITE = 1e-2
 SMALLEST_PRODUCT = 1e-200
 # Up to so many chains are carried one by one, along their bones; more of them side by side.
 FEW_CHAINS = 4
+# Products of so many matrices are quicker one after the other.
+SHORT = 16
 
 
 def swung(rotation: Array, start: Array, wanted: Array) -> Array:
@@ -34,11 +36,7 @@ def swung(rotation: Array, start: Array, wanted: Array) -> Array:
     Returns:
         Unit quaternions, shape (n, 4): turn i takes start direction i to the wanted one.
     """
-    carried = rotation
-    product = np.empty((len(start), 4))
-    for i, matrix in enumerate(_matrices(start, wanted)):
-        carried = matrix.dot(carried)
-        product[i] = carried
+    product = _products(_matrices(start, wanted), rotation)
     sizes = np.sqrt(np.einsum("ij,ij->i", product, product))
     before = np.concatenate(([1.0], sizes[:-1]))
     if sizes[-1] < SMALLEST_PRODUCT or (sizes < NEARLY_OPPOSITE * before).any():
@@ -92,6 +90,24 @@ def _swing(
         0.5 * (y - b * pw - c * px + a * pz),
         0.5 * (z - c * pw - a * py + b * px),
     )
+
+
+def _products(matrices: Array, vector: Array) -> Array:
+    """Return what a vector becomes after one, two, ... of matrices (n, 4, 4), shape (n, 4).
+
+    Long chains are halved: the products of pairs give every second result, and those the others.
+    """
+    count = len(matrices)
+    results = np.empty((count, 4))
+    if count <= SHORT:
+        for matrix, result in zip(matrices, results, strict=True):
+            vector = np.dot(matrix, vector, out=result)
+        return results
+    half = count // 2
+    results[1::2] = _products(matrices[1::2] @ matrices[: 2 * half : 2], vector)
+    before = np.concatenate((vector[None], results[1::2]))[: count - half]
+    results[::2] = np.einsum("nij,nj->ni", matrices[::2], before)
+    return results
 
 
 def _matrices(start: Array, wanted: Array) -> Array:

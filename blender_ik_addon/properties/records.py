@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import bpy
@@ -36,10 +38,7 @@ def chain_spec(settings: ChainSettings, animated: ChainSettings | None = None) -
         pole_angle=animated.pole_angle,
         negative_scale=NegativeScale(settings.negative_scale),
         start_from=StartFrom(settings.start_from),
-        stored_pose=tuple(
-            StoredBone(bone.name, bone.rotation_mode, tuple(bone.rotation))
-            for bone in settings.stored_pose
-        ),
+        stored_pose=bones_of_text(settings.stored_pose),
         options=SolveOptions(
             solver=Solver(settings.solver),
             iterations=settings.iterations,
@@ -49,6 +48,18 @@ def chain_spec(settings: ChainSettings, animated: ChainSettings | None = None) -
             orient_weight=animated.orient_weight,
         ),
     )
+
+
+def bones_of_text(text: str) -> tuple[StoredBone, ...]:
+    """Return what ``text_of_bones`` has written."""
+    rows = json.loads(text) if text else ()
+    return tuple(StoredBone(name, mode, tuple(rotation)) for name, mode, rotation in rows)
+
+
+def text_of_bones(stored: Iterable[StoredBone]) -> str:
+    """Return a stored pose as text; nothing for no bones."""
+    rows = [(bone.name, bone.rotation_mode, bone.rotation) for bone in stored]
+    return json.dumps(rows) if rows else ""
 
 
 def _anchor(target: bpy.types.Object | None, bone: str) -> Anchor | None:

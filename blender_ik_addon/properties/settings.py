@@ -10,7 +10,6 @@ from bpy.props import (
     CollectionProperty,
     EnumProperty,
     FloatProperty,
-    FloatVectorProperty,
     IntProperty,
     PointerProperty,
     StringProperty,
@@ -79,14 +78,6 @@ def _status(settings: ChainSettings) -> str:
 def _residual(settings: ChainSettings) -> float:
     outcome = live.memory.outcome(chain_key(settings))
     return -1.0 if outcome is None or isinstance(outcome, str) else outcome.residual
-
-
-class StoredBoneSettings(bpy.types.PropertyGroup):
-    """The rotation channels of one bone before its chain first wrote."""
-
-    name: StringProperty(name="Bone", override=OVERRIDABLE)
-    rotation_mode: StringProperty(default="QUATERNION", override=OVERRIDABLE)
-    rotation: FloatVectorProperty(size=4, override=OVERRIDABLE)
 
 
 class ChainSettings(bpy.types.PropertyGroup):
@@ -245,8 +236,13 @@ class ChainSettings(bpy.types.PropertyGroup):
         override=OVERRIDABLE,
         update=_tag,
     )
-    stored_pose: CollectionProperty(
-        type=StoredBoneSettings, override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"}
+    # One string: Blender copies every property of an object whenever a pose is evaluated, and a
+    # collection of bones with their numbers would cost more than solving them.
+    stored_pose: StringProperty(
+        name="Stored Pose",
+        description="What the bones' rotation channels held before the chain first wrote, as JSON",
+        options={"HIDDEN"},
+        override=OVERRIDABLE,
     )
     status: StringProperty(name="Status", description="What the last solve did", get=_status)
     residual: FloatProperty(
@@ -278,7 +274,7 @@ class SceneSettings(bpy.types.PropertyGroup):
     )
 
 
-classes = (StoredBoneSettings, ChainSettings, ObjectSettings, SceneSettings)
+classes = (ChainSettings, ObjectSettings, SceneSettings)
 _register_classes, _unregister_classes = bpy.utils.register_classes_factory(classes)
 
 

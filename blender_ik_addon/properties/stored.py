@@ -12,7 +12,7 @@ from ..rig.render_sync import keep_animated_values
 from ..rig.spec import ChainSpec
 from ..rig.update import Update
 from .chains import chains_of, owner_of
-from .records import chain_spec, sync_anchors_if_changed
+from .records import chain_spec, sync_anchors_if_changed, text_of_bones
 
 if TYPE_CHECKING:
     from .settings import ChainSettings
@@ -26,12 +26,8 @@ def store(settings: ChainSettings, evaluated: bpy.types.Object | None = None) ->
         evaluated: The evaluated object to read; by default the original.
     """
     owner = owner_of(settings)
-    settings.stored_pose.clear()
-    for stored in restoring.take(owner, evaluated or owner, chain_spec(settings)):
-        bone = settings.stored_pose.add()
-        bone.name = stored.name
-        bone.rotation_mode = stored.rotation_mode
-        bone.rotation = stored.rotation
+    taken = restoring.take(owner, evaluated or owner, chain_spec(settings))
+    settings.stored_pose = text_of_bones(taken)
 
 
 def release(settings: ChainSettings) -> None:
@@ -40,7 +36,7 @@ def release(settings: ChainSettings) -> None:
         scene = bpy.context.scene
         frame = scene.frame_current_final if scene is not None else 0.0
         restoring.give_back(owner_of(settings), chain_spec(settings), frame)
-        settings.stored_pose.clear()
+        settings.stored_pose = ""
 
 
 def is_off_its_keys(settings: ChainSettings) -> bool:

@@ -97,3 +97,9 @@ def _none(count: int) -> Bases:
         tolerance=np.zeros(count),
         is_even=np.zeros(count, dtype=np.bool_),
     )
+
+
+def point_in_base(from_world: Array, points: Array) -> Array:
+    """Return world positions (b, 3) in bases, given by their ``from_world`` (b, 3, 4)."""
+    moved: Array = np.einsum("bij,bj->bi", from_world[:, :, :3], points) + from_world[:, :, 3]
+    return moved

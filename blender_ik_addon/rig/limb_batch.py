@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -18,6 +19,8 @@ from .world import Order, WorldMatrices
 
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+Channels = npt.NDArray[np.float32]
 
 
 class _Followed:
@@ -34,7 +37,7 @@ class _Followed:
         self._rows: Rows = np.empty(0, dtype=np.int64)
         self.matrices: Array = np.full((len(anchors), 4, 4), np.nan)
 
-    def read(self, world: WorldMatrices, errors: dict[int, str]) -> npt.NDArray[np.bool_]:
+    def read(self, world: WorldMatrices, errors: dict[int, str]) -> Flags:
         """Read the matrices; return which have changed, and note what cannot be followed."""
         if world.order is not self._order:
             self._order, row_of = world.order, world.order.row_of
@@ -43,17 +46,26 @@ class _Followed:
         matrices = world.matrices(self._rows)
         for i in self._on_bones:
             matrices[i] = matrices[i] @ world.bone_matrix(self._anchors[i])
+        # One call instead of a look at every number: a sum is finite if all are.
+        if not math.isfinite(matrices.sum()):
+            self._read_one_by_one(matrices, world, errors)
+        count = len(matrices)
+        changed = matrices.reshape(count, 16) != self.matrices.reshape(count, 16)
+        self.matrices = matrices
+        has_changed: Flags = np.logical_or.reduce(changed, axis=1)
+        return has_changed
+
+    def _read_one_by_one(
+        self, matrices: Array, world: WorldMatrices, errors: dict[int, str]
+    ) -> None:
+        """Look at what is not visible, or not finite, and say what is wrong with it."""
         is_finite = np.isfinite(matrices).all(axis=(1, 2))
         for i in np.flatnonzero(~is_finite).tolist():
-            # Not visible, or not finite: looked at one by one, which says what is wrong.
             try:
                 matrices[i] = world.matrix(self._anchors[i], self._word)
             except IKError as error:
                 matrices[i] = np.nan
                 errors[i] = str(error)
-        has_changed: npt.NDArray[np.bool_] = (matrices != self.matrices).any(axis=(1, 2))
-        self.matrices = matrices
-        return has_changed
 
 
 class LimbBatch:
@@ -80,7 +92,7 @@ class LimbBatch:
             np.concatenate([state.limbs[row].job.plan.written for row in rows])
             for state, rows in members
         ]
-        self._modes = [np.tile(self._solve.modes, len(rows)) for _, rows in members]
+        self._modes = [np.tile(self._solve.bones.modes, len(rows)) for _, rows in members]
         ends = np.cumsum([len(rows) for _, rows in members])
         self._first = ends - [len(rows) for _, rows in members]
         self._slices = [
@@ -88,9 +100,9 @@ class LimbBatch:
         ]
         self._versions: list[int] = []
         self._bases: Bases | None = None
-        count, written = self._solve.local.shape[:2]
-        self._present = np.full((count, written, 4), np.nan, dtype=np.float32)
-        self._wanted = np.full((count, written, 4), np.nan, dtype=np.float32)
+        count, written = self._solve.bones.local.shape[:2]
+        self._present: Channels = np.empty((count, written, 4), dtype=np.float32)
+        self._wanted: Channels = np.full((count, written, 4), np.nan, dtype=np.float32)
         self._residuals = np.full(count, np.nan)
         self._iterations = np.zeros(count, dtype=np.int64)
         self._codes = np.zeros(count, dtype=np.int8)
@@ -116,23 +128,30 @@ class LimbBatch:
         has_changed = self._targets.read(world, self.errors)
         if self._poles is not None:
             has_changed |= self._poles.read(world, self.errors)
-        has_changed |= self._read_rigs()
+        has_new_poses = self._read_rigs(has_changed)
         if self.errors:
             has_changed[list(self.errors)] = False
         rows = np.flatnonzero(has_changed)
         if rows.size:
             self._solve_rows(rows)
-        differs = (self._wanted != self._present).any(axis=(1, 2))
-        differs &= ~np.isnan(self._residuals)
+        elif not has_new_poses:
+            return []
+        wanted = self._wanted
         if self.errors:
-            differs[list(self.errors)] = False
-        return self._changes(differs, has_changed, is_foreign) if differs.any() else []
+            # A chain that cannot be solved keeps its pose.
+            wanted = wanted.copy()
+            wanted[list(self.errors)] = self._present[list(self.errors)]
+        return self._changes(wanted, has_changed, is_foreign)
 
-    def _read_rigs(self) -> npt.NDArray[np.bool_]:
-        """Take over bases and poses that have been read anew; return whose bases have changed."""
+    def _read_rigs(self, has_changed: Flags) -> bool:
+        """Take over bases and poses that have been read anew; mark chains whose bases have changed.
+
+        Returns:
+            Whether any pose has been read anew.
+        """
         versions = [state.version for state, _ in self._members]
         if versions == self._versions:
-            return np.zeros(len(self.limbs), dtype=np.bool_)
+            return False
         self._versions = versions
         bases = stacked([_bases_of(state).take(rows) for state, rows in self._members])
         former, self._bases = self._bases, bases
@@ -140,11 +159,13 @@ class LimbBatch:
             _rotation_of(state)[bones]
             for (state, _), bones in zip(self._members, self._bones, strict=True)
         ]
-        self._present = np.concatenate(rotations).astype(np.float32).reshape(self._present.shape)
+        self._present = np.concatenate(rotations).astype(np.float32).reshape(self._wanted.shape)
         if former is None:
-            return np.ones(len(self.limbs), dtype=np.bool_)
-        changed: npt.NDArray[np.bool_] = (former.from_world != bases.from_world).any(axis=(1, 2))
-        return changed | (former.tolerance != bases.tolerance)
+            has_changed[:] = True
+        else:
+            has_changed |= (former.from_world != bases.from_world).any(axis=(1, 2))
+            has_changed |= former.tolerance != bases.tolerance
+        return True
 
     def _solve_rows(self, rows: Rows) -> None:
         assert self._bases is not None
@@ -159,21 +180,20 @@ class LimbBatch:
 
     def _changes(
         self,
-        differs: npt.NDArray[np.bool_],
-        has_changed: npt.NDArray[np.bool_],
+        wanted: Channels,
+        has_changed: Flags,
         is_foreign: Callable[[RigState], bool],
     ) -> list[Change]:
-        differs = np.logical_or.reduceat(differs, self._first)
+        """Return what differs from what stands there, one change an armature object."""
+        count = len(wanted)
+        differs = (wanted != self._present).reshape(count, -1)
+        differs = np.logical_or.reduceat(np.logical_or.reduce(differs, axis=1), self._first)
         has_changed = np.logical_or.reduceat(has_changed, self._first)
-        # Chains of the same object that stand right are written with the others.
-        wanted = self._wanted
-        is_unknown = np.isnan(wanted)
-        if is_unknown.any():
-            wanted = np.where(is_unknown, self._present, wanted)
         found = []
         for i in np.flatnonzero(differs).tolist():
             state, own = self._members[i][0], self._slices[i]
             if has_changed[i] or not is_foreign(state):
+                # Chains of the same object that stand right are written with the others.
                 channels = wanted[own].reshape(-1, 4)
                 found.append(Change(state, self._bones[i], self._modes[i], channels))
                 self._present[own] = wanted[own]

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
 from .changes import Change, joined
 from .channels import PROPERTY_SIZES, read_floats

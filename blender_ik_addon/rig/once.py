@@ -7,9 +7,9 @@ from dataclasses import replace
 import bpy
 
 from .channels import read_pose
+from .outcome import Outcome
 from .plan import check, planned
 from .skeleton import compiled
-from .outcome import Outcome
 from .solving import solve_chain
 from .spec import ChainSpec
 from .start import start_channels, stored_bones

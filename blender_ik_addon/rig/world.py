@@ -50,8 +50,10 @@ class WorldMatrices:
         self.order = known if known is not None and is_known else Order(depsgraph)
         count = self.order.count
         # A row of NaN at the end: what is not visible has row -1.
-        self._buffer = np.full((count + 1, 16), np.nan, dtype=np.float32)
-        objects.foreach_get("matrix_world", self._buffer.reshape(-1)[: 16 * count])
+        buffer = np.empty(16 * count + 16, dtype=np.float32)
+        objects.foreach_get("matrix_world", buffer[: 16 * count])
+        buffer[16 * count :] = np.nan
+        self._buffer = buffer.reshape(count + 1, 16)
         self._bones: dict[int, tuple[dict[str, int], Array]] = {}
 
     def matrices(self, rows: npt.NDArray[np.int64]) -> Array:

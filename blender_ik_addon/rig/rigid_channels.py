@@ -1,0 +1,67 @@
+"""Rotation channels of rigid bones from the turns that their chains have taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..core import rotation
+from .channels import channels_of
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RigidChannels:
+    """The k written bones of b chains alike.
+
+    Attributes:
+        local: Local rotations of the start pose wxyz, shape (b, k, 4).
+        rest: Rotations of the frames that those act in, as they stand in the start pose, in the
+            space of the base, shape (b, k, 4).
+        near: Rotation channels to stay near, so that curves do not flip, shape (b, k, 4).
+        modes: Rotation modes, shape (k,).
+    """
+
+    local: Array
+    rest: Array
+    near: Array
+    modes: npt.NDArray[np.int32]
+
+    def take(self, rows: slice | npt.NDArray[np.int64]) -> RigidChannels:
+        """Return the bones of some of the chains."""
+        if isinstance(rows, slice):
+            return self
+        return RigidChannels(self.local[rows], self.rest[rows], self.near[rows], self.modes)
+
+    def with_tips(self, turns: Array, tips: Array | None) -> Array:
+        """Return turns of all written bones: a tip beyond the effector turns, or goes along.
+
+        Args:
+            turns: Of the bones with a segment, shape (b, m, 4).
+            tips: Turns of the tips, shape (b, 4), or None.
+        """
+        if self.local.shape[1] == turns.shape[1]:
+            return turns
+        last = turns[:, -1] if tips is None else tips
+        return np.concatenate((turns, last[:, None]), axis=1)
+
+    def channels(self, turns: Array) -> Array:
+        """Return the rotation channels (b, k, 4) of bones after their turns (b, k, 4)."""
+        own = turns.copy()
+        if own.shape[1] > 1:
+            own[:, 1:] = rotation.multiply(rotation.conjugate(turns[:, :-1]), turns[:, 1:])
+            back = rotation.conjugate(self.rest[:, 1:])
+            own[:, 1:, 1:] = rotation.rotate(back, own[:, 1:, 1:])
+        return self.written(rotation.multiply(own, self.local))
+
+    def written(self, local: Array) -> Array:
+        """Return the rotation channels (b, k, 4) of local rotations wxyz (b, k, 4)."""
+        if not self.modes.any():
+            return rotation.nearest_quaternion(local, self.near)
+        count, bones = local.shape[:2]
+        matrices = rotation.matrix_from_quaternion(local.reshape(-1, 4))
+        modes = np.tile(self.modes, count)
+        return channels_of(matrices, modes, self.near.reshape(-1, 4)).reshape(count, bones, 4)

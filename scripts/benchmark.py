@@ -1,0 +1,154 @@
+"""Measure whole Blender updates and the core against other solvers, in one run, in turn.
+
+    python3 scripts/benchmark.py                           with Blender's own constraint only
+    python3 scripts/benchmark.py --rivals all              with the packages it can be held against
+    python3 scripts/benchmark.py --only "50-bone"          only the rows whose text contains this
+    python3 scripts/benchmark.py --rivals pin,fullik --rounds 9 --blender-version 4.2
+
+Needs nothing but this Python (3.9 or newer): Blender and the rivals are installed inside the
+checkout on first use; fullik needs node and npm. What counts is the ratio, a median over rounds
+in which both did the same work one after the other; milliseconds differ between machines.
+Prints a table, writes it with all figures (table.md, results.json) and a picture (plot.png).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import environment
+from benchmarks.measuring import Group, groups_of
+from benchmarks.programs import ALL_RIVALS, Programs, interpreter, python_variables
+from benchmarks.ratios import Result
+from benchmarks.rows import ROWS, Row
+from benchmarks.table import summary, table
+from console import ROOT, say, stream
+from python_finder import UnavailableError
+
+NEWEST = "5.2"
+VERSIONS = [name[4:] for name in environment.ENVIRONMENTS if name.startswith("bpy-")]
+LEAST_ROUNDS = 5
+
+
+def chosen(only: str) -> list[Row]:
+    """Return the rows whose group, work or rival contains a text."""
+    return [
+        row
+        for row in ROWS
+        if only.lower() in f"{row.group}\n{row.work}\n{row.rival and row.rival.label}".lower()
+    ]
+
+
+def measure(
+    rows: Sequence[Row], options: argparse.Namespace
+) -> tuple[list[Result], dict[str, str]]:
+    """Measure rows and return the results, and the versions of what they stand on."""
+    results: list[Result] = []
+    with tempfile.TemporaryDirectory(prefix="chain_ik_benchmark_") as folder:
+        programs = Programs(f"bpy-{options.blender_version}", Path(folder))
+        versions = _versions(programs)
+        for name, group in groups_of(rows).items():
+            start = time.monotonic()
+            results += Group(group, programs, options.rivals).measure(options.rounds)
+            say(name, f"measured in {time.monotonic() - start:.0f} s")
+    return results, versions
+
+
+def _versions(programs: Programs) -> dict[str, str]:
+    worker = programs.start("built-in", "1 x 4 x 2")
+    versions: dict[str, str] = worker.ask("versions")
+    worker.close()
+    manifest = (ROOT / "blender_manifest.toml").read_text(encoding="utf-8")
+    found = re.search(r'^version *= *"([^"]+)"', manifest, re.MULTILINE)
+    return {**versions, "chain_ik": found.group(1) if found else "unknown"}
+
+
+def heading(versions: dict[str, str], rounds: int) -> str:
+    """Return what stood on both sides, and where."""
+    return (
+        f"Chain IK {versions['chain_ik']} in Blender {versions['blender']}, Python "
+        f"{versions['python']}, NumPy {versions['numpy']}; {platform.system()} on "
+        f"{platform.machine()}, {os.cpu_count()} cores; {rounds} rounds in turn. "
+        "L is a chain's length."
+    )
+
+
+def write(
+    folder: Path, results: Sequence[Result], versions: dict[str, str], options: argparse.Namespace
+) -> None:
+    """Write the table, all figures, and the picture."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = f"{heading(versions, options.rounds)}\n\n{table(results)}\n\n{summary(results)}\n"
+    (folder / "table.md").write_text(text, encoding="utf-8")
+    contents = {
+        "versions": versions,
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "rounds": options.rounds,
+        "summary": summary(results),
+        "rows": [result.as_json() for result in results],
+    }
+    file = folder / "results.json"
+    file.write_text(json.dumps(contents, indent=1) + "\n", encoding="utf-8")
+    if any(result.ratios for result in results):
+        _draw(file, folder / "plot.png", options.blender_version)
+
+
+def _draw(file: Path, picture: Path, blender_version: str) -> None:
+    label = f"drawing-{environment.ENVIRONMENTS[f'bpy-{blender_version}'].python}"
+    command = [str(interpreter(label)), "-m", "benchmarks.plot", str(file), str(picture)]
+    # Matplotlib's list of fonts would else go into the person's own folder.
+    own = {"MPLCONFIGDIR": str(environment.FOLDER / label / "matplotlib")}
+    code, output = stream(label, command, lambda line: None, env=python_variables(own))
+    if code != 0:
+        say(label, *output)
+        sys.exit("The picture could not be drawn.")
+
+
+def parse_command_line() -> argparse.Namespace:
+    """Return the options."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--blender-version", choices=VERSIONS, default=NEWEST, help=NEWEST)
+    parser.add_argument("--rivals", default="", help=f"all, or some of {','.join(ALL_RIVALS)}")
+    parser.add_argument("--rounds", type=int, default=LEAST_ROUNDS, help="at least 5 for figures")
+    parser.add_argument("--only", default="", metavar="TEXT", help="part of a row's text")
+    parser.add_argument("--output", type=Path, default=ROOT / "docs" / "benchmark", metavar="DIR")
+    options = parser.parse_args()
+    names = ALL_RIVALS if options.rivals == "all" else options.rivals.split(",")
+    options.rivals = [name.strip() for name in names if name.strip()]
+    unknown = [name for name in options.rivals if name not in ALL_RIVALS]
+    if unknown:
+        parser.error(f"no rival {', '.join(unknown)}; there are {', '.join(ALL_RIVALS)}")
+    if options.rounds < 1:
+        parser.error("a ratio needs one round or more")
+    return options
+
+
+def main() -> int:
+    """Measure, print, write. Fails where this project's own side could not be measured."""
+    options = parse_command_line()
+    rows = chosen(options.only)
+    if not rows:
+        sys.exit(f"No row has '{options.only}' in its text.")
+    try:
+        results, versions = measure(rows, options)
+        write(options.output, results, versions, options)
+    except (UnavailableError, environment.InstallError) as error:
+        sys.exit(str(error))
+    print(f"\n{heading(versions, options.rounds)}\n\n{table(results)}\n")
+    print(f"written: {os.path.relpath(options.output)}")
+    print(summary(results))
+    return 1 if any(result.is_broken for result in results) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Other solvers, each behind a process that answers the same questions."""

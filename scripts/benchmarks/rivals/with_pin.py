@@ -1,0 +1,79 @@
+"""pinocchio (package `pin`): kinematics in C++, driven by a short loop in Python.
+
+    python -m benchmarks.rivals.with_pin CASES
+
+It ships no IK solver; its documentation shows such a loop. The damping shrinks with the error
+(Levenberg-Marquardt), which converges at any length of the chain.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import sys
+from pathlib import Path
+
+import numpy as np
+import pinocchio
+
+from benchmarks import answering
+from benchmarks.cases import Array
+from benchmarks.core_clocks import Clock
+
+ITERATIONS = 500
+DAMPING = 0.1
+# Keeps the system solvable where the chain is straight and the error nearly zero.
+LEAST_DAMPING = 1e-12
+
+
+class PinSolver:
+    """A chain of ball joints, and a frame at its tip."""
+
+    def __init__(self, initial: Array) -> None:
+        """Build the model; its zero is the chain along X, the start pose turns about Z."""
+        self.model = pinocchio.Model()
+        joint, offset = 0, np.zeros(3)
+        for i in range(len(initial) - 1):
+            place = pinocchio.SE3(np.eye(3), offset)
+            ball = pinocchio.JointModelSpherical()
+            joint = self.model.addJoint(joint, ball, place, f"joint {i}")
+            offset = np.array([1.0, 0.0, 0.0])
+        end = pinocchio.SE3(np.eye(3), offset)
+        frame = pinocchio.Frame("tip", joint, end, pinocchio.FrameType.OP_FRAME)
+        self.tip = self.model.addFrame(frame)
+        self.data = self.model.createData()
+        steps = np.diff(initial, axis=0)
+        turns = np.diff(np.arctan2(steps[:, 1], steps[:, 0]), prepend=0.0)
+        tangent = np.stack((0.0 * turns, 0.0 * turns, turns), axis=1).ravel()
+        self.start = pinocchio.integrate(self.model, pinocchio.neutral(self.model), tangent)
+        self.pose = self.start
+        if not np.allclose(self.joints(), initial):
+            raise ValueError("The model's start pose is not the case's.")
+
+    def solve(self, target: Array, tolerance: float) -> None:
+        """Iterate from the start pose."""
+        model, data, tip = self.model, self.data, self.tip
+        axes, identity, accepted = pinocchio.LOCAL_WORLD_ALIGNED, np.eye(3), tolerance**2
+        pose = self.start
+        for _ in range(ITERATIONS):
+            pinocchio.computeJointJacobians(model, data, pose)
+            error = target - pinocchio.updateFramePlacement(model, data, tip).translation
+            squared = error @ error
+            if squared <= accepted:
+                break
+            jacobian = pinocchio.getFrameJacobian(model, data, tip, axes)[:3]
+            damping = DAMPING * squared + LEAST_DAMPING
+            weights = np.linalg.solve(jacobian @ jacobian.T + damping * identity, error)
+            pose = pinocchio.integrate(model, pose, jacobian.T @ weights)
+        self.pose = pose
+
+    def joints(self) -> Array:
+        """Return the joints of the last solution."""
+        pinocchio.framesForwardKinematics(self.model, self.data, self.pose)
+        # The first of its placements is the world's.
+        heads = [place.translation for place in list(self.data.oMi)[1:]]
+        return np.array([*heads, self.data.oMf[self.tip].translation])
+
+
+if __name__ == "__main__":
+    version = importlib.metadata.version("pin")
+    answering.serve(Clock(PinSolver, Path(sys.argv[1]), version).tasks())
