@@ -42,7 +42,7 @@ def _run(
     _busy.add(thread)
     try:
         # Not the view layer's objects: a rig in an excluded collection still deforms its mesh.
-        candidates = [member for member in scene.objects if member.type == "ARMATURE"]
+        candidates = (member for member in scene.objects if member.type == "ARMATURE")
         live.update_chains(Update(scene, depsgraph, is_new_frame), candidates, SOURCE)
     finally:
         _busy.discard(thread)

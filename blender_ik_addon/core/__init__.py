@@ -12,6 +12,7 @@ from .errors import (
     InvalidOptionError,
     SolverMismatchError,
 )
+from .limb_turns import LimbTurns, limb_turns
 from .solve import solve
 from .two_bone_turns import TwoBoneTurns
 
@@ -26,6 +27,7 @@ __all__ = [
     "InvalidChainError",
     "InvalidGoalError",
     "InvalidOptionError",
+    "LimbTurns",
     "Solution",
     "Solutions",
     "SolveOptions",
@@ -36,6 +38,7 @@ __all__ = [
     "batch_rotations",
     "bend_side",
     "bone_rotations",
+    "limb_turns",
     "solve",
     "solve_batch",
 ]

@@ -63,7 +63,7 @@ class Chains:
     @property
     def bone_count(self) -> int:
         """Return the number of bones of each chain."""
-        return self.joint_positions.shape[1] - 1
+        return int(self.joint_positions.shape[1]) - 1
 
     @cached_property
     def start(self) -> Start:

@@ -92,10 +92,12 @@ def _relative(point: Vector, start: SingleStart) -> Vector:
 
 
 def dot(a: Vector, b: Vector) -> float:
+    """Return the scalar product."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 def cross(a: Vector, b: Vector) -> Vector:
+    """Return the vector product."""
     ax, ay, az = a
     bx, by, bz = b
     return (ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx)
@@ -139,6 +141,7 @@ def _half_turn_axis(chord0: Vector, side0: Vector, chord: Vector) -> Vector:
 
 
 def multiply(a: Quaternion, b: Quaternion) -> Quaternion:
+    """Return the quaternion that rotates by ``b`` first, then by ``a``."""
     aw, ax, ay, az = a
     bw, bx, by, bz = b
     return (

@@ -54,7 +54,7 @@ class SingleStart:
         self.pair: tuple[float, float] = (float(self.lengths[0]), float(self.lengths[-1]))
         inner = np.maximum(self.count - 1.0 - np.arange(self.count), 0.0)
         self.after: Array = inner / max(self.count - 1, 1) * self.lengths
-        self.longest = float(self.lengths.max())
+        self.longest = float(np.max(self.lengths))
         self.first_longest = int(np.argmax(self.lengths))
         self.is_even = bool(np.ptp(self.lengths) <= EVEN * self.reach)
         self.steps: Array = 0.5 * (self.count - 1) - np.arange(self.count, dtype=np.float64)

@@ -111,15 +111,20 @@ def _products(matrices: Array, vector: Array) -> Array:
 
 
 def _matrices(start: Array, wanted: Array) -> Array:
-    """Return the matrices of R -> (R - w R s) / 2 on quaternions wxyz, shape (n, 4, 4)."""
-    left, right = np.zeros((2, len(start), 4, 4))
-    for factor, directions, sign in ((left, wanted, 1.0), (right, start, -1.0)):
-        a, b, c = directions.T
-        factor[:, 1, 0], factor[:, 2, 0], factor[:, 3, 0] = a, b, c
-        factor[:, 0, 1], factor[:, 0, 2], factor[:, 0, 3] = -a, -b, -c
-        factor[:, 3, 2], factor[:, 1, 3], factor[:, 2, 1] = sign * a, sign * b, sign * c
-        factor[:, 2, 3], factor[:, 3, 1], factor[:, 1, 2] = -sign * a, -sign * b, -sign * c
-    matrices: Array = 0.5 * (np.eye(4) - left @ right)
+    """Return the matrices of R -> (R - w R s) / 2 on quaternions wxyz, shape (n, 4, 4).
+
+    The product of two pure quaternions round a third is symmetric in it: the matrix is made of
+    the scalar, the vector and the outer product of w and s.
+    """
+    matrices = np.empty((len(start), 4, 4))
+    outer = wanted[:, :, None] * start[:, None, :]
+    scalar = outer[:, 0, 0] + outer[:, 1, 1] + outer[:, 2, 2]
+    np.add(outer, outer.transpose(0, 2, 1), out=matrices[:, 1:, 1:])
+    for i, (j, k) in enumerate(((1, 2), (2, 0), (0, 1)), start=1):
+        matrices[:, i, i] += 1.0 - scalar
+        matrices[:, 0, i] = matrices[:, i, 0] = outer[:, k, j] - outer[:, j, k]
+    matrices[:, 0, 0] = 1.0 + scalar
+    matrices *= 0.5
     return matrices
 
 

@@ -9,7 +9,7 @@ import bpy
 from ..rig import live, restoring
 from ..rig.errors import RigError
 from ..rig.render_sync import keep_animated_values
-from ..rig.spec import ChainSpec
+from ..rig.spec import ChainSpec, StoredBone
 from ..rig.update import Update
 from .chains import chains_of, owner_of
 from .records import chain_spec, sync_anchors_if_changed, text_of_bones
@@ -101,13 +101,20 @@ def _with_values(
 ) -> list[tuple[ChainSettings, ChainSettings]]:
     """Return chains with the evaluated settings of each, where what is animated has its value."""
     chains, animated = chains_of(armature_object), chains_of(evaluated)
-    # A chain that is newer than the evaluation has no animation either.
-    return [*zip(chains, animated, strict=False), *((new, new) for new in chains[len(animated) :])]
+    if _names(armature_object) != _names(evaluated):
+        # A script has changed the list since the evaluation: which is which cannot be told.
+        animated = chains
+    return list(zip(chains, animated, strict=True))
 
 
 def _names(armature_object: bpy.types.Object) -> list[str]:
-    names: list[str] = armature_object.chain_ik.chains.keys()
-    return names
+    return armature_object.chain_ik.chains.keys()  # type: ignore[no-any-return]
 
 
-SOURCE = live.Source(_names, prepare, live_specs)
+def _store_bones(
+    armature_object: bpy.types.Object, index: int, stored: tuple[StoredBone, ...]
+) -> None:
+    chains_of(armature_object)[index].stored_pose = text_of_bones(stored)
+
+
+SOURCE = live.Source(_names, prepare, live_specs, _store_bones)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +10,7 @@ import numpy.typing as npt
 from .rig_state import RigState
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(NamedTuple):
     """Rotation channels that differ from what stands there.
 
     Attributes:
@@ -27,11 +26,11 @@ class Change:
     channels: npt.NDArray[np.float32]
 
 
-def joined(changes: list[Change]) -> Change:
-    """Return changes of one armature object as one."""
+def joined(one: Change, other: Change) -> Change:
+    """Return two changes of one armature object as one."""
     return Change(
-        changes[0].state,
-        np.concatenate([change.bones for change in changes]),
-        np.concatenate([change.modes for change in changes]),
-        np.concatenate([change.channels for change in changes]),
+        one.state,
+        np.concatenate((one.bones, other.bones)),
+        np.concatenate((one.modes, other.modes)),
+        np.concatenate((one.channels, other.channels)),
     )

@@ -20,6 +20,7 @@ from .spaces import matrices_from_buffer
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
+Channels = npt.NDArray[np.float32]
 
 # ``PoseBone.rotation_mode`` as the integers that ``foreach_get`` gives.
 QUATERNION, AXIS_ANGLE = 0, -1
@@ -45,7 +46,8 @@ class Pose:
         location: Shape (n, 3).
         scale: Shape (n, 3).
         modes: Rotation modes as integers, shape (n,).
-        rotation: Rotation channels, shape (n, 4).
+        channels: Rotation channels as Blender stores them, float32, shape (n, 4); what is written
+            later is noted here.
         locks: Locked axes x, y, z and w, shape (n, 4).
         uses_4d_locks: Whether the locks of a quaternion or axis-angle mean its four numbers, in
             the order of the channels; else they mean its XYZ Euler angles, shape (n,).
@@ -56,9 +58,18 @@ class Pose:
     location: Array
     scale: Array
     modes: Integers
-    rotation: Array
+    channels: Channels
     locks: Flags
     uses_4d_locks: Flags
+
+    @property
+    def rotation(self) -> Array:
+        """The rotation channels, float64, shape (n, 4); a copy."""
+        return self.channels.astype(np.float64)
+
+    def note_written(self, bones: npt.NDArray[np.int64], channels: npt.ArrayLike) -> None:
+        """Keep in mind what the rotation channels of bones hold now."""
+        self.channels[bones] = channels
 
 
 def read_pose(evaluated: bpy.types.Object) -> Pose:
@@ -73,7 +84,7 @@ def read_pose(evaluated: bpy.types.Object) -> Pose:
         location=read_floats(bones, "location", 3).reshape(count, 3).astype(np.float64),
         scale=read_floats(bones, "scale", 3).reshape(count, 3).astype(np.float64),
         modes=modes,
-        rotation=read_rotation(bones, modes),
+        channels=read_rotation(bones, modes),
         locks=np.column_stack(
             (
                 _read_flags(bones, "lock_rotation", 3).reshape(count, 3),
@@ -84,12 +95,11 @@ def read_pose(evaluated: bpy.types.Object) -> Pose:
     )
 
 
-def read_rotation(bones: Any, modes: Integers) -> Array:
+def read_rotation(bones: Any, modes: Integers) -> Channels:
     """Return the rotation channels of pose bones in the given modes, shape (n, 4)."""
     if not modes.any():
-        values = read_floats(bones, "rotation_quaternion", 4).reshape(-1, 4)
-        return values.astype(np.float64)
-    channels = np.zeros((len(modes), 4))
+        return read_floats(bones, "rotation_quaternion", 4).reshape(-1, 4)
+    channels = np.zeros((len(modes), 4), dtype=np.float32)
     for name, size in PROPERTY_SIZES.items():
         rows = rows_of_property(modes, name)
         if rows.any():

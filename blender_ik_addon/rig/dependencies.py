@@ -26,6 +26,7 @@ class Dependencies:
     points: set[Point] = field(default_factory=set)
     owners: set[int] = field(default_factory=set)
     has_constraints: bool = False
+    _seen: set[int] = field(default_factory=set)
 
     def add_anchor(self, anchor: Anchor) -> None:
         """Add what moves a target or pole."""
@@ -40,6 +41,7 @@ class Dependencies:
         """
         if parent:
             self._add_bone(armature_object, parent)
+        self.owners.add(armature_object.session_uid)
         self._add_object(armature_object.parent, armature_object.parent_bone)
         self._add_constraints(armature_object)
         self._add_drivers(armature_object)
@@ -49,8 +51,9 @@ class Dependencies:
             if owner.type == "ARMATURE" and bone:
                 self._add_bone(owner, bone)
             uid = owner.session_uid
-            if uid in self.owners:
+            if uid in self._seen:
                 return
+            self._seen.add(uid)
             self.owners.add(uid)
             self._add_constraints(owner)
             self._add_drivers(owner)
@@ -59,6 +62,7 @@ class Dependencies:
     def _add_bone(self, owner: bpy.types.Object, bone: str) -> None:
         pose_bone = owner.pose.bones.get(bone)
         uid = owner.session_uid
+        self.owners.add(uid)
         while pose_bone is not None:
             point = (uid, pose_bone.name)
             if point in self.points:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from .limb import Limb
 from .limb_batch import LimbBatch
@@ -47,18 +48,23 @@ class GraphState:
         levels: In the order of solving.
         followed: Session uids of targets, poles and armature objects: what else moves can change
             no chain.
-        has_constraints: Whether what moves a chain may change by muting one.
+        tied: By rig, the owners of constraints and drivers that its chains may hang on. Muting one
+            changes what hangs on what, and Blender then lists its owner only.
         order: Of the graph's objects in bulk reads.
     """
 
     rigs: dict[int, RigState] = field(default_factory=dict)
     levels: list[Level] = field(default_factory=list)
     followed: frozenset[int] = frozenset()
-    has_constraints: bool = False
+    tied: dict[int, frozenset[int]] = field(default_factory=dict)
     order: Order | None = None
     _assembled: list[tuple[Limb, bool]] = field(default_factory=list)
     _jobs: list[Job] = field(default_factory=list)
     _numbers: list[int] = field(default_factory=list)
+    _order: Order | None = None
+    _versions: list[int] = field(default_factory=list)
+    _rows: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    _worlds: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 4, 4)))
 
     def touched(self, update: Update, world: WorldMatrices) -> frozenset[int]:
         """Return the session uids of rigs that may have changed, of others perhaps as well.
@@ -66,23 +72,38 @@ class GraphState:
         Blender lists what has changed. Where much has, all of it by moving only, the matrices of
         the rigs tell which of them are among it, and quicker.
         """
-        if update.is_new_frame or update.count <= MANY or self.has_constraints:
-            return update.listed
-        if not update.has_only_moved:
-            return update.listed
-        rows = np.array([world.order.row_of.get(uid, -1) for uid in self.rigs], dtype=np.int64)
-        if (rows < 0).any():
-            return update.listed
-        worlds = world.matrices(rows)
-        known = [state.pose.world for state in self.rigs.values() if state.pose is not None]
-        moved = (worlds != np.array(known)).any(axis=(1, 2)) if known else np.zeros(0, dtype=bool)
-        return frozenset([uid for uid, has_moved in zip(self.rigs, moved.tolist()) if has_moved])
+        if update.is_new_frame:
+            return frozenset(self.rigs)
+        if update.count <= MANY or self.tied or not update.has_only_moved:
+            tied = [
+                uid for uid, owners in self.tied.items() if not owners.isdisjoint(update.listed)
+            ]
+            return update.listed.union(tied) if tied else update.listed
+        return self._moved(world)
+
+    def _moved(self, world: WorldMatrices) -> frozenset[int]:
+        """Return the session uids of rigs whose world matrix is not the one read last."""
+        versions = [state.version for state in self.rigs.values()]
+        if self._order is not world.order or versions != self._versions:
+            self._order, self._versions = world.order, versions
+            row_of = world.order.row_of
+            self._rows = np.array([row_of.get(uid, -1) for uid in self.rigs], dtype=np.int64)
+            worlds = [state.pose.world for state in self.rigs.values() if state.pose is not None]
+            self._worlds = np.array(worlds).reshape(-1, 4, 4)
+        # What is hidden has no row and is NaN, which differs from everything.
+        has_moved = (world.matrices(self._rows) != self._worlds).any(axis=(1, 2))
+        if not has_moved.any():
+            return frozenset()
+        return frozenset(
+            [uid for uid, moved in zip(self.rigs, has_moved.tolist(), strict=True) if moved]
+        )
 
     def is_idle(self, update: Update) -> bool:
         """Tell whether nothing that any chain follows has changed."""
-        if update.is_new_frame or update.count > MANY:
+        if update.is_new_frame or update.count > MANY or update.has_new_relations:
             return False
-        return self.followed.isdisjoint(update.listed)
+        is_known = self.rigs.keys() >= update.listed_armatures
+        return is_known and self.followed.isdisjoint(update.listed)
 
     def assemble(self) -> None:
         """Sort the chains into levels and batches; what is as it was keeps what it knows."""
@@ -97,28 +118,30 @@ class GraphState:
         ):
             self._jobs, self._numbers = jobs, levels(jobs)
             self.followed = frozenset(self.rigs) | _followed(jobs)
-            self.has_constraints = any(job.moved_by.has_constraints for job in jobs)
-        known_batches = [batch for level in self.levels for batch in level.batches]
-        known_lone = {id(each.limb): each for level in self.levels for each in level.lone}
+            self.tied = _tied(jobs)
+        self._fill_levels(placed)
+
+    def _fill_levels(self, placed: list[tuple[RigState, int, bool]]) -> None:
+        """Put limbs into their levels: alike ones side by side, others by themselves."""
+        batches = [batch for level in self.levels for batch in level.batches]
+        lone = {id(each.limb): each for level in self.levels for each in level.lone}
         self.levels = [Level() for _ in range(1 + max(self._numbers, default=-1))]
-        groups: dict[tuple[object, ...], Members] = {}
+        groups: dict[tuple[int, tuple[object, ...]], Members] = {}
         for (state, row, is_even), number in zip(placed, self._numbers, strict=True):
             limb, level = state.limbs[row], self.levels[number]
             if not level.states or level.states[-1] is not state:
                 level.states.append(state)
             if limb.rigid is None or not is_even:
-                lone = known_lone.get(id(limb))
-                level.lone.append(lone or LoneLimb(state, limb))
+                level.lone.append(lone.get(id(limb)) or LoneLimb(state, limb))
                 continue
-            members = groups.setdefault((number, *likeness(limb)), [])
+            members = groups.setdefault((number, likeness(limb)), [])
             if members and members[-1][0] is state:
                 members[-1][1].append(row)
             else:
                 members.append((state, [row]))
-        for (number, *_), members in groups.items():
-            found = next((batch for batch in known_batches if batch.is_of(members)), None)
-            assert isinstance(number, int)
-            self.levels[number].batches.append(found or LimbBatch(members))
+        for (number, _), members in groups.items():
+            known = next((batch for batch in batches if batch.is_of(members)), None)
+            self.levels[number].batches.append(known or LimbBatch(members))
 
     def _placed(self) -> Iterator[tuple[RigState, int, bool]]:
         for state in self.rigs.values():
@@ -131,6 +154,15 @@ def _is_same(one: list[tuple[Limb, bool]], other: list[tuple[Limb, bool]]) -> bo
     return len(one) == len(other) and all(
         a is b and fits == fitted for (a, fits), (b, fitted) in zip(one, other, strict=True)
     )
+
+
+def _tied(jobs: Iterable[Job]) -> dict[int, frozenset[int]]:
+    tied: dict[int, frozenset[int]] = {}
+    for job in jobs:
+        if job.moved_by.has_constraints:
+            uid = job.object.session_uid
+            tied[uid] = tied.get(uid, frozenset()) | job.moved_by.owners
+    return tied
 
 
 def _followed(jobs: Iterable[Job]) -> frozenset[int]:

@@ -45,15 +45,17 @@ class _Followed:
             self._rows = np.array(rows)
         matrices = world.matrices(self._rows)
         for i in self._on_bones:
-            matrices[i] = matrices[i] @ world.bone_matrix(self._anchors[i])
+            try:
+                matrices[i] = matrices[i] @ world.bone_matrix(self._anchors[i])
+            except IKError:
+                matrices[i] = np.nan
         # One call instead of a look at every number: a sum is finite if all are.
         if not math.isfinite(matrices.sum()):
             self._read_one_by_one(matrices, world, errors)
         count = len(matrices)
-        changed = matrices.reshape(count, 16) != self.matrices.reshape(count, 16)
+        changed: Flags = matrices.reshape(count, 16) != self.matrices.reshape(count, 16)
         self.matrices = matrices
-        has_changed: Flags = np.logical_or.reduce(changed, axis=1)
-        return has_changed
+        return changed.any(axis=1)
 
     def _read_one_by_one(
         self, matrices: Array, world: WorldMatrices, errors: dict[int, str]
@@ -156,10 +158,10 @@ class LimbBatch:
         bases = stacked([_bases_of(state).take(rows) for state, rows in self._members])
         former, self._bases = self._bases, bases
         rotations = [
-            _rotation_of(state)[bones]
+            _channels_of(state)[bones]
             for (state, _), bones in zip(self._members, self._bones, strict=True)
         ]
-        self._present = np.concatenate(rotations).astype(np.float32).reshape(self._wanted.shape)
+        self._present = np.concatenate(rotations).reshape(self._wanted.shape)
         if former is None:
             has_changed[:] = True
         else:
@@ -186,8 +188,8 @@ class LimbBatch:
     ) -> list[Change]:
         """Return what differs from what stands there, one change an armature object."""
         count = len(wanted)
-        differs = (wanted != self._present).reshape(count, -1)
-        differs = np.logical_or.reduceat(np.logical_or.reduce(differs, axis=1), self._first)
+        differs: Flags = (wanted != self._present).reshape(count, -1).any(axis=1)
+        differs = np.logical_or.reduceat(differs, self._first)
         has_changed = np.logical_or.reduceat(has_changed, self._first)
         found = []
         for i in np.flatnonzero(differs).tolist():
@@ -217,6 +219,6 @@ def _bases_of(state: RigState) -> Bases:
     return state.bases
 
 
-def _rotation_of(state: RigState) -> Array:
+def _channels_of(state: RigState) -> Channels:
     assert state.pose is not None
-    return state.pose.rotation
+    return state.pose.channels

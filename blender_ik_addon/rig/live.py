@@ -15,10 +15,10 @@ from .limb_batch import LimbBatch
 from .lone_limb import LoneLimb
 from .outcome import Outcome
 from .render_sync import keep_animated_values
-from .rig_state import RigState, Specs
+from .rig_state import RigState, Specs, Store
 from .update import GraphKey, Update
 from .world import WorldMatrices
-from .writer import Written, write_rotation
+from .writer import Written, write_pose
 
 ChainKey = tuple[int, int]
 """An armature object's session uid, and a chain's index in its list."""
@@ -33,7 +33,7 @@ class Memory:
     Attributes:
         graphs: By dependency graph.
         written: By session uid of the armature object: rotation channels as written last, by
-            whichever graph.
+            whichever graph; kept where there are several.
         outcomes: By armature object and chain: where to ask what the last solve in a viewport
             did, or the text of an error.
         followed: By armature object: tip bones, and the objects and bones that their anchors hold.
@@ -68,11 +68,13 @@ class Source:
         prepare: Called before an object is read: gives chains their stored pose, muted ones back
             theirs, hidden targets an anchor. Returns whether the graph has to be evaluated again.
         specs: Returns the settings of the live chains of an object by index.
+        store: Keeps the stored pose of a chain that bones have joined.
     """
 
     names: Callable[[bpy.types.Object], list[str]]
     prepare: Callable[[bpy.types.Object, Update], bool]
     specs: Callable[[bpy.types.Object, Update], Specs]
+    store: Store
 
 
 def update_chains(update: Update, candidates: Iterable[bpy.types.Object], source: Source) -> None:
@@ -80,10 +82,14 @@ def update_chains(update: Update, candidates: Iterable[bpy.types.Object], source
 
     Args:
         update: Which graph, and why.
-        candidates: Armature objects of the scene.
+        candidates: Armature objects of the scene; not looked at if nothing is to be done.
         source: Tells their chains.
     """
-    graph = memory.graphs.setdefault(update.key, GraphState())
+    graph = memory.graphs.get(update.key)
+    if graph is None:
+        graph = memory.graphs[update.key] = GraphState()
+    elif graph.is_idle(update):
+        return
     world = _world(graph, update)
     has_read, has_evaluated = _read_rigs(
         graph, update, candidates, source, graph.touched(update, world)
@@ -91,8 +97,6 @@ def update_chains(update: Update, candidates: Iterable[bpy.types.Object], source
     if has_read:
         graph.assemble()
         _note_outcomes(graph, update)
-    elif graph.is_idle(update):
-        return
     has_written = False
     for number, level in enumerate(graph.levels):
         if number and has_written:
@@ -126,11 +130,11 @@ def _read_rigs(
     stale: list[tuple[RigState, list[str]]] = []
     present: dict[int, RigState] = {}
     has_prepared = False
+    names_of, known = source.names, graph.rigs
     for candidate in candidates:
-        names, uid = source.names(candidate), candidate.session_uid
-        state = graph.rigs.get(uid)
-        is_stale = update.is_new_frame or uid in touched
-        if state is not None and not is_stale and state.chain_names == names:
+        names, uid = names_of(candidate), candidate.session_uid
+        state = known.get(uid)
+        if state is not None and state.chain_names == names and uid not in touched:
             present[uid] = state
             continue
         if not names and state is None and uid not in memory.followed:
@@ -144,7 +148,7 @@ def _read_rigs(
     if has_prepared:
         update.evaluate_again()
     for state, names in stale:
-        state.read(names, source.specs(state.object, update), update)
+        state.read(names, source.specs(state.object, update), update, source.store)
     has_changed = bool(stale) or len(present) != len(graph.rigs)
     graph.rigs = present
     return has_changed, has_prepared
@@ -196,17 +200,18 @@ def _is_written_by_another(state: RigState) -> bool:
 
 def _write(changes: list[Change], update: Update) -> None:
     """Write the changes, one write an armature object."""
-    by_object: dict[int, list[Change]] = {}
+    by_object: dict[int, Change] = {}
     for change in changes:
-        by_object.setdefault(change.state.uid, []).append(change)
+        uid = change.state.uid
+        by_object[uid] = joined(by_object[uid], change) if uid in by_object else change
     is_render = update.depsgraph.mode == "RENDER"
-    for uid, own in by_object.items():
-        change = own[0] if len(own) == 1 else joined(own)
-        owner = change.state.object
+    for uid, (state, bones, modes, channels) in by_object.items():
         if is_render:
-            keep_animated_values(owner, owner.evaluated_get(update.depsgraph))
-        memory.written[uid] = write_rotation(owner, change.bones, change.modes, change.channels)
-        change.state.note_written(change.bones, change.channels)
+            keep_animated_values(state.object, state.object.evaluated_get(update.depsgraph))
+        assert state.pose is not None
+        written = write_pose(state.object, state.pose, bones, modes, channels)
+        if len(memory.graphs) > 1:
+            memory.written[uid] = {name: values.copy() for name, values in written.items()}
 
 
 def _note_outcomes(graph: GraphState, update: Update) -> None:

@@ -60,7 +60,7 @@ class LoneLimb:
         self._inputs = inputs
         wanted = self._outcome.channels.astype(np.float32)
         noise = CURRENT_NOISE if is_current else 0.0
-        if np.abs(pose.rotation[written] - wanted).max() <= noise or (
+        if np.abs(pose.channels[written] - wanted).max() <= noise or (
             is_same and is_foreign(self.state)
         ):
             return None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 import bpy
 import numpy as np
@@ -16,12 +17,14 @@ from .limb import Limb, compiled_limb
 from .order import Job
 from .plan import check, planned
 from .skeleton import Skeleton, compiled
-from .spec import ChainSpec
-from .start import start_channels
+from .spec import ChainSpec, StoredBone
+from .start import completed, start_channels
 from .update import Update
 
 Array = npt.NDArray[np.float64]
 Specs = dict[int, ChainSpec]
+Store = Callable[[bpy.types.Object, int, tuple[StoredBone, ...]], None]
+"""Keeps the stored pose of a chain, told by its armature object and index."""
 
 
 @dataclass
@@ -54,29 +57,30 @@ class RigState:
     errors: dict[int, str] = field(default_factory=dict)
     version: int = 0
 
-    def read(self, chain_names: list[str], specs: Specs, update: Update) -> None:
+    def read(self, chain_names: list[str], specs: Specs, update: Update, store: Store) -> None:
         """Read everything, and keep what is as it was.
 
         Args:
             chain_names: Of all of the object's chains, live or not, in order.
             specs: Settings of the live ones by index.
             update: Which graph, and when.
+            store: Takes what is stored for a chain that bones have joined.
         """
         self.chain_names = chain_names
         skeleton = compiled(self.object, self.skeleton)
         known_jobs = {job.index: job for job in self.jobs} if skeleton is self.skeleton else {}
         self.skeleton, self.errors, self.jobs = skeleton, {}, []
+        former = self.pose
+        self.read_pose(update)
         taken: dict[int, str] = {}
         for index, spec in specs.items():
             try:
-                job = self._job(index, spec, known_jobs.get(index), update)
+                job = self._job(index, spec, known_jobs.get(index), update, store)
                 _claim(taken, skeleton, job)
             except IKError as error:
                 self.errors[index] = str(error)
                 continue
             self.jobs.append(job)
-        former = self.pose
-        self.read_pose(update)
         self._compile_limbs(former, update)
 
     def read_pose(self, update: Update) -> None:
@@ -84,19 +88,17 @@ class RigState:
         self.pose = read_pose(self.object.evaluated_get(update.depsgraph))
         self.version += 1
         if update.is_new_frame:
-            self.animated = (update.frame, self.pose.rotation.copy())
-
-    def note_written(self, bones: npt.NDArray[np.int64], channels: npt.NDArray[np.float32]) -> None:
-        """Keep in mind what the rotation channels of bones hold now."""
-        assert self.pose is not None
-        self.pose.rotation[bones] = channels
+            self.animated = (update.frame, self.pose.rotation)
 
     def read_bases(self) -> None:
         """Place the limbs in the pose that was read last."""
-        assert self.skeleton is not None and self.pose is not None
+        assert self.skeleton is not None
+        assert self.pose is not None
         self.bases = read_bases(self.skeleton, self.pose, self.limbs) if self.limbs else None
 
-    def _job(self, index: int, spec: ChainSpec, known: Job | None, update: Update) -> Job:
+    def _job(
+        self, index: int, spec: ChainSpec, known: Job | None, update: Update, store: Store
+    ) -> Job:
         """Return a chain to solve, the known one if nothing that it depends on has changed."""
         assert self.skeleton is not None
         if known is not None and known.spec == spec and not update.has_new_relations:
@@ -105,11 +107,17 @@ class RigState:
                 return known
         plan = planned(self.skeleton, spec)
         moved_by = check(self.object, self.skeleton, plan, spec, update.present)
+        assert self.pose is not None
+        stored = completed(spec.stored_pose, self.skeleton, self.pose, plan)
+        if stored != spec.stored_pose:
+            store(self.object, index, stored)
+            spec = replace(spec, stored_pose=stored)
         return Job(self.object, index, spec, self.skeleton, plan, moved_by)
 
     def _compile_limbs(self, former: Pose | None, update: Update) -> None:
         pose = self.pose
-        assert pose is not None and self.skeleton is not None
+        assert pose is not None
+        assert self.skeleton is not None
         is_same_pose = former is not None and has_same_channels(former, pose)
         known = {id(limb.job): limb for limb in self.limbs}
         animated = self.animated

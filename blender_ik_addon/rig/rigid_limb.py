@@ -106,10 +106,13 @@ class RigidLimb:
         around = None if pole is None else self._in_base(pole)
         if self._two_bone is not None and not self._turns_tip:
             return self._bent(self._two_bone, at, around, bases.to_world[row])
-        goal = Goal(at, around, self._pole_angle, self._tip_turn(bases.from_world[row], target))
-        tip = goal.tip_rotation_wxyz
-        if tip is not None and not self._ends_at_tail:
-            goal = Goal(at, around, self._pole_angle)
+        tip = self._tip_turn(bases.from_world[row], target)
+        goal = Goal(
+            np.array(at),
+            None if around is None else np.array(around),
+            self._pole_angle,
+            tip if self._ends_at_tail else None,
+        )
         solution = solve(self._chain, goal, self._options)
         turns = bone_rotations(self._chain, solution)[None]
         channels = self._bones.channels(

@@ -19,9 +19,11 @@ from ..core import (
     FEW,
     Chains,
     Goals,
+    LimbTurns,
     SolveOptions,
     Solver,
     batch_rotations,
+    limb_turns,
     rotation,
     solve_batch,
 )
@@ -29,7 +31,7 @@ from . import spaces
 from .bases import Bases, point_in_base
 from .limb import Limb
 from .rigid_channels import RigidChannels
-from .rigid_limb import REACHED, RigidLimb, Solved
+from .rigid_limb import EXTENDED, FOLDED, REACHED, RigidLimb, Solved
 from .solving import LENGTHS_AGREE
 
 Array = npt.NDArray[np.float64]
@@ -93,6 +95,9 @@ class RigidSolve:
         self.chains = Chains(np.stack(joints, axis=1), hints)
         self.bones = RigidChannels(local, rest, stored, first.modes)
         self._alone: dict[int, RigidLimb] = {}
+        self._limbs: LimbTurns | None = None
+        if self.solver is Solver.TWO_BONE and written == 2 and not self.turns_tip:
+            self._limbs = limb_turns(self.chains, local, rest[:, 1])
 
     @cached_property
     def reach(self) -> Array:
@@ -113,7 +118,6 @@ class RigidSolve:
             return self._few(rows, bases, targets, poles)
         is_all = len(rows) == len(self.iterations)
         pick = slice(None) if is_all else rows
-        chains = self.chains if is_all else self.chains.take(rows)
         from_world = bases.from_world[pick]
         goals = Goals(
             target_positions=point_in_base(from_world, targets[:, :3, 3]),
@@ -121,6 +125,10 @@ class RigidSolve:
             pole_angles=self.pole_angle[pick],
             tip_rotations_wxyz=self._tip_turns(pick, from_world, targets),
         )
+        if self._limbs is not None:
+            limbs = self._limbs if is_all else self._limbs.take(rows)
+            return self._bent(limbs, pick, goals, bases)
+        chains = self.chains if is_all else self.chains.take(rows)
         options = SolveOptions(
             solver=self.solver,
             iterations=self.iterations[pick],
@@ -143,6 +151,25 @@ class RigidSolve:
             residuals=residuals,
             iterations=solutions.iterations,
             status_codes=np.where(has_arrived, REACHED, solutions.status_codes),
+        )
+
+    def _bent(self, limbs: LimbTurns, pick: slice | Indices, goals: Goals, bases: Bases) -> Solved:
+        """Solve limbs of two bones in closed form, straight to the turns of their bones."""
+        local, missing = limbs.solved(goals, self.use_flip[pick])
+        is_far = np.abs(missing) > bases.tolerance[pick] + LENGTHS_AGREE * self.reach[pick]
+        residuals = np.zeros(len(missing))
+        if missing.any():
+            targets = goals.target_positions
+            size = np.sqrt(np.einsum("bi,bi->b", targets, targets))
+            along = np.where(size[:, None] > 0.0, targets, limbs.start.chord.T)
+            gaps = np.einsum("bij,bj->bi", bases.to_world[pick], along)
+            gaps *= (missing / np.where(size > 0.0, size, 1.0))[:, None]
+            residuals = np.sqrt(np.einsum("bi,bi->b", gaps, gaps))
+        return Solved(
+            channels=self.bones.take(pick).written(local),
+            residuals=residuals,
+            iterations=np.zeros(len(missing), dtype=np.int64),
+            status_codes=np.where(is_far, np.where(missing > 0.0, EXTENDED, FOLDED), REACHED),
         )
 
     def _few(self, rows: Indices, bases: Bases, targets: Array, poles: Array | None) -> Solved:

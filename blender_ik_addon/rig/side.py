@@ -25,7 +25,7 @@ def flips(
         start: The pose that it starts from.
         stored: Its stored pose.
     """
-    use_flip = spec.options.use_flip_bend
+    use_flip = bool(spec.options.use_flip_bend)
     if spec.pole is not None:
         return use_flip
     side = side_of(spec, frame, start)

@@ -198,7 +198,7 @@ def _solved(
     if gaps <= LENGTHS_AGREE * reach or solution.status is Status.ITERATIONS_USED_UP:
         return solution, laid
     tip_keeps = tip_matrix if solution.tip_rotation_wxyz is not None else None
-    tolerance = max(0.1 * options.tolerance, SETTLED * reach)
+    tolerance = max(0.1 * float(options.tolerance), SETTLED * reach)
     target, root = goal.target_position, start.joints[0]
     best, best_gap = laid, np.inf
     for share in SETTLING_STARTS:

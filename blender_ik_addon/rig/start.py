@@ -109,3 +109,14 @@ def stored_bones(skeleton: Skeleton, pose: Pose, plan: ChainPlan) -> tuple[Store
         )
         for bone in plan.written
     )
+
+
+def completed(
+    stored: tuple[StoredBone, ...], skeleton: Skeleton, pose: Pose, plan: ChainPlan
+) -> tuple[StoredBone, ...]:
+    """Return a stored pose with the bones that have joined its chain since, as they stand now."""
+    if not stored or all(bone is not None for bone in paired(stored, skeleton, plan)):
+        return stored
+    known = {bone.name for bone in stored}
+    joined = (bone for bone in stored_bones(skeleton, pose, plan) if bone.name not in known)
+    return (*stored, *joined)

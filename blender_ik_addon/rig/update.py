@@ -44,10 +44,25 @@ class Update:
         return len(self.depsgraph.updates)
 
     @cached_property
+    def _changed(self) -> list[Any]:
+        # Only originals know their uids.
+        return [change.id.original for change in self.depsgraph.updates]
+
+    @cached_property
     def listed(self) -> frozenset[int]:
         """Session uids of what this evaluation has changed."""
-        # Only the original knows its uid.
-        return frozenset([change.id.original.session_uid for change in self.depsgraph.updates])
+        return frozenset([changed.session_uid for changed in self._changed])
+
+    @cached_property
+    def listed_armatures(self) -> frozenset[int]:
+        """Session uids of the armature objects among them."""
+        return frozenset(
+            [
+                changed.session_uid
+                for changed in self._changed
+                if isinstance(changed, bpy.types.Object) and changed.type == "ARMATURE"
+            ]
+        )
 
     @cached_property
     def has_only_moved(self) -> bool:

@@ -91,5 +91,10 @@ class WorldMatrices:
             matrices = matrices_from_buffer(read_floats(bones, "matrix", 16), len(bones))
             self._bones[uid] = names, matrices
         names, matrices = self._bones[uid]
+        if anchor.bone not in names:
+            raise RigError(
+                f"Bone '{anchor.bone}' of '{anchor.object.name}' no longer exists:"
+                " choose another one for the chain to follow."
+            )
         matrix: Array = matrices[names[anchor.bone]]
         return matrix

@@ -6,9 +6,13 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
-from .channels import PROPERTY_SIZES, read_floats, rows_of_property
+from .channels import PROPERTY_SIZES, Pose, read_floats, rows_of_property
 
 Array = npt.NDArray[np.float64]
+# Before 4.5 a script that writes channels in bulk is not listed as a change, so nothing but reading
+# them again tells what the other bones hold.
+TELLS_OF_BULK_WRITES = bpy.app.version >= (4, 5, 0)
+
 Written = dict[str, npt.NDArray[np.float32]]
 """By rotation property: what it holds for all bones, shape (n * size,)."""
 
@@ -38,9 +42,40 @@ def write_rotation(
         values.reshape(-1, size)[bones[rows]] = channels[rows, :size]
         pose_bones.foreach_set(name, values)
         written[name] = values
-    # ``foreach_set`` alone never has the pose evaluated again.
-    armature_object.update_tag(refresh={"DATA"})
+    _tag(armature_object)
     return written
+
+
+def write_pose(
+    armature_object: bpy.types.Object,
+    pose: Pose,
+    bones: npt.NDArray[np.int64],
+    modes: npt.NDArray[np.int32],
+    channels: Array | npt.NDArray[np.float32],
+) -> Written:
+    """Write as ``write_rotation`` does, and note it in a pose that is known to be up to date.
+
+    Args:
+        armature_object: The original object.
+        pose: Its pose as read last, with all that has been written since.
+        bones: Indices in the order of ``Armature.bones``, shape (m,).
+        modes: Rotation modes of these bones, shape (m,).
+        channels: Shape (m, 4).
+    """
+    pose.note_written(bones, channels)
+    if not TELLS_OF_BULK_WRITES or pose.modes.any():
+        return write_rotation(armature_object, bones, modes, channels)
+    values = pose.channels.ravel()
+    armature_object.pose.bones.foreach_set("rotation_quaternion", values)
+    _tag(armature_object)
+    return {"rotation_quaternion": values}
+
+
+def _tag(armature_object: bpy.types.Object) -> None:
+    """Have the pose evaluated again, which ``foreach_set`` alone never does."""
+    # The copy that evaluation takes of an object resets its pose. {"DATA"} would evaluate what
+    # hangs on the armature's geometry as well, at twice the cost.
+    armature_object.update_tag(refresh={"OBJECT"})
 
 
 def _rows_by_property(
