@@ -138,6 +138,8 @@ class VIEW3D_PT_chain_ik_solver(ActiveChainPanel):
         if settings.solver != "TWO_BONE":
             layout.prop(settings, "iterations")
             layout.prop(settings, "tolerance")
+        if settings.solver == "FABRIK":
+            layout.prop(settings, "use_acceleration")
         layout.prop(settings, "start_from")
 
 

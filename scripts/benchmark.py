@@ -3,6 +3,7 @@
     python3 scripts/benchmark.py                           with Blender's own constraint only
     python3 scripts/benchmark.py --rivals all              with the packages it can be held against
     python3 scripts/benchmark.py --only "50-bone"          only the rows whose text contains this
+    python3 scripts/benchmark.py --stages                  only where the time of an update goes
     python3 scripts/benchmark.py --rivals pin,fullik --rounds 9 --blender-version 4.2
 
 Needs nothing but this Python (3.9 or newer): Blender and the rivals are installed inside the
@@ -25,6 +26,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import environment
+from benchmarks import stages
 from benchmarks.measuring import Group, groups_of
 from benchmarks.programs import ALL_RIVALS, Programs, interpreter, python_variables
 from benchmarks.ratios import Result
@@ -45,6 +47,17 @@ def chosen(only: str) -> list[Row]:
         for row in ROWS
         if only.lower() in f"{row.group}\n{row.work}\n{row.rival and row.rival.label}".lower()
     ]
+
+
+def print_stages(options: argparse.Namespace) -> None:
+    """Measure and print where the time of an update goes."""
+    with tempfile.TemporaryDirectory(prefix="chain_ik_benchmark_") as folder:
+        programs = Programs(f"bpy-{options.blender_version}", Path(folder))
+        text = stages.table(stages.measure(programs))
+        text += f"\n\n{stages.switch(programs)}"
+    options.output.mkdir(parents=True, exist_ok=True)
+    (options.output / "stages.md").write_text(f"{text}\n", encoding="utf-8")
+    print(f"\n{text}\n")
 
 
 def measure(
@@ -122,6 +135,7 @@ def parse_command_line() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=LEAST_ROUNDS, help="at least 5 for figures")
     parser.add_argument("--only", default="", metavar="TEXT", help="part of a row's text")
     parser.add_argument("--output", type=Path, default=ROOT / "docs" / "benchmark", metavar="DIR")
+    parser.add_argument("--stages", action="store_true", help="where the time of an update goes")
     options = parser.parse_args()
     names = ALL_RIVALS if options.rivals == "all" else options.rivals.split(",")
     options.rivals = [name.strip() for name in names if name.strip()]
@@ -140,6 +154,9 @@ def main() -> int:
     if not rows:
         sys.exit(f"No row has '{options.only}' in its text.")
     try:
+        if options.stages:
+            print_stages(options)
+            return 0
         results, versions = measure(rows, options)
         write(options.output, results, versions, options)
     except (UnavailableError, environment.InstallError) as error:

@@ -17,7 +17,8 @@ from .errors import IKError, InvalidChainError, InvalidGoalError
 from .start import Start, started
 from .vectors import Array, Counts, Flags
 
-# Up to so many chains are quicker one by one; scripts/benchmark.py measures where that ends.
+# Up to so many chains are quicker one by one; `scripts/benchmark.py --stages` measures where that
+# ends.
 FEW = 4
 STATUSES = tuple(Status)
 """What the numbers in ``Solutions.status_codes`` mean."""

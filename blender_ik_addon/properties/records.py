@@ -46,6 +46,7 @@ def chain_spec(settings: ChainSettings, animated: ChainSettings | None = None) -
             influence=animated.influence,
             use_flip_bend=animated.use_flip_bend,
             orient_weight=animated.orient_weight,
+            use_acceleration=settings.use_acceleration,
         ),
     )
 

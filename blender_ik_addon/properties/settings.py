@@ -227,6 +227,15 @@ class ChainSettings(bpy.types.PropertyGroup):
         override=OVERRIDABLE,
         update=_tag,
     )
+    use_acceleration: BoolProperty(
+        name="Accelerate",
+        description="FABRIK guesses from its sweeps where they lead: far fewer near full reach."
+        " A cap of up to 20 iterations always shows plain sweeps",
+        default=True,
+        options=set(),
+        override=OVERRIDABLE,
+        update=_tag,
+    )
     start_from: EnumProperty(
         name="Start From",
         description="The pose that every solve starts from",

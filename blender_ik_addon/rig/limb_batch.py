@@ -1,4 +1,4 @@
-"""Live chains alike, of any number of armature objects: compared, solved and told apart as arrays."""
+"""Live chains alike, of any number of armature objects, compared and solved as arrays."""
 
 from __future__ import annotations
 
@@ -112,10 +112,8 @@ class LimbBatch:
     def is_of(self, members: list[tuple[RigState, list[int]]]) -> bool:
         """Tell whether this batch is compiled of just these chains."""
         limbs = [state.limbs[row] for state, rows in members for row in rows]
-        return (
-            len(limbs) == len(self.limbs)
-            and all(one is other for one, other in zip(limbs, self.limbs))
-            and all(one[0] is other[0] for one, other in zip(members, self._members))
+        return len(limbs) == len(self.limbs) and all(
+            one is other for one, other in zip(limbs, self.limbs, strict=True)
         )
 
     def changes(self, world: WorldMatrices, is_foreign: Callable[[RigState], bool]) -> list[Change]:

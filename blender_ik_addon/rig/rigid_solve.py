@@ -35,6 +35,10 @@ from .rigid_limb import EXTENDED, FOLDED, REACHED, RigidLimb, Solved
 from .solving import LENGTHS_AGREE
 
 Array = npt.NDArray[np.float64]
+
+# Limbs of two bones take so little in plain floats that it pays for more of them than other chains;
+# `scripts/benchmark.py --stages` measures where it ends.
+FEW_LIMBS = 24
 Indices = npt.NDArray[np.int64]
 
 
@@ -114,7 +118,7 @@ class RigidSolve:
             targets: World matrices of those chains' targets, shape (b, 4, 4).
             poles: World positions of their poles, shape (b, 3); None if they have none.
         """
-        if len(rows) <= FEW:
+        if len(rows) <= (FEW if self._limbs is None else FEW_LIMBS):
             return self._few(rows, bases, targets, poles)
         is_all = len(rows) == len(self.iterations)
         pick = slice(None) if is_all else rows

@@ -99,14 +99,6 @@ def add_chains(stage: Stage) -> None:
         chain.target = target
 
 
-def add_anchors(stage: Stage) -> None:
-    """Make the rigs depend on the targets by muted constraints, which pose nothing."""
-    for rig, bone, target in stage.tips():
-        anchor = rig.pose.bones[bone].constraints.new("COPY_LOCATION")
-        anchor.target = target
-        anchor.mute = True
-
-
 def key_targets(stage: Stage, frames: int) -> None:
     """Key the targets so that they visit all sets of positions within so many frames."""
     for i in range(TARGET_SETS):

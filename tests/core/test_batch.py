@@ -83,11 +83,11 @@ def test_tips_that_take_a_rotation_come_out_as_alone(count, solver, influence, w
     turns = unit4(make_rng(5).normal(size=(CHAINS, 4)))
     if weight < 1.0:
         solver = Solver.NEWTON
-    options = SolveOptions(
-        solver=solver, tolerance=1e-6, influence=influence, orient_weight=weight
-    )
+    options = SolveOptions(solver=solver, tolerance=1e-6, influence=influence, orient_weight=weight)
     goals = Goals(targets, tip_rotations_wxyz=turns)
-    single = [Goal(*goal) for goal in zip(targets, [None] * CHAINS, [0.0] * CHAINS, turns)]
+    single = [
+        Goal(*goal) for goal in zip(targets, [None] * CHAINS, [0.0] * CHAINS, turns, strict=True)
+    ]
     solutions = solve_batch(stacked(chains), goals, options)
     assert_agree(chains, single, options, solutions)
     rotations = batch_rotations(stacked(chains), solutions)

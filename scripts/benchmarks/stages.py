@@ -1,0 +1,44 @@
+"""The table of where an update's time goes, one row a scene."""
+
+from __future__ import annotations
+
+from console import stream
+
+from benchmarks.programs import ONE_THREAD, Programs, interpreter, python_variables
+
+LAYOUTS = ("100 x 4 x 2", "40 x 4 x 10", "1 x 4 x 2", "1 x 50", "1 x 300")
+SWITCH = "Solving so many chains one by one / side by side, in microseconds"
+TITLE = "Where the time of a live update goes, in milliseconds (armatures x limbs x bones)"
+
+
+def measure(programs: Programs) -> dict[str, dict[str, float]]:
+    """Return the milliseconds of each stage by scene."""
+    found = {}
+    for layout in LAYOUTS:
+        worker = programs.start("chains", layout)
+        worker.ask("check")
+        found[layout] = worker.ask("stages")
+        worker.close()
+    return found
+
+
+def table(found: dict[str, dict[str, float]]) -> str:
+    """Return the stages as a Markdown table."""
+    names = list(next(iter(found.values())))
+    lines = [f"| scene | {' | '.join(names)} |", "|---|" + "---:|" * len(names)]
+    lines += [
+        f"| {layout} | {' | '.join(f'{stages[name]:.3g}' for name in names)} |"
+        for layout, stages in found.items()
+    ]
+    return "\n".join((TITLE, "", *lines))
+
+
+def switch(programs: Programs) -> str:
+    """Return from how many chains on it pays to solve them side by side."""
+    label = programs.blender
+    command = [str(interpreter(label)), "-m", "benchmarks.core_switch"]
+    code, output = stream(label, command, lambda line: None, env=python_variables(ONE_THREAD))
+    if code != 0:
+        raise RuntimeError("\n".join(output))
+    lines = "\n".join(f"- {line}" for line in output)
+    return f"{SWITCH}\n\n{lines}"
