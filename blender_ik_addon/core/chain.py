@@ -145,7 +145,7 @@ class Goal:
             object.__setattr__(self, "tip_rotation_wxyz", unit)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class SolveOptions:
     """How to solve. Where many chains are solved at once, most settings may differ by chain.
 

@@ -12,6 +12,21 @@ Point = tuple[int, str]
 """A bone: its armature object's session uid, and its name."""
 
 
+@dataclass(frozen=True, slots=True)
+class MovedBy:
+    """What moves a chain; tuples, for there are many chains.
+
+    Attributes:
+        points: Bones.
+        owners: Session uids of the objects on the way.
+        has_constraints: As in ``Dependencies``.
+    """
+
+    points: tuple[Point, ...]
+    owners: tuple[int, ...]
+    has_constraints: bool
+
+
 @dataclass
 class Dependencies:
     """What moves things; grows with every ``add``.
@@ -27,6 +42,10 @@ class Dependencies:
     owners: set[int] = field(default_factory=set)
     has_constraints: bool = False
     _seen: set[int] = field(default_factory=set)
+
+    def found(self) -> MovedBy:
+        """Return what has been added, to keep."""
+        return MovedBy(tuple(self.points), tuple(self.owners), self.has_constraints)
 
     def add_anchor(self, anchor: Anchor) -> None:
         """Add what moves a target or pole."""

@@ -14,6 +14,7 @@ from .lone_limb import LoneLimb
 from .order import Job, levels
 from .rig_state import RigState
 from .rigid_solve import likeness
+from .skeleton import Fingerprint, Skeleton
 from .update import Update
 from .world import Order, WorldMatrices
 
@@ -46,6 +47,7 @@ class GraphState:
     Attributes:
         rigs: By session uid of the armature object.
         levels: In the order of solving.
+        skeletons: Those in use, by fingerprint.
         followed: Session uids of targets, poles and armature objects: what else moves can change
             no chain.
         tied: By rig, the owners of constraints and drivers that its chains may hang on. Muting one
@@ -55,6 +57,7 @@ class GraphState:
 
     rigs: dict[int, RigState] = field(default_factory=dict)
     levels: list[Level] = field(default_factory=list)
+    skeletons: dict[Fingerprint, Skeleton] = field(default_factory=dict)
     followed: frozenset[int] = frozenset()
     tied: dict[int, frozenset[int]] = field(default_factory=dict)
     order: Order | None = None
@@ -72,7 +75,8 @@ class GraphState:
         Blender lists what has changed. Where much has, all of it by moving only, the matrices of
         the rigs tell which of them are among it, and quicker.
         """
-        if update.is_new_frame:
+        if update.depsgraph.mode == "RENDER":
+            # Its originals are those of the viewport: what stands there tells nothing of the frame.
             return frozenset(self.rigs)
         if update.count <= MANY or self.tied or not update.has_only_moved:
             tied = [
@@ -100,7 +104,7 @@ class GraphState:
 
     def is_idle(self, update: Update) -> bool:
         """Tell whether nothing that any chain follows has changed."""
-        if update.is_new_frame or update.count > MANY or update.has_new_relations:
+        if update.depsgraph.mode == "RENDER" or update.count > MANY or update.has_new_relations:
             return False
         is_known = self.rigs.keys() >= update.listed_armatures
         return is_known and self.followed.isdisjoint(update.listed)
@@ -112,6 +116,8 @@ class GraphState:
         if _is_same(fits, self._assembled) and self.levels:
             return
         self._assembled = fits
+        in_use = [state.skeleton for state in self.rigs.values() if state.skeleton is not None]
+        self.skeletons = {skeleton.fingerprint: skeleton for skeleton in in_use}
         jobs = [limb.job for limb, _ in fits]
         if len(jobs) != len(self._jobs) or any(
             one is not other for one, other in zip(jobs, self._jobs, strict=True)
@@ -161,7 +167,7 @@ def _tied(jobs: Iterable[Job]) -> dict[int, frozenset[int]]:
     for job in jobs:
         if job.moved_by.has_constraints:
             uid = job.object.session_uid
-            tied[uid] = tied.get(uid, frozenset()) | job.moved_by.owners
+            tied[uid] = tied.get(uid, frozenset()).union(job.moved_by.owners)
     return tied
 
 

@@ -22,7 +22,7 @@ EVEN_SCALE = 1e-6
 SHORTEST_SEGMENT = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class RigidBones:
     """The k written bones of a chain, of which the first m have a segment, if they stay rigid.
 
@@ -45,7 +45,7 @@ class RigidBones:
     hint: Array
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Limb:
     """One live chain.
 

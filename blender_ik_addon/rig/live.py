@@ -15,7 +15,7 @@ from .limb_batch import LimbBatch
 from .lone_limb import LoneLimb
 from .outcome import Outcome
 from .render_sync import keep_animated_values
-from .rig_state import RigState, Specs, Store
+from .rig_state import RigState, Shared, Specs, Store
 from .update import GraphKey, Update
 from .world import WorldMatrices
 from .writer import Written, write_pose
@@ -147,8 +147,9 @@ def _read_rigs(
             stale.append((state, names))
     if has_prepared:
         update.evaluate_again()
+    shared = Shared(graph.skeletons, source.store)
     for state, names in stale:
-        state.read(names, source.specs(state.object, update), update, source.store)
+        state.read(names, source.specs(state.object, update), update, shared)
     has_changed = bool(stale) or len(present) != len(graph.rigs)
     graph.rigs = present
     return has_changed, has_prepared

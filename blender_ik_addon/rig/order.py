@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import bpy
 
-from .dependencies import Dependencies
+from .dependencies import MovedBy
 from .plan import ChainPlan
 from .skeleton import Skeleton
 from .spec import ChainSpec
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Job:
     """One chain that can be solved.
 
@@ -31,7 +31,7 @@ class Job:
     spec: ChainSpec
     skeleton: Skeleton
     plan: ChainPlan
-    moved_by: Dependencies
+    moved_by: MovedBy
 
 
 def levels(jobs: Sequence[Job]) -> list[int]:

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .animation import driven_paths
-from .dependencies import Dependencies
+from .dependencies import Dependencies, MovedBy
 from .errors import RigError
 from .skeleton import Skeleton
 from .spec import Anchor, ChainSpec
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ChainPlan:
     """The bones of one chain.
 
@@ -65,7 +65,7 @@ def check(
     plan: ChainPlan,
     spec: ChainSpec,
     present: Container[int],
-) -> Dependencies:
+) -> MovedBy:
     """Raise if a chain's target, pole or bones cannot be used; return what moves them.
 
     Args:
@@ -99,7 +99,7 @@ def check(
         )
     parent = int(skeleton.parents[plan.segments[0]])
     moved_by.add_chain(armature_object, skeleton.names[parent] if parent >= 0 else "")
-    return moved_by
+    return moved_by.found()
 
 
 def _check_anchor(

@@ -16,7 +16,7 @@ from .errors import RigError
 from .limb import Limb, compiled_limb
 from .order import Job
 from .plan import check, planned
-from .skeleton import Skeleton, compiled
+from .skeleton import Fingerprint, Skeleton, compiled
 from .spec import ChainSpec, StoredBone
 from .start import completed, start_channels
 from .update import Update
@@ -25,6 +25,19 @@ Array = npt.NDArray[np.float64]
 Specs = dict[int, ChainSpec]
 Store = Callable[[bpy.types.Object, int, tuple[StoredBone, ...]], None]
 """Keeps the stored pose of a chain, told by its armature object and index."""
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What the rigs of a graph share.
+
+    Attributes:
+        skeletons: By fingerprint: the rigs of a crowd have equal bones.
+        store: Takes what is stored for a chain that bones have joined.
+    """
+
+    skeletons: dict[Fingerprint, Skeleton]
+    store: Store
 
 
 @dataclass
@@ -57,17 +70,17 @@ class RigState:
     errors: dict[int, str] = field(default_factory=dict)
     version: int = 0
 
-    def read(self, chain_names: list[str], specs: Specs, update: Update, store: Store) -> None:
+    def read(self, chain_names: list[str], specs: Specs, update: Update, shared: Shared) -> None:
         """Read everything, and keep what is as it was.
 
         Args:
             chain_names: Of all of the object's chains, live or not, in order.
             specs: Settings of the live ones by index.
             update: Which graph, and when.
-            store: Takes what is stored for a chain that bones have joined.
+            shared: What rigs of this graph share.
         """
         self.chain_names = chain_names
-        skeleton = compiled(self.object, self.skeleton)
+        skeleton = compiled(self.object, self.skeleton, shared.skeletons)
         known_jobs = {job.index: job for job in self.jobs} if skeleton is self.skeleton else {}
         self.skeleton, self.errors, self.jobs = skeleton, {}, []
         former = self.pose
@@ -75,7 +88,7 @@ class RigState:
         taken: dict[int, str] = {}
         for index, spec in specs.items():
             try:
-                job = self._job(index, spec, known_jobs.get(index), update, store)
+                job = self._job(index, spec, known_jobs.get(index), update, shared)
                 _claim(taken, skeleton, job)
             except IKError as error:
                 self.errors[index] = str(error)
@@ -97,20 +110,20 @@ class RigState:
         self.bases = read_bases(self.skeleton, self.pose, self.limbs) if self.limbs else None
 
     def _job(
-        self, index: int, spec: ChainSpec, known: Job | None, update: Update, store: Store
+        self, index: int, spec: ChainSpec, known: Job | None, update: Update, shared: Shared
     ) -> Job:
         """Return a chain to solve, the known one if nothing that it depends on has changed."""
         assert self.skeleton is not None
         if known is not None and known.spec == spec and not update.has_new_relations:
             relations = known.moved_by
-            if not (relations.has_constraints and relations.owners & update.listed):
+            if not (relations.has_constraints and not update.listed.isdisjoint(relations.owners)):
                 return known
         plan = planned(self.skeleton, spec)
         moved_by = check(self.object, self.skeleton, plan, spec, update.present)
         assert self.pose is not None
         stored = completed(spec.stored_pose, self.skeleton, self.pose, plan)
         if stored != spec.stored_pose:
-            store(self.object, index, stored)
+            shared.store(self.object, index, stored)
             spec = replace(spec, stored_pose=stored)
         return Job(self.object, index, spec, self.skeleton, plan, moved_by)
 

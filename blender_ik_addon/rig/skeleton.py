@@ -20,6 +20,10 @@ _REST_FLOATS = {"matrix_local": 16, "matrix": 9, "head": 3, "length": 1}
 _REST_FLAGS = ("use_inherit_rotation", "use_local_location", "use_connect")
 
 
+Fingerprint = tuple[object, ...]
+"""Equal for equal bones."""
+
+
 @dataclass(frozen=True)
 class Skeleton:
     """The n bones of an armature, in the order of ``Armature.bones``.
@@ -37,7 +41,7 @@ class Skeleton:
         use_connect: Shape (n,).
     """
 
-    fingerprint: tuple[object, ...]
+    fingerprint: Fingerprint
     names: tuple[str, ...]
     index: dict[str, int]
     parents: npt.NDArray[np.int64]
@@ -70,7 +74,7 @@ class Skeleton:
         return found
 
 
-def fingerprint(armature: bpy.types.Armature) -> tuple[object, ...]:
+def fingerprint(armature: bpy.types.Armature) -> Fingerprint:
     """Return what tells whether a compiled skeleton still describes an armature."""
     bones = armature.bones
     floats = [_floats(bones, name, size).tobytes() for name, size in _REST_FLOATS.items()]
@@ -78,12 +82,30 @@ def fingerprint(armature: bpy.types.Armature) -> tuple[object, ...]:
     return (tuple(bones.keys()), *floats, *flags, _integers(bones, "inherit_scale").tobytes())
 
 
-def compiled(armature_object: bpy.types.Object, known: Skeleton | None = None) -> Skeleton:
-    """Return the skeleton of an armature object, the known one where nothing has changed."""
+def compiled(
+    armature_object: bpy.types.Object,
+    known: Skeleton | None = None,
+    others: dict[Fingerprint, Skeleton] | None = None,
+) -> Skeleton:
+    """Return the skeleton of an armature object.
+
+    Args:
+        armature_object: The original object.
+        known: Its skeleton so far, returned where nothing has changed.
+        others: Skeletons by fingerprint, to share among objects with equal bones; grows.
+    """
     armature = cast(bpy.types.Armature, armature_object.data)
     present = fingerprint(armature)
     if known is not None and known.fingerprint == present:
         return known
+    if others is None:
+        return _compiled(armature, present)
+    if present not in others:
+        others[present] = _compiled(armature, present)
+    return others[present]
+
+
+def _compiled(armature: bpy.types.Armature, present: Fingerprint) -> Skeleton:
     bones = armature.bones
     count = len(bones)
     names = tuple(bones.keys())

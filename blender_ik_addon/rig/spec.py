@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import bpy
 
@@ -25,7 +26,7 @@ class NegativeScale(enum.StrEnum):
     KEEP = "KEEP"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Anchor:
     """A point of the scene: an object, or a bone of an armature object.
 
@@ -37,8 +38,7 @@ class Anchor:
     bone: str = ""
 
 
-@dataclass(frozen=True)
-class StoredBone:
+class StoredBone(NamedTuple):
     """What the rotation channels of a bone held: its mode, and the values of that mode."""
 
     name: str
@@ -46,7 +46,7 @@ class StoredBone:
     rotation: tuple[float, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ChainSpec:
     """The settings of one chain.
 
