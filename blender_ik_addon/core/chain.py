@@ -178,9 +178,9 @@ class SolveOptions:
                     f"There is no solver '{self.solver}': choose from {names}."
                 )
             object.__setattr__(self, "solver", Solver(self.solver))
-        if not np.all(np.greater_equal(self.iterations, 1)):
+        if not _is_least(self.iterations, 1):
             raise InvalidOptionError("The cap on iterations must be at least 1: raise it.")
-        if not np.all(np.greater_equal(self.tolerance, 0.0)):
+        if not _is_least(self.tolerance, 0.0):
             raise InvalidOptionError("The tolerance must be zero or more: set a distance.")
         for name in ("influence", "orient_weight"):
             if not 0.0 <= getattr(self, name) <= 1.0:
@@ -217,6 +217,13 @@ class Solution:
     def is_converged(self) -> bool:
         """Whether the residual is within the tolerance."""
         return self.status is Status.REACHED
+
+
+def _is_least(value: float | Array | Counts, least: float) -> bool:
+    """Tell whether a number, or every one of an array, is at least so much; NaN is not."""
+    if isinstance(value, np.ndarray):
+        return bool((value >= least).all())
+    return value >= least
 
 
 def _frozen(values: npt.ArrayLike, name: str, error: type[IKError]) -> Array:

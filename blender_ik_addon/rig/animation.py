@@ -75,6 +75,15 @@ def animated_paths(owner: bpy.types.ID) -> set[tuple[str, int]]:
     return {(curve.data_path, curve.array_index) for curve in found}
 
 
+def animated_bones(owner: bpy.types.Object) -> frozenset[str]:
+    """Return the names of all bones with a channel that action or NLA animate."""
+    if owner.animation_data is None:
+        return frozenset()
+    paths = {path for path, _ in animated_paths(owner)}
+    found = (bone_of_path(path) for path in paths)
+    return frozenset([bone[0] for bone in found if bone is not None])
+
+
 @dataclass(frozen=True)
 class KeyedRotation:
     """Which rotation channels of some bones are animated, and what they hold.

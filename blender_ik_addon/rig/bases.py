@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +41,7 @@ class Bases:
     tolerance: Array
     is_even: Flags
 
-    def take(self, rows: list[int]) -> Bases:
+    def rows(self, rows: slice | list[int]) -> Bases:
         """Return the bases of some of the chains."""
         return Bases(*(getattr(self, field.name)[rows] for field in fields(self)))
 
@@ -53,50 +55,90 @@ def stacked(parts: list[Bases]) -> Bases:
     )
 
 
-def read_bases(skeleton: Skeleton, pose: Pose, limbs: list[Limb]) -> Bases:
-    """Return the bases of an armature object's chains in its present pose."""
-    roots = np.array([limb.job.plan.segments[0] for limb in limbs])
-    parents = skeleton.parents[roots]
-    above = np.where((parents >= 0)[:, None, None], pose.matrices[parents][:, :3, :3], np.eye(3))
-    frames = spaces.parent_frames(above, skeleton.frames.take(roots))
-    squares = np.swapaxes(frames.rs, -1, -2) @ frames.rs
-    size = np.sqrt(np.einsum("cii->c", squares) / 3.0)
+class Posed(NamedTuple):
+    """The chains of one armature object and its present pose."""
+
+    skeleton: Skeleton
+    pose: Pose
+    limbs: list[Limb]
+
+
+def read_bases(rigs: Sequence[Posed]) -> list[Bases]:
+    """Return the bases of the chains of armature objects in their present poses.
+
+    Args:
+        rigs: Each with one chain or more; all are computed at once.
+    """
+    counts = [len(rig.limbs) for rig in rigs]
+    roots = [np.array([limb.job.plan.segments[0] for limb in rig.limbs]) for rig in rigs]
+    at_roots = np.concatenate(
+        [rig.pose.matrices[own] for rig, own in zip(rigs, roots, strict=True)]
+    )
+    frames = _parent_frames(rigs, roots)
+    worlds = np.array([rig.pose.world for rig in rigs])
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        uneven = np.abs(squares / (size**2)[:, None, None] - np.eye(3)).max(axis=(1, 2))
-        grown = np.abs(frames.post - 1.0).max(axis=1)
-        volume = np.linalg.det(frames.rs)
-    world = pose.world[:3, :3]
-    is_flat = not abs(float(np.linalg.det(world))) > FLAT * float(np.linalg.norm(world)) ** 3
-    is_mirrored = not is_flat and float(np.linalg.det(world)) < 0.0
-    keeps = [limb.job.spec.negative_scale is NegativeScale.KEEP for limb in limbs]
-    is_even = (uneven <= EVEN_SPACE) & (grown <= EVEN_SPACE) & (volume > 0.0)
-    is_even &= np.isfinite(pose.matrices[roots]).all(axis=(1, 2))
-    is_even &= ~(is_mirrored & np.array(keeps))
-    if is_flat or not is_even.any():
-        return _none(len(limbs))
-    turn = spaces.orientation(frames.rs) * np.where(is_even, size, 1.0)[:, None, None]
-    turn[~is_even] = np.eye(3)
-    to_world = world @ turn
+        size, is_even = _sizes(frames)
+        is_even &= np.repeat(_shows_shape(worlds[:, :3, :3]), counts)
+        is_even &= _is_unmirrored_or_mirrors(rigs, worlds[:, :3, :3], counts)
+        largest = np.repeat(np.linalg.norm(worlds[:, :3, :3], ord=2, axis=(1, 2)), counts)
+    is_even &= np.isfinite(at_roots).all(axis=(1, 2))
+    worlds = np.repeat(worlds, counts, axis=0)
+    # What is not even is solved elsewhere; here it only must not stop the others.
+    to_world = np.where(is_even[:, None, None], worlds[:, :3, :3] @ frames.rs, np.eye(3))
+    heads = np.einsum("cij,cj->ci", worlds[:, :3, :3], at_roots[:, :3, 3]) + worlds[:, :3, 3]
     from_directions = np.linalg.inv(to_world)
-    heads = pose.matrices[roots][:, :3, 3] @ world.T + pose.world[:3, 3]
     origin = from_directions @ heads[:, :, None]
-    largest = float(np.linalg.svd(world, compute_uv=False)[0])
-    tolerance = np.array([float(limb.job.spec.options.tolerance) for limb in limbs])
-    return Bases(
+    tolerance = [limb.job.spec.options.tolerance for rig in rigs for limb in rig.limbs]
+    bases = Bases(
         from_world=np.concatenate((from_directions, -origin), axis=2),
         to_world=to_world,
-        tolerance=tolerance / (largest * np.where(is_even, size, 1.0)),
+        tolerance=np.array(tolerance) / np.where(is_even, largest * size, 1.0),
         is_even=is_even,
     )
+    ends = np.cumsum(counts).tolist()
+    return [bases.rows(slice(end - count, end)) for end, count in zip(ends, counts, strict=True)]
 
 
-def _none(count: int) -> Bases:
-    return Bases(
-        from_world=np.zeros((count, 3, 4)),
-        to_world=np.zeros((count, 3, 3)),
-        tolerance=np.zeros(count),
-        is_even=np.zeros(count, dtype=np.bool_),
-    )
+def _parent_frames(
+    rigs: Sequence[Posed], roots: Sequence[npt.NDArray[np.int64]]
+) -> spaces.ParentFrames:
+    """Return the frames that the root bones turn in, armature space."""
+    above, rest = [], []
+    for rig, own in zip(rigs, roots, strict=True):
+        parents = rig.skeleton.parents[own]
+        pose = rig.pose.matrices[parents][:, :3, :3]
+        above.append(np.where((parents >= 0)[:, None, None], pose, np.eye(3)))
+        rest.append(rig.skeleton.frames.take(own))
+    return spaces.parent_frames(np.concatenate(above), spaces.joined_frames(rest))
+
+
+def _sizes(frames: spaces.ParentFrames) -> tuple[Array, Flags]:
+    """Return the scales of frames, and which of them turn and scale evenly, without mirroring."""
+    squares = np.swapaxes(frames.rs, -1, -2) @ frames.rs
+    size = np.sqrt(np.einsum("cii->c", squares) / 3.0)
+    off = squares / (size * size)[:, None, None] - np.eye(3)
+    is_even: Flags = np.abs(off).max(axis=(1, 2)) <= EVEN_SPACE
+    is_even &= np.abs(frames.post - 1.0).max(axis=1) <= EVEN_SPACE
+    is_even &= np.linalg.det(frames.rs) > 0.0
+    return size, is_even
+
+
+def _shows_shape(worlds: Array) -> Flags:
+    """Tell which armature objects are not scaled flat."""
+    volume = np.abs(np.linalg.det(worlds))
+    shows: Flags = volume > FLAT * np.linalg.norm(worlds, axis=(1, 2)) ** 3
+    return shows
+
+
+def _is_unmirrored_or_mirrors(rigs: Sequence[Posed], worlds: Array, counts: Sequence[int]) -> Flags:
+    """Tell which chains need not know which axis of their object is mirrored."""
+    is_mirrored: Flags = np.repeat(np.linalg.det(worlds) < 0.0, counts)
+    if not is_mirrored.any():
+        return ~is_mirrored
+    limbs = (limb for rig in rigs for limb in rig.limbs)
+    keeps = [limb.job.spec.negative_scale is NegativeScale.KEEP for limb in limbs]
+    is_told: Flags = ~(is_mirrored & np.array(keeps))
+    return is_told
 
 
 def point_in_base(from_world: Array, points: Array) -> Array:

@@ -54,6 +54,7 @@ class Limb:
         start: Rotation channels that it starts from, shape (k, 4).
         stored: Rotation channels of the stored pose, shape (k, 4).
         modes: Rotation modes of the written bones, shape (k,).
+        is_settled: Whether the start depends on neither keyframes nor the present pose.
         rigid: None where bones of this chain may change length or the solve needs more than its
             target; ``solving`` then takes the long way.
     """
@@ -62,13 +63,24 @@ class Limb:
     start: Array
     stored: Array
     modes: npt.NDArray[np.int32]
+    is_settled: bool
     rigid: RigidBones | None
 
 
-def compiled_limb(job: Job, pose: Pose, start: Array, stored: Array) -> Limb:
-    """Return a chain compiled on a pose."""
+def compiled_limb(job: Job, pose: Pose, start: Array, stored: Array, *, is_keyed: bool) -> Limb:
+    """Return a chain compiled on a pose.
+
+    Args:
+        job: The chain.
+        pose: Of its armature object.
+        start: Rotation channels that it starts from, shape (k, 4).
+        stored: Rotation channels of the stored pose, shape (k, 4).
+        is_keyed: Whether any of its bones has keyframes.
+    """
     modes = pose.modes[job.plan.written]
-    return Limb(job, start, stored, modes, _rigid_bones(job, pose, start))
+    is_stored = bool(job.spec.stored_pose) and job.spec.start_from is not StartFrom.CURRENT
+    rigid = _rigid_bones(job, pose, start)
+    return Limb(job, start, stored, modes, is_stored and not is_keyed, rigid)
 
 
 def segments_of(skeleton: Skeleton, pose: Pose, plan: ChainPlan) -> Array:

@@ -153,7 +153,7 @@ class LimbBatch:
         if versions == self._versions:
             return False
         self._versions = versions
-        bases = stacked([_bases_of(state).take(rows) for state, rows in self._members])
+        bases = stacked([_bases_of(state).rows(rows) for state, rows in self._members])
         former, self._bases = self._bases, bases
         rotations = [
             _channels_of(state)[bones]

@@ -15,7 +15,7 @@ from .limb_batch import LimbBatch
 from .lone_limb import LoneLimb
 from .outcome import Outcome
 from .render_sync import keep_animated_values
-from .rig_state import RigState, Shared, Specs, Store
+from .rig_state import RigState, Shared, Specs, Store, place
 from .update import GraphKey, Update
 from .world import WorldMatrices
 from .writer import Written, write_pose
@@ -150,6 +150,7 @@ def _read_rigs(
     shared = Shared(graph.skeletons, source.store)
     for state, names in stale:
         state.read(names, source.specs(state.object, update), update, shared)
+    place([state for state, _ in stale])
     has_changed = bool(stale) or len(present) != len(graph.rigs)
     graph.rigs = present
     return has_changed, has_prepared
@@ -167,7 +168,7 @@ def _place_again(level: Level, update: Update) -> None:
         state.read_pose(update)
         # The pose has been written to since; what animation gave is known from the first look.
         state.animated = animated
-        state.read_bases()
+    place(level.states)
 
 
 def _solve_level(level: Level, update: Update, world: WorldMatrices) -> bool:

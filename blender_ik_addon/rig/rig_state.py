@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import bpy
@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core import IKError
-from .bases import Bases, read_bases
+from .animation import animated_bones
+from .bases import Bases, Posed, read_bases
 from .channels import Pose, read_pose
 from .errors import RigError
 from .limb import Limb, compiled_limb
@@ -103,12 +104,6 @@ class RigState:
         if update.is_new_frame:
             self.animated = (update.frame, self.pose.rotation)
 
-    def read_bases(self) -> None:
-        """Place the limbs in the pose that was read last."""
-        assert self.skeleton is not None
-        assert self.pose is not None
-        self.bases = read_bases(self.skeleton, self.pose, self.limbs) if self.limbs else None
-
     def _job(
         self, index: int, spec: ChainSpec, known: Job | None, update: Update, shared: Shared
     ) -> Job:
@@ -135,18 +130,35 @@ class RigState:
         known = {id(limb.job): limb for limb in self.limbs}
         animated = self.animated
         at_frame = animated[1] if animated is not None and animated[0] == update.frame else None
+        keyed = animated_bones(self.object)
         limbs = []
         for job in self.jobs:
             limb = known.get(id(job)) if is_same_pose else None
+            names = {self.skeleton.names[bone] for bone in job.plan.written}
+            if limb is not None and limb.is_settled and keyed.isdisjoint(names):
+                limbs.append(limb)
+                continue
             start, stored = start_channels(
                 self.object, self.skeleton, pose, job.plan, job.spec, update.frame, at_frame
             )
             is_same = limb is not None and np.array_equal(limb.start, start)
             if limb is None or not is_same or not np.array_equal(limb.stored, stored):
-                limb = compiled_limb(job, pose, start, stored)
+                limb = compiled_limb(job, pose, start, stored, is_keyed=not keyed.isdisjoint(names))
             limbs.append(limb)
         self.limbs = limbs
-        self.read_bases()
+
+
+def place(states: Sequence[RigState]) -> None:
+    """Place the limbs of armature objects in the poses that were read last."""
+    placed, rigs = [], []
+    for state in states:
+        state.bases = None
+        if state.limbs and state.skeleton is not None and state.pose is not None:
+            placed.append(state)
+            rigs.append(Posed(state.skeleton, state.pose, state.limbs))
+    if rigs:
+        for state, bases in zip(placed, read_bases(rigs), strict=True):
+            state.bases = bases
 
 
 def has_same_channels(a: Pose, b: Pose) -> bool:

@@ -22,6 +22,7 @@ tests/blender/test_spaces.py against ``PoseBone.matrix``.
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 
@@ -75,6 +76,18 @@ class RestFrames:
     def take(self, index: IntArray | np.integer | slice) -> RestFrames:
         """Return the frames of some of the bones, as ``index`` picks along the first axis."""
         return RestFrames(*(getattr(self, field.name)[index] for field in fields(self)))
+
+
+def joined_frames(parts: Sequence[RestFrames]) -> RestFrames:
+    """Return rest frames of several armatures, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    return RestFrames(
+        *(
+            np.concatenate([getattr(part, field.name) for part in parts])
+            for field in fields(RestFrames)
+        )
+    )
 
 
 @dataclass(frozen=True)
