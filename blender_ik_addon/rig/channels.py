@@ -8,6 +8,7 @@ different bones fit into one array.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import bpy
@@ -61,6 +62,11 @@ class Pose:
     channels: Channels
     locks: Flags
     uses_4d_locks: Flags
+
+    @cached_property
+    def has_only_quaternions(self) -> bool:
+        """Whether all bones turn by quaternions, as new bones do."""
+        return not self.modes.any()
 
     @property
     def rotation(self) -> Array:

@@ -91,22 +91,44 @@ def update_chains(update: Update, candidates: Iterable[bpy.types.Object], source
     elif graph.is_idle(update):
         return
     world = _world(graph, update)
-    has_read, has_evaluated = _read_rigs(
-        graph, update, candidates, source, graph.touched(update, world)
-    )
-    if has_read:
-        graph.assemble()
-        _note_outcomes(graph, update)
-    has_written = False
+    touched = graph.touched(update, world)
+    has_evaluated = False
+    if touched or not update.has_only_moved:
+        has_evaluated = _read_rigs(graph, update, candidates, source, touched)
+    others = _solve_levels(graph, update, source, None if has_evaluated else world)
+    if others:
+        # A script has changed their lists, and Blender tells nobody of that.
+        _read_rigs(graph, update, candidates, source, others)
+        _solve_levels(graph, update, source, None)
+
+
+def _solve_levels(
+    graph: GraphState, update: Update, source: Source, world: WorldMatrices | None
+) -> frozenset[int]:
+    """Solve and write level by level.
+
+    Args:
+        graph: What is known.
+        update: Which graph.
+        source: Tells whether armature objects have the chains that are known.
+        world: World matrices as the graph has evaluated them, if that is the last that it did.
+
+    Returns:
+        Session uids of armature objects that were not written: they have other chains by now.
+    """
+    has_written, others = False, frozenset[int]()
     for number, level in enumerate(graph.levels):
         if number and has_written:
             # This level hangs on what has just moved.
             update.evaluate_again()
             _place_again(level, update)
-            has_evaluated = True
-        if has_evaluated:
-            world, has_evaluated = _world(graph, update), False
-        has_written |= _solve_level(level, update, world)
+            world = None
+        world = world or _world(graph, update)
+        changes = _changes(level, update, world)
+        if changes:
+            has_written = True
+            others |= _write(changes, update, source)
+    return others
 
 
 def _world(graph: GraphState, update: Update) -> WorldMatrices:
@@ -121,12 +143,8 @@ def _read_rigs(
     candidates: Iterable[bpy.types.Object],
     source: Source,
     touched: frozenset[int],
-) -> tuple[bool, bool]:
-    """Read the rigs that have changed.
-
-    Returns:
-        Whether there were any, and whether the graph has been evaluated again for that.
-    """
+) -> bool:
+    """Read the rigs that have changed; return whether the graph has been evaluated for that."""
     stale: list[tuple[RigState, list[str]]] = []
     present: dict[int, RigState] = {}
     has_prepared = False
@@ -153,7 +171,10 @@ def _read_rigs(
     place([state for state, _ in stale])
     has_changed = bool(stale) or len(present) != len(graph.rigs)
     graph.rigs = present
-    return has_changed, has_prepared
+    if has_changed:
+        graph.assemble()
+        _note_outcomes(graph, update)
+    return has_prepared
 
 
 def _is_posable(candidate: bpy.types.Object, update: Update) -> bool:
@@ -171,8 +192,8 @@ def _place_again(level: Level, update: Update) -> None:
     place(level.states)
 
 
-def _solve_level(level: Level, update: Update, world: WorldMatrices) -> bool:
-    """Solve and write the chains of a level; return whether any has moved."""
+def _changes(level: Level, update: Update, world: WorldMatrices) -> list[Change]:
+    """Solve the chains of a level; return what is not as it should be."""
     changes: list[Change] = []
 
     def is_foreign(state: RigState) -> bool:
@@ -184,9 +205,7 @@ def _solve_level(level: Level, update: Update, world: WorldMatrices) -> bool:
         change = lone.change(world, is_foreign)
         if change is not None:
             changes.append(change)
-    if changes:
-        _write(changes, update)
-    return bool(changes)
+    return changes
 
 
 def _is_written_by_another(state: RigState) -> bool:
@@ -200,20 +219,25 @@ def _is_written_by_another(state: RigState) -> bool:
     )
 
 
-def _write(changes: list[Change], update: Update) -> None:
-    """Write the changes, one write an armature object."""
+def _write(changes: list[Change], update: Update, source: Source) -> frozenset[int]:
+    """Write the changes, one write an armature object; return which have other chains by now."""
     by_object: dict[int, Change] = {}
     for change in changes:
         uid = change.state.uid
         by_object[uid] = joined(by_object[uid], change) if uid in by_object else change
-    is_render = update.depsgraph.mode == "RENDER"
+    is_render, has_others = update.depsgraph.mode == "RENDER", len(memory.graphs) > 1
+    names_of, others = source.names, []
     for uid, (state, bones, modes, channels) in by_object.items():
+        owner, pose = state.object, state.pose
+        if pose is None or names_of(owner) != state.chain_names:
+            others.append(uid)
+            continue
         if is_render:
-            keep_animated_values(state.object, state.object.evaluated_get(update.depsgraph))
-        assert state.pose is not None
-        written = write_pose(state.object, state.pose, bones, modes, channels)
-        if len(memory.graphs) > 1:
+            keep_animated_values(owner, owner.evaluated_get(update.depsgraph))
+        written = write_pose(owner, pose, bones, modes, channels)
+        if has_others:
             memory.written[uid] = {name: values.copy() for name, values in written.items()}
+    return frozenset(others)
 
 
 def _note_outcomes(graph: GraphState, update: Update) -> None:

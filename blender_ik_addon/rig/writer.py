@@ -63,7 +63,7 @@ def write_pose(
         channels: Shape (m, 4).
     """
     pose.note_written(bones, channels)
-    if not TELLS_OF_BULK_WRITES or pose.modes.any():
+    if not (TELLS_OF_BULK_WRITES and pose.has_only_quaternions):
         return write_rotation(armature_object, bones, modes, channels)
     values = pose.channels.ravel()
     armature_object.pose.bones.foreach_set("rotation_quaternion", values)

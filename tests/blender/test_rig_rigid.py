@@ -10,17 +10,25 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 import pytest
+from mathutils import Vector
 
 from blender_ik_addon.core import FEW, Status, rotation
+from blender_ik_addon.rig import limb as limb_module
 from blender_ik_addon.rig import live
-from blender_ik_addon.rig.channels import MODE_NUMBERS, matrices_of
-from tests.blender import rigid_rigs, rigs
+from blender_ik_addon.rig.channels import AXIS_ANGLE, MODE_NUMBERS, matrices_of
+from tests.blender import rigid_rigs, rigs, warm_rigs
 from tests.blender.rigid_rigs import Limb
+from tests.core.chains import random_direction
+from tests.helpers import make_rng
 
 Array = npt.NDArray[np.float64]
 
 # Radians, and shares of a chain's length.
 SAME = 2e-6
+# Float32 leaves targets no better known than by this share of a chain's length, and rest and parent
+# matrices no squarer. What changes of that size make of a pose, the two paths may differ by, too.
+LAST_DIGITS = 3e-7
+SPREAD = 4.0
 
 
 @dataclass(frozen=True)
@@ -42,6 +50,11 @@ class Seen:
     status: Status
     text: str
     residual: float
+
+    @property
+    def length(self) -> float:
+        """Of the bones, world space."""
+        return float(np.linalg.norm(np.diff(self.joints, axis=0), axis=1).sum())
 
 
 def seen(limbs: Sequence[Limb]) -> list[Seen]:
@@ -66,3 +79,124 @@ def _seen(limb: Limb, posed: bpy.types.Object) -> Seen:
         text=re.sub(r"[\d.e+-]+ (um|mm|m|iterations?)\b", "#", limb.settings.status),
         residual=limb.settings.residual,
     )
+
+
+def ways(limbs: Sequence[Limb]) -> tuple[dict[tuple[int, int], int], set[tuple[int, int]]]:
+    """Return which chains are solved side by side, with how many, and which by themselves."""
+    (graph,) = live.memory.graphs.values()
+    (level,) = graph.levels
+    beside = {
+        (uid, limb.job.index): len(batch.limbs)
+        for batch in level.batches
+        for uid, limb in zip(batch.uids, batch.limbs, strict=True)
+    }
+    alone = {(lone.state.uid, lone.limb.job.index) for lone in level.lone}
+    assert {limb.key for limb in limbs} == beside.keys() | alone
+    return beside, alone
+
+
+def assert_quick(limbs: Sequence[Limb], copies: int) -> None:
+    """Check that chains take the quick path, so many side by side."""
+    beside, alone = ways(limbs)
+    assert not alone, [limb for limb in limbs if limb.key in alone]
+    assert set(beside.values()) == {copies}
+
+
+def bone_by_bone(limbs: Sequence[Limb], monkeypatch: pytest.MonkeyPatch) -> list[Seen]:
+    """Return what chains show that are solved the long way."""
+    with monkeypatch.context() as patch:
+        patch.setattr(limb_module, "_rigid_bones", lambda *_: None)
+        warm_rigs.forget()
+        found = seen(limbs)
+        assert not ways(limbs)[0]
+    return found
+
+
+def nudge(limb: Limb, rng: np.random.Generator) -> None:
+    """Move a chain's target by last digits, and make its bones a bit askew."""
+    bones = [limb.object.pose.bones[name] for name in limb.bones]
+    length = sum(bone.length for bone in bones)
+    limb.settings.target.location += Vector(LAST_DIGITS * length * random_direction(rng))
+    for bone in bones:
+        bone.scale *= Vector(1.0 + LAST_DIGITS * rng.uniform(-1.0, 1.0, 3))
+
+
+def assert_same(quick: Seen, slow: Seen, unsure: tuple[float, float] = (0.0, 0.0)) -> None:
+    """Check that a chain shows the same on both paths.
+
+    Args:
+        quick: On the one.
+        slow: On the other.
+        unsure: By how much turns (radians) and joints (share of the length) depend on last digits.
+    """
+    assert (quick.status, quick.text) == (slow.status, slow.text)
+    turned, moved = differences(quick, slow)
+    assert turned <= SAME + SPREAD * unsure[0]
+    assert moved <= SAME + SPREAD * unsure[1]
+    assert abs(quick.residual - slow.residual) <= SAME * quick.length
+    # The same rotations are said by the same numbers, without whole turns or other signs.
+    is_no_turn = (quick.modes == AXIS_ANGLE) & (np.abs(slow.channels[:, 0]) < 1e-4)
+    assert np.abs(quick.channels - slow.channels)[~is_no_turn].max(initial=0.0) <= 0.05
+
+
+def differences(one: Seen, other: Seen) -> tuple[float, float]:
+    """Return the largest turn in radians, and the largest way of a joint as share of the length."""
+    wxyz = [rotation.quaternion_from_matrix(matrices_of(s.channels, s.modes)) for s in (one, other)]
+    apart = [np.linalg.norm(wxyz[0] + sign * wxyz[1], axis=1) for sign in (1.0, -1.0)]
+    ways_of_joints = np.linalg.norm(one.joints - other.joints, axis=1)
+    return 2.0 * float(np.minimum(*apart).max()), float(ways_of_joints.max()) / one.length
+
+
+def compare(limbs: Sequence[Limb], copies: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check that chains take the quick path and show what they do bone by bone."""
+    quick = seen(limbs)
+    assert_quick(limbs, copies)
+    slow = bone_by_bone(limbs, monkeypatch)
+    for i, limb in enumerate(limbs):
+        nudge(limb, make_rng(i))
+    nudged = bone_by_bone(limbs, monkeypatch)
+    for each in zip(quick, slow, nudged, strict=True):
+        assert_same(*each[:2], unsure=differences(*each[1:]))
+
+
+@pytest.mark.parametrize(("copies", "share"), [(1, 0.7), (FEW, 0.2), (FEW + 3, 0.15)])
+def test_any_rigid_chain_moves_as_bone_by_bone(copies, share, monkeypatch):
+    limbs = rigid_rigs.build(rigid_rigs.kinds(copies, share), copies, seed=copies)
+    compare(limbs, copies, monkeypatch)
+    reached = {seen_of.status for seen_of in seen(limbs)}
+    assert reached == {*Status} - {Status.BLENDED}
+
+
+@pytest.mark.parametrize("copies", [1, FEW + 1])
+def test_keyed_chains_move_as_bone_by_bone(copies, monkeypatch):
+    limbs = rigid_rigs.build(rigid_rigs.kinds(50, 0.12), copies, seed=50, is_keyed=True)
+    rigs.go_to(5.25)
+    compare(limbs, copies, monkeypatch)
+
+
+def test_only_chains_that_start_from_keys_follow_them():
+    limbs = rigid_rigs.build(rigid_rigs.kinds(51, 0.2), 1, seed=51, is_keyed=True)
+    by_frame = []
+    for frame in (5.25, 13.0):
+        rigs.go_to(frame)
+        by_frame.append(seen(limbs))
+    moved: dict[str, list[float]] = {"KEYED": [], "REST": []}
+    for limb, *shown in zip(limbs, *by_frame, strict=True):
+        if limb.object.data.bones[limb.bones[0]].parent is None and limb.kind.use_tail:
+            moved[limb.settings.start_from].append(differences(*shown)[0])
+    assert min(moved["KEYED"]) > 0.01
+    assert max(moved["REST"]) < SAME
+
+
+def test_chains_that_move_alone_move_as_with_all_others():
+    copies = FEW + 3
+    limbs = rigid_rigs.build(rigid_rigs.kinds(60, 0.12), copies, seed=60)
+    home = seen(limbs)
+    assert_quick(limbs, copies)
+    movers = [limb for i, limb in enumerate(limbs) if i % 3 == 0]
+    for step in (0.1, -0.1):
+        for limb in movers:
+            limb.settings.target.location.z += step
+        few = seen(limbs)
+    for one, other in zip(home, few, strict=True):
+        assert_same(one, other)
