@@ -32,6 +32,7 @@ from .bases import Bases, point_in_base
 from .limb import Limb
 from .rigid_channels import RigidChannels
 from .rigid_limb import EXTENDED, FOLDED, REACHED, RigidLimb, Solved
+from .rigid_start import posed_start
 from .solving import LENGTHS_AGREE
 
 Array = npt.NDArray[np.float64]
@@ -62,7 +63,6 @@ class RigidSolve:
 
     def __init__(self, limbs: Sequence[Limb]) -> None:
         """Compile chains that have the same ``likeness`` and rigid bones."""
-        bones = [limb.rigid for limb in limbs if limb.rigid is not None]
         first = limbs[0]
         spec = first.job.spec
         self.solver: Solver = spec.options.solver
@@ -73,35 +73,15 @@ class RigidSolve:
         self.iterations = np.array([int(limb.job.spec.options.iterations) for limb in limbs])
         self.use_flip = np.array([bool(limb.job.spec.options.use_flip_bend) for limb in limbs])
         self.pole_angle = np.array([limb.job.spec.pole_angle for limb in limbs])
+        start = posed_start([limb.rigid for limb in limbs if limb.rigid is not None])
+        self.tip = start.tip
+        self.chains = Chains(start.joints, start.hints)
         stored = np.array([limb.stored for limb in limbs])
-        local = np.array([each.local_wxyz for each in bones])
-        offsets = np.array([each.offsets_wxyz for each in bones])
-        segments = np.array([each.segments for each in bones])
-        sizes = np.array([each.sizes for each in bones])
-        hints = np.array([each.hint for each in bones])
-        count, written = local.shape[:2]
-        rest = np.empty((count, written, 4))
-        carried = np.broadcast_to(np.array([1.0, 0.0, 0.0, 0.0]), (count, 4))
-        size, head = np.ones(count), np.zeros((count, 3))
-        joints = [head]
-        for i in range(written):
-            rest[:, i] = carried
-            posed = rotation.multiply(carried, local[:, i])
-            if i == 0:
-                hints = rotation.rotate(posed, hints)
-            if i < segments.shape[1]:
-                head = head + size[:, None] * rotation.rotate(posed, segments[:, i])
-                joints.append(head)
-            size = size * sizes[:, i]
-            if i + 1 < written:
-                carried = rotation.multiply(posed, offsets[:, i + 1])
-        self.tip = posed
-        self.chains = Chains(np.stack(joints, axis=1), hints)
-        self.bones = RigidChannels(local, rest, stored, first.modes)
+        self.bones = RigidChannels(start.local, start.rest, stored, first.modes)
         self._alone: dict[int, RigidLimb] = {}
         self._limbs: LimbTurns | None = None
-        if self.solver is Solver.TWO_BONE and written == 2 and not self.turns_tip:
-            self._limbs = limb_turns(self.chains, local, rest[:, 1])
+        if self.solver is Solver.TWO_BONE and len(first.modes) == 2 and not self.turns_tip:
+            self._limbs = limb_turns(self.chains, start.local, start.rest[:, 1])
 
     @cached_property
     def reach(self) -> Array:
@@ -133,6 +113,10 @@ class RigidSolve:
             limbs = self._limbs if is_all else self._limbs.take(rows)
             return self._bent(limbs, pick, goals, bases)
         chains = self.chains if is_all else self.chains.take(rows)
+        return self._turned(chains, pick, goals, bases)
+
+    def _turned(self, chains: Chains, pick: slice | Indices, goals: Goals, bases: Bases) -> Solved:
+        """Solve chains of any number of bones for their joints, and turn the bones to them."""
         options = SolveOptions(
             solver=self.solver,
             iterations=self.iterations[pick],

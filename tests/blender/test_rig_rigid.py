@@ -28,7 +28,10 @@ SAME = 2e-6
 # Float32 leaves targets no better known than by this share of a chain's length, and rest and parent
 # matrices no squarer. What changes of that size make of a pose, the two paths may differ by, too.
 LAST_DIGITS = 3e-7
-SPREAD = 4.0
+NUDGES = 2
+SPREAD = 10.0
+# Most chains are not as sensitive as that.
+MOST = 0.9
 
 
 @dataclass(frozen=True)
@@ -121,30 +124,29 @@ def nudge(limb: Limb, rng: np.random.Generator) -> None:
         bone.scale *= Vector(1.0 + LAST_DIGITS * rng.uniform(-1.0, 1.0, 3))
 
 
-def assert_same(quick: Seen, slow: Seen, unsure: tuple[float, float] = (0.0, 0.0)) -> None:
+def assert_same(quick: Seen, slow: Seen, unsure: Array | None = None) -> None:
     """Check that a chain shows the same on both paths.
 
     Args:
         quick: On the one.
         slow: On the other.
-        unsure: By how much turns (radians) and joints (share of the length) depend on last digits.
+        unsure: What last digits make of turns (radians) and joints (share of the length).
     """
     assert (quick.status, quick.text) == (slow.status, slow.text)
-    turned, moved = differences(quick, slow)
-    assert turned <= SAME + SPREAD * unsure[0]
-    assert moved <= SAME + SPREAD * unsure[1]
+    allowed = SAME + SPREAD * (np.zeros(2) if unsure is None else unsure)
+    assert np.all(differences(quick, slow) <= allowed), (differences(quick, slow), allowed)
     assert abs(quick.residual - slow.residual) <= SAME * quick.length
     # The same rotations are said by the same numbers, without whole turns or other signs.
     is_no_turn = (quick.modes == AXIS_ANGLE) & (np.abs(slow.channels[:, 0]) < 1e-4)
     assert np.abs(quick.channels - slow.channels)[~is_no_turn].max(initial=0.0) <= 0.05
 
 
-def differences(one: Seen, other: Seen) -> tuple[float, float]:
+def differences(one: Seen, other: Seen) -> Array:
     """Return the largest turn in radians, and the largest way of a joint as share of the length."""
     wxyz = [rotation.quaternion_from_matrix(matrices_of(s.channels, s.modes)) for s in (one, other)]
     apart = [np.linalg.norm(wxyz[0] + sign * wxyz[1], axis=1) for sign in (1.0, -1.0)]
     ways_of_joints = np.linalg.norm(one.joints - other.joints, axis=1)
-    return 2.0 * float(np.minimum(*apart).max()), float(ways_of_joints.max()) / one.length
+    return np.array([2.0 * np.minimum(*apart).max(), ways_of_joints.max() / one.length])
 
 
 def compare(limbs: Sequence[Limb], copies: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,14 +154,19 @@ def compare(limbs: Sequence[Limb], copies: int, monkeypatch: pytest.MonkeyPatch)
     quick = seen(limbs)
     assert_quick(limbs, copies)
     slow = bone_by_bone(limbs, monkeypatch)
-    for i, limb in enumerate(limbs):
-        nudge(limb, make_rng(i))
-    nudged = bone_by_bone(limbs, monkeypatch)
-    for each in zip(quick, slow, nudged, strict=True):
-        assert_same(*each[:2], unsure=differences(*each[1:]))
+    unsure = np.zeros((len(limbs), 2))
+    for seed in range(NUDGES):
+        for i, limb in enumerate(limbs):
+            nudge(limb, make_rng(1000 * seed + i))
+        nudged = bone_by_bone(limbs, monkeypatch)
+        unsure = np.maximum(unsure, [differences(*each) for each in zip(slow, nudged, strict=True)])
+    for each in zip(quick, slow, unsure, strict=True):
+        assert_same(*each)
+    found = np.array([differences(*each) for each in zip(quick, slow, strict=True)])
+    assert np.mean(found <= SAME) >= MOST
 
 
-@pytest.mark.parametrize(("copies", "share"), [(1, 0.7), (FEW, 0.2), (FEW + 3, 0.15)])
+@pytest.mark.parametrize(("copies", "share"), [(1, 0.6), (FEW, 0.15), (FEW + 3, 0.1)])
 def test_any_rigid_chain_moves_as_bone_by_bone(copies, share, monkeypatch):
     limbs = rigid_rigs.build(rigid_rigs.kinds(copies, share), copies, seed=copies)
     compare(limbs, copies, monkeypatch)
@@ -183,7 +190,7 @@ def test_only_chains_that_start_from_keys_follow_them():
     moved: dict[str, list[float]] = {"KEYED": [], "REST": []}
     for limb, *shown in zip(limbs, *by_frame, strict=True):
         if limb.object.data.bones[limb.bones[0]].parent is None and limb.kind.use_tail:
-            moved[limb.settings.start_from].append(differences(*shown)[0])
+            moved[limb.settings.start_from].append(float(differences(*shown)[0]))
     assert min(moved["KEYED"]) > 0.01
     assert max(moved["REST"]) < SAME
 
