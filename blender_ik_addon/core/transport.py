@@ -16,13 +16,16 @@ import numpy as np
 from .rotation import Array, between, multiply, normalised, rotate
 
 # Swings nearer to a half turn than this cosine of half the angle lose digits in the product, and
-# a product of many that are wide runs out of numbers.
+# the squares of a product of many that are wide run out of numbers.
 NEARLY_OPPOSITE = 1e-2
-SMALLEST_PRODUCT = 1e-200
+SMALLEST_PRODUCT = 1e-140
 # Up to so many chains are carried one by one, along their bones; more of them side by side.
 FEW_CHAINS = 4
 # Products of so many matrices are quicker one after the other.
 SHORT = 16
+# A product of matrices rounds by what they can be at most. Where it leaves less than this share of
+# a quaternion, wide turns one after the other, it is taken step by step instead.
+LEAST_SHARE = 1e-2
 
 
 def swung(rotation: Array, start: Array, wanted: Array) -> Array:
@@ -36,9 +39,15 @@ def swung(rotation: Array, start: Array, wanted: Array) -> Array:
     Returns:
         Unit quaternions, shape (n, 4): turn i takes start direction i to the wanted one.
     """
-    product = _products(_matrices(start, wanted), rotation)
-    sizes = np.sqrt(np.einsum("ij,ij->i", product, product))
-    before = np.concatenate(([1.0], sizes[:-1]))
+    matrices = _matrices(start, wanted)
+    product = _products(matrices, rotation, SHORT)
+    before, sizes = _sizes(product)
+    block = 1
+    while len(start) > SHORT * block:
+        block *= 2
+    if (sizes[block - 1 :] < LEAST_SHARE * before[: len(sizes) - block + 1]).any():
+        product = _products(matrices, rotation, len(matrices))
+        before, sizes = _sizes(product)
     if sizes[-1] < SMALLEST_PRODUCT or (sizes < NEARLY_OPPOSITE * before).any():
         return _one_by_one(rotation, start, wanted)
     product /= sizes[:, None]
@@ -92,19 +101,27 @@ def _swing(
     )
 
 
-def _products(matrices: Array, vector: Array) -> Array:
+def _sizes(product: Array) -> tuple[Array, Array]:
+    """Return the sizes of quaternions (n, 4) before and after each bone, shape (n,)."""
+    sizes = np.sqrt(np.einsum("ij,ij->i", product, product))
+    return np.concatenate(([1.0], sizes[:-1])), sizes
+
+
+def _products(matrices: Array, vector: Array, short: int) -> Array:
     """Return what a vector becomes after one, two, ... of matrices (n, 4, 4), shape (n, 4).
 
-    Long chains are halved: the products of pairs give every second result, and those the others.
+    More than ``short`` are halved: the products of pairs give every second result, and those the
+    others.
     """
     count = len(matrices)
     results = np.empty((count, 4))
-    if count <= SHORT:
+    if count <= short:
         for matrix, result in zip(matrices, results, strict=True):
             vector = np.dot(matrix, vector, out=result)
         return results
     half = count // 2
-    results[1::2] = _products(matrices[1::2] @ matrices[: 2 * half : 2], vector)
+    pairs = matrices[1::2] @ matrices[: 2 * half : 2]
+    results[1::2] = _products(pairs, vector, short)
     before = np.concatenate((vector[None], results[1::2]))[: count - half]
     results[::2] = np.einsum("nij,nj->ni", matrices[::2], before)
     return results

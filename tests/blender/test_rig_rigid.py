@@ -17,6 +17,7 @@ from blender_ik_addon.rig import limb as limb_module
 from blender_ik_addon.rig import live
 from blender_ik_addon.rig.channels import AXIS_ANGLE, MODE_NUMBERS, matrices_of
 from tests.blender import rigid_rigs, rigs, warm_rigs
+from tests.blender.rigid_goals import Kind
 from tests.blender.rigid_rigs import Limb
 from tests.core.chains import random_direction
 from tests.helpers import make_rng
@@ -30,6 +31,8 @@ SAME = 2e-6
 LAST_DIGITS = 3e-7
 NUDGES = 2
 SPREAD = 10.0
+# Of chains that close.
+WIDELY_TURNED = np.array((1e-6, 0.0))
 # Most chains are not as sensitive as that.
 MOST = 0.9
 
@@ -207,3 +210,104 @@ def test_chains_that_move_alone_move_as_with_all_others():
         few = seen(limbs)
     for one, other in zip(home, few, strict=True):
         assert_same(one, other)
+
+
+def on_its_root(kind: Kind, number: int) -> Limb:
+    """Return a chain whose target is on its root, by numbers that nothing rounds."""
+    rng = make_rng(number)
+    joints = rigs.zigzag(kind.count, number) * rng.uniform(0.5, 1.5) + (0.5, -0.25, 1.0)
+    joints[1:] += rng.uniform(-0.3, 0.3, (kind.count, 3))
+    joints[0] = (0.5, -0.25, 1.0)
+    ob = rigs.make_rig(joints, f"Rig {number}")
+    ob.location, ob.scale = (1.0, 0.5, -2.0), (2.0, 2.0, 2.0)
+    rigs.turn_bones(ob, seed=number, angle=0.5)
+    pole = rigs.make_empty("Pole", rng.uniform(-3.0, 3.0, 3)) if kind.has_pole else None
+    settings = {"solver": kind.solver, "pole_target": pole, "use_flip_bend": number % 2 == 1}
+    target = rigs.make_empty("Target", (2.0, 0.0, 0.0))
+    rigs.add_chain(ob, f"Bone.{kind.count - 1}", target, iterations=12, **settings)
+    return Limb(ob.name, tuple(bone.name for bone in ob.pose.bones), kind, 0)
+
+
+def test_chains_whose_target_is_on_their_root_move_as_bone_by_bone(monkeypatch):
+    kinds = {
+        Kind(kind.solver, kind.count, kind.has_pole)
+        for kind in rigid_rigs.kinds(0)
+        if kind.use_tail and kind.weight is None
+    }
+    bpy.context.scene.chain_ik.use_live = False
+    limbs = [on_its_root(kind, i) for i, kind in enumerate(sorted(kinds, key=str))]
+    bpy.context.scene.chain_ik.use_live = True
+    quick = seen(limbs)
+    assert_quick(limbs, 1)
+    for each in zip(quick, bone_by_bone(limbs, monkeypatch), strict=True):
+        assert_same(*each, unsure=WIDELY_TURNED)
+
+
+# What takes a chain off the quick path: where, which property, and its value.
+SLOW = [
+    ('pose.bones["Bone.0"]', "scale", (1.0, 1.3, 1.0)),
+    ('pose.bones["Bone.1"]', "lock_rotation", (True, False, False)),
+    ('pose.bones["Above.0"]', "scale", (1.0, 1.5, 1.0)),
+    ('data.bones["Bone.1"]', "inherit_scale", "NONE"),
+    ('data.bones["Bone.2"]', "use_inherit_rotation", False),
+    ("chain_ik.chains[0]", "influence", 0.5),
+    ("chain_ik.chains[0]", "orient_weight", 0.5),
+    ("chain_ik.chains[0]", "start_from", "CURRENT"),
+    ("", "scale", (-1.0, 1.0, 1.0)),
+]
+
+
+@pytest.mark.parametrize(("where", "name", "value"), SLOW)
+def test_what_is_not_rigid_or_needs_more_goes_bone_by_bone_and_back(where, name, value):
+    for limb in (warm_rigs.RIG, warm_rigs.OTHER):
+        warm_rigs.make_limb(limb[0], seed=len(limb[0]))
+        warm_rigs.follow(limb, use_rotation=True, negative_scale="KEEP")
+    bones = ("Bone.0", "Bone.1", "Bone.2")
+    limbs = [Limb(rig, bones, Kind("NEWTON", 3), 0) for rig in ("Rig", "Other")]
+    before = seen(limbs)
+    assert_quick(limbs, 2)
+    owner = limbs[0].object.path_resolve(where) if where else limbs[0].object
+    former = getattr(owner, name)
+    former = former if isinstance(former, str | float | bool) else tuple(former)
+    setattr(owner, name, value)
+    off = seen(limbs)
+    assert ways(limbs) == ({limbs[1].key: 1}, {limbs[0].key})
+    assert_same(off[1], before[1])
+    setattr(owner, name, former)
+    after = seen(limbs)
+    assert_quick(limbs, 2)
+    for each in zip(after, before, strict=True):
+        assert_same(*each)
+
+
+@pytest.mark.parametrize("degrees", [1.0, 4.0, 7.0, 10.0, 20.0])
+def test_legs_under_hips_that_point_up_take_the_quick_path(degrees):
+    ob = rigs.make_rig(((0, 0, 1), (0, 0, 1.2)), "Rig", prefix="Hips")
+    limbs = []
+    for i, around in enumerate(np.linspace(0.0, 2.0 * np.pi, 6, endpoint=False)):
+        out = np.sin(np.radians(degrees)) * np.array([np.cos(around), np.sin(around), 0.0])
+        knee = np.array([0.1, 0.0, 1.0]) + 0.45 * (out - (0, 0, np.cos(np.radians(degrees))))
+        joints = ((0.1, 0.0, 1.0), knee, knee - (0.0, -0.02, 0.42))
+        names = rigs.add_bones(ob, joints, prefix=f"Leg {i}", parent="Hips.0")
+        target = rigs.make_empty(f"Target {i}", (0.1, -0.2, 0.4))
+        rigs.add_chain(ob, names[-1], target, solver="TWO_BONE", chain_count=2)
+        limbs.append(Limb("Rig", tuple(names), Kind("TWO_BONE", 2), i))
+    seen(limbs)
+    assert_quick(limbs, 6)
+    for limb in limbs:
+        rigs.assert_reaches(ob, limb.bones[-1], limb.settings.target)
+
+
+@pytest.mark.parametrize("degrees", [1.0, 4.0, 10.0])
+def test_bones_that_lie_folded_at_rest_bring_the_effector_to_the_target(degrees):
+    turns = np.radians(180.0 - degrees) * np.arange(5)
+    steps = np.column_stack((0.1 * np.sin(3.0 * turns), np.sin(turns), np.cos(turns)))
+    ob = rigs.make_rig(np.vstack((np.zeros(3), np.cumsum(steps, axis=0))))
+    for solver, at in (("NEWTON", (1.4, -0.8, 1.0)), ("FABRIK", (-0.5, 2.0, -0.7))):
+        ob.chain_ik.chains.clear()
+        target = rigs.make_empty("Target", at)
+        rigs.add_chain(ob, "Bone.4", target, solver=solver, tolerance=1e-6)
+        limb = Limb("Rig", tuple(f"Bone.{i}" for i in range(5)), Kind(solver, 5), 0)
+        seen([limb])
+        assert_quick([limb], 1)
+        rigs.assert_reaches(ob, "Bone.4", target)
