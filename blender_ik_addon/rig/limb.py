@@ -141,6 +141,7 @@ def _is_simple(job: Job, pose: Pose) -> bool:
         and weight in (0.0, 1.0)
         and not pose.locks[written].any()
         and job.skeleton.takes_whole_parent[written[1:]].all()
+        and job.skeleton.has_square_rest[written[1:]].all()
     )
 
 

@@ -130,11 +130,9 @@ class RigidLimb:
         *turned, missing = limb.solved(target, pole, self._pole_angle, use_flip=flip)
         residual, code = 0.0, REACHED
         if missing != 0.0:
-            direction = np.array(target)
-            gap = to_world.dot(direction) * (
-                missing / max(float(np.sqrt(direction @ direction)), 1e-300)
-            )
-            residual = float(np.sqrt(gap.dot(gap)))
+            along = np.array(target if any(target) else limb.start.chord)
+            gap = to_world.dot(along) * (missing / math.sqrt(along.dot(along)))
+            residual = math.sqrt(gap.dot(gap))
             if abs(missing) > self._tolerance:
                 code = EXTENDED if missing > 0.0 else FOLDED
         if self._bones.modes.any():

@@ -20,6 +20,9 @@ _REST_FLOATS = {"matrix_local": 16, "matrix": 9, "head": 3, "length": 1}
 _REST_FLAGS = ("use_inherit_rotation", "use_local_location", "use_connect")
 
 
+# Rest matrices of most bones are off by less, in float32; the turns of others would not be exact.
+SQUARE = 5e-6
+
 Fingerprint = tuple[object, ...]
 """Equal for equal bones."""
 
@@ -56,6 +59,17 @@ class Skeleton:
     def offsets_wxyz(self) -> Array:
         """The rotations of ``offsets``, shape (n, 4)."""
         return rotation.quaternion_from_matrix(self.offsets[:, :3, :3])
+
+    @cached_property
+    def has_square_rest(self) -> npt.NDArray[np.bool_]:
+        """Which bones have rest matrices that do nothing but turn, shape (n,).
+
+        Those of bones that point against their parents are only nearly so.
+        """
+        turns = self.offsets[:, :3, :3]
+        off = np.swapaxes(turns, -1, -2) @ turns - np.eye(3)
+        square: npt.NDArray[np.bool_] = np.abs(off).max(axis=(1, 2)) <= SQUARE
+        return square
 
     @cached_property
     def takes_whole_parent(self) -> npt.NDArray[np.bool_]:

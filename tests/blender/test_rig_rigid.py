@@ -1,172 +1,28 @@
 """Chains of rigid bones: the quick path and the one bone by bone lead to the same pose."""
 
-from __future__ import annotations
-
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import bpy
 import numpy as np
-import numpy.typing as npt
 import pytest
-from mathutils import Vector
 
-from blender_ik_addon.core import FEW, Status, rotation
-from blender_ik_addon.rig import limb as limb_module
-from blender_ik_addon.rig import live
-from blender_ik_addon.rig.channels import AXIS_ANGLE, MODE_NUMBERS, matrices_of
+from blender_ik_addon.core import FEW, Status
+from blender_ik_addon.rig.rigid_solve import FEW_LIMBS
 from tests.blender import rigid_rigs, rigs, warm_rigs
 from tests.blender.rigid_goals import Kind
+from tests.blender.rigid_paths import (
+    SAME,
+    assert_quick,
+    assert_same,
+    bone_by_bone,
+    compare,
+    differences,
+    seen,
+    ways,
+)
 from tests.blender.rigid_rigs import Limb
-from tests.core.chains import random_direction
 from tests.helpers import make_rng
 
-Array = npt.NDArray[np.float64]
-
-# Radians, and shares of a chain's length.
-SAME = 2e-6
-# Float32 leaves targets no better known than by this share of a chain's length, and rest and parent
-# matrices no squarer. What changes of that size make of a pose, the two paths may differ by, too.
-LAST_DIGITS = 3e-7
-NUDGES = 2
-SPREAD = 10.0
-# Of chains that close.
+# What last digits make of turns, and of joints, in chains that close.
 WIDELY_TURNED = np.array((1e-6, 0.0))
-# Most chains are not as sensitive as that.
-MOST = 0.9
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What a chain shows after a solve.
-
-    Attributes:
-        modes: Rotation modes of its bones.
-        channels: What their rotation channels hold, shape (k, 4).
-        joints: Heads and the last tail, world space, shape (k + 1, 3).
-        status: How the solve ended.
-        text: The status line, without its numbers.
-        residual: In scene units.
-    """
-
-    modes: npt.NDArray[np.int32]
-    channels: Array
-    joints: Array
-    status: Status
-    text: str
-    residual: float
-
-    @property
-    def length(self) -> float:
-        """Of the bones, world space."""
-        return float(np.linalg.norm(np.diff(self.joints, axis=0), axis=1).sum())
-
-
-def seen(limbs: Sequence[Limb]) -> list[Seen]:
-    """Return what chains show after one update."""
-    depsgraph = rigs.updated()
-    posed = {limb.rig: rigs.evaluated(limb.object, depsgraph) for limb in limbs}
-    return [_seen(limb, posed[limb.rig]) for limb in limbs]
-
-
-def _seen(limb: Limb, posed: bpy.types.Object) -> Seen:
-    bones = [posed.pose.bones[name] for name in limb.bones]
-    ends = [*(bone.head for bone in bones), bones[-1].tail]
-    original = [limb.object.pose.bones[name] for name in limb.bones]
-    channels = [(*getattr(bone, rigs.rotation_property(bone)), 0.0)[:4] for bone in original]
-    outcome = live.memory.outcome(limb.key)
-    assert not isinstance(outcome, str | None), outcome
-    return Seen(
-        modes=np.array([MODE_NUMBERS[bone.rotation_mode] for bone in original]),
-        channels=np.array(channels),
-        joints=np.array([posed.matrix_world @ end for end in ends]),
-        status=outcome.status,
-        text=re.sub(r"[\d.e+-]+ (um|mm|m|iterations?)\b", "#", limb.settings.status),
-        residual=limb.settings.residual,
-    )
-
-
-def ways(limbs: Sequence[Limb]) -> tuple[dict[tuple[int, int], int], set[tuple[int, int]]]:
-    """Return which chains are solved side by side, with how many, and which by themselves."""
-    (graph,) = live.memory.graphs.values()
-    (level,) = graph.levels
-    beside = {
-        (uid, limb.job.index): len(batch.limbs)
-        for batch in level.batches
-        for uid, limb in zip(batch.uids, batch.limbs, strict=True)
-    }
-    alone = {(lone.state.uid, lone.limb.job.index) for lone in level.lone}
-    assert {limb.key for limb in limbs} == beside.keys() | alone
-    return beside, alone
-
-
-def assert_quick(limbs: Sequence[Limb], copies: int) -> None:
-    """Check that chains take the quick path, so many side by side."""
-    beside, alone = ways(limbs)
-    assert not alone, [limb for limb in limbs if limb.key in alone]
-    assert set(beside.values()) == {copies}
-
-
-def bone_by_bone(limbs: Sequence[Limb], monkeypatch: pytest.MonkeyPatch) -> list[Seen]:
-    """Return what chains show that are solved the long way."""
-    with monkeypatch.context() as patch:
-        patch.setattr(limb_module, "_rigid_bones", lambda *_: None)
-        warm_rigs.forget()
-        found = seen(limbs)
-        assert not ways(limbs)[0]
-    return found
-
-
-def nudge(limb: Limb, rng: np.random.Generator) -> None:
-    """Move a chain's target by last digits, and make its bones a bit askew."""
-    bones = [limb.object.pose.bones[name] for name in limb.bones]
-    length = sum(bone.length for bone in bones)
-    limb.settings.target.location += Vector(LAST_DIGITS * length * random_direction(rng))
-    for bone in bones:
-        bone.scale *= Vector(1.0 + LAST_DIGITS * rng.uniform(-1.0, 1.0, 3))
-
-
-def assert_same(quick: Seen, slow: Seen, unsure: Array | None = None) -> None:
-    """Check that a chain shows the same on both paths.
-
-    Args:
-        quick: On the one.
-        slow: On the other.
-        unsure: What last digits make of turns (radians) and joints (share of the length).
-    """
-    assert (quick.status, quick.text) == (slow.status, slow.text)
-    allowed = SAME + SPREAD * (np.zeros(2) if unsure is None else unsure)
-    assert np.all(differences(quick, slow) <= allowed), (differences(quick, slow), allowed)
-    assert abs(quick.residual - slow.residual) <= SAME * quick.length
-    # The same rotations are said by the same numbers, without whole turns or other signs.
-    is_no_turn = (quick.modes == AXIS_ANGLE) & (np.abs(slow.channels[:, 0]) < 1e-4)
-    assert np.abs(quick.channels - slow.channels)[~is_no_turn].max(initial=0.0) <= 0.05
-
-
-def differences(one: Seen, other: Seen) -> Array:
-    """Return the largest turn in radians, and the largest way of a joint as share of the length."""
-    wxyz = [rotation.quaternion_from_matrix(matrices_of(s.channels, s.modes)) for s in (one, other)]
-    apart = [np.linalg.norm(wxyz[0] + sign * wxyz[1], axis=1) for sign in (1.0, -1.0)]
-    ways_of_joints = np.linalg.norm(one.joints - other.joints, axis=1)
-    return np.array([2.0 * np.minimum(*apart).max(), ways_of_joints.max() / one.length])
-
-
-def compare(limbs: Sequence[Limb], copies: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that chains take the quick path and show what they do bone by bone."""
-    quick = seen(limbs)
-    assert_quick(limbs, copies)
-    slow = bone_by_bone(limbs, monkeypatch)
-    unsure = np.zeros((len(limbs), 2))
-    for seed in range(NUDGES):
-        for i, limb in enumerate(limbs):
-            nudge(limb, make_rng(1000 * seed + i))
-        nudged = bone_by_bone(limbs, monkeypatch)
-        unsure = np.maximum(unsure, [differences(*each) for each in zip(slow, nudged, strict=True)])
-    for each in zip(quick, slow, unsure, strict=True):
-        assert_same(*each)
-    found = np.array([differences(*each) for each in zip(quick, slow, strict=True)])
-    assert np.mean(found <= SAME) >= MOST
 
 
 @pytest.mark.parametrize(("copies", "share"), [(1, 0.6), (FEW, 0.15), (FEW + 3, 0.1)])
@@ -177,9 +33,18 @@ def test_any_rigid_chain_moves_as_bone_by_bone(copies, share, monkeypatch):
     assert reached == {*Status} - {Status.BLENDED}
 
 
+def test_any_of_many_limbs_of_two_bones_moves_as_bone_by_bone(monkeypatch):
+    limbs_only = [
+        kind for kind in rigid_rigs.kinds(70) if (kind.solver, kind.count) == ("TWO_BONE", 2)
+    ]
+    copies = FEW_LIMBS + 3
+    kinds = [kind for kind in limbs_only if kind.weight is None]
+    compare(rigid_rigs.build(kinds, copies, seed=70), copies, monkeypatch)
+
+
 @pytest.mark.parametrize("copies", [1, FEW + 1])
 def test_keyed_chains_move_as_bone_by_bone(copies, monkeypatch):
-    limbs = rigid_rigs.build(rigid_rigs.kinds(50, 0.12), copies, seed=50, is_keyed=True)
+    limbs = rigid_rigs.build(rigid_rigs.kinds(50, 0.09), copies, seed=50, is_keyed=True)
     rigs.go_to(5.25)
     compare(limbs, copies, monkeypatch)
 
@@ -228,17 +93,23 @@ def on_its_root(kind: Kind, number: int) -> Limb:
     return Limb(ob.name, tuple(bone.name for bone in ob.pose.bones), kind, 0)
 
 
-def test_chains_whose_target_is_on_their_root_move_as_bone_by_bone(monkeypatch):
-    kinds = {
-        Kind(kind.solver, kind.count, kind.has_pole)
-        for kind in rigid_rigs.kinds(0)
-        if kind.use_tail and kind.weight is None
-    }
+@pytest.mark.parametrize(
+    ("copies", "solvers"),
+    [(1, rigid_rigs.COUNTS), (FEW + 1, ["NEWTON", "CCD"]), (FEW_LIMBS + 1, ["TWO_BONE"])],
+)
+def test_chains_whose_target_is_on_their_root_move_as_bone_by_bone(copies, solvers, monkeypatch):
+    kinds = [
+        Kind(solver, count, has_pole)
+        for solver in solvers
+        for count in rigid_rigs.COUNTS[solver]
+        for has_pole in (False, True)
+        if copies == 1 or count < 4
+    ]
     bpy.context.scene.chain_ik.use_live = False
-    limbs = [on_its_root(kind, i) for i, kind in enumerate(sorted(kinds, key=str))]
+    limbs = [on_its_root(kind, i) for i, kind in enumerate(copies * kinds)]
     bpy.context.scene.chain_ik.use_live = True
     quick = seen(limbs)
-    assert_quick(limbs, 1)
+    assert_quick(limbs, copies)
     for each in zip(quick, bone_by_bone(limbs, monkeypatch), strict=True):
         assert_same(*each, unsure=WIDELY_TURNED)
 
@@ -307,7 +178,5 @@ def test_bones_that_lie_folded_at_rest_bring_the_effector_to_the_target(degrees)
         ob.chain_ik.chains.clear()
         target = rigs.make_empty("Target", at)
         rigs.add_chain(ob, "Bone.4", target, solver=solver, tolerance=1e-6)
-        limb = Limb("Rig", tuple(f"Bone.{i}" for i in range(5)), Kind(solver, 5), 0)
-        seen([limb])
-        assert_quick([limb], 1)
+        rigs.updated()
         rigs.assert_reaches(ob, "Bone.4", target)
