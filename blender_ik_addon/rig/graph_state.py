@@ -48,8 +48,6 @@ class GraphState:
         rigs: By session uid of the armature object.
         levels: In the order of solving.
         skeletons: Those in use, by fingerprint.
-        followed: Session uids of targets, poles and armature objects: what else moves can change
-            no chain.
         tied: By rig, the owners of constraints and drivers that its chains may hang on. Muting one
             changes what hangs on what, and Blender then lists its owner only.
         order: Of the graph's objects in bulk reads.
@@ -58,11 +56,11 @@ class GraphState:
     rigs: dict[int, RigState] = field(default_factory=dict)
     levels: list[Level] = field(default_factory=list)
     skeletons: dict[Fingerprint, Skeleton] = field(default_factory=dict)
-    followed: frozenset[int] = frozenset()
     tied: dict[int, frozenset[int]] = field(default_factory=dict)
     order: Order | None = None
     _assembled: list[tuple[Limb, bool]] = field(default_factory=list)
     _jobs: list[Job] = field(default_factory=list)
+    _anchors: frozenset[int] = frozenset()
     _numbers: list[int] = field(default_factory=list)
     _order: Order | None = None
     _versions: list[int] = field(default_factory=list)
@@ -106,8 +104,8 @@ class GraphState:
         """Tell whether nothing that any chain follows has changed."""
         if update.depsgraph.mode == "RENDER" or update.count > MANY or update.has_new_relations:
             return False
-        is_known = self.rigs.keys() >= update.listed_armatures
-        return is_known and self.followed.isdisjoint(update.listed)
+        # Any armature object may have chains now, or be posable again.
+        return not update.listed_armatures and self._anchors.isdisjoint(update.listed)
 
     def assemble(self) -> None:
         """Sort the chains into levels and batches; what is as it was keeps what it knows."""
@@ -123,7 +121,7 @@ class GraphState:
             one is not other for one, other in zip(jobs, self._jobs, strict=True)
         ):
             self._jobs, self._numbers = jobs, levels(jobs)
-            self.followed = frozenset(self.rigs) | _followed(jobs)
+            self._anchors = _followed(jobs)
             self.tied = _tied(jobs)
         self._fill_levels(placed)
 

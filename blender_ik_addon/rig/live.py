@@ -86,6 +86,7 @@ def update_chains(update: Update, candidates: Iterable[bpy.types.Object], source
         source: Tells their chains.
     """
     graph = memory.graphs.get(update.key)
+    is_new = graph is None
     if graph is None:
         graph = memory.graphs[update.key] = GraphState()
     elif graph.is_idle(update):
@@ -93,7 +94,7 @@ def update_chains(update: Update, candidates: Iterable[bpy.types.Object], source
     world = _world(graph, update)
     touched = graph.touched(update, world)
     has_evaluated = False
-    if touched or not update.has_only_moved:
+    if is_new or touched or not update.has_only_moved:
         has_evaluated = _read_rigs(graph, update, candidates, source, touched)
     others = _solve_levels(graph, update, source, None if has_evaluated else world)
     if others:
