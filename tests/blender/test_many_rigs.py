@@ -32,7 +32,7 @@ def crowd() -> list[tuple[str, str]]:
 def move_targets(crowd, seed: int) -> None:
     rng = make_rng(seed)
     for rig, target in crowd:
-        offset = (*rng.uniform(-0.6, 0.6, 3), 0.2, 0.0, 0.5)
+        offset = np.array((0.2, 0.0, 0.5)) + rng.uniform(-0.6, 0.6, 3)
         bpy.data.objects[target].location = np.array(bpy.data.objects[rig].location) + offset
 
 
