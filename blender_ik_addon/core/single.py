@@ -82,7 +82,7 @@ def positioned(start: SingleStart, task: SingleTask, solver: Solver) -> SinglePo
     joints = local.dot(frame)
     if unit != 1.0:
         joints *= unit
-    joints += start.root
+    joints += start.origin
     return SinglePositions(joints, rotation, used, is_too_far, is_too_near)
 
 

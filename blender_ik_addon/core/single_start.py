@@ -14,11 +14,13 @@ class SingleStart:
     """One chain of a ``Start``; the attributes of the same names, as floats and tuples of floats.
 
     Attributes:
+        origin: The root as an array, shape (3,).
         directions: Unit directions in the frame of chord and side, shape (n, 3).
         lengths: Shape (n,).
         columns: Lengths as a column, shape (n, 1).
         length_squares: Squared lengths, shape (n,).
         square_columns: The same as a column, shape (n, 1).
+        quarters: A quarter by squared length, shape (n,).
         squares: Their sum.
         pair: The first and the last length.
         after: Length by share of the inner joints beyond it: what an offset counts in their
@@ -31,6 +33,7 @@ class SingleStart:
     def __init__(self, start: Start) -> None:
         """Take the first chain of a ``Start``."""
         self.root: Vector = tuple(start.root[:, 0].tolist())
+        self.origin: Array = np.array(self.root)
         self.chord: Vector = tuple(start.chord[:, 0].tolist())
         self.side: Vector = tuple(start.side[:, 0].tolist())
         self.unit, self.reach, self.least, self.distance, self.bulge, self.closing = (
@@ -49,6 +52,7 @@ class SingleStart:
         self.columns = self.lengths[:, None]
         self.length_squares: Array = self.lengths * self.lengths
         self.square_columns = self.length_squares[:, None]
+        self.quarters: Array = 0.25 / self.length_squares
         self.squares = float(self.length_squares.sum())
         self.count = len(self.lengths)
         self.pair: tuple[float, float] = (float(self.lengths[0]), float(self.lengths[-1]))
