@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .vectors import Array, dot, norm
+from .vectors import Array, dot, laid, norm
 
 FIRST_DAMPING = 1e-4
 LEAST_DAMPING_AFTER_REJECTION = 1e-2
@@ -43,15 +43,14 @@ def step(points: Array, lengths: Array, target: Array, damping: Array) -> tuple[
     # With segments s_i = l_i d_i, l_i q_i is l_i^2 x - s_i (s_i . x).
     along = segments[:, 0] * x + segments[:, 1] * y + segments[:, 2] * z
     squares = lengths * lengths
-    moved = np.empty_like(points)
-    moved[0] = 0.0
+    turned = np.empty_like(segments)
     for axis, component in enumerate((x, y, z)):
-        moved[1:, axis] = squares * component - segments[:, axis] * along
-    quarter = 0.25 * dot(moved[1:], moved[1:]) / squares
-    moved[1:] += segments * (1.0 - quarter)[:, None, :]
+        turned[:, axis] = squares * component - segments[:, axis] * along
+    quarter = 0.25 * dot(turned, turned) / squares
+    turned += segments * (1.0 - quarter)[:, None, :]
     # A chain that lies nearly straight has multipliers so large that rounding shows in lengths.
-    moved[1:] *= (lengths / norm(moved[1:]))[:, None, :]
-    np.cumsum(moved, axis=0, out=moved)
+    turned *= (lengths / norm(turned))[:, None, :]
+    moved = laid(turned)
     is_better = norm(target - moved[-1]) < error_norm
     next_damping = np.where(
         is_better,

@@ -11,7 +11,7 @@ import numpy as np
 
 from .bend import Bend, even_steps
 from .start import EVEN, Start
-from .vectors import Array, across, norm, smoothstep, unit
+from .vectors import Array, across, laid, norm, smoothstep, unit
 
 # Newton's method on the turn of an even bend: steps that make it finer than a seed needs.
 EVEN_STEPS, UNEVEN_STEPS = 3, 6
@@ -174,5 +174,4 @@ def nudged(points: Array, lengths: Array, target: Array, plan: Bend) -> Array:
 
 def from_directions(directions: Array, lengths: Array) -> Array:
     """Return the joints (n + 1, 3, B) of unit directions (n, 3, B) laid end to end."""
-    segments = lengths[:, None, :] * directions
-    return np.concatenate((np.zeros_like(segments[:1]), np.cumsum(segments, axis=0)))
+    return laid(lengths[:, None, :] * directions)
