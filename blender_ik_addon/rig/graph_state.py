@@ -80,7 +80,7 @@ class GraphState:
             tied = [
                 uid for uid, owners in self.tied.items() if not owners.isdisjoint(update.listed)
             ]
-            return update.listed.union(tied) if tied else update.listed
+            return update.listed_armatures.union(tied) if tied else update.listed_armatures
         return self._moved(world)
 
     def _moved(self, world: WorldMatrices) -> frozenset[int]:
