@@ -100,6 +100,8 @@ class LimbBatch:
         self._slices = [
             slice(*edges) for edges in zip(self._first.tolist(), ends.tolist(), strict=True)
         ]
+        bones = len(self._solve.bones.modes)
+        self._bone_rows = [slice(own.start * bones, own.stop * bones) for own in self._slices]
         self._versions: list[int] = []
         self._bases: Bases | None = None
         count, written = self._solve.bones.local.shape[:2]
@@ -189,13 +191,20 @@ class LimbBatch:
         differs: Flags = (wanted != self._present).reshape(count, -1).any(axis=1)
         differs = np.logical_or.reduceat(differs, self._first)
         has_changed = np.logical_or.reduceat(has_changed, self._first)
-        found = []
+        rows = wanted.reshape(-1, 4)
+        found, written = [], []
         for i in np.flatnonzero(differs).tolist():
-            state, own = self._members[i][0], self._slices[i]
+            state = self._members[i][0]
             if has_changed[i] or not is_foreign(state):
                 # Chains of the same object that stand right are written with the others.
-                channels = wanted[own].reshape(-1, 4)
-                found.append(Change(state, self._bones[i], self._modes[i], channels))
+                found.append(
+                    Change(state, self._bones[i], self._modes[i], rows[self._bone_rows[i]])
+                )
+                written.append(self._slices[i])
+        if len(written) == len(self._members):
+            self._present[:] = wanted
+        else:
+            for own in written:
                 self._present[own] = wanted[own]
         return found
 
