@@ -50,12 +50,14 @@ def test_all_targets_of_a_crowd_moved_at_once_are_followed(crowd):
         assert_all_reach(crowd)
 
 
+@pytest.mark.slow
 def test_a_crowd_that_nothing_is_known_of_is_followed_when_its_targets_move(crowd):
     live.memory.clear()
     move_targets(crowd, 1)
     assert_all_reach(crowd)
 
 
+@pytest.mark.slow
 def test_rigs_that_move_with_the_targets_of_all_are_followed(crowd):
     for seed in range(2):
         for rig, _ in crowd[::5]:
@@ -76,6 +78,7 @@ def test_a_chain_that_a_script_has_removed_lets_go_while_all_others_follow(crowd
     assert rigs.rotations(bpy.data.objects[removed]) == before
 
 
+@pytest.mark.slow
 def test_targets_hidden_and_shown_while_all_move_are_not_taken_for_each_other(crowd):
     first, second = (bpy.data.objects[crowd[i][1]] for i in (1, 2))
     for hidden, shown in ((first, second), (second, first)):
@@ -86,6 +89,7 @@ def test_targets_hidden_and_shown_while_all_move_are_not_taken_for_each_other(cr
         assert_all_reach(crowd)
 
 
+@pytest.mark.slow
 def test_one_of_many_that_moves_leaves_the_others_as_they_are(crowd):
     before = {rig: rigs.rotations(bpy.data.objects[rig]) for rig, _ in crowd}
     rig, target = crowd[7]
@@ -95,6 +99,7 @@ def test_one_of_many_that_moves_leaves_the_others_as_they_are(crowd):
     assert changed == {rig}
 
 
+@pytest.mark.slow
 def test_a_crowd_plays_its_keyed_targets(crowd):
     for frame, seed in ((1, 5), (5, 6)):
         move_targets(crowd, seed)
@@ -108,6 +113,7 @@ def test_a_crowd_plays_its_keyed_targets(crowd):
             rigs.assert_reaches(ob, f"Bone.{1 + i % 2}", bpy.data.objects[target], depsgraph)
 
 
+@pytest.mark.slow
 def test_chains_that_were_all_muted_follow_again(crowd):
     for mute in (True, False):
         for rig, _ in crowd:

@@ -21,6 +21,9 @@ from tests.blender.rigid_paths import (
 from tests.blender.rigid_rigs import Limb
 from tests.helpers import make_rng
 
+# Many short tests: thorough, so not among the quick ones.
+pytestmark = pytest.mark.slow
+
 # What last digits make of turns, and of joints, in chains that close.
 WIDELY_TURNED = np.array((1e-6, 0.0))
 

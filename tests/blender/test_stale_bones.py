@@ -9,6 +9,9 @@ from mathutils import Matrix
 from tests.blender import rigs, warm_rigs
 from tests.blender.warm_rigs import OTHER, assert_right, chain, edit_bones, named
 
+# Many short tests: thorough, so not among the quick ones.
+pytestmark = pytest.mark.slow
+
 
 def move_a_joint(bones):
     bones["Bone.0"].tail = bones["Bone.1"].head = (0.4, -0.3, 0.5)

@@ -8,6 +8,9 @@ import pytest
 from tests.blender import rigs, warm_rigs
 from tests.blender.warm_rigs import OTHER, RIG, assert_right, chain, follow, named, pose_bone
 
+# Many short tests: thorough, so not among the quick ones.
+pytestmark = pytest.mark.slow
+
 
 def push(step: str) -> None:
     bpy.context.view_layer.update()

@@ -9,6 +9,9 @@ import pytest
 from tests.blender import rigs, warm_rigs
 from tests.blender.warm_rigs import OTHER, RIG, assert_right, chain, follow, named
 
+# Many short tests: thorough, so not among the quick ones.
+pytestmark = pytest.mark.slow
+
 ARM = ("Rig", "Arm.1", "Arm Target")
 
 

@@ -19,6 +19,9 @@ from tests.blender.warm_rigs import (
     pose_bone,
 )
 
+# Many short tests: thorough, so not among the quick ones.
+pytestmark = pytest.mark.slow
+
 Change = Callable[[], None]
 
 

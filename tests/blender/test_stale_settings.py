@@ -19,6 +19,9 @@ from tests.blender.warm_rigs import (
     pose_bone,
 )
 
+# Many short tests: thorough, so not among the quick ones.
+pytestmark = pytest.mark.slow
+
 
 def pole():
     return rigs.make_empty("Pole", (0.9, -1.1, 0.4))

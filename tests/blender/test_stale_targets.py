@@ -10,6 +10,9 @@ from mathutils import Vector
 from tests.blender import rigs, warm_rigs
 from tests.blender.warm_rigs import OTHER, assert_right, chain, follow, named
 
+# Many short tests: thorough, so not among the quick ones.
+pytestmark = pytest.mark.slow
+
 
 def test_a_deleted_target_is_followed_no_more_and_one_of_its_name_only_once_chosen():
     warm_rigs.make_pair()

@@ -10,6 +10,9 @@ from mathutils import Vector
 from tests.blender import rigs, warm_rigs
 from tests.blender.warm_rigs import OTHER, RIG, assert_right, follow, named
 
+# Many short tests: thorough, so not among the quick ones.
+pytestmark = pytest.mark.slow
+
 BOTH_WAYS = pytest.mark.parametrize("pair", [("Rig", "Other"), ("Other", "Rig")])
 
 

@@ -25,7 +25,10 @@ from tests.helpers import make_rng
 
 AGREES = 1e-12
 CHAINS = 12
-CASES = counts_and_solvers(1, 2, 3, 10)
+CASES = [
+    pytest.param(count, solver, marks=[pytest.mark.slow] if count > 3 else [])
+    for count, solver in counts_and_solvers(1, 2, 3, 10)
+]
 
 
 def problems(count, pose, *, ratio=3.0, seed=0):

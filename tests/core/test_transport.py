@@ -136,6 +136,7 @@ def test_directions_at_random_are_swung_to_one_after_the_other(way, count):
         assert_swings(way(problem), problem)
 
 
+@pytest.mark.slow
 @ways
 @pytest.mark.parametrize("swings", ["any", "wide"])
 @pytest.mark.parametrize("count", COUNTS)
@@ -145,6 +146,7 @@ def test_wide_swings_are_taken_one_after_the_other(way, count, swings):
         assert_swings(way(problem), problem)
 
 
+@pytest.mark.slow
 @ways
 @pytest.mark.parametrize("from_opposite", [1e-2, 1e-4, 1e-6, 1e-9])
 @pytest.mark.parametrize("count", COUNTS)
@@ -196,6 +198,7 @@ def test_wide_turns_all_along_a_flat_chain_add_up(way, count):
         assert np.all(distance(turns, expected) <= 1e-10)
 
 
+@pytest.mark.slow
 @ways
 @pytest.mark.parametrize("low", [90.0, 150.0, 170.0])
 @pytest.mark.parametrize("count", COUNTS)
@@ -205,6 +208,7 @@ def test_wide_turns_about_any_axes_lay_the_bones(way, count, low):
         assert_lays_bones(way(problem), problem)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("chains", "row"), LAYOUTS)
 @pytest.mark.parametrize("count", COUNTS)
 def test_a_chain_does_not_notice_those_beside_it(count, chains, row):
