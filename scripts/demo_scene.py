@@ -8,11 +8,8 @@ for the person who waits.
 
 from __future__ import annotations
 
-import os
-import shutil
 import statistics
 import sys
-import traceback
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -21,6 +18,7 @@ import bpy
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
+import blender_process  # noqa: E402
 from demo import motion, playback, stage  # noqa: E402
 from demo.limbs import LIMBS, Limb  # noqa: E402
 from demo.report import LimbResult, Report, Row  # noqa: E402
@@ -127,15 +125,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    exit_code = 1
-    try:
-        main(Path(sys.argv[-1]).resolve())
-        exit_code = 0
-    finally:
-        if exit_code:
-            traceback.print_exc()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        # The 4.2 module would crash at the normal end, see tests/blender/conftest.py.
-        shutil.rmtree(bpy.app.tempdir, ignore_errors=True)
-        os._exit(exit_code)
+    blender_process.run(main, Path(sys.argv[-1]).resolve())

@@ -10,7 +10,7 @@ SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 
 
 @pytest.fixture
-def test_command(monkeypatch):
+def command_module(monkeypatch):
     """scripts/test.py, loaded by its path: the standard library has a module `test` too."""
     monkeypatch.syspath_prepend(str(SCRIPTS))
     spec = importlib.util.spec_from_file_location("chain_ik_test_command", SCRIPTS / "test.py")
@@ -32,13 +32,13 @@ def test_command(monkeypatch):
         ("Segmentation fault", (0, 0, 0)),
     ],
 )
-def test_results_are_read_from_the_last_line_of_pytest(test_command, summary, expected):
-    outcome = test_command.count_results(["7 passed in the middle", summary, "Blender quit"])
+def test_results_are_read_from_the_last_line_of_pytest(command_module, summary, expected):
+    outcome = command_module.count_results(["7 passed in the middle", summary, "Blender quit"])
     assert (outcome.passed, outcome.failed, outcome.skipped) == expected
 
 
 @pytest.mark.parametrize("code", [3, 139])
-def test_a_crash_without_results_is_a_failure(test_command, capsys, code):
+def test_a_crash_without_results_is_a_failure(command_module, capsys, code):
     command = [sys.executable, "-c", f"import os; os._exit({code})"]
-    assert test_command._run_pytest("crash", command, []).failed == 1
+    assert command_module._run_pytest("crash", command, []).failed == 1
     assert f"exit code {code}" in capsys.readouterr().out

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import gc
 import os
-import shutil
 import sys
-import traceback
 import tracemalloc
 from pathlib import Path
 from typing import Callable
 
+import blender_process
 import bpy
 
 import blender_ik_addon
@@ -83,15 +82,4 @@ def main(layout: str) -> None:
 
 
 if __name__ == "__main__":
-    exit_code = 1
-    try:
-        main(sys.argv[1])
-        exit_code = 0
-    finally:
-        if exit_code:
-            traceback.print_exc()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        # Without Python's own cleaning up: the 4.2 module would crash there.
-        shutil.rmtree(bpy.app.tempdir, ignore_errors=True)
-        os._exit(exit_code)
+    blender_process.run(main, sys.argv[1])

@@ -11,13 +11,10 @@ Separate processes: a rival is not slowed down by our handlers, nor by another s
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
-import traceback
-from pathlib import Path
 from typing import Callable
 
+import blender_process
 import bpy
 import numpy as np
 import numpy.typing as npt
@@ -199,15 +196,4 @@ def main(manner: str, layout: str) -> None:
 
 
 if __name__ == "__main__":
-    exit_code = 1
-    try:
-        main(*sys.argv[1:])
-        exit_code = 0
-    finally:
-        if exit_code:
-            traceback.print_exc()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        # Without Python's own cleaning up: the 4.2 module would crash there.
-        shutil.rmtree(Path(bpy.app.tempdir), ignore_errors=True)
-        os._exit(exit_code)
+    blender_process.run(main, *sys.argv[1:])

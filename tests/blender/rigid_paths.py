@@ -151,7 +151,9 @@ def differences(one: Seen, other: Seen) -> Array:
     return np.array([2.0 * np.minimum(*apart).max(), ways_of_joints.max() / one.length])
 
 
-def compare(limbs: Sequence[Limb], copies: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def assert_moves_as_bone_by_bone(
+    limbs: Sequence[Limb], copies: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Check that chains take the quick path and show what they do bone by bone."""
     quick = seen(limbs)
     assert_quick(limbs, copies)

@@ -4,6 +4,8 @@ Each test asserts both: that the constraint fails, so that we hear when Blender 
 ours does not.
 """
 
+import itertools
+
 import bpy
 import numpy as np
 import pytest
@@ -78,11 +80,11 @@ def test_a_chain_of_fifty_bones_reaches_all_of_forty_targets():
     assert np.max(misses, axis=0)[0] <= 1e-5
 
 
-@pytest.mark.parametrize("count", [2, 5])
-@pytest.mark.parametrize("solver", ["TWO_BONE", "FABRIK", "CCD", "NEWTON"])
+@pytest.mark.parametrize(
+    ("solver", "count"),
+    [("TWO_BONE", 2), *itertools.product(("FABRIK", "CCD", "NEWTON"), (2, 5))],
+)
 def test_a_straight_limb_bends_toward_a_target_on_its_own_axis(count, solver):
-    if solver == "TWO_BONE" and count != 2:
-        pytest.skip("Two-Bone drives two bones")
     pair = Pair([(0.0, 0.0, z) for z in range(count + 1)], solver=solver)
     pair.move((0.0, 0.0, 0.6 * count))
     ours, builtin = pair.misses()

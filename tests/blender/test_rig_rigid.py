@@ -10,10 +10,10 @@ from tests.blender import rigid_rigs, rigs, warm_rigs
 from tests.blender.rigid_goals import Kind
 from tests.blender.rigid_paths import (
     SAME,
+    assert_moves_as_bone_by_bone,
     assert_quick,
     assert_same,
     bone_by_bone,
-    compare,
     differences,
     seen,
     ways,
@@ -31,7 +31,7 @@ WIDELY_TURNED = np.array((1e-6, 0.0))
 @pytest.mark.parametrize(("copies", "share"), [(1, 0.6), (FEW, 0.12), (FEW + 3, 0.07)])
 def test_any_rigid_chain_moves_as_bone_by_bone(copies, share, monkeypatch):
     limbs = rigid_rigs.build(rigid_rigs.kinds(copies, share), copies, seed=copies)
-    compare(limbs, copies, monkeypatch)
+    assert_moves_as_bone_by_bone(limbs, copies, monkeypatch)
     reached = {seen_of.status for seen_of in seen(limbs)}
     assert reached == {*Status} - {Status.BLENDED}
 
@@ -42,14 +42,14 @@ def test_any_of_many_limbs_of_two_bones_moves_as_bone_by_bone(monkeypatch):
     ]
     copies = FEW_LIMBS + 3
     kinds = [kind for kind in limbs_only if kind.weight is None]
-    compare(rigid_rigs.build(kinds, copies, seed=70), copies, monkeypatch)
+    assert_moves_as_bone_by_bone(rigid_rigs.build(kinds, copies, seed=70), copies, monkeypatch)
 
 
 @pytest.mark.parametrize("copies", [1, FEW + 1])
 def test_keyed_chains_move_as_bone_by_bone(copies, monkeypatch):
     limbs = rigid_rigs.build(rigid_rigs.kinds(50, 0.09), copies, seed=50, is_keyed=True)
     rigs.go_to(5.25)
-    compare(limbs, copies, monkeypatch)
+    assert_moves_as_bone_by_bone(limbs, copies, monkeypatch)
 
 
 def test_only_chains_that_start_from_keys_follow_them():
