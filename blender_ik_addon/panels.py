@@ -128,6 +128,15 @@ class VIEW3D_PT_chain_ik_pole(ActiveChainPanel):
         layout.prop(settings, "negative_scale", text="Mirrored")
 
 
+class VIEW3D_PT_chain_ik_joints(ActiveChainPanel):
+    """What the joints allow."""
+
+    bl_label = "Joints"
+
+    def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
+        layout.prop(settings, "use_limits")
+
+
 class VIEW3D_PT_chain_ik_solver(ActiveChainPanel):
     """How the chain is solved."""
 
@@ -158,6 +167,7 @@ classes = (
     VIEW3D_PT_chain_ik_status,
     VIEW3D_PT_chain_ik_goal,
     VIEW3D_PT_chain_ik_pole,
+    VIEW3D_PT_chain_ik_joints,
     VIEW3D_PT_chain_ik_solver,
 )
 register, unregister = bpy.utils.register_classes_factory(classes)

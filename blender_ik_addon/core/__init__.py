@@ -12,7 +12,9 @@ from .errors import (
     InvalidOptionError,
     SolverMismatchError,
 )
+from .joints import JointKind, Joints, free_joints
 from .limb_turns import LimbTurns, limb_turns
+from .limits import clamped_rotations as clamped
 from .solve import solve
 from .two_bone_turns import TwoBoneTurns
 
@@ -27,6 +29,8 @@ __all__ = [
     "InvalidChainError",
     "InvalidGoalError",
     "InvalidOptionError",
+    "JointKind",
+    "Joints",
     "LimbTurns",
     "Solution",
     "Solutions",
@@ -38,6 +42,8 @@ __all__ = [
     "batch_rotations",
     "bend_side",
     "bone_rotations",
+    "clamped",
+    "free_joints",
     "limb_turns",
     "solve",
     "solve_batch",

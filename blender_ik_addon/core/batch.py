@@ -6,14 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from . import rotation, single
-from .bend import Pole
+from . import limited_batch, rotation, single
 from .chain import Goal, SolveOptions, Status
 from .chains import FEW, STATUSES, Chains, Goals, Solutions
 from .errors import InvalidGoalError
 from .positions import positioned
-from .solve import FINEST_TOLERANCE, check_solver, positioned_alone, solve
-from .task import Task
+from .solve import positioned_alone, solve
+from .task import FINEST_TOLERANCE, batch_task, check_solver
 from .vectors import Array, Counts, Flags
 
 NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
@@ -40,6 +39,8 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
             f"There are {len(goals.target_positions)} goals for {len(chains)} chains:"
             " give one goal a chain."
         )
+    if chains.joints is not None:
+        return limited_batch.solved(chains, goals, options)
     has_tips = goals.tip_rotations_wxyz is not None and options.orient_weight > 0.0
     if options.influence < 1.0 or (has_tips and options.orient_weight < 1.0):
         return _one_by_one(chains, goals, options)
@@ -89,24 +90,7 @@ def _positioned(chains: Chains, goals: Goals, targets: Array, options: SolveOpti
     """Solve for positions: few chains one by one, many side by side."""
     if len(chains) <= FEW and options.solver in single.SOLVERS:
         return _few(chains, goals, targets, options)
-    start, count = chains.start, len(targets)
-    pole = None
-    if goals.pole_positions is not None:
-        pole = Pole(
-            is_set=np.ones(count, dtype=np.bool_),
-            position=(goals.pole_positions.T - start.root) / start.unit,
-            angle=np.broadcast_to(np.asarray(goals.pole_angles, dtype=np.float64), count),
-        )
-    use_flip: Flags | None = None
-    if np.any(options.use_flip_bend):
-        use_flip = np.broadcast_to(np.asarray(options.use_flip_bend), count)
-    task = Task(
-        target=(targets.T - start.root) / start.unit,
-        pole=pole,
-        use_flip=use_flip,
-        tolerance=np.maximum(options.tolerance / start.unit, FINEST_TOLERANCE * start.reach),
-        iterations=np.broadcast_to(np.asarray(options.iterations), count),
-    )
+    start, task = chains.start, batch_task(chains.start, goals, targets, options)
     solved = positioned(start, task, options.solver, use_acceleration=options.use_acceleration)
     return _Solved(
         joints=(solved.points * start.unit + start.root).transpose(2, 0, 1),

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import IKError, InvalidChainError, InvalidGoalError, InvalidOptionError
+from .joints import Joints
 from .single_start import SingleStart
 from .start import Start, started
 from .vectors import Array, Counts, Flags
@@ -45,6 +46,8 @@ class Status(enum.StrEnum):
     """The cap on iterations came first; the best pose found is returned."""
     BLENDED = "BLENDED"
     """An influence below 1 leaves the effector on its way to the target."""
+    LIMITED = "LIMITED"
+    """The limits of joints keep the effector from the target; the pose is the nearest found."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +58,12 @@ class Chain:
         joint_positions: The bones' heads and the effector, shape (n + 1, 3).
         bend_direction: Where the chain bends when its start pose is straight, shape (3,); only
             the part across the chain counts. Without it the axis least aligned with the chain.
+        joints: What the joints allow, one a bone; None where all turn freely.
     """
 
     joint_positions: Array
     bend_direction: Array | None = None
+    joints: Joints | None = None
     segment_lengths: Array = field(init=False)
 
     def __post_init__(self) -> None:
@@ -83,6 +88,7 @@ class Chain:
         lengths.setflags(write=False)
         object.__setattr__(self, "joint_positions", joints)
         object.__setattr__(self, "segment_lengths", lengths)
+        check_joints(self.joints, (), len(joints) - 1)
         if self.bend_direction is not None:
             bend = _checked_vector(self.bend_direction, 3, "bend direction", InvalidChainError)
             object.__setattr__(self, "bend_direction", bend)
@@ -200,6 +206,12 @@ class Solution:
             was asked for, shape (4,), else None.
         blended_rotations_wxyz: What ``bone_rotations`` gives for a solution blended by influence,
             shape (n, 4); None for a whole one, of which joints and turns tell all.
+        local_rotations_wxyz: Of chains with ``Joints``: the local rotation of each bone, within its
+            range, shape (n, 4); else None. It tells all, ``chain_rotation_wxyz`` nothing then.
+        slides: Of chains with ``Joints``: how far each bone has moved along its axis, shape (n,).
+        holds: Which turns about X, Y and Z stand on limits that keep the effector from the target,
+            shape (n, 3); None for chains without ``Joints``.
+        tip_gap: Radians that limits leave to the wanted tip rotation.
         residual: Distance from the returned effector to the target.
         iterations: Sweeps used, 0 for closed forms.
         status: How the solve ended.
@@ -212,11 +224,28 @@ class Solution:
     iterations: int
     status: Status
     blended_rotations_wxyz: Array | None = None
+    local_rotations_wxyz: Array | None = None
+    slides: Array | None = None
+    holds: Flags | None = None
+    tip_gap: float = 0.0
 
     @property
     def is_converged(self) -> bool:
         """Whether the residual is within the tolerance."""
         return self.status is Status.REACHED
+
+
+def check_joints(joints: Joints | None, leading: tuple[int, ...], count: int) -> None:
+    """Raise if joints are not one a bone.
+
+    Raises:
+        InvalidChainError: With what to give instead.
+    """
+    if joints is not None and joints.start_wxyz.shape != (*leading, count, 4):
+        raise InvalidChainError(
+            f"The joints are of shape {joints.start_wxyz.shape[:-1]}, not {(*leading, count)}:"
+            " give one a bone."
+        )
 
 
 def _is_least(value: float | Array | Counts, least: float) -> bool:

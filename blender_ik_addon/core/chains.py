@@ -12,8 +12,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from .chain import SHORTEST_SEGMENT, Chain, Solution, Status
+from .chain import SHORTEST_SEGMENT, Chain, Solution, Status, check_joints
 from .errors import IKError, InvalidChainError, InvalidGoalError
+from .jointed import Jointed, jointed_chains
+from .joints import Joints
 from .start import Start, started
 from .vectors import Array, Counts, Flags
 
@@ -31,10 +33,12 @@ class Chains:
     Attributes:
         joint_positions: Shape (B, n + 1, 3).
         bend_directions: Shape (B, 3), zero for a chain without; None where no chain has one.
+        joints: What the joints allow, with B as leading axis; None where all turn freely.
     """
 
     joint_positions: Array
     bend_directions: Array | None = None
+    joints: Joints | None = None
 
     def __post_init__(self) -> None:
         """Copy, check and freeze the arrays."""
@@ -52,6 +56,7 @@ class Chains:
                 " lengthen that bone or leave it out of the chain."
             )
         object.__setattr__(self, "joint_positions", joints)
+        check_joints(self.joints, joints.shape[:1], joints.shape[1] - 1)
         if self.bend_directions is not None:
             bends = _checked(self.bend_directions, "bend directions", InvalidChainError)
             _check_shape(bends, (len(joints), 3), "bend directions", InvalidChainError)
@@ -75,6 +80,12 @@ class Chains:
         return started(joints, hint)
 
     @cached_property
+    def jointed(self) -> Jointed:
+        """The joints as the solvers take them, of chains that have some; compiled on first use."""
+        assert self.joints is not None
+        return jointed_chains(self.start, self.joints)
+
+    @cached_property
     def start_directions(self) -> Array:
         """The unit directions of the segments, armature space, shape (B, n, 3)."""
         segments = np.diff(self.start.points, axis=0) / self.start.lengths[:, None, :]
@@ -95,14 +106,18 @@ class Chains:
             joint_positions=self.joint_positions[rows],
             bend_directions=None if bends is None else bends[rows],
             start=self.start.take(rows),
+            joints=None if self.joints is None else self.joints.take(rows),
         )
+        if self.joints is not None:
+            taken.__dict__["jointed"] = self.jointed.take(rows)
         return taken
 
     def alone(self, row: int) -> Chain:
         """Return one chain as a single record."""
         bend = None if self.bend_directions is None else self.bend_directions[row]
         has_bend = bend is not None and bool(bend.any())
-        return Chain(self.joint_positions[row], bend if has_bend else None)
+        joints = None if self.joints is None else self.joints.take(row)
+        return Chain(self.joint_positions[row], bend if has_bend else None, joints)
 
     @cached_property
     def one_by_one(self) -> tuple[Chain, ...]:
@@ -159,6 +174,10 @@ class Solutions(Sequence[Solution]):
         iterations: Sweeps used, shape (B,).
         status_codes: Indices into ``STATUSES``, shape (B,).
         blended_rotations_wxyz: Shape (B, n, 4); None unless an influence below 1 blends.
+        local_rotations_wxyz: Shape (B, n, 4); None for chains without ``Joints``, as the next two.
+        slides: Shape (B, n).
+        holds: Shape (B, n, 3).
+        tip_gaps: Shape (B,).
     """
 
     joint_positions: Array
@@ -168,6 +187,10 @@ class Solutions(Sequence[Solution]):
     iterations: Counts
     status_codes: npt.NDArray[np.int8]
     blended_rotations_wxyz: Array | None = None
+    local_rotations_wxyz: Array | None = None
+    slides: Array | None = None
+    holds: Flags | None = None
+    tip_gaps: Array | None = None
 
     def __len__(self) -> int:
         """Return the number of chains."""
@@ -176,6 +199,7 @@ class Solutions(Sequence[Solution]):
     def __getitem__(self, index: int) -> Solution:  # type: ignore[override]
         """Return the solution of one chain."""
         tips, blended = self.tip_rotations_wxyz, self.blended_rotations_wxyz
+        local, slides, holds = self.local_rotations_wxyz, self.slides, self.holds
         return Solution(
             joint_positions=self.joint_positions[index],
             chain_rotation_wxyz=self.chain_rotations_wxyz[index],
@@ -184,6 +208,10 @@ class Solutions(Sequence[Solution]):
             iterations=int(self.iterations[index]),
             status=STATUSES[int(self.status_codes[index])],
             blended_rotations_wxyz=None if blended is None else blended[index],
+            local_rotations_wxyz=None if local is None else local[index],
+            slides=None if slides is None else slides[index],
+            holds=None if holds is None else holds[index],
+            tip_gap=0.0 if self.tip_gaps is None else float(self.tip_gaps[index]),
         )
 
     @property

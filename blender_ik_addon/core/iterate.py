@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from . import anderson, ccd, fabrik, newton, seed
+from . import anderson, ccd, fabrik, limited_newton, newton, seed
 from .bend import Bend
 from .chain import Solver
+from .jointed import Jointed
 from .start import Start
 from .task import Task
 from .vectors import Array, Counts, Flags, norm, taken
 
-Step = Callable[[Array, Array, Array, Array], tuple[Array, Array]]
-"""From joints, lengths, target and what an iteration hands to the next one, to new joints and
-what they hand on; the chains are the last axis of all of them."""
+Step = Callable[[Array, Any, Array, Array], tuple[Array, Array]]
+"""From what stands now, chains, target and what an iteration hands to the next one, to what stands
+then and what it hands on; the chains are the last axis of all of them. The last row of what stands,
+as far as the target goes, is what the target is compared with."""
 
 # The sweeps of FABRIK and CCD converge linearly, near full reach very slowly. A chain that at the
 # rate of its last window would not arrive within its cap is handed to NEWTON. The first window is
@@ -27,28 +30,31 @@ FEW_ITERATIONS = 2 * PROGRESS_WINDOW
 # NEWTON takes up to 26 iterations in all measured cases; what it has not finished by then is stuck
 # where the sweeps have left it, and it starts from a pose of its own.
 ENOUGH_FOR_NEWTON = 40
+# Steps that hand on a damping, which tells when they are stuck.
+DAMPED = (newton.step, limited_newton.step)
 
 
 @dataclass(frozen=True)
-class _Work:
+class Work:
     """Chains to iterate on, in any one frame.
 
     Attributes:
-        lengths: Shape (n, B).
-        target: Shape (3, B).
+        chain: Lengths, shape (n, B), or jointed bones.
+        target: Shape (3, B); of jointed bones with aims (7, B).
         tolerance: Shape (B,).
         caps: Most iterations, shape (B,).
     """
 
-    lengths: Array
+    chain: Array | Jointed
     target: Array
     tolerance: Array
     caps: Counts
 
-    def take(self, chains: Counts | Flags) -> _Work:
+    def take(self, chains: Counts | Flags) -> Work:
         """Return some of the chains."""
-        return _Work(
-            taken(self.lengths, chains),
+        own = self.chain
+        return Work(
+            own.take(chains) if isinstance(own, Jointed) else taken(own, chains),
             taken(self.target, chains),
             self.tolerance[chains],
             self.caps[chains],
@@ -70,7 +76,7 @@ def iterated(
     """
     target = np.zeros((3, len(distance)))
     target[0] = distance
-    work = _Work(start.lengths, target, task.tolerance, task.iterations)
+    work = Work(start.lengths, target, task.tolerance, task.iterations)
     none_used = np.zeros_like(task.iterations)
     if solver is Solver.NEWTON:
         points = seed.from_directions(start.directions, start.lengths)
@@ -78,15 +84,15 @@ def iterated(
         if is_off.any():
             seeded = seed.from_directions(seed.natural(start, distance), start.lengths)
             points = np.where(is_off, seeded, points)
-        return _swept(newton.step, work, points, none_used, _damping(points))
+        return swept(newton.step, work, points, none_used, _damping(points))
     # FABRIK and CCD find their own way from the start pose as it stands, as they do elsewhere.
     there = distance * bend.chord
     is_off = norm(there - start.points[-1]) > task.tolerance
     nudged = seed.nudged(start.points, start.lengths, there, bend)
     points = np.where(is_off, nudged, start.points)
     step, carried = _sweep(solver, points, task.iterations, use_acceleration=use_acceleration)
-    standing = _Work(start.lengths, there, task.tolerance, task.iterations)
-    points, used = _swept(step, standing, points, none_used, carried)
+    standing = Work(start.lengths, there, task.tolerance, task.iterations)
+    points, used = swept(step, standing, points, none_used, carried)
     return _finished(start, work, bend.local(points), used)
 
 
@@ -108,15 +114,15 @@ def _damping(points: Array) -> Array:
     return damping
 
 
-def _finished(start: Start, work: _Work, points: Array, used: Counts) -> tuple[Array, Counts]:
+def _finished(start: Start, work: Work, points: Array, used: Counts) -> tuple[Array, Counts]:
     """Have NEWTON finish what sweeps were too slow for, if need be from a start of its own."""
     error = norm(work.target - points[-1])
     is_open = (error > work.tolerance) & (used < work.caps)
     if not is_open.any():
         return points, used
     enough = np.minimum(work.caps, used + ENOUGH_FOR_NEWTON)
-    finishing = _Work(work.lengths, work.target, work.tolerance, enough)
-    points, used = _swept(newton.step, finishing, points, used, _damping(points))
+    finishing = Work(work.chain, work.target, work.tolerance, enough)
+    points, used = swept(newton.step, finishing, points, used, _damping(points))
     error = norm(work.target - points[-1])
     is_stuck = (error > work.tolerance) & (used < work.caps)
     if not is_stuck.any():
@@ -124,35 +130,46 @@ def _finished(start: Start, work: _Work, points: Array, used: Counts) -> tuple[A
     # Chains that lie on one line: no step leads off it.
     anew = seed.from_directions(seed.natural(start, work.target[0]), start.lengths)
     anew = np.where(is_stuck, anew, points)
-    fresh, used = _swept(newton.step, work, anew, used, _damping(points))
+    fresh, used = swept(newton.step, work, anew, used, _damping(points))
     return np.where(norm(work.target - fresh[-1]) < error, fresh, points), used
 
 
-def _swept(
-    step: Step, work: _Work, points: Array, used: Counts, carried: Array
+def swept(
+    step: Step, work: Work, points: Array, used: Counts, carried: Array
 ) -> tuple[Array, Counts]:
     """Repeat a step until every chain has arrived, used up its cap, or makes no headway.
 
     Only chains on their way are computed: those that are done leave the arrays.
+
+    Args:
+        step: What is repeated.
+        work: The chains and their targets.
+        points: What stands at first: joints, or the states of jointed bones.
+        used: Iterations used so far, shape (B,).
+        carried: What the first step takes on.
+
+    Returns:
+        The best that was found, and the iterations used.
     """
     result, used = points.copy(), used.copy()
-    error = norm(work.target - points[-1])
+    rows = len(work.target)
+    error = norm(work.target - points[-1, :rows])
     live = np.flatnonzero((error > work.tolerance) & (used < work.caps))
     work, error = work.take(live), error[live]
     best, carried = taken(points, live), taken(carried, live)
     now, window_error, sweeps = best, error, 0
     while live.size:
-        now, carried = step(now, work.lengths, work.target, carried)
+        now, carried = step(now, work.chain, work.target, carried)
         used[live] += 1
         sweeps += 1
-        new_error = norm(work.target - now[-1])
+        new_error = norm(work.target - now[-1, :rows])
         is_better = new_error < error
         best = now if is_better.all() else np.where(is_better, now, best)
         error = np.minimum(new_error, error)
         is_done = (error <= work.tolerance) | (used[live] >= work.caps)
-        if step is newton.step:
+        if step in DAMPED:
             is_done |= carried >= newton.MOST_DAMPING
-        elif sweeps % PROGRESS_WINDOW == 0:
+        if step is not newton.step and sweeps % PROGRESS_WINDOW == 0:
             if sweeps > PROGRESS_WINDOW:
                 is_done |= _is_too_slow(error, window_error, work, used[live])
             window_error = error
@@ -164,7 +181,7 @@ def _swept(
     return result, used
 
 
-def _is_too_slow(error: Array, window_error: Array, work: _Work, used: Counts) -> Flags:
+def _is_too_slow(error: Array, window_error: Array, work: Work, used: Counts) -> Flags:
     windows_left = (work.caps - used) / PROGRESS_WINDOW
     with np.errstate(divide="ignore"):
         forecast = np.log(error) + windows_left * np.log(error / window_error)

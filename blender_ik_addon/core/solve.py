@@ -7,20 +7,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from . import single
+from . import limited_batch, single
 from .bend import Pole
 from .blend import blended, bone_rotations
 from .chain import Chain, Goal, Solution, SolveOptions, Solver, Status
-from .errors import SolverMismatchError
 from .positions import positioned
 from .rotation import conjugate, multiply, power, rotate
 from .single import SingleTask
 from .start import Start
-from .task import Task
+from .task import FINEST_TOLERANCE, Task, check_solver
 from .vectors import Array
-
-# A tolerance below this share of the chain's length asks for more than rounding leaves.
-FINEST_TOLERANCE = 1e-14
 
 NO_ROTATION = np.array([1.0, 0.0, 0.0, 0.0])
 
@@ -52,6 +48,8 @@ def solve(chain: Chain, goal: Goal, options: SolveOptions | None = None) -> Solu
             (not counting a tip bone that takes the target's rotation).
     """
     options = options or SolveOptions()
+    if chain.joints is not None:
+        return limited_batch.solved_alone(chain, goal, options)
     if goal.tip_rotation_wxyz is None or options.orient_weight == 0.0:
         return _recorded(chain, goal, options, positioned_alone(chain, goal, options), None)
     return _oriented(chain, goal, options, goal.tip_rotation_wxyz)
@@ -138,20 +136,6 @@ def _task(start: Start, goal: Goal, options: SolveOptions, tolerance: float) -> 
         tolerance=tolerance / start.unit,
         iterations=np.array([int(options.iterations)]),
     )
-
-
-def check_solver(solver: Solver, count: int) -> None:
-    """Raise if a solver does not apply to chains of so many segments.
-
-    Raises:
-        SolverMismatchError: If TWO_BONE is asked for any other number than two.
-    """
-    if solver is Solver.TWO_BONE and count != 2:
-        bones = "one bone" if count == 1 else f"{count} bones"
-        raise SolverMismatchError(
-            f"Two-Bone needs a chain of two bones and this one has {bones}:"
-            " choose FABRIK, CCD or NEWTON, or set the chain length to 2."
-        )
 
 
 def _recorded(

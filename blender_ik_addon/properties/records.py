@@ -48,6 +48,7 @@ def chain_spec(settings: ChainSettings, animated: ChainSettings | None = None) -
             orient_weight=animated.orient_weight,
             use_acceleration=settings.use_acceleration,
         ),
+        use_limits=settings.use_limits,
     )
 
 

@@ -236,6 +236,14 @@ class ChainSettings(bpy.types.PropertyGroup):
         override=OVERRIDABLE,
         update=_tag,
     )
+    use_limits: BoolProperty(
+        name="Limits",
+        description="Honour the locks, limits and stiffness that the bones have for IK",
+        default=True,
+        options=set(),
+        override=OVERRIDABLE,
+        update=_tag,
+    )
     start_from: EnumProperty(
         name="Start From",
         description="The pose that every solve starts from",

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ..core import Solver, bend_side
 from .channels import Pose, quaternions_of
+from .joints import BoneJoints
 from .order import Job
 from .plan import ChainPlan
 from .skeleton import Skeleton
@@ -55,6 +56,7 @@ class Limb:
         stored: Rotation channels of the stored pose, shape (k, 4).
         modes: Rotation modes of the written bones, shape (k,).
         is_settled: Whether the start depends on neither keyframes nor the present pose.
+        joints: Of the written bones; None where all turn freely.
         rigid: None where bones of this chain may change length or the solve needs more than its
             target; ``solving`` then takes the long way.
     """
@@ -64,10 +66,19 @@ class Limb:
     stored: Array
     modes: npt.NDArray[np.int32]
     is_settled: bool
+    joints: BoneJoints | None
     rigid: RigidBones | None
 
 
-def compiled_limb(job: Job, pose: Pose, start: Array, stored: Array, *, is_keyed: bool) -> Limb:
+def compiled_limb(
+    job: Job,
+    pose: Pose,
+    start: Array,
+    stored: Array,
+    joints: BoneJoints | None,
+    *,
+    is_keyed: bool,
+) -> Limb:
     """Return a chain compiled on a pose.
 
     Args:
@@ -75,12 +86,16 @@ def compiled_limb(job: Job, pose: Pose, start: Array, stored: Array, *, is_keyed
         pose: Of its armature object.
         start: Rotation channels that it starts from, shape (k, 4).
         stored: Rotation channels of the stored pose, shape (k, 4).
+        joints: Of the written bones; None where all turn freely.
         is_keyed: Whether any of its bones has keyframes.
     """
     modes = pose.modes[job.plan.written]
     is_stored = bool(job.spec.stored_pose) and job.spec.start_from is not StartFrom.CURRENT
     rigid = _rigid_bones(job, pose, start)
-    return Limb(job, start, stored, modes, is_stored and not is_keyed, rigid)
+    if joints is not None and len(job.plan.written) > len(job.plan.segments):
+        # A tip beyond the effector is turned by itself.
+        rigid = None
+    return Limb(job, start, stored, modes, is_stored and not is_keyed, joints, rigid)
 
 
 def segments_of(skeleton: Skeleton, pose: Pose, plan: ChainPlan) -> Array:

@@ -14,6 +14,7 @@ from .changes import Change
 from .outcome import Outcome
 from .rig_state import RigState
 from .rigid_solve import RigidSolve
+from .solving import holding
 from .spec import Anchor
 from .world import Order, WorldMatrices
 
@@ -110,6 +111,8 @@ class LimbBatch:
         self._residuals = np.full(count, np.nan)
         self._iterations = np.zeros(count, dtype=np.int64)
         self._codes = np.zeros(count, dtype=np.int8)
+        self._holds: dict[int, npt.NDArray[np.bool_]] = {}
+        self._tip_gaps = np.zeros(count)
 
     def is_of(self, members: list[tuple[RigState, list[int]]]) -> bool:
         """Tell whether this batch is compiled of just these chains."""
@@ -179,6 +182,9 @@ class LimbBatch:
         self._residuals[pick] = solved.residuals
         self._iterations[pick] = solved.iterations
         self._codes[pick] = solved.status_codes
+        if solved.holds is not None and solved.tip_gaps is not None:
+            self._tip_gaps[pick] = solved.tip_gaps
+            self._holds.update(zip(rows.tolist(), solved.holds, strict=True))
 
     def _changes(
         self,
@@ -212,12 +218,15 @@ class LimbBatch:
         """Return what the last solve of a chain did, or what is wrong with it."""
         if row in self.errors:
             return self.errors[row]
+        job = self.limbs[row].job
         return Outcome(
             channels=self._wanted[row].astype(np.float64),
             status=STATUSES[int(self._codes[row])],
             residual=float(self._residuals[row]),
             iterations=int(self._iterations[row]),
             has_locks=False,
+            held_by=holding(job.skeleton, job.plan, self._holds.get(row)),
+            tip_gap=float(self._tip_gaps[row]),
         )
 
 

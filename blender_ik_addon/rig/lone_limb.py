@@ -52,7 +52,14 @@ class LoneLimb:
             is_same = inputs == self._inputs
             if not is_same or not isinstance(self._outcome, Outcome):
                 self._outcome = solve_chain(
-                    job.skeleton, pose, job.plan, job.spec, target, start, self.limb.stored
+                    job.skeleton,
+                    pose,
+                    job.plan,
+                    job.spec,
+                    target,
+                    start,
+                    self.limb.stored,
+                    self.limb.joints,
                 )
         except IKError as error:
             self._inputs, self._outcome = (), str(error)

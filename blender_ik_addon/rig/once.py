@@ -7,6 +7,7 @@ from dataclasses import replace
 import bpy
 
 from .channels import read_pose
+from .joints import read_joints
 from .outcome import Outcome
 from .plan import check, planned
 from .skeleton import compiled
@@ -38,6 +39,7 @@ def solve_once(
     frame = scene.frame_current_final
     start, stored = start_channels(armature_object, skeleton, pose, plan, spec, frame, None)
     target = read_target(armature_object, spec, WorldMatrices(depsgraph))
-    outcome = solve_chain(skeleton, pose, plan, spec, target, start, stored)
+    joints = read_joints(armature_object).take(plan.written) if spec.use_limits else None
+    outcome = solve_chain(skeleton, pose, plan, spec, target, start, stored, joints)
     write_rotation(armature_object, plan.written, pose.modes[plan.written], outcome.channels)
     return outcome

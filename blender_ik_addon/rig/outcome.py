@@ -20,6 +20,8 @@ class Outcome:
         residual: From effector to target on the pose that the channels give, in scene units.
         iterations: Sweeps used.
         has_locks: Whether locked rotation channels kept bones from following.
+        held_by: Bones and axes whose limits keep the effector from the target, such as "Knee X".
+        tip_gap: Radians that limits leave to the wanted orientation of the tip.
     """
 
     channels: npt.NDArray[np.float64]
@@ -27,3 +29,5 @@ class Outcome:
     residual: float
     iterations: int
     has_locks: bool
+    held_by: tuple[str, ...] = ()
+    tip_gap: float = 0.0

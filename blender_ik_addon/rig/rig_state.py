@@ -14,6 +14,7 @@ from .animation import animated_bones
 from .bases import Bases, Posed, read_bases
 from .channels import Pose, read_pose
 from .errors import RigError
+from .joints import BoneJoints, read_joints
 from .limb import Limb, compiled_limb
 from .order import Job
 from .plan import check, planned
@@ -55,6 +56,7 @@ class RigState:
         jobs: Chains that can be solved.
         limbs: The same, compiled.
         bases: The spaces of the limbs.
+        joints: Of all bones; None where no chain honours them.
         errors: By chain index.
         version: Grows whenever pose and bases are read.
     """
@@ -68,6 +70,7 @@ class RigState:
     jobs: list[Job] = field(default_factory=list)
     limbs: list[Limb] = field(default_factory=list)
     bases: Bases | None = None
+    joints: BoneJoints | None = None
     errors: dict[int, str] = field(default_factory=dict)
     version: int = 0
 
@@ -86,6 +89,8 @@ class RigState:
         self.skeleton, self.errors, self.jobs = skeleton, {}, []
         former = self.pose
         self.read_pose(update)
+        has_limits = any(spec.use_limits for spec in specs.values())
+        self.joints = read_joints(self.object) if has_limits else None
         taken: dict[int, str] = {}
         for index, spec in specs.items():
             try:
@@ -122,6 +127,11 @@ class RigState:
             spec = replace(spec, stored_pose=stored)
         return Job(self.object, index, spec, self.skeleton, plan, moved_by)
 
+    def _joints_of(self, job: Job) -> BoneJoints | None:
+        if self.joints is None or not job.spec.use_limits:
+            return None
+        return self.joints.take(job.plan.written)
+
     def _compile_limbs(self, former: Pose | None, update: Update) -> None:
         pose = self.pose
         assert pose is not None
@@ -134,6 +144,9 @@ class RigState:
         limbs = []
         for job in self.jobs:
             limb = known.get(id(job)) if is_same_pose else None
+            joints = self._joints_of(job)
+            if limb is not None and not is_same_joints(limb.joints, joints):
+                limb = None
             names = {self.skeleton.names[bone] for bone in job.plan.written}
             if limb is not None and limb.is_settled and keyed.isdisjoint(names):
                 limbs.append(limb)
@@ -143,9 +156,15 @@ class RigState:
             )
             is_same = limb is not None and np.array_equal(limb.start, start)
             if limb is None or not is_same or not np.array_equal(limb.stored, stored):
-                limb = compiled_limb(job, pose, start, stored, is_keyed=not keyed.isdisjoint(names))
+                is_keyed = not keyed.isdisjoint(names)
+                limb = compiled_limb(job, pose, start, stored, joints, is_keyed=is_keyed)
             limbs.append(limb)
         self.limbs = limbs
+
+
+def is_same_joints(one: BoneJoints | None, other: BoneJoints | None) -> bool:
+    """Tell whether two records of joints, or of none, say the same."""
+    return one is other if one is None else one.is_same(other)
 
 
 def place(states: Sequence[RigState]) -> None:

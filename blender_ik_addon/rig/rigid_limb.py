@@ -42,12 +42,16 @@ class Solved:
         residuals: From effectors to targets in scene units, shape (b,).
         iterations: Sweeps used, shape (b,).
         status_codes: Indices into ``core.STATUSES``, shape (b,).
+        holds: As ``core.Solutions``, shape (b, m, 3); None for chains without joints.
+        tip_gaps: Radians, shape (b,); None for chains without joints.
     """
 
     channels: Array
     residuals: Array
     iterations: npt.NDArray[np.int64]
     status_codes: npt.NDArray[np.int8]
+    holds: npt.NDArray[np.bool_] | None = None
+    tip_gaps: Array | None = None
 
 
 class RigidLimb:

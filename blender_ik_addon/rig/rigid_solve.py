@@ -20,6 +20,7 @@ from ..core import (
     Chains,
     Goals,
     LimbTurns,
+    Solutions,
     SolveOptions,
     Solver,
     batch_rotations,
@@ -32,7 +33,7 @@ from .bases import Bases, point_in_base
 from .limb import Limb
 from .rigid_channels import RigidChannels
 from .rigid_limb import EXTENDED, FOLDED, REACHED, RigidLimb, Solved
-from .rigid_start import posed_start
+from .rigid_start import posed_start, rigid_joints
 from .solving import LENGTHS_AGREE
 
 Array = npt.NDArray[np.float64]
@@ -55,6 +56,7 @@ def likeness(limb: Limb) -> tuple[object, ...]:
         plan.ends_at_tail,
         len(plan.segments),
         tuple(limb.modes.tolist()),
+        None if limb.joints is None else limb.joints.kinds,
     )
 
 
@@ -75,12 +77,14 @@ class RigidSolve:
         self.pole_angle = np.array([limb.job.spec.pole_angle for limb in limbs])
         start = posed_start([limb.rigid for limb in limbs if limb.rigid is not None])
         self.tip = start.tip
-        self.chains = Chains(start.joints, start.hints)
+        self.chains = Chains(start.joints, start.hints, rigid_joints(limbs))
+        self.has_joints = first.joints is not None
         stored = np.array([limb.stored for limb in limbs])
         self.bones = RigidChannels(start.local, start.rest, stored, first.modes)
         self._alone: dict[int, RigidLimb] = {}
         self._limbs: LimbTurns | None = None
-        if self.solver is Solver.TWO_BONE and len(first.modes) == 2 and not self.turns_tip:
+        is_pair = self.solver is Solver.TWO_BONE and len(first.modes) == 2 and not self.turns_tip
+        if is_pair and not self.has_joints:
             self._limbs = limb_turns(self.chains, start.local, start.rest[:, 1])
 
     @cached_property
@@ -98,7 +102,7 @@ class RigidSolve:
             targets: World matrices of those chains' targets, shape (b, 4, 4).
             poles: World positions of their poles, shape (b, 3); None if they have none.
         """
-        if len(rows) <= (FEW if self._limbs is None else FEW_LIMBS):
+        if not self.has_joints and len(rows) <= (FEW if self._limbs is None else FEW_LIMBS):
             return self._few(rows, bases, targets, poles)
         is_all = len(rows) == len(self.iterations)
         pick = slice(None) if is_all else rows
@@ -126,8 +130,6 @@ class RigidSolve:
         )
         in_tail = goals if self.ends_at_tail or not self.turns_tip else _without_tips(goals)
         solutions = solve_batch(chains, in_tail, options)
-        turns = batch_rotations(chains, solutions)
-        turns = self.bones.with_tips(turns, goals.tip_rotations_wxyz)
         off = solutions.joint_positions[:, -1] - goals.target_positions
         to_world = bases.to_world[pick]
         residuals = np.sqrt(np.square(np.einsum("bij,bj->bi", to_world, off)).sum(axis=1))
@@ -135,11 +137,22 @@ class RigidSolve:
         accepted = options.tolerance + LENGTHS_AGREE * self.reach[pick]
         has_arrived = solutions.residuals <= accepted
         return Solved(
-            channels=self.bones.take(pick).channels(turns),
+            channels=self._channels(chains, solutions, goals, pick),
             residuals=residuals,
             iterations=solutions.iterations,
             status_codes=np.where(has_arrived, REACHED, solutions.status_codes),
+            holds=solutions.holds,
+            tip_gaps=solutions.tip_gaps,
         )
+
+    def _channels(
+        self, chains: Chains, solutions: Solutions, goals: Goals, pick: slice | Indices
+    ) -> Array:
+        bones = self.bones.take(pick)
+        if solutions.local_rotations_wxyz is not None:
+            return bones.written(solutions.local_rotations_wxyz)
+        turns = batch_rotations(chains, solutions)
+        return bones.channels(self.bones.with_tips(turns, goals.tip_rotations_wxyz))
 
     def _bent(self, limbs: LimbTurns, pick: slice | Indices, goals: Goals, bases: Bases) -> Solved:
         """Solve limbs of two bones in closed form, straight to the turns of their bones."""

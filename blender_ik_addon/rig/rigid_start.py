@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..core import rotation
-from .limb import RigidBones
+from ..core import Joints, rotation
+from .limb import Limb, RigidBones
 
 Array = npt.NDArray[np.float64]
 
@@ -57,3 +57,27 @@ def posed_start(bones: Sequence[RigidBones]) -> RigidStart:
         size = size * sizes[:, i]
     hints = rotation.rotate(posed[:, 0], np.array([each.hint for each in bones]))
     return RigidStart(local, rest, posed[:, -1], np.stack(joints, axis=1), hints)
+
+
+def rigid_joints(limbs: Sequence[Limb]) -> Joints | None:
+    """Return the joints of chains alike, in the spaces of their bases; None for free ones."""
+    bones = [limb.rigid for limb in limbs if limb.rigid is not None]
+    joints = [limb.joints for limb in limbs if limb.joints is not None]
+    if not joints:
+        return None
+    offsets = rotation.matrix_from_quaternion(np.array([each.offsets_wxyz for each in bones]))
+    sizes = np.array([each.sizes for each in bones])
+    # A base is the space that the root turns in: nothing is left of its own offset.
+    offsets[:, 0] = np.eye(3)
+    offsets[:, 1:] *= sizes[:, :-1, None, None]
+    nothing = np.zeros(sizes.shape)
+    return Joints(
+        kinds=joints[0].kinds,
+        offsets=offsets,
+        start_wxyz=np.array([each.local_wxyz for each in bones]),
+        low=np.array([each.low for each in joints]),
+        high=np.array([each.high for each in joints]),
+        mobility=1.0 - np.array([each.stiffness for each in joints]),
+        slide_low=nothing,
+        slide_high=nothing,
+    )

@@ -21,6 +21,8 @@ from . import spaces
 from .chain_pose import ChainFrame, ChainPose, framed, part_way
 from .channels import Pose, channels_of, matrices_of, with_locks
 from .errors import RigError
+from .jointed_solving import in_ranges, solved_with_joints
+from .joints import BoneJoints
 from .outcome import Outcome
 from .plan import ChainPlan
 from .settling import settled
@@ -52,6 +54,7 @@ def solve_chain(
     target: Target,
     start: Array,
     stored: Array,
+    joints: BoneJoints | None,
 ) -> Outcome:
     """Return the rotation channels that bring a chain to its target.
 
@@ -63,6 +66,7 @@ def solve_chain(
         target: What to follow.
         start: Rotation channels of the written bones to start from, shape (k, 4).
         stored: Their stored pose, shape (k, 4).
+        joints: Of the written bones; None where all turn freely.
 
     Raises:
         IKError: If chain, goal or solver do not fit; the text says what to do next.
@@ -78,8 +82,17 @@ def solve_chain(
     goal = _goal(pose, plan, spec, target, tip_turn)
     use_flip = flips(spec, target, frame, start_pose, frame.posed(zero))
     options = _options(spec, pose.world[:3, :3], use_flip=use_flip)
-    solution, solved = _solved(frame, start_pose, goal, options, tip_turn)
+    held_by: tuple[str, ...] = ()
+    tip_gap = 0.0
+    if joints is None:
+        solution, solved = _solved(frame, start_pose, goal, options, tip_turn)
+    else:
+        found = solved_with_joints(frame, start_pose, goal, options, tip_turn, joints)
+        solution, solved, tip_gap = found.solution, found.pose, found.tip_gap
+        held_by = holding(skeleton, plan, solution.holds)
     rotations = part_way(zero, solved.rotations, spec.options.influence)
+    if joints is not None and spec.options.influence < 1.0:
+        rotations = in_ranges(rotations, joints)
     # Channels stay near those that the chain starts from, or from its zero where that is the rest.
     near = start if spec.start_from is StartFrom.CURRENT else stored
     free = channels_of(rotations, modes, near)
@@ -92,7 +105,25 @@ def solve_chain(
     residual = float(np.linalg.norm(effector - target.matrix[:3, 3]))
     reach = np.linalg.norm(np.diff(solved.joints, axis=0) @ pose.world[:3, :3].T, axis=1).sum()
     status = _status(solution.status, residual - LENGTHS_AGREE * float(reach), spec.options)
-    return Outcome(channels, status, residual, solution.iterations, has_locks)
+    return Outcome(channels, status, residual, solution.iterations, has_locks, held_by, tip_gap)
+
+
+def holding(
+    skeleton: Skeleton, plan: ChainPlan, holds: npt.NDArray[np.bool_] | None
+) -> tuple[str, ...]:
+    """Return the bones and axes whose limits hold a chain back, in words, root first.
+
+    Args:
+        skeleton: The armature's bones.
+        plan: The chain's bones.
+        holds: Of the segments about X, Y and Z, shape (m, 3); None for none.
+    """
+    if holds is None:
+        return ()
+    return tuple(
+        f"{skeleton.names[plan.segments[bone]]} {'XYZ'[axis]}"
+        for bone, axis in np.argwhere(holds).tolist()
+    )
 
 
 def _start_rotations(start: Array, zero: Array, spec: ChainSpec) -> Array:

@@ -63,6 +63,7 @@ class ChainSpec:
         start_from: See ``StartFrom``.
         stored_pose: The pose before the chain first wrote; empty: the channels as they stand.
         options: What goes to the solver; its tolerance in scene units.
+        use_limits: Whether the locks, limits and stiffness of the bones hold.
     """
 
     name: str
@@ -77,3 +78,4 @@ class ChainSpec:
     start_from: StartFrom = StartFrom.KEYED
     stored_pose: tuple[StoredBone, ...] = ()
     options: SolveOptions = field(default_factory=SolveOptions)
+    use_limits: bool = True

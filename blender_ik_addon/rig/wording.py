@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 from ..core import Status
 from .outcome import Outcome
 
 # Beyond this a distance is told by its size only: infinite targets are stored as 3.4e38.
 FARTHEST = 1e6
+# So many holding limits are named.
+MOST_NAMES = 3
+# Less than this, in radians, is no gap that a person would see.
+SMALLEST_TIP_GAP = 1e-3
 # From which length in metres a unit is used, its size, its name.
 _UNITS = ((0.1, 1.0, "m"), (1e-4, 1e-3, "mm"), (0.0, 1e-6, "um"))
 
@@ -39,8 +45,21 @@ def outcome_in_words(outcome: Outcome, metres: float = 1.0) -> str:
         Status.ITERATIONS_USED_UP: (
             f"Stopped {gap} short after {iterations}: raise the cap or choose NEWTON"
         ),
+        Status.LIMITED: f"Held back by limits, {gap} left",
         Status.BLENDED: f"On its way by influence, {gap} left",
     }
+    if outcome.held_by and outcome.status is not Status.REACHED:
+        return f"Held back by the limits of {_listed(outcome.held_by)}, {gap} left"
     if outcome.has_locks:
         return f"Held back by locked rotation channels, {gap} left: unlock them or end the chain"
-    return texts[outcome.status]
+    text = texts[outcome.status]
+    if outcome.tip_gap > SMALLEST_TIP_GAP:
+        text += f"; limits keep the tip {math.degrees(outcome.tip_gap):.1f} degrees off"
+    return text
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    """Return names in one line, the first few of many."""
+    shown = names[:MOST_NAMES]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")

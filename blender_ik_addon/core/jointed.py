@@ -1,0 +1,324 @@
+"""Chains of jointed bones: where turns and slides put them, and how their effectors answer.
+
+Layout as in ``vectors``, in the units of the start poses. A *state* is one array (n + 1, 7, B), so
+that the one loop of ``iterate`` carries it: a row a bone with the turn wxyz, the slide and two
+zeros, and a last row with the *output*, what of the pose the target is compared with: the effector,
+and below it whatever else is aimed at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from . import limits, rotation, turns, vectors
+from .joints import JointKind, Joints
+from .start import Start
+from .vectors import Array, Counts, Flags, across, cross, dot, norm, taken
+
+STATE_COLUMNS = 7
+# What a radian of orientation or of the bend's side weighs beside the chain's length. Position
+# comes first: it is solved again, alone, when the three cannot be had together.
+AIM_WEIGHT = 0.1
+# A bulge smaller than this share of the chain has no side.
+NO_SIDE = 1e-6
+
+
+@dataclass(frozen=True)
+class Aims:
+    """What chains aim at besides the position of their effectors.
+
+    Attributes:
+        tip: Turn of the tip bone from its start pose wxyz, shape (4, B); None for no aim.
+        tip_start: The axes of the tip bone in the start pose, shape (3, 3, B).
+        side: Unit directions that the chains shall bend toward, shape (3, B); None for no aim.
+        chord: Unit directions from roots to targets, shape (3, B).
+        weight: Of a radian, shape (B,).
+    """
+
+    tip: Array | None
+    tip_start: Array
+    side: Array | None
+    chord: Array
+    weight: Array
+
+    def take(self, chains: Counts | Flags) -> Aims:
+        """Return the aims of some of the chains."""
+        return Aims(
+            None if self.tip is None else taken(self.tip, chains),
+            taken(self.tip_start, chains),
+            None if self.side is None else taken(self.side, chains),
+            taken(self.chord, chains),
+            self.weight[chains],
+        )
+
+
+@dataclass(frozen=True)
+class Jointed:
+    """B chains of n jointed bones.
+
+    Attributes:
+        kinds: One a bone.
+        offsets: As ``Joints.offsets``, shape (n, 3, 3, B).
+        segments: From each joint to the next in the axes of the posed bone, shape (n, 3, B).
+        low: Shape (n, 3, B).
+        high: Shape (n, 3, B).
+        mobility: Shape (n, 3, B).
+        slide_low: Shape (n, B).
+        slide_high: Shape (n, B).
+        reach: Sums of the segments' lengths, shape (B,).
+        aims: None for the effector's position alone.
+    """
+
+    kinds: tuple[JointKind, ...]
+    offsets: Array
+    segments: Array
+    low: Array
+    high: Array
+    mobility: Array
+    slide_low: Array
+    slide_high: Array
+    reach: Array
+    aims: Aims | None = None
+
+    def take(self, chains: Counts | Flags) -> Jointed:
+        """Return some of the chains."""
+        return Jointed(
+            kinds=self.kinds,
+            offsets=taken(self.offsets, chains),
+            segments=taken(self.segments, chains),
+            low=taken(self.low, chains),
+            high=taken(self.high, chains),
+            mobility=taken(self.mobility, chains),
+            slide_low=taken(self.slide_low, chains),
+            slide_high=taken(self.slide_high, chains),
+            reach=self.reach[chains],
+            aims=None if self.aims is None else self.aims.take(chains),
+        )
+
+    @cached_property
+    def rows_by_kind(self) -> tuple[tuple[JointKind, Counts], ...]:
+        """The kinds there are, and the bones of each."""
+        kinds = np.array([int(kind) for kind in self.kinds])
+        return tuple(
+            (JointKind(kind), np.flatnonzero(kinds == kind)) for kind in np.unique(kinds).tolist()
+        )
+
+    @cached_property
+    def has_slides(self) -> bool:
+        """Whether any bone slides."""
+        return bool((self.slide_high > self.slide_low).any() or self.slide_low.any())
+
+    @cached_property
+    def has_stiffness(self) -> bool:
+        """Whether any bone turns less readily than others."""
+        return bool((self.mobility < 1.0).any())
+
+    @cached_property
+    def readiness(self) -> Array:
+        """Mobilities compared with the greatest of each chain, shape (n, 3, B)."""
+        relative: Array = self.mobility / self.mobility.max(axis=(0, 1))
+        return relative
+
+    def clamped(self, turn: Array) -> Array:
+        """Return turns (n, 4, B) brought inside their ranges."""
+        if len(self.rows_by_kind) == 1:
+            return limits.clamped(self.kinds[0], turn, self.low, self.high)
+        result = np.empty_like(turn)
+        for kind, rows in self.rows_by_kind:
+            result[rows] = limits.clamped(kind, turn[rows], self.low[rows], self.high[rows])
+        return result
+
+    def clamped_at(self, bone: int, turn: Array) -> Array:
+        """Return turns (4, B) of one bone brought inside their ranges."""
+        return limits.clamped(self.kinds[bone], turn, self.low[bone], self.high[bone])
+
+    def mobilities(self, turn: Array) -> Array:
+        """Return how torques turn the joints, shape (n, 3, 3, B)."""
+        result = np.empty((len(turn), 3, 3, turn.shape[-1]))
+        for kind, rows in self.rows_by_kind:
+            if kind is JointKind.BALL and not self.has_stiffness:
+                result[rows] = np.eye(3)[:, :, None]
+            else:
+                result[rows] = limits.mobilities(kind, turn[rows], self.mobility[rows])
+        return result
+
+    def edges(self, turn: Array) -> limits.Edges:
+        """Return the edges of their ranges that joints stand on."""
+        count = len(turn)
+        normals = np.zeros((count, 3, 3, turn.shape[-1]))
+        is_on, is_held = (np.zeros((count, 3, turn.shape[-1]), dtype=np.bool_) for _ in range(2))
+        for kind, rows in self.rows_by_kind:
+            of_kind = limits.edges(kind, turn[rows], self.low[rows], self.high[rows])
+            normals[rows], is_on[rows], is_held[rows] = (
+                of_kind.normals,
+                of_kind.is_on,
+                of_kind.is_held,
+            )
+        return limits.Edges(normals, is_on, is_held)
+
+    def state(self, turn: Array, slide: Array) -> Array:
+        """Return the state of turns (n, 4, B) and slides (n, B), with its output."""
+        state = np.zeros((len(turn) + 1, STATE_COLUMNS, turn.shape[-1]))
+        state[:-1, :4], state[:-1, 4] = turn, slide
+        state[-1] = self.output(self.posed(state))
+        return state
+
+    def posed(self, state: Array) -> Posed:
+        """Return where a state puts the bones."""
+        own = turns.matrices(state[:-1, :4])
+        segments = self.segments
+        if self.has_slides:
+            segments = segments.copy()
+            segments[:, 1] += state[:-1, 4]
+        turned = np.einsum("nijb,njb->nib", own, segments)
+        links = np.einsum("nijb,njkb->nikb", own[:-1], self.offsets[1:])
+        frames = np.empty_like(own)
+        frames[0] = self.offsets[0]
+        for i, link in enumerate(links):
+            frames[i + 1] = np.einsum("ijb,jkb->ikb", frames[i], link)
+        points = vectors.laid(np.einsum("nijb,njb->nib", frames, turned))
+        return Posed(frames, own, turned, links, points)
+
+    def output(self, posed: Posed) -> Array:
+        """Return what the target is compared with, shape (7, B)."""
+        output = np.zeros((STATE_COLUMNS, posed.points.shape[-1]))
+        output[:3] = posed.points[-1]
+        aims = self.aims
+        if aims is None:
+            return output
+        if aims.side is not None:
+            output[3] = aims.weight * self._side_angle(posed, aims)
+        if aims.tip is not None:
+            output[4:] = aims.weight * self._tip_error(posed, aims)
+        return output
+
+    def _side_angle(self, posed: Posed, aims: Aims) -> Array:
+        """Return the angles about the chord from the wanted side to the present one, (B,)."""
+        assert aims.side is not None
+        offset = across(posed.points[1:-1].mean(axis=0), aims.chord)
+        has_side = norm(offset) > NO_SIDE * self.reach
+        angle = np.arctan2(dot(cross(aims.side, offset), aims.chord), dot(aims.side, offset))
+        return np.where(has_side, angle, 0.0)
+
+    def _tip_error(self, posed: Posed, aims: Aims) -> Array:
+        """Return the turns that tip bones are past their wanted orientation, vectors (3, B)."""
+        assert aims.tip is not None
+        present = np.einsum("ijb,jkb->bik", posed.frames[-1], posed.own[-1])
+        wanted = np.einsum("ijb,jkb->bik", turns.matrices(aims.tip), aims.tip_start)
+        past = rotation.quaternion_from_matrix(present @ np.linalg.inv(wanted))
+        size = np.linalg.norm(past[:, 1:], axis=1)
+        angle = 2.0 * np.arctan2(size, past[:, 0])
+        vector: Array = past[:, 1:].T * (angle / np.where(size > 0.0, size, 1.0))
+        return vector
+
+    def answers(self, posed: Posed) -> Array:
+        """Return how outputs change with the turns of each joint, shape (n, k, 3, B).
+
+        The first three rows are the effector's; with aims there are seven.
+        """
+        levers = posed.levers
+        count, chains = len(levers), levers.shape[-1]
+        rows = 3 if self.aims is None else STATE_COLUMNS
+        answers = np.zeros((count, rows, 3, chains))
+        answers[:, :3] = _moved_by_turns(posed.frames, levers)
+        aims = self.aims
+        if aims is None:
+            return answers
+        if aims.side is not None and count > 1:
+            offset = across(posed.points[1:-1].mean(axis=0), aims.chord)
+            size = norm(offset)
+            has_side = size > NO_SIDE * self.reach
+            scale = np.where(has_side, aims.weight / np.where(has_side, size * size, 1.0), 0.0)
+            growth = cross(aims.chord, offset) * (scale / (count - 1))
+            moved = _moved_by_turns(posed.frames, posed.inner_levers)
+            answers[:, 3] = np.einsum("ib,nikb->nkb", growth, moved)
+        if aims.tip is not None:
+            answers[:, 4:] = aims.weight * turned_outside(posed.frames)
+        return answers
+
+
+def jointed_chains(start: Start, joints: Joints) -> Jointed:
+    """Return jointed chains in the units of their start poses."""
+    chain = Jointed(
+        kinds=joints.kinds,
+        offsets=_bones_first(joints.offsets),
+        segments=np.zeros((len(joints.kinds), 3, len(start.reach))),
+        low=_bones_first(joints.low),
+        high=_bones_first(joints.high),
+        mobility=_bones_first(joints.mobility),
+        slide_low=_bones_first(joints.slide_low) / start.unit,
+        slide_high=_bones_first(joints.slide_high) / start.unit,
+        reach=start.reach,
+    )
+    turn = np.moveaxis(joints.start_wxyz, 0, -1)
+    posed = chain.posed(chain.state(turn, np.zeros_like(chain.slide_low)))
+    axes = np.einsum("nijb,njkb->bnik", posed.frames, posed.own)
+    segments = np.diff(start.points, axis=0).transpose(2, 0, 1)[..., None]
+    found = np.linalg.solve(axes, segments)[..., 0]
+    return replace(chain, segments=np.ascontiguousarray(found.transpose(1, 2, 0)))
+
+
+def _bones_first(rows: Array) -> Array:
+    """Return what has one row a chain in the layout of the solvers."""
+    return np.ascontiguousarray(np.moveaxis(rows, 0, -1))
+
+
+@dataclass(frozen=True)
+class Posed:
+    """Where bones stand.
+
+    Attributes:
+        frames: In which each bone's own turn acts, shape (n, 3, 3, B).
+        own: The turns as matrices, shape (n, 3, 3, B).
+        turned: Segments after the own turn, told in the frame before it, shape (n, 3, B).
+        links: From a frame to the next, shape (n - 1, 3, 3, B).
+        points: Joints, shape (n + 1, 3, B).
+    """
+
+    frames: Array
+    own: Array
+    turned: Array
+    links: Array
+    points: Array
+
+    @cached_property
+    def levers(self) -> Array:
+        """From each joint to the effector, told in the joint's frame, shape (n, 3, B)."""
+        levers = self.turned.copy()
+        for i in reversed(range(len(self.links))):
+            levers[i] += np.einsum("ijb,jb->ib", self.links[i], levers[i + 1])
+        return levers
+
+    @cached_property
+    def inner_levers(self) -> Array:
+        """Sums of the ways from each joint to the later inner ones, in its frame, (n, 3, B)."""
+        count = len(self.turned)
+        later = (count - 1.0) - np.arange(count)
+        levers = self.turned * later[:, None, None]
+        for i in reversed(range(count - 1)):
+            levers[i] += np.einsum("ijb,jb->ib", self.links[i], levers[i + 1])
+        return levers
+
+
+def _moved_by_turns(frames: Array, levers: Array) -> Array:
+    """Return how ends of levers (n, 3, B) move with turns in their frames, shape (n, 3, 3, B)."""
+    x, y, z = levers[:, None, 0], levers[:, None, 1], levers[:, None, 2]
+    a, b, c = frames[:, :, 0], frames[:, :, 1], frames[:, :, 2]
+    # Column k of a frame times e_k x lever.
+    return np.stack((c * y - b * z, a * z - c * x, b * x - a * y), axis=2)
+
+
+def turned_outside(frames: Array) -> Array:
+    """Return the matrices (n, 3, 3, B) that tell turns about the axes of frames outside of them.
+
+    A mirrored frame shows a turn the other way round, which its cofactors know.
+    """
+    by_chain = frames.transpose(0, 3, 1, 2)
+    determinant = np.linalg.det(by_chain)
+    cofactors = determinant[..., None, None] * np.linalg.inv(by_chain).swapaxes(-1, -2)
+    size = np.cbrt(determinant * determinant)
+    turned: Array = (cofactors / size[..., None, None]).transpose(0, 2, 3, 1)
+    return turned

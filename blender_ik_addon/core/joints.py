@@ -1,0 +1,137 @@
+"""The joints of bones: what they are, and the ranges that they keep to."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+import numpy as np
+
+from .errors import InvalidChainError
+from .vectors import Array, Counts
+
+
+class JointKind(enum.IntEnum):
+    """Which turns a joint allows; X, Y and Z are the axes of the bone at its zero, Y along it.
+
+    A turn is a *swing* S, which carries the bone's Y axis the short way, after a *twist* T about
+    it: R = S T.
+    """
+
+    BALL = 0
+    """Swing and twist."""
+    SWING = 1
+    """Swing only."""
+    ELBOW_X = 2
+    """A turn about X after a twist about Y."""
+    ELBOW_Z = 3
+    """A turn about Z after a twist about Y."""
+    HINGE_X = 4
+    """About X only; likewise the next two."""
+    HINGE_Y = 5
+    HINGE_Z = 6
+    FIXED = 7
+    """None: the bone stays at its zero."""
+
+
+ARRAYS = ("offsets", "start_wxyz", "low", "high", "mobility", "slide_low", "slide_high")
+
+
+@dataclass(frozen=True)
+class Joints:
+    """The joints of n bones, for one chain or, with one more leading axis, for B chains alike.
+
+    Bones are posed one after the other: with A_i the offset and R_i the local rotation of bone i,
+    its posed axes are M_i = M_(i-1) A_i R_i, where M_(-1) is the frame of the chain's points.
+    Offsets may scale, shear and mirror. Limits hold R_i.
+
+    Attributes:
+        kinds: One a bone, the same for all chains.
+        offsets: A_i, shape (..., n, 3, 3).
+        start_wxyz: R_i of the start pose, shape (..., n, 4).
+        low: Least turns about X, Y and Z in radians, -inf for no limit, shape (..., n, 3). Those of
+            a swing bound it as Blender does: by a quarter of an ellipse in each quadrant of
+            sin(angle / 2), of which these are the half axes.
+        high: Greatest turns, shape (..., n, 3).
+        mobility: How readily bones turn about X, Y and Z, from 1 to above 0, shape (..., n, 3).
+        slide_low: Least way that a bone moves along its own axis, shape (..., n), in the unit of
+            the segments.
+        slide_high: Greatest way; equal to ``slide_low`` where nothing slides.
+    """
+
+    kinds: tuple[JointKind, ...]
+    offsets: Array
+    start_wxyz: Array
+    low: Array
+    high: Array
+    mobility: Array
+    slide_low: Array
+    slide_high: Array
+
+    def __post_init__(self) -> None:
+        """Copy, check and freeze the arrays."""
+        count = len(self.kinds)
+        shapes = {
+            "offsets": (count, 3, 3),
+            "start_wxyz": (count, 4),
+            "low": (count, 3),
+            "high": (count, 3),
+            "mobility": (count, 3),
+            "slide_low": (count,),
+            "slide_high": (count,),
+        }
+        leading = np.shape(self.offsets)[:-3]
+        for name, shape in shapes.items():
+            array = np.array(getattr(self, name), dtype=np.float64)
+            if array.shape != (*leading, *shape):
+                raise InvalidChainError(
+                    f"The joints' {name} need shape {(*leading, *shape)}, not {array.shape}:"
+                    " give one row a bone."
+                )
+            if np.isnan(array).any():
+                raise InvalidChainError(
+                    f"The joints' {name} are not all numbers: check limits and transforms."
+                )
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        object.__setattr__(self, "kinds", tuple(JointKind(kind) for kind in self.kinds))
+        self._check_ranges()
+
+    def _check_ranges(self) -> None:
+        if (self.low > self.high).any() or (self.slide_low > self.slide_high).any():
+            raise InvalidChainError("A joint's least turn exceeds its greatest: swap the two.")
+        if (self.mobility <= 0.0).any() or (self.mobility > 1.0).any():
+            raise InvalidChainError(
+                "A joint's mobility must lie above 0 and up to 1: set it there."
+            )
+
+    def take(self, rows: Counts | int) -> Joints:
+        """Return the joints of some of B chains, or of one."""
+        return self._with_rows(rows)
+
+    def as_batch(self) -> Joints:
+        """Return the joints of one chain as those of a batch of one."""
+        return self._with_rows(np.newaxis)
+
+    def _with_rows(self, rows: Counts | int | None) -> Joints:
+        taken = object.__new__(Joints)
+        # Rows of checked records need no check.
+        taken.__dict__.update({name: getattr(self, name)[rows] for name in ARRAYS})
+        taken.__dict__["kinds"] = self.kinds
+        return taken
+
+
+def free_joints(offsets: Array, start_wxyz: Array) -> Joints:
+    """Return joints without limits, stiffness or slides; shapes as in ``Joints``."""
+    count = np.shape(start_wxyz)[-2]
+    shape = (*np.shape(start_wxyz)[:-1], 3)
+    return Joints(
+        kinds=(JointKind.BALL,) * count,
+        offsets=offsets,
+        start_wxyz=start_wxyz,
+        low=np.full(shape, -np.inf),
+        high=np.full(shape, np.inf),
+        mobility=np.ones(shape),
+        slide_low=np.zeros(shape[:-1]),
+        slide_high=np.zeros(shape[:-1]),
+    )

@@ -1,0 +1,127 @@
+"""Jointed bones laid along points, root first, each as far as its joint allows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import turns, vectors
+from .jointed import Jointed, Posed, turned_outside
+from .limits import HINGES
+from .vectors import Array, norm, unit
+
+# A direction across a hinge shorter than this share of its vector tells no angle.
+NO_ANGLE = 1e-9
+
+
+def aimed(
+    chain: Jointed, bone: int, turn: Array, lever: Array, wanted: Array, share: Array | float = 1.0
+) -> Array:
+    """Return the turns (4, B) of one bone that bring its lever toward a wanted direction.
+
+    Args:
+        chain: The chains.
+        bone: Which bone of theirs.
+        turn: Present turns, shape (4, B).
+        lever: What shall point there, told in the frame of the bone, shape (3, B).
+        wanted: Where it shall point, in the same frame, shape (3, B).
+        share: Of the way to turn, shape (B,).
+    """
+    axis = HINGES.get(chain.kinds[bone])
+    if axis is not None:
+        # A hinge turns in its plane only: what lies along its axis is not its to change.
+        lever, wanted = _across_axis(lever, axis), _across_axis(wanted, axis)
+    nowhere = np.zeros_like(lever)
+    source, target = unit(lever, nowhere), unit(wanted, nowhere)
+    has_both = (norm(source) > 0.5) & (norm(target) > 0.5)
+    swing = turns.between(source, np.where(has_both, target, source))
+    if axis is not None:
+        swing = _opposite_in_plane(swing, axis)
+    swing = np.where(has_both, swing, _NOT_TURNED)
+    if not isinstance(share, float):
+        swing = _part(swing, share)
+    if chain.has_stiffness:
+        swing = _stiff(swing, turn, chain.readiness[bone])
+    return chain.clamped_at(bone, turns.normalised(turns.multiply(swing, turn)))
+
+
+_NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])[:, None]
+
+
+def laid(chain: Jointed, turn: Array, slide: Array, points: Array) -> Array:
+    """Return the state of chains whose bones point at given points, one after the other.
+
+    Args:
+        chain: The chains.
+        turn: Turns to start from, shape (n, 4, B).
+        slide: Slides, kept, shape (n, B).
+        points: Shape (n + 1, 3, B); of joints that cannot be met the next bones make the best.
+    """
+    turn = turn.copy()
+    frame, head = chain.offsets[0], np.zeros_like(points[0])
+    for i in range(len(turn)):
+        segment = chain.segments[i].copy()
+        segment[1] += slide[i]
+        to_point = np.einsum("ijb,jb->ib", inverses(frame), points[i + 1] - head)
+        lever = vectors.rotate(turns.matrices(turn[i]), segment)
+        turn[i] = aimed(chain, i, turn[i], lever, to_point)
+        own = turns.matrices(turn[i])
+        head = head + vectors.rotate(frame, vectors.rotate(own, segment))
+        if i + 1 < len(turn):
+            frame = vectors.compose(vectors.compose(frame, own), chain.offsets[i + 1])
+    return chain.state(turn, slide)
+
+
+def chain_turned(chain: Jointed, posed: Posed, turn: Array, rotation_wxyz: Array) -> Array:
+    """Return turns (n, 4, B) with root bones turned as whole chains are, by (B, 4)."""
+    vector = rotation_wxyz[:, 1:].T
+    size = norm(vector)
+    angle = 2.0 * np.arctan2(size, rotation_wxyz[:, 0])
+    vector = vector * (angle / np.where(size > 0.0, size, 1.0))
+    local = vectors.rotate(inverses(turned_outside(posed.frames[:1])[0]), vector)
+    turned = turn.copy()
+    whole = turns.by_vectors(local)
+    if chain.has_stiffness:
+        whole = _stiff(whole, turn[0], chain.readiness[0])
+    turned[0] = turns.multiply(whole, turn[0])
+    return chain.clamped(turned)
+
+
+def inverses(matrix: Array) -> Array:
+    """Return the inverses of matrices (3, 3, B)."""
+    a, b, c = matrix[0], matrix[1], matrix[2]
+    adjugate = np.stack((vectors.cross(b, c), vectors.cross(c, a), vectors.cross(a, b)), axis=1)
+    inverse: Array = adjugate / np.einsum("ib,ib->b", a, adjugate[:, 0])
+    return inverse
+
+
+def _across_axis(vector: Array, axis: int) -> Array:
+    across = vector.copy()
+    across[axis] = 0.0
+    size, whole = norm(across), norm(vector)
+    return np.where(size > NO_ANGLE * whole, across, 0.0)
+
+
+def _opposite_in_plane(swing: Array, axis: int) -> Array:
+    """Return swings of which half turns are about the hinge's axis too."""
+    about = np.zeros_like(swing)
+    about[1 + axis] = 1.0
+    is_half_turn = swing[0] < 1e-7
+    return np.where(is_half_turn, about, swing)
+
+
+def _stiff(swing: Array, turn: Array, readiness: Array) -> Array:
+    """Return swings (4, B) of which stiff axes of the posed bone take their shares (3, B) only."""
+    size = norm(swing[1:])
+    angle = 2.0 * np.arctan2(size, swing[0])
+    axes = turns.matrices(turn)
+    vector = swing[1:] * (angle / np.where(size > 0.0, size, 1.0))
+    weighted = np.einsum("ikb,kb,jkb,jb->ib", axes, readiness, axes, vector)
+    return turns.by_vectors(weighted)
+
+
+def _part(turn: Array, share: Array) -> Array:
+    """Return shares (B,) of the way of turns (4, B) with w not negative."""
+    size = norm(turn[1:])
+    angle = np.arctan2(size, turn[0]) * share
+    axis = turn[1:] / np.where(size > 0.0, size, 1.0)
+    return np.concatenate((np.cos(angle)[None], axis * np.sin(angle)))

@@ -1,0 +1,287 @@
+"""The poses of jointed chains for their targets: sweeps, NEWTON to finish, new starts.
+
+NEWTON turns the joints from the start pose, as little as it takes; TWO_BONE, whose closed form
+knows no ranges, does the same. FABRIK and CCD sweep first, and NEWTON finishes what they leave
+open. What cannot be finished from there starts anew from a few other poses, always the same ones.
+The best pose that was found is returned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from . import bend, limited_ccd, limited_fabrik, limited_newton, newton, positions, restarts, turns
+from .chain import Solver
+from .iterate import FEW_ITERATIONS, Work, swept
+from .jointed import AIM_WEIGHT, Aims, Jointed
+from .laying import chain_turned, laid
+from .start import Start
+from .task import Task
+from .vectors import Array, Counts, Flags, across, norm, smoothstep, taken
+
+# Waves of new starts: how many for each chain that has not arrived, and iterations for each.
+WAVES = ((6, 24), (24, 40))
+# A new start that does not arrive either replaces the first try only if it comes nearer by this
+# share of the reach: else poses would jump about for nothing.
+WORTH_A_JUMP = 0.02
+# Iterations that NEWTON takes from one start; what it has not finished by then it will not.
+ENOUGH = 60
+# Aims that cannot be met end in a compromise, which the first steps come near to.
+ENOUGH_TO_AIM = 16
+# A straight start pose whose target lies nearer to its line than this share of the reach is bent by
+# this share of the way to where it would bend without limits: on the line no turn leads nearer.
+ON_LINE = 0.02
+NUDGE = 0.1
+SWEEPS = {Solver.FABRIK: limited_fabrik.step, Solver.CCD: limited_ccd.step}
+
+
+@dataclass(frozen=True)
+class Held:
+    """Solved poses of B jointed chains of n bones.
+
+    Attributes:
+        state: As ``jointed`` tells, shape (n + 1, 7, B).
+        iterations: Shape (B,).
+        is_too_far: Which targets lie beyond the chains' lengths, shape (B,).
+        holds: Which turns, about X, Y and Z, stand on edges that keep effectors from their
+            targets, shape (n, 3, B).
+        tip_gap: Radians from the tips' orientations to the wanted ones, shape (B,).
+    """
+
+    state: Array
+    iterations: Counts
+    is_too_far: Flags
+    holds: Flags
+    tip_gap: Array
+
+
+def positioned(
+    start: Start,
+    chain: Jointed,
+    start_turn: Array,
+    task: Task,
+    solver: Solver,
+    tip: Array | None = None,
+    tip_weight: float = 1.0,
+) -> Held:
+    """Return the poses that bring the effectors of jointed chains to their targets.
+
+    Args:
+        start: Start poses.
+        chain: Their joints.
+        start_turn: Their turns, shape (n, 4, B).
+        task: What is asked for.
+        solver: Of all of the chains.
+        tip: Turns of the tip bones from the start pose wxyz, shape (4, B); None for no aim.
+        tip_weight: Share of those to take.
+    """
+    slide = np.clip(np.zeros_like(chain.slide_low), chain.slide_low, chain.slide_high)
+    standing = chain.state(chain.clamped(start_turn), slide)
+    run = _Run(chain, task)
+    used = np.zeros_like(task.iterations)
+    aims = _aims(start, chain, start_turn, task, tip)
+    step = SWEEPS.get(solver)
+    if step is not None:
+        state, used = run.swept(step, standing, used, np.minimum(task.iterations, FEW_ITERATIONS))
+    else:
+        state = standing = _off_the_line(start, chain, standing, task)
+    if aims is None or tip_weight < 1.0:
+        state, used = run.closed(state, used)
+    if aims is not None:
+        aims = _shared(aims, chain, state, tip_weight)
+        state, used = run.aimed(state, used, aims)
+    is_open = run.is_open(state) & (task.iterations > FEW_ITERATIONS)
+    if is_open.any():
+        state, used = run.anew(state, used, np.flatnonzero(is_open), standing, aims)
+    is_too_far = norm(task.target) >= start.reach + np.abs(chain.slide_high).sum(axis=0)
+    return Held(state, used, is_too_far, _holds(chain, task, state), _tip_gap(chain, aims, state))
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Chains on their way to their targets."""
+
+    chain: Jointed
+    task: Task
+
+    def is_open(self, state: Array) -> Flags:
+        """Return which effectors are not at their targets."""
+        is_open: Flags = norm(self.task.target - state[-1, :3]) > self.task.tolerance
+        return is_open
+
+    def swept(self, step: object, state: Array, used: Counts, caps: Counts) -> tuple[Array, Counts]:
+        """Repeat a step toward the targets' positions."""
+        work = Work(self.chain, self.task.target, self.task.tolerance, caps)
+        carried = np.full(state.shape[-1], newton.FIRST_DAMPING)
+        return swept(step, work, state, used, carried)  # type: ignore[arg-type]
+
+    def closed(self, state: Array, used: Counts) -> tuple[Array, Counts]:
+        """Have NEWTON bring the effectors to the targets, where the caps allow."""
+        if not self.is_open(state).any():
+            return state, used
+        caps = np.minimum(self.task.iterations, used + ENOUGH)
+        return self.swept(limited_newton.step, state, used, caps)
+
+    def aimed(self, state: Array, used: Counts, aims: Aims) -> tuple[Array, Counts]:
+        """Meet position and aims together as far as can be, then the position alone.
+
+        The position comes first: where aims lead a chain into a corner it goes without them.
+        """
+        aiming = replace(self.chain, aims=aims)
+        before = aiming.state(state[:-1, :4], state[:-1, 4])
+        target = np.zeros(before.shape[1:])
+        target[:3] = self.task.target
+        caps = np.minimum(self.task.iterations, used + ENOUGH_TO_AIM)
+        work = Work(aiming, target, self.task.tolerance, caps)
+        carried = np.full(state.shape[-1], newton.FIRST_DAMPING)
+        aimed, used = swept(limited_newton.step, work, before, used, carried)
+        aimed, used = self.closed(aimed, used)
+        is_lost = self.is_open(aimed)
+        if not is_lost.any():
+            return aimed, used
+        plain, used = self.closed(np.where(is_lost, before, aimed), used)
+        is_nearer = norm(self.task.target - plain[-1, :3]) < norm(self.task.target - aimed[-1, :3])
+        return np.where(is_nearer, plain, aimed), used
+
+    def anew(
+        self,
+        state: Array,
+        used: Counts,
+        rows: Counts,
+        standing: Array,
+        aims: Aims | None,
+    ) -> tuple[Array, Counts]:
+        """Start the chains of some rows anew until they arrive or nothing is left to try."""
+        state, used = state.copy(), used.copy()
+        first = 0
+        for count, iterations in WAVES:
+            own = replace(self.chain.take(rows), aims=None)
+            start = taken(standing, rows)
+            poses = restarts.restarted(own, start[:-1, :4], count, first)
+            first += count
+            chosen = np.repeat(np.arange(len(rows)), count)
+            slides = taken(start[:-1, 4], chosen)
+            several = _Run(own.take(chosen), _limited_task(self.task, rows[chosen], iterations))
+            begun = several.chain.state(poses, slides)
+            tried, spent = several.closed(begun, np.zeros(len(chosen), dtype=np.int64))
+            if aims is not None:
+                tried, spent = several.aimed(tried, spent, aims.take(rows[chosen]))
+            best, spent = several.best_of(tried, spent, start, taken(state, rows), count)
+            state[..., rows], used[rows] = best, used[rows] + spent
+            rows = rows[self.is_open(state)[rows]]
+            if not rows.size:
+                break
+        return state, np.minimum(used, self.task.iterations)
+
+    def best_of(
+        self, tried: Array, spent: Counts, start: Array, present: Array, count: int
+    ) -> tuple[Array, Counts]:
+        """Return the best of several tries of each chain and of what stands, and its iterations."""
+        chains = present.shape[-1]
+        gap = norm(self.task.target - tried[-1, :3])
+        has_arrived = gap <= self.task.tolerance
+        # Of the poses that arrive the one that is least of a change.
+        cosine = np.einsum("nib,nib->nb", tried[:-1, :4], np.repeat(start[:-1, :4], count, axis=-1))
+        change = (1.0 - cosine**2).sum(axis=0) + norm(tried[-1, 3:])
+        score = np.where(has_arrived, change - 1e6, gap).reshape(chains, count)
+        best = np.argmin(score, axis=1) + count * np.arange(chains)
+        found = taken(tried, best)
+        goal = taken(self.task.target, best)
+        nearer = norm(goal - found[-1, :3]) + WORTH_A_JUMP * taken(self.chain.reach, best)
+        is_better = has_arrived[best] | (nearer < norm(goal - present[-1, :3]))
+        return np.where(is_better, found, present), np.where(is_better, spent[best], 0)
+
+
+def _limited_task(task: Task, rows: Counts, iterations: int) -> Task:
+    return Task(
+        target=taken(task.target, rows),
+        pole=None,
+        use_flip=None,
+        tolerance=task.tolerance[rows],
+        iterations=np.full(len(rows), iterations),
+    )
+
+
+def _off_the_line(start: Start, chain: Jointed, standing: Array, task: Task) -> Array:
+    """Return start states of which none is straight and has its target on its own line.
+
+    From there no turn leads nearer. What is bent a little already, or has its target aside, stays.
+    """
+    off = norm(across(task.target, start.chord)) / start.reach
+    share = NUDGE * (1.0 - smoothstep(off, 0.0, ON_LINE))
+    share = np.where(start.bulge < ON_LINE * start.reach, share, 0.0)
+    if len(chain.kinds) == 1 or not share.any():
+        return standing
+    turn, slide = standing[:-1, :4], standing[:-1, 4]
+    free = positions.positioned(start, task, Solver.NEWTON)
+    turned = chain_turned(chain, chain.posed(standing), turn, free.rotation_wxyz)
+    bent = laid(chain, turned, slide, free.points)[:-1, :4]
+    return chain.state(chain.clamped(_part_way(turn, bent, share)), slide)
+
+
+def _aims(
+    start: Start, chain: Jointed, start_turn: Array, task: Task, tip: Array | None
+) -> Aims | None:
+    has_side = task.pole is not None and len(chain.kinds) > 1
+    if tip is None and not has_side:
+        return None
+    plan = bend.wanted_bend(start.chord, start.side, start.reach, task.target, task.pole)
+    side = plan.side if has_side else None
+    if side is not None and task.use_flip is not None:
+        side = np.where(task.use_flip, -side, side)
+    posed = chain.posed(chain.state(start_turn, np.zeros_like(chain.slide_low)))
+    tip_start = np.einsum("ijb,jkb->ikb", posed.frames[-1], posed.own[-1])
+    return Aims(tip, tip_start, side, plan.chord, AIM_WEIGHT * start.reach)
+
+
+def _shared(aims: Aims, chain: Jointed, state: Array, share: float) -> Aims:
+    """Return aims whose tips turn a share of the way from where they stand without."""
+    if aims.tip is None or share == 1.0:
+        return aims
+    free = replace(chain, aims=aims).state(state[:-1, :4], state[:-1, 4])
+    past = free[-1, 4:7] / aims.weight
+    return replace(aims, tip=turns.multiply(turns.by_vectors((1.0 - share) * past), aims.tip))
+
+
+def _tip_gap(chain: Jointed, aims: Aims | None, state: Array) -> Array:
+    if aims is None or aims.tip is None:
+        return np.zeros(state.shape[-1])
+    output = replace(chain, aims=aims).output(chain.posed(state))
+    gap: Array = norm(output[4:7]) / aims.weight
+    return gap
+
+
+def _holds(chain: Jointed, task: Task, state: Array) -> Flags:
+    """Return the edges that a pull toward the target presses against; none where it is met."""
+    error = task.target - state[-1, :3]
+    is_open = norm(error) > task.tolerance
+    if not is_open.any():
+        return np.zeros((len(chain.kinds), 3, state.shape[-1]), dtype=np.bool_)
+    chain = replace(chain, aims=None)
+    turn = state[:-1, :4]
+    pull = np.einsum("nkcb,kb->ncb", chain.answers(chain.posed(state)), error)
+    turned = np.einsum("ncdb,ndb->ncb", chain.mobilities(turn), pull)
+    edges = chain.edges(turn)
+    press = np.einsum("neib,nib->neb", edges.normals, turned)
+    holds: Flags = edges.is_on & ((press > 0.0) | edges.is_held) & is_open
+    return holds
+
+
+def part_of(held: Held, chain: Jointed, start_turn: Array, share: float) -> Held:
+    """Return poses in which every joint turns and slides a share of its way, within its range."""
+    shares = np.full(start_turn.shape[-1], share)
+    turn = chain.clamped(_part_way(start_turn, held.state[:-1, :4], shares))
+    slide = np.clip(share * held.state[:-1, 4], chain.slide_low, chain.slide_high)
+    return replace(held, state=chain.state(turn, slide))
+
+
+def _part_way(start: Array, end: Array, share: Array) -> Array:
+    """Return turns (n, 4, B) that are shares (B,) of the short way from start to end."""
+    way = turns.multiply(turns.conjugate(start), end)
+    way = np.where(way[:, :1] < 0.0, -way, way)
+    size = norm(way[:, 1:])
+    angle = 2.0 * np.arctan2(size, way[:, 0]) * share
+    vector = way[:, 1:] * (angle / np.where(size > 0.0, size, 1.0))[:, None, :]
+    return turns.multiply(start, turns.by_vectors(vector))

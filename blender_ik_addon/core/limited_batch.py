@@ -1,0 +1,91 @@
+"""Solve chains with joints: the records in, the records out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import limited, turns
+from .chain import Chain, Goal, Solution, SolveOptions, Solver, Status
+from .chains import STATUSES, Chains, Goals, Solutions
+from .limited import Held
+from .task import FINEST_TOLERANCE, batch_task, check_solver
+from .vectors import Array, norm
+
+NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+def solved_alone(chain: Chain, goal: Goal, options: SolveOptions) -> Solution:
+    """Return the pose of one chain with joints; as ``solve``."""
+    bend, pole, tip = chain.bend_direction, goal.pole_position, goal.tip_rotation_wxyz
+    chains = Chains(
+        chain.joint_positions[None],
+        None if bend is None else bend[None],
+        None if chain.joints is None else chain.joints.as_batch(),
+    )
+    goals = Goals(
+        target_positions=goal.target_position[None],
+        pole_positions=None if pole is None else pole[None],
+        pole_angles=goal.pole_angle,
+        tip_rotations_wxyz=None if tip is None else tip[None],
+    )
+    return solved(chains, goals, options)[0]
+
+
+def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
+    """Return the poses of chains with joints; as ``solve_batch``."""
+    assert chains.joints is not None
+    has_tips = goals.tip_rotations_wxyz is not None and options.orient_weight > 0.0
+    check_solver(options.solver, chains.bone_count - has_tips)
+    start, jointed = chains.start, chains.jointed
+    start_turn = np.moveaxis(chains.joints.start_wxyz, 0, -1)
+    task = batch_task(start, goals, goals.target_positions, options)
+    tips = goals.tip_rotations_wxyz
+    fits = options.solver is not Solver.TWO_BONE or chains.bone_count == 2
+    held = limited.positioned(
+        start,
+        jointed,
+        start_turn,
+        task,
+        options.solver if fits else Solver.NEWTON,
+        tips.T if has_tips and tips is not None else None,
+        options.orient_weight,
+    )
+    if options.influence < 1.0:
+        held = limited.part_of(held, jointed, start_turn, options.influence)
+    return _recorded(chains, goals, options, held)
+
+
+def _recorded(chains: Chains, goals: Goals, options: SolveOptions, held: Held) -> Solutions:
+    """Measure the residuals on what is returned, and name the outcomes."""
+    start, state = chains.start, held.state
+    posed = chains.jointed.posed(state)
+    joints = (posed.points * start.unit + start.root).transpose(2, 0, 1)
+    residuals = norm((joints[:, -1] - goals.target_positions).T)
+    reach = start.reach * start.unit
+    rounding = FINEST_TOLERANCE * (reach + np.abs(goals.target_positions).max(axis=1))
+    is_held = held.holds.any(axis=(0, 1))
+    is_blended = np.full(len(chains), options.influence < 1.0)
+    codes = np.select(
+        [residuals <= options.tolerance + rounding, is_blended, held.is_too_far, is_held],
+        [
+            STATUSES.index(each)
+            for each in (Status.REACHED, Status.BLENDED, Status.EXTENDED, Status.LIMITED)
+        ],
+        STATUSES.index(Status.ITERATIONS_USED_UP),
+    )
+    return Solutions(
+        joint_positions=joints,
+        chain_rotations_wxyz=np.tile(NOT_TURNED, (len(chains), 1)),
+        tip_rotations_wxyz=None,
+        residuals=residuals,
+        iterations=held.iterations,
+        status_codes=codes.astype(np.int8),
+        local_rotations_wxyz=_rows(turns.normalised(state[:-1, :4])),
+        slides=(state[:-1, 4] * start.unit).T,
+        holds=np.moveaxis(held.holds, -1, 0),
+        tip_gaps=held.tip_gap,
+    )
+
+
+def _rows(turn: Array) -> Array:
+    return np.ascontiguousarray(np.moveaxis(turn, -1, 0))

@@ -1,0 +1,145 @@
+"""NEWTON for jointed chains: damped Gauss-Newton on the turns of all joints, edges held."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import limits, turns
+from .jointed import Jointed, Posed
+from .newton import DAMPING_DECAY, DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION
+from .vectors import Array, Flags, norm
+
+# The linear model of a step says little beyond this turn, in radians. Larger steps arrive as soon,
+# but poses for targets close by part.
+LARGEST_TURN = 0.45
+# A joint that its edge has stopped may send another over its own: so often that is looked at anew.
+MOST_PASSES = 4
+# A slide of the whole reach counts as much as a turn by one radian.
+LEAST_SYSTEM = 1e-14
+
+
+def step(state: Array, chain: Jointed, target: Array, damping: Array) -> tuple[Array, Array]:
+    """Return the state after one iteration: a better one, or the same with more damping.
+
+    The least turns of the joints that cancel the error to first order solve a system as large as
+    the output, three equations for a position, whatever the number of bones. A joint that stands on
+    an edge of its range and would leave it keeps to the edge, and the system is solved again with
+    what the others can do. Steps are brought back inside the ranges, and taken if the error falls.
+
+    Args:
+        state: As ``jointed`` tells, shape (n + 1, 7, B).
+        chain: The chains.
+        target: Of the first rows of the output, shape (k, B).
+        damping: Shape (B,).
+
+    Returns:
+        The new state, and the damping for the next iteration.
+
+    Source: projected Gauss-Newton with an active set (Nocedal and Wright, "Numerical Optimization",
+    2006, chapters 10 and 16); the edges as rank-one blocks of joint mobilities are derived for this
+    project and tested in tests/core/test_limited_newton.py.
+    """
+    rows = len(target)
+    error = target - state[-1, :rows]
+    error_norm = norm_of(error)
+    posed = chain.posed(state)
+    turn = state[:-1, :4]
+    move, slide = _least_step(chain, posed, state, error, damping * error_norm / chain.reach)
+    size = np.sqrt(np.einsum("nib,nib->nb", move, move)).max(axis=0)
+    shrink = np.minimum(1.0, LARGEST_TURN / np.maximum(size, LARGEST_TURN))
+    turned = chain.clamped(turns.normalised(turns.multiply(turns.by_vectors(move * shrink), turn)))
+    slid = np.clip(state[:-1, 4] + slide * shrink, chain.slide_low, chain.slide_high)
+    moved = chain.state(turned, slid)
+    is_better = norm_of(target - moved[-1, :rows]) < error_norm
+    grown = np.maximum(damping * DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION)
+    next_damping = np.where(is_better, damping * DAMPING_DECAY, grown)
+    if not is_better.all():
+        moved = np.where(is_better, moved, state)
+    return moved, next_damping
+
+
+def norm_of(a: Array) -> Array:
+    """Return the lengths of vectors (k, B) of any number of components, shape (B,)."""
+    return norm(a)
+
+
+def _least_step(
+    chain: Jointed, posed: Posed, state: Array, error: Array, damping: Array
+) -> tuple[Array, Array]:
+    """Return turns (n, 3, B) and slides (n, B) that cancel errors (k, B) to first order."""
+    turn = state[:-1, :4]
+    answers = chain.answers(posed)[:, : len(error)]
+    mobility = chain.mobilities(turn)
+    edges = chain.edges(turn)
+    is_open = edges.is_on.copy()
+    has_edges = bool(is_open.any())
+    for edge in range(3) if has_edges else ():
+        held = edges.is_held[:, edge]
+        if held.any():
+            mobility = limits.blocked(mobility, edges.normals[:, edge], held)
+            is_open[:, edge] &= ~held
+    slides = _Slides(chain, posed, state)
+    for _ in range(MOST_PASSES):
+        weighted = np.einsum("nkab,nacb->nkcb", answers, mobility)
+        system = np.einsum("nkcb,nlcb->bkl", weighted, answers)
+        multiplier = _solved(system + slides.system(len(error)), error, damping)
+        move = np.einsum("nkcb,kb->ncb", weighted, multiplier)
+        slide = slides.step(multiplier)
+        is_changed = slides.block(slide)
+        for edge in range(3) if has_edges else ():
+            outward = np.einsum("nib,nib->nb", edges.normals[:, edge], move) > 0.0
+            leaves = outward & is_open[:, edge]
+            if leaves.any():
+                mobility = limits.blocked(mobility, edges.normals[:, edge], leaves)
+                is_open[:, edge] &= ~leaves
+                is_changed = True
+        if not is_changed:
+            break
+    return move, slide
+
+
+class _Slides:
+    """The bones that move along their own axes; nothing where none does."""
+
+    def __init__(self, chain: Jointed, posed: Posed, state: Array) -> None:
+        self._chain, self._slide = chain, state[:-1, 4]
+        self._answers: Array | None = None
+        if chain.has_slides:
+            self._answers = np.einsum("nijb,njb->nib", posed.frames, posed.own[:, :, 1])
+            self._mobility = np.where(chain.slide_high > chain.slide_low, 1.0, 0.0)
+
+    def system(self, rows: int) -> Array | float:
+        if self._answers is None:
+            return 0.0
+        whole = np.zeros((self._slide.shape[-1], rows, rows))
+        whole[:, :3, :3] = np.einsum(
+            "nib,nb,njb->bij", self._answers, self._mobility, self._answers
+        )
+        return whole
+
+    def step(self, multiplier: Array) -> Array:
+        if self._answers is None:
+            return np.zeros_like(self._slide)
+        pull: Array = np.einsum("nib,ib->nb", self._answers, multiplier[:3])
+        return self._mobility * pull
+
+    def block(self, slide: Array) -> bool:
+        """Hold the slides that would leave their ranges; tell if there are any."""
+        if self._answers is None:
+            return False
+        chain = self._chain
+        leaves: Flags = (slide > 0.0) & (self._slide >= chain.slide_high - limits.ON_EDGE)
+        leaves |= (slide < 0.0) & (self._slide <= chain.slide_low + limits.ON_EDGE)
+        leaves &= self._mobility > 0.0
+        self._mobility = np.where(leaves, 0.0, self._mobility)
+        return bool(leaves.any())
+
+
+def _solved(system: Array, error: Array, damping: Array) -> Array:
+    """Return the multipliers (k, B) of damped systems (B, k, k)."""
+    rows = system.shape[-1]
+    trace = np.einsum("bkk->b", system)
+    floor = np.maximum(trace / rows * damping, LEAST_SYSTEM * trace + 1e-300)
+    system = system + floor[:, None, None] * np.eye(rows)
+    multiplier: Array = np.linalg.solve(system, error.T[:, :, None])[:, :, 0].T
+    return multiplier

@@ -1,0 +1,53 @@
+"""Poses that jointed chains start from anew: the middle of their ranges, and others at random."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import limits, turns
+from .jointed import Jointed
+from .joints import JointKind
+from .vectors import Array
+
+# An axis without a limit starts anew within this of where it starts, in radians.
+OPEN_RANGE = 1.2
+# The same poses every time: a frame solved again gives the same pose.
+SEED = 20110705
+
+
+def restarted(chain: Jointed, start: Array, count: int, first: int) -> Array:
+    """Return turns (n, 4, count * B) to start from anew: of each chain in turn, all of its own.
+
+    Args:
+        chain: The chains, B of them.
+        start: Turns of their start poses, shape (n, 4, B).
+        count: How many poses for each chain.
+        first: The number of the first; pose 0 is the middle of the ranges.
+    """
+    bones, chains = len(start), start.shape[-1]
+    shares = np.random.default_rng(SEED).uniform(-1.0, 1.0, (first + count, bones, 3))
+    shares[0] = 0.0
+    found = np.empty((bones, 4, count, chains))
+    for number in range(count):
+        share = shares[first + number][:, :, None]
+        for i, kind in enumerate(chain.kinds):
+            found[i, :, number] = _drawn(kind, start[i], chain.low[i], chain.high[i], share[i])
+    return found.swapaxes(2, 3).reshape(bones, 4, chains * count)
+
+
+def _drawn(kind: JointKind, start: Array, low: Array, high: Array, share: Array) -> Array:
+    """Return turns (4, B) at shares (3, 1) of the ways from the middles of ranges to their ends."""
+    if kind is JointKind.FIXED:
+        return start
+    least = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high, 0.0) - OPEN_RANGE)
+    most = np.where(np.isfinite(high), high, np.where(np.isfinite(low), low, 0.0) + OPEN_RANGE)
+    angle = 0.5 * (least + most) + 0.5 * share * (most - least)
+    whole = turns.by_vectors(np.stack((angle[0], np.zeros_like(angle[0]), angle[2])))
+    if kind in limits.HINGES:
+        whole = turns.by_vectors(angle * np.eye(3)[limits.HINGES[kind]][:, None])
+    elif kind in limits.ELBOWS:
+        whole = turns.by_vectors(angle * np.eye(3)[limits.ELBOWS[kind]][:, None])
+    if kind not in limits.HINGES and kind is not JointKind.SWING:
+        about_bone = turns.by_vectors(angle * np.eye(3)[1][:, None])
+        whole = turns.multiply(whole, about_bone)
+    return limits.clamped(kind, turns.normalised(whole), low, high)

@@ -1,0 +1,134 @@
+"""Solve one chain whose joints are limited: its frames to the core, local rotations back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ..core import Chain, Goal, Joints, Solution, SolveOptions, Solver, clamped, rotation, solve
+from . import spaces
+from .chain_pose import ChainFrame, ChainPose, part_way
+from .errors import RigError
+from .joints import BoneJoints
+
+Array = npt.NDArray[np.float64]
+
+# Bones that do not take the whole matrix of their parent change their frames as it turns. These are
+# measured again on the solved pose then, and the solve goes on from there.
+FRAME_PASSES = 6
+AGREES = 1e-6
+# Axes whose volume is less than this share of a cube's are scaled flat.
+FLAT = 1e-9
+
+
+@dataclass(frozen=True)
+class JointedPose:
+    """A solved chain.
+
+    Attributes:
+        solution: Of the segments, from the last pass.
+        pose: Of all written bones.
+        tip_gap: Radians that limits leave to the wanted orientation of the tip.
+    """
+
+    solution: Solution
+    pose: ChainPose
+    tip_gap: float
+
+
+def solved_with_joints(
+    frame: ChainFrame,
+    start: ChainPose,
+    goal: Goal,
+    options: SolveOptions,
+    tip_turn: Array | None,
+    joints: BoneJoints,
+) -> JointedPose:
+    """Solve inside the ranges of the joints.
+
+    Args:
+        frame: What of the chain stays while its bones rotate.
+        start: The start pose.
+        goal: In armature space.
+        options: In armature space.
+        tip_turn: Turn of the tip bone to the target's orientation, shape (3, 3), or None.
+        joints: Of the written bones.
+    """
+    bend, wanted, count = frame.natural_side(start), goal, len(frame.segments)
+    reach = float(np.linalg.norm(np.diff(start.joints, axis=0), axis=1).sum())
+    pose = start
+    for number in range(FRAME_PASSES):
+        chain = Chain(pose.joints, bend, _core_joints(frame, pose, joints, count))
+        solution = solve(chain, wanted, options)
+        assert solution.local_rotations_wxyz is not None
+        rotations = pose.rotations.copy()
+        rotations[:count] = rotation.matrix_from_quaternion(solution.local_rotations_wxyz)
+        pose = frame.posed(rotations)
+        if np.abs(pose.joints - solution.joint_positions).max() <= AGREES * reach:
+            break
+        if number == 0:
+            options = replace(options, solver=Solver.NEWTON)
+        wanted = _onward(goal, tip_turn, start, pose)
+    gap = solution.tip_gap
+    if tip_turn is not None and len(frame.frames) > count:
+        pose, gap = _with_tip(frame, pose, tip_turn @ start.matrices[-1], options, joints)
+    return JointedPose(solution, pose, gap)
+
+
+def in_ranges(rotations: Array, joints: BoneJoints) -> Array:
+    """Return local rotation matrices (k, 3, 3) brought inside the ranges of their joints."""
+    turned = clamped(
+        joints.kinds, rotation.quaternion_from_matrix(rotations), joints.low, joints.high
+    )
+    return rotation.matrix_from_quaternion(turned)
+
+
+def _core_joints(frame: ChainFrame, pose: ChainPose, joints: BoneJoints, count: int) -> Joints:
+    """Return the joints of a chain with its frames as they stand in a pose."""
+    offsets = np.empty((count, 3, 3))
+    above, parent = np.eye(3), frame.parent
+    for i in range(count):
+        own = spaces.parent_frames(parent, frame.frames[i]).rs
+        if abs(np.linalg.det(above)) <= FLAT * np.linalg.norm(above) ** 3:
+            raise RigError("A bone of the chain is scaled flat: give it a scale above zero.")
+        offsets[i] = np.linalg.solve(above, own)
+        above, parent = own @ pose.rotations[i], pose.matrices[i]
+    return Joints(
+        kinds=joints.kinds[:count],
+        offsets=offsets,
+        start_wxyz=rotation.quaternion_from_matrix(pose.rotations[:count]),
+        low=joints.low[:count],
+        high=joints.high[:count],
+        mobility=1.0 - joints.stiffness[:count],
+        slide_low=np.zeros(count),
+        slide_high=np.zeros(count),
+    )
+
+
+def _onward(goal: Goal, tip_turn: Array | None, start: ChainPose, pose: ChainPose) -> Goal:
+    """Return a goal with its tip rotation told from another start pose."""
+    if tip_turn is None or goal.tip_rotation_wxyz is None:
+        return goal
+    there = spaces.orientation(start.matrices[-1])
+    here = spaces.orientation(pose.matrices[-1])
+    turn = rotation.quaternion_from_matrix(tip_turn @ there @ here.T)
+    return replace(goal, tip_rotation_wxyz=turn)
+
+
+def _with_tip(
+    frame: ChainFrame, pose: ChainPose, matrix: Array, options: SolveOptions, joints: BoneJoints
+) -> tuple[ChainPose, float]:
+    """Return a pose whose tip, beyond the effector, turns to a pose matrix as far as it may."""
+    parent = pose.matrices[-2]
+    wanted = spaces.local_from_pose(
+        spaces.parent_frames(parent, frame.frames[-1]), matrix, frame.scale[-1]
+    )
+    wanted = part_way(pose.rotations[-1], wanted, options.orient_weight)
+    rotations = pose.rotations.copy()
+    rotations[-1] = wanted
+    rotations = np.concatenate((rotations[:-1], in_ranges(rotations, joints)[-1:]))
+    left = rotation.quaternion_from_matrix(rotations[-1].T @ wanted)
+    gap = 2.0 * float(np.arctan2(np.linalg.norm(left[1:]), left[0]))
+    return frame.posed(rotations), gap
