@@ -33,8 +33,8 @@ def chain_spec(settings: ChainSettings, animated: ChainSettings | None = None) -
         chain_count=settings.chain_count,
         use_tail=settings.use_tail,
         use_rotation=settings.use_rotation,
-        target=_anchor(settings.target, settings.subtarget),
-        pole=_anchor(settings.pole_target, settings.pole_subtarget),
+        target=_target(settings),
+        pole=_pole(settings),
         pole_angle=animated.pole_angle,
         negative_scale=NegativeScale(settings.negative_scale),
         start_from=StartFrom(settings.start_from),
@@ -64,8 +64,15 @@ def text_of_bones(stored: Iterable[StoredBone]) -> str:
     return json.dumps(rows) if rows else ""
 
 
-def _anchor(target: bpy.types.Object | None, bone: str) -> Anchor | None:
-    return None if target is None else Anchor(target, bone)
+def _target(settings: ChainSettings) -> Anchor | None:
+    target = settings.target
+    return None if target is None else Anchor(target, settings.subtarget)
+
+
+def _pole(settings: ChainSettings) -> Anchor | None:
+    # Reading a pointer that was never set has Blender store an empty one.
+    pole = settings.pole_target if settings.is_property_set("pole_target") else None
+    return None if pole is None else Anchor(pole, settings.pole_subtarget)
 
 
 def followed(armature_object: bpy.types.Object) -> list[tuple[str, Anchor]]:
@@ -73,10 +80,7 @@ def followed(armature_object: bpy.types.Object) -> list[tuple[str, Anchor]]:
     return [
         (settings.bone, anchor)
         for settings in chains_of(armature_object)
-        for anchor in (
-            _anchor(settings.target, settings.subtarget),
-            _anchor(settings.pole_target, settings.pole_subtarget),
-        )
+        for anchor in (_target(settings), _pole(settings))
         if anchor is not None
     ]
 

@@ -28,6 +28,18 @@ def store(settings: ChainSettings, evaluated: bpy.types.Object | None = None) ->
     owner = owner_of(settings)
     taken = restoring.take(owner, evaluated or owner, chain_spec(settings))
     settings.stored_pose = text_of_bones(taken)
+    if owner.override_library is None:
+        _forget_defaults(settings)
+
+
+def _forget_defaults(settings: ChainSettings) -> None:
+    """Unset what holds its default: Blender copies all that is set with every evaluated pose."""
+    for setting in settings.bl_rna.properties:
+        name = setting.identifier
+        # Pointers have no default.
+        default = getattr(setting, "default", None)
+        if settings.is_property_set(name) and getattr(settings, name) == default:
+            settings.property_unset(name)
 
 
 def release(settings: ChainSettings) -> None:

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import bpy
-import numpy as np
 
 GraphKey = tuple[object, ...]
 """What tells dependency graphs apart: scene, view layer and mode."""
@@ -44,22 +43,23 @@ class Update:
         return len(self.depsgraph.updates)
 
     @cached_property
-    def _changed(self) -> list[Any]:
+    def _changed(self) -> list[tuple[int, Any]]:
         # Only originals know their uids.
-        return [change.id.original for change in self.depsgraph.updates]
+        originals = [change.id.original for change in self.depsgraph.updates]
+        return [(original.session_uid, original) for original in originals]
 
     @cached_property
     def listed(self) -> frozenset[int]:
         """Session uids of what this evaluation has changed."""
-        return frozenset([changed.session_uid for changed in self._changed])
+        return frozenset([uid for uid, _ in self._changed])
 
     @cached_property
     def listed_armatures(self) -> frozenset[int]:
         """Session uids of the armature objects among them."""
         return frozenset(
             [
-                changed.session_uid
-                for changed in self._changed
+                uid
+                for uid, changed in self._changed
                 if isinstance(changed, bpy.types.Object) and changed.type == "ARMATURE"
             ]
         )
@@ -68,10 +68,13 @@ class Update:
     def has_only_moved(self) -> bool:
         """Whether transforms are all that has changed; whatever hides or shows things is more."""
         updates: Any = self.depsgraph.updates
-        flags = np.empty((3, self.count), dtype=np.bool_)
-        for row, name in enumerate(("transform", "geometry", "shading")):
-            updates.foreach_get(f"is_updated_{name}", flags[row])
-        return bool(flags[0].all() and not flags[1:].any())
+        # Bytes are counted sooner than NumPy begins, and most updates are of few things.
+        flags = bytearray(self.count)
+        for name, wanted in (("transform", 1), ("geometry", 0), ("shading", 0)):
+            updates.foreach_get(f"is_updated_{name}", memoryview(flags).cast("?"))
+            if flags.count(wanted) != self.count:
+                return False
+        return True
 
     @cached_property
     def has_new_relations(self) -> bool:
