@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from . import limited_batch, rotation, single
+from .batch_task import batch_task
 from .chain import Goal, SolveOptions, Status
 from .chains import FEW, STATUSES, Chains, Goals, Solutions
 from .errors import InvalidGoalError
 from .positions import positioned
 from .solve import positioned_alone, solve
-from .task import FINEST_TOLERANCE, batch_task, check_solver
+from .task import FINEST_TOLERANCE, check_solver
 from .vectors import Array, Counts, Flags
 
 NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])

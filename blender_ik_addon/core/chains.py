@@ -16,8 +16,9 @@ from .chain import SHORTEST_SEGMENT, Chain, Solution, Status, check_joints
 from .errors import IKError, InvalidChainError, InvalidGoalError
 from .jointed import Jointed, jointed_chains
 from .joints import Joints
+from .single_limited import SingleJoints
 from .start import Start, started
-from .vectors import Array, Counts, Flags
+from .vectors import Array, Counts, Flags, taken
 
 # Up to so many chains are quicker one by one; `scripts/benchmark.py --stages` measures where that
 # ends.
@@ -86,6 +87,17 @@ class Chains:
         return jointed_chains(self.start, self.joints)
 
     @cached_property
+    def single_joints(self) -> tuple[SingleJoints, ...]:
+        """The joints as the path for one chain takes them, of chains that have some."""
+        assert self.joints is not None
+        turn = np.moveaxis(self.joints.start_wxyz, 0, -1)
+        each = (np.array([row]) for row in range(len(self)))
+        return tuple(
+            SingleJoints(self.start.take(row), self.jointed.take(row), taken(turn, row))
+            for row in each
+        )
+
+    @cached_property
     def start_directions(self) -> Array:
         """The unit directions of the segments, armature space, shape (B, n, 3)."""
         segments = np.diff(self.start.points, axis=0) / self.start.lengths[:, None, :]
@@ -100,17 +112,17 @@ class Chains:
     def take(self, rows: Counts) -> Chains:
         """Return some of the chains, compiled already."""
         bends = self.bend_directions
-        taken = object.__new__(Chains)
+        some = object.__new__(Chains)
         # Rows of checked and compiled records need neither again.
-        taken.__dict__.update(
+        some.__dict__.update(
             joint_positions=self.joint_positions[rows],
             bend_directions=None if bends is None else bends[rows],
             start=self.start.take(rows),
             joints=None if self.joints is None else self.joints.take(rows),
         )
         if self.joints is not None:
-            taken.__dict__["jointed"] = self.jointed.take(rows)
-        return taken
+            some.__dict__["jointed"] = self.jointed.take(rows)
+        return some
 
     def alone(self, row: int) -> Chain:
         """Return one chain as a single record."""

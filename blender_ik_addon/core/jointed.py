@@ -22,6 +22,10 @@ STATE_COLUMNS = 7
 # What a radian of orientation or of the bend's side weighs beside the chain's length. Position
 # comes first: it is solved again, alone, when the three cannot be had together.
 AIM_WEIGHT = 0.1
+# Aims that cannot be met end in a compromise, which the first steps come near to.
+ENOUGH_TO_AIM = 16
+# Iterations that NEWTON takes from one start; what it has not finished by then it will not.
+ENOUGH = 60
 # A bulge smaller than this share of the chain has no side.
 NO_SIDE = 1e-6
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import turns, vectors
+from . import rotation, turns, vectors
 from .jointed import Jointed, Posed, turned_outside
 from .limits import HINGES
-from .vectors import Array, norm, unit
+from .start import Start
+from .vectors import Array, Flags, norm, unit
 
 # A direction across a hinge shorter than this share of its vector tells no angle.
 NO_ANGLE = 1e-9
+# A straight pose, and a target on its line, are off that line by less than this share of the reach.
+ON_LINE = 0.02
 
 
 def aimed(
@@ -71,6 +74,12 @@ def laid(chain: Jointed, turn: Array, slide: Array, points: Array) -> Array:
     return chain.state(turn, slide)
 
 
+def is_straight(start: Start) -> Flags:
+    """Tell which start poses lie on one line, nearly."""
+    straight: Flags = start.bulge < ON_LINE * start.reach
+    return straight
+
+
 def chain_turned(chain: Jointed, posed: Posed, turn: Array, rotation_wxyz: Array) -> Array:
     """Return turns (n, 4, B) with root bones turned as whole chains are, by (B, 4)."""
     vector = rotation_wxyz[:, 1:].T
@@ -84,6 +93,15 @@ def chain_turned(chain: Jointed, posed: Posed, turn: Array, rotation_wxyz: Array
         whole = _stiff(whole, turn[0], chain.readiness[0])
     turned[0] = turns.multiply(whole, turn[0])
     return chain.clamped(turned)
+
+
+def rotations_of(frames: Array) -> Array:
+    """Return the turns (n, 4, B) that frames (n, 3, 3, B) of any scale, mirrored too, make."""
+    by_chain = frames.transpose(0, 3, 1, 2)
+    scale = np.cbrt(np.linalg.det(by_chain))
+    unit_frames = by_chain / scale[..., None, None]
+    turned: Array = rotation.quaternion_from_matrix(unit_frames).transpose(0, 2, 1)
+    return turned
 
 
 def inverses(matrix: Array) -> Array:

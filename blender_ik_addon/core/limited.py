@@ -15,8 +15,8 @@ import numpy as np
 from . import bend, limited_ccd, limited_fabrik, limited_newton, newton, positions, restarts, turns
 from .chain import Solver
 from .iterate import FEW_ITERATIONS, Work, swept
-from .jointed import AIM_WEIGHT, Aims, Jointed
-from .laying import chain_turned, laid
+from .jointed import AIM_WEIGHT, ENOUGH, ENOUGH_TO_AIM, Aims, Jointed
+from .laying import ON_LINE, chain_turned, is_straight, laid
 from .start import Start
 from .task import Task
 from .vectors import Array, Counts, Flags, across, norm, smoothstep, taken
@@ -26,13 +26,8 @@ WAVES = ((6, 24), (24, 40))
 # A new start that does not arrive either replaces the first try only if it comes nearer by this
 # share of the reach: else poses would jump about for nothing.
 WORTH_A_JUMP = 0.02
-# Iterations that NEWTON takes from one start; what it has not finished by then it will not.
-ENOUGH = 60
-# Aims that cannot be met end in a compromise, which the first steps come near to.
-ENOUGH_TO_AIM = 16
-# A straight start pose whose target lies nearer to its line than this share of the reach is bent by
-# this share of the way to where it would bend without limits: on the line no turn leads nearer.
-ON_LINE = 0.02
+# Start poses on one line with their targets are bent by this share of the way to where they would
+# bend without limits: from the line no turn leads nearer.
 NUDGE = 0.1
 SWEEPS = {Solver.FABRIK: limited_fabrik.step, Solver.CCD: limited_ccd.step}
 
@@ -211,7 +206,7 @@ def _off_the_line(start: Start, chain: Jointed, standing: Array, task: Task) -> 
     """
     off = norm(across(task.target, start.chord)) / start.reach
     share = NUDGE * (1.0 - smoothstep(off, 0.0, ON_LINE))
-    share = np.where(start.bulge < ON_LINE * start.reach, share, 0.0)
+    share = np.where(is_straight(start), share, 0.0)
     if len(chain.kinds) == 1 or not share.any():
         return standing
     turn, slide = standing[:-1, :4], standing[:-1, 4]

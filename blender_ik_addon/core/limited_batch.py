@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import limited, turns
+from . import limited, rotation, single, single_limited, turns
+from .batch_task import batch_task
 from .chain import Chain, Goal, Solution, SolveOptions, Solver, Status
-from .chains import STATUSES, Chains, Goals, Solutions
-from .limited import Held
-from .task import FINEST_TOLERANCE, batch_task, check_solver
+from .chains import FEW, STATUSES, Chains, Goals, Solutions
+from .limited import SWEEPS, Held
+from .single_start import Vector
+from .task import FINEST_TOLERANCE, check_solver
 from .vectors import Array, norm
 
+REACHED = np.int8(STATUSES.index(Status.REACHED))
 NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
 
 
@@ -35,6 +38,10 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     """Return the poses of chains with joints; as ``solve_batch``."""
     assert chains.joints is not None
     has_tips = goals.tip_rotations_wxyz is not None and options.orient_weight > 0.0
+    if len(chains) <= FEW and not has_tips:
+        few = _few(chains, goals, options)
+        if few is not None:
+            return few
     check_solver(options.solver, chains.bone_count - has_tips)
     start, jointed = chains.start, chains.jointed
     start_turn = np.moveaxis(chains.joints.start_wxyz, 0, -1)
@@ -53,6 +60,62 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     if options.influence < 1.0:
         held = limited.part_of(held, jointed, start_turn, options.influence)
     return _recorded(chains, goals, options, held)
+
+
+def _few(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions | None:
+    """Solve a few chains one by one in plain floats; None if any of them needs more."""
+    if options.influence < 1.0 or options.solver in SWEEPS:
+        return None
+    check_solver(options.solver, chains.bone_count)
+    count = len(chains)
+    caps = np.broadcast_to(options.iterations, count).tolist()
+    tolerances = np.broadcast_to(options.tolerance, count).tolist()
+    sides = _sides(chains, goals, options)
+    targets = goals.target_positions.tolist()
+    found = []
+    for chain, target, side, tolerance, cap in zip(
+        chains.single_joints, targets, sides, tolerances, caps, strict=True
+    ):
+        (x, y, z), (a, b, c), size = target, chain.root, chain.unit
+        place = ((x - a) / size, (y - b) / size, (z - c) / size)
+        finest = max(tolerance / size, FINEST_TOLERANCE * chain.reach)
+        one = single_limited.solved(chain, place, side, finest, cap)
+        if one is None:
+            return None
+        found.append(one)
+    start = chains.start
+    joints = (
+        np.array([one.heads for one in found]) * start.unit[:, None, None] + start.root.T[:, None]
+    )
+    return Solutions(
+        joint_positions=joints,
+        chain_rotations_wxyz=np.tile(NOT_TURNED, (count, 1)),
+        tip_rotations_wxyz=None,
+        residuals=norm((joints[:, -1] - goals.target_positions).T),
+        iterations=np.array([one.used for one in found]),
+        status_codes=np.zeros(count, dtype=np.int8) + REACHED,
+        local_rotations_wxyz=rotation.normalised(np.array([one.turns for one in found])),
+        slides=np.zeros((count, chains.bone_count)),
+        holds=np.zeros((count, chains.bone_count, 3), dtype=np.bool_),
+        tip_gaps=np.zeros(count),
+    )
+
+
+def _sides(chains: Chains, goals: Goals, options: SolveOptions) -> list[Vector | None]:
+    """Return where chains shall bend; None without a pole."""
+    count = len(chains)
+    if goals.pole_positions is None:
+        return [None] * count
+    angles = np.broadcast_to(goals.pole_angles, count).tolist()
+    flips = np.broadcast_to(options.use_flip_bend, count).tolist()
+    poles, targets = goals.pole_positions.tolist(), goals.target_positions.tolist()
+    found: list[Vector | None] = []
+    for one, target, pole, angle, flip in zip(
+        chains.single_joints, targets, poles, angles, flips, strict=True
+    ):
+        x, y, z = single.pole_side(one.start_pose, tuple(target), tuple(pole), angle)
+        found.append((-x, -y, -z) if flip else (x, y, z))
+    return found
 
 
 def _recorded(chains: Chains, goals: Goals, options: SolveOptions, held: Held) -> Solutions:

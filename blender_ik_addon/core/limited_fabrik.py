@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import rotation, turns, vectors
+from . import turns, vectors
 from .jointed import Jointed, Posed
-from .laying import laid
+from .laying import laid, rotations_of
 from .vectors import Array, unit
 
 
@@ -51,12 +51,3 @@ def _inward(chain: Jointed, posed: Posed, turn: Array, target: Array) -> Array:
         points[i] = points[i + 1] - vectors.rotate(turns.matrices(swing), segments[i])
         hung = bone
     return points
-
-
-def rotations_of(frames: Array) -> Array:
-    """Return the turns (n, 4, B) that frames (n, 3, 3, B) of any scale, mirrored too, make."""
-    by_chain = frames.transpose(0, 3, 1, 2)
-    scale = np.cbrt(np.linalg.det(by_chain))
-    unit_frames = by_chain / scale[..., None, None]
-    turned: Array = rotation.quaternion_from_matrix(unit_frames).transpose(0, 2, 1)
-    return turned

@@ -12,10 +12,16 @@ from .vectors import Array, Flags, norm
 # The linear model of a step says little beyond this turn, in radians. Larger steps arrive as soon,
 # but poses for targets close by part.
 LARGEST_TURN = 0.45
-# A joint that its edge has stopped may send another over its own: so often that is looked at anew.
-MOST_PASSES = 4
-# A slide of the whole reach counts as much as a turn by one radian.
-LEAST_SYSTEM = 1e-14
+# A joint that its edge has stopped may send another over its own, or call one back from it: that
+# is looked at anew so often.
+MOST_PASSES = 6
+# A step that leaves more of the error than this share is none: where no turn leads nearer, rounding
+# would choose the way.
+HEADWAY = 1.0 - 1e-6
+# A turn out of a range by less than this, in radians, is rounding.
+LEAST_LEAVING = 1e-10
+# What no joint can do, compared with what all can: a system without would divide by rounding.
+LEAST_SYSTEM = 1e-9
 
 
 def step(state: Array, chain: Jointed, target: Array, damping: Array) -> tuple[Array, Array]:
@@ -23,8 +29,9 @@ def step(state: Array, chain: Jointed, target: Array, damping: Array) -> tuple[A
 
     The least turns of the joints that cancel the error to first order solve a system as large as
     the output, three equations for a position, whatever the number of bones. A joint that stands on
-    an edge of its range and would leave it keeps to the edge, and the system is solved again with
-    what the others can do. Steps are brought back inside the ranges, and taken if the error falls.
+    an edge of its range and would leave it keeps to the edge, until a pull leads back from it; the
+    system is solved again with what the others can do. Steps are brought back inside the ranges,
+    and taken if the error falls.
 
     Args:
         state: As ``jointed`` tells, shape (n + 1, 7, B).
@@ -41,7 +48,7 @@ def step(state: Array, chain: Jointed, target: Array, damping: Array) -> tuple[A
     """
     rows = len(target)
     error = target - state[-1, :rows]
-    error_norm = norm_of(error)
+    error_norm = norm(error)
     posed = chain.posed(state)
     turn = state[:-1, :4]
     move, slide = _least_step(chain, posed, state, error, damping * error_norm / chain.reach)
@@ -50,17 +57,12 @@ def step(state: Array, chain: Jointed, target: Array, damping: Array) -> tuple[A
     turned = chain.clamped(turns.normalised(turns.multiply(turns.by_vectors(move * shrink), turn)))
     slid = np.clip(state[:-1, 4] + slide * shrink, chain.slide_low, chain.slide_high)
     moved = chain.state(turned, slid)
-    is_better = norm_of(target - moved[-1, :rows]) < error_norm
+    is_better = norm(target - moved[-1, :rows]) < HEADWAY * error_norm
     grown = np.maximum(damping * DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION)
     next_damping = np.where(is_better, damping * DAMPING_DECAY, grown)
     if not is_better.all():
         moved = np.where(is_better, moved, state)
     return moved, next_damping
-
-
-def norm_of(a: Array) -> Array:
-    """Return the lengths of vectors (k, B) of any number of components, shape (B,)."""
-    return norm(a)
 
 
 def _least_step(
@@ -69,15 +71,10 @@ def _least_step(
     """Return turns (n, 3, B) and slides (n, B) that cancel errors (k, B) to first order."""
     turn = state[:-1, :4]
     answers = chain.answers(posed)[:, : len(error)]
-    mobility = chain.mobilities(turn)
+    free = chain.mobilities(turn)
     edges = chain.edges(turn)
-    is_open = edges.is_on.copy()
-    has_edges = bool(is_open.any())
-    for edge in range(3) if has_edges else ():
-        held = edges.is_held[:, edge]
-        if held.any():
-            mobility = limits.blocked(mobility, edges.normals[:, edge], held)
-            is_open[:, edge] &= ~held
+    is_shut = edges.is_on & edges.is_held
+    mobility = _shut(free, edges, is_shut)
     slides = _Slides(chain, posed, state)
     for _ in range(MOST_PASSES):
         weighted = np.einsum("nkab,nacb->nkcb", answers, mobility)
@@ -86,16 +83,32 @@ def _least_step(
         move = np.einsum("nkcb,kb->ncb", weighted, multiplier)
         slide = slides.step(multiplier)
         is_changed = slides.block(slide)
-        for edge in range(3) if has_edges else ():
-            outward = np.einsum("nib,nib->nb", edges.normals[:, edge], move) > 0.0
-            leaves = outward & is_open[:, edge]
-            if leaves.any():
-                mobility = limits.blocked(mobility, edges.normals[:, edge], leaves)
-                is_open[:, edge] &= ~leaves
-                is_changed = True
+        if edges.is_on.any():
+            pull = np.einsum("nkab,nacb,kb->ncb", answers, free, multiplier)
+            now_shut = _pressed(edges, is_shut, move, pull)
+            if (now_shut != is_shut).any():
+                is_shut, is_changed = now_shut, True
+                mobility = _shut(free, edges, is_shut)
         if not is_changed:
             break
     return move, slide
+
+
+def _pressed(edges: limits.Edges, is_shut: Flags, move: Array, pull: Array) -> Flags:
+    """Return the edges to hold: those that a move leaves by, and those that a pull presses on."""
+    leaving = np.einsum("neib,nib->neb", edges.normals, move) > LEAST_LEAVING
+    pressing = np.einsum("neib,nib->neb", edges.normals, pull) > -LEAST_LEAVING
+    pressed: Flags = edges.is_on & (edges.is_held | np.where(is_shut, pressing, leaving))
+    return pressed
+
+
+def _shut(free: Array, edges: limits.Edges, is_shut: Flags) -> Array:
+    """Return mobilities without turns across shut edges."""
+    mobility = free
+    for edge in range(3):
+        if is_shut[:, edge].any():
+            mobility = limits.blocked(mobility, edges.normals[:, edge], is_shut[:, edge])
+    return mobility
 
 
 class _Slides:

@@ -61,9 +61,7 @@ def positioned(start: SingleStart, task: SingleTask, solver: Solver) -> SinglePo
     unit = start.unit
     target = _relative(task.target, start)
     distance = sqrt(dot(target, target))
-    chord = start.chord
-    if distance >= AT_ROOT * start.reach:
-        chord = (target[0] / distance, target[1] / distance, target[2] / distance)
+    chord = _chord(start, target, distance)
     side, rotation = swung(start.chord, start.side, chord)
     if task.pole is not None:
         pole = _relative(task.pole, start)
@@ -84,6 +82,20 @@ def positioned(start: SingleStart, task: SingleTask, solver: Solver) -> SinglePo
         joints *= unit
     joints += start.origin
     return SinglePositions(joints, rotation, used, is_too_far, is_too_near)
+
+
+def pole_side(start: SingleStart, target: Vector, pole: Vector, pole_angle: float) -> Vector:
+    """Return the unit direction that a chain with a pole bends toward, as ``bend.wanted_bend``."""
+    to_target = _relative(target, start)
+    chord = _chord(start, to_target, sqrt(dot(to_target, to_target)))
+    side, rotation = swung(start.chord, start.side, chord)
+    return swivelled(chord, side, rotation, _relative(pole, start), pole_angle)[0]
+
+
+def _chord(start: SingleStart, target: Vector, distance: float) -> Vector:
+    if distance < AT_ROOT * start.reach:
+        return start.chord
+    return (target[0] / distance, target[1] / distance, target[2] / distance)
 
 
 def _relative(point: Vector, start: SingleStart) -> Vector:

@@ -41,6 +41,8 @@ Array = npt.NDArray[np.float64]
 # Limbs of two bones take so little in plain floats that it pays for more of them than other chains;
 # `scripts/benchmark.py --stages` measures where it ends.
 FEW_LIMBS = 24
+# So many choices of a few jointed chains are kept compiled.
+MOST_TAKEN = 64
 Indices = npt.NDArray[np.int64]
 
 
@@ -82,6 +84,7 @@ class RigidSolve:
         stored = np.array([limb.stored for limb in limbs])
         self.bones = RigidChannels(start.local, start.rest, stored, first.modes)
         self._alone: dict[int, RigidLimb] = {}
+        self._taken: dict[bytes, Chains] = {}
         self._limbs: LimbTurns | None = None
         is_pair = self.solver is Solver.TWO_BONE and len(first.modes) == 2 and not self.turns_tip
         if is_pair and not self.has_joints:
@@ -116,8 +119,18 @@ class RigidSolve:
         if self._limbs is not None:
             limbs = self._limbs if is_all else self._limbs.take(rows)
             return self._bent(limbs, pick, goals, bases)
-        chains = self.chains if is_all else self.chains.take(rows)
-        return self._turned(chains, pick, goals, bases)
+        return self._turned(self.chains if is_all else self._some(rows), pick, goals, bases)
+
+    def _some(self, rows: Indices) -> Chains:
+        """Return some of the chains; what is compiled of a few of them is kept."""
+        if len(rows) > FEW:
+            return self.chains.take(rows)
+        key = rows.tobytes()
+        if key not in self._taken:
+            if len(self._taken) >= MOST_TAKEN:
+                self._taken.clear()
+            self._taken[key] = self.chains.take(rows)
+        return self._taken[key]
 
     def _turned(self, chains: Chains, pick: slice | Indices, goals: Goals, bases: Bases) -> Solved:
         """Solve chains of any number of bones for their joints, and turn the bones to them."""

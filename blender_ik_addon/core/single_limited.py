@@ -1,0 +1,273 @@
+"""NEWTON for one jointed chain in plain floats: the first try of ``limited`` for many.
+
+Turns are told outside of the joints' frames here, which for frames that turn and scale only is the
+same in other coordinates.
+"""
+
+from __future__ import annotations
+
+from math import atan2, cos, hypot, log, sin, sqrt
+
+import numpy as np
+
+from . import limited_newton as batch
+from .bend import AT_ROOT
+from .iterate import PROGRESS_WINDOW
+from .jointed import AIM_WEIGHT, ENOUGH, ENOUGH_TO_AIM, NO_SIDE, Jointed, Posed
+from .laying import ON_LINE, is_straight, rotations_of
+from .newton import (
+    DAMPING_DECAY,
+    DAMPING_GROWTH,
+    FIRST_DAMPING,
+    LEAST_DAMPING_AFTER_REJECTION,
+    MOST_DAMPING,
+)
+from .single import Quaternion, cross, dot, multiply
+from .single_joints import joint, rotated
+from .single_motion import gap, least_step
+from .single_start import SingleStart, Vector
+from .start import Start
+from .vectors import Array
+
+# A frame that is stretched or sheared by more than this share is not one that turns and scales.
+EVEN = 1e-9
+NOT_TURNED: Quaternion = (1.0, 0.0, 0.0, 0.0)
+
+
+class SingleJoints:
+    """One jointed chain as plain numbers.
+
+    Attributes:
+        fits: Whether this path knows such chains: frames turn and scale only, nothing slides and
+            no bone is stiffer than another.
+        unit: Length of one unit in armature space.
+        root: Armature space.
+        start_pose: What poles need of it.
+    """
+
+    def __init__(self, start: Start, one: Jointed, start_turn: Array) -> None:
+        """Take a batch of one, its joints and its start turns, shape (n, 4, 1)."""
+        posed = one.posed(one.state(start_turn, np.zeros_like(one.slide_low)))
+        self.fits = _turns_and_scales(posed) and not (one.has_slides or one.has_stiffness)
+        self.reach, self.unit = float(one.reach[0]), float(start.unit[0])
+        self.start_pose = SingleStart(start)
+        self.root = _vector(start.root[:, 0])
+        self.chord, self.is_straight = _vector(start.chord[:, 0]), is_straight(start).item()
+        if not self.fits:
+            return
+        sizes = np.cbrt(np.linalg.det(posed.frames[..., 0]))
+        frames = rotations_of(posed.frames)
+        bones = _wxyz(start_turn[..., 0])
+        self.offsets = [_tuple(frames[0, :, 0])]
+        for i in range(1, len(bones)):
+            before = multiply(_tuple(frames[i - 1, :, 0]), bones[i - 1])
+            conjugate = (before[0], -before[1], -before[2], -before[3])
+            self.offsets.append(multiply(conjugate, _tuple(frames[i, :, 0])))
+        self.segments = [_vector(row) for row in one.segments[..., 0] * sizes[:, None]]
+        self.joints = [
+            joint(kind, _vector(low), _vector(high))
+            for kind, low, high in zip(one.kinds, one.low[..., 0], one.high[..., 0], strict=True)
+        ]
+        self.start = [each.placed(turn) for each, turn in zip(self.joints, bones, strict=True)]
+
+
+def solved(
+    chain: SingleJoints, target: Vector, aim: Vector | None, tolerance: float, iterations: int
+) -> Pose | None:
+    """Return the pose that brings an effector to its target.
+
+    Args:
+        chain: The chain.
+        target: Relative to the root, in the units of the start pose.
+        aim: Unit direction that the chain shall bend toward, or None.
+        tolerance: Accepted distance.
+        iterations: Cap.
+
+    Returns:
+        None if the target is not reached soon, or where ``limited`` would not start from the start
+        pose.
+    """
+    if not chain.fits or (chain.is_straight and _is_on_line(chain, target)):
+        return None
+    for each, turn in zip(chain.joints, chain.start, strict=True):
+        each.placed(turn)
+    begun = Pose(chain, chain.start, 0)
+    if aim is not None and len(chain.start) > 1:
+        side = Side(chain, target, aim)
+        pose = _stepped(chain, begun, target, side, tolerance, min(iterations, ENOUGH_TO_AIM))
+        pose = _closed(chain, pose, target, tolerance, iterations)
+        if gap(target, pose.heads[-1]) <= tolerance:
+            return pose
+        # The position comes first.
+        begun = Pose(chain, chain.start, pose.used)
+        for each, turn in zip(chain.joints, chain.start, strict=True):
+            each.placed(turn)
+    pose = _closed(chain, begun, target, tolerance, iterations)
+    return pose if gap(target, pose.heads[-1]) <= tolerance else None
+
+
+def _closed(
+    chain: SingleJoints, pose: Pose, target: Vector, tolerance: float, iterations: int
+) -> Pose:
+    """Step toward the position alone."""
+    return _stepped(chain, pose, target, None, tolerance, min(iterations, pose.used + ENOUGH))
+
+
+class Pose:
+    """A pose of one chain, and the iterations that it took.
+
+    Attributes:
+        turns: Of the joints.
+        frames: Of the joints.
+        heads: The joints and the effector.
+        used: Iterations.
+    """
+
+    __slots__ = ("frames", "heads", "turns", "used")
+
+    def __init__(self, chain: SingleJoints, turns: list[Quaternion], used: int) -> None:
+        """Pose a chain by its turns."""
+        self.turns, self.used = turns, used
+        frames, heads = [], [(0.0, 0.0, 0.0)]
+        x = y = z = 0.0
+        bone = NOT_TURNED
+        for offset, turn, segment in zip(chain.offsets, turns, chain.segments, strict=True):
+            frame = multiply(bone, offset)
+            bone = multiply(frame, turn)
+            a, b, c = rotated(bone, segment)
+            x, y, z = x + a, y + b, z + c
+            frames.append(frame)
+            heads.append((x, y, z))
+        self.frames, self.heads = frames, heads
+
+
+def _stepped(
+    chain: SingleJoints, pose: Pose, target: Vector, side: Side | None, tolerance: float, cap: int
+) -> Pose:
+    """Step until the error is within the tolerance, the cap is used up, or nothing moves on."""
+    damping, first, window_error = FIRST_DAMPING, pose.used, 0.0
+    turn_of_side = 0.0 if side is None else side.turn(pose.heads)
+    error = hypot(gap(target, pose.heads[-1]), turn_of_side)
+    while error > tolerance and pose.used < cap and damping < MOST_DAMPING:
+        pose.used += 1
+        known = [(each.free, each.edges) for each in chain.joints]
+        answer = None if side is None else (side.growths(pose.heads), -turn_of_side)
+        moves = least_step(
+            chain.joints, pose.frames, pose.heads, target, answer, damping * error / chain.reach
+        )
+        trial = Pose(chain, _turned(chain, pose, moves), pose.used)
+        trial_turn = 0.0 if side is None else side.turn(trial.heads)
+        trial_error = hypot(gap(target, trial.heads[-1]), trial_turn)
+        if trial_error < batch.HEADWAY * error:
+            pose, error, turn_of_side = trial, trial_error, trial_turn
+            damping *= DAMPING_DECAY
+        else:
+            for each, (free, edges) in zip(chain.joints, known, strict=True):
+                each.free, each.edges = free, edges
+            damping = max(damping * DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION)
+        if (pose.used - first) % PROGRESS_WINDOW == 0:
+            if window_error and _is_too_slow(error, window_error, tolerance, cap - pose.used):
+                break
+            window_error = error
+    return pose
+
+
+def _is_too_slow(error: float, window_error: float, tolerance: float, left: int) -> bool:
+    """As ``iterate`` tells of many."""
+    if error <= 0.0:
+        return False
+    return log(error) + left / PROGRESS_WINDOW * log(error / window_error) > log(tolerance)
+
+
+class Side:
+    """The side that a chain shall bend toward, and how far it is past it."""
+
+    def __init__(self, chain: SingleJoints, target: Vector, aim: Vector) -> None:
+        """Take the side, a unit direction across the line to the target."""
+        size = gap(target, (0.0, 0.0, 0.0))
+        self._chord = chain.chord
+        if size >= AT_ROOT * chain.reach:
+            self._chord = (target[0] / size, target[1] / size, target[2] / size)
+        self._aim, self._across = aim, cross(self._chord, aim)
+        self._weight, self._least = AIM_WEIGHT * chain.reach, NO_SIDE * chain.reach
+
+    def _offset(self, heads: list[Vector]) -> Vector:
+        inner = heads[1:-1]
+        count = len(inner)
+        x, y, z = (sum(component) / count for component in zip(*inner, strict=True))
+        a, b, c = self._chord
+        along = x * a + y * b + z * c
+        return (x - along * a, y - along * b, z - along * c)
+
+    def turn(self, heads: list[Vector]) -> float:
+        """Return the weighted angle about the chord from the wanted side to the present one."""
+        offset = self._offset(heads)
+        if sqrt(dot(offset, offset)) <= self._least:
+            return 0.0
+        return self._weight * atan2(dot(offset, self._across), dot(offset, self._aim))
+
+    def growths(self, heads: list[Vector]) -> list[Vector]:
+        """Return the turns of each joint, told outside, that make that angle grow most at once."""
+        offset, count = self._offset(heads), len(heads) - 1
+        square = dot(offset, offset)
+        if sqrt(square) <= self._least:
+            return [(0.0, 0.0, 0.0)] * count
+        scale = self._weight / square / (count - 1)
+        x, y, z = cross(self._chord, offset)
+        growth = (x * scale, y * scale, z * scale)
+        found = []
+        a = b = c = 0.0
+        for i in reversed(range(count)):
+            # Sums of the ways from this joint to the inner ones beyond it.
+            x, y, z = heads[i]
+            later = count - 1 - i
+            found.append(cross((a - later * x, b - later * y, c - later * z), growth))
+            a, b, c = a + x, b + y, c + z
+        return found[::-1]
+
+
+def _is_on_line(chain: SingleJoints, target: Vector) -> bool:
+    share = sum(a * b for a, b in zip(chain.chord, target, strict=True))
+    aside = gap(target, (share * chain.chord[0], share * chain.chord[1], share * chain.chord[2]))
+    return aside < ON_LINE * chain.reach
+
+
+def _turned(chain: SingleJoints, pose: Pose, moves: list[Vector]) -> list[Quaternion]:
+    """Return turns moved on, by no more than a step may, and brought into their ranges."""
+    squares = [x * x + y * y + z * z for x, y, z in moves]
+    largest = sqrt(max(squares))
+    shrink = min(1.0, batch.LARGEST_TURN / max(largest, batch.LARGEST_TURN))
+    turned = []
+    for i, each in enumerate(chain.joints):
+        turn = pose.turns[i]
+        if squares[i] > 0.0:
+            w, x, y, z = pose.frames[i]
+            a, b, c = rotated((w, -x, -y, -z), moves[i])
+            size = sqrt(squares[i])
+            half = 0.5 * shrink * size
+            scale = sin(half) / size
+            turn = each.placed(multiply((cos(half), a * scale, b * scale, c * scale), turn))
+        turned.append(turn)
+    return turned
+
+
+def _turns_and_scales(posed: Posed) -> bool:
+    frames = posed.frames[..., 0]
+    squares = np.swapaxes(frames, -1, -2) @ frames
+    size = np.einsum("nii->n", squares) / 3.0
+    off = np.abs(squares / size[:, None, None] - np.eye(3)).max()
+    return bool(off < EVEN and (np.linalg.det(frames) > 0.0).all())
+
+
+def _wxyz(rows: Array) -> list[Quaternion]:
+    return [_tuple(row) for row in rows]
+
+
+def _tuple(row: Array) -> Quaternion:
+    w, x, y, z = row.tolist()
+    return (w, x, y, z)
+
+
+def _vector(row: Array) -> Vector:
+    x, y, z = row.tolist()
+    return (x, y, z)
