@@ -78,6 +78,11 @@ class Programs:
             return Worker(program, [node, str(script), cases, str(folder)], dict(os.environ))
         return self._python(f"rival-{program}", f"rivals.with_{program}", [cases], ONE_THREAD)
 
+    def start_limits(self, manner: str, rig: str, pole: str, count: int) -> Worker:
+        """Start the worker of limited rigs in Blender; arguments as in `blender_limits`."""
+        arguments = [manner, rig, pole, str(count)]
+        return self._python(self.blender, "blender_limits", arguments, self._blender_variables())
+
     def _python(
         self, name: str, module: str, arguments: list[str], variables: dict[str, str]
     ) -> Worker:
