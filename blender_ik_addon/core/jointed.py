@@ -13,9 +13,10 @@ from functools import cached_property
 
 import numpy as np
 
-from . import limits, rotation, turns, vectors
+from . import limits, rotation, swings, turns, vectors
 from .joints import JointKind, Joints
 from .start import Start
+from .swings import Ranges
 from .vectors import Array, Counts, Flags, across, cross, dot, norm, taken
 
 STATE_COLUMNS = 7
@@ -69,6 +70,7 @@ class Jointed:
         segments: From each joint to the next in the axes of the posed bone, shape (n, 3, B).
         low: Shape (n, 3, B).
         high: Shape (n, 3, B).
+        ranges: The same, compiled, and without room about locked axes.
         mobility: Shape (n, 3, B).
         slide_low: Shape (n, B).
         slide_high: Shape (n, B).
@@ -81,6 +83,7 @@ class Jointed:
     segments: Array
     low: Array
     high: Array
+    ranges: Ranges
     mobility: Array
     slide_low: Array
     slide_high: Array
@@ -95,19 +98,12 @@ class Jointed:
             segments=taken(self.segments, chains),
             low=taken(self.low, chains),
             high=taken(self.high, chains),
+            ranges=self.ranges.take(chains),
             mobility=taken(self.mobility, chains),
             slide_low=taken(self.slide_low, chains),
             slide_high=taken(self.slide_high, chains),
             reach=self.reach[chains],
             aims=None if self.aims is None else self.aims.take(chains),
-        )
-
-    @cached_property
-    def rows_by_kind(self) -> tuple[tuple[JointKind, Counts], ...]:
-        """The kinds there are, and the bones of each."""
-        kinds = np.array([int(kind) for kind in self.kinds])
-        return tuple(
-            (JointKind(kind), np.flatnonzero(kinds == kind)) for kind in np.unique(kinds).tolist()
         )
 
     @cached_property
@@ -126,42 +122,54 @@ class Jointed:
         relative: Array = self.mobility / self.mobility.max(axis=(0, 1))
         return relative
 
+    def begun(self, turn: Array) -> Array:
+        """Return turns (n, 4, B) of any sort brought to what the joints allow."""
+        pairs = zip(self.kinds, turn, self.low, self.high, strict=True)
+        return np.array([limits.clamped(*each) for each in pairs])
+
     def clamped(self, turn: Array) -> Array:
         """Return turns (n, 4, B) brought inside their ranges."""
-        if len(self.rows_by_kind) == 1:
-            return limits.clamped(self.kinds[0], turn, self.low, self.high)
-        result = np.empty_like(turn)
-        for kind, rows in self.rows_by_kind:
-            result[rows] = limits.clamped(kind, turn[rows], self.low[rows], self.high[rows])
-        return result
+        return swings.clamped(self.ranges, turn)
 
     def clamped_at(self, bone: int, turn: Array) -> Array:
         """Return turns (4, B) of one bone brought inside their ranges."""
-        return limits.clamped(self.kinds[bone], turn, self.low[bone], self.high[bone])
+        return swings.clamped(self.ranges.at(bone), turn)
 
-    def mobilities(self, turn: Array) -> Array:
-        """Return how torques turn the joints, shape (n, 3, 3, B)."""
-        result = np.empty((len(turn), 3, 3, turn.shape[-1]))
-        for kind, rows in self.rows_by_kind:
-            if kind is JointKind.BALL and not self.has_stiffness:
-                result[rows] = np.eye(3)[:, :, None]
-            else:
-                result[rows] = limits.mobilities(kind, turn[rows], self.mobility[rows])
-        return result
+    @cached_property
+    def _least_mobility(self) -> Array:
+        """Mobilities of hinges and fixed joints, identity for the others, shape (n, 3, 3, 1)."""
+        found = np.tile(np.eye(3), (len(self.kinds), 1, 1))
+        for bone, kind in enumerate(self.kinds):
+            if kind in limits.HINGES or kind is JointKind.FIXED:
+                found[bone] = np.diag(np.array(limits.FREE[kind], dtype=np.float64))
+        return found[..., None]
 
-    def edges(self, turn: Array) -> limits.Edges:
+    @cached_property
+    def _held_bones(self) -> Counts:
+        """The bones whose locks ``_least_mobility`` does not know, all if some are stiff."""
+        is_known = [kind in limits.HINGES or kind is JointKind.FIXED for kind in self.kinds]
+        is_held = self.ranges.is_held.any(axis=(1, 2))
+        return np.flatnonzero(is_held & (self.has_stiffness | ~np.array(is_known)))
+
+    def mobilities(self, turn: Array, edges: swings.Edges) -> Array:
+        """Return how torques turn the joints but for their limits, shape (n, 3, 3, B)."""
+        if self.has_stiffness:
+            mobility = swings.stiff(turn, self.mobility)
+        else:
+            shape = (len(turn), 3, 3, turn.shape[-1])
+            mobility = np.broadcast_to(self._least_mobility, shape)
+        bones = self._held_bones
+        if bones.size:
+            mobility = np.array(mobility)
+            for edge in range(3):
+                mobility[bones] = swings.blocked(
+                    mobility[bones], edges.normals[bones, edge], edges.is_held[bones, edge]
+                )
+        return mobility
+
+    def edges(self, turn: Array) -> swings.Edges:
         """Return the edges of their ranges that joints stand on."""
-        count = len(turn)
-        normals = np.zeros((count, 3, 3, turn.shape[-1]))
-        is_on, is_held = (np.zeros((count, 3, turn.shape[-1]), dtype=np.bool_) for _ in range(2))
-        for kind, rows in self.rows_by_kind:
-            of_kind = limits.edges(kind, turn[rows], self.low[rows], self.high[rows])
-            normals[rows], is_on[rows], is_held[rows] = (
-                of_kind.normals,
-                of_kind.is_on,
-                of_kind.is_held,
-            )
-        return limits.Edges(normals, is_on, is_held)
+        return swings.edges(self.ranges, swings.placed(self.ranges, turn))
 
     def state(self, turn: Array, slide: Array) -> Array:
         """Return the state of turns (n, 4, B) and slides (n, B), with its output."""
@@ -246,12 +254,15 @@ class Jointed:
 
 def jointed_chains(start: Start, joints: Joints) -> Jointed:
     """Return jointed chains in the units of their start poses."""
+    low, high = _bones_first(joints.low), _bones_first(joints.high)
+    rooms = [limits.room(*each) for each in zip(joints.kinds, low, high, strict=True)]
     chain = Jointed(
         kinds=joints.kinds,
         offsets=_bones_first(joints.offsets),
         segments=np.zeros((len(joints.kinds), 3, len(start.reach))),
-        low=_bones_first(joints.low),
-        high=_bones_first(joints.high),
+        low=low,
+        high=high,
+        ranges=swings.compiled(*(np.array(ends) for ends in zip(*rooms, strict=True))),
         mobility=_bones_first(joints.mobility),
         slide_low=_bones_first(joints.slide_low) / start.unit,
         slide_high=_bones_first(joints.slide_high) / start.unit,

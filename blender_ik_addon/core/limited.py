@@ -73,7 +73,7 @@ def positioned(
         tip_weight: Share of those to take.
     """
     slide = np.clip(np.zeros_like(chain.slide_low), chain.slide_low, chain.slide_high)
-    standing = chain.state(chain.clamped(start_turn), slide)
+    standing = chain.state(chain.begun(start_turn), slide)
     run = _Run(chain, task)
     used = np.zeros_like(task.iterations)
     aims = _aims(start, chain, start_turn, task, tip)
@@ -257,10 +257,11 @@ def _holds(chain: Jointed, task: Task, state: Array) -> Flags:
     chain = replace(chain, aims=None)
     turn = state[:-1, :4]
     pull = np.einsum("nkcb,kb->ncb", chain.answers(chain.posed(state)), error)
-    turned = np.einsum("ncdb,ndb->ncb", chain.mobilities(turn), pull)
     edges = chain.edges(turn)
+    turned = np.einsum("ncdb,ndb->ncb", chain.mobilities(turn, edges), pull)
     press = np.einsum("neib,nib->neb", edges.normals, turned)
-    holds: Flags = edges.is_on & ((press > 0.0) | edges.is_held) & is_open
+    # An axis with no room is a lock, not a limit that holds back.
+    holds: Flags = edges.is_on & (press > 0.0) & ~edges.is_held & is_open
     return holds
 
 

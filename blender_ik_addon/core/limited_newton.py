@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import limits, turns
+from . import swings, turns
 from .jointed import Jointed, Posed
 from .newton import DAMPING_DECAY, DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION
 from .vectors import Array, Flags, norm
@@ -71,21 +71,23 @@ def _least_step(
     """Return turns (n, 3, B) and slides (n, B) that cancel errors (k, B) to first order."""
     turn = state[:-1, :4]
     answers = chain.answers(posed)[:, : len(error)]
-    free = chain.mobilities(turn)
     edges = chain.edges(turn)
-    is_shut = edges.is_on & edges.is_held
-    mobility = _shut(free, edges, is_shut)
+    mobility = free = chain.mobilities(turn, edges)
+    is_on = edges.is_on & ~edges.is_held
+    has_edges = bool(is_on.any())
+    is_shut = np.zeros_like(is_on)
     slides = _Slides(chain, posed, state)
     for _ in range(MOST_PASSES):
         weighted = np.einsum("nkab,nacb->nkcb", answers, mobility)
-        system = np.einsum("nkcb,nlcb->bkl", weighted, answers)
+        system = np.einsum("nkcb,nlcb->klb", weighted, answers).transpose(2, 0, 1)
         multiplier = _solved(system + slides.system(len(error)), error, damping)
         move = np.einsum("nkcb,kb->ncb", weighted, multiplier)
         slide = slides.step(multiplier)
         is_changed = slides.block(slide)
-        if edges.is_on.any():
-            pull = np.einsum("nkab,nacb,kb->ncb", answers, free, multiplier)
-            now_shut = _pressed(edges, is_shut, move, pull)
+        if has_edges:
+            torque = np.einsum("nkab,kb->nab", answers, multiplier)
+            pull = np.einsum("nacb,nab->ncb", free, torque)
+            now_shut = is_on & _pressed(edges, is_shut, move, pull)
             if (now_shut != is_shut).any():
                 is_shut, is_changed = now_shut, True
                 mobility = _shut(free, edges, is_shut)
@@ -94,20 +96,20 @@ def _least_step(
     return move, slide
 
 
-def _pressed(edges: limits.Edges, is_shut: Flags, move: Array, pull: Array) -> Flags:
+def _pressed(edges: swings.Edges, is_shut: Flags, move: Array, pull: Array) -> Flags:
     """Return the edges to hold: those that a move leaves by, and those that a pull presses on."""
     leaving = np.einsum("neib,nib->neb", edges.normals, move) > LEAST_LEAVING
     pressing = np.einsum("neib,nib->neb", edges.normals, pull) > -LEAST_LEAVING
-    pressed: Flags = edges.is_on & (edges.is_held | np.where(is_shut, pressing, leaving))
+    pressed: Flags = np.where(is_shut, pressing, leaving)
     return pressed
 
 
-def _shut(free: Array, edges: limits.Edges, is_shut: Flags) -> Array:
+def _shut(free: Array, edges: swings.Edges, is_shut: Flags) -> Array:
     """Return mobilities without turns across shut edges."""
     mobility = free
     for edge in range(3):
         if is_shut[:, edge].any():
-            mobility = limits.blocked(mobility, edges.normals[:, edge], is_shut[:, edge])
+            mobility = swings.blocked(mobility, edges.normals[:, edge], is_shut[:, edge])
     return mobility
 
 
@@ -141,8 +143,8 @@ class _Slides:
         if self._answers is None:
             return False
         chain = self._chain
-        leaves: Flags = (slide > 0.0) & (self._slide >= chain.slide_high - limits.ON_EDGE)
-        leaves |= (slide < 0.0) & (self._slide <= chain.slide_low + limits.ON_EDGE)
+        leaves: Flags = (slide > 0.0) & (self._slide >= chain.slide_high - swings.ON_EDGE)
+        leaves |= (slide < 0.0) & (self._slide <= chain.slide_low + swings.ON_EDGE)
         leaves &= self._mobility > 0.0
         self._mobility = np.where(leaves, 0.0, self._mobility)
         return bool(leaves.any())

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from math import atan2, cos, fabs, hypot, inf, isfinite, pi, sin, sqrt
+from math import atan2, cos, hypot, inf, isfinite, pi, sin, sqrt
 from typing import Protocol
 
 from .joints import JointKind
-from .limits import ELBOWS, HALF_TURN, HELD, HINGES, ON_EDGE
+from .limits import ELBOWS, HINGES
 from .single import Quaternion, multiply
 from .single_start import Vector
+from .swings import HALF_TURN, HELD, ON_EDGE
 
 Edge = tuple[Vector, bool]
 """The way out of a range at whose edge a joint stands, told in the joint's frame, and whether the
@@ -158,50 +159,20 @@ class Ball:
         cosine = sqrt(max(1.0 - sx * sx - sz * sz, 0.0))
         half = 0.5 * twist
         ct, st = cos(half), sin(half)
-        self._note(sx, sz, cosine, twist, (u, v, a, b), out if is_round else -1.0)
-        return (cosine * ct, sx * ct - sz * st, cosine * st, sz * ct + sx * st)
-
-    def _note(
-        self,
-        sx: float,
-        sz: float,
-        cosine: float,
-        twist: float,
-        place: tuple[float, float, float, float],
-        out: float,
-    ) -> None:
-        """Note the edges; ``out`` is -1 where a box bounds the swing."""
-        edges: tuple[Edge, ...] = ()
-        u, v, a, b = place
-        if out >= 1.0 - ON_EDGE:
-            by_x, by_z = _swing_gradients(sx, sz, cosine)
-            gx, gz = u / (a * a), v / (b * b)
-            edges = (
-                (
-                    unit(
-                        (
-                            by_x[0] * gx + by_z[0] * gz,
-                            by_x[1] * gx + by_z[1] * gz,
-                            by_x[2] * gx + by_z[2] * gz,
-                        )
-                    ),
-                    self._x.is_held,
-                ),
-            )
-        elif out < 0.0:
-            on_x, on_z = fabs(u) >= a - ON_EDGE, fabs(v) >= b - ON_EDGE
-            if on_x or on_z:
-                by_x, by_z = _swing_gradients(sx, sz, cosine)
-            if on_x:
-                edges = ((_signed(unit(by_x), u), self._x.is_held),)
-            if on_z:
-                edges = (*edges, (_signed(unit(by_z), v), self._z.is_held))
+        is_out = is_round and out >= 1.0 - ON_EDGE
         gradient = (-sz, cosine, sx)
-        if self._twists:
-            edges += self._twist.edge(twist, gradient)
-        else:
-            edges += ((gradient, True),)
-        self.edges = edges
+        self.edges = self._twist.edge(twist, gradient) if self._twists else ((gradient, True),)
+        side_x, side_z = self._x.side(u), self._z.side(v)
+        if is_out or side_x or side_z:
+            by_x, by_z = _swing_gradients(sx, sz, cosine)
+            if is_out:
+                gx, gz = u / (a * a), v / (b * b)
+                self.edges += ((_unit_sum(by_x, gx, by_z, gz), False),)
+            elif side_x:
+                self.edges += ((_unit_sum(by_x, side_x, by_z, 0.0), self._x.is_held),)
+            if side_z and not is_out:
+                self.edges += ((_unit_sum(by_x, 0.0, by_z, side_z), self._z.is_held),)
+        return (cosine * ct, sx * ct - sz * st, cosine * st, sz * ct + sx * st)
 
 
 class _Swing:
@@ -217,6 +188,12 @@ class _Swing:
     def half(self, offset: float) -> float:
         """Return the half axis of the range on the side of an offset from its middle."""
         return self._high if offset >= 0.0 else self._low
+
+    def side(self, offset: float) -> float:
+        """Return which end of the range an offset stands on, 1 or -1, or 0 for none."""
+        if offset >= self._high - ON_EDGE:
+            return 1.0
+        return -1.0 if offset <= ON_EDGE - self._low else 0.0
 
 
 def _sine(angle: float) -> float:
@@ -236,13 +213,11 @@ def _swing_gradients(sx: float, sz: float, cosine: float) -> tuple[Vector, Vecto
     return by_x, by_z
 
 
-def _signed(vector: Vector, sign: float) -> Vector:
-    return vector if sign >= 0.0 else (-vector[0], -vector[1], -vector[2])
-
-
-def unit(vector: Vector) -> Vector:
-    """Return a vector at length one; zero stays zero."""
-    x, y, z = vector
+def _unit_sum(a: Vector, share_a: float, b: Vector, share_b: float) -> Vector:
+    """Return the direction of a weighted sum."""
+    x = a[0] * share_a + b[0] * share_b
+    y = a[1] * share_a + b[1] * share_b
+    z = a[2] * share_a + b[2] * share_b
     size = sqrt(x * x + y * y + z * z) or 1.0
     return (x / size, y / size, z / size)
 
