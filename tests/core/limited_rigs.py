@@ -381,6 +381,12 @@ def poles_of(rig: Rig, count: int, rng: np.random.Generator) -> Array:
     return 1.5 * rig.length * unit(rng.normal(size=(count, 3)))
 
 
+def poles_beside(targets: Array, length: float, rng: np.random.Generator) -> Array:
+    """Return points at right angles from the middles of the ways to targets: sides that count."""
+    aside = unit(np.cross(targets, rng.normal(size=targets.shape)))
+    return targets / 2.0 + length * aside
+
+
 def misses(rig: Rig, solutions: Solutions | Sequence[Solution], targets: Array) -> Array:
     """Return the ways from the posed tips to the targets, shares of the length."""
     tips = np.array([rig.points(s.local_rotations_wxyz)[-1] for s in solutions])
