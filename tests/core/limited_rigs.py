@@ -1,0 +1,403 @@
+"""Limited chains that the tests of core share, and kinematics and limits in other words than ours.
+
+Nothing here calls the package's own mathematics: poses are built with matrices, and how far a turn
+lies outside its range is told from its quaternion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from blender_ik_addon.core import Chain, Chains, Goals, JointKind, Joints, Solution, Solutions
+from tests.core.chains import turned_about, unit
+
+Array = npt.NDArray[np.float64]
+X, Y, Z = range(3)
+FREE_AXES = {
+    JointKind.BALL: (X, Y, Z),
+    JointKind.SWING: (X, Z),
+    JointKind.ELBOW_X: (X, Y),
+    JointKind.ELBOW_Z: (Y, Z),
+    JointKind.HINGE_X: (X,),
+    JointKind.HINGE_Y: (Y,),
+    JointKind.HINGE_Z: (Z,),
+    JointKind.FIXED: (),
+}
+
+
+@dataclass(frozen=True)
+class Rig:
+    """A limited chain at rest, its root at the origin.
+
+    Attributes:
+        kinds: One a bone.
+        low: Degrees about X, Y and Z, -inf for no limit, shape (n, 3).
+        high: Shape (n, 3).
+        offsets: How each bone's axes stand in those of the bone before, shape (n, 3, 3).
+        segments: The way to the next bone's head in the bone's own axes, shape (n, 3).
+        mobility: Shape (n, 3).
+    """
+
+    kinds: tuple[JointKind, ...]
+    low: Array
+    high: Array
+    offsets: Array
+    segments: Array
+    mobility: Array
+
+    @property
+    def length(self) -> float:
+        """The sum of the segments' lengths."""
+        return float(np.linalg.norm(self.segments, axis=1).sum())
+
+    def points(self, rotations: Array) -> Array:
+        """Return the joints (n + 1, 3) of local rotations wxyz (n, 4)."""
+        return np.cumsum([np.zeros(3), *self._steps(rotations)], axis=0)
+
+    def tip_frame(self, rotations: Array) -> Array:
+        """Return the posed axes of the last bone, the columns of a matrix."""
+        return self.frames(rotations)[-1]
+
+    def frames(self, rotations: Array) -> list[Array]:
+        """Return the posed axes of all bones."""
+        frame, frames = np.eye(3), []
+        for offset, rotation in zip(self.offsets, rotations, strict=True):
+            frame = frame @ offset @ matrix(rotation)
+            frames.append(frame)
+        return frames
+
+    def _steps(self, rotations: Array) -> list[Array]:
+        frames = self.frames(rotations)
+        return [frame @ step for frame, step in zip(frames, self.segments, strict=True)]
+
+    def joints(self, start: Array | None = None) -> Joints:
+        """Return the package's record of the joints, started at rest or as told."""
+        count = len(self.kinds)
+        return Joints(
+            kinds=self.kinds,
+            offsets=self.offsets,
+            start_wxyz=at_rest(count) if start is None else start,
+            low=np.radians(self.low),
+            high=np.radians(self.high),
+            mobility=self.mobility,
+            slide_low=np.zeros(count),
+            slide_high=np.zeros(count),
+        )
+
+    def chain(self, start: Array | None = None) -> Chain:
+        """Return the package's record of the chain, started at rest or as told."""
+        start = at_rest(len(self.kinds)) if start is None else start
+        return Chain(self.points(start), joints=self.joints(start))
+
+    def chains(self, count: int) -> Chains:
+        """Return the chain at rest so many times."""
+        joints, points = self.joints(), self.points(at_rest(len(self.kinds)))
+        repeated = {
+            name: np.repeat(getattr(joints, name)[None], count, axis=0)
+            for name in vars(joints)
+            if name != "kinds"
+        }
+        return Chains(
+            np.repeat(points[None], count, axis=0), joints=Joints(kinds=self.kinds, **repeated)
+        )
+
+    def some_rotations(self, rng: np.random.Generator, share: float = 0.8) -> Array:
+        """Return random local rotations inside a share of the ranges, wxyz (n, 4)."""
+        return np.array([_some_rotation(self, i, rng, share) for i in range(len(self.kinds))])
+
+    def violations(self, rotations: Array) -> Array:
+        """Return how far local rotations lie outside of their ranges, radians, shape (n,)."""
+        low, high = np.radians(self.low), np.radians(self.high)
+        return np.array(
+            [
+                violation(*row)
+                for row in zip(self.kinds, np.asarray(rotations), low, high, strict=True)
+            ]
+        )
+
+    def with_mobility(self, mobility: npt.ArrayLike) -> Rig:
+        """Return the rig with bones that turn less readily, shape (n, 3) or (n,)."""
+        mobility = np.asarray(mobility, float)
+        rows = mobility if mobility.ndim == 2 else np.repeat(mobility[:, None], 3, axis=1)
+        return replace(self, mobility=rows)
+
+
+def matrix(wxyz: Array) -> Array:
+    """Return the matrix of a quaternion, whatever its length."""
+    w, v = wxyz[0], wxyz[1:]
+    cross = np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
+    rotation: Array = (w * w - v @ v) * np.eye(3) + 2.0 * np.outer(v, v) + 2.0 * w * cross
+    return rotation / (wxyz @ wxyz)
+
+
+def multiply(a: Array, b: Array) -> Array:
+    """Return the quaternion that turns by ``b`` first."""
+    vector = a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:])
+    return np.array([a[0] * b[0] - a[1:] @ b[1:], *vector])
+
+
+def about(axis: int, angle: float) -> Array:
+    """Return the quaternion of a turn in radians about X, Y or Z."""
+    turn = np.zeros(4)
+    turn[0], turn[1 + axis] = np.cos(angle / 2.0), np.sin(angle / 2.0)
+    return turn
+
+
+def at_rest(count: int) -> Array:
+    """Return no rotations, shape (count, 4)."""
+    return np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
+
+
+def angle_between(a: Array, b: Array) -> float:
+    """Return the angle in radians between two rotations."""
+    turn = multiply(a * [1.0, -1.0, -1.0, -1.0], b)
+    return 2.0 * float(np.arctan2(np.linalg.norm(turn[1:]), abs(turn[0])))
+
+
+def swing_and_twist(wxyz: Array) -> tuple[float, float, float]:
+    """Return X and Z of the swing's vector part, and the twist about Y in radians."""
+    w, x, y, z = wxyz
+    cosine = np.hypot(w, y)
+    twist = 2.0 * np.arctan2(y, w)
+    swing = (w * x + y * z) / cosine, (w * z - x * y) / cosine
+    return *swing, (twist + np.pi) % (2.0 * np.pi) - np.pi
+
+
+def violation(kind: JointKind, wxyz: Array, low: Array, high: Array) -> float:
+    """Return how far a turn lies outside of a joint's ranges, radians."""
+    sx, sz, twist = swing_and_twist(wxyz)
+    free = FREE_AXES[kind]
+    excess = [0.0]
+    if Y in free:
+        excess.append(_outside(twist, low[Y], high[Y]))
+    else:
+        excess.append(abs(twist))
+    if X in free and Z in free:
+        excess.append(_swing_outside(sx, sz, low, high))
+    for axis, part, other in ((X, sx, sz), (Z, sz, sx)):
+        if axis in free and len({X, Z} & set(free)) == 1:
+            angle = 2.0 * np.arctan2(part, np.sqrt(max(0.0, 1.0 - part * part - other * other)))
+            excess.append(_outside(angle, low[axis], high[axis]))
+        elif axis not in free:
+            excess.append(2.0 * abs(part))
+    return float(max(excess))
+
+
+def _outside(angle: float, low: float, high: float) -> float:
+    # A half turn is as much one way as the other.
+    wound = (angle, angle + 2.0 * np.pi, angle - 2.0 * np.pi)
+    return float(min(max(0.0, low - a, a - high) for a in wound))
+
+
+def _swing_outside(sx: float, sz: float, low: Array, high: Array) -> float:
+    size = np.hypot(sx, sz)
+    has_x, has_z = np.isfinite(high[X]), np.isfinite(high[Z])
+    if not (has_x and has_z):
+        excess = 0.0
+        for axis, part, has in ((X, sx, has_x), (Z, sz, has_z)):
+            if has:
+                excess = _outside(2.0 * np.arcsin(np.clip(part, -1, 1)), low[axis], high[axis])
+        return excess
+    bound = np.sin(np.abs([(high if sx > 0 else low)[X], (high if sz > 0 else low)[Z]]) / 2.0)
+    if (bound < 1e-12).any():
+        excess_x, excess_z = max(0.0, abs(sx) - bound[0]), max(0.0, abs(sz) - bound[1])
+        return float(2.0 * max(excess_x, excess_z))
+    outside = np.hypot(sx / bound[0], sz / bound[1])
+    if outside <= 1.0:
+        return 0.0
+    return float(2.0 * (np.arcsin(min(size, 1.0)) - np.arcsin(min(size / outside, 1.0))))
+
+
+def _some_rotation(rig: Rig, bone: int, rng: np.random.Generator, share: float) -> Array:
+    kind = rig.kinds[bone]
+    low = np.radians(np.maximum(rig.low[bone], -170.0))
+    high = np.radians(np.minimum(rig.high[bone], 170.0))
+    middle, half = (low + high) / 2.0, (high - low) / 2.0
+    while True:
+        angles = middle + share * half * rng.uniform(-1.0, 1.0, 3)
+        x, y, z = (angles[axis] if axis in FREE_AXES[kind] else 0.0 for axis in range(3))
+        swing = np.hypot(x, z)
+        across = np.sinc(swing / (2.0 * np.pi)) / 2.0
+        turn = np.array([np.cos(swing / 2.0), x * across, 0.0, z * across])
+        if swing >= np.pi:
+            continue
+        # The edge of a quarter of an ellipse is told by sines: nearer than its half axes.
+        turn = multiply(turn, about(Y, y))
+        if (
+            violation(
+                kind,
+                turn,
+                share * low if kind <= 1 else low,
+                share * high + 1e-9 if kind <= 1 else high,
+            )
+            <= 0.0
+        ):
+            return turn
+
+
+def make_rig(
+    bones: Sequence[tuple[JointKind, Sequence[tuple[float, float]]]],
+    lengths: Sequence[float] | None = None,
+    *,
+    bends: Sequence[tuple[int, float]] | None = None,
+    astray: float = 0.0,
+    seed: int = 0,
+) -> Rig:
+    """Return a rig of bones along Y.
+
+    Args:
+        bones: Kind and ranges in degrees of each, in the order of its free axes; none for none.
+        lengths: Of the bones; 1 for all by default.
+        bends: Rest turns of each bone in the one before: axis and degrees.
+        astray: How far the next head lies from the tail, a share of the length.
+        seed: For what is astray.
+    """
+    count = len(bones)
+    low, high = np.full((count, 3), -np.inf), np.full((count, 3), np.inf)
+    for i, (kind, ranges) in enumerate(bones):
+        for axis, edges in zip(FREE_AXES[kind], ranges, strict=bool(ranges)):
+            low[i, axis], high[i, axis] = edges
+    sizes = np.ones(count) if lengths is None else np.array(lengths, float)
+    away = astray * np.random.default_rng(seed).uniform(-1.0, 1.0, (count, 3))
+    offsets = np.tile(np.eye(3), (count, 1, 1))
+    for i, (axis, angle) in enumerate(bends or ()):
+        offsets[i] = turned_about(np.eye(3)[axis], np.radians(angle))
+    return Rig(
+        tuple(kind for kind, _ in bones),
+        low,
+        high,
+        offsets,
+        sizes[:, None] * (np.array([0.0, 1.0, 0.0]) + away),
+        np.ones((count, 3)),
+    )
+
+
+K = JointKind
+THIRTY = ((-30, 30), (-20, 20), (-30, 30))
+RIGS: dict[str, Callable[[], Rig]] = {
+    # The issue's own.
+    "arm": lambda: make_rig(
+        [
+            (K.BALL, ((-90, 90), (-60, 60), (-90, 90))),
+            (K.HINGE_X, ((0, 150),)),
+            (K.SWING, ((-40, 40), (-60, 60))),
+        ],
+        (1.0, 0.9, 0.3),
+    ),
+    "tail": lambda: make_rig([(K.BALL, THIRTY)] * 6),
+    "ten_hinges": lambda: make_rig([(K.HINGE_X, ((-40, 40),)), (K.HINGE_Z, ((-40, 40),))] * 5),
+    "spider_leg": lambda: make_rig(
+        [
+            (K.HINGE_Y, ((-70, 70),)),
+            (K.HINGE_X, ((-60, 60),)),
+            (K.HINGE_X, ((-120, 0),)),
+            (K.HINGE_X, ((-90, 10),)),
+        ],
+        (0.2, 1.0, 1.2, 0.8),
+        bends=((X, 0), (X, 60), (X, -30), (X, -20)),
+    ),
+    "finger": lambda: make_rig(
+        [
+            (K.HINGE_Z, ((-20, 20),)),
+            (K.HINGE_X, ((-20, 90),)),
+            (K.HINGE_X, ((0, 110),)),
+            (K.HINGE_X, ((0, 80),)),
+        ],
+        (0.05, 1.0, 0.6, 0.45),
+    ),
+    # Others.
+    "mixed_lengths": lambda: make_rig(
+        [
+            (K.BALL, ((-60, 80), (-30, 30), (-45, 70))),
+            (K.ELBOW_X, ((0, 130), (-40, 40))),
+            (K.HINGE_Z, ((-50, 50),)),
+            (K.SWING, ((-40, 30), (-30, 40))),
+            (K.BALL, ((-30, 30), (-90, 90), (-30, 30))),
+        ],
+        (2.0, 0.3, 1.5, 0.2, 0.8),
+    ),
+    "bent_rest": lambda: make_rig(
+        [(K.BALL, THIRTY), (K.HINGE_X, ((-40, 60),)), (K.HINGE_Z, ((-60, 40),)), (K.BALL, THIRTY)],
+        bends=((X, 40), (X, -80), (Z, 70), (X, 50)),
+    ),
+    "offset_bones": lambda: make_rig(
+        [(K.BALL, ((-70, 70),) * 3), (K.HINGE_X, ((-10, 120),)), (K.SWING, ((-45, 45),) * 2)] * 2,
+        astray=0.4,
+        seed=3,
+    ),
+    "roll_in_the_middle": lambda: make_rig(
+        [
+            (K.HINGE_Z, ((-90, 90),)),
+            (K.HINGE_X, ((-90, 90),)),
+            (K.HINGE_Y, ((-120, 120),)),
+            (K.HINGE_X, ((0, 140),)),
+            (K.HINGE_Y, ((-120, 120),)),
+            (K.HINGE_X, ((-90, 90),)),
+        ],
+        (0.3, 1.0, 0.3, 1.0, 0.2, 0.4),
+    ),
+    "very_narrow": lambda: make_rig([(K.BALL, ((-3, 3), (-2, 2), (-3, 3)))] * 8),
+    "one_sided": lambda: make_rig(
+        [(K.SWING, ((0, 50), (-60, 0)))]
+        + [(K.HINGE_X, ((10, 70),)), (K.HINGE_Z, ((-70, -10),))] * 2
+    ),
+    "planar": lambda: make_rig(
+        [(K.HINGE_X, ((-100, 100),)), (K.HINGE_X, ((0, 150),))], (1.0, 0.8), bends=((Z, 30), (X, 5))
+    ),
+    "planar_four": lambda: make_rig([(K.HINGE_Z, ((-80, 80),))] * 4),
+    "twenty": lambda: make_rig([(K.BALL, ((-12, 12), (-8, 8), (-12, 12)))] * 20),
+    "one_limit_swing": lambda: make_rig(
+        [(K.SWING, ()), (K.ELBOW_Z, ((-30, 30), (-100, 10))), (K.SWING, ((-20, 20), (-180, 180)))]
+    ),
+    "fixed_between": lambda: make_rig(
+        [
+            (K.BALL, ()),
+            (K.FIXED, ()),
+            (K.HINGE_X, ((0, 150),)),
+            (K.FIXED, ()),
+            (K.HINGE_X, ((-60, 60),)),
+        ],
+        bends=((X, 0), (X, 20), (X, 0), (Z, -30), (X, 0)),
+    ),
+}
+
+
+def knee() -> Rig:
+    """Return a leg: its knee turns 0 to 150 degrees, its rest bent the other way by a few."""
+    return make_rig([(K.BALL, ()), (K.HINGE_X, ((0, 150),))], bends=((X, 0), (X, -5)))
+
+
+def targets_of(rig: Rig, count: int, rng: np.random.Generator, share: float = 0.8) -> Array:
+    """Return points that poses inside the ranges reach, shape (count, 3)."""
+    return np.array([rig.points(rig.some_rotations(rng, share))[-1] for _ in range(count)])
+
+
+def poles_of(rig: Rig, count: int, rng: np.random.Generator) -> Array:
+    """Return points all round the rig."""
+    return 1.5 * rig.length * unit(rng.normal(size=(count, 3)))
+
+
+def poles_beside(targets: Array, length: float, rng: np.random.Generator) -> Array:
+    """Return points at right angles from the middles of the ways to targets: sides that count."""
+    aside = unit(np.cross(targets, rng.normal(size=targets.shape)))
+    return targets / 2.0 + length * aside
+
+
+def misses(rig: Rig, solutions: Solutions | Sequence[Solution], targets: Array) -> Array:
+    """Return the ways from the posed tips to the targets, shares of the length."""
+    tips = np.array([rig.points(s.local_rotations_wxyz)[-1] for s in solutions])
+    return np.linalg.norm(tips - targets, axis=1) / rig.length
+
+
+def worst_violation(rig: Rig, solutions: Solutions | Sequence[Solution]) -> float:
+    """Return the largest of all violations, radians."""
+    return max(float(rig.violations(s.local_rotations_wxyz).max()) for s in solutions)
+
+
+def goals_for(targets: Array, poles: Array | None = None) -> Goals:
+    """Return the goals of these targets."""
+    return Goals(targets, poles)

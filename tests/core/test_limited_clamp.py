@@ -1,0 +1,137 @@
+"""Clamping: inside nothing changes, outside the result is inside, and it is not clamped again."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blender_ik_addon.core import JointKind, clamped
+from tests.core.limited_rigs import FREE_AXES, X, Y, Z, about, angle_between, multiply, violation
+from tests.helpers import assert_rotations_close
+
+EDGE = st.floats(0.0, np.pi)
+NUMBER = st.floats(-1.0, 1.0)
+
+
+@st.composite
+def rotations(draw):
+    """Return unit quaternions, half turns and tiny turns among them."""
+    wxyz = np.array([draw(NUMBER) for _ in range(4)])
+    length = np.linalg.norm(wxyz)
+    return np.array([1.0, 0.0, 0.0, 0.0]) if length < 1e-3 else wxyz / length
+
+
+@st.composite
+def ranges(draw):
+    """Return edges as Blender has them, 0 among what is inside; some axes without."""
+    has = np.array([draw(st.booleans()) for _ in range(3)])
+    low = np.array([-draw(EDGE) for _ in range(3)])
+    high = np.array([draw(EDGE) for _ in range(3)])
+    return np.where(has, low, -np.inf), np.where(has, high, np.inf)
+
+
+def clamp_one(kind, rotation, low, high):
+    return clamped((kind,), rotation[None], low[None], high[None])[0]
+
+
+every_kind = pytest.mark.parametrize("kind", JointKind)
+
+
+@every_kind
+@given(rotation=rotations(), edges=ranges())
+def test_what_is_clamped_is_inside_and_not_clamped_again(kind, rotation, edges):
+    once = clamp_one(kind, rotation, *edges)
+    assert abs(np.linalg.norm(once) - 1.0) < 1e-12
+    # Near a swing by half a turn the twist of a float64 quaternion is worth no more.
+    cosine = np.hypot(once[0], once[2])
+    if cosine > 1e-6:
+        assert violation(kind, once, *edges) <= 1e-9
+    twice = clamp_one(kind, once, *edges)
+    assert angle_between(once, twice) <= 1e-9 / max(cosine, 1e-3)
+
+
+@every_kind
+@given(rotation=rotations(), edges=ranges())
+def test_both_quaternions_of_a_rotation_are_clamped_alike(kind, rotation, edges):
+    if min(abs(rotation[0]), np.hypot(rotation[0], rotation[2])) < 1e-9:
+        return
+    assert_rotations_close(
+        clamp_one(kind, -rotation, *edges), clamp_one(kind, rotation, *edges), 1e-9
+    )
+
+
+@every_kind
+@given(shares=st.tuples(*[st.floats(-0.7, 0.7)] * 3), edges=ranges())
+def test_what_is_inside_stays(kind, shares, edges):
+    low, high = edges
+    bound = np.where(np.array(shares) < 0.0, -np.maximum(low, -2.8), np.minimum(high, 2.8))
+    x, y, z = np.where([axis in FREE_AXES[kind] for axis in range(3)], shares * bound, 0.0)
+    if kind in (JointKind.BALL, JointKind.SWING):
+        parts = np.sin(0.7 * np.array([x, z]) / 2.0)
+        turn = np.array([np.sqrt(1.0 - parts @ parts), parts[0], 0.0, parts[1]])
+    else:
+        turn = multiply(about(X, x), about(Z, z))
+    turn = multiply(turn, about(Y, y))
+    assert_rotations_close(clamp_one(kind, turn, *edges), turn, 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("angle", "low", "high", "edge"),
+    [
+        (200.0, 0.0, 150.0, 150.0),
+        (-150.0, 0.0, 150.0, 150.0),
+        (-100.0, 0.0, 150.0, 0.0),
+        (256.0, 0.0, 150.0, 0.0),
+        (254.0, 0.0, 150.0, 150.0),
+        (170.0, -160.0, 20.0, -160.0),
+        (120.0, -30.0, 60.0, 60.0),
+        (-170.0, -30.0, 60.0, 60.0),
+        (-150.0, -30.0, 60.0, -30.0),
+    ],
+)
+@pytest.mark.parametrize(
+    ("axis", "kind"),
+    [
+        (X, JointKind.HINGE_X),
+        (Y, JointKind.HINGE_Y),
+        (Z, JointKind.HINGE_Z),
+        (Y, JointKind.BALL),
+        (X, JointKind.ELBOW_X),
+        (Y, JointKind.ELBOW_X),
+        (Z, JointKind.ELBOW_Z),
+    ],
+)
+def test_a_turn_outside_goes_to_the_edge_that_is_nearer_on_the_circle(
+    angle, low, high, edge, axis, kind
+):
+    least, most = np.full(3, -np.inf), np.full(3, np.inf)
+    least[axis], most[axis] = np.radians((low, high))
+    result = clamp_one(kind, about(axis, np.radians(angle)), least, most)
+    assert_rotations_close(result, about(axis, np.radians(edge)), 1e-12)
+
+
+@pytest.mark.parametrize("axis", [X, Z])
+def test_a_swing_limited_on_one_axis_is_held_to_that_band(axis):
+    low, high = np.full(3, -np.inf), np.full(3, np.inf)
+    low[axis], high[axis] = -0.2, 0.3
+    kind = JointKind.SWING
+    result = clamp_one(kind, about(axis, 1.0), low, high)
+    assert_rotations_close(result, about(axis, 0.3), 1e-12)
+    across = about(X + Z - axis, 1.4)
+    assert_rotations_close(clamp_one(kind, across, low, high), across, 1e-12)
+
+
+def test_a_fixed_bone_drops_to_rest():
+    rest = np.array([1.0, 0.0, 0.0, 0.0])
+    result = clamp_one(JointKind.FIXED, about(X, 1.0), np.full(3, -1.0), np.full(3, 1.0))
+    np.testing.assert_array_equal(result, rest)
+
+
+def test_inputs_are_not_modified_and_shapes_are_kept():
+    rotation = np.tile(about(X, 2.0), (2, 3, 1))
+    low, high = np.full((2, 3, 3), -0.5), np.full((2, 3, 3), 0.5)
+    before = rotation.copy(), low.copy(), high.copy()
+    result = clamped((JointKind.BALL, JointKind.HINGE_X, JointKind.FIXED), rotation, low, high)
+    assert result.shape == rotation.shape
+    for array, copy in zip((rotation, low, high), before, strict=True):
+        np.testing.assert_array_equal(array, copy)

@@ -1,0 +1,178 @@
+"""Limited chains keep the promises of free ones: what is solved stays, moves along, is alone."""
+
+import numpy as np
+import pytest
+
+from blender_ik_addon.core import Chain, Goal, Goals, Joints, SolveOptions, solve, solve_batch
+from tests.core.chains import ITERATIVE, random_frame, unit
+from tests.core.limited_rigs import (
+    RIGS,
+    angle_between,
+    knee,
+    matrix,
+    poles_beside,
+    poles_of,
+    targets_of,
+)
+from tests.helpers import make_rng
+
+pytestmark = pytest.mark.slow
+
+NAMES = ("arm", "tail", "spider_leg", "finger", "mixed_lengths")
+every_solver = pytest.mark.parametrize("solver", ITERATIVE)
+every_rig = pytest.mark.parametrize("name", NAMES)
+with_and_without_pole = pytest.mark.parametrize("has_pole", [False, True], ids=["free", "pole"])
+# Radians.
+SAME_TURN = 1e-3
+ALIKE = 1e-9
+
+
+def options_for(rig, solver, scale=1.0):
+    return SolveOptions(solver=solver, tolerance=1e-5 * scale * rig.length)
+
+
+def largest_turn(first, second):
+    """Return the largest angle between the bones of two poses."""
+    return max(angle_between(a, b) for a, b in zip(first, second, strict=True))
+
+
+def far_targets(rig, count, rng):
+    """Return points out of reach."""
+    return 1.6 * rig.length * unit(rng.normal(size=(count, 3)))
+
+
+def moved_when_solved_again(rig, target, pole, solver):
+    """Return how far bones turn where the solution is the start pose of the same task."""
+    once = solve(rig.chain(), Goal(target, pole), options_for(rig, solver))
+    start = once.local_rotations_wxyz
+    again = solve(rig.chain(start), Goal(target, pole), options_for(rig, solver))
+    return largest_turn(start, again.local_rotations_wxyz)
+
+
+@every_rig
+@every_solver
+@with_and_without_pole
+def test_solved_again_nothing_moves(name, solver, has_pole):
+    rig, rng = RIGS[name](), make_rng(21)
+    targets = targets_of(rig, 8, rng)
+    moves = [
+        moved_when_solved_again(rig, target, pole if has_pole else None, solver)
+        for target, pole in zip(targets, poles_beside(targets, rig.length, rng), strict=True)
+    ]
+    assert max(moves) <= SAME_TURN, np.round(np.sort(moves), 4)
+
+
+@every_solver
+@pytest.mark.parametrize("name", ["arm", "tail", "spider_leg"])
+def test_solved_again_out_of_reach_nothing_moves(name, solver):
+    rig = RIGS[name]()
+    targets = far_targets(rig, 4, make_rng(22))
+    moves = [moved_when_solved_again(rig, target, None, solver) for target in targets]
+    assert max(moves) <= SAME_TURN, np.round(np.sort(moves), 4)
+
+
+@every_rig
+@every_solver
+@with_and_without_pole
+def test_a_batch_gives_what_its_chains_give_alone(name, solver, has_pole):
+    rig, rng = RIGS[name](), make_rng(23)
+    targets = np.vstack((targets_of(rig, 9, rng), far_targets(rig, 1, rng)))
+    poles = poles_beside(targets, rig.length, rng)
+    options = options_for(rig, solver)
+    goals = Goals(targets, poles if has_pole else None)
+    together = solve_batch(rig.chains(10), goals, options)
+    turns = []
+    for i, beside in enumerate(together):
+        goal = Goal(targets[i], poles[i] if has_pole else None)
+        alone = solve(rig.chain(), goal, options)
+        assert beside.status is alone.status
+        turns.append(largest_turn(beside.local_rotations_wxyz, alone.local_rotations_wxyz))
+    assert max(turns) <= ALIKE, np.array(turns)
+
+
+def scaled(chain: Chain, scale: float) -> Chain:
+    """Return the same chain in another unit."""
+    return Chain(scale * chain.joint_positions, joints=chain.joints)
+
+
+def in_frame(chain: Chain, frame: np.ndarray, shift: np.ndarray) -> Chain:
+    """Return the chain turned (or mirrored) and moved: limits and turns stay."""
+    joints = chain.joints
+    offsets = joints.offsets.copy()
+    offsets[0] = frame @ offsets[0]
+    fields = {name: getattr(joints, name) for name in vars(joints)}
+    moved = Joints(**{**fields, "offsets": offsets})
+    return Chain(chain.joint_positions @ frame.T + shift, joints=moved)
+
+
+@every_rig
+@every_solver
+@pytest.mark.parametrize("scale", [0.01, 100.0])
+def test_scaled_the_answer_scales(name, solver, scale):
+    rig, rng = RIGS[name](), make_rng(24)
+    chain, targets = rig.chain(), targets_of(rig, 6, rng)
+    poles = poles_beside(targets, rig.length, rng)
+    for i, target in enumerate(targets):
+        pole = poles[i] if i % 2 else None
+        goal = Goal(target, pole)
+        big = Goal(scale * target, None if pole is None else scale * pole)
+        small = solve(chain, goal, options_for(rig, solver))
+        large = solve(scaled(chain, scale), big, options_for(rig, solver, scale))
+        turn = largest_turn(small.local_rotations_wxyz, large.local_rotations_wxyz)
+        assert turn <= SAME_TURN, (i, turn)
+
+
+@every_rig
+@every_solver
+@pytest.mark.parametrize("is_mirror", [False, True], ids=["moved", "mirrored"])
+def test_moved_or_mirrored_the_answer_moves_along(name, solver, is_mirror):
+    rig, rng = RIGS[name](), make_rng(25)
+    chain, targets = rig.chain(), targets_of(rig, 6, rng)
+    poles = poles_beside(targets, rig.length, rng)
+    frame = random_frame(rng) @ np.diag([-1.0 if is_mirror else 1.0, 1.0, 1.0])
+    shift = rng.normal(size=3) * rig.length
+    for i, target in enumerate(targets):
+        pole = poles[i] if i % 2 else None
+        away = Goal(frame @ target + shift, None if pole is None else frame @ pole + shift)
+        here = solve(chain, Goal(target, pole), options_for(rig, solver))
+        there = solve(in_frame(chain, frame, shift), away, options_for(rig, solver))
+        turn = largest_turn(here.local_rotations_wxyz, there.local_rotations_wxyz)
+        assert turn <= SAME_TURN, (i, turn)
+
+
+@every_solver
+@with_and_without_pole
+def test_inputs_are_not_modified(solver, has_pole):
+    rig, rng = RIGS["arm"](), make_rng(26)
+    chain, goals = rig.chains(3), Goals(targets_of(rig, 3, rng), poles_of(rig, 3, rng))
+    if not has_pole:
+        goals = Goals(goals.target_positions)
+    arrays = [chain.joint_positions, goals.target_positions]
+    arrays += [v for v in vars(chain.joints).values() if isinstance(v, np.ndarray)]
+    before = [array.copy() for array in arrays]
+    for array in arrays:
+        array.setflags(write=True)
+    solve_batch(chain, goals, options_for(rig, solver))
+    for array, copy in zip(arrays, before, strict=True):
+        np.testing.assert_array_equal(array, copy)
+
+
+@every_solver
+@with_and_without_pole
+def test_any_target_gives_numbers(solver, has_pole):
+    rig = knee()
+    rest = rig.points(np.tile([1.0, 0.0, 0.0, 0.0], (2, 1)))
+    points = [rest[0], rest[1], rest[2], 2.0 * rest[2], -rest[2], [1e-12, 0, 0], [0, 0, 1e6]]
+    for target in np.array(points, float):
+        for pole in ([0.0, 0.0, 0.0], rest[2], [0.0, 1e-9, 1.0]) if has_pole else [None]:
+            goal = Goal(target, None if pole is None else np.array(pole))
+            solution = solve(rig.chain(), goal, options_for(rig, solver))
+            assert np.isfinite(solution.local_rotations_wxyz).all()
+            assert np.isfinite(solution.joint_positions).all()
+            assert rig.violations(solution.local_rotations_wxyz).max() <= 1e-6
+
+
+def test_the_local_rotation_matrix_of_the_tests_is_a_rotation():
+    turn = matrix(np.array([0.5, 0.5, -0.5, 0.5]))
+    np.testing.assert_allclose(turn @ turn.T, np.eye(3), atol=1e-15)
+    assert np.linalg.det(turn) == pytest.approx(1.0)

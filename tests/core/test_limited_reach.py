@@ -1,0 +1,152 @@
+"""Limited limbs arrive wherever a pose inside their ranges gets, and never leave the ranges."""
+
+import numpy as np
+import pytest
+
+from blender_ik_addon.core import Goal, Goals, SolveOptions, Solver, solve, solve_batch
+from tests.core.chains import ITERATIVE
+from tests.core.limited_rigs import RIGS, K, knee, make_rig, misses, poles_of, targets_of
+from tests.core.limited_rigs import worst_violation as worst
+from tests.helpers import make_rng
+
+ARRIVED = 1e-3
+EXACT = 1e-6
+SHARES = {Solver.NEWTON: 0.999, Solver.FABRIK: 0.99, Solver.CCD: 0.99}
+every_rig = pytest.mark.parametrize("name", RIGS)
+every_solver = pytest.mark.parametrize("solver", ITERATIVE)
+with_and_without_pole = pytest.mark.parametrize("has_pole", [False, True], ids=["free", "pole"])
+
+
+def options_for(rig, solver, **settings):
+    """Return options with a tolerance that is a share of the length."""
+    return SolveOptions(solver=Solver(solver), tolerance=1e-5 * rig.length, **settings)
+
+
+def solved(rig, targets, poles, solver, **settings):
+    """Return solutions for all targets, from rest."""
+    options = options_for(rig, solver, **settings)
+    return solve_batch(rig.chains(len(targets)), Goals(targets, poles), options)
+
+
+@pytest.mark.slow
+@every_rig
+@every_solver
+@with_and_without_pole
+def test_what_a_limited_pose_reaches_is_reached_from_rest(name, solver, has_pole):
+    rig, rng = RIGS[name](), make_rng(11)
+    targets = targets_of(rig, 120, rng)
+    poles = poles_of(rig, 120, rng) if has_pole else None
+    solutions = solved(rig, targets, poles, solver)
+    gaps = misses(rig, solutions, targets)
+    assert np.mean(gaps <= ARRIVED) >= SHARES[solver], f"{np.sum(gaps > ARRIVED)} of 120 missed"
+    assert worst(rig, solutions) <= EXACT
+    np.testing.assert_array_equal(solutions.is_converged, gaps <= 1.0001e-5)
+
+
+@every_solver
+@with_and_without_pole
+def test_the_issues_arm_arrives(solver, has_pole):
+    rig, rng = RIGS["arm"](), make_rng(12)
+    targets = targets_of(rig, 60, rng)
+    solutions = solved(rig, targets, poles_of(rig, 60, rng) if has_pole else None, solver)
+    assert misses(rig, solutions, targets).max() <= ARRIVED
+    assert worst(rig, solutions) <= EXACT
+
+
+@pytest.mark.parametrize("solver", Solver)
+@with_and_without_pole
+def test_a_knee_that_rests_bent_the_wrong_way_misses_none_of_400(solver, has_pole):
+    rig, rng = knee(), make_rng(13)
+    targets = targets_of(rig, 400, rng)
+    solutions = solved(rig, targets, poles_of(rig, 400, rng) if has_pole else None, solver)
+    assert np.sum(misses(rig, solutions, targets) > ARRIVED) == 0
+    assert worst(rig, solutions) <= EXACT
+
+
+@pytest.mark.parametrize("solver", Solver)
+@with_and_without_pole
+def test_two_limited_bones_take_every_solver(solver, has_pole):
+    rng = make_rng(14)
+    rig = make_rig(
+        [(K.BALL, ((-80, 60), (-45, 45), (-50, 50))), (K.HINGE_X, ((0, 150),))], (1.0, 0.8)
+    )
+    targets = targets_of(rig, 100, rng)
+    solutions = solved(rig, targets, poles_of(rig, 100, rng) if has_pole else None, solver)
+    assert misses(rig, solutions, targets).max() <= ARRIVED
+    assert worst(rig, solutions) <= EXACT
+
+
+@pytest.mark.slow
+@every_solver
+def test_random_rigs_arrive(solver):
+    missed = total = 0
+    for seed in range(16):
+        rig, rng = random_rig(seed), make_rng(seed)
+        targets = targets_of(rig, 40, rng)
+        solutions = solved(rig, targets, poles_of(rig, 40, rng) if seed % 2 else None, solver)
+        missed += np.sum(misses(rig, solutions, targets) > ARRIVED)
+        total += len(targets)
+        assert worst(rig, solutions) <= EXACT, seed
+    assert missed <= (1.0 - SHARES[solver]) * total
+
+
+def random_rig(seed):
+    """Return a rig of two to eight bones of any kinds, lengths, ranges and rest bends."""
+    rng = make_rng(1000 + seed)
+    count = int(rng.integers(2, 9))
+    bones = []
+    for kind in rng.choice([0, 0, 1, 2, 3, 4, 4, 5, 6, 6, 7], count):
+        axes = {0: 3, 1: 2, 2: 2, 3: 2, 7: 0}.get(int(kind), 1)
+        edges = rng.uniform(5.0, 120.0, (axes, 2)) * rng.integers(0, 2, (axes, 2))
+        edges[~edges.any(axis=1)] = 40.0
+        bones.append((K(int(kind)), [(-low, high) for low, high in edges]))
+    bends = [(int(axis), float(rng.uniform(-120, 120))) for axis in rng.integers(0, 3, count)]
+    lengths = np.exp(rng.uniform(-1.5, 1.5, count))
+    return make_rig(bones, lengths, bends=bends, astray=0.3 * int(rng.integers(2)), seed=seed)
+
+
+@every_solver
+@pytest.mark.parametrize("name", ["arm", "offset_bones", "roll_in_the_middle", "fixed_between"])
+def test_what_is_said_of_a_pose_is_what_its_rotations_make(name, solver):
+    rig, rng = RIGS[name](), make_rng(15)
+    for target in targets_of(rig, 8, rng):
+        start = rig.some_rotations(rng)
+        chain = rig.chain(start)
+        solution = solve(chain, Goal(target), options_for(rig, solver))
+        points = rig.points(solution.local_rotations_wxyz)
+        np.testing.assert_allclose(solution.joint_positions, points, atol=1e-9 * rig.length)
+        gap = np.linalg.norm(points[-1] - target)
+        assert solution.residual == pytest.approx(gap, abs=1e-9 * rig.length)
+        lengths = np.linalg.norm(np.diff(solution.joint_positions, axis=0), axis=1)
+        np.testing.assert_allclose(lengths, chain.segment_lengths, atol=1e-9)
+        np.testing.assert_allclose(
+            np.linalg.norm(solution.local_rotations_wxyz, axis=1), 1.0, atol=1e-12
+        )
+
+
+@every_solver
+@pytest.mark.parametrize("name", ["arm", "tail", "spider_leg", "offset_bones", "one_sided"])
+@pytest.mark.parametrize("cap", [1, 3])
+def test_no_cap_on_iterations_costs_a_limit(name, solver, cap):
+    rig, rng = RIGS[name](), make_rng(16)
+    targets = np.vstack((targets_of(rig, 15, rng), 3.0 * poles_of(rig, 5, rng)))
+    solutions = solved(rig, targets, poles_of(rig, 20, rng), solver, iterations=cap)
+    assert worst(rig, solutions) <= EXACT
+    assert solutions.iterations.max() <= cap
+
+
+@every_solver
+@pytest.mark.parametrize("influence", [0.0, 0.3, 0.9])
+@pytest.mark.parametrize("name", ["arm", "tail", "spider_leg", "mixed_lengths", "offset_bones"])
+def test_influence_stays_within_the_limits(name, solver, influence):
+    rig, rng = RIGS[name](), make_rng(17)
+    targets = targets_of(rig, 8, rng)
+    for target in targets:
+        start = rig.some_rotations(rng)
+        settings = options_for(rig, solver, influence=influence)
+        solution = solve(rig.chain(start), Goal(target), settings)
+        assert rig.violations(solution.local_rotations_wxyz).max() <= EXACT
+        points = rig.points(solution.local_rotations_wxyz)
+        np.testing.assert_allclose(solution.joint_positions, points, atol=1e-9 * rig.length)
+        if influence == 0.0:
+            np.testing.assert_allclose(points, rig.points(start), atol=1e-9 * rig.length)
