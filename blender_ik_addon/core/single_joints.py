@@ -6,8 +6,8 @@ from math import atan2, cos, hypot, inf, isfinite, pi, sin, sqrt
 from typing import Protocol
 
 from .joints import JointKind
-from .limits import ELBOWS, HINGES
-from .single import Quaternion, multiply
+from .limits import FREE, HINGES
+from .single import Quaternion
 from .single_start import Vector
 from .swings import HALF_TURN, HELD, ON_EDGE
 
@@ -41,9 +41,10 @@ def joint(kind: JointKind, low: Vector, high: Vector) -> Joint:
         return Fixed()
     if kind in HINGES:
         return Hinge(HINGES[kind], low, high)
-    if kind in ELBOWS:
-        return Elbow(ELBOWS[kind], low, high)
-    return Ball(low, high, twists=kind is JointKind.BALL)
+    free = FREE[kind]
+    low = (low[0] if free[0] else 0.0, low[1], low[2] if free[2] else 0.0)
+    high = (high[0] if free[0] else 0.0, high[1], high[2] if free[2] else 0.0)
+    return Ball(low, high, twists=free[1])
 
 
 class Range:
@@ -98,30 +99,6 @@ class Hinge:
         angle = self._range.clipped(about(turn, axis))
         self.edges = self._range.edge(angle, AXES[axis])
         return about_axis(axis, angle)
-
-
-class Elbow:
-    """A joint that turns about X or Z after a twist about Y."""
-
-    def __init__(self, axis: int, low: Vector, high: Vector) -> None:
-        """Take the axis of the bend by number."""
-        self._axis, self._bend = axis, Range(low[axis], high[axis])
-        self._twist = Range(low[1], high[1])
-        self.free: tuple[Vector, ...] | None = ()
-        self.edges: tuple[Edge, ...] = ()
-
-    def placed(self, turn: Quaternion) -> Quaternion:
-        """As ``Joint.placed``."""
-        axis = self._axis
-        x, y, z = along(turn)
-        bend = atan2(z if axis == 0 else -x, y)
-        twist = about(multiply(about_axis(axis, -bend), turn), 1)
-        bend, twist = self._bend.clipped(bend), self._twist.clipped(twist)
-        placed = multiply(about_axis(axis, bend), about_axis(1, twist))
-        bone = along(placed)
-        self.free = (AXES[axis], bone)
-        self.edges = self._bend.edge(bend, AXES[axis]) + self._twist.edge(twist, bone)
-        return placed
 
 
 class Ball:
