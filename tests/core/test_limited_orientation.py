@@ -1,0 +1,106 @@
+"""A limited tip takes the wanted rotation as far as its limits allow, and says what is left."""
+
+import numpy as np
+import pytest
+
+from blender_ik_addon.core import Goal, SolveOptions, Solver, solve
+from tests.core.chains import ITERATIVE
+from tests.core.limited_rigs import (
+    RIGS,
+    K,
+    Y,
+    about,
+    angle_between,
+    make_rig,
+    matrix,
+    multiply,
+)
+from tests.helpers import make_rng
+
+every_solver = pytest.mark.parametrize("solver", ITERATIVE)
+
+
+def quaternion(frame):
+    """Return the quaternion of a rotation matrix that turns by less than half a turn."""
+    w = np.sqrt(max(1e-12, 1.0 + np.trace(frame))) / 2.0
+    vector = np.array([frame[2, 1] - frame[1, 2], frame[0, 2] - frame[2, 0], 0.0])
+    vector[2] = frame[1, 0] - frame[0, 1]
+    return np.array([w, *(vector / (4.0 * w))])
+
+
+def gap_of(rig, solution, wanted):
+    """Return the radians between the posed tip's axes and the wanted ones."""
+    return angle_between(quaternion(rig.tip_frame(solution.local_rotations_wxyz)), wanted)
+
+
+def posed(rig, rng, share=0.5):
+    """Return target and tip rotation (rest tips here have the axes of the armature) of a pose."""
+    rotations = rig.some_rotations(rng, share)
+    return rig.points(rotations)[-1], quaternion(rig.tip_frame(rotations))
+
+
+@every_solver
+def test_position_and_rotation_of_a_pose_within_limits_are_both_met(solver):
+    rig, rng = make_rig([(K.BALL, ((-70, 70),) * 3)] * 5), make_rng(71)
+    met = 0
+    for _ in range(40):
+        target, wanted = posed(rig, rng)
+        options = SolveOptions(solver, tolerance=1e-4)
+        solution = solve(rig.chain(), Goal(target, tip_rotation_wxyz=wanted), options)
+        assert rig.violations(solution.local_rotations_wxyz).max() <= 1e-6
+        gap = gap_of(rig, solution, wanted)
+        assert solution.tip_gap == pytest.approx(gap, abs=1e-5)
+        met += solution.residual <= 5e-3 and gap <= 1e-2
+    assert met >= 38, met
+
+
+@every_solver
+@pytest.mark.parametrize("name", ["arm", "tail", "mixed_lengths", "offset_bones", "finger"])
+def test_any_wanted_rotation_costs_no_limit_and_no_target(name, solver):
+    rig, rng = RIGS[name](), make_rng(72)
+    arrived = 0
+    for _ in range(15):
+        target, _ = posed(rig, rng)
+        wanted = rng.normal(size=4)
+        options = SolveOptions(solver, tolerance=1e-5 * rig.length)
+        solution = solve(rig.chain(), Goal(target, tip_rotation_wxyz=wanted), options)
+        assert rig.violations(solution.local_rotations_wxyz).max() <= 1e-6
+        arrived += solution.residual <= 1e-3 * rig.length
+    assert arrived == 15
+
+
+@every_solver
+def test_a_tip_that_may_twist_by_thirty_degrees_twists_by_thirty(solver):
+    rig = make_rig(
+        [(K.SWING, ()), (K.HINGE_X, ((0, 150),)), (K.ELBOW_X, ((-90, 90), (-30, 30)))],
+        (1.0, 1.0, 0.4),
+    )
+    # The elbow's twist alone turns the tip about its own axis; the target stays.
+    rotations = np.array([about(0, 0.2), about(0, 0.6), about(0, 0.3)])
+    target, frame = rig.points(rotations)[-1], quaternion(rig.tip_frame(rotations))
+    wanted = multiply(frame, about(Y, np.radians(80.0)))
+    options = SolveOptions(solver, tolerance=1e-6)
+    solution = solve(rig.chain(), Goal(target, tip_rotation_wxyz=wanted), options)
+    assert rig.violations(solution.local_rotations_wxyz).max() <= 1e-6
+    assert solution.residual <= 1e-3
+    assert np.degrees(gap_of(rig, solution, wanted)) <= 50.5
+    assert solution.tip_gap == pytest.approx(gap_of(rig, solution, wanted), abs=1e-5)
+
+
+@pytest.mark.parametrize("solver", [*ITERATIVE, Solver.TWO_BONE])
+def test_with_no_weight_the_tip_is_free(solver):
+    rig = make_rig([(K.BALL, ((-60, 60),) * 3), (K.HINGE_X, ((0, 150),))])
+    target = rig.points(rig.some_rotations(make_rng(73)))[-1]
+    options = SolveOptions(solver, orient_weight=0.0)
+    wanted = np.array([0.0, 1.0, 0.0, 0.0])
+    asked = solve(rig.chain(), Goal(target, tip_rotation_wxyz=wanted), options)
+    free = solve(rig.chain(), Goal(target), options)
+    np.testing.assert_allclose(asked.joint_positions, free.joint_positions, atol=1e-9)
+
+
+def test_the_quaternions_of_these_tests_are_right():
+    rng = make_rng(74)
+    for _ in range(20):
+        turn = rng.normal(size=4)
+        turn /= np.linalg.norm(turn) * np.sign(turn[0])
+        np.testing.assert_allclose(quaternion(matrix(turn)), turn, atol=1e-6)

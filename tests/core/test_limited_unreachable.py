@@ -1,0 +1,129 @@
+"""Out of reach of a limited limb: the nearest pose, inside the limits, and what holds it back."""
+
+import numpy as np
+import pytest
+
+from blender_ik_addon.core import Goal, SolveOptions, Solver, Status, solve
+from tests.core.chains import ITERATIVE, unit
+from tests.core.limited_rigs import FREE_AXES, RIGS, K, X, Y, Z, make_rig
+from tests.helpers import make_rng
+
+# A share of the length.
+WORSE = 0.02
+SWINGS = (K.BALL, K.SWING)
+
+
+def rotations_of(rig, shares):
+    """Return rotations (B, n, 4) inside the ranges, of numbers from -1 to 1, shape (B, n, 3)."""
+    low, high = np.radians(np.maximum(rig.low, -180)), np.radians(np.minimum(rig.high, 180))
+    bounds = np.where(shares < 0.0, -low, high)
+    turns = np.zeros((*shares.shape[:2], 4))
+    angles = low + (shares + 1.0) / 2.0 * (high - low)
+    for i, kind in enumerate(rig.kinds):
+        free = np.isin(np.arange(3), FREE_AXES[kind])
+        angle = np.where(free, angles[:, i], 0.0)
+        parts = np.sin(angle / 2.0)
+        if kind in SWINGS:
+            disc = shares[:, i, [X, Z]]
+            disc = disc / np.maximum(1.0, np.linalg.norm(disc, axis=1))[:, None]
+            parts[:, [X, Z]] = disc * np.sin(bounds[:, i, [X, Z]] / 2.0)
+        # One of X and Z is zero but for swings.
+        w = np.sqrt(np.maximum(0.0, 1.0 - parts[:, X] ** 2 - parts[:, Z] ** 2))
+        cosine, sine = np.cos(angle[:, Y] / 2.0), np.sin(angle[:, Y] / 2.0)
+        x, z = parts[:, X], parts[:, Z]
+        turns[:, i] = np.stack(
+            [w * cosine, x * cosine - z * sine, w * sine, z * cosine + x * sine], axis=1
+        )
+    return turns
+
+
+def tips_of(rig, turns):
+    """Return the tips (B, 3) of rotations (B, n, 4)."""
+    frame, tip = np.tile(np.eye(3), (len(turns), 1, 1)), np.zeros((len(turns), 3))
+    for i in range(len(rig.kinds)):
+        w, v = turns[:, i, 0], turns[:, i, 1:]
+        cross = np.zeros((len(turns), 3, 3))
+        cross[:, [2, 0, 1], [1, 2, 0]] = v
+        cross[:, [1, 2, 0], [2, 0, 1]] = -v
+        turn = np.eye(3) + 2.0 * w[:, None, None] * cross + 2.0 * cross @ cross
+        frame = frame @ rig.offsets[i] @ turn
+        tip = tip + frame @ rig.segments[i]
+    return tip
+
+
+def nearest_found(rig, target, rng, rounds=150):
+    """Return the least distance to a target of random poses, made better step by step."""
+    shares = rng.uniform(-1.0, 1.0, (3000, len(rig.kinds), 3))
+    for step in np.geomspace(0.5, 1e-3, rounds):
+        gaps = np.linalg.norm(tips_of(rig, rotations_of(rig, shares)) - target, axis=1)
+        best = shares[np.argsort(gaps)[:8]]
+        tries = np.repeat(best, 16, axis=0)
+        tries[8:] += step * rng.normal(size=tries[8:].shape) * (rng.random(tries[8:].shape) < 0.5)
+        shares = np.clip(np.vstack((best, tries)), -1.0, 1.0)
+    return gaps.min()
+
+
+def test_the_search_of_these_tests_stays_inside_and_agrees_with_their_kinematics():
+    rng = make_rng(40)
+    for name in ("arm", "offset_bones", "mixed_lengths", "spider_leg"):
+        rig = RIGS[name]()
+        turns = rotations_of(rig, rng.uniform(-1.0, 1.0, (20, len(rig.kinds), 3)))
+        assert max(rig.violations(turn).max() for turn in turns) <= 1e-9
+        ours = [rig.points(turn)[-1] for turn in turns]
+        np.testing.assert_allclose(tips_of(rig, turns), ours, atol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("solver", ITERATIVE)
+@pytest.mark.parametrize(
+    "name", ["arm", "tail", "ten_hinges", "spider_leg", "finger", "planar_four", "one_sided"]
+)
+def test_no_search_finds_a_pose_that_is_much_nearer(name, solver):
+    rig, rng = RIGS[name](), make_rng(41)
+    shares = rng.uniform(0.1, 1.6, (6, 1))
+    for target in shares * rig.length * unit(rng.normal(size=(6, 3))):
+        options = SolveOptions(solver, tolerance=1e-5 * rig.length)
+        solution = solve(rig.chain(), Goal(target), options)
+        assert rig.violations(solution.local_rotations_wxyz).max() <= 1e-6
+        gap = np.linalg.norm(rig.points(solution.local_rotations_wxyz)[-1] - target)
+        assert solution.residual == pytest.approx(gap, abs=1e-9)
+        best = nearest_found(rig, target, make_rng(42))
+        assert gap - best <= WORSE * rig.length, (target, gap, best)
+
+
+@pytest.mark.parametrize("solver", Solver)
+def test_the_holding_limit_is_named(solver):
+    rig = make_rig([(K.HINGE_X, ((-60, 20),)), (K.HINGE_X, ((0, 150),))])
+    target = np.array([0.0, -1.2, 1.2])
+    solution = solve(rig.chain(), Goal(target), SolveOptions(solver))
+    assert solution.status is Status.LIMITED
+    expected = np.zeros((2, 3), dtype=bool)
+    expected[0, X] = True
+    np.testing.assert_array_equal(solution.holds, expected)
+
+
+@pytest.mark.parametrize("solver", Solver)
+def test_a_target_off_the_plane_of_hinges_is_held_back(solver):
+    rig = make_rig([(K.HINGE_X, ((-90, 90),)), (K.HINGE_X, ((0, 150),))])
+    target = np.array([0.4, 1.2, 0.8])
+    solution = solve(rig.chain(), Goal(target), SolveOptions(solver, tolerance=1e-7))
+    assert solution.status is Status.LIMITED
+    assert solution.residual == pytest.approx(0.4, abs=1e-5)
+
+
+@pytest.mark.parametrize("solver", ITERATIVE)
+def test_straight_ahead_and_too_far_is_extended(solver):
+    rig = make_rig([(K.BALL, ((-30, 30),) * 3)] * 4)
+    target = 7.0 * unit(np.array([0.1, 1.0, 0.1]))
+    solution = solve(rig.chain(), Goal(target), SolveOptions(solver))
+    assert solution.status is Status.EXTENDED
+    assert solution.residual == pytest.approx(3.0, abs=0.01)
+
+
+@pytest.mark.parametrize("solver", ITERATIVE)
+def test_reached_means_reached_and_holds_nothing_back(solver):
+    rig = RIGS["arm"]()
+    target = rig.points(rig.some_rotations(make_rng(43)))[-1]
+    solution = solve(rig.chain(), Goal(target), SolveOptions(solver, tolerance=1e-5))
+    assert solution.status is Status.REACHED
+    assert solution.residual <= 1e-5
