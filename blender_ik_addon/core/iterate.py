@@ -30,6 +30,9 @@ FEW_ITERATIONS = 2 * PROGRESS_WINDOW
 # NEWTON takes up to 26 iterations in all measured cases; what it has not finished by then is stuck
 # where the sweeps have left it, and it starts from a pose of its own.
 ENOUGH_FOR_NEWTON = 40
+# NEWTON inside of limits stops where a window leaves more than this share of the error: there a
+# target out of reach is met as nearly as it can be.
+STANDSTILL = 0.999
 # Steps that hand on a damping, which tells when they are stuck.
 DAMPED = (newton.step, limited_newton.step)
 
@@ -170,7 +173,9 @@ def swept(
         if step in DAMPED:
             is_done |= carried >= newton.MOST_DAMPING
         if step is not newton.step and sweeps % PROGRESS_WINDOW == 0:
-            if sweeps > PROGRESS_WINDOW:
+            if step is limited_newton.step:
+                is_done |= error > STANDSTILL * window_error
+            elif sweeps > PROGRESS_WINDOW:
                 is_done |= _is_too_slow(error, window_error, work, used[live])
             window_error = error
         if is_done.any():

@@ -20,11 +20,13 @@ from .swings import Ranges
 from .vectors import Array, Counts, Flags, across, cross, dot, norm, taken
 
 STATE_COLUMNS = 7
-# What a radian of orientation or of the bend's side weighs beside the chain's length. Position
-# comes first: it is solved again, alone, when the three cannot be had together.
-AIM_WEIGHT = 0.1
-# Aims that cannot be met end in a compromise, which the first steps come near to.
-ENOUGH_TO_AIM = 16
+# What a radian of orientation or of the bend's side weighs beside the chain's length. So little
+# that the position hardly gives way where they cannot be had together; it is then solved again.
+AIM_WEIGHT = 0.003
+# Aims are met to so many radians.
+AIM_TOLERANCE = 1e-5
+# Iterations for them; those that cannot be met end in a compromise.
+ENOUGH_TO_AIM = 30
 # Iterations that NEWTON takes from one start; what it has not finished by then it will not.
 ENOUGH = 60
 # A bulge smaller than this share of the chain has no side.

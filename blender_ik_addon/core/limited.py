@@ -15,20 +15,22 @@ import numpy as np
 from . import bend, limited_ccd, limited_fabrik, limited_newton, newton, positions, restarts, turns
 from .chain import Solver
 from .iterate import FEW_ITERATIONS, Work, swept
-from .jointed import AIM_WEIGHT, ENOUGH, ENOUGH_TO_AIM, Aims, Jointed
+from .jointed import AIM_TOLERANCE, AIM_WEIGHT, ENOUGH, ENOUGH_TO_AIM, Aims, Jointed
 from .laying import ON_LINE, chain_turned, is_straight, laid
 from .start import Start
 from .task import Task
 from .vectors import Array, Counts, Flags, across, norm, smoothstep, taken
 
 # Waves of new starts: how many for each chain that has not arrived, and iterations for each.
-WAVES = ((6, 24), (24, 40))
+WAVES = ((8, 24),)
 # A new start that does not arrive either replaces the first try only if it comes nearer by this
 # share of the reach: else poses would jump about for nothing.
 WORTH_A_JUMP = 0.02
 # Start poses on one line with their targets are bent by this share of the way to where they would
 # bend without limits: from the line no turn leads nearer.
 NUDGE = 0.1
+# Targets that lie so little within the reach have been drawn in to it.
+AT_REACH = 1e-12
 SWEEPS = {Solver.FABRIK: limited_fabrik.step, Solver.CCD: limited_ccd.step}
 
 
@@ -90,7 +92,8 @@ def positioned(
     is_open = run.is_open(state) & (task.iterations > FEW_ITERATIONS)
     if is_open.any():
         state, used = run.anew(state, used, np.flatnonzero(is_open), standing, aims)
-    is_too_far = norm(task.target) >= start.reach + np.abs(chain.slide_high).sum(axis=0)
+    reach = start.reach + np.abs(chain.slide_high).sum(axis=0)
+    is_too_far = norm(task.target) >= reach * (1.0 - AT_REACH)
     return Held(state, used, is_too_far, _holds(chain, task, state), _tip_gap(chain, aims, state))
 
 
@@ -129,7 +132,8 @@ class _Run:
         target = np.zeros(before.shape[1:])
         target[:3] = self.task.target
         caps = np.minimum(self.task.iterations, used + ENOUGH_TO_AIM)
-        work = Work(aiming, target, self.task.tolerance, caps)
+        finest = np.minimum(self.task.tolerance, AIM_TOLERANCE * aims.weight)
+        work = Work(aiming, target, finest, caps)
         carried = np.full(state.shape[-1], newton.FIRST_DAMPING)
         aimed, used = swept(limited_newton.step, work, before, used, carried)
         aimed, used = self.closed(aimed, used)

@@ -13,7 +13,7 @@ from .single_start import Vector
 from .task import FINEST_TOLERANCE, check_solver
 from .vectors import Array, norm
 
-REACHED = np.int8(STATUSES.index(Status.REACHED))
+REACHED, EXTENDED = (np.int8(STATUSES.index(s)) for s in (Status.REACHED, Status.EXTENDED))
 NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
 
 
@@ -38,14 +38,15 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     """Return the poses of chains with joints; as ``solve_batch``."""
     assert chains.joints is not None
     has_tips = goals.tip_rotations_wxyz is not None and options.orient_weight > 0.0
+    near = _within_reach(chains, goals.target_positions)
     if len(chains) <= FEW and not has_tips:
-        few = _few(chains, goals, options)
+        few = _few(chains, goals, near, options)
         if few is not None:
             return few
     check_solver(options.solver, chains.bone_count - has_tips)
     start, jointed = chains.start, chains.jointed
     start_turn = np.moveaxis(chains.joints.start_wxyz, 0, -1)
-    task = batch_task(start, goals, goals.target_positions, options)
+    task = batch_task(start, goals, near, options)
     tips = goals.tip_rotations_wxyz
     fits = options.solver is not Solver.TWO_BONE or chains.bone_count == 2
     held = limited.positioned(
@@ -62,7 +63,7 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     return _recorded(chains, goals, options, held)
 
 
-def _few(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions | None:
+def _few(chains: Chains, goals: Goals, near: Array, options: SolveOptions) -> Solutions | None:
     """Solve a few chains one by one in plain floats; None if any of them needs more."""
     if options.influence < 1.0 or options.solver in SWEEPS:
         return None
@@ -71,10 +72,9 @@ def _few(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions | Non
     caps = np.broadcast_to(options.iterations, count).tolist()
     tolerances = np.broadcast_to(options.tolerance, count).tolist()
     sides = _sides(chains, goals, options)
-    targets = goals.target_positions.tolist()
     found = []
     for chain, target, side, tolerance, cap in zip(
-        chains.single_joints, targets, sides, tolerances, caps, strict=True
+        chains.single_joints, near.tolist(), sides, tolerances, caps, strict=True
     ):
         (x, y, z), (a, b, c), size = target, chain.root, chain.unit
         place = ((x - a) / size, (y - b) / size, (z - c) / size)
@@ -87,13 +87,16 @@ def _few(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions | Non
     joints = (
         np.array([one.heads for one in found]) * start.unit[:, None, None] + start.root.T[:, None]
     )
+    residuals = norm((joints[:, -1] - goals.target_positions).T)
+    # They have all arrived, or as far as a straight chain reaches.
+    is_there = residuals <= options.tolerance + _rounding(chains, goals)
     return Solutions(
         joint_positions=joints,
         chain_rotations_wxyz=np.tile(NOT_TURNED, (count, 1)),
         tip_rotations_wxyz=None,
-        residuals=norm((joints[:, -1] - goals.target_positions).T),
+        residuals=residuals,
         iterations=np.array([one.used for one in found]),
-        status_codes=np.zeros(count, dtype=np.int8) + REACHED,
+        status_codes=np.where(is_there, REACHED, EXTENDED),
         local_rotations_wxyz=rotation.normalised(np.array([one.turns for one in found])),
         slides=np.zeros((count, chains.bone_count)),
         holds=np.zeros((count, chains.bone_count, 3), dtype=np.bool_),
@@ -124,15 +127,18 @@ def _recorded(chains: Chains, goals: Goals, options: SolveOptions, held: Held) -
     posed = chains.jointed.posed(state)
     joints = (posed.points * start.unit + start.root).transpose(2, 0, 1)
     residuals = norm((joints[:, -1] - goals.target_positions).T)
-    reach = start.reach * start.unit
-    rounding = FINEST_TOLERANCE * (reach + np.abs(goals.target_positions).max(axis=1))
     is_held = held.holds.any(axis=(0, 1))
     is_blended = np.full(len(chains), options.influence < 1.0)
     codes = np.select(
-        [residuals <= options.tolerance + rounding, is_blended, held.is_too_far, is_held],
+        [
+            residuals <= options.tolerance + _rounding(chains, goals),
+            is_blended,
+            is_held,
+            held.is_too_far,
+        ],
         [
             STATUSES.index(each)
-            for each in (Status.REACHED, Status.BLENDED, Status.EXTENDED, Status.LIMITED)
+            for each in (Status.REACHED, Status.BLENDED, Status.LIMITED, Status.EXTENDED)
         ],
         STATUSES.index(Status.ITERATIONS_USED_UP),
     )
@@ -148,6 +154,29 @@ def _recorded(chains: Chains, goals: Goals, options: SolveOptions, held: Held) -
         holds=np.moveaxis(held.holds, -1, 0),
         tip_gaps=held.tip_gap,
     )
+
+
+def _within_reach(chains: Chains, targets: Array) -> Array:
+    """Return targets (B, 3) drawn in to where straight chains end, unless bones slide."""
+    assert chains.joints is not None
+    if (chains.joints.slide_high != 0.0).any() or (chains.joints.slide_low != 0.0).any():
+        return targets
+    root, reach = chains.start.root.T, chains.start.reach * chains.start.unit
+    way = targets - root
+    distance = norm(way.T)
+    is_far = distance > reach
+    if not is_far.any():
+        return targets
+    share = np.where(is_far, reach / np.where(is_far, distance, 1.0), 1.0)
+    near: Array = np.where(is_far[:, None], root + way * share[:, None], targets)
+    return near
+
+
+def _rounding(chains: Chains, goals: Goals) -> Array:
+    """Return what float64 leaves of distances, shape (B,)."""
+    reach = chains.start.reach * chains.start.unit
+    rounding: Array = FINEST_TOLERANCE * (reach + np.abs(goals.target_positions).max(axis=1))
+    return rounding
 
 
 def _rows(turn: Array) -> Array:

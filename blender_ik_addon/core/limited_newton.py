@@ -152,9 +152,12 @@ class _Slides:
 
 def _solved(system: Array, error: Array, damping: Array) -> Array:
     """Return the multipliers (k, B) of damped systems (B, k, k)."""
-    rows = system.shape[-1]
-    trace = np.einsum("bkk->b", system)
-    floor = np.maximum(trace / rows * damping, LEAST_SYSTEM * trace + 1e-300)
-    system = system + floor[:, None, None] * np.eye(rows)
+    # The three of the position are damped alike, each of the others by itself: what weighs little
+    # would be damped away beside what weighs much.
+    diagonal = np.einsum("bkk->bk", system).copy()
+    least = LEAST_SYSTEM * diagonal.sum(axis=1, keepdims=True) + 1e-300
+    diagonal[:, :3] = diagonal[:, :3].mean(axis=1, keepdims=True)
+    floor = np.maximum(diagonal * damping[:, None], least)
+    system = system + floor[:, :, None] * np.eye(system.shape[-1])
     multiplier: Array = np.linalg.solve(system, error.T[:, :, None])[:, :, 0].T
     return multiplier

@@ -39,7 +39,7 @@ def clamped(kind: JointKind, turn: Array, low: Array, high: Array) -> Array:
     if kind in HINGES:
         turn = _about(HINGES[kind], _ranged(turn, HINGES[kind], low, high))
     elif kind in ELBOWS:
-        turn = _elbow(turn, ELBOWS[kind])
+        turn = _elbow(turn, ELBOWS[kind], low, high)
     return swings.clamped(swings.compiled(*room(kind, low, high)), turn)
 
 
@@ -99,10 +99,12 @@ def _about(axis: int, angle: Array) -> Array:
     return turn
 
 
-def _elbow(turn: Array, axis: int) -> Array:
+def _elbow(turn: Array, axis: int, low: Array, high: Array) -> Array:
     """Return turns without what is neither a bend about an axis nor a twist about Y before it."""
     w, x, y, z = turn[..., 0, :], turn[..., 1, :], turn[..., 2, :], turn[..., 3, :]
     aside = 2.0 * (y * z + w * x) if axis == 0 else 2.0 * (w * z - x * y)
-    bend = _about(axis, np.arctan2(aside, 1.0 - 2.0 * (x * x + z * z)))
-    twist = turns.multiply(turns.conjugate(bend), turn)
-    return turns.multiply(bend, _about(1, _angle(twist, 1)))
+    angle = np.arctan2(aside, 1.0 - 2.0 * (x * x + z * z))
+    twist = turns.multiply(_about(axis, -angle), turn)
+    least, most = low[..., axis, :], high[..., axis, :]
+    bend = in_range(angle, least, most, middle_of(least, most))
+    return turns.multiply(_about(axis, bend), _about(1, _angle(twist, 1)))

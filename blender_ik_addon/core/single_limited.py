@@ -6,14 +6,14 @@ same in other coordinates.
 
 from __future__ import annotations
 
-from math import atan2, cos, hypot, log, sin, sqrt
+from math import atan2, cos, hypot, sin, sqrt
 
 import numpy as np
 
 from . import limited_newton as batch
 from .bend import AT_ROOT
-from .iterate import PROGRESS_WINDOW
-from .jointed import AIM_WEIGHT, ENOUGH, ENOUGH_TO_AIM, NO_SIDE, Jointed, Posed
+from .iterate import PROGRESS_WINDOW, STANDSTILL
+from .jointed import AIM_TOLERANCE, AIM_WEIGHT, ENOUGH, ENOUGH_TO_AIM, NO_SIDE, Jointed, Posed
 from .laying import ON_LINE, is_straight, rotations_of
 from .newton import (
     DAMPING_DECAY,
@@ -94,7 +94,8 @@ def solved(
     begun = Pose(chain, chain.start, 0)
     if aim is not None and len(chain.start) > 1:
         side = Side(chain, target, aim)
-        pose = _stepped(chain, begun, target, side, tolerance, min(iterations, ENOUGH_TO_AIM))
+        finest = min(tolerance, AIM_TOLERANCE * AIM_WEIGHT * chain.reach)
+        pose = _stepped(chain, begun, target, side, finest, min(iterations, ENOUGH_TO_AIM))
         pose = _closed(chain, pose, target, tolerance, iterations)
         if gap(target, pose.heads[-1]) <= tolerance:
             return pose
@@ -145,9 +146,9 @@ def _stepped(
     chain: SingleJoints, pose: Pose, target: Vector, side: Side | None, tolerance: float, cap: int
 ) -> Pose:
     """Step until the error is within the tolerance, the cap is used up, or nothing moves on."""
-    damping, first, window_error = FIRST_DAMPING, pose.used, 0.0
+    damping, first = FIRST_DAMPING, pose.used
     turn_of_side = 0.0 if side is None else side.turn(pose.heads)
-    error = hypot(gap(target, pose.heads[-1]), turn_of_side)
+    window_error = error = hypot(gap(target, pose.heads[-1]), turn_of_side)
     while error > tolerance and pose.used < cap and damping < MOST_DAMPING:
         pose.used += 1
         known = [(each.free, each.edges) for each in chain.joints]
@@ -166,17 +167,10 @@ def _stepped(
                 each.free, each.edges = free, edges
             damping = max(damping * DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION)
         if (pose.used - first) % PROGRESS_WINDOW == 0:
-            if window_error and _is_too_slow(error, window_error, tolerance, cap - pose.used):
+            if error > STANDSTILL * window_error:
                 break
             window_error = error
     return pose
-
-
-def _is_too_slow(error: float, window_error: float, tolerance: float, left: int) -> bool:
-    """As ``iterate`` tells of many."""
-    if error <= 0.0:
-        return False
-    return log(error) + left / PROGRESS_WINDOW * log(error / window_error) > log(tolerance)
 
 
 class Side:

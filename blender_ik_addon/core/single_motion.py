@@ -40,7 +40,7 @@ def least_step(
         heads: The joints and the effector.
         target: Where the effector shall be.
         aim: What shall be met besides, or None.
-        damping: Compared with the mean of the system's diagonal.
+        damping: Compared with the system's diagonal.
     """
     tip = heads[-1]
     error = (target[0] - tip[0], target[1] - tip[1], target[2] - tip[2])
@@ -181,8 +181,8 @@ class _Motion:
 def _solved(system: list[float], error: Vector, damping: float) -> Vector:
     """Solve the damped system of a position by its LDL factors."""
     xx, yy, zz, xy, xz, yz = system[:6]
-    trace = xx + yy + zz
-    floor = max(trace / 3.0 * damping, batch.LEAST_SYSTEM * trace + 1e-300)
+    least = batch.LEAST_SYSTEM * (xx + yy + zz) + 1e-300
+    floor = max((xx + yy + zz) / 3.0 * damping, least)
     return _three((xx + floor, yy + floor, zz + floor, xy, xz, yz), error)
 
 
@@ -203,13 +203,13 @@ def _solved_with(
 ) -> tuple[Vector, float]:
     """Solve the damped system of a position and an aim: multipliers of the two."""
     xx, yy, zz, xy, xz, yz, xw, yw, zw, ww = system
-    trace = xx + yy + zz + ww
-    # The output has seven rows, of which a position and a side use four.
-    floor = max(trace / 7.0 * damping, batch.LEAST_SYSTEM * trace + 1e-300)
+    least = batch.LEAST_SYSTEM * (xx + yy + zz + ww) + 1e-300
+    floor = max((xx + yy + zz) / 3.0 * damping, least)
     three = (xx + floor, yy + floor, zz + floor, xy, xz, yz)
+    ww += max(ww * damping, least)
     without = _three(three, error)
     back = _three(three, (xw, yw, zw))
-    left = ww + floor - (xw * back[0] + yw * back[1] + zw * back[2])
+    left = ww - (xw * back[0] + yw * back[1] + zw * back[2])
     share = (lacking - (xw * without[0] + yw * without[1] + zw * without[2])) / left
     multiplier = (
         without[0] - share * back[0],
