@@ -71,10 +71,14 @@ def idle_joints(settings: ChainSettings) -> list[str]:
     """Return the bones that have a joint in a chain but are not among those that it drives."""
     if not settings.joints:
         return []
-    owner = owner_of(settings)
-    driven = driven_bones(owner, chain_spec(settings))
-    bones = {joint.bone for joint in settings.joints}
-    return sorted(bone for bone in bones - driven if bone in owner.pose.bones)
+    bones = {joint.bone for joint in settings.joints}.difference(bones_of_chain(settings))
+    present = owner_of(settings).pose.bones
+    return sorted(bone for bone in bones if bone in present)
+
+
+def bones_of_chain(settings: ChainSettings) -> list[str]:
+    """Return the names of the bones that a chain drives, root first; none if it has no bones."""
+    return driven_bones(owner_of(settings), chain_spec(settings))
 
 
 def _anchor(target: bpy.types.Object | None, bone: str) -> Anchor | None:

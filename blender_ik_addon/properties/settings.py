@@ -68,7 +68,9 @@ def _status(settings: ChainSettings) -> str:
         return outcome
     text = outcome_in_words(outcome, scene.unit_settings.scale_length if scene else 1.0)
     idle = idle_joints(settings)
-    return f"{text}; not in the chain, so without effect: joint of {', '.join(idle)}" if idle else text
+    return (
+        f"{text}; not in the chain, so without effect: joint of {', '.join(idle)}" if idle else text
+    )
 
 
 def _residual(settings: ChainSettings) -> float:

@@ -12,7 +12,7 @@ from ..rig.render_sync import keep_animated_values
 from ..rig.spec import ChainSpec, StoredBone
 from ..rig.update import Update
 from .chains import chains_of, owner_of
-from .records import chain_spec, sync_anchors_if_changed, text_of_bones
+from .records import bones_of_chain, chain_spec, sync_anchors_if_changed, text_of_bones
 
 if TYPE_CHECKING:
     from .settings import ChainSettings
@@ -52,9 +52,9 @@ def check_free(armature_object: bpy.types.Object, spec: ChainSpec) -> None:
     Raises:
         RigError: With the name of the live chain.
     """
-    wanted = restoring.driven_bones(armature_object, spec)
+    wanted = set(restoring.driven_bones(armature_object, spec))
     for settings in chains_of(armature_object):
-        shared = wanted & restoring.driven_bones(armature_object, chain_spec(settings))
+        shared = wanted.intersection(bones_of_chain(settings))
         if shared and not settings.mute:
             raise RigError(
                 f"Bone '{min(shared)}' is driven by the live chain '{settings.name}':"

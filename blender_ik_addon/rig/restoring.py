@@ -81,11 +81,11 @@ def is_off_its_keys(armature_object: bpy.types.Object, spec: ChainSpec, frame: f
     return bool((apart & keyed.is_keyed).any())
 
 
-def driven_bones(armature_object: bpy.types.Object, spec: ChainSpec) -> set[str]:
-    """Return the names of the bones that a chain writes; none if it has no bones."""
+def driven_bones(armature_object: bpy.types.Object, spec: ChainSpec) -> list[str]:
+    """Return the names of the bones that a chain writes, root first; none if it has no bones."""
     skeleton = compiled(armature_object)
     try:
         plan = planned(skeleton, spec)
     except RigError:
-        return set()
-    return {skeleton.names[bone] for bone in plan.written}
+        return []
+    return [skeleton.names[bone] for bone in plan.written]
