@@ -11,7 +11,7 @@ from .joints import KINDS, MOST_STIFFNESS, BoneJoints
 from .plan import ChainPlan
 from .skeleton import Skeleton
 from .spec import ChainSpec, OwnJoint, RelativeTo
-from .start import paired
+from .start import renamed
 
 Array = npt.NDArray[np.float64]
 
@@ -102,16 +102,14 @@ def _bone_of(joint: OwnJoint, skeleton: Skeleton, plan: ChainPlan, spec: ChainSp
     if not joint.bone:
         raise RigError("A joint of this chain has no bone: choose its bone or remove it.")
     bone = skeleton.index.get(joint.bone)
-    if bone is not None:
-        return bone
-    in_chain = zip(paired(spec.stored_pose, skeleton, plan), plan.written.tolist(), strict=True)
-    for stored, present in in_chain:
-        if stored is not None and stored.name == joint.bone:
-            return int(present)
-    raise RigError(
-        f"Bone '{joint.bone}', which has a joint in this chain, no longer exists:"
-        " choose the joint's bone again or remove the joint."
-    )
+    if bone is None:
+        bone = renamed(spec.stored_pose, skeleton, plan).get(joint.bone)
+    if bone is None:
+        raise RigError(
+            f"Bone '{joint.bone}', which has a joint in this chain, no longer exists:"
+            " choose the joint's bone again or remove the joint."
+        )
+    return bone
 
 
 def _check(joint: OwnJoint, name: str) -> None:

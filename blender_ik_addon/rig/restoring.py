@@ -11,7 +11,7 @@ from .errors import RigError
 from .plan import planned
 from .skeleton import Skeleton, compiled
 from .spec import ChainSpec, StoredBone
-from .start import paired, stored_bones
+from .start import paired, renamed, stored_bones
 from .writer import write_rotation
 
 
@@ -68,6 +68,17 @@ def _bones(skeleton: Skeleton, spec: ChainSpec) -> dict[int, StoredBone]:
         return by_name
     in_chain = zip(plan.written, paired(spec.stored_pose, skeleton, plan), strict=True)
     return by_name | {int(bone): stored for bone, stored in in_chain if stored is not None}
+
+
+def renamed_bones(armature_object: bpy.types.Object, spec: ChainSpec) -> dict[str, str]:
+    """Return the present names of a chain's bones by those that they were stored with."""
+    skeleton = compiled(armature_object)
+    try:
+        plan = planned(skeleton, spec)
+    except RigError:
+        return {}
+    found = renamed(spec.stored_pose, skeleton, plan)
+    return {former: skeleton.names[bone] for former, bone in found.items()}
 
 
 def is_off_its_keys(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) -> bool:
