@@ -174,7 +174,7 @@ class VIEW3D_PT_chain_ik_joints(ActiveChainPanel):
         column.operator("pose.chain_ik_joints_copy", text="", icon="COPYDOWN")
         index = settings.active_joint_index
         if 0 <= index < len(settings.joints):
-            _draw_joint(held, settings.joints[index], settings.id_data)
+            _draw_joint(held, settings.joints[index], owner_of(settings))
 
 
 class VIEW3D_PT_chain_ik_solver(ActiveChainPanel):

@@ -14,10 +14,10 @@ from bpy.props import (
 )
 
 from ..rig import live
-from ..rig.wording import outcome_in_words
-from .chains import chain_key, owner_of
+from .chains import owner_of
 from .joints import JointSettings
-from .records import idle_joints, sync_anchors
+from .records import sync_anchors
+from .status import residual, status
 from .stored import release
 from .updates import EXTENSIBLE, OVERRIDABLE, tag
 
@@ -53,29 +53,6 @@ def _toggle_live(settings: SceneSettings, _context: bpy.types.Context) -> None:
     for owner in settings.id_data.objects:
         if owner.type == "ARMATURE" and owner.chain_ik.chains:
             owner.update_tag()
-
-
-def _status(settings: ChainSettings) -> str:
-    outcome = live.memory.outcome(chain_key(settings))
-    if settings.mute:
-        return "Muted"
-    scene = bpy.context.scene
-    if scene is not None and not scene.chain_ik.use_live:
-        return "Live is off"
-    if outcome is None:
-        return "Not solved yet: the armature is in edit mode, at rest or hidden"
-    if isinstance(outcome, str):
-        return outcome
-    text = outcome_in_words(outcome, scene.unit_settings.scale_length if scene else 1.0)
-    idle = idle_joints(settings)
-    return (
-        f"{text}; not in the chain, so without effect: joint of {', '.join(idle)}" if idle else text
-    )
-
-
-def _residual(settings: ChainSettings) -> float:
-    outcome = live.memory.outcome(chain_key(settings))
-    return -1.0 if outcome is None or isinstance(outcome, str) else outcome.residual
 
 
 class ChainSettings(bpy.types.PropertyGroup):
@@ -262,11 +239,11 @@ class ChainSettings(bpy.types.PropertyGroup):
         options={"HIDDEN"},
         override=OVERRIDABLE,
     )
-    status: StringProperty(name="Status", description="What the last solve did", get=_status)
+    status: StringProperty(name="Status", description="What the last solve did", get=status)
     residual: FloatProperty(
         name="Residual",
         description="Distance left between effector and target; -1 without a solve",
-        get=_residual,
+        get=residual,
         precision=6,
     )
 
