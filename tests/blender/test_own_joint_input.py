@@ -8,6 +8,12 @@ import bpy
 import numpy as np
 import pytest
 
+from blender_ik_addon.core import JointKind
+from blender_ik_addon.properties import chain_spec
+from blender_ik_addon.rig.joints import read_joints
+from blender_ik_addon.rig.own_joints import chain_joints
+from blender_ik_addon.rig.plan import planned
+from blender_ik_addon.rig.skeleton import compiled
 from tests.blender import jointed_rigs, rigs
 from tests.blender.jointed_rigs import give
 
@@ -152,6 +158,17 @@ def test_a_joint_follows_the_renaming_of_its_bone():
     bpy.context.view_layer.update()
     rigs.assert_same_pose(ob, before)
     assert_still_fixed(ob, chain, targets, "Knee")
+
+
+def test_a_renamed_bone_is_found_where_nothing_may_be_written():
+    """As in a render, before the settings have been given the new name."""
+    ob, chain, _ = make_pair()
+    give(chain, "Bone.1", "FIXED")
+    spec = chain_spec(chain)
+    ob.data.bones["Bone.1"].name = "Knee"
+    skeleton = compiled(ob)
+    joints = chain_joints(read_joints(ob), skeleton, planned(skeleton, spec), spec)
+    assert joints.kinds == (JointKind.BALL, JointKind.FIXED, JointKind.BALL)
 
 
 @pytest.mark.parametrize("takes_anew", ["mute", "store", "chain_count"])

@@ -245,9 +245,51 @@ def test_a_stiff_joint_turns_less_and_just_as_a_stiff_bone_does():
     np.testing.assert_array_equal(poses[1], poses[2])
 
 
-def test_influence_stays_inside_a_range_that_leaves_out_rest():
-    ob, target = make_limb()
-    chain = follow(ob, target, influence=0.3)
-    give(chain, "Bone.1", "HINGE_X", x=(30, 90), relative_to="PARENT")
+@pytest.mark.parametrize("influence", [0.0, 0.3, 0.9])
+def test_influence_stays_inside_a_range_that_leaves_out_rest(influence):
+    ob, target = make_limb(BENT)
+    chain = follow(ob, target, influence=influence)
+    sign = 1 if knee(ob) > 0.0 else -1
+    limits = sorted((60 * sign, 90 * sign))
+    give(chain, "Bone.1", "HINGE_X", x=limits, relative_to="PARENT")
     move(target, (0.4, 0.3, 1.2))
-    assert_within(knee(ob), 30, 90)
+    assert_within(knee(ob), *limits)
+
+
+@pytest.mark.parametrize("relative_to", ["REST", "PARENT"])
+def test_a_tip_beyond_the_effector_turns_as_far_as_its_cone_lets_it(relative_to):
+    joints = np.vstack((BENT, (0.5, -1.2, 2.4)))
+    ob, target = make_limb(joints)
+    target.rotation_euler = (1.5, 0.4, 2.0)
+    chain = follow(ob, target, "Bone.2", use_tail=False, use_rotation=True)
+    give(chain, "Bone.2", "CONE", cone=25, y=(-10, 10), relative_to=relative_to)
+    for location in ((0.5, 0.6, 0.9), (0.2, -0.9, 0.8)):
+        move(target, location)
+        np.testing.assert_allclose(rigs.head(ob, "Bone.2"), location, atol=rigs.REACHED)
+        if relative_to == "PARENT":
+            swung = jointed_rigs.bend_from_parent(ob, "Bone.2")
+        else:
+            swung = jointed_rigs.swing(jointed_rigs.local(ob, "Bone.2"))
+        assert swung == pytest.approx(np.radians(25.0), abs=READ_BACK)
+        assert "limits keep the tip" in chain.status, chain.status
+
+
+def test_a_tip_within_a_wide_cone_takes_the_target_s_rotation():
+    ob, target = make_limb(np.vstack((BENT, (0.5, -1.2, 2.4))))
+    target.rotation_euler = (1.5, 0.4, 2.0)
+    chain = follow(ob, target, "Bone.2", use_tail=False, use_rotation=True)
+    give(chain, "Bone.2", "CONE", cone=179, relative_to="PARENT")
+    move(target, (0.5, 0.6, 0.9))
+    wanted = rigs.world_matrix(target)[:3, :3]
+    np.testing.assert_allclose(rigs.pose(ob)[2, :3, :3], wanted, atol=2e-6)
+
+
+def test_influence_inside_a_range_is_the_same_share_of_the_way_wherever_its_zero_is():
+    poses = []
+    for relative_to in ("REST", "PARENT"):
+        ob, target = make_limb(BENT, name=relative_to)
+        chain = follow(ob, target, influence=0.4)
+        give(chain, "Bone.1", "CONE", cone=179, relative_to=relative_to)
+        move(target, (0.4, 0.3, 1.2))
+        poses.append(rigs.pose(ob))
+    np.testing.assert_allclose(poses[0], poses[1], atol=1e-5)
