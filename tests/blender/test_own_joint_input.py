@@ -10,6 +10,7 @@ import pytest
 
 from blender_ik_addon.core import JointKind
 from blender_ik_addon.properties import chain_spec
+from blender_ik_addon.rig import live
 from blender_ik_addon.rig.joints import read_joints
 from blender_ik_addon.rig.own_joints import chain_joints
 from blender_ik_addon.rig.plan import planned
@@ -202,3 +203,16 @@ def test_a_renamed_tip_keeps_its_joint_once_the_chain_has_the_new_name():
     chain.bone = "Hand"
     bpy.context.view_layer.update()
     assert_still_fixed(ob, chain, targets, "Hand")
+
+
+def test_a_slide_is_in_the_record_and_leaves_rigid_chains_for_those_bone_by_bone():
+    """Nothing is slid yet: the range waits where whoever writes locations will find it."""
+    ob, chain, targets = make_pair()
+    give(chain, "Bone.1", "BALL", slide_min=-0.1, slide_max=0.3)
+    assert_follows(ob, targets[0])
+    skeleton, spec = compiled(ob), chain_spec(chain)
+    joints = chain_joints(read_joints(ob), skeleton, planned(skeleton, spec), spec)
+    np.testing.assert_allclose(joints.slides, [(0, 0), (-0.1, 0.3), (0, 0)], atol=1e-7)
+    (graph,) = live.memory.graphs.values()
+    assert [limb.rigid is None for limb in graph.rigs[ob.session_uid].limbs] == [True, False]
+    assert all(tuple(bone.location) == (0.0, 0.0, 0.0) for bone in ob.pose.bones)
