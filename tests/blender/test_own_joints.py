@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.rig import limb as rig_limb
+from blender_ik_addon.rig import live
 from tests.blender import jointed_rigs, rigs
 from tests.blender.jointed_rigs import READ_BACK, any_turn, give, tail_at, turn
 from tests.helpers import make_rng
@@ -293,3 +294,27 @@ def test_influence_inside_a_range_is_the_same_share_of_the_way_wherever_its_zero
         move(target, (0.4, 0.3, 1.2))
         poses.append(rigs.pose(ob))
     np.testing.assert_allclose(poses[0], poses[1], atol=1e-5)
+
+
+def test_chains_alike_are_held_from_their_own_zeros_together_and_one_by_one():
+    limbs = []
+    for i, relative_to in enumerate(("REST", "PARENT", "PARENT")):
+        ob, target = make_limb(BENT, name=f"Rig {i}", rolls=[0.0, 0.4 * (i == 2)])
+        chain = follow(ob, target)
+        give(chain, "Bone.1", "CONE", cone=30, relative_to=relative_to)
+        limbs.append((ob, target))
+    locations = ((0.4, 0.3, 1.2), (0.0, 0.0, 3.0), (0.6, -0.2, 1.5))
+    for (_, target), location in zip(limbs, locations, strict=True):
+        move(target, location)
+    one_by_one = [rigs.pose(ob) for ob, _ in limbs]
+    live.memory.clear()
+    for ob, _ in limbs:
+        ob.update_tag()
+    bpy.context.view_layer.update()
+    (graph,) = live.memory.graphs.values()
+    assert [len(level.batches) for level in graph.levels] == [1], "side by side"
+    for (ob, _), pose in zip(limbs, one_by_one, strict=True):
+        rigs.assert_same_pose(ob, pose)
+    assert jointed_rigs.swing(jointed_rigs.local(limbs[0][0], "Bone.1")) < np.radians(30.0001)
+    for ob, _ in limbs[1:]:
+        assert jointed_rigs.bend_from_parent(ob, "Bone.1") < np.radians(30.0001)
