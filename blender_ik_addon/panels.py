@@ -6,7 +6,14 @@ import textwrap
 
 import bpy
 
-from .properties import ChainSettings, active_chain, owner_of
+from .properties import (
+    RANGED_AXES,
+    STIFF_AXES,
+    ChainSettings,
+    JointSettings,
+    active_chain,
+    owner_of,
+)
 
 CATEGORY = "Chain IK"
 # Labels do not wrap by themselves; so many characters fit a sidebar of the usual width.
@@ -33,6 +40,25 @@ class CHAINIK_UL_chains(bpy.types.UIList):
         row = row.row(align=True)
         row.prop(item, "influence", text="", slider=True)
         row.prop(item, "mute", text="", invert_checkbox=True)
+
+
+class CHAINIK_UL_joints(bpy.types.UIList):
+    """One joint a row: its bone and its kind."""
+
+    def draw_item(
+        self,
+        _context: bpy.types.Context,
+        layout: bpy.types.UILayout,
+        _data: bpy.types.PropertyGroup,
+        item: JointSettings,
+        _icon: int,
+        _active_data: bpy.types.PropertyGroup,
+        _active_property: str,
+        _index: int,
+    ) -> None:
+        row = layout.split(factor=0.6, align=True)
+        row.label(text=item.bone or "No bone")
+        row.prop(item, "kind", text="", emboss=False)
 
 
 class ChainPanel(bpy.types.Panel):
@@ -135,6 +161,20 @@ class VIEW3D_PT_chain_ik_joints(ActiveChainPanel):
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         layout.prop(settings, "use_limits")
+        held = layout.column()
+        held.active = settings.use_limits
+        row = held.row()
+        row.template_list(
+            "CHAINIK_UL_joints", "", settings, "joints", settings, "active_joint_index", rows=3
+        )
+        column = row.column(align=True)
+        column.operator("pose.chain_ik_joint_add", text="", icon="ADD")
+        column.operator("pose.chain_ik_joint_remove", text="", icon="REMOVE")
+        column.separator()
+        column.operator("pose.chain_ik_joints_copy", text="", icon="COPYDOWN")
+        index = settings.active_joint_index
+        if 0 <= index < len(settings.joints):
+            _draw_joint(held, settings.joints[index], owner_of(settings))
 
 
 class VIEW3D_PT_chain_ik_solver(ActiveChainPanel):
@@ -161,8 +201,28 @@ def _draw_anchor(
         layout.prop_search(settings, bone, followed.data, "bones")
 
 
+def _draw_joint(layout: bpy.types.UILayout, joint: JointSettings, owner: bpy.types.Object) -> None:
+    """Draw what counts for a joint of this kind. Slides are not drawn: nothing slides yet."""
+    layout.prop_search(joint, "bone", owner.data, "bones")
+    layout.prop(joint, "kind")
+    layout.prop(joint, "relative_to")
+    if joint.kind == "CONE":
+        layout.prop(joint, "cone_angle")
+    for axis in RANGED_AXES[joint.kind]:
+        row = layout.row(align=True, heading=f"Limit {axis.upper()}")
+        row.prop(joint, f"use_limit_{axis}", text="")
+        ends = row.row(align=True)
+        ends.active = getattr(joint, f"use_limit_{axis}")
+        ends.prop(joint, f"min_{axis}", text="")
+        ends.prop(joint, f"max_{axis}", text="")
+    column = layout.column(align=True)
+    for axis in STIFF_AXES[joint.kind]:
+        column.prop(joint, f"stiffness_{axis}", slider=True)
+
+
 classes = (
     CHAINIK_UL_chains,
+    CHAINIK_UL_joints,
     VIEW3D_PT_chain_ik,
     VIEW3D_PT_chain_ik_status,
     VIEW3D_PT_chain_ik_goal,

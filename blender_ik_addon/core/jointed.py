@@ -68,7 +68,8 @@ class Jointed:
 
     Attributes:
         kinds: One a bone.
-        offsets: As ``Joints.offsets``, shape (n, 3, 3, B).
+        offsets: As ``Joints.offsets``, with ``zero`` in them, shape (n, 3, 3, B).
+        zero: What joints count from: local rotations are turns from here, shape (n, 4, B).
         segments: From each joint to the next in the axes of the posed bone, shape (n, 3, B).
         low: Shape (n, 3, B).
         high: Shape (n, 3, B).
@@ -82,6 +83,7 @@ class Jointed:
 
     kinds: tuple[JointKind, ...]
     offsets: Array
+    zero: Array
     segments: Array
     low: Array
     high: Array
@@ -97,6 +99,7 @@ class Jointed:
         return Jointed(
             kinds=self.kinds,
             offsets=taken(self.offsets, chains),
+            zero=taken(self.zero, chains),
             segments=taken(self.segments, chains),
             low=taken(self.low, chains),
             high=taken(self.high, chains),
@@ -123,6 +126,14 @@ class Jointed:
         """Mobilities compared with the greatest of each chain, shape (n, 3, B)."""
         relative: Array = self.mobility / self.mobility.max(axis=(0, 1))
         return relative
+
+    def inner(self, local_wxyz: Array) -> Array:
+        """Return local rotations (B, n, 4) as turns (n, 4, B)."""
+        return turns.multiply(turns.conjugate(self.zero), np.moveaxis(local_wxyz, 0, -1))
+
+    def outer(self, turn: Array) -> Array:
+        """Return turns (n, 4, B) as local rotations (B, n, 4)."""
+        return np.ascontiguousarray(np.moveaxis(turns.multiply(self.zero, turn), -1, 0))
 
     def begun(self, turn: Array) -> Array:
         """Return turns (n, 4, B) of any sort brought to what the joints allow."""
@@ -257,10 +268,22 @@ class Jointed:
 def jointed_chains(start: Start, joints: Joints) -> Jointed:
     """Return jointed chains in the units of their start poses."""
     low, high = _bones_first(joints.low), _bones_first(joints.high)
+    offsets = _bones_first(joints.offsets)
+    zero = np.zeros((len(joints.kinds), 4, len(start.reach)))
+    zero[:, 0] = 1.0
+    for bone, kind in enumerate(joints.kinds):
+        wide = limits.wide_middle(kind, low[bone], high[bone])
+        if wide is not None:
+            axis, middle = wide
+            zero[bone] = limits.about(axis, middle)
+            offsets[bone] = vectors.compose(offsets[bone], turns.matrices(zero[bone]))
+            low[bone, axis] -= middle
+            high[bone, axis] -= middle
     rooms = [limits.room(*each) for each in zip(joints.kinds, low, high, strict=True)]
     chain = Jointed(
         kinds=joints.kinds,
-        offsets=_bones_first(joints.offsets),
+        offsets=offsets,
+        zero=zero,
         segments=np.zeros((len(joints.kinds), 3, len(start.reach))),
         low=low,
         high=high,
@@ -270,7 +293,7 @@ def jointed_chains(start: Start, joints: Joints) -> Jointed:
         slide_high=_bones_first(joints.slide_high) / start.unit,
         reach=start.reach,
     )
-    turn = np.moveaxis(joints.start_wxyz, 0, -1)
+    turn = chain.inner(joints.start_wxyz)
     posed = chain.posed(chain.state(turn, np.zeros_like(chain.slide_low)))
     axes = np.einsum("nijb,njkb->bnik", posed.frames, posed.own)
     segments = np.diff(start.points, axis=0).transpose(2, 0, 1)[..., None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import limited, rotation, single, single_limited, turns
+from . import limited, single, single_limited, turns
 from .batch_task import batch_task
 from .chain import Chain, Goal, Solution, SolveOptions, Solver, Status
 from .chains import FEW, STATUSES, Chains, Goals, Solutions
@@ -45,7 +45,7 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
             return few
     check_solver(options.solver, chains.bone_count - has_tips)
     start, jointed = chains.start, chains.jointed
-    start_turn = np.moveaxis(chains.joints.start_wxyz, 0, -1)
+    start_turn = jointed.inner(chains.joints.start_wxyz)
     task = batch_task(start, goals, near, options)
     tips = goals.tip_rotations_wxyz
     fits = options.solver is not Solver.TWO_BONE or chains.bone_count == 2
@@ -87,6 +87,7 @@ def _few(chains: Chains, goals: Goals, near: Array, options: SolveOptions) -> So
     joints = (
         np.array([one.heads for one in found]) * start.unit[:, None, None] + start.root.T[:, None]
     )
+    turned = np.array([one.turns for one in found]).transpose(1, 2, 0)
     residuals = norm((joints[:, -1] - goals.target_positions).T)
     # They have all arrived, or as far as a straight chain reaches.
     is_there = residuals <= options.tolerance + _rounding(chains, goals)
@@ -97,7 +98,7 @@ def _few(chains: Chains, goals: Goals, near: Array, options: SolveOptions) -> So
         residuals=residuals,
         iterations=np.array([one.used for one in found]),
         status_codes=np.where(is_there, REACHED, EXTENDED),
-        local_rotations_wxyz=rotation.normalised(np.array([one.turns for one in found])),
+        local_rotations_wxyz=chains.jointed.outer(turns.normalised(turned)),
         slides=np.zeros((count, chains.bone_count)),
         holds=np.zeros((count, chains.bone_count, 3), dtype=np.bool_),
         tip_gaps=np.zeros(count),
@@ -149,7 +150,7 @@ def _recorded(chains: Chains, goals: Goals, options: SolveOptions, held: Held) -
         residuals=residuals,
         iterations=held.iterations,
         status_codes=codes.astype(np.int8),
-        local_rotations_wxyz=_rows(turns.normalised(state[:-1, :4])),
+        local_rotations_wxyz=chains.jointed.outer(turns.normalised(state[:-1, :4])),
         slides=(state[:-1, 4] * start.unit).T,
         holds=np.moveaxis(held.holds, -1, 0),
         tip_gaps=held.tip_gap,
@@ -177,7 +178,3 @@ def _rounding(chains: Chains, goals: Goals) -> Array:
     reach = chains.start.reach * chains.start.unit
     rounding: Array = FINEST_TOLERANCE * (reach + np.abs(goals.target_positions).max(axis=1))
     return rounding
-
-
-def _rows(turn: Array) -> Array:
-    return np.ascontiguousarray(np.moveaxis(turn, -1, 0))

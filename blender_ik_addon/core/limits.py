@@ -9,6 +9,8 @@ from .joints import JointKind
 from .swings import WHOLE_TURN, in_range, middle_of
 from .vectors import Array
 
+# A range that ends farther out than this, in radians, comes near to half a turn within one step.
+WIDE = 2.6
 HINGES = {JointKind.HINGE_X: 0, JointKind.HINGE_Y: 1, JointKind.HINGE_Z: 2}
 ELBOWS = {JointKind.ELBOW_X: 0, JointKind.ELBOW_Z: 2}
 # The axes that kinds leave free, X, Y and Z; the others have no room at all.
@@ -37,9 +39,9 @@ def clamped(kind: JointKind, turn: Array, low: Array, high: Array) -> Array:
         high: Shape (..., 3, B).
     """
     if kind in HINGES:
-        turn = _about(HINGES[kind], _ranged(turn, HINGES[kind], low, high))
-    elif kind in ELBOWS:
-        turn = _elbow(turn, ELBOWS[kind], low, high)
+        return about(HINGES[kind], _ranged(_angle(turn, HINGES[kind]), HINGES[kind], low, high))
+    if kind in ELBOWS:
+        return _elbow(turn, ELBOWS[kind], low, high)
     return swings.clamped(swings.compiled(*room(kind, low, high)), turn)
 
 
@@ -73,9 +75,23 @@ def clamped_rotations(
     return result
 
 
-def _ranged(turn: Array, axis: int, low: Array, high: Array) -> Array:
+def wide_middle(kind: JointKind, low: Array, high: Array) -> tuple[int, Array] | None:
+    """Return the axis of a hinge or elbow with a range toward half a turn or more, and its middle.
+
+    Swings are told by sines of half angles, which know no more than half a turn to either side:
+    such a joint has to count from the middle of its range.
+    """
+    axis = {**HINGES, **ELBOWS}.get(kind, 1)
     least, most = low[..., axis, :], high[..., axis, :]
-    return in_range(_angle(turn, axis), least, most, middle_of(least, most))
+    is_wide = np.isfinite(least) & np.isfinite(most) & (np.maximum(-least, most) > WIDE)
+    if axis == 1 or not is_wide.any():
+        return None
+    return axis, np.where(is_wide, 0.5 * (least + most), 0.0)
+
+
+def _ranged(angle: Array, axis: int, low: Array, high: Array) -> Array:
+    least, most = low[..., axis, :], high[..., axis, :]
+    return in_range(angle, least, most, middle_of(least, most))
 
 
 def _angle(turn: Array, axis: int) -> Array:
@@ -93,7 +109,8 @@ def _angle(turn: Array, axis: int) -> Array:
     return angle - WHOLE_TURN * np.round(angle / WHOLE_TURN)
 
 
-def _about(axis: int, angle: Array) -> Array:
+def about(axis: int, angle: Array) -> Array:
+    """Return the turns (..., 4, B) about a frame axis, told by its number, by angles (..., B)."""
     turn = np.zeros((*angle.shape[:-1], 4, angle.shape[-1]))
     turn[..., 0, :], turn[..., 1 + axis, :] = np.cos(0.5 * angle), np.sin(0.5 * angle)
     return turn
@@ -104,7 +121,6 @@ def _elbow(turn: Array, axis: int, low: Array, high: Array) -> Array:
     w, x, y, z = turn[..., 0, :], turn[..., 1, :], turn[..., 2, :], turn[..., 3, :]
     aside = 2.0 * (y * z + w * x) if axis == 0 else 2.0 * (w * z - x * y)
     angle = np.arctan2(aside, 1.0 - 2.0 * (x * x + z * z))
-    twist = turns.multiply(_about(axis, -angle), turn)
-    least, most = low[..., axis, :], high[..., axis, :]
-    bend = in_range(angle, least, most, middle_of(least, most))
-    return turns.multiply(_about(axis, bend), _about(1, _angle(twist, 1)))
+    twist = _angle(turns.multiply(about(axis, -angle), turn), 1)
+    bend = about(axis, _ranged(angle, axis, low, high))
+    return turns.multiply(bend, about(1, _ranged(twist, 1, low, high)))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from . import chains, solve
+from . import chains, joints, solve
 
-_MODULES = (chains, solve)
+_MODULES = (chains, joints, solve)
 
 
 def register() -> None:

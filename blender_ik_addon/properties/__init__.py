@@ -1,25 +1,33 @@
 """The settings of chains, and their one way into frozen records."""
 
 from .chains import active_chain, chain_key, chains_of, owner_of
-from .records import chain_spec, sync_anchors
+from .joints import RANGED_AXES, STIFF_AXES, JointSettings, has_joint, take_over
+from .records import bones_of_chain, chain_spec, idle_joints, sync_anchors
 from .settings import NEGATIVE_SCALES, SOLVERS, ChainSettings, register, unregister
 from .stored import SOURCE, check_free, is_off_its_keys, release, store
 
 __all__ = [
     "NEGATIVE_SCALES",
+    "RANGED_AXES",
     "SOLVERS",
     "SOURCE",
+    "STIFF_AXES",
     "ChainSettings",
+    "JointSettings",
     "active_chain",
+    "bones_of_chain",
     "chain_key",
     "chain_spec",
     "chains_of",
     "check_free",
+    "has_joint",
+    "idle_joints",
     "is_off_its_keys",
     "owner_of",
     "register",
     "release",
     "store",
     "sync_anchors",
+    "take_over",
     "unregister",
 ]

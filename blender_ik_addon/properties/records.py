@@ -10,9 +10,11 @@ import bpy
 
 from ..core import SolveOptions, Solver
 from ..rig import anchors, live
+from ..rig.restoring import driven_bones
 from ..rig.spec import Anchor, ChainSpec, NegativeScale, StartFrom, StoredBone
 from ..rig.update import Update
-from .chains import chains_of
+from .chains import chains_of, owner_of
+from .joints import own_joint
 
 if TYPE_CHECKING:
     from .settings import ChainSettings
@@ -49,6 +51,7 @@ def chain_spec(settings: ChainSettings, animated: ChainSettings | None = None) -
             use_acceleration=settings.use_acceleration,
         ),
         use_limits=settings.use_limits,
+        joints=tuple([own_joint(joint) for joint in settings.joints]),
     )
 
 
@@ -62,6 +65,20 @@ def text_of_bones(stored: Iterable[StoredBone]) -> str:
     """Return a stored pose as text; nothing for no bones."""
     rows = [(bone.name, bone.rotation_mode, bone.rotation) for bone in stored]
     return json.dumps(rows) if rows else ""
+
+
+def idle_joints(settings: ChainSettings) -> list[str]:
+    """Return the bones that have a joint in a chain but are not among those that it drives."""
+    if not settings.joints:
+        return []
+    bones = {joint.bone for joint in settings.joints}.difference(bones_of_chain(settings))
+    present = owner_of(settings).pose.bones
+    return sorted(bone for bone in bones if bone in present)
+
+
+def bones_of_chain(settings: ChainSettings) -> list[str]:
+    """Return the names of the bones that a chain drives, root first; none if it has no bones."""
+    return driven_bones(owner_of(settings), chain_spec(settings))
 
 
 def _target(settings: ChainSettings) -> Anchor | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import bpy
 from bpy.props import (
     BoolProperty,
@@ -16,12 +14,13 @@ from bpy.props import (
 )
 
 from ..rig import live
-from ..rig.wording import outcome_in_words
-from .chains import chain_key, owner_of
+from .chains import owner_of
+from .joints import JointSettings
 from .records import sync_anchors
+from .status import residual, status
 from .stored import release
+from .updates import EXTENSIBLE, OVERRIDABLE, tag
 
-OVERRIDABLE: set[Literal["LIBRARY_OVERRIDABLE"]] = {"LIBRARY_OVERRIDABLE"}
 SOLVERS = (
     ("TWO_BONE", "Two-Bone", "Exact closed form for two bones, such as arms and legs"),
     ("FABRIK", "FABRIK", "Sweeps inward and outward, as most game engines do"),
@@ -39,14 +38,9 @@ STARTS = (
 )
 
 
-def _tag(settings: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
-    """Have Blender evaluate the rig, so that the handler sees the change."""
-    owner_of(settings).update_tag()
-
-
 def _retarget(settings: ChainSettings, context: bpy.types.Context) -> None:
     sync_anchors(owner_of(settings))
-    _tag(settings, context)
+    tag(settings, context)
 
 
 def _rechain(settings: ChainSettings, context: bpy.types.Context) -> None:
@@ -61,34 +55,15 @@ def _toggle_live(settings: SceneSettings, _context: bpy.types.Context) -> None:
             owner.update_tag()
 
 
-def _status(settings: ChainSettings) -> str:
-    outcome = live.memory.outcome(chain_key(settings))
-    if settings.mute:
-        return "Muted"
-    scene = bpy.context.scene
-    if scene is not None and not scene.chain_ik.use_live:
-        return "Live is off"
-    if outcome is None:
-        return "Not solved yet: the armature is in edit mode, at rest or hidden"
-    if isinstance(outcome, str):
-        return outcome
-    return outcome_in_words(outcome, scene.unit_settings.scale_length if scene else 1.0)
-
-
-def _residual(settings: ChainSettings) -> float:
-    outcome = live.memory.outcome(chain_key(settings))
-    return -1.0 if outcome is None or isinstance(outcome, str) else outcome.residual
-
-
 class ChainSettings(bpy.types.PropertyGroup):
     """The settings of one chain; names follow Blender's IK constraint."""
 
-    name: StringProperty(name="Name", default="Chain", override=OVERRIDABLE, update=_tag)
+    name: StringProperty(name="Name", default="Chain", override=OVERRIDABLE, update=tag)
     mute: BoolProperty(
         name="Mute",
         description="Let go of the bones and give them their stored pose back",
         override=OVERRIDABLE,
-        update=_tag,
+        update=tag,
     )
     influence: FloatProperty(
         name="Influence",
@@ -98,7 +73,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         max=1.0,
         subtype="FACTOR",
         override=OVERRIDABLE,
-        update=_tag,
+        update=tag,
     )
     bone: StringProperty(
         name="Tip Bone",
@@ -124,7 +99,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         default="NEWTON",
         options=set(),
         override=OVERRIDABLE,
-        update=_tag,
+        update=tag,
     )
     target: PointerProperty(
         name="Target",
@@ -163,13 +138,13 @@ class ChainSettings(bpy.types.PropertyGroup):
         soft_min=-3.141593,
         soft_max=3.141593,
         override=OVERRIDABLE,
-        update=_tag,
+        update=tag,
     )
     use_flip_bend: BoolProperty(
         name="Flip Bend",
         description="Bend to the other side",
         override=OVERRIDABLE,
-        update=_tag,
+        update=tag,
     )
     negative_scale: EnumProperty(
         name="Negative Scale",
@@ -178,7 +153,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         default="MIRROR",
         options=set(),
         override=OVERRIDABLE,
-        update=_tag,
+        update=tag,
     )
     use_tail: BoolProperty(
         name="Use Tail",
@@ -203,7 +178,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         max=1.0,
         subtype="FACTOR",
         override=OVERRIDABLE,
-        update=_tag,
+        update=tag,
     )
     iterations: IntProperty(
         name="Iterations",
@@ -213,7 +188,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         soft_max=500,
         options=set(),
         override=OVERRIDABLE,
-        update=_tag,
+        update=tag,
     )
     tolerance: FloatProperty(
         name="Tolerance",
@@ -225,7 +200,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         subtype="DISTANCE",
         options=set(),
         override=OVERRIDABLE,
-        update=_tag,
+        update=tag,
     )
     use_acceleration: BoolProperty(
         name="Accelerate",
@@ -234,16 +209,19 @@ class ChainSettings(bpy.types.PropertyGroup):
         default=True,
         options=set(),
         override=OVERRIDABLE,
-        update=_tag,
+        update=tag,
     )
     use_limits: BoolProperty(
         name="Limits",
-        description="Honour the locks, limits and stiffness that the bones have for IK",
+        description="Honour the joints below, and the locks, limits and stiffness that bones"
+        " without one have for IK",
         default=True,
         options=set(),
         override=OVERRIDABLE,
-        update=_tag,
+        update=tag,
     )
+    joints: CollectionProperty(type=JointSettings, override=EXTENSIBLE)
+    active_joint_index: IntProperty(name="Active Joint", options=set(), override=OVERRIDABLE)
     start_from: EnumProperty(
         name="Start From",
         description="The pose that every solve starts from",
@@ -251,7 +229,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         default="KEYED",
         options=set(),
         override=OVERRIDABLE,
-        update=_tag,
+        update=tag,
     )
     # One string: Blender copies every property of an object whenever a pose is evaluated, and a
     # collection of bones with their numbers would cost more than solving them.
@@ -261,11 +239,11 @@ class ChainSettings(bpy.types.PropertyGroup):
         options={"HIDDEN"},
         override=OVERRIDABLE,
     )
-    status: StringProperty(name="Status", description="What the last solve did", get=_status)
+    status: StringProperty(name="Status", description="What the last solve did", get=status)
     residual: FloatProperty(
         name="Residual",
         description="Distance left between effector and target; -1 without a solve",
-        get=_residual,
+        get=residual,
         precision=6,
     )
 
@@ -273,9 +251,7 @@ class ChainSettings(bpy.types.PropertyGroup):
 class ObjectSettings(bpy.types.PropertyGroup):
     """The chains of an armature object."""
 
-    chains: CollectionProperty(
-        type=ChainSettings, override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"}
-    )
+    chains: CollectionProperty(type=ChainSettings, override=EXTENSIBLE)
     active_index: IntProperty(name="Active Chain", options=set(), override=OVERRIDABLE)
 
 
@@ -291,7 +267,7 @@ class SceneSettings(bpy.types.PropertyGroup):
     )
 
 
-classes = (ChainSettings, ObjectSettings, SceneSettings)
+classes = (JointSettings, ChainSettings, ObjectSettings, SceneSettings)
 _register_classes, _unregister_classes = bpy.utils.register_classes_factory(classes)
 
 

@@ -12,7 +12,7 @@ from ..rig.render_sync import keep_animated_values
 from ..rig.spec import ChainSpec, StoredBone
 from ..rig.update import Update
 from .chains import chains_of, owner_of
-from .records import chain_spec, sync_anchors_if_changed, text_of_bones
+from .records import bones_of_chain, chain_spec, sync_anchors_if_changed, text_of_bones
 
 if TYPE_CHECKING:
     from .settings import ChainSettings
@@ -26,6 +26,7 @@ def store(settings: ChainSettings, evaluated: bpy.types.Object | None = None) ->
         evaluated: The evaluated object to read; by default the original.
     """
     owner = owner_of(settings)
+    _rename_joints(settings)
     taken = restoring.take(owner, evaluated or owner, chain_spec(settings))
     settings.stored_pose = text_of_bones(taken)
     if owner.override_library is None:
@@ -47,8 +48,22 @@ def release(settings: ChainSettings) -> None:
     if settings.stored_pose:
         scene = bpy.context.scene
         frame = scene.frame_current_final if scene is not None else 0.0
+        _rename_joints(settings)
         restoring.give_back(owner_of(settings), chain_spec(settings), frame)
         settings.stored_pose = ""
+
+
+def _rename_joints(settings: ChainSettings) -> None:
+    """Give own joints the present names of their bones while the stored pose still tells them."""
+    if not settings.joints:
+        return
+    bones = {joint.bone for joint in settings.joints}
+    if bones.issubset(owner_of(settings).pose.bones.keys()):
+        return
+    present = restoring.renamed_bones(owner_of(settings), chain_spec(settings))
+    for joint in settings.joints:
+        if joint.bone in present:
+            joint.bone = present[joint.bone]
 
 
 def is_off_its_keys(settings: ChainSettings) -> bool:
@@ -64,9 +79,9 @@ def check_free(armature_object: bpy.types.Object, spec: ChainSpec) -> None:
     Raises:
         RigError: With the name of the live chain.
     """
-    wanted = restoring.driven_bones(armature_object, spec)
+    wanted = set(restoring.driven_bones(armature_object, spec))
     for settings in chains_of(armature_object):
-        shared = wanted & restoring.driven_bones(armature_object, chain_spec(settings))
+        shared = wanted.intersection(bones_of_chain(settings))
         if shared and not settings.mute:
             raise RigError(
                 f"Bone '{min(shared)}' is driven by the live chain '{settings.name}':"
@@ -87,6 +102,8 @@ def prepare(armature_object: bpy.types.Object, update: Update) -> bool:
     evaluated = armature_object.evaluated_get(update.depsgraph)
     has_kept = False
     for settings, values in _with_values(armature_object, evaluated):
+        if not is_render:
+            _rename_joints(settings)
         if not values.mute:
             if not settings.stored_pose:
                 store(settings, evaluated)

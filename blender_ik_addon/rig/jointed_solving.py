@@ -64,7 +64,8 @@ def solved_with_joints(
         solution = solve(chain, wanted, options)
         assert solution.local_rotations_wxyz is not None
         rotations = pose.rotations.copy()
-        rotations[:count] = rotation.matrix_from_quaternion(solution.local_rotations_wxyz)
+        local = joints.take(slice(count)).local_of(solution.local_rotations_wxyz)
+        rotations[:count] = rotation.matrix_from_quaternion(local)
         pose = frame.posed(rotations)
         if np.abs(pose.joints - solution.joint_positions).max() <= AGREES * reach:
             break
@@ -79,10 +80,9 @@ def solved_with_joints(
 
 def in_ranges(rotations: Array, joints: BoneJoints) -> Array:
     """Return local rotation matrices (k, 3, 3) brought inside the ranges of their joints."""
-    turned = clamped(
-        joints.kinds, rotation.quaternion_from_matrix(rotations), joints.low, joints.high
-    )
-    return rotation.matrix_from_quaternion(turned)
+    turned = joints.turns_of(rotation.quaternion_from_matrix(rotations))
+    held = clamped(joints.kinds, turned, joints.low, joints.high)
+    return rotation.matrix_from_quaternion(joints.local_of(held))
 
 
 def _core_joints(frame: ChainFrame, pose: ChainPose, joints: BoneJoints, count: int) -> Joints:
@@ -90,18 +90,23 @@ def _core_joints(frame: ChainFrame, pose: ChainPose, joints: BoneJoints, count: 
     offsets = np.empty((count, 3, 3))
     above, parent = np.eye(3), frame.parent
     for i in range(count):
-        own = spaces.parent_frames(parent, frame.frames[i]).rs
+        posed = spaces.parent_frames(parent, frame.frames[i]).rs
         if abs(np.linalg.det(above)) <= FLAT * np.linalg.norm(above) ** 3:
             raise RigError("A bone of the chain is scaled flat: give it a scale above zero.")
-        offsets[i] = np.linalg.solve(above, own)
-        above, parent = own @ pose.rotations[i], pose.matrices[i]
+        offsets[i] = np.linalg.solve(above, posed)
+        above, parent = posed @ pose.rotations[i], pose.matrices[i]
+    own = joints.take(slice(count))
+    if own.zero_wxyz is not None:
+        offsets = offsets @ rotation.matrix_from_quaternion(own.zero_wxyz)
     return Joints(
-        kinds=joints.kinds[:count],
+        kinds=own.kinds,
         offsets=offsets,
-        start_wxyz=rotation.quaternion_from_matrix(pose.rotations[:count]),
-        low=joints.low[:count],
-        high=joints.high[:count],
-        mobility=1.0 - joints.stiffness[:count],
+        start_wxyz=own.turns_of(rotation.quaternion_from_matrix(pose.rotations[:count])),
+        low=own.low,
+        high=own.high,
+        mobility=1.0 - own.stiffness,
+        # ``own.slides`` belong here as soon as location channels are written: until then a slide
+        # would leave the bones beside the solution.
         slide_low=np.zeros(count),
         slide_high=np.zeros(count),
     )

@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
-from ..core import JointKind
+from ..core import JointKind, rotation
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -39,21 +39,46 @@ class BoneJoints:
         low: Least turns in radians, -inf for no limit, shape (n, 3).
         high: Greatest turns, shape (n, 3).
         stiffness: From 0 to 0.99, shape (n, 3).
+        zero_wxyz: The local rotations that count as no turn, shape (n, 4); None for rest.
+        slides: Least and greatest ways along the bones' axes, shape (n, 2); None for none.
     """
 
     is_locked: npt.NDArray[np.bool_]
     low: Array
     high: Array
     stiffness: Array
+    zero_wxyz: Array | None = None
+    slides: Array | None = None
 
-    def take(self, bones: Indices) -> BoneJoints | None:
-        """Return the joints of some of the bones; None where all of them turn freely."""
-        taken = BoneJoints(
-            self.is_locked[bones], self.low[bones], self.high[bones], self.stiffness[bones]
+    @property
+    def is_free(self) -> bool:
+        """Tell whether all of the bones turn as if they had no joints."""
+        has_limit = bool(np.isfinite(self.low).any() or np.isfinite(self.high).any())
+        has_own = bool(self.is_locked.any() or self.stiffness.any() or self.slides is not None)
+        return not (has_limit or has_own)
+
+    def turns_of(self, local_wxyz: Array) -> Array:
+        """Return the turns (..., n, 4) of joints that local rotations (..., n, 4) make."""
+        if self.zero_wxyz is None:
+            return local_wxyz
+        return rotation.multiply(rotation.conjugate(self.zero_wxyz), local_wxyz)
+
+    def local_of(self, turns_wxyz: Array) -> Array:
+        """Return the local rotations (..., n, 4) that turns of joints (..., n, 4) make."""
+        if self.zero_wxyz is None:
+            return turns_wxyz
+        return rotation.multiply(self.zero_wxyz, turns_wxyz)
+
+    def take(self, bones: Indices | slice) -> BoneJoints:
+        """Return the joints of some of the bones."""
+        return BoneJoints(
+            self.is_locked[bones],
+            self.low[bones],
+            self.high[bones],
+            self.stiffness[bones],
+            None if self.zero_wxyz is None else self.zero_wxyz[bones],
+            None if self.slides is None else self.slides[bones],
         )
-        is_free = not taken.is_locked.any() and not taken.stiffness.any()
-        has_no_limit = not (np.isfinite(taken.low).any() or np.isfinite(taken.high).any())
-        return None if is_free and has_no_limit else taken
 
     @property
     def kinds(self) -> tuple[JointKind, ...]:

@@ -115,7 +115,10 @@ class LimbBatch:
         self._tip_gaps = np.zeros(count)
 
     def is_of(self, members: list[tuple[RigState, list[int]]]) -> bool:
-        """Tell whether this batch is compiled of just these chains."""
+        """Tell whether this batch is compiled of just these chains, in these rows of their rigs."""
+        if [rows for _, rows in members] != [rows for _, rows in self._members]:
+            # Another chain of a rig has come or gone: the same chains stand in other rows.
+            return False
         limbs = [state.limbs[row] for state, rows in members for row in rows]
         return len(limbs) == len(self.limbs) and all(
             one is other for one, other in zip(limbs, self.limbs, strict=True)

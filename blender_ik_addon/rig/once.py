@@ -9,6 +9,7 @@ import bpy
 from .channels import read_pose
 from .joints import read_joints
 from .outcome import Outcome
+from .own_joints import chain_joints
 from .plan import check, planned
 from .skeleton import compiled
 from .solving import solve_chain
@@ -39,7 +40,7 @@ def solve_once(
     frame = scene.frame_current_final
     start, stored = start_channels(armature_object, skeleton, pose, plan, spec, frame, None)
     target = read_target(armature_object, spec, WorldMatrices(depsgraph))
-    joints = read_joints(armature_object).take(plan.written) if spec.use_limits else None
+    joints = chain_joints(read_joints(armature_object), skeleton, plan, spec)
     outcome = solve_chain(skeleton, pose, plan, spec, target, start, stored, joints)
     write_rotation(armature_object, plan.written, pose.modes[plan.written], outcome.channels)
     return outcome

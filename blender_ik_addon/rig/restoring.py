@@ -11,7 +11,7 @@ from .errors import RigError
 from .plan import planned
 from .skeleton import Skeleton, compiled
 from .spec import ChainSpec, StoredBone
-from .start import paired, stored_bones
+from .start import paired, renamed, stored_bones
 from .writer import write_rotation
 
 
@@ -70,6 +70,17 @@ def _bones(skeleton: Skeleton, spec: ChainSpec) -> dict[int, StoredBone]:
     return by_name | {int(bone): stored for bone, stored in in_chain if stored is not None}
 
 
+def renamed_bones(armature_object: bpy.types.Object, spec: ChainSpec) -> dict[str, str]:
+    """Return the present names of a chain's bones by those that they were stored with."""
+    skeleton = compiled(armature_object)
+    try:
+        plan = planned(skeleton, spec)
+    except RigError:
+        return {}
+    found = renamed(spec.stored_pose, skeleton, plan)
+    return {former: skeleton.names[bone] for former, bone in found.items()}
+
+
 def is_off_its_keys(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) -> bool:
     """Return whether the keyed channels of a chain's bones hold other values than their curves."""
     skeleton = compiled(armature_object)
@@ -81,11 +92,11 @@ def is_off_its_keys(armature_object: bpy.types.Object, spec: ChainSpec, frame: f
     return bool((apart & keyed.is_keyed).any())
 
 
-def driven_bones(armature_object: bpy.types.Object, spec: ChainSpec) -> set[str]:
-    """Return the names of the bones that a chain writes; none if it has no bones."""
+def driven_bones(armature_object: bpy.types.Object, spec: ChainSpec) -> list[str]:
+    """Return the names of the bones that a chain writes, root first; none if it has no bones."""
     skeleton = compiled(armature_object)
     try:
         plan = planned(skeleton, spec)
     except RigError:
-        return set()
-    return {skeleton.names[bone] for bone in plan.written}
+        return []
+    return [skeleton.names[bone] for bone in plan.written]

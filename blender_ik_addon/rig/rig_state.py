@@ -17,6 +17,7 @@ from .errors import RigError
 from .joints import BoneJoints, read_joints
 from .limb import Limb, compiled_limb
 from .order import Job
+from .own_joints import chain_joints
 from .plan import check, planned
 from .skeleton import Fingerprint, Skeleton, compiled
 from .spec import ChainSpec, StoredBone
@@ -92,15 +93,17 @@ class RigState:
         has_limits = any(spec.use_limits for spec in specs.values())
         self.joints = read_joints(self.object) if has_limits else None
         taken: dict[int, str] = {}
+        joints: dict[int, BoneJoints | None] = {}
         for index, spec in specs.items():
             try:
                 job = self._job(index, spec, known_jobs.get(index), update, shared)
                 _claim(taken, skeleton, job)
+                joints[index] = self._joints_of(job)
             except IKError as error:
                 self.errors[index] = str(error)
                 continue
             self.jobs.append(job)
-        self._compile_limbs(former, update)
+        self._compile_limbs(former, update, joints)
 
     def read_pose(self, update: Update) -> None:
         """Read the pose, as the graph has evaluated it."""
@@ -128,11 +131,13 @@ class RigState:
         return Job(self.object, index, spec, self.skeleton, plan, moved_by)
 
     def _joints_of(self, job: Job) -> BoneJoints | None:
-        if self.joints is None or not job.spec.use_limits:
+        if self.joints is None or self.skeleton is None:
             return None
-        return self.joints.take(job.plan.written)
+        return chain_joints(self.joints, self.skeleton, job.plan, job.spec)
 
-    def _compile_limbs(self, former: Pose | None, update: Update) -> None:
+    def _compile_limbs(
+        self, former: Pose | None, update: Update, joints_of: dict[int, BoneJoints | None]
+    ) -> None:
         pose = self.pose
         assert pose is not None
         assert self.skeleton is not None
@@ -144,7 +149,7 @@ class RigState:
         limbs = []
         for job in self.jobs:
             limb = known.get(id(job)) if is_same_pose else None
-            joints = self._joints_of(job)
+            joints = joints_of[job.index]
             if limb is not None and not is_same_joints(limb.joints, joints):
                 limb = None
             names = {self.skeleton.names[bone] for bone in job.plan.written}

@@ -33,7 +33,7 @@ from .bases import Bases, point_in_base
 from .limb import Limb
 from .rigid_channels import RigidChannels
 from .rigid_limb import EXTENDED, FOLDED, REACHED, RigidLimb, Solved
-from .rigid_start import posed_start, rigid_joints
+from .rigid_start import posed_start, rigid_joints, rigid_zeros
 from .solving import LENGTHS_AGREE
 
 Array = npt.NDArray[np.float64]
@@ -81,6 +81,7 @@ class RigidSolve:
         self.tip = start.tip
         self.chains = Chains(start.joints, start.hints, rigid_joints(limbs))
         self.has_joints = first.joints is not None
+        self.zero = rigid_zeros(limbs)
         stored = np.array([limb.stored for limb in limbs])
         self.bones = RigidChannels(start.local, start.rest, stored, first.modes)
         self._alone: dict[int, RigidLimb] = {}
@@ -163,7 +164,10 @@ class RigidSolve:
     ) -> Array:
         bones = self.bones.take(pick)
         if solutions.local_rotations_wxyz is not None:
-            return bones.written(solutions.local_rotations_wxyz)
+            local = solutions.local_rotations_wxyz
+            return bones.written(
+                local if self.zero is None else rotation.multiply(self.zero[pick], local)
+            )
         turns = batch_rotations(chains, solutions)
         return bones.channels(self.bones.with_tips(turns, goals.tip_rotations_wxyz))
 

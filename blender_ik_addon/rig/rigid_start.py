@@ -70,14 +70,28 @@ def rigid_joints(limbs: Sequence[Limb]) -> Joints | None:
     # A base is the space that the root turns in: nothing is left of its own offset.
     offsets[:, 0] = np.eye(3)
     offsets[:, 1:] *= sizes[:, :-1, None, None]
+    local = np.array([each.local_wxyz for each in bones])
+    zero = rigid_zeros(limbs)
+    if zero is not None:
+        offsets = offsets @ rotation.matrix_from_quaternion(zero)
+        local = rotation.multiply(rotation.conjugate(zero), local)
     nothing = np.zeros(sizes.shape)
     return Joints(
         kinds=joints[0].kinds,
         offsets=offsets,
-        start_wxyz=np.array([each.local_wxyz for each in bones]),
+        start_wxyz=local,
         low=np.array([each.low for each in joints]),
         high=np.array([each.high for each in joints]),
         mobility=1.0 - np.array([each.stiffness for each in joints]),
         slide_low=nothing,
         slide_high=nothing,
     )
+
+
+def rigid_zeros(limbs: Sequence[Limb]) -> Array | None:
+    """Return the local rotations that count as no turn, wxyz (B, k, 4); None where all are rest."""
+    zeros = [None if limb.joints is None else limb.joints.zero_wxyz for limb in limbs]
+    if all(zero is None for zero in zeros):
+        return None
+    rest = np.tile(NOT_TURNED, (len(limbs[0].modes), 1))
+    return np.array([rest if zero is None else zero for zero in zeros])

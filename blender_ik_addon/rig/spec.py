@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import bpy
 
-from ..core import SolveOptions
+from ..core import JointKind, SolveOptions
 
 
 class StartFrom(enum.StrEnum):
@@ -24,6 +24,42 @@ class NegativeScale(enum.StrEnum):
 
     MIRROR = "MIRROR"
     KEEP = "KEEP"
+
+
+class RelativeTo(enum.StrEnum):
+    """What the turns of an own joint are counted from."""
+
+    REST = "REST"
+    PARENT = "PARENT"
+    CHILD = "CHILD"
+
+
+Axes = tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnJoint:
+    """A joint that a chain gives a bone instead of the one that the bone's own settings make.
+
+    Attributes:
+        bone: Its name.
+        kind: What it is.
+        low: Least turns about X, Y and Z in radians, -inf for no limit. They may exclude rest.
+        high: Greatest turns.
+        stiffness: About X, Y and Z, from 0 to 0.99.
+        relative_to: What turns are counted from: the bone's rest pose, the bone standing straight
+            on from its parent, or, as the joint of the next bone of the chain, that one standing
+            straight on from this.
+        slide: Least and greatest way along the bone's own axis, in the armature's unit.
+    """
+
+    bone: str
+    kind: JointKind
+    low: Axes
+    high: Axes
+    stiffness: Axes = (0.0, 0.0, 0.0)
+    relative_to: RelativeTo = RelativeTo.REST
+    slide: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +99,8 @@ class ChainSpec:
         start_from: See ``StartFrom``.
         stored_pose: The pose before the chain first wrote; empty: the channels as they stand.
         options: What goes to the solver; its tolerance in scene units.
-        use_limits: Whether the locks, limits and stiffness of the bones hold.
+        use_limits: Whether the joints of the bones hold, own ones and those of their settings.
+        joints: Own joints, at most one a bone.
     """
 
     name: str
@@ -79,3 +116,4 @@ class ChainSpec:
     stored_pose: tuple[StoredBone, ...] = ()
     options: SolveOptions = field(default_factory=SolveOptions)
     use_limits: bool = True
+    joints: tuple[OwnJoint, ...] = ()

@@ -189,8 +189,48 @@ def test_every_setting_of_a_chain_can_be_reached():
     row = RecordingLayout()
     bpy.types.CHAINIK_UL_chains.draw_item(None, bpy.context, row, None, chain, 0, None, "", 0)
     read_only = {"rna_type", "stored_pose", "status", "residual"}
-    settings = set(chain.bl_rna.properties.keys()) - read_only
+    lists = {"joints", "active_joint_index"}
+    settings = set(chain.bl_rna.properties.keys()) - read_only - lists
     assert names(draw()) | names(row.drawn) >= settings
+
+
+RANGES = {axis: {f"use_limit_{axis}", f"min_{axis}", f"max_{axis}"} for axis in "xyz"}
+STIFF = {axis: {f"stiffness_{axis}"} for axis in "xyz"}
+FIELDS = {
+    "BALL": RANGES["x"] | RANGES["y"] | RANGES["z"] | STIFF["x"] | STIFF["y"] | STIFF["z"],
+    "CONE": {"cone_angle"} | RANGES["y"] | STIFF["x"] | STIFF["y"] | STIFF["z"],
+    "HINGE_X": RANGES["x"] | STIFF["x"],
+    "HINGE_Y": RANGES["y"] | STIFF["y"],
+    "HINGE_Z": RANGES["z"] | STIFF["z"],
+    "ELBOW_X": RANGES["x"] | RANGES["y"] | STIFF["x"] | STIFF["y"],
+    "ELBOW_Z": RANGES["z"] | RANGES["y"] | STIFF["z"] | STIFF["y"],
+    "SWING": RANGES["x"] | RANGES["z"] | STIFF["x"] | STIFF["z"],
+    "FIXED": set(),
+}
+
+
+@pytest.mark.parametrize("kind", FIELDS)
+def test_a_joint_shows_the_fields_that_count_for_its_kind(kind):
+    _, chain = make_active_arm()
+    assert names(draw(only="Joints")) == {"use_limits"}
+    joint = chain.joints.add()
+    joint.bone, joint.kind = "Bone.1", kind
+    common = {"use_limits", "bone", "kind", "relative_to"}
+    assert names(draw(only="Joints")) == common | FIELDS[kind]
+    row = RecordingLayout()
+    bpy.types.CHAINIK_UL_joints.draw_item(None, bpy.context, row, None, joint, 0, None, "", 0)
+    assert [item.name for item in row.drawn] == ["Bone.1", "kind"]
+
+
+def test_the_joints_are_greyed_out_where_limits_do_not_count():
+    _, chain = make_active_arm()
+    chain.joints.add().bone = "Bone.1"
+    active = {item.name for item in draw(only="Joints") if item.is_active}
+    assert {"kind", "use_limit_x"} <= active
+    assert "min_x" not in active, "no range without its tick"
+    chain.use_limits = False
+    active = {item.name for item in draw(only="Joints") if item.is_active}
+    assert active == {"use_limits"}
 
 
 def test_a_row_of_the_list_has_name_influence_and_mute():
@@ -219,8 +259,9 @@ def test_a_muted_chain_is_greyed_out_and_its_row_is_not():
     chain.mute = True
     rigs.updated()
     assert [item.name for item in draw(only="Status")] == ["Muted"]
+    of_joints = names(draw(only="Joints"), "operator") | {"joints"}
     for item in draw():
-        is_setting = item.kind == "prop" and item.name != "use_live"
+        is_setting = (item.kind == "prop" and item.name != "use_live") or item.name in of_joints
         assert item.is_active == (not is_setting and item.name != "Muted")
 
 
@@ -233,7 +274,7 @@ def test_an_active_target_or_pole_shows_the_chain_that_follows_it(role):
     bpy.context.view_layer.update()
     select_objects(active=control)
     drawn = draw()
-    assert names(drawn, "list") == {"chains"}
+    assert names(drawn, "list") == {"chains", "joints"}
     assert {"bone", "target", "solver"} <= names(drawn)
     assert ob.chain_ik.chains[0].status in names(draw(only="Status"), "label")
 

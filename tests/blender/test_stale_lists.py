@@ -55,6 +55,20 @@ def test_chains_moved_in_their_list_follow_their_own_targets(nudged):
     assert chain().target == named("Arm Target")
 
 
+@pytest.mark.parametrize("setting", ["mute", "bone", "target"])
+def test_the_second_chain_goes_on_when_the_first_drops_out_and_comes_back(setting):
+    warm_rigs.make_pair()
+    add_arm()
+    nudge("Arm Target")
+    former = getattr(chain(), setting)
+    setattr(chain(), setting, {"mute": True, "bone": "Missing", "target": None}[setting])
+    nudge("Arm Target")
+    assert_right([ARM, OTHER])
+    setattr(chain(), setting, former)
+    nudge("Arm Target")
+    assert_right([RIG, ARM, OTHER])
+
+
 def remove_first(chains):
     chains.remove(0)
 

@@ -1,0 +1,136 @@
+"""Operators on the own joints of the active chain: copy, add, remove."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import bpy
+
+from ..properties import (
+    ChainSettings,
+    active_chain,
+    bones_of_chain,
+    has_joint,
+    owner_of,
+    take_over,
+)
+from . import selection
+
+NO_CHAIN = "Select an armature that has a chain, and the chain in its list."
+
+
+class POSE_OT_chain_ik_joints_copy(bpy.types.Operator):
+    """Copy the IK limits, locks and stiffness of the chain's bones into joints of its own.
+
+    They replace those that it has; the pose stays. Copies can be widened to what bones cannot hold
+    """
+
+    bl_idname = "pose.chain_ik_joints_copy"
+    bl_label = "Copy Joints from Bones"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return _is_possible(cls, context)
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        chain = _active(context)
+        owner = owner_of(chain)
+        held = [bone for name in bones_of_chain(chain) if has_joint(bone := owner.pose.bones[name])]
+        if not held:
+            self.report(
+                {"ERROR"}, "No bone of this chain has IK limits, locks or stiffness to copy."
+            )
+            return {"CANCELLED"}
+        chain.joints.clear()
+        for bone in held:
+            take_over(chain.joints.add(), bone)
+        chain.active_joint_index = 0
+        owner.update_tag()
+        return {"FINISHED"}
+
+
+class POSE_OT_chain_ik_joint_add(bpy.types.Operator):
+    """Give the active bone a joint of its own in the chain, at first as its own settings are."""
+
+    bl_idname = "pose.chain_ik_joint_add"
+    bl_label = "Add Joint"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return _is_possible(cls, context, _no_bone(context))
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        chain = _active(context)
+        owner = owner_of(chain)
+        name = owner.data.bones.active.name
+        problem = ""
+        if name not in bones_of_chain(chain):
+            problem = f"Bone '{name}' is not in this chain: click one of the bones that it drives."
+        elif any(joint.bone == name for joint in chain.joints):
+            problem = f"Bone '{name}' has a joint already: change that one in the list."
+        if problem:
+            self.report({"ERROR"}, problem)
+            return {"CANCELLED"}
+        take_over(chain.joints.add(), owner.pose.bones[name])
+        chain.active_joint_index = len(chain.joints) - 1
+        owner.update_tag()
+        return {"FINISHED"}
+
+
+class POSE_OT_chain_ik_joint_remove(bpy.types.Operator):
+    """Remove the joint chosen in the list; the settings of its bone hold again."""
+
+    bl_idname = "pose.chain_ik_joint_remove"
+    bl_label = "Remove Joint"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return _is_possible(cls, context, _no_joint(context))
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        chain = _active(context)
+        index = chain.active_joint_index
+        chain.joints.remove(index)
+        chain.active_joint_index = max(0, min(index, len(chain.joints) - 1))
+        owner_of(chain).update_tag()
+        return {"FINISHED"}
+
+
+def _is_possible(
+    operator: type[bpy.types.Operator], context: bpy.types.Context, problem: str = ""
+) -> bool:
+    if active_chain(context) is None:
+        problem = NO_CHAIN
+    problem = selection.problem_of_owner(context) or problem
+    if problem:
+        operator.poll_message_set(problem)
+    return not problem
+
+
+def _no_bone(context: bpy.types.Context) -> str:
+    chain = active_chain(context)
+    if chain is not None and owner_of(chain).data.bones.active is None:
+        return "Click the bone that shall have a joint, so that it is the active one."
+    return ""
+
+
+def _no_joint(context: bpy.types.Context) -> str:
+    chain = active_chain(context)
+    if chain is not None and not 0 <= chain.active_joint_index < len(chain.joints):
+        return "Choose a joint in the list of joints."
+    return ""
+
+
+def _active(context: bpy.types.Context) -> ChainSettings:
+    return cast(ChainSettings, active_chain(context))
+
+
+classes = (
+    POSE_OT_chain_ik_joints_copy,
+    POSE_OT_chain_ik_joint_add,
+    POSE_OT_chain_ik_joint_remove,
+)
+register, unregister = bpy.utils.register_classes_factory(classes)

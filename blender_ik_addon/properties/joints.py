@@ -1,0 +1,203 @@
+"""The own joints of chains: what a bone may do in its chain beyond what Blender can hold."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
+
+from ..core import JointKind
+from ..rig.joints import KINDS, MOST_STIFFNESS
+from ..rig.spec import OwnJoint, RelativeTo
+from .updates import OVERRIDABLE, tag
+
+KINDS_OF_JOINTS = (
+    ("BALL", "Ball", "Swings and twists, each axis within its own range"),
+    ("CONE", "Cone", "Swings up to one angle to all sides, and twists"),
+    ("HINGE_X", "Hinge X", "Turns about the bone's X axis only"),
+    ("HINGE_Y", "Hinge Y", "Twists about the bone's own length only"),
+    ("HINGE_Z", "Hinge Z", "Turns about the bone's Z axis only"),
+    ("ELBOW_X", "Elbow X", "Turns about the bone's X axis, and twists"),
+    ("ELBOW_Z", "Elbow Z", "Turns about the bone's Z axis, and twists"),
+    ("SWING", "Swing", "Swings, each axis within its own range, and does not twist"),
+    ("FIXED", "Fixed", "Does not turn"),
+)
+ZEROS = (
+    ("REST", "Rest", "Angles count from the bone's rest pose"),
+    ("PARENT", "Parent", "Angles count from the bone standing straight on from its parent"),
+    (
+        "CHILD",
+        "Child",
+        "The joint holds the next bone of the chain: angles count from that one standing straight"
+        " on from this bone",
+    ),
+)
+RANGED_AXES = {
+    "BALL": "xyz",
+    "CONE": "y",
+    "HINGE_X": "x",
+    "HINGE_Y": "y",
+    "HINGE_Z": "z",
+    "ELBOW_X": "xy",
+    "ELBOW_Z": "yz",
+    "SWING": "xz",
+    "FIXED": "",
+}
+"""The axes about which the kinds have a range each."""
+STIFF_AXES = RANGED_AXES | {"CONE": "xyz"}
+
+
+def _use_limit(axis: str) -> Any:
+    return BoolProperty(
+        name=f"Limit {axis}",
+        description=f"Keep turns about the bone's {axis} axis within a range",
+        options=set(),
+        override=OVERRIDABLE,
+        update=tag,
+    )
+
+
+def _end(axis: str, word: str, default: float) -> Any:
+    return FloatProperty(
+        name=f"{word} {axis}",
+        description=f"{word} turn about the bone's {axis} axis; the range may leave out rest",
+        default=default,
+        soft_min=-math.pi,
+        soft_max=math.pi,
+        subtype="ANGLE",
+        options=set(),
+        override=OVERRIDABLE,
+        update=tag,
+    )
+
+
+def _stiffness(axis: str) -> Any:
+    return FloatProperty(
+        name=f"Stiffness {axis}",
+        description=f"How little the bone turns about its {axis} axis compared with others",
+        min=0.0,
+        max=MOST_STIFFNESS,
+        subtype="FACTOR",
+        options=set(),
+        override=OVERRIDABLE,
+        update=tag,
+    )
+
+
+def _slide(word: str) -> Any:
+    return FloatProperty(
+        name=f"{word} Slide",
+        description=f"{word} way along the bone's own axis; no slide where both are equal",
+        subtype="DISTANCE",
+        options=set(),
+        override=OVERRIDABLE,
+        update=tag,
+    )
+
+
+class JointSettings(bpy.types.PropertyGroup):
+    """What one bone may do in one chain, instead of what its own settings for IK say."""
+
+    bone: StringProperty(
+        name="Bone",
+        description="The bone that the joint turns",
+        options=set(),
+        override=OVERRIDABLE,
+        update=tag,
+    )
+    kind: EnumProperty(
+        name="Kind",
+        description="Which turns the joint allows",
+        items=KINDS_OF_JOINTS,
+        default="BALL",
+        options=set(),
+        override=OVERRIDABLE,
+        update=tag,
+    )
+    relative_to: EnumProperty(
+        name="From",
+        description="What the joint's angles count from",
+        items=ZEROS,
+        default="REST",
+        options=set(),
+        override=OVERRIDABLE,
+        update=tag,
+    )
+    use_limit_x: _use_limit("X")
+    min_x: _end("X", "Least", -math.pi)
+    max_x: _end("X", "Greatest", math.pi)
+    use_limit_y: _use_limit("Y")
+    min_y: _end("Y", "Least", -math.pi)
+    max_y: _end("Y", "Greatest", math.pi)
+    use_limit_z: _use_limit("Z")
+    min_z: _end("Z", "Least", -math.pi)
+    max_z: _end("Z", "Greatest", math.pi)
+    cone_angle: FloatProperty(
+        name="Opening",
+        description="How far the bone swings to all sides: half the opening of the cone",
+        default=math.radians(45.0),
+        min=0.0,
+        max=math.pi,
+        subtype="ANGLE",
+        options=set(),
+        override=OVERRIDABLE,
+        update=tag,
+    )
+    stiffness_x: _stiffness("X")
+    stiffness_y: _stiffness("Y")
+    stiffness_z: _stiffness("Z")
+    slide_min: _slide("Least")
+    slide_max: _slide("Greatest")
+
+
+def own_joint(settings: JointSettings) -> OwnJoint:
+    """Return a joint as a frozen record; a cone is a ball of one range to all sides."""
+    kind = settings.kind
+    low, high = [-math.inf] * 3, [math.inf] * 3
+    for axis in RANGED_AXES[kind]:
+        if getattr(settings, f"use_limit_{axis}"):
+            i = "xyz".index(axis)
+            low[i] = getattr(settings, f"min_{axis}")
+            high[i] = getattr(settings, f"max_{axis}")
+    if kind == "CONE":
+        low[0] = low[2] = -settings.cone_angle
+        high[0] = high[2] = settings.cone_angle
+    return OwnJoint(
+        bone=settings.bone,
+        kind=JointKind.BALL if kind == "CONE" else JointKind[kind],
+        low=(low[0], low[1], low[2]),
+        high=(high[0], high[1], high[2]),
+        stiffness=(settings.stiffness_x, settings.stiffness_y, settings.stiffness_z),
+        relative_to=RelativeTo(settings.relative_to),
+        slide=(settings.slide_min, settings.slide_max),
+    )
+
+
+def has_joint(bone: bpy.types.PoseBone) -> bool:
+    """Tell whether a bone's own settings for IK hold it in any way."""
+    return any(
+        getattr(bone, f"{name}_{axis}")
+        for name in ("use_ik_limit", "lock_ik", "ik_stiffness")
+        for axis in "xyz"
+    )
+
+
+def take_over(settings: JointSettings, bone: bpy.types.PoseBone) -> None:
+    """Make a joint say what a bone's own settings for IK say.
+
+    Only what differs from a default is set: Blender copies every value that is, at each evaluation.
+    """
+    free = (not bone.lock_ik_x, not bone.lock_ik_y, not bone.lock_ik_z)
+    values: dict[str, object] = {"bone": bone.name, "kind": KINDS[free].name}
+    for axis in "xyz":
+        if getattr(bone, f"use_ik_limit_{axis}"):
+            values[f"use_limit_{axis}"] = True
+            values[f"min_{axis}"] = getattr(bone, f"ik_min_{axis}")
+            values[f"max_{axis}"] = getattr(bone, f"ik_max_{axis}")
+        stiffness = getattr(bone, f"ik_stiffness_{axis}")
+        values[f"stiffness_{axis}"] = min(stiffness, MOST_STIFFNESS)
+    for name, value in values.items():
+        if getattr(settings, name) != value:
+            setattr(settings, name, value)
