@@ -303,7 +303,7 @@ def jointed_chains(start: Start, joints: Joints) -> Jointed:
 
 def _bones_first(rows: Array) -> Array:
     """Return what has one row a chain in the layout of the solvers."""
-    return np.ascontiguousarray(np.moveaxis(rows, 0, -1))
+    return np.array(np.moveaxis(rows, 0, -1), order="C")
 
 
 @dataclass(frozen=True)
