@@ -23,6 +23,8 @@ STATE_COLUMNS = 7
 # What a radian of orientation or of the bend's side weighs beside the chain's length. So little
 # that the position hardly gives way where they cannot be had together; it is then solved again.
 AIM_WEIGHT = 0.003
+# Nearer than this share of the reach a pose is not bettered by another start, whatever is asked.
+NEAR = 1e-7
 # Aims are met to so many radians.
 AIM_TOLERANCE = 1e-5
 # Iterations for them; those that cannot be met end in a compromise.

@@ -15,7 +15,7 @@ import numpy as np
 from . import bend, limited_ccd, limited_fabrik, limited_newton, newton, positions, restarts, turns
 from .chain import Solver
 from .iterate import FEW_ITERATIONS, Work, swept
-from .jointed import AIM_TOLERANCE, AIM_WEIGHT, ENOUGH, ENOUGH_TO_AIM, Aims, Jointed
+from .jointed import AIM_TOLERANCE, AIM_WEIGHT, ENOUGH, ENOUGH_TO_AIM, NEAR, Aims, Jointed
 from .laying import ON_LINE, chain_turned, is_straight, laid
 from .start import Start
 from .task import Task
@@ -104,9 +104,14 @@ class _Run:
     chain: Jointed
     task: Task
 
+    @property
+    def accepted(self) -> Array:
+        """From how near on no other start is tried, shape (B,)."""
+        return np.maximum(self.task.tolerance, NEAR * self.chain.reach)
+
     def is_open(self, state: Array) -> Flags:
         """Return which effectors are not at their targets."""
-        is_open: Flags = norm(self.task.target - state[-1, :3]) > self.task.tolerance
+        is_open: Flags = norm(self.task.target - state[-1, :3]) > self.accepted
         return is_open
 
     def swept(self, step: object, state: Array, used: Counts, caps: Counts) -> tuple[Array, Counts]:
@@ -180,7 +185,7 @@ class _Run:
         """Return the best of several tries of each chain and of what stands, and its iterations."""
         chains = present.shape[-1]
         gap = norm(self.task.target - tried[-1, :3])
-        has_arrived = gap <= self.task.tolerance
+        has_arrived = gap <= self.accepted
         # Of the poses that arrive the one that is least of a change.
         cosine = np.einsum("nib,nib->nb", tried[:-1, :4], np.repeat(start[:-1, :4], count, axis=-1))
         change = (1.0 - cosine**2).sum(axis=0) + norm(tried[-1, 3:])
@@ -255,7 +260,7 @@ def _tip_gap(chain: Jointed, aims: Aims | None, state: Array) -> Array:
 def _holds(chain: Jointed, task: Task, state: Array) -> Flags:
     """Return the edges that a pull toward the target presses against; none where it is met."""
     error = task.target - state[-1, :3]
-    is_open = norm(error) > task.tolerance
+    is_open = norm(error) > np.maximum(task.tolerance, NEAR * chain.reach)
     if not is_open.any():
         return np.zeros((len(chain.kinds), 3, state.shape[-1]), dtype=np.bool_)
     chain = replace(chain, aims=None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from . import limited, single, single_limited, turns
@@ -11,7 +13,7 @@ from .chains import FEW, STATUSES, Chains, Goals, Solutions
 from .limited import SWEEPS, Held
 from .single_start import Vector
 from .task import FINEST_TOLERANCE, check_solver
-from .vectors import Array, norm
+from .vectors import Array, Flags, norm
 
 REACHED, EXTENDED = (np.int8(STATUSES.index(s)) for s in (Status.REACHED, Status.EXTENDED))
 NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
@@ -38,15 +40,17 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     """Return the poses of chains with joints; as ``solve_batch``."""
     assert chains.joints is not None
     has_tips = goals.tip_rotations_wxyz is not None and options.orient_weight > 0.0
-    near = _within_reach(chains, goals.target_positions)
+    near, is_far = _within_reach(chains, goals.target_positions)
+    # What is too far is met at full reach, where a chain is straight only if the gap is nothing.
+    exact = replace(options, tolerance=np.where(is_far, 0.0, options.tolerance))
     if len(chains) <= FEW and not has_tips:
-        few = _few(chains, goals, near, options)
+        few = _few(chains, goals, near, exact)
         if few is not None:
             return few
     check_solver(options.solver, chains.bone_count - has_tips)
     start, jointed = chains.start, chains.jointed
     start_turn = jointed.inner(chains.joints.start_wxyz)
-    task = batch_task(start, goals, near, options)
+    task = batch_task(start, goals, near, exact)
     tips = goals.tip_rotations_wxyz
     fits = options.solver is not Solver.TWO_BONE or chains.bone_count == 2
     held = limited.positioned(
@@ -157,20 +161,20 @@ def _recorded(chains: Chains, goals: Goals, options: SolveOptions, held: Held) -
     )
 
 
-def _within_reach(chains: Chains, targets: Array) -> Array:
-    """Return targets (B, 3) drawn in to where straight chains end, unless bones slide."""
-    assert chains.joints is not None
-    if (chains.joints.slide_high != 0.0).any() or (chains.joints.slide_low != 0.0).any():
-        return targets
+def _within_reach(chains: Chains, targets: Array) -> tuple[Array, Flags]:
+    """Return targets (B, 3) drawn in to where straight chains end, and which have been.
+
+    Chains that slide reach farther by their slides, which nobody knows beforehand.
+    """
+    if chains.jointed.has_slides:
+        return targets, np.zeros(len(targets), dtype=np.bool_)
     root, reach = chains.start.root.T, chains.start.reach * chains.start.unit
     way = targets - root
     distance = norm(way.T)
     is_far = distance > reach
-    if not is_far.any():
-        return targets
     share = np.where(is_far, reach / np.where(is_far, distance, 1.0), 1.0)
     near: Array = np.where(is_far[:, None], root + way * share[:, None], targets)
-    return near
+    return near, is_far
 
 
 def _rounding(chains: Chains, goals: Goals) -> Array:

@@ -21,7 +21,9 @@ HEADWAY = 1.0 - 1e-6
 # A turn out of a range by less than this, in radians, is rounding.
 LEAST_LEAVING = 1e-10
 # What no joint can do, compared with what all can: a system without would divide by rounding.
-LEAST_SYSTEM = 1e-9
+LEAST_SYSTEM = 1e-12
+# Aims that a pose cannot give would else be asked of rounding.
+LEAST_WITH_AIMS = 1e-9
 
 
 def step(state: Array, chain: Jointed, target: Array, damping: Array) -> tuple[Array, Array]:
@@ -155,7 +157,8 @@ def _solved(system: Array, error: Array, damping: Array) -> Array:
     # The three of the position are damped alike, each of the others by itself: what weighs little
     # would be damped away beside what weighs much.
     diagonal = np.einsum("bkk->bk", system).copy()
-    least = LEAST_SYSTEM * diagonal.sum(axis=1, keepdims=True) + 1e-300
+    has_aims = system.shape[-1] > 3
+    least = (LEAST_WITH_AIMS if has_aims else LEAST_SYSTEM) * diagonal.sum(axis=1, keepdims=True) + 1e-300
     diagonal[:, :3] = diagonal[:, :3].mean(axis=1, keepdims=True)
     floor = np.maximum(diagonal * damping[:, None], least)
     system = system + floor[:, :, None] * np.eye(system.shape[-1])

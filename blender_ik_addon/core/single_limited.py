@@ -13,7 +13,7 @@ import numpy as np
 from . import limited_newton as batch
 from .bend import AT_ROOT
 from .iterate import PROGRESS_WINDOW, STANDSTILL
-from .jointed import AIM_TOLERANCE, AIM_WEIGHT, ENOUGH, ENOUGH_TO_AIM, NO_SIDE, Jointed, Posed
+from .jointed import AIM_TOLERANCE, AIM_WEIGHT, ENOUGH, ENOUGH_TO_AIM, NEAR, NO_SIDE, Jointed, Posed
 from .laying import ON_LINE, is_straight, rotations_of
 from .newton import (
     DAMPING_DECAY,
@@ -91,20 +91,21 @@ def solved(
         return None
     for each, turn in zip(chain.joints, chain.start, strict=True):
         each.placed(turn)
+    accepted = max(tolerance, NEAR * chain.reach)
     begun = Pose(chain, chain.start, 0)
     if aim is not None and len(chain.start) > 1:
         side = Side(chain, target, aim)
         finest = min(tolerance, AIM_TOLERANCE * AIM_WEIGHT * chain.reach)
         pose = _stepped(chain, begun, target, side, finest, min(iterations, ENOUGH_TO_AIM))
         pose = _closed(chain, pose, target, tolerance, iterations)
-        if gap(target, pose.heads[-1]) <= tolerance:
+        if gap(target, pose.heads[-1]) <= accepted:
             return pose
         # The position comes first.
         begun = Pose(chain, chain.start, pose.used)
         for each, turn in zip(chain.joints, chain.start, strict=True):
             each.placed(turn)
     pose = _closed(chain, begun, target, tolerance, iterations)
-    return pose if gap(target, pose.heads[-1]) <= tolerance else None
+    return pose if gap(target, pose.heads[-1]) <= accepted else None
 
 
 def _closed(

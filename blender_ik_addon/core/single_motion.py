@@ -203,7 +203,7 @@ def _solved_with(
 ) -> tuple[Vector, float]:
     """Solve the damped system of a position and an aim: multipliers of the two."""
     xx, yy, zz, xy, xz, yz, xw, yw, zw, ww = system
-    least = batch.LEAST_SYSTEM * (xx + yy + zz + ww) + 1e-300
+    least = batch.LEAST_WITH_AIMS * (xx + yy + zz + ww) + 1e-300
     floor = max((xx + yy + zz) / 3.0 * damping, least)
     three = (xx + floor, yy + floor, zz + floor, xy, xz, yz)
     ww += max(ww * damping, least)
