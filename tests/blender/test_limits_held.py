@@ -134,7 +134,7 @@ def assert_held(
     """Assert that no limit is left for any of some targets."""
     bones = [bone.name for bone in ob.pose.bones]
     scaled_rigs.update()
-    where = points(ob, 3, seed=9)
+    where = points(ob, 2, seed=9)
     chain, target = scaled_rigs.follow(ob, bones, where[0], solver=solver, **settings)
     moved = 0.0
     for place in where:

@@ -1,5 +1,7 @@
 """A small step of the target is a small step of limited joints, and the chain does not zig-zag."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -18,7 +20,7 @@ def joint_steps(poses):
     return np.array(
         [
             max(angle_between(a, b) for a, b in zip(here, there, strict=True))
-            for here, there in zip(poses, poses[1:], strict=False)
+            for here, there in itertools.pairwise(poses)
         ]
     )
 
