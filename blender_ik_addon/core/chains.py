@@ -90,7 +90,7 @@ class Chains:
     def single_joints(self) -> tuple[SingleJoints, ...]:
         """The joints as the path for one chain takes them, of chains that have some."""
         assert self.joints is not None
-        turn = self.jointed.inner(self.joints.start_wxyz)
+        turn = self.jointed.begun(self.jointed.inner(self.joints.start_wxyz))
         each = (np.array([row]) for row in range(len(self)))
         return tuple(
             SingleJoints(self.start.take(row), self.jointed.take(row), taken(turn, row))

@@ -158,7 +158,9 @@ def _solved(system: Array, error: Array, damping: Array) -> Array:
     # would be damped away beside what weighs much.
     diagonal = np.einsum("bkk->bk", system).copy()
     has_aims = system.shape[-1] > 3
-    least = (LEAST_WITH_AIMS if has_aims else LEAST_SYSTEM) * diagonal.sum(axis=1, keepdims=True) + 1e-300
+    least = (LEAST_WITH_AIMS if has_aims else LEAST_SYSTEM) * diagonal.sum(
+        axis=1, keepdims=True
+    ) + 1e-300
     diagonal[:, :3] = diagonal[:, :3].mean(axis=1, keepdims=True)
     floor = np.maximum(diagonal * damping[:, None], least)
     system = system + floor[:, :, None] * np.eye(system.shape[-1])

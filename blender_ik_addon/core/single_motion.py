@@ -74,7 +74,7 @@ class _Motion:
     ``axes`` only.
     """
 
-    __slots__ = ("_free", "axes", "edges", "growth", "lever", "shut")
+    __slots__ = ("_free", "_locked", "axes", "edges", "growth", "lever", "shut")
 
     def __init__(self, each: Joint, frame: Quaternion, lever: Vector, growth: Vector) -> None:
         self.lever, self.growth = lever, growth
@@ -83,6 +83,7 @@ class _Motion:
         # Each with whether neither way is free, and whether it is shut now.
         self.edges = [(rotated(frame, normal), held, held) for normal, held in each.edges]
         self._shut()
+        self._locked = self.shut
 
     def add_to(self, system: list[float]) -> None:
         """Add what the joint can do to the entries xx, yy, zz, xy, xz, yz, xw, yw, zw, ww."""
@@ -144,7 +145,10 @@ class _Motion:
     def presses(self, move: Vector, multiplier: Vector, share: float) -> bool:
         """Shut edges that the turn leaves by, open those that nothing presses on; tell if any."""
         a, b, c = move
-        d, e, f = self._pull(multiplier, share)
+        d, e, f = pull = self._pull(multiplier, share)
+        for x, y, z in self._locked:
+            along = x * pull[0] + y * pull[1] + z * pull[2]
+            d, e, f = d - along * x, e - along * y, f - along * z
         least, edges = batch.LEAST_LEAVING, []
         for normal, is_held, is_shut in self.edges:
             x, y, z = normal

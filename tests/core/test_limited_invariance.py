@@ -18,7 +18,7 @@ from tests.helpers import make_rng
 
 pytestmark = pytest.mark.slow
 
-NAMES = ("arm", "tail", "spider_leg", "finger", "mixed_lengths")
+NAMES = ("arm", "tail", "spider_leg", "finger")
 every_solver = pytest.mark.parametrize("solver", ITERATIVE)
 every_rig = pytest.mark.parametrize("name", NAMES)
 with_and_without_pole = pytest.mark.parametrize("has_pole", [False, True], ids=["free", "pole"])

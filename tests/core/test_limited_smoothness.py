@@ -1,6 +1,6 @@
 """A small step of the target is a small step of limited joints, and the chain does not zig-zag."""
 
-from itertools import pairwise
+import itertools
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def joint_steps(poses):
     return np.array(
         [
             max(angle_between(a, b) for a, b in zip(here, there, strict=True))
-            for here, there in pairwise(poses)
+            for here, there in itertools.pairwise(poses)
         ]
     )
 
@@ -32,8 +32,11 @@ def joint_steps(poses):
 def test_a_small_target_step_is_a_small_joint_step(name, has_pole, solver):
     rig, rng = RIGS[name](), make_rng(51)
     steepest = []
-    for _ in range(6):
+    while len(steepest) < 4:
         middle = rig.points(rig.some_rotations(rng, 0.6))[-1]
+        # On the axis of a root that yaws every limb turns about itself: a true singularity.
+        if np.hypot(middle[0], middle[2]) < 0.2 * rig.length:
+            continue
         steps = np.linspace(0.0, 0.01 * rig.length, 11)
         targets = middle + steps[:, None] * unit(rng.normal(size=3))
         pole = poles_beside(middle[None], rig.length, rng)[0] if has_pole else None
