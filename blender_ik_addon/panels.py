@@ -135,6 +135,7 @@ class VIEW3D_PT_chain_ik_joints(ActiveChainPanel):
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         layout.prop(settings, "use_limits")
+        layout.prop(settings, "soft_distance")
 
 
 class VIEW3D_PT_chain_ik_solver(ActiveChainPanel):

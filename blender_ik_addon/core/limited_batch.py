@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from . import limited, turns
+from . import limited, reach, rotation, turns
 from .chain import Chain, Goal, Solution, SolveOptions, Solver, Status
-from .chains import STATUSES, Chains, Goals, Solutions
+from .chains import STATUSES, Chains, Goals, Solutions, softened_codes
 from .limited import Held
+from .soft import softened
 from .task import FINEST_TOLERANCE, batch_task, check_solver
-from .vectors import Array, norm
+from .vectors import Array, Flags, norm
 
 NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
 
@@ -38,8 +41,10 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     check_solver(options.solver, chains.bone_count - has_tips)
     start, jointed = chains.start, chains.jointed
     start_turn = np.moveaxis(chains.joints.start_wxyz, 0, -1)
-    task = batch_task(start, goals, goals.target_positions, options)
     tips = goals.tip_rotations_wxyz
+    moved = _softened(chains, goals, options) if np.any(options.soft_distance) else None
+    targets = goals.target_positions if moved is None else moved.targets
+    task = batch_task(start, goals, targets, options)
     fits = options.solver is not Solver.TWO_BONE or chains.bone_count == 2
     held = limited.positioned(
         start,
@@ -52,27 +57,56 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     )
     if options.influence < 1.0:
         held = limited.part_of(held, jointed, start_turn, options.influence)
-    return _recorded(chains, goals, options, held)
+    return _recorded(chains, goals, options, held, moved)
 
 
-def _recorded(chains: Chains, goals: Goals, options: SolveOptions, held: Held) -> Solutions:
+class _Moved(NamedTuple):
+    """Targets (B, 3) moved by soft distances, by how much (B,), and which are out of reach (B,)."""
+
+    targets: Array
+    short: Array
+    is_too_far: Flags
+
+
+def _softened(chains: Chains, goals: Goals, options: SolveOptions) -> _Moved:
+    """Return what the soft distances leave of targets; tips that take a rotation count for it."""
+    start, slides = chains.start, np.abs(chains.jointed.slide_high)
+    lengths, joints = start.lengths + slides, chains.joint_positions
+    tips, turns_wxyz = np.zeros_like(goals.target_positions), goals.tip_rotations_wxyz
+    if turns_wxyz is not None and options.orient_weight == 1.0 and len(lengths) > 1:
+        lengths = lengths[:-1]
+        tips = rotation.rotate(turns_wxyz, joints[:, -1] - joints[:, -2])
+    most = lengths.sum(axis=0) * start.unit
+    least = reach.min_reach(lengths) * start.unit
+    heads = (goals.target_positions - tips).T
+    moved, short, is_too_far = softened(start.root, heads, most, least, options.soft_distance)
+    return _Moved(moved.T + tips, short, is_too_far)
+
+
+def _recorded(
+    chains: Chains, goals: Goals, options: SolveOptions, held: Held, moved: _Moved | None
+) -> Solutions:
     """Measure the residuals on what is returned, and name the outcomes."""
     start, state = chains.start, held.state
     posed = chains.jointed.posed(state)
     joints = (posed.points * start.unit + start.root).transpose(2, 0, 1)
     residuals = norm((joints[:, -1] - goals.target_positions).T)
-    reach = start.reach * start.unit
-    rounding = FINEST_TOLERANCE * (reach + np.abs(goals.target_positions).max(axis=1))
+    length = start.reach * start.unit
+    rounding = FINEST_TOLERANCE * (length + np.abs(goals.target_positions).max(axis=1))
+    accepted = options.tolerance + rounding
     is_held = held.holds.any(axis=(0, 1))
+    is_too_far = held.is_too_far if moved is None else held.is_too_far | moved.is_too_far
     is_blended = np.full(len(chains), options.influence < 1.0)
     codes = np.select(
-        [residuals <= options.tolerance + rounding, is_blended, held.is_too_far, is_held],
+        [residuals <= accepted, is_blended, is_too_far, is_held],
         [
             STATUSES.index(each)
             for each in (Status.REACHED, Status.BLENDED, Status.EXTENDED, Status.LIMITED)
         ],
         STATUSES.index(Status.ITERATIONS_USED_UP),
     )
+    if moved is not None:
+        codes = softened_codes(codes, residuals, moved.short, accepted)
     return Solutions(
         joint_positions=joints,
         chain_rotations_wxyz=np.tile(NOT_TURNED, (len(chains), 1)),

@@ -47,6 +47,7 @@ def chain_spec(settings: ChainSettings, animated: ChainSettings | None = None) -
             use_flip_bend=animated.use_flip_bend,
             orient_weight=animated.orient_weight,
             use_acceleration=settings.use_acceleration,
+            soft_distance=animated.soft_distance,
         ),
         use_limits=settings.use_limits,
     )

@@ -244,6 +244,17 @@ class ChainSettings(bpy.types.PropertyGroup):
         override=OVERRIDABLE,
         update=_tag,
     )
+    soft_distance: FloatProperty(
+        name="Soft Distance",
+        description="From this far before full reach on the chain straightens more and more"
+        " slowly, so that knees do not pop; it then stops short of the target",
+        default=0.0,
+        min=0.0,
+        soft_max=1.0,
+        subtype="DISTANCE",
+        override=OVERRIDABLE,
+        update=_tag,
+    )
     start_from: EnumProperty(
         name="Start From",
         description="The pose that every solve starts from",

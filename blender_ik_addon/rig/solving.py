@@ -44,6 +44,7 @@ LENGTH_PASSES = 4
 # poses for these shares of the way to the target until one arrives.
 SETTLING_STARTS = (1.0, 0.7, 0.4)
 SHORTEST_SEGMENT = 1e-9
+SHORT_OF_TARGETS = (Status.SOFTENED, Status.EXTENDED)
 
 
 def solve_chain(
@@ -206,13 +207,18 @@ def _goal(
 
 
 def _options(spec: ChainSpec, world: Array, *, use_flip: bool) -> SolveOptions:
-    """Return the options in armature space; a tolerance that holds in every direction.
+    """Return the options in armature space; distances that hold in every direction.
 
     The chain's own zero is the stored pose, not the start: influence is applied afterwards.
     """
     largest = float(np.linalg.svd(world, compute_uv=False)[0])
-    tolerance = spec.options.tolerance / largest
-    return replace(spec.options, tolerance=tolerance, use_flip_bend=use_flip, influence=1.0)
+    return replace(
+        spec.options,
+        tolerance=spec.options.tolerance / largest,
+        soft_distance=spec.options.soft_distance / largest,
+        use_flip_bend=use_flip,
+        influence=1.0,
+    )
 
 
 def _solved(
@@ -234,7 +240,10 @@ def _solved(
     best, best_gap = laid, np.inf
     for share in SETTLING_STARTS:
         nearer = replace(goal, target_position=root + share * (target - root))
-        _, laid, _ = _laid(frame, start, nearer, options, tip_turn, passes=LENGTH_PASSES)
+        again, laid, _ = _laid(frame, start, nearer, options, tip_turn, passes=LENGTH_PASSES)
+        if share == 1.0 and options.soft_distance and again.status in SHORT_OF_TARGETS:
+            # There the chain shall end, told by the lengths that its bones have there.
+            target = again.joint_positions[-1]
         laid = settled(frame, laid, target, tip_keeps, tolerance)
         gap = float(np.linalg.norm(laid.joints[-1] - target))
         if gap < best_gap:

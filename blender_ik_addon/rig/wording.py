@@ -46,6 +46,7 @@ def outcome_in_words(outcome: Outcome, metres: float = 1.0) -> str:
             f"Stopped {gap} short after {iterations}: raise the cap or choose NEWTON"
         ),
         Status.LIMITED: f"Held back by limits, {gap} left",
+        Status.SOFTENED: f"Kept {gap} short of the target by the soft distance",
         Status.BLENDED: f"On its way by influence, {gap} left",
     }
     if outcome.held_by and outcome.status is not Status.REACHED:
