@@ -136,6 +136,10 @@ class VIEW3D_PT_chain_ik_joints(ActiveChainPanel):
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         layout.prop(settings, "use_limits")
         layout.prop(settings, "soft_distance")
+        layout.prop(settings, "use_stretch")
+        row = layout.row()
+        row.active = settings.use_stretch
+        row.prop(settings, "use_keep_volume")
 
 
 class VIEW3D_PT_chain_ik_solver(ActiveChainPanel):

@@ -11,6 +11,7 @@ from math import exp
 
 import numpy as np
 
+from .reach import min_reach
 from .vectors import Array, Flags, norm
 
 # The soft zone takes no more than this share of what lies between folded and stretched.
@@ -67,3 +68,16 @@ def softened(
     share = near / np.where(distance > 0.0, distance, 1.0)
     moved = np.where(near < distance, roots + share * offsets, targets)
     return moved, distance - near, distance >= most
+
+
+def distance_in_reach(lengths: Array, distance: float, soft_distance: float = 0.0) -> float:
+    """Return how far from its root a chain brings the effector for a target that is not too near.
+
+    Args:
+        lengths: Of the segments, shape (n,).
+        distance: From root to target.
+        soft_distance: As in ``SolveOptions``.
+    """
+    most = float(lengths.sum())
+    least = float(min_reach(lengths[:, None])[0])
+    return min(eased_alone(distance, most, least, soft_distance), most)

@@ -19,7 +19,7 @@ from ..rig import live
 from ..rig.wording import outcome_in_words
 from .chains import chain_key, owner_of
 from .records import sync_anchors
-from .stored import release
+from .stored import release, release_scale
 
 OVERRIDABLE: set[Literal["LIBRARY_OVERRIDABLE"]] = {"LIBRARY_OVERRIDABLE"}
 SOLVERS = (
@@ -53,6 +53,13 @@ def _rechain(settings: ChainSettings, context: bpy.types.Context) -> None:
     """Give the former bones their pose back before the chain takes others."""
     release(settings)
     _retarget(settings, context)
+
+
+def _restretch(settings: ChainSettings, context: bpy.types.Context) -> None:
+    """Give the bones their scale back where they are to stretch no longer."""
+    if not settings.use_stretch:
+        release_scale(settings)
+    _tag(settings, context)
 
 
 def _toggle_live(settings: SceneSettings, _context: bpy.types.Context) -> None:
@@ -255,6 +262,21 @@ class ChainSettings(bpy.types.PropertyGroup):
         override=OVERRIDABLE,
         update=_tag,
     )
+    use_stretch: BoolProperty(
+        name="Stretch",
+        description="Have bones with an IK Stretch above zero grow along themselves to a target"
+        " that is out of reach",
+        options=set(),
+        override=OVERRIDABLE,
+        update=_restretch,
+    )
+    use_keep_volume: BoolProperty(
+        name="Keep Volume",
+        description="Bones get thinner as they grow",
+        options=set(),
+        override=OVERRIDABLE,
+        update=_tag,
+    )
     start_from: EnumProperty(
         name="Start From",
         description="The pose that every solve starts from",
@@ -268,7 +290,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     # collection of bones with their numbers would cost more than solving them.
     stored_pose: StringProperty(
         name="Stored Pose",
-        description="What the bones' rotation channels held before the chain first wrote, as JSON",
+        description="What the bones' channels held before the chain first wrote, as JSON",
         options={"HIDDEN"},
         override=OVERRIDABLE,
     )

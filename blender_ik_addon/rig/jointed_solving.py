@@ -45,6 +45,7 @@ def solved_with_joints(
     options: SolveOptions,
     tip_turn: Array | None,
     joints: BoneJoints,
+    lengths: Array | None,
 ) -> JointedPose:
     """Solve inside the ranges of the joints.
 
@@ -55,17 +56,22 @@ def solved_with_joints(
         options: In armature space.
         tip_turn: Turn of the tip bone to the target's orientation, shape (3, 3), or None.
         joints: Of the written bones.
+        lengths: That segments grow to, shape (m,); None where they keep theirs.
     """
+
+    def posed(rotations: Array) -> ChainPose:
+        return frame.posed(rotations) if lengths is None else frame.stretched(rotations, lengths)
+
     bend, wanted, count = frame.natural_side(start), goal, len(frame.segments)
     reach = float(np.linalg.norm(np.diff(start.joints, axis=0), axis=1).sum())
-    pose = start
+    pose = start if lengths is None else posed(start.rotations)
     for number in range(FRAME_PASSES):
         chain = Chain(pose.joints, bend, _core_joints(frame, pose, joints, count))
         solution = solve(chain, wanted, options)
         assert solution.local_rotations_wxyz is not None
         rotations = pose.rotations.copy()
         rotations[:count] = rotation.matrix_from_quaternion(solution.local_rotations_wxyz)
-        pose = frame.posed(rotations)
+        pose = posed(rotations)
         if np.abs(pose.joints - solution.joint_positions).max() <= AGREES * reach:
             break
         if number == 0:
@@ -121,7 +127,7 @@ def _with_tip(
     frame: ChainFrame, pose: ChainPose, matrix: Array, options: SolveOptions, joints: BoneJoints
 ) -> tuple[ChainPose, float]:
     """Return a pose whose tip, beyond the effector, turns to a pose matrix as far as it may."""
-    parent = pose.matrices[-2]
+    parent, scale = pose.matrices[-2], pose.scale
     wanted = spaces.local_from_pose(
         spaces.parent_frames(parent, frame.frames[-1]), matrix, frame.scale[-1]
     )
@@ -131,4 +137,4 @@ def _with_tip(
     rotations = np.concatenate((rotations[:-1], in_ranges(rotations, joints)[-1:]))
     left = rotation.quaternion_from_matrix(rotations[-1].T @ wanted)
     gap = 2.0 * float(np.arctan2(np.linalg.norm(left[1:]), left[0]))
-    return frame.posed(rotations), gap
+    return frame.posed(rotations, scale), gap

@@ -22,8 +22,8 @@ from ..core import (
 )
 from . import spaces
 from .bases import Bases
+from .free_solving import LENGTHS_AGREE
 from .rigid_channels import RigidChannels
-from .solving import LENGTHS_AGREE
 
 Array = npt.NDArray[np.float64]
 Vector = tuple[float, float, float]

@@ -30,11 +30,11 @@ from ..core import (
 )
 from . import spaces
 from .bases import Bases, point_in_base
+from .free_solving import LENGTHS_AGREE
 from .limb import Limb
 from .rigid_channels import RigidChannels
 from .rigid_limb import EXTENDED, FOLDED, REACHED, SOFTENED, RigidLimb, Solved
 from .rigid_start import posed_start, rigid_joints
-from .solving import LENGTHS_AGREE
 
 Array = npt.NDArray[np.float64]
 

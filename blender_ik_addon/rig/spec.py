@@ -39,11 +39,15 @@ class Anchor:
 
 
 class StoredBone(NamedTuple):
-    """What the rotation channels of a bone held: its mode, and the values of that mode."""
+    """What the channels of a bone held: its rotation mode, the values of that mode, its scale.
+
+    The scale is stored of bones that may stretch, else it is empty.
+    """
 
     name: str
     rotation_mode: str
     rotation: tuple[float, ...]
+    scale: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,8 @@ class ChainSpec:
         stored_pose: The pose before the chain first wrote; empty: the channels as they stand.
         options: What goes to the solver; its tolerance in scene units.
         use_limits: Whether the locks, limits and stiffness of the bones hold.
+        use_stretch: Whether bones grow toward a target out of reach, by their IK Stretch.
+        use_keep_volume: Whether they get thinner as they grow.
     """
 
     name: str
@@ -79,3 +85,5 @@ class ChainSpec:
     stored_pose: tuple[StoredBone, ...] = ()
     options: SolveOptions = field(default_factory=SolveOptions)
     use_limits: bool = True
+    use_stretch: bool = False
+    use_keep_volume: bool = False
