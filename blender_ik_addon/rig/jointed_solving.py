@@ -17,7 +17,11 @@ Array = npt.NDArray[np.float64]
 
 # Bones that do not take the whole matrix of their parent change their frames as it turns. These are
 # measured again on the solved pose then, and the solve goes on from there.
-FRAME_PASSES = 6
+FRAME_PASSES = 8
+# Bones that grow change the frames of those below as well. After so many passes they keep what they
+# have grown to, which is as long as they shall be but for the last turns, and the joints alone
+# bring the effector to the target.
+LENGTH_PASSES = 5
 AGREES = 1e-6
 # Axes whose volume is less than this share of a cube's are scaled flat.
 FLAT = 1e-9
@@ -59,19 +63,21 @@ def solved_with_joints(
         lengths: That segments grow to, shape (m,); None where they keep theirs.
     """
 
-    def posed(rotations: Array) -> ChainPose:
-        return frame.posed(rotations) if lengths is None else frame.stretched(rotations, lengths)
+    def posed(rotations: Array, scale: Array | None) -> ChainPose:
+        if lengths is None or scale is not None:
+            return frame.posed(rotations, scale)
+        return frame.stretched(rotations, lengths)
 
     bend, wanted, count = frame.natural_side(start), goal, len(frame.segments)
     reach = float(np.linalg.norm(np.diff(start.joints, axis=0), axis=1).sum())
-    pose = start if lengths is None else posed(start.rotations)
+    pose = start if lengths is None else posed(start.rotations, None)
     for number in range(FRAME_PASSES):
         chain = Chain(pose.joints, bend, _core_joints(frame, pose, joints, count))
         solution = solve(chain, wanted, options)
         assert solution.local_rotations_wxyz is not None
         rotations = pose.rotations.copy()
         rotations[:count] = rotation.matrix_from_quaternion(solution.local_rotations_wxyz)
-        pose = posed(rotations)
+        pose = posed(rotations, pose.scale if number >= LENGTH_PASSES else None)
         if np.abs(pose.joints - solution.joint_positions).max() <= AGREES * reach:
             break
         if number == 0:
