@@ -137,8 +137,9 @@ class VIEW3D_PT_chain_ik_joints(ActiveChainPanel):
         layout.prop(settings, "use_limits")
         layout.prop(settings, "soft_distance")
         layout.prop(settings, "use_stretch")
-        if settings.use_stretch:
-            layout.prop(settings, "use_keep_volume")
+        row = layout.row()
+        row.active = settings.use_stretch
+        row.prop(settings, "use_keep_volume")
 
 
 class VIEW3D_PT_chain_ik_solver(ActiveChainPanel):

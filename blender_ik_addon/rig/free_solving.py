@@ -32,7 +32,8 @@ def solved_freely(
     goal: Goal,
     options: SolveOptions,
     tip_turn: Array | None,
-    lengths: Array | None,
+    *,
+    is_stretched: bool,
 ) -> tuple[Solution, ChainPose]:
     """Solve and lay the bones along the solution; settle what uneven scales leave open.
 
@@ -42,9 +43,11 @@ def solved_freely(
         goal: In armature space.
         options: In armature space.
         tip_turn: Turn of the tip bone to the target's orientation, shape (3, 3), or None.
-        lengths: That segments grow to, shape (m,); None where they keep theirs.
+        is_stretched: The start pose has grown; bones then keep the lengths that it has.
     """
-    solution, laid, tip_matrix = _laid(frame, start, goal, options, tip_turn, lengths, passes=1)
+    solution, laid, tip_matrix = _laid(
+        frame, start, goal, options, tip_turn, passes=1, is_stretched=is_stretched
+    )
     gaps = np.abs(laid.joints - solution.joint_positions).max()
     reach = float(np.linalg.norm(np.diff(start.joints, axis=0), axis=1).sum())
     if gaps <= LENGTHS_AGREE * reach or solution.status is Status.ITERATIONS_USED_UP:
@@ -56,7 +59,13 @@ def solved_freely(
     for share in SETTLING_STARTS:
         nearer = replace(goal, target_position=root + share * (target - root))
         again, laid, _ = _laid(
-            frame, start, nearer, options, tip_turn, lengths, passes=LENGTH_PASSES
+            frame,
+            start,
+            nearer,
+            options,
+            tip_turn,
+            passes=LENGTH_PASSES,
+            is_stretched=is_stretched,
         )
         if share == 1.0 and options.soft_distance and again.status in SHORT_OF_TARGETS:
             # There the chain shall end, told by the lengths that its bones have there.
@@ -76,28 +85,19 @@ def _laid(
     goal: Goal,
     options: SolveOptions,
     tip_turn: Array | None,
-    lengths: Array | None,
     *,
     passes: int,
+    is_stretched: bool,
 ) -> tuple[Solution, ChainPose, Array | None]:
     """Solve with the lengths that the bones have, as often as asked, and lay the bones along."""
     bend = frame.natural_side(start)
-    joints = start.joints if lengths is None else _with_lengths(start, lengths)
+    joints = start.joints
     for _ in range(passes):
         solution = solve(Chain(joints, bend), goal, options)
         tip_matrix, tip_share = _tip_matrix(start, solution, options, tip_turn)
-        laid = frame.laid_along(
-            start, solution, tip_matrix, tip_share, is_stretched=lengths is not None
-        )
+        laid = frame.laid_along(start, solution, tip_matrix, tip_share, is_stretched=is_stretched)
         joints = _with_lengths_of(laid, start, solution)
     return solution, laid, tip_matrix
-
-
-def _with_lengths(start: ChainPose, lengths: Array) -> Array:
-    """Return the joints of the start pose with other segment lengths (m,)."""
-    segments = np.diff(start.joints, axis=0)
-    segments *= (lengths / np.linalg.norm(segments, axis=1))[:, None]
-    return np.vstack((start.joints[:1], start.joints[0] + np.cumsum(segments, axis=0)))
 
 
 def _with_lengths_of(laid: ChainPose, start: ChainPose, solution: Solution) -> Array:

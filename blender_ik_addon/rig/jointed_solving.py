@@ -60,7 +60,7 @@ def solved_with_joints(
         options: In armature space.
         tip_turn: Turn of the tip bone to the target's orientation, shape (3, 3), or None.
         joints: Of the written bones.
-        lengths: That segments grow to, shape (m,); None where they keep theirs.
+        lengths: That segments have grown to in the start pose, shape (m,); None without growth.
     """
 
     def posed(rotations: Array, scale: Array | None) -> ChainPose:
@@ -70,7 +70,7 @@ def solved_with_joints(
 
     bend, wanted, count = frame.natural_side(start), goal, len(frame.segments)
     reach = float(np.linalg.norm(np.diff(start.joints, axis=0), axis=1).sum())
-    pose = start if lengths is None else posed(start.rotations, None)
+    pose = start
     for number in range(FRAME_PASSES):
         chain = Chain(pose.joints, bend, _core_joints(frame, pose, joints, count))
         solution = solve(chain, wanted, options)

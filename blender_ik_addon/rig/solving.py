@@ -68,20 +68,25 @@ def solve_chain(
     zero = matrices_of(stored, modes)
     start_pose = frame.posed(_start_rotations(matrices_of(start, modes), zero, spec))
     _check_segments(skeleton, pose, plan, start_pose)
-    tip_turn = _tip_turn(pose, spec, target, start_pose)
-    goal = _goal(pose, plan, spec, target, tip_turn)
     use_flip = flips(spec, target, frame, start_pose, frame.posed(zero))
     options = _options(spec, pose.world[:3, :3], use_flip=use_flip)
+    tip_turn = _tip_turn(pose, spec, target, start_pose)
+    goal = _goal(pose, plan, spec, target, tip_turn)
     lengths = None
     if stretch is not None:
         lengths = stretch.grown(start_pose.joints, frame.along(), goal, options)
     if lengths is not None:
+        start_pose = frame.stretched(start_pose.rotations, lengths)
+        tip_turn = _tip_turn(pose, spec, target, start_pose)
+        goal = _goal(pose, plan, spec, target, tip_turn)
         # What the bones grow by has the soft distance in it.
         options = replace(options, soft_distance=0.0)
     held_by: tuple[str, ...] = ()
     tip_gap = 0.0
     if joints is None:
-        solution, solved = solved_freely(frame, start_pose, goal, options, tip_turn, lengths)
+        solution, solved = solved_freely(
+            frame, start_pose, goal, options, tip_turn, is_stretched=lengths is not None
+        )
     else:
         found = solved_with_joints(frame, start_pose, goal, options, tip_turn, joints, lengths)
         solution, solved, tip_gap = found.solution, found.pose, found.tip_gap

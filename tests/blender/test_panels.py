@@ -120,7 +120,7 @@ def make_active_arm(**settings: object) -> tuple[bpy.types.Object, bpy.types.Pro
 def test_the_tab_has_the_list_and_goal_pole_solver_and_status():
     labels = [panel.bl_label for panel in panels()]
     assert labels[0] == "Chain IK"
-    assert set(labels[1:]) == {"Goal", "Pole", "Solver", "Status"}
+    assert set(labels[1:]) == {"Goal", "Pole", "Joints", "Solver", "Status"}
     for panel in panels():
         assert (panel.bl_space_type, panel.bl_region_type) == ("VIEW_3D", "UI")
         assert panel.bl_category == "Chain IK"
@@ -215,7 +215,8 @@ def test_the_status_is_shown_in_full_in_lines_that_fit():
 
 def test_a_muted_chain_is_greyed_out_and_its_row_is_not():
     _, chain = make_active_arm()
-    assert all(item.is_active for item in draw() if item.name != "orient_weight")
+    needs_more = {"orient_weight", "use_keep_volume"}
+    assert all(item.is_active for item in draw() if item.name not in needs_more)
     chain.mute = True
     rigs.updated()
     assert [item.name for item in draw(only="Status")] == ["Muted"]

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from mathutils import Quaternion
 
-from tests.blender import rigs
+from blender_ik_addon.rig import live
+from tests.blender import renders, rigs
 from tests.helpers import assert_positions_close, make_rng
 
 SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
@@ -115,8 +116,11 @@ def test_volume_is_kept_where_asked_for():
     np.testing.assert_allclose(scales(ob), [[1.0, grown[0, 1], 1.0]] * 3, rtol=1e-5)
 
 
-def test_solving_again_changes_nothing():
-    ob, target, _ = stretchy(inherited="FULL", use_keep_volume=True)
+@pytest.mark.parametrize("start_from", ["KEYED", "REST", "CURRENT"])
+@pytest.mark.parametrize("influence", [1.0, 0.5])
+def test_solving_again_changes_nothing(start_from, influence):
+    settings = {"start_from": start_from, "influence": influence, "soft_distance": 0.2}
+    ob, target, _ = stretchy(inherited="FULL", use_keep_volume=True, **settings)
     before = scales(ob), rigs.rotations(ob)
     for _ in range(3):
         target.update_tag()
@@ -327,3 +331,58 @@ def test_a_driven_scale_is_told_of():
     chain.use_stretch = False
     rigs.updated()
     assert chain.status.startswith("Out of reach"), chain.status
+
+
+def test_a_scene_in_which_nothing_changes_is_not_written_again(monkeypatch):
+    _, target, _ = stretchy()
+    written = []
+    original = live.write_pose
+    monkeypatch.setattr(
+        live, "write_pose", lambda *given: written.append(given) or original(*given)
+    )
+    for _ in range(3):
+        target.update_tag()
+        rigs.updated()
+    assert not written
+    target.location.x += 0.5
+    rigs.updated()
+    assert len(written) == 1
+
+
+def test_a_head_that_follows_carries_a_tip_that_takes_the_rotation():
+    ob, target, chain = stretchy(3, inherited="NONE", use_tail=False, use_rotation=True)
+    target.rotation_euler = (0.4, 0.9, -0.3)
+    rigs.updated()
+    assert_positions_close(rigs.head(ob, "Bone.2"), rigs.position(target), REACHED)
+    assert chain.status.startswith("Reached"), chain.status
+    posed = np.array(rigs.evaluated(ob).pose.bones["Bone.2"].matrix)[:3, :3]
+    np.testing.assert_allclose(posed, np.array(target.rotation_euler.to_matrix()), atol=2e-5)
+
+
+def test_renders_show_each_frame_stretched_as_it_shall_be(tmp_path):
+    ob, target, chain = stretchy()
+    path = {1: 2.0 * DIRECTION, 3: 6.0 * DIRECTION}
+    rigs.key(target, "location", path)
+    rigs.go_to(1)
+    seen = renders.render_frames(tmp_path, lambda graph: rigs.tail(ob, "Bone.2", graph), (1, 3))
+    for frame, share in ((1, 2.0), (2, 4.0), (3, 6.0)):
+        assert_positions_close(seen[frame], share * DIRECTION, REACHED)
+    rigs.go_to(1)
+    assert_lands(ob, chain, target)
+    assert_unstretched(ob)
+
+
+def test_bones_that_other_chains_drive_stretch_by_themselves():
+    """Two chains of one rig are written in one go."""
+    ob = rigs.make_rig(rigs.zigzag(2))
+    rigs.add_bones(ob, np.add(rigs.zigzag(2, seed=3), [3.0, 0.0, 0.0]), prefix="Other")
+    for bone in ob.pose.bones:
+        bone.ik_stretch = 0.5
+    ends = rigs.make_empty("One", (0.0, 2.0, 3.0)), rigs.make_empty("Two", (3.0, -2.0, 4.0))
+    chains = [
+        rigs.add_chain(ob, bone, end, use_stretch=True)
+        for bone, end in zip(("Bone.1", "Other.1"), ends, strict=True)
+    ]
+    rigs.updated()
+    for chain, end in zip(chains, ends, strict=True):
+        assert_lands(ob, chain, end, chain.bone)
