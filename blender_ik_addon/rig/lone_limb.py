@@ -72,11 +72,12 @@ class LoneLimb:
             for name, values in self._outcome.others.items()
         }
         noise = CURRENT_NOISE if is_current else 0.0
-        differs = np.abs(pose.channels[written] - wanted).max() > noise or any(
-            np.abs(getattr(pose, name)[written] - each.values).max() > noise
+        # Written so that NaN on the bones counts as different.
+        stands = np.abs(pose.channels[written] - wanted).max() <= noise and all(
+            np.abs(getattr(pose, name)[written] - each.values).max() <= noise
             for name, each in others.items()
         )
-        if not differs or (is_same and is_foreign(self.state)):
+        if stands or (is_same and is_foreign(self.state)):
             return None
         return Change(self.state, written, self.limb.modes, wanted, others)
 

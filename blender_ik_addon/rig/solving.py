@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +16,11 @@ from ..core import (
     rotation,
 )
 from . import spaces
-from .chain_pose import ChainPose, framed, part_way
+from .chain_pose import ChainFrame, ChainPose, framed, part_way
 from .channels import Pose, channels_of, matrices_of, with_locks
 from .errors import RigError
 from .free_solving import LENGTHS_AGREE, solved_freely
-from .jointed_solving import in_ranges, solved_with_joints
+from .jointed_solving import JointedPose, in_ranges, solved_with_joints
 from .joints import BoneJoints
 from .outcome import Outcome
 from .plan import ChainPlan
@@ -61,38 +62,13 @@ def solve_chain(
     Raises:
         IKError: If chain, goal or solver do not fit; the text says what to do next.
     """
-    if np.linalg.matrix_rank(pose.world[:3, :3]) < 3:
-        raise RigError("The armature object is scaled flat: give it a scale above zero.")
     modes = pose.modes[plan.written]
     frame = framed(skeleton, pose, plan, stretch)
     zero = matrices_of(stored, modes)
-    start_pose = frame.posed(_start_rotations(matrices_of(start, modes), zero, spec))
-    _check_segments(skeleton, pose, plan, start_pose)
-    use_flip = flips(spec, target, frame, start_pose, frame.posed(zero))
-    options = _options(spec, pose.world[:3, :3], use_flip=use_flip)
-    tip_turn = _tip_turn(pose, spec, target, start_pose)
-    goal = _goal(pose, plan, spec, target, tip_turn)
-    lengths = None
-    if stretch is not None:
-        lengths = stretch.grown(start_pose.joints, frame.along(), goal, options)
-    if lengths is not None:
-        start_pose = frame.stretched(start_pose.rotations, lengths)
-        tip_turn = _tip_turn(pose, spec, target, start_pose)
-        goal = _goal(pose, plan, spec, target, tip_turn)
-        # What the bones grow by has the soft distance in it.
-        options = replace(options, soft_distance=0.0)
-    held_by: tuple[str, ...] = ()
-    tip_gap = 0.0
-    if joints is None:
-        solution, solved = solved_freely(
-            frame, start_pose, goal, options, tip_turn, is_stretched=lengths is not None
-        )
-    else:
-        found = solved_with_joints(frame, start_pose, goal, options, tip_turn, joints, lengths)
-        solution, solved, tip_gap = found.solution, found.pose, found.tip_gap
-        held_by = holding(skeleton, plan, solution.holds)
-    rotations = part_way(zero, solved.rotations, spec.options.influence)
-    scale = frame.scale + spec.options.influence * (solved.scale - frame.scale)
+    asked = _asked(skeleton, pose, plan, spec, target, frame, matrices_of(start, modes), zero)
+    found = _found(frame, asked, joints)
+    rotations = part_way(zero, found.pose.rotations, spec.options.influence)
+    scale = frame.scale + spec.options.influence * (found.pose.scale - frame.scale)
     if joints is not None and spec.options.influence < 1.0:
         rotations = in_ranges(rotations, joints)
     # Channels stay near those that the chain starts from, or from its zero where that is the rest.
@@ -101,23 +77,86 @@ def solve_chain(
     locks = pose.locks[plan.written]
     channels = with_locks(free, modes, near, locks, pose.uses_4d_locks[plan.written])
     has_locks = bool(locks.any()) and not np.allclose(channels, free, atol=1e-6)
+    solved = found.pose
     if has_locks or spec.options.influence < 1.0:
         solved = frame.posed(matrices_of(channels, modes), scale)
-    effector = spaces.transform_point(pose.world, solved.joints[-1])
-    residual = float(np.linalg.norm(effector - target.matrix[:3, 3]))
-    reach = np.linalg.norm(np.diff(solved.joints, axis=0) @ pose.world[:3, :3].T, axis=1).sum()
-    status = _status(solution.status, residual - LENGTHS_AGREE * float(reach), spec.options)
+    residual, reach = _measured(pose, target, solved)
     return Outcome(
         channels,
-        status,
+        _status(found.solution.status, residual - LENGTHS_AGREE * reach, spec.options),
         residual,
-        solution.iterations,
+        found.solution.iterations,
         has_locks,
-        held_by,
-        tip_gap,
+        held_by=holding(skeleton, plan, found.solution.holds),
+        tip_gap=found.tip_gap,
         others={} if stretch is None else {"scale": scale},
         lacks_stretch=stretch is not None and not stretch.may_grow,
     )
+
+
+class _Asked(NamedTuple):
+    """What is asked of a chain, in armature space.
+
+    ``lengths`` are those that segments have grown to in the start pose; None without growth.
+    """
+
+    start: ChainPose
+    goal: Goal
+    options: SolveOptions
+    tip_turn: Array | None
+    lengths: Array | None
+
+
+def _asked(
+    skeleton: Skeleton,
+    pose: Pose,
+    plan: ChainPlan,
+    spec: ChainSpec,
+    target: Target,
+    frame: ChainFrame,
+    start: Array,
+    zero: Array,
+) -> _Asked:
+    """Return what is asked of a chain that starts from local rotations (k, 3, 3).
+
+    ``zero`` are those of the stored pose, of the same shape.
+    """
+    if np.linalg.matrix_rank(pose.world[:3, :3]) < 3:
+        raise RigError("The armature object is scaled flat: give it a scale above zero.")
+    start_pose = frame.posed(_start_rotations(start, zero, spec))
+    _check_segments(skeleton, pose, plan, start_pose)
+    use_flip = flips(spec, target, frame, start_pose, frame.posed(zero))
+    options = _options(spec, pose.world[:3, :3], use_flip=use_flip)
+    tip_turn = _tip_turn(pose, spec, target, start_pose)
+    goal = _goal(pose, plan, spec, target, tip_turn)
+    lengths = None
+    if frame.stretch is not None:
+        lengths = frame.stretch.grown(start_pose.joints, frame.along(), goal, options)
+    if lengths is not None:
+        start_pose = frame.stretched(start_pose.rotations, lengths)
+        tip_turn = _tip_turn(pose, spec, target, start_pose)
+        goal = _goal(pose, plan, spec, target, tip_turn)
+        # What the bones grow by has the soft distance in it.
+        options = replace(options, soft_distance=0.0)
+    return _Asked(start_pose, goal, options, tip_turn, lengths)
+
+
+def _found(frame: ChainFrame, asked: _Asked, joints: BoneJoints | None) -> JointedPose:
+    start, goal, options, tip_turn, lengths = asked
+    if joints is not None:
+        return solved_with_joints(frame, start, goal, options, tip_turn, joints, lengths)
+    solution, solved = solved_freely(
+        frame, start, goal, options, tip_turn, is_stretched=lengths is not None
+    )
+    return JointedPose(solution, solved, tip_gap=0.0)
+
+
+def _measured(pose: Pose, target: Target, solved: ChainPose) -> tuple[float, float]:
+    """Return the distance from effector to target and the chain's length, in scene units."""
+    effector = spaces.transform_point(pose.world, solved.joints[-1])
+    residual = float(np.linalg.norm(effector - target.matrix[:3, 3]))
+    segments = np.diff(solved.joints, axis=0) @ pose.world[:3, :3].T
+    return residual, float(np.linalg.norm(segments, axis=1).sum())
 
 
 def holding(

@@ -37,8 +37,6 @@ from tests.helpers import assert_positions_close, make_rng
 EXACT = 1e-12
 STEPS = 400
 RATIOS = (1.0, 3.0)
-# The closed form of the bound counts the zone as short; it is exact to this share of the zone.
-ZONE_IS_SHORT = 1.0
 FEW, MANY = 3, 40
 cases = pytest.mark.parametrize(("count", "solver"), counts_and_solvers(2, 3))
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
@@ -96,8 +94,8 @@ def test_the_elbow_of_a_soft_limb_never_turns_faster_than_the_bound(ratio, soft)
     bends = np.arctan2(cross, np.einsum("ij,ij->i", segments[:, 0], segments[:, 1]))
     speeds = np.abs(np.diff(bends) / np.diff(distances))
     bound = np.sqrt(chain.max_reach / (2.0 * first * second * zone))
-    assert speeds.max() <= bound * (1.0 + ZONE_IS_SHORT * soft)
-    # The bound is no idle one: the elbow comes near to it, where the zone begins.
+    assert speeds.max() <= bound * (1.0 + soft)
+    # The closed form counts the zone as short. It is no idle bound: the elbow comes near to it.
     assert speeds.max() >= 0.9 * bound
 
 
