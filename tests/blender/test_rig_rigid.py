@@ -36,11 +36,17 @@ def test_any_rigid_chain_moves_as_bone_by_bone(copies, share, monkeypatch):
     assert reached == {*Status} - {Status.BLENDED, Status.LIMITED, Status.SOFTENED}
 
 
-@pytest.mark.parametrize(("copies", "share"), [(1, 0.3), (FEW + 3, 0.05)])
+@pytest.mark.parametrize(("copies", "share"), [(1, 0.5), (FEW + 3, 0.15)])
 def test_soft_chains_move_as_bone_by_bone(copies, share, monkeypatch):
-    limbs = rigid_rigs.build(rigid_rigs.kinds(80 + copies, share), copies, seed=80 + copies)
+    # Without sweeps: on their way to targets near full reach they go by last digits.
+    kinds = [
+        kind
+        for kind in rigid_rigs.kinds(80 + copies, share)
+        if kind.solver in ("TWO_BONE", "NEWTON")
+    ]
+    limbs = rigid_rigs.build(kinds, copies, seed=80 + copies)
     for limb in limbs:
-        limb.settings.soft_distance = 0.2
+        limb.settings.soft_distance = 1.0
     assert_moves_as_bone_by_bone(limbs, copies, monkeypatch)
     assert Status.SOFTENED in {seen_of.status for seen_of in seen(limbs)}
 
