@@ -11,7 +11,7 @@ from .chain import Goal, SolveOptions, Status
 from .chains import FEW, STATUSES, Chains, Goals, Solutions, softened_codes
 from .errors import InvalidGoalError
 from .positions import positioned
-from .soft import softened
+from .soft import is_soft, softened
 from .solve import positioned_alone, solve
 from .task import FINEST_TOLERANCE, batch_task, check_solver
 from .vectors import Array, Counts, Flags
@@ -93,7 +93,7 @@ def _oriented(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
 
 def _positioned(chains: Chains, goals: Goals, targets: Array, options: SolveOptions) -> _Solved:
     """Solve for positions: few chains one by one, many side by side."""
-    if np.any(options.soft_distance):
+    if is_soft(options.soft_distance):
         return _softened(chains, goals, targets, options)
     if len(chains) <= FEW and options.solver in single.SOLVERS:
         return _few(chains, goals, targets, options)

@@ -10,7 +10,7 @@ from . import two_bone
 from .bend import Pole, wanted_bend
 from .chains import Chains, Goals
 from .rotation import conjugate, multiply, rotate
-from .soft import eased
+from .soft import eased, is_soft
 from .start import Start
 from .vectors import Array, Counts, Flags, norm
 
@@ -68,7 +68,7 @@ class LimbTurns:
             )
         bend = wanted_bend(start.chord, start.side, start.reach, target, pole)
         distance = near = norm(target)
-        if np.any(soft_distance):
+        if is_soft(soft_distance):
             near = eased(distance, start.reach, start.least, soft_distance / start.unit)
         first, second, missing = self._bent(near, use_flip)
         upper = 0.5 * (first - self.angles[0])

@@ -10,7 +10,7 @@ from . import limited, reach, rotation, turns
 from .chain import Chain, Goal, Solution, SolveOptions, Solver, Status
 from .chains import STATUSES, Chains, Goals, Solutions, softened_codes
 from .limited import Held
-from .soft import softened
+from .soft import is_soft, softened
 from .task import FINEST_TOLERANCE, batch_task, check_solver
 from .vectors import Array, Flags, norm
 
@@ -42,7 +42,7 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     start, jointed = chains.start, chains.jointed
     start_turn = np.moveaxis(chains.joints.start_wxyz, 0, -1)
     tips = goals.tip_rotations_wxyz
-    moved = _softened(chains, goals, options) if np.any(options.soft_distance) else None
+    moved = _softened(chains, goals, options) if is_soft(options.soft_distance) else None
     targets = goals.target_positions if moved is None else moved.targets
     task = batch_task(start, goals, targets, options)
     fits = options.solver is not Solver.TWO_BONE or chains.bone_count == 2

@@ -18,6 +18,13 @@ from .vectors import Array, Flags, norm
 LARGEST_ZONE = 0.5
 
 
+def is_soft(soft_distance: float | Array) -> bool:
+    """Tell whether any chain has a soft distance, at the least cost."""
+    if isinstance(soft_distance, np.ndarray):
+        return bool(soft_distance.any())
+    return soft_distance > 0.0
+
+
 def eased(distance: Array, most: Array, least: Array, soft: float | Array) -> Array:
     """Return the distances at which targets are solved for, shape (B,).
 
