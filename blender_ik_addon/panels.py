@@ -175,6 +175,11 @@ class VIEW3D_PT_chain_ik_joints(ActiveChainPanel):
         index = settings.active_joint_index
         if 0 <= index < len(settings.joints):
             _draw_joint(held, settings.joints[index], owner_of(settings))
+        layout.prop(settings, "soft_distance")
+        layout.prop(settings, "use_stretch")
+        row = layout.row()
+        row.active = settings.use_stretch
+        row.prop(settings, "use_keep_volume")
 
 
 class VIEW3D_PT_chain_ik_solver(ActiveChainPanel):

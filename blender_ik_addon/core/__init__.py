@@ -15,6 +15,7 @@ from .errors import (
 from .joints import JointKind, Joints, free_joints
 from .limb_turns import LimbTurns, limb_turns
 from .limits import clamped_rotations as clamped
+from .soft import distance_in_reach
 from .solve import solve
 from .two_bone_turns import TwoBoneTurns
 
@@ -43,6 +44,7 @@ __all__ = [
     "bend_side",
     "bone_rotations",
     "clamped",
+    "distance_in_reach",
     "free_joints",
     "limb_turns",
     "solve",

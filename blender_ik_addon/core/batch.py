@@ -9,9 +9,10 @@ import numpy as np
 from . import limited_batch, rotation, single
 from .batch_task import batch_task
 from .chain import Goal, SolveOptions, Status
-from .chains import FEW, STATUSES, Chains, Goals, Solutions
+from .chains import FEW, STATUSES, Chains, Goals, Solutions, softened_codes
 from .errors import InvalidGoalError
 from .positions import positioned
+from .soft import is_soft, softened
 from .solve import positioned_alone, solve
 from .task import FINEST_TOLERANCE, check_solver
 from .vectors import Array, Counts, Flags
@@ -54,13 +55,17 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
 
 @dataclass(frozen=True)
 class _Solved:
-    """Solved joints of B chains, armature space; as ``Positions``, one chain a row."""
+    """Solved joints of B chains, armature space; as ``Positions``, one chain a row.
+
+    ``short`` is how far the soft distance has moved targets toward the roots, shape (B,), or None.
+    """
 
     joints: Array
     rotations_wxyz: Array
     iterations: Counts
     is_too_far: Flags
     is_too_near: Flags
+    short: Array | None = None
 
 
 def _oriented(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
@@ -89,6 +94,8 @@ def _oriented(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
 
 def _positioned(chains: Chains, goals: Goals, targets: Array, options: SolveOptions) -> _Solved:
     """Solve for positions: few chains one by one, many side by side."""
+    if is_soft(options.soft_distance):
+        return _softened(chains, goals, targets, options)
     if len(chains) <= FEW and options.solver in single.SOLVERS:
         return _few(chains, goals, targets, options)
     start, task = chains.start, batch_task(chains.start, goals, targets, options)
@@ -100,6 +107,15 @@ def _positioned(chains: Chains, goals: Goals, targets: Array, options: SolveOpti
         is_too_far=solved.is_too_far,
         is_too_near=solved.is_too_near,
     )
+
+
+def _softened(chains: Chains, goals: Goals, targets: Array, options: SolveOptions) -> _Solved:
+    """Solve for the positions that the soft distances leave of targets."""
+    start = chains.start
+    reach, least = start.reach * start.unit, start.least * start.unit
+    moved, short, is_too_far = softened(start.root, targets.T, reach, least, options.soft_distance)
+    solved = _positioned(chains, goals, moved.T, replace(options, soft_distance=0.0))
+    return replace(solved, short=short, is_too_far=solved.is_too_far | is_too_far)
 
 
 def _few(chains: Chains, goals: Goals, targets: Array, options: SolveOptions) -> _Solved:
@@ -132,11 +148,14 @@ def _recorded(
     residuals = np.sqrt(off[:, 0] ** 2 + off[:, 1] ** 2 + off[:, 2] ** 2)
     reach = chains.start.reach * chains.start.unit
     rounding = FINEST_TOLERANCE * (reach + np.abs(goals.target_positions).max(axis=1))
+    accepted = options.tolerance + rounding
     codes = np.select(
-        [residuals <= options.tolerance + rounding, solved.is_too_far, solved.is_too_near],
+        [residuals <= accepted, solved.is_too_far, solved.is_too_near],
         [STATUSES.index(s) for s in (Status.REACHED, Status.EXTENDED, Status.FOLDED)],
         STATUSES.index(Status.ITERATIONS_USED_UP),
     )
+    if solved.short is not None:
+        codes = softened_codes(codes, residuals, solved.short, accepted)
     return Solutions(
         joint_positions=joints,
         chain_rotations_wxyz=solved.rotations_wxyz,
@@ -186,9 +205,11 @@ def _goals(goals: Goals, targets: Array) -> list[Goal]:
 def _options(options: SolveOptions, i: int) -> SolveOptions:
     """Return the options of one chain."""
     tolerance, cap, flip = options.tolerance, options.iterations, options.use_flip_bend
+    soft = options.soft_distance
     return replace(
         options,
         tolerance=float(tolerance[i]) if isinstance(tolerance, np.ndarray) else tolerance,
         iterations=int(cap[i]) if isinstance(cap, np.ndarray) else cap,
         use_flip_bend=bool(flip[i]) if isinstance(flip, np.ndarray) else flip,
+        soft_distance=float(soft[i]) if isinstance(soft, np.ndarray) else soft,
     )

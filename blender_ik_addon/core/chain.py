@@ -48,6 +48,8 @@ class Status(enum.StrEnum):
     """An influence below 1 leaves the effector on its way to the target."""
     LIMITED = "LIMITED"
     """The limits of joints keep the effector from the target; the pose is the nearest found."""
+    SOFTENED = "SOFTENED"
+    """The soft distance keeps the chain from stretching to a target that it could reach."""
 
 
 @dataclass(frozen=True)
@@ -165,6 +167,9 @@ class SolveOptions:
         use_flip_bend: Bend to the other side: the solution mirrored across the chord; or (B,).
         orient_weight: Share of the goal's tip rotation that the tip takes, from 0 to 1.
         use_acceleration: FABRIK takes fewer iterations to where its sweeps lead anyway.
+        soft_distance: Targets that lie nearer than this to full reach, or beyond, are approached
+            more and more slowly, so that no joint pops straight; in the unit of the positions, or
+            shape (B,). No more counts than half of the way from folded to stretched.
     """
 
     solver: Solver = Solver.NEWTON
@@ -174,6 +179,7 @@ class SolveOptions:
     use_flip_bend: bool | Flags = False
     orient_weight: float = 1.0
     use_acceleration: bool = True
+    soft_distance: float | Array = 0.0
 
     def __post_init__(self) -> None:
         """Check the ranges."""
@@ -188,6 +194,8 @@ class SolveOptions:
             raise InvalidOptionError("The cap on iterations must be at least 1: raise it.")
         if not _is_least(self.tolerance, 0.0):
             raise InvalidOptionError("The tolerance must be zero or more: set a distance.")
+        if not _is_least(self.soft_distance, 0.0):
+            raise InvalidOptionError("The soft distance must be zero or more: set a distance.")
         for name in ("influence", "orient_weight"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise InvalidOptionError(f"The {name} must lie between 0 and 1: set it there.")

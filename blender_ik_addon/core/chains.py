@@ -233,6 +233,26 @@ class Solutions(Sequence[Solution]):
         return converged
 
 
+def softened_codes(codes: Counts, residuals: Array, short: Array, accepted: Array) -> Counts:
+    """Return status codes that know of targets moved by soft distances.
+
+    Args:
+        codes: As they are without, shape (B,).
+        residuals: To the targets as they stand, shape (B,).
+        short: How far those were moved, shape (B,).
+        accepted: Distances that count as reached, shape (B,).
+    """
+    used_up, reached = (
+        STATUSES.index(each) for each in (Status.ITERATIONS_USED_UP, Status.REACHED)
+    )
+    is_moved = (short > 0.0) & (codes != reached)
+    is_at_moved = residuals <= short + accepted
+    is_open = (codes == used_up) | (codes == STATUSES.index(Status.LIMITED))
+    codes = np.where(is_moved & is_open & is_at_moved, STATUSES.index(Status.SOFTENED), codes)
+    is_stuck = is_moved & ~is_at_moved & (codes == STATUSES.index(Status.EXTENDED))
+    return np.where(is_stuck, used_up, codes)
+
+
 def _checked(values: npt.ArrayLike, name: str, error: type[IKError]) -> Array:
     try:
         array = np.array(values, dtype=np.float64)

@@ -10,6 +10,7 @@ from . import two_bone
 from .bend import Pole, wanted_bend
 from .chains import Chains, Goals
 from .rotation import conjugate, multiply, rotate
+from .soft import eased, is_soft
 from .start import Start
 from .vectors import Array, Counts, Flags, norm
 
@@ -42,16 +43,19 @@ class LimbTurns:
             self.is_first_longest[rows],
         )
 
-    def solved(self, goals: Goals, use_flip: Flags) -> tuple[Array, Array]:
+    def solved(
+        self, goals: Goals, use_flip: Flags, soft_distance: float | Array = 0.0
+    ) -> tuple[Array, Array]:
         """Return the bones' own rotations that bring effectors to targets, and what is missing.
 
         Args:
             goals: Armature space, without tip rotations.
             use_flip: Which limbs bend to the other side, shape (B,).
+            soft_distance: As in ``SolveOptions``.
 
         Returns:
             Quaternions wxyz, shape (B, 2, 4), and the signed distances from the targets to what
-            can be reached, shape (B,): positive if too far, negative if too near.
+            is reached, shape (B,): positive if too far or softened, negative if too near.
         """
         start = self.start
         target = (goals.target_positions.T - start.root) / start.unit
@@ -63,14 +67,17 @@ class LimbTurns:
                 angle=np.asarray(goals.pole_angles, dtype=np.float64),
             )
         bend = wanted_bend(start.chord, start.side, start.reach, target, pole)
-        first, second, missing = self._bent(norm(target), use_flip)
+        distance = near = norm(target)
+        if is_soft(soft_distance):
+            near = eased(distance, start.reach, start.least, soft_distance / start.unit)
+        first, second, missing = self._bent(near, use_flip)
         upper = 0.5 * (first - self.angles[0])
         lower = 0.5 * (second - self.angles[1]) - upper
         own, turned = self.own, self.turned
         local = np.empty((len(upper), 2, 4))
         local[:, 0] = multiply(bend.rotation_wxyz, _mixed(own[0], turned[0], upper))
         local[:, 1] = _mixed(own[1], turned[1], lower)
-        return local, missing * start.unit
+        return local, (missing + (distance - near)) * start.unit
 
     def _bent(self, distance: Array, use_flip: Flags) -> tuple[Array, Array, Array]:
         """Return the angles of both bones to the chord, and the distances that are missing."""

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from . import limited, single, single_limited, turns
+from . import limited, reach, rotation, single, single_limited, turns
 from .batch_task import batch_task
 from .chain import Chain, Goal, Solution, SolveOptions, Solver, Status
-from .chains import FEW, STATUSES, Chains, Goals, Solutions
+from .chains import FEW, STATUSES, Chains, Goals, Solutions, softened_codes
 from .limited import SWEEPS, Held
 from .single_start import Vector
+from .soft import is_soft, softened
 from .task import FINEST_TOLERANCE, check_solver
 from .vectors import Array, Flags, norm
 
-REACHED, EXTENDED = (np.int8(STATUSES.index(s)) for s in (Status.REACHED, Status.EXTENDED))
+REACHED, EXTENDED, USED_UP = (
+    np.int8(STATUSES.index(each))
+    for each in (Status.REACHED, Status.EXTENDED, Status.ITERATIONS_USED_UP)
+)
 NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
 
 
@@ -40,11 +45,12 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     """Return the poses of chains with joints; as ``solve_batch``."""
     assert chains.joints is not None
     has_tips = goals.tip_rotations_wxyz is not None and options.orient_weight > 0.0
-    near, is_far = _within_reach(chains, goals.target_positions)
+    moved = _softened(chains, goals, options) if is_soft(options.soft_distance) else None
+    near, is_far = _within_reach(chains, goals.target_positions if moved is None else moved.targets)
     # What is too far is met at full reach, where a chain is straight only if the gap is nothing.
     exact = replace(options, tolerance=np.where(is_far, 0.0, options.tolerance))
     if len(chains) <= FEW and not has_tips:
-        few = _few(chains, goals, near, exact)
+        few = _few(chains, goals, near, exact, moved)
         if few is not None:
             return few
     check_solver(options.solver, chains.bone_count - has_tips)
@@ -64,10 +70,12 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     )
     if options.influence < 1.0:
         held = limited.part_of(held, jointed, start_turn, options.influence)
-    return _recorded(chains, goals, options, held)
+    return _recorded(chains, goals, options, held, moved)
 
 
-def _few(chains: Chains, goals: Goals, near: Array, options: SolveOptions) -> Solutions | None:
+def _few(
+    chains: Chains, goals: Goals, near: Array, options: SolveOptions, moved: _Moved | None
+) -> Solutions | None:
     """Solve a few chains one by one in plain floats; None if any of them needs more."""
     if options.influence < 1.0 or options.solver in SWEEPS:
         return None
@@ -94,14 +102,19 @@ def _few(chains: Chains, goals: Goals, near: Array, options: SolveOptions) -> So
     turned = np.array([one.turns for one in found]).transpose(1, 2, 0)
     residuals = norm((joints[:, -1] - goals.target_positions).T)
     # They have all arrived, or as far as a straight chain reaches.
-    is_there = residuals <= options.tolerance + _rounding(chains, goals)
+    accepted = options.tolerance + _rounding(chains, goals)
+    codes = np.where(
+        residuals <= accepted, REACHED, np.where(_is_far(chains, goals), EXTENDED, USED_UP)
+    )
+    if moved is not None:
+        codes = softened_codes(codes, residuals, moved.short, accepted)
     return Solutions(
         joint_positions=joints,
         chain_rotations_wxyz=np.tile(NOT_TURNED, (count, 1)),
         tip_rotations_wxyz=None,
         residuals=residuals,
         iterations=np.array([one.used for one in found]),
-        status_codes=np.where(is_there, REACHED, EXTENDED),
+        status_codes=codes.astype(np.int8),
         local_rotations_wxyz=chains.jointed.outer(turns.normalised(turned)),
         slides=np.zeros((count, chains.bone_count)),
         holds=np.zeros((count, chains.bone_count, 3), dtype=np.bool_),
@@ -126,27 +139,51 @@ def _sides(chains: Chains, goals: Goals, options: SolveOptions) -> list[Vector |
     return found
 
 
-def _recorded(chains: Chains, goals: Goals, options: SolveOptions, held: Held) -> Solutions:
+class _Moved(NamedTuple):
+    """Targets (B, 3) moved by soft distances, by how much (B,), and which are out of reach (B,)."""
+
+    targets: Array
+    short: Array
+    is_too_far: Flags
+
+
+def _softened(chains: Chains, goals: Goals, options: SolveOptions) -> _Moved:
+    """Return what the soft distances leave of targets; tips that take a rotation count for it."""
+    start, slides = chains.start, np.abs(chains.jointed.slide_high)
+    lengths, joints = start.lengths + slides, chains.joint_positions
+    tips, turns_wxyz = np.zeros_like(goals.target_positions), goals.tip_rotations_wxyz
+    if turns_wxyz is not None and options.orient_weight == 1.0 and len(lengths) > 1:
+        lengths = lengths[:-1]
+        tips = rotation.rotate(turns_wxyz, joints[:, -1] - joints[:, -2])
+    most = lengths.sum(axis=0) * start.unit
+    least = reach.min_reach(lengths) * start.unit
+    heads = (goals.target_positions - tips).T
+    moved, short, is_too_far = softened(start.root, heads, most, least, options.soft_distance)
+    return _Moved(moved.T + tips, short, is_too_far)
+
+
+def _recorded(
+    chains: Chains, goals: Goals, options: SolveOptions, held: Held, moved: _Moved | None
+) -> Solutions:
     """Measure the residuals on what is returned, and name the outcomes."""
     start, state = chains.start, held.state
     posed = chains.jointed.posed(state)
     joints = (posed.points * start.unit + start.root).transpose(2, 0, 1)
     residuals = norm((joints[:, -1] - goals.target_positions).T)
+    accepted = options.tolerance + _rounding(chains, goals)
     is_held = held.holds.any(axis=(0, 1))
+    is_too_far = held.is_too_far if moved is None else held.is_too_far | moved.is_too_far
     is_blended = np.full(len(chains), options.influence < 1.0)
     codes = np.select(
-        [
-            residuals <= options.tolerance + _rounding(chains, goals),
-            is_blended,
-            is_held,
-            held.is_too_far,
-        ],
+        [residuals <= accepted, is_blended, is_held, is_too_far],
         [
             STATUSES.index(each)
             for each in (Status.REACHED, Status.BLENDED, Status.LIMITED, Status.EXTENDED)
         ],
         STATUSES.index(Status.ITERATIONS_USED_UP),
     )
+    if moved is not None:
+        codes = softened_codes(codes, residuals, moved.short, accepted)
     return Solutions(
         joint_positions=joints,
         chain_rotations_wxyz=np.tile(NOT_TURNED, (len(chains), 1)),
@@ -175,6 +212,13 @@ def _within_reach(chains: Chains, targets: Array) -> tuple[Array, Flags]:
     share = np.where(is_far, reach / np.where(is_far, distance, 1.0), 1.0)
     near: Array = np.where(is_far[:, None], root + way * share[:, None], targets)
     return near, is_far
+
+
+def _is_far(chains: Chains, goals: Goals) -> Flags:
+    """Return which targets lie at full reach or beyond, shape (B,)."""
+    distance = norm(goals.target_positions.T - chains.start.root)
+    is_far: Flags = distance >= chains.start.reach * chains.start.unit
+    return is_far
 
 
 def _rounding(chains: Chains, goals: Goals) -> Array:

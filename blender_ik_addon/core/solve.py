@@ -14,6 +14,7 @@ from .chain import Chain, Goal, Solution, SolveOptions, Solver, Status
 from .positions import positioned
 from .rotation import conjugate, multiply, power, rotate
 from .single import SingleTask
+from .soft import eased_alone
 from .start import Start
 from .task import FINEST_TOLERANCE, Task, check_solver
 from .vectors import Array
@@ -23,13 +24,17 @@ NO_ROTATION = np.array([1.0, 0.0, 0.0, 0.0])
 
 @dataclass(frozen=True)
 class Outcome:
-    """Solved positions of one chain, before influence."""
+    """Solved positions of one chain, before influence.
+
+    ``short`` is how far the soft distance has moved the target toward the root.
+    """
 
     joints: Array
     chain_rotation: Array
     iterations: int
     is_too_far: bool
     is_too_near: bool
+    short: float = 0.0
 
 
 def solve(chain: Chain, goal: Goal, options: SolveOptions | None = None) -> Solution:
@@ -86,6 +91,8 @@ def _oriented(chain: Chain, goal: Goal, options: SolveOptions, tip_rotation: Arr
 
 def positioned_alone(chain: Chain, goal: Goal, options: SolveOptions) -> Outcome:
     """Solve for the position alone."""
+    if options.soft_distance:
+        return _softened(chain, goal, options)
     check_solver(options.solver, len(chain.segment_lengths))
     finest = FINEST_TOLERANCE * chain.max_reach
     tolerance = max(float(options.tolerance), finest)
@@ -118,6 +125,20 @@ def positioned_alone(chain: Chain, goal: Goal, options: SolveOptions) -> Outcome
         is_too_far=bool(solved.is_too_far[0]),
         is_too_near=bool(solved.is_too_near[0]),
     )
+
+
+def _softened(chain: Chain, goal: Goal, options: SolveOptions) -> Outcome:
+    """Solve for the position that the soft distance leaves of a target."""
+    start, root = chain.single_start, chain.joint_positions[0]
+    offset = goal.target_position - root
+    distance = math.sqrt(float(offset.dot(offset)))
+    reach, least = start.reach * start.unit, start.least * start.unit
+    near = eased_alone(distance, reach, least, float(options.soft_distance))
+    if near < distance:
+        goal = replace(goal, target_position=root + near / distance * offset)
+    outcome = positioned_alone(chain, goal, replace(options, soft_distance=0.0))
+    is_too_far = outcome.is_too_far or distance >= reach
+    return replace(outcome, short=distance - near, is_too_far=is_too_far)
 
 
 def _task(start: Start, goal: Goal, options: SolveOptions, tolerance: float) -> Task:
@@ -159,10 +180,14 @@ def _recorded(
         status = Status.REACHED
     elif options.influence < 1.0:
         status = Status.BLENDED
+    elif outcome.short and residual > outcome.short + options.tolerance + rounding:
+        status = Status.ITERATIONS_USED_UP
     elif outcome.is_too_far:
         status = Status.EXTENDED
     elif outcome.is_too_near:
         status = Status.FOLDED
+    elif outcome.short:
+        status = Status.SOFTENED
     else:
         status = Status.ITERATIONS_USED_UP
     return Solution(

@@ -15,6 +15,7 @@ from .bend import AT_ROOT
 from .chain import Chain
 from .single import Quaternion, cross, elbow, multiply, swivelled, swung
 from .single_start import Vector
+from .soft import eased_alone
 
 
 class TwoBoneTurns:
@@ -51,7 +52,13 @@ class TwoBoneTurns:
         self._second = second, multiply(inside, second)
 
     def solved(
-        self, target: Vector, pole: Vector | None, pole_angle: float, *, use_flip: bool
+        self,
+        target: Vector,
+        pole: Vector | None,
+        pole_angle: float,
+        *,
+        use_flip: bool,
+        soft_distance: float = 0.0,
     ) -> tuple[Quaternion, Quaternion, float]:
         """Return the bones' own rotations that bring the effector to a target, and what is missing.
 
@@ -60,10 +67,11 @@ class TwoBoneTurns:
             pole: Armature space, or None.
             pole_angle: Radians.
             use_flip: Bend to the other side.
+            soft_distance: As in ``SolveOptions``.
 
         Returns:
-            Two quaternions wxyz, and the signed distance from the target to what can be reached:
-            positive if it is too far, negative if it is too near.
+            Two quaternions wxyz, and the signed distance from the target to what is reached:
+            positive if it is too far or softened, negative if it is too near.
         """
         start = self.start
         (x, y, z), (ox, oy, oz), unit = target, start.root, start.unit
@@ -77,14 +85,17 @@ class TwoBoneTurns:
             x, y, z = pole
             away = ((x - ox) / unit, (y - oy) / unit, (z - oz) / unit)
             _, turn = swivelled(chord, side, turn, away, pole_angle)
-        first, second, missing = self._bent(distance, use_flip=use_flip)
+        near = distance
+        if soft_distance:
+            near = eased_alone(distance, start.reach, start.least, soft_distance / unit)
+        first, second, missing = self._bent(near, use_flip=use_flip)
         upper = 0.5 * (first - self._angles[0])
         lower = 0.5 * (second - self._angles[1]) - upper
         own, turned = self._second
         return (
             multiply(turn, _mixed(*self._first, upper)),
             _mixed(own, turned, lower),
-            missing * unit,
+            (missing + (distance - near)) * unit,
         )
 
     def _bent(self, distance: float, *, use_flip: bool) -> tuple[float, float, float]:

@@ -49,21 +49,27 @@ def chain_spec(settings: ChainSettings, animated: ChainSettings | None = None) -
             use_flip_bend=animated.use_flip_bend,
             orient_weight=animated.orient_weight,
             use_acceleration=settings.use_acceleration,
+            soft_distance=animated.soft_distance,
         ),
         use_limits=settings.use_limits,
         joints=tuple([own_joint(joint) for joint in settings.joints]),
+        use_stretch=settings.use_stretch,
+        use_keep_volume=settings.use_keep_volume,
     )
 
 
 def bones_of_text(text: str) -> tuple[StoredBone, ...]:
     """Return what ``text_of_bones`` has written."""
     rows = json.loads(text) if text else ()
-    return tuple(StoredBone(name, mode, tuple(rotation)) for name, mode, rotation in rows)
+    return tuple(
+        StoredBone(name, mode, tuple(rotation), *map(tuple, scale))
+        for name, mode, rotation, *scale in rows
+    )
 
 
 def text_of_bones(stored: Iterable[StoredBone]) -> str:
     """Return a stored pose as text; nothing for no bones."""
-    rows = [(bone.name, bone.rotation_mode, bone.rotation) for bone in stored]
+    rows = [bone if bone.scale else bone[:-1] for bone in stored]
     return json.dumps(rows) if rows else ""
 
 

@@ -18,7 +18,7 @@ from .chains import owner_of
 from .joints import JointSettings
 from .records import sync_anchors
 from .status import residual, status
-from .stored import release
+from .stored import release, release_scale
 from .updates import EXTENSIBLE, OVERRIDABLE, tag
 
 SOLVERS = (
@@ -47,6 +47,13 @@ def _rechain(settings: ChainSettings, context: bpy.types.Context) -> None:
     """Give the former bones their pose back before the chain takes others."""
     release(settings)
     _retarget(settings, context)
+
+
+def _restretch(settings: ChainSettings, context: bpy.types.Context) -> None:
+    """Give the bones their scale back where they are to stretch no longer."""
+    if not settings.use_stretch:
+        release_scale(settings)
+    tag(settings, context)
 
 
 def _toggle_live(settings: SceneSettings, _context: bpy.types.Context) -> None:
@@ -222,6 +229,32 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     joints: CollectionProperty(type=JointSettings, override=EXTENSIBLE)
     active_joint_index: IntProperty(name="Active Joint", options=set(), override=OVERRIDABLE)
+    soft_distance: FloatProperty(
+        name="Soft Distance",
+        description="From this far before full reach on the chain straightens more and more"
+        " slowly, so that knees do not pop; it then stops short of the target",
+        default=0.0,
+        min=0.0,
+        soft_max=1.0,
+        subtype="DISTANCE",
+        override=OVERRIDABLE,
+        update=tag,
+    )
+    use_stretch: BoolProperty(
+        name="Stretch",
+        description="Have bones with an IK Stretch above zero grow along themselves to a target"
+        " that is out of reach",
+        options=set(),
+        override=OVERRIDABLE,
+        update=_restretch,
+    )
+    use_keep_volume: BoolProperty(
+        name="Keep Volume",
+        description="Bones get thinner as they grow",
+        options=set(),
+        override=OVERRIDABLE,
+        update=tag,
+    )
     start_from: EnumProperty(
         name="Start From",
         description="The pose that every solve starts from",
@@ -235,7 +268,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     # collection of bones with their numbers would cost more than solving them.
     stored_pose: StringProperty(
         name="Stored Pose",
-        description="What the bones' rotation channels held before the chain first wrote, as JSON",
+        description="What the bones' channels held before the chain first wrote, as JSON",
         options={"HIDDEN"},
         override=OVERRIDABLE,
     )

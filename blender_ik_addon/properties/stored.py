@@ -66,6 +66,16 @@ def _rename_joints(settings: ChainSettings) -> None:
             joint.bone = present[joint.bone]
 
 
+def release_scale(settings: ChainSettings) -> None:
+    """Give the bones of a chain their stored scales back, and forget those."""
+    spec = chain_spec(settings)
+    if any(bone.scale for bone in spec.stored_pose):
+        scene = bpy.context.scene
+        frame = scene.frame_current_final if scene is not None else 0.0
+        restoring.give_back_scale(owner_of(settings), spec, frame)
+        settings.stored_pose = text_of_bones(bone._replace(scale=()) for bone in spec.stored_pose)
+
+
 def is_off_its_keys(settings: ChainSettings) -> bool:
     """Return whether a chain's bones stand elsewhere than their keyframes put them."""
     scene = bpy.context.scene

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -85,12 +85,12 @@ def animated_bones(owner: bpy.types.Object) -> frozenset[str]:
 
 
 @dataclass(frozen=True)
-class KeyedRotation:
-    """Which rotation channels of some bones are animated, and what they hold.
+class Keyed:
+    """Which channels of some bones are animated, and what they hold.
 
     Attributes:
-        is_keyed: Shape (m, 4).
-        values: Shape (m, 4); only keyed ones count.
+        is_keyed: Shape (m, size).
+        values: Shape (m, size); only keyed ones count.
     """
 
     is_keyed: npt.NDArray[np.bool_]
@@ -103,7 +103,7 @@ def keyed_rotation(
     modes: npt.NDArray[np.int32],
     frame: float,
     animated: Array | None,
-) -> KeyedRotation:
+) -> Keyed:
     """Return what animation gives the rotation channels of bones at a frame.
 
     The F-curves of the action are evaluated. Under NLA they are not the whole story; then the
@@ -117,18 +117,37 @@ def keyed_rotation(
         animated: Channels as Blender's evaluation of this frame left them, shape (m, 4), or
             None where the frame has not been evaluated anew.
     """
-    names = list(names)
-    is_keyed = np.zeros((len(names), 4), dtype=np.bool_)
-    values = np.zeros((len(names), 4))
+    paths = [(name, property_of_mode(int(mode))) for name, mode in zip(names, modes, strict=True)]
+    return _keyed(armature_object, paths, 4, frame, animated)
+
+
+def keyed_scale(
+    armature_object: bpy.types.Object,
+    names: Iterable[str],
+    frame: float,
+    animated: Array | None,
+) -> Keyed:
+    """Return what animation gives the scale channels of bones at a frame; as ``keyed_rotation``."""
+    paths = [(name, "scale") for name in names]
+    return _keyed(armature_object, paths, 3, frame, animated)
+
+
+def _keyed(
+    armature_object: bpy.types.Object,
+    paths: Sequence[tuple[str, str]],
+    size: int,
+    frame: float,
+    animated: Array | None,
+) -> Keyed:
+    """Return what animation gives properties of so many channels, told by bone and name."""
+    is_keyed = np.zeros((len(paths), size), dtype=np.bool_)
+    values = np.zeros((len(paths), size))
     if armature_object.animation_data is None:
-        return KeyedRotation(is_keyed, values)
-    row = {
-        (name, property_of_mode(int(mode))): i
-        for i, (name, mode) in enumerate(zip(names, modes, strict=True))
-    }
+        return Keyed(is_keyed, values)
+    row = {path: i for i, path in enumerate(paths)}
     for curve in curves(armature_object):
         i = row.get(bone_of_path(curve.data_path) or ("", ""))
-        if i is not None and not curve.mute and curve.array_index < 4:
+        if i is not None and not curve.mute and curve.array_index < size:
             is_keyed[i, curve.array_index] = True
             values[i, curve.array_index] = curve.evaluate(frame)
     if animated is not None and any(strips(armature_object)):
@@ -137,4 +156,4 @@ def keyed_rotation(
             if i is not None:
                 is_keyed[i, component] = True
         values = animated
-    return KeyedRotation(is_keyed, values)
+    return Keyed(is_keyed, values)

@@ -35,12 +35,14 @@ class Bases:
         from_world: World space to base, shape (c, 3, 4).
         to_world: Directions of the base to world space, shape (c, 3, 3).
         tolerance: Accepted distance in units of the base, shape (c,).
+        soft_distance: In units of the base, shape (c,).
         is_even: Which spaces turn and scale only, so that a chain keeps its shape in them, (c,).
     """
 
     from_world: Array
     to_world: Array
     tolerance: Array
+    soft_distance: Array
     is_even: Flags
 
     def rows(self, rows: slice | list[int]) -> Bases:
@@ -90,11 +92,13 @@ def read_bases(rigs: Sequence[Posed]) -> list[Bases]:
     heads = np.einsum("cij,cj->ci", worlds[:, :3, :3], at_roots[:, :3, 3]) + worlds[:, :3, 3]
     from_directions = np.linalg.inv(to_world)
     origin = from_directions @ heads[:, :, None]
-    tolerance = [limb.job.spec.options.tolerance for rig in rigs for limb in rig.limbs]
+    options = [limb.job.spec.options for rig in rigs for limb in rig.limbs]
+    unit = np.where(is_even, largest * size, 1.0)
     bases = Bases(
         from_world=np.concatenate((from_directions, -origin), axis=2),
         to_world=to_world,
-        tolerance=np.array(tolerance) / np.where(is_even, largest * size, 1.0),
+        tolerance=np.array([each.tolerance for each in options]) / unit,
+        soft_distance=np.array([each.soft_distance for each in options]) / unit,
         is_even=is_even,
     )
     ends = np.cumsum(counts).tolist()

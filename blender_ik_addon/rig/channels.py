@@ -29,6 +29,7 @@ EULER_MODES = dict(enumerate(rotation.EULER_ORDERS, start=1))
 MODE_NAMES = {QUATERNION: "QUATERNION", AXIS_ANGLE: "AXIS_ANGLE", **EULER_MODES}
 MODE_NUMBERS = {name: number for number, name in MODE_NAMES.items()}
 PROPERTY_SIZES = {"rotation_quaternion": 4, "rotation_euler": 3, "rotation_axis_angle": 4}
+CHANNEL_SIZES = {"location": 3, "scale": 3, **PROPERTY_SIZES}
 
 
 def property_of_mode(mode: int) -> str:
@@ -77,6 +78,10 @@ class Pose:
         """Keep in mind what the rotation channels of bones hold now."""
         self.channels[bones] = channels
 
+    def note_others(self, name: str, bones: npt.NDArray[np.int64], values: npt.ArrayLike) -> None:
+        """Keep in mind what other channels of bones hold now: locations or scales."""
+        getattr(self, name)[bones] = values
+
 
 def read_pose(evaluated: bpy.types.Object) -> Pose:
     """Return the pose of an evaluated armature object."""
@@ -93,11 +98,11 @@ def read_pose(evaluated: bpy.types.Object) -> Pose:
         channels=read_rotation(bones, modes),
         locks=np.column_stack(
             (
-                _read_flags(bones, "lock_rotation", 3).reshape(count, 3),
-                _read_flags(bones, "lock_rotation_w", 1),
+                read_flags(bones, "lock_rotation", 3).reshape(count, 3),
+                read_flags(bones, "lock_rotation_w", 1),
             )
         ),
-        uses_4d_locks=_read_flags(bones, "lock_rotations_4d", 1),
+        uses_4d_locks=read_flags(bones, "lock_rotations_4d", 1),
     )
 
 
@@ -131,7 +136,8 @@ def read_floats(bones: Any, name: str, size: int) -> npt.NDArray[np.float32]:
     return buffer
 
 
-def _read_flags(bones: Any, name: str, size: int) -> Flags:
+def read_flags(bones: Any, name: str, size: int) -> Flags:
+    """Return a boolean property of all pose bones, shape (n * size,)."""
     buffer = np.empty(len(bones) * size, dtype=np.bool_)
     bones.foreach_get(name, buffer)
     return buffer

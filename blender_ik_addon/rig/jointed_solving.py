@@ -17,7 +17,11 @@ Array = npt.NDArray[np.float64]
 
 # Bones that do not take the whole matrix of their parent change their frames as it turns. These are
 # measured again on the solved pose then, and the solve goes on from there.
-FRAME_PASSES = 6
+FRAME_PASSES = 8
+# Bones that grow change the frames of those below as well. After so many passes they keep what they
+# have grown to, which is as long as they shall be but for the last turns, and the joints alone
+# bring the effector to the target.
+LENGTH_PASSES = 5
 AGREES = 1e-6
 # Axes whose volume is less than this share of a cube's are scaled flat.
 FLAT = 1e-9
@@ -45,6 +49,7 @@ def solved_with_joints(
     options: SolveOptions,
     tip_turn: Array | None,
     joints: BoneJoints,
+    lengths: Array | None,
 ) -> JointedPose:
     """Solve inside the ranges of the joints.
 
@@ -55,7 +60,14 @@ def solved_with_joints(
         options: In armature space.
         tip_turn: Turn of the tip bone to the target's orientation, shape (3, 3), or None.
         joints: Of the written bones.
+        lengths: That segments have grown to in the start pose, shape (m,); None without growth.
     """
+
+    def posed(rotations: Array, scale: Array | None) -> ChainPose:
+        if lengths is None or scale is not None:
+            return frame.posed(rotations, scale)
+        return frame.stretched(rotations, lengths)
+
     bend, wanted, count = frame.natural_side(start), goal, len(frame.segments)
     reach = float(np.linalg.norm(np.diff(start.joints, axis=0), axis=1).sum())
     pose = start
@@ -66,7 +78,7 @@ def solved_with_joints(
         rotations = pose.rotations.copy()
         local = joints.take(slice(count)).local_of(solution.local_rotations_wxyz)
         rotations[:count] = rotation.matrix_from_quaternion(local)
-        pose = frame.posed(rotations)
+        pose = posed(rotations, pose.scale if number >= LENGTH_PASSES else None)
         if np.abs(pose.joints - solution.joint_positions).max() <= AGREES * reach:
             break
         if number == 0:
@@ -126,7 +138,7 @@ def _with_tip(
     frame: ChainFrame, pose: ChainPose, matrix: Array, options: SolveOptions, joints: BoneJoints
 ) -> tuple[ChainPose, float]:
     """Return a pose whose tip, beyond the effector, turns to a pose matrix as far as it may."""
-    parent = pose.matrices[-2]
+    parent, scale = pose.matrices[-2], pose.scale
     wanted = spaces.local_from_pose(
         spaces.parent_frames(parent, frame.frames[-1]), matrix, frame.scale[-1]
     )
@@ -136,4 +148,4 @@ def _with_tip(
     rotations = np.concatenate((rotations[:-1], in_ranges(rotations, joints)[-1:]))
     left = rotation.quaternion_from_matrix(rotations[-1].T @ wanted)
     gap = 2.0 * float(np.arctan2(np.linalg.norm(left[1:]), left[0]))
-    return frame.posed(rotations), gap
+    return frame.posed(rotations, scale), gap

@@ -15,6 +15,7 @@ from .plan import ChainPlan
 from .skeleton import Skeleton
 from .spaces import head_in_parent
 from .spec import StartFrom
+from .stretch import ChainStretch
 
 Array = npt.NDArray[np.float64]
 
@@ -57,6 +58,7 @@ class Limb:
         modes: Rotation modes of the written bones, shape (k,).
         is_settled: Whether the start depends on neither keyframes nor the present pose.
         joints: Of the written bones; None where all turn freely.
+        stretch: How far they may grow; None where none is to.
         rigid: None where bones of this chain may change length or the solve needs more than its
             target; ``solving`` then takes the long way.
     """
@@ -67,6 +69,7 @@ class Limb:
     modes: npt.NDArray[np.int32]
     is_settled: bool
     joints: BoneJoints | None
+    stretch: ChainStretch | None
     rigid: RigidBones | None
 
 
@@ -76,6 +79,7 @@ def compiled_limb(
     start: Array,
     stored: Array,
     joints: BoneJoints | None,
+    stretch: ChainStretch | None,
     *,
     is_keyed: bool,
 ) -> Limb:
@@ -87,6 +91,7 @@ def compiled_limb(
         start: Rotation channels that it starts from, shape (k, 4).
         stored: Rotation channels of the stored pose, shape (k, 4).
         joints: Of the written bones; None where all turn freely.
+        stretch: How far they may grow; None where none is to.
         is_keyed: Whether any of its bones has keyframes.
     """
     modes = pose.modes[job.plan.written]
@@ -96,7 +101,7 @@ def compiled_limb(
     if joints is not None and (is_longer or joints.slides is not None):
         # A tip beyond the effector is turned by itself, and bones that slide are not rigid.
         rigid = None
-    return Limb(job, start, stored, modes, is_stored and not is_keyed, joints, rigid)
+    return Limb(job, start, stored, modes, is_stored and not is_keyed, joints, stretch, rigid)
 
 
 def segments_of(skeleton: Skeleton, pose: Pose, plan: ChainPlan) -> Array:
@@ -152,6 +157,7 @@ def _is_simple(job: Job, pose: Pose) -> bool:
     weight = options.orient_weight if spec.use_rotation else 1.0
     return bool(
         fits
+        and not spec.use_stretch
         and spec.start_from is not StartFrom.CURRENT
         and options.influence == 1.0
         and weight in (0.0, 1.0)

@@ -173,6 +173,7 @@ class LimbBatch:
         else:
             has_changed |= (former.from_world != bases.from_world).any(axis=(1, 2))
             has_changed |= former.tolerance != bases.tolerance
+            has_changed |= former.soft_distance != bases.soft_distance
         return True
 
     def _solve_rows(self, rows: Rows) -> None:

@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 
 from .changes import Change, joined
-from .channels import PROPERTY_SIZES, read_floats
+from .channels import CHANNEL_SIZES, read_floats
 from .graph_state import GraphState, Level
 from .limb_batch import LimbBatch
 from .lone_limb import LoneLimb
@@ -215,7 +215,7 @@ def _is_written_by_another(state: RigState) -> bool:
         return False
     bones = state.object.pose.bones
     return all(
-        np.array_equal(read_floats(bones, name, PROPERTY_SIZES[name]), values)
+        np.array_equal(read_floats(bones, name, CHANNEL_SIZES[name]), values)
         for name, values in written.items()
     )
 
@@ -228,14 +228,14 @@ def _write(changes: list[Change], update: Update, source: Source) -> frozenset[i
         by_object[uid] = joined(by_object[uid], change) if uid in by_object else change
     is_render, has_others = update.depsgraph.mode == "RENDER", len(memory.graphs) > 1
     names_of, others = source.names, []
-    for uid, (state, bones, modes, channels) in by_object.items():
+    for uid, (state, bones, modes, channels, others_of) in by_object.items():
         owner, pose = state.object, state.pose
         if pose is None or names_of(owner) != state.chain_names:
             others.append(uid)
             continue
         if is_render:
             keep_animated_values(owner, owner.evaluated_get(update.depsgraph))
-        written = write_pose(owner, pose, bones, modes, channels)
+        written = write_pose(owner, pose, bones, modes, channels, others_of)
         if has_others:
             memory.written[uid] = {name: values.copy() for name, values in written.items()}
     return frozenset(others)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core import IKError
-from .changes import Change
+from .changes import Change, OtherChannels
 from .channels import Pose
 from .limb import Limb
 from .outcome import Outcome
@@ -60,18 +60,26 @@ class LoneLimb:
                     start,
                     self.limb.stored,
                     self.limb.joints,
+                    self.limb.stretch,
                 )
         except IKError as error:
             self._inputs, self._outcome = (), str(error)
             return None
         self._inputs = inputs
         wanted = self._outcome.channels.astype(np.float32)
+        others = {
+            name: OtherChannels(written, values.astype(np.float32))
+            for name, values in self._outcome.others.items()
+        }
         noise = CURRENT_NOISE if is_current else 0.0
-        if np.abs(pose.channels[written] - wanted).max() <= noise or (
-            is_same and is_foreign(self.state)
-        ):
+        # Written so that NaN on the bones counts as different.
+        stands = np.abs(pose.channels[written] - wanted).max() <= noise and all(
+            np.abs(getattr(pose, name)[written] - each.values).max() <= noise
+            for name, each in others.items()
+        )
+        if stands or (is_same and is_foreign(self.state)):
             return None
-        return Change(self.state, written, self.limb.modes, wanted)
+        return Change(self.state, written, self.limb.modes, wanted, others)
 
     def outcome(self, _row: int = 0) -> Outcome | str | None:
         """Return what the last solve did, or what is wrong."""

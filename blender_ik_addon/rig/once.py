@@ -36,7 +36,7 @@ def solve_once(
     check(armature_object, skeleton, plan, spec, {member.session_uid for member in scene.objects})
     pose = read_pose(armature_object.evaluated_get(depsgraph))
     if not spec.stored_pose:
-        spec = replace(spec, stored_pose=stored_bones(skeleton, pose, plan))
+        spec = replace(spec, stored_pose=stored_bones(skeleton, pose, plan, with_scale=False))
     frame = scene.frame_current_final
     start, stored = start_channels(armature_object, skeleton, pose, plan, spec, frame, None)
     target = read_target(armature_object, spec, WorldMatrices(depsgraph))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,8 @@ class Outcome:
         has_locks: Whether locked rotation channels kept bones from following.
         held_by: Bones and axes whose limits keep the effector from the target, such as "Knee X".
         tip_gap: Radians that limits leave to the wanted orientation of the tip.
+        others: Further channels of the same bones by property name, shape (k, size).
+        lacks_stretch: Whether the chain is to stretch and none of its bones may.
     """
 
     channels: npt.NDArray[np.float64]
@@ -31,3 +34,5 @@ class Outcome:
     has_locks: bool
     held_by: tuple[str, ...] = ()
     tip_gap: float = 0.0
+    others: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
+    lacks_stretch: bool = False

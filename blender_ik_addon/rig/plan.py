@@ -91,15 +91,28 @@ def check(
             moved_by.add_anchor(anchor)
             if not own.isdisjoint(moved_by.points):
                 raise _below_itself(armature_object, anchor, word)
-    driven = {name for name, prop in driven_paths(armature_object) if prop.startswith("rotation")}
-    if names & driven:
-        raise RigError(
-            f"Bone '{min(names & driven)}' has a driver on its rotation, which always wins:"
-            " remove the driver or end the chain before that bone."
-        )
+    _check_drivers(armature_object, names, use_stretch=spec.use_stretch)
     parent = int(skeleton.parents[plan.segments[0]])
     moved_by.add_chain(armature_object, skeleton.names[parent] if parent >= 0 else "")
     return moved_by.found()
+
+
+def _check_drivers(
+    armature_object: bpy.types.Object, names: set[str], *, use_stretch: bool
+) -> None:
+    paths = driven_paths(armature_object)
+    driven = names & {name for name, prop in paths if prop.startswith("rotation")}
+    if driven:
+        raise RigError(
+            f"Bone '{min(driven)}' has a driver on its rotation, which always wins:"
+            " remove the driver or end the chain before that bone."
+        )
+    driven = names & {name for name, prop in paths if prop == "scale"}
+    if driven and use_stretch:
+        raise RigError(
+            f"Bone '{min(driven)}' has a driver on its scale, which always wins:"
+            " remove the driver, or switch Stretch off."
+        )
 
 
 def _check_anchor(

@@ -13,14 +13,12 @@ from typing import Any
 import bpy
 
 from .animation import animated_paths
-from .channels import PROPERTY_SIZES, read_floats
-
-_CHANNELS = {"location": 3, "scale": 3, **PROPERTY_SIZES}
+from .channels import CHANNEL_SIZES, read_floats
 
 
 def keep_animated_values(original: bpy.types.Object, evaluated: bpy.types.Object) -> None:
     """Copy everything animated on an armature object from its evaluated copy."""
-    for name, size in _CHANNELS.items():
+    for name, size in CHANNEL_SIZES.items():
         original.pose.bones.foreach_set(name, read_floats(evaluated.pose.bones, name, size))
     for path, index in animated_paths(original):
         _copy_value(original, evaluated, path, index)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
-from .animation import keyed_rotation
+from .animation import keyed_rotation, keyed_scale
+from .changes import OtherChannels
 from .channels import MODE_NUMBERS, converted, read_pose
 from .errors import RigError
 from .plan import planned
 from .skeleton import Skeleton, compiled
 from .spec import ChainSpec, StoredBone
 from .start import paired, renamed, stored_bones
-from .writer import write_rotation
+from .stretch import read_stretch
+from .writer import write_others, write_rotation
 
 
 def take(
@@ -30,7 +32,7 @@ def take(
         plan = planned(skeleton, spec)
     except RigError:
         return ()
-    return stored_bones(skeleton, read_pose(evaluated), plan)
+    return stored_bones(skeleton, read_pose(evaluated), plan, with_scale=spec.use_stretch)
 
 
 def give_back(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) -> None:
@@ -54,7 +56,32 @@ def give_back(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) 
     names = [skeleton.names[bone] for bone in bones]
     keyed = keyed_rotation(armature_object, names, modes, frame, None)
     channels = np.where(keyed.is_keyed, keyed.values, channels)
+    _give_back_scale(armature_object, skeleton, targets, frame)
     write_rotation(armature_object, bones, modes, channels)
+
+
+def give_back_scale(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) -> None:
+    """Write the stored scales of a chain back alone; as ``give_back``."""
+    skeleton = compiled(armature_object)
+    _give_back_scale(armature_object, skeleton, _bones(skeleton, spec), frame)
+
+
+def _give_back_scale(
+    armature_object: bpy.types.Object,
+    skeleton: Skeleton,
+    targets: dict[int, StoredBone],
+    frame: float,
+) -> None:
+    bones = np.array([index for index, bone in targets.items() if bone.scale], dtype=np.int64)
+    if not bones.size:
+        return
+    scale = np.array([targets[index].scale for index in bones.tolist()])
+    keyed = keyed_scale(armature_object, [skeleton.names[bone] for bone in bones], frame, None)
+    is_locked = read_stretch(armature_object).is_locked[bones]
+    present = read_pose(armature_object).scale[bones]
+    scale = np.where(keyed.is_keyed, keyed.values, scale)
+    scale = np.where(is_locked, present, scale).astype(np.float32)
+    write_others(armature_object, {"scale": OtherChannels(bones, scale)})
 
 
 def _bones(skeleton: Skeleton, spec: ChainSpec) -> dict[int, StoredBone]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Protocol
 
 import bpy
 import numpy as np
@@ -21,13 +22,35 @@ from .own_joints import chain_joints
 from .plan import check, planned
 from .skeleton import Fingerprint, Skeleton, compiled
 from .spec import ChainSpec, StoredBone
-from .start import completed, start_channels
+from .start import completed, start_channels, start_scale
+from .stretch import BoneStretch, ChainStretch, read_stretch
 from .update import Update
 
 Array = npt.NDArray[np.float64]
 Specs = dict[int, ChainSpec]
 Store = Callable[[bpy.types.Object, int, tuple[StoredBone, ...]], None]
 """Keeps the stored pose of a chain, told by its armature object and index."""
+
+
+class Comparable(Protocol):
+    """A record that can be told from another one."""
+
+    def is_same(self, other: Any) -> bool:
+        """Tell whether another record says the same."""
+
+
+class Animated(NamedTuple):
+    """What Blender's evaluation of a frame gave the channels of all bones.
+
+    Attributes:
+        frame: With subframe.
+        rotation: Shape (n, 4).
+        scale: Shape (n, 3).
+    """
+
+    frame: float
+    rotation: Array
+    scale: Array
 
 
 @dataclass(frozen=True)
@@ -53,11 +76,12 @@ class RigState:
         chain_names: Of all chains of the object, live or not, in order.
         skeleton: Its bones.
         pose: As read last; rotation channels as written last.
-        animated: Frame, and rotation channels that Blender's evaluation of that frame gave.
+        animated: Frame, and the channels that Blender's evaluation of that frame gave.
         jobs: Chains that can be solved.
         limbs: The same, compiled.
         bases: The spaces of the limbs.
         joints: Of all bones; None where no chain honours them.
+        stretch: Of all bones; None where no chain stretches.
         errors: By chain index.
         version: Grows whenever pose and bases are read.
     """
@@ -67,11 +91,12 @@ class RigState:
     chain_names: list[str] = field(default_factory=list)
     skeleton: Skeleton | None = None
     pose: Pose | None = None
-    animated: tuple[float, Array] | None = None
+    animated: Animated | None = None
     jobs: list[Job] = field(default_factory=list)
     limbs: list[Limb] = field(default_factory=list)
     bases: Bases | None = None
     joints: BoneJoints | None = None
+    stretch: BoneStretch | None = None
     errors: dict[int, str] = field(default_factory=dict)
     version: int = 0
 
@@ -92,6 +117,8 @@ class RigState:
         self.read_pose(update)
         has_limits = any(spec.use_limits for spec in specs.values())
         self.joints = read_joints(self.object) if has_limits else None
+        has_stretch = any(spec.use_stretch for spec in specs.values())
+        self.stretch = read_stretch(self.object) if has_stretch else None
         taken: dict[int, str] = {}
         joints: dict[int, BoneJoints | None] = {}
         for index, spec in specs.items():
@@ -110,7 +137,7 @@ class RigState:
         self.pose = read_pose(self.object.evaluated_get(update.depsgraph))
         self.version += 1
         if update.is_new_frame:
-            self.animated = (update.frame, self.pose.rotation)
+            self.animated = Animated(update.frame, self.pose.rotation, self.pose.scale.copy())
 
     def _job(
         self, index: int, spec: ChainSpec, known: Job | None, update: Update, shared: Shared
@@ -124,7 +151,9 @@ class RigState:
         plan = planned(self.skeleton, spec)
         moved_by = check(self.object, self.skeleton, plan, spec, update.present)
         assert self.pose is not None
-        stored = completed(spec.stored_pose, self.skeleton, self.pose, plan)
+        stored = completed(
+            spec.stored_pose, self.skeleton, self.pose, plan, with_scale=spec.use_stretch
+        )
         if stored != spec.stored_pose:
             shared.store(self.object, index, stored)
             spec = replace(spec, stored_pose=stored)
@@ -135,6 +164,20 @@ class RigState:
             return None
         return chain_joints(self.joints, self.skeleton, job.plan, job.spec)
 
+    def _stretch_of(self, job: Job, frame: float, animated: Array | None) -> ChainStretch | None:
+        if self.stretch is None or not job.spec.use_stretch:
+            return None
+        assert self.pose is not None
+        written = job.plan.written
+        return ChainStretch(
+            share=self.stretch.share[written],
+            is_locked=self.stretch.is_locked[written],
+            scale=start_scale(
+                self.object, job.skeleton, self.pose, job.plan, job.spec, frame, animated
+            ),
+            use_keep_volume=job.spec.use_keep_volume,
+        )
+
     def _compile_limbs(
         self, former: Pose | None, update: Update, joints_of: dict[int, BoneJoints | None]
     ) -> None:
@@ -144,31 +187,35 @@ class RigState:
         is_same_pose = former is not None and has_same_channels(former, pose)
         known = {id(limb.job): limb for limb in self.limbs}
         animated = self.animated
-        at_frame = animated[1] if animated is not None and animated[0] == update.frame else None
+        at_frame = animated if animated is not None and animated.frame == update.frame else None
+        rotations, scales = (None, None) if at_frame is None else at_frame[1:]
         keyed = animated_bones(self.object)
         limbs = []
         for job in self.jobs:
             limb = known.get(id(job)) if is_same_pose else None
             joints = joints_of[job.index]
-            if limb is not None and not is_same_joints(limb.joints, joints):
+            stretch = self._stretch_of(job, update.frame, scales)
+            if limb is not None and not (
+                is_same(limb.joints, joints) and is_same(limb.stretch, stretch)
+            ):
                 limb = None
             names = {self.skeleton.names[bone] for bone in job.plan.written}
             if limb is not None and limb.is_settled and keyed.isdisjoint(names):
                 limbs.append(limb)
                 continue
             start, stored = start_channels(
-                self.object, self.skeleton, pose, job.plan, job.spec, update.frame, at_frame
+                self.object, self.skeleton, pose, job.plan, job.spec, update.frame, rotations
             )
-            is_same = limb is not None and np.array_equal(limb.start, start)
-            if limb is None or not is_same or not np.array_equal(limb.stored, stored):
+            starts_alike = limb is not None and np.array_equal(limb.start, start)
+            if limb is None or not starts_alike or not np.array_equal(limb.stored, stored):
                 is_keyed = not keyed.isdisjoint(names)
-                limb = compiled_limb(job, pose, start, stored, joints, is_keyed=is_keyed)
+                limb = compiled_limb(job, pose, start, stored, joints, stretch, is_keyed=is_keyed)
             limbs.append(limb)
         self.limbs = limbs
 
 
-def is_same_joints(one: BoneJoints | None, other: BoneJoints | None) -> bool:
-    """Tell whether two records of joints, or of none, say the same."""
+def is_same(one: Comparable | None, other: Comparable | None) -> bool:
+    """Tell whether two records, or none, say the same."""
     return one is other if one is None else one.is_same(other)
 
 

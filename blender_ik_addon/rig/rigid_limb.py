@@ -22,14 +22,15 @@ from ..core import (
 )
 from . import spaces
 from .bases import Bases
+from .free_solving import LENGTHS_AGREE
 from .rigid_channels import RigidChannels
-from .solving import LENGTHS_AGREE
 
 Array = npt.NDArray[np.float64]
 Vector = tuple[float, float, float]
 
-REACHED, EXTENDED, FOLDED = (
-    np.int8(STATUSES.index(status)) for status in (Status.REACHED, Status.EXTENDED, Status.FOLDED)
+REACHED, EXTENDED, FOLDED, SOFTENED = (
+    np.int8(STATUSES.index(status))
+    for status in (Status.REACHED, Status.EXTENDED, Status.FOLDED, Status.SOFTENED)
 )
 
 
@@ -74,7 +75,7 @@ class RigidLimb:
             chain: Start pose.
             bones: Of this chain alone.
             tip: Rotation of the tip bone in the start pose, wxyz.
-            options: Without tolerance, which depends on the base.
+            options: Without tolerance and soft distance, which depend on the base.
             pole_angle: Radians.
             turns_tip: Whether the tip bone takes the target's rotation.
             ends_at_tail: Whether the effector is the tip bone's tail.
@@ -104,7 +105,11 @@ class RigidLimb:
         """
         if bases is not self._bases:
             self._bases, self._from_world = bases, bases.from_world[row].tolist()
-            self._options = replace(self._options, tolerance=float(bases.tolerance[row]))
+            self._options = replace(
+                self._options,
+                tolerance=float(bases.tolerance[row]),
+                soft_distance=float(bases.soft_distance[row]),
+            )
             self._tolerance = float(bases.tolerance[row]) + LENGTHS_AGREE * self._chain.max_reach
         at = self._in_base(target[:3, 3])
         around = None if pole is None else self._in_base(pole)
@@ -130,15 +135,21 @@ class RigidLimb:
     def _bent(
         self, limb: TwoBoneTurns, target: Vector, pole: Vector | None, to_world: Array
     ) -> tuple[Array | list[list[float]], float, int, np.int8]:
-        flip = bool(self._options.use_flip_bend)
-        *turned, missing = limb.solved(target, pole, self._pole_angle, use_flip=flip)
+        *turned, missing = limb.solved(
+            target,
+            pole,
+            self._pole_angle,
+            use_flip=bool(self._options.use_flip_bend),
+            soft_distance=float(self._options.soft_distance),
+        )
         residual, code = 0.0, REACHED
         if missing != 0.0:
             along = np.array(target if any(target) else limb.start.chord)
             gap = to_world.dot(along) * (missing / math.sqrt(along.dot(along)))
             residual = math.sqrt(gap.dot(gap))
             if abs(missing) > self._tolerance:
-                code = EXTENDED if missing > 0.0 else FOLDED
+                is_near = math.sqrt(along.dot(along)) < self._chain.max_reach
+                code = (SOFTENED if is_near else EXTENDED) if missing > 0.0 else FOLDED
         if self._bones.modes.any():
             return self._bones.written(np.array([turned]))[0], residual, 0, code
         channels = []

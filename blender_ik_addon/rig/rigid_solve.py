@@ -30,11 +30,11 @@ from ..core import (
 )
 from . import spaces
 from .bases import Bases, point_in_base
+from .free_solving import LENGTHS_AGREE
 from .limb import Limb
 from .rigid_channels import RigidChannels
-from .rigid_limb import EXTENDED, FOLDED, REACHED, RigidLimb, Solved
+from .rigid_limb import EXTENDED, FOLDED, REACHED, SOFTENED, RigidLimb, Solved
 from .rigid_start import posed_start, rigid_joints, rigid_zeros
-from .solving import LENGTHS_AGREE
 
 Array = npt.NDArray[np.float64]
 
@@ -141,6 +141,7 @@ class RigidSolve:
             tolerance=bases.tolerance[pick],
             use_flip_bend=self.use_flip[pick],
             use_acceleration=self.use_acceleration,
+            soft_distance=bases.soft_distance[pick],
         )
         in_tail = goals if self.ends_at_tail or not self.turns_tip else _without_tips(goals)
         solutions = solve_batch(chains, in_tail, options)
@@ -173,12 +174,14 @@ class RigidSolve:
 
     def _bent(self, limbs: LimbTurns, pick: slice | Indices, goals: Goals, bases: Bases) -> Solved:
         """Solve limbs of two bones in closed form, straight to the turns of their bones."""
-        local, missing = limbs.solved(goals, self.use_flip[pick])
+        local, missing = limbs.solved(goals, self.use_flip[pick], bases.soft_distance[pick])
         is_far = np.abs(missing) > bases.tolerance[pick] + LENGTHS_AGREE * self.reach[pick]
-        residuals = np.zeros(len(missing))
+        residuals, codes = np.zeros(len(missing)), np.full(len(missing), FOLDED)
         if missing.any():
             targets = goals.target_positions
             size = np.sqrt(np.einsum("bi,bi->b", targets, targets))
+            codes = np.where(size < self.reach[pick], SOFTENED, EXTENDED)
+            codes = np.where(missing > 0.0, codes, FOLDED)
             along = np.where(size[:, None] > 0.0, targets, limbs.start.chord.T)
             gaps = np.einsum("bij,bj->bi", bases.to_world[pick], along)
             gaps *= (missing / np.where(size > 0.0, size, 1.0))[:, None]
@@ -187,7 +190,7 @@ class RigidSolve:
             channels=self.bones.take(pick).written(local),
             residuals=residuals,
             iterations=np.zeros(len(missing), dtype=np.int64),
-            status_codes=np.where(is_far, np.where(missing > 0.0, EXTENDED, FOLDED), REACHED),
+            status_codes=np.where(is_far, codes, REACHED),
         )
 
     def _few(self, rows: Indices, bases: Bases, targets: Array, poles: Array | None) -> Solved:

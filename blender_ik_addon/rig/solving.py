@@ -3,46 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..core import (
-    Chain,
     Goal,
     InvalidChainError,
-    Solution,
     SolveOptions,
     Status,
     rotation,
-    solve,
 )
 from . import spaces
 from .chain_pose import ChainFrame, ChainPose, framed, part_way
 from .channels import Pose, channels_of, matrices_of, with_locks
 from .errors import RigError
-from .jointed_solving import in_ranges, solved_with_joints
+from .free_solving import LENGTHS_AGREE, solved_freely
+from .jointed_solving import JointedPose, in_ranges, solved_with_joints
 from .joints import BoneJoints
 from .outcome import Outcome
 from .plan import ChainPlan
-from .settling import settled
 from .side import flips
 from .skeleton import Skeleton
 from .spec import ChainSpec, NegativeScale, StartFrom
+from .stretch import ChainStretch
 from .targets import Target
 
 Array = npt.NDArray[np.float64]
 
-# Under parents that scale unevenly a segment's length depends on its direction. Lengths are then
-# measured again on the laid bones and the solve repeated, a few times: that finds the pose, though
-# not always to the last digit. Without such parents the first pass agrees to what the float32
-# matrix of the parent leaves.
-LENGTHS_AGREE = 1e-6
-SETTLED = 1e-9
-LENGTH_PASSES = 4
-# A straight chain may be shorter than a bent one then, and stuck there. Settling starts from the
-# poses for these shares of the way to the target until one arrives.
-SETTLING_STARTS = (1.0, 0.7, 0.4)
 SHORTEST_SEGMENT = 1e-9
 
 
@@ -55,6 +44,7 @@ def solve_chain(
     start: Array,
     stored: Array,
     joints: BoneJoints | None,
+    stretch: ChainStretch | None = None,
 ) -> Outcome:
     """Return the rotation channels that bring a chain to its target.
 
@@ -67,30 +57,18 @@ def solve_chain(
         start: Rotation channels of the written bones to start from, shape (k, 4).
         stored: Their stored pose, shape (k, 4).
         joints: Of the written bones; None where all turn freely.
+        stretch: How far they may grow; None where none is to.
 
     Raises:
         IKError: If chain, goal or solver do not fit; the text says what to do next.
     """
-    if np.linalg.matrix_rank(pose.world[:3, :3]) < 3:
-        raise RigError("The armature object is scaled flat: give it a scale above zero.")
     modes = pose.modes[plan.written]
-    frame = framed(skeleton, pose, plan)
+    frame = framed(skeleton, pose, plan, stretch)
     zero = matrices_of(stored, modes)
-    start_pose = frame.posed(_start_rotations(matrices_of(start, modes), zero, spec))
-    _check_segments(skeleton, pose, plan, start_pose)
-    tip_turn = _tip_turn(pose, spec, target, start_pose)
-    goal = _goal(pose, plan, spec, target, tip_turn)
-    use_flip = flips(spec, target, frame, start_pose, frame.posed(zero))
-    options = _options(spec, pose.world[:3, :3], use_flip=use_flip)
-    held_by: tuple[str, ...] = ()
-    tip_gap = 0.0
-    if joints is None:
-        solution, solved = _solved(frame, start_pose, goal, options, tip_turn)
-    else:
-        found = solved_with_joints(frame, start_pose, goal, options, tip_turn, joints)
-        solution, solved, tip_gap = found.solution, found.pose, found.tip_gap
-        held_by = holding(skeleton, plan, solution.holds)
-    rotations = part_way(zero, solved.rotations, spec.options.influence)
+    asked = _asked(skeleton, pose, plan, spec, target, frame, matrices_of(start, modes), zero)
+    found = _found(frame, asked, joints)
+    rotations = part_way(zero, found.pose.rotations, spec.options.influence)
+    scale = frame.scale + spec.options.influence * (found.pose.scale - frame.scale)
     if joints is not None and spec.options.influence < 1.0:
         rotations = in_ranges(rotations, joints)
     # Channels stay near those that the chain starts from, or from its zero where that is the rest.
@@ -99,13 +77,86 @@ def solve_chain(
     locks = pose.locks[plan.written]
     channels = with_locks(free, modes, near, locks, pose.uses_4d_locks[plan.written])
     has_locks = bool(locks.any()) and not np.allclose(channels, free, atol=1e-6)
+    solved = found.pose
     if has_locks or spec.options.influence < 1.0:
-        solved = frame.posed(matrices_of(channels, modes))
+        solved = frame.posed(matrices_of(channels, modes), scale)
+    residual, reach = _measured(pose, target, solved)
+    return Outcome(
+        channels,
+        _status(found.solution.status, residual - LENGTHS_AGREE * reach, spec.options),
+        residual,
+        found.solution.iterations,
+        has_locks,
+        held_by=holding(skeleton, plan, found.solution.holds),
+        tip_gap=found.tip_gap,
+        others={} if stretch is None else {"scale": scale},
+        lacks_stretch=stretch is not None and not stretch.may_grow,
+    )
+
+
+class _Asked(NamedTuple):
+    """What is asked of a chain, in armature space.
+
+    ``lengths`` are those that segments have grown to in the start pose; None without growth.
+    """
+
+    start: ChainPose
+    goal: Goal
+    options: SolveOptions
+    tip_turn: Array | None
+    lengths: Array | None
+
+
+def _asked(
+    skeleton: Skeleton,
+    pose: Pose,
+    plan: ChainPlan,
+    spec: ChainSpec,
+    target: Target,
+    frame: ChainFrame,
+    start: Array,
+    zero: Array,
+) -> _Asked:
+    """Return what is asked of a chain that starts from local rotations (k, 3, 3).
+
+    ``zero`` are those of the stored pose, of the same shape.
+    """
+    if np.linalg.matrix_rank(pose.world[:3, :3]) < 3:
+        raise RigError("The armature object is scaled flat: give it a scale above zero.")
+    start_pose = frame.posed(_start_rotations(start, zero, spec))
+    _check_segments(skeleton, pose, plan, start_pose)
+    use_flip = flips(spec, target, frame, start_pose, frame.posed(zero))
+    options = _options(spec, pose.world[:3, :3], use_flip=use_flip)
+    tip_turn = _tip_turn(pose, spec, target, start_pose)
+    goal = _goal(pose, plan, spec, target, tip_turn)
+    lengths = None
+    if frame.stretch is not None:
+        lengths = frame.stretch.grown(start_pose.joints, frame.along(), goal, options)
+    if lengths is not None:
+        start_pose = frame.stretched(start_pose.rotations, lengths)
+        tip_turn = _tip_turn(pose, spec, target, start_pose)
+        goal = _goal(pose, plan, spec, target, tip_turn)
+        # What the bones grow by has the soft distance in it.
+        options = replace(options, soft_distance=0.0)
+    return _Asked(start_pose, goal, options, tip_turn, lengths)
+
+
+def _found(frame: ChainFrame, asked: _Asked, joints: BoneJoints | None) -> JointedPose:
+    start, goal, options, tip_turn, lengths = asked
+    if joints is not None:
+        return solved_with_joints(frame, start, goal, options, tip_turn, joints, lengths)
+    solution, solved = solved_freely(
+        frame, start, goal, options, tip_turn, is_stretched=lengths is not None
+    )
+    return JointedPose(solution, solved, tip_gap=0.0)
+
+
+def _measured(pose: Pose, target: Target, solved: ChainPose) -> tuple[float, float]:
+    """Return the distance from effector to target and the chain's length, in scene units."""
     effector = spaces.transform_point(pose.world, solved.joints[-1])
     residual = float(np.linalg.norm(effector - target.matrix[:3, 3]))
-    reach = np.linalg.norm(np.diff(solved.joints, axis=0) @ pose.world[:3, :3].T, axis=1).sum()
-    status = _status(solution.status, residual - LENGTHS_AGREE * float(reach), spec.options)
-    return Outcome(channels, status, residual, solution.iterations, has_locks, held_by, tip_gap)
+    segments = np.diff(solved.joints, axis=0) @ pose.world[:3, :3].T
+    return residual, float(np.linalg.norm(segments, axis=1).sum())
 
 
 def holding(
@@ -206,85 +257,15 @@ def _goal(
 
 
 def _options(spec: ChainSpec, world: Array, *, use_flip: bool) -> SolveOptions:
-    """Return the options in armature space; a tolerance that holds in every direction.
+    """Return the options in armature space; distances that hold in every direction.
 
     The chain's own zero is the stored pose, not the start: influence is applied afterwards.
     """
     largest = float(np.linalg.svd(world, compute_uv=False)[0])
-    tolerance = spec.options.tolerance / largest
-    return replace(spec.options, tolerance=tolerance, use_flip_bend=use_flip, influence=1.0)
-
-
-def _solved(
-    frame: ChainFrame,
-    start: ChainPose,
-    goal: Goal,
-    options: SolveOptions,
-    tip_turn: Array | None,
-) -> tuple[Solution, ChainPose]:
-    """Solve and lay the bones along the solution; settle what uneven scales leave open."""
-    solution, laid, tip_matrix = _laid(frame, start, goal, options, tip_turn, passes=1)
-    gaps = np.abs(laid.joints - solution.joint_positions).max()
-    reach = float(np.linalg.norm(np.diff(start.joints, axis=0), axis=1).sum())
-    if gaps <= LENGTHS_AGREE * reach or solution.status is Status.ITERATIONS_USED_UP:
-        return solution, laid
-    tip_keeps = tip_matrix if solution.tip_rotation_wxyz is not None else None
-    tolerance = max(0.1 * float(options.tolerance), SETTLED * reach)
-    target, root = goal.target_position, start.joints[0]
-    best, best_gap = laid, np.inf
-    for share in SETTLING_STARTS:
-        nearer = replace(goal, target_position=root + share * (target - root))
-        _, laid, _ = _laid(frame, start, nearer, options, tip_turn, passes=LENGTH_PASSES)
-        laid = settled(frame, laid, target, tip_keeps, tolerance)
-        gap = float(np.linalg.norm(laid.joints[-1] - target))
-        if gap < best_gap:
-            best, best_gap = laid, gap
-        if gap <= tolerance:
-            break
-    return solution, best
-
-
-def _laid(
-    frame: ChainFrame,
-    start: ChainPose,
-    goal: Goal,
-    options: SolveOptions,
-    tip_turn: Array | None,
-    passes: int,
-) -> tuple[Solution, ChainPose, Array | None]:
-    """Solve with the lengths that the bones have, as often as asked, and lay the bones along."""
-    bend = frame.natural_side(start)
-    joints = start.joints
-    for _ in range(passes):
-        solution = solve(Chain(joints, bend), goal, options)
-        tip_matrix, tip_share = _tip_matrix(start, solution, options, tip_turn)
-        laid = frame.laid_along(start, solution, tip_matrix, tip_share)
-        joints = _with_lengths_of(laid, start, solution)
-    return solution, laid, tip_matrix
-
-
-def _with_lengths_of(laid: ChainPose, start: ChainPose, solution: Solution) -> Array:
-    """Return the start pose with the segment lengths that the laid bones have."""
-    segments = np.diff(start.joints, axis=0)
-    present = np.diff(laid.joints, axis=0)
-    sizes = np.linalg.norm(present, axis=1) / np.linalg.norm(segments, axis=1)
-    segments = segments * sizes[:, None]
-    if solution.tip_rotation_wxyz is not None:
-        back = rotation.conjugate(solution.tip_rotation_wxyz)
-        segments[-1] = rotation.rotate(back, present[-1])
-    return np.vstack((start.joints[:1], start.joints[0] + np.cumsum(segments, axis=0)))
-
-
-def _tip_matrix(
-    start: ChainPose, solution: Solution, options: SolveOptions, tip_turn: Array | None
-) -> tuple[Array | None, float]:
-    """Return the pose matrix that the tip bone takes, and the share of its way there.
-
-    A tip whose tail is the effector is part of the solution, which weighs it already.
-    """
-    if solution.tip_rotation_wxyz is not None:
-        turn = rotation.matrix_from_quaternion(solution.tip_rotation_wxyz)
-        return turn @ start.matrices[-1], 1.0
-    if tip_turn is None:
-        return None, 0.0
-    return tip_turn @ start.matrices[-1], options.orient_weight
+    return replace(
+        spec.options,
+        tolerance=spec.options.tolerance / largest,
+        soft_distance=spec.options.soft_distance / largest,
+        use_flip_bend=use_flip,
+        influence=1.0,
+    )

@@ -75,11 +75,15 @@ class Anchor:
 
 
 class StoredBone(NamedTuple):
-    """What the rotation channels of a bone held: its mode, and the values of that mode."""
+    """What the channels of a bone held: its rotation mode, the values of that mode, its scale.
+
+    The scale is stored of bones that may stretch, else it is empty.
+    """
 
     name: str
     rotation_mode: str
     rotation: tuple[float, ...]
+    scale: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,8 @@ class ChainSpec:
         options: What goes to the solver; its tolerance in scene units.
         use_limits: Whether the joints of the bones hold, own ones and those of their settings.
         joints: Own joints, at most one a bone.
+        use_stretch: Whether bones grow toward a target out of reach, by their IK Stretch.
+        use_keep_volume: Whether they get thinner as they grow.
     """
 
     name: str
@@ -117,3 +123,5 @@ class ChainSpec:
     options: SolveOptions = field(default_factory=SolveOptions)
     use_limits: bool = True
     joints: tuple[OwnJoint, ...] = ()
+    use_stretch: bool = False
+    use_keep_volume: bool = False

@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
-from .animation import keyed_rotation
+from .animation import keyed_rotation, keyed_scale
 from .channels import MODE_NAMES, MODE_NUMBERS, QUATERNION, Pose, converted
 from .plan import ChainPlan
 from .skeleton import Skeleton
@@ -55,6 +55,29 @@ def start_channels(
     if spec.start_from is StartFrom.REST:
         return rest_channels(modes), stored
     return stored, stored
+
+
+def start_scale(
+    armature_object: bpy.types.Object,
+    skeleton: Skeleton,
+    pose: Pose,
+    plan: ChainPlan,
+    spec: ChainSpec,
+    frame: float,
+    animated: Array | None,
+) -> Array:
+    """Return the scale channels that a chain's bones have without any growth, shape (k, 3).
+
+    Args: As ``start_channels``, but ``animated`` are scale channels, shape (n, 3).
+    """
+    scale = pose.scale[plan.written]
+    for i, bone in enumerate(paired(spec.stored_pose, skeleton, plan)):
+        if bone is not None and bone.scale:
+            scale[i] = bone.scale
+    names = [skeleton.names[bone] for bone in plan.written]
+    own = None if animated is None else animated[plan.written]
+    keyed = keyed_scale(armature_object, names, frame, own)
+    return np.where(keyed.is_keyed, keyed.values, scale)
 
 
 def rest_channels(modes: npt.NDArray[np.int32]) -> Array:
@@ -109,24 +132,54 @@ def renamed(stored: Sequence[StoredBone], skeleton: Skeleton, plan: ChainPlan) -
     }
 
 
-def stored_bones(skeleton: Skeleton, pose: Pose, plan: ChainPlan) -> tuple[StoredBone, ...]:
-    """Return what the rotation channels of a chain's written bones hold now."""
+def stored_bones(
+    skeleton: Skeleton, pose: Pose, plan: ChainPlan, *, with_scale: bool
+) -> tuple[StoredBone, ...]:
+    """Return what the channels of a chain's written bones hold now, scales if asked for."""
     return tuple(
         StoredBone(
             name=skeleton.names[bone],
             rotation_mode=MODE_NAMES[int(pose.modes[bone])],
-            rotation=tuple(float(value) for value in pose.rotation[bone]),
+            rotation=_numbers(pose.rotation[bone]),
+            scale=_numbers(pose.scale[bone]) if with_scale else (),
         )
         for bone in plan.written
     )
 
 
 def completed(
-    stored: tuple[StoredBone, ...], skeleton: Skeleton, pose: Pose, plan: ChainPlan
+    stored: tuple[StoredBone, ...],
+    skeleton: Skeleton,
+    pose: Pose,
+    plan: ChainPlan,
+    *,
+    with_scale: bool,
 ) -> tuple[StoredBone, ...]:
-    """Return a stored pose with the bones that have joined its chain since, as they stand now."""
-    if not stored or all(bone is not None for bone in paired(stored, skeleton, plan)):
+    """Return a stored pose with the bones that have joined its chain since, as they stand now.
+
+    A chain that stretches since needs scales; it has written none before.
+    """
+    if not stored:
+        return stored
+    pairs = paired(stored, skeleton, plan)
+    if with_scale:
+        lacking = {
+            bone.name: int(index)
+            for bone, index in zip(pairs, plan.written, strict=True)
+            if bone is not None and not bone.scale
+        }
+        stored = tuple(
+            bone._replace(scale=_numbers(pose.scale[lacking[bone.name]]))
+            if bone.name in lacking
+            else bone
+            for bone in stored
+        )
+    if all(bone is not None for bone in pairs):
         return stored
     known = {bone.name for bone in stored}
-    joined = (bone for bone in stored_bones(skeleton, pose, plan) if bone.name not in known)
-    return (*stored, *joined)
+    present = stored_bones(skeleton, pose, plan, with_scale=with_scale)
+    return (*stored, *(bone for bone in present if bone.name not in known))
+
+
+def _numbers(values: Array) -> tuple[float, ...]:
+    return tuple(float(value) for value in values)

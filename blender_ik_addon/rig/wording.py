@@ -46,6 +46,7 @@ def outcome_in_words(outcome: Outcome, metres: float = 1.0) -> str:
             f"Stopped {gap} short after {iterations}: raise the cap or choose NEWTON"
         ),
         Status.LIMITED: f"Held back by limits, {gap} left",
+        Status.SOFTENED: f"Kept {gap} short of the target by the soft distance",
         Status.BLENDED: f"On its way by influence, {gap} left",
     }
     if outcome.held_by and outcome.status is not Status.REACHED:
@@ -53,6 +54,8 @@ def outcome_in_words(outcome: Outcome, metres: float = 1.0) -> str:
     if outcome.has_locks:
         return f"Held back by locked rotation channels, {gap} left: unlock them or end the chain"
     text = texts[outcome.status]
+    if outcome.lacks_stretch and outcome.status in (Status.EXTENDED, Status.SOFTENED):
+        text += "; to stretch, set IK Stretch on the bones and unlock their Y scale"
     if outcome.tip_gap > SMALLEST_TIP_GAP:
         text += f"; limits keep the tip {math.degrees(outcome.tip_gap):.1f} degrees off"
     return text

@@ -1,12 +1,15 @@
-"""Write rotation channels back to an armature object, in bulk."""
+"""Write channels back to an armature object, in bulk."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import bpy
 import numpy as np
 import numpy.typing as npt
 
-from .channels import PROPERTY_SIZES, Pose, read_floats, rows_of_property
+from .changes import NO_OTHERS, OtherChannels
+from .channels import CHANNEL_SIZES, PROPERTY_SIZES, Pose, read_floats, rows_of_property
 
 Array = npt.NDArray[np.float64]
 # Before 4.5 a script that writes channels in bulk is not listed as a change, so nothing but reading
@@ -14,7 +17,7 @@ Array = npt.NDArray[np.float64]
 TELLS_OF_BULK_WRITES = bpy.app.version >= (4, 5, 0)
 
 Written = dict[str, npt.NDArray[np.float32]]
-"""By rotation property: what it holds for all bones, shape (n * size,)."""
+"""By property: what it holds for all bones, shape (n * size,)."""
 
 
 def write_rotation(
@@ -52,6 +55,7 @@ def write_pose(
     bones: npt.NDArray[np.int64],
     modes: npt.NDArray[np.int32],
     channels: Array | npt.NDArray[np.float32],
+    others: Mapping[str, OtherChannels] = NO_OTHERS,
 ) -> Written:
     """Write as ``write_rotation`` does, and note it in a pose that is known to be up to date.
 
@@ -61,8 +65,43 @@ def write_pose(
         bones: Indices in the order of ``Armature.bones``, shape (m,).
         modes: Rotation modes of these bones, shape (m,).
         channels: Shape (m, 4).
+        others: Further channels by property name.
     """
     pose.note_written(bones, channels)
+    for name, each in others.items():
+        pose.note_others(name, each.bones, each.values)
+    written = write_others(armature_object, others)
+    return written | _write_rotations(armature_object, pose, bones, modes, channels)
+
+
+def write_others(armature_object: bpy.types.Object, others: Mapping[str, OtherChannels]) -> Written:
+    """Write channels that are no rotations; the pose still has to be tagged.
+
+    Args:
+        armature_object: The original object.
+        others: By property name.
+
+    Returns:
+        What the properties that were written hold now.
+    """
+    written: Written = {}
+    pose_bones = armature_object.pose.bones
+    for name, (bones, given) in others.items():
+        size = CHANNEL_SIZES[name]
+        values = read_floats(pose_bones, name, size)
+        values.reshape(-1, size)[bones] = given
+        pose_bones.foreach_set(name, values)
+        written[name] = values
+    return written
+
+
+def _write_rotations(
+    armature_object: bpy.types.Object,
+    pose: Pose,
+    bones: npt.NDArray[np.int64],
+    modes: npt.NDArray[np.int32],
+    channels: Array | npt.NDArray[np.float32],
+) -> Written:
     if not (TELLS_OF_BULK_WRITES and pose.has_only_quaternions):
         return write_rotation(armature_object, bones, modes, channels)
     values = pose.channels.ravel()
