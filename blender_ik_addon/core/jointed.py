@@ -20,15 +20,16 @@ from .swings import Ranges
 from .vectors import Array, Counts, Flags, across, cross, dot, norm, taken
 
 STATE_COLUMNS = 7
-# What a radian of orientation or of the bend's side weighs beside the chain's length. So little
-# that the position hardly gives way where they cannot be had together; it is then solved again.
-AIM_WEIGHT = 0.003
+# What a radian of orientation or of the bend's side weighs beside the chain's length. First as much
+# as leads there quickly, then so little that the position hardly gives way where they cannot be had
+# together; it is then solved again, alone.
+AIM_WEIGHTS = (0.1, 0.003)
 # Nearer than this share of the reach a pose is not bettered by another start, whatever is asked.
 NEAR = 1e-7
 # Aims are met to so many radians.
 AIM_TOLERANCE = 1e-5
-# Iterations for them; those that cannot be met end in a compromise.
-ENOUGH_TO_AIM = 30
+# Iterations for them with each weight; those that cannot be met end in a compromise.
+ENOUGH_TO_AIM = (16, 30)
 # Iterations that NEWTON takes from one start; what it has not finished by then it will not.
 ENOUGH = 60
 # A bulge smaller than this share of the chain has no side.

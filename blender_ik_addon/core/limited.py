@@ -15,14 +15,14 @@ import numpy as np
 from . import bend, limited_ccd, limited_fabrik, limited_newton, newton, positions, restarts, turns
 from .chain import Solver
 from .iterate import FEW_ITERATIONS, Work, swept
-from .jointed import AIM_TOLERANCE, AIM_WEIGHT, ENOUGH, ENOUGH_TO_AIM, NEAR, Aims, Jointed
+from .jointed import AIM_TOLERANCE, AIM_WEIGHTS, ENOUGH, ENOUGH_TO_AIM, NEAR, Aims, Jointed
 from .laying import ON_LINE, chain_turned, is_straight, laid
 from .start import Start
 from .task import Task
 from .vectors import Array, Counts, Flags, across, norm, smoothstep, taken
 
 # Waves of new starts: how many for each chain that has not arrived, and iterations for each.
-WAVES = ((8, 24),)
+WAVES = ((16, 20),)
 # A new start that does not arrive either replaces the first try only if it comes nearer by this
 # share of the reach: else poses would jump about for nothing.
 WORTH_A_JUMP = 0.02
@@ -60,6 +60,7 @@ def positioned(
     start_turn: Array,
     task: Task,
     solver: Solver,
+    asked: Array,
     tip: Array | None = None,
     tip_weight: float = 1.0,
 ) -> Held:
@@ -71,12 +72,14 @@ def positioned(
         start_turn: Their turns, shape (n, 4, B).
         task: What is asked for.
         solver: Of all of the chains.
+        asked: Targets before those too far were drawn in to the reach, shape (3, B).
         tip: Turns of the tip bones from the start pose wxyz, shape (4, B); None for no aim.
         tip_weight: Share of those to take.
     """
     slide = np.clip(np.zeros_like(chain.slide_low), chain.slide_low, chain.slide_high)
     standing = chain.state(chain.begun(start_turn), slide)
-    run = _Run(chain, task)
+    gap = norm(task.target - standing[-1, :3])
+    run = _Run(chain, task, gap > np.maximum(task.tolerance, NEAR * chain.reach))
     used = np.zeros_like(task.iterations)
     aims = _aims(start, chain, start_turn, task, tip)
     step = SWEEPS.get(solver)
@@ -91,18 +94,30 @@ def positioned(
         state, used = run.aimed(state, used, aims)
     is_open = run.is_open(state) & (task.iterations > FEW_ITERATIONS)
     if is_open.any():
+        # Joints that cannot even straighten toward a target take the pose nearest to it as it is.
+        targets = np.where(is_open, asked, task.target)
+        run = replace(run, task=replace(task, target=targets))
+        state, used = run.closed(state, used)
         state, used = run.anew(state, used, np.flatnonzero(is_open), standing, aims)
     reach = start.reach + np.abs(chain.slide_high).sum(axis=0)
     is_too_far = norm(task.target) >= reach * (1.0 - AT_REACH)
-    return Held(state, used, is_too_far, _holds(chain, task, state), _tip_gap(chain, aims, state))
+    holds = _holds(chain, run.task, state)
+    return Held(state, used, is_too_far, holds, _tip_gap(chain, aims, state))
 
 
 @dataclass(frozen=True)
 class _Run:
-    """Chains on their way to their targets."""
+    """Chains on their way to their targets.
+
+    Attributes:
+        chain: The chains.
+        task: What is asked for.
+        is_fresh: Whose start poses are not at their targets, shape (B,).
+    """
 
     chain: Jointed
     task: Task
+    is_fresh: Flags
 
     @property
     def accepted(self) -> Array:
@@ -132,15 +147,20 @@ class _Run:
 
         The position comes first: where aims lead a chain into a corner it goes without them.
         """
-        aiming = replace(self.chain, aims=aims)
-        before = aiming.state(state[:-1, :4], state[:-1, 4])
-        target = np.zeros(before.shape[1:])
+        aimed = before = state
+        target = np.zeros(state.shape[1:])
         target[:3] = self.task.target
-        caps = np.minimum(self.task.iterations, used + ENOUGH_TO_AIM)
-        finest = np.minimum(self.task.tolerance, AIM_TOLERANCE * aims.weight)
-        work = Work(aiming, target, finest, caps)
         carried = np.full(state.shape[-1], newton.FIRST_DAMPING)
-        aimed, used = swept(limited_newton.step, work, before, used, carried)
+        for weight, enough in zip(AIM_WEIGHTS, ENOUGH_TO_AIM, strict=True):
+            # The first weight leads away from where the best has been found before.
+            is_fresh = self.is_fresh | (weight == AIM_WEIGHTS[-1])
+            weighted = replace(aims, weight=weight * self.chain.reach)
+            aiming = replace(self.chain, aims=weighted)
+            finest = np.minimum(self.task.tolerance, AIM_TOLERANCE * weighted.weight)
+            caps = np.where(is_fresh, np.minimum(self.task.iterations, used + enough), used)
+            work = Work(aiming, target, finest, caps)
+            begun = aiming.state(aimed[:-1, :4], aimed[:-1, 4])
+            aimed, used = swept(limited_newton.step, work, begun, used, carried)
         aimed, used = self.closed(aimed, used)
         is_lost = self.is_open(aimed)
         if not is_lost.any():
@@ -167,12 +187,15 @@ class _Run:
             first += count
             chosen = np.repeat(np.arange(len(rows)), count)
             slides = taken(start[:-1, 4], chosen)
-            several = _Run(own.take(chosen), _limited_task(self.task, rows[chosen], iterations))
+            limited = _limited_task(self.task, rows[chosen], iterations)
+            several = _Run(own.take(chosen), limited, np.ones(len(chosen), dtype=np.bool_))
             begun = several.chain.state(poses, slides)
             tried, spent = several.closed(begun, np.zeros(len(chosen), dtype=np.int64))
             if aims is not None:
                 tried, spent = several.aimed(tried, spent, aims.take(rows[chosen]))
             best, spent = several.best_of(tried, spent, start, taken(state, rows), count)
+            few = _Run(own, _limited_task(self.task, rows, ENOUGH), self.is_fresh[rows])
+            best, spent = few.closed(best, spent)
             state[..., rows], used[rows] = best, used[rows] + spent
             rows = rows[self.is_open(state)[rows]]
             if not rows.size:
@@ -237,7 +260,7 @@ def _aims(
         side = np.where(task.use_flip, -side, side)
     posed = chain.posed(chain.state(start_turn, np.zeros_like(chain.slide_low)))
     tip_start = np.einsum("ijb,jkb->ikb", posed.frames[-1], posed.own[-1])
-    return Aims(tip, tip_start, side, plan.chord, AIM_WEIGHT * start.reach)
+    return Aims(tip, tip_start, side, plan.chord, start.reach)
 
 
 def _shared(aims: Aims, chain: Jointed, state: Array, share: float) -> Aims:

@@ -65,6 +65,7 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
         start_turn,
         task,
         options.solver if fits else Solver.NEWTON,
+        ((goals.target_positions if moved is None else moved.targets).T - start.root) / start.unit,
         tips.T if has_tips and tips is not None else None,
         options.orient_weight,
     )
@@ -173,12 +174,20 @@ def _recorded(
     accepted = options.tolerance + _rounding(chains, goals)
     is_held = held.holds.any(axis=(0, 1))
     is_too_far = held.is_too_far if moved is None else held.is_too_far | moved.is_too_far
+    # Iterations were left: what the joints lock leads no nearer.
+    is_stuck = held.iterations < options.iterations
     is_blended = np.full(len(chains), options.influence < 1.0)
     codes = np.select(
-        [residuals <= accepted, is_blended, is_held, is_too_far],
+        [residuals <= accepted, is_blended, is_held, is_too_far, is_stuck],
         [
             STATUSES.index(each)
-            for each in (Status.REACHED, Status.BLENDED, Status.LIMITED, Status.EXTENDED)
+            for each in (
+                Status.REACHED,
+                Status.BLENDED,
+                Status.LIMITED,
+                Status.EXTENDED,
+                Status.LIMITED,
+            )
         ],
         STATUSES.index(Status.ITERATIONS_USED_UP),
     )

@@ -13,7 +13,16 @@ import numpy as np
 from . import limited_newton as batch
 from .bend import AT_ROOT
 from .iterate import PROGRESS_WINDOW, STANDSTILL
-from .jointed import AIM_TOLERANCE, AIM_WEIGHT, ENOUGH, ENOUGH_TO_AIM, NEAR, NO_SIDE, Jointed, Posed
+from .jointed import (
+    AIM_TOLERANCE,
+    AIM_WEIGHTS,
+    ENOUGH,
+    ENOUGH_TO_AIM,
+    NEAR,
+    NO_SIDE,
+    Jointed,
+    Posed,
+)
 from .laying import ON_LINE, is_straight, rotations_of
 from .newton import (
     DAMPING_DECAY,
@@ -94,9 +103,13 @@ def solved(
     accepted = max(tolerance, NEAR * chain.reach)
     begun = Pose(chain, chain.start, 0)
     if aim is not None and len(chain.start) > 1:
-        side = Side(chain, target, aim)
-        finest = min(tolerance, AIM_TOLERANCE * AIM_WEIGHT * chain.reach)
-        pose = _stepped(chain, begun, target, side, finest, min(iterations, ENOUGH_TO_AIM))
+        pose, is_fresh = begun, gap(target, begun.heads[-1]) > accepted
+        for weight, enough in zip(AIM_WEIGHTS, ENOUGH_TO_AIM, strict=True):
+            if is_fresh or weight == AIM_WEIGHTS[-1]:
+                side = Side(chain, target, aim, weight * chain.reach)
+                finest = min(tolerance, AIM_TOLERANCE * weight * chain.reach)
+                cap = min(iterations, pose.used + enough)
+                pose = _stepped(chain, pose, target, side, finest, cap)
         pose = _closed(chain, pose, target, tolerance, iterations)
         if gap(target, pose.heads[-1]) <= accepted:
             return pose
@@ -177,14 +190,15 @@ def _stepped(
 class Side:
     """The side that a chain shall bend toward, and how far it is past it."""
 
-    def __init__(self, chain: SingleJoints, target: Vector, aim: Vector) -> None:
-        """Take the side, a unit direction across the line to the target."""
+    def __init__(self, chain: SingleJoints, target: Vector, aim: Vector, weight: float) -> None:
+        """Take the side, a unit direction across the line to the target, and a radian's weight."""
         size = gap(target, (0.0, 0.0, 0.0))
         self._chord = chain.chord
         if size >= AT_ROOT * chain.reach:
             self._chord = (target[0] / size, target[1] / size, target[2] / size)
         self._aim, self._across = aim, cross(self._chord, aim)
-        self._weight, self._least = AIM_WEIGHT * chain.reach, NO_SIDE * chain.reach
+        self._weight = weight
+        self._least = NO_SIDE * chain.reach
 
     def _offset(self, heads: list[Vector]) -> Vector:
         inner = heads[1:-1]
