@@ -175,6 +175,14 @@ class VIEW3D_PT_chain_ik_joints(ActiveChainPanel):
         index = settings.active_joint_index
         if 0 <= index < len(settings.joints):
             _draw_joint(held, settings.joints[index], owner_of(settings))
+
+
+class VIEW3D_PT_chain_ik_reach(ActiveChainPanel):
+    """What happens toward full reach and beyond it."""
+
+    bl_label = "Reach"
+
+    def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         layout.prop(settings, "soft_distance")
         layout.prop(settings, "use_stretch")
         row = layout.row()
@@ -233,6 +241,7 @@ classes = (
     VIEW3D_PT_chain_ik_goal,
     VIEW3D_PT_chain_ik_pole,
     VIEW3D_PT_chain_ik_joints,
+    VIEW3D_PT_chain_ik_reach,
     VIEW3D_PT_chain_ik_solver,
 )
 register, unregister = bpy.utils.register_classes_factory(classes)

@@ -117,10 +117,10 @@ def make_active_arm(**settings: object) -> tuple[bpy.types.Object, bpy.types.Pro
     return ob, ob.chain_ik.chains[0]
 
 
-def test_the_tab_has_the_list_and_goal_pole_joints_solver_and_status():
+def test_the_tab_has_the_list_and_the_panels_of_a_chain():
     labels = [panel.bl_label for panel in panels()]
     assert labels[0] == "Chain IK"
-    assert set(labels[1:]) == {"Goal", "Joints", "Pole", "Solver", "Status"}
+    assert set(labels[1:]) == {"Goal", "Joints", "Pole", "Reach", "Solver", "Status"}
     for panel in panels():
         assert (panel.bl_space_type, panel.bl_region_type) == ("VIEW_3D", "UI")
         assert panel.bl_category == "Chain IK"
