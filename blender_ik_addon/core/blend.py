@@ -7,6 +7,7 @@ import numpy as np
 from . import transport
 from .chain import Chain, Solution
 from .chains import Chains, Solutions
+from .errors import InvalidChainError
 from .rotation import Array, conjugate, multiply, normalised, power, rotate
 
 
@@ -23,7 +24,11 @@ def bone_rotations(chain: Chain, solution: Solution) -> Array:
     Returns:
         Unit quaternions wxyz in armature space, shape (n, 4): rotation i turns the start
         orientation of bone i to its solved one.
+
+    Raises:
+        InvalidChainError: If the chain has joints; its solution tells local rotations.
     """
+    _check_free(chain)
     if solution.blended_rotations_wxyz is not None:
         return solution.blended_rotations_wxyz
     return _rotations(
@@ -53,7 +58,11 @@ def batch_rotations(chains: Chains, solutions: Solutions) -> Array:
 
     Returns:
         Unit quaternions wxyz in armature space, shape (B, n, 4).
+
+    Raises:
+        InvalidChainError: As ``bone_rotations``.
     """
+    _check_free(chains)
     if solutions.blended_rotations_wxyz is not None:
         return solutions.blended_rotations_wxyz
     start = chains.start_directions
@@ -62,6 +71,14 @@ def batch_rotations(chains: Chains, solutions: Solutions) -> Array:
     if solutions.tip_rotations_wxyz is not None:
         rotations[:, -1] = solutions.tip_rotations_wxyz
     return rotations
+
+
+def _check_free(chain: Chain | Chains) -> None:
+    if chain.joints is not None:
+        raise InvalidChainError(
+            "Chains with joints turn by more than their positions tell:"
+            " read the local rotations of their solutions."
+        )
 
 
 def _directions(segments: Array) -> Array:
