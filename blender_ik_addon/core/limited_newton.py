@@ -126,6 +126,7 @@ class _Slides:
             self._mobility = np.where(chain.slide_high > chain.slide_low, 1.0, 0.0)
 
     def system(self, rows: int) -> Array | float:
+        """Return what slides add to systems of so many rows, shape (B, rows, rows)."""
         if self._answers is None:
             return 0.0
         whole = np.zeros((self._slide.shape[-1], rows, rows))
@@ -135,6 +136,7 @@ class _Slides:
         return whole
 
     def step(self, multiplier: Array) -> Array:
+        """Return the slides (n, B) that multipliers (k, B) make."""
         if self._answers is None:
             return np.zeros_like(self._slide)
         pull: Array = np.einsum("nib,ib->nb", self._answers, multiplier[:3])
