@@ -1,9 +1,9 @@
-"""Reach targets inside the limits of joints, in Blender. A worker: one rig in one manner.
+"""Reach targets inside the limits of joints, in Blender. A worker: one kind of limb in one manner.
 
     python -m benchmarks.blender_limits MANNER RIG POLE COUNT      a Python with the bpy module
 
 Manners: built-in (Blender's IK constraint), NEWTON, FABRIK, CCD (this project's chains). POLE is
-"pole" or "free"; COUNT is how many rigs stand in the scene.
+"pole" or "free"; COUNT is how many limbs stand in the scene.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ TASKS = ("success", "moved")
 
 
 class Limits:
-    """A scene of rigs, and the tasks of the worker."""
+    """A scene of limbs, and the tasks of the worker."""
 
     def __init__(self, manner: str, name: str, pole: str, count: str) -> None:
         """Build the scene."""
         bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-        self.rigs = [limited_rigs.build(name, number) for number in range(int(count))]
+        self.limbs = limited_rigs.build(name, int(count))
         self.length = float(len(limited_rigs.RIGS[name]))
         self.targets = limited_rigs.reachable(name, TARGETS)
         if manner != "built-in":
@@ -39,20 +39,24 @@ class Limits:
 
             blender_ik_addon.register()
         target = limited_rigs.add_pole() if pole == "pole" else None
-        for rig in self.rigs:
-            limited_rigs.follow(rig, manner, target)
+        for limb in self.limbs:
+            limited_rigs.follow(limb, manner, target)
         self.step = 0
         bpy.context.view_layer.update()
 
     def success(self) -> dict[str, float]:
         """Return the share of targets reached, and the farthest that a turn lies out of range."""
         reached, worst = 0, 0.0
-        rig = self.rigs[0]
-        for target in self.targets:
-            rig.target.location = target
+        for first in range(0, TARGETS, len(self.limbs)):
+            pairs = list(zip(self.limbs, self.targets[first:]))
+            for limb, target in pairs:
+                limb.target.location = limb.root + target
             bpy.context.view_layer.update()
-            reached += bool(np.linalg.norm(np.array(rig.tip.tail) - target) < NEAR * self.length)
-            worst = max(worst, _violation(rig.object))
+            for limb, target in pairs:
+                gap = np.linalg.norm(np.array(limb.tip.tail) - limb.root - target)
+                reached += bool(gap < NEAR * self.length)
+            rigs = {limb.object for limb, _ in pairs}
+            worst = max(worst, *(_violation(rig) for rig in rigs))
         return {"reached": reached / TARGETS, "violation": worst}
 
     def moved(self) -> float:
@@ -61,8 +65,8 @@ class Limits:
 
     def _move_on(self) -> None:
         self.step += 1
-        for number, rig in enumerate(self.rigs):
-            rig.target.location = self.targets[(self.step + 7 * number) % TARGETS]
+        for number, limb in enumerate(self.limbs):
+            limb.target.location = limb.root + self.targets[(self.step + 7 * number) % TARGETS]
 
 
 def _violation(rig: bpy.types.Object) -> float:

@@ -26,64 +26,84 @@ RIGS: dict[str, list[Ranges]] = {
     "finger": [{"z": (-20, 20)}, *[{"x": (0, 90)}] * 3],
 }
 SHARE = 0.8
+ON_ONE_RIG = 4
 SEED = 20261121
 POLE = (0.0, -4.0, 2.0)
 
 
 @dataclass(frozen=True)
-class Rig:
-    """One armature object with one chain and its target.
+class Limb:
+    """One chain and its target.
 
     Attributes:
         object: The armature object.
-        target: What the chain follows.
+        bones: Names of the chain's bones, root first.
+        root: Where the chain begins.
+        target: What it follows.
     """
 
     object: bpy.types.Object
+    bones: tuple[str, ...]
+    root: Array
     target: bpy.types.Object
 
     @property
     def tip(self) -> bpy.types.PoseBone:
         """The last bone."""
-        bones: list[bpy.types.PoseBone] = list(self.object.pose.bones)
-        return bones[-1]
+        return self.object.pose.bones[self.bones[-1]]
 
 
-def build(name: str, number: int) -> Rig:
-    """Return a rig of bones of length one, with the limits set on the bones."""
-    ranges = RIGS[name]
-    armature = bpy.data.armatures.new(f"{name} {number}")
+def build(name: str, count: int) -> list[Limb]:
+    """Return so many limbs of bones of length one, up to four on an armature object."""
+    limbs: list[Limb] = []
+    while len(limbs) < count:
+        limbs += _build_rig(name, min(ON_ONE_RIG, count - len(limbs)), len(limbs))
+    return limbs
+
+
+def _build_rig(name: str, count: int, first: int) -> list[Limb]:
+    armature = bpy.data.armatures.new(f"{name} {first}")
     rig = bpy.data.objects.new(armature.name, armature)
     bpy.context.scene.collection.objects.link(rig)
     bpy.context.view_layer.objects.active = rig
     bpy.ops.object.mode_set(mode="EDIT")
-    above = None
-    for i in range(len(ranges)):
-        bone = armature.edit_bones.new(f"Bone {i}")
-        bone.head, bone.tail = (0.0, 0.0, i), (0.0, 0.0, i + 1.0)
-        bone.parent, bone.use_connect = above, above is not None
-        above = bone
+    limbs = []
+    for number in range(count):
+        root, above, bones = np.array([20.0 * number, 0.0, 0.0]), None, []
+        for i in range(len(RIGS[name])):
+            bone = armature.edit_bones.new(f"Limb {number} Bone {i}")
+            bone.head, bone.tail = (root[0], 0.0, i), (root[0], 0.0, i + 1.0)
+            bone.parent, bone.use_connect = above, above is not None
+            above = bone
+            bones.append(bone.name)
+        target = bpy.data.objects.new(f"Target {first + number}", None)
+        bpy.context.scene.collection.objects.link(target)
+        limbs.append(Limb(rig, tuple(bones), root, target))
     bpy.ops.object.mode_set(mode="OBJECT")
-    for bone, own in zip(rig.pose.bones, ranges):
+    for limb in limbs:
+        _limit(limb, RIGS[name])
+    return limbs
+
+
+def _limit(limb: Limb, ranges: list[Ranges]) -> None:
+    for bone_name, own in zip(limb.bones, ranges):
+        bone = limb.object.pose.bones[bone_name]
         for axis in "xyz":
             setattr(bone, f"lock_ik_{axis}", axis not in own)
             if axis in own:
                 setattr(bone, f"use_ik_limit_{axis}", True)
                 setattr(bone, f"ik_min_{axis}", math.radians(own[axis][0]))
                 setattr(bone, f"ik_max_{axis}", math.radians(own[axis][1]))
-    target = bpy.data.objects.new(f"Target {number}", None)
-    bpy.context.scene.collection.objects.link(target)
-    return Rig(rig, target)
 
 
-def follow(rig: Rig, manner: str, pole: bpy.types.Object | None) -> None:
-    """Have a rig follow its target: by Blender's own constraint, or by a solver of ours."""
+def follow(limb: Limb, manner: str, pole: bpy.types.Object | None) -> None:
+    """Have a limb follow its target: by Blender's own constraint, or by a solver of ours."""
     if manner == "built-in":
-        constraint = rig.tip.constraints.new("IK")
-        constraint.target, constraint.pole_target = rig.target, pole
+        constraint = limb.tip.constraints.new("IK")
+        constraint.target, constraint.pole_target = limb.target, pole
         return
-    chain = rig.object.chain_ik.chains.add()
-    chain.bone, chain.solver, chain.target = rig.tip.name, manner, rig.target
+    chain = limb.object.chain_ik.chains.add()
+    chain.bone, chain.solver, chain.target = limb.tip.name, manner, limb.target
     if pole is not None:
         chain.pole_target = pole
 
