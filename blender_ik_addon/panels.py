@@ -158,6 +158,7 @@ class VIEW3D_PT_chain_ik_joints(ActiveChainPanel):
     """What the joints allow."""
 
     bl_label = "Joints"
+    bl_options = {"DEFAULT_CLOSED"}
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         layout.prop(settings, "use_limits")
@@ -181,6 +182,7 @@ class VIEW3D_PT_chain_ik_reach(ActiveChainPanel):
     """What happens toward full reach and beyond it."""
 
     bl_label = "Reach"
+    bl_options = {"DEFAULT_CLOSED"}
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         layout.prop(settings, "soft_distance")
@@ -240,8 +242,8 @@ classes = (
     VIEW3D_PT_chain_ik_status,
     VIEW3D_PT_chain_ik_goal,
     VIEW3D_PT_chain_ik_pole,
+    VIEW3D_PT_chain_ik_solver,
     VIEW3D_PT_chain_ik_joints,
     VIEW3D_PT_chain_ik_reach,
-    VIEW3D_PT_chain_ik_solver,
 )
 register, unregister = bpy.utils.register_classes_factory(classes)

@@ -17,7 +17,7 @@ MANY = 160
 SOME = 40
 TITLE = (
     "Targets reached to 1e-3 of the chain's length, of 1000 within 80 % of the joints' ranges, and"
-    " the farthest that any pose lies out of range, in radians. The limbs are straight at rest: with"
+    " the farthest that any pose lies out of range, in radians. Limbs are straight at rest: with"
     " a pole the built-in constraint aims them at the target and never bends them"
 )
 TIMES = (
