@@ -21,8 +21,8 @@ from .start import Start
 from .task import Task
 from .vectors import Array, Counts, Flags, across, norm, smoothstep, taken
 
-# Waves of new starts: how many for each chain that has not arrived, and iterations for each.
-WAVES = ((16, 20),)
+# New starts of a chain that has not arrived, and iterations for each.
+STARTS, ENOUGH_ANEW = 16, 20
 # A new start that does not arrive either replaces the first try only if it comes nearer by this
 # share of the reach: else poses would jump about for nothing.
 WORTH_A_JUMP = 0.02
@@ -170,50 +170,40 @@ class _Run:
         return np.where(is_nearer, plain, aimed), used
 
     def anew(
-        self,
-        state: Array,
-        used: Counts,
-        rows: Counts,
-        standing: Array,
-        aims: Aims | None,
+        self, state: Array, used: Counts, rows: Counts, standing: Array, aims: Aims | None
     ) -> tuple[Array, Counts]:
-        """Start the chains of some rows anew until they arrive or nothing is left to try."""
+        """Start the chains of some rows anew, and keep what is better."""
+        own, start = replace(self.chain.take(rows), aims=None), taken(standing, rows)
+        chosen = np.repeat(np.arange(len(rows)), STARTS)
+        task = _short_task(self.task, rows[chosen], ENOUGH_ANEW)
+        several = _Run(own.take(chosen), task, np.ones(len(chosen), dtype=np.bool_))
+        poses = restarts.restarted(own, start[:-1, :4], STARTS)
+        tried, spent = several.closed(
+            several.chain.state(poses, taken(start[:-1, 4], chosen)), np.zeros_like(chosen)
+        )
+        if aims is not None:
+            tried, spent = several.aimed(tried, spent, aims.take(rows[chosen]))
+        best, spent = several.best_of(tried, spent, start, taken(state, rows))
+        few = _Run(own, _short_task(self.task, rows, ENOUGH), self.is_fresh[rows])
+        best, spent = few.closed(best, spent)
         state, used = state.copy(), used.copy()
-        first = 0
-        for count, iterations in WAVES:
-            own = replace(self.chain.take(rows), aims=None)
-            start = taken(standing, rows)
-            poses = restarts.restarted(own, start[:-1, :4], count, first)
-            first += count
-            chosen = np.repeat(np.arange(len(rows)), count)
-            slides = taken(start[:-1, 4], chosen)
-            limited = _limited_task(self.task, rows[chosen], iterations)
-            several = _Run(own.take(chosen), limited, np.ones(len(chosen), dtype=np.bool_))
-            begun = several.chain.state(poses, slides)
-            tried, spent = several.closed(begun, np.zeros(len(chosen), dtype=np.int64))
-            if aims is not None:
-                tried, spent = several.aimed(tried, spent, aims.take(rows[chosen]))
-            best, spent = several.best_of(tried, spent, start, taken(state, rows), count)
-            few = _Run(own, _limited_task(self.task, rows, ENOUGH), self.is_fresh[rows])
-            best, spent = few.closed(best, spent)
-            state[..., rows], used[rows] = best, used[rows] + spent
-            rows = rows[self.is_open(state)[rows]]
-            if not rows.size:
-                break
+        state[..., rows], used[rows] = best, used[rows] + spent
         return state, np.minimum(used, self.task.iterations)
 
     def best_of(
-        self, tried: Array, spent: Counts, start: Array, present: Array, count: int
+        self, tried: Array, spent: Counts, start: Array, present: Array
     ) -> tuple[Array, Counts]:
         """Return the best of several tries of each chain and of what stands, and its iterations."""
         chains = present.shape[-1]
         gap = norm(self.task.target - tried[-1, :3])
         has_arrived = gap <= self.accepted
         # Of the poses that arrive the one that is least of a change.
-        cosine = np.einsum("nib,nib->nb", tried[:-1, :4], np.repeat(start[:-1, :4], count, axis=-1))
+        cosine = np.einsum(
+            "nib,nib->nb", tried[:-1, :4], np.repeat(start[:-1, :4], STARTS, axis=-1)
+        )
         change = (1.0 - cosine**2).sum(axis=0) + norm(tried[-1, 3:])
-        score = np.where(has_arrived, change - 1e6, gap).reshape(chains, count)
-        best = np.argmin(score, axis=1) + count * np.arange(chains)
+        score = np.where(has_arrived, change - 1e6, gap).reshape(chains, STARTS)
+        best = np.argmin(score, axis=1) + STARTS * np.arange(chains)
         found = taken(tried, best)
         goal = taken(self.task.target, best)
         nearer = norm(goal - found[-1, :3]) + WORTH_A_JUMP * taken(self.chain.reach, best)
@@ -221,7 +211,7 @@ class _Run:
         return np.where(is_better, found, present), np.where(is_better, spent[best], 0)
 
 
-def _limited_task(task: Task, rows: Counts, iterations: int) -> Task:
+def _short_task(task: Task, rows: Counts, iterations: int) -> Task:
     return Task(
         target=taken(task.target, rows),
         pole=None,

@@ -15,21 +15,20 @@ OPEN_RANGE = 1.2
 SEED = 20110705
 
 
-def restarted(chain: Jointed, start: Array, count: int, first: int) -> Array:
+def restarted(chain: Jointed, start: Array, count: int) -> Array:
     """Return turns (n, 4, count * B) to start from anew: of each chain in turn, all of its own.
 
     Args:
         chain: The chains, B of them.
         start: Turns of their start poses, shape (n, 4, B).
-        count: How many poses for each chain.
-        first: The number of the first; pose 0 is the middle of the ranges.
+        count: How many poses for each chain; the first is the middle of the ranges.
     """
     bones, chains = len(start), start.shape[-1]
-    shares = np.random.default_rng(SEED).uniform(-1.0, 1.0, (first + count, bones, 3))
+    shares = np.random.default_rng(SEED).uniform(-1.0, 1.0, (count, bones, 3))
     shares[0] = 0.0
     found = np.empty((bones, 4, count, chains))
     for number in range(count):
-        share = shares[first + number][:, :, None]
+        share = shares[number][:, :, None]
         for i, kind in enumerate(chain.kinds):
             found[i, :, number] = _drawn(kind, start[i], chain.low[i], chain.high[i], share[i])
     return found.swapaxes(2, 3).reshape(bones, 4, chains * count)
