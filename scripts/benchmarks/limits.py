@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import statistics
 
-from console import say
+from console import say, stream
 
-from benchmarks.programs import Programs
+from benchmarks.programs import ONE_THREAD, Programs, interpreter, python_variables
 from benchmarks.workers import Worker
 
 NAMES = ("arm", "six-bone tail", "ten hinges", "spider leg", "finger")
@@ -26,6 +26,14 @@ TIMES = (
 )
 
 
+SMOOTHNESS = (
+    "How evenly ten bones move along a path, each pose solved from rest: the largest bend in"
+    " degrees, the share of bends that turn back by more than a degree, the largest joint step for a"
+    " target step, accelerations; and what a soft distance does to an elbow on its way through full"
+    " reach"
+)
+
+
 def measured(programs: Programs) -> str:
     """Return both tables as Markdown."""
     reached = ["| rig | pole | " + " | ".join(MANNERS) + " |", "|---|---|" + "---:|" * len(MANNERS)]
@@ -42,7 +50,17 @@ def measured(programs: Programs) -> str:
             many = _in_turn(programs, name, pole, MANY)
             times.append(f"| {name} | {pole} | {one} | {many} |")
             say("limits", f"{name}, {pole}: {successes}, {one}, {many}")
-    return "\n".join((TITLE, "", *reached, "", TIMES, "", *times))
+    smoothness = (SMOOTHNESS, "", *_smoothness(programs))
+    return "\n".join((TITLE, "", *reached, "", TIMES, "", *times, "", *smoothness))
+
+
+def _smoothness(programs: Programs) -> list[str]:
+    label = programs.blender
+    command = [str(interpreter(label)), "-m", "benchmarks.core_smoothness"]
+    code, output = stream(label, command, lambda line: None, env=python_variables(ONE_THREAD))
+    if code != 0:
+        raise RuntimeError("\n".join(output))
+    return output
 
 
 def _success(programs: Programs, manner: str, name: str, pole: str) -> str:
