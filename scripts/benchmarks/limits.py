@@ -28,9 +28,9 @@ TIMES = (
 
 SMOOTHNESS = (
     "How evenly ten bones move along a path, each pose solved from rest: the largest bend in"
-    " degrees, the share of bends that turn back by more than a degree, the largest joint step for a"
-    " target step, accelerations; and what a soft distance does to an elbow on its way through full"
-    " reach"
+    " degrees, the share of bends that turn back by more than a degree, the largest joint step for"
+    " a target step, accelerations; and what a soft distance does to an elbow on its way through"
+    " full reach"
 )
 
 
