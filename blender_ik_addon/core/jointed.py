@@ -130,13 +130,19 @@ class Jointed:
         relative: Array = self.mobility / self.mobility.max(axis=(0, 1))
         return relative
 
+    @cached_property
+    def has_zeros(self) -> bool:
+        """Whether any joint counts from elsewhere than its local rotation does."""
+        return bool((self.zero[:, 0] != 1.0).any())
+
     def inner(self, local_wxyz: Array) -> Array:
         """Return local rotations (B, n, 4) as turns (n, 4, B)."""
         return turns.multiply(turns.conjugate(self.zero), np.moveaxis(local_wxyz, 0, -1))
 
     def outer(self, turn: Array) -> Array:
         """Return turns (n, 4, B) as local rotations (B, n, 4)."""
-        return np.ascontiguousarray(np.moveaxis(turns.multiply(self.zero, turn), -1, 0))
+        local = turns.multiply(self.zero, turn) if self.has_zeros else turn
+        return np.ascontiguousarray(np.moveaxis(local, -1, 0))
 
     def begun(self, turn: Array) -> Array:
         """Return turns (n, 4, B) of any sort brought to what the joints allow."""

@@ -42,6 +42,7 @@ class Held:
         state: As ``jointed`` tells, shape (n + 1, 7, B).
         iterations: Shape (B,).
         is_too_far: Which targets lie beyond the chains' lengths, shape (B,).
+        is_open: Which effectors are not where they could be if the joints were free, shape (B,).
         holds: Which turns, about X, Y and Z, stand on edges that keep effectors from their
             targets, shape (n, 3, B).
         tip_gap: Radians from the tips' orientations to the wanted ones, shape (B,).
@@ -50,6 +51,7 @@ class Held:
     state: Array
     iterations: Counts
     is_too_far: Flags
+    is_open: Flags
     holds: Flags
     tip_gap: Array
 
@@ -101,8 +103,9 @@ def positioned(
         state, used = run.anew(state, used, np.flatnonzero(is_open), standing, aims)
     reach = start.reach + np.abs(chain.slide_high).sum(axis=0)
     is_too_far = norm(task.target) >= reach * (1.0 - AT_REACH)
+    is_open = _Run(chain, task, run.is_fresh).is_open(state)
     holds = _holds(chain, run.task, state)
-    return Held(state, used, is_too_far, holds, _tip_gap(chain, aims, state))
+    return Held(state, used, is_too_far, is_open, holds, _tip_gap(chain, aims, state))
 
 
 @dataclass(frozen=True)

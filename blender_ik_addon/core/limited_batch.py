@@ -48,7 +48,9 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     moved = _softened(chains, goals, options) if is_soft(options.soft_distance) else None
     near, is_far = _within_reach(chains, goals.target_positions if moved is None else moved.targets)
     # What is too far is met at full reach, where a chain is straight only if the gap is nothing.
-    exact = replace(options, tolerance=np.where(is_far, 0.0, options.tolerance))
+    exact = options
+    if is_far.any():
+        exact = replace(options, tolerance=np.where(is_far, 0.0, options.tolerance))
     if len(chains) <= FEW and not has_tips:
         few = _few(chains, goals, near, exact, moved)
         if few is not None:
@@ -172,22 +174,15 @@ def _recorded(
     joints = (posed.points * start.unit + start.root).transpose(2, 0, 1)
     residuals = norm((joints[:, -1] - goals.target_positions).T)
     accepted = options.tolerance + _rounding(chains, goals)
-    is_held = held.holds.any(axis=(0, 1))
+    # With iterations left it is the joints that lead no nearer, by their limits or their locks.
+    is_held = held.is_open & (held.holds.any(axis=(0, 1)) | (held.iterations < options.iterations))
     is_too_far = held.is_too_far if moved is None else held.is_too_far | moved.is_too_far
-    # Iterations were left: what the joints lock leads no nearer.
-    is_stuck = held.iterations < options.iterations
     is_blended = np.full(len(chains), options.influence < 1.0)
     codes = np.select(
-        [residuals <= accepted, is_blended, is_held, is_too_far, is_stuck],
+        [residuals <= accepted, is_blended, is_held, is_too_far],
         [
             STATUSES.index(each)
-            for each in (
-                Status.REACHED,
-                Status.BLENDED,
-                Status.LIMITED,
-                Status.EXTENDED,
-                Status.LIMITED,
-            )
+            for each in (Status.REACHED, Status.BLENDED, Status.LIMITED, Status.EXTENDED)
         ],
         STATUSES.index(Status.ITERATIONS_USED_UP),
     )
@@ -218,6 +213,8 @@ def _within_reach(chains: Chains, targets: Array) -> tuple[Array, Flags]:
     way = targets - root
     distance = norm(way.T)
     is_far = distance > reach
+    if not is_far.any():
+        return targets, is_far
     share = np.where(is_far, reach / np.where(is_far, distance, 1.0), 1.0)
     near: Array = np.where(is_far[:, None], root + way * share[:, None], targets)
     return near, is_far

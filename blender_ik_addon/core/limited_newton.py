@@ -22,6 +22,8 @@ HEADWAY = 1.0 - 1e-6
 LEAST_LEAVING = 1e-10
 # What no joint can do, compared with what all can: a system without would divide by rounding.
 LEAST_SYSTEM = 1e-12
+# And compared with the square of a chain's length.
+NOTHING = 1e-14
 # Aims that a pose cannot give would else be asked of rounding.
 LEAST_WITH_AIMS = 1e-9
 
@@ -160,9 +162,9 @@ def _solved(system: Array, error: Array, damping: Array) -> Array:
     # would be damped away beside what weighs much.
     diagonal = np.einsum("bkk->bk", system).copy()
     has_aims = system.shape[-1] > 3
-    least = (LEAST_WITH_AIMS if has_aims else LEAST_SYSTEM) * diagonal.sum(
-        axis=1, keepdims=True
-    ) + 1e-300
+    least = (LEAST_WITH_AIMS if has_aims else LEAST_SYSTEM) * diagonal.sum(axis=1, keepdims=True)
+    # Where edges stop every joint the system is rounding, of either sign.
+    diagonal, least = np.maximum(diagonal, 0.0), np.maximum(least, 0.0) + NOTHING
     diagonal[:, :3] = diagonal[:, :3].mean(axis=1, keepdims=True)
     floor = np.maximum(diagonal * damping[:, None], least)
     system = system + floor[:, :, None] * np.eye(system.shape[-1])

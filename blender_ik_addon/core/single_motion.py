@@ -185,7 +185,7 @@ class _Motion:
 def _solved(system: list[float], error: Vector, damping: float) -> Vector:
     """Solve the damped system of a position by its LDL factors."""
     xx, yy, zz, xy, xz, yz = system[:6]
-    least = batch.LEAST_SYSTEM * (xx + yy + zz) + 1e-300
+    least = batch.LEAST_SYSTEM * max(xx + yy + zz, 0.0) + batch.NOTHING
     floor = max((xx + yy + zz) / 3.0 * damping, least)
     return _three((xx + floor, yy + floor, zz + floor, xy, xz, yz), error)
 
@@ -207,7 +207,7 @@ def _solved_with(
 ) -> tuple[Vector, float]:
     """Solve the damped system of a position and an aim: multipliers of the two."""
     xx, yy, zz, xy, xz, yz, xw, yw, zw, ww = system
-    least = batch.LEAST_WITH_AIMS * (xx + yy + zz + ww) + 1e-300
+    least = batch.LEAST_WITH_AIMS * max(xx + yy + zz + ww, 0.0) + batch.NOTHING
     floor = max((xx + yy + zz) / 3.0 * damping, least)
     three = (xx + floor, yy + floor, zz + floor, xy, xz, yz)
     ww += max(ww * damping, least)

@@ -46,7 +46,8 @@ JUMPS = {
 def test_a_small_target_step_is_a_small_joint_step(name, has_pole, solver, request):
     if (name, has_pole, solver.value) in JUMPS:
         reason = "jumps between poses that are equally good"
-        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
+        # Not strict: versions of NumPy round differently.
+        request.applymarker(pytest.mark.xfail(reason=reason, strict=False))
     rig, rng = RIGS[name](), make_rng(51)
     steepest = []
     while len(steepest) < 4:

@@ -127,3 +127,13 @@ def test_reached_means_reached_and_holds_nothing_back(solver):
     solution = solve(rig.chain(), Goal(target), SolveOptions(solver, tolerance=1e-5))
     assert solution.status is Status.REACHED
     assert solution.residual <= 1e-5
+
+
+def test_joints_that_have_no_room_at_all_stay_where_they_are():
+    """Nothing can move: the system of a step is zero, or what rounding leaves of it."""
+    rig = make_rig([(K.BALL, ((0.0, 0.0),) * 3), (K.HINGE_Y, ((-1e-12, 1e-12),)), (K.FIXED, ())])
+    for pole in (None, np.array([1.0, 0.2, 3.0])):
+        for target in ([0.3, 0.4, 0.5], [5.0, 1.0, 0.0]):
+            solution = solve(rig.chain(), Goal(np.array(target), pole), SolveOptions())
+            assert solution.status is Status.LIMITED
+            assert np.abs(solution.local_rotations_wxyz[:, 1:]).max() <= 1e-12
