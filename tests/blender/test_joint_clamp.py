@@ -23,6 +23,8 @@ from blender_ik_addon.core import JointKind, rotation
 from tests.blender import rigs
 from tests.helpers import assert_rotations_close, make_rng
 
+pytestmark = pytest.mark.slow
+
 Array = npt.NDArray[np.float64]
 
 

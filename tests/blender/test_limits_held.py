@@ -13,6 +13,8 @@ from tests.blender import rigs, scaled_rigs
 from tests.core.limited_rigs import FREE_AXES, violation
 from tests.helpers import make_rng
 
+pytestmark = pytest.mark.slow
+
 Array = npt.NDArray[np.float64]
 K = JointKind
 # Radians.

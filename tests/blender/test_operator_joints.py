@@ -11,6 +11,8 @@ from tests.blender.jointed_rigs import give
 from tests.blender.selecting import press, refusal, select_bones, select_objects
 from tests.helpers import make_rng
 
+pytestmark = pytest.mark.slow
+
 copy = bpy.ops.pose.chain_ik_joints_copy
 add = bpy.ops.pose.chain_ik_joint_add
 remove = bpy.ops.pose.chain_ik_joint_remove

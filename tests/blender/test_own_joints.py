@@ -12,6 +12,8 @@ from tests.blender import jointed_rigs, rigs
 from tests.blender.jointed_rigs import READ_BACK, any_turn, give, tail_at, turn
 from tests.helpers import make_rng
 
+pytestmark = pytest.mark.slow
+
 STRAIGHT = ((0.0, 0.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, 1.9))
 BENT = (
     (0.0, 0.0, 0.0),

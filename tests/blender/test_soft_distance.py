@@ -7,6 +7,8 @@ import pytest
 from tests.blender import rigs
 from tests.helpers import assert_positions_close, make_rng
 
+pytestmark = pytest.mark.slow
+
 SOFT = 0.2
 SHARES = (0.8, 0.95, 0.999, 1.05, 1.6)
 UP = np.array([0.0, 0.0, 1.0])

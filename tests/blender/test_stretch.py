@@ -16,6 +16,8 @@ from tests.blender.stretchy_rigs import (
 )
 from tests.helpers import assert_positions_close, make_rng
 
+pytestmark = pytest.mark.slow
+
 SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
 INHERITED = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
 # How far lengths may be off where limited bones shear each other; see docs/behaviour.md.

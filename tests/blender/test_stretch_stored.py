@@ -16,6 +16,8 @@ from tests.blender.stretchy_rigs import (
 )
 from tests.helpers import assert_positions_close
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("start_from", ["KEYED", "REST", "CURRENT"])
 @pytest.mark.parametrize("influence", [1.0, 0.5])

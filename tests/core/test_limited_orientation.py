@@ -17,6 +17,8 @@ from tests.core.limited_rigs import (
 )
 from tests.helpers import make_rng
 
+pytestmark = pytest.mark.slow
+
 every_solver = pytest.mark.parametrize("solver", ITERATIVE)
 
 

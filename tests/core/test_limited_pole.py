@@ -8,6 +8,8 @@ from tests.core.chains import unit
 from tests.core.limited_rigs import K, X, about, make_rig, multiply
 from tests.helpers import make_rng
 
+pytestmark = pytest.mark.slow
+
 # Degrees.
 BEST = 2.0
 

@@ -9,6 +9,8 @@ from tests.core.limited_rigs import RIGS, K, knee, make_rig, misses, poles_of, t
 from tests.core.limited_rigs import worst_violation as worst
 from tests.helpers import make_rng
 
+pytestmark = pytest.mark.slow
+
 ARRIVED = 1e-3
 EXACT = 1e-6
 SHARES = {Solver.NEWTON: 0.999, Solver.FABRIK: 0.99, Solver.CCD: 0.99}

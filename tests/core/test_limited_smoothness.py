@@ -10,6 +10,8 @@ from tests.core.chains import ITERATIVE, unit
 from tests.core.limited_rigs import RIGS, K, angle_between, make_rig, poles_beside
 from tests.helpers import make_rng
 
+pytestmark = pytest.mark.slow
+
 # Radians of a joint for a target step of one length: 2 would be a straight finger's tip.
 STEEPEST = 50.0
 RADIAL = np.linspace(0.95, 0.1, 201)

@@ -8,6 +8,8 @@ from tests.core.chains import ITERATIVE, unit
 from tests.core.limited_rigs import K, X, angle_between, make_rig
 from tests.helpers import make_rng
 
+pytestmark = pytest.mark.slow
+
 STIFFNESS = (0.0, 0.3, 0.6, 0.9, 0.99)
 REST = np.array([1.0, 0.0, 0.0, 0.0])
 # Radians: less is no turn more.

@@ -8,6 +8,8 @@ from tests.core.chains import ITERATIVE, unit
 from tests.core.limited_rigs import FREE_AXES, RIGS, K, X, Y, Z, make_rig
 from tests.helpers import make_rng
 
+pytestmark = pytest.mark.slow
+
 # A share of the length.
 WORSE = 0.02
 SWINGS = (K.BALL, K.SWING)

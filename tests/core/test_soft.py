@@ -34,6 +34,8 @@ from tests.core.chains import (
 )
 from tests.helpers import assert_positions_close, make_rng
 
+pytestmark = pytest.mark.slow
+
 EXACT = 1e-12
 STEPS = 400
 RATIOS = (1.0, 3.0)
