@@ -11,6 +11,8 @@ from tests.blender.test_limits_held import ARM, EXACT, LIMBS, K, limit, make_lim
 from tests.core.limited_rigs import make_rig as core_rig
 from tests.helpers import make_rng
 
+pytestmark = pytest.mark.slow
+
 every_solver = pytest.mark.parametrize("solver", ["NEWTON", "FABRIK", "CCD"])
 
 
