@@ -87,10 +87,21 @@ class Chains:
         return jointed_chains(self.start, self.joints)
 
     @cached_property
+    def start_turns(self) -> Array:
+        """The turns of the joints in the start poses, whether allowed or not, shape (n, 4, B)."""
+        assert self.joints is not None
+        return self.jointed.inner(self.joints.start_wxyz)
+
+    @cached_property
+    def standing_turns(self) -> Array:
+        """The same, brought to what the joints allow."""
+        return self.jointed.begun(self.start_turns)
+
+    @cached_property
     def single_joints(self) -> tuple[SingleJoints, ...]:
         """The joints as the path for one chain takes them, of chains that have some."""
         assert self.joints is not None
-        turn = self.jointed.begun(self.jointed.inner(self.joints.start_wxyz))
+        turn = self.standing_turns
         each = (np.array([row]) for row in range(len(self)))
         return tuple(
             SingleJoints(self.start.take(row), self.jointed.take(row), taken(turn, row))

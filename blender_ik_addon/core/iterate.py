@@ -33,8 +33,24 @@ ENOUGH_FOR_NEWTON = 40
 # NEWTON inside of limits stops where a window leaves more than this share of the error: there a
 # target out of reach is met as nearly as it can be.
 STANDSTILL = 0.999
-# Steps that hand on a damping, which tells when they are stuck.
-DAMPED = (newton.step, limited_newton.step)
+
+
+@dataclass(frozen=True)
+class Method:
+    """What is repeated, and how to tell that it leads nowhere.
+
+    Attributes:
+        step: One iteration.
+        is_damped: Whether a step hands on a damping, which tells when it is stuck.
+        is_hopeless: From the errors now and a window ago, the chains, and the iterations that they
+            have used, to which of them to leave; None to judge by the damping alone.
+        run_in: Windows that are not judged.
+    """
+
+    step: Step
+    is_damped: bool = False
+    is_hopeless: Callable[[Array, Array, Work, Counts], Flags] | None = None
+    run_in: int = 0
 
 
 @dataclass(frozen=True)
@@ -87,29 +103,29 @@ def iterated(
         if is_off.any():
             seeded = seed.from_directions(seed.natural(start, distance), start.lengths)
             points = np.where(is_off, seeded, points)
-        return swept(newton.step, work, points, none_used, _damping(points))
+        return swept(NEWTON, work, points, none_used, _damping(points))
     # FABRIK and CCD find their own way from the start pose as it stands, as they do elsewhere.
     there = distance * bend.chord
     is_off = norm(there - start.points[-1]) > task.tolerance
     nudged = seed.nudged(start.points, start.lengths, there, bend)
     points = np.where(is_off, nudged, start.points)
-    step, carried = _sweep(solver, points, task.iterations, use_acceleration=use_acceleration)
+    method, carried = _sweep(solver, points, task.iterations, use_acceleration=use_acceleration)
     standing = Work(start.lengths, there, task.tolerance, task.iterations)
-    points, used = swept(step, standing, points, none_used, carried)
+    points, used = swept(method, standing, points, none_used, carried)
     return _finished(start, work, bend.local(points), used)
 
 
 def _sweep(
     solver: Solver, points: Array, caps: Counts, *, use_acceleration: bool
-) -> tuple[Step, Array]:
-    """Return the step of FABRIK or CCD, and what it carries on to the first iteration."""
+) -> tuple[Method, Array]:
+    """Return the method of FABRIK or CCD, and what it carries on to the first iteration."""
     if solver is Solver.CCD:
-        return ccd.step, _damping(points)
+        return sweeps_of(ccd.step), _damping(points)
     if not use_acceleration or (caps <= FEW_ITERATIONS).all():
-        return fabrik.step, _damping(points)
+        return sweeps_of(fabrik.step), _damping(points)
     history = anderson.first_history(points)
     history[0, caps <= FEW_ITERATIONS] = anderson.NEVER
-    return anderson.step, history
+    return sweeps_of(anderson.step), history
 
 
 def _damping(points: Array) -> Array:
@@ -125,7 +141,7 @@ def _finished(start: Start, work: Work, points: Array, used: Counts) -> tuple[Ar
         return points, used
     enough = np.minimum(work.caps, used + ENOUGH_FOR_NEWTON)
     finishing = Work(work.chain, work.target, work.tolerance, enough)
-    points, used = swept(newton.step, finishing, points, used, _damping(points))
+    points, used = swept(NEWTON, finishing, points, used, _damping(points))
     error = norm(work.target - points[-1])
     is_stuck = (error > work.tolerance) & (used < work.caps)
     if not is_stuck.any():
@@ -133,19 +149,19 @@ def _finished(start: Start, work: Work, points: Array, used: Counts) -> tuple[Ar
     # Chains that lie on one line: no step leads off it.
     anew = seed.from_directions(seed.natural(start, work.target[0]), start.lengths)
     anew = np.where(is_stuck, anew, points)
-    fresh, used = swept(newton.step, work, anew, used, _damping(points))
+    fresh, used = swept(NEWTON, work, anew, used, _damping(points))
     return np.where(norm(work.target - fresh[-1]) < error, fresh, points), used
 
 
 def swept(
-    step: Step, work: Work, points: Array, used: Counts, carried: Array
+    method: Method, work: Work, points: Array, used: Counts, carried: Array
 ) -> tuple[Array, Counts]:
     """Repeat a step until every chain has arrived, used up its cap, or makes no headway.
 
     Only chains on their way are computed: those that are done leave the arrays.
 
     Args:
-        step: What is repeated.
+        method: What is repeated.
         work: The chains and their targets.
         points: What stands at first: joints, or the states of jointed bones.
         used: Iterations used so far, shape (B,).
@@ -162,7 +178,7 @@ def swept(
     best, carried = taken(points, live), taken(carried, live)
     now, window_error, sweeps = best, error, 0
     while live.size:
-        now, carried = step(now, work.chain, work.target, carried)
+        now, carried = method.step(now, work.chain, work.target, carried)
         used[live] += 1
         sweeps += 1
         new_error = norm(work.target - now[-1, :rows])
@@ -170,13 +186,11 @@ def swept(
         best = now if is_better.all() else np.where(is_better, now, best)
         error = np.minimum(new_error, error)
         is_done = (error <= work.tolerance) | (used[live] >= work.caps)
-        if step in DAMPED:
+        if method.is_damped:
             is_done |= carried >= newton.MOST_DAMPING
-        if step is not newton.step and sweeps % PROGRESS_WINDOW == 0:
-            if step is limited_newton.step:
-                is_done |= error > STANDSTILL * window_error
-            elif sweeps > PROGRESS_WINDOW:
-                is_done |= _is_too_slow(error, window_error, work, used[live])
+        if method.is_hopeless is not None and sweeps % PROGRESS_WINDOW == 0:
+            if sweeps > method.run_in * PROGRESS_WINDOW:
+                is_done |= method.is_hopeless(error, window_error, work, used[live])
             window_error = error
         if is_done.any():
             result[..., live[is_done]] = best[..., is_done]
@@ -192,3 +206,17 @@ def _is_too_slow(error: Array, window_error: Array, work: Work, used: Counts) ->
         forecast = np.log(error) + windows_left * np.log(error / window_error)
         too_slow: Flags = forecast > np.log(work.tolerance)
     return too_slow
+
+
+def _stands_still(error: Array, window_error: Array, _work: Work, _used: Counts) -> Flags:
+    still: Flags = error > STANDSTILL * window_error
+    return still
+
+
+def sweeps_of(step: Step) -> Method:
+    """Return a method of sweeps, which converge linearly: judged after a run-in of one window."""
+    return Method(step, is_hopeless=_is_too_slow, run_in=1)
+
+
+NEWTON = Method(newton.step, is_damped=True)
+LIMITED_NEWTON = Method(limited_newton.step, is_damped=True, is_hopeless=_stands_still)

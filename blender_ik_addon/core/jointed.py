@@ -243,10 +243,7 @@ class Jointed:
         present = np.einsum("ijb,jkb->bik", posed.frames[-1], posed.own[-1])
         wanted = np.einsum("ijb,jkb->bik", turns.matrices(aims.tip), aims.tip_start)
         past = rotation.quaternion_from_matrix(present @ np.linalg.inv(wanted))
-        size = np.linalg.norm(past[:, 1:], axis=1)
-        angle = 2.0 * np.arctan2(size, past[:, 0])
-        vector: Array = past[:, 1:].T * (angle / np.where(size > 0.0, size, 1.0))
-        return vector
+        return turns.vectors_of(past.T)
 
     def answers(self, posed: Posed) -> Array:
         """Return how outputs change with the turns of each joint, shape (n, k, 3, B).

@@ -41,7 +41,7 @@ def aimed(
         swing = _opposite_in_plane(swing, axis)
     swing = np.where(has_both, swing, _NOT_TURNED)
     if not isinstance(share, float):
-        swing = _part(swing, share)
+        swing = turns.by_vectors(turns.vectors_of(swing) * share)
     if chain.has_stiffness:
         swing = _stiff(swing, turn, chain.readiness[bone])
     return chain.clamped_at(bone, turns.normalised(turns.multiply(swing, turn)))
@@ -82,10 +82,7 @@ def is_straight(start: Start) -> Flags:
 
 def chain_turned(chain: Jointed, posed: Posed, turn: Array, rotation_wxyz: Array) -> Array:
     """Return turns (n, 4, B) with root bones turned as whole chains are, by (B, 4)."""
-    vector = rotation_wxyz[:, 1:].T
-    size = norm(vector)
-    angle = 2.0 * np.arctan2(size, rotation_wxyz[:, 0])
-    vector = vector * (angle / np.where(size > 0.0, size, 1.0))
+    vector = turns.vectors_of(rotation_wxyz.T)
     local = vectors.rotate(inverses(turned_outside(posed.frames[:1])[0]), vector)
     turned = turn.copy()
     whole = turns.by_vectors(local)
@@ -129,17 +126,6 @@ def _opposite_in_plane(swing: Array, axis: int) -> Array:
 
 def _stiff(swing: Array, turn: Array, readiness: Array) -> Array:
     """Return swings (4, B) of which stiff axes of the posed bone take their shares (3, B) only."""
-    size = norm(swing[1:])
-    angle = 2.0 * np.arctan2(size, swing[0])
     axes = turns.matrices(turn)
-    vector = swing[1:] * (angle / np.where(size > 0.0, size, 1.0))
-    weighted = np.einsum("ikb,kb,jkb,jb->ib", axes, readiness, axes, vector)
+    weighted = np.einsum("ikb,kb,jkb,jb->ib", axes, readiness, axes, turns.vectors_of(swing))
     return turns.by_vectors(weighted)
-
-
-def _part(turn: Array, share: Array) -> Array:
-    """Return shares (B,) of the way of turns (4, B) with w not negative."""
-    size = norm(turn[1:])
-    angle = np.arctan2(size, turn[0]) * share
-    axis = turn[1:] / np.where(size > 0.0, size, 1.0)
-    return np.concatenate((np.cos(angle)[None], axis * np.sin(angle)))

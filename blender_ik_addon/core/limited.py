@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from . import bend, limited_ccd, limited_fabrik, limited_newton, newton, positions, restarts, turns
+from . import bend, limited_ccd, limited_fabrik, newton, positions, restarts, turns
 from .chain import Solver
-from .iterate import FEW_ITERATIONS, Work, swept
+from .iterate import FEW_ITERATIONS, LIMITED_NEWTON, Method, Work, sweeps_of, swept
 from .jointed import AIM_TOLERANCE, AIM_WEIGHTS, ENOUGH, ENOUGH_TO_AIM, NEAR, Aims, Jointed
 from .laying import ON_LINE, chain_turned, is_straight, laid
 from .start import Start
@@ -31,7 +31,10 @@ WORTH_A_JUMP = 0.02
 NUDGE = 0.1
 # Targets that lie so little within the reach have been drawn in to it.
 AT_REACH = 1e-12
-SWEEPS = {Solver.FABRIK: limited_fabrik.step, Solver.CCD: limited_ccd.step}
+SWEEPS = {
+    Solver.FABRIK: sweeps_of(limited_fabrik.step),
+    Solver.CCD: sweeps_of(limited_ccd.step),
+}
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,7 @@ def positioned(
     start: Start,
     chain: Jointed,
     start_turn: Array,
+    standing_turn: Array,
     task: Task,
     solver: Solver,
     asked: Array,
@@ -71,7 +75,8 @@ def positioned(
     Args:
         start: Start poses.
         chain: Their joints.
-        start_turn: Their turns, shape (n, 4, B).
+        start_turn: Their turns, whether the joints allow them or not, shape (n, 4, B).
+        standing_turn: The same, brought to what the joints allow.
         task: What is asked for.
         solver: Of all of the chains.
         asked: Targets before those too far were drawn in to the reach, shape (3, B).
@@ -79,14 +84,14 @@ def positioned(
         tip_weight: Share of those to take.
     """
     slide = np.clip(np.zeros_like(chain.slide_low), chain.slide_low, chain.slide_high)
-    standing = chain.state(chain.begun(start_turn), slide)
+    standing = chain.state(standing_turn, slide)
     gap = norm(task.target - standing[-1, :3])
     run = _Run(chain, task, gap > np.maximum(task.tolerance, NEAR * chain.reach))
     used = np.zeros_like(task.iterations)
     aims = _aims(start, chain, start_turn, task, tip)
-    step = SWEEPS.get(solver)
-    if step is not None:
-        state, used = run.swept(step, standing, used, np.minimum(task.iterations, FEW_ITERATIONS))
+    sweeps = SWEEPS.get(solver)
+    if sweeps is not None:
+        state, used = run.swept(sweeps, standing, used, np.minimum(task.iterations, FEW_ITERATIONS))
     else:
         state = standing = _off_the_line(start, chain, standing, task)
     if aims is None or tip_weight < 1.0:
@@ -132,18 +137,20 @@ class _Run:
         is_open: Flags = norm(self.task.target - state[-1, :3]) > self.accepted
         return is_open
 
-    def swept(self, step: object, state: Array, used: Counts, caps: Counts) -> tuple[Array, Counts]:
+    def swept(
+        self, method: Method, state: Array, used: Counts, caps: Counts
+    ) -> tuple[Array, Counts]:
         """Repeat a step toward the targets' positions."""
         work = Work(self.chain, self.task.target, self.task.tolerance, caps)
         carried = np.full(state.shape[-1], newton.FIRST_DAMPING)
-        return swept(step, work, state, used, carried)  # type: ignore[arg-type]
+        return swept(method, work, state, used, carried)
 
     def closed(self, state: Array, used: Counts) -> tuple[Array, Counts]:
         """Have NEWTON bring the effectors to the targets, where the caps allow."""
         if not self.is_open(state).any():
             return state, used
         caps = np.minimum(self.task.iterations, used + ENOUGH)
-        return self.swept(limited_newton.step, state, used, caps)
+        return self.swept(LIMITED_NEWTON, state, used, caps)
 
     def aimed(self, state: Array, used: Counts, aims: Aims) -> tuple[Array, Counts]:
         """Meet position and aims together as far as can be, then the position alone.
@@ -163,7 +170,7 @@ class _Run:
             caps = np.where(is_fresh, np.minimum(self.task.iterations, used + enough), used)
             work = Work(aiming, target, finest, caps)
             begun = aiming.state(aimed[:-1, :4], aimed[:-1, 4])
-            aimed, used = swept(limited_newton.step, work, begun, used, carried)
+            aimed, used = swept(LIMITED_NEWTON, work, begun, used, carried)
         aimed, used = self.closed(aimed, used)
         is_lost = self.is_open(aimed)
         if not is_lost.any():
@@ -238,7 +245,7 @@ def _off_the_line(start: Start, chain: Jointed, standing: Array, task: Task) -> 
     free = positions.positioned(start, task, Solver.NEWTON)
     turned = chain_turned(chain, chain.posed(standing), turn, free.rotation_wxyz)
     bent = laid(chain, turned, slide, free.points)[:-1, :4]
-    return chain.state(chain.clamped(_part_way(turn, bent, share)), slide)
+    return chain.state(chain.clamped(turns.part_way(turn, bent, share)), slide)
 
 
 def _aims(
@@ -293,16 +300,6 @@ def _holds(chain: Jointed, task: Task, state: Array) -> Flags:
 def part_of(held: Held, chain: Jointed, start_turn: Array, share: float) -> Held:
     """Return poses in which every joint turns and slides a share of its way, within its range."""
     shares = np.full(start_turn.shape[-1], share)
-    turn = chain.clamped(_part_way(start_turn, held.state[:-1, :4], shares))
+    turn = chain.clamped(turns.part_way(start_turn, held.state[:-1, :4], shares))
     slide = np.clip(share * held.state[:-1, 4], chain.slide_low, chain.slide_high)
     return replace(held, state=chain.state(turn, slide))
-
-
-def _part_way(start: Array, end: Array, share: Array) -> Array:
-    """Return turns (n, 4, B) that are shares (B,) of the short way from start to end."""
-    way = turns.multiply(turns.conjugate(start), end)
-    way = np.where(way[:, :1] < 0.0, -way, way)
-    size = norm(way[:, 1:])
-    angle = 2.0 * np.arctan2(size, way[:, 0]) * share
-    vector = way[:, 1:] * (angle / np.where(size > 0.0, size, 1.0))[:, None, :]
-    return turns.multiply(start, turns.by_vectors(vector))

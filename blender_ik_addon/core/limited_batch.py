@@ -46,7 +46,8 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     assert chains.joints is not None
     has_tips = goals.tip_rotations_wxyz is not None and options.orient_weight > 0.0
     moved = _softened(chains, goals, options) if is_soft(options.soft_distance) else None
-    near, is_far = _within_reach(chains, goals.target_positions if moved is None else moved.targets)
+    asked = goals.target_positions if moved is None else moved.targets
+    near, is_far = _within_reach(chains, asked)
     # What is too far is met at full reach, where a chain is straight only if the gap is nothing.
     exact = options
     if is_far.any():
@@ -57,22 +58,22 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
             return few
     check_solver(options.solver, chains.bone_count - has_tips)
     start, jointed = chains.start, chains.jointed
-    start_turn = jointed.inner(chains.joints.start_wxyz)
     task = batch_task(start, goals, near, exact)
     tips = goals.tip_rotations_wxyz
     fits = options.solver is not Solver.TWO_BONE or chains.bone_count == 2
     held = limited.positioned(
         start,
         jointed,
-        start_turn,
+        chains.start_turns,
+        chains.standing_turns,
         task,
         options.solver if fits else Solver.NEWTON,
-        ((goals.target_positions if moved is None else moved.targets).T - start.root) / start.unit,
+        (asked.T - start.root) / start.unit,
         tips.T if has_tips and tips is not None else None,
         options.orient_weight,
     )
     if options.influence < 1.0:
-        held = limited.part_of(held, jointed, start_turn, options.influence)
+        held = limited.part_of(held, jointed, chains.start_turns, options.influence)
     return _recorded(chains, goals, options, held, moved)
 
 
@@ -106,9 +107,8 @@ def _few(
     residuals = norm((joints[:, -1] - goals.target_positions).T)
     # They have all arrived, or as far as a straight chain reaches.
     accepted = options.tolerance + _rounding(chains, goals)
-    codes = np.where(
-        residuals <= accepted, REACHED, np.where(_is_far(chains, goals), EXTENDED, USED_UP)
-    )
+    is_far = norm(goals.target_positions.T - start.root) >= start.reach * start.unit
+    codes = np.where(residuals <= accepted, REACHED, np.where(is_far, EXTENDED, USED_UP))
     if moved is not None:
         codes = softened_codes(codes, residuals, moved.short, accepted)
     return Solutions(
@@ -218,13 +218,6 @@ def _within_reach(chains: Chains, targets: Array) -> tuple[Array, Flags]:
     share = np.where(is_far, reach / np.where(is_far, distance, 1.0), 1.0)
     near: Array = np.where(is_far[:, None], root + way * share[:, None], targets)
     return near, is_far
-
-
-def _is_far(chains: Chains, goals: Goals) -> Flags:
-    """Return which targets lie at full reach or beyond, shape (B,)."""
-    distance = norm(goals.target_positions.T - chains.start.root)
-    is_far: Flags = distance >= chains.start.reach * chains.start.unit
-    return is_far
 
 
 def _rounding(chains: Chains, goals: Goals) -> Array:

@@ -26,16 +26,17 @@ def restarted(chain: Jointed, start: Array, count: int) -> Array:
     bones, chains = len(start), start.shape[-1]
     shares = np.random.default_rng(SEED).uniform(-1.0, 1.0, (count, bones, 3))
     shares[0] = 0.0
-    found = np.empty((bones, 4, count, chains))
-    for number in range(count):
-        share = shares[number][:, :, None]
-        for i, kind in enumerate(chain.kinds):
-            found[i, :, number] = _drawn(kind, start[i], chain.low[i], chain.high[i], share[i])
-    return found.swapaxes(2, 3).reshape(bones, 4, chains * count)
+    found = np.empty((bones, 4, chains * count))
+    for i, kind in enumerate(chain.kinds):
+        own, low, high = (
+            np.repeat(values[i], count, axis=-1) for values in (start, chain.low, chain.high)
+        )
+        found[i] = _drawn(kind, own, low, high, np.tile(shares[:, i].T, chains))
+    return found
 
 
 def _drawn(kind: JointKind, start: Array, low: Array, high: Array, share: Array) -> Array:
-    """Return turns (4, B) at shares (3, 1) of the ways from the middles of ranges to their ends."""
+    """Return turns (4, B) at shares (3, B) of the ways from the middles of ranges to their ends."""
     if kind is JointKind.FIXED:
         return start
     least = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high, 0.0) - OPEN_RANGE)

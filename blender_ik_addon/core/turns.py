@@ -65,6 +65,24 @@ def by_vectors(vector: Array) -> Array:
     return np.concatenate((np.cos(half)[..., None, :], vector * scale[..., None, :]), axis=-2)
 
 
+def vectors_of(turn: Array) -> Array:
+    """Return the vectors (..., 3, B) along the axes of turns (..., 4, B), as long as their angles.
+
+    Of the two ways round the shorter one is told, up to half a turn.
+    """
+    w, axis = turn[..., 0, :], turn[..., 1:, :]
+    size = vectors.norm(axis)
+    angle = 2.0 * np.arctan2(size, np.abs(w)) * np.where(w < 0.0, -1.0, 1.0)
+    vector: Array = axis * (angle / np.where(size > 0.0, size, 1.0))[..., None, :]
+    return vector
+
+
+def part_way(start: Array, end: Array, share: Array) -> Array:
+    """Return turns (..., 4, B) that are shares (B,) of the short way from start to end."""
+    way = vectors_of(multiply(conjugate(start), end))
+    return multiply(start, by_vectors(way * share))
+
+
 def between(source: Array, target: Array) -> Array:
     """Return the shortest turns (..., 4, B) taking unit vectors (..., 3, B) to unit vectors.
 
