@@ -48,7 +48,7 @@ def step(state: Array, chain: Jointed, target: Array, damping: Array) -> tuple[A
 
     Source: projected Gauss-Newton with an active set (Nocedal and Wright, "Numerical Optimization",
     2006, chapters 10 and 16); the edges as rank-one blocks of joint mobilities are derived for this
-    project and tested in tests/core/test_limited_newton.py.
+    project and tested in tests/core/test_swings.py and test_limited_reach.py.
     """
     rows = len(target)
     error = target - state[-1, :rows]

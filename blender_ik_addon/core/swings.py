@@ -6,7 +6,7 @@ its axis, which has an X and a Z only.
 
 Source: what Blender's own IK solver allows, /intern/iksolver/ of its source, restated; proved
 against its evaluated bones in tests/blender/test_joint_clamp.py. Normals are derived for this
-project and tested in tests/core/test_limits.py.
+project and tested in tests/core/test_swings.py.
 """
 
 from __future__ import annotations

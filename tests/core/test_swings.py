@@ -1,0 +1,101 @@
+"""The edges of ranges: which way they block a turn, and which ways they leave free."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from blender_ik_addon.core import JointKind, limits, swings, turns
+from tests.helpers import make_rng
+
+COUNT = 2000
+# Radians: so small a turn moves a joint along the plane of its edge.
+STEP = 1e-5
+# What a curved edge takes back of such a step, as a share of it.
+CURVED = 2e-3
+
+
+def apart(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return the angles between turns (4, B)."""
+    nearer = np.minimum(
+        np.linalg.norm(first - second, axis=0), np.linalg.norm(first + second, axis=0)
+    )
+    return 2.0 * nearer
+
+
+def standing(kind: JointKind) -> tuple[swings.Ranges, np.ndarray, swings.Edges, np.ndarray]:
+    """Return random ranges of a kind, turns inside them, their edges, and what can turn."""
+    rng = make_rng(91)
+    drawn = rng.normal(size=(4, COUNT))
+    low, high = -rng.uniform(0.1, 2.5, (3, COUNT)), rng.uniform(0.1, 2.5, (3, COUNT))
+    ranges = swings.compiled(*limits.room(kind, low, high))
+    turn = swings.clamped(ranges, drawn / np.linalg.norm(drawn, axis=0))
+    edges = swings.edges(ranges, swings.placed(ranges, turn))
+    mobility = np.tile(np.eye(3)[:, :, None], (1, 1, COUNT))
+    for edge in range(3):
+        mobility = swings.blocked(mobility, edges.normals[edge], edges.is_held[edge])
+    return ranges, turn, edges, mobility
+
+
+def taken_back(ranges: swings.Ranges, turn: np.ndarray, move: np.ndarray) -> np.ndarray:
+    """Return how much of a small move the ranges take back, as a share of it."""
+    moved = turns.multiply(turns.by_vectors(STEP * move), turn)
+    return apart(moved, swings.clamped(ranges, moved)) / STEP
+
+
+every_kind = pytest.mark.parametrize("kind", [kind for kind in JointKind if kind.name != "FIXED"])
+
+
+@every_kind
+def test_a_turn_out_of_an_edge_is_taken_back(kind):
+    ranges, turn, edges, mobility = standing(kind)
+    for edge in range(3):
+        alone = edges.is_on[edge] & ~edges.is_held[edge]
+        move = np.einsum("ijb,jb->ib", mobility, edges.normals[edge])
+        out = alone & (np.linalg.norm(move, axis=0) > 0.1)
+        assert (taken_back(ranges, turn, move)[out] > 0.01).all()
+
+
+@every_kind
+def test_a_turn_along_a_blocked_edge_stays(kind):
+    ranges, turn, edges, mobility = standing(kind)
+    blocked, some = mobility, make_rng(92).normal(size=(3, COUNT))
+    for edge in range(3):
+        is_on = edges.is_on[edge] & ~edges.is_held[edge]
+        blocked = swings.blocked(blocked, edges.normals[edge], is_on)
+    along = np.einsum("ijb,jb->ib", blocked, some)
+    # What leaves a whole joint nothing is rounding.
+    assert taken_back(ranges, turn, along).max() <= CURVED
+
+
+@every_kind
+def test_edges_are_where_turns_have_been_stopped(kind):
+    ranges, turn, edges, _ = standing(kind)
+    # Of two thousand random turns, as many as a hinge within 0.1 to 2.5 radians stops.
+    assert (edges.is_on & ~edges.is_held).any(axis=0).mean() > 0.3
+    at = swings.placed(ranges, turn)
+    swing = 0.5 * at.swing
+    inner = replace(
+        at, swing=swing, cosine=np.sqrt(1.0 - (swing**2).sum(axis=0)), twist=0.5 * at.twist
+    )
+    inside = swings.edges(ranges, swings.placed(ranges, inner.turn))
+    assert not (inside.is_on & ~inside.is_held).any()
+
+
+def test_a_range_that_begins_at_rest_has_an_edge_there():
+    low, high = np.zeros((3, 1)), np.array([[1.0], [0.0], [0.0]])
+    ranges = swings.compiled(low, high)
+    rest = np.array([[1.0], [0.0], [0.0], [0.0]])
+    edges = swings.edges(ranges, swings.placed(ranges, rest))
+    assert edges.is_on[0, 0]
+    np.testing.assert_allclose(edges.normals[0, :, 0], [-1.0, 0.0, 0.0], atol=1e-15)
+
+
+def test_the_vector_of_a_turn_gives_the_turn_back():
+    vectors = make_rng(93).normal(size=(3, COUNT))
+    vectors *= np.minimum(1.0, 3.1 / np.linalg.norm(vectors, axis=0))
+    turn = turns.by_vectors(vectors)
+    np.testing.assert_allclose(turns.vectors_of(turn), vectors, atol=1e-12)
+    np.testing.assert_allclose(turns.vectors_of(-turn), vectors, atol=1e-12)
