@@ -217,7 +217,7 @@ def _draw_anchor(
 
 
 def _draw_joint(layout: bpy.types.UILayout, joint: JointSettings, owner: bpy.types.Object) -> None:
-    """Draw what counts for a joint of this kind. Slides are not drawn: nothing slides yet."""
+    """Draw what counts for a joint of this kind."""
     layout.prop_search(joint, "bone", owner.data, "bones")
     layout.prop(joint, "kind")
     layout.prop(joint, "relative_to")

@@ -86,17 +86,6 @@ def _stiffness(axis: str) -> Any:
     )
 
 
-def _slide(word: str) -> Any:
-    return FloatProperty(
-        name=f"{word} Slide",
-        description=f"{word} way along the bone's own axis; no slide where both are equal",
-        subtype="DISTANCE",
-        options=set(),
-        override=OVERRIDABLE,
-        update=tag,
-    )
-
-
 class JointSettings(bpy.types.PropertyGroup):
     """What one bone may do in one chain, instead of what its own settings for IK say."""
 
@@ -148,8 +137,6 @@ class JointSettings(bpy.types.PropertyGroup):
     stiffness_x: _stiffness("X")
     stiffness_y: _stiffness("Y")
     stiffness_z: _stiffness("Z")
-    slide_min: _slide("Least")
-    slide_max: _slide("Greatest")
 
 
 def own_joint(settings: JointSettings) -> OwnJoint:
@@ -171,7 +158,6 @@ def own_joint(settings: JointSettings) -> OwnJoint:
         high=(high[0], high[1], high[2]),
         stiffness=(settings.stiffness_x, settings.stiffness_y, settings.stiffness_z),
         relative_to=RelativeTo(settings.relative_to),
-        slide=(settings.slide_min, settings.slide_max),
     )
 
 

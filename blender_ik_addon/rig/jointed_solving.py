@@ -117,8 +117,7 @@ def _core_joints(frame: ChainFrame, pose: ChainPose, joints: BoneJoints, count: 
         low=own.low,
         high=own.high,
         mobility=1.0 - own.stiffness,
-        # ``own.slides`` belong here as soon as location channels are written: until then a slide
-        # would leave the bones beside the solution.
+        # Bones slide in ``core`` alone: no location is written yet.
         slide_low=np.zeros(count),
         slide_high=np.zeros(count),
     )

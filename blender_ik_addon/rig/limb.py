@@ -98,8 +98,8 @@ def compiled_limb(
     is_stored = bool(job.spec.stored_pose) and job.spec.start_from is not StartFrom.CURRENT
     rigid = _rigid_bones(job, pose, start)
     is_longer = len(job.plan.written) > len(job.plan.segments)
-    if joints is not None and (is_longer or joints.slides is not None):
-        # A tip beyond the effector is turned by itself, and bones that slide are not rigid.
+    if joints is not None and is_longer:
+        # A tip beyond the effector is turned by itself.
         rigid = None
     return Limb(job, start, stored, modes, is_stored and not is_keyed, joints, stretch, rigid)
 

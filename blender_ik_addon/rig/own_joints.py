@@ -49,24 +49,16 @@ def _with_own(
     is_locked, stiffness = joints.is_locked.copy(), joints.stiffness.copy()
     low, high = joints.low.copy(), joints.high.copy()
     zero = np.tile(NOT_TURNED, (len(low), 1))
-    slides = np.zeros((len(low), 2))
     for row, joint in own.items():
         bone = int(plan.written[row])
         _check(joint, skeleton.names[bone])
         is_locked[row] = np.logical_not(FREE_AXES[joint.kind])
-        low[row], high[row], slides[row] = joint.low, joint.high, joint.slide
+        low[row], high[row] = joint.low, joint.high
         stiffness[row] = np.minimum(joint.stiffness, MOST_STIFFNESS)
         if joint.relative_to is not RelativeTo.REST:
             zero[row] = _straight_on(skeleton, bone)
     is_rest = bool((zero == NOT_TURNED).all())
-    return BoneJoints(
-        is_locked,
-        low,
-        high,
-        stiffness,
-        None if is_rest else zero,
-        slides if slides.any() else None,
-    )
+    return BoneJoints(is_locked, low, high, stiffness, None if is_rest else zero)
 
 
 def _own_by_row(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> dict[int, OwnJoint]:
@@ -113,12 +105,11 @@ def _bone_of(joint: OwnJoint, skeleton: Skeleton, plan: ChainPlan, spec: ChainSp
 
 
 def _check(joint: OwnJoint, name: str) -> None:
-    ranges = zip((*joint.low, joint.slide[0]), (*joint.high, joint.slide[1]), strict=True)
-    # Written so that what is no number fails too.
-    for word, (least, greatest) in zip(("X", "Y", "Z", "slide"), ranges, strict=True):
+    for axis, least, greatest in zip("XYZ", joint.low, joint.high, strict=True):
+        # Written so that what is no number fails too.
         if not least <= greatest:
             raise RigError(
-                f"Bone '{name}' has a joint whose {word} range ends before it begins:"
+                f"Bone '{name}' has a joint whose {axis} range ends before it begins:"
                 " swap or correct its two ends."
             )
     if not np.isfinite(joint.stiffness).all():

@@ -50,7 +50,6 @@ class OwnJoint:
         relative_to: What turns are counted from: the bone's rest pose, the bone standing straight
             on from its parent, or, as the joint of the next bone of the chain, that one standing
             straight on from this.
-        slide: Least and greatest way along the bone's own axis, in the armature's unit.
     """
 
     bone: str
@@ -59,7 +58,6 @@ class OwnJoint:
     high: Axes
     stiffness: Axes = (0.0, 0.0, 0.0)
     relative_to: RelativeTo = RelativeTo.REST
-    slide: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)

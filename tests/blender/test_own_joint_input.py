@@ -10,7 +10,6 @@ import pytest
 
 from blender_ik_addon.core import JointKind
 from blender_ik_addon.properties import chain_spec
-from blender_ik_addon.rig import live
 from blender_ik_addon.rig.joints import read_joints
 from blender_ik_addon.rig.own_joints import chain_joints
 from blender_ik_addon.rig.plan import planned
@@ -58,7 +57,6 @@ def assert_follows(ob, target):
     [
         ("HINGE_Z", {"z": (40, 30)}, "Z range"),
         ("BALL", {"y": (np.nan, 30)}, "Y range"),
-        ("SWING", {"slide_min": 1.0, "slide_max": 0.5}, "slide range"),
         ("BALL", {"stiffness_x": np.nan}, "stiffness"),
     ],
 )
@@ -66,8 +64,7 @@ def test_values_that_no_joint_can_have_name_the_bone(kind, settings, word):
     ob, chain, targets = make_pair()
     joint = give(chain, "Bone.1", kind, **settings)
     assert_refused(ob, chain, targets, "'Bone.1'", word)
-    joint.kind, joint.slide_min, joint.stiffness_x = "FIXED", 0.0, 0.0
-    joint.slide_max = 0.0
+    joint.kind, joint.stiffness_x = "FIXED", 0.0
     assert_follows(ob, targets[0])
 
 
@@ -203,16 +200,3 @@ def test_a_renamed_tip_keeps_its_joint_once_the_chain_has_the_new_name():
     chain.bone = "Hand"
     bpy.context.view_layer.update()
     assert_still_fixed(ob, chain, targets, "Hand")
-
-
-def test_a_slide_is_in_the_record_and_leaves_rigid_chains_for_those_bone_by_bone():
-    """Nothing is slid yet: the range waits where whoever writes locations will find it."""
-    ob, chain, targets = make_pair()
-    give(chain, "Bone.1", "BALL", slide_min=-0.1, slide_max=0.3)
-    assert_follows(ob, targets[0])
-    skeleton, spec = compiled(ob), chain_spec(chain)
-    joints = chain_joints(read_joints(ob), skeleton, planned(skeleton, spec), spec)
-    np.testing.assert_allclose(joints.slides, [(0, 0), (-0.1, 0.3), (0, 0)], atol=1e-7)
-    (graph,) = live.memory.graphs.values()
-    assert [limb.rigid is None for limb in graph.rigs[ob.session_uid].limbs] == [True, False]
-    assert all(tuple(bone.location) == (0.0, 0.0, 0.0) for bone in ob.pose.bones)
