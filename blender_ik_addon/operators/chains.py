@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, cast
+from typing import Literal
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty
@@ -11,7 +11,6 @@ from ..core import IKError
 from ..properties import (
     SOLVERS,
     ChainSettings,
-    active_chain,
     chain_key,
     chains_of,
     is_off_its_keys,
@@ -67,10 +66,7 @@ class POSE_OT_chain_ik_add(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        problem = selection.problem(context)
-        if problem:
-            cls.poll_message_set(problem)
-        return not problem
+        return selection.is_possible(cls, selection.problem(context))
 
     def execute(self, context: bpy.types.Context) -> set[str]:
         selected = selection.read(context)
@@ -137,10 +133,10 @@ class POSE_OT_chain_ik_remove(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        return _has_active_chain(cls, context)
+        return selection.is_possible(cls, selection.problem_of_chain(context))
 
     def execute(self, context: bpy.types.Context) -> set[str]:
-        settings = _active(context)
+        settings = selection.chain(context)
         owner = owner_of(settings)
         _, index = chain_key(settings)
         if not self.keep_pose:
@@ -165,10 +161,10 @@ class POSE_OT_chain_ik_restore(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        return _has_active_chain(cls, context)
+        return selection.is_possible(cls, selection.problem_of_chain(context))
 
     def execute(self, context: bpy.types.Context) -> set[str]:
-        active = _active(context)
+        active = selection.chain(context)
         for settings in chains_of(owner_of(active)) if self.use_all else [active]:
             release(settings)
             settings.mute = True
@@ -184,26 +180,13 @@ class POSE_OT_chain_ik_store(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        return _has_active_chain(cls, context)
+        return selection.is_possible(cls, selection.problem_of_chain(context))
 
     def execute(self, context: bpy.types.Context) -> set[str]:
-        settings = _active(context)
+        settings = selection.chain(context)
         store(settings)
         owner_of(settings).update_tag()
         return {"FINISHED"}
-
-
-def _has_active_chain(operator: type[bpy.types.Operator], context: bpy.types.Context) -> bool:
-    problem = selection.problem_of_owner(context)
-    if active_chain(context) is None:
-        problem = "Select an armature that has a chain, and the chain in its list."
-    if problem:
-        operator.poll_message_set(problem)
-    return not problem
-
-
-def _active(context: bpy.types.Context) -> ChainSettings:
-    return cast(ChainSettings, active_chain(context))
 
 
 def _free_name(owner: bpy.types.Object, wanted: str) -> str:

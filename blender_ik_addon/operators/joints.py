@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import bpy
 
-from ..properties import (
-    ChainSettings,
-    active_chain,
-    bones_of_chain,
-    has_joint,
-    owner_of,
-    take_over,
-)
+from ..properties import bones_of_chain, has_joint, owner_of, take_over
 from . import selection
-
-NO_CHAIN = "Select an armature that has a chain, and the chain in its list."
 
 
 class POSE_OT_chain_ik_joints_copy(bpy.types.Operator):
@@ -31,10 +20,10 @@ class POSE_OT_chain_ik_joints_copy(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        return _is_possible(cls, context)
+        return selection.is_possible(cls, selection.problem_of_chain(context))
 
     def execute(self, context: bpy.types.Context) -> set[str]:
-        chain = _active(context)
+        chain = selection.chain(context)
         owner = owner_of(chain)
         held = [bone for name in bones_of_chain(chain) if has_joint(bone := owner.pose.bones[name])]
         if not held:
@@ -59,10 +48,11 @@ class POSE_OT_chain_ik_joint_add(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        return _is_possible(cls, context, _no_bone(context))
+        problem = selection.problem_of_chain(context) or _no_bone(context)
+        return selection.is_possible(cls, problem)
 
     def execute(self, context: bpy.types.Context) -> set[str]:
-        chain = _active(context)
+        chain = selection.chain(context)
         owner = owner_of(chain)
         name = owner.data.bones.active.name
         problem = ""
@@ -88,10 +78,11 @@ class POSE_OT_chain_ik_joint_remove(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        return _is_possible(cls, context, _no_joint(context))
+        problem = selection.problem_of_chain(context) or _no_joint(context)
+        return selection.is_possible(cls, problem)
 
     def execute(self, context: bpy.types.Context) -> set[str]:
-        chain = _active(context)
+        chain = selection.chain(context)
         index = chain.active_joint_index
         chain.joints.remove(index)
         chain.active_joint_index = max(0, min(index, len(chain.joints) - 1))
@@ -99,33 +90,17 @@ class POSE_OT_chain_ik_joint_remove(bpy.types.Operator):
         return {"FINISHED"}
 
 
-def _is_possible(
-    operator: type[bpy.types.Operator], context: bpy.types.Context, problem: str = ""
-) -> bool:
-    if active_chain(context) is None:
-        problem = NO_CHAIN
-    problem = selection.problem_of_owner(context) or problem
-    if problem:
-        operator.poll_message_set(problem)
-    return not problem
-
-
 def _no_bone(context: bpy.types.Context) -> str:
-    chain = active_chain(context)
-    if chain is not None and owner_of(chain).data.bones.active is None:
+    if owner_of(selection.chain(context)).data.bones.active is None:
         return "Click the bone that shall have a joint, so that it is the active one."
     return ""
 
 
 def _no_joint(context: bpy.types.Context) -> str:
-    chain = active_chain(context)
-    if chain is not None and not 0 <= chain.active_joint_index < len(chain.joints):
+    chain = selection.chain(context)
+    if not 0 <= chain.active_joint_index < len(chain.joints):
         return "Choose a joint in the list of joints."
     return ""
-
-
-def _active(context: bpy.types.Context) -> ChainSettings:
-    return cast(ChainSettings, active_chain(context))
 
 
 classes = (

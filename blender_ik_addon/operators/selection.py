@@ -7,6 +7,7 @@ from typing import cast
 
 import bpy
 
+from ..properties import ChainSettings, active_chain
 from ..rig.spec import Anchor
 
 
@@ -33,6 +34,27 @@ def problem_of_owner(context: bpy.types.Context) -> str:
     if active is not None and not active.is_editable:
         return "This armature is linked: make a library override of it first."
     return ""
+
+
+def problem_of_chain(context: bpy.types.Context) -> str:
+    """Return what keeps the active chain from being changed, in words; empty if nothing does."""
+    if problem_of_owner(context):
+        return problem_of_owner(context)
+    if active_chain(context) is None:
+        return "Select an armature that has a chain, and the chain in its list."
+    return ""
+
+
+def chain(context: bpy.types.Context) -> ChainSettings:
+    """Return the active chain; only where ``problem_of_chain`` finds none."""
+    return cast(ChainSettings, active_chain(context))
+
+
+def is_possible(operator: type[bpy.types.Operator], problem: str) -> bool:
+    """Tell a ``poll`` whether nothing keeps the operator from running, and the user what does."""
+    if problem:
+        operator.poll_message_set(problem)
+    return not problem
 
 
 def problem(context: bpy.types.Context) -> str:

@@ -52,9 +52,7 @@ class POSE_OT_chain_ik_solve(bpy.types.Operator):
         problem = selection.problem(context)
         if not problem and selection.read(context).target is None:
             problem = "Select a target as well: an object, or a bone outside the chain."
-        if problem:
-            cls.poll_message_set(problem)
-        return not problem
+        return selection.is_possible(cls, problem)
 
     def execute(self, context: bpy.types.Context) -> set[str]:
         selected = selection.read(context)
