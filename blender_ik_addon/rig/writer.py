@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import bpy
 import numpy as np
@@ -41,10 +42,7 @@ def write_rotation(
     pose_bones = armature_object.pose.bones
     for name, rows in _rows_by_property(modes):
         size = PROPERTY_SIZES[name]
-        values = read_floats(pose_bones, name, size)
-        values.reshape(-1, size)[bones[rows]] = channels[rows, :size]
-        pose_bones.foreach_set(name, values)
-        written[name] = values
+        written[name] = _put(pose_bones, name, size, bones[rows], channels[rows, :size])
     _tag(armature_object)
     return written
 
@@ -84,15 +82,24 @@ def write_others(armature_object: bpy.types.Object, others: Mapping[str, OtherCh
     Returns:
         What the properties that were written hold now.
     """
-    written: Written = {}
     pose_bones = armature_object.pose.bones
-    for name, (bones, given) in others.items():
-        size = CHANNEL_SIZES[name]
-        values = read_floats(pose_bones, name, size)
-        values.reshape(-1, size)[bones] = given
-        pose_bones.foreach_set(name, values)
-        written[name] = values
-    return written
+    return {
+        name: _put(pose_bones, name, CHANNEL_SIZES[name], *each) for name, each in others.items()
+    }
+
+
+def _put(
+    pose_bones: Any,
+    name: str,
+    size: int,
+    bones: npt.NDArray[np.int64],
+    values: Array | npt.NDArray[np.float32],
+) -> npt.NDArray[np.float32]:
+    """Write a property of some bones; return what it holds for all, shape (n * size,)."""
+    whole = read_floats(pose_bones, name, size)
+    whole.reshape(-1, size)[bones] = values
+    pose_bones.foreach_set(name, whole)
+    return whole
 
 
 def _write_rotations(
