@@ -16,6 +16,7 @@ from .chain import SHORTEST_SEGMENT, Chain, Solution, Status, check_joints
 from .errors import IKError, InvalidChainError, InvalidGoalError
 from .jointed import Jointed, jointed_chains
 from .joints import Joints
+from .natural_start import NaturalStart, compiled
 from .single_limited import SingleJoints
 from .start import Start, started
 from .vectors import Array, Counts, Flags, taken
@@ -98,13 +99,23 @@ class Chains:
         return self.jointed.begun(self.start_turns)
 
     @cached_property
+    def natural(self) -> NaturalStart:
+        """What chains with joints bend from."""
+        return compiled(self.start, self.jointed, self.start_turns)
+
+    @cached_property
     def single_joints(self) -> tuple[SingleJoints, ...]:
         """The joints as the path for one chain takes them, of chains that have some."""
         assert self.joints is not None
         turn = self.standing_turns
         each = (np.array([row]) for row in range(len(self)))
         return tuple(
-            SingleJoints(self.start.take(row), self.jointed.take(row), taken(turn, row))
+            SingleJoints(
+                self.start.take(row),
+                self.jointed.take(row),
+                self.natural.take(row),
+                taken(turn, row),
+            )
             for row in each
         )
 

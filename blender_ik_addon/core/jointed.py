@@ -120,6 +120,11 @@ class Jointed:
         return bool((self.slide_high > self.slide_low).any() or self.slide_low.any())
 
     @cached_property
+    def resting_slide(self) -> Array:
+        """The slides of start poses, brought to what the joints allow, shape (n, B)."""
+        return np.clip(np.zeros_like(self.slide_low), self.slide_low, self.slide_high)
+
+    @cached_property
     def has_stiffness(self) -> bool:
         """Whether any bone turns less readily than others."""
         return bool((self.mobility < 1.0).any())

@@ -5,15 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from . import rotation, turns, vectors
-from .jointed import Jointed, Posed, turned_outside
+from .jointed import Jointed
 from .limits import HINGES
-from .start import Start
-from .vectors import Array, Flags, norm, unit
+from .vectors import Array, norm, unit
 
 # A direction across a hinge shorter than this share of its vector tells no angle.
 NO_ANGLE = 1e-9
-# A straight pose, and a target on its line, are off that line by less than this share of the reach.
-ON_LINE = 0.02
 
 
 def aimed(
@@ -72,24 +69,6 @@ def laid(chain: Jointed, turn: Array, slide: Array, points: Array) -> Array:
         if i + 1 < len(turn):
             frame = vectors.compose(vectors.compose(frame, own), chain.offsets[i + 1])
     return chain.state(turn, slide)
-
-
-def is_straight(start: Start) -> Flags:
-    """Tell which start poses lie on one line, nearly."""
-    straight: Flags = start.bulge < ON_LINE * start.reach
-    return straight
-
-
-def chain_turned(chain: Jointed, posed: Posed, turn: Array, rotation_wxyz: Array) -> Array:
-    """Return turns (n, 4, B) with root bones turned as whole chains are, by (B, 4)."""
-    vector = turns.vectors_of(rotation_wxyz.T)
-    local = vectors.rotate(inverses(turned_outside(posed.frames[:1])[0]), vector)
-    turned = turn.copy()
-    whole = turns.by_vectors(local)
-    if chain.has_stiffness:
-        whole = _stiff(whole, turn[0], chain.readiness[0])
-    turned[0] = turns.multiply(whole, turn[0])
-    return chain.clamped(turned)
 
 
 def rotations_of(frames: Array) -> Array:

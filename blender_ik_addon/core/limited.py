@@ -12,23 +12,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from . import bend, limited_ccd, limited_fabrik, newton, positions, restarts, turns
+from . import bend, limited_ccd, limited_fabrik, natural_start, newton, restarts, turns
 from .chain import Solver
 from .iterate import FEW_ITERATIONS, LIMITED_NEWTON, Method, Work, sweeps_of, swept
 from .jointed import AIM_TOLERANCE, AIM_WEIGHTS, ENOUGH, ENOUGH_TO_AIM, NEAR, Aims, Jointed
-from .laying import ON_LINE, chain_turned, is_straight, laid
+from .natural_start import NaturalStart
 from .start import Start
 from .task import Task
-from .vectors import Array, Counts, Flags, across, norm, smoothstep, taken
+from .vectors import Array, Counts, Flags, norm, taken
 
-# New starts of a chain that has not arrived, and iterations for each.
-STARTS, ENOUGH_ANEW = 16, 20
+# New starts of a chain that has not arrived, most need few, and iterations for each.
+STARTS, ENOUGH_ANEW = (3, 16), 20
 # A new start that does not arrive either replaces the first try only if it comes nearer by this
 # share of the reach: else poses would jump about for nothing.
 WORTH_A_JUMP = 0.02
-# Start poses on one line with their targets are bent by this share of the way to where they would
-# bend without limits: from the line no turn leads nearer.
-NUDGE = 0.1
 # Targets that lie so little within the reach have been drawn in to it.
 AT_REACH = 1e-12
 SWEEPS = {
@@ -62,6 +59,7 @@ class Held:
 def positioned(
     start: Start,
     chain: Jointed,
+    natural: NaturalStart,
     start_turn: Array,
     standing_turn: Array,
     task: Task,
@@ -75,6 +73,7 @@ def positioned(
     Args:
         start: Start poses.
         chain: Their joints.
+        natural: What they bend from.
         start_turn: Their turns, whether the joints allow them or not, shape (n, 4, B).
         standing_turn: The same, brought to what the joints allow.
         task: What is asked for.
@@ -83,8 +82,7 @@ def positioned(
         tip: Turns of the tip bones from the start pose wxyz, shape (4, B); None for no aim.
         tip_weight: Share of those to take.
     """
-    slide = np.clip(np.zeros_like(chain.slide_low), chain.slide_low, chain.slide_high)
-    standing = chain.state(standing_turn, slide)
+    standing = chain.state(standing_turn, chain.resting_slide)
     gap = norm(task.target - standing[-1, :3])
     run = _Run(chain, task, gap > np.maximum(task.tolerance, NEAR * chain.reach))
     used = np.zeros_like(task.iterations)
@@ -93,7 +91,7 @@ def positioned(
     if sweeps is not None:
         state, used = run.swept(sweeps, standing, used, np.minimum(task.iterations, FEW_ITERATIONS))
     else:
-        state = standing = _off_the_line(start, chain, standing, task)
+        state = _started(natural, chain, standing, replace(task, target=asked), run)
     if aims is None or tip_weight < 1.0:
         state, used = run.closed(state, used)
     if aims is not None:
@@ -105,7 +103,10 @@ def positioned(
         targets = np.where(is_open, asked, task.target)
         run = replace(run, task=replace(task, target=targets))
         state, used = run.closed(state, used)
-        state, used = run.anew(state, used, np.flatnonzero(is_open), standing, aims)
+        for count in STARTS:
+            rows = np.flatnonzero(run.is_open(state) & is_open)
+            if rows.size:
+                state, used = run.anew(state, used, rows, standing, aims, count)
     reach = start.reach + np.abs(chain.slide_high).sum(axis=0)
     is_too_far = norm(task.target) >= reach * (1.0 - AT_REACH)
     is_open = _Run(chain, task, run.is_fresh).is_open(state)
@@ -180,14 +181,20 @@ class _Run:
         return np.where(is_nearer, plain, aimed), used
 
     def anew(
-        self, state: Array, used: Counts, rows: Counts, standing: Array, aims: Aims | None
+        self,
+        state: Array,
+        used: Counts,
+        rows: Counts,
+        standing: Array,
+        aims: Aims | None,
+        count: int,
     ) -> tuple[Array, Counts]:
-        """Start the chains of some rows anew, and keep what is better."""
+        """Start the chains of some rows anew, so many times, and keep what is better."""
         own, start = replace(self.chain.take(rows), aims=None), taken(standing, rows)
-        chosen = np.repeat(np.arange(len(rows)), STARTS)
+        chosen = np.repeat(np.arange(len(rows)), count)
         task = _short_task(self.task, rows[chosen], ENOUGH_ANEW)
         several = _Run(own.take(chosen), task, np.ones(len(chosen), dtype=np.bool_))
-        poses = restarts.restarted(own, start[:-1, :4], STARTS)
+        poses = restarts.restarted(own, start[:-1, :4], count)
         tried, spent = several.closed(
             several.chain.state(poses, taken(start[:-1, 4], chosen)), np.zeros_like(chosen)
         )
@@ -205,15 +212,14 @@ class _Run:
     ) -> tuple[Array, Counts]:
         """Return the best of several tries of each chain and of what stands, and its iterations."""
         chains = present.shape[-1]
+        count = len(spent) // chains
         gap = norm(self.task.target - tried[-1, :3])
         has_arrived = gap <= self.accepted
         # Of the poses that arrive the one that is least of a change.
-        cosine = np.einsum(
-            "nib,nib->nb", tried[:-1, :4], np.repeat(start[:-1, :4], STARTS, axis=-1)
-        )
+        cosine = np.einsum("nib,nib->nb", tried[:-1, :4], np.repeat(start[:-1, :4], count, axis=-1))
         change = (1.0 - cosine**2).sum(axis=0) + norm(tried[-1, 3:])
-        score = np.where(has_arrived, change - 1e6, gap).reshape(chains, STARTS)
-        best = np.argmin(score, axis=1) + STARTS * np.arange(chains)
+        score = np.where(has_arrived, change - 1e6, gap).reshape(chains, count)
+        best = np.argmin(score, axis=1) + count * np.arange(chains)
         found = taken(tried, best)
         goal = taken(self.task.target, best)
         nearer = norm(goal - found[-1, :3]) + WORTH_A_JUMP * taken(self.chain.reach, best)
@@ -231,21 +237,14 @@ def _short_task(task: Task, rows: Counts, iterations: int) -> Task:
     )
 
 
-def _off_the_line(start: Start, chain: Jointed, standing: Array, task: Task) -> Array:
-    """Return start states of which none is straight and has its target on its own line.
-
-    From there no turn leads nearer. What is bent a little already, or has its target aside, stays.
-    """
-    off = norm(across(task.target, start.chord)) / start.reach
-    share = NUDGE * (1.0 - smoothstep(off, 0.0, ON_LINE))
-    share = np.where(is_straight(start), share, 0.0)
-    if len(chain.kinds) == 1 or not share.any():
+def _started(
+    natural: NaturalStart, chain: Jointed, standing: Array, task: Task, run: _Run
+) -> Array:
+    """Return the states that NEWTON starts from: what stands at its target stays."""
+    if len(chain.kinds) == 1 or not run.is_fresh.any():
         return standing
-    turn, slide = standing[:-1, :4], standing[:-1, 4]
-    free = positions.positioned(start, task, Solver.NEWTON)
-    turned = chain_turned(chain, chain.posed(standing), turn, free.rotation_wxyz)
-    bent = laid(chain, turned, slide, free.points)[:-1, :4]
-    return chain.state(chain.clamped(turns.part_way(turn, bent, share)), slide)
+    begun = chain.state(natural_start.bent(natural, chain, task), standing[:-1, 4])
+    return np.where(run.is_fresh, begun, standing)
 
 
 def _aims(

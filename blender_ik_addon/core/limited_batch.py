@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from . import limited, reach, rotation, single, single_limited, turns
+from . import limited, reach, rotation, single_limited, turns
 from .batch_task import batch_task
 from .chain import Chain, Goal, Solution, SolveOptions, Solver, Status
 from .chains import FEW, STATUSES, Chains, Goals, Solutions, softened_codes
 from .limited import SWEEPS, Held
-from .single_start import Vector
+from .single_limited import Pose
+from .single_natural import Aim
 from .soft import is_soft, softened
 from .task import FINEST_TOLERANCE, check_solver
 from .vectors import Array, Flags, norm
@@ -53,9 +55,9 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     if is_far.any():
         exact = replace(options, tolerance=np.where(is_far, 0.0, options.tolerance))
     if len(chains) <= FEW and not has_tips:
-        few = _few(chains, goals, near, exact, moved)
+        few = _few(chains, replace(goals, target_positions=asked), near, exact)
         if few is not None:
-            return few
+            return _few_recorded(chains, goals, exact, moved, few)
     check_solver(options.solver, chains.bone_count - has_tips)
     start, jointed = chains.start, chains.jointed
     task = batch_task(start, goals, near, exact)
@@ -64,6 +66,7 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     held = limited.positioned(
         start,
         jointed,
+        chains.natural,
         chains.start_turns,
         chains.standing_turns,
         task,
@@ -77,9 +80,7 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     return _recorded(chains, goals, options, held, moved)
 
 
-def _few(
-    chains: Chains, goals: Goals, near: Array, options: SolveOptions, moved: _Moved | None
-) -> Solutions | None:
+def _few(chains: Chains, goals: Goals, near: Array, options: SolveOptions) -> list[Pose] | None:
     """Solve a few chains one by one in plain floats; None if any of them needs more."""
     if options.influence < 1.0 or options.solver in SWEEPS:
         return None
@@ -87,19 +88,40 @@ def _few(
     count = len(chains)
     caps = np.broadcast_to(options.iterations, count).tolist()
     tolerances = np.broadcast_to(options.tolerance, count).tolist()
-    sides = _sides(chains, goals, options)
     found = []
-    for chain, target, side, tolerance, cap in zip(
-        chains.single_joints, near.tolist(), sides, tolerances, caps, strict=True
+    for chain, target, aim, tolerance, cap in zip(
+        chains.single_joints, near.tolist(), _aims(goals, options), tolerances, caps, strict=True
     ):
         (x, y, z), (a, b, c), size = target, chain.root, chain.unit
         place = ((x - a) / size, (y - b) / size, (z - c) / size)
         finest = max(tolerance / size, FINEST_TOLERANCE * chain.reach)
-        one = single_limited.solved(chain, place, side, finest, cap)
+        one = single_limited.solved(chain, aim, place, finest, cap)
         if one is None:
             return None
         found.append(one)
-    start = chains.start
+    return found
+
+
+def _aims(goals: Goals, options: SolveOptions) -> Iterator[Aim]:
+    """Yield what is asked of each chain."""
+    targets = goals.target_positions.tolist()
+    count = len(targets)
+    poles = [None] * count if goals.pole_positions is None else goals.pole_positions.tolist()
+    angles = np.broadcast_to(goals.pole_angles, count).tolist()
+    flips = np.broadcast_to(options.use_flip_bend, count).tolist()
+    for target, pole, angle, flip in zip(targets, poles, angles, flips, strict=True):
+        yield Aim(tuple(target), None if pole is None else tuple(pole), angle, flip)
+
+
+def _few_recorded(
+    chains: Chains,
+    goals: Goals,
+    options: SolveOptions,
+    moved: _Moved | None,
+    found: list[Pose],
+) -> Solutions:
+    """Measure the residuals of chains that were solved one by one, and name the outcomes."""
+    start, count = chains.start, len(found)
     joints = (
         np.array([one.heads for one in found]) * start.unit[:, None, None] + start.root.T[:, None]
     )
@@ -123,23 +145,6 @@ def _few(
         holds=np.zeros((count, chains.bone_count, 3), dtype=np.bool_),
         tip_gaps=np.zeros(count),
     )
-
-
-def _sides(chains: Chains, goals: Goals, options: SolveOptions) -> list[Vector | None]:
-    """Return where chains shall bend; None without a pole."""
-    count = len(chains)
-    if goals.pole_positions is None:
-        return [None] * count
-    angles = np.broadcast_to(goals.pole_angles, count).tolist()
-    flips = np.broadcast_to(options.use_flip_bend, count).tolist()
-    poles, targets = goals.pole_positions.tolist(), goals.target_positions.tolist()
-    found: list[Vector | None] = []
-    for one, target, pole, angle, flip in zip(
-        chains.single_joints, targets, poles, angles, flips, strict=True
-    ):
-        x, y, z = single.pole_side(one.start_pose, tuple(target), tuple(pole), angle)
-        found.append((-x, -y, -z) if flip else (x, y, z))
-    return found
 
 
 class _Moved(NamedTuple):

@@ -45,6 +45,15 @@ def clamped(kind: JointKind, turn: Array, low: Array, high: Array) -> Array:
     return swings.clamped(swings.compiled(*room(kind, low, high)), turn)
 
 
+def hinged(kinds: tuple[JointKind, ...], turn: Array) -> Array:
+    """Return turns (n, 4, B) of which those of hinges keep their parts about their axes only."""
+    for axis in range(3):
+        bones = [bone for bone, kind in enumerate(kinds) if HINGES.get(kind) == axis]
+        if bones:
+            turn[bones] = about(axis, _angle(turn[bones], axis))
+    return turn
+
+
 def room(kind: JointKind, low: Array, high: Array) -> tuple[Array, Array]:
     """Return the ranges (..., 3, B) of a kind with no room about the axes that it locks."""
     free = np.array(FREE[kind])[:, None]

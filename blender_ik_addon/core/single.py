@@ -86,10 +86,15 @@ def positioned(start: SingleStart, task: SingleTask, solver: Solver) -> SinglePo
 
 def pole_side(start: SingleStart, target: Vector, pole: Vector, pole_angle: float) -> Vector:
     """Return the unit direction that a chain with a pole bends toward, as ``bend.wanted_bend``."""
-    to_target = _relative(target, start)
-    chord = _chord(start, to_target, sqrt(dot(to_target, to_target)))
+    chord = chord_to(start, target)
     side, rotation = swung(start.chord, start.side, chord)
     return swivelled(chord, side, rotation, _relative(pole, start), pole_angle)[0]
+
+
+def chord_to(start: SingleStart, target: Vector) -> Vector:
+    """Return the unit direction from a chain's root to a target in armature space."""
+    to_target = _relative(target, start)
+    return _chord(start, to_target, sqrt(dot(to_target, to_target)))
 
 
 def _chord(start: SingleStart, target: Vector, distance: float) -> Vector:

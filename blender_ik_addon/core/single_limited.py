@@ -23,7 +23,8 @@ from .jointed import (
     Jointed,
     Posed,
 )
-from .laying import ON_LINE, is_straight, rotations_of
+from .laying import rotations_of
+from .natural_start import NaturalStart
 from .newton import (
     DAMPING_DECAY,
     DAMPING_GROWTH,
@@ -31,9 +32,10 @@ from .newton import (
     LEAST_DAMPING_AFTER_REJECTION,
     MOST_DAMPING,
 )
-from .single import Quaternion, cross, dot, multiply
+from .single import Quaternion, cross, dot, multiply, pole_side
 from .single_joints import joint, rotated
 from .single_motion import gap, least_step
+from .single_natural import Aim, SingleNatural
 from .single_start import SingleStart, Vector
 from .start import Start
 from .vectors import Array
@@ -54,16 +56,19 @@ class SingleJoints:
         start_pose: What poles need of it.
     """
 
-    def __init__(self, start: Start, one: Jointed, start_turn: Array) -> None:
-        """Take a batch of one, its joints and its start turns, shape (n, 4, 1)."""
+    def __init__(
+        self, start: Start, one: Jointed, natural: NaturalStart, start_turn: Array
+    ) -> None:
+        """Take a batch of one, its joints, what it bends from, and its turns (n, 4, 1)."""
         posed = one.posed(one.state(start_turn, np.zeros_like(one.slide_low)))
         self.fits = _turns_and_scales(posed) and not (one.has_slides or one.has_stiffness)
         self.reach, self.unit = float(one.reach[0]), float(start.unit[0])
         self.start_pose = SingleStart(start)
         self.root = _vector(start.root[:, 0])
-        self.chord, self.is_straight = _vector(start.chord[:, 0]), is_straight(start).item()
+        self.chord = _vector(start.chord[:, 0])
         if not self.fits:
             return
+        self.natural = SingleNatural(natural)
         sizes = np.cbrt(np.linalg.det(posed.frames[..., 0]))
         frames = rotations_of(posed.frames)
         bones = _wxyz(start_turn[..., 0])
@@ -79,34 +84,50 @@ class SingleJoints:
         ]
         self.start = [each.placed(turn) for each, turn in zip(self.joints, bones, strict=True)]
 
+    def place(self, turns: list[Quaternion]) -> None:
+        """Have the joints note what they may do from turns inside their ranges."""
+        for each, turn in zip(self.joints, turns, strict=True):
+            each.placed(turn)
+
 
 def solved(
-    chain: SingleJoints, target: Vector, aim: Vector | None, tolerance: float, iterations: int
+    chain: SingleJoints,
+    aim: Aim,
+    target: Vector,
+    tolerance: float,
+    iterations: int,
 ) -> Pose | None:
     """Return the pose that brings an effector to its target.
 
     Args:
         chain: The chain.
-        target: Relative to the root, in the units of the start pose.
-        aim: Unit direction that the chain shall bend toward, or None.
+        aim: What is asked for.
+        target: Drawn in to the reach; relative to the root, in the units of the start pose.
         tolerance: Accepted distance.
         iterations: Cap.
 
     Returns:
-        None if the target is not reached soon, or where ``limited`` would not start from the start
-        pose.
+        None if the target is not reached soon.
     """
-    if not chain.fits or (chain.is_straight and _is_on_line(chain, target)):
+    if not chain.fits:
         return None
-    for each, turn in zip(chain.joints, chain.start, strict=True):
-        each.placed(turn)
     accepted = max(tolerance, NEAR * chain.reach)
     begun = Pose(chain, chain.start, 0)
-    if aim is not None and len(chain.start) > 1:
-        pose, is_fresh = begun, gap(target, begun.heads[-1]) > accepted
+    is_fresh = gap(target, begun.heads[-1]) > accepted
+    turns = chain.start
+    if is_fresh and len(turns) > 1:
+        bent = chain.natural.bent(chain.joints, aim, tolerance, iterations)
+        if bent is None:
+            return None
+        turns, begun = bent, Pose(chain, bent, 0)
+    else:
+        chain.place(turns)
+    wanted = _side(chain, aim)
+    if wanted is not None:
+        pose = begun
         for weight, enough in zip(AIM_WEIGHTS, ENOUGH_TO_AIM, strict=True):
             if is_fresh or weight == AIM_WEIGHTS[-1]:
-                side = Side(chain, target, aim, weight * chain.reach)
+                side = Side(chain, target, wanted, weight * chain.reach)
                 finest = min(tolerance, AIM_TOLERANCE * weight * chain.reach)
                 cap = min(iterations, pose.used + enough)
                 pose = _stepped(chain, pose, target, side, finest, cap)
@@ -114,11 +135,18 @@ def solved(
         if gap(target, pose.heads[-1]) <= accepted:
             return pose
         # The position comes first.
-        begun = Pose(chain, chain.start, pose.used)
-        for each, turn in zip(chain.joints, chain.start, strict=True):
-            each.placed(turn)
+        begun = Pose(chain, turns, pose.used)
+        chain.place(turns)
     pose = _closed(chain, begun, target, tolerance, iterations)
     return pose if gap(target, pose.heads[-1]) <= accepted else None
+
+
+def _side(chain: SingleJoints, aim: Aim) -> Vector | None:
+    """Return the unit direction that a chain shall bend toward; None without a pole."""
+    if aim.pole is None or len(chain.start) == 1:
+        return None
+    x, y, z = pole_side(chain.start_pose, aim.target, aim.pole, aim.pole_angle)
+    return (-x, -y, -z) if aim.use_flip else (x, y, z)
 
 
 def _closed(
@@ -233,12 +261,6 @@ class Side:
             found.append(cross((a - later * x, b - later * y, c - later * z), growth))
             a, b, c = a + x, b + y, c + z
         return found[::-1]
-
-
-def _is_on_line(chain: SingleJoints, target: Vector) -> bool:
-    share = sum(a * b for a, b in zip(chain.chord, target, strict=True))
-    aside = gap(target, (share * chain.chord[0], share * chain.chord[1], share * chain.chord[2]))
-    return aside < ON_LINE * chain.reach
 
 
 def _turned(chain: SingleJoints, pose: Pose, moves: list[Vector]) -> list[Quaternion]:

@@ -66,10 +66,18 @@ def started(joints: Array, hint: Array) -> Start:
         hint: Where straight chains bend, shape (3, B); zero for no hint.
     """
     root = joints[0]
-    lengths = norm(np.diff(joints, axis=0))
-    _, exponent = np.frexp(lengths.sum(axis=0))
+    _, exponent = np.frexp(norm(np.diff(joints, axis=0)).sum(axis=0))
     unit = np.ldexp(1.0, exponent)
-    lengths, points = lengths / unit, (joints - root) / unit
+    return _described(root, unit, (joints - root) / unit, hint)
+
+
+def reposed(start: Start, points: Array) -> Start:
+    """Return start poses with their joints elsewhere, (n + 1, 3, B), in the same units."""
+    return _described(start.root, start.unit, points, start.side)
+
+
+def _described(root: Array, unit: Array, points: Array, hint: Array) -> Start:
+    lengths = norm(np.diff(points, axis=0))
     most = reach.max_reach(lengths)
     chord, side = bend.start_bend(points, most, hint)
     frame = np.stack((chord, side, np.cross(chord, side, axis=0)))
