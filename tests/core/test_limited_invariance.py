@@ -1,9 +1,20 @@
 """Limited chains keep the promises of free ones: what is solved stays, moves along, is alone."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import Chain, Goal, Goals, Joints, SolveOptions, solve, solve_batch
+from blender_ik_addon.core import (
+    Chain,
+    Goal,
+    Goals,
+    Joints,
+    SolveOptions,
+    Solver,
+    solve,
+    solve_batch,
+)
 from tests.core.chains import ITERATIVE, random_frame, unit
 from tests.core.limited_rigs import (
     RIGS,
@@ -25,20 +36,14 @@ with_and_without_pole = pytest.mark.parametrize("has_pole", [False, True], ids=[
 # Radians.
 SAME_TURN = 1e-3
 ALIKE = 1e-9
-CREEPING = {
-    ("arm", "CCD"),
-    ("arm", "NEWTON"),
-    ("tail", "CCD"),
-    ("tail", "NEWTON"),
-    ("spider_leg", "FABRIK"),
-}
-# Poles that the joints cannot follow: iterations end in a compromise, and rounding grows.
-ROUNDED = {
-    ("arm", True, "CCD"),
-    ("finger", True, "FABRIK"),
-    ("finger", True, "NEWTON"),
-    ("spider_leg", True, "CCD"),
-}
+# Out of reach many poses are about as near, and iterations end where they gain next to nothing: a
+# solve from there gains a little more. Measured: 0.0277 radians and 2.7e-5 of the length (NEWTON,
+# tail), CCD up to 0.0098, FABRIK up to 0.0057.
+CREEPS_BY = 0.05
+GAINS = 1e-4
+# Poles that the joints cannot follow end in a compromise, where rounding grows. Measured: 2.6e-8
+# (NEWTON, finger); without a pole 4.4e-11.
+ALIKE_WITH_POLE = 1e-7
 
 
 def options_for(rig, solver, scale=1.0):
@@ -76,25 +81,41 @@ def test_solved_again_nothing_moves(name, solver, has_pole):
     assert max(moves) <= SAME_TURN, np.round(np.sort(moves), 4)
 
 
+@cache
+def far_solved_again(name: str, solver: Solver) -> tuple[float, float]:
+    """Return the most that bones turn, and the nearest changes by, out of reach solved again."""
+    rig, moves, gains = RIGS[name](), [], []
+    for target in far_targets(rig, 16, make_rng(22)):
+        once = solve(rig.chain(), Goal(target), options_for(rig, solver))
+        start = once.local_rotations_wxyz
+        again = solve(rig.chain(start), Goal(target), options_for(rig, solver))
+        moves.append(largest_turn(start, again.local_rotations_wxyz))
+        gains.append(abs(once.residual - again.residual) / rig.length)
+    # NumPy's maximum, so that NaN is the largest.
+    return float(np.max(moves)), float(np.max(gains))
+
+
+@every_rig
 @every_solver
-@pytest.mark.parametrize("name", ["arm", "tail", "spider_leg"])
-def test_solved_again_out_of_reach_nothing_moves(name, solver, request):
-    if (name, solver.value) in CREEPING:
-        reason = "the nearest pose is crept up to; what 60 iterations leave is up to 0.01 radians"
-        # Not strict: versions of NumPy round differently.
-        request.applymarker(pytest.mark.xfail(reason=reason, strict=False))
-    rig = RIGS[name]()
-    targets = far_targets(rig, 4, make_rng(22))
-    moves = [moved_when_solved_again(rig, target, None, solver) for target in targets]
-    assert max(moves) <= SAME_TURN, np.round(np.sort(moves), 4)
+def test_solved_again_out_of_reach_hardly_anything_moves(name: str, solver: Solver) -> None:
+    moved, gained = far_solved_again(name, solver)
+    assert moved <= CREEPS_BY
+    assert gained <= GAINS
+
+
+@every_solver
+@pytest.mark.xfail(reason="iterations end before they are at the nearest pose", strict=True)
+def test_solved_again_out_of_reach_nothing_moves(solver: Solver) -> None:
+    moves = {name: far_solved_again(name, solver)[0] for name in NAMES}
+    assert max(moves.values()) <= SAME_TURN, moves
 
 
 @every_rig
 @every_solver
 @with_and_without_pole
-def test_a_batch_gives_what_its_chains_give_alone(name, solver, has_pole, request):
-    if (name, has_pole, solver.value) in ROUNDED:
-        request.applymarker(pytest.mark.xfail(reason="rounding grows to 1e-7", strict=False))
+def test_a_batch_gives_what_its_chains_give_alone(
+    name: str, solver: Solver, has_pole: bool
+) -> None:
     rig, rng = RIGS[name](), make_rng(23)
     targets = np.vstack((targets_of(rig, 9, rng), far_targets(rig, 1, rng)))
     poles = poles_beside(targets, rig.length, rng)
@@ -107,7 +128,7 @@ def test_a_batch_gives_what_its_chains_give_alone(name, solver, has_pole, reques
         alone = solve(rig.chain(), goal, options)
         assert beside.status is alone.status
         turns.append(largest_turn(beside.local_rotations_wxyz, alone.local_rotations_wxyz))
-    assert max(turns) <= ALIKE, np.array(turns)
+    assert max(turns) <= (ALIKE_WITH_POLE if has_pole else ALIKE), np.array(turns)
 
 
 def scaled(chain: Chain, scale: float) -> Chain:
