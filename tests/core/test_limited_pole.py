@@ -1,5 +1,7 @@
 """Root limits with a pole are held, and the pole is followed as far as they allow."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -69,18 +71,42 @@ def legs(count, seed):
         yield rig, target, bend, pole
 
 
-@pytest.mark.slow
-@pytest.mark.xfail(reason="one leg in eight, more with CCD, ends in a local optimum", strict=True)
-@pytest.mark.parametrize("solver", Solver)
-def test_the_pole_is_followed_as_far_as_root_limits_allow(solver):
+@cache
+def shortfalls(solver: Solver) -> tuple[float, ...]:
+    """Return the degrees that twenty legs stay short of their best sides, the least first."""
     lost = []
     for rig, target, bend, pole in legs(20, 31):
         solution = solve(rig.chain(), Goal(target, pole), SolveOptions(solver, tolerance=1e-6))
-        assert np.linalg.norm(rig.points(solution.local_rotations_wxyz)[-1] - target) <= 1e-3
+        points = rig.points(solution.local_rotations_wxyz)
+        assert np.linalg.norm(points[-1] - target) <= 1e-3
         assert rig.violations(solution.local_rotations_wxyz).max() <= 1e-6
-        error = side_error(rig.points(solution.local_rotations_wxyz), target, pole)
-        lost.append(error - best_side(rig, bend, target, pole))
-    assert max(lost) <= BEST, np.round(np.sort(lost)[-8:], 1)
+        lost.append(side_error(points, target, pole) - best_side(rig, bend, target, pole))
+    return tuple(sorted(lost))
+
+
+# How many legs end in a local optimum, and by how many degrees at most. Measured: 4.2 and 33.6;
+# FABRIK 3.5 and 4.3; CCD 3.7, 4.6, 6.4 and 44.9.
+ASTRAY = {
+    Solver.TWO_BONE: (2, 34.0),
+    Solver.FABRIK: (2, 5.0),
+    Solver.CCD: (4, 45.0),
+    Solver.NEWTON: (2, 34.0),
+}
+
+
+@pytest.mark.parametrize("solver", Solver)
+def test_few_poles_are_followed_less_than_root_limits_allow(solver: Solver) -> None:
+    count, worst = ASTRAY[solver]
+    lost = np.array(shortfalls(solver))
+    assert (lost <= BEST).sum() >= len(lost) - count, np.round(lost[-8:], 1)
+    assert lost.max() <= worst
+
+
+@pytest.mark.xfail(reason="of 20 legs 2, with CCD 4, end in a local optimum", strict=True)
+@pytest.mark.parametrize("solver", Solver)
+def test_the_pole_is_followed_as_far_as_root_limits_allow(solver: Solver) -> None:
+    lost = shortfalls(solver)
+    assert max(lost) <= BEST, np.round(lost[-8:], 1)
 
 
 @pytest.mark.parametrize("solver", Solver)
