@@ -1,23 +1,38 @@
 """A small step of the target is a small step of limited joints, and the chain does not zig-zag."""
 
 import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import Goal, Goals, SolveOptions, Solver, solve, solve_batch
-from tests.core.chains import ITERATIVE, unit
-from tests.core.limited_rigs import RIGS, K, angle_between, make_rig, poles_beside
+from blender_ik_addon.core import (
+    Goal,
+    Goals,
+    Solution,
+    Solutions,
+    SolveOptions,
+    Solver,
+    Status,
+    solve,
+    solve_batch,
+)
+from tests.core.chains import ITERATIVE, Array, side_of, unit
+from tests.core.limited_rigs import RIGS, K, Rig, angle_between, make_rig, poles_beside
 from tests.helpers import make_rng
 
 pytestmark = pytest.mark.slow
 
 # Radians of a joint for a target step of one length: 2 would be a straight finger's tip.
 STEEPEST = 50.0
+STEP = 0.001
 RADIAL = np.linspace(0.95, 0.1, 201)
+NAMES = ("arm", "tail", "ten_hinges", "spider_leg", "finger")
 
 
-def joint_steps(poses):
+def joint_steps(poses: Sequence[Array]) -> Array:
     """Return the largest turn of any bone from each pose to the next."""
     return np.array(
         [
@@ -27,49 +42,96 @@ def joint_steps(poses):
     )
 
 
-# A pole that the joints cannot follow has several best poses, and FABRIK's sweeps several ways to
-# end: there a small step can change from one to the other.
+# A pole that the joints cannot follow has several poses about as good, and FABRIK's sweeps several
+# ways to end: there a small step can change from one to another. By how many radians at most;
+# measured: 0.052, 0.296, 1.294, 1.264, 0.152, 1.396, 0.098, 1.353.
 JUMPS = {
-    ("arm", True, "FABRIK"),
-    ("arm", True, "NEWTON"),
-    ("spider_leg", True, "FABRIK"),
-    ("spider_leg", True, "NEWTON"),
-    ("finger", False, "FABRIK"),
-    ("finger", True, "FABRIK"),
-    ("finger", True, "CCD"),
-    ("finger", True, "NEWTON"),
+    ("arm", True, Solver.FABRIK): 0.1,
+    ("arm", True, Solver.NEWTON): 0.4,
+    ("spider_leg", True, Solver.FABRIK): 1.4,
+    ("spider_leg", True, Solver.NEWTON): 1.4,
+    ("finger", False, Solver.FABRIK): 0.2,
+    ("finger", True, Solver.FABRIK): 1.5,
+    ("finger", True, Solver.CCD): 0.2,
+    ("finger", True, Solver.NEWTON): 1.5,
 }
+SMOOTH = [case for case in itertools.product(NAMES, [False, True], ITERATIVE) if case not in JUMPS]
+# Degrees by which the sides of poses about as good differ. Measured: 2.9 for the arm with NEWTON,
+# whose iterations for the side run out, 0.2 for the others.
+AS_GOOD = 3.0
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("solver", ITERATIVE)
-@pytest.mark.parametrize("has_pole", [False, True], ids=["free", "pole"])
-@pytest.mark.parametrize("name", ["arm", "tail", "ten_hinges", "spider_leg", "finger"])
-def test_a_small_target_step_is_a_small_joint_step(name, has_pole, solver, request):
-    if (name, has_pole, solver.value) in JUMPS:
-        reason = "jumps between poses that are equally good"
-        # Not strict: versions of NumPy round differently.
-        request.applymarker(pytest.mark.xfail(reason=reason, strict=False))
-    rig, rng = RIGS[name](), make_rng(51)
-    steepest = []
-    while len(steepest) < 4:
+@dataclass(frozen=True)
+class Walk:
+    """A straight way of a target in small steps, and the solutions along it."""
+
+    targets: Array
+    pole: Array | None
+    solutions: list[Solution]
+
+    @property
+    def joint_steps(self) -> Array:
+        """The largest turn of any bone in each step."""
+        return joint_steps([solution.local_rotations_wxyz for solution in self.solutions])
+
+    @property
+    def side_errors(self) -> Array:
+        """Degrees from the side that the pole asks for, at each target; nothing without a pole."""
+        if self.pole is None:
+            return np.zeros(len(self.targets))
+        return np.array(
+            [
+                degrees_past(solution.joint_positions, target, self.pole)
+                for solution, target in zip(self.solutions, self.targets, strict=True)
+            ]
+        )
+
+
+def degrees_past(joints: Array, target: Array, pole: Array) -> float:
+    """Return the angle between the side that a chain bends to and its pole's."""
+    there, wanted = side_of(joints, target), side_of(np.array([joints[0], pole, target]), target)
+    return np.degrees(np.arctan2(np.linalg.norm(np.cross(there, wanted)), there @ wanted))
+
+
+def walks(name: str, has_pole: bool, solver: Solver) -> Iterator[Walk]:
+    """Return four walks at which no limb turns about itself."""
+    rig, rng, count = RIGS[name](), make_rng(51), 0
+    options = SolveOptions(solver, tolerance=1e-8 * rig.length)
+    while count < 4:
         middle = rig.points(rig.some_rotations(rng, 0.6))[-1]
         # On the axis of a root that yaws every limb turns about itself: a true singularity.
         if np.hypot(middle[0], middle[2]) < 0.2 * rig.length:
             continue
-        steps = np.linspace(0.0, 0.01 * rig.length, 11)
+        count += 1
+        steps = rig.length * STEP * np.arange(11)
         targets = middle + steps[:, None] * unit(rng.normal(size=3))
         pole = poles_beside(middle[None], rig.length, rng)[0] if has_pole else None
-        options = SolveOptions(solver, tolerance=1e-8 * rig.length)
-        poses = [
-            solve(rig.chain(), Goal(target, pole), options).local_rotations_wxyz
-            for target in targets
-        ]
-        steepest.append(joint_steps(poses).max() / 0.001)
+        solutions = [solve(rig.chain(), Goal(target, pole), options) for target in targets]
+        yield Walk(targets, pole, solutions)
+
+
+@pytest.mark.parametrize(("name", "has_pole", "solver"), SMOOTH)
+def test_a_small_target_step_is_a_small_joint_step(
+    name: str, has_pole: bool, solver: Solver
+) -> None:
+    steepest = [walk.joint_steps.max() / STEP for walk in walks(name, has_pole, solver)]
     assert np.max(steepest) <= STEEPEST, np.round(steepest, 1)
 
 
-def bends_and_zigzag(joints):
+@pytest.mark.parametrize(("name", "has_pole", "solver"), JUMPS)
+def test_a_small_target_step_jumps_between_poses_as_good_at_most(
+    name: str, has_pole: bool, solver: Solver
+) -> None:
+    for walk in walks(name, has_pole, solver):
+        assert {solution.status for solution in walk.solutions} == {Status.REACHED}
+        steps = walk.joint_steps
+        assert steps.max() <= JUMPS[name, has_pole, solver]
+        is_jump = steps > STEEPEST * STEP
+        worse = np.abs(np.diff(walk.side_errors))[is_jump]
+        assert (worse <= AS_GOOD).all(), (np.round(steps, 3), np.round(worse, 2))
+
+
+def bends_and_zigzag(joints: Array) -> tuple[float, float]:
     """Return the largest bend in degrees, and the share of bends that turn back."""
     directions = unit(np.diff(joints, axis=0))
     normals = np.cross(directions[:-1], directions[1:])
@@ -81,57 +143,89 @@ def bends_and_zigzag(joints):
     return bends.max(), np.mean((pairs < 0.0) & counted)
 
 
-def ten(edge=None):
+def ten(edge: float | None) -> Rig:
     """Return ten bones that turn freely, or so far each way."""
     ranges = () if edge is None else ((-edge, edge),) * 3
     return make_rig([(K.BALL, ranges)] * 10, np.full(10, 0.1))
 
 
-# Joints turn as little as they can from the start pose. The first one beyond the root then gives
-# back about a degree of what the root turns too far; free chains are bent along an arc first.
-gives_back = pytest.mark.xfail(reason="the joint after the root bends back a little", strict=True)
-
-
-@gives_back
-@pytest.mark.parametrize("edge", [40.0, None], ids=["limited", "unlimited"])
-def test_on_the_way_in_newton_bends_evenly(edge):
-    rig = ten(edge)
+def radial(edge: float | None) -> tuple[Rig, Array]:
+    """Return ten bones and a target's way in to their root."""
     shares = RADIAL if edge is None else RADIAL[RADIAL >= 0.2]
-    targets = shares[:, None] * unit(np.array([0.4, 0.8, 0.2]))
-    solutions = solve_batch(rig.chains(len(targets)), Goals(targets), SolveOptions(tolerance=1e-6))
-    assert solutions.residuals.max() <= 1e-5
-    shapes = np.array([bends_and_zigzag(solution.joint_positions) for solution in solutions])
-    assert shapes[:, 1].max() == 0.0, "zig-zag"
-    # At 0.1 of the length a regular polygon bends by 32.7.
-    assert shapes[:, 0].max() <= 35.0
-    poses = [solution.local_rotations_wxyz for solution in solutions]
-    step = np.linalg.norm(targets[1] - targets[0])
-    assert joint_steps(poses).max() / step <= STEEPEST
+    return ten(edge), shares[:, None] * unit([0.4, 0.8, 0.2])
 
 
-@gives_back
-@pytest.mark.parametrize("edge", [40.0, None], ids=["limited", "unlimited"])
-def test_round_a_circle_newton_moves_evenly(edge):
-    rig = ten(edge)
+def circle(edge: float | None) -> tuple[Rig, Array]:
+    """Return ten bones and a target's way all round."""
     angles = np.linspace(0.0, 2.0 * np.pi, 181)
-    circle = np.stack([0.2 * np.cos(angles), 0.6 + 0 * angles, 0.2 * np.sin(angles)], axis=1)
-    solutions = solve_batch(rig.chains(181), Goals(circle), SolveOptions(tolerance=1e-6))
-    assert solutions.residuals.max() <= 1e-5
-    shapes = np.array([bends_and_zigzag(solution.joint_positions) for solution in solutions])
-    assert shapes[:, 1].max() == 0.0, "zig-zag"
-    poses = [solution.local_rotations_wxyz for solution in solutions]
-    step = np.linalg.norm(circle[1] - circle[0])
-    assert joint_steps(poses).max() / step <= STEEPEST
-    assert joint_steps([poses[0], poses[-1]]).max() <= 1e-6, "the circle closes"
+    sides = 0.2 * np.cos(angles), np.full(181, 0.6), 0.2 * np.sin(angles)
+    return ten(edge), np.stack(sides, axis=1)
 
 
-@gives_back
-@pytest.mark.parametrize("solver", [Solver.NEWTON])
-def test_planar_hinges_bend_evenly_within_forty_degrees(solver):
-    rig = make_rig([(K.HINGE_X, ((-90, 90),))] + [(K.HINGE_X, ((-40, 40),))] * 9)
-    targets = 10.0 * np.linspace(0.95, 0.2, 101)[:, None] * unit(np.array([0.0, 0.9, 0.4]))
-    options = SolveOptions(solver, tolerance=1e-5)
-    solutions = solve_batch(rig.chains(101), Goals(targets), options)
-    assert solutions.residuals.max() <= 1e-3
-    shapes = np.array([bends_and_zigzag(solution.joint_positions) for solution in solutions])
-    assert shapes[:, 1].max() == 0.0, "zig-zag"
+def planar() -> tuple[Rig, Array]:
+    """Return ten hinges of which one turns far, and a target's way in to their root."""
+    bones = [(K.HINGE_X, ((-90, 90),))] + [(K.HINGE_X, ((-40, 40),))] * 9
+    shares = np.linspace(0.95, 0.2, 101)
+    return make_rig(bones, np.full(10, 0.1)), shares[:, None] * unit([0.0, 0.9, 0.4])
+
+
+WAYS = {
+    "radial, limited": lambda: radial(40.0),
+    "radial, unlimited": lambda: radial(None),
+    "circle, limited": lambda: circle(40.0),
+    "circle, unlimited": lambda: circle(None),
+    "planar": planar,
+}
+every_way = pytest.mark.parametrize("way", WAYS)
+# Radians of a joint for a target step of one length. Measured: 3.4, on the circle 2.6, planar 7.1.
+EVEN_STEP = 10.0
+# Joints turn as little as they can from the start pose. The root turns too far by that, and the
+# joint after it bends back, measured by up to 20 degrees: one of the eight pairs of joints. The
+# others bend the more for it, by up to 48.8 degrees.
+GIVES_BACK = 1 / 8
+MOST_BEND = 50.0
+
+
+@cache
+def on_the_way(way: str) -> tuple[Solutions, Array]:
+    """Return what NEWTON makes of a target's way, and the targets."""
+    rig, targets = WAYS[way]()
+    options = SolveOptions(Solver.NEWTON, tolerance=1e-6)
+    return solve_batch(rig.chains(len(targets)), Goals(targets), options), targets
+
+
+def shapes_on(way: str) -> Array:
+    """Return the largest bends in degrees and the shares of bends that turn back, shape (2,)."""
+    solutions, _ = on_the_way(way)
+    return np.max([bends_and_zigzag(each.joint_positions) for each in solutions], axis=0)
+
+
+@every_way
+def test_on_the_way_newton_moves_evenly(way: str) -> None:
+    solutions, targets = on_the_way(way)
+    assert solutions.residuals.max() <= 1e-6
+    poses = solutions.local_rotations_wxyz
+    step = np.linalg.norm(targets[1] - targets[0])
+    assert joint_steps(poses).max() / step <= EVEN_STEP
+    if way.startswith("circle"):
+        assert joint_steps([poses[0], poses[-1]]).max() <= 1e-6, "the circle closes"
+
+
+@every_way
+def test_on_the_way_newton_bends_back_at_one_joint_at_most(way: str) -> None:
+    bend, zigzag = shapes_on(way)
+    assert zigzag <= GIVES_BACK
+    assert bend <= MOST_BEND
+
+
+@every_way
+@pytest.mark.xfail(reason="the root turns too far, the joint after it bends back", strict=True)
+def test_on_the_way_newton_does_not_zigzag(way: str) -> None:
+    assert shapes_on(way)[1] == 0.0
+
+
+@pytest.mark.parametrize("way", ["radial, limited", "radial, unlimited", "planar"])
+@pytest.mark.xfail(reason="some joints bend more for others that bend back", strict=True)
+def test_on_the_way_in_newton_bends_evenly(way: str) -> None:
+    # At 0.1 of the length a regular polygon bends by 32.7.
+    assert shapes_on(way)[0] <= 35.0
