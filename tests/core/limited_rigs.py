@@ -162,6 +162,9 @@ def swing_and_twist(wxyz: Array) -> tuple[float, float, float]:
     """Return X and Z of the swing's vector part, and the twist about Y in radians."""
     w, x, y, z = wxyz
     cosine = np.hypot(w, y)
+    if cosine == 0.0:
+        # Half a turn is a swing without twist as well as with any other.
+        return x, z, 0.0
     twist = 2.0 * np.arctan2(y, w)
     swing = (w * x + y * z) / cosine, (w * z - x * y) / cosine
     return *swing, (twist + np.pi) % (2.0 * np.pi) - np.pi

@@ -135,3 +135,9 @@ def test_inputs_are_not_modified_and_shapes_are_kept():
     assert result.shape == rotation.shape
     for array, copy in zip((rotation, low, high), before, strict=True):
         np.testing.assert_array_equal(array, copy)
+
+
+def test_the_measure_of_these_tests_sees_half_a_turn_outside() -> None:
+    half_turn, edge = np.array([0.0, 1.0, 0.0, 0.0]), np.radians([30.0, 30.0, 30.0])
+    excess = violation(JointKind.BALL, half_turn, -edge, edge)
+    assert excess == pytest.approx(np.radians(150.0))
