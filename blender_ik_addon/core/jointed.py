@@ -32,6 +32,8 @@ AIM_TOLERANCE = 1e-5
 ENOUGH_TO_AIM = (16, 30)
 # Iterations that NEWTON takes from one start; what it has not finished by then it will not.
 ENOUGH = 60
+# A chain that stays farther than this from the side of its pole, in radians, tries others too.
+ASIDE = 0.02
 # A bulge smaller than this share of the chain has no side.
 NO_SIDE = 1e-6
 
@@ -229,12 +231,12 @@ class Jointed:
         if aims is None:
             return output
         if aims.side is not None:
-            output[3] = aims.weight * self._side_angle(posed, aims)
+            output[3] = aims.weight * self.side_angle(posed, aims)
         if aims.tip is not None:
             output[4:] = aims.weight * self._tip_error(posed, aims)
         return output
 
-    def _side_angle(self, posed: Posed, aims: Aims) -> Array:
+    def side_angle(self, posed: Posed, aims: Aims) -> Array:
         """Return the angles about the chord from the wanted side to the present one, (B,)."""
         assert aims.side is not None
         offset = across(posed.points[1:-1].mean(axis=0), aims.chord)

@@ -1,9 +1,9 @@
 """The poses of jointed chains for their targets: sweeps, NEWTON to finish, new starts.
 
-NEWTON turns the joints from the start pose, as little as it takes; TWO_BONE, whose closed form
-knows no ranges, does the same. FABRIK and CCD sweep first, and NEWTON finishes what they leave
-open. What cannot be finished from there starts anew from a few other poses, always the same ones.
-The best pose that was found is returned.
+NEWTON bends chains as free ones bend and turns their joints from there, as little as it takes;
+TWO_BONE, whose closed form knows no ranges, does the same. FABRIK and CCD sweep first, and NEWTON
+finishes what they leave open. What cannot be finished from there, or not on the side of its pole,
+starts anew from a few other poses, always the same ones. The best pose that was found is returned.
 """
 
 from __future__ import annotations
@@ -12,20 +12,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from . import bend, limited_ccd, limited_fabrik, natural_start, newton, restarts, turns
+from . import bend, limited_ccd, limited_fabrik, natural_start, new_starts, turns
 from .chain import Solver
-from .iterate import FEW_ITERATIONS, LIMITED_NEWTON, Method, Work, sweeps_of, swept
-from .jointed import AIM_TOLERANCE, AIM_WEIGHTS, ENOUGH, ENOUGH_TO_AIM, NEAR, Aims, Jointed
+from .iterate import FEW_ITERATIONS, sweeps_of
+from .jointed import ASIDE, NEAR, Aims, Jointed
+from .limited_run import Run
 from .natural_start import NaturalStart
 from .start import Start
 from .task import Task
-from .vectors import Array, Counts, Flags, norm, taken
+from .vectors import Array, Counts, Flags, norm
 
-# New starts of a chain that has not arrived, most need few, and iterations for each.
-STARTS, ENOUGH_ANEW = (3, 16), 20
-# A new start that does not arrive either replaces the first try only if it comes nearer by this
-# share of the reach: else poses would jump about for nothing.
-WORTH_A_JUMP = 0.02
+# New starts of a chain that has not arrived; most need few.
+STARTS = (3, 16)
 # Targets that lie so little within the reach have been drawn in to it.
 AT_REACH = 1e-12
 SWEEPS = {
@@ -84,7 +82,7 @@ def positioned(
     """
     standing = chain.state(standing_turn, chain.resting_slide)
     gap = norm(task.target - standing[-1, :3])
-    run = _Run(chain, task, gap > np.maximum(task.tolerance, NEAR * chain.reach))
+    run = Run(chain, task, gap > np.maximum(task.tolerance, NEAR * chain.reach))
     used = np.zeros_like(task.iterations)
     aims = _aims(start, chain, start_turn, task, tip)
     sweeps = SWEEPS.get(solver)
@@ -102,144 +100,25 @@ def positioned(
         # Joints that cannot even straighten toward a target take the pose nearest to it as it is.
         targets = np.where(is_open, asked, task.target)
         run = replace(run, task=replace(task, target=targets))
-        state, used = run.closed(state, used)
+        before, used = run.closed(state, used)
+        state = before
         for count in STARTS:
             rows = np.flatnonzero(run.is_open(state) & is_open)
             if rows.size:
-                state, used = run.anew(state, used, rows, standing, aims, count)
+                found, used = new_starts.bettered(run, before, used, rows, standing, aims, count)
+                state = np.where(run.is_open(state) & is_open, found, state)
+    is_aside = run.sides_past(state, aims) > ASIDE
+    rows = np.flatnonzero(is_aside & ~is_open & (task.iterations > FEW_ITERATIONS))
+    if rows.size:
+        state, used = new_starts.bettered(run, state, used, rows, standing, aims, STARTS[0])
     reach = start.reach + np.abs(chain.slide_high).sum(axis=0)
     is_too_far = norm(task.target) >= reach * (1.0 - AT_REACH)
-    is_open = _Run(chain, task, run.is_fresh).is_open(state)
+    is_open = Run(chain, task, run.is_fresh).is_open(state)
     holds = _holds(chain, run.task, state)
     return Held(state, used, is_too_far, is_open, holds, _tip_gap(chain, aims, state))
 
 
-@dataclass(frozen=True)
-class _Run:
-    """Chains on their way to their targets.
-
-    Attributes:
-        chain: The chains.
-        task: What is asked for.
-        is_fresh: Whose start poses are not at their targets, shape (B,).
-    """
-
-    chain: Jointed
-    task: Task
-    is_fresh: Flags
-
-    @property
-    def accepted(self) -> Array:
-        """From how near on no other start is tried, shape (B,)."""
-        return np.maximum(self.task.tolerance, NEAR * self.chain.reach)
-
-    def is_open(self, state: Array) -> Flags:
-        """Return which effectors are not at their targets."""
-        is_open: Flags = norm(self.task.target - state[-1, :3]) > self.accepted
-        return is_open
-
-    def swept(
-        self, method: Method, state: Array, used: Counts, caps: Counts
-    ) -> tuple[Array, Counts]:
-        """Repeat a step toward the targets' positions."""
-        work = Work(self.chain, self.task.target, self.task.tolerance, caps)
-        carried = np.full(state.shape[-1], newton.FIRST_DAMPING)
-        return swept(method, work, state, used, carried)
-
-    def closed(self, state: Array, used: Counts) -> tuple[Array, Counts]:
-        """Have NEWTON bring the effectors to the targets, where the caps allow."""
-        if not self.is_open(state).any():
-            return state, used
-        caps = np.minimum(self.task.iterations, used + ENOUGH)
-        return self.swept(LIMITED_NEWTON, state, used, caps)
-
-    def aimed(self, state: Array, used: Counts, aims: Aims) -> tuple[Array, Counts]:
-        """Meet position and aims together as far as can be, then the position alone.
-
-        The position comes first: where aims lead a chain into a corner it goes without them.
-        """
-        aimed = before = state
-        target = np.zeros(state.shape[1:])
-        target[:3] = self.task.target
-        carried = np.full(state.shape[-1], newton.FIRST_DAMPING)
-        for weight, enough in zip(AIM_WEIGHTS, ENOUGH_TO_AIM, strict=True):
-            # The first weight leads away from where the best has been found before.
-            is_fresh = self.is_fresh | (weight == AIM_WEIGHTS[-1])
-            weighted = replace(aims, weight=weight * self.chain.reach)
-            aiming = replace(self.chain, aims=weighted)
-            finest = np.minimum(self.task.tolerance, AIM_TOLERANCE * weighted.weight)
-            caps = np.where(is_fresh, np.minimum(self.task.iterations, used + enough), used)
-            work = Work(aiming, target, finest, caps)
-            begun = aiming.state(aimed[:-1, :4], aimed[:-1, 4])
-            aimed, used = swept(LIMITED_NEWTON, work, begun, used, carried)
-        aimed, used = self.closed(aimed, used)
-        is_lost = self.is_open(aimed)
-        if not is_lost.any():
-            return aimed, used
-        plain, used = self.closed(np.where(is_lost, before, aimed), used)
-        is_nearer = norm(self.task.target - plain[-1, :3]) < norm(self.task.target - aimed[-1, :3])
-        return np.where(is_nearer, plain, aimed), used
-
-    def anew(
-        self,
-        state: Array,
-        used: Counts,
-        rows: Counts,
-        standing: Array,
-        aims: Aims | None,
-        count: int,
-    ) -> tuple[Array, Counts]:
-        """Start the chains of some rows anew, so many times, and keep what is better."""
-        own, start = replace(self.chain.take(rows), aims=None), taken(standing, rows)
-        chosen = np.repeat(np.arange(len(rows)), count)
-        task = _short_task(self.task, rows[chosen], ENOUGH_ANEW)
-        several = _Run(own.take(chosen), task, np.ones(len(chosen), dtype=np.bool_))
-        poses = restarts.restarted(own, start[:-1, :4], count)
-        tried, spent = several.closed(
-            several.chain.state(poses, taken(start[:-1, 4], chosen)), np.zeros_like(chosen)
-        )
-        if aims is not None:
-            tried, spent = several.aimed(tried, spent, aims.take(rows[chosen]))
-        best, spent = several.best_of(tried, spent, start, taken(state, rows))
-        few = _Run(own, _short_task(self.task, rows, ENOUGH), self.is_fresh[rows])
-        best, spent = few.closed(best, spent)
-        state, used = state.copy(), used.copy()
-        state[..., rows], used[rows] = best, used[rows] + spent
-        return state, np.minimum(used, self.task.iterations)
-
-    def best_of(
-        self, tried: Array, spent: Counts, start: Array, present: Array
-    ) -> tuple[Array, Counts]:
-        """Return the best of several tries of each chain and of what stands, and its iterations."""
-        chains = present.shape[-1]
-        count = len(spent) // chains
-        gap = norm(self.task.target - tried[-1, :3])
-        has_arrived = gap <= self.accepted
-        # Of the poses that arrive the one that is least of a change.
-        cosine = np.einsum("nib,nib->nb", tried[:-1, :4], np.repeat(start[:-1, :4], count, axis=-1))
-        change = (1.0 - cosine**2).sum(axis=0) + norm(tried[-1, 3:])
-        score = np.where(has_arrived, change - 1e6, gap).reshape(chains, count)
-        best = np.argmin(score, axis=1) + count * np.arange(chains)
-        found = taken(tried, best)
-        goal = taken(self.task.target, best)
-        nearer = norm(goal - found[-1, :3]) + WORTH_A_JUMP * taken(self.chain.reach, best)
-        is_better = has_arrived[best] | (nearer < norm(goal - present[-1, :3]))
-        return np.where(is_better, found, present), np.where(is_better, spent[best], 0)
-
-
-def _short_task(task: Task, rows: Counts, iterations: int) -> Task:
-    return Task(
-        target=taken(task.target, rows),
-        pole=None,
-        use_flip=None,
-        tolerance=task.tolerance[rows],
-        iterations=np.full(len(rows), iterations),
-    )
-
-
-def _started(
-    natural: NaturalStart, chain: Jointed, standing: Array, task: Task, run: _Run
-) -> Array:
+def _started(natural: NaturalStart, chain: Jointed, standing: Array, task: Task, run: Run) -> Array:
     """Return the states that NEWTON starts from: what stands at its target stays."""
     if len(chain.kinds) == 1 or not run.is_fresh.any():
         return standing

@@ -21,8 +21,7 @@ def restarted(chain: Jointed, start: Array, count: int) -> Array:
     Args:
         chain: The chains, B of them.
         start: Turns of their start poses, shape (n, 4, B).
-        count: How many poses for each chain; the first is the middle of the ranges, the
-            second the start pose itself.
+        count: How many poses for each chain; the first is the middle of the ranges.
     """
     bones, chains = len(start), start.shape[-1]
     shares = np.random.default_rng(SEED).uniform(-1.0, 1.0, (count, bones, 3))
@@ -33,7 +32,6 @@ def restarted(chain: Jointed, start: Array, count: int) -> Array:
             np.repeat(values[i], count, axis=-1) for values in (start, chain.low, chain.high)
         )
         found[i] = _drawn(kind, own, low, high, np.tile(shares[:, i].T, chains))
-    found[..., 1::count] = start
     return found
 
 

@@ -16,6 +16,7 @@ from .iterate import PROGRESS_WINDOW, STANDSTILL
 from .jointed import (
     AIM_TOLERANCE,
     AIM_WEIGHTS,
+    ASIDE,
     ENOUGH,
     ENOUGH_TO_AIM,
     NEAR,
@@ -107,7 +108,7 @@ def solved(
         iterations: Cap.
 
     Returns:
-        None if the target is not reached soon.
+        None if the target is not reached soon, or not with the bend that is asked for.
     """
     if not chain.fits:
         return None
@@ -133,7 +134,8 @@ def solved(
                 pose = _stepped(chain, pose, target, side, finest, cap)
         pose = _closed(chain, pose, target, tolerance, iterations)
         if gap(target, pose.heads[-1]) <= accepted:
-            return pose
+            is_aside = abs(Side(chain, target, wanted, 1.0).turn(pose.heads)) > ASIDE
+            return None if is_aside else pose
         # The position comes first.
         begun = Pose(chain, turns, pose.used)
         chain.place(turns)

@@ -84,13 +84,13 @@ def shortfalls(solver: Solver) -> tuple[float, ...]:
     return tuple(sorted(lost))
 
 
-# How many legs end in a local optimum, and by how many degrees at most. Measured: 4.2 and 33.6;
-# FABRIK 3.5 and 4.3; CCD 3.7, 4.6, 6.4 and 44.9.
+# How many legs end in a local optimum, and by how many degrees at most. Measured: 4.3, 8.2 and 17.6;
+# FABRIK 3.5 and 4.3; CCD 3.7, 4.6, 6.4 and 8.2.
 ASTRAY = {
-    Solver.TWO_BONE: (2, 34.0),
+    Solver.TWO_BONE: (3, 18.0),
     Solver.FABRIK: (2, 5.0),
-    Solver.CCD: (4, 45.0),
-    Solver.NEWTON: (2, 34.0),
+    Solver.CCD: (4, 9.0),
+    Solver.NEWTON: (3, 18.0),
 }
 
 
@@ -102,7 +102,7 @@ def test_few_poles_are_followed_less_than_root_limits_allow(solver: Solver) -> N
     assert lost.max() <= worst
 
 
-@pytest.mark.xfail(reason="of 20 legs 2, with CCD 4, end in a local optimum", strict=True)
+@pytest.mark.xfail(reason="of 20 legs 2 to 4 end in a local optimum", strict=True)
 @pytest.mark.parametrize("solver", Solver)
 def test_the_pole_is_followed_as_far_as_root_limits_allow(solver: Solver) -> None:
     lost = shortfalls(solver)

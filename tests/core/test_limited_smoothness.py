@@ -43,22 +43,22 @@ def joint_steps(poses: Sequence[Array]) -> Array:
 
 
 # A pole that the joints cannot follow has several poses about as good, and FABRIK's sweeps several
-# ways to end: there a small step can change from one to another. By how many radians at most;
-# measured: 0.052, 0.296, 1.294, 1.264, 0.152, 1.396, 0.098, 1.353.
+# ways to end: there a small step can change from one to another. So it is where NEWTON starts anew,
+# as the leg does for a target behind its root, for which it can yaw either way. By how many radians
+# at most; measured: 0.052, 1.294, 0.489, 1.394, 0.084, 0.152, 1.396, 0.098.
 JUMPS = {
     ("arm", True, Solver.FABRIK): 0.1,
-    ("arm", True, Solver.NEWTON): 0.4,
     ("spider_leg", True, Solver.FABRIK): 1.4,
-    ("spider_leg", True, Solver.NEWTON): 1.4,
+    ("spider_leg", False, Solver.NEWTON): 0.6,
+    ("spider_leg", True, Solver.NEWTON): 1.5,
+    ("ten_hinges", True, Solver.NEWTON): 0.2,
     ("finger", False, Solver.FABRIK): 0.2,
     ("finger", True, Solver.FABRIK): 1.5,
     ("finger", True, Solver.CCD): 0.2,
-    ("finger", True, Solver.NEWTON): 1.5,
 }
 SMOOTH = [case for case in itertools.product(NAMES, [False, True], ITERATIVE) if case not in JUMPS]
-# Degrees by which the sides of poses about as good differ. Measured: 2.9 for the arm with NEWTON,
-# whose iterations for the side run out, 0.2 for the others.
-AS_GOOD = 3.0
+# Degrees by which the sides of poses about as good differ; measured: 0.19.
+AS_GOOD = 1.0
 
 
 @dataclass(frozen=True)
@@ -143,23 +143,24 @@ def bends_and_zigzag(joints: Array) -> tuple[float, float]:
     return bends.max(), np.mean((pairs < 0.0) & counted)
 
 
-def ten(edge: float | None) -> Rig:
+def ten(edge: float | None, root: float | None) -> Rig:
     """Return ten bones that turn freely, or so far each way."""
-    ranges = () if edge is None else ((-edge, edge),) * 3
-    return make_rig([(K.BALL, ranges)] * 10, np.full(10, 0.1))
+    edges = [root] + [edge] * 9
+    ranges = [() if each is None else ((-each, each),) * 3 for each in edges]
+    return make_rig([(K.BALL, each) for each in ranges], np.full(10, 0.1))
 
 
-def radial(edge: float | None) -> tuple[Rig, Array]:
+def radial(edge: float | None, root: float | None) -> tuple[Rig, Array]:
     """Return ten bones and a target's way in to their root."""
     shares = RADIAL if edge is None else RADIAL[RADIAL >= 0.2]
-    return ten(edge), shares[:, None] * unit([0.4, 0.8, 0.2])
+    return ten(edge, root), shares[:, None] * unit([0.4, 0.8, 0.2])
 
 
 def circle(edge: float | None) -> tuple[Rig, Array]:
     """Return ten bones and a target's way all round."""
     angles = np.linspace(0.0, 2.0 * np.pi, 181)
     sides = 0.2 * np.cos(angles), np.full(181, 0.6), 0.2 * np.sin(angles)
-    return ten(edge), np.stack(sides, axis=1)
+    return ten(edge, edge), np.stack(sides, axis=1)
 
 
 def planar() -> tuple[Rig, Array]:
@@ -170,20 +171,16 @@ def planar() -> tuple[Rig, Array]:
 
 
 WAYS = {
-    "radial, limited": lambda: radial(40.0),
-    "radial, unlimited": lambda: radial(None),
+    "radial, limited": lambda: radial(40.0, None),
+    "radial, root limited too": lambda: radial(40.0, 40.0),
+    "radial, unlimited": lambda: radial(None, None),
     "circle, limited": lambda: circle(40.0),
     "circle, unlimited": lambda: circle(None),
     "planar": planar,
 }
 every_way = pytest.mark.parametrize("way", WAYS)
-# Radians of a joint for a target step of one length. Measured: 3.4, on the circle 2.6, planar 7.1.
+# Radians of a joint for a target step of one length; measured: 5.3.
 EVEN_STEP = 10.0
-# Joints turn as little as they can from the start pose. The root turns too far by that, and the
-# joint after it bends back, measured by up to 20 degrees: one of the eight pairs of joints. The
-# others bend the more for it, by up to 48.8 degrees.
-GIVES_BACK = 1 / 8
-MOST_BEND = 50.0
 
 
 @cache
@@ -212,20 +209,20 @@ def test_on_the_way_newton_moves_evenly(way: str) -> None:
 
 
 @every_way
-def test_on_the_way_newton_bends_back_at_one_joint_at_most(way: str) -> None:
-    bend, zigzag = shapes_on(way)
-    assert zigzag <= GIVES_BACK
-    assert bend <= MOST_BEND
-
-
-@every_way
-@pytest.mark.xfail(reason="the root turns too far, the joint after it bends back", strict=True)
 def test_on_the_way_newton_does_not_zigzag(way: str) -> None:
     assert shapes_on(way)[1] == 0.0
 
 
 @pytest.mark.parametrize("way", ["radial, limited", "radial, unlimited", "planar"])
-@pytest.mark.xfail(reason="some joints bend more for others that bend back", strict=True)
 def test_on_the_way_in_newton_bends_evenly(way: str) -> None:
     # At 0.1 of the length a regular polygon bends by 32.7.
     assert shapes_on(way)[0] <= 35.0
+
+
+@pytest.mark.xfail(
+    reason="where the root cannot turn far enough the bends grow toward the tip, to 39.8 degrees;"
+    " of shapes that bend one way only the most even would bend by 34.4",
+    strict=True,
+)
+def test_on_the_way_in_newton_bends_evenly_from_a_held_root() -> None:
+    assert shapes_on("radial, root limited too")[0] <= 35.0

@@ -1,0 +1,86 @@
+"""Jointed chains on their way to their targets: toward the positions, and toward aims besides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from . import newton
+from .iterate import LIMITED_NEWTON, Method, Work, swept
+from .jointed import AIM_TOLERANCE, AIM_WEIGHTS, ENOUGH, ENOUGH_TO_AIM, NEAR, Aims, Jointed
+from .task import Task
+from .vectors import Array, Counts, Flags, norm
+
+
+@dataclass(frozen=True)
+class Run:
+    """Chains on their way to their targets.
+
+    Attributes:
+        chain: The chains.
+        task: What is asked for.
+        is_fresh: Whose start poses are not at their targets, shape (B,).
+    """
+
+    chain: Jointed
+    task: Task
+    is_fresh: Flags
+
+    @property
+    def accepted(self) -> Array:
+        """From how near on no other start is tried, shape (B,)."""
+        return np.maximum(self.task.tolerance, NEAR * self.chain.reach)
+
+    def is_open(self, state: Array) -> Flags:
+        """Return which effectors are not at their targets."""
+        is_open: Flags = norm(self.task.target - state[-1, :3]) > self.accepted
+        return is_open
+
+    def sides_past(self, state: Array, aims: Aims | None) -> Array:
+        """Return by how many radians chains are past the sides that they aim at, shape (B,)."""
+        if aims is None or aims.side is None:
+            return np.zeros(state.shape[-1])
+        return np.abs(self.chain.side_angle(self.chain.posed(state), aims))
+
+    def swept(
+        self, method: Method, state: Array, used: Counts, caps: Counts
+    ) -> tuple[Array, Counts]:
+        """Repeat a step toward the targets' positions."""
+        work = Work(self.chain, self.task.target, self.task.tolerance, caps)
+        carried = np.full(state.shape[-1], newton.FIRST_DAMPING)
+        return swept(method, work, state, used, carried)
+
+    def closed(self, state: Array, used: Counts) -> tuple[Array, Counts]:
+        """Have NEWTON bring the effectors to the targets, where the caps allow."""
+        if not self.is_open(state).any():
+            return state, used
+        caps = np.minimum(self.task.iterations, used + ENOUGH)
+        return self.swept(LIMITED_NEWTON, state, used, caps)
+
+    def aimed(self, state: Array, used: Counts, aims: Aims) -> tuple[Array, Counts]:
+        """Meet position and aims together as far as can be, then the position alone.
+
+        The position comes first: where aims lead a chain into a corner it goes without them.
+        """
+        aimed = before = state
+        target = np.zeros(state.shape[1:])
+        target[:3] = self.task.target
+        carried = np.full(state.shape[-1], newton.FIRST_DAMPING)
+        for weight, enough in zip(AIM_WEIGHTS, ENOUGH_TO_AIM, strict=True):
+            # The first weight leads away from where the best has been found before.
+            is_fresh = self.is_fresh | (weight == AIM_WEIGHTS[-1])
+            weighted = replace(aims, weight=weight * self.chain.reach)
+            aiming = replace(self.chain, aims=weighted)
+            finest = np.minimum(self.task.tolerance, AIM_TOLERANCE * weighted.weight)
+            caps = np.where(is_fresh, np.minimum(self.task.iterations, used + enough), used)
+            work = Work(aiming, target, finest, caps)
+            begun = aiming.state(aimed[:-1, :4], aimed[:-1, 4])
+            aimed, used = swept(LIMITED_NEWTON, work, begun, used, carried)
+        aimed, used = self.closed(aimed, used)
+        is_lost = self.is_open(aimed)
+        if not is_lost.any():
+            return aimed, used
+        plain, used = self.closed(np.where(is_lost, before, aimed), used)
+        is_nearer = norm(self.task.target - plain[-1, :3]) < norm(self.task.target - aimed[-1, :3])
+        return np.where(is_nearer, plain, aimed), used
