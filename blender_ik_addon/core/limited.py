@@ -18,6 +18,7 @@ from .iterate import FEW_ITERATIONS, LIMITED_NEWTON, Method, Work, sweeps_of, sw
 from .jointed import AIM_TOLERANCE, AIM_WEIGHTS, ENOUGH, ENOUGH_TO_AIM, NEAR, Aims, Jointed
 from .laying import ON_LINE, chain_turned, is_straight, laid
 from .start import Start
+from .swings import ON_EDGE
 from .task import Task
 from .vectors import Array, Counts, Flags, across, norm, smoothstep, taken
 
@@ -49,6 +50,8 @@ class Held:
         holds: Which turns, about X, Y and Z, stand on edges that keep effectors from their
             targets, shape (n, 3, B).
         tip_gap: Radians from the tips' orientations to the wanted ones, shape (B,).
+        slide_holds: Which slides stand at ends that do so too, shape (n, B); None where nothing
+            slides.
     """
 
     state: Array
@@ -57,6 +60,7 @@ class Held:
     is_open: Flags
     holds: Flags
     tip_gap: Array
+    slide_holds: Flags | None = None
 
 
 def positioned(
@@ -106,11 +110,13 @@ def positioned(
         run = replace(run, task=replace(task, target=targets))
         state, used = run.closed(state, used)
         state, used = run.anew(state, used, np.flatnonzero(is_open), standing, aims)
-    reach = start.reach + np.abs(chain.slide_high).sum(axis=0)
+    reach = start.reach if chain.slide_room is None else start.reach + chain.slide_room.sum(axis=0)
     is_too_far = norm(task.target) >= reach * (1.0 - AT_REACH)
     is_open = _Run(chain, task, run.is_fresh).is_open(state)
     holds = _holds(chain, run.task, state)
-    return Held(state, used, is_too_far, is_open, holds, _tip_gap(chain, aims, state))
+    slide_holds = _slide_holds(chain, run.task, state) if chain.has_slides else None
+    gap = _tip_gap(chain, aims, state)
+    return Held(state, used, is_too_far, is_open, holds, gap, slide_holds)
 
 
 @dataclass(frozen=True)
@@ -239,6 +245,9 @@ def _off_the_line(start: Start, chain: Jointed, standing: Array, task: Task) -> 
     off = norm(across(task.target, start.chord)) / start.reach
     share = NUDGE * (1.0 - smoothstep(off, 0.0, ON_LINE))
     share = np.where(is_straight(start), share, 0.0)
+    if chain.has_slides:
+        # Slides may lead along the line.
+        share = np.where((chain.slide_high > chain.slide_low).any(axis=0), 0.0, share)
     if len(chain.kinds) == 1 or not share.any():
         return standing
     turn, slide = standing[:-1, :4], standing[:-1, 4]
@@ -278,6 +287,18 @@ def _tip_gap(chain: Jointed, aims: Aims | None, state: Array) -> Array:
     output = replace(chain, aims=aims).output(chain.posed(state))
     gap: Array = norm(output[4:7]) / aims.weight
     return gap
+
+
+def _slide_holds(chain: Jointed, task: Task, state: Array) -> Flags:
+    """Return the slides at ends of their ranges that a pull toward the target presses on."""
+    error = task.target - state[-1, :3]
+    is_open = norm(error) > np.maximum(task.tolerance, NEAR * chain.reach)
+    pull = np.einsum("nib,ib->nb", chain.slid(chain.posed(state)), error)
+    slide = state[:-1, 4]
+    presses = (pull > 0.0) & (slide >= chain.slide_high - ON_EDGE)
+    presses |= (pull < 0.0) & (slide <= chain.slide_low + ON_EDGE)
+    holds: Flags = presses & (chain.slide_high > chain.slide_low) & is_open
+    return holds
 
 
 def _holds(chain: Jointed, task: Task, state: Array) -> Flags:
