@@ -133,6 +133,7 @@ class RigState:
                 self.errors[index] = str(error)
                 continue
             self.jobs.append(job)
+        self._refuse_slid_tips(joints)
         self._compile_limbs(former, update, joints)
 
     def read_pose(self, update: Update) -> None:
@@ -175,6 +176,23 @@ class RigState:
         if joints is not None and joints.slides is not None:
             check_drivers(self.object, self.skeleton, job.plan, joints)
         return joints
+
+    def _refuse_slid_tips(self, joints_of: dict[int, BoneJoints | None]) -> None:
+        """Leave out chains that bring the head of a bone to a target which another chain slides."""
+        slid = {
+            bone: job.spec.name
+            for job in self.jobs
+            if (joints := joints_of[job.index]) is not None and joints.slides is not None
+            for bone in job.plan.written[joints.slides.any(axis=1)].tolist()
+        }
+        for job in [job for job in self.jobs if not job.plan.ends_at_tail] if slid else ():
+            tip = job.plan.tip
+            if tip in slid and tip not in job.plan.written:
+                self.jobs.remove(job)
+                self.errors[job.index] = (
+                    f"The head of bone '{job.spec.bone}' slides with chain '{slid[tip]}':"
+                    " choose its parent as the tip, and its tail as the effector."
+                )
 
     def _slide_of(
         self, job: Job, joints: BoneJoints | None, frame: float, animated: Array | None

@@ -49,13 +49,15 @@ def test_it_stands_exactly_at_either_end_and_the_status_names_it(solver, slide, 
 
 @pytest.mark.parametrize("bone", ["Bone.0", "Bone.1"])
 @pytest.mark.parametrize("parent", [False, True])
-def test_the_first_bone_slides_as_the_last_does(bone, parent):
+@pytest.mark.parametrize("is_local", [False, True])
+def test_the_first_bone_slides_as_the_last_does(bone, parent, is_local):
     ob = rigs.make_rig([(0, 0, 0), (0, 0, 1), (0, 0, 2)], is_connected=False)
     if parent:
         rigs.add_bones(ob, [(0.3, 0, -1), (0, 0.2, 0)], prefix="Above")
         rigs.enter(ob, "EDIT")
         ob.data.edit_bones["Bone.0"].parent = ob.data.edit_bones["Above.0"]
         rigs.enter(ob, "OBJECT")
+    ob.data.bones[bone].use_local_location = is_local
     target = rigs.make_empty(location=(0, 0, 2.3))
     chain = rigs.add_chain(ob, "Bone.1", target, chain_count=2)
     for name in ("Bone.0", "Bone.1"):
@@ -155,11 +157,12 @@ def test_armatures_of_negative_and_uneven_scale_slide_as_far(scale, negative):
             assert_lands(ob, chain)
 
 
-def test_a_bone_that_turns_slides_along_its_axis_at_rest():
-    """Blender's location acts before the rotation: the channel X and Z stay what they were."""
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_bone_that_turns_slides_along_its_axis_at_rest(solver):
+    """Blender's location acts before the rotation: channels X and Z stay what they were."""
     ob = rigs.make_rig([(0, 0, 0), (0, 0, 1), (0, 0, 2)], is_connected=False)
     target = rigs.make_empty(location=(0.5, 0.4, 1.9))
-    chain = rigs.add_chain(ob, "Bone.1", target)
+    chain = rigs.add_chain(ob, "Bone.1", target, solver=solver)
     give(chain, "Bone.0", "HINGE_Y")
     give(chain, "Bone.1", "HINGE_X", use_slide=True, slide_min=LOW, slide_max=HIGH)
     rigs.updated()
