@@ -203,7 +203,8 @@ class RigState:
         home = start_location(
             self.object, job.skeleton, self.pose, job.plan, job.spec, frame, animated
         )
-        return chain_slide(self.object, job.skeleton, job.plan, joints, home)
+        present = self.pose.location[job.plan.written]
+        return chain_slide(self.object, job.skeleton, job.plan, joints, home, present)
 
     def _stretch_of(self, job: Job, frame: float, animated: Array | None) -> ChainStretch | None:
         if self.stretch is None or not job.spec.use_stretch:

@@ -240,6 +240,17 @@ def test_solved_again_from_its_own_pose_nothing_slides(solver):
     np.testing.assert_allclose(again.joint_positions, first.joint_positions, atol=1e-12)
 
 
+@pytest.mark.parametrize("solver", [Solver.FABRIK, Solver.CCD])
+def test_sweeps_alone_start_from_where_the_root_has_slid(solver):
+    """So few iterations are sweeps only, which NEWTON does not finish."""
+    points = np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 0.2], [0.0, 2.0, 0.0], [0.0, 3.0, 0.3]])
+    chain = Chain(points, joints=sliding((BALL, BALL, BALL), {0: (0.4, 0.4)}))
+    goal = Goal((0.9, 1.8, 0.4))
+    solution = solve(chain, goal, SolveOptions(solver, iterations=20))
+    assert solution.residual < 1e-3
+    np.testing.assert_allclose(solution.joint_positions[0], (0.0, 0.4, 0.0), atol=1e-12)
+
+
 def test_influence_slides_its_share():
     whole = solve(robot(-0.5, 1.0), Goal(place(0.4, 1.1, 0.6)), SolveOptions(tolerance=1e-9))
     part = solve(
