@@ -230,3 +230,20 @@ def test_chains_without_slides_write_no_location_and_stay_on_the_quick_way():
     (limb,) = graph.rigs[ob.session_uid].limbs
     assert limb.rigid is not None
     assert limb.slide is None
+
+
+@pytest.mark.parametrize("inherits", [{"use_inherit_rotation": False}, {"inherit_scale": "NONE"}])
+def test_the_axis_goes_along_with_a_parent_that_the_bone_does_not_turn_or_grow_with(inherits):
+    """Blender's location takes the parent's whole matrix, whatever rotation and scale inherit."""
+    ob = rigs.make_rig([(0, 0, 0), (0, 0, 1), (0, 0, 2)], is_connected=False)
+    scaled_rigs.set_bones(ob, ["Bone.1"], **inherits)
+    above = ob.pose.bones["Bone.0"]
+    above.rotation_quaternion, above.scale = (0.8, 0.5, 0.2, 0.1), (1.0, 1.7, 1.0)
+    rigs.updated()
+    along = np.array(rigs.evaluated(ob).pose.bones["Bone.0"].matrix)[:3, 1]
+    target = rigs.make_empty(location=rigs.tail(ob, "Bone.1") + 0.3 * along)
+    chain = rigs.add_chain(ob, "Bone.1", target, chain_count=1)
+    give(chain, "Bone.1", "FIXED", use_slide=True, slide_min=LOW, slide_max=HIGH)
+    rigs.updated()
+    assert_lands(ob, chain, "Bone.1")
+    assert locations(ob)[1, 1] == pytest.approx(0.3, abs=1e-5)
