@@ -233,6 +233,12 @@ def _draw_joint(layout: bpy.types.UILayout, joint: JointSettings, owner: bpy.typ
     column = layout.column(align=True)
     for axis in STIFF_AXES[joint.kind]:
         column.prop(joint, f"stiffness_{axis}", slider=True)
+    row = layout.row(align=True, heading="Slide")
+    row.prop(joint, "use_slide", text="")
+    ends = row.row(align=True)
+    ends.active = joint.use_slide
+    ends.prop(joint, "slide_min", text="")
+    ends.prop(joint, "slide_max", text="")
 
 
 classes = (

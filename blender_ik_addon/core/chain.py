@@ -206,7 +206,8 @@ class Solution:
     """The pose that a solve returns.
 
     Attributes:
-        joint_positions: Shape (n + 1, 3), armature space; the root has not moved.
+        joint_positions: Shape (n + 1, 3), armature space; the root has not moved, unless its
+            bone slides.
         chain_rotation_wxyz: Turn of the chain as a whole, shape (4,): it takes the start pose's
             chord and bend to the solution's. Bones turn with it first and swing the rest of the
             way, so hinges stay hinges and rolls follow the pole.
@@ -216,10 +217,13 @@ class Solution:
             shape (n, 4); None for a whole one, of which joints and turns tell all.
         local_rotations_wxyz: Of chains with ``Joints``: the local rotation of each bone, within its
             range, shape (n, 4); else None. It tells all, ``chain_rotation_wxyz`` nothing then.
-        slides: Of chains with ``Joints``: how far each bone has moved along its axis, shape (n,).
+        slides: Of chains with ``Joints``: how far each bone has moved along its slide axis, from
+            where it starts, shape (n,).
         holds: Which turns about X, Y and Z stand on limits that keep the effector from the target,
             shape (n, 3); None for chains without ``Joints``.
         tip_gap: Radians that limits leave to the wanted tip rotation.
+        slide_holds: Which slides stand at ends that keep the effector from the target, shape (n,);
+            None where nothing slides.
         residual: Distance from the returned effector to the target.
         iterations: Sweeps used, 0 for closed forms.
         status: How the solve ended.
@@ -236,6 +240,7 @@ class Solution:
     slides: Array | None = None
     holds: Flags | None = None
     tip_gap: float = 0.0
+    slide_holds: Flags | None = None
 
     @property
     def is_converged(self) -> bool:

@@ -212,6 +212,7 @@ class Solutions(Sequence[Solution]):
         slides: Shape (B, n).
         holds: Shape (B, n, 3).
         tip_gaps: Shape (B,).
+        slide_holds: Shape (B, n); None where no chain slides.
     """
 
     joint_positions: Array
@@ -225,6 +226,7 @@ class Solutions(Sequence[Solution]):
     slides: Array | None = None
     holds: Flags | None = None
     tip_gaps: Array | None = None
+    slide_holds: Flags | None = None
 
     def __len__(self) -> int:
         """Return the number of chains."""
@@ -234,6 +236,7 @@ class Solutions(Sequence[Solution]):
         """Return the solution of one chain."""
         tips, blended = self.tip_rotations_wxyz, self.blended_rotations_wxyz
         local, slides, holds = self.local_rotations_wxyz, self.slides, self.holds
+        ends = self.slide_holds
         return Solution(
             joint_positions=self.joint_positions[index],
             chain_rotation_wxyz=self.chain_rotations_wxyz[index],
@@ -246,6 +249,7 @@ class Solutions(Sequence[Solution]):
             slides=None if slides is None else slides[index],
             holds=None if holds is None else holds[index],
             tip_gap=0.0 if self.tip_gaps is None else float(self.tip_gaps[index]),
+            slide_holds=None if ends is None else ends[index],
         )
 
     @property

@@ -83,6 +83,9 @@ class Jointed:
         slide_low: Shape (n, B).
         slide_high: Shape (n, B).
         reach: Sums of the segments' lengths, shape (B,).
+        slide_axes: What slides of one move heads by, in the posed axes of the bones before, shape
+            (n, 3, B); None where nothing slides.
+        slide_room: How much longer slides make the chain at most, each by itself, shape (n, B).
         aims: None for the effector's position alone.
     """
 
@@ -97,6 +100,8 @@ class Jointed:
     slide_low: Array
     slide_high: Array
     reach: Array
+    slide_axes: Array | None = None
+    slide_room: Array | None = None
     aims: Aims | None = None
 
     def take(self, chains: Counts | Flags) -> Jointed:
@@ -113,13 +118,15 @@ class Jointed:
             slide_low=taken(self.slide_low, chains),
             slide_high=taken(self.slide_high, chains),
             reach=self.reach[chains],
+            slide_axes=None if self.slide_axes is None else taken(self.slide_axes, chains),
+            slide_room=None if self.slide_room is None else taken(self.slide_room, chains),
             aims=None if self.aims is None else self.aims.take(chains),
         )
 
-    @cached_property
+    @property
     def has_slides(self) -> bool:
         """Whether any bone slides."""
-        return bool((self.slide_high > self.slide_low).any() or self.slide_low.any())
+        return self.slide_axes is not None
 
     @cached_property
     def resting_slide(self) -> Array:
@@ -210,18 +217,39 @@ class Jointed:
     def posed(self, state: Array) -> Posed:
         """Return where a state puts the bones."""
         own = turns.matrices(state[:-1, :4])
-        segments = self.segments
-        if self.has_slides:
-            segments = segments.copy()
-            segments[:, 1] += state[:-1, 4]
-        turned = np.einsum("nijb,njb->nib", own, segments)
+        turned = np.einsum("nijb,njb->nib", own, self.segments_after(state[:-1, 4]))
         links = np.einsum("nijb,njkb->nikb", own[:-1], self.offsets[1:])
         frames = np.empty_like(own)
         frames[0] = self.offsets[0]
         for i, link in enumerate(links):
             frames[i + 1] = np.einsum("ijb,jkb->ikb", frames[i], link)
         points = vectors.laid(np.einsum("nijb,njb->nib", frames, turned))
+        if self.slide_axes is not None:
+            points += self.root_after(state[:-1, 4])
         return Posed(frames, own, turned, links, points)
+
+    def segments_after(self, slide: Array) -> Array:
+        """Return the segments (n, 3, B) to next heads that slides (n, B) have moved."""
+        if self.slide_axes is None:
+            return self.segments
+        segments = self.segments.copy()
+        segments[:-1] += self.slide_axes[1:] * slide[1:, None]
+        return segments
+
+    def root_after(self, slide: Array) -> Array:
+        """Return where slides (n, B) put the first heads, shape (3, B)."""
+        if self.slide_axes is None:
+            return np.zeros_like(self.segments[0])
+        root: Array = self.slide_axes[0] * slide[0]
+        return root
+
+    def slid(self, posed: Posed) -> Array:
+        """Return how effectors move with the slides of each bone, shape (n, 3, B)."""
+        if self.slide_axes is None:
+            return np.zeros_like(self.segments)
+        slid = self.slide_axes.copy()
+        slid[1:] = np.einsum("nijb,njkb,nkb->nib", posed.frames[:-1], posed.own[:-1], slid[1:])
+        return slid
 
     def output(self, posed: Posed) -> Array:
         """Return what the target is compared with, shape (7, B)."""
@@ -239,10 +267,17 @@ class Jointed:
     def side_angle(self, posed: Posed, aims: Aims) -> Array:
         """Return the angles about the chord from the wanted side to the present one, (B,)."""
         assert aims.side is not None
-        offset = across(posed.points[1:-1].mean(axis=0), aims.chord)
+        offset = self._bulge(posed, aims)
         has_side = norm(offset) > NO_SIDE * self.reach
         angle = np.arctan2(dot(cross(aims.side, offset), aims.chord), dot(aims.side, offset))
         return np.where(has_side, angle, 0.0)
+
+    def _bulge(self, posed: Posed, aims: Aims) -> Array:
+        """Return the mean offsets of inner joints from chords through the heads, (3, B)."""
+        middle = posed.points[1:-1].mean(axis=0)
+        if self.slide_axes is not None:
+            middle = middle - posed.points[0]
+        return across(middle, aims.chord)
 
     def _tip_error(self, posed: Posed, aims: Aims) -> Array:
         """Return the turns that tip bones are past their wanted orientation, vectors (3, B)."""
@@ -266,7 +301,7 @@ class Jointed:
         if aims is None:
             return answers
         if aims.side is not None and count > 1:
-            offset = across(posed.points[1:-1].mean(axis=0), aims.chord)
+            offset = self._bulge(posed, aims)
             size = norm(offset)
             has_side = size > NO_SIDE * self.reach
             scale = np.where(has_side, aims.weight / np.where(has_side, size * size, 1.0), 0.0)
@@ -311,7 +346,20 @@ def jointed_chains(start: Start, joints: Joints) -> Jointed:
     axes = np.einsum("nijb,njkb->bnik", posed.frames, posed.own)
     segments = np.diff(start.points, axis=0).transpose(2, 0, 1)[..., None]
     found = np.linalg.solve(axes, segments)[..., 0]
-    return replace(chain, segments=np.ascontiguousarray(found.transpose(1, 2, 0)))
+    chain = replace(chain, segments=np.ascontiguousarray(found.transpose(1, 2, 0)))
+    if not (joints.slide_low.any() or joints.slide_high.any()):
+        return chain
+    chain = replace(chain, slide_axes=_bones_first(joints.slide_axes))
+    return replace(chain, slide_room=_slide_room(chain, posed, start))
+
+
+def _slide_room(chain: Jointed, posed: Posed, start: Start) -> Array:
+    """Return how much longer slides make chains at most, each by itself, shape (n, B)."""
+    slid = chain.slid(posed)
+    before = np.diff(start.points, axis=0, prepend=start.points[:1])[:-1]
+    ends = [norm(before + slid * end[:, None]) for end in (chain.slide_low, chain.slide_high)]
+    room: Array = np.maximum(*ends) - norm(before)
+    return room
 
 
 def _bones_first(rows: Array) -> Array:

@@ -34,7 +34,16 @@ class JointKind(enum.IntEnum):
     """None: the bone stays at its zero."""
 
 
-ARRAYS = ("offsets", "start_wxyz", "low", "high", "mobility", "slide_low", "slide_high")
+ARRAYS = (
+    "offsets",
+    "start_wxyz",
+    "low",
+    "high",
+    "mobility",
+    "slide_low",
+    "slide_high",
+    "slide_axes",
+)
 
 
 @dataclass(frozen=True)
@@ -43,7 +52,9 @@ class Joints:
 
     Bones are posed one after the other: with A_i the offset and R_i the local rotation of bone i,
     its posed axes are M_i = M_(i-1) A_i R_i, where M_(-1) is the frame of the chain's points.
-    Offsets may scale, shear and mirror. Limits hold R_i.
+    Offsets may scale, shear and mirror. Limits hold R_i. A slide s_i moves the head of bone i, with
+    all that hangs on it, by M_(i-1) a_i s_i: along an axis that the bone's own rotation leaves
+    alone, as Blender does with location channels.
 
     Attributes:
         kinds: One a bone, the same for all chains.
@@ -54,9 +65,11 @@ class Joints:
             sin(angle / 2), of which these are the half axes.
         high: Greatest turns, shape (..., n, 3).
         mobility: How readily bones turn about X, Y and Z, from 1 to above 0, shape (..., n, 3).
-        slide_low: Least way that a bone moves along its own axis, shape (..., n), in the unit of
-            the segments.
-        slide_high: Greatest way; equal to ``slide_low`` where nothing slides.
+        slide_low: Least way that a bone's head moves along its slide axis from where it starts,
+            shape (..., n), in the unit of the segments.
+        slide_high: Greatest way; both are zero where nothing slides.
+        slide_axes: a_i, of any length, told in the posed axes of the bone before, shape (..., n,
+            3); by default the Y axes of the offsets, along which bones lie that have not turned.
     """
 
     kinds: tuple[JointKind, ...]
@@ -67,6 +80,7 @@ class Joints:
     mobility: Array
     slide_low: Array
     slide_high: Array
+    slide_axes: Array = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         """Copy, check and freeze the arrays."""
@@ -79,10 +93,12 @@ class Joints:
             "mobility": (count, 3),
             "slide_low": (count,),
             "slide_high": (count,),
+            "slide_axes": (count, 3),
         }
         leading = np.shape(self.offsets)[:-3]
         for name, shape in shapes.items():
-            array = np.array(getattr(self, name), dtype=np.float64)
+            value = getattr(self, name)
+            array = np.array(self.offsets[..., 1] if value is None else value, dtype=np.float64)
             if array.shape != (*leading, *shape):
                 raise InvalidChainError(
                     f"The joints' {name} need shape {(*leading, *shape)}, not {array.shape}:"
@@ -100,6 +116,8 @@ class Joints:
     def _check_ranges(self) -> None:
         if (self.low > self.high).any() or (self.slide_low > self.slide_high).any():
             raise InvalidChainError("A joint's least turn exceeds its greatest: swap the two.")
+        if not (np.isfinite(self.slide_low).all() and np.isfinite(self.slide_high).all()):
+            raise InvalidChainError("A joint slides without end: give its range two numbers.")
         if (self.mobility <= 0.0).any() or (self.mobility > 1.0).any():
             raise InvalidChainError(
                 "A joint's mobility must lie above 0 and up to 1: set it there."

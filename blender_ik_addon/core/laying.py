@@ -56,11 +56,9 @@ def laid(chain: Jointed, turn: Array, slide: Array, points: Array) -> Array:
         slide: Slides, kept, shape (n, B).
         points: Shape (n + 1, 3, B); of joints that cannot be met the next bones make the best.
     """
-    turn = turn.copy()
-    frame, head = chain.offsets[0], np.zeros_like(points[0])
-    for i in range(len(turn)):
-        segment = chain.segments[i].copy()
-        segment[1] += slide[i]
+    turn, segments = turn.copy(), chain.segments_after(slide)
+    frame, head = chain.offsets[0], chain.root_after(slide)
+    for i, segment in enumerate(segments):
         to_point = np.einsum("ijb,jb->ib", inverses(frame), points[i + 1] - head)
         lever = vectors.rotate(turns.matrices(turn[i]), segment)
         turn[i] = aimed(chain, i, turn[i], lever, to_point)

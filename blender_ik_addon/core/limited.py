@@ -19,6 +19,7 @@ from .jointed import ASIDE, NEAR, Aims, Jointed
 from .limited_run import Run
 from .natural_start import NaturalStart
 from .start import Start
+from .swings import ON_EDGE
 from .task import Task
 from .vectors import Array, Counts, Flags, norm
 
@@ -44,6 +45,8 @@ class Held:
         holds: Which turns, about X, Y and Z, stand on edges that keep effectors from their
             targets, shape (n, 3, B).
         tip_gap: Radians from the tips' orientations to the wanted ones, shape (B,).
+        slide_holds: Which slides stand at ends that do so too, shape (n, B); None where nothing
+            slides.
     """
 
     state: Array
@@ -52,6 +55,7 @@ class Held:
     is_open: Flags
     holds: Flags
     tip_gap: Array
+    slide_holds: Flags | None = None
 
 
 def positioned(
@@ -111,19 +115,25 @@ def positioned(
     rows = np.flatnonzero(is_aside & ~is_open & (task.iterations > FEW_ITERATIONS))
     if rows.size:
         state, used = new_starts.bettered(run, state, used, rows, standing, aims, STARTS[0])
-    reach = start.reach + np.abs(chain.slide_high).sum(axis=0)
+    reach = start.reach if chain.slide_room is None else start.reach + chain.slide_room.sum(axis=0)
     is_too_far = norm(task.target) >= reach * (1.0 - AT_REACH)
     is_open = Run(chain, task, run.is_fresh).is_open(state)
     holds = _holds(chain, run.task, state)
-    return Held(state, used, is_too_far, is_open, holds, _tip_gap(chain, aims, state))
+    slide_holds = _slide_holds(chain, run.task, state) if chain.has_slides else None
+    gap = _tip_gap(chain, aims, state)
+    return Held(state, used, is_too_far, is_open, holds, gap, slide_holds)
 
 
 def _started(natural: NaturalStart, chain: Jointed, standing: Array, task: Task, run: Run) -> Array:
-    """Return the states that NEWTON starts from: what stands at its target stays."""
-    if len(chain.kinds) == 1 or not run.is_fresh.any():
+    """Return the states that NEWTON starts from: what stands at its target stays.
+
+    So does what slides: its bones may move to the target without a bend.
+    """
+    is_bent = run.is_fresh & ~(chain.slide_high > chain.slide_low).any(axis=0)
+    if len(chain.kinds) == 1 or not is_bent.any():
         return standing
     begun = chain.state(natural_start.bent(natural, chain, task), standing[:-1, 4])
-    return np.where(run.is_fresh, begun, standing)
+    return np.where(is_bent, begun, standing)
 
 
 def _aims(
@@ -156,6 +166,18 @@ def _tip_gap(chain: Jointed, aims: Aims | None, state: Array) -> Array:
     output = replace(chain, aims=aims).output(chain.posed(state))
     gap: Array = norm(output[4:7]) / aims.weight
     return gap
+
+
+def _slide_holds(chain: Jointed, task: Task, state: Array) -> Flags:
+    """Return the slides at ends of their ranges that a pull toward the target presses on."""
+    error = task.target - state[-1, :3]
+    is_open = norm(error) > np.maximum(task.tolerance, NEAR * chain.reach)
+    pull = np.einsum("nib,ib->nb", chain.slid(chain.posed(state)), error)
+    slide = state[:-1, 4]
+    presses = (pull > 0.0) & (slide >= chain.slide_high - ON_EDGE)
+    presses |= (pull < 0.0) & (slide <= chain.slide_low + ON_EDGE)
+    holds: Flags = presses & (chain.slide_high > chain.slide_low) & is_open
+    return holds
 
 
 def _holds(chain: Jointed, task: Task, state: Array) -> Flags:

@@ -157,8 +157,11 @@ class _Moved(NamedTuple):
 
 def _softened(chains: Chains, goals: Goals, options: SolveOptions) -> _Moved:
     """Return what the soft distances leave of targets; tips that take a rotation count for it."""
-    start, slides = chains.start, np.abs(chains.jointed.slide_high)
-    lengths, joints = start.lengths + slides, chains.joint_positions
+    start, room = chains.start, chains.jointed.slide_room
+    lengths, joints = start.lengths, chains.joint_positions
+    if room is not None:
+        # A slide makes the segment before its bone longer, that of the root the way from the root.
+        lengths = lengths + np.concatenate((room[1:], room[:1]))
     tips, turns_wxyz = np.zeros_like(goals.target_positions), goals.tip_rotations_wxyz
     if turns_wxyz is not None and options.orient_weight == 1.0 and len(lengths) > 1:
         lengths = lengths[:-1]
@@ -180,7 +183,10 @@ def _recorded(
     residuals = norm((joints[:, -1] - goals.target_positions).T)
     accepted = options.tolerance + _rounding(chains, goals)
     # With iterations left it is the joints that lead no nearer, by their limits or their locks.
-    is_held = held.is_open & (held.holds.any(axis=(0, 1)) | (held.iterations < options.iterations))
+    has_holds = held.holds.any(axis=(0, 1))
+    if held.slide_holds is not None:
+        has_holds |= held.slide_holds.any(axis=0)
+    is_held = held.is_open & (has_holds | (held.iterations < options.iterations))
     is_too_far = held.is_too_far if moved is None else held.is_too_far | moved.is_too_far
     is_blended = np.full(len(chains), options.influence < 1.0)
     codes = np.select(
@@ -204,6 +210,7 @@ def _recorded(
         slides=(state[:-1, 4] * start.unit).T,
         holds=np.moveaxis(held.holds, -1, 0),
         tip_gaps=held.tip_gap,
+        slide_holds=None if held.slide_holds is None else held.slide_holds.T,
     )
 
 

@@ -24,15 +24,14 @@ def step(state: Array, chain: Jointed, target: Array, damping: Array) -> tuple[A
     """
     posed = chain.posed(state)
     turn, slide = state[:-1, :4].copy(), state[:-1, 4]
+    segments = chain.segments_after(slide)
     short = SHORT_LEVER * chain.reach
     lever = np.zeros_like(target)
     for i in reversed(range(len(turn))):
         # The effector as this joint's bone carries it, with what the joints after it have done.
-        segment = chain.segments[i].copy()
-        segment[1] += slide[i]
-        beyond = (
-            segment if i + 1 == len(turn) else segment + vectors.rotate(chain.offsets[i + 1], lever)
-        )
+        beyond = segments[i]
+        if i + 1 < len(turn):
+            beyond = beyond + vectors.rotate(chain.offsets[i + 1], lever)
         own = turns.matrices(turn[i])
         to_effector = vectors.rotate(own, beyond)
         to_target = target - posed.points[i]

@@ -118,13 +118,13 @@ def _shut(free: Array, edges: swings.Edges, is_shut: Flags) -> Array:
 
 
 class _Slides:
-    """The bones that move along their own axes; nothing where none does."""
+    """The bones whose heads move along their slide axes; nothing where none does."""
 
     def __init__(self, chain: Jointed, posed: Posed, state: Array) -> None:
         self._chain, self._slide = chain, state[:-1, 4]
         self._answers: Array | None = None
         if chain.has_slides:
-            self._answers = np.einsum("nijb,njb->nib", posed.frames, posed.own[:, :, 1])
+            self._answers = chain.slid(posed)
             self._mobility = np.where(chain.slide_high > chain.slide_low, 1.0, 0.0)
 
     def system(self, rows: int) -> Array | float:

@@ -65,7 +65,7 @@ def compiled(start: Start, chain: Jointed, start_turn: Array) -> NaturalStart:
         # A stiff joint would have to turn to the middle of its range first.
         straight &= (chain.mobility == 1.0).all(axis=(0, 1))
     turn = np.where(straight, _lopsided(chain, start_turn), start_turn)
-    posed = chain.posed(chain.state(turn, chain.resting_slide))
+    posed = chain.posed(chain.state(turn, np.zeros_like(chain.slide_low)))
     start = reposed(start, posed.points)
     inner = np.linalg.inv(turned_outside(posed.frames).transpose(0, 3, 1, 2))
     return NaturalStart(start, turn, inner.transpose(0, 2, 3, 1), is_straight(start))

@@ -136,7 +136,8 @@ class Ball:
         cosine = sqrt(max(1.0 - sx * sx - sz * sz, 0.0))
         half = 0.5 * twist
         ct, st = cos(half), sin(half)
-        is_out = is_round and out >= 1.0 - ON_EDGE
+        is_corner = self._x.ends_at(u) or self._z.ends_at(v)
+        is_out = is_round and out >= 1.0 - ON_EDGE and not is_corner
         gradient = (-sz, cosine, sx)
         self.edges = self._twist.edge(twist, gradient) if self._twists else ((gradient, True),)
         side_x, side_z = self._x.side(u), self._z.side(v)
@@ -165,6 +166,10 @@ class _Swing:
     def half(self, offset: float) -> float:
         """Return the half axis of the range on the side of an offset from its middle."""
         return self._high if offset >= 0.0 else self._low
+
+    def ends_at(self, offset: float) -> bool:
+        """Tell whether the range ends at its middle, and an offset is there."""
+        return abs(offset) <= ON_EDGE and (self._high <= HELD or self._low <= HELD)
 
     def side(self, offset: float) -> float:
         """Return which end of the range an offset stands on, 1 or -1, or 0 for none."""

@@ -176,7 +176,10 @@ def edges(ranges: Ranges, at: Placed) -> Edges:
     is_on = np.empty((*at.swing.shape[:-2], 3, at.swing.shape[-1]), dtype=np.bool_)
     on_high = at.offset >= ranges.above - ON_EDGE
     on_box = on_high | (at.offset <= ON_EDGE - ranges.below)
-    on_ellipse = at.is_round & (at.out >= 1.0 - ON_EDGE)
+    # Where a range ends at its middle, a quarter of an ellipse meets that end at a right angle.
+    ends_there = (ranges.above <= HELD) | (ranges.below <= HELD)
+    is_corner = (ends_there & (np.abs(at.offset) <= ON_EDGE)).any(axis=-2)
+    on_ellipse = at.is_round & (at.out >= 1.0 - ON_EDGE) & ~is_corner
     is_on[..., 0, :] = on_ellipse | on_box[..., 0, :]
     is_on[..., 2, :] = on_box[..., 1, :] & ~on_ellipse
     is_high = at.twist >= ranges.twist_high - ON_EDGE

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import bpy
 
-from ..properties import bones_of_chain, has_joint, owner_of, take_over
+from ..properties import bones_of_chain, has_joint, owner_of, slides_of, take_over
 from . import selection
 
 
 class POSE_OT_chain_ik_joints_copy(bpy.types.Operator):
     """Copy the IK limits, locks and stiffness of the chain's bones into joints of its own.
 
-    They replace those that it has; the pose stays. Copies can be widened to what bones cannot hold
+    They replace those that it has, but for slides, which bones know nothing of; the pose stays.
+    Copies can be widened to what bones cannot hold
     """
 
     bl_idname = "pose.chain_ik_joints_copy"
@@ -25,7 +26,10 @@ class POSE_OT_chain_ik_joints_copy(bpy.types.Operator):
     def execute(self, context: bpy.types.Context) -> set[str]:
         chain = selection.chain(context)
         owner = owner_of(chain)
-        held = [bone for name in bones_of_chain(chain) if has_joint(bone := owner.pose.bones[name])]
+        names = bones_of_chain(chain)
+        slides = slides_of(chain, names)
+        bones = [owner.pose.bones[name] for name in names]
+        held = [bone for bone in bones if has_joint(bone) or bone.name in slides]
         if not held:
             self.report(
                 {"ERROR"}, "No bone of this chain has IK limits, locks or stiffness to copy."
@@ -33,7 +37,7 @@ class POSE_OT_chain_ik_joints_copy(bpy.types.Operator):
             return {"CANCELLED"}
         chain.joints.clear()
         for bone in held:
-            take_over(chain.joints.add(), bone)
+            take_over(chain.joints.add(), bone, slides.get(bone.name))
         chain.active_joint_index = 0
         owner.update_tag()
         return {"FINISHED"}

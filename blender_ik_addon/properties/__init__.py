@@ -1,7 +1,7 @@
 """The settings of chains, and their one way into frozen records."""
 
 from .chains import active_chain, chain_key, chains_of, owner_of
-from .joints import RANGED_AXES, STIFF_AXES, JointSettings, has_joint, take_over
+from .joints import RANGED_AXES, STIFF_AXES, JointSettings, has_joint, slides_of, take_over
 from .records import bones_of_chain, chain_spec, idle_joints, sync_anchors
 from .settings import NEGATIVE_SCALES, SOLVERS, ChainSettings, register, unregister
 from .stored import SOURCE, check_free, is_off_its_keys, release, store
@@ -26,6 +26,7 @@ __all__ = [
     "owner_of",
     "register",
     "release",
+    "slides_of",
     "store",
     "sync_anchors",
     "take_over",

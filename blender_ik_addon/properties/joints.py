@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
@@ -12,6 +14,9 @@ from ..core import JointKind
 from ..rig.joints import KINDS, MOST_STIFFNESS
 from ..rig.spec import OwnJoint, RelativeTo
 from .updates import OVERRIDABLE, tag
+
+if TYPE_CHECKING:
+    from .settings import ChainSettings
 
 KINDS_OF_JOINTS = (
     ("BALL", "Ball", "Swings and twists, each axis within its own range"),
@@ -86,6 +91,18 @@ def _stiffness(axis: str) -> Any:
     )
 
 
+def _slide_end(word: str, default: float) -> Any:
+    return FloatProperty(
+        name=f"{word} Slide",
+        description=f"{word} way along the bone's Y axis at rest, from its stored location",
+        default=default,
+        subtype="DISTANCE",
+        options=set(),
+        override=OVERRIDABLE,
+        update=tag,
+    )
+
+
 class JointSettings(bpy.types.PropertyGroup):
     """What one bone may do in one chain, instead of what its own settings for IK say."""
 
@@ -137,6 +154,15 @@ class JointSettings(bpy.types.PropertyGroup):
     stiffness_x: _stiffness("X")
     stiffness_y: _stiffness("Y")
     stiffness_z: _stiffness("Z")
+    use_slide: BoolProperty(
+        name="Slide",
+        description="Move the bone along its own Y axis within a range; it must not be connected",
+        options=set(),
+        override=OVERRIDABLE,
+        update=tag,
+    )
+    slide_min: _slide_end("Least", 0.0)
+    slide_max: _slide_end("Greatest", 1.0)
 
 
 def own_joint(settings: JointSettings) -> OwnJoint:
@@ -158,6 +184,7 @@ def own_joint(settings: JointSettings) -> OwnJoint:
         high=(high[0], high[1], high[2]),
         stiffness=(settings.stiffness_x, settings.stiffness_y, settings.stiffness_z),
         relative_to=RelativeTo(settings.relative_to),
+        slide=(settings.slide_min, settings.slide_max) if settings.use_slide else (0.0, 0.0),
     )
 
 
@@ -170,8 +197,23 @@ def has_joint(bone: bpy.types.PoseBone) -> bool:
     )
 
 
-def take_over(settings: JointSettings, bone: bpy.types.PoseBone) -> None:
-    """Make a joint say what a bone's own settings for IK say.
+def slides_of(chain: ChainSettings, bones: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """Return the slide ranges that the joints of a chain of bones have, by the bone that slides."""
+    child = dict(pairwise(bones))
+    return {
+        child.get(joint.bone, "") if joint.relative_to == "CHILD" else joint.bone: (
+            joint.slide_min,
+            joint.slide_max,
+        )
+        for joint in chain.joints
+        if joint.use_slide
+    }
+
+
+def take_over(
+    settings: JointSettings, bone: bpy.types.PoseBone, slide: tuple[float, float] | None = None
+) -> None:
+    """Make a joint say what a bone's own settings for IK say, with a slide that they cannot say.
 
     Only what differs from a default is set: Blender copies every value that is, at each evaluation.
     """
@@ -184,6 +226,8 @@ def take_over(settings: JointSettings, bone: bpy.types.PoseBone) -> None:
             values[f"max_{axis}"] = getattr(bone, f"ik_max_{axis}")
         stiffness = getattr(bone, f"ik_stiffness_{axis}")
         values[f"stiffness_{axis}"] = min(stiffness, MOST_STIFFNESS)
+    if slide is not None:
+        values |= {"use_slide": True, "slide_min": slide[0], "slide_max": slide[1]}
     for name, value in values.items():
         if getattr(settings, name) != value:
             setattr(settings, name, value)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import bpy
@@ -18,6 +19,9 @@ from .joints import own_joint
 
 if TYPE_CHECKING:
     from .settings import ChainSettings
+
+LOCATION = "location"
+NO_OTHERS: Mapping[str, list[float]] = MappingProxyType({})
 
 
 def chain_spec(settings: ChainSettings, animated: ChainSettings | None = None) -> ChainSpec:
@@ -61,16 +65,34 @@ def chain_spec(settings: ChainSettings, animated: ChainSettings | None = None) -
 def bones_of_text(text: str) -> tuple[StoredBone, ...]:
     """Return what ``text_of_bones`` has written."""
     rows = json.loads(text) if text else ()
-    return tuple(
-        StoredBone(name, mode, tuple(rotation), *map(tuple, scale))
-        for name, mode, rotation, *scale in rows
-    )
+    return tuple([_bone_of_row(*row) for row in rows])
+
+
+def _bone_of_row(
+    name: str,
+    mode: str,
+    rotation: list[float],
+    scale: Iterable[float] = (),
+    others: Mapping[str, list[float]] = NO_OTHERS,
+) -> StoredBone:
+    return StoredBone(name, mode, tuple(rotation), tuple(scale), tuple(others.get(LOCATION, ())))
 
 
 def text_of_bones(stored: Iterable[StoredBone]) -> str:
     """Return a stored pose as text; nothing for no bones."""
-    rows = [bone if bone.scale else bone[:-1] for bone in stored]
+    rows = [_row_of_bone(bone) for bone in stored]
     return json.dumps(rows) if rows else ""
+
+
+def _row_of_bone(bone: StoredBone) -> tuple[object, ...]:
+    if bone.location:
+        return (*bone[:-1], {LOCATION: bone.location})
+    return bone[:-1] if bone.scale else bone[:-2]
+
+
+def may_have_locations(text: str) -> bool:
+    """Tell at little cost whether a stored pose as text holds the location of any bone."""
+    return f'"{LOCATION}"' in text
 
 
 def idle_joints(settings: ChainSettings) -> list[str]:

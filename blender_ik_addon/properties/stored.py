@@ -12,7 +12,13 @@ from ..rig.render_sync import keep_animated_values
 from ..rig.spec import ChainSpec, StoredBone
 from ..rig.update import Update
 from .chains import chains_of, owner_of
-from .records import bones_of_chain, chain_spec, sync_anchors_if_changed, text_of_bones
+from .records import (
+    bones_of_chain,
+    chain_spec,
+    may_have_locations,
+    sync_anchors_if_changed,
+    text_of_bones,
+)
 
 if TYPE_CHECKING:
     from .settings import ChainSettings
@@ -76,6 +82,23 @@ def release_scale(settings: ChainSettings) -> None:
         settings.stored_pose = text_of_bones(bone._replace(scale=()) for bone in spec.stored_pose)
 
 
+def release_slides(settings: ChainSettings, update: Update) -> bool:
+    """Give bones that no longer slide their stored locations back; tell if any had one."""
+    owner, spec = owner_of(settings), chain_spec(settings)
+    known = live.memory.skeleton(update.key, owner.session_uid)
+    idle = restoring.idle_locations(owner, spec, known)
+    if not idle:
+        return False
+    scene = bpy.context.scene
+    frame = scene.frame_current_final if scene is not None else 0.0
+    restoring.give_back_location(owner, spec, idle, frame)
+    settings.stored_pose = text_of_bones(
+        bone._replace(location=()) if bone.name in idle else bone for bone in spec.stored_pose
+    )
+    owner.update_tag()
+    return True
+
+
 def is_off_its_keys(settings: ChainSettings) -> bool:
     """Return whether a chain's bones stand elsewhere than their keyframes put them."""
     scene = bpy.context.scene
@@ -114,10 +137,13 @@ def prepare(armature_object: bpy.types.Object, update: Update) -> bool:
     for settings, values in _with_values(armature_object, evaluated):
         if not is_render:
             _rename_joints(settings)
+        stored = settings.stored_pose
         if not values.mute:
-            if not settings.stored_pose:
+            if not stored:
                 store(settings, evaluated)
-        elif settings.stored_pose:
+            elif may_have_locations(stored) and not is_render:
+                has_written |= release_slides(settings, update)
+        elif stored:
             if is_render and not has_kept:
                 keep_animated_values(armature_object, evaluated)
             has_kept = has_written = True

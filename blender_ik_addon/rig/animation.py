@@ -121,14 +121,15 @@ def keyed_rotation(
     return _keyed(armature_object, paths, 4, frame, animated)
 
 
-def keyed_scale(
+def keyed_vector(
     armature_object: bpy.types.Object,
     names: Iterable[str],
+    prop: str,
     frame: float,
     animated: Array | None,
 ) -> Keyed:
-    """Return what animation gives the scale channels of bones at a frame; as ``keyed_rotation``."""
-    paths = [(name, "scale") for name in names]
+    """Return what animation gives location or scale of bones at a frame; as ``keyed_rotation``."""
+    paths = [(name, prop) for name in names]
     return _keyed(armature_object, paths, 3, frame, animated)
 
 

@@ -14,6 +14,7 @@ from .channels import Pose
 from .limb import rest_joints, segments_of
 from .plan import ChainPlan
 from .skeleton import Skeleton
+from .slide import ChainSlide, home_root
 from .stretch import ChainStretch
 
 Array = npt.NDArray[np.float64]
@@ -28,12 +29,14 @@ class ChainPose:
         matrices: Pose matrices, armature space, shape (k, 3, 3).
         joints: Heads and effector, armature space, shape (m + 1, 3).
         scale: Scale channels, shape (k, 3).
+        slides: How far bones have slid, shape (k,); None where none is to.
     """
 
     rotations: Array
     matrices: Array
     joints: Array
     scale: Array
+    slides: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -45,10 +48,11 @@ class ChainFrame:
         scale: Their scale channels; of bones that may grow without their growth, shape (k, 3).
         segments: From head to next joint in the space of the posed bone, shape (m, 3).
         parent: Pose matrix of the root's parent, identity without, shape (3, 3).
-        root: The root's head, armature space, shape (3,).
+        root: The root's head without any slide, armature space, shape (3,).
         rest_root: The root's rest matrix, shape (3, 3).
         rest_side: Where the rest pose bends, armature space, shape (3,); None if it is straight.
         stretch: How far bones may grow; None where none is to.
+        slide: How far bones may slide; None where none is to.
     """
 
     frames: tuple[spaces.RestFrames, ...]
@@ -59,11 +63,22 @@ class ChainFrame:
     rest_root: Array
     rest_side: Array | None
     stretch: ChainStretch | None = None
+    slide: ChainSlide | None = None
 
-    def posed(self, rotations: Array, scale: Array | None = None) -> ChainPose:
-        """Return the chain posed by local rotations (k, 3, 3) and scale channels (k, 3)."""
+    def posed(
+        self, rotations: Array, scale: Array | None = None, slides: Array | None = None
+    ) -> ChainPose:
+        """Return the chain posed by its channels.
+
+        Args:
+            rotations: Local rotations, shape (k, 3, 3).
+            scale: Scale channels, shape (k, 3).
+            slides: How far bones have slid, shape (k,).
+        """
         scale = self.scale if scale is None else scale
-        return self._walked(lambda i, _: (rotations[i], scale[i]))
+        if self.slide is not None and slides is None:
+            slides = np.zeros(len(self.frames))
+        return self._walked(lambda i, _: (rotations[i], scale[i]), slides)
 
     def stretched(self, rotations: Array, lengths: Array) -> ChainPose:
         """Return the chain posed by local rotations, its segments as long as asked, shape (m,)."""
@@ -168,10 +183,18 @@ class ChainFrame:
         return grown
 
     def _walked(
-        self, local_turn: Callable[[int, spaces.ParentFrames], tuple[Array, Array]]
+        self,
+        local_turn: Callable[[int, spaces.ParentFrames], tuple[Array, Array]],
+        slides: Array | None = None,
     ) -> ChainPose:
         """Pose bone after bone, root first, each by the rotation and scale of a function."""
-        matrix, head = self.parent, self.root
+        matrix, head, segments = self.parent, self.root, self.segments
+        if self.slide is not None and slides is not None:
+            # A slide moves the head that the segment before it leads to.
+            moved = self.slide.heads * slides[:, None]
+            head = head + matrix @ moved[0]
+            segments = segments.copy()
+            segments[: len(moved) - 1] += moved[1 : len(segments) + 1]
         rotations, matrices, joints, scales = [], [], [head], []
         for i, rest in enumerate(self.frames):
             frame = spaces.parent_frames(matrix, rest)
@@ -181,10 +204,10 @@ class ChainFrame:
             scales.append(scale)
             matrices.append(matrix)
             if i < len(self.segments):
-                head = head + matrix @ self.segments[i]
+                head = head + matrix @ segments[i]
                 joints.append(head)
         return ChainPose(
-            np.array(rotations), np.array(matrices), np.array(joints), np.array(scales)
+            np.array(rotations), np.array(matrices), np.array(joints), np.array(scales), slides
         )
 
     def natural_side(self, pose: ChainPose) -> Array:
@@ -210,7 +233,11 @@ def part_way(start: Array, end: Array, share: float) -> Array:
 
 
 def framed(
-    skeleton: Skeleton, pose: Pose, plan: ChainPlan, stretch: ChainStretch | None = None
+    skeleton: Skeleton,
+    pose: Pose,
+    plan: ChainPlan,
+    stretch: ChainStretch | None = None,
+    slide: ChainSlide | None = None,
 ) -> ChainFrame:
     """Return what of a chain stays while its bones rotate."""
     scale = pose.scale[plan.written]
@@ -219,13 +246,17 @@ def framed(
         scale = np.where(stretch.is_locked, scale, stretch.scale)
     root = int(plan.segments[0])
     parent = int(skeleton.parents[root])
+    head = pose.matrices[root][:3, 3]
+    if slide is not None and slide.moves_root:
+        head = home_root(skeleton, pose, plan, slide)
     return ChainFrame(
         frames=tuple(skeleton.frames.take(bone) for bone in plan.written),
         scale=scale,
-        segments=segments_of(skeleton, pose, plan),
+        segments=segments_of(skeleton, pose, plan, slide),
         parent=pose.matrices[parent][:3, :3] if parent >= 0 else np.eye(3),
-        root=pose.matrices[root][:3, 3],
+        root=head,
         rest_root=skeleton.rest[root][:3, :3],
         rest_side=bend_side(rest_joints(skeleton, plan)),
         stretch=stretch,
+        slide=slide,
     )

@@ -63,9 +63,9 @@ def solved_with_joints(
         lengths: That segments have grown to in the start pose, shape (m,); None without growth.
     """
 
-    def posed(rotations: Array, scale: Array | None) -> ChainPose:
+    def posed(rotations: Array, scale: Array | None, slides: Array | None) -> ChainPose:
         if lengths is None or scale is not None:
-            return frame.posed(rotations, scale)
+            return frame.posed(rotations, scale, slides)
         return frame.stretched(rotations, lengths)
 
     bend, wanted, count = frame.natural_side(start), goal, len(frame.segments)
@@ -78,7 +78,8 @@ def solved_with_joints(
         rotations = pose.rotations.copy()
         local = joints.take(slice(count)).local_of(solution.local_rotations_wxyz)
         rotations[:count] = rotation.matrix_from_quaternion(local)
-        pose = posed(rotations, pose.scale if number >= LENGTH_PASSES else None)
+        slides = _slid(frame, pose, solution)
+        pose = posed(rotations, pose.scale if number >= LENGTH_PASSES else None, slides)
         if np.abs(pose.joints - solution.joint_positions).max() <= AGREES * reach:
             break
         if number == 0:
@@ -99,15 +100,22 @@ def in_ranges(rotations: Array, joints: BoneJoints) -> Array:
 
 def _core_joints(frame: ChainFrame, pose: ChainPose, joints: BoneJoints, count: int) -> Joints:
     """Return the joints of a chain with its frames as they stand in a pose."""
-    offsets = np.empty((count, 3, 3))
+    offsets, slide_axes = np.empty((count, 3, 3)), np.zeros((count, 3))
     above, parent = np.eye(3), frame.parent
     for i in range(count):
         posed = spaces.parent_frames(parent, frame.frames[i]).rs
         if abs(np.linalg.det(above)) <= FLAT * np.linalg.norm(above) ** 3:
             raise RigError("A bone of the chain is scaled flat: give it a scale above zero.")
         offsets[i] = np.linalg.solve(above, posed)
+        if frame.slide is not None:
+            # Location takes the parent's whole matrix, whatever the bone's rotation inherits.
+            slide_axes[i] = np.linalg.solve(above, parent @ frame.slide.heads[i])
         above, parent = posed @ pose.rotations[i], pose.matrices[i]
-    own = joints.take(slice(count))
+    own, slide_low, slide_high = joints.take(slice(count)), np.zeros(count), np.zeros(count)
+    if frame.slide is not None and pose.slides is not None:
+        # The core counts from where the pose stands.
+        slide_low = (frame.slide.low - pose.slides)[:count]
+        slide_high = (frame.slide.high - pose.slides)[:count]
     if own.zero_wxyz is not None:
         offsets = offsets @ rotation.matrix_from_quaternion(own.zero_wxyz)
     return Joints(
@@ -117,10 +125,19 @@ def _core_joints(frame: ChainFrame, pose: ChainPose, joints: BoneJoints, count: 
         low=own.low,
         high=own.high,
         mobility=1.0 - own.stiffness,
-        # Bones slide in ``core`` alone: no location is written yet.
-        slide_low=np.zeros(count),
-        slide_high=np.zeros(count),
+        slide_low=slide_low,
+        slide_high=slide_high,
+        slide_axes=slide_axes,
     )
+
+
+def _slid(frame: ChainFrame, pose: ChainPose, solution: Solution) -> Array | None:
+    """Return the slides (k,) of a solution that has started from a pose."""
+    if frame.slide is None or pose.slides is None or solution.slides is None:
+        return None
+    slides = pose.slides.copy()
+    slides[: len(solution.slides)] += solution.slides
+    return frame.slide.within(slides)
 
 
 def _onward(goal: Goal, tip_turn: Array | None, start: ChainPose, pose: ChainPose) -> Goal:
@@ -137,7 +154,7 @@ def _with_tip(
     frame: ChainFrame, pose: ChainPose, matrix: Array, options: SolveOptions, joints: BoneJoints
 ) -> tuple[ChainPose, float]:
     """Return a pose whose tip, beyond the effector, turns to a pose matrix as far as it may."""
-    parent, scale = pose.matrices[-2], pose.scale
+    parent, scale, slides = pose.matrices[-2], pose.scale, pose.slides
     wanted = spaces.local_from_pose(
         spaces.parent_frames(parent, frame.frames[-1]), matrix, frame.scale[-1]
     )
@@ -147,4 +164,4 @@ def _with_tip(
     rotations = np.concatenate((rotations[:-1], in_ranges(rotations, joints)[-1:]))
     left = rotation.quaternion_from_matrix(rotations[-1].T @ wanted)
     gap = 2.0 * float(np.arctan2(np.linalg.norm(left[1:]), left[0]))
-    return frame.posed(rotations, scale), gap
+    return frame.posed(rotations, scale, slides), gap

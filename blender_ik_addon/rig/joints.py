@@ -40,6 +40,8 @@ class BoneJoints:
         high: Greatest turns, shape (n, 3).
         stiffness: From 0 to 0.99, shape (n, 3).
         zero_wxyz: The local rotations that count as no turn, shape (n, 4); None for rest.
+        slides: Least and greatest slides along the bones' Y axes at rest, in the unit of their
+            location channels, shape (n, 2); None for none.
     """
 
     is_locked: npt.NDArray[np.bool_]
@@ -47,12 +49,14 @@ class BoneJoints:
     high: Array
     stiffness: Array
     zero_wxyz: Array | None = None
+    slides: Array | None = None
 
     @property
     def is_free(self) -> bool:
-        """Tell whether all of the bones turn as if they had no joints."""
+        """Tell whether all of the bones turn as if they had no joints, and none slides."""
         has_limit = bool(np.isfinite(self.low).any() or np.isfinite(self.high).any())
-        return not (has_limit or self.is_locked.any() or self.stiffness.any())
+        has_own = bool(self.is_locked.any() or self.stiffness.any() or self.slides is not None)
+        return not (has_limit or has_own)
 
     def turns_of(self, local_wxyz: Array) -> Array:
         """Return the turns (..., n, 4) of joints that local rotations (..., n, 4) make."""
@@ -74,6 +78,7 @@ class BoneJoints:
             self.high[bones],
             self.stiffness[bones],
             None if self.zero_wxyz is None else self.zero_wxyz[bones],
+            None if self.slides is None else self.slides[bones],
         )
 
     @property

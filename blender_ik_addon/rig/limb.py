@@ -13,6 +13,7 @@ from .joints import BoneJoints
 from .order import Job
 from .plan import ChainPlan
 from .skeleton import Skeleton
+from .slide import ChainSlide
 from .spaces import head_in_parent
 from .spec import StartFrom
 from .stretch import ChainStretch
@@ -59,6 +60,7 @@ class Limb:
         is_settled: Whether the start depends on neither keyframes nor the present pose.
         joints: Of the written bones; None where all turn freely.
         stretch: How far they may grow; None where none is to.
+        slide: How far they may slide; None where none is to.
         rigid: None where bones of this chain may change length or the solve needs more than its
             target; ``solving`` then takes the long way.
     """
@@ -71,6 +73,7 @@ class Limb:
     joints: BoneJoints | None
     stretch: ChainStretch | None
     rigid: RigidBones | None
+    slide: ChainSlide | None = None
 
 
 def compiled_limb(
@@ -80,6 +83,7 @@ def compiled_limb(
     stored: Array,
     joints: BoneJoints | None,
     stretch: ChainStretch | None,
+    slide: ChainSlide | None = None,
     *,
     is_keyed: bool,
 ) -> Limb:
@@ -92,26 +96,37 @@ def compiled_limb(
         stored: Rotation channels of the stored pose, shape (k, 4).
         joints: Of the written bones; None where all turn freely.
         stretch: How far they may grow; None where none is to.
+        slide: How far they may slide; None where none is to.
         is_keyed: Whether any of its bones has keyframes.
     """
     modes = pose.modes[job.plan.written]
     is_stored = bool(job.spec.stored_pose) and job.spec.start_from is not StartFrom.CURRENT
     rigid = _rigid_bones(job, pose, start)
     is_longer = len(job.plan.written) > len(job.plan.segments)
-    if joints is not None and is_longer:
-        # A tip beyond the effector is turned by itself.
+    if slide is not None or (joints is not None and is_longer):
+        # Bones that slide are not rigid, and a tip beyond the effector is turned by itself.
         rigid = None
-    return Limb(job, start, stored, modes, is_stored and not is_keyed, joints, stretch, rigid)
+    is_settled = is_stored and not is_keyed
+    return Limb(job, start, stored, modes, is_settled, joints, stretch, rigid, slide)
 
 
-def segments_of(skeleton: Skeleton, pose: Pose, plan: ChainPlan) -> Array:
-    """Return segments from head to next joint in the spaces of the posed bones, shape (m, 3)."""
+def segments_of(
+    skeleton: Skeleton, pose: Pose, plan: ChainPlan, slide: ChainSlide | None = None
+) -> Array:
+    """Return segments from head to next joint in the spaces of the posed bones, shape (m, 3).
+
+    Those of bones that slide, as they are without any slide.
+    """
+    location = pose.location
+    if slide is not None:
+        location = location.copy()
+        location[plan.written] = slide.home
     following = list(plan.segments[1:])
     if not plan.ends_at_tail:
         following.append(plan.tip)
     heads = head_in_parent(
         skeleton.offsets[following],
-        pose.location[following],
+        location[following],
         skeleton.use_local_location[following],
         skeleton.use_connect[following],
     )

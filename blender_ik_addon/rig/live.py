@@ -16,6 +16,7 @@ from .lone_limb import LoneLimb
 from .outcome import Outcome
 from .render_sync import keep_animated_values
 from .rig_state import RigState, Shared, Specs, Store, place
+from .skeleton import Skeleton
 from .update import GraphKey, Update
 from .world import WorldMatrices
 from .writer import Written, write_pose
@@ -48,6 +49,12 @@ class Memory:
         """Forget everything."""
         for known in vars(self).values():
             known.clear()
+
+    def skeleton(self, key: GraphKey, uid: int) -> Skeleton | None:
+        """Return the bones of an armature object as a graph knows them, to compare with."""
+        graph = self.graphs.get(key)
+        state = None if graph is None else graph.rigs.get(uid)
+        return None if state is None else state.skeleton
 
     def outcome(self, key: ChainKey) -> Outcome | str | None:
         """Return what the last solve of a chain in a viewport did, or what is wrong with it."""

@@ -61,6 +61,7 @@ class LoneLimb:
                     self.limb.stored,
                     self.limb.joints,
                     self.limb.stretch,
+                    self.limb.slide,
                 )
         except IKError as error:
             self._inputs, self._outcome = (), str(error)
@@ -90,9 +91,18 @@ def _inputs(limb: Limb, pose: Pose, target: Target, start: Array) -> tuple[bytes
     """Return everything that a solve depends on besides the chain itself, to compare."""
     root = int(limb.job.plan.segments[0])
     parent = int(limb.job.skeleton.parents[root])
+    head: Array | None = pose.matrices[root][:3, 3]
+    slides = None
+    if limb.slide is not None:
+        if limb.slide.moves_root:
+            # Written by the chain itself; where it stands without follows from the parent.
+            head = None
+        if limb.job.spec.start_from is StartFrom.CURRENT:
+            slides = pose.location[limb.job.plan.written]
     arrays = (
         pose.world,
-        pose.matrices[root][:3, 3],
+        head,
+        slides,
         pose.matrices[parent] if parent >= 0 else None,
         target.matrix,
         target.pole,

@@ -25,6 +25,8 @@ class Outcome:
         tip_gap: Radians that limits leave to the wanted orientation of the tip.
         others: Further channels of the same bones by property name, shape (k, size).
         lacks_stretch: Whether the chain is to stretch and none of its bones may.
+        connected: Bones that are to slide and cannot, as they are connected to their parents.
+        location_locked: Bones that are to slide and whose location is locked.
     """
 
     channels: npt.NDArray[np.float64]
@@ -36,3 +38,5 @@ class Outcome:
     tip_gap: float = 0.0
     others: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
     lacks_stretch: bool = False
+    connected: tuple[str, ...] = ()
+    location_locked: tuple[str, ...] = ()

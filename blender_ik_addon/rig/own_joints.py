@@ -10,6 +10,7 @@ from .errors import RigError
 from .joints import KINDS, MOST_STIFFNESS, BoneJoints
 from .plan import ChainPlan
 from .skeleton import Skeleton
+from .slide import is_connected
 from .spec import ChainSpec, OwnJoint, RelativeTo
 from .start import renamed
 
@@ -39,7 +40,22 @@ def chain_joints(
     joints = of_bones.take(plan.written)
     if spec.joints:
         joints = _with_own(joints, _own_by_row(skeleton, plan, spec), skeleton, plan)
+        if joints.slides is not None:
+            _check_slides(joints.slides, skeleton, plan, spec)
     return None if joints.is_free else joints
+
+
+def sliding_bones(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> frozenset[int]:
+    """Return the bones whose location a chain writes.
+
+    Raises:
+        RigError: If an own joint cannot be used; the text says what to do next.
+    """
+    if not spec.use_limits or not any(joint.slides for joint in spec.joints):
+        return frozenset()
+    own = _own_by_row(skeleton, plan, spec)
+    bones = plan.written[[row for row, joint in own.items() if joint.slides]]
+    return frozenset(bones[~is_connected(skeleton, bones)].tolist())
 
 
 def _with_own(
@@ -49,16 +65,24 @@ def _with_own(
     is_locked, stiffness = joints.is_locked.copy(), joints.stiffness.copy()
     low, high = joints.low.copy(), joints.high.copy()
     zero = np.tile(NOT_TURNED, (len(low), 1))
+    slides = np.zeros((len(low), 2))
     for row, joint in own.items():
         bone = int(plan.written[row])
         _check(joint, skeleton.names[bone])
         is_locked[row] = np.logical_not(FREE_AXES[joint.kind])
-        low[row], high[row] = joint.low, joint.high
+        low[row], high[row], slides[row] = joint.low, joint.high, joint.slide
         stiffness[row] = np.minimum(joint.stiffness, MOST_STIFFNESS)
         if joint.relative_to is not RelativeTo.REST:
             zero[row] = _straight_on(skeleton, bone)
     is_rest = bool((zero == NOT_TURNED).all())
-    return BoneJoints(is_locked, low, high, stiffness, None if is_rest else zero)
+    return BoneJoints(
+        is_locked,
+        low,
+        high,
+        stiffness,
+        None if is_rest else zero,
+        slides if slides.any() else None,
+    )
 
 
 def _own_by_row(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> dict[int, OwnJoint]:
@@ -105,15 +129,30 @@ def _bone_of(joint: OwnJoint, skeleton: Skeleton, plan: ChainPlan, spec: ChainSp
 
 
 def _check(joint: OwnJoint, name: str) -> None:
-    for axis, least, greatest in zip("XYZ", joint.low, joint.high, strict=True):
+    ranges = zip((*joint.low, joint.slide[0]), (*joint.high, joint.slide[1]), strict=True)
+    for word, (least, greatest) in zip(("X", "Y", "Z", "slide"), ranges, strict=True):
         # Written so that what is no number fails too.
         if not least <= greatest:
             raise RigError(
-                f"Bone '{name}' has a joint whose {axis} range ends before it begins:"
+                f"Bone '{name}' has a joint whose {word} range ends before it begins:"
                 " swap or correct its two ends."
             )
     if not np.isfinite(joint.stiffness).all():
         raise RigError(f"Bone '{name}' has a joint of no valid stiffness: set it from 0 to 0.99.")
+
+
+def _check_slides(slides: Array, skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> None:
+    name = skeleton.names[plan.written[np.flatnonzero(slides.any(axis=1))[0]]]
+    if spec.use_stretch:
+        raise RigError(
+            f"Bone '{name}' slides in a chain that stretches, and only one of them can bring it to"
+            " its target: switch Stretch off, or Slide in the bone's joint."
+        )
+    if slides[len(plan.segments) :].any():
+        raise RigError(
+            f"Bone '{skeleton.names[plan.tip]}' cannot slide, as its head is what comes to the"
+            " target: give its parent the slide, or let its tail be the effector."
+        )
 
 
 def _straight_on(skeleton: Skeleton, bone: int) -> Array:

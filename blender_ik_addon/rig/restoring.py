@@ -5,12 +5,14 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
-from .animation import keyed_rotation, keyed_scale
+from .animation import keyed_rotation, keyed_vector
 from .changes import OtherChannels
-from .channels import MODE_NUMBERS, converted, read_pose
+from .channels import MODE_NUMBERS, converted, read_flags, read_pose
 from .errors import RigError
+from .own_joints import sliding_bones
 from .plan import planned
 from .skeleton import Skeleton, compiled
+from .slide import slide_axes
 from .spec import ChainSpec, StoredBone
 from .start import paired, renamed, stored_bones
 from .stretch import read_stretch
@@ -20,7 +22,7 @@ from .writer import write_others, write_rotation
 def take(
     armature_object: bpy.types.Object, evaluated: bpy.types.Object, spec: ChainSpec
 ) -> tuple[StoredBone, ...]:
-    """Return what the rotation channels of a chain's bones hold now; nothing without bones.
+    """Return what the channels of a chain's bones hold now; nothing without bones.
 
     Args:
         armature_object: The original object.
@@ -32,7 +34,13 @@ def take(
         plan = planned(skeleton, spec)
     except RigError:
         return ()
-    return stored_bones(skeleton, read_pose(evaluated), plan, with_scale=spec.use_stretch)
+    pose = read_pose(evaluated)
+    try:
+        sliding = sliding_bones(skeleton, plan, spec)
+    except RigError:
+        # It is not solved before its joints are put right; what is lacking is stored then.
+        sliding = frozenset()
+    return stored_bones(skeleton, pose, plan, with_scale=spec.use_stretch, sliding=sliding)
 
 
 def give_back(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) -> None:
@@ -57,6 +65,7 @@ def give_back(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) 
     keyed = keyed_rotation(armature_object, names, modes, frame, None)
     channels = np.where(keyed.is_keyed, keyed.values, channels)
     _give_back_scale(armature_object, skeleton, targets, frame)
+    _give_back_location(armature_object, skeleton, targets, frame)
     write_rotation(armature_object, bones, modes, channels)
 
 
@@ -64,6 +73,64 @@ def give_back_scale(armature_object: bpy.types.Object, spec: ChainSpec, frame: f
     """Write the stored scales of a chain back alone; as ``give_back``."""
     skeleton = compiled(armature_object)
     _give_back_scale(armature_object, skeleton, _bones(skeleton, spec), frame)
+
+
+def give_back_location(
+    armature_object: bpy.types.Object, spec: ChainSpec, names: frozenset[str], frame: float
+) -> None:
+    """Write the stored locations of some bones of a chain back alone; as ``give_back``.
+
+    Args:
+        armature_object: The original object.
+        spec: The chain's settings, with the stored pose.
+        names: Of the bones, as they are stored.
+        frame: The present frame, with subframe.
+    """
+    skeleton = compiled(armature_object)
+    stored = _bones(skeleton, spec)
+    targets = {index: bone for index, bone in stored.items() if bone.name in names}
+    _give_back_location(armature_object, skeleton, targets, frame)
+
+
+def idle_locations(
+    armature_object: bpy.types.Object, spec: ChainSpec, known: Skeleton | None
+) -> frozenset[str]:
+    """Return the names of bones whose location is stored and that their chain no longer slides.
+
+    Args:
+        armature_object: The original object.
+        spec: The chain's settings, with the stored pose.
+        known: The object's bones so far, which saves time where they are the same.
+    """
+    skeleton = compiled(armature_object, known)
+    try:
+        sliding = sliding_bones(skeleton, planned(skeleton, spec), spec)
+    except RigError:
+        return frozenset()
+    stored = _bones(skeleton, spec)
+    kept = {bone.name for index, bone in stored.items() if index in sliding}
+    return frozenset([bone.name for bone in spec.stored_pose if bone.location]) - kept
+
+
+def _give_back_location(
+    armature_object: bpy.types.Object,
+    skeleton: Skeleton,
+    targets: dict[int, StoredBone],
+    frame: float,
+) -> None:
+    bones = np.array([index for index, bone in targets.items() if bone.location], dtype=np.int64)
+    if not bones.size:
+        return
+    location = np.array([targets[index].location for index in bones.tolist()])
+    names = [skeleton.names[bone] for bone in bones]
+    keyed = keyed_vector(armature_object, names, "location", frame, None)
+    is_locked = read_flags(armature_object.pose.bones, "lock_location", 3).reshape(-1, 3)[bones]
+    # Channels that slides do not move are not the chain's.
+    is_slid = (slide_axes(skeleton, bones) != 0.0) & ~is_locked
+    location = np.where(keyed.is_keyed, keyed.values, location)
+    location = np.where(is_slid, location, read_pose(armature_object).location[bones])
+    others = {"location": OtherChannels(bones, location.astype(np.float32))}
+    write_others(armature_object, others)
 
 
 def _give_back_scale(
@@ -76,7 +143,8 @@ def _give_back_scale(
     if not bones.size:
         return
     scale = np.array([targets[index].scale for index in bones.tolist()])
-    keyed = keyed_scale(armature_object, [skeleton.names[bone] for bone in bones], frame, None)
+    names = [skeleton.names[bone] for bone in bones]
+    keyed = keyed_vector(armature_object, names, "scale", frame, None)
     is_locked = read_stretch(armature_object).is_locked[bones]
     present = read_pose(armature_object).scale[bones]
     scale = np.where(keyed.is_keyed, keyed.values, scale)

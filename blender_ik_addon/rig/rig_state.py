@@ -18,11 +18,12 @@ from .errors import RigError
 from .joints import BoneJoints, read_joints
 from .limb import Limb, compiled_limb
 from .order import Job
-from .own_joints import chain_joints
+from .own_joints import chain_joints, sliding_bones
 from .plan import check, planned
 from .skeleton import Fingerprint, Skeleton, compiled
+from .slide import ChainSlide, chain_slide, check_drivers
 from .spec import ChainSpec, StoredBone
-from .start import completed, start_channels, start_scale
+from .start import completed, start_channels, start_location, start_scale
 from .stretch import BoneStretch, ChainStretch, read_stretch
 from .update import Update
 
@@ -46,11 +47,13 @@ class Animated(NamedTuple):
         frame: With subframe.
         rotation: Shape (n, 4).
         scale: Shape (n, 3).
+        location: Shape (n, 3).
     """
 
     frame: float
     rotation: Array
     scale: Array
+    location: Array
 
 
 @dataclass(frozen=True)
@@ -130,6 +133,7 @@ class RigState:
                 self.errors[index] = str(error)
                 continue
             self.jobs.append(job)
+        self._refuse_slid_tips(joints)
         self._compile_limbs(former, update, joints)
 
     def read_pose(self, update: Update) -> None:
@@ -137,7 +141,8 @@ class RigState:
         self.pose = read_pose(self.object.evaluated_get(update.depsgraph))
         self.version += 1
         if update.is_new_frame:
-            self.animated = Animated(update.frame, self.pose.rotation, self.pose.scale.copy())
+            scale, location = self.pose.scale.copy(), self.pose.location.copy()
+            self.animated = Animated(update.frame, self.pose.rotation, scale, location)
 
     def _job(
         self, index: int, spec: ChainSpec, known: Job | None, update: Update, shared: Shared
@@ -152,7 +157,12 @@ class RigState:
         moved_by = check(self.object, self.skeleton, plan, spec, update.present)
         assert self.pose is not None
         stored = completed(
-            spec.stored_pose, self.skeleton, self.pose, plan, with_scale=spec.use_stretch
+            spec.stored_pose,
+            self.skeleton,
+            self.pose,
+            plan,
+            with_scale=spec.use_stretch,
+            sliding=sliding_bones(self.skeleton, plan, spec),
         )
         if stored != spec.stored_pose:
             shared.store(self.object, index, stored)
@@ -162,7 +172,39 @@ class RigState:
     def _joints_of(self, job: Job) -> BoneJoints | None:
         if self.joints is None or self.skeleton is None:
             return None
-        return chain_joints(self.joints, self.skeleton, job.plan, job.spec)
+        joints = chain_joints(self.joints, self.skeleton, job.plan, job.spec)
+        if joints is not None and joints.slides is not None:
+            check_drivers(self.object, self.skeleton, job.plan, joints)
+        return joints
+
+    def _refuse_slid_tips(self, joints_of: dict[int, BoneJoints | None]) -> None:
+        """Leave out chains that bring the head of a bone to a target which another chain slides."""
+        slid = {
+            bone: job.spec.name
+            for job in self.jobs
+            if (joints := joints_of[job.index]) is not None and joints.slides is not None
+            for bone in job.plan.written[joints.slides.any(axis=1)].tolist()
+        }
+        for job in [job for job in self.jobs if not job.plan.ends_at_tail] if slid else ():
+            tip = job.plan.tip
+            if tip in slid and tip not in job.plan.written:
+                self.jobs.remove(job)
+                self.errors[job.index] = (
+                    f"The head of bone '{job.spec.bone}' slides with chain '{slid[tip]}':"
+                    " choose its parent as the tip, and its tail as the effector."
+                )
+
+    def _slide_of(
+        self, job: Job, joints: BoneJoints | None, frame: float, animated: Array | None
+    ) -> ChainSlide | None:
+        if joints is None or joints.slides is None:
+            return None
+        assert self.pose is not None
+        home = start_location(
+            self.object, job.skeleton, self.pose, job.plan, job.spec, frame, animated
+        )
+        present = self.pose.location[job.plan.written]
+        return chain_slide(self.object, job.skeleton, job.plan, joints, home, present)
 
     def _stretch_of(self, job: Job, frame: float, animated: Array | None) -> ChainStretch | None:
         if self.stretch is None or not job.spec.use_stretch:
@@ -188,15 +230,18 @@ class RigState:
         known = {id(limb.job): limb for limb in self.limbs}
         animated = self.animated
         at_frame = animated if animated is not None and animated.frame == update.frame else None
-        rotations, scales = (None, None) if at_frame is None else at_frame[1:]
+        rotations, scales, locations = (None,) * 3 if at_frame is None else at_frame[1:]
         keyed = animated_bones(self.object)
         limbs = []
         for job in self.jobs:
             limb = known.get(id(job)) if is_same_pose else None
             joints = joints_of[job.index]
             stretch = self._stretch_of(job, update.frame, scales)
+            slide = self._slide_of(job, joints, update.frame, locations)
             if limb is not None and not (
-                is_same(limb.joints, joints) and is_same(limb.stretch, stretch)
+                is_same(limb.joints, joints)
+                and is_same(limb.stretch, stretch)
+                and is_same(limb.slide, slide)
             ):
                 limb = None
             names = {self.skeleton.names[bone] for bone in job.plan.written}
@@ -209,7 +254,9 @@ class RigState:
             starts_alike = limb is not None and np.array_equal(limb.start, start)
             if limb is None or not starts_alike or not np.array_equal(limb.stored, stored):
                 is_keyed = not keyed.isdisjoint(names)
-                limb = compiled_limb(job, pose, start, stored, joints, stretch, is_keyed=is_keyed)
+                limb = compiled_limb(
+                    job, pose, start, stored, joints, stretch, slide, is_keyed=is_keyed
+                )
             limbs.append(limb)
         self.limbs = limbs
 

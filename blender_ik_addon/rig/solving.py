@@ -26,6 +26,7 @@ from .outcome import Outcome
 from .plan import ChainPlan
 from .side import flips
 from .skeleton import Skeleton
+from .slide import ChainSlide
 from .spec import ChainSpec, NegativeScale, StartFrom
 from .stretch import ChainStretch
 from .targets import Target
@@ -45,8 +46,9 @@ def solve_chain(
     stored: Array,
     joints: BoneJoints | None,
     stretch: ChainStretch | None = None,
+    slide: ChainSlide | None = None,
 ) -> Outcome:
-    """Return the rotation channels that bring a chain to its target.
+    """Return the channels that bring a chain to its target.
 
     Args:
         skeleton: The armature's bones.
@@ -58,19 +60,17 @@ def solve_chain(
         stored: Their stored pose, shape (k, 4).
         joints: Of the written bones; None where all turn freely.
         stretch: How far they may grow; None where none is to.
+        slide: How far they may slide; None where none is to.
 
     Raises:
         IKError: If chain, goal or solver do not fit; the text says what to do next.
     """
     modes = pose.modes[plan.written]
-    frame = framed(skeleton, pose, plan, stretch)
+    frame = framed(skeleton, pose, plan, stretch, slide)
     zero = matrices_of(stored, modes)
     asked = _asked(skeleton, pose, plan, spec, target, frame, matrices_of(start, modes), zero)
     found = _found(frame, asked, joints)
-    rotations = part_way(zero, found.pose.rotations, spec.options.influence)
-    scale = frame.scale + spec.options.influence * (found.pose.scale - frame.scale)
-    if joints is not None and spec.options.influence < 1.0:
-        rotations = in_ranges(rotations, joints)
+    rotations, scale, slides = _blended(zero, found.pose, frame, joints, spec.options.influence)
     # Channels stay near those that the chain starts from, or from its zero where that is the rest.
     near = start if spec.start_from is StartFrom.CURRENT else stored
     free = channels_of(rotations, modes, near)
@@ -79,7 +79,7 @@ def solve_chain(
     has_locks = bool(locks.any()) and not np.allclose(channels, free, atol=1e-6)
     solved = found.pose
     if has_locks or spec.options.influence < 1.0:
-        solved = frame.posed(matrices_of(channels, modes), scale)
+        solved = frame.posed(matrices_of(channels, modes), scale, slides)
     residual, reach = _measured(pose, target, solved)
     return Outcome(
         channels,
@@ -87,11 +87,37 @@ def solve_chain(
         residual,
         found.solution.iterations,
         has_locks,
-        held_by=holding(skeleton, plan, found.solution.holds),
+        held_by=holding(skeleton, plan, found.solution.holds, found.solution.slide_holds),
         tip_gap=found.tip_gap,
-        others={} if stretch is None else {"scale": scale},
+        others=_others(stretch, scale, slide, slides),
         lacks_stretch=stretch is not None and not stretch.may_grow,
+        connected=() if slide is None else slide.connected,
+        location_locked=() if slide is None else slide.locked,
     )
+
+
+def _blended(
+    zero: Array, pose: ChainPose, frame: ChainFrame, joints: BoneJoints | None, influence: float
+) -> tuple[Array, Array, Array | None]:
+    """Return rotations (k, 3, 3), scales (k, 3) and slides (k,) a share of the way to a pose."""
+    rotations = part_way(zero, pose.rotations, influence)
+    scale = frame.scale + influence * (pose.scale - frame.scale)
+    slides = None
+    if frame.slide is not None and pose.slides is not None:
+        slides = frame.slide.within(influence * pose.slides)
+    if joints is not None and influence < 1.0:
+        rotations = in_ranges(rotations, joints)
+    return rotations, scale, slides
+
+
+def _others(
+    stretch: ChainStretch | None, scale: Array, slide: ChainSlide | None, slides: Array | None
+) -> dict[str, Array]:
+    """Return the channels besides rotations that a chain writes, by property name."""
+    others = {} if stretch is None else {"scale": scale}
+    if slide is not None and slides is not None:
+        others["location"] = slide.location(slides)
+    return others
 
 
 class _Asked(NamedTuple):
@@ -123,7 +149,8 @@ def _asked(
     """
     if np.linalg.matrix_rank(pose.world[:3, :3]) < 3:
         raise RigError("The armature object is scaled flat: give it a scale above zero.")
-    start_pose = frame.posed(_start_rotations(start, zero, spec))
+    slides = _start_slides(pose, plan, spec, frame)
+    start_pose = frame.posed(_start_rotations(start, zero, spec), slides=slides)
     _check_segments(skeleton, pose, plan, start_pose)
     use_flip = flips(spec, target, frame, start_pose, frame.posed(zero))
     options = _options(spec, pose.world[:3, :3], use_flip=use_flip)
@@ -160,7 +187,10 @@ def _measured(pose: Pose, target: Target, solved: ChainPose) -> tuple[float, flo
 
 
 def holding(
-    skeleton: Skeleton, plan: ChainPlan, holds: npt.NDArray[np.bool_] | None
+    skeleton: Skeleton,
+    plan: ChainPlan,
+    holds: npt.NDArray[np.bool_] | None,
+    slide_holds: npt.NDArray[np.bool_] | None = None,
 ) -> tuple[str, ...]:
     """Return the bones and axes whose limits hold a chain back, in words, root first.
 
@@ -168,11 +198,15 @@ def holding(
         skeleton: The armature's bones.
         plan: The chain's bones.
         holds: Of the segments about X, Y and Z, shape (m, 3); None for none.
+        slide_holds: Of their slides, shape (m,); None for none.
     """
     if holds is None:
         return ()
+    if slide_holds is not None:
+        holds = np.column_stack((holds, slide_holds))
+    words = ("X", "Y", "Z", "slide")
     return tuple(
-        f"{skeleton.names[plan.segments[bone]]} {'XYZ'[axis]}"
+        f"{skeleton.names[plan.segments[bone]]} {words[axis]}"
         for bone, axis in np.argwhere(holds).tolist()
     )
 
@@ -187,6 +221,19 @@ def _start_rotations(start: Array, zero: Array, spec: ChainSpec) -> Array:
     if spec.start_from is not StartFrom.CURRENT or influence == 1.0:
         return start
     return zero if influence == 0.0 else part_way(zero, start, 1.0 / influence)
+
+
+def _start_slides(pose: Pose, plan: ChainPlan, spec: ChainSpec, frame: ChainFrame) -> Array | None:
+    """Return the slides to start from, shape (k,); None where nothing slides.
+
+    As for rotations, what stands there with influence is a share of the last solution.
+    """
+    if frame.slide is None:
+        return None
+    influence = spec.options.influence
+    if spec.start_from is not StartFrom.CURRENT or influence == 0.0:
+        return np.zeros(len(frame.frames))
+    return frame.slide.within(frame.slide.slides_at(pose.location[plan.written]) / influence)
 
 
 def _status(of_core: Status, residual: float, options: SolveOptions) -> Status:

@@ -50,6 +50,8 @@ class OwnJoint:
         relative_to: What turns are counted from: the bone's rest pose, the bone standing straight
             on from its parent, or, as the joint of the next bone of the chain, that one standing
             straight on from this.
+        slide: Least and greatest way along the Y axis of the bone's rest pose, in the unit of its
+            location channels; both zero for none.
     """
 
     bone: str
@@ -58,6 +60,12 @@ class OwnJoint:
     high: Axes
     stiffness: Axes = (0.0, 0.0, 0.0)
     relative_to: RelativeTo = RelativeTo.REST
+    slide: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def slides(self) -> bool:
+        """Whether the bone slides at all."""
+        return self.slide != (0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +81,17 @@ class Anchor:
 
 
 class StoredBone(NamedTuple):
-    """What the channels of a bone held: its rotation mode, the values of that mode, its scale.
+    """What the channels of a bone held: its rotation mode, the values of that mode, and others.
 
-    The scale is stored of bones that may stretch, else it is empty.
+    The scale is stored of bones that may stretch, the location of those that slide; else both are
+    empty.
     """
 
     name: str
     rotation_mode: str
     rotation: tuple[float, ...]
     scale: tuple[float, ...] = ()
+    location: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

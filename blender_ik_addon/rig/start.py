@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import bpy
 import numpy as np
 import numpy.typing as npt
 
-from .animation import keyed_rotation, keyed_scale
+from .animation import keyed_rotation, keyed_vector
 from .channels import MODE_NAMES, MODE_NUMBERS, QUATERNION, Pose, converted
 from .plan import ChainPlan
 from .skeleton import Skeleton
+from .slide import slide_axes
 from .spec import ChainSpec, StartFrom, StoredBone
 
 Array = npt.NDArray[np.float64]
@@ -76,8 +77,35 @@ def start_scale(
             scale[i] = bone.scale
     names = [skeleton.names[bone] for bone in plan.written]
     own = None if animated is None else animated[plan.written]
-    keyed = keyed_scale(armature_object, names, frame, own)
+    keyed = keyed_vector(armature_object, names, "scale", frame, own)
     return np.where(keyed.is_keyed, keyed.values, scale)
+
+
+def start_location(
+    armature_object: bpy.types.Object,
+    skeleton: Skeleton,
+    pose: Pose,
+    plan: ChainPlan,
+    spec: ChainSpec,
+    frame: float,
+    animated: Array | None,
+) -> Array:
+    """Return the location channels that a chain's bones have without any slide, shape (k, 3).
+
+    Channels that slides do not move hold what stands there.
+
+    Args: As ``start_channels``, but ``animated`` are location channels, shape (n, 3).
+    """
+    location = pose.location[plan.written]
+    slid = slide_axes(skeleton, plan.written) != 0.0
+    names = [skeleton.names[bone] for bone in plan.written]
+    own = None if animated is None else animated[plan.written]
+    keyed = keyed_vector(armature_object, names, "location", frame, own)
+    for i, bone in enumerate(paired(spec.stored_pose, skeleton, plan)):
+        if bone is not None and bone.location:
+            stored = np.where(keyed.is_keyed[i], keyed.values[i], bone.location)
+            location[i] = np.where(slid[i], stored, location[i])
+    return location
 
 
 def rest_channels(modes: npt.NDArray[np.int32]) -> Array:
@@ -133,17 +161,31 @@ def renamed(stored: Sequence[StoredBone], skeleton: Skeleton, plan: ChainPlan) -
 
 
 def stored_bones(
-    skeleton: Skeleton, pose: Pose, plan: ChainPlan, *, with_scale: bool
+    skeleton: Skeleton,
+    pose: Pose,
+    plan: ChainPlan,
+    *,
+    with_scale: bool,
+    sliding: Container[int] = (),
 ) -> tuple[StoredBone, ...]:
-    """Return what the channels of a chain's written bones hold now, scales if asked for."""
+    """Return what the channels of a chain's written bones hold now.
+
+    Args:
+        skeleton: The armature's bones.
+        pose: Their pose.
+        plan: The chain's bones.
+        with_scale: Whether to store scales as well.
+        sliding: Bones of which to store the location as well.
+    """
     return tuple(
         StoredBone(
             name=skeleton.names[bone],
             rotation_mode=MODE_NAMES[int(pose.modes[bone])],
             rotation=_numbers(pose.rotation[bone]),
             scale=_numbers(pose.scale[bone]) if with_scale else (),
+            location=_numbers(pose.location[bone]) if bone in sliding else (),
         )
-        for bone in plan.written
+        for bone in plan.written.tolist()
     )
 
 
@@ -154,30 +196,35 @@ def completed(
     plan: ChainPlan,
     *,
     with_scale: bool,
+    sliding: Container[int] = (),
 ) -> tuple[StoredBone, ...]:
     """Return a stored pose with the bones that have joined its chain since, as they stand now.
 
-    A chain that stretches since needs scales; it has written none before.
+    A chain that stretches or slides since needs scales or locations; it has written none before.
     """
     if not stored:
         return stored
     pairs = paired(stored, skeleton, plan)
-    if with_scale:
+    if with_scale or sliding:
         lacking = {
-            bone.name: int(index)
-            for bone, index in zip(pairs, plan.written, strict=True)
-            if bone is not None and not bone.scale
+            bone.name: index
+            for bone, index in zip(pairs, plan.written.tolist(), strict=True)
+            if bone is not None
         }
-        stored = tuple(
-            bone._replace(scale=_numbers(pose.scale[lacking[bone.name]]))
-            if bone.name in lacking
-            else bone
-            for bone in stored
-        )
+
+        def filled(bone: StoredBone) -> StoredBone:
+            index = lacking.get(bone.name)
+            if index is not None and with_scale and not bone.scale:
+                bone = bone._replace(scale=_numbers(pose.scale[index]))
+            if index is not None and index in sliding and not bone.location:
+                bone = bone._replace(location=_numbers(pose.location[index]))
+            return bone
+
+        stored = tuple([filled(bone) for bone in stored])
     if all(bone is not None for bone in pairs):
         return stored
     known = {bone.name for bone in stored}
-    present = stored_bones(skeleton, pose, plan, with_scale=with_scale)
+    present = stored_bones(skeleton, pose, plan, with_scale=with_scale, sliding=sliding)
     return (*stored, *(bone for bone in present if bone.name not in known))
 
 

@@ -34,6 +34,17 @@ def distance_in_words(distance: float, metres: float = 1.0) -> str:
 
 def outcome_in_words(outcome: Outcome, metres: float = 1.0) -> str:
     """Return the status line of a solve."""
+    text = _ending_in_words(outcome, metres)
+    if outcome.connected:
+        bones = _listed(outcome.connected)
+        text += f"; to slide, {bones} must not be connected: disconnect in edit mode"
+    if outcome.location_locked:
+        text += f"; to slide, unlock the location of {_listed(outcome.location_locked)}"
+    return text
+
+
+def _ending_in_words(outcome: Outcome, metres: float) -> str:
+    """Return how a solve has ended."""
     gap = distance_in_words(outcome.residual, metres)
     count = outcome.iterations
     iterations = f"{count} iteration{'s' if count != 1 else ''}"

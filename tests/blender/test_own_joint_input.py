@@ -57,6 +57,8 @@ def assert_follows(ob, target):
     [
         ("HINGE_Z", {"z": (40, 30)}, "Z range"),
         ("BALL", {"y": (np.nan, 30)}, "Y range"),
+        ("SWING", {"use_slide": True, "slide_min": 1.0, "slide_max": 0.5}, "slide range"),
+        ("BALL", {"use_slide": True, "slide_max": np.nan}, "slide range"),
         ("BALL", {"stiffness_x": np.nan}, "stiffness"),
     ],
 )
@@ -64,7 +66,7 @@ def test_values_that_no_joint_can_have_name_the_bone(kind, settings, word):
     ob, chain, targets = make_pair()
     joint = give(chain, "Bone.1", kind, **settings)
     assert_refused(ob, chain, targets, "'Bone.1'", word)
-    joint.kind, joint.stiffness_x = "FIXED", 0.0
+    joint.kind, joint.stiffness_x, joint.use_slide = "FIXED", 0.0, False
     assert_follows(ob, targets[0])
 
 

@@ -2,39 +2,90 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from blender_ik_addon.core import (
     Chain,
+    Chains,
     Goal,
+    Goals,
+    InvalidChainError,
     JointKind,
     Joints,
     SolveOptions,
     Solver,
     Status,
+    rotation,
     solve,
+    solve_batch,
 )
 from tests.helpers import make_rng
 
 ITERATIVE = [Solver.NEWTON, Solver.FABRIK, Solver.CCD]
+BALL, HINGE_X = JointKind.BALL, JointKind.HINGE_X
 
 
 def robot(low: float, high: float) -> Chain:
     """Return a base that turns about Y, a shoulder, and a forearm that slides but does not turn."""
-    points = np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 2.0, 0.0], [0.0, 3.0, 0.0]])
     kinds = (JointKind.HINGE_Y, JointKind.HINGE_X, JointKind.FIXED)
-    joints = Joints(
-        kinds=kinds,
-        offsets=np.tile(np.eye(3), (3, 1, 1)),
-        start_wxyz=np.tile([1.0, 0.0, 0.0, 0.0], (3, 1)),
-        low=np.full((3, 3), -2.5),
-        high=np.full((3, 3), 2.5),
-        mobility=np.ones((3, 3)),
-        slide_low=np.array([0.0, 0.0, low]),
-        slide_high=np.array([0.0, 0.0, high]),
+    points = np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 2.0, 0.0], [0.0, 3.0, 0.0]])
+    joints = sliding(kinds, {2: (low, high)})
+    limits = np.full((3, 3), 2.5)
+    return Chain(points, joints=replace(joints, low=-limits, high=limits))
+
+
+def sliding(
+    kinds: tuple[JointKind, ...], ranges: dict[int, tuple[float, float]], **given: np.ndarray
+) -> Joints:
+    """Return joints at rest in line, of which some slide."""
+    count = len(kinds)
+    low, high = np.zeros(count), np.zeros(count)
+    for bone, ends in ranges.items():
+        low[bone], high[bone] = ends
+    values = {
+        "offsets": np.tile(np.eye(3), (count, 1, 1)),
+        "start_wxyz": np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)),
+        "low": np.full((count, 3), -np.inf),
+        "high": np.full((count, 3), np.inf),
+        "mobility": np.ones((count, 3)),
+    }
+    return Joints(kinds=kinds, slide_low=low, slide_high=high, **(values | given))
+
+
+def random_chain(seed: int, ranges: dict[int, tuple[float, float]], count: int = 4) -> Chain:
+    """Return bones with offsets and slide axes at random, posed at random."""
+    rng = make_rng(seed)
+    offsets = rotation.matrix_from_quaternion(rotation.normalised(rng.normal(size=(count, 4))))
+    joints = sliding(
+        (BALL,) * count,
+        ranges,
+        offsets=offsets * rng.uniform(0.7, 1.3, (count, 1, 1)),
+        start_wxyz=rotation.normalised(rng.normal(size=(count, 4))),
+        slide_axes=rng.normal(size=(count, 3)),
     )
+    segments = rng.normal(size=(count, 3))
+    points = np.vstack((np.zeros(3), np.cumsum(segments, axis=0))) + rng.normal(size=3)
     return Chain(points, joints=joints)
+
+
+def walked(chain: Chain, local_wxyz: np.ndarray, slides: np.ndarray) -> np.ndarray:
+    """Return where heads and effector stand, as the docstring of ``Joints`` defines it."""
+    joints, points = chain.joints, chain.joint_positions
+    assert joints is not None
+    start, posed = np.eye(3), np.eye(3)
+    head = points[0] + joints.slide_axes[0] * slides[0]
+    found = [head]
+    for i, local in enumerate(local_wxyz):
+        start = start @ joints.offsets[i] @ rotation.matrix_from_quaternion(joints.start_wxyz[i])
+        posed = posed @ joints.offsets[i] @ rotation.matrix_from_quaternion(local)
+        head = head + posed @ np.linalg.solve(start, points[i + 1] - points[i])
+        if i + 1 < len(local_wxyz):
+            head = head + posed @ joints.slide_axes[i + 1] * slides[i + 1]
+        found.append(head)
+    return np.array(found)
 
 
 def place(turn: float, bend: float, slide: float) -> np.ndarray:
@@ -62,14 +113,22 @@ def test_a_sliding_arm_reaches_what_only_its_slide_allows(solver):
 
 @pytest.mark.parametrize(("slide", "end"), [(1.7, 1.0), (-0.9, -0.5)])
 @pytest.mark.parametrize("solver", ITERATIVE)
-def test_slides_stop_at_both_ends(solver, slide, end):
+def test_slides_stop_at_both_ends_and_are_named(solver, slide, end):
     solution = solve(
         robot(-0.5, 1.0), Goal(place(0.4, 1.1, slide)), SolveOptions(solver, tolerance=1e-6)
     )
     assert solution.slides is not None
     assert solution.slides[2] == pytest.approx(end, abs=1e-12)
     assert solution.residual == pytest.approx(abs(slide - end), abs=1e-4)
-    assert solution.status is Status.LIMITED or slide > end
+    assert solution.status is Status.LIMITED
+    assert solution.slide_holds is not None
+    assert solution.slide_holds.tolist() == [False, False, True]
+
+
+def test_inside_of_its_range_no_slide_is_named():
+    solution = solve(robot(-0.5, 1.0), Goal(place(0.4, 1.1, 0.3)), SolveOptions())
+    assert solution.slide_holds is not None
+    assert not solution.slide_holds.any()
 
 
 def test_a_slide_that_leaves_out_its_start_begins_at_the_nearer_end():
@@ -78,3 +137,143 @@ def test_a_slide_that_leaves_out_its_start_begins_at_the_nearer_end():
     assert solution.slides is not None
     assert solution.slides[2] == pytest.approx(0.2, abs=1e-9)
     assert solution.iterations == 0
+
+
+@pytest.mark.parametrize("solver", ITERATIVE)
+@pytest.mark.parametrize("seed", range(6))
+def test_slides_and_turns_give_the_joints_as_defined(solver, seed):
+    chain = random_chain(seed, {0: (-0.3, 0.4), 2: (0.1, 0.5), 3: (-0.2, 0.2)})
+    target = chain.joint_positions[-1] + make_rng(seed + 50).uniform(-0.8, 0.8, 3)
+    solution = solve(chain, Goal(target), SolveOptions(solver, tolerance=1e-9, iterations=300))
+    assert solution.slides is not None
+    assert solution.slides[[0, 2, 3]].any()
+    assert solution.slides[1] == 0.0
+    expected = walked(chain, solution.local_rotations_wxyz, solution.slides)
+    np.testing.assert_allclose(solution.joint_positions, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("solver", ITERATIVE)
+def test_the_first_bone_slides_as_the_last_does(solver):
+    """A carriage under a stiff arm: nothing else can move."""
+    kinds = (JointKind.FIXED, JointKind.FIXED)
+    points = np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 2.0, 0.0]])
+    for bone in (0, 1):
+        chain = Chain(points, joints=sliding(kinds, {bone: (-0.5, 0.5)}))
+        options = SolveOptions(solver, tolerance=1e-9)
+        solution = solve(chain, Goal((0.0, 2.3, 0.0)), options)
+        assert solution.status is Status.REACHED
+        moved = solution.joint_positions - points
+        np.testing.assert_allclose(moved[:, 1], 0.3 * (np.arange(3) >= bone), atol=1e-9)
+
+
+def test_a_slide_goes_along_where_the_bone_before_points_and_its_own_turn_does_not_change_that():
+    turned = rotation.quaternion_from_axis_angle(np.array([0.8, 1.0, 0.0, 0.0]))
+    start = np.array([[1.0, 0.0, 0.0, 0.0], turned])
+    joints = sliding((JointKind.FIXED, HINGE_X), {1: (0.0, 0.5)}, start_wxyz=start)
+    end = rotation.rotate(turned, np.array([0.0, 1.0, 0.0]))
+    points = np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], np.add((0.0, 1.0, 0.0), end)])
+    held = replace(joints, low=np.full((2, 3), 0.8), high=np.full((2, 3), 0.8))
+    target = points[-1] + (0.0, 0.4, 0.0)
+    solution = solve(Chain(points, joints=held), Goal(target), SolveOptions(tolerance=1e-9))
+    assert solution.status is Status.REACHED
+    np.testing.assert_allclose(solution.joint_positions[1], (0.0, 1.4, 0.0), atol=1e-9)
+
+
+def test_a_wide_hinge_slides_along_the_same_axis_as_a_narrow_one():
+    """Ranges through half a turn are counted from their middle: the slide must not go along."""
+    for ends in ((-1.0, 1.0), (-0.5, 4.0)):
+        joints = sliding((HINGE_X, HINGE_X), {1: (0.0, 0.5)})
+        joints = replace(joints, low=np.full((2, 3), ends[0]), high=np.full((2, 3), ends[1]))
+        points = np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 2.0, 0.0]])
+        chain = Chain(points, joints=joints)
+        solution = solve(chain, Goal((0.0, 0.9, 2.2)), SolveOptions(tolerance=1e-9))
+        assert solution.slides is not None
+        expected = walked(chain, solution.local_rotations_wxyz, solution.slides)
+        np.testing.assert_allclose(solution.joint_positions, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("solver", ITERATIVE)
+@pytest.mark.parametrize("influence", [1.0, 0.4])
+def test_many_side_by_side_slide_as_one_alone(solver, influence):
+    alone = [random_chain(seed, {0: (-0.2, 0.2), 3: (-0.1, 0.6)}) for seed in range(7)]
+    none = np.zeros(4)
+    alone[3] = replace(alone[3], joints=replace(alone[3].joints, slide_low=none, slide_high=none))
+    targets = np.array([c.joint_positions[-1] for c in alone]) + make_rng(5).normal(size=(7, 3))
+    options = SolveOptions(solver, influence=influence)
+    joints = [chain.joints for chain in alone]
+    stacked = {
+        name: np.array([getattr(each, name) for each in joints])
+        for name in vars(joints[0])
+        if name != "kinds"
+    }
+    points = np.array([chain.joint_positions for chain in alone])
+    chains = Chains(points, joints=Joints(kinds=joints[0].kinds, **stacked))
+    together = solve_batch(chains, Goals(targets), options)
+    for chain, target, one in zip(alone, targets, together, strict=True):
+        single = solve(chain, Goal(target), options)
+        assert single.status is one.status
+        np.testing.assert_allclose(one.joint_positions, single.joint_positions, atol=1e-12)
+        np.testing.assert_allclose(one.slides, single.slides, atol=1e-12)
+        if single.slide_holds is not None:
+            assert one.slide_holds.tolist() == single.slide_holds.tolist()
+
+
+@pytest.mark.parametrize("solver", ITERATIVE)
+def test_solved_again_from_its_own_pose_nothing_slides(solver):
+    chain, target = robot(-0.5, 1.0), place(0.4, 1.1, 0.6)
+    first = solve(chain, Goal(target), SolveOptions(solver, tolerance=1e-9))
+    assert chain.joints is not None
+    assert first.slides is not None
+    joints = replace(
+        chain.joints,
+        start_wxyz=first.local_rotations_wxyz,
+        slide_low=chain.joints.slide_low - first.slides,
+        slide_high=chain.joints.slide_high - first.slides,
+    )
+    again = solve(
+        Chain(first.joint_positions, joints=joints),
+        Goal(target),
+        SolveOptions(solver, tolerance=1e-9),
+    )
+    assert again.iterations == 0
+    assert not again.slides.any()
+    np.testing.assert_allclose(again.joint_positions, first.joint_positions, atol=1e-12)
+
+
+@pytest.mark.parametrize("solver", [Solver.FABRIK, Solver.CCD])
+def test_sweeps_alone_start_from_where_the_root_has_slid(solver):
+    """So few iterations are sweeps only, which NEWTON does not finish."""
+    points = np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 0.2], [0.0, 2.0, 0.0], [0.0, 3.0, 0.3]])
+    chain = Chain(points, joints=sliding((BALL, BALL, BALL), {0: (0.4, 0.4)}))
+    goal = Goal((0.9, 1.8, 0.4))
+    solution = solve(chain, goal, SolveOptions(solver, iterations=20))
+    assert solution.residual < 1e-3
+    np.testing.assert_allclose(solution.joint_positions[0], (0.0, 0.4, 0.0), atol=1e-12)
+
+
+def test_influence_slides_its_share():
+    whole = solve(robot(-0.5, 1.0), Goal(place(0.4, 1.1, 0.6)), SolveOptions(tolerance=1e-9))
+    part = solve(
+        robot(-0.5, 1.0), Goal(place(0.4, 1.1, 0.6)), SolveOptions(tolerance=1e-9, influence=0.25)
+    )
+    np.testing.assert_allclose(part.slides, 0.25 * whole.slides, atol=1e-12)
+
+
+@pytest.mark.parametrize("slide", [-0.2, 0.7])
+def test_a_pole_is_followed_by_a_chain_that_slides(slide):
+    joints = sliding((BALL, BALL, BALL), {2: (-0.5, 1.0)})
+    points = np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 0.1], [0.0, 2.0, 0.0], [0.0, 2.5, 0.0]])
+    goal = Goal((0.3, 1.7 + slide, 0.4), pole_position=(3.0, 1.0, 0.0))
+    solution = solve(Chain(points, joints=joints), goal, SolveOptions(tolerance=1e-9))
+    assert solution.status is Status.REACHED
+    chord = goal.target_position / np.linalg.norm(goal.target_position)
+    sides = []
+    for point in (solution.joint_positions[1:-1].mean(axis=0), goal.pole_position):
+        across = point - chord * (point @ chord)
+        sides.append(across / np.linalg.norm(across))
+    np.testing.assert_allclose(*sides, atol=1e-4)
+
+
+def test_a_slide_without_end_is_refused():
+    with pytest.raises(InvalidChainError, match="without end"):
+        sliding((BALL,), {0: (0.0, np.inf)})
