@@ -94,14 +94,25 @@ def test_no_search_finds_a_pose_that_is_much_nearer(name, solver):
 
 
 @pytest.mark.parametrize("solver", Solver)
-def test_the_holding_limit_is_named(solver):
+@pytest.mark.parametrize("iterations", [10, 100])
+def test_the_holding_limit_is_named(solver: Solver, iterations: int) -> None:
     rig = make_rig([(K.HINGE_X, ((-60, 20),)), (K.HINGE_X, ((0, 150),))])
     target = np.array([0.0, -1.2, 1.2])
-    solution = solve(rig.chain(), Goal(target), SolveOptions(solver))
+    solution = solve(rig.chain(), Goal(target), SolveOptions(solver, iterations=iterations))
     assert solution.status is Status.LIMITED
     expected = np.zeros((2, 3), dtype=bool)
     expected[0, X] = True
     np.testing.assert_array_equal(solution.holds, expected)
+
+
+@pytest.mark.parametrize("solver", Solver)
+def test_axes_without_room_are_locks_and_hold_nothing_back(solver: Solver) -> None:
+    bones = [(K.BALL, ((-60, 20), (0, 0), (0, 0))), (K.SWING, ((0, 150), (0, 0)))]
+    rig, rng = make_rig(bones, bends=((X, 10), (X, -20))), make_rng(44)
+    for target in 1.5 * rng.normal(size=(5, 3)):
+        solution = solve(rig.chain(), Goal(target), SolveOptions(solver))
+        assert solution.status is not Status.REACHED
+        assert not solution.holds[:, [Y, Z]].any()
 
 
 @pytest.mark.parametrize("solver", Solver)
