@@ -100,6 +100,22 @@ def test_with_no_weight_the_tip_is_free(solver):
     np.testing.assert_allclose(asked.joint_positions, free.joint_positions, atol=1e-9)
 
 
+@every_solver
+@pytest.mark.parametrize("weight", [0.3, 0.7])
+def test_a_weight_turns_the_tip_that_share_of_the_way(solver: Solver, weight: float) -> None:
+    rig, rng = make_rig([(K.BALL, ((-70, 70),) * 3)] * 5), make_rng(75)
+    for _ in range(5):
+        target, wanted = posed(rig, rng)
+        goal = Goal(target, tip_rotation_wxyz=wanted)
+        free, turned = (
+            solve(rig.chain(), goal, SolveOptions(solver, tolerance=1e-4, orient_weight=share))
+            for share in (0.0, weight)
+        )
+        left = gap_of(rig, turned, wanted) / gap_of(rig, free, wanted)
+        assert left == pytest.approx(1.0 - weight, abs=0.01)
+        assert turned.residual <= 1e-3
+
+
 def test_the_quaternions_of_these_tests_are_right():
     rng = make_rng(74)
     for _ in range(20):

@@ -99,3 +99,11 @@ def test_the_vector_of_a_turn_gives_the_turn_back():
     turn = turns.by_vectors(vectors)
     np.testing.assert_allclose(turns.vectors_of(turn), vectors, atol=1e-12)
     np.testing.assert_allclose(turns.vectors_of(-turn), vectors, atol=1e-12)
+
+
+def test_stiffness_is_told_about_the_axes_of_the_posed_bone() -> None:
+    weights = np.array([[0.1], [0.5], [1.0]])
+    turn = turns.by_vectors(make_rng(94).normal(size=(3, 1)))
+    mobility = swings.stiff(turn, weights)[..., 0]
+    for axis, weight in zip(turns.matrices(turn)[..., 0].T, weights[:, 0], strict=True):
+        np.testing.assert_allclose(mobility @ axis, weight * axis, atol=1e-12)
