@@ -1,5 +1,6 @@
 """Root limits with a pole are held, and the pole is followed as far as they allow."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -133,3 +134,37 @@ def test_a_pole_angle_turns_the_side(solver, angle):
     half = np.array([np.cos(angle / 2.0), *(np.sin(angle / 2.0) * chord)])
     turned = make_rig([(K.BALL, ())]).frames(half[None])[0] @ pole
     assert side_error(rig.points(solution.local_rotations_wxyz), target, turned) <= BEST
+
+
+@pytest.mark.parametrize("solver", Solver)
+def test_a_flipped_bend_faces_away_from_the_pole(solver: Solver) -> None:
+    rig = make_rig([(K.BALL, ()), (K.HINGE_X, ((0, 150),))], bends=((X, 0), (X, 5)))
+    target, pole = np.array([0.3, 1.2, 0.4]), np.array([0.0, 0.5, 3.0])
+    options = SolveOptions(solver, tolerance=1e-6, use_flip_bend=True)
+    solution = solve(rig.chain(), Goal(target, pole), options)
+    assert solution.residual <= 1e-5
+    assert side_error(rig.points(solution.local_rotations_wxyz), target, -pole) <= BEST
+
+
+BY_CHANCE = pytest.mark.xfail(reason="sweeps stay on the line; new starts choose", strict=True)
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [
+        Solver.TWO_BONE,
+        Solver.NEWTON,
+        pytest.param(Solver.FABRIK, marks=BY_CHANCE),
+        pytest.param(Solver.CCD, marks=BY_CHANCE),
+    ],
+)
+@pytest.mark.parametrize("direction", [(1.0, 0.0, 0.0), (-0.6, 0.0, 0.8)])
+def test_a_straight_limb_bends_to_its_own_side(
+    solver: Solver, direction: tuple[float, float, float]
+) -> None:
+    count = 2 if solver is Solver.TWO_BONE else 4
+    rig = make_rig([(K.BALL, ((-80, 80),) * 3)] * count)
+    chain = replace(rig.chain(), bend_direction=np.array(direction))
+    target = np.array([0.0, 0.9 * count, 0.0])
+    solution = solve(chain, Goal(target), SolveOptions(solver, tolerance=1e-6))
+    assert side_error(solution.joint_positions, target, np.array(direction)) <= BEST
