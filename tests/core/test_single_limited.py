@@ -15,7 +15,7 @@ from blender_ik_addon.core import (
     limited_batch,
     solve_batch,
 )
-from tests.core.limited_rigs import RIGS, poles_beside, targets_of
+from tests.core.limited_rigs import RIGS, K, make_rig, poles_beside, targets_of
 from tests.helpers import make_rng
 
 # What rounding makes of some ten iterations.
@@ -44,6 +44,16 @@ def test_chains_one_by_one_turn_as_side_by_side(name, has_pole, solver, monkeypa
     together = solved(rig.chains(12), goals, options, monkeypatch, 0)
     apart = np.abs(np.abs(np.einsum("bnk,bnk->bn", alone, together)) - 1.0)
     assert apart.max() <= ALIKE
+
+
+def test_a_start_in_the_corner_of_a_range_without_rest_turns_alike(monkeypatch):
+    ranges = ((-10, 20), (5, 80))
+    bones = [(K.BALL, ()), (K.SWING, ranges), (K.BALL, ((10, 60), (-90, 90), (-30, 30)))]
+    rig, rng = make_rig(bones), make_rng(83)
+    targets = targets_of(rig, 12, rng)
+    alone = solved(rig.chains(12), Goals(targets), SolveOptions(), monkeypatch, 12)
+    together = solved(rig.chains(12), Goals(targets), SolveOptions(), monkeypatch, 0)
+    assert np.abs(np.abs(np.einsum("bnk,bnk->bn", alone, together)) - 1.0).max() <= ALIKE
 
 
 def test_the_quick_path_is_the_one_that_is_taken(monkeypatch):
