@@ -25,6 +25,10 @@ from .vectors import Array, Counts, Flags, norm
 
 SOLVERS = (Solver.NEWTON, Solver.FABRIK)
 """Those that solve trees."""
+# Targets farther than this many times the effector's reach are drawn in to it: what is far away
+# would else outweigh what is near. Somewhat beyond the reach, where a straight limb is the one best
+# pose; at the reach itself it would be approached ever more slowly.
+FARTHEST = 1.05
 
 
 def solve_tree(tree: Tree, goals: TreeGoals, options: SolveOptions | None = None) -> TreeSolution:
@@ -130,14 +134,12 @@ def _asked(trees: Trees, goals: TreeGoals, options: SolveOptions) -> _Asked:
     way = target - roots
     distance = norm(way)
     is_far = distance > most
-    share = np.where(is_far, most / np.where(is_far, distance, 1.0), 1.0)
-    target = np.where(is_far[:, None], roots + way * share[:, None], target)
-    # A limb is straight only if the gap that is left of a target too far is nothing.
-    tolerance = np.where(is_far.any(axis=0), 0.0, options.tolerance / unit)
-    finest = np.maximum(tolerance, FINEST_TOLERANCE * tree.reach)
+    share = np.minimum(FARTHEST * most / np.maximum(distance, np.finfo(float).tiny), 1.0)
+    target = roots + way * share[:, None]
+    finest = np.maximum(options.tolerance / unit, FINEST_TOLERANCE * tree.reach)
     lightest = np.where(pull > 0.0, pull, 1.0).min(axis=0)
     iterations = np.array(np.broadcast_to(np.asarray(options.iterations), len(trees)))
-    task = TreeTask(target, finest * lightest, iterations)
+    task = TreeTask(target, finest * lightest, iterations, ~is_far.any(axis=0))
     is_near = (distance < least) & (least > 0.0)
     return _Asked(replace(tree, pull=pull), task, is_far | is_too_far, is_near, short)
 

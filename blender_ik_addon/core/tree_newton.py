@@ -36,7 +36,7 @@ def step(state: Array, tree: Branched, target: Array, damping: Array) -> tuple[A
     error_norm = norm(error)
     turn = state[:-1, :TURN]
     move = _least_step(tree, tree.posed(turn), turn, error, damping * error_norm / tree.reach)
-    moved = tree.state(turned(tree, turn, move))
+    moved = tree.state(turned(tree, turn, shrunk(move)))
     is_better = norm(target - moved[-1, :rows]) < HEADWAY * error_norm
     grown = np.maximum(damping * DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION)
     next_damping = np.where(is_better, damping * DAMPING_DECAY, grown)
@@ -45,12 +45,16 @@ def step(state: Array, tree: Branched, target: Array, damping: Array) -> tuple[A
     return moved, next_damping
 
 
-def turned(tree: Branched, turn: Array, move: Array) -> Array:
-    """Return turns (n, 4, B) moved by vectors (n, 3, B), no farther than the model holds."""
+def shrunk(move: Array) -> Array:
+    """Return moves (n, 3, B) that turn no joint farther than the linear model holds."""
     size = norm(move).max(axis=0)
-    shrink = np.minimum(1.0, LARGEST_TURN / np.maximum(size, LARGEST_TURN))
-    moved = turns.normalised(turns.multiply(turns.by_vectors(move * shrink), turn))
-    return tree.clamped(moved)
+    short: Array = move * np.minimum(1.0, LARGEST_TURN / np.maximum(size, LARGEST_TURN))
+    return short
+
+
+def turned(tree: Branched, turn: Array, move: Array) -> Array:
+    """Return turns (n, 4, B) moved by vectors (n, 3, B), inside their ranges."""
+    return tree.clamped(turns.normalised(turns.multiply(turns.by_vectors(move), turn)))
 
 
 def _least_step(

@@ -23,10 +23,12 @@ from .vectors import Array, Counts, Flags, norm, taken
 
 # NEWTON halves errors at the least, near full reach; what leaves more in a window does not arrive.
 SLOW = 0.5
+# A compromise from which a window takes no more than this share is as good as the best.
+STANDSTILL = 1.0 - 1e-6
 # Iterations from one start, and for the compromise.
 ENOUGH, ENOUGH_TO_SETTLE = 60, 60
 # New starts of a limited tree that has not arrived, and iterations for each.
-STARTS, ENOUGH_ANEW = 16, 20
+STARTS, ENOUGH_ANEW = 4, 20
 # A new start that does not arrive either replaces the first try only if it comes nearer by this
 # share of the reach: else poses would jump about for nothing.
 WORTH_A_JUMP = 0.02
@@ -37,8 +39,13 @@ def _is_slow(error: Array, window_error: Array, _work: Work, _used: Counts) -> F
     return slow
 
 
+def _stands_still(error: Array, window_error: Array, _work: Work, _used: Counts) -> Flags:
+    still: Flags = error > STANDSTILL * window_error
+    return still
+
+
 NEWTON = Method(tree_newton.step, is_damped=True, is_hopeless=_is_slow)
-SETTLING = Method(tree_settling.step, is_damped=True)
+SETTLING = Method(tree_settling.step, is_damped=True, is_hopeless=_stands_still)
 SWEEPS = {Solver.FABRIK: sweeps_of(tree_fabrik.step)}
 
 
@@ -50,15 +57,22 @@ class TreeTask:
         target: Within the effectors' own reach, shape (E, 3, B).
         tolerance: Of the weighted errors together, shape (B,).
         iterations: Caps, shape (B,).
+        is_near: Which trees have all targets within the effectors' own reach, shape (B,).
     """
 
     target: Array
     tolerance: Array
     iterations: Counts
+    is_near: Flags
 
     def take(self, trees: Counts) -> TreeTask:
         """Return what is asked of some of the trees."""
-        return TreeTask(taken(self.target, trees), self.tolerance[trees], self.iterations[trees])
+        return TreeTask(
+            taken(self.target, trees),
+            self.tolerance[trees],
+            self.iterations[trees],
+            self.is_near[trees],
+        )
 
 
 def positioned(
@@ -100,7 +114,8 @@ def positioned(
     if aims is not None:
         state, used = run.aimed(state, used, _shared(aims, tree, state, tip_weight))
     state, used = run.settled(state, used)
-    is_open = run.is_open(state) & (task.iterations > FEW_ITERATIONS)
+    # Where a target is too far for its effector no other start arrives either.
+    is_open = run.is_open(state) & (task.iterations > FEW_ITERATIONS) & task.is_near
     if is_open.any() and not tree.is_free:
         state, used = run.anew(state, used, np.flatnonzero(is_open), standing, aims)
     return state[:-1, :TURN], used
@@ -139,7 +154,9 @@ class _Run:
     ) -> tuple[Array, Counts]:
         """Repeat a step toward the targets' positions."""
         work = Work(self.tree, self.goal, self.task.tolerance, caps)
-        carried = np.full(state.shape[-1], newton.FIRST_DAMPING)
+        is_settling = method is SETTLING
+        first = tree_settling.FIRST_DAMPING if is_settling else newton.FIRST_DAMPING
+        carried = np.full(state.shape[-1], first)
         return swept(method, work, state, used, carried)
 
     def closed(self, state: Array, used: Counts) -> tuple[Array, Counts]:
