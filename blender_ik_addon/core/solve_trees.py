@@ -29,6 +29,8 @@ SOLVERS = (Solver.NEWTON, Solver.FABRIK)
 # would else outweigh what is near. Somewhat beyond the reach, where a straight limb is the one best
 # pose; at the reach itself it would be approached ever more slowly.
 FARTHEST = 1.05
+# An effector that gets so near to its whole reach, as a share, hangs on a straight limb.
+STRAIGHT = 1e-9
 
 
 def solve_tree(tree: Tree, goals: TreeGoals, options: SolveOptions | None = None) -> TreeSolution:
@@ -105,6 +107,7 @@ class _Asked:
         is_too_far: Which targets were drawn in to the effectors' reach, shape (E, B).
         is_too_near: Which lie nearer than effectors get to their roots, shape (E, B).
         short: How far the soft distance has moved targets, shape (E, B).
+        most: The effectors' own reach, shape (E, B).
     """
 
     tree: Branched
@@ -112,6 +115,7 @@ class _Asked:
     is_too_far: Flags
     is_too_near: Flags
     short: Array
+    most: Array
 
 
 def _asked(trees: Trees, goals: TreeGoals, options: SolveOptions) -> _Asked:
@@ -141,7 +145,7 @@ def _asked(trees: Trees, goals: TreeGoals, options: SolveOptions) -> _Asked:
     iterations = np.array(np.broadcast_to(np.asarray(options.iterations), len(trees)))
     task = TreeTask(target, finest * lightest, iterations, ~is_far.any(axis=0))
     is_near = (distance < least) & (least > 0.0)
-    return _Asked(replace(tree, pull=pull), task, is_far | is_too_far, is_near, short)
+    return _Asked(replace(tree, pull=pull), task, is_far | is_too_far, is_near, short, most)
 
 
 def _least(tree: Branched, heads: Array, tips: Array) -> Array:
@@ -217,39 +221,22 @@ def _recorded(
     tips = posed.tips * unit + root
     targets = np.moveaxis(goals.target_positions, 0, -1)
     residuals = norm(targets - tips)
-    gaps = norm(task.target - posed.tips)
     size = tree.reach * unit + np.abs(targets).max(axis=(0, 1))
     accepted = options.tolerance + FINEST_TOLERANCE * size
+    gaps = norm(task.target - posed.tips)
     is_open = gaps > np.maximum(accepted / unit, NEAR * tree.reach)
     holds = _holds(tree, turn, task.target, is_open)
-    moves = tree.branches.moves
-    is_held = np.einsum("ncb,ne->eb", holds, moves) > 0
-    codes = np.select(
-        [
-            residuals <= accepted,
-            np.full(gaps.shape, options.influence < 1.0),
-            is_open & is_held,
-            ~is_open & (asked.short > 0.0) & (residuals <= asked.short * unit + accepted),
-            ~is_open & asked.is_too_far,
-            asked.is_too_near,
-            is_open & (used < task.iterations) & (len(gaps) > 1),
-            is_open & (used < task.iterations),
-        ],
-        [
-            STATUSES.index(each)
-            for each in (
-                Status.REACHED,
-                Status.BLENDED,
-                Status.LIMITED,
-                Status.SOFTENED,
-                Status.EXTENDED,
-                Status.FOLDED,
-                Status.OUTWEIGHED,
-                Status.LIMITED,
-            )
-        ],
-        STATUSES.index(Status.ITERATIONS_USED_UP),
+    roots = posed.heads[[path[0] for path in tree.branches.paths]]
+    is_short = (asked.short > 0.0) & (residuals <= asked.short * unit + accepted)
+    outcomes = _Outcomes(
+        is_reached=residuals <= accepted,
+        is_open=is_open,
+        is_held=np.einsum("ncb,ne->eb", holds, tree.branches.moves) > 0,
+        is_straight=norm(posed.tips - roots) >= (1.0 - STRAIGHT) * asked.most,
+        is_short=is_short,
+        is_done=used < task.iterations,
     )
+    codes = _codes(outcomes, asked, is_blended=options.influence < 1.0)
     return TreeSolutions(
         head_positions=np.moveaxis(posed.heads * unit + root, -1, 0),
         effector_positions=np.moveaxis(tips, -1, 0),
@@ -260,6 +247,40 @@ def _recorded(
         holds=np.moveaxis(holds, -1, 0),
         tip_gaps=_tip_gaps(tree, aims, turn).T,
     )
+
+
+@dataclass(frozen=True)
+class _Outcomes:
+    """How solves ended, by effector (E, B), ``is_done`` within the caps, by tree (B,)."""
+
+    is_reached: Flags
+    is_open: Flags
+    is_held: Flags
+    is_straight: Flags
+    is_short: Flags
+    is_done: Flags
+
+
+def _codes(found: _Outcomes, asked: _Asked, *, is_blended: bool) -> Counts:
+    """Return indices into ``STATUSES``, shape (E, B)."""
+    is_open, shape = found.is_open, found.is_open.shape
+    # With iterations left it is other effectors that pull, or a lock where there are none.
+    pulled = Status.OUTWEIGHED if len(is_open) > 1 else Status.LIMITED
+    cases = [
+        (Status.REACHED, found.is_reached),
+        (Status.BLENDED, np.full(shape, is_blended)),
+        (Status.EXTENDED, asked.is_too_far & found.is_straight),
+        (Status.FOLDED, asked.is_too_near & np.full(shape, asked.tree.is_free)),
+        (Status.LIMITED, is_open & found.is_held),
+        (Status.SOFTENED, ~is_open & found.is_short),
+        (pulled, is_open & found.is_done),
+    ]
+    codes: Counts = np.select(
+        [case for _, case in cases],
+        [STATUSES.index(status) for status, _ in cases],
+        STATUSES.index(Status.ITERATIONS_USED_UP),
+    )
+    return codes
 
 
 def _holds(tree: Branched, turn: Array, target: Array, is_open: Flags) -> Flags:

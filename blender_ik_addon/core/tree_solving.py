@@ -161,8 +161,6 @@ class _Run:
 
     def closed(self, state: Array, used: Counts) -> tuple[Array, Counts]:
         """Have NEWTON bring the effectors to the targets, where the caps allow."""
-        if not self.is_open(state).any():
-            return state, used
         return self.swept(NEWTON, state, used, np.minimum(self.task.iterations, used + ENOUGH))
 
     def settled(self, state: Array, used: Counts) -> tuple[Array, Counts]:

@@ -40,14 +40,19 @@ class TreeRig:
     @property
     def length(self) -> float:
         """The longest way from a root to an effector along the bones."""
-        lengths = []
+        return max(reach for _, reach in self.reaches)
+
+    @property
+    def reaches(self) -> list[tuple[Array, float]]:
+        """The root of each effector, and the way from there along the bones."""
+        found = []
         for bone, tip in zip(self.effector_bones, self.tips, strict=True):
             size, point = 0.0, tip
             while bone >= 0:
                 size += float(np.linalg.norm(point - self.heads[bone]))
                 point, bone = self.heads[bone], self.parents[bone]
-            lengths.append(size)
-        return max(lengths)
+            found.append((point, size))
+        return found
 
     def posed(self, rotations: Array) -> tuple[Array, Array]:
         """Return heads (n, 3) and effectors (E, 3) for local rotations wxyz (n, 4)."""
