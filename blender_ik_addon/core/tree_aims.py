@@ -63,15 +63,11 @@ class TreePoles:
             [heads[list(limb[1:])].mean(axis=0) - heads[limb[0]] for limb in self.limbs]
         )
 
-    def angles(self, heads: Array) -> tuple[Array, Array, Array, Array]:
-        """Return how far limbs are turned past their poles, chords, and where limbs and poles lie.
+    def angles(self, heads: Array) -> tuple[Array, Array]:
+        """Return how far limbs are turned past their poles, (P, B), and their chords, (P, 3, B).
 
         Args:
             heads: Shape (n, 3, B).
-
-        Returns:
-            The angles about the chords, (P, B), the chords, the parts across them of the ways from
-            the limbs' roots to their inner joints, and to the poles, (P, 3, B).
         """
         limbs, _, trees = self.chord.shape
         root = heads[self.roots]
@@ -93,12 +89,38 @@ class TreePoles:
         offset = across(self.offsets(heads), chord)
         angle = np.arctan2(dot(cross(side, offset), chord), dot(side, offset))
         has_side = norm(offset) > NO_SIDE * self.reach
-        return (
-            np.where(has_side, angle, 0.0),
-            chord,
-            offset,
-            across(self.position - root, chord),
-        )
+        return np.where(has_side, angle, 0.0), chord
+
+    def faced(self, posed: PosedTree, turn: Array) -> Array:
+        """Return turns (n, 4, B) of which the limbs' roots have turned limbs toward their poles."""
+        angle, chord = self.angles(posed.heads)
+        roots, faced = self.roots, turn.copy()
+        axes = turned_outside(posed.frames[roots])
+        back = np.einsum("pijb,pib->pjb", axes, -angle[:, None] * chord)
+        faced[roots] = turns.multiply(turns.by_vectors(back), turn[roots])
+        return faced
+
+    def growths(self, heads: Array, chord: Array) -> tuple[Array, Array]:
+        """Return how angles past poles grow with points, (P, 3, B) each.
+
+        Args:
+            heads: Shape (n, 3, B).
+            chord: Shape (P, 3, B).
+
+        Returns:
+            With the mean of the inner joints, and with the way from a limb's root to anything that
+            stands still: to its pole, and to its target, with which the chord turns.
+        """
+        root, found = heads[self.roots], []
+        distance = np.maximum(norm(self.target - root), NO_SIDE * self.reach)
+        for way in (self.offsets(heads), self.position - root):
+            aside = across(way, chord)
+            square = dot(aside, aside)
+            has_side = square > (NO_SIDE * self.reach) ** 2
+            scale = np.where(has_side, 1.0 / np.where(has_side, square, 1.0), 0.0)
+            found.append((cross(chord, aside) * scale[:, None], dot(way, chord) / distance))
+        (inner, along), (pole, pole_along) = found
+        return inner, -along[:, None] * inner - (1.0 - pole_along)[:, None] * pole
 
 
 @dataclass(frozen=True)
@@ -189,19 +211,12 @@ class TreeAims:
         return np.concatenate(rows, axis=1)
 
     def _answers_of_poles(self, poles: TreePoles, posed: PosedTree) -> Array:
-        """Return how angles past poles change with turns, shape (n, P, 3, B).
-
-        That chords turn when a limb's root moves is left out: where the effector stays, they
-        hardly do.
-        """
-        _, chord, offset, aside = poles.angles(posed.heads)
+        """Return how angles past poles change with turns, shape (n, P, 3, B)."""
+        chord = poles.angles(posed.heads)[1]
+        inner, root = poles.growths(posed.heads, chord)
         effect = np.zeros((len(posed.heads), len(poles.limbs), 3, self.weight.size))
-        for of, across_chord, sign in ((self._inner, offset, 1.0), (self._root, aside, -1.0)):
-            square = dot(across_chord, across_chord)
-            has_side = square > (NO_SIDE * poles.reach) ** 2
-            scale = np.where(has_side, sign / np.where(has_side, square, 1.0), 0.0)
-            growth = cross(chord, across_chord) * scale[:, None]
-            # A joint moves the joints above which it stands, each by its own lever.
+        for of, growth in ((self._inner, inner), (self._root, root)):
+            # A joint moves the joints below it, each by its own lever.
             above = of[:, :, :, None, None]
             ways = (posed.heads[None] - posed.heads[:, None])[:, None]
             way = (above * ways).sum(axis=2)

@@ -45,6 +45,7 @@ def _stands_still(error: Array, window_error: Array, _work: Work, _used: Counts)
 
 
 NEWTON = Method(tree_newton.step, is_damped=True, is_hopeless=_is_slow)
+AIMING = Method(tree_newton.step, is_damped=True, is_hopeless=_stands_still)
 SETTLING = Method(tree_settling.step, is_damped=True, is_hopeless=_stands_still)
 SWEEPS = {Solver.FABRIK: sweeps_of(tree_fabrik.step)}
 
@@ -177,6 +178,9 @@ class _Run:
         They come first: where aims lead a tree into a corner it goes without them.
         """
         before, turn = state, state[:-1, :TURN]
+        if aims.poles is not None:
+            # From the wrong side of a limb the way to the right one may lead through no pose.
+            turn = self.tree.clamped(aims.poles.faced(self.tree.posed(turn), turn))
         positions = self.goal
         target = np.concatenate((positions, np.zeros((aims.rows, positions.shape[-1]))))
         carried = np.full(state.shape[-1], newton.FIRST_DAMPING)
@@ -190,7 +194,7 @@ class _Run:
             finest = np.minimum(self.task.tolerance, AIM_TOLERANCE * weighted.weight)
             caps = np.where(is_led, np.minimum(self.task.iterations, used + enough), used)
             work = Work(aiming, target, finest, caps)
-            aimed, used = swept(NEWTON, work, aiming.state(turn), used, carried)
+            aimed, used = swept(AIMING, work, aiming.state(turn), used, carried)
             turn = aimed[:-1, :TURN]
         aimed, used = self.closed(self.tree.state(turn), used)
         is_lost = self.is_open(aimed)

@@ -29,6 +29,14 @@ def side(points: np.ndarray, target: np.ndarray) -> np.ndarray:
     return across / np.linalg.norm(across)
 
 
+def beside(rig: TreeRig, targets: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return poles well off the lines from the arms' roots at rest to targets."""
+    roots = rig.heads[[LEFT[0], RIGHT[0]]]
+    aside = np.cross(targets - roots, rng.normal(size=targets.shape))
+    aside /= np.linalg.norm(aside, axis=1, keepdims=True)
+    return 0.5 * (roots + targets) + 2.0 * rig.length * aside
+
+
 @pytest.mark.parametrize("solver", [Solver.NEWTON, Solver.FABRIK])
 def test_each_arm_bends_to_its_own_pole(solver: Solver) -> None:
     rig = TREES["spine_with_arms"]().freed()
@@ -36,7 +44,7 @@ def test_each_arm_bends_to_its_own_pole(solver: Solver) -> None:
     for flip in (False, True):
         for _ in range(5):
             targets = rig.targets(rng)
-            poles = targets + np.array([[0.3, -1.5, -1.0], [-0.3, 1.0, -1.5]])
+            poles = beside(rig, targets, rng)
             goals = TreeGoals(targets, pole_positions=poles)
             options = options_for(rig, solver=solver, use_flip_bend=flip)
             solution = solve_tree(rig.tree(), goals, options)
