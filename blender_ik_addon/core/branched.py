@@ -87,19 +87,20 @@ class Branched:
 
     def posed(self, turn: Array) -> PosedTree:
         """Return where turns (n, 4, B) put the bones."""
-        own = turns.matrices(turn)
-        offsets = self.bones.offsets
-        frames, whole = np.empty_like(own), np.empty_like(own)
-        heads = np.empty_like(self.heads)
-        parents = np.array(self.branches.parents)
-        for depth, level in enumerate(self.branches.levels):
-            frames[level], heads[level] = offsets[level], self.heads[level]
-            if depth:
-                above = parents[level]
-                frames[level] = np.einsum("nijb,njkb->nikb", whole[above], frames[level])
-                stepped = np.einsum("nijb,njb->nib", whole[above], heads[level])
-                heads[level] = heads[above] + stepped
-            whole[level] = np.einsum("nijb,njkb->nikb", frames[level], own[level])
+        own, offsets = turns.matrices(turn), self.bones.offsets
+        whole = np.einsum("nijb,njkb->nikb", offsets, own)
+        parents = self.branches.parents
+        for bone, parent in enumerate(parents):
+            if parent >= 0:
+                whole[bone] = np.einsum("ijb,jkb->ikb", whole[parent], whole[bone])
+        before = whole[list(parents)]
+        frames = np.einsum("nijb,njkb->nikb", before, offsets)
+        heads = np.einsum("nijb,njb->nib", before, self.heads)
+        for bone, parent in enumerate(parents):
+            if parent >= 0:
+                heads[bone] += heads[parent]
+            else:
+                frames[bone], heads[bone] = offsets[bone], self.heads[bone]
         on = np.array(self.branches.effector_bones)
         tips = heads[on] + np.einsum("nijb,njb->nib", whole[on], self.ends)
         return PosedTree(frames, whole, heads, tips)

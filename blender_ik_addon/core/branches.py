@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .vectors import Counts, Flags
+from .vectors import Flags
 
 
 @dataclass(frozen=True)
@@ -58,15 +58,6 @@ class Branches:
         for effector, path in enumerate(self.paths):
             moves[list(path), effector] = True
         return moves
-
-    @cached_property
-    def levels(self) -> tuple[Counts, ...]:
-        """The bones by the number of bones above them, roots first."""
-        depths: list[int] = []
-        for parent in self.parents:
-            depths.append(0 if parent < 0 else depths[parent] + 1)
-        depth = np.array(depths)
-        return tuple(np.flatnonzero(depth == level) for level in range(depth.max() + 1))
 
     @cached_property
     def is_above(self) -> Flags:

@@ -26,7 +26,7 @@ SLOW = 0.5
 # A compromise from which a window takes no more than this share is as good as the best.
 STANDSTILL = 1.0 - 1e-6
 # Iterations from one start, and for the compromise.
-ENOUGH, ENOUGH_TO_SETTLE = 60, 60
+ENOUGH, ENOUGH_TO_SETTLE = 60, 50
 # New starts of a limited tree that has not arrived, and iterations for each.
 STARTS, ENOUGH_ANEW = 4, 20
 # A new start that does not arrive either replaces the first try only if it comes nearer by this
