@@ -17,6 +17,11 @@ from .limb_turns import LimbTurns, limb_turns
 from .limits import clamped_rotations as clamped
 from .soft import distance_in_reach
 from .solve import solve
+from .solve_trees import solve_tree, solve_trees
+from .tree import Tree
+from .tree_goals import TreeGoals
+from .tree_solutions import TreeSolution, TreeSolutions
+from .trees import Trees
 from .two_bone_turns import TwoBoneTurns
 
 __all__ = [
@@ -39,6 +44,11 @@ __all__ = [
     "Solver",
     "SolverMismatchError",
     "Status",
+    "Tree",
+    "TreeGoals",
+    "TreeSolution",
+    "TreeSolutions",
+    "Trees",
     "TwoBoneTurns",
     "batch_rotations",
     "bend_side",
@@ -49,4 +59,6 @@ __all__ = [
     "limb_turns",
     "solve",
     "solve_batch",
+    "solve_tree",
+    "solve_trees",
 ]

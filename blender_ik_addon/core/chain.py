@@ -50,6 +50,8 @@ class Status(enum.StrEnum):
     """The limits of joints keep the effector from the target; the pose is the nearest found."""
     SOFTENED = "SOFTENED"
     """The soft distance keeps the chain from stretching to a target that it could reach."""
+    OUTWEIGHED = "OUTWEIGHED"
+    """In a tree other effectors pull the shared bones away; the weights settle by how much."""
 
 
 @dataclass(frozen=True)

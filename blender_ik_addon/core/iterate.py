@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, Self
 
 import numpy as np
 
 from . import anderson, ccd, fabrik, limited_newton, newton, seed
 from .bend import Bend
 from .chain import Solver
-from .jointed import Jointed
 from .start import Start
 from .task import Task
 from .vectors import Array, Counts, Flags, norm, taken
@@ -53,18 +52,25 @@ class Method:
     run_in: int = 0
 
 
+class Takeable(Protocol):
+    """Chains or trees of B rows, of which some can be taken."""
+
+    def take(self, chains: Counts | Flags) -> Self:
+        """Return some of them."""
+
+
 @dataclass(frozen=True)
 class Work:
     """Chains to iterate on, in any one frame.
 
     Attributes:
-        chain: Lengths, shape (n, B), or jointed bones.
-        target: Shape (3, B); of jointed bones with aims (7, B).
+        chain: Lengths, shape (n, B), or jointed bones, or trees of them.
+        target: Shape (3, B); of jointed bones with aims (7, B), of trees as many rows as outputs.
         tolerance: Shape (B,).
         caps: Most iterations, shape (B,).
     """
 
-    chain: Array | Jointed
+    chain: Array | Takeable
     target: Array
     tolerance: Array
     caps: Counts
@@ -73,7 +79,7 @@ class Work:
         """Return some of the chains."""
         own = self.chain
         return Work(
-            own.take(chains) if isinstance(own, Jointed) else taken(own, chains),
+            taken(own, chains) if isinstance(own, np.ndarray) else own.take(chains),
             taken(self.target, chains),
             self.tolerance[chains],
             self.caps[chains],

@@ -313,11 +313,11 @@ class Jointed:
         return answers
 
 
-def jointed_chains(start: Start, joints: Joints) -> Jointed:
-    """Return jointed chains in the units of their start poses."""
+def jointed_bones(joints: Joints, unit: Array, reach: Array) -> Jointed:
+    """Return what the joints of bones allow, in units (B,); the bones have no segments yet."""
     low, high = _bones_first(joints.low), _bones_first(joints.high)
     offsets = _bones_first(joints.offsets)
-    zero = np.zeros((len(joints.kinds), 4, len(start.reach)))
+    zero = np.zeros((len(joints.kinds), 4, len(reach)))
     zero[:, 0] = 1.0
     for bone, kind in enumerate(joints.kinds):
         wide = limits.wide_middle(kind, low[bone], high[bone])
@@ -328,19 +328,24 @@ def jointed_chains(start: Start, joints: Joints) -> Jointed:
             low[bone, axis] -= middle
             high[bone, axis] -= middle
     rooms = [limits.room(*each) for each in zip(joints.kinds, low, high, strict=True)]
-    chain = Jointed(
+    return Jointed(
         kinds=joints.kinds,
         offsets=offsets,
         zero=zero,
-        segments=np.zeros((len(joints.kinds), 3, len(start.reach))),
+        segments=np.zeros((len(joints.kinds), 3, len(reach))),
         low=low,
         high=high,
         ranges=swings.compiled(*(np.array(ends) for ends in zip(*rooms, strict=True))),
         mobility=_bones_first(joints.mobility),
-        slide_low=_bones_first(joints.slide_low) / start.unit,
-        slide_high=_bones_first(joints.slide_high) / start.unit,
-        reach=start.reach,
+        slide_low=_bones_first(joints.slide_low) / unit,
+        slide_high=_bones_first(joints.slide_high) / unit,
+        reach=reach,
     )
+
+
+def jointed_chains(start: Start, joints: Joints) -> Jointed:
+    """Return jointed chains in the units of their start poses."""
+    chain = jointed_bones(joints, start.unit, start.reach)
     turn = chain.inner(joints.start_wxyz)
     posed = chain.posed(chain.state(turn, np.zeros_like(chain.slide_low)))
     axes = np.einsum("nijb,njkb->bnik", posed.frames, posed.own)

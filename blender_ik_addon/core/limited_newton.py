@@ -84,31 +84,31 @@ def _least_step(
     for _ in range(MOST_PASSES):
         weighted = np.einsum("nkab,nacb->nkcb", answers, mobility)
         system = np.einsum("nkcb,nlcb->klb", weighted, answers).transpose(2, 0, 1)
-        multiplier = _solved(system + slides.system(len(error)), error, damping)
+        multiplier = solved(system + slides.system(len(error)), error, damping)
         move = np.einsum("nkcb,kb->ncb", weighted, multiplier)
         slide = slides.step(multiplier)
         is_changed = slides.block(slide)
         if has_edges:
             torque = np.einsum("nkab,kb->nab", answers, multiplier)
             pull = np.einsum("nacb,nab->ncb", free, torque)
-            now_shut = is_on & _pressed(edges, is_shut, move, pull)
+            now_shut = is_on & pressed(edges, is_shut, move, pull)
             if (now_shut != is_shut).any():
                 is_shut, is_changed = now_shut, True
-                mobility = _shut(free, edges, is_shut)
+                mobility = shut(free, edges, is_shut)
         if not is_changed:
             break
     return move, slide
 
 
-def _pressed(edges: swings.Edges, is_shut: Flags, move: Array, pull: Array) -> Flags:
+def pressed(edges: swings.Edges, is_shut: Flags, move: Array, pull: Array) -> Flags:
     """Return the edges to hold: those that a move leaves by, and those that a pull presses on."""
     leaving = np.einsum("neib,nib->neb", edges.normals, move) > LEAST_LEAVING
     pressing = np.einsum("neib,nib->neb", edges.normals, pull) > -LEAST_LEAVING
-    pressed: Flags = np.where(is_shut, pressing, leaving)
-    return pressed
+    is_pressed: Flags = np.where(is_shut, pressing, leaving)
+    return is_pressed
 
 
-def _shut(free: Array, edges: swings.Edges, is_shut: Flags) -> Array:
+def shut(free: Array, edges: swings.Edges, is_shut: Flags) -> Array:
     """Return mobilities without turns across shut edges."""
     mobility = free
     for edge in range(3):
@@ -156,16 +156,23 @@ class _Slides:
         return bool(leaves.any())
 
 
-def _solved(system: Array, error: Array, damping: Array) -> Array:
-    """Return the multipliers (k, B) of damped systems (B, k, k)."""
-    # The three of the position are damped alike, each of the others by itself: what weighs little
-    # would be damped away beside what weighs much.
+def solved(system: Array, error: Array, damping: Array, alike: int = 3) -> Array:
+    """Return the multipliers (k, B) of damped systems (B, k, k).
+
+    Args:
+        system: Of which the first rows belong to positions.
+        error: Shape (k, B).
+        damping: Shape (B,).
+        alike: How many rows of positions there are.
+    """
+    # Those are damped alike, each of the others by itself: what weighs little would be damped away
+    # beside what weighs much.
     diagonal = np.einsum("bkk->bk", system).copy()
-    has_aims = system.shape[-1] > 3
+    has_aims = system.shape[-1] > alike
     least = (LEAST_WITH_AIMS if has_aims else LEAST_SYSTEM) * diagonal.sum(axis=1, keepdims=True)
     # Where edges stop every joint the system is rounding, of either sign.
     diagonal, least = np.maximum(diagonal, 0.0), np.maximum(least, 0.0) + NOTHING
-    diagonal[:, :3] = diagonal[:, :3].mean(axis=1, keepdims=True)
+    diagonal[:, :alike] = diagonal[:, :alike].mean(axis=1, keepdims=True)
     floor = np.maximum(diagonal * damping[:, None], least)
     system = system + floor[:, :, None] * np.eye(system.shape[-1])
     multiplier: Array = np.linalg.solve(system, error.T[:, :, None])[:, :, 0].T

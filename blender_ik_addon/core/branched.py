@@ -1,0 +1,225 @@
+"""Trees of jointed bones: where turns put them, and how their effectors answer.
+
+Layout as in ``vectors``, in the units of the start poses, points from the first bone's head. A
+*state* is one array (n + 1, C, B), so that the one loop of ``iterate`` carries it: a row a bone
+with its turn wxyz, and a last row with the *output*, what of the pose the target is compared with:
+three numbers an effector, times the root of its weight, and below them whatever else is aimed at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from . import turns
+from .branches import Branches
+from .jointed import Jointed, jointed_bones
+from .joints import JointKind, Joints
+from .laying import inverses
+from .tree_aims import TreeAims
+from .vectors import Array, Counts, Flags, norm, taken
+
+TURN = 4
+
+
+@dataclass(frozen=True)
+class Branched:
+    """B trees of n jointed bones and E effectors.
+
+    Attributes:
+        branches: How the bones hang together.
+        bones: What their joints allow; their segments are not used.
+        heads: From the parent's head to the bone's in the posed axes of the parent, for a bone that
+            hangs on none its head, shape (n, 3, B).
+        ends: From the heads of the effectors' bones to the effectors in the axes of those bones,
+            shape (E, 3, B).
+        pull: Roots of the effectors' weights, shape (E, B).
+        reach: The longest way from a root to an effector along the bones, shape (B,).
+        aims: None for the effectors' positions alone.
+    """
+
+    branches: Branches
+    bones: Jointed
+    heads: Array
+    ends: Array
+    pull: Array
+    reach: Array
+    aims: TreeAims | None = None
+
+    def take(self, trees: Counts | Flags) -> Branched:
+        """Return some of the trees."""
+        return Branched(
+            branches=self.branches,
+            bones=self.bones.take(trees),
+            heads=taken(self.heads, trees),
+            ends=taken(self.ends, trees),
+            pull=taken(self.pull, trees),
+            reach=self.reach[trees],
+            aims=None if self.aims is None else self.aims.take(trees),
+        )
+
+    @cached_property
+    def is_free(self) -> bool:
+        """Whether all joints turn as they like, none less readily than another."""
+        bones = self.bones
+        is_ball = all(kind is JointKind.BALL for kind in bones.kinds)
+        has_limits = bool(np.isfinite(bones.low).any() or np.isfinite(bones.high).any())
+        return is_ball and not has_limits and not bones.has_stiffness
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of the output."""
+        return 3 * len(self.ends) + (0 if self.aims is None else self.aims.rows)
+
+    def clamped(self, turn: Array) -> Array:
+        """Return turns (n, 4, B) brought inside their ranges."""
+        return turn if self.is_free else self.bones.clamped(turn)
+
+    def state(self, turn: Array) -> Array:
+        """Return the state of turns (n, 4, B), with its output."""
+        rows = self.rows
+        state = np.zeros((len(turn) + 1, max(TURN, rows), turn.shape[-1]))
+        state[:-1, :TURN] = turn
+        state[-1, :rows] = self.output(self.posed(turn))
+        return state
+
+    def posed(self, turn: Array) -> PosedTree:
+        """Return where turns (n, 4, B) put the bones."""
+        own, offsets = turns.matrices(turn), self.bones.offsets
+        whole = np.einsum("nijb,njkb->nikb", offsets, own)
+        parents = self.branches.parents
+        for bone, parent in enumerate(parents):
+            if parent >= 0:
+                whole[bone] = np.einsum("ijb,jkb->ikb", whole[parent], whole[bone])
+        before = whole[list(parents)]
+        frames = np.einsum("nijb,njkb->nikb", before, offsets)
+        heads = np.einsum("nijb,njb->nib", before, self.heads)
+        for bone, parent in enumerate(parents):
+            if parent >= 0:
+                heads[bone] += heads[parent]
+            else:
+                frames[bone], heads[bone] = offsets[bone], self.heads[bone]
+        on = np.array(self.branches.effector_bones)
+        tips = heads[on] + np.einsum("nijb,njb->nib", whole[on], self.ends)
+        return PosedTree(frames, whole, heads, tips)
+
+    def weighted(self, points: Array) -> Array:
+        """Return points of the effectors (E, 3, B) as rows of an output, (3 E, B)."""
+        rows: Array = (points * self.pull[:, None]).reshape(-1, points.shape[-1])
+        return rows
+
+    def output(self, posed: PosedTree) -> Array:
+        """Return what the target is compared with, (rows, B)."""
+        positions = self.weighted(posed.tips)
+        if self.aims is None:
+            return positions
+        return np.concatenate((positions, self.aims.output(posed)))
+
+    def answers(self, posed: PosedTree) -> Array:
+        """Return how outputs change with the turns of each joint, shape (n, rows, 3, B)."""
+        count, effectors, trees = len(posed.heads), len(self.ends), self.reach.size
+        answers = np.empty((count, self.rows, 3, trees))
+        share = self.branches.moves[:, :, None] * self.pull
+        moved = posed.moved(posed.tips) * share[:, :, None, None]
+        answers[:, : 3 * effectors] = moved.reshape(count, 3 * effectors, 3, trees)
+        if self.aims is not None:
+            answers[:, 3 * effectors :] = self.aims.answers(posed)
+        return answers
+
+    def gaps(self, state: Array, target: Array) -> Array:
+        """Return the distances of the effectors from points (E, 3, B), shape (E, B)."""
+        return norm(target - self.posed(state[:-1, :TURN]).tips)
+
+
+@dataclass(frozen=True)
+class PosedTree:
+    """Where the bones of trees stand.
+
+    Attributes:
+        frames: In which each bone's own turn acts, shape (n, 3, 3, B).
+        whole: The posed axes of the bones, shape (n, 3, 3, B).
+        heads: Shape (n, 3, B).
+        tips: The effectors, shape (E, 3, B).
+    """
+
+    frames: Array
+    whole: Array
+    heads: Array
+    tips: Array
+
+    @cached_property
+    def inverse_frames(self) -> Array:
+        """Shape (n, 3, 3, B)."""
+        return _inverted(self.frames)
+
+    def levers(self, points: Array) -> Array:
+        """Return the ways from all heads to points (q, 3, B), in the frames, (n, q, 3, B)."""
+        way = points[None] - self.heads[:, None]
+        levers: Array = np.einsum("nijb,nqjb->nqib", self.inverse_frames, way)
+        return levers
+
+    def moved(self, points: Array) -> Array:
+        """Return how points (q, 3, B), carried along, move with turns, (n, q, 3, 3, B).
+
+        The last axis but one is that of the turn, told in the frame of the joint.
+        """
+        levers = self.levers(points)
+        x, y, z = levers[:, :, None, 0], levers[:, :, None, 1], levers[:, :, None, 2]
+        frames = self.frames[:, None]
+        a, b, c = frames[:, :, :, 0], frames[:, :, :, 1], frames[:, :, :, 2]
+        return np.stack((c * y - b * z, a * z - c * x, b * x - a * y), axis=3)
+
+
+def branched_trees(
+    branches: Branches, joints: Joints, head_positions: Array, effector_positions: Array
+) -> tuple[Branched, Array, Array]:
+    """Return trees as the solvers take them, their units (B,) and their first heads (3, B).
+
+    Args:
+        branches: How the bones hang together.
+        joints: With B as leading axis.
+        head_positions: Shape (B, n, 3).
+        effector_positions: Shape (B, E, 3).
+    """
+    heads = np.ascontiguousarray(np.moveaxis(head_positions, 0, -1))
+    tips = np.ascontiguousarray(np.moveaxis(effector_positions, 0, -1))
+    root = heads[0]
+    lengths = path_lengths(branches, heads, tips)
+    _, exponent = np.frexp(lengths.max(axis=0))
+    unit = np.ldexp(1.0, exponent)
+    heads, tips, reach = (heads - root) / unit, (tips - root) / unit, lengths.max(axis=0) / unit
+    bones = jointed_bones(joints, unit, reach)
+    tree = Branched(
+        branches=branches,
+        bones=bones,
+        heads=np.zeros_like(heads),
+        ends=np.zeros_like(tips),
+        pull=np.ones((len(tips), len(unit))),
+        reach=reach,
+    )
+    whole = tree.posed(bones.inner(joints.start_wxyz)).whole
+    parents, on = np.array(branches.parents), np.array(branches.effector_bones)
+    backward = _inverted(whole)
+    is_root = parents < 0
+    ways = np.einsum("nijb,njb->nib", backward[parents], heads - heads[parents])
+    ends = np.einsum("nijb,njb->nib", backward[on], tips - heads[on])
+    tree = replace(tree, heads=np.where(is_root[:, None, None], heads, ways), ends=ends)
+    return tree, unit, root
+
+
+def path_lengths(branches: Branches, heads: Array, tips: Array) -> Array:
+    """Return the ways from roots to effectors along the bones, (E, B)."""
+    lengths = np.empty((len(tips), tips.shape[-1]))
+    for effector, path in enumerate(branches.paths):
+        joints = np.concatenate((heads[list(path)], tips[effector][None]))
+        lengths[effector] = norm(np.diff(joints, axis=0)).sum(axis=0)
+    return lengths
+
+
+def _inverted(matrices: Array) -> Array:
+    """Return the inverses of matrices (n, 3, 3, B)."""
+    flat = matrices.transpose(1, 2, 0, 3)
+    inverse: Array = inverses(flat.reshape(3, 3, -1)).reshape(flat.shape).transpose(2, 0, 1, 3)
+    return inverse

@@ -1,0 +1,132 @@
+"""FABRIK for trees: sweeps inward from all targets and one outward, in the ranges of the joints."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import turns, vectors
+from .branched import TURN, Branched, PosedTree
+from .laying import aimed, inverses, rotations_of
+from .vectors import Array, unit
+
+# A bone that carries several ends stays as it is where they do not tell how it shall turn, by this
+# share of what they tell where they do.
+STAYS = 1e-3
+
+
+def step(state: Array, tree: Branched, target: Array, damping: Array) -> tuple[Array, Array]:
+    """Return the state after one iteration.
+
+    Args:
+        state: As ``branched`` tells, shape (n + 1, C, B).
+        tree: The trees.
+        target: Of the effectors, times the roots of their weights, shape (3 E, B).
+        damping: Shape (B,); not used, handed through.
+
+    Source: Aristidou and Lasenby, "FABRIK: A fast, iterative solver for the inverse kinematics
+    problem", Graphical Models 73 (2011), section 5: where branches meet the means of what they ask
+    for are taken, here by the weights of the effectors beyond; bones with several ends are turned
+    as rigid bodies.
+    """
+    turn = state[:-1, :TURN]
+    posed = tree.posed(turn)
+    pull = np.maximum(tree.pull, vectors.NO_DIRECTION)
+    places = (target / np.repeat(pull, 3, axis=0)).reshape(posed.tips.shape)
+    heads = _inward(tree, posed, turn, places)
+    return tree.state(_outward(tree, turn, heads, places)), damping
+
+
+def _ends(tree: Branched, bone: int, heads: Array, tips: Array) -> tuple[Array, Array]:
+    """Return what stands at the ends of a bone, (m, 3, B), and its weights (m, B)."""
+    branches, square = tree.branches, tree.pull * tree.pull + vectors.NO_DIRECTION
+    children, carried = list(branches.children[bone]), list(branches.carried[bone])
+    weights = [square[branches.moves[child]].sum(axis=0) for child in children]
+    weights += [square[effector] for effector in carried]
+    return np.concatenate((heads[children], tips[carried])), np.array(weights)
+
+
+def _mean(points: Array, weights: Array) -> Array:
+    mean: Array = (points * weights[:, None]).sum(axis=0) / weights.sum(axis=0)
+    return mean
+
+
+def _inward(tree: Branched, posed: PosedTree, turn: Array, places: Array) -> Array:
+    """Return the heads (n, 3, B) of bones hung on the targets, leaves first."""
+    frames = rotations_of(posed.frames)
+    bones = turns.multiply(frames, turn)
+    heads, hung = posed.heads.copy(), bones.copy()
+    for bone in reversed(range(len(turn))):
+        if not tree.branches.moves[bone].any():
+            continue
+        stand, weights = _ends(tree, bone, posed.heads, posed.tips)
+        wanted, _ = _ends(tree, bone, heads, places)
+        way = _mean(stand, weights) - posed.heads[bone]
+        place = _mean(wanted, weights)
+        along = unit(way, np.zeros_like(way))
+        swing = turns.between(along, unit(place - posed.heads[bone], along))
+        whole = turns.multiply(swing, bones[bone])
+        children = tree.branches.children[bone]
+        if len(weights) == 1 and children and not tree.is_free:
+            # The bone after this one stands already: their joint has to allow how this one stands.
+            child = children[0]
+            offset = turns.multiply(turns.conjugate(bones[bone]), frames[child])
+            joint = turns.multiply(turns.conjugate(turns.multiply(whole, offset)), hung[child])
+            held = tree.bones.clamped_at(child, turns.normalised(joint))
+            before = turns.multiply(hung[child], turns.conjugate(held))
+            whole = turns.multiply(before, turns.conjugate(offset))
+        hung[bone] = whole
+        swing = turns.normalised(turns.multiply(whole, turns.conjugate(bones[bone])))
+        heads[bone] = place - vectors.rotate(turns.matrices(swing), way)
+    return heads
+
+
+def _outward(tree: Branched, turn: Array, heads: Array, places: Array) -> Array:
+    """Return turns (n, 4, B) of bones that point where their ends shall be, roots first."""
+    turn = turn.copy()
+    before = tree.posed(turn)
+    frames, stand = np.empty_like(before.frames), np.empty_like(before.heads)
+    wholes = np.empty_like(before.whole)
+    for bone, parent in enumerate(tree.branches.parents):
+        frames[bone], stand[bone] = tree.bones.offsets[bone], tree.heads[bone]
+        if parent >= 0:
+            frames[bone] = vectors.compose(wholes[parent], frames[bone])
+            stand[bone] = stand[parent] + vectors.rotate(wholes[parent], stand[bone])
+        if tree.branches.moves[bone].any():
+            ends, weights = _ends(tree, bone, before.heads, before.tips)
+            wanted, _ = _ends(tree, bone, heads, places)
+            levers = vectors.rotate(inverses(before.frames[bone]), ends - before.heads[bone])
+            ways = vectors.rotate(inverses(frames[bone]), wanted - stand[bone])
+            turn[bone] = _pointed(tree, bone, turn[bone], levers, ways, weights)
+        wholes[bone] = vectors.compose(frames[bone], turns.matrices(turn[bone]))
+    return turn
+
+
+def _pointed(
+    tree: Branched, bone: int, turn: Array, levers: Array, ways: Array, weights: Array
+) -> Array:
+    """Return the turns (4, B) of a bone that bring its levers (m, 3, B) nearest to ways."""
+    if len(levers) > 1:
+        swing = _fitted(levers, ways, weights)
+        turned = turns.normalised(turns.multiply(swing, turn))
+        return turned if tree.is_free else tree.bones.clamped_at(bone, turned)
+    return aimed(tree.bones, bone, turn, levers[0], ways[0])
+
+
+def _fitted(levers: Array, ways: Array, weights: Array) -> Array:
+    """Return the rotations (4, B) that bring levers (m, 3, B) nearest to ways.
+
+    Source: Davenport's q-method (Markley and Mortari, "Quaternion attitude estimation using vector
+    observations", Journal of the Astronautical Sciences 48, 2000).
+    """
+    profile = np.einsum("mib,mjb,mb->bij", ways, levers, weights)
+    size = np.einsum("mib,mib,mb->b", levers, levers, weights)
+    profile = profile + STAYS * size[:, None, None] * np.eye(3)
+    trace = np.einsum("bii->b", profile)[:, None, None]
+    matrix = np.empty((len(profile), 4, 4))
+    matrix[:, 1:, 1:] = profile + profile.transpose(0, 2, 1) - trace * np.eye(3)
+    for i, (j, k) in enumerate(((1, 2), (2, 0), (0, 1)), start=1):
+        matrix[:, 0, i] = matrix[:, i, 0] = profile[:, k, j] - profile[:, j, k]
+    matrix[:, 0, 0] = trace[:, 0, 0]
+    best = np.linalg.eigh(matrix)[1][..., -1].T
+    fitted: Array = best * np.where(best[:1] < 0.0, -1.0, 1.0)
+    return fitted

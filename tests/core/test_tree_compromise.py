@@ -1,0 +1,152 @@
+"""Goals of a tree that cannot all be met settle where the weighted errors are least."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from blender_ik_addon.core import Solver, Status, TreeGoals, TreeSolution, solve_tree, solve_trees
+from tests.core.limited_rigs import multiply
+from tests.core.tree_rigs import LIMITED, TREES, TreeRig, options_for
+
+SOLVERS = (Solver.NEWTON, Solver.FABRIK)
+COUNT = 12
+
+
+def apart(rig: TreeRig, seed: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    """Return targets (E, 3), each within its own effector's reach, not all together; weights."""
+    rng = np.random.default_rng(seed)
+    targets = rig.targets(rng) + 0.2 * rig.length * rng.normal(size=rig.tips.shape)
+    for effector, (root, reach) in enumerate(rig.reaches):
+        way = targets[effector] - root
+        targets[effector] = root + way * min(1.0, reach / np.linalg.norm(way))
+    return targets, rng.choice([0.2, 1.0, 3.0], size=len(targets))
+
+
+def cost(rig: TreeRig, rotations: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
+    """Return half the sum of weight times squared distance, in units of the length."""
+    gaps = (rig.posed(rotations)[1] - targets) / rig.length
+    return 0.5 * float((weights * (gaps**2).sum(axis=1)).sum())
+
+
+def slopes(rig: TreeRig, solution: TreeSolution, targets: np.ndarray, weights: np.ndarray) -> float:
+    """Return the steepest way down that is left, by differences."""
+    steepest, rotations = 0.0, solution.local_rotations_wxyz
+    for bone in range(len(rotations)):
+        for axis in range(3):
+            ends = []
+            for angle in (1e-4, -1e-4):
+                turned, turn = rotations.copy(), np.zeros(4)
+                turn[0], turn[1 + axis] = np.cos(angle / 2.0), np.sin(angle / 2.0)
+                turned[bone] = multiply(turn, turned[bone])
+                ends.append(cost(rig, turned, targets, weights))
+            steepest = max(steepest, abs(ends[0] - ends[1]) / 2e-4)
+    return steepest
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("name", TREES)
+def test_no_turn_leads_to_a_lesser_error(name: str, solver: Solver) -> None:
+    rig = TREES[name]().freed()
+    left = []
+    for seed in range(COUNT):
+        targets, weights = apart(rig, seed)
+        goals = TreeGoals(targets, weights)
+        solution = solve_tree(rig.tree(), goals, options_for(rig, solver=solver))
+        left.append(slopes(rig, solution, targets, weights))
+    assert np.median(left) < 1e-6
+    assert max(left) < 1e-4
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_solved_again_from_there_nothing_moves(name: str) -> None:
+    rig = TREES[name]().freed()
+    moves = []
+    for seed in range(COUNT):
+        goals = TreeGoals(*apart(rig, seed))
+        first = solve_tree(rig.tree(), goals, options_for(rig))
+        again = solve_tree(rig.tree(first.local_rotations_wxyz), goals, options_for(rig))
+        moved = np.abs(again.effector_positions - first.effector_positions).max()
+        moves.append(moved / rig.length)
+    assert np.median(moves) < 1e-7
+    assert max(moves) < 1e-3
+
+
+@pytest.mark.parametrize("name", LIMITED)
+def test_limited_trees_end_no_worse_than_anywhere_near(name: str) -> None:
+    rig = TREES[name]()
+    ranges = rig.as_rig()
+    for seed in range(4):
+        targets, weights = apart(rig, seed)
+        solution = solve_tree(rig.tree(), TreeGoals(targets, weights), options_for(rig))
+        assert ranges.violations(solution.local_rotations_wxyz).max() < 1e-7
+        found = cost(rig, solution.local_rotations_wxyz, targets, weights)
+        rng = np.random.default_rng(seed)
+        for _ in range(300):
+            turned = solution.local_rotations_wxyz.copy()
+            for bone in range(len(turned)):
+                turn = np.array([1.0, *(0.02 * rng.normal(size=3))])
+                near = multiply(turn / np.linalg.norm(turn), turned[bone])
+                turned[bone] = near
+            if ranges.violations(turned).max() <= 1e-9:
+                assert cost(rig, turned, targets, weights) > found - 1e-6
+
+
+def test_the_heavier_goal_loses_less() -> None:
+    rig = TREES["Y_4_3_3"]().freed()
+    targets = rig.tips + np.array([[3.0, 0.5, 0.0], [-3.0, 0.5, 0.0]])
+    tree = rig.tree()
+    gaps = []
+    for weight in (1.0, 3.0, 10.0, 100.0):
+        goals = TreeGoals(targets, np.array([weight, 1.0]))
+        solution = solve_tree(tree, goals, options_for(rig))
+        assert solution.statuses == (Status.OUTWEIGHED, Status.OUTWEIGHED)
+        gaps.append(solution.residuals)
+    heavy, light = np.array(gaps).T
+    assert (np.diff(heavy) < 0.0).all()
+    assert (np.diff(light) > 0.0).all()
+    assert solution.losers == (1, 0)
+    assert not solution.is_converged
+
+
+def test_a_goal_without_weight_pulls_nothing() -> None:
+    rig = TREES["spine_with_arms"]().freed()
+    rng = np.random.default_rng(5)
+    targets = rig.targets(rng)
+    ways = []
+    for astray in (0.0, 0.3, 3.0):
+        moved = targets + np.array([[0.0, 0.0, 0.0], [astray, 0.0, 0.0]])
+        goals = TreeGoals(moved, np.array([1.0, 0.0]))
+        solution = solve_tree(rig.tree(), goals, options_for(rig, 1e-9))
+        assert solution.statuses[0] is Status.REACHED
+        ways.append(solution.head_positions)
+    assert np.abs(ways[1] - ways[0]).max() < 1e-6
+    assert np.abs(ways[2] - ways[0]).max() < 1e-6
+
+
+def test_a_target_far_away_does_not_outweigh_one_that_is_near() -> None:
+    rig = TREES["spine_with_arms"]().freed()
+    near = rig.targets(np.random.default_rng(6))
+    far = near.copy()
+    gaps = []
+    for distance in (3.0, 30.0, 3e6):
+        far[1] = rig.heads[0] + distance * np.array([-1.0, 0.2, 0.0])
+        gaps.append(solve_tree(rig.tree(), TreeGoals(far), options_for(rig)).residuals[0])
+    assert max(gaps) - min(gaps) < 1e-3 * rig.length
+
+
+def test_many_impossible_goals_give_numbers_and_keep_limits() -> None:
+    rng = np.random.default_rng(7)
+    for name in TREES:
+        rig = TREES[name]()
+        targets = rig.heads[0] + rng.normal(size=(8, *rig.tips.shape)) * 10.0 ** rng.uniform(
+            -3.0, 6.0, size=(8, 1, 1)
+        )
+        targets[0] = rig.heads[0]
+        goals = TreeGoals(targets, rng.uniform(0.01, 1.0, targets.shape[:2]))
+        for solver in SOLVERS:
+            found = solve_trees(rig.trees(8), goals, options_for(rig, solver=solver))
+            assert np.isfinite(found.local_rotations_wxyz).all()
+            assert np.isfinite(found.residuals).all()
+            worst = max(rig.as_rig().violations(r).max() for r in found.local_rotations_wxyz)
+            assert worst < 1e-7

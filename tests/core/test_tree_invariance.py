@@ -1,0 +1,130 @@
+"""Trees moved, mirrored or scaled as a whole are solved to what moves with them; no jumps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from blender_ik_addon.core import Tree, TreeGoals, free_joints, solve_tree, solve_trees
+from tests.core.chains import random_frame
+from tests.core.tree_rigs import LIMITED, TREES, TreeRig, options_for
+
+
+def apart(rig: TreeRig, rng: np.random.Generator, share: float) -> np.ndarray:
+    """Return targets (E, 3), a share of the length off what a pose reaches."""
+    return rig.targets(rng) + share * rig.length * rng.normal(size=rig.tips.shape)
+
+
+def free_tree(heads: np.ndarray, tips: np.ndarray, rig: TreeRig) -> Tree:
+    """Return a free tree through given points."""
+    return Tree(rig.parents, heads, rig.effector_bones, tips)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2])
+@pytest.mark.parametrize("scale", [1.0, 0.01, 100.0, -1.0])
+@pytest.mark.parametrize("name", TREES)
+def test_a_free_tree_moves_with_its_space(name: str, scale: float, share: float) -> None:
+    rig = TREES[name]().freed()
+    rng = np.random.default_rng(11)
+    for _ in range(3):
+        targets = apart(rig, rng, share)
+        frame, shift = scale * random_frame(rng), abs(scale) * rng.normal(size=3)
+        plain = solve_tree(
+            free_tree(rig.heads, rig.tips, rig), TreeGoals(targets), options_for(rig)
+        )
+        moved = solve_tree(
+            free_tree(rig.heads @ frame.T + shift, rig.tips @ frame.T + shift, rig),
+            TreeGoals(targets @ frame.T + shift),
+            replace(options_for(rig), tolerance=1e-6 * rig.length * abs(scale)),
+        )
+        expected = plain.effector_positions @ frame.T + shift
+        size = abs(scale) * rig.length
+        assert np.abs(moved.effector_positions - expected).max() < 2e-6 * size
+        heads = plain.head_positions @ frame.T + shift
+        # Rounding grows on the way down a flat valley.
+        assert np.abs(moved.head_positions - heads).max() < (1e-6 if share == 0.0 else 1e-3) * size
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.01, 100.0])
+@pytest.mark.parametrize("name", LIMITED)
+def test_a_limited_tree_moves_with_its_space(name: str, scale: float) -> None:
+    rig = TREES[name]()
+    rng = np.random.default_rng(12)
+    for _ in range(3):
+        targets = rig.targets(rng)
+        frame, shift = random_frame(rng), scale * rng.normal(size=3)
+        joints = rig.joints()
+        offsets = joints.offsets.copy()
+        roots = [i for i, parent in enumerate(rig.parents) if parent < 0]
+        offsets[roots] = frame @ offsets[roots]
+        plain = solve_tree(rig.tree(), TreeGoals(targets), options_for(rig))
+        tree = Tree(
+            rig.parents,
+            scale * rig.heads @ frame.T + shift,
+            rig.effector_bones,
+            scale * rig.tips @ frame.T + shift,
+            joints=replace(joints, offsets=offsets),
+        )
+        options = replace(options_for(rig), tolerance=1e-6 * rig.length * scale)
+        moved = solve_tree(tree, TreeGoals(scale * targets @ frame.T + shift), options)
+        expected = scale * plain.head_positions @ frame.T + shift
+        assert np.abs(moved.head_positions - expected).max() < 1e-6 * scale * rig.length
+        turned = moved.local_rotations_wxyz - plain.local_rotations_wxyz
+        assert np.abs(turned).max() < 1e-6
+
+
+def test_bones_may_be_scaled_and_sheared() -> None:
+    rig = TREES["Y_4_3_3"]().freed()
+    rng = np.random.default_rng(13)
+    offsets = np.eye(3) + 0.15 * rng.normal(size=(len(rig.parents), 3, 3))
+    start = np.tile([1.0, 0.0, 0.0, 0.0], (len(rig.parents), 1))
+    tree = Tree(
+        rig.parents, rig.heads, rig.effector_bones, rig.tips, joints=free_joints(offsets, start)
+    )
+    targets = rig.tips + 0.3 * rng.normal(size=rig.tips.shape)
+    solution = solve_tree(tree, TreeGoals(targets), options_for(rig))
+    assert solution.residuals.max() < 1.01e-6 * rig.length
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_a_small_step_of_the_targets_is_a_small_step_of_the_joints(name: str) -> None:
+    rig = TREES[name]().freed()
+    rng = np.random.default_rng(14)
+    start, end = rig.tips, rig.targets(rng)
+    shares = np.linspace(0.0, 1.0, 101)
+    targets = np.array([(1.0 - share) * start + share * end for share in shares])
+    found = solve_trees(rig.trees(len(shares)), TreeGoals(targets), options_for(rig))
+    assert found.residuals.max() < 1.01e-6 * rig.length
+    steps = np.abs(np.diff(found.head_positions, axis=0)).max(axis=(1, 2))
+    asked = np.linalg.norm(np.diff(targets, axis=0), axis=2).max()
+    assert steps.max() < 5.0 * asked
+
+
+@pytest.mark.parametrize("name", ["Y_4_3_3", "spine_with_arms", "humanoid"])
+def test_going_out_of_reach_is_no_jump(name: str) -> None:
+    rig = TREES[name]().freed()
+    away = rig.tips - rig.tips.mean(axis=0)
+    shares = np.linspace(0.0, 1.5, 101)
+    targets = np.array([rig.tips + share * away for share in shares])
+    found = solve_trees(rig.trees(len(shares)), TreeGoals(targets), options_for(rig))
+    assert found.residuals[-1].max() > 0.05 * rig.length
+    steps = np.abs(np.diff(found.head_positions, axis=0)).max(axis=(1, 2))
+    # Limbs straighten with the root of what is left to their reach.
+    assert steps.max() < 0.1 * rig.length
+
+
+def test_a_compressed_spine_arcs_and_does_not_zigzag() -> None:
+    rig = TREES["Y_5_10_10"]().freed()
+    targets = rig.tips * 0.5
+    solution = solve_tree(rig.tree(), TreeGoals(targets), options_for(rig))
+    assert solution.is_converged
+    branch = np.array([*solution.head_positions[5:15], solution.effector_positions[0]])
+    ways = np.diff(branch, axis=0)
+    ways /= np.linalg.norm(ways, axis=1, keepdims=True)
+    bends = np.cross(ways[:-1], ways[1:])
+    # All joints bend to one side.
+    together = (bends[:-1] * bends[1:]).sum(axis=1)
+    assert (together > -1e-3).all()
+    assert np.degrees(np.arcsin(np.linalg.norm(bends, axis=1).max())) < 70.0

@@ -1,0 +1,172 @@
+"""Effectors of trees that can reach their targets together do so, free and inside of limits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from blender_ik_addon.core import Solver, Status, Tree, TreeGoals, solve_tree, solve_trees
+from tests.core.tree_rigs import LIMITED, TREES, TreeRig, make_tree, options_for
+
+SOLVERS = (Solver.NEWTON, Solver.FABRIK)
+COUNT = 40
+EXACT, NEAR = 1e-6, 1e-3
+
+
+def misses(rig: TreeRig, rotations: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Return the farthest effector of each tree from its target, a share of the length."""
+    tips = np.array([rig.posed(each)[1] for each in rotations])
+    return np.linalg.norm(tips - targets, axis=2).max(axis=1) / rig.length
+
+
+def targets_of(rig: TreeRig, count: int = COUNT, seed: int = 1) -> np.ndarray:
+    """Return effectors (count, E, 3) of random poses."""
+    rng = np.random.default_rng(seed)
+    return np.array([rig.targets(rng) for _ in range(count)])
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("name", TREES)
+def test_free_trees_reach_what_they_can_reach_together(name: str, solver: Solver) -> None:
+    rig = TREES[name]().freed()
+    targets = targets_of(rig)
+    found = solve_trees(rig.trees(COUNT), TreeGoals(targets), options_for(rig, solver=solver))
+    assert misses(rig, found.local_rotations_wxyz, targets).max() < 1.01 * EXACT
+    assert all(solution.is_converged for solution in found)
+    if solver is Solver.NEWTON:
+        assert np.median(found.iterations) <= 10
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("name", LIMITED)
+def test_limited_trees_reach_and_keep_their_limits(name: str, solver: Solver) -> None:
+    rig = TREES[name]()
+    targets = targets_of(rig)
+    found = solve_trees(rig.trees(COUNT), TreeGoals(targets), options_for(rig, solver=solver))
+    arrived = misses(rig, found.local_rotations_wxyz, targets) < NEAR
+    assert arrived.mean() >= 0.99
+    worst = max(rig.as_rig().violations(each).max() for each in found.local_rotations_wxyz)
+    assert worst < 1e-7
+    if solver is Solver.NEWTON:
+        assert np.median(found.iterations) <= 10
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_the_positions_are_those_of_the_rotations(name: str) -> None:
+    rig = TREES[name]()
+    targets = targets_of(rig, 5)
+    found = solve_trees(rig.trees(5), TreeGoals(targets), options_for(rig))
+    for solution, target in zip(found, targets, strict=True):
+        heads, tips = rig.posed(solution.local_rotations_wxyz)
+        # Bones are rigid: positions that follow from rotations keep every length.
+        assert np.abs(heads - solution.head_positions).max() < 1e-12 * rig.length
+        assert np.abs(tips - solution.effector_positions).max() < 1e-12 * rig.length
+        gaps = np.linalg.norm(tips - target, axis=1)
+        assert np.abs(gaps - solution.residuals).max() < 1e-12 * rig.length
+        sizes = np.linalg.norm(solution.local_rotations_wxyz, axis=1)
+        assert np.abs(sizes - 1.0).max() < 1e-12
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_one_tree_is_solved_as_in_a_batch(solver: Solver) -> None:
+    rig = TREES["spine_with_arms"]()
+    targets = targets_of(rig, 12)
+    options = options_for(rig, solver=solver)
+    many = solve_trees(rig.trees(12), TreeGoals(targets), options)
+    tree = rig.tree()
+    for row, target in enumerate(targets):
+        alone = solve_tree(tree, TreeGoals(target), options)
+        assert alone.iterations == many[row].iterations
+        off = np.abs(alone.head_positions - many[row].head_positions).max()
+        assert off < 1e-9 * rig.length
+
+
+def test_a_tree_at_its_targets_stays_as_it_is() -> None:
+    rig = TREES["hand"]()
+    start = rig.some_rotations(np.random.default_rng(3))
+    solution = solve_tree(rig.tree(start), TreeGoals(rig.posed(start)[1]), options_for(rig))
+    assert solution.iterations == 0
+    # Swings and twists put together again are themselves, to rounding.
+    assert np.abs(solution.local_rotations_wxyz - start).max() < 1e-12
+
+
+def t_pose() -> TreeRig:
+    """Return a straight spine with straight arms on one line: nothing is bent anywhere."""
+    bones = [(-1, (0.0, 0.0, 0.0)), (0, (0.0, 0.5, 0.0))]
+    tips = []
+    for side in (1.0, -1.0):
+        first = len(bones)
+        bones += [
+            (1, (0.2 * side, 1.0, 0.0)),
+            (first, (0.5 * side, 1.0, 0.0)),
+            (first + 1, (0.8 * side, 1.0, 0.0)),
+        ]
+        tips.append((first + 2, (1.0 * side, 1.0, 0.0)))
+    return make_tree(bones, tips)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("share", [0.99, 0.7, 0.4])
+def test_straight_arms_bend_toward_targets_on_their_own_line(solver: Solver, share: float) -> None:
+    rig = t_pose()
+    targets = rig.tips * [share, 1.0, 1.0]
+    solution = solve_tree(rig.tree(), TreeGoals(targets), options_for(rig, solver=solver))
+    assert solution.residuals.max() < 1.01 * EXACT * rig.length
+
+
+def test_straight_arms_bend_where_they_are_told() -> None:
+    rig = t_pose()
+    targets = rig.tips * [0.7, 1.0, 1.0]
+    for hint in (np.array([0.0, 0.0, 1.0]), np.array([0.0, -1.0, 0.0])):
+        bends = np.tile(hint, (len(rig.parents), 1))
+        tree = rig.tree(bend_directions=bends)
+        solution = solve_tree(tree, TreeGoals(targets), options_for(rig))
+        elbows = solution.head_positions[[3, 4, 6, 7]] - rig.heads[[3, 4, 6, 7]]
+        assert ((elbows @ hint) > 0.01).all()
+
+
+def test_several_bones_may_hang_on_nothing() -> None:
+    rig = TREES["humanoid"]()
+    assert sum(parent < 0 for parent in rig.parents) == 3
+    targets = targets_of(rig, 1)[0]
+    solution = solve_tree(rig.tree(), TreeGoals(targets), options_for(rig))
+    roots = [i for i, parent in enumerate(rig.parents) if parent < 0]
+    assert np.abs(solution.head_positions[roots] - rig.heads[roots]).max() < 1e-15
+
+
+def test_inputs_are_not_modified_and_not_shared() -> None:
+    rig = TREES["spine_with_arms"]()
+    heads, tips = rig.heads.copy(), rig.tips.copy()
+    tree = Tree(rig.parents, heads, rig.effector_bones, tips, joints=rig.joints())
+    targets, weights = targets_of(rig, 1)[0], np.array([1.0, 2.0])
+    goals = TreeGoals(targets, weights)
+    before = heads.copy(), tips.copy(), targets.copy(), weights.copy()
+    first = solve_tree(tree, goals, options_for(rig))
+    for array, was in zip((heads, tips, targets, weights), before, strict=True):
+        assert (array == was).all()
+        array[:] = np.nan
+    again = solve_tree(tree, goals, options_for(rig))
+    assert (again.local_rotations_wxyz == first.local_rotations_wxyz).all()
+
+
+def test_a_cap_on_iterations_is_kept_and_told() -> None:
+    rig = TREES["Y_5_10_10"]().freed()
+    targets = targets_of(rig, 1)[0]
+    for solver in SOLVERS:
+        options = options_for(rig, solver=solver, iterations=2)
+        solution = solve_tree(rig.tree(), TreeGoals(targets), options)
+        assert solution.iterations == 2
+        assert Status.ITERATIONS_USED_UP in solution.statuses
+
+
+def test_influence_leaves_a_tree_on_its_way() -> None:
+    rig = TREES["humanoid"]()
+    targets = targets_of(rig, 1)[0]
+    tree = rig.tree()
+    gaps = [
+        solve_tree(tree, TreeGoals(targets), options_for(rig, influence=share)).residuals.max()
+        for share in (0.0, 0.5, 1.0)
+    ]
+    start = np.linalg.norm(rig.tips - targets, axis=1).max()
+    assert gaps[0] == pytest.approx(start)
+    assert gaps[0] > gaps[1] > gaps[2]

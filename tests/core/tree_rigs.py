@@ -1,0 +1,321 @@
+"""Trees that the tests of core share, and their kinematics in other words than the package's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from blender_ik_addon.core import JointKind, Joints, SolveOptions, Tree, TreeGoals, Trees
+from tests.core.limited_rigs import FREE_AXES, Rig, at_rest, matrix
+
+Array = npt.NDArray[np.float64]
+K = JointKind
+
+
+@dataclass(frozen=True)
+class TreeRig:
+    """A tree at rest.
+
+    Attributes:
+        parents: -1 for a bone that hangs on none.
+        heads: At rest, shape (n, 3); the bones' axes are those of the tree's points.
+        effector_bones: One an effector.
+        tips: At rest, shape (E, 3).
+        kinds: One a bone.
+        low: Degrees about X, Y and Z, shape (n, 3).
+        high: Shape (n, 3).
+    """
+
+    parents: tuple[int, ...]
+    heads: Array
+    effector_bones: tuple[int, ...]
+    tips: Array
+    kinds: tuple[JointKind, ...]
+    low: Array
+    high: Array
+    axes: Array
+
+    @property
+    def length(self) -> float:
+        """The longest way from a root to an effector along the bones."""
+        return max(reach for _, reach in self.reaches)
+
+    @property
+    def reaches(self) -> list[tuple[Array, float]]:
+        """The root of each effector, and the way from there along the bones."""
+        found = []
+        for bone, tip in zip(self.effector_bones, self.tips, strict=True):
+            size, point = 0.0, tip
+            while bone >= 0:
+                size += float(np.linalg.norm(point - self.heads[bone]))
+                point, bone = self.heads[bone], self.parents[bone]
+            found.append((point, size))
+        return found
+
+    def posed(self, rotations: Array) -> tuple[Array, Array]:
+        """Return heads (n, 3) and effectors (E, 3) for local rotations wxyz (n, 4)."""
+        heads, wholes = np.empty_like(self.heads), np.empty((len(self.heads), 3, 3))
+        for bone, parent in enumerate(self.parents):
+            # Posed axes are those at rest, turned in them by the bone's own rotation.
+            turn = self.axes[bone] @ matrix(rotations[bone]) @ self.axes[bone].T
+            if parent < 0:
+                heads[bone], wholes[bone] = self.heads[bone], turn
+                continue
+            heads[bone] = heads[parent] + wholes[parent] @ (self.heads[bone] - self.heads[parent])
+            wholes[bone] = wholes[parent] @ turn
+        on = list(self.effector_bones)
+        ways = np.einsum("nij,nj->ni", wholes[on], self.tips - self.heads[on])
+        return heads, heads[on] + ways
+
+    def joints(self, start: Array | None = None) -> Joints:
+        """Return the package's record of the joints."""
+        count = len(self.parents)
+        offsets = np.array(
+            [
+                self.axes[bone] if parent < 0 else self.axes[parent].T @ self.axes[bone]
+                for bone, parent in enumerate(self.parents)
+            ]
+        )
+        return Joints(
+            kinds=self.kinds,
+            offsets=offsets,
+            start_wxyz=at_rest(count) if start is None else start,
+            low=np.radians(self.low),
+            high=np.radians(self.high),
+            mobility=np.ones((count, 3)),
+            slide_low=np.zeros(count),
+            slide_high=np.zeros(count),
+        )
+
+    def tree(self, start: Array | None = None, **others: Array) -> Tree:
+        """Return the package's record of the tree, started at rest or as told."""
+        heads, tips = self.posed(at_rest(len(self.parents)) if start is None else start)
+        return Tree(
+            self.parents, heads, self.effector_bones, tips, joints=self.joints(start), **others
+        )
+
+    def trees(self, count: int) -> Trees:
+        """Return the tree at rest so many times."""
+        joints = self.joints()
+        repeated = {
+            name: np.repeat(getattr(joints, name)[None], count, axis=0)
+            for name in vars(joints)
+            if name != "kinds"
+        }
+        return Trees(
+            self.parents,
+            np.repeat(self.heads[None], count, axis=0),
+            self.effector_bones,
+            np.repeat(self.tips[None], count, axis=0),
+            joints=Joints(kinds=self.kinds, **repeated),
+        )
+
+    def as_rig(self) -> Rig:
+        """Return the bones as those of a limited chain, for what that knows about ranges."""
+        count = len(self.parents)
+        ones = np.ones((count, 3))
+        return Rig(self.kinds, self.low, self.high, np.tile(np.eye(3), (count, 1, 1)), ones, ones)
+
+    def some_rotations(self, rng: np.random.Generator, share: float = 0.8) -> Array:
+        """Return random local rotations inside a share of the ranges, up to 60 degrees."""
+        return self.within(60.0).as_rig().some_rotations(rng, share)
+
+    def within(self, degrees: float) -> TreeRig:
+        """Return the rig with no range wider than so many degrees either way."""
+        return replace(
+            self, low=np.maximum(self.low, -degrees), high=np.minimum(self.high, degrees)
+        )
+
+    def freed(self) -> TreeRig:
+        """Return the rig with joints that turn as they like."""
+        endless = np.full_like(self.low, np.inf)
+        return replace(self, kinds=(K.BALL,) * len(self.parents), low=-endless, high=endless)
+
+    def targets(self, rng: np.random.Generator, share: float = 0.8) -> Array:
+        """Return the effectors (E, 3) of a random pose."""
+        return self.posed(self.some_rotations(rng, share))[1]
+
+
+def make_tree(
+    bones: list[tuple[int, tuple[float, float, float]]],
+    tips: list[tuple[int, tuple[float, float, float]]],
+    limits: list[tuple[JointKind, tuple[tuple[float, float], ...]]] | None = None,
+) -> TreeRig:
+    """Return a rig from parents and heads, and from the bones and positions of effectors.
+
+    Bones have their Y axes toward their first child or effector.
+    """
+    count = len(bones)
+    low, high = np.full((count, 3), -np.inf), np.full((count, 3), np.inf)
+    kinds: list[JointKind] = [K.BALL] * count
+    for i, (kind, ranges) in enumerate(limits or ()):
+        kinds[i] = kind
+        for axis, edges in zip(FREE_AXES[kind], ranges, strict=bool(ranges)):
+            low[i, axis], high[i, axis] = edges
+    parents = tuple(parent for parent, _ in bones)
+    heads = np.array([head for _, head in bones], float)
+    ends = np.array([tip for _, tip in tips], float)
+    on = tuple(bone for bone, _ in tips)
+    axes = np.array([_axes(i, parents, heads, on, ends) for i in range(count)])
+    return TreeRig(parents, heads, on, ends, tuple(kinds), low, high, axes)
+
+
+def _axes(
+    bone: int, parents: tuple[int, ...], heads: Array, on: tuple[int, ...], ends: Array
+) -> Array:
+    points = [heads[i] for i, parent in enumerate(parents) if parent == bone]
+    points += [ends[e] for e, each in enumerate(on) if each == bone]
+    y = points[0] - heads[bone]
+    y /= np.linalg.norm(y)
+    x = np.eye(3)[np.argmin(np.abs(y))]
+    x = x - y * (x @ y)
+    x /= np.linalg.norm(x)
+    return np.stack((x, y, np.cross(x, y)), axis=1)
+
+
+def row(
+    parent: int, start: Array, step: Array, count: int, first: int
+) -> tuple[list[tuple[int, tuple]], Array]:
+    """Return bones in a row, numbered from the first, and the end of the last."""
+    bones = []
+    for i in range(count):
+        bones.append((parent if i == 0 else first + i - 1, tuple(start + i * step)))
+    return bones, start + count * step
+
+
+BENT = 0.04
+
+
+def y_tree(trunk: int, left: int, right: int) -> TreeRig:
+    """Return a Y of bones of length 1, bent a little."""
+    bones, top = row(-1, np.zeros(3), np.array([0.0, 1.0, 0.0]), trunk, 0)
+    tips = []
+    for count, side in ((left, 1.0), (right, -1.0)):
+        first = len(bones)
+        step = np.array([side * np.sin(0.6), np.cos(0.6), 0.0])
+        branch, end = row(trunk - 1, top, step, count, first)
+        bones += branch
+        tips.append((len(bones) - 1, tuple(end)))
+    rig = make_tree(bones, tips)
+    return _waved(rig)
+
+
+def _waved(rig: TreeRig) -> TreeRig:
+    """Return a rig moved off its lines a little."""
+    wave = np.sin(1.7 * np.arange(len(rig.heads)))[:, None] * np.array([0.0, 0.02, BENT])
+    wave[[i for i, parent in enumerate(rig.parents) if parent < 0]] = 0.0
+    return _with_axes(replace(rig, heads=rig.heads + wave))
+
+
+def _with_axes(rig: TreeRig) -> TreeRig:
+    axes = [
+        _axes(i, rig.parents, rig.heads, rig.effector_bones, rig.tips)
+        for i in range(len(rig.parents))
+    ]
+    return replace(rig, axes=np.array(axes))
+
+
+def hand() -> TreeRig:
+    """Return a hand of 26 joints with 5 effectors: a wrist and five fingers of four bones."""
+    bones: list[tuple[int, tuple]] = [(-1, (0.0, 0.0, 0.0))]
+    tips = []
+    limits = [(K.BALL, ((-80, 80), (-90, 90), (-60, 60)))]
+    for finger in range(5):
+        x = 0.25 * (finger - 2)
+        first = len(bones)
+        size = 0.8 if finger in (0, 4) else 1.0
+        points = [
+            (0.6 * x, 0.1),
+            (x, 1.0),
+            (1.2 * x, 1.0 + 0.5 * size),
+            (1.3 * x, 1.0 + 0.8 * size),
+        ]
+        for i, (aside, along) in enumerate(points):
+            bones.append((0 if i == 0 else first + i - 1, (aside, along, -0.03 * i * i)))
+        tips.append((len(bones) - 1, (1.4 * x, 1.0 + 1.05 * size, -0.3)))
+        limits += [
+            (K.SWING, ((-15, 15), (-15, 15))),
+            (K.SWING, ((-90, 90), (-25, 25))),
+            (K.HINGE_X, ((-110, 110),)),
+            (K.HINGE_X, ((-90, 90),)),
+        ]
+    return make_tree(bones, tips, limits)
+
+
+def humanoid() -> TreeRig:
+    """Return a humanoid of 13 joints with 5 effectors: head, hands and feet."""
+    bones = [
+        (-1, (0.0, 0.0, 0.0)),  # spine
+        (0, (0.0, 0.3, 0.02)),  # chest
+        (1, (0.0, 0.6, 0.0)),  # neck and head
+        (1, (0.18, 0.52, 0.0)),  # upper arms and forearms
+        (3, (0.46, 0.5, -0.02)),
+        (1, (-0.18, 0.52, 0.0)),
+        (5, (-0.46, 0.5, -0.02)),
+        (-1, (0.1, -0.02, 0.0)),  # thighs and shins
+        (7, (0.11, -0.45, 0.02)),
+        (-1, (-0.1, -0.02, 0.0)),
+        (9, (-0.11, -0.45, 0.02)),
+    ]
+    tips = [
+        (2, (0.0, 0.85, 0.03)),
+        (4, (0.72, 0.5, 0.02)),
+        (6, (-0.72, 0.5, 0.02)),
+        (8, (0.1, -0.88, 0.0)),
+        (10, (-0.1, -0.88, 0.0)),
+    ]
+    spine = (K.BALL, ((-40, 40), (-40, 40), (-40, 40)))
+    arm = [(K.BALL, ((-100, 100), (-60, 60), (-100, 100))), (K.HINGE_X, ((-140, 140),))]
+    leg = [(K.BALL, ((-90, 90), (-40, 40), (-50, 50))), (K.HINGE_X, ((-140, 140),))]
+    return make_tree(bones, tips, [spine, spine, spine, *arm, *arm, *leg, *leg])
+
+
+def spine_with_arms() -> TreeRig:
+    """Return four spine bones, and two arms of clavicle, upper arm, forearm and hand."""
+    bones = [
+        (-1, (0.0, 1.0, 0.0)),
+        (0, (0.0, 1.15, 0.04)),
+        (1, (0.0, 1.3, 0.03)),
+        (2, (0.0, 1.42, -0.02)),
+    ]
+    tips = []
+    for side in (1.0, -1.0):
+        first = len(bones)
+        bones += [
+            (3, (side * 0.02, 1.5, 0.06)),
+            (first, (side * 0.17, 1.52, -0.05)),
+            (first + 1, (side * 0.44, 1.36, -0.09)),
+            (first + 2, (side * 0.67, 1.22, -0.02)),
+        ]
+        tips.append((first + 3, (side * 0.75, 1.17, 0.02)))
+    spine = (K.BALL, ((-30, 30), (-25, 25), (-30, 30)))
+    arm = [
+        (K.SWING, ((-15, 25), (-20, 20))),
+        (K.BALL, ((-100, 100), (-70, 70), (-100, 100))),
+        (K.HINGE_X, ((-140, 140),)),
+        (K.SWING, ((-60, 60), (-30, 30))),
+    ]
+    return make_tree(bones, tips, [spine] * 4 + arm + arm)
+
+
+TREES = {
+    "Y_2_2_2": lambda: y_tree(2, 2, 2),
+    "Y_4_3_3": lambda: y_tree(4, 3, 3),
+    "Y_5_10_10": lambda: y_tree(5, 10, 10),
+    "hand": hand,
+    "humanoid": humanoid,
+    "spine_with_arms": spine_with_arms,
+}
+LIMITED = ("hand", "humanoid", "spine_with_arms")
+
+
+def options_for(rig: TreeRig, tolerance: float = 1e-6, **others) -> SolveOptions:
+    """Return options with a tolerance as a share of the length."""
+    return SolveOptions(tolerance=tolerance * rig.length, **others)
+
+
+def goals_of(targets: Array, **others) -> TreeGoals:
+    """Return the goals of these targets."""
+    return TreeGoals(targets, **others)
