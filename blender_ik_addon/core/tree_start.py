@@ -13,7 +13,8 @@ import numpy as np
 from . import positions, turns, vectors
 from .branches import Run
 from .chain import Solver
-from .laying import aimed, inverses, is_straight
+from .laying import aimed, inverses
+from .natural_start import is_straight
 from .start import Start, started
 from .task import Task
 from .vectors import Array, Counts, Flags, across, norm, smoothstep
