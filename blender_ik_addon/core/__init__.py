@@ -12,6 +12,7 @@ from .errors import (
     InvalidOptionError,
     SolverMismatchError,
 )
+from .forces import Forces, StepMode, make_forces
 from .joints import JointKind, Joints, free_joints
 from .limb_turns import LimbTurns, limb_turns
 from .limits import clamped_rotations as clamped
@@ -24,6 +25,7 @@ __all__ = [
     "STATUSES",
     "Chain",
     "Chains",
+    "Forces",
     "Goal",
     "Goals",
     "IKError",
@@ -39,6 +41,7 @@ __all__ = [
     "Solver",
     "SolverMismatchError",
     "Status",
+    "StepMode",
     "TwoBoneTurns",
     "batch_rotations",
     "bend_side",
@@ -47,6 +50,7 @@ __all__ = [
     "distance_in_reach",
     "free_joints",
     "limb_turns",
+    "make_forces",
     "solve",
     "solve_batch",
 ]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, Self
 
 import numpy as np
 
-from . import anderson, ccd, fabrik, limited_newton, newton, seed
+from . import anderson, ccd, fabrik, force, limited_newton, newton, seed
 from .bend import Bend
 from .chain import Solver
-from .jointed import Jointed
 from .start import Start
 from .task import Task
 from .vectors import Array, Counts, Flags, norm, taken
@@ -53,18 +52,25 @@ class Method:
     run_in: int = 0
 
 
+class Taken(Protocol):
+    """Chains in a record of their own."""
+
+    def take(self, chains: Counts | Flags) -> Self:
+        """Return some of the chains."""
+
+
 @dataclass(frozen=True)
 class Work:
     """Chains to iterate on, in any one frame.
 
     Attributes:
         chain: Lengths, shape (n, B), or jointed bones.
-        target: Shape (3, B); of jointed bones with aims (7, B).
+        target: Shape (3, B); with more to compare than a position more rows.
         tolerance: Shape (B,).
         caps: Most iterations, shape (B,).
     """
 
-    chain: Array | Jointed
+    chain: Array | Taken
     target: Array
     tolerance: Array
     caps: Counts
@@ -73,7 +79,7 @@ class Work:
         """Return some of the chains."""
         own = self.chain
         return Work(
-            own.take(chains) if isinstance(own, Jointed) else taken(own, chains),
+            taken(own, chains) if isinstance(own, np.ndarray) else own.take(chains),
             taken(self.target, chains),
             self.tolerance[chains],
             self.caps[chains],
@@ -90,7 +96,7 @@ def iterated(
         task: What is asked for.
         bend: How the chains shall lie.
         distance: From root to target, within reach, shape (B,).
-        solver: FABRIK, CCD or NEWTON.
+        solver: FABRIK, CCD, NEWTON or FORCE.
         use_acceleration: Whether FABRIK may be accelerated.
     """
     target = np.zeros((3, len(distance)))
@@ -104,7 +110,7 @@ def iterated(
             seeded = seed.from_directions(seed.natural(start, distance), start.lengths)
             points = np.where(is_off, seeded, points)
         return swept(NEWTON, work, points, none_used, _damping(points))
-    # FABRIK and CCD find their own way from the start pose as it stands, as they do elsewhere.
+    # The others find their own way from the start pose as it stands, as they do elsewhere.
     there = distance * bend.chord
     is_off = norm(there - start.points[-1]) > task.tolerance
     nudged = seed.nudged(start.points, start.lengths, there, bend)
@@ -118,7 +124,9 @@ def iterated(
 def _sweep(
     solver: Solver, points: Array, caps: Counts, *, use_acceleration: bool
 ) -> tuple[Method, Array]:
-    """Return the method of FABRIK or CCD, and what it carries on to the first iteration."""
+    """Return the method of sweeps, and what it carries on to the first iteration."""
+    if solver is Solver.FORCE:
+        return sweeps_of(force.step), force.no_memory(len(points) - 1, points.shape[-1])
     if solver is Solver.CCD:
         return sweeps_of(ccd.step), _damping(points)
     if not use_acceleration or (caps <= FEW_ITERATIONS).all():
@@ -208,7 +216,8 @@ def _is_too_slow(error: Array, window_error: Array, work: Work, used: Counts) ->
     return too_slow
 
 
-def _stands_still(error: Array, window_error: Array, _work: Work, _used: Counts) -> Flags:
+def stands_still(error: Array, window_error: Array, _work: Work, _used: Counts) -> Flags:
+    """Tell which errors have hardly fallen since a window ago."""
     still: Flags = error > STANDSTILL * window_error
     return still
 
@@ -219,4 +228,4 @@ def sweeps_of(step: Step) -> Method:
 
 
 NEWTON = Method(newton.step, is_damped=True)
-LIMITED_NEWTON = Method(limited_newton.step, is_damped=True, is_hopeless=_stands_still)
+LIMITED_NEWTON = Method(limited_newton.step, is_damped=True, is_hopeless=stands_still)

@@ -1,9 +1,9 @@
 """The poses of jointed chains for their targets: sweeps, NEWTON to finish, new starts.
 
 NEWTON turns the joints from the start pose, as little as it takes; TWO_BONE, whose closed form
-knows no ranges, does the same. FABRIK and CCD sweep first, and NEWTON finishes what they leave
-open. What cannot be finished from there starts anew from a few other poses, always the same ones.
-The best pose that was found is returned.
+knows no ranges, does the same. FABRIK, CCD and FORCE sweep first, and NEWTON finishes what they
+leave open. What cannot be finished from there starts anew from a few other poses, always the same
+ones. The best pose that was found is returned; where forces act, FORCE has it settle.
 """
 
 from __future__ import annotations
@@ -12,11 +12,23 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from . import bend, limited_ccd, limited_fabrik, newton, positions, restarts, turns
+from . import bend, limited_ccd, limited_fabrik, limited_force, newton, positions, restarts, turns
 from .chain import Solver
-from .iterate import FEW_ITERATIONS, LIMITED_NEWTON, Method, Work, sweeps_of, swept
+from .effort import Effort
+from .force import no_memory
+from .forces import StepMode
+from .iterate import (
+    FEW_ITERATIONS,
+    LIMITED_NEWTON,
+    Method,
+    Work,
+    stands_still,
+    sweeps_of,
+    swept,
+)
 from .jointed import AIM_TOLERANCE, AIM_WEIGHTS, ENOUGH, ENOUGH_TO_AIM, NEAR, Aims, Jointed
 from .laying import ON_LINE, chain_turned, is_straight, laid
+from .settling import ENOUGH_TO_SETTLE, settled
 from .start import Start
 from .task import Task
 from .vectors import Array, Counts, Flags, across, norm, smoothstep, taken
@@ -34,6 +46,7 @@ AT_REACH = 1e-12
 SWEEPS = {
     Solver.FABRIK: sweeps_of(limited_fabrik.step),
     Solver.CCD: sweeps_of(limited_ccd.step),
+    Solver.FORCE: sweeps_of(limited_force.step),
 }
 
 
@@ -69,6 +82,7 @@ def positioned(
     asked: Array,
     tip: Array | None = None,
     tip_weight: float = 1.0,
+    effort: Effort | None = None,
 ) -> Held:
     """Return the poses that bring the effectors of jointed chains to their targets.
 
@@ -82,18 +96,16 @@ def positioned(
         asked: Targets before those too far were drawn in to the reach, shape (3, B).
         tip: Turns of the tip bones from the start pose wxyz, shape (4, B); None for no aim.
         tip_weight: Share of those to take.
+        effort: What acts on the bones, for FORCE; None for nothing.
     """
     slide = np.clip(np.zeros_like(chain.slide_low), chain.slide_low, chain.slide_high)
     standing = chain.state(standing_turn, slide)
     gap = norm(task.target - standing[-1, :3])
     run = _Run(chain, task, gap > np.maximum(task.tolerance, NEAR * chain.reach))
-    used = np.zeros_like(task.iterations)
     aims = _aims(start, chain, start_turn, task, tip)
-    sweeps = SWEEPS.get(solver)
-    if sweeps is not None:
-        state, used = run.swept(sweeps, standing, used, np.minimum(task.iterations, FEW_ITERATIONS))
-    else:
-        state = standing = _off_the_line(start, chain, standing, task)
+    if solver not in (Solver.FABRIK, Solver.CCD):
+        standing = _off_the_line(start, chain, standing, task)
+    state, used = run.first(solver, effort, standing)
     if aims is None or tip_weight < 1.0:
         state, used = run.closed(state, used)
     if aims is not None:
@@ -106,6 +118,8 @@ def positioned(
         run = replace(run, task=replace(task, target=targets))
         state, used = run.closed(state, used)
         state, used = run.anew(state, used, np.flatnonzero(is_open), standing, aims)
+    if effort is not None:
+        state, used = run.settled(state, used, effort, aims)
     reach = start.reach + np.abs(chain.slide_high).sum(axis=0)
     is_too_far = norm(task.target) >= reach * (1.0 - AT_REACH)
     is_open = _Run(chain, task, run.is_fresh).is_open(state)
@@ -137,13 +151,49 @@ class _Run:
         is_open: Flags = norm(self.task.target - state[-1, :3]) > self.accepted
         return is_open
 
+    def first(self, solver: Solver, effort: Effort | None, standing: Array) -> tuple[Array, Counts]:
+        """Have the solver's own sweeps, where it has some, lead toward the targets."""
+        used, sweeps = np.zeros_like(self.task.iterations), SWEEPS.get(solver)
+        caps = np.minimum(self.task.iterations, FEW_ITERATIONS)
+        if sweeps is None:
+            return standing, used
+        if solver is not Solver.FORCE:
+            return self.swept(sweeps, standing, used, caps)
+        if effort is not None and (effort.gain is not None or effort.mode is StepMode.CLASSIC):
+            # Who sets a gain wants to see what it does: nothing is handed over while it does much.
+            gain = limited_force.CLASSIC_GAIN if effort.gain is None else effort.gain
+            step = limited_force.fixed_step(effort.mode, gain)
+            sweeps, caps = Method(step, is_hopeless=stands_still, run_in=1), self.task.iterations
+        memory = no_memory(len(self.chain.kinds), standing.shape[-1])
+        return self.swept(sweeps, standing, used, caps, memory)
+
     def swept(
-        self, method: Method, state: Array, used: Counts, caps: Counts
+        self,
+        method: Method,
+        state: Array,
+        used: Counts,
+        caps: Counts,
+        carried: Array | None = None,
     ) -> tuple[Array, Counts]:
         """Repeat a step toward the targets' positions."""
         work = Work(self.chain, self.task.target, self.task.tolerance, caps)
-        carried = np.full(state.shape[-1], newton.FIRST_DAMPING)
+        if carried is None:
+            carried = np.full(state.shape[-1], newton.FIRST_DAMPING)
         return swept(method, work, state, used, carried)
+
+    def settled(
+        self, state: Array, used: Counts, effort: Effort, aims: Aims | None
+    ) -> tuple[Array, Counts]:
+        """Have chains settle where they have come to, effectors that are not there yet as well."""
+        is_open = self.is_open(state)
+        stay = np.where(is_open, state[-1, :3], self.task.target)
+        caps = np.minimum(self.task.iterations, used + ENOUGH_TO_SETTLE)
+        rested, used = settled(self.chain, effort, state, stay, aims, used, caps)
+        is_lost = ~is_open & self.is_open(rested)
+        is_lost |= norm(self.task.target - rested[-1, :3]) > norm(
+            self.task.target - state[-1, :3]
+        ) + np.maximum(self.task.tolerance, NEAR * self.chain.reach)
+        return np.where(is_lost, state, rested), used
 
     def closed(self, state: Array, used: Counts) -> tuple[Array, Counts]:
         """Have NEWTON bring the effectors to the targets, where the caps allow."""

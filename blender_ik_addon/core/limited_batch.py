@@ -31,6 +31,7 @@ def solved_alone(chain: Chain, goal: Goal, options: SolveOptions) -> Solution:
         chain.joint_positions[None],
         None if bend is None else bend[None],
         None if chain.joints is None else chain.joints.as_batch(),
+        None if chain.forces is None else chain.forces.as_batch(),
     )
     goals = Goals(
         target_positions=goal.target_position[None],
@@ -43,7 +44,8 @@ def solved_alone(chain: Chain, goal: Goal, options: SolveOptions) -> Solution:
 
 def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     """Return the poses of chains with joints; as ``solve_batch``."""
-    assert chains.joints is not None
+    if chains.joints is None:
+        return _free(chains, solved(chains.freed, goals, options), goals, options)
     has_tips = goals.tip_rotations_wxyz is not None and options.orient_weight > 0.0
     moved = _softened(chains, goals, options) if is_soft(options.soft_distance) else None
     asked = goals.target_positions if moved is None else moved.targets
@@ -71,6 +73,7 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
         (asked.T - start.root) / start.unit,
         tips.T if has_tips and tips is not None else None,
         options.orient_weight,
+        chains.effort if options.solver is Solver.FORCE else None,
     )
     if options.influence < 1.0:
         held = limited.part_of(held, jointed, chains.start_turns, options.influence)
@@ -225,3 +228,39 @@ def _rounding(chains: Chains, goals: Goals) -> Array:
     reach = chains.start.reach * chains.start.unit
     rounding: Array = FINEST_TOLERANCE * (reach + np.abs(goals.target_positions).max(axis=1))
     return rounding
+
+
+def acts(chain: Chain | Chains, options: SolveOptions) -> bool:
+    """Tell whether forces act on a chain, so that it needs joints."""
+    return chain.forces is not None and options.solver is Solver.FORCE
+
+
+def _free(chains: Chains, found: Solutions, goals: Goals, options: SolveOptions) -> Solutions:
+    """Return solutions of chains that had to be given joints as those of chains without."""
+    assert chains.freed.joints is not None
+    assert found.local_rotations_wxyz is not None
+    offsets = rotation.quaternion_from_matrix(chains.freed.joints.offsets)
+    local = found.local_rotations_wxyz
+    at_rest, posed, turned = offsets[:, 0], offsets[:, 0], []
+    for bone in range(chains.bone_count):
+        if bone:
+            at_rest = rotation.multiply(at_rest, offsets[:, bone])
+            posed = rotation.multiply(posed, offsets[:, bone])
+        posed = rotation.multiply(posed, local[:, bone])
+        turned.append(rotation.multiply(posed, rotation.conjugate(at_rest)))
+    rotations = rotation.normalised(np.stack(turned, axis=1))
+    distance = norm(goals.target_positions.T - chains.start.root)
+    is_near = distance < chains.start.least * chains.start.unit
+    is_held = found.status_codes == STATUSES.index(Status.LIMITED)
+    codes = np.where(is_held & is_near, STATUSES.index(Status.FOLDED), found.status_codes)
+    has_tips = goals.tip_rotations_wxyz is not None and options.orient_weight > 0.0
+    return replace(
+        found,
+        status_codes=codes.astype(np.int8),
+        tip_rotations_wxyz=rotations[:, -1] if has_tips else None,
+        blended_rotations_wxyz=rotations,
+        local_rotations_wxyz=None,
+        slides=None,
+        holds=None,
+        tip_gaps=None,
+    )

@@ -91,16 +91,16 @@ def _least_step(
         if has_edges:
             torque = np.einsum("nkab,kb->nab", answers, multiplier)
             pull = np.einsum("nacb,nab->ncb", free, torque)
-            now_shut = is_on & _pressed(edges, is_shut, move, pull)
+            now_shut = is_on & pressed(edges, is_shut, move, pull)
             if (now_shut != is_shut).any():
                 is_shut, is_changed = now_shut, True
-                mobility = _shut(free, edges, is_shut)
+                mobility = shut(free, edges, is_shut)
         if not is_changed:
             break
     return move, slide
 
 
-def _pressed(edges: swings.Edges, is_shut: Flags, move: Array, pull: Array) -> Flags:
+def pressed(edges: swings.Edges, is_shut: Flags, move: Array, pull: Array) -> Flags:
     """Return the edges to hold: those that a move leaves by, and those that a pull presses on."""
     leaving = np.einsum("neib,nib->neb", edges.normals, move) > LEAST_LEAVING
     pressing = np.einsum("neib,nib->neb", edges.normals, pull) > -LEAST_LEAVING
@@ -108,7 +108,7 @@ def _pressed(edges: swings.Edges, is_shut: Flags, move: Array, pull: Array) -> F
     return pressed
 
 
-def _shut(free: Array, edges: swings.Edges, is_shut: Flags) -> Array:
+def shut(free: Array, edges: swings.Edges, is_shut: Flags) -> Array:
     """Return mobilities without turns across shut edges."""
     mobility = free
     for edge in range(3):
