@@ -47,7 +47,7 @@ class Status(enum.StrEnum):
     ITERATIONS_USED_UP = "ITERATIONS_USED_UP"
     """The cap on iterations came first; the best pose found is returned."""
     BLENDED = "BLENDED"
-    """An influence below 1 leaves the effector on its way to the target."""
+    """An influence below 1, or time too short, leaves the effector on its way to the target."""
     LIMITED = "LIMITED"
     """The limits of joints keep the effector from the target; the pose is the nearest found."""
     SOFTENED = "SOFTENED"

@@ -6,7 +6,7 @@ own, as everywhere in ``jointed``: a small turn d makes exp(d) R of a joint's R.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -57,11 +57,11 @@ class Effort:
 
     def take(self, chains: Counts | Flags) -> Effort:
         """Return what acts on some of the chains."""
-        every = {field.name: getattr(self, field.name) for field in fields(self)}
-        some: dict[str, Any] = {
-            k: taken(v, chains) for k, v in every.items() if isinstance(v, np.ndarray)
-        }
-        return replace(self, **some)
+        some: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            some[field.name] = taken(value, chains) if isinstance(value, np.ndarray) else value
+        return Effort(**some)
 
     @property
     def acts(self) -> Flags:
@@ -92,7 +92,8 @@ class Effort:
     def slope(self, posed: Posed, turn: Array) -> Array:
         """Return how the effort grows with turns of the joints, shape (n, 3, B)."""
         lifted = np.einsum("kb,nkcb->ncb", self.gravity, self.lifts(posed))
-        return self._spring_slope(turn) - lifted
+        slope: Array = self._spring_slope(turn) - lifted
+        return slope
 
     def lifts(self, posed: Posed) -> Array:
         """Return how masses times places move with turns of the joints, shape (n, 3, 3, B)."""

@@ -26,6 +26,11 @@ NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
 
 def solved_alone(chain: Chain, goal: Goal, options: SolveOptions) -> Solution:
     """Return the pose of one chain with joints; as ``solve``."""
+    return solved(*batch_of_one(chain, goal), options)[0]
+
+
+def batch_of_one(chain: Chain, goal: Goal) -> tuple[Chains, Goals]:
+    """Return a chain and its goal as a batch."""
     bend, pole, tip = chain.bend_direction, goal.pole_position, goal.tip_rotation_wxyz
     chains = Chains(
         chain.joint_positions[None],
@@ -39,13 +44,13 @@ def solved_alone(chain: Chain, goal: Goal, options: SolveOptions) -> Solution:
         pole_angles=goal.pole_angle,
         tip_rotations_wxyz=None if tip is None else tip[None],
     )
-    return solved(chains, goals, options)[0]
+    return chains, goals
 
 
 def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     """Return the poses of chains with joints; as ``solve_batch``."""
     if chains.joints is None:
-        return _free(chains, solved(chains.freed, goals, options), goals, options)
+        return without_joints(chains, solved(chains.freed, goals, options), goals, options)
     has_tips = goals.tip_rotations_wxyz is not None and options.orient_weight > 0.0
     moved = _softened(chains, goals, options) if is_soft(options.soft_distance) else None
     asked = goals.target_positions if moved is None else moved.targets
@@ -235,7 +240,9 @@ def acts(chain: Chain | Chains, options: SolveOptions) -> bool:
     return chain.forces is not None and options.solver is Solver.FORCE
 
 
-def _free(chains: Chains, found: Solutions, goals: Goals, options: SolveOptions) -> Solutions:
+def without_joints(
+    chains: Chains, found: Solutions, goals: Goals, options: SolveOptions
+) -> Solutions:
     """Return solutions of chains that had to be given joints as those of chains without."""
     assert chains.freed.joints is not None
     assert found.local_rotations_wxyz is not None

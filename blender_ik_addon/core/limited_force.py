@@ -91,7 +91,7 @@ def _axis_torques(posed: Posed, force: Array, mode: StepMode) -> Array:
     along = force / np.where(strength > 0.0, strength, 1.0)
     # A mirrored frame shows a turn the other way round.
     side = np.sign(dot(cross(axes[:, :, 0], axes[:, :, 1]), axes[:, :, 2]))
-    found = np.empty_like(levers)
+    found: Array = np.empty_like(levers)
     for k in range(3):
         product = dot(cross(axes[:, :, k], levers), along)
         if mode is StepMode.CLASSIC:
