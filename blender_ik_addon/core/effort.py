@@ -109,7 +109,9 @@ class Effort:
         bent = self._bent(turn)
         excess, growth = self._excess(bent)
         pull = self.stiffness[:, None, :] * excess * (1.0 + growth * excess * excess)
-        steep = np.where(excess != 0.0, 1.0 + 3.0 * growth * excess * excess, 0.0)
+        # A comfort without width has no inside where nothing would resist.
+        resists = (excess != 0.0) | (self.low == self.high)
+        steep = np.where(resists, 1.0 + 3.0 * growth * excess * excess, 0.0)
         steep = self.stiffness[:, None, :] * steep
         rate, over = _cotangents(bent)
         skew, pulled = _skew(bent), _skew(pull)

@@ -25,6 +25,8 @@ RESTS = 1e-6
 DAMPED = 1e3
 # Damping that is always there, compared with the stiffest joint: some joints resist nothing.
 LEAST_STIFFNESS = 1e-9
+# Less than this is no effort.
+NO_EFFORT = 1e-30
 # What rounding leaves of a comparison of efforts, as a share of them.
 ROUNDING = 1e-13
 # Turns that bring the effector back to its target after each step.
@@ -33,6 +35,7 @@ RETURNS = 2
 PROBES, ESCAPE = 8, 0.2
 # A way leads down if the effort curves so much, compared with the stiffest joint.
 LEADS_DOWN = -1e-7
+PROBE_FLOOR, SAME_WAY = 1e-3, 1e-10
 SEED = 16180339
 
 
@@ -131,9 +134,11 @@ class _System:
         self._reach = chain.reach
         springs = effort.spring_curvature(turn)
         force = self._force(answers)
-        self._curvature = _curvature(effort, posed, answers[:, :3], force[:3], springs)
+        self._curvature = curvature(effort, posed, answers[:, :3], force[:3], springs)
         diagonal = np.einsum("bkk->bk", self._curvature)
-        self.scale = np.abs(diagonal).max(axis=1)
+        largest = np.maximum(np.abs(diagonal).max(axis=1), norm(self._slope).max(axis=0))
+        # Of joints that cannot turn nothing can be told.
+        self.scale = np.where(largest > NO_EFFORT, largest, 1.0)
         self._floor = np.maximum(LEAST_STIFFNESS + damping, 0.0) * self.scale
         balance = np.einsum("nkcb,kb->ncb", answers, force) - self._slope
         press = np.einsum("nacb,nab->ncb", self._free, balance)
@@ -207,18 +212,24 @@ class _System:
     def down(self, largest_turn: Array) -> tuple[Array, Flags]:
         """Return moves (n, 3, B) along which the effort curves down, and where there is one.
 
-        Inverse iteration on a few probes finds the ways along which it curves least.
+        One inverse iteration of a few probes finds the ways along which it curves least.
         """
         chains, size = self._turning.shape[:2]
-        probes = np.random.default_rng(SEED).normal(size=(size, PROBES))
         right = np.zeros((chains, self._whole.shape[1], PROBES))
-        right[:, :size] = probes
-        for _ in range(2):
-            found = np.linalg.solve(self._whole, right)[:, :size]
-            found, _ = np.linalg.qr(found)
-            right[:, :size, : found.shape[2]] = found
-        small = np.einsum("bip,bij,bjq->bpq", found, self._turning, found)
-        values, ways = np.linalg.eigh(0.5 * (small + small.transpose(0, 2, 1)))
+        right[:, :size] = np.random.default_rng(SEED).normal(size=(size, PROBES))
+        whole = self._whole.copy()
+        turning = np.arange(size)
+        # What costs nothing at all would else drown what costs little.
+        whole[:, turning, turning] += PROBE_FLOOR * self.scale[:, None]
+        found = np.linalg.solve(whole, right)[:, :size]
+        found = found / np.sqrt(np.einsum("bip,bip->bp", found, found))[:, None]
+        sizes, mixes = np.linalg.eigh(found.transpose(0, 2, 1) @ found)
+        is_real = sizes > SAME_WAY * sizes[:, -1:]
+        mixes = (
+            mixes * np.where(is_real, 1.0 / np.sqrt(np.where(is_real, sizes, 1.0)), 0.0)[:, None]
+        )
+        found = found @ mixes
+        values, ways = np.linalg.eigh(found.transpose(0, 2, 1) @ self._turning @ found)
         way = np.einsum("bip,bp->bi", found, ways[:, :, 0])
         move = way.reshape(chains, -1, 3).transpose(1, 2, 0)
         move = np.einsum("nacb,ncb->nab", self._held, move)
@@ -229,7 +240,7 @@ class _System:
         return move, (values[:, 0] < LEADS_DOWN * self.scale) & (largest > 0.0)
 
 
-def _curvature(effort: Effort, posed: Posed, answers: Array, force: Array, springs: Array) -> Array:
+def curvature(effort: Effort, posed: Posed, answers: Array, force: Array, springs: Array) -> Array:
     """Return the second derivatives of effort less the work of a force, shape (B, 3 n, 3 n).
 
     Of what a turn about joint j moves, a turn about an earlier joint i turns the way: for frames F,
