@@ -41,6 +41,8 @@ WORTH_A_JUMP = 0.02
 # Start poses on one line with their targets are bent by this share of the way to where they would
 # bend without limits: from the line no turn leads nearer.
 NUDGE = 0.1
+# Chains on which forces act come first as near as this share of the reach.
+ROUGHLY = 0.01
 # Targets that lie so little within the reach have been drawn in to it.
 AT_REACH = 1e-12
 SWEEPS = {
@@ -159,13 +161,19 @@ class _Run:
             return standing, used
         if solver is not Solver.FORCE:
             return self.swept(sweeps, standing, used, caps)
+        run = self
         if effort is not None and (effort.gain is not None or effort.mode is StepMode.CLASSIC):
             # Who sets a gain wants to see what it does: nothing is handed over while it does much.
             gain = limited_force.CLASSIC_GAIN if effort.gain is None else effort.gain
             step = limited_force.fixed_step(effort.mode, gain)
             sweeps, caps = Method(step, is_hopeless=stands_still, run_in=1), self.task.iterations
+        elif effort is not None:
+            # Chains that settle afterwards need not arrive exactly before.
+            rough = np.where(effort.acts, ROUGHLY * self.chain.reach, 0.0)
+            task = replace(self.task, tolerance=np.maximum(self.task.tolerance, rough))
+            run = replace(self, task=task)
         memory = no_memory(len(self.chain.kinds), standing.shape[-1])
-        return self.swept(sweeps, standing, used, caps, memory)
+        return run.swept(sweeps, standing, used, caps, memory)
 
     def swept(
         self,

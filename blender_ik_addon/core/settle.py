@@ -15,7 +15,7 @@ from . import limited_newton, turns
 from .effort import Effort
 from .jointed import STATE_COLUMNS, Jointed, Posed
 from .laying import inverses
-from .limited_newton import LARGEST_TURN, MOST_PASSES, pressed, shut
+from .limited_newton import MOST_PASSES, pressed, shut
 from .newton import DAMPING_DECAY, DAMPING_GROWTH, FIRST_DAMPING, LEAST_DAMPING_AFTER_REJECTION
 from .vectors import Array, Counts, Flags, cross, dot, norm
 
@@ -23,8 +23,10 @@ from .vectors import Array, Counts, Flags, cross, dot, norm
 RESTS = 1e-6
 # A damped step is shorter than what is left to go; by so much of the damping it counts for more.
 DAMPED = 1e3
+# The curvature at a pose says little beyond this turn, in radians.
+LARGEST_TURN = 1.2
 # Damping that is always there, compared with the stiffest joint: some joints resist nothing.
-LEAST_STIFFNESS = 1e-9
+LEAST_STIFFNESS = 1e-5
 # Less than this is no effort.
 NO_EFFORT = 1e-30
 # What rounding leaves of a comparison of efforts, as a share of them.
