@@ -22,6 +22,8 @@ from .vectors import Array, Flags, norm
 
 # Times are cut into spans of so many seconds at most: within one, what is aimed at stands still.
 LONGEST_SPAN = 1.0 / 240.0
+# After so many, ten seconds, nobody sees how a chain got there: longer times have longer spans.
+MOST_SPANS = 2400
 # Nearer than this, in radians or in lengths of the chain, a joint has arrived: it stands still.
 ARRIVED = 1e-9
 REACHED, BLENDED = STATUSES.index(Status.REACHED), STATUSES.index(Status.BLENDED)
@@ -89,7 +91,7 @@ def advance_batch(
         seconds: Since then, zero or more.
 
     Returns:
-        The solutions, told as those of chains with joints, and the history for the next call.
+        The solutions, told as ``solve_batch`` tells them, and the history for the next call.
 
     Raises:
         InvalidOptionError: If the time is not a finite number of seconds, zero or more.
@@ -103,26 +105,12 @@ def advance_batch(
     found = solve_batch(chains, goals, options)
     assert found.local_rotations_wxyz is not None
     assert found.slides is not None
-    jointed = chains.jointed
-    wanted, wanted_slides = jointed.inner(found.local_rotations_wxyz), found.slides.T
-    if history is None:
-        turn, slide = chains.standing_turns, np.zeros_like(wanted_slides)
-        before, before_slides = wanted, wanted_slides
-    else:
-        turn, before = jointed.inner(history.rotations_wxyz), jointed.inner(history.wanted_wxyz)
-        slide, before_slides = history.slides.T, history.wanted_slides.T
-    count = math.ceil(seconds / LONGEST_SPAN - 1e-6)
+    wanted, wanted_slides = chains.jointed.inner(found.local_rotations_wxyz), found.slides.T
+    turn, slide = _eased(chains, wanted, wanted_slides, easing, history, seconds)
     reach = chains.start.reach * chains.start.unit
-    for span in range(count):
-        share = np.full(len(chains), (span + 0.5) / count)
-        aim = turns.part_way(before, wanted, share)
-        aim_slide = before_slides + share * (wanted_slides - before_slides)
-        turn = jointed.clamped(_eased(turn, aim, easing, seconds / count))
-        way = aim_slide - slide
-        slide = slide + _share(np.abs(way) / reach, easing, seconds / count) * way
     is_there = _is_there(turn, wanted, (slide - wanted_slides) / reach)
     turn, slide = np.where(is_there, wanted, turn), np.where(is_there, wanted_slides, slide)
-    local = jointed.outer(turn)
+    local = chains.jointed.outer(turn)
     passed = _on_the_way(chains, goals, options, found, turn, slide, is_there)
     history = History(
         local, found.local_rotations_wxyz, np.ascontiguousarray(slide.T), found.slides
@@ -147,7 +135,33 @@ def advance(
     return solutions[0], history
 
 
-def _eased(turn: Array, aim: Array, easing: Easing, seconds: float) -> Array:
+def _eased(
+    chains: Chains,
+    wanted: Array,
+    wanted_slides: Array,
+    easing: Easing,
+    history: History | None,
+    seconds: float,
+) -> tuple[Array, Array]:
+    """Return turns (n, 4, B) and slides (n, B) a time after those of a history."""
+    jointed = chains.jointed
+    turn, slide = chains.standing_turns, np.zeros_like(wanted_slides)
+    before, before_slides = wanted, wanted_slides
+    if history is not None:
+        turn, before = jointed.inner(history.rotations_wxyz), jointed.inner(history.wanted_wxyz)
+        slide, before_slides = history.slides.T, history.wanted_slides.T
+    count = min(math.ceil(seconds / LONGEST_SPAN - 1e-6), MOST_SPANS)
+    reach = chains.start.reach * chains.start.unit
+    for span in range(count):
+        share = np.full(len(chains), (span + 0.5) / count)
+        aim = turns.part_way(before, wanted, share)
+        turn = jointed.clamped(_nearer(turn, aim, easing, seconds / count))
+        way = before_slides + share * (wanted_slides - before_slides) - slide
+        slide = slide + _share(np.abs(way) / reach, easing, seconds / count) * way
+    return turn, slide
+
+
+def _nearer(turn: Array, aim: Array, easing: Easing, seconds: float) -> Array:
     """Return turns (n, 4, B) some time nearer to what they aim at."""
     way = turns.vectors_of(turns.multiply(turns.conjugate(turn), aim))
     share = _share(norm(way), easing, seconds)

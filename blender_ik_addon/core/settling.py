@@ -14,8 +14,8 @@ from .newton import FIRST_DAMPING
 from .settle import RESTS, Strained
 from .vectors import Array, Counts, Flags, taken
 
-# Iterations to settle; what moves after so many moves along a valley without end.
-ENOUGH_TO_SETTLE = 100
+# Iterations to settle. Most take about ten; long loose chains with much comfort up to 200.
+ENOUGH_TO_SETTLE = 250
 # Numbers of equations that are solved at once: the systems of many long chains fill a memory.
 MOST_EQUATIONS = 4_000_000
 SETTLE = Method(settle.step, is_damped=True)

@@ -124,6 +124,11 @@ def test_limits_are_kept_on_the_way_and_turns_are_no_faster_than_told(name):
         before = local
 
 
+def test_a_long_time_is_no_long_wait():
+    solution, _ = advance(neck(), Goal(SECOND), OPTIONS, Easing(), None, 1e9)
+    assert solution.status is Status.REACHED
+
+
 def test_no_time_moves_nothing_and_bad_times_are_refused():
     chain = neck()
     _, history = advance(chain, Goal(FIRST), OPTIONS, Easing(), None, 0.3)
