@@ -55,6 +55,7 @@ def joints_of(solutions):
     return np.array([solution.joint_positions for solution in solutions])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("easing", EASINGS)
 @pytest.mark.parametrize("target", [still, moving])
 def test_24_and_120_frames_a_second_show_the_same_motion(easing, target):
@@ -65,6 +66,7 @@ def test_24_and_120_frames_a_second_show_the_same_motion(easing, target):
     assert np.linalg.norm(slow - fast, axis=2).max() <= SAME_MOTION * way
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("easing", EASINGS)
 def test_a_target_that_stands_still_is_reached_and_nothing_trembles(easing):
     chain = neck()
@@ -82,6 +84,7 @@ def test_what_has_arrived_stands_exactly():
     np.testing.assert_array_equal(solutions[-1].joint_positions, solutions[-2].joint_positions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("easing", EASINGS)
 def test_no_joint_overshoots_or_turns_back(easing):
     chain = neck()
