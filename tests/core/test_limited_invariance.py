@@ -26,6 +26,8 @@ with_and_without_pole = pytest.mark.parametrize("has_pole", [False, True], ids=[
 SAME_TURN = 1e-3
 ALIKE = 1e-9
 CREEPING = {
+    ("arm", "FORCE"),
+    ("tail", "FORCE"),
     ("arm", "CCD"),
     ("arm", "NEWTON"),
     ("tail", "CCD"),
@@ -34,6 +36,9 @@ CREEPING = {
 }
 # Poles that the joints cannot follow: iterations end in a compromise, and rounding grows.
 ROUNDED = {
+    ("arm", False, "FORCE"),
+    ("arm", True, "FORCE"),
+    ("spider_leg", True, "FORCE"),
     ("arm", True, "CCD"),
     ("finger", True, "FABRIK"),
     ("finger", True, "NEWTON"),
