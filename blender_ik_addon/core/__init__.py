@@ -5,13 +5,17 @@ from .bend import bend_side
 from .blend import batch_rotations, bone_rotations
 from .chain import Chain, Goal, Solution, SolveOptions, Solver, Status
 from .chains import FEW, STATUSES, Chains, Goals, Solutions
+from .creature import Creature, Curve, parse_creature, write_creature
 from .errors import (
     IKError,
     InvalidChainError,
+    InvalidCreatureError,
     InvalidGoalError,
     InvalidOptionError,
     SolverMismatchError,
 )
+from .forces import Forces, StepMode, make_forces
+from .gradual import Easing, History, advance, advance_batch
 from .joints import JointKind, Joints, free_joints
 from .limb_turns import LimbTurns, limb_turns
 from .limits import clamped_rotations as clamped
@@ -29,10 +33,16 @@ __all__ = [
     "STATUSES",
     "Chain",
     "Chains",
+    "Creature",
+    "Curve",
+    "Easing",
+    "Forces",
     "Goal",
     "Goals",
+    "History",
     "IKError",
     "InvalidChainError",
+    "InvalidCreatureError",
     "InvalidGoalError",
     "InvalidOptionError",
     "JointKind",
@@ -44,12 +54,15 @@ __all__ = [
     "Solver",
     "SolverMismatchError",
     "Status",
+    "StepMode",
     "Tree",
     "TreeGoals",
     "TreeSolution",
     "TreeSolutions",
     "Trees",
     "TwoBoneTurns",
+    "advance",
+    "advance_batch",
     "batch_rotations",
     "bend_side",
     "bone_rotations",
@@ -57,8 +70,11 @@ __all__ = [
     "distance_in_reach",
     "free_joints",
     "limb_turns",
+    "make_forces",
+    "parse_creature",
     "solve",
     "solve_batch",
     "solve_tree",
     "solve_trees",
+    "write_creature",
 ]

@@ -41,7 +41,7 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
             f"There are {len(goals.target_positions)} goals for {len(chains)} chains:"
             " give one goal a chain."
         )
-    if chains.joints is not None:
+    if chains.joints is not None or limited_batch.acts(chains, options):
         return limited_batch.solved(chains, goals, options)
     has_tips = goals.tip_rotations_wxyz is not None and options.orient_weight > 0.0
     if options.influence < 1.0 or (has_tips and options.orient_weight < 1.0):

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import IKError, InvalidChainError, InvalidGoalError, InvalidOptionError
+from .forces import Forces, check_forces
 from .joints import Joints
 from .single_start import SingleStart
 from .start import Start, started
@@ -31,6 +32,7 @@ class Solver(enum.StrEnum):
     FABRIK = "FABRIK"
     CCD = "CCD"
     NEWTON = "NEWTON"
+    FORCE = "FORCE"
 
 
 class Status(enum.StrEnum):
@@ -45,7 +47,7 @@ class Status(enum.StrEnum):
     ITERATIONS_USED_UP = "ITERATIONS_USED_UP"
     """The cap on iterations came first; the best pose found is returned."""
     BLENDED = "BLENDED"
-    """An influence below 1 leaves the effector on its way to the target."""
+    """An influence below 1, or time too short, leaves the effector on its way to the target."""
     LIMITED = "LIMITED"
     """The limits of joints keep the effector from the target; the pose is the nearest found."""
     SOFTENED = "SOFTENED"
@@ -63,11 +65,14 @@ class Chain:
         bend_direction: Where the chain bends when its start pose is straight, shape (3,); only
             the part across the chain counts. Without it the axis least aligned with the chain.
         joints: What the joints allow, one a bone; None where all turn freely.
+        forces: What acts on the bones besides the pull of the target, one a bone; only FORCE asks
+            for it.
     """
 
     joint_positions: Array
     bend_direction: Array | None = None
     joints: Joints | None = None
+    forces: Forces | None = None
     segment_lengths: Array = field(init=False)
 
     def __post_init__(self) -> None:
@@ -93,6 +98,7 @@ class Chain:
         object.__setattr__(self, "joint_positions", joints)
         object.__setattr__(self, "segment_lengths", lengths)
         check_joints(self.joints, (), len(joints) - 1)
+        check_forces(self.forces, (), len(joints) - 1)
         if self.bend_direction is not None:
             bend = _checked_vector(self.bend_direction, 3, "bend direction", InvalidChainError)
             object.__setattr__(self, "bend_direction", bend)

@@ -6,17 +6,21 @@ All points are in armature space, each chain in its own; rows are chains.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from . import natural_start
 from .chain import SHORTEST_SEGMENT, Chain, Solution, Status, check_joints
+from .effort import Effort, compiled
 from .errors import IKError, InvalidChainError, InvalidGoalError
+from .forces import Forces, check_forces
+from .freed import freed_joints
 from .jointed import Jointed, jointed_chains
 from .joints import Joints
-from .natural_start import NaturalStart, compiled
+from .natural_start import NaturalStart
 from .single_limited import SingleJoints
 from .start import Start, started
 from .vectors import Array, Counts, Flags, taken
@@ -36,11 +40,13 @@ class Chains:
         joint_positions: Shape (B, n + 1, 3).
         bend_directions: Shape (B, 3), zero for a chain without; None where no chain has one.
         joints: What the joints allow, with B as leading axis; None where all turn freely.
+        forces: What acts on the bones, with B as leading axis; only FORCE asks for it.
     """
 
     joint_positions: Array
     bend_directions: Array | None = None
     joints: Joints | None = None
+    forces: Forces | None = None
 
     def __post_init__(self) -> None:
         """Copy, check and freeze the arrays."""
@@ -59,6 +65,7 @@ class Chains:
             )
         object.__setattr__(self, "joint_positions", joints)
         check_joints(self.joints, joints.shape[:1], joints.shape[1] - 1)
+        check_forces(self.forces, joints.shape[:1], joints.shape[1] - 1)
         if self.bend_directions is not None:
             bends = _checked(self.bend_directions, "bend directions", InvalidChainError)
             _check_shape(bends, (len(joints), 3), "bend directions", InvalidChainError)
@@ -101,7 +108,19 @@ class Chains:
     @cached_property
     def natural(self) -> NaturalStart:
         """What chains with joints bend from."""
-        return compiled(self.start, self.jointed, self.start_turns)
+        return natural_start.compiled(self.start, self.jointed, self.start_turns)
+
+    @cached_property
+    def effort(self) -> Effort | None:
+        """What acts on chains with joints, as the solvers take it; compiled on first use."""
+        if self.forces is None:
+            return None
+        return compiled(self.jointed, self.forces, self.standing_turns)
+
+    @cached_property
+    def freed(self) -> Chains:
+        """The same chains with joints that turn freely, for forces that act on joints."""
+        return replace(self, joints=freed_joints(self.start))
 
     @cached_property
     def single_joints(self) -> tuple[SingleJoints, ...]:
@@ -141,6 +160,7 @@ class Chains:
             bend_directions=None if bends is None else bends[rows],
             start=self.start.take(rows),
             joints=None if self.joints is None else self.joints.take(rows),
+            forces=None if self.forces is None else self.forces.take(rows),
         )
         if self.joints is not None:
             some.__dict__["jointed"] = self.jointed.take(rows)
@@ -151,7 +171,8 @@ class Chains:
         bend = None if self.bend_directions is None else self.bend_directions[row]
         has_bend = bend is not None and bool(bend.any())
         joints = None if self.joints is None else self.joints.take(row)
-        return Chain(self.joint_positions[row], bend if has_bend else None, joints)
+        forces = None if self.forces is None else self.forces.take(row)
+        return Chain(self.joint_positions[row], bend if has_bend else None, joints, forces)
 
     @cached_property
     def one_by_one(self) -> tuple[Chain, ...]:

@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from . import anderson, ccd, fabrik, limited_newton, newton, seed
+from . import anderson, ccd, fabrik, force, limited_newton, newton, seed
 from .bend import Bend
 from .chain import Solver
 from .start import Start
@@ -96,7 +96,7 @@ def iterated(
         task: What is asked for.
         bend: How the chains shall lie.
         distance: From root to target, within reach, shape (B,).
-        solver: FABRIK, CCD or NEWTON.
+        solver: FABRIK, CCD, NEWTON or FORCE.
         use_acceleration: Whether FABRIK may be accelerated.
     """
     target = np.zeros((3, len(distance)))
@@ -110,7 +110,7 @@ def iterated(
             seeded = seed.from_directions(seed.natural(start, distance), start.lengths)
             points = np.where(is_off, seeded, points)
         return swept(NEWTON, work, points, none_used, _damping(points))
-    # FABRIK and CCD find their own way from the start pose as it stands, as they do elsewhere.
+    # The others find their own way from the start pose as it stands, as they do elsewhere.
     there = distance * bend.chord
     is_off = norm(there - start.points[-1]) > task.tolerance
     nudged = seed.nudged(start.points, start.lengths, there, bend)
@@ -124,7 +124,9 @@ def iterated(
 def _sweep(
     solver: Solver, points: Array, caps: Counts, *, use_acceleration: bool
 ) -> tuple[Method, Array]:
-    """Return the method of FABRIK or CCD, and what it carries on to the first iteration."""
+    """Return the method of sweeps, and what it carries on to the first iteration."""
+    if solver is Solver.FORCE:
+        return sweeps_of(force.step), force.no_memory(len(points) - 1, points.shape[-1])
     if solver is Solver.CCD:
         return sweeps_of(ccd.step), _damping(points)
     if not use_acceleration or (caps <= FEW_ITERATIONS).all():
@@ -214,7 +216,8 @@ def _is_too_slow(error: Array, window_error: Array, work: Work, used: Counts) ->
     return too_slow
 
 
-def _stands_still(error: Array, window_error: Array, _work: Work, _used: Counts) -> Flags:
+def stands_still(error: Array, window_error: Array, _work: Work, _used: Counts) -> Flags:
+    """Tell which errors have hardly fallen since a window ago."""
     still: Flags = error > STANDSTILL * window_error
     return still
 
@@ -225,4 +228,4 @@ def sweeps_of(step: Step) -> Method:
 
 
 NEWTON = Method(newton.step, is_damped=True)
-LIMITED_NEWTON = Method(limited_newton.step, is_damped=True, is_hopeless=_stands_still)
+LIMITED_NEWTON = Method(limited_newton.step, is_damped=True, is_hopeless=stands_still)

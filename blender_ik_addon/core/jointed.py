@@ -296,7 +296,7 @@ class Jointed:
         count, chains = len(levers), levers.shape[-1]
         rows = 3 if self.aims is None else STATE_COLUMNS
         answers = np.zeros((count, rows, 3, chains))
-        answers[:, :3] = _moved_by_turns(posed.frames, levers)
+        answers[:, :3] = moved_by_turns(posed.frames, levers)
         aims = self.aims
         if aims is None:
             return answers
@@ -306,7 +306,7 @@ class Jointed:
             has_side = size > NO_SIDE * self.reach
             scale = np.where(has_side, aims.weight / np.where(has_side, size * size, 1.0), 0.0)
             growth = cross(aims.chord, offset) * (scale / (count - 1))
-            moved = _moved_by_turns(posed.frames, posed.inner_levers)
+            moved = moved_by_turns(posed.frames, posed.inner_levers)
             answers[:, 3] = np.einsum("ib,nikb->nkb", growth, moved)
         if aims.tip is not None:
             answers[:, 4:] = aims.weight * turned_outside(posed.frames)
@@ -409,7 +409,7 @@ class Posed:
         return levers
 
 
-def _moved_by_turns(frames: Array, levers: Array) -> Array:
+def moved_by_turns(frames: Array, levers: Array) -> Array:
     """Return how ends of levers (n, 3, B) move with turns in their frames, shape (n, 3, 3, B)."""
     x, y, z = levers[:, None, 0], levers[:, None, 1], levers[:, None, 2]
     a, b, c = frames[:, :, 0], frames[:, :, 1], frames[:, :, 2]

@@ -1,9 +1,10 @@
 """The poses of jointed chains for their targets: sweeps, NEWTON to finish, new starts.
 
 NEWTON bends chains as free ones bend and turns their joints from there, as little as it takes;
-TWO_BONE, whose closed form knows no ranges, does the same. FABRIK and CCD sweep first, and NEWTON
-finishes what they leave open. What cannot be finished from there, or not on the side of its pole,
-starts anew from a few other poses, always the same ones. The best pose that was found is returned.
+TWO_BONE, whose closed form knows no ranges, does the same. FABRIK, CCD and FORCE sweep first, and
+NEWTON finishes what they leave open. What cannot be finished from there, or not on the side of its
+pole, starts anew from a few other poses, always the same ones. The best pose that was found is
+returned; where forces act, FORCE has it settle.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from . import bend, limited_ccd, limited_fabrik, natural_start, new_starts, turns
+from . import bend, forced, limited_ccd, limited_fabrik, natural_start, new_starts, turns
 from .chain import Solver
+from .effort import Effort
 from .iterate import FEW_ITERATIONS, sweeps_of
 from .jointed import ASIDE, NEAR, Aims, Jointed
 from .limited_run import Run
@@ -69,6 +71,7 @@ def positioned(
     asked: Array,
     tip: Array | None = None,
     tip_weight: float = 1.0,
+    effort: Effort | None = None,
 ) -> Held:
     """Return the poses that bring the effectors of jointed chains to their targets.
 
@@ -83,6 +86,7 @@ def positioned(
         asked: Targets before those too far were drawn in to the reach, shape (3, B).
         tip: Turns of the tip bones from the start pose wxyz, shape (4, B); None for no aim.
         tip_weight: Share of those to take.
+        effort: What acts on the bones, for FORCE; None for nothing.
     """
     standing = chain.state(standing_turn, chain.resting_slide)
     gap = norm(task.target - standing[-1, :3])
@@ -90,12 +94,15 @@ def positioned(
     used = np.zeros_like(task.iterations)
     aims = _aims(start, chain, start_turn, task, tip)
     sweeps = SWEEPS.get(solver)
-    if sweeps is not None:
+    if solver is Solver.FORCE:
+        standing = natural_start.nudged(natural, start, chain, standing, task)
+        state, used = forced.swept(run, effort, standing)
+    elif sweeps is not None:
         state, used = run.swept(sweeps, standing, used, np.minimum(task.iterations, FEW_ITERATIONS))
     else:
         state = _started(natural, chain, standing, replace(task, target=asked), run)
     if aims is None or tip_weight < 1.0:
-        state, used = run.closed(state, used)
+        state, used = run.closed(state, used, is_near_enough=solver is not Solver.FORCE)
     if aims is not None:
         aims = _shared(aims, chain, state, tip_weight)
         state, used = run.aimed(state, used, aims)
@@ -115,6 +122,8 @@ def positioned(
     rows = np.flatnonzero(is_aside & ~is_open & (task.iterations > FEW_ITERATIONS))
     if rows.size:
         state, used = new_starts.bettered(run, state, used, rows, standing, aims, STARTS[0])
+    if effort is not None:
+        state, used = forced.settled(run, state, used, effort, aims)
     reach = start.reach if chain.slide_room is None else start.reach + chain.slide_room.sum(axis=0)
     is_too_far = norm(task.target) >= reach * (1.0 - AT_REACH)
     is_open = Run(chain, task, run.is_fresh).is_open(state)

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import limited, reach, rotation, single_limited, turns
+from . import limited, reach, rotation, single, single_limited, turns
 from .batch_task import batch_task
 from .chain import Chain, Goal, Solution, SolveOptions, Solver, Status
 from .chains import FEW, STATUSES, Chains, Goals, Solutions, softened_codes
-from .limited import SWEEPS, Held
+from .limited import Held
 from .single_limited import Pose
 from .single_natural import Aim
 from .soft import is_soft, softened
@@ -28,11 +28,17 @@ NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
 
 def solved_alone(chain: Chain, goal: Goal, options: SolveOptions) -> Solution:
     """Return the pose of one chain with joints; as ``solve``."""
+    return solved(*batch_of_one(chain, goal), options)[0]
+
+
+def batch_of_one(chain: Chain, goal: Goal) -> tuple[Chains, Goals]:
+    """Return a chain and its goal as a batch."""
     bend, pole, tip = chain.bend_direction, goal.pole_position, goal.tip_rotation_wxyz
     chains = Chains(
         chain.joint_positions[None],
         None if bend is None else bend[None],
         None if chain.joints is None else chain.joints.as_batch(),
+        None if chain.forces is None else chain.forces.as_batch(),
     )
     goals = Goals(
         target_positions=goal.target_position[None],
@@ -40,12 +46,13 @@ def solved_alone(chain: Chain, goal: Goal, options: SolveOptions) -> Solution:
         pole_angles=goal.pole_angle,
         tip_rotations_wxyz=None if tip is None else tip[None],
     )
-    return solved(chains, goals, options)[0]
+    return chains, goals
 
 
 def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     """Return the poses of chains with joints; as ``solve_batch``."""
-    assert chains.joints is not None
+    if chains.joints is None:
+        return without_joints(chains, solved(chains.freed, goals, options), goals, options)
     has_tips = goals.tip_rotations_wxyz is not None and options.orient_weight > 0.0
     moved = _softened(chains, goals, options) if is_soft(options.soft_distance) else None
     asked = goals.target_positions if moved is None else moved.targets
@@ -74,6 +81,7 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
         (asked.T - start.root) / start.unit,
         tips.T if has_tips and tips is not None else None,
         options.orient_weight,
+        chains.effort if options.solver is Solver.FORCE else None,
     )
     if options.influence < 1.0:
         held = limited.part_of(held, jointed, chains.start_turns, options.influence)
@@ -82,7 +90,7 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
 
 def _few(chains: Chains, goals: Goals, near: Array, options: SolveOptions) -> list[Pose] | None:
     """Solve a few chains one by one in plain floats; None if any of them needs more."""
-    if options.influence < 1.0 or options.solver in SWEEPS:
+    if options.influence < 1.0 or options.solver not in single.SOLVERS:
         return None
     check_solver(options.solver, chains.bone_count)
     count = len(chains)
@@ -237,3 +245,41 @@ def _rounding(chains: Chains, goals: Goals) -> Array:
     reach = chains.start.reach * chains.start.unit
     rounding: Array = FINEST_TOLERANCE * (reach + np.abs(goals.target_positions).max(axis=1))
     return rounding
+
+
+def acts(chain: Chain | Chains, options: SolveOptions) -> bool:
+    """Tell whether forces act on a chain, so that it needs joints."""
+    return chain.forces is not None and options.solver is Solver.FORCE
+
+
+def without_joints(
+    chains: Chains, found: Solutions, goals: Goals, options: SolveOptions
+) -> Solutions:
+    """Return solutions of chains that had to be given joints as those of chains without."""
+    assert chains.freed.joints is not None
+    assert found.local_rotations_wxyz is not None
+    offsets = rotation.quaternion_from_matrix(chains.freed.joints.offsets)
+    local = found.local_rotations_wxyz
+    at_rest, posed, turned = offsets[:, 0], offsets[:, 0], []
+    for bone in range(chains.bone_count):
+        if bone:
+            at_rest = rotation.multiply(at_rest, offsets[:, bone])
+            posed = rotation.multiply(posed, offsets[:, bone])
+        posed = rotation.multiply(posed, local[:, bone])
+        turned.append(rotation.multiply(posed, rotation.conjugate(at_rest)))
+    rotations = rotation.normalised(np.stack(turned, axis=1))
+    distance = norm(goals.target_positions.T - chains.start.root)
+    is_near = distance < chains.start.least * chains.start.unit
+    is_held = found.status_codes == STATUSES.index(Status.LIMITED)
+    codes = np.where(is_held & is_near, STATUSES.index(Status.FOLDED), found.status_codes)
+    has_tips = goals.tip_rotations_wxyz is not None and options.orient_weight > 0.0
+    return replace(
+        found,
+        status_codes=codes.astype(np.int8),
+        tip_rotations_wxyz=rotations[:, -1] if has_tips else None,
+        blended_rotations_wxyz=rotations,
+        local_rotations_wxyz=None,
+        slides=None,
+        holds=None,
+        tip_gaps=None,
+    )

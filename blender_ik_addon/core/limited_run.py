@@ -44,16 +44,27 @@ class Run:
         return np.abs(self.chain.side_angle(self.chain.posed(state), aims))
 
     def swept(
-        self, method: Method, state: Array, used: Counts, caps: Counts
+        self,
+        method: Method,
+        state: Array,
+        used: Counts,
+        caps: Counts,
+        carried: Array | None = None,
     ) -> tuple[Array, Counts]:
         """Repeat a step toward the targets' positions."""
         work = Work(self.chain, self.task.target, self.task.tolerance, caps)
-        carried = np.full(state.shape[-1], newton.FIRST_DAMPING)
+        if carried is None:
+            carried = np.full(state.shape[-1], newton.FIRST_DAMPING)
         return swept(method, work, state, used, carried)
 
-    def closed(self, state: Array, used: Counts) -> tuple[Array, Counts]:
-        """Have NEWTON bring the effectors to the targets, where the caps allow."""
-        if not self.is_open(state).any():
+    def closed(
+        self, state: Array, used: Counts, *, is_near_enough: bool = True
+    ) -> tuple[Array, Counts]:
+        """Have NEWTON bring the effectors to the targets, where the caps allow.
+
+        What is nearer than any other start would lead stays, unless that is not near enough.
+        """
+        if is_near_enough and not self.is_open(state).any():
             return state, used
         caps = np.minimum(self.task.iterations, used + ENOUGH)
         return self.swept(LIMITED_NEWTON, state, used, caps)

@@ -18,10 +18,13 @@ from .jointed import Jointed, turned_outside
 from .positions import Positions
 from .start import Start, reposed
 from .task import Task
-from .vectors import Array, Counts, Flags, taken
+from .vectors import Array, Counts, Flags, across, norm, smoothstep, taken
 
 # A start pose whose mean offset from its chord is less than this share of the reach is straight.
 STRAIGHT = 0.02
+# What starts straight with its target on its own line, to this share of the reach, is bent by this
+# share of the way where no pose shall lead.
+ON_LINE, NUDGE = 0.02, 0.1
 # A range without an end goes so far from its other one, in radians.
 OPEN_RANGE = 1.2
 
@@ -97,6 +100,22 @@ def bent(natural: NaturalStart, chain: Jointed, task: Task) -> Array:
         local = np.einsum("nijb,njb->nib", weights, local)
     turned = turns.multiply(turns.by_vectors(local), natural.turn)
     return chain.clamped(limits.hinged(chain.kinds, turned))
+
+
+def nudged(
+    natural: NaturalStart, start: Start, chain: Jointed, standing: Array, task: Task
+) -> Array:
+    """Return states (n + 1, 7, B) of which none is straight and has its target on its own line.
+
+    From there no torque leads nearer. What is bent already, has its target aside, or slides, stays.
+    """
+    off = norm(across(task.target, start.chord)) / start.reach
+    share = NUDGE * (1.0 - smoothstep(off, 0.0, ON_LINE)) * is_straight(start)
+    share *= ~(chain.slide_high > chain.slide_low).any(axis=0)
+    if len(chain.kinds) == 1 or not share.any():
+        return standing
+    turn = turns.part_way(standing[:-1, :4], bent(natural, chain, task), share)
+    return chain.state(chain.clamped(turn), standing[:-1, 4])
 
 
 def _turned_on_parents(natural: NaturalStart, task: Task, free: Positions) -> Array:

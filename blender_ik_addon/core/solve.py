@@ -53,7 +53,7 @@ def solve(chain: Chain, goal: Goal, options: SolveOptions | None = None) -> Solu
             (not counting a tip bone that takes the target's rotation).
     """
     options = options or SolveOptions()
-    if chain.joints is not None:
+    if chain.joints is not None or limited_batch.acts(chain, options):
         return limited_batch.solved_alone(chain, goal, options)
     if goal.tip_rotation_wxyz is None or options.orient_weight == 0.0:
         return _recorded(chain, goal, options, positioned_alone(chain, goal, options), None)

@@ -9,7 +9,7 @@ from blender_ik_addon.core import Chain, Goal, Solution, SolveOptions, Solver, s
 
 Array = npt.NDArray[np.float64]
 
-ITERATIVE = (Solver.FABRIK, Solver.CCD, Solver.NEWTON)
+ITERATIVE = (Solver.FABRIK, Solver.CCD, Solver.NEWTON, Solver.FORCE)
 SOLVERS = (Solver.TWO_BONE, *ITERATIVE)
 POSES = ("random", "straight", "folded", "arc", "closed")
 

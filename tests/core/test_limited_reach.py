@@ -32,7 +32,7 @@ pytestmark = pytest.mark.slow
 
 ARRIVED = 1e-3
 EXACT = 1e-6
-SHARES = {Solver.NEWTON: 0.999, Solver.FABRIK: 0.99, Solver.CCD: 0.99}
+SHARES = {Solver.NEWTON: 0.999, Solver.FABRIK: 0.99, Solver.CCD: 0.99, Solver.FORCE: 0.99}
 every_rig = pytest.mark.parametrize("name", RIGS)
 every_solver = pytest.mark.parametrize("solver", ITERATIVE)
 with_and_without_pole = pytest.mark.parametrize("has_pole", [False, True], ids=["free", "pole"])

@@ -1,0 +1,227 @@
+"""Creatures: what a chain of any number of bones resists and weighs, from root to tip.
+
+A creature is read from a small JSON text, so that it can be passed on and edited by hand:
+
+    {"creature": 1, "name": "Neck", "stiffness": [4, 0.5], "mass": 1, "gravity": 1,
+     "comfort": {"x": [[-5, -20], [5, 20]], "y": [-3, 3]}, "joints": ["BALL"]}
+
+A *curve* tells a value along the chain: one number is the same all along; a list of numbers is
+spread evenly from root to tip with straight lines between, so two are root and tip; a list of
+pairs [place, value] has places of its own, 0 the root and 1 the tip.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import InvalidCreatureError
+from .forces import Forces
+from .joints import JointKind
+from .vectors import Array
+
+VERSION = 1
+AXES = ("x", "y", "z")
+KEYS = ("creature", "name", "stiffness", "mass", "gravity", "comfort", "joints")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A value along a chain.
+
+    Attributes:
+        places: From 0 at the root to 1 at the tip, growing, shape (k,).
+        values: Shape (k,).
+    """
+
+    places: Array
+    values: Array
+
+    def at(self, places: Array) -> Array:
+        """Return the values at some places; beyond the ends those of the ends."""
+        values: Array = np.interp(places, self.places, self.values)
+        return values
+
+    def told(self) -> float | list[float] | list[list[float]]:
+        """Return the curve as a file tells it."""
+        values: list[float] = self.values.tolist()
+        if len(values) == 1:
+            return values[0]
+        if np.array_equal(self.places, np.linspace(0.0, 1.0, len(values))):
+            return values
+        return [list(pair) for pair in zip(self.places.tolist(), values, strict=True)]
+
+
+@dataclass(frozen=True)
+class Creature:
+    """What the bones of a chain resist and weigh.
+
+    Attributes:
+        name: For lists.
+        stiffness: Of the springs, as ``Forces`` counts it.
+        mass: Of a chain's length of bone: a bone weighs its share of the length times this.
+        gravity: How strongly it pulls.
+        comfort: Least and greatest turns about X, Y and Z that cost nothing, degrees; three pairs.
+        joints: What kinds of joints follow each other, again and again from root to tip; empty
+            where the bones' own joints stay.
+    """
+
+    name: str
+    stiffness: Curve
+    mass: Curve
+    gravity: float
+    comfort: tuple[tuple[Curve, Curve], ...]
+    joints: tuple[JointKind, ...] = ()
+
+    def forces(self, bone_lengths: npt.ArrayLike, down: npt.ArrayLike = (0.0, 0.0, -1.0)) -> Forces:
+        """Return the forces on a chain.
+
+        Args:
+            bone_lengths: Root first, in any unit, shape (n,).
+            down: Which way gravity pulls, in the space of the chain's points, shape (3,); counts
+                with its length.
+        """
+        lengths = np.asarray(bone_lengths, dtype=np.float64)
+        shares = lengths / lengths.sum()
+        middles = np.cumsum(shares) - 0.5 * shares
+        low, high = (
+            np.radians(np.stack([pair[end].at(middles) for pair in self.comfort], axis=-1))
+            for end in (0, 1)
+        )
+        return Forces(
+            stiffness=self.stiffness.at(middles),
+            masses=self.mass.at(middles) * shares,
+            gravity=self.gravity * np.asarray(down, dtype=np.float64),
+            comfort_low=low,
+            comfort_high=high,
+        )
+
+    def kinds(self, count: int) -> tuple[JointKind, ...] | None:
+        """Return the kinds of joints of so many bones; None where the creature tells none."""
+        if not self.joints:
+            return None
+        return tuple(self.joints[bone % len(self.joints)] for bone in range(count))
+
+
+def parse_creature(text: str) -> Creature:
+    """Return the creature that a JSON text tells.
+
+    Raises:
+        InvalidCreatureError: With what to change in the text.
+    """
+    try:
+        told = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InvalidCreatureError(
+            f"Line {error.lineno} of the creature file is not JSON ({error.msg}): correct it there."
+        ) from None
+    if not isinstance(told, dict) or told.get("creature") != VERSION:
+        raise InvalidCreatureError(
+            f'This is no creature file of version {VERSION}: begin it with {{"creature": {VERSION},'
+            " and end it with }."
+        )
+    unknown = [key for key in told if key not in KEYS]
+    if unknown:
+        raise InvalidCreatureError(
+            f"The creature file has an entry '{unknown[0]}' that nothing reads:"
+            f" use {', '.join(KEYS[1:])}."
+        )
+    name = told.get("name", "Creature")
+    if not isinstance(name, str) or not name.strip():
+        raise InvalidCreatureError("The creature's name is no text: put it in quotes.")
+    return Creature(
+        name=name,
+        stiffness=_curve(told.get("stiffness", 1.0), "stiffness", least=0.0),
+        mass=_curve(told.get("mass", 0.0), "mass", least=0.0),
+        gravity=_number(told.get("gravity", 1.0), "gravity"),
+        comfort=_comfort(told.get("comfort", {})),
+        joints=_joints(told.get("joints", [])),
+    )
+
+
+def write_creature(creature: Creature) -> str:
+    """Return the JSON text that tells a creature; ``parse_creature`` reads it back the same."""
+    comfort = {
+        axis: [low.told(), high.told()]
+        for axis, (low, high) in zip(AXES, creature.comfort, strict=True)
+    }
+    entries = {
+        "creature": VERSION,
+        "name": creature.name,
+        "stiffness": creature.stiffness.told(),
+        "mass": creature.mass.told(),
+        "gravity": creature.gravity,
+        "comfort": comfort,
+        "joints": [kind.name for kind in creature.joints],
+    }
+    lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in entries.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _comfort(told: Any) -> tuple[tuple[Curve, Curve], ...]:
+    wrong = [] if not isinstance(told, Mapping) else [axis for axis in told if axis not in AXES]
+    if not isinstance(told, Mapping) or wrong:
+        raise InvalidCreatureError(
+            "The creature's comfort does not tell axes: write it as"
+            ' {"x": [least, greatest], "y": ..., "z": ...} in degrees.'
+        )
+    found = []
+    for axis in AXES:
+        pair = told.get(axis, [0.0, 0.0])
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise InvalidCreatureError(
+                f"The creature's comfort about {axis} is no range: write [least, greatest]."
+            )
+        low, high = (_curve(end, f"comfort about {axis}", -180.0, 180.0) for end in pair)
+        places = np.union1d(low.places, high.places)
+        if (low.at(places) > high.at(places)).any():
+            raise InvalidCreatureError(
+                f"The creature's comfort about {axis} ends before it begins: swap its two ends."
+            )
+        found.append((low, high))
+    return tuple(found)
+
+
+def _joints(told: Any) -> tuple[JointKind, ...]:
+    names = [kind.name for kind in JointKind]
+    if not isinstance(told, list) or any(name not in names for name in told):
+        raise InvalidCreatureError(
+            f"The creature's joints are no list of kinds: choose from {', '.join(names)}."
+        )
+    return tuple(JointKind[name] for name in told)
+
+
+def _curve(told: Any, name: str, least: float, most: float = math.inf) -> Curve:
+    rows = told if isinstance(told, list) else [told]
+    is_placed = bool(rows) and all(isinstance(row, list) and len(row) == 2 for row in rows)
+    if is_placed:
+        places = np.array([_number(row[0], name) for row in rows])
+        values = np.array([_number(row[1], name) for row in rows])
+    else:
+        values = np.array([_number(row, name) for row in rows])
+        places = np.linspace(0.0, 1.0, len(values))
+    if not values.size or (np.diff(places) <= 0.0).any() or places[0] < 0.0 or places[-1] > 1.0:
+        raise InvalidCreatureError(
+            f"The creature's {name} has no places that grow from 0 to 1:"
+            " give a number, a list of numbers, or pairs [place, number] in order."
+        )
+    if (values < least).any() or (values > most).any():
+        bounds = f"{least:g} or more" if most == math.inf else f"between {least:g} and {most:g}"
+        raise InvalidCreatureError(f"The creature's {name} is out of bounds: set it to {bounds}.")
+    return Curve(places, values)
+
+
+def _number(told: Any, name: str) -> float:
+    is_number = isinstance(told, int | float) and not isinstance(told, bool)
+    if not is_number or not math.isfinite(told):
+        raise InvalidCreatureError(
+            f"The creature's {name} is no number but {json.dumps(told)[:40]}:"
+            " give a number, a list of numbers, or pairs [place, number]."
+        )
+    return float(told)

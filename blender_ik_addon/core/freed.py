@@ -1,0 +1,39 @@
+"""Joints for chains that have none, for what only acts on joints."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from . import vectors
+from .joints import Joints, free_joints
+from .start import Start
+
+
+def freed_joints(start: Start) -> Joints:
+    """Return free joints of bones that lie along the segments of start poses.
+
+    The bones' Y axes point along the segments. X axes point to the side that the chain bends to and
+    are carried from bone to bone the short way. All bones stand at their zero.
+
+    Args:
+        start: Start poses of B chains.
+    """
+    directions = np.diff(start.points, axis=0) / start.lengths[:, None, :]
+    across = vectors.cross(start.side, start.chord)
+    frame = np.stack((start.side, start.chord, across), axis=1)
+    frame = vectors.compose(vectors.swing(start.chord, directions[0], start.side), frame)
+    frames = [frame]
+    for before, after in pairwise(directions):
+        frame = vectors.compose(vectors.swing(before, after, frame[:, 0]), frame)
+        frames.append(frame)
+    stacked = np.array(frames)
+    offsets = np.concatenate(
+        (stacked[:1], np.einsum("njib,njkb->nikb", stacked[:-1], stacked[1:])), axis=0
+    )
+    chains = start.points.shape[-1]
+    return free_joints(
+        np.ascontiguousarray(offsets.transpose(3, 0, 1, 2)),
+        np.tile(np.array([1.0, 0.0, 0.0, 0.0]), (chains, len(directions), 1)),
+    )

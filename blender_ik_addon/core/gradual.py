@@ -1,0 +1,216 @@
+"""Chains that ease toward their targets, from pose to pose: the poses depend on the time between.
+
+Every joint turns from where it stands toward where a solve wants it, the faster the farther, so
+that what is left shrinks to 1/e in each span of the *ease*, but never faster than the *fastest*.
+Where it goes is what ``solve_batch`` gives from the start pose, so a target that stands still is
+met exactly, by the pose that a solve without history has.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from . import limited_batch, turns
+from .batch import solve_batch
+from .chain import Chain, Goal, Solution, SolveOptions, Status
+from .chains import STATUSES, Chains, Goals, Solutions
+from .errors import InvalidOptionError
+from .vectors import Array, Flags, norm
+
+# Times are cut into spans of so many seconds at most: within one, what is aimed at stands still.
+LONGEST_SPAN = 1.0 / 240.0
+# After so many, ten seconds, nobody sees how a chain got there: longer times have longer spans.
+MOST_SPANS = 2400
+# Nearer than this, in radians or in lengths of the chain, a joint has arrived: it stands still.
+ARRIVED = 1e-9
+REACHED, BLENDED = STATUSES.index(Status.REACHED), STATUSES.index(Status.BLENDED)
+
+
+@dataclass(frozen=True, slots=True)
+class Easing:
+    """How chains ease.
+
+    Attributes:
+        ease: Seconds in which what is left to go shrinks to 1/e; 0 to go at the fastest.
+        fastest: Most radians a second that a joint turns, and most lengths of its chain that it
+            slides, above 0; inf for no bound.
+    """
+
+    ease: float = 0.2
+    fastest: float = math.inf
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        if not 0.0 <= self.ease < math.inf:
+            raise InvalidOptionError("The ease must be zero or more: set it to some seconds.")
+        if not self.fastest > 0.0:
+            raise InvalidOptionError(
+                "The fastest turn must be above zero: set it to some radians a second."
+            )
+
+
+@dataclass(frozen=True)
+class History:
+    """Where B chains of n bones stood, and where they were going.
+
+    Attributes:
+        rotations_wxyz: Local rotations of the bones, shape (B, n, 4).
+        wanted_wxyz: Those that the last solve wanted, shape (B, n, 4).
+        slides: Shape (B, n).
+        wanted_slides: Shape (B, n).
+    """
+
+    rotations_wxyz: Array
+    wanted_wxyz: Array
+    slides: Array
+    wanted_slides: Array
+
+
+def advance_batch(
+    chains: Chains,
+    goals: Goals,
+    options: SolveOptions,
+    easing: Easing,
+    history: History | None,
+    seconds: float,
+) -> tuple[Solutions, History]:
+    """Return the poses of chains some time after their last ones.
+
+    What chains aim at moves evenly from what it was to what it is, so the same motion comes out
+    whatever the frame rate.
+
+    Args:
+        chains: Start poses; without joints they are given free ones.
+        goals: One a chain.
+        options: How to solve for the poses that are aimed at.
+        easing: How to go there.
+        history: What the last call returned; None stands in the start poses.
+        seconds: Since then, zero or more.
+
+    Returns:
+        The solutions, told as ``solve_batch`` tells them, and the history for the next call.
+
+    Raises:
+        InvalidOptionError: If the time is not a finite number of seconds, zero or more.
+
+    Source: exact solution of dq/dt = -min(q / ease, fastest) span by span; derived for this project
+    and tested in tests/core/test_gradual.py.
+    """
+    if not 0.0 <= seconds < math.inf:
+        raise InvalidOptionError("The time must be zero or more: give it in seconds.")
+    given, chains = chains, chains if chains.joints is not None else chains.freed
+    found = solve_batch(chains, goals, options)
+    assert found.local_rotations_wxyz is not None
+    assert found.slides is not None
+    wanted, wanted_slides = chains.jointed.inner(found.local_rotations_wxyz), found.slides.T
+    turn, slide = _eased(chains, wanted, wanted_slides, easing, history, seconds)
+    reach = chains.start.reach * chains.start.unit
+    is_there = _is_there(turn, wanted, (slide - wanted_slides) / reach)
+    turn, slide = np.where(is_there, wanted, turn), np.where(is_there, wanted_slides, slide)
+    local = chains.jointed.outer(turn)
+    passed = _on_the_way(chains, goals, options, found, turn, slide, is_there)
+    history = History(
+        local, found.local_rotations_wxyz, np.ascontiguousarray(slide.T), found.slides
+    )
+    passed = replace(passed, local_rotations_wxyz=local, slides=history.slides)
+    if given.joints is None:
+        passed = limited_batch.without_joints(given, passed, goals, options)
+    return passed, history
+
+
+def advance(
+    chain: Chain,
+    goal: Goal,
+    options: SolveOptions,
+    easing: Easing,
+    history: History | None,
+    seconds: float,
+) -> tuple[Solution, History]:
+    """Return the pose of one chain some time after its last one; as ``advance_batch``."""
+    chains, goals = limited_batch.batch_of_one(chain, goal)
+    solutions, history = advance_batch(chains, goals, options, easing, history, seconds)
+    return solutions[0], history
+
+
+def _eased(
+    chains: Chains,
+    wanted: Array,
+    wanted_slides: Array,
+    easing: Easing,
+    history: History | None,
+    seconds: float,
+) -> tuple[Array, Array]:
+    """Return turns (n, 4, B) and slides (n, B) a time after those of a history."""
+    jointed = chains.jointed
+    turn, slide = chains.standing_turns, np.zeros_like(wanted_slides)
+    before, before_slides = wanted, wanted_slides
+    if history is not None:
+        turn, before = jointed.inner(history.rotations_wxyz), jointed.inner(history.wanted_wxyz)
+        slide, before_slides = history.slides.T, history.wanted_slides.T
+    count = min(math.ceil(seconds / LONGEST_SPAN - 1e-6), MOST_SPANS)
+    reach = chains.start.reach * chains.start.unit
+    for span in range(count):
+        share = np.full(len(chains), (span + 0.5) / count)
+        aim = turns.part_way(before, wanted, share)
+        turn = jointed.clamped(_nearer(turn, aim, easing, seconds / count))
+        way = before_slides + share * (wanted_slides - before_slides) - slide
+        slide = slide + _share(np.abs(way) / reach, easing, seconds / count) * way
+    return turn, slide
+
+
+def _nearer(turn: Array, aim: Array, easing: Easing, seconds: float) -> Array:
+    """Return turns (n, 4, B) some time nearer to what they aim at."""
+    way = turns.vectors_of(turns.multiply(turns.conjugate(turn), aim))
+    share = _share(norm(way), easing, seconds)
+    return turns.normalised(turns.multiply(turn, turns.by_vectors(way * share[:, None])))
+
+
+def _share(distance: Array, easing: Easing, seconds: float) -> Array:
+    """Return which share of distances (n, B) is gone within a time."""
+    left, rest = distance, np.full_like(distance, seconds)
+    if easing.fastest < math.inf:
+        # Far away the bound rules; below this distance the ease is slower by itself.
+        ahead = np.maximum(distance - easing.fastest * easing.ease, 0.0)
+        spent = np.minimum(ahead / easing.fastest, seconds)
+        left, rest = distance - easing.fastest * spent, seconds - spent
+    if easing.ease > 0.0:
+        left = left * np.exp(-rest / easing.ease)
+    elif easing.fastest == math.inf:
+        left = np.zeros_like(distance)
+    share: Array = 1.0 - left / np.where(distance > 0.0, distance, 1.0)
+    return share
+
+
+def _is_there(turn: Array, wanted: Array, off: Array) -> Flags:
+    """Tell which chains have come to where they go, shape (B,)."""
+    left = turns.vectors_of(turns.multiply(turns.conjugate(turn), wanted))
+    nearest = np.maximum(norm(left).max(axis=0), np.abs(off).max(axis=0))
+    is_there: Flags = nearest <= ARRIVED
+    return is_there
+
+
+def _on_the_way(
+    chains: Chains,
+    goals: Goals,
+    options: SolveOptions,
+    found: Solutions,
+    turn: Array,
+    slide: Array,
+    is_there: Flags,
+) -> Solutions:
+    """Return solutions with poses that chains have got to, and what is said of them."""
+    start, jointed = chains.start, chains.jointed
+    posed = jointed.posed(jointed.state(turn, slide / start.unit))
+    joints = (posed.points * start.unit + start.root).transpose(2, 0, 1)
+    residuals = norm((joints[:, -1] - goals.target_positions).T)
+    is_reached = residuals <= options.tolerance
+    codes = np.where(is_reached, REACHED, BLENDED)
+    return replace(
+        found,
+        joint_positions=joints,
+        residuals=np.where(is_there, found.residuals, residuals),
+        status_codes=np.where(is_there, found.status_codes, codes).astype(np.int8),
+    )

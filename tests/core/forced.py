@@ -1,0 +1,73 @@
+"""Chains with forces that the tests of core share, and their effort in other words than ours."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+import numpy.typing as npt
+
+from blender_ik_addon.core import Chains, Forces, Joints
+from tests.core.limited_rigs import Rig
+
+Array = npt.NDArray[np.float64]
+
+
+def rotation_vector(wxyz: Array) -> Array:
+    """Return the short turn of a quaternion as axis times angle."""
+    w, axis = wxyz[0], np.asarray(wxyz[1:])
+    if w < 0.0:
+        w, axis = -w, -axis
+    size = np.linalg.norm(axis)
+    return axis * (2.0 * np.arctan2(size, w) / size) if size > 0.0 else 0.0 * axis
+
+
+def quaternion(vector: Array) -> Array:
+    """Return the turn about a vector by its length."""
+    angle = np.linalg.norm(vector)
+    axis = vector / angle if angle > 0.0 else np.zeros(3)
+    return np.concatenate(([np.cos(angle / 2.0)], np.sin(angle / 2.0) * axis))
+
+
+def product(a: Array, b: Array) -> Array:
+    """Return the turn b, then a."""
+    scalar = a[0] * b[0] - a[1:] @ b[1:]
+    return np.concatenate(([scalar], a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:])))
+
+
+def inverse(wxyz: Array) -> Array:
+    """Return the turn back."""
+    return np.asarray(wxyz) * np.array([1.0, -1.0, -1.0, -1.0])
+
+
+def effort_of(rig: Rig, rotations: Array, forces: Forces, optimum: Array) -> float:
+    """Return the effort of one pose without limits: springs beyond comfort, and weight lifted."""
+    points = rig.points(rotations)
+    middles = 0.5 * (points[1:] + points[:-1])
+    weight = -np.sum(forces.masses * (middles @ forces.gravity)) / rig.length
+    springs = 0.0
+    for bone, rotation in enumerate(rotations):
+        bent = rotation_vector(product(inverse(optimum[bone]), rotation))
+        low, high = forces.comfort_low[bone], forces.comfort_high[bone]
+        beyond = bent - np.clip(bent, low, high)
+        springs += 0.5 * forces.stiffness[bone] * (beyond @ beyond)
+    return float(weight + springs)
+
+
+def repeated(record: Forces | Joints, count: int) -> Forces | Joints:
+    """Return forces or joints so many times."""
+    values = {field.name: getattr(record, field.name) for field in fields(record)}
+    rows = {
+        name: np.repeat(value[None], count, axis=0) if isinstance(value, np.ndarray) else value
+        for name, value in values.items()
+    }
+    return type(record)(**rows)
+
+
+def many(points: Array, forces: Forces, count: int, joints: Joints | None = None) -> Chains:
+    """Return the same chain so many times."""
+    return Chains(
+        np.repeat(points[None], count, axis=0),
+        joints=None if joints is None else repeated(joints, count),
+        forces=repeated(forces, count),
+    )

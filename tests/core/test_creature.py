@@ -1,0 +1,152 @@
+"""Creature files are read, written, spread over any number of bones, and their mistakes named."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blender_ik_addon.core import (
+    Chain,
+    Goal,
+    InvalidCreatureError,
+    JointKind,
+    SolveOptions,
+    Solver,
+    parse_creature,
+    solve,
+    write_creature,
+)
+
+FOLDER = Path(__file__).resolve().parents[2] / "blender_ik_addon" / "creatures"
+SHIPPED = ("dinosaur_neck", "hanging_arm", "snake")
+numbers = st.floats(0.0, 100.0)
+curves = st.one_of(
+    numbers,
+    st.lists(numbers, min_size=1, max_size=5),
+    st.lists(numbers, min_size=1, max_size=4).map(
+        lambda values: [[i / 7.0, value] for i, value in enumerate(values)]
+    ),
+)
+
+
+def shipped(name):
+    return parse_creature((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def text_of(**entries):
+    import json
+
+    return json.dumps({"creature": 1, **entries})
+
+
+def test_three_creatures_are_shipped():
+    assert sorted(path.stem for path in FOLDER.glob("*.json")) == sorted(SHIPPED)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("count", [1, 2, 7, 30])
+def test_shipped_creatures_pose_chains_of_any_number_of_bones(name, count):
+    angles = np.linspace(0.0, 1.0, count)
+    steps = np.stack([np.cos(angles), np.sin(angles), 0.0 * angles], axis=1)
+    joints = np.vstack((np.zeros(3), np.cumsum(steps, axis=0)))
+    forces = shipped(name).forces(np.ones(count))
+    target = 0.7 * joints[-1] + [0.0, 0.1, 0.1]
+    options = SolveOptions(solver=Solver.FORCE, tolerance=1e-4)
+    solution = solve(Chain(joints, forces=forces), Goal(target), options)
+    assert np.isfinite(solution.joint_positions).all()
+    assert count == 1 or solution.is_converged
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_what_is_written_reads_back_the_same(name):
+    creature = shipped(name)
+    again = parse_creature(write_creature(creature))
+    assert write_creature(again) == write_creature(creature)
+    assert again.name == creature.name
+    np.testing.assert_array_equal(
+        again.forces(np.ones(9)).comfort_low, creature.forces(np.ones(9)).comfort_low
+    )
+
+
+@given(stiffness=curves, mass=curves, gravity=st.floats(-10, 10))
+def test_any_creature_reads_back_the_same(stiffness, mass, gravity):
+    creature = parse_creature(text_of(stiffness=stiffness, mass=mass, gravity=gravity))
+    again = parse_creature(write_creature(creature))
+    ours, theirs = again.forces(np.ones(5)), creature.forces(np.ones(5))
+    np.testing.assert_array_equal(ours.stiffness, theirs.stiffness)
+    np.testing.assert_array_equal(ours.masses, theirs.masses)
+    np.testing.assert_array_equal(ours.gravity, theirs.gravity)
+
+
+def test_two_numbers_lead_from_root_to_tip():
+    forces = parse_creature(text_of(stiffness=[10, 2], mass=1)).forces(np.ones(4))
+    np.testing.assert_allclose(forces.stiffness, [9, 7, 5, 3])
+    np.testing.assert_allclose(forces.masses, 0.25)
+
+
+def test_a_bone_weighs_by_its_length_and_lies_where_its_middle_is():
+    forces = parse_creature(text_of(stiffness=[0, 1], mass=2)).forces([3.0, 1.0])
+    np.testing.assert_allclose(forces.masses, [1.5, 0.5])
+    np.testing.assert_allclose(forces.stiffness, [0.375, 0.875])
+
+
+def test_a_list_bends_where_it_says():
+    even = parse_creature(text_of(stiffness=[0, 1, 0])).forces(np.ones(4))
+    np.testing.assert_allclose(even.stiffness, [0.25, 0.75, 0.75, 0.25])
+    placed = parse_creature(text_of(stiffness=[[0, 1], [0.5, 1], [0.75, 3]])).forces(np.ones(4))
+    np.testing.assert_allclose(placed.stiffness, [1, 1, 2, 3])
+
+
+def test_comfort_is_told_in_degrees():
+    told = {"x": [[-10, -20], 30], "z": [-5, 5]}
+    forces = parse_creature(text_of(comfort=told)).forces(np.ones(2))
+    np.testing.assert_allclose(np.degrees(forces.comfort_low), [[-12.5, 0, -5], [-17.5, 0, -5]])
+    np.testing.assert_allclose(np.degrees(forces.comfort_high), [[30, 0, 5], [30, 0, 5]])
+
+
+def test_a_snake_is_made_of_pairs_of_hinges_at_right_angles():
+    kinds = shipped("snake").kinds(5)
+    assert kinds == (JointKind.HINGE_X, JointKind.HINGE_Z) * 2 + (JointKind.HINGE_X,)
+    assert shipped("hanging_arm").kinds(3) is None
+
+
+def test_a_dinosaurs_neck_is_stiff_to_supple():
+    forces = shipped("dinosaur_neck").forces(np.ones(12))
+    assert (np.diff(forces.stiffness) < 0.0).all()
+    assert (np.diff(forces.comfort_high[:, 0]) > 0.0).all()
+
+
+BAD = {
+    "no JSON": "{",
+    "a list": "[1, 2]",
+    "another version": '{"creature": 2}',
+    "no mark": '{"name": "Snake"}',
+    "an unknown entry": text_of(stifness=1),
+    "a name that is a number": text_of(name=3),
+    "a negative stiffness": text_of(stiffness=-1),
+    "words for numbers": text_of(mass=["heavy"]),
+    "true for a number": text_of(mass=True),
+    "an empty list": text_of(mass=[]),
+    "places that go back": text_of(mass=[[0.5, 1], [0.2, 1]]),
+    "places beyond the tip": text_of(mass=[[0, 1], [2, 1]]),
+    "not finite": '{"creature": 1, "mass": Infinity}',
+    "comfort without axes": text_of(comfort=[1, 2]),
+    "comfort of another axis": text_of(comfort={"w": [0, 1]}),
+    "comfort of one end": text_of(comfort={"x": [1]}),
+    "comfort the wrong way round": text_of(comfort={"x": [5, -5]}),
+    "comfort that crosses": text_of(comfort={"x": [[-5, 5], [5, -5]]}),
+    "comfort beyond half a turn": text_of(comfort={"x": [-270, 5]}),
+    "an unknown joint": text_of(joints=["HINGE"]),
+    "joints as a word": text_of(joints="HINGE_X"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_files_are_told_in_one_sentence_that_says_what_to_do(name):
+    with pytest.raises(InvalidCreatureError) as caught:
+        parse_creature(BAD[name])
+    text = str(caught.value)
+    assert ": " in text
+    assert text.endswith(".")

@@ -1,0 +1,90 @@
+"""Slopes and curvatures of effort are those that differences of it show."""
+
+import numpy as np
+import pytest
+
+from blender_ik_addon.core import Chains, make_forces, turns
+from blender_ik_addon.core.settle import curvature
+from tests.core.forced import effort_of, many
+from tests.core.limited_rigs import RIGS, K, make_rig
+from tests.core.test_force_robust import random_forces, started_anywhere
+from tests.helpers import make_rng
+
+COUNT = 3
+STEP = 1e-4
+every_rig = pytest.mark.parametrize("name", ["arm", "offset_bones", "bent_rest", "mixed_lengths"])
+
+
+class Case:
+    """Chains in random poses, a random force on their effectors, and the work of both."""
+
+    def __init__(self, name):
+        rng, self.rig = make_rng(3), RIGS[name]()
+        points, joints = started_anywhere(self.rig, COUNT, rng)
+        self.forces = random_forces(rng, COUNT, len(joints.kinds))
+        # Not so stiff that differences are rounding.
+        self.forces.__dict__["stiffness"] = rng.uniform(0.1, 2.0, self.forces.stiffness.shape)
+        chains = Chains(points, joints=joints, forces=self.forces)
+        self.jointed, self.effort = chains.jointed, chains.effort
+        poses = [[self.rig.some_rotations(rng, 0.9) for _ in range(COUNT)]]
+        self.turn = np.moveaxis(np.array(poses[0]), 0, -1)
+        self.turn = self.jointed.inner(np.moveaxis(self.turn, -1, 0))
+        self.force = rng.normal(size=(3, COUNT))
+        self.scale = chains.start.unit
+
+    def posed(self, turn):
+        return self.jointed.posed(self.jointed.state(turn, np.zeros((len(turn), COUNT))))
+
+    def total(self, move):
+        turn = turns.multiply(turns.by_vectors(move), self.turn)
+        posed = self.posed(turn)
+        return self.effort.total(posed, turn) - np.sum(self.force * posed.points[-1], axis=0)
+
+
+@every_rig
+def test_the_effort_is_that_of_springs_and_weight(name):
+    case = Case(name)
+    case.effort.growth_low[:], case.effort.growth_high[:] = 0.0, 0.0
+    ours = case.effort.total(case.posed(case.turn), case.turn)
+    local, optimum = case.jointed.outer(case.turn), case.jointed.outer(case.effort.optimum)
+    for i in range(COUNT):
+        theirs = effort_of(case.rig, local[i], case.forces.take(i), optimum[i])
+        np.testing.assert_allclose(ours[i], theirs, rtol=1e-9)
+
+
+@every_rig
+def test_slopes_and_curvatures_are_those_of_differences(name):
+    case = Case(name)
+    posed = case.posed(case.turn)
+    answers = case.jointed.answers(posed)
+    slope = case.effort.slope(posed, case.turn) - np.einsum("kb,nkcb->ncb", case.force, answers)
+    springs = case.effort.spring_curvature(case.turn)
+    curved = curvature(case.effort, posed, answers, case.force, springs)
+    size = 3 * len(case.turn)
+    moves = STEP * np.eye(size).reshape(size, -1, 3, 1) * np.ones(COUNT)
+    for a in range(size):
+        rise = (case.total(moves[a]) - case.total(-moves[a])) / (2.0 * STEP)
+        np.testing.assert_allclose(slope.reshape(size, COUNT)[a], rise, rtol=1e-5, atol=1e-5)
+        for b in range(a, size):
+            both, across = moves[a] + moves[b], moves[a] - moves[b]
+            bend = case.total(both) - case.total(across) - case.total(-across) + case.total(-both)
+            theirs = bend / (4.0 * STEP**2)
+            np.testing.assert_allclose(curved[:, a, b], theirs, rtol=1e-4, atol=1e-3)
+
+
+def test_resistance_grows_to_ten_times_toward_a_hard_limit():
+    rig = make_rig([(K.HINGE_X, ((-60, 60),))])
+    forces = make_forces([1.0], comfort=np.radians(20.0))
+    chain = rig.chain()
+    chains = many(chain.joint_positions, forces, 1, chain.joints)
+
+    def resistance(degrees):
+        turn = turns.by_vectors(np.array([[[np.radians(degrees)], [0.0], [0.0]]]))
+        posed = chains.jointed.posed(chains.jointed.state(turn, np.zeros((1, 1))))
+        return chains.effort.slope(posed, turn)[0, 0, 0] / np.radians(max(degrees - 20.0, 1e-9))
+
+    assert resistance(10.0) == 0.0
+    assert resistance(20.5) == pytest.approx(1.0, rel=0.01)
+    assert resistance(60.0) == pytest.approx(10.0)
+    steps = [resistance(degrees) for degrees in range(21, 61)]
+    assert (np.diff(steps) > 0.0).all()

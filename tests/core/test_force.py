@@ -1,0 +1,144 @@
+"""FORCE arrives in few iterations, and in as many as are published for the ways it can be run."""
+
+import numpy as np
+import pytest
+
+from blender_ik_addon.core import (
+    Forces,
+    Goals,
+    InvalidChainError,
+    SolveOptions,
+    Solver,
+    StepMode,
+    make_forces,
+    solve_batch,
+)
+from blender_ik_addon.core import force as pull
+from tests.core.chains import unit
+from tests.core.forced import many
+from tests.core.peer_cases import median_iterations, peer_solutions
+from tests.helpers import make_rng
+
+MOST_ITERATIONS = 20
+CASES = 300
+BONES = 5
+# Published counts are medians of poses and targets that nobody has written down.
+NEARLY = 0.2
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 10, 20])
+def test_the_rivals_targets_are_all_reached_in_a_median_of_20_iterations(count):
+    solutions = peer_solutions(count, Solver.FORCE, 1e-3)
+    assert all(solution.is_converged for solution in solutions)
+    assert median_iterations(solutions) <= MOST_ITERATIONS
+
+
+def published_cases():
+    """Return a start pose and targets with which the counts of MATH C2 come out.
+
+    Five bones, one unit long together, start on an arc of 60 degrees; targets lie in any direction,
+    at distances uniform from nothing to full reach. Each joint turns about its own three axes.
+    """
+    angles = np.arange(BONES) * np.pi / 3 / (BONES - 1)
+    steps = np.stack([np.cos(angles), np.sin(angles), 0.0 * angles], axis=1) / BONES
+    rng = make_rng(7)
+    targets = unit(rng.normal(size=(CASES, 3))) * rng.uniform(size=(CASES, 1))
+    return np.vstack((np.zeros(3), np.cumsum(steps, axis=0))), targets
+
+
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-6])
+@pytest.mark.parametrize(
+    ("mode", "gain", "published"),
+    [
+        pytest.param(StepMode.CLASSIC, 0.05, (240, 538), marks=pytest.mark.slow),
+        (StepMode.CLASSIC, 0.2, (54, 130)),
+        (StepMode.CLASSIC, 0.5, (25, 56)),
+        (StepMode.EXACT, 0.5, (29, 62)),
+    ],
+)
+def test_steps_of_a_fixed_gain_take_the_published_iterations(mode, gain, published, tolerance):
+    joints, targets = published_cases()
+    forces = make_forces(np.zeros(BONES), mode=mode, gain=gain)
+    options = SolveOptions(solver=Solver.FORCE, tolerance=tolerance, iterations=2000)
+    solutions = solve_batch(many(joints, forces, CASES), Goals(targets), options)
+    assert solutions.is_converged.mean() > 0.95
+    wanted = published[0] if tolerance == 1e-3 else published[1]
+    assert np.median(solutions.iterations) == pytest.approx(wanted, rel=NEARLY)
+
+
+@pytest.mark.parametrize(("tolerance", "published"), [(1e-3, 14), (1e-6, 29)])
+def test_stable_steps_that_remember_nothing_take_the_published_iterations(tolerance, published):
+    joints, targets = published_cases()
+    points = np.repeat(joints[:, :, None], CASES, axis=2)
+    lengths, target = np.full((BONES, CASES), 1.0 / BONES), targets.T
+    used = np.full(CASES, 1000)
+    for sweep in range(1000):
+        arrived = np.linalg.norm(target - points[-1], axis=0) <= tolerance
+        used[arrived] = np.minimum(used[arrived], sweep)
+        if arrived.all():
+            break
+        points, _ = pull.step(points, lengths, target, pull.no_memory(BONES, CASES))
+    assert np.median(used) == pytest.approx(published, rel=NEARLY)
+
+
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-6])
+def test_memory_saves_iterations(tolerance):
+    joints, targets = published_cases()
+    options = SolveOptions(solver=Solver.FORCE, tolerance=tolerance)
+    forces = make_forces(np.zeros(BONES))
+    solutions = solve_batch(many(joints, forces, CASES), Goals(targets), options)
+    assert np.median(solutions.iterations) <= (10 if tolerance == 1e-3 else 16)
+
+
+def test_a_hinge_along_the_bone_twists_it():
+    from blender_ik_addon.core import Chain, Goal, solve
+    from tests.core.limited_rigs import K, X, make_rig
+
+    rig = make_rig([(K.HINGE_Y, ()), (K.FIXED, ())], bends=((X, 0), (X, 60)))
+    chain = rig.chain()
+    height, aside = chain.joint_positions[-1, 1], np.linalg.norm(chain.joint_positions[-1, ::2])
+    angle = 2.0
+    target = [aside * np.sin(angle), height, aside * np.cos(angle)]
+    solution = solve(
+        Chain(chain.joint_positions, joints=chain.joints),
+        Goal(target),
+        SolveOptions(solver=Solver.FORCE),
+    )
+    assert solution.is_converged
+    np.testing.assert_allclose(np.abs(solution.local_rotations_wxyz[0, [1, 3]]), 0.0, atol=1e-9)
+
+
+GOOD = {
+    "stiffness": np.ones(3),
+    "masses": np.ones(3),
+    "gravity": np.zeros(3),
+    "comfort_low": np.zeros((3, 3)),
+    "comfort_high": np.zeros((3, 3)),
+}
+BAD = {
+    "a number": {"stiffness": 1.0},
+    "negative": {"stiffness": -np.ones(3)},
+    "wrong shape": {"masses": np.ones(2)},
+    "not finite": {"gravity": np.array([0.0, np.nan, 0.0])},
+    "words": {"masses": ["a", "b", "c"]},
+    "swapped": {"comfort_low": np.ones((3, 3))},
+    "beyond half a turn": {"comfort_high": np.full((3, 3), 4.0)},
+    "zero optimum": {"optimum_wxyz": np.zeros((3, 4))},
+    "mode": {"mode": "ROUGH"},
+    "gain": {"gain": 0.0},
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_forces_are_told_in_one_sentence_that_says_what_to_do(name):
+    with pytest.raises(InvalidChainError) as caught:
+        Forces(**{**GOOD, **BAD[name]})
+    text = str(caught.value)
+    assert ": " in text
+    assert text.endswith(".")
+    assert text.count(". ") == 0
+
+
+def test_forces_for_another_number_of_bones_are_refused():
+    with pytest.raises(InvalidChainError, match="give one a bone"):
+        many(np.zeros((5, 3)) + np.arange(5)[:, None], Forces(**GOOD), 2)

@@ -1,0 +1,179 @@
+"""Where springs and weight act, FORCE finds the pose of least effort that meets the target.
+
+SciPy minimises the same effort, written in other words in ``forced``, from poses close by.
+"""
+
+import numpy as np
+import pytest
+
+from blender_ik_addon.core import (
+    Chain,
+    Forces,
+    Goal,
+    SolveOptions,
+    Solver,
+    Status,
+    make_forces,
+    solve,
+)
+from tests.core.chains import unit
+from tests.core.forced import effort_of, inverse, product, quaternion, rotation_vector
+from tests.core.limited_rigs import K, make_rig, targets_of
+from tests.helpers import make_rng
+
+SAME_POSE = 1e-3
+EFFORT_ROUNDING = 1e-9
+DOWN = (0.0, 0.0, -1.0)
+
+
+def force(chain, target, length, **settings):
+    settings = {"tolerance": 1e-7 * length, **settings}
+    return solve(chain, Goal(target), SolveOptions(solver=Solver.FORCE, **settings))
+
+
+def free_case(seed):
+    """Return a chain without limits, its rig and start, and a target that it reaches."""
+    rng = make_rng(seed)
+    count = int(rng.integers(3, 7))
+    rig = make_rig([(K.BALL, ())] * count, rng.uniform(0.7, 1.4, count), astray=0.2, seed=seed)
+    start = rig.some_rotations(rng, 0.3)
+    forces = Forces(
+        stiffness=rng.uniform(0.05, 2.0, count),
+        masses=rng.uniform(0.0, 1.0, count),
+        gravity=np.array(DOWN) * rng.uniform(0.2, 2.0),
+        comfort_low=-rng.uniform(0.0, 0.3, (count, 3)) * (seed % 2),
+        comfort_high=rng.uniform(0.0, 0.3, (count, 3)) * (seed % 2),
+    )
+    chain = rig.chain(start)
+    chain = Chain(chain.joint_positions, joints=chain.joints, forces=forces)
+    return rig, start, chain, unit(rng.normal(size=3)) * rig.length * rng.uniform(0.3, 0.85)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_scipy_finds_the_same_pose_of_least_effort(seed):
+    optimize = pytest.importorskip("scipy.optimize")
+    rig, start, chain, target = free_case(seed)
+    solution = force(chain, target, rig.length)
+    assert solution.status is Status.REACHED
+
+    def posed(x):
+        turns = x.reshape(-1, 3)
+        return np.array([product(quaternion(v), q) for v, q in zip(turns, start, strict=True)])
+
+    ours = solution.local_rotations_wxyz
+    pairs = zip(ours, start, strict=True)
+    at_ours = np.concatenate([rotation_vector(product(q, inverse(r))) for q, r in pairs])
+    # From some poses SLSQP gives up.
+    for scale in (0.05, 0.02, 0.01):
+        found = optimize.minimize(
+            lambda x: effort_of(rig, posed(x), chain.forces, start),
+            at_ours + make_rng(seed).normal(scale=scale, size=at_ours.size),
+            constraints={"type": "eq", "fun": lambda x: rig.points(posed(x))[-1] - target},
+            method="SLSQP",
+            options={"maxiter": 2000, "ftol": 1e-14},
+        )
+        if found.success:
+            break
+    assert found.success
+    assert effort_of(rig, ours, chain.forces, start) <= found.fun + EFFORT_ROUNDING
+    pairs = zip(ours, posed(found.x), strict=True)
+    apart = [np.linalg.norm(rotation_vector(product(inverse(a), b))) for a, b in pairs]
+    assert max(apart) <= SAME_POSE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_scipy_finds_the_same_pose_of_hinges_at_their_limits(seed):
+    optimize = pytest.importorskip("scipy.optimize")
+    rng = make_rng(seed)
+    count = 6
+    bones = [(K.HINGE_X if i % 2 else K.HINGE_Z, ((-40, 40),)) for i in range(count)]
+    rig = make_rig(bones, rng.uniform(0.7, 1.4, count))
+    axes = np.array([[1.0, 0, 0] if i % 2 else [0, 0, 1.0] for i in range(count)])
+    # Loose enough for the weight to press joints against their edges.
+    forces = make_forces(
+        np.full(count, 0.02), rng.uniform(0.2, 1.0, count), rng.normal(size=3), comfort=0.7
+    )
+    chain = rig.chain()
+    chain = Chain(chain.joint_positions, joints=chain.joints, forces=forces)
+    target = targets_of(rig, 1, rng, 0.6)[0]
+    solution = force(chain, target, rig.length)
+    assert solution.status is Status.REACHED
+
+    def posed(x):
+        return np.array([quaternion(a * angle) for a, angle in zip(axes, x, strict=True)])
+
+    optimum = posed(np.zeros(count))
+    angles = np.array(
+        [rotation_vector(q) @ a for q, a in zip(solution.local_rotations_wxyz, axes, strict=True)]
+    )
+    edge = np.radians(40.0)
+    found = optimize.minimize(
+        lambda x: effort_of(rig, posed(x), forces, optimum),
+        np.clip(angles + rng.normal(scale=0.02, size=count), -edge, edge),
+        bounds=[(-edge, edge)] * count,
+        constraints={"type": "eq", "fun": lambda x: rig.points(posed(x))[-1] - target},
+        method="SLSQP",
+        options={"maxiter": 2000, "ftol": 1e-14},
+    )
+    assert found.success
+    np.testing.assert_allclose(angles, found.x, atol=SAME_POSE)
+
+
+def arc(count):
+    angles = np.arange(count) * np.pi / 3 / max(count - 1, 1)
+    steps = np.stack([np.cos(angles), np.sin(angles), 0.0 * angles], axis=1) / count
+    return np.vstack((np.zeros(3), np.cumsum(steps, axis=0)))
+
+
+def bends_of(joints):
+    ways = unit(np.diff(joints, axis=0))
+    return np.arccos(np.clip(np.sum(ways[1:] * ways[:-1], axis=1), -1.0, 1.0))
+
+
+@pytest.mark.parametrize("count", [5, 10, 20])
+@pytest.mark.parametrize("ratio", [3.0, 10.0, 100.0])
+@pytest.mark.parametrize("distance", [0.5, 0.7, 0.9])
+def test_a_chain_bends_more_and_more_toward_its_soft_end(count, ratio, distance):
+    straight = np.outer(np.arange(count + 1), [0.0, 0.0, 1.0]) / count
+    stiffness = np.geomspace(ratio, 1.0, count)
+    # A root that turns freely: the force then acts along the line from root to target.
+    stiffness[0] = 0.0
+    chain = Chain(straight, bend_direction=[1.0, 0, 0], forces=make_forces(stiffness))
+    solution = force(chain, [0.0, 0.0, distance], 1.0)
+    assert solution.status is Status.REACHED
+    bends = bends_of(solution.joint_positions)
+    half = len(bends) // 2
+    assert (bends[::-1][:half] > bends[:half]).all()
+    # By the same torque a joint bends the more the softer it is: torques are levers to that line.
+    levers = np.linalg.norm(solution.joint_positions[1:-1, :2], axis=1)
+    assert (np.diff(bends / levers) > 0.0).all()
+    np.testing.assert_allclose(
+        stiffness[1:] * bends / levers, stiffness[1] * bends[0] / levers[0], rtol=1e-4
+    )
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_a_limb_hangs_as_low_as_its_task_allows_wherever_it_was_bent(side):
+    # An arch bent straight up balances on a ridge: only curvature tells that it can fall.
+    joints = np.array([[0.0, 0, 0], [0.5, 0, side * 0.3], [1.0, 0, 0]])
+    chain = Chain(joints, forces=make_forces(np.zeros(2), np.ones(2), DOWN))
+    solution = force(chain, [0.8, 0, 0], 1.0)
+    assert solution.status is Status.REACHED
+    length = np.hypot(0.5, 0.3)
+    np.testing.assert_allclose(
+        solution.joint_positions[1], [0.4, 0, -np.sqrt(length**2 - 0.16)], atol=1e-6
+    )
+
+
+def test_a_heavy_rope_hangs_as_a_catenary_does():
+    count = 40
+    chain = Chain(arc(count), forces=make_forces(np.zeros(count), np.ones(count), DOWN))
+    solution = force(chain, [0.6, 0, 0], 1.0)
+    joints = solution.joint_positions
+    # In equal links the slopes of the links grow evenly along an even load.
+    ways = np.diff(joints, axis=0)
+    along, up = np.hypot(ways[:, 0], ways[:, 1]), ways[:, 2]
+    np.testing.assert_allclose(np.diff(up / along), np.diff(up / along).mean(), atol=1e-4)
+    assert joints[:, 2].min() < -0.3

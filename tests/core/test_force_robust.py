@@ -1,0 +1,85 @@
+"""FORCE never diverges, whatever springs, limits, weight and targets chains are given."""
+
+import numpy as np
+import pytest
+
+from blender_ik_addon.core import Chains, Forces, Goals, Joints, SolveOptions, Solver, solve_batch
+from tests.core.chains import unit
+from tests.core.limited_rigs import RIGS, K, make_rig
+from tests.helpers import make_rng
+
+ROUNDING = 1e-9
+LIMITS_KEPT = 1e-6
+KINDS = tuple(K)
+
+
+def random_rig(rng, count):
+    """Return a rig of joints of any kind, with ranges about zero of any width."""
+    kinds = [KINDS[i] for i in rng.integers(0, len(KINDS) - 1, count)]
+    free = {K.BALL: 3, K.SWING: 2, K.ELBOW_X: 2, K.ELBOW_Z: 2}
+    bones = [
+        (kind, [(-rng.uniform(1, 120), rng.uniform(1, 120)) for _ in range(free.get(kind, 1))])
+        if rng.random() < 0.8
+        else (kind, ())
+        for kind in kinds
+    ]
+    bends = [(int(rng.integers(0, 3)), rng.uniform(-90, 90)) for _ in kinds]
+    astray = float(rng.choice([0.0, 0.3]))
+    lengths = np.exp(rng.uniform(-1.0, 1.0, count))
+    return make_rig(bones, lengths, bends=bends, astray=astray, seed=int(rng.integers(1e6)))
+
+
+def random_forces(rng, chains, count):
+    """Return forces of any size, many of them none at all."""
+    low, high = np.sort(rng.uniform(-1.5, 1.5, (2, chains, count, 3)), axis=0)
+    is_loose = rng.random((chains, 1, 1)) < 0.5
+    return Forces(
+        stiffness=10.0 ** rng.uniform(-4, 3, (chains, count)) * (rng.random((chains, count)) < 0.8),
+        masses=10.0 ** rng.uniform(-3, 2, (chains, count)) * (rng.random((chains, 1)) < 0.8),
+        gravity=rng.normal(size=(chains, 3)) * 10.0 ** rng.uniform(-2, 1, (chains, 1)),
+        comfort_low=np.where(is_loose, low, 0.0),
+        comfort_high=np.where(is_loose, high, 0.0),
+    )
+
+
+def started_anywhere(rig, chains, rng):
+    """Return the rig so many times, each in a pose of its own inside the ranges."""
+    starts = np.array([rig.some_rotations(rng, 0.9) for _ in range(chains)])
+    points = np.array([rig.points(start) for start in starts])
+    repeated = {
+        name: np.repeat(getattr(rig.joints(), name)[None], chains, axis=0)
+        for name in vars(rig.joints())
+        if name != "kinds"
+    }
+    repeated["start_wxyz"] = starts
+    return points, Joints(kinds=rig.kinds, **repeated)
+
+
+def assert_never_diverges(rig, chains, rng):
+    points, joints = started_anywhere(rig, chains, rng)
+    forces = random_forces(rng, chains, len(rig.kinds))
+    targets = unit(rng.normal(size=(chains, 3))) * rig.length * rng.uniform(0, 1.3, (chains, 1))
+    options = SolveOptions(solver=Solver.FORCE, tolerance=1e-5 * rig.length)
+    posed = Chains(points, joints=joints, forces=forces)
+    solutions = solve_batch(posed, Goals(targets), options)
+    assert np.isfinite(solutions.joint_positions).all()
+    assert np.isfinite(solutions.local_rotations_wxyz).all()
+    before = np.linalg.norm(points[:, -1] - targets, axis=1)
+    assert (solutions.residuals <= before + options.tolerance + ROUNDING).all()
+    lengths = np.linalg.norm(np.diff(solutions.joint_positions, axis=1), axis=2)
+    np.testing.assert_allclose(lengths, np.linalg.norm(np.diff(points, axis=1), axis=2), 1e-9)
+    worst = max(rig.violations(each).max() for each in solutions.local_rotations_wxyz)
+    assert worst <= LIMITS_KEPT
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(50))
+def test_none_of_10000_random_chains_diverges(seed):
+    rng = make_rng(seed)
+    rig = random_rig(rng, int(rng.integers(1, 9)))
+    assert_never_diverges(rig, 200, rng)
+
+
+@pytest.mark.parametrize("name", RIGS)
+def test_rigs_of_all_sorts_keep_their_limits_and_lengths(name):
+    assert_never_diverges(RIGS[name](), 10, make_rng(5))
