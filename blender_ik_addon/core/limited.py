@@ -109,7 +109,7 @@ def positioned(
         standing = _off_the_line(start, chain, standing, task)
     state, used = run.first(solver, effort, standing)
     if aims is None or tip_weight < 1.0:
-        state, used = run.closed(state, used)
+        state, used = run.closed(state, used, is_near_enough=solver is not Solver.FORCE)
     if aims is not None:
         aims = _shared(aims, chain, state, tip_weight)
         state, used = run.aimed(state, used, aims)
@@ -203,9 +203,14 @@ class _Run:
         ) + np.maximum(self.task.tolerance, NEAR * self.chain.reach)
         return np.where(is_lost, state, rested), used
 
-    def closed(self, state: Array, used: Counts) -> tuple[Array, Counts]:
-        """Have NEWTON bring the effectors to the targets, where the caps allow."""
-        if not self.is_open(state).any():
+    def closed(
+        self, state: Array, used: Counts, *, is_near_enough: bool = True
+    ) -> tuple[Array, Counts]:
+        """Have NEWTON bring the effectors to the targets, where the caps allow.
+
+        What is nearer than any other start would lead stays, unless that is not near enough.
+        """
+        if is_near_enough and not self.is_open(state).any():
             return state, used
         caps = np.minimum(self.task.iterations, used + ENOUGH)
         return self.swept(LIMITED_NEWTON, state, used, caps)
