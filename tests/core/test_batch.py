@@ -54,7 +54,9 @@ def assert_agree(chains, goals, options, solutions):
     assert len(solutions) == len(chains)
     for i, (chain, goal) in enumerate(zip(chains, goals, strict=True)):
         alone, beside = solve(chain, goal, options), solutions[i]
-        tolerance = AGREES * chain.max_reach
+        # Conjugate ways carry rounding on from iteration to iteration.
+        agrees = 10.0 * AGREES if options.solver is Solver.FORCE else AGREES
+        tolerance = agrees * chain.max_reach
         np.testing.assert_allclose(
             beside.joint_positions, alone.joint_positions, rtol=0.0, atol=tolerance
         )
