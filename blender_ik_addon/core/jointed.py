@@ -133,6 +133,11 @@ class Jointed:
         """The slides of start poses, brought to what the joints allow, shape (n, B)."""
         return np.clip(np.zeros_like(self.slide_low), self.slide_low, self.slide_high)
 
+    @property
+    def can_swivel(self) -> bool:
+        """Whether the root swings to all sides: others hardly choose the side that they bend to."""
+        return self.kinds[0] in (JointKind.BALL, JointKind.SWING)
+
     @cached_property
     def has_stiffness(self) -> bool:
         """Whether any bone turns less readily than others."""

@@ -120,7 +120,7 @@ def positioned(
                 state = np.where(run.is_open(state) & is_open, found, state)
     is_aside = run.sides_past(state, aims) > ASIDE
     rows = np.flatnonzero(is_aside & ~is_open & (task.iterations > FEW_ITERATIONS))
-    if rows.size:
+    if rows.size and chain.can_swivel:
         state, used = new_starts.bettered(run, state, used, rows, standing, aims, STARTS[0])
     if effort is not None:
         state, used = forced.settled(run, state, used, effort, aims)

@@ -52,6 +52,7 @@ class SingleJoints:
     Attributes:
         fits: Whether this path knows such chains: frames turn and scale only, nothing slides and
             no bone is stiffer than another.
+        can_swivel: As ``Jointed.can_swivel``.
         unit: Length of one unit in armature space.
         root: Armature space.
         start_pose: What poles need of it.
@@ -63,6 +64,7 @@ class SingleJoints:
         """Take a batch of one, its joints, what it bends from, and its turns (n, 4, 1)."""
         posed = one.posed(one.state(start_turn, np.zeros_like(one.slide_low)))
         self.fits = _turns_and_scales(posed) and not (one.has_slides or one.has_stiffness)
+        self.can_swivel = one.can_swivel
         self.reach, self.unit = float(one.reach[0]), float(start.unit[0])
         self.start_pose = SingleStart(start)
         self.root = _vector(start.root[:, 0])
@@ -134,8 +136,8 @@ def solved(
                 pose = _stepped(chain, pose, target, side, finest, cap)
         pose = _closed(chain, pose, target, tolerance, iterations)
         if gap(target, pose.heads[-1]) <= accepted:
-            is_aside = abs(Side(chain, target, wanted, 1.0).turn(pose.heads)) > ASIDE
-            return None if is_aside else pose
+            past = Side(chain, target, wanted, 1.0).turn(pose.heads)
+            return None if chain.can_swivel and abs(past) > ASIDE else pose
         # The position comes first.
         begun = Pose(chain, turns, pose.used)
         chain.place(turns)

@@ -42,8 +42,8 @@ ALIKE = 1e-9
 CREEPS_BY = 0.05
 GAINS = 1e-4
 # Poles that the joints cannot follow end in a compromise, where rounding grows. Measured: 2.6e-8
-# (NEWTON, finger); without a pole 4.4e-11.
-ALIKE_WITH_POLE = 1e-7
+# (NEWTON, finger); without a pole 4.4e-11. FORCE's ways carry it on from sweep to sweep: 4.6e-8.
+ALIKE_WITH_POLE = ALIKE_BY_FORCE = 1e-7
 
 
 def options_for(rig, solver, scale=1.0):
@@ -128,7 +128,8 @@ def test_a_batch_gives_what_its_chains_give_alone(
         alone = solve(rig.chain(), goal, options)
         assert beside.status is alone.status
         turns.append(largest_turn(beside.local_rotations_wxyz, alone.local_rotations_wxyz))
-    assert max(turns) <= (ALIKE_WITH_POLE if has_pole else ALIKE), np.array(turns)
+    alike = ALIKE_WITH_POLE if has_pole else ALIKE_BY_FORCE if solver == "FORCE" else ALIKE
+    assert max(turns) <= alike, np.array(turns)
 
 
 def scaled(chain: Chain, scale: float) -> Chain:
