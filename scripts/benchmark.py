@@ -5,6 +5,7 @@
     python3 scripts/benchmark.py --only "50-bone"          only the rows whose text contains this
     python3 scripts/benchmark.py --stages                  only where the time of an update goes
     python3 scripts/benchmark.py --limits                  only what limited joints reach, and when
+    python3 scripts/benchmark.py --characters              only snakes, tails and trees
     python3 scripts/benchmark.py --rivals pin,fullik --rounds 9 --blender-version 4.2
 
 Needs nothing but this Python (3.9 or newer): Blender and the rivals are installed inside the
@@ -27,7 +28,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import environment
-from benchmarks import limits, stages
+from benchmarks import characters, limits, stages
 from benchmarks.measuring import Group, groups_of
 from benchmarks.programs import ALL_RIVALS, Programs, interpreter, python_variables
 from benchmarks.ratios import Result
@@ -68,6 +69,16 @@ def print_limits(options: argparse.Namespace) -> None:
         text = limits.measured(programs)
     options.output.mkdir(parents=True, exist_ok=True)
     (options.output / "limits.md").write_text(f"{text}\n", encoding="utf-8")
+    print(f"\n{text}\n")
+
+
+def print_characters(options: argparse.Namespace) -> None:
+    """Measure and print what snakes, tails and trees cost."""
+    with tempfile.TemporaryDirectory(prefix="chain_ik_benchmark_") as folder:
+        programs = Programs(f"bpy-{options.blender_version}", Path(folder))
+        text = characters.measured(programs)
+    options.output.mkdir(parents=True, exist_ok=True)
+    (options.output / "characters.md").write_text(f"{text}\n", encoding="utf-8")
     print(f"\n{text}\n")
 
 
@@ -148,6 +159,7 @@ def parse_command_line() -> argparse.Namespace:
     parser.add_argument("--output", type=Path, default=ROOT / "docs" / "benchmark", metavar="DIR")
     parser.add_argument("--stages", action="store_true", help="where the time of an update goes")
     parser.add_argument("--limits", action="store_true", help="what limited joints reach")
+    parser.add_argument("--characters", action="store_true", help="snakes, tails and trees")
     options = parser.parse_args()
     names = ALL_RIVALS if options.rivals == "all" else options.rivals.split(",")
     options.rivals = [name.strip() for name in names if name.strip()]
@@ -171,6 +183,9 @@ def main() -> int:
             return 0
         if options.limits:
             print_limits(options)
+            return 0
+        if options.characters:
+            print_characters(options)
             return 0
         results, versions = measure(rows, options)
         write(options.output, results, versions, options)

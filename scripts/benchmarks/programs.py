@@ -83,6 +83,13 @@ class Programs:
         arguments = [manner, rig, pole, str(count)]
         return self._python(self.blender, "blender_limits", arguments, self._blender_variables())
 
+    def start_characters(self, manner: str, work: str, size: int) -> Worker:
+        """Start the worker of characters in Blender; arguments as in `blender_characters`."""
+        arguments = [manner, work, str(size)]
+        return self._python(
+            self.blender, "blender_characters", arguments, self._blender_variables()
+        )
+
     def _python(
         self, name: str, module: str, arguments: list[str], variables: dict[str, str]
     ) -> Worker:
