@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -94,8 +94,7 @@ def _few(chains: Chains, goals: Goals, near: Array, options: SolveOptions) -> li
         return None
     check_solver(options.solver, chains.bone_count)
     count = len(chains)
-    caps = np.broadcast_to(options.iterations, count).tolist()
-    tolerances = np.broadcast_to(options.tolerance, count).tolist()
+    caps, tolerances = _each(options.iterations, count), _each(options.tolerance, count)
     found = []
     for chain, target, aim, tolerance, cap in zip(
         chains.single_joints, near.tolist(), _aims(goals, options), tolerances, caps, strict=True
@@ -115,10 +114,14 @@ def _aims(goals: Goals, options: SolveOptions) -> Iterator[Aim]:
     targets = goals.target_positions.tolist()
     count = len(targets)
     poles = [None] * count if goals.pole_positions is None else goals.pole_positions.tolist()
-    angles = np.broadcast_to(goals.pole_angles, count).tolist()
-    flips = np.broadcast_to(options.use_flip_bend, count).tolist()
+    angles, flips = _each(goals.pole_angles, count), _each(options.use_flip_bend, count)
     for target, pole, angle, flip in zip(targets, poles, angles, flips, strict=True):
         yield Aim(tuple(target), None if pole is None else tuple(pole), angle, flip)
+
+
+def _each(value: Any, count: int) -> list[Any]:
+    """Return what may differ by chain as one for each."""
+    return value.tolist() if isinstance(value, np.ndarray) else [value] * count
 
 
 def _few_recorded(
