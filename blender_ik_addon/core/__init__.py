@@ -12,6 +12,7 @@ from .errors import (
     InvalidOptionError,
     SolverMismatchError,
 )
+from .follow import Lead, follow
 from .joints import JointKind, Joints, free_joints
 from .limb_turns import LimbTurns, limb_turns
 from .limits import clamped_rotations as clamped
@@ -32,6 +33,7 @@ __all__ = [
     "InvalidOptionError",
     "JointKind",
     "Joints",
+    "Lead",
     "LimbTurns",
     "Solution",
     "Solutions",
@@ -45,6 +47,7 @@ __all__ = [
     "bone_rotations",
     "clamped",
     "distance_in_reach",
+    "follow",
     "free_joints",
     "limb_turns",
     "solve",
