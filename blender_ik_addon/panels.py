@@ -110,6 +110,7 @@ class VIEW3D_PT_chain_ik(ChainPanel):
         row = layout.row(align=True)
         row.prop(context.scene.chain_ik, "use_live", toggle=True, icon="PLAY")
         row.operator("pose.chain_ik_solve")
+        row.operator("pose.chain_ik_bake")
 
 
 class VIEW3D_PT_chain_ik_status(ActiveChainPanel):

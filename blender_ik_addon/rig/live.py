@@ -50,6 +50,14 @@ class Memory:
         for known in vars(self).values():
             known.clear()
 
+    def restart(self, uid: int) -> None:
+        """Forget what the chains of an armature object did; those that go on from it start again.
+
+        What is known of graphs is read anew at the next update.
+        """
+        self.graphs.clear()
+        self.outcomes.pop(uid, None)
+
     def skeleton(self, key: GraphKey, uid: int) -> Skeleton | None:
         """Return the bones of an armature object as a graph knows them, to compare with."""
         graph = self.graphs.get(key)

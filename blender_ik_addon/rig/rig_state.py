@@ -15,6 +15,7 @@ from .animation import animated_bones
 from .bases import Bases, Posed, read_bases
 from .channels import Pose, read_pose
 from .errors import RigError
+from .history import History
 from .joints import BoneJoints, read_joints
 from .limb import Limb, compiled_limb
 from .order import Job
@@ -86,6 +87,7 @@ class RigState:
         joints: Of all bones; None where no chain honours them.
         stretch: Of all bones; None where no chain stretches.
         errors: By chain index.
+        histories: Of chains that go on from their last pose, by chain index.
         version: Grows whenever pose and bases are read.
     """
 
@@ -101,6 +103,7 @@ class RigState:
     joints: BoneJoints | None = None
     stretch: BoneStretch | None = None
     errors: dict[int, str] = field(default_factory=dict)
+    histories: dict[int, History] = field(default_factory=dict)
     version: int = 0
 
     def read(self, chain_names: list[str], specs: Specs, update: Update, shared: Shared) -> None:
