@@ -32,5 +32,11 @@ class History:
     written: tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]
 
     def leads_to(self, frame: float, scene_start: float) -> bool:
-        """Tell whether a new frame follows on this one; it never does at the scene's start."""
-        return self.frame <= frame <= self.frame + MOST_FRAMES and frame > scene_start
+        """Tell whether a new frame follows on this one.
+
+        The same frame set again does, but for the scene's start: from there on the motion is to be
+        the same each time.
+        """
+        if frame == self.frame:
+            return frame > scene_start
+        return self.frame < frame <= self.frame + MOST_FRAMES

@@ -191,7 +191,11 @@ def test_every_setting_of_a_chain_can_be_reached():
     read_only = {"rna_type", "stored_pose", "status", "residual"}
     lists = {"joints", "active_joint_index"}
     settings = set(chain.bl_rna.properties.keys()) - read_only - lists
-    assert names(draw()) | names(row.drawn) >= settings
+    shown = names(row.drawn)
+    for solver in ("FABRIK", "FOLLOW"):
+        chain.solver = solver
+        shown |= names(draw())
+    assert shown >= settings
 
 
 RANGES = {axis: {f"use_limit_{axis}", f"min_{axis}", f"max_{axis}"} for axis in "xyz"}
