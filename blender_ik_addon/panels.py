@@ -110,6 +110,7 @@ class VIEW3D_PT_chain_ik(ChainPanel):
         row = layout.row(align=True)
         row.prop(context.scene.chain_ik, "use_live", toggle=True, icon="PLAY")
         row.operator("pose.chain_ik_solve")
+        row.operator("pose.chain_ik_bake")
 
 
 class VIEW3D_PT_chain_ik_status(ActiveChainPanel):
@@ -199,6 +200,10 @@ class VIEW3D_PT_chain_ik_solver(ActiveChainPanel):
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         layout.prop(settings, "solver")
+        if settings.solver == "FOLLOW":
+            layout.prop(settings, "follow_lead")
+            layout.prop(settings, "max_bend")
+            return
         if settings.solver != "TWO_BONE":
             layout.prop(settings, "iterations")
             layout.prop(settings, "tolerance")

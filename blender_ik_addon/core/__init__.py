@@ -14,6 +14,7 @@ from .errors import (
     InvalidOptionError,
     SolverMismatchError,
 )
+from .follow import Lead, follow
 from .forces import Forces, StepMode, make_forces
 from .gradual import Easing, History, advance, advance_batch
 from .joints import JointKind, Joints, free_joints
@@ -47,6 +48,7 @@ __all__ = [
     "InvalidOptionError",
     "JointKind",
     "Joints",
+    "Lead",
     "LimbTurns",
     "Solution",
     "Solutions",
@@ -68,6 +70,7 @@ __all__ = [
     "bone_rotations",
     "clamped",
     "distance_in_reach",
+    "follow",
     "free_joints",
     "limb_turns",
     "make_forces",

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from . import limited_batch, rotation, single
+from . import followed, limited_batch, rotation, single
 from .batch_task import batch_task
-from .chain import Goal, SolveOptions, Status
+from .chain import Goal, SolveOptions, Solver, Status
 from .chains import FEW, STATUSES, Chains, Goals, Solutions, softened_codes
 from .errors import InvalidGoalError
 from .positions import positioned
@@ -41,6 +41,8 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
             f"There are {len(goals.target_positions)} goals for {len(chains)} chains:"
             " give one goal a chain."
         )
+    if options.solver is Solver.FOLLOW:
+        return followed.solved(chains, goals, options)
     if chains.joints is not None or limited_batch.acts(chains, options):
         return limited_batch.solved(chains, goals, options)
     has_tips = goals.tip_rotations_wxyz is not None and options.orient_weight > 0.0

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import IKError, InvalidChainError, InvalidGoalError, InvalidOptionError
+from .follow import Lead
 from .forces import Forces, check_forces
 from .joints import Joints
 from .single_start import SingleStart
@@ -33,6 +34,7 @@ class Solver(enum.StrEnum):
     CCD = "CCD"
     NEWTON = "NEWTON"
     FORCE = "FORCE"
+    FOLLOW = "FOLLOW"
 
 
 class Status(enum.StrEnum):
@@ -178,6 +180,9 @@ class SolveOptions:
         soft_distance: Targets that lie nearer than this to full reach, or beyond, are approached
             more and more slowly, so that no joint pops straight; in the unit of the positions, or
             shape (B,). No more counts than half of the way from folded to stretched.
+        lead: Which end FOLLOW leads to the target.
+        max_bend: Greatest angle between neighbouring segments in radians, for FOLLOW; half a turn
+            is none.
     """
 
     solver: Solver = Solver.NEWTON
@@ -188,6 +193,8 @@ class SolveOptions:
     orient_weight: float = 1.0
     use_acceleration: bool = True
     soft_distance: float | Array = 0.0
+    lead: Lead = Lead.TIP
+    max_bend: float = math.pi
 
     def __post_init__(self) -> None:
         """Check the ranges."""
@@ -204,6 +211,8 @@ class SolveOptions:
             raise InvalidOptionError("The tolerance must be zero or more: set a distance.")
         if not _is_least(self.soft_distance, 0.0):
             raise InvalidOptionError("The soft distance must be zero or more: set a distance.")
+        if not _is_least(self.max_bend, 0.0):
+            raise InvalidOptionError("The greatest bend must be zero or more: set an angle.")
         for name in ("influence", "orient_weight"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise InvalidOptionError(f"The {name} must lie between 0 and 1: set it there.")
@@ -215,7 +224,7 @@ class Solution:
 
     Attributes:
         joint_positions: Shape (n + 1, 3), armature space; the root has not moved, unless its
-            bone slides.
+            bone slides, or FOLLOW has dragged it.
         chain_rotation_wxyz: Turn of the chain as a whole, shape (4,): it takes the start pose's
             chord and bend to the solution's. Bones turn with it first and swing the rest of the
             way, so hinges stay hinges and rolls follow the pole.
@@ -232,7 +241,8 @@ class Solution:
         tip_gap: Radians that limits leave to the wanted tip rotation.
         slide_holds: Which slides stand at ends that keep the effector from the target, shape (n,);
             None where nothing slides.
-        residual: Distance from the returned effector to the target.
+        residual: Distance from the returned effector, or from the root that FOLLOW leads, to the
+            target.
         iterations: Sweeps used, 0 for closed forms.
         status: How the solve ended.
     """

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from . import limited_batch, single
+from . import followed, limited_batch, single
 from .bend import Pole
 from .blend import blended, bone_rotations
 from .chain import Chain, Goal, Solution, SolveOptions, Solver, Status
@@ -46,13 +46,16 @@ def solve(chain: Chain, goal: Goal, options: SolveOptions | None = None) -> Solu
         options: Solver and settings; by default NEWTON.
 
     Returns:
-        The solution. An unreachable target gives the closest pose, never an error.
+        The solution. An unreachable target gives the closest pose, never an error. FOLLOW drags
+        the whole chain from its start pose straight to the target: the root moves.
 
     Raises:
         SolverMismatchError: If TWO_BONE is asked for a chain of more or fewer than two segments
             (not counting a tip bone that takes the target's rotation).
     """
     options = options or SolveOptions()
+    if options.solver is Solver.FOLLOW:
+        return followed.solved_alone(chain, goal, options)
     if chain.joints is not None or limited_batch.acts(chain, options):
         return limited_batch.solved_alone(chain, goal, options)
     if goal.tip_rotation_wxyz is None or options.orient_weight == 0.0:

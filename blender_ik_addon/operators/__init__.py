@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from . import chains, joints, solve
+from . import bake, chains, joints, solve
 
-_MODULES = (chains, joints, solve)
+_MODULES = (chains, joints, solve, bake)
 
 
 def register() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import bpy
 
-from ..core import SolveOptions, Solver
+from ..core import Lead, SolveOptions, Solver
 from ..rig import anchors, live
 from ..rig.restoring import driven_bones
 from ..rig.spec import Anchor, ChainSpec, NegativeScale, StartFrom, StoredBone
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .settings import ChainSettings
 
 LOCATION = "location"
+DRAGGED_LOCATION = f"dragged_{LOCATION}"
 NO_OTHERS: Mapping[str, list[float]] = MappingProxyType({})
 
 
@@ -54,6 +55,8 @@ def chain_spec(settings: ChainSettings, animated: ChainSettings | None = None) -
             orient_weight=animated.orient_weight,
             use_acceleration=settings.use_acceleration,
             soft_distance=animated.soft_distance,
+            lead=Lead(settings.follow_lead),
+            max_bend=animated.max_bend,
         ),
         use_limits=settings.use_limits,
         joints=tuple([own_joint(joint) for joint in settings.joints]),
@@ -75,7 +78,10 @@ def _bone_of_row(
     scale: Iterable[float] = (),
     others: Mapping[str, list[float]] = NO_OTHERS,
 ) -> StoredBone:
-    return StoredBone(name, mode, tuple(rotation), tuple(scale), tuple(others.get(LOCATION, ())))
+    dragged = others.get(DRAGGED_LOCATION)
+    location = others.get(LOCATION, ()) if dragged is None else dragged
+    turns = tuple(rotation)
+    return StoredBone(name, mode, turns, tuple(scale), tuple(location), dragged is not None)
 
 
 def text_of_bones(stored: Iterable[StoredBone]) -> str:
@@ -85,14 +91,16 @@ def text_of_bones(stored: Iterable[StoredBone]) -> str:
 
 
 def _row_of_bone(bone: StoredBone) -> tuple[object, ...]:
+    row = (bone.name, bone.rotation_mode, bone.rotation)
     if bone.location:
-        return (*bone[:-1], {LOCATION: bone.location})
-    return bone[:-1] if bone.scale else bone[:-2]
+        word = DRAGGED_LOCATION if bone.is_dragged else LOCATION
+        return (*row, bone.scale, {word: bone.location})
+    return (*row, bone.scale) if bone.scale else row
 
 
 def may_have_locations(text: str) -> bool:
     """Tell at little cost whether a stored pose as text holds the location of any bone."""
-    return f'"{LOCATION}"' in text
+    return f'{LOCATION}"' in text
 
 
 def idle_joints(settings: ChainSettings) -> list[str]:

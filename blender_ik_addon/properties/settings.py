@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import pi
+
 import bpy
 from bpy.props import (
     BoolProperty,
@@ -26,10 +28,19 @@ SOLVERS = (
     ("FABRIK", "FABRIK", "Sweeps inward and outward, as most game engines do"),
     ("CCD", "CCD", "Turns one joint after another toward the target, tip first"),
     ("NEWTON", "Newton", "Bends all joints at once, as little as it takes: exact and quick"),
+    (
+        "FOLLOW",
+        "Follow",
+        "Drags the free chain behind its tip or root, as a rope; goes on from its last pose",
+    ),
 )
 NEGATIVE_SCALES = (
     ("MIRROR", "Mirror", "A limb mirrored by negative scale bends as its mirror image"),
     ("KEEP", "Keep", "The bend side stays as in the unmirrored limb, seen in world space"),
+)
+LEADS = (
+    ("TIP", "Tip", "The tip goes to the target and drags the chain"),
+    ("ROOT", "Root", "The root goes to the target and drags the chain"),
 )
 STARTS = (
     ("KEYED", "Keyed", "Start from the bones' keyframes at this frame, else the stored pose"),
@@ -252,6 +263,26 @@ class ChainSettings(bpy.types.PropertyGroup):
         name="Keep Volume",
         description="Bones get thinner as they grow",
         options=set(),
+        override=OVERRIDABLE,
+        update=tag,
+    )
+    follow_lead: EnumProperty(
+        name="Lead",
+        description="Which end of a chain that follows goes to the target",
+        items=LEADS,
+        default="TIP",
+        options=set(),
+        override=OVERRIDABLE,
+        update=tag,
+    )
+    max_bend: FloatProperty(
+        name="Max Bend",
+        description="How far a bone of a chain that follows may bend from its neighbour; 180"
+        " degrees for no limit",
+        default=pi,
+        min=0.0,
+        max=pi,
+        subtype="ANGLE",
         override=OVERRIDABLE,
         update=tag,
     )

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from ..core import Solver
+from .follow_limb import FollowLimb
 from .limb import Limb
 from .limb_batch import LimbBatch
 from .lone_limb import LoneLimb
@@ -36,7 +38,7 @@ class Level:
     """
 
     batches: list[LimbBatch] = field(default_factory=list)
-    lone: list[LoneLimb] = field(default_factory=list)
+    lone: list[LoneLimb | FollowLimb] = field(default_factory=list)
     states: list[RigState] = field(default_factory=list)
 
 
@@ -61,6 +63,7 @@ class GraphState:
     _assembled: list[tuple[Limb, bool]] = field(default_factory=list)
     _jobs: list[Job] = field(default_factory=list)
     _anchors: frozenset[int] = frozenset()
+    _goes_on: bool = False
     _numbers: list[int] = field(default_factory=list)
     _order: Order | None = None
     _versions: list[int] = field(default_factory=list)
@@ -104,6 +107,9 @@ class GraphState:
         """Tell whether nothing that any chain follows has changed."""
         if update.depsgraph.mode == "RENDER" or update.count > MANY or update.has_new_relations:
             return False
+        if update.is_new_frame and self._goes_on:
+            # A chain at rest has to know that it did not miss the frame.
+            return False
         # Any armature object may have chains now, or be posable again.
         return not update.listed_armatures and self._anchors.isdisjoint(update.listed)
 
@@ -122,6 +128,7 @@ class GraphState:
         ):
             self._jobs, self._numbers = jobs, levels(jobs)
             self._anchors = _followed(jobs)
+            self._goes_on = any(job.spec.options.solver is Solver.FOLLOW for job in jobs)
             self.tied = _tied(jobs)
         self._fill_levels(placed)
 
@@ -136,7 +143,7 @@ class GraphState:
             if not level.states or level.states[-1] is not state:
                 level.states.append(state)
             if limb.rigid is None or not is_even:
-                level.lone.append(lone.get(id(limb)) or LoneLimb(state, limb))
+                level.lone.append(lone.get(id(limb)) or _lone(state, limb))
                 continue
             members = groups.setdefault((number, likeness(limb)), [])
             if members and members[-1][0] is state:
@@ -152,6 +159,11 @@ class GraphState:
             if state.bases is not None:
                 for row, is_even in enumerate(state.bases.is_even.tolist()):
                     yield state, row, is_even
+
+
+def _lone(state: RigState, limb: Limb) -> LoneLimb | FollowLimb:
+    is_dragged = limb.job.spec.options.solver is Solver.FOLLOW
+    return FollowLimb(state, limb) if is_dragged else LoneLimb(state, limb)
 
 
 def _is_same(one: list[tuple[Limb, bool]], other: list[tuple[Limb, bool]]) -> bool:

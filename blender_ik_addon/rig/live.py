@@ -10,6 +10,7 @@ import numpy as np
 
 from .changes import Change, joined
 from .channels import CHANNEL_SIZES, read_floats
+from .follow_limb import FollowLimb
 from .graph_state import GraphState, Level
 from .limb_batch import LimbBatch
 from .lone_limb import LoneLimb
@@ -23,7 +24,7 @@ from .writer import Written, write_pose
 
 ChainKey = tuple[int, int]
 """An armature object's session uid, and a chain's index in its list."""
-Asked = tuple[LimbBatch | LoneLimb, int]
+Asked = tuple[LimbBatch | LoneLimb | FollowLimb, int]
 """Who knows the outcome of a chain, and its row there."""
 
 
@@ -49,6 +50,14 @@ class Memory:
         """Forget everything."""
         for known in vars(self).values():
             known.clear()
+
+    def restart(self, uid: int) -> None:
+        """Forget what the chains of an armature object did; those that go on from it start again.
+
+        What is known of graphs is read anew at the next update.
+        """
+        self.graphs.clear()
+        self.outcomes.pop(uid, None)
 
     def skeleton(self, key: GraphKey, uid: int) -> Skeleton | None:
         """Return the bones of an armature object as a graph knows them, to compare with."""
@@ -210,7 +219,7 @@ def _changes(level: Level, update: Update, world: WorldMatrices) -> list[Change]
     for batch in level.batches:
         changes += batch.changes(world, is_foreign)
     for lone in level.lone:
-        change = lone.change(world, is_foreign)
+        change = lone.change(world, is_foreign, update)
         if change is not None:
             changes.append(change)
     return changes

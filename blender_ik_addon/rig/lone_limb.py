@@ -16,6 +16,7 @@ from .rig_state import RigState
 from .solving import solve_chain
 from .spec import StartFrom
 from .targets import Target, read_target
+from .update import Update
 from .world import WorldMatrices
 
 Array = npt.NDArray[np.float64]
@@ -34,7 +35,12 @@ class LoneLimb:
         self._inputs: tuple[bytes | None, ...] = ()
         self._outcome: Outcome | str | None = None
 
-    def change(self, world: WorldMatrices, is_foreign: Callable[[RigState], bool]) -> Change | None:
+    def change(
+        self,
+        world: WorldMatrices,
+        is_foreign: Callable[[RigState], bool],
+        _update: Update | None = None,
+    ) -> Change | None:
         """Solve if the input has changed; return what is not as it should be.
 
         Args:

@@ -5,19 +5,26 @@ from __future__ import annotations
 from dataclasses import replace
 
 import bpy
+import numpy as np
+import numpy.typing as npt
 
-from .channels import read_pose
+from ..core import Solver
+from .changes import OtherChannels
+from .channels import Pose, matrices_of, read_pose
+from .following import FreePose, check_dragged, drag
 from .joints import read_joints
 from .outcome import Outcome
 from .own_joints import chain_joints
-from .plan import check, planned
-from .skeleton import compiled
+from .plan import ChainPlan, check, planned
+from .skeleton import Skeleton, compiled
 from .solving import solve_chain
 from .spec import ChainSpec
 from .start import start_channels, stored_bones
-from .targets import read_target
+from .targets import Target, read_target
 from .world import WorldMatrices
-from .writer import write_rotation
+from .writer import write_others, write_rotation
+
+Array = npt.NDArray[np.float64]
 
 
 def solve_once(
@@ -40,7 +47,31 @@ def solve_once(
     frame = scene.frame_current_final
     start, stored = start_channels(armature_object, skeleton, pose, plan, spec, frame, None)
     target = read_target(armature_object, spec, WorldMatrices(depsgraph))
+    if spec.options.solver is Solver.FOLLOW:
+        return _dragged(armature_object, skeleton, pose, plan, spec, target, start, stored)
     joints = chain_joints(read_joints(armature_object), skeleton, plan, spec)
     outcome = solve_chain(skeleton, pose, plan, spec, target, start, stored, joints)
     write_rotation(armature_object, plan.written, pose.modes[plan.written], outcome.channels)
+    return outcome
+
+
+def _dragged(
+    armature_object: bpy.types.Object,
+    skeleton: Skeleton,
+    pose: Pose,
+    plan: ChainPlan,
+    spec: ChainSpec,
+    target: Target,
+    start: Array,
+    stored: Array,
+) -> Outcome:
+    """Drag a chain to its target and write its bones, and where its root is."""
+    check_dragged(armature_object, skeleton, plan)
+    modes, root = pose.modes[plan.written], plan.written[:1]
+    location = pose.location[root[0]]
+    home, turns = FreePose(stored, location), matrices_of(start, modes)
+    outcome = drag(skeleton, pose, plan, spec, target, turns, location, start, home).outcome
+    moved = outcome.others["location"][:1].astype(np.float32)
+    write_others(armature_object, {"location": OtherChannels(root, moved)})
+    write_rotation(armature_object, plan.written, modes, outcome.channels)
     return outcome

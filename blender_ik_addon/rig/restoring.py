@@ -5,11 +5,12 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
+from ..core import Solver
 from .animation import keyed_rotation, keyed_vector
 from .changes import OtherChannels
 from .channels import MODE_NUMBERS, converted, read_flags, read_pose
 from .errors import RigError
-from .own_joints import sliding_bones
+from .located import located_bones
 from .plan import planned
 from .skeleton import Skeleton, compiled
 from .slide import slide_axes
@@ -36,11 +37,22 @@ def take(
         return ()
     pose = read_pose(evaluated)
     try:
-        sliding = sliding_bones(skeleton, plan, spec)
+        sliding = located_bones(skeleton, plan, spec)
     except RigError:
         # It is not solved before its joints are put right; what is lacking is stored then.
         sliding = frozenset()
-    return stored_bones(skeleton, pose, plan, with_scale=spec.use_stretch, sliding=sliding)
+    return stored_bones(
+        skeleton,
+        pose,
+        plan,
+        with_scale=spec.use_stretch,
+        sliding=sliding,
+        is_dragged=_is_dragged(spec),
+    )
+
+
+def _is_dragged(spec: ChainSpec) -> bool:
+    return spec.options.solver is Solver.FOLLOW
 
 
 def give_back(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) -> None:
@@ -104,11 +116,15 @@ def idle_locations(
     """
     skeleton = compiled(armature_object, known)
     try:
-        sliding = sliding_bones(skeleton, planned(skeleton, spec), spec)
+        sliding = located_bones(skeleton, planned(skeleton, spec), spec)
     except RigError:
         return frozenset()
     stored = _bones(skeleton, spec)
-    kept = {bone.name for index, bone in stored.items() if index in sliding}
+    kept = {
+        bone.name
+        for index, bone in stored.items()
+        if index in sliding and bone.is_dragged == _is_dragged(spec)
+    }
     return frozenset([bone.name for bone in spec.stored_pose if bone.location]) - kept
 
 
@@ -126,7 +142,8 @@ def _give_back_location(
     keyed = keyed_vector(armature_object, names, "location", frame, None)
     is_locked = read_flags(armature_object.pose.bones, "lock_location", 3).reshape(-1, 3)[bones]
     # Channels that slides do not move are not the chain's.
-    is_slid = (slide_axes(skeleton, bones) != 0.0) & ~is_locked
+    is_dragged = np.array([targets[index].is_dragged for index in bones.tolist()])
+    is_slid = (is_dragged[:, None] | (slide_axes(skeleton, bones) != 0.0)) & ~is_locked
     location = np.where(keyed.is_keyed, keyed.values, location)
     location = np.where(is_slid, location, read_pose(armature_object).location[bones])
     others = {"location": OtherChannels(bones, location.astype(np.float32))}

@@ -10,15 +10,18 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
-from ..core import IKError
+from ..core import IKError, Solver
 from .animation import animated_bones
 from .bases import Bases, Posed, read_bases
 from .channels import Pose, read_pose
 from .errors import RigError
+from .following import check_dragged
+from .history import History
 from .joints import BoneJoints, read_joints
 from .limb import Limb, compiled_limb
+from .located import located_bones
 from .order import Job
-from .own_joints import chain_joints, sliding_bones
+from .own_joints import chain_joints
 from .plan import check, planned
 from .skeleton import Fingerprint, Skeleton, compiled
 from .slide import ChainSlide, chain_slide, check_drivers
@@ -86,6 +89,7 @@ class RigState:
         joints: Of all bones; None where no chain honours them.
         stretch: Of all bones; None where no chain stretches.
         errors: By chain index.
+        histories: Of chains that go on from their last pose, by chain index.
         version: Grows whenever pose and bases are read.
     """
 
@@ -101,6 +105,7 @@ class RigState:
     joints: BoneJoints | None = None
     stretch: BoneStretch | None = None
     errors: dict[int, str] = field(default_factory=dict)
+    histories: dict[int, History] = field(default_factory=dict)
     version: int = 0
 
     def read(self, chain_names: list[str], specs: Specs, update: Update, shared: Shared) -> None:
@@ -134,6 +139,8 @@ class RigState:
                 continue
             self.jobs.append(job)
         self._refuse_slid_tips(joints)
+        solved = {job.index for job in self.jobs}
+        self.histories = {i: past for i, past in self.histories.items() if i in solved}
         self._compile_limbs(former, update, joints)
 
     def read_pose(self, update: Update) -> None:
@@ -162,7 +169,8 @@ class RigState:
             self.pose,
             plan,
             with_scale=spec.use_stretch,
-            sliding=sliding_bones(self.skeleton, plan, spec),
+            sliding=located_bones(self.skeleton, plan, spec),
+            is_dragged=spec.options.solver is Solver.FOLLOW,
         )
         if stored != spec.stored_pose:
             shared.store(self.object, index, stored)
@@ -170,6 +178,9 @@ class RigState:
         return Job(self.object, index, spec, self.skeleton, plan, moved_by)
 
     def _joints_of(self, job: Job) -> BoneJoints | None:
+        if job.spec.options.solver is Solver.FOLLOW:
+            check_dragged(self.object, job.skeleton, job.plan)
+            return None
         if self.joints is None or self.skeleton is None:
             return None
         joints = chain_joints(self.joints, self.skeleton, job.plan, job.spec)

@@ -149,13 +149,17 @@ def check_drivers(
 
 def home_root(skeleton: Skeleton, pose: Pose, plan: ChainPlan, slide: ChainSlide) -> Array:
     """Return where the head of a chain's root stands without any slide, armature space, (3,)."""
-    root = int(plan.segments[0])
-    parent = int(skeleton.parents[root])
+    return head_at(skeleton, pose, int(plan.segments[0]), slide.home[0])
+
+
+def head_at(skeleton: Skeleton, pose: Pose, bone: int, location: Array) -> Array:
+    """Return where location channels (3,) put the head of a bone, armature space, shape (3,)."""
+    parent = int(skeleton.parents[bone])
     head = head_in_parent(
-        skeleton.offsets[root],
-        slide.home[0],
-        skeleton.use_local_location[root],
-        skeleton.use_connect[root],
+        skeleton.offsets[bone],
+        location,
+        skeleton.use_local_location[bone],
+        skeleton.use_connect[bone] & (parent >= 0),
     )
     if parent < 0:
         return head

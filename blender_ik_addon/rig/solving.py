@@ -151,7 +151,7 @@ def _asked(
         raise RigError("The armature object is scaled flat: give it a scale above zero.")
     slides = _start_slides(pose, plan, spec, frame)
     start_pose = frame.posed(_start_rotations(start, zero, spec), slides=slides)
-    _check_segments(skeleton, pose, plan, start_pose)
+    check_segments(skeleton, pose, plan, start_pose)
     use_flip = flips(spec, target, frame, start_pose, frame.posed(zero))
     options = _options(spec, pose.world[:3, :3], use_flip=use_flip)
     tip_turn = _tip_turn(pose, spec, target, start_pose)
@@ -251,7 +251,12 @@ def _status(of_core: Status, residual: float, options: SolveOptions) -> Status:
     return Status.ITERATIONS_USED_UP if of_core is Status.REACHED else of_core
 
 
-def _check_segments(skeleton: Skeleton, pose: Pose, plan: ChainPlan, start: ChainPose) -> None:
+def check_segments(skeleton: Skeleton, pose: Pose, plan: ChainPlan, start: ChainPose) -> None:
+    """Raise if a start pose has a joint that is not finite, or a bone without length.
+
+    Raises:
+        IKError: With the name of the bone, and what to do next.
+    """
     if not np.isfinite(start.joints).all():
         channels = np.hstack((pose.location, pose.scale, pose.rotation))
         # From the top down: what is broken there breaks everything below it.

@@ -83,8 +83,8 @@ class Anchor:
 class StoredBone(NamedTuple):
     """What the channels of a bone held: its rotation mode, the values of that mode, and others.
 
-    The scale is stored of bones that may stretch, the location of those that slide; else both are
-    empty.
+    The scale is stored of bones that may stretch, the location of those that slide or, whole, of
+    the root of a chain that is dragged; else both are empty.
     """
 
     name: str
@@ -92,6 +92,7 @@ class StoredBone(NamedTuple):
     rotation: tuple[float, ...]
     scale: tuple[float, ...] = ()
     location: tuple[float, ...] = ()
+    is_dragged: bool = False
 
 
 @dataclass(frozen=True, slots=True)

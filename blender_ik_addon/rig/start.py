@@ -167,6 +167,7 @@ def stored_bones(
     *,
     with_scale: bool,
     sliding: Container[int] = (),
+    is_dragged: bool = False,
 ) -> tuple[StoredBone, ...]:
     """Return what the channels of a chain's written bones hold now.
 
@@ -176,6 +177,7 @@ def stored_bones(
         plan: The chain's bones.
         with_scale: Whether to store scales as well.
         sliding: Bones of which to store the location as well.
+        is_dragged: Whether the chain moves those freely, not along an axis.
     """
     return tuple(
         StoredBone(
@@ -184,6 +186,7 @@ def stored_bones(
             rotation=_numbers(pose.rotation[bone]),
             scale=_numbers(pose.scale[bone]) if with_scale else (),
             location=_numbers(pose.location[bone]) if bone in sliding else (),
+            is_dragged=is_dragged and bone in sliding,
         )
         for bone in plan.written.tolist()
     )
@@ -197,6 +200,7 @@ def completed(
     *,
     with_scale: bool,
     sliding: Container[int] = (),
+    is_dragged: bool = False,
 ) -> tuple[StoredBone, ...]:
     """Return a stored pose with the bones that have joined its chain since, as they stand now.
 
@@ -217,14 +221,17 @@ def completed(
             if index is not None and with_scale and not bone.scale:
                 bone = bone._replace(scale=_numbers(pose.scale[index]))
             if index is not None and index in sliding and not bone.location:
-                bone = bone._replace(location=_numbers(pose.location[index]))
+                location = _numbers(pose.location[index])
+                bone = bone._replace(location=location, is_dragged=is_dragged)
             return bone
 
         stored = tuple([filled(bone) for bone in stored])
     if all(bone is not None for bone in pairs):
         return stored
     known = {bone.name for bone in stored}
-    present = stored_bones(skeleton, pose, plan, with_scale=with_scale, sliding=sliding)
+    present = stored_bones(
+        skeleton, pose, plan, with_scale=with_scale, sliding=sliding, is_dragged=is_dragged
+    )
     return (*stored, *(bone for bone in present if bone.name not in known))
 
 

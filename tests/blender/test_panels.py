@@ -139,7 +139,7 @@ def test_an_armature_without_chains_shows_the_buttons_and_no_settings():
     drawn = draw()
     assert names(drawn) == {"use_live"}
     assert names(drawn, "list") == {"chains"}
-    actions = {"add", "remove", "store", "restore", "solve"}
+    actions = {"add", "remove", "store", "restore", "solve", "bake"}
     assert names(drawn, "operator") == {f"pose.chain_ik_{action}" for action in actions}
 
 
@@ -191,7 +191,11 @@ def test_every_setting_of_a_chain_can_be_reached():
     read_only = {"rna_type", "stored_pose", "status", "residual"}
     lists = {"joints", "active_joint_index"}
     settings = set(chain.bl_rna.properties.keys()) - read_only - lists
-    assert names(draw()) | names(row.drawn) >= settings
+    shown = names(row.drawn)
+    for solver in ("FABRIK", "FOLLOW"):
+        chain.solver = solver
+        shown |= names(draw())
+    assert shown >= settings
 
 
 RANGES = {axis: {f"use_limit_{axis}", f"min_{axis}", f"max_{axis}"} for axis in "xyz"}

@@ -72,8 +72,8 @@ def test_unregistering_leaves_nothing_behind(switched_off):
     for kind in ("handlers", "classes", "properties"):
         assert switched_off[kind], f"no {kind} seen: this test would not see what is left"
     assert not any(hung_into_blender().values()), hung_into_blender()
-    for name in ("chain_ik_add", "chain_ik_remove", "chain_ik_restore", "chain_ik_solve"):
-        assert name not in dir(bpy.ops.pose)
+    for name in ("add", "remove", "restore", "solve", "bake"):
+        assert f"chain_ik_{name}" not in dir(bpy.ops.pose)
 
 
 def test_registering_again_gives_the_same_once_more(switched_off):

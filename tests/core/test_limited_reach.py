@@ -12,7 +12,7 @@ from blender_ik_addon.core import (
     solve,
     solve_batch,
 )
-from tests.core.chains import ITERATIVE
+from tests.core.chains import ITERATIVE, SOLVERS
 from tests.core.limited_rigs import (
     RIGS,
     K,
@@ -74,7 +74,7 @@ def test_the_issues_arm_arrives(solver, has_pole):
     assert worst(rig, solutions) <= EXACT
 
 
-@pytest.mark.parametrize("solver", Solver)
+@pytest.mark.parametrize("solver", SOLVERS)
 @with_and_without_pole
 def test_a_knee_that_rests_bent_the_wrong_way_misses_none_of_400(solver, has_pole):
     rig, rng = knee(), make_rng(13)
@@ -84,7 +84,7 @@ def test_a_knee_that_rests_bent_the_wrong_way_misses_none_of_400(solver, has_pol
     assert worst(rig, solutions) <= EXACT
 
 
-@pytest.mark.parametrize("solver", Solver)
+@pytest.mark.parametrize("solver", SOLVERS)
 @with_and_without_pole
 def test_two_limited_bones_take_every_solver(solver, has_pole):
     rng = make_rng(14)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core import Goal, SolveOptions, Solver, Status, solve
-from tests.core.chains import ITERATIVE, unit
+from tests.core.chains import ITERATIVE, SOLVERS, unit
 from tests.core.limited_rigs import FREE_AXES, RIGS, K, X, Y, Z, make_rig
 from tests.helpers import make_rng
 
@@ -93,7 +93,7 @@ def test_no_search_finds_a_pose_that_is_much_nearer(name, solver):
         assert gap - best <= WORSE * rig.length, (target, gap, best)
 
 
-@pytest.mark.parametrize("solver", Solver)
+@pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("iterations", [10, 100])
 def test_the_holding_limit_is_named(solver: Solver, iterations: int) -> None:
     rig = make_rig([(K.HINGE_X, ((-60, 20),)), (K.HINGE_X, ((0, 150),))])
@@ -105,7 +105,7 @@ def test_the_holding_limit_is_named(solver: Solver, iterations: int) -> None:
     np.testing.assert_array_equal(solution.holds, expected)
 
 
-@pytest.mark.parametrize("solver", Solver)
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_axes_without_room_are_locks_and_hold_nothing_back(solver: Solver) -> None:
     bones = [(K.BALL, ((-60, 20), (0, 0), (0, 0))), (K.SWING, ((0, 150), (0, 0)))]
     rig, rng = make_rig(bones, bends=((X, 10), (X, -20))), make_rng(44)
@@ -115,7 +115,7 @@ def test_axes_without_room_are_locks_and_hold_nothing_back(solver: Solver) -> No
         assert not solution.holds[:, [Y, Z]].any()
 
 
-@pytest.mark.parametrize("solver", Solver)
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_a_target_off_the_plane_of_hinges_is_held_back(solver):
     rig = make_rig([(K.HINGE_X, ((-90, 90),)), (K.HINGE_X, ((0, 150),))])
     target = np.array([0.4, 1.2, 0.8])

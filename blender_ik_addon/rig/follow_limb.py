@@ -1,0 +1,165 @@
+"""A live chain that is dragged: it goes on from its last pose, or starts again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ..core import IKError
+from .changes import Change, OtherChannels
+from .channels import Pose, matrices_of
+from .following import Dragged, FreePose, drag, home_location, whole_way
+from .history import History
+from .limb import Limb
+from .outcome import Outcome
+from .rig_state import RigState
+from .targets import Target, read_target
+from .update import Update
+from .world import WorldMatrices
+
+Array = npt.NDArray[np.float64]
+
+# Channels are float32, and Blender gives back what was written: what differs by more was written
+# by somebody else.
+SAME = 1e-6
+
+
+class FollowLimb:
+    """One dragged chain in one dependency graph, and its last solve.
+
+    Its history is kept with its armature object, as a chain is compiled anew now and then.
+    """
+
+    def __init__(self, state: RigState, limb: Limb) -> None:
+        """Take a chain of an armature object."""
+        self.state, self.limb = state, limb
+        self._inputs: tuple[bytes | None, ...] = ()
+        self._dragged: Dragged | None = None
+        self._error = ""
+        self._home: tuple[tuple[int, float], Array] | None = None
+
+    def change(
+        self, world: WorldMatrices, is_foreign: Callable[[RigState], bool], update: Update
+    ) -> Change | None:
+        """Drag the chain if its target has moved; return what is not as it should be.
+
+        Args:
+            world: Where the target is.
+            is_foreign: Whether an armature object stands as another window's graph wrote it.
+            update: Which frame this is.
+        """
+        job, pose = self.limb.job, self.state.pose
+        assert pose is not None
+        present = _present(pose, job.plan.written)
+        try:
+            target = read_target(job.object, job.spec, world)
+            dragged, is_same = self._drag(pose, present, target, update)
+        except IKError as error:
+            self._inputs, self._dragged, self._error = (), None, str(error)
+            return None
+        written = job.plan.written
+        wanted = dragged.outcome.channels.astype(np.float32)
+        location = dragged.outcome.others["location"].astype(np.float32)
+        self._dragged = dragged
+        if is_same and is_foreign(self.state):
+            return None
+        self.state.histories[job.index] = History(
+            update.frame, written, dragged.rotations, dragged.location, (wanted, location[0])
+        )
+        # Written so that NaN on the bones counts as different.
+        if _is_near(present.channels, wanted) and _is_near(present.location, location[0]):
+            return None
+        others = {"location": OtherChannels(written[:1], location[:1])}
+        return Change(self.state, written, self.limb.modes, wanted, others)
+
+    def outcome(self, _row: int = 0) -> Outcome | str | None:
+        """Return what the last solve did, or what is wrong."""
+        return self._error or None if self._dragged is None else self._dragged.outcome
+
+    def _drag(
+        self, pose: Pose, present: FreePose, target: Target, update: Update
+    ) -> tuple[Dragged, bool]:
+        """Return the dragged chain, and whether nothing has changed since it was."""
+        job = self.limb.job
+        home = FreePose(self.limb.stored, self._home_location(pose, update))
+        rotations, location, near = self._start(pose, present, home, update)
+        parent = int(job.skeleton.parents[job.plan.written[0]])
+        arrays = (
+            pose.world,
+            pose.matrices[parent] if parent >= 0 else None,
+            target.matrix,
+            home.channels,
+            home.location,
+            rotations,
+            location,
+        )
+        inputs = tuple(None if array is None else array.tobytes() for array in arrays)
+        if inputs == self._inputs and self._dragged is not None:
+            return self._dragged, True
+        dragged = drag(
+            job.skeleton, pose, job.plan, job.spec, target, rotations, location, near, home
+        )
+        self._inputs = inputs
+        return dragged, False
+
+    def _start(
+        self, pose: Pose, present: FreePose, home: FreePose, update: Update
+    ) -> tuple[Array, Array, Array]:
+        """Return rotations, location, and rotation channels near by to start from."""
+        history = self._history(present, update)
+        if history is not None:
+            near = history.written[0].astype(np.float64)
+            return history.rotations, history.location, near
+        modes = self.limb.modes
+        if update.is_new_frame:
+            return matrices_of(home.channels, modes), home.location, home.channels
+        influence = self.limb.job.spec.options.influence
+        rotations, location = whole_way(present, home, modes, influence)
+        return rotations, location, present.channels
+
+    def _history(self, present: FreePose, update: Update) -> History | None:
+        """Return the last pose if the chain goes on from it."""
+        history = self.state.histories.get(self.limb.job.index)
+        if history is None or not np.array_equal(history.bones, self.limb.job.plan.written):
+            return None
+        if update.is_new_frame:
+            # Animation has put keyed channels elsewhere meanwhile, which tells nothing.
+            goes_on = history.leads_to(update.frame, _first_frame(update))
+        else:
+            channels, location = history.written
+            goes_on = _is_near(present.channels, channels)
+            goes_on = goes_on and _is_near(present.location, location)
+        return replace(history, frame=update.frame) if goes_on else None
+
+    def _home_location(self, pose: Pose, update: Update) -> Array:
+        key = (self.state.version, update.frame)
+        if self._home is None or self._home[0] != key:
+            job, animated = self.limb.job, self.state.animated
+            is_at_frame = animated is not None and animated.frame == update.frame
+            location = home_location(
+                job.object,
+                job.skeleton,
+                pose,
+                job.plan,
+                job.spec,
+                update.frame,
+                animated.location if animated is not None and is_at_frame else None,
+            )
+            self._home = key, location
+        return self._home[1]
+
+
+def _present(pose: Pose, written: npt.NDArray[np.int64]) -> FreePose:
+    return FreePose(pose.rotation[written], pose.location[written[0]].copy())
+
+
+def _is_near(one: npt.NDArray[np.floating], other: npt.NDArray[np.floating]) -> bool:
+    return bool(np.abs(one - other).max() <= SAME)
+
+
+def _first_frame(update: Update) -> float:
+    scene = update.scene
+    return float(scene.frame_preview_start if scene.use_preview_range else scene.frame_start)

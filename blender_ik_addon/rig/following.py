@@ -1,0 +1,235 @@
+"""Drag one chain on a pose by its tip or its root, and tell its rotation and location channels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+from ..core import Chain, Goal, Lead, SolveOptions, Solver, Status, solve
+from . import spaces
+from .animation import driven_paths, keyed_vector
+from .chain_pose import ChainFrame, ChainPose, framed, part_way
+from .channels import Pose, channels_of, matrices_of, with_locks
+from .errors import RigError
+from .outcome import Outcome
+from .plan import ChainPlan
+from .skeleton import Skeleton
+from .slide import head_at, is_connected
+from .solving import check_segments
+from .spec import ChainSpec
+from .start import paired
+from .targets import Target
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FreePose:
+    """The channels of a chain whose root is free: k rotations, and where the root is.
+
+    Attributes:
+        channels: Rotation channels of the written bones, shape (k, 4).
+        location: Location channels of the first of them, shape (3,).
+    """
+
+    channels: Array
+    location: Array
+
+
+@dataclass(frozen=True)
+class Dragged:
+    """What dragging a chain led to.
+
+    Attributes:
+        outcome: With influence.
+        rotations: Local rotations without, shape (k, 3, 3): the chain goes on from these.
+        location: Of the root, without influence, shape (3,).
+    """
+
+    outcome: Outcome
+    rotations: Array
+    location: Array
+
+
+def check_dragged(armature_object: bpy.types.Object, skeleton: Skeleton, plan: ChainPlan) -> None:
+    """Raise if the root of a chain cannot be moved.
+
+    Raises:
+        RigError: With one sentence that says what to do next.
+    """
+    root = plan.written[:1]
+    name = skeleton.names[root[0]]
+    if is_connected(skeleton, root)[0]:
+        raise RigError(
+            f"Bone '{name}' is connected to its parent, so it cannot be dragged:"
+            " clear Connected in edit mode, or choose another solver."
+        )
+    if armature_object.pose.bones[name].lock_location[:] != (False, False, False):
+        raise RigError(
+            f"The location of bone '{name}' is locked, so it cannot be dragged: unlock it."
+        )
+    if (name, "location") in driven_paths(armature_object):
+        raise RigError(
+            f"Bone '{name}' has a driver on its location, which always wins:"
+            " remove the driver, or choose another solver."
+        )
+
+
+def home_location(
+    armature_object: bpy.types.Object,
+    skeleton: Skeleton,
+    pose: Pose,
+    plan: ChainPlan,
+    spec: ChainSpec,
+    frame: float,
+    animated: Array | None,
+) -> Array:
+    """Return where the root of a chain stands without being dragged: its location, shape (3,).
+
+    Args:
+        armature_object: The original object.
+        skeleton: Its bones.
+        pose: Its present pose.
+        plan: The chain's bones.
+        spec: The chain's settings.
+        frame: With subframe.
+        animated: All bones' location as Blender's evaluation of this frame left it, shape (n, 3),
+            or None where the frame has not been evaluated anew.
+    """
+    root = int(plan.written[0])
+    stored = paired(spec.stored_pose, skeleton, plan)[0]
+    has_stored = stored is not None and bool(stored.location)
+    location = np.array(stored.location) if has_stored and stored else pose.location[root]
+    own = None if animated is None else animated[[root]]
+    keyed = keyed_vector(armature_object, [skeleton.names[root]], "location", frame, own)
+    return np.where(keyed.is_keyed[0], keyed.values[0], location)
+
+
+def whole_way(
+    present: FreePose, home: FreePose, modes: npt.NDArray[np.int32], influence: float
+) -> tuple[Array, Array]:
+    """Return the rotations and the location that a pose is the share of that influence makes it.
+
+    Args:
+        present: What stands there.
+        home: The pose without the chain.
+        modes: Rotation modes, shape (k,).
+        influence: From 0 to 1.
+    """
+    rotations, zero = matrices_of(present.channels, modes), matrices_of(home.channels, modes)
+    if influence == 0.0:
+        return zero, home.location
+    location: Array = home.location + (present.location - home.location) / influence
+    return part_way(zero, rotations, 1.0 / influence), location
+
+
+def drag(
+    skeleton: Skeleton,
+    pose: Pose,
+    plan: ChainPlan,
+    spec: ChainSpec,
+    target: Target,
+    rotations: Array,
+    location: Array,
+    near: Array,
+    home: FreePose,
+) -> Dragged:
+    """Return what brings the led end of a chain to its target, straight from where it is.
+
+    Bones swing by the shortest rotations; their own joints, poles and rolls of targets are for
+    chains whose root stays. Where locks or uneven scales keep bones from lying as they shall, the
+    root is put so that the led end is at the target all the same.
+
+    Args:
+        skeleton: The armature's bones.
+        pose: The present pose; the bones above the chain stand where they shall.
+        plan: The chain's bones.
+        spec: The chain's settings.
+        target: What to follow.
+        rotations: Local rotations to start from, shape (k, 3, 3).
+        location: Location of the root to start from, shape (3,).
+        near: Rotation channels to stay near, and that locked ones hold, shape (k, 4).
+        home: The pose without the chain.
+
+    Raises:
+        IKError: If chain or target cannot be used; the text says what to do next.
+    """
+    if np.linalg.matrix_rank(pose.world[:3, :3]) < 3:
+        raise RigError("The armature object is scaled flat: give it a scale above zero.")
+    root, lead = int(plan.written[0]), spec.options.lead
+    frame = _at(framed(skeleton, pose, plan), skeleton, pose, root, location)
+    start = frame.posed(rotations)
+    check_segments(skeleton, pose, plan, start)
+    goal = Goal(spaces.transform_point(np.linalg.inv(pose.world), target.matrix[:3, 3]))
+    options = SolveOptions(solver=Solver.FOLLOW, lead=lead, max_bend=spec.options.max_bend)
+    solution = solve(Chain(start.joints), goal, options)
+    laid = frame.laid_along(start, solution, None, 0.0)
+    whole = matrices_of(_locked(laid.rotations, pose, plan, near), pose.modes[plan.written])
+    head = frame.root + goal.target_position - _led(frame.posed(whole), lead)
+    end = _location_of(skeleton, pose, root, head)
+    outcome = _part(skeleton, pose, plan, spec, target, frame, whole, end, near, home)
+    return Dragged(outcome, whole, end)
+
+
+def _part(
+    skeleton: Skeleton,
+    pose: Pose,
+    plan: ChainPlan,
+    spec: ChainSpec,
+    target: Target,
+    frame: ChainFrame,
+    whole: Array,
+    end: Array,
+    near: Array,
+    home: FreePose,
+) -> Outcome:
+    """Return the share that influence takes of rotations (k, 3, 3) and a location (3,)."""
+    root, modes, influence = int(plan.written[0]), pose.modes[plan.written], spec.options.influence
+    share = part_way(matrices_of(home.channels, modes), whole, influence)
+    channels = _locked(share, pose, plan, near)
+    stands = home.location + influence * (end - home.location)
+    posed = _at(frame, skeleton, pose, root, stands).posed(matrices_of(channels, modes))
+    led = spaces.transform_point(pose.world, _led(posed, spec.options.lead))
+    residual = float(np.linalg.norm(led - target.matrix[:3, 3]))
+    others = pose.location[plan.written]
+    others[0] = stands
+    status = _status(residual, spec)
+    return Outcome(channels, status, residual, 0, has_locks=False, others={"location": others})
+
+
+def _status(residual: float, spec: ChainSpec) -> Status:
+    # What is left without influence is what float64 makes of large coordinates.
+    is_there = residual <= spec.options.tolerance or spec.options.influence == 1.0
+    return Status.REACHED if is_there else Status.BLENDED
+
+
+def _led(pose: ChainPose, lead: Lead) -> Array:
+    led: Array = pose.joints[-1 if lead is Lead.TIP else 0]
+    return led
+
+
+def _locked(rotations: Array, pose: Pose, plan: ChainPlan, near: Array) -> Array:
+    """Return rotation channels (k, 4) in which locked ones hold what they held."""
+    written = plan.written
+    modes = pose.modes[written]
+    free = channels_of(rotations, modes, near)
+    return with_locks(free, modes, near, pose.locks[written], pose.uses_4d_locks[written])
+
+
+def _at(
+    frame: ChainFrame, skeleton: Skeleton, pose: Pose, root: int, location: Array
+) -> ChainFrame:
+    """Return a chain whose root stands where its location channels put it."""
+    return replace(frame, root=head_at(skeleton, pose, root, location))
+
+
+def _location_of(skeleton: Skeleton, pose: Pose, root: int, head: Array) -> Array:
+    """Return the location channels that put the head of a bone somewhere, armature space, (3,)."""
+    parent = int(skeleton.parents[root])
+    if parent >= 0:
+        above = pose.matrices[parent]
+        head = np.linalg.pinv(above[:3, :3]) @ (head - above[:3, 3])
+    return spaces.location_of_head(skeleton.offsets[root], head, skeleton.use_local_location[root])

@@ -1,0 +1,281 @@
+"""FOLLOW: lengths, how far joints run, frame rate, limits, covariance, and its use in ``solve``."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from blender_ik_addon.core import (
+    Chain,
+    Chains,
+    Goal,
+    Goals,
+    InvalidChainError,
+    InvalidGoalError,
+    InvalidOptionError,
+    Lead,
+    SolveOptions,
+    Solver,
+    Status,
+    bone_rotations,
+    follow,
+    rotation,
+    solve,
+    solve_batch,
+)
+from blender_ik_addon.core.follow import LONGEST_STEP, MOST_AHEAD, SHORTER_IN_LIMITS
+from tests.core.chains import POSES, random_frame, start_joints, uneven_lengths
+from tests.helpers import make_rng
+
+SEEDS = st.integers(0, 2**16)
+LEADS = st.sampled_from(list(Lead))
+BENDS = st.sampled_from([None, 0.0, 0.3, 0.8, 1.5, 2.8])
+
+
+def chains(seed, count=6, size=4, ratio=3.0):
+    """Return start poses of several kinds, shape (n + 1, 3, B)."""
+    rng = make_rng(seed)
+    kinds = [POSES[i % len(POSES)] for i in range(size)]
+    joints = [start_joints(kind, uneven_lengths(count, ratio, rng), rng) for kind in kinds]
+    return np.stack(joints, axis=-1)
+
+
+def arc(count=10, size=1):
+    """Return gently bent chains of unit segments."""
+    angles = np.linspace(0.0, 1.5, count)
+    steps = np.stack([np.cos(angles), np.sin(angles), 0.2 * np.sin(2.0 * angles)], axis=1)
+    steps /= np.linalg.norm(steps, axis=1, keepdims=True)
+    joints = np.vstack((np.zeros(3), np.cumsum(steps, axis=0)))
+    return np.repeat(joints[:, :, None], size, axis=-1)
+
+
+def lengths_of(points):
+    return np.linalg.norm(np.diff(points, axis=0), axis=1)
+
+
+def led(points, lead):
+    return points[-1 if lead is Lead.TIP else 0]
+
+
+def bends_of(points):
+    units = np.diff(points, axis=0) / lengths_of(points)[:, None]
+    sine = np.linalg.norm(np.cross(units[1:], units[:-1], axis=1), axis=1)
+    return np.arctan2(sine, np.sum(units[1:] * units[:-1], axis=1))
+
+
+def walk(points, lead, rng, step, number):
+    """Yield places of the led end: a walk that turns now and then, in steps of a length (B,)."""
+    place, course = led(points, lead), rng.normal(size=(3, points.shape[-1]))
+    for _ in range(number):
+        course = course + 0.3 * rng.normal(size=course.shape)
+        place = place + step * course / np.linalg.norm(course, axis=0)
+        yield place
+
+
+@given(SEEDS, LEADS, BENDS, st.integers(1, 12), st.sampled_from([1e-3, 0.3, 5.0, 1e4]))
+@settings(max_examples=40)
+def test_lengths_are_kept_and_the_led_end_is_where_it_shall_be(seed, lead, bend, count, size):
+    points = chains(seed, count, ratio=30.0)
+    lengths = lengths_of(points)
+    for place in walk(points, lead, make_rng(seed + 1), size, 4):
+        points = follow(points, place[None], lead, bend)
+        assert np.isfinite(points).all()
+        scale = 1.0 + np.abs(points).max()
+        np.testing.assert_allclose(lengths_of(points), lengths, atol=1e-14 * scale, rtol=1e-9)
+        np.testing.assert_array_equal(led(points, lead), place)
+
+
+@given(SEEDS, LEADS, BENDS)
+@settings(max_examples=30)
+def test_no_joint_runs_more_than_a_twentieth_farther_than_the_led_end(seed, lead, bend):
+    points = chains(seed)
+    points = follow(points, led(points, lead)[None], lead, bend)
+    share = LONGEST_STEP * (SHORTER_IN_LIMITS if bend is not None else 1.0)
+    step = 0.999 * share * lengths_of(points).min(axis=0)
+    most = 1.0 if bend is None else MOST_AHEAD
+    for place in walk(points, lead, make_rng(seed + 1), step, 40):
+        moved = follow(points, place[None], lead, bend)
+        ahead = np.linalg.norm(moved - points, axis=1) / step
+        assert ahead.max() <= most + 1e-9
+        points = moved
+
+
+@given(SEEDS, LEADS, BENDS)
+@settings(max_examples=30)
+def test_bends_stay_within_their_limits(seed, lead, bend):
+    limits = np.full(5, np.pi) if bend is None else bend * np.array([1.0, 0.5, 1.0, 2.0, 0.7])
+    points = chains(seed)
+    for place in walk(points, lead, make_rng(seed + 1), 0.5, 10):
+        points = follow(points, place[None], lead, limits)
+        assert (bends_of(points) <= limits[:, None] + 1e-7).all()
+
+
+def test_limits_change_what_is_bent_more_and_nothing_else():
+    points = arc()
+    path = np.linspace(points[-1], points[-1] + np.array([[0.0], [4.0], [3.0]]), 20)
+    free = follow(points, path)
+    np.testing.assert_allclose(
+        follow(points, path, max_bend=3.1), free, atol=1e-3 * lengths_of(points).sum()
+    )
+    assert bends_of(free).max() > 0.15
+    assert bends_of(follow(points, path, max_bend=0.1)).max() == pytest.approx(0.1, abs=1e-4)
+
+
+def turning(points, lead, is_pushed):
+    """Return a smooth path of the led end over one second: a function of the time."""
+    start, away = led(points, lead), led(points, lead) - points[0 if lead is Lead.TIP else -1]
+    along = away / np.linalg.norm(away, axis=0) * (-1.0 if is_pushed else 1.0)
+
+    def at(time):
+        swing = np.array([np.sin(5.0 * time), 1.0 - np.cos(4.0 * time), 0.5 * np.sin(7.0 * time)])
+        return start + 4.0 * time * along + swing[:, None]
+
+    return at
+
+
+@pytest.mark.parametrize("lead", Lead)
+@pytest.mark.parametrize("bend", [None, 0.5, 1.0])
+@pytest.mark.parametrize("is_pushed", [False, True])
+def test_half_the_frame_rate_gives_the_same_path(lead, bend, is_pushed):
+    points = arc()
+    at, reach = turning(points, lead, is_pushed), lengths_of(points).sum()
+    fine = coarse = points
+    for frame in range(1, 49):
+        fine = follow(fine, at(frame / 48.0)[None], lead, bend)
+        if frame % 2 == 0:
+            coarse = follow(coarse, at(frame / 48.0)[None], lead, bend)
+            assert np.linalg.norm(fine - coarse, axis=1).max() < 0.02 * reach
+
+
+@pytest.mark.parametrize("lead", Lead)
+def test_a_straight_way_in_one_piece_or_in_a_hundred_is_the_same(lead):
+    points = arc()
+    way = np.linspace(0.0, 1.0, 101)[1:, None, None] * np.array([[3.0], [-2.0], [5.0]])
+    whole = follow(points, led(points, lead) + way[-1:], lead)
+    pieces = follow(points, led(points, lead) + way, lead)
+    np.testing.assert_allclose(whole, pieces, atol=2e-3 * lengths_of(points).sum())
+
+
+def test_a_single_segment_runs_on_the_exact_tractrix():
+    points = np.array([[[0.0], [-2.0], [0.0]], [[0.0], [0.0], [0.0]]])
+    for way in (0.5, 3.0, 11.0):
+        moved = follow(points, np.array([[[way], [0.0], [0.0]]]))
+        half = np.arctan(np.exp(-way / 2.0))
+        expected = [way - 2.0 * np.cos(2.0 * half), -2.0 * np.sin(2.0 * half), 0.0]
+        np.testing.assert_allclose(moved[0, :, 0], expected, atol=1e-12)
+
+
+@given(SEEDS, LEADS, BENDS)
+@settings(max_examples=20)
+def test_many_side_by_side_are_as_each_alone(seed, lead, bend):
+    points = chains(seed, size=5)
+    # Each goes its own way, of its own length: they take different numbers of steps.
+    steps = np.array([0.0, 1e-3, 0.2, 1.0, 6.0])
+    path = np.array(list(walk(points, lead, make_rng(seed + 1), steps, 3)))
+    together = follow(points, path, lead, bend)
+    for i in range(points.shape[-1]):
+        alone = follow(points[..., i : i + 1], path[..., i : i + 1], lead, bend)
+        np.testing.assert_allclose(together[..., i : i + 1], alone, atol=1e-12)
+
+
+@given(SEEDS, LEADS, st.sampled_from([None, 0.8]), st.booleans())
+@settings(max_examples=20)
+def test_moved_mirrored_or_scaled_the_answer_goes_along(seed, lead, bend, is_mirrored):
+    rng = make_rng(seed)
+    points = arc(size=2) + 0.01 * rng.normal(size=(11, 3, 2))
+    path = np.array(list(walk(points, lead, rng, 0.4, 6)))
+    frame = random_frame(rng)
+    if is_mirrored:
+        frame[:, 0] *= -1.0
+    shift = rng.normal(size=(3, 1))
+    for scale in (0.01, 1.0, 100.0):
+
+        def moved(array, scale=scale):
+            return scale * np.einsum("ij,fjb->fib", frame, array) + scale * shift
+
+        there = follow(moved(points), moved(path), lead, bend)
+        np.testing.assert_allclose(
+            there, moved(follow(points, path, lead, bend)), atol=1e-9 * scale
+        )
+
+
+def test_the_root_leads_as_the_tip_of_the_reversed_chain_does():
+    points = chains(3)
+    path = np.array(list(walk(points, Lead.ROOT, make_rng(4), 0.4, 6)))
+    limits = np.linspace(0.4, 2.0, 5)
+    by_root = follow(points, path, Lead.ROOT, limits)
+    by_tip = follow(points[::-1], path, Lead.TIP, limits[::-1])
+    np.testing.assert_array_equal(by_root, by_tip[::-1])
+
+
+def test_a_long_pull_makes_the_chain_straight_behind_its_tip_and_a_jump_does_no_harm():
+    for way in (200.0, 1e9):
+        moved = follow(arc(), arc()[-1:] + np.array([way, 0.0, 0.0])[None, :, None])
+        np.testing.assert_allclose(np.diff(moved, axis=0)[:, :, 0], np.eye(3)[[0] * 10], atol=1e-6)
+
+
+@pytest.mark.parametrize("lead", Lead)
+@pytest.mark.parametrize("bend", [None, 0.5])
+def test_a_straight_chain_that_is_pushed_goes_back_as_a_whole(lead, bend):
+    points = np.outer(np.arange(5.0), [0.0, 0.0, 1.0])[:, :, None]
+    back = np.array([0.0, 0.0, -3.0 if lead is Lead.TIP else 3.0])[:, None]
+    moved = follow(points, (led(points, lead) + back)[None], lead, bend)
+    np.testing.assert_allclose(moved, points + back, atol=1e-12)
+
+
+def test_without_a_move_nothing_moves_and_inputs_stay_as_they_are():
+    points = chains(1)
+    kept = points.copy()
+    path = np.repeat(points[-1:], 3, axis=0)
+    np.testing.assert_allclose(follow(points, path), points, atol=1e-14)
+    follow(points, path + 1.0, max_bend=0.2)
+    np.testing.assert_array_equal(points, kept)
+
+
+def test_bad_input_gives_one_clear_sentence():
+    points = arc()
+    with pytest.raises(InvalidGoalError, match="check the target"):
+        follow(points, np.full((1, 3, 1), np.nan))
+    with pytest.raises(InvalidChainError, match="check the bones"):
+        follow(np.where(points == points[2], np.inf, points), points[-1:])
+    with pytest.raises(InvalidChainError, match="lengthen that bone"):
+        follow(np.zeros((3, 3, 1)), points[-1:])
+    for bend in (-0.1, np.nan):
+        with pytest.raises(InvalidOptionError, match="set an angle"):
+            follow(points, points[-1:], max_bend=bend)
+        with pytest.raises(InvalidOptionError, match="set an angle"):
+            SolveOptions(solver=Solver.FOLLOW, max_bend=bend)
+
+
+@pytest.mark.parametrize("lead", Lead)
+@pytest.mark.parametrize("influence", [0.0, 0.4, 1.0])
+def test_solve_drags_once_and_its_bone_rotations_give_its_joints(lead, influence):
+    joints = arc()[:, :, 0]
+    target = led(joints, lead) + np.array([0.5, 1.0, -0.7])
+    options = SolveOptions(solver="FOLLOW", lead=lead, influence=influence, max_bend=0.6)
+    chain = Chain(joints)
+    solution = solve(chain, Goal(target), options)
+    dragged = follow(joints[:, :, None], target[None, :, None], lead, 0.6)[:, :, 0]
+    if influence == 1.0:
+        np.testing.assert_array_equal(solution.joint_positions, dragged)
+        assert solution.status is Status.REACHED
+    else:
+        assert solution.status is Status.BLENDED
+    root = joints[0] + influence * (dragged[0] - joints[0])
+    segments = rotation.rotate(bone_rotations(chain, solution), np.diff(joints, axis=0))
+    posed = np.vstack((root, root + np.cumsum(segments, axis=0)))
+    np.testing.assert_allclose(posed, solution.joint_positions, atol=1e-12)
+    off = np.linalg.norm(led(solution.joint_positions, lead) - target)
+    assert solution.residual == pytest.approx(off, abs=1e-12)
+
+
+def test_solve_batch_gives_what_solve_gives():
+    points = chains(5, size=6).transpose(2, 0, 1)
+    targets = points[:, -1] + make_rng(6).normal(size=(6, 3))
+    for influence in (1.0, 0.3):
+        options = SolveOptions(solver=Solver.FOLLOW, influence=influence)
+        batch = solve_batch(Chains(points), Goals(targets), options)
+        for joints, target, found in zip(points, targets, batch, strict=True):
+            alone = solve(Chain(joints), Goal(target), options)
+            np.testing.assert_allclose(found.joint_positions, alone.joint_positions, atol=1e-12)
+            assert found.status is alone.status
