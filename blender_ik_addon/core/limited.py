@@ -91,26 +91,45 @@ def positioned(
     standing = chain.state(standing_turn, chain.resting_slide)
     gap = norm(task.target - standing[-1, :3])
     run = Run(chain, task, gap > np.maximum(task.tolerance, NEAR * chain.reach))
-    used = np.zeros_like(task.iterations)
     aims = _aims(start, chain, start_turn, task, tip)
-    sweeps = SWEEPS.get(solver)
     if solver is Solver.FORCE:
         standing = natural_start.nudged(natural, start, chain, standing, task)
         state, used = forced.swept(run, effort, standing)
-    elif sweeps is not None:
-        state, used = run.swept(sweeps, standing, used, np.minimum(task.iterations, FEW_ITERATIONS))
+    elif solver in SWEEPS:
+        state, used = run.swept_few(SWEEPS[solver], standing)
     else:
         state = _started(natural, chain, standing, replace(task, target=asked), run)
+        used = np.zeros_like(task.iterations)
     if aims is None or tip_weight < 1.0:
         state, used = run.closed(state, used, is_near_enough=solver is not Solver.FORCE)
     if aims is not None:
         aims = _shared(aims, chain, state, tip_weight)
         state, used = run.aimed(state, used, aims)
-    is_open = run.is_open(state) & (task.iterations > FEW_ITERATIONS)
+    last, state, used = _bettered(run, state, used, standing, asked, aims)
+    if effort is not None:
+        state, used = forced.settled(last, state, used, effort, aims)
+    reach = start.reach if chain.slide_room is None else start.reach + chain.slide_room.sum(axis=0)
+    return Held(
+        state=state,
+        iterations=used,
+        is_too_far=norm(task.target) >= reach * (1.0 - AT_REACH),
+        is_open=run.is_open(state),
+        holds=_holds(chain, last.task, state),
+        tip_gap=_tip_gap(chain, aims, state),
+        slide_holds=_slide_holds(chain, last.task, state) if chain.has_slides else None,
+    )
+
+
+def _bettered(
+    run: Run, state: Array, used: Counts, standing: Array, asked: Array, aims: Aims | None
+) -> tuple[Run, Array, Counts]:
+    """Start anew what has not arrived, or not on the side of its pole; who ran last, and where."""
+    may_go_on = run.task.iterations > FEW_ITERATIONS
+    is_open = run.is_open(state) & may_go_on
     if is_open.any():
         # Joints that cannot even straighten toward a target take the pose nearest to it as it is.
-        targets = np.where(is_open, asked, task.target)
-        run = replace(run, task=replace(task, target=targets))
+        targets = np.where(is_open, asked, run.task.target)
+        run = replace(run, task=replace(run.task, target=targets))
         before, used = run.closed(state, used)
         state = before
         for count in STARTS:
@@ -119,18 +138,10 @@ def positioned(
                 found, used = new_starts.bettered(run, before, used, rows, standing, aims, count)
                 state = np.where(run.is_open(state) & is_open, found, state)
     is_aside = run.sides_past(state, aims) > ASIDE
-    rows = np.flatnonzero(is_aside & ~is_open & (task.iterations > FEW_ITERATIONS))
-    if rows.size and chain.can_swivel:
+    rows = np.flatnonzero(is_aside & ~is_open & may_go_on)
+    if rows.size and run.chain.can_swivel:
         state, used = new_starts.bettered(run, state, used, rows, standing, aims, STARTS[0])
-    if effort is not None:
-        state, used = forced.settled(run, state, used, effort, aims)
-    reach = start.reach if chain.slide_room is None else start.reach + chain.slide_room.sum(axis=0)
-    is_too_far = norm(task.target) >= reach * (1.0 - AT_REACH)
-    is_open = Run(chain, task, run.is_fresh).is_open(state)
-    holds = _holds(chain, run.task, state)
-    slide_holds = _slide_holds(chain, run.task, state) if chain.has_slides else None
-    gap = _tip_gap(chain, aims, state)
-    return Held(state, used, is_too_far, is_open, holds, gap, slide_holds)
+    return run, state, used
 
 
 def _started(natural: NaturalStart, chain: Jointed, standing: Array, task: Task, run: Run) -> Array:
