@@ -167,11 +167,14 @@ def drag(
     options = SolveOptions(solver=Solver.FOLLOW, lead=lead, max_bend=spec.options.max_bend)
     solution = solve(Chain(start.joints), goal, options)
     laid = frame.laid_along(start, solution, None, 0.0)
-    whole = matrices_of(_locked(laid.rotations, pose, plan, near), pose.modes[plan.written])
-    head = frame.root + goal.target_position - _led(frame.posed(whole), lead)
+    there = laid
+    if pose.locks[plan.written].any():
+        held = _locked(laid.rotations, pose, plan, near)
+        there = frame.posed(matrices_of(held, pose.modes[plan.written]))
+    head = frame.root + goal.target_position - _led(there, lead)
     end = _location_of(skeleton, pose, root, head)
-    outcome = _part(skeleton, pose, plan, spec, target, frame, whole, end, near, home)
-    return Dragged(outcome, whole, end)
+    outcome = _part(skeleton, pose, plan, spec, target, frame, there, end, near, home)
+    return Dragged(outcome, there.rotations, end)
 
 
 def _part(
@@ -181,18 +184,21 @@ def _part(
     spec: ChainSpec,
     target: Target,
     frame: ChainFrame,
-    whole: Array,
+    there: ChainPose,
     end: Array,
     near: Array,
     home: FreePose,
 ) -> Outcome:
-    """Return the share that influence takes of rotations (k, 3, 3) and a location (3,)."""
+    """Return the share that influence takes of a pose, and of the location (3,) of its root."""
     root, modes, influence = int(plan.written[0]), pose.modes[plan.written], spec.options.influence
-    share = part_way(matrices_of(home.channels, modes), whole, influence)
+    share = part_way(matrices_of(home.channels, modes), there.rotations, influence)
     channels = _locked(share, pose, plan, near)
     stands = home.location + influence * (end - home.location)
-    posed = _at(frame, skeleton, pose, root, stands).posed(matrices_of(channels, modes))
-    led = spaces.transform_point(pose.world, _led(posed, spec.options.lead))
+    shown = _at(frame, skeleton, pose, root, stands)
+    led = _led(there, spec.options.lead) + shown.root - frame.root
+    if influence < 1.0:
+        led = _led(shown.posed(matrices_of(channels, modes)), spec.options.lead)
+    led = spaces.transform_point(pose.world, led)
     residual = float(np.linalg.norm(led - target.matrix[:3, 3]))
     others = pose.location[plan.written]
     others[0] = stands

@@ -138,6 +138,20 @@ def test_while_its_target_rests_the_chain_misses_no_frame():
     np.testing.assert_allclose(after[0], at_rest[-1], atol=SAME)
 
 
+def test_frames_in_which_nothing_moves_at_all_are_no_jump():
+    ob, target = make_tail(is_still=True)
+    for place in (swim(8), swim(16)):
+        target.location = place
+        bpy.context.view_layer.update()
+    stands = joints(ob)
+    for frame in range(2, 20):
+        rigs.go_to(frame)
+    target.location = swim(18)
+    found = joints(ob, rigs.go_to(20))
+    expected = follow(stands[:, :, None], np.array(swim(18))[None, :, None])[:, :, 0]
+    np.testing.assert_allclose(found, expected, atol=30 * SAME)
+
+
 def test_dragged_by_hand_it_goes_on_from_where_it_is_and_at_rest_nothing_moves():
     ob, target = make_tail(is_still=True)
     rigs.go_to(5)
