@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from . import chains, joints, solve
+from . import chains, creatures, joints, solve
 
-_MODULES = (chains, joints, solve)
+_MODULES = (chains, creatures, joints, solve)
 
 
 def register() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from .gradual import easing_of
 from .limb import Limb
 from .limb_batch import LimbBatch
 from .lone_limb import LoneLimb
@@ -61,6 +62,7 @@ class GraphState:
     _assembled: list[tuple[Limb, bool]] = field(default_factory=list)
     _jobs: list[Job] = field(default_factory=list)
     _anchors: frozenset[int] = frozenset()
+    _has_easing: bool = False
     _numbers: list[int] = field(default_factory=list)
     _order: Order | None = None
     _versions: list[int] = field(default_factory=list)
@@ -104,6 +106,9 @@ class GraphState:
         """Tell whether nothing that any chain follows has changed."""
         if update.depsgraph.mode == "RENDER" or update.count > MANY or update.has_new_relations:
             return False
+        if update.is_new_frame and self._has_easing:
+            # Time itself moves them.
+            return False
         # Any armature object may have chains now, or be posable again.
         return not update.listed_armatures and self._anchors.isdisjoint(update.listed)
 
@@ -122,6 +127,7 @@ class GraphState:
         ):
             self._jobs, self._numbers = jobs, levels(jobs)
             self._anchors = _followed(jobs)
+            self._has_easing = any(easing_of(job.spec) is not None for job in jobs)
             self.tied = _tied(jobs)
         self._fill_levels(placed)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from .changes import Change, joined
 from .channels import CHANNEL_SIZES, read_floats
+from .gradual import moment_of
 from .graph_state import GraphState, Level
 from .limb_batch import LimbBatch
 from .lone_limb import LoneLimb
@@ -209,8 +210,9 @@ def _changes(level: Level, update: Update, world: WorldMatrices) -> list[Change]
 
     for batch in level.batches:
         changes += batch.changes(world, is_foreign)
+    moment = moment_of(update)
     for lone in level.lone:
-        change = lone.change(world, is_foreign)
+        change = lone.change(world, moment, is_foreign)
         if change is not None:
             changes.append(change)
     return changes

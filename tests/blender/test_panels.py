@@ -67,6 +67,11 @@ class RecordingLayout:
         self._note("operator", name)
         return SimpleNamespace()
 
+    def operator_menu_enum(self, name: str, choice: str, *, text: str) -> None:
+        module, _, function = name.partition(".")
+        assert choice in getattr(getattr(bpy.ops, module), function).get_rna_type().properties
+        self._note("operator", name)
+
     def template_list(self, name: str, _id: str, data, chains, holder, index, *, rows: int) -> None:
         assert hasattr(bpy.types, name)
         assert {chains, index} <= set(data.bl_rna.properties.keys())
@@ -120,7 +125,7 @@ def make_active_arm(**settings: object) -> tuple[bpy.types.Object, bpy.types.Pro
 def test_the_tab_has_the_list_and_the_panels_of_a_chain():
     labels = [panel.bl_label for panel in panels()]
     assert labels[0] == "Chain IK"
-    assert set(labels[1:]) == {"Goal", "Joints", "Pole", "Reach", "Solver", "Status"}
+    assert set(labels[1:]) == {"Goal", "Joints", "Pole", "Force", "Reach", "Solver", "Status"}
     for panel in panels():
         assert (panel.bl_space_type, panel.bl_region_type) == ("VIEW_3D", "UI")
         assert panel.bl_category == "Chain IK"
