@@ -54,11 +54,11 @@ class POSE_OT_chain_ik_creature_load(bpy.types.Operator):
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
         except UnicodeDecodeError:
-            self.report({"ERROR"}, f"'{path.name}' is no text: choose a creature file.")
+            self.report({"ERROR"}, f"File '{path.name}' is no text: choose a creature file.")
             return {"CANCELLED"}
         except OSError as error:
             reason = error.strerror or error
-            self.report({"ERROR"}, f"'{path}' cannot be read ({reason}): choose another file.")
+            self.report({"ERROR"}, f"File '{path}' cannot be read ({reason}): choose another file.")
             return {"CANCELLED"}
         owner_of(chain).update_tag()
         self.report({"INFO"}, f"Chain '{chain.name}' is a {creature.name} now")
@@ -98,7 +98,9 @@ class POSE_OT_chain_ik_creature_save(bpy.types.Operator):
             return {"CANCELLED"}
         except OSError as error:
             reason = error.strerror or error
-            self.report({"ERROR"}, f"'{path}' cannot be written ({reason}): choose another place.")
+            self.report(
+                {"ERROR"}, f"File '{path}' cannot be written ({reason}): choose another place."
+            )
             return {"CANCELLED"}
         self.report({"INFO"}, f"Written to {path}")
         return {"FINISHED"}

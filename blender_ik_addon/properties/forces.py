@@ -237,7 +237,7 @@ def _plain_values(creature: Creature) -> dict[str, object] | None:
 def _is_straight(curve: Curve) -> bool:
     """Tell whether root and tip say all of a curve."""
     root, tip = curve.at(ENDS).tolist()
-    return np.array_equal(curve.values, root + (tip - root) * curve.places)
+    return np.allclose(curve.values, root + (tip - root) * curve.places, rtol=1e-9, atol=0.0)
 
 
 def _is_same(one: Curve, other: Curve) -> bool:

@@ -31,6 +31,8 @@ LONGEST_STEP = 0.25
 LOOKED_AHEAD = 1.0
 # Nearer than this, in radians and in lengths of the chain, a bone has arrived and stands still.
 ARRIVED = 1e-9
+# Nearer than this nobody sees it move: where the pose falls short of the target, that is said.
+NEARLY = 1e-3
 
 
 class Moment(NamedTuple):
@@ -188,7 +190,9 @@ def stepped_pose(
         step: How far to go.
     """
     reach = float(np.linalg.norm(np.diff(start.joints, axis=0), axis=1).sum())
-    begun, wanted = _stance(frame, start, joints), _stance(frame, found.pose, joints)
+    # The start pose that the solve takes has grown already.
+    ungrown = start if frame.stretch is None else frame.posed(start.rotations)
+    begun, wanted = _stance(frame, ungrown, joints), _stance(frame, found.pose, joints)
     now = begun if step.now is None or _differ(step.now, wanted) else step.now
     before = wanted if step.before is None or _differ(step.before, wanted) else step.before
     slid = 0 if frame.slide is None else len(frame.frames)
@@ -197,7 +201,8 @@ def stepped_pose(
         now, before, wanted, sizes, step.easing, step.seconds, functools.partial(_clamped, joints)
     )
     stepped = Stepped(stands, wanted, begun)
-    if _are_alike(stands, wanted, sizes):
+    apart = _apart(stands, wanted, sizes)
+    if apart <= ARRIVED:
         return found, stepped._replace(now=wanted)
     ways = stands.way[:, 0]
     local = joints.local_of(stands.turn[..., 0])
@@ -206,6 +211,8 @@ def stepped_pose(
         None if frame.stretch is None else ways[slid:].reshape(-1, 3),
         ways[:slid] if slid else None,
     )
+    if apart <= NEARLY and found.solution.status is not Status.REACHED:
+        return JointedPose(found.solution, pose, found.tip_gap), stepped
     # What holds the pose that it goes to says nothing of where it is.
     solution = replace(found.solution, status=Status.BLENDED, holds=None, slide_holds=None)
     return JointedPose(solution, pose, tip_gap=0.0), stepped
@@ -235,8 +242,10 @@ def _clamped(joints: BoneJoints, turn: Array) -> Array:
     return held[..., None]
 
 
-def _are_alike(one: Stance, other: Stance, sizes: Array) -> bool:
-    apart = rotation.multiply(rotation.conjugate(one.turn[..., 0]), other.turn[..., 0])
-    angles = 2.0 * np.linalg.norm(apart[:, 1:], axis=1)
+def _apart(one: Stance, other: Stance, sizes: Array) -> float:
+    """Return how far stances are apart: the largest angle or way, in radians and in sizes."""
+    between = rotation.multiply(rotation.conjugate(one.turn[..., 0]), other.turn[..., 0])
+    angles = 2.0 * np.linalg.norm(between[:, 1:], axis=1)
     ways = np.abs(one.way - other.way) / sizes
-    return bool(angles.max() <= ARRIVED and (ways <= ARRIVED).all())
+    farthest: float = np.append(angles, ways).max()
+    return farthest

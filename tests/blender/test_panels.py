@@ -312,3 +312,23 @@ def test_an_index_outside_the_list_shows_no_settings(index):
     ob, _ = make_active_arm()
     ob.chain_ik.active_index = index
     assert names(draw()) == {"use_live"}
+
+
+def test_what_acts_is_shown_only_for_the_solver_that_it_acts_in():
+    _, chain = make_active_arm()
+    assert "gravity" not in names(draw())
+    assert not chain.is_property_set("force")
+    chain.solver = "FORCE"
+    drawn = draw(only="Force")
+    own = {each.identifier for each in chain.force.bl_rna.properties} - {"rna_type", "name"}
+    assert names(drawn) == own
+    assert names(drawn, "operator") == {
+        "pose.chain_ik_creature_load",
+        "pose.chain_ik_creature_save",
+    }
+    active = {item.name: item.is_active for item in drawn}
+    assert (active["stiffness_root"], active["ease"]) == (True, False)
+    chain.force.use_gradual = True
+    chain.force.creature = "{}"
+    active = {item.name: item.is_active for item in draw(only="Force")}
+    assert (active["stiffness_root"], active["ease"]) == (False, True)
