@@ -193,6 +193,36 @@ class VIEW3D_PT_chain_ik_reach(ActiveChainPanel):
         row.prop(settings, "use_keep_volume")
 
 
+class VIEW3D_PT_chain_ik_force(ActiveChainPanel):
+    """What the bones resist and weigh, and how they follow in time."""
+
+    bl_label = "Force"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        chain = active_chain(context)
+        return chain is not None and chain.solver == "FORCE"
+
+    def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
+        force = settings.force
+        row = layout.row(align=True)
+        row.operator_menu_enum("pose.chain_ik_creature_load", "creature", text="Load Creature")
+        row.operator("pose.chain_ik_creature_save", text="Save Creature")
+        layout.prop(force, "creature")
+        plain = layout.column()
+        plain.active = not force.creature
+        for name in ("stiffness_root", "stiffness_tip", "comfort_root", "comfort_tip", "mass"):
+            plain.prop(force, name)
+        layout.prop(force, "gravity")
+        layout.prop(force, "force_mode")
+        layout.prop(force, "force_gain")
+        layout.prop(force, "use_gradual")
+        eased = layout.column(align=True)
+        eased.active = force.use_gradual
+        eased.prop(force, "ease")
+        eased.prop(force, "fastest")
+
+
 class VIEW3D_PT_chain_ik_solver(ActiveChainPanel):
     """How the chain is solved."""
 
@@ -254,6 +284,7 @@ classes = (
     VIEW3D_PT_chain_ik_goal,
     VIEW3D_PT_chain_ik_pole,
     VIEW3D_PT_chain_ik_solver,
+    VIEW3D_PT_chain_ik_force,
     VIEW3D_PT_chain_ik_joints,
     VIEW3D_PT_chain_ik_reach,
 )

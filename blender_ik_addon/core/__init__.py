@@ -6,6 +6,7 @@ from .blend import batch_rotations, bone_rotations
 from .chain import Chain, Goal, Solution, SolveOptions, Solver, Status
 from .chains import FEW, STATUSES, Chains, Goals, Solutions
 from .creature import Creature, Curve, parse_creature, write_creature
+from .easing import Easing, Stance, eased
 from .errors import (
     IKError,
     InvalidChainError,
@@ -16,7 +17,7 @@ from .errors import (
 )
 from .follow import Lead, follow
 from .forces import Forces, StepMode, make_forces
-from .gradual import Easing, History, advance, advance_batch
+from .gradual import History, advance, advance_batch
 from .joints import JointKind, Joints, free_joints
 from .limb_turns import LimbTurns, limb_turns
 from .limits import clamped_rotations as clamped
@@ -55,6 +56,7 @@ __all__ = [
     "SolveOptions",
     "Solver",
     "SolverMismatchError",
+    "Stance",
     "Status",
     "StepMode",
     "Tree",
@@ -70,6 +72,7 @@ __all__ = [
     "bone_rotations",
     "clamped",
     "distance_in_reach",
+    "eased",
     "follow",
     "free_joints",
     "limb_turns",

@@ -8,7 +8,6 @@ met exactly, by the pose that a solve without history has.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,39 +16,12 @@ from . import limited_batch, turns
 from .batch import solve_batch
 from .chain import Chain, Goal, Solution, SolveOptions, Status
 from .chains import STATUSES, Chains, Goals, Solutions
-from .errors import InvalidOptionError
+from .easing import Easing, Stance, check_time, eased
 from .vectors import Array, Flags, norm
 
-# Times are cut into spans of so many seconds at most: within one, what is aimed at stands still.
-LONGEST_SPAN = 1.0 / 240.0
-# After so many, ten seconds, nobody sees how a chain got there: longer times have longer spans.
-MOST_SPANS = 2400
 # Nearer than this, in radians or in lengths of the chain, a joint has arrived: it stands still.
 ARRIVED = 1e-9
 REACHED, BLENDED = STATUSES.index(Status.REACHED), STATUSES.index(Status.BLENDED)
-
-
-@dataclass(frozen=True, slots=True)
-class Easing:
-    """How chains ease.
-
-    Attributes:
-        ease: Seconds in which what is left to go shrinks to 1/e; 0 to go at the fastest.
-        fastest: Most radians a second that a joint turns, and most lengths of its chain that it
-            slides, above 0; inf for no bound.
-    """
-
-    ease: float = 0.2
-    fastest: float = math.inf
-
-    def __post_init__(self) -> None:
-        """Check the ranges."""
-        if not 0.0 <= self.ease < math.inf:
-            raise InvalidOptionError("The ease must be zero or more: set it to some seconds.")
-        if not self.fastest > 0.0:
-            raise InvalidOptionError(
-                "The fastest turn must be above zero: set it to some radians a second."
-            )
 
 
 @dataclass(frozen=True)
@@ -96,11 +68,9 @@ def advance_batch(
     Raises:
         InvalidOptionError: If the time is not a finite number of seconds, zero or more.
 
-    Source: exact solution of dq/dt = -min(q / ease, fastest) span by span; derived for this project
-    and tested in tests/core/test_gradual.py.
+    Source: as ``easing.eased``.
     """
-    if not 0.0 <= seconds < math.inf:
-        raise InvalidOptionError("The time must be zero or more: give it in seconds.")
+    check_time(seconds)
     given, chains = chains, chains if chains.joints is not None else chains.freed
     found = solve_batch(chains, goals, options)
     assert found.local_rotations_wxyz is not None
@@ -142,46 +112,24 @@ def _eased(
     easing: Easing,
     history: History | None,
     seconds: float,
-) -> tuple[Array, Array]:
-    """Return turns (n, 4, B) and slides (n, B) a time after those of a history."""
+) -> Stance:
+    """Return how chains stand a time after a history."""
     jointed = chains.jointed
     turn, slide = chains.standing_turns, np.zeros_like(wanted_slides)
     before, before_slides = wanted, wanted_slides
     if history is not None:
         turn, before = jointed.inner(history.rotations_wxyz), jointed.inner(history.wanted_wxyz)
         slide, before_slides = history.slides.T, history.wanted_slides.T
-    count = min(math.ceil(seconds / LONGEST_SPAN - 1e-6), MOST_SPANS)
     reach = chains.start.reach * chains.start.unit
-    for span in range(count):
-        share = np.full(len(chains), (span + 0.5) / count)
-        aim = turns.part_way(before, wanted, share)
-        turn = jointed.clamped(_nearer(turn, aim, easing, seconds / count))
-        way = before_slides + share * (wanted_slides - before_slides) - slide
-        slide = slide + _share(np.abs(way) / reach, easing, seconds / count) * way
-    return turn, slide
-
-
-def _nearer(turn: Array, aim: Array, easing: Easing, seconds: float) -> Array:
-    """Return turns (n, 4, B) some time nearer to what they aim at."""
-    way = turns.vectors_of(turns.multiply(turns.conjugate(turn), aim))
-    share = _share(norm(way), easing, seconds)
-    return turns.normalised(turns.multiply(turn, turns.by_vectors(way * share[:, None])))
-
-
-def _share(distance: Array, easing: Easing, seconds: float) -> Array:
-    """Return which share of distances (n, B) is gone within a time."""
-    left, rest = distance, np.full_like(distance, seconds)
-    if easing.fastest < math.inf:
-        # Far away the bound rules; below this distance the ease is slower by itself.
-        ahead = np.maximum(distance - easing.fastest * easing.ease, 0.0)
-        spent = np.minimum(ahead / easing.fastest, seconds)
-        left, rest = distance - easing.fastest * spent, seconds - spent
-    if easing.ease > 0.0:
-        left = left * np.exp(-rest / easing.ease)
-    elif easing.fastest == math.inf:
-        left = np.zeros_like(distance)
-    share: Array = 1.0 - left / np.where(distance > 0.0, distance, 1.0)
-    return share
+    return eased(
+        Stance(turn, slide),
+        Stance(before, before_slides),
+        Stance(wanted, wanted_slides),
+        np.broadcast_to(reach, slide.shape),
+        easing,
+        seconds,
+        jointed.clamped,
+    )
 
 
 def _is_there(turn: Array, wanted: Array, off: Array) -> Flags:

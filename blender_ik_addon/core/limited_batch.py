@@ -23,6 +23,9 @@ REACHED, EXTENDED, USED_UP = (
     np.int8(STATUSES.index(each))
     for each in (Status.REACHED, Status.EXTENDED, Status.ITERATIONS_USED_UP)
 )
+# A chain that is straight but for this share of its length is held back by nothing: what is left of
+# a bend shrinks ever more slowly there.
+STRAIGHT = 1e-6
 NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
 
 
@@ -198,6 +201,7 @@ def _recorded(
     if held.slide_holds is not None:
         has_holds |= held.slide_holds.any(axis=0)
     is_held = held.is_open & (has_holds | (held.iterations < options.iterations))
+    is_held &= ~_is_straight(chains, goals, residuals)
     is_too_far = held.is_too_far if moved is None else held.is_too_far | moved.is_too_far
     is_blended = np.full(len(chains), options.influence < 1.0)
     codes = np.select(
@@ -223,6 +227,15 @@ def _recorded(
         tip_gaps=held.tip_gap,
         slide_holds=None if held.slide_holds is None else held.slide_holds.T,
     )
+
+
+def _is_straight(chains: Chains, goals: Goals, residuals: Array) -> Flags:
+    """Tell which chains end as near to targets out of reach as straight ones do, shape (B,)."""
+    start = chains.start
+    reach = start.reach * start.unit
+    beyond = norm(goals.target_positions.T - start.root) - reach
+    is_straight: Flags = (beyond > 0.0) & (np.abs(residuals - beyond) <= STRAIGHT * reach)
+    return is_straight
 
 
 def _within_reach(chains: Chains, targets: Array) -> tuple[Array, Flags]:

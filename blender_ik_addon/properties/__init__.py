@@ -1,6 +1,7 @@
 """The settings of chains, and their one way into frozen records."""
 
 from .chains import active_chain, chain_key, chains_of, owner_of
+from .forces import creature_text, take_creature
 from .joints import RANGED_AXES, STIFF_AXES, JointSettings, has_joint, slides_of, take_over
 from .records import bones_of_chain, chain_spec, idle_joints, sync_anchors
 from .settings import NEGATIVE_SCALES, SOLVERS, ChainSettings, register, unregister
@@ -20,6 +21,7 @@ __all__ = [
     "chain_spec",
     "chains_of",
     "check_free",
+    "creature_text",
     "has_joint",
     "idle_joints",
     "is_off_its_keys",
@@ -29,6 +31,7 @@ __all__ = [
     "slides_of",
     "store",
     "sync_anchors",
+    "take_creature",
     "take_over",
     "unregister",
 ]

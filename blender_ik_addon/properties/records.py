@@ -12,9 +12,10 @@ import bpy
 from ..core import Lead, SolveOptions, Solver
 from ..rig import anchors, live
 from ..rig.restoring import driven_bones
-from ..rig.spec import Anchor, ChainSpec, NegativeScale, StartFrom, StoredBone
+from ..rig.spec import Anchor, ChainSpec, ForceSpec, NegativeScale, StartFrom, StoredBone
 from ..rig.update import Update
 from .chains import chains_of, owner_of
+from .forces import force_spec
 from .joints import own_joint
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ def chain_spec(settings: ChainSettings, animated: ChainSettings | None = None) -
             only the viewport's evaluation is copied back to the original.
     """
     animated = animated or settings
+    # Reading settings that were never set has Blender store them, to be copied ever after.
+    has_force = settings.solver == "FORCE"
+    force = force_spec(settings.force, animated.force) if has_force else None
     return ChainSpec(
         name=settings.name,
         bone=settings.bone,
@@ -44,7 +48,7 @@ def chain_spec(settings: ChainSettings, animated: ChainSettings | None = None) -
         pole=_pole(settings),
         pole_angle=animated.pole_angle,
         negative_scale=NegativeScale(settings.negative_scale),
-        start_from=StartFrom(settings.start_from),
+        start_from=_start_from(settings, force),
         stored_pose=bones_of_text(settings.stored_pose),
         options=SolveOptions(
             solver=Solver(settings.solver),
@@ -62,7 +66,15 @@ def chain_spec(settings: ChainSettings, animated: ChainSettings | None = None) -
         joints=tuple([own_joint(joint) for joint in settings.joints]),
         use_stretch=settings.use_stretch,
         use_keep_volume=settings.use_keep_volume,
+        force=force,
     )
+
+
+def _start_from(settings: ChainSettings, force: ForceSpec | None) -> StartFrom:
+    """Return the pose to start from: a chain that eases knows by itself where it stands."""
+    start = StartFrom(settings.start_from)
+    is_easing = force is not None and force.easing is not None
+    return StartFrom.KEYED if is_easing and start is StartFrom.CURRENT else start
 
 
 def bones_of_text(text: str) -> tuple[StoredBone, ...]:

@@ -17,6 +17,7 @@ from bpy.props import (
 
 from ..rig import live
 from .chains import owner_of
+from .forces import ForceSettings
 from .joints import JointSettings
 from .records import sync_anchors
 from .status import residual, status
@@ -28,6 +29,7 @@ SOLVERS = (
     ("FABRIK", "FABRIK", "Sweeps inward and outward, as most game engines do"),
     ("CCD", "CCD", "Turns one joint after another toward the target, tip first"),
     ("NEWTON", "Newton", "Bends all joints at once, as little as it takes: exact and quick"),
+    ("FORCE", "Force", "A pull turns every joint; springs and weight spread the bend"),
     (
         "FOLLOW",
         "Follow",
@@ -295,6 +297,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         override=OVERRIDABLE,
         update=tag,
     )
+    force: PointerProperty(type=ForceSettings, override=OVERRIDABLE)
     # One string: Blender copies every property of an object whenever a pose is evaluated, and a
     # collection of bones with their numbers would cost more than solving them.
     stored_pose: StringProperty(
@@ -331,7 +334,7 @@ class SceneSettings(bpy.types.PropertyGroup):
     )
 
 
-classes = (JointSettings, ChainSettings, ObjectSettings, SceneSettings)
+classes = (JointSettings, ForceSettings, ChainSettings, ObjectSettings, SceneSettings)
 _register_classes, _unregister_classes = bpy.utils.register_classes_factory(classes)
 
 

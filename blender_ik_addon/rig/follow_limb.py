@@ -14,10 +14,10 @@ from .channels import Pose, matrices_of
 from .following import Dragged, FreePose, drag, home_location, whole_way
 from .history import History
 from .limb import Limb
+from .moment import Moment
 from .outcome import Outcome
 from .rig_state import RigState
 from .targets import Target, read_target
-from .update import Update
 from .world import WorldMatrices
 
 Array = npt.NDArray[np.float64]
@@ -42,21 +42,21 @@ class FollowLimb:
         self._home: tuple[tuple[int, float], Array] | None = None
 
     def change(
-        self, world: WorldMatrices, is_foreign: Callable[[RigState], bool], update: Update
+        self, world: WorldMatrices, moment: Moment, is_foreign: Callable[[RigState], bool]
     ) -> Change | None:
         """Drag the chain if its target has moved; return what is not as it should be.
 
         Args:
             world: Where the target is.
+            moment: When the update happens.
             is_foreign: Whether an armature object stands as another window's graph wrote it.
-            update: Which frame this is.
         """
         job, pose = self.limb.job, self.state.pose
         assert pose is not None
         present = _present(pose, job.plan.written)
         try:
             target = read_target(job.object, job.spec, world)
-            dragged, is_same = self._drag(pose, present, target, update)
+            dragged, is_same = self._drag(pose, present, target, moment)
         except IKError as error:
             self._inputs, self._dragged, self._error = (), None, str(error)
             return None
@@ -67,7 +67,7 @@ class FollowLimb:
         if is_same and is_foreign(self.state):
             return None
         self.state.histories[job.index] = History(
-            update.frame, written, dragged.rotations, dragged.location, (wanted, location[0])
+            moment.frame, written, dragged.rotations, dragged.location, (wanted, location[0])
         )
         # Written so that NaN on the bones counts as different.
         if _is_near(present.channels, wanted) and _is_near(present.location, location[0]):
@@ -80,12 +80,12 @@ class FollowLimb:
         return self._error or None if self._dragged is None else self._dragged.outcome
 
     def _drag(
-        self, pose: Pose, present: FreePose, target: Target, update: Update
+        self, pose: Pose, present: FreePose, target: Target, moment: Moment
     ) -> tuple[Dragged, bool]:
         """Return the dragged chain, and whether nothing has changed since it was."""
         job = self.limb.job
-        home = FreePose(self.limb.stored, self._home_location(pose, update))
-        rotations, location, near = self._start(pose, present, home, update)
+        home = FreePose(self.limb.stored, self._home_location(pose, moment))
+        rotations, location, near = self._start(pose, present, home, moment)
         parent = int(job.skeleton.parents[job.plan.written[0]])
         arrays = (
             pose.world,
@@ -106,46 +106,46 @@ class FollowLimb:
         return dragged, False
 
     def _start(
-        self, pose: Pose, present: FreePose, home: FreePose, update: Update
+        self, pose: Pose, present: FreePose, home: FreePose, moment: Moment
     ) -> tuple[Array, Array, Array]:
         """Return rotations, location, and rotation channels near by to start from."""
-        history = self._history(present, update)
+        history = self._history(present, moment)
         if history is not None:
             near = history.written[0].astype(np.float64)
             return history.rotations, history.location, near
         modes = self.limb.modes
-        if update.is_new_frame:
+        if moment.is_new:
             return matrices_of(home.channels, modes), home.location, home.channels
         influence = self.limb.job.spec.options.influence
         rotations, location = whole_way(present, home, modes, influence)
         return rotations, location, present.channels
 
-    def _history(self, present: FreePose, update: Update) -> History | None:
+    def _history(self, present: FreePose, moment: Moment) -> History | None:
         """Return the last pose if the chain goes on from it."""
         history = self.state.histories.get(self.limb.job.index)
         if history is None or not np.array_equal(history.bones, self.limb.job.plan.written):
             return None
-        if update.is_new_frame:
+        if moment.is_new:
             # Animation has put keyed channels elsewhere meanwhile, which tells nothing.
-            goes_on = history.leads_to(update.frame, _first_frame(update))
+            goes_on = history.leads_to(moment.frame, moment.first)
         else:
             channels, location = history.written
             goes_on = _is_near(present.channels, channels)
             goes_on = goes_on and _is_near(present.location, location)
-        return replace(history, frame=update.frame) if goes_on else None
+        return replace(history, frame=moment.frame) if goes_on else None
 
-    def _home_location(self, pose: Pose, update: Update) -> Array:
-        key = (self.state.version, update.frame)
+    def _home_location(self, pose: Pose, moment: Moment) -> Array:
+        key = (self.state.version, moment.frame)
         if self._home is None or self._home[0] != key:
             job, animated = self.limb.job, self.state.animated
-            is_at_frame = animated is not None and animated.frame == update.frame
+            is_at_frame = animated is not None and animated.frame == moment.frame
             location = home_location(
                 job.object,
                 job.skeleton,
                 pose,
                 job.plan,
                 job.spec,
-                update.frame,
+                moment.frame,
                 animated.location if animated is not None and is_at_frame else None,
             )
             self._home = key, location
@@ -158,8 +158,3 @@ def _present(pose: Pose, written: npt.NDArray[np.int64]) -> FreePose:
 
 def _is_near(one: npt.NDArray[np.floating], other: npt.NDArray[np.floating]) -> bool:
     return bool(np.abs(one - other).max() <= SAME)
-
-
-def _first_frame(update: Update) -> float:
-    scene = update.scene
-    return float(scene.frame_preview_start if scene.use_preview_range else scene.frame_start)

@@ -13,6 +13,7 @@ from .follow_limb import FollowLimb
 from .limb import Limb
 from .limb_batch import LimbBatch
 from .lone_limb import LoneLimb
+from .moment import goes_on
 from .order import Job, levels
 from .rig_state import RigState
 from .rigid_solve import likeness
@@ -108,7 +109,7 @@ class GraphState:
         if update.depsgraph.mode == "RENDER" or update.count > MANY or update.has_new_relations:
             return False
         if update.is_new_frame and self._goes_on:
-            # A chain at rest has to know that it did not miss the frame.
+            # Time itself moves chains that ease, and others have to know that they missed no frame.
             return False
         # Any armature object may have chains now, or be posable again.
         return not update.listed_armatures and self._anchors.isdisjoint(update.listed)
@@ -128,7 +129,7 @@ class GraphState:
         ):
             self._jobs, self._numbers = jobs, levels(jobs)
             self._anchors = _followed(jobs)
-            self._goes_on = any(job.spec.options.solver is Solver.FOLLOW for job in jobs)
+            self._goes_on = any(goes_on(job.spec) for job in jobs)
             self.tied = _tied(jobs)
         self._fill_levels(placed)
 

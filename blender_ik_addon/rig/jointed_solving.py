@@ -7,7 +7,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ..core import Chain, Goal, Joints, Solution, SolveOptions, Solver, clamped, rotation, solve
+from ..core import (
+    Chain,
+    Forces,
+    Goal,
+    Joints,
+    Solution,
+    SolveOptions,
+    Solver,
+    clamped,
+    rotation,
+    solve,
+)
 from . import spaces
 from .chain_pose import ChainFrame, ChainPose, part_way
 from .errors import RigError
@@ -50,6 +61,7 @@ def solved_with_joints(
     tip_turn: Array | None,
     joints: BoneJoints,
     lengths: Array | None,
+    forces: Forces | None = None,
 ) -> JointedPose:
     """Solve inside the ranges of the joints.
 
@@ -61,6 +73,7 @@ def solved_with_joints(
         tip_turn: Turn of the tip bone to the target's orientation, shape (3, 3), or None.
         joints: Of the written bones.
         lengths: That segments have grown to in the start pose, shape (m,); None without growth.
+        forces: On the segments; None for none.
     """
 
     def posed(rotations: Array, scale: Array | None, slides: Array | None) -> ChainPose:
@@ -72,7 +85,7 @@ def solved_with_joints(
     reach = float(np.linalg.norm(np.diff(start.joints, axis=0), axis=1).sum())
     pose = start
     for number in range(FRAME_PASSES):
-        chain = Chain(pose.joints, bend, _core_joints(frame, pose, joints, count))
+        chain = Chain(pose.joints, bend, _core_joints(frame, pose, joints, count), forces)
         solution = solve(chain, wanted, options)
         assert solution.local_rotations_wxyz is not None
         rotations = pose.rotations.copy()

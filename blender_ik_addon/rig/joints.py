@@ -93,6 +93,16 @@ class BoneJoints:
         )
 
 
+def free_bones(count: int) -> BoneJoints:
+    """Return joints of so many bones that all turn freely."""
+    return BoneJoints(
+        is_locked=np.zeros((count, 3), dtype=np.bool_),
+        low=np.full((count, 3), -np.inf),
+        high=np.full((count, 3), np.inf),
+        stiffness=np.zeros((count, 3)),
+    )
+
+
 def read_joints(armature_object: bpy.types.Object) -> BoneJoints:
     """Return the joints of all bones of an armature object, in the order of its bones."""
     bones = armature_object.pose.bones

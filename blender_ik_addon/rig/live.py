@@ -14,6 +14,7 @@ from .follow_limb import FollowLimb
 from .graph_state import GraphState, Level
 from .limb_batch import LimbBatch
 from .lone_limb import LoneLimb
+from .moment import moment_of
 from .outcome import Outcome
 from .render_sync import keep_animated_values
 from .rig_state import RigState, Shared, Specs, Store, place
@@ -218,8 +219,9 @@ def _changes(level: Level, update: Update, world: WorldMatrices) -> list[Change]
 
     for batch in level.batches:
         changes += batch.changes(world, is_foreign)
+    moment = moment_of(update)
     for lone in level.lone:
-        change = lone.change(world, is_foreign, update)
+        change = lone.change(world, moment, is_foreign)
         if change is not None:
             changes.append(change)
     return changes

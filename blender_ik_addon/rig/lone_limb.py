@@ -10,13 +10,14 @@ import numpy.typing as npt
 from ..core import IKError
 from .changes import Change, OtherChannels
 from .channels import Pose
+from .gradual import Inputs, Step, easing_of, next_step, remembered
 from .limb import Limb
+from .moment import Moment
 from .outcome import Outcome
 from .rig_state import RigState
 from .solving import solve_chain
 from .spec import StartFrom
 from .targets import Target, read_target
-from .update import Update
 from .world import WorldMatrices
 
 Array = npt.NDArray[np.float64]
@@ -32,19 +33,18 @@ class LoneLimb:
     def __init__(self, state: RigState, limb: Limb) -> None:
         """Take a chain of an armature object."""
         self.state, self.limb = state, limb
-        self._inputs: tuple[bytes | None, ...] = ()
+        self._inputs: Inputs = ()
+        self._moment: Moment | None = None
         self._outcome: Outcome | str | None = None
 
     def change(
-        self,
-        world: WorldMatrices,
-        is_foreign: Callable[[RigState], bool],
-        _update: Update | None = None,
+        self, world: WorldMatrices, moment: Moment, is_foreign: Callable[[RigState], bool]
     ) -> Change | None:
         """Solve if the input has changed; return what is not as it should be.
 
         Args:
             world: Where target and pole are.
+            moment: When the update happens.
             is_foreign: Whether an armature object stands as another window's graph wrote it.
         """
         job, pose = self.limb.job, self.state.pose
@@ -55,8 +55,9 @@ class LoneLimb:
         try:
             target = read_target(job.object, job.spec, world)
             inputs = _inputs(self.limb, pose, target, start)
-            is_same = inputs == self._inputs
+            is_same = inputs == self._inputs and self._is_at(moment)
             if not is_same or not isinstance(self._outcome, Outcome):
+                step = self._step(moment, inputs)
                 self._outcome = solve_chain(
                     job.skeleton,
                     pose,
@@ -68,11 +69,13 @@ class LoneLimb:
                     self.limb.joints,
                     self.limb.stretch,
                     self.limb.slide,
+                    step,
                 )
+                self._remember(moment, inputs)
         except IKError as error:
             self._inputs, self._outcome = (), str(error)
             return None
-        self._inputs = inputs
+        self._inputs, self._moment = inputs, moment
         wanted = self._outcome.channels.astype(np.float32)
         others = {
             name: OtherChannels(written, values.astype(np.float32))
@@ -88,12 +91,36 @@ class LoneLimb:
             return None
         return Change(self.state, written, self.limb.modes, wanted, others)
 
+    def _is_at(self, moment: Moment) -> bool:
+        """Tell whether no time has passed for a chain that eases."""
+        known = self._moment
+        if known is None or easing_of(self.limb.job.spec) is None:
+            return True
+        is_begun = moment.is_new and moment.frame == moment.first
+        return known.frame == moment.frame and not is_begun
+
+    def _step(self, moment: Moment, inputs: Inputs) -> Step | None:
+        job = self.limb.job
+        easing = easing_of(job.spec)
+        if easing is None:
+            return None
+        motion = self.state.motions.get(job.plan.written.tobytes())
+        return next_step(motion, easing, job.spec, job.skeleton, moment, inputs)
+
+    def _remember(self, moment: Moment, inputs: Inputs) -> None:
+        stepped = self._outcome.stepped if isinstance(self._outcome, Outcome) else None
+        if stepped is not None:
+            job, motions = self.limb.job, self.state.motions
+            key = job.plan.written.tobytes()
+            known = motions.get(key)
+            motions[key] = remembered(known, job.spec, job.skeleton, moment, inputs, stepped)
+
     def outcome(self, _row: int = 0) -> Outcome | str | None:
         """Return what the last solve did, or what is wrong."""
         return self._outcome
 
 
-def _inputs(limb: Limb, pose: Pose, target: Target, start: Array) -> tuple[bytes | None, ...]:
+def _inputs(limb: Limb, pose: Pose, target: Target, start: Array) -> Inputs:
     """Return everything that a solve depends on besides the chain itself, to compare."""
     root = int(limb.job.plan.segments[0])
     parent = int(limb.job.skeleton.parents[root])

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core import Status
+from .gradual import Stepped
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Outcome:
         lacks_stretch: Whether the chain is to stretch and none of its bones may.
         connected: Bones that are to slide and cannot, as they are connected to their parents.
         location_locked: Bones that are to slide and whose location is locked.
+        stepped: Where a chain that eases stands, and where it goes; None for others.
     """
 
     channels: npt.NDArray[np.float64]
@@ -40,3 +42,4 @@ class Outcome:
     lacks_stretch: bool = False
     connected: tuple[str, ...] = ()
     location_locked: tuple[str, ...] = ()
+    stepped: Stepped | None = None

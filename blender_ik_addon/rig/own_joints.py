@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
 from ..core import rotation
 from .errors import RigError
-from .joints import KINDS, MOST_STIFFNESS, BoneJoints
+from .forces import creature_of
+from .joints import KINDS, MOST_STIFFNESS, BoneJoints, free_bones
 from .plan import ChainPlan
 from .skeleton import Skeleton
 from .slide import is_connected
@@ -26,6 +29,8 @@ def chain_joints(
 ) -> BoneJoints | None:
     """Return the joints of the written bones of a chain; None where all of them turn freely.
 
+    A chain that is pulled by a force has joints in any case: forces act on those.
+
     Args:
         of_bones: What the settings of all bones of the armature object say.
         skeleton: The bones.
@@ -34,15 +39,27 @@ def chain_joints(
 
     Raises:
         RigError: If an own joint cannot be used; the text says what to do next.
+        InvalidCreatureError: If the creature of a chain cannot be read.
     """
     if not spec.use_limits:
-        return None
-    joints = of_bones.take(plan.written)
+        return None if spec.force is None else free_bones(len(plan.written))
+    joints = _of_creature(of_bones.take(plan.written), plan, spec)
     if spec.joints:
         joints = _with_own(joints, _own_by_row(skeleton, plan, spec), skeleton, plan)
         if joints.slides is not None:
             _check_slides(joints.slides, skeleton, plan, spec)
-    return None if joints.is_free else joints
+    return None if joints.is_free and spec.force is None else joints
+
+
+def _of_creature(joints: BoneJoints, plan: ChainPlan, spec: ChainSpec) -> BoneJoints:
+    """Return joints of the kinds that a creature tells; the ranges stay those of the bones."""
+    count = len(plan.segments)
+    kinds = None if spec.force is None else creature_of(spec.force).kinds(count)
+    if kinds is None:
+        return joints
+    is_locked = joints.is_locked.copy()
+    is_locked[:count] = np.logical_not([FREE_AXES[kind] for kind in kinds])
+    return replace(joints, is_locked=is_locked)
 
 
 def sliding_bones(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> frozenset[int]:

@@ -16,6 +16,7 @@ from .bases import Bases, Posed, read_bases
 from .channels import Pose, read_pose
 from .errors import RigError
 from .following import check_dragged
+from .gradual import Motion, easing_of
 from .history import History
 from .joints import BoneJoints, read_joints
 from .limb import Limb, compiled_limb
@@ -90,6 +91,7 @@ class RigState:
         stretch: Of all bones; None where no chain stretches.
         errors: By chain index.
         histories: Of chains that go on from their last pose, by chain index.
+        motions: What chains that ease remember, by the bones that they write.
         version: Grows whenever pose and bases are read.
     """
 
@@ -106,6 +108,7 @@ class RigState:
     stretch: BoneStretch | None = None
     errors: dict[int, str] = field(default_factory=dict)
     histories: dict[int, History] = field(default_factory=dict)
+    motions: dict[bytes, Motion] = field(default_factory=dict)
     version: int = 0
 
     def read(self, chain_names: list[str], specs: Specs, update: Update, shared: Shared) -> None:
@@ -123,7 +126,7 @@ class RigState:
         self.skeleton, self.errors, self.jobs = skeleton, {}, []
         former = self.pose
         self.read_pose(update)
-        has_limits = any(spec.use_limits for spec in specs.values())
+        has_limits = any(spec.use_limits or spec.force is not None for spec in specs.values())
         self.joints = read_joints(self.object) if has_limits else None
         has_stretch = any(spec.use_stretch for spec in specs.values())
         self.stretch = read_stretch(self.object) if has_stretch else None
@@ -138,6 +141,8 @@ class RigState:
                 self.errors[index] = str(error)
                 continue
             self.jobs.append(job)
+        easing = {job.plan.written.tobytes() for job in self.jobs if easing_of(job.spec)}
+        self.motions = {key: motion for key, motion in self.motions.items() if key in easing}
         self._refuse_slid_tips(joints)
         solved = {job.index for job in self.jobs}
         self.histories = {i: past for i, past in self.histories.items() if i in solved}

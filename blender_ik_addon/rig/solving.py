@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core import (
+    Forces,
     Goal,
     InvalidChainError,
     SolveOptions,
@@ -19,7 +20,9 @@ from . import spaces
 from .chain_pose import ChainFrame, ChainPose, framed, part_way
 from .channels import Pose, channels_of, matrices_of, with_locks
 from .errors import RigError
+from .forces import acting_forces
 from .free_solving import LENGTHS_AGREE, solved_freely
+from .gradual import Step, stepped_pose
 from .jointed_solving import JointedPose, in_ranges, solved_with_joints
 from .joints import BoneJoints
 from .outcome import Outcome
@@ -47,6 +50,7 @@ def solve_chain(
     joints: BoneJoints | None,
     stretch: ChainStretch | None = None,
     slide: ChainSlide | None = None,
+    step: Step | None = None,
 ) -> Outcome:
     """Return the channels that bring a chain to its target.
 
@@ -61,6 +65,7 @@ def solve_chain(
         joints: Of the written bones; None where all turn freely.
         stretch: How far they may grow; None where none is to.
         slide: How far they may slide; None where none is to.
+        step: How far to go to the solution; None to be there at once. Needs joints.
 
     Raises:
         IKError: If chain, goal or solver do not fit; the text says what to do next.
@@ -69,7 +74,10 @@ def solve_chain(
     frame = framed(skeleton, pose, plan, stretch, slide)
     zero = matrices_of(stored, modes)
     asked = _asked(skeleton, pose, plan, spec, target, frame, matrices_of(start, modes), zero)
-    found = _found(frame, asked, joints)
+    forces = acting_forces(spec, joints, asked.start, zero, pose.world)
+    found, stepped = _found(frame, asked, joints, forces), None
+    if step is not None and joints is not None:
+        found, stepped = stepped_pose(frame, asked.start, found, joints, step)
     rotations, scale, slides = _blended(zero, found.pose, frame, joints, spec.options.influence)
     # Channels stay near those that the chain starts from, or from its zero where that is the rest.
     near = start if spec.start_from is StartFrom.CURRENT else stored
@@ -93,6 +101,7 @@ def solve_chain(
         lacks_stretch=stretch is not None and not stretch.may_grow,
         connected=() if slide is None else slide.connected,
         location_locked=() if slide is None else slide.locked,
+        stepped=stepped,
     )
 
 
@@ -168,10 +177,12 @@ def _asked(
     return _Asked(start_pose, goal, options, tip_turn, lengths)
 
 
-def _found(frame: ChainFrame, asked: _Asked, joints: BoneJoints | None) -> JointedPose:
+def _found(
+    frame: ChainFrame, asked: _Asked, joints: BoneJoints | None, forces: Forces | None
+) -> JointedPose:
     start, goal, options, tip_turn, lengths = asked
     if joints is not None:
-        return solved_with_joints(frame, start, goal, options, tip_turn, joints, lengths)
+        return solved_with_joints(frame, start, goal, options, tip_turn, joints, lengths, forces)
     solution, solved = solved_freely(
         frame, start, goal, options, tip_turn, is_stretched=lengths is not None
     )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import bpy
 
-from ..core import JointKind, SolveOptions
+from ..core import Easing, JointKind, SolveOptions, StepMode
 
 
 class StartFrom(enum.StrEnum):
@@ -96,6 +96,32 @@ class StoredBone(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class ForceSpec:
+    """What acts on the bones of a chain that a force pulls.
+
+    Attributes:
+        stiffness: Of the springs at root and tip, as the core's ``Forces`` counts it.
+        comfort: Radians to either side that cost nothing, at root and tip.
+        mass: Of the whole chain; each bone weighs its share of the length.
+        gravity: How strongly it pulls, along -Z of world space.
+        creature: A creature file's text, which tells stiffness, comfort, masses and joints instead;
+            empty for none.
+        mode: How torques become turns.
+        gain: Turn for a torque, radians; None for a step that is stable by itself.
+        easing: How the chain goes to its target in time; None to be there at once.
+    """
+
+    stiffness: tuple[float, float] = (1.0, 1.0)
+    comfort: tuple[float, float] = (0.0, 0.0)
+    mass: float = 1.0
+    gravity: float = 0.0
+    creature: str = ""
+    mode: StepMode = StepMode.EXACT
+    gain: float | None = None
+    easing: Easing | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ChainSpec:
     """The settings of one chain.
 
@@ -116,6 +142,7 @@ class ChainSpec:
         joints: Own joints, at most one a bone.
         use_stretch: Whether bones grow toward a target out of reach, by their IK Stretch.
         use_keep_volume: Whether they get thinner as they grow.
+        force: What acts on the bones; None where the solver is not FORCE.
     """
 
     name: str
@@ -134,3 +161,4 @@ class ChainSpec:
     joints: tuple[OwnJoint, ...] = ()
     use_stretch: bool = False
     use_keep_volume: bool = False
+    force: ForceSpec | None = None

@@ -49,6 +49,7 @@ def _ending_in_words(outcome: Outcome, metres: float) -> str:
     count = outcome.iterations
     iterations = f"{count} iteration{'s' if count != 1 else ''}"
     sweeps = f", {iterations}" if count else ""
+    by_influence = " by influence" if outcome.stepped is None else ""
     texts = {
         Status.REACHED: f"Reached ({gap}{sweeps})",
         Status.EXTENDED: f"Out of reach by {gap}: extended",
@@ -58,7 +59,7 @@ def _ending_in_words(outcome: Outcome, metres: float) -> str:
         ),
         Status.LIMITED: f"Held back by limits, {gap} left",
         Status.SOFTENED: f"Kept {gap} short of the target by the soft distance",
-        Status.BLENDED: f"On its way by influence, {gap} left",
+        Status.BLENDED: f"On its way{by_influence}, {gap} left",
     }
     if outcome.held_by and outcome.status is not Status.REACHED:
         return f"Held back by the limits of {_listed(outcome.held_by)}, {gap} left"

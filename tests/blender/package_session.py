@@ -46,7 +46,9 @@ def use_chain() -> dict[str, object]:
     chain.bone, chain.target, chain.solver = "Lower", target, "TWO_BONE"
     bpy.context.view_layer.update()
     tip = armature_object.matrix_world @ armature_object.pose.bones["Lower"].tail
-    return {"distance": (tip - TARGET_POSITION).length, "status": str(chain.status)}
+    seen = {"distance": (tip - TARGET_POSITION).length, "status": str(chain.status)}
+    bpy.ops.pose.chain_ik_creature_load(creature="SNAKE")
+    return {**seen, "creature": json.loads(chain.force.creature)["name"]}
 
 
 def list_traces() -> dict[str, list[str]]:

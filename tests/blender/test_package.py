@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import bpy
@@ -49,6 +50,17 @@ def run(command: list[str], variables: dict[str, str]) -> str:
 def test_zip_installs_into_an_empty_user_folder(session):
     assert session["enabled"]
     assert session["user_folder"].startswith(session["folder"])
+
+
+def test_creatures_are_in_the_zip(session):
+    (zip_path,) = Path(session["folder"]).glob("chain_ik-*.zip")
+    shipped = {f"creatures/{path.name}" for path in (ROOT / "blender_ik_addon").glob("*/*.json")}
+    assert len(shipped) == 3
+    assert shipped <= set(zipfile.ZipFile(zip_path).namelist())
+
+
+def test_an_installed_chain_becomes_a_creature(session):
+    assert session["creature"] == "Snake"
 
 
 def test_installed_chain_reaches_its_target(session):

@@ -67,6 +67,11 @@ class RecordingLayout:
         self._note("operator", name)
         return SimpleNamespace()
 
+    def operator_menu_enum(self, name: str, choice: str, *, text: str) -> None:
+        module, _, function = name.partition(".")
+        assert choice in getattr(getattr(bpy.ops, module), function).get_rna_type().properties
+        self._note("operator", name)
+
     def template_list(self, name: str, _id: str, data, chains, holder, index, *, rows: int) -> None:
         assert hasattr(bpy.types, name)
         assert {chains, index} <= set(data.bl_rna.properties.keys())
@@ -120,7 +125,7 @@ def make_active_arm(**settings: object) -> tuple[bpy.types.Object, bpy.types.Pro
 def test_the_tab_has_the_list_and_the_panels_of_a_chain():
     labels = [panel.bl_label for panel in panels()]
     assert labels[0] == "Chain IK"
-    assert set(labels[1:]) == {"Goal", "Joints", "Pole", "Reach", "Solver", "Status"}
+    assert set(labels[1:]) == {"Goal", "Joints", "Pole", "Force", "Reach", "Solver", "Status"}
     for panel in panels():
         assert (panel.bl_space_type, panel.bl_region_type) == ("VIEW_3D", "UI")
         assert panel.bl_category == "Chain IK"
@@ -311,3 +316,23 @@ def test_an_index_outside_the_list_shows_no_settings(index):
     ob, _ = make_active_arm()
     ob.chain_ik.active_index = index
     assert names(draw()) == {"use_live"}
+
+
+def test_what_acts_is_shown_only_for_the_solver_that_it_acts_in():
+    _, chain = make_active_arm()
+    assert "gravity" not in names(draw())
+    assert not chain.is_property_set("force")
+    chain.solver = "FORCE"
+    drawn = draw(only="Force")
+    own = {each.identifier for each in chain.force.bl_rna.properties} - {"rna_type", "name"}
+    assert names(drawn) == own
+    assert names(drawn, "operator") == {
+        "pose.chain_ik_creature_load",
+        "pose.chain_ik_creature_save",
+    }
+    active = {item.name: item.is_active for item in drawn}
+    assert (active["stiffness_root"], active["ease"]) == (True, False)
+    chain.force.use_gradual = True
+    chain.force.creature = "{}"
+    active = {item.name: item.is_active for item in draw(only="Force")}
+    assert (active["stiffness_root"], active["ease"]) == (False, True)

@@ -3,7 +3,22 @@
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import Chains, Forces, Goals, Joints, SolveOptions, Solver, solve_batch
+from blender_ik_addon.core import (
+    Chain,
+    Chains,
+    Forces,
+    Goal,
+    Goals,
+    Joints,
+    SolveOptions,
+    Solver,
+    Status,
+    free_joints,
+    make_forces,
+    rotation,
+    solve,
+    solve_batch,
+)
 from tests.core.chains import unit
 from tests.core.limited_rigs import RIGS, K, make_rig
 from tests.helpers import make_rng
@@ -83,3 +98,21 @@ def test_none_of_10000_random_chains_diverges(seed):
 @pytest.mark.parametrize("name", RIGS)
 def test_rigs_of_all_sorts_keep_their_limits_and_lengths(name):
     assert_never_diverges(RIGS[name](), 10, make_rng(5))
+
+
+@pytest.mark.parametrize("place", [[30.0, 0.0, 0.0], [4.5, 0.0, 0.0], [0.0, -5.0, 1.0]])
+def test_straight_chains_of_free_joints_are_extended_not_held(place):
+    """Bones whose own axes lie askew straighten ever more slowly, and nothing holds them."""
+    angles = np.random.default_rng(2).uniform(-0.4, 0.4, (4, 3))
+    offsets = rotation.matrix_from_quaternion(
+        rotation.quaternion_from_axis_angle(
+            np.column_stack((np.linalg.norm(angles, axis=1), angles))
+        )
+    )
+    axes, joints = np.eye(3), [np.zeros(3)]
+    for offset in offsets:
+        axes = axes @ offset
+        joints.append(joints[-1] + axes[:, 2])
+    free = free_joints(offsets, np.tile([1.0, 0.0, 0.0, 0.0], (4, 1)))
+    chain = Chain(np.array(joints), None, free, make_forces([1.0] * 4))
+    assert solve(chain, Goal(np.array(place)), SolveOptions(Solver.FORCE)).status is Status.EXTENDED

@@ -1,0 +1,121 @@
+"""How joints ease: the faster the farther they have to go, and alike at any frame rate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from . import turns
+from .errors import InvalidOptionError
+from .vectors import Array, norm
+
+# Times are cut into spans of so many seconds at most: within one, what is aimed at stands still.
+LONGEST_SPAN = 1.0 / 240.0
+# After so many, ten seconds, nobody sees how a chain got there: longer times have longer spans.
+MOST_SPANS = 2400
+
+
+@dataclass(frozen=True, slots=True)
+class Easing:
+    """How chains ease.
+
+    Attributes:
+        ease: Seconds in which what is left to go shrinks to 1/e; 0 to go at the fastest.
+        fastest: Most radians a second that a joint turns, and most lengths of its chain that it
+            slides, above 0; inf for no bound.
+    """
+
+    ease: float = 0.2
+    fastest: float = math.inf
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        if not 0.0 <= self.ease < math.inf:
+            raise InvalidOptionError("The ease must be zero or more: set it to some seconds.")
+        if not self.fastest > 0.0:
+            raise InvalidOptionError(
+                "The fastest turn must be above zero: set it to some radians a second."
+            )
+
+
+class Stance(NamedTuple):
+    """How B chains stand.
+
+    Attributes:
+        turn: Turns of the joints, unit quaternions wxyz, shape (n, 4, B).
+        way: What of them moves along a line, such as slides, shape (w, B).
+    """
+
+    turn: Array
+    way: Array
+
+
+def check_time(seconds: float) -> None:
+    """Raise if a time is not a finite number of seconds, zero or more.
+
+    Raises:
+        InvalidOptionError: With what to give instead.
+    """
+    if not 0.0 <= seconds < math.inf:
+        raise InvalidOptionError("The time must be zero or more: give it in seconds.")
+
+
+def eased(
+    now: Stance,
+    before: Stance,
+    wanted: Stance,
+    sizes: Array,
+    easing: Easing,
+    seconds: float,
+    clamped: Callable[[Array], Array],
+) -> Stance:
+    """Return how chains stand some time later.
+
+    Args:
+        now: How they stand.
+        before: What they aimed at then.
+        wanted: What they aim at after the time; in between it moves evenly.
+        sizes: Which way counts as a radian does, above 0, shape (w, B).
+        easing: How to go there.
+        seconds: Zero or more.
+        clamped: Brings turns (n, 4, B) into the ranges of their joints.
+
+    Source: exact solution of dq/dt = -min(q / ease, fastest) span by span; derived for this project
+    and tested in tests/core/test_gradual.py.
+    """
+    turn, way = now
+    count = min(math.ceil(seconds / LONGEST_SPAN - 1e-6), MOST_SPANS)
+    for span in range(count):
+        share = np.full(turn.shape[-1], (span + 0.5) / count)
+        aim = turns.part_way(before.turn, wanted.turn, share)
+        turn = clamped(_nearer(turn, aim, easing, seconds / count))
+        left = before.way + share * (wanted.way - before.way) - way
+        way = way + _share(np.abs(left) / sizes, easing, seconds / count) * left
+    return Stance(turn, way)
+
+
+def _nearer(turn: Array, aim: Array, easing: Easing, seconds: float) -> Array:
+    """Return turns (n, 4, B) some time nearer to what they aim at."""
+    way = turns.vectors_of(turns.multiply(turns.conjugate(turn), aim))
+    share = _share(norm(way), easing, seconds)
+    return turns.normalised(turns.multiply(turn, turns.by_vectors(way * share[:, None])))
+
+
+def _share(distance: Array, easing: Easing, seconds: float) -> Array:
+    """Return which share of distances (n, B) is gone within a time."""
+    left, rest = distance, np.full_like(distance, seconds)
+    if easing.fastest < math.inf:
+        # Far away the bound rules; below this distance the ease is slower by itself.
+        ahead = np.maximum(distance - easing.fastest * easing.ease, 0.0)
+        spent = np.minimum(ahead / easing.fastest, seconds)
+        left, rest = distance - easing.fastest * spent, seconds - spent
+    if easing.ease > 0.0:
+        left = left * np.exp(-rest / easing.ease)
+    elif easing.fastest == math.inf:
+        left = np.zeros_like(distance)
+    share: Array = 1.0 - left / np.where(distance > 0.0, distance, 1.0)
+    return share

@@ -1,0 +1,244 @@
+"""What acts on the bones of a chain that a force pulls: stiffness, comfort, weight, ease."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import bpy
+import numpy as np
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
+
+from ..core import Creature, Curve, Easing, StepMode, parse_creature, write_creature
+from ..rig.forces import creature_of
+from ..rig.spec import ForceSpec
+from .updates import OVERRIDABLE, tag
+
+if TYPE_CHECKING:
+    from .settings import ChainSettings
+
+MODES = (
+    ("EXACT", "Exact", "Turns follow the torque: axis, lever and force as a triple product"),
+    ("CLASSIC", "Classic", "The product of two sines, as game programmers know it"),
+)
+ENDS = np.array([0.0, 1.0])
+
+
+class ForceSettings(bpy.types.PropertyGroup):
+    """What the bones of one chain resist and weigh, and how fast they follow."""
+
+    stiffness_root: FloatProperty(
+        name="Stiffness Root",
+        description="How strongly the springs of the first bones hold them in the start pose",
+        default=1.0,
+        min=0.0,
+        soft_max=10.0,
+        override=OVERRIDABLE,
+        update=tag,
+    )
+    stiffness_tip: FloatProperty(
+        name="Tip",
+        description="The same of the last bones; those between have what lies between",
+        default=1.0,
+        min=0.0,
+        soft_max=10.0,
+        override=OVERRIDABLE,
+        update=tag,
+    )
+    comfort_root: FloatProperty(
+        name="Comfort Root",
+        description="How far the first bones turn to either side before their springs resist",
+        default=0.0,
+        min=0.0,
+        max=math.pi,
+        subtype="ANGLE",
+        override=OVERRIDABLE,
+        update=tag,
+    )
+    comfort_tip: FloatProperty(
+        name="Tip",
+        description="The same of the last bones; those between have what lies between",
+        default=0.0,
+        min=0.0,
+        max=math.pi,
+        subtype="ANGLE",
+        override=OVERRIDABLE,
+        update=tag,
+    )
+    mass: FloatProperty(
+        name="Mass",
+        description="Weight of the chain, of which each bone has its share by length",
+        default=1.0,
+        min=0.0,
+        soft_max=10.0,
+        override=OVERRIDABLE,
+        update=tag,
+    )
+    gravity: FloatProperty(
+        name="Gravity",
+        description="How strongly the bones are pulled down, along world -Z",
+        default=0.0,
+        soft_min=0.0,
+        soft_max=10.0,
+        override=OVERRIDABLE,
+        update=tag,
+    )
+    creature: StringProperty(
+        name="Creature",
+        description="Text of a creature file: stiffness, comfort, mass and joints from root to tip."
+        " It counts instead of the numbers below; clear it to use those",
+        options=set(),
+        override=OVERRIDABLE,
+        update=tag,
+    )
+    force_mode: EnumProperty(
+        name="Force Mode",
+        description="How the pull on the effector turns the joints on their way",
+        items=MODES,
+        default="EXACT",
+        options=set(),
+        override=OVERRIDABLE,
+        update=tag,
+    )
+    force_gain: FloatProperty(
+        name="Gain",
+        description="How far a pull of one chain length turns a joint each iteration; 0 for a step"
+        " that is stable by itself",
+        default=0.0,
+        min=0.0,
+        soft_max=1.0,
+        subtype="ANGLE",
+        options=set(),
+        override=OVERRIDABLE,
+        update=tag,
+    )
+    use_gradual: BoolProperty(
+        name="Gradual",
+        description="Ease toward the target from frame to frame, instead of being there at once."
+        " The pose then depends on the frames before: play from the start, and bake to keep it",
+        options=set(),
+        override=OVERRIDABLE,
+        update=tag,
+    )
+    ease: FloatProperty(
+        name="Ease",
+        description="Time in which about two thirds of the way are gone; 0 for the fastest",
+        default=0.2,
+        min=0.0,
+        soft_max=5.0,
+        subtype="TIME_ABSOLUTE",
+        unit="TIME_ABSOLUTE",
+        options=set(),
+        override=OVERRIDABLE,
+        update=tag,
+    )
+    fastest: FloatProperty(
+        name="Fastest",
+        description="Most that a joint turns in a second; 0 for no bound",
+        default=0.0,
+        min=0.0,
+        soft_max=20.0,
+        subtype="ANGLE",
+        options=set(),
+        override=OVERRIDABLE,
+        update=tag,
+    )
+
+
+def force_spec(settings: ForceSettings, animated: ForceSettings) -> ForceSpec:
+    """Return what acts on a chain as a frozen record; what can be keyed is read of the second."""
+    easing = None
+    if settings.use_gradual:
+        easing = Easing(settings.ease, settings.fastest or math.inf)
+    return ForceSpec(
+        stiffness=(animated.stiffness_root, animated.stiffness_tip),
+        comfort=(animated.comfort_root, animated.comfort_tip),
+        mass=animated.mass,
+        gravity=animated.gravity,
+        creature=settings.creature,
+        mode=StepMode(settings.force_mode),
+        gain=settings.force_gain or None,
+        easing=easing,
+    )
+
+
+def take_creature(chain: ChainSettings, text: str) -> Creature:
+    """Make a chain what a creature file tells, and pull it by a force; return the creature.
+
+    What two numbers can say goes to the settings, all else stays text. Only what differs is set:
+    Blender copies every value that is, at each evaluation.
+
+    Raises:
+        InvalidCreatureError: With what to change in the text; nothing is changed then.
+    """
+    creature = parse_creature(text)
+    values = _plain_values(creature)
+    if values is None:
+        one_line = " ".join(line.strip() for line in write_creature(creature).splitlines())
+        values = {"creature": one_line}
+    else:
+        values["creature"] = ""
+    values["gravity"] = creature.gravity
+    if chain.solver != "FORCE":
+        chain.solver = "FORCE"
+    for name, value in values.items():
+        if getattr(chain.force, name) != value:
+            setattr(chain.force, name, value)
+    return creature
+
+
+def creature_text(chain: ChainSettings) -> str:
+    """Return the creature that a chain is, as the text of a file.
+
+    Raises:
+        InvalidCreatureError: If the chain holds a text that tells none.
+    """
+    force = force_spec(chain.force, chain.force)
+    root, tip = force.stiffness
+    force = replace(
+        force,
+        stiffness=(_typed(root), _typed(tip)),
+        mass=_typed(force.mass),
+        gravity=_typed(force.gravity),
+    )
+    return write_creature(creature_of(force, chain.name or "Creature"))
+
+
+def _typed(value: float) -> float:
+    """Return the shortest number that Blender stores as this one: what a person has typed."""
+    return float(str(np.float32(value)))
+
+
+def _plain_values(creature: Creature) -> dict[str, object] | None:
+    """Return the settings that say what a creature is; None where they cannot."""
+    low, high = creature.comfort[0]
+    is_even = all(
+        _is_same(one, low) and _is_same(other, high) for one, other in creature.comfort[1:]
+    )
+    curves = (creature.stiffness, low, high, creature.mass)
+    is_plain = is_even and not creature.joints and all(_is_straight(curve) for curve in curves)
+    if not is_plain or (high.values != -low.at(high.places)).any():
+        return None
+    (lightest, heaviest), stiffness, comfort = (
+        curve.at(ENDS).tolist() for curve in (creature.mass, creature.stiffness, high)
+    )
+    if lightest != heaviest:
+        return None
+    return {
+        "stiffness_root": stiffness[0],
+        "stiffness_tip": stiffness[1],
+        "comfort_root": math.radians(comfort[0]),
+        "comfort_tip": math.radians(comfort[1]),
+        "mass": heaviest,
+    }
+
+
+def _is_straight(curve: Curve) -> bool:
+    """Tell whether root and tip say all of a curve."""
+    root, tip = curve.at(ENDS).tolist()
+    return np.allclose(curve.values, root + (tip - root) * curve.places, rtol=1e-9, atol=0.0)
+
+
+def _is_same(one: Curve, other: Curve) -> bool:
+    return np.array_equal(one.places, other.places) and np.array_equal(one.values, other.values)

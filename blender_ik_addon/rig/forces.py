@@ -1,0 +1,69 @@
+"""What acts on the bones of a chain: its settings or a creature, and gravity."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ..core import Creature, Curve, Forces, parse_creature, rotation
+from .chain_pose import ChainPose
+from .joints import BoneJoints
+from .spec import ChainSpec, ForceSpec, StartFrom
+
+Array = npt.NDArray[np.float64]
+
+
+def creature_of(force: ForceSpec, name: str = "Creature") -> Creature:
+    """Return what a chain resists and weighs, as a creature.
+
+    Args:
+        force: The settings.
+        name: Of the creature, where none has been loaded.
+
+    Raises:
+        InvalidCreatureError: If the text of a creature cannot be read, with what to change in it.
+    """
+    if force.creature:
+        return replace(parse_creature(force.creature), gravity=force.gravity)
+    # Degrees as a person types them: angles are stored as float32.
+    comfort = np.round(np.degrees(force.comfort), 5)
+    return Creature(
+        name=name,
+        stiffness=_from_root_to_tip(force.stiffness),
+        mass=_from_root_to_tip((force.mass, force.mass)),
+        gravity=force.gravity,
+        comfort=((_from_root_to_tip(-comfort), _from_root_to_tip(comfort)),) * 3,
+    )
+
+
+def acting_forces(
+    spec: ChainSpec, joints: BoneJoints | None, start: ChainPose, zero: Array, world: Array
+) -> Forces | None:
+    """Return what acts on the segments of a chain; None where nothing does.
+
+    Args:
+        spec: The chain's settings.
+        joints: Of the written bones.
+        start: The pose to start from.
+        zero: Local rotations of the stored pose, shape (k, 3, 3).
+        world: Armature space to world space, shape (4, 4).
+    """
+    if spec.force is None:
+        return None
+    lengths = np.linalg.norm(np.diff(start.joints, axis=0), axis=1)
+    # How world heights fall with points of armature space: under uneven scale that is not where
+    # world space's own -Z axis comes to lie.
+    down = -world[2, :3]
+    size = float(np.linalg.norm(down))
+    optimum = None
+    if spec.start_from is StartFrom.CURRENT and joints is not None:
+        # Springs that rest where the bones stand now would give way at every update.
+        optimum = joints.turns_of(rotation.quaternion_from_matrix(zero))[: len(lengths)]
+    forces = creature_of(spec.force).forces(lengths, down / size if size > 0.0 else down)
+    return replace(forces, optimum_wxyz=optimum, mode=spec.force.mode, gain=spec.force.gain)
+
+
+def _from_root_to_tip(ends: tuple[float, float] | Array) -> Curve:
+    return Curve(np.array([0.0, 1.0]), np.array(ends, dtype=np.float64))
