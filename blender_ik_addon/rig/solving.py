@@ -81,10 +81,7 @@ def solve_chain(
     rotations, scale, slides = _blended(zero, found.pose, frame, joints, spec.options.influence)
     # Channels stay near those that the chain starts from, or from its zero where that is the rest.
     near = start if spec.start_from is StartFrom.CURRENT else stored
-    free = channels_of(rotations, modes, near)
-    locks = pose.locks[plan.written]
-    channels = with_locks(free, modes, near, locks, pose.uses_4d_locks[plan.written])
-    has_locks = bool(locks.any()) and not np.allclose(channels, free, atol=1e-6)
+    channels, has_locks = _locked(pose, plan, channels_of(rotations, modes, near), near)
     solved = found.pose
     if has_locks or spec.options.influence < 1.0:
         solved = frame.posed(matrices_of(channels, modes), scale, slides)
@@ -103,6 +100,13 @@ def solve_chain(
         location_locked=() if slide is None else slide.locked,
         stepped=stepped,
     )
+
+
+def _locked(pose: Pose, plan: ChainPlan, free: Array, near: Array) -> tuple[Array, bool]:
+    """Return channels (k, 4) with those that are locked as they were, and whether that tells."""
+    modes, locks = pose.modes[plan.written], pose.locks[plan.written]
+    channels = with_locks(free, modes, near, locks, pose.uses_4d_locks[plan.written])
+    return channels, bool(locks.any()) and not np.allclose(channels, free, atol=1e-6)
 
 
 def _blended(
