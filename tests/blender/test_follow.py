@@ -266,6 +266,21 @@ def test_influence_shows_a_share_of_the_way_and_the_chain_goes_on_from_the_whole
     assert influence == 0.0 or part.chain_ik.chains[0].status.startswith("On its way")
 
 
+def test_after_undo_a_chain_with_influence_goes_on_from_the_whole_way_as_well():
+    ob, target = make_tail(is_still=True, influence=0.5)
+    for place in ((3.0, 1.0, 5.0), (3.0, 4.0, 5.0)):
+        target.location = place
+        bpy.context.view_layer.update()
+    stands = locations(ob)
+    bpy.ops.ed.undo_push(message="dragged")
+    target.location = (-3.0, -4.0, 2.0)
+    bpy.context.view_layer.update()
+    bpy.ops.ed.undo_push(message="dragged on")
+    bpy.ops.ed.undo()
+    bpy.context.view_layer.update()
+    np.testing.assert_allclose(locations(bpy.data.objects["Tail"]), stands, atol=10 * SAME)
+
+
 def test_locked_rotations_stay_and_the_tip_is_at_its_target_all_the_same():
     ob, target = make_tail(modes="XYZ")
     ob.pose.bones["Bone.2"].lock_rotation = (True, True, True)
@@ -364,6 +379,18 @@ def test_a_bake_shows_the_live_motion_and_a_second_one_gives_the_same_keys(setti
             bone.location, bone.rotation_quaternion = (0, 0, 0), (1, 0, 0, 0)
         ob.chain_ik.chains[0].mute = False
     assert keys[0] == keys[1]
+
+
+def test_a_bake_starts_from_the_stored_pose_wherever_time_has_been():
+    baked = []
+    for frames in ((5, 4), (3, 20), (1, 2, 3, 4)):
+        ob, _ = make_tail(f"Tail{frames[0]}")
+        played(ob, frames)
+        press(bake, frame_start=5, frame_end=12)
+        baked.append(played(ob, range(5, 13)))
+        expected = follow(rigs.zigzag(COUNT)[:, :, None], np.array(swim(5))[None, :, None])
+        np.testing.assert_allclose(baked[-1][0], expected[:, :, 0], atol=10 * SAME)
+        np.testing.assert_array_equal(baked[-1], baked[0])
 
 
 def test_a_bake_from_before_the_start_of_the_scene_goes_through_it():
