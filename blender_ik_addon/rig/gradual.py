@@ -247,5 +247,5 @@ def _apart(one: Stance, other: Stance, sizes: Array) -> float:
     between = rotation.multiply(rotation.conjugate(one.turn[..., 0]), other.turn[..., 0])
     angles = 2.0 * np.linalg.norm(between[:, 1:], axis=1)
     ways = np.abs(one.way - other.way) / sizes
-    farthest: float = np.append(angles, ways).max()
+    farthest: float = max([*angles.tolist(), *ways.ravel().tolist()])
     return farthest
