@@ -219,11 +219,10 @@ def _changes(level: Level, update: Update, world: WorldMatrices) -> list[Change]
 
     for batch in level.batches:
         changes += batch.changes(world, is_foreign)
-    moment = moment_of(update)
-    for lone in level.lone:
-        change = lone.change(world, moment, is_foreign)
-        if change is not None:
-            changes.append(change)
+    if level.lone:
+        moment = moment_of(update)
+        each = (lone.change(world, moment, is_foreign) for lone in level.lone)
+        changes += [change for change in each if change is not None]
     return changes
 
 

@@ -22,7 +22,7 @@ from .channels import Pose, channels_of, matrices_of, with_locks
 from .errors import RigError
 from .forces import acting_forces
 from .free_solving import LENGTHS_AGREE, solved_freely
-from .gradual import Step, stepped_pose
+from .gradual import Step, Stepped, stepped_pose
 from .jointed_solving import JointedPose, in_ranges, solved_with_joints
 from .joints import BoneJoints
 from .outcome import Outcome
@@ -75,13 +75,11 @@ def solve_chain(
     zero = matrices_of(stored, modes)
     asked = _asked(skeleton, pose, plan, spec, target, frame, matrices_of(start, modes), zero)
     forces = acting_forces(spec, joints, asked.start, zero, pose.world)
-    found, stepped = _found(frame, asked, joints, forces), None
-    if step is not None and joints is not None:
-        found, stepped = stepped_pose(frame, asked.start, found, joints, step)
+    found, stepped = _found(frame, asked, joints, forces, step)
     rotations, scale, slides = _blended(zero, found.pose, frame, joints, spec.options.influence)
     # Channels stay near those that the chain starts from, or from its zero where that is the rest.
     near = start if spec.start_from is StartFrom.CURRENT else stored
-    channels, has_locks = _locked(pose, plan, channels_of(rotations, modes, near), near)
+    channels, has_locks = _locked(channels_of(rotations, modes, near), near, pose, plan)
     solved = found.pose
     if has_locks or spec.options.influence < 1.0:
         solved = frame.posed(matrices_of(channels, modes), scale, slides)
@@ -102,10 +100,10 @@ def solve_chain(
     )
 
 
-def _locked(pose: Pose, plan: ChainPlan, free: Array, near: Array) -> tuple[Array, bool]:
-    """Return channels (k, 4) with those that are locked as they were, and whether that tells."""
-    modes, locks = pose.modes[plan.written], pose.locks[plan.written]
-    channels = with_locks(free, modes, near, locks, pose.uses_4d_locks[plan.written])
+def _locked(free: Array, near: Array, pose: Pose, plan: ChainPlan) -> tuple[Array, bool]:
+    """Return channels (k, 4) with locked ones held near others, and whether any were held."""
+    locks, uses_4d_locks = pose.locks[plan.written], pose.uses_4d_locks[plan.written]
+    channels = with_locks(free, pose.modes[plan.written], near, locks, uses_4d_locks)
     return channels, bool(locks.any()) and not np.allclose(channels, free, atol=1e-6)
 
 
@@ -182,15 +180,21 @@ def _asked(
 
 
 def _found(
-    frame: ChainFrame, asked: _Asked, joints: BoneJoints | None, forces: Forces | None
-) -> JointedPose:
+    frame: ChainFrame,
+    asked: _Asked,
+    joints: BoneJoints | None,
+    forces: Forces | None,
+    step: Step | None,
+) -> tuple[JointedPose, Stepped | None]:
+    """Return the solved pose, or how far a step leads to it."""
     start, goal, options, tip_turn, lengths = asked
     if joints is not None:
-        return solved_with_joints(frame, start, goal, options, tip_turn, joints, lengths, forces)
+        found = solved_with_joints(frame, start, goal, options, tip_turn, joints, lengths, forces)
+        return (found, None) if step is None else stepped_pose(frame, start, found, joints, step)
     solution, solved = solved_freely(
         frame, start, goal, options, tip_turn, is_stretched=lengths is not None
     )
-    return JointedPose(solution, solved, tip_gap=0.0)
+    return JointedPose(solution, solved, tip_gap=0.0), None
 
 
 def _measured(pose: Pose, target: Target, solved: ChainPose) -> tuple[float, float]:
