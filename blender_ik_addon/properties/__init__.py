@@ -4,6 +4,7 @@ from .chains import active_chain, chain_key, chains_of, owner_of
 from .joints import RANGED_AXES, STIFF_AXES, JointSettings, has_joint, slides_of, take_over
 from .records import bones_of_chain, chain_spec, idle_joints, sync_anchors
 from .settings import NEGATIVE_SCALES, SOLVERS, ChainSettings, register, unregister
+from .status import tree_in_words, tree_of
 from .stored import SOURCE, check_free, is_off_its_keys, release, store
 
 __all__ = [
@@ -30,5 +31,7 @@ __all__ = [
     "store",
     "sync_anchors",
     "take_over",
+    "tree_in_words",
+    "tree_of",
     "unregister",
 ]

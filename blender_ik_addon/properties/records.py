@@ -59,6 +59,7 @@ def chain_spec(settings: ChainSettings, animated: ChainSettings | None = None) -
         joints=tuple([own_joint(joint) for joint in settings.joints]),
         use_stretch=settings.use_stretch,
         use_keep_volume=settings.use_keep_volume,
+        weight=animated.weight,
     )
 
 

@@ -34,6 +34,11 @@ class LoneLimb:
         self._inputs: tuple[bytes | None, ...] = ()
         self._outcome: Outcome | str | None = None
 
+    @property
+    def limbs(self) -> tuple[Limb, ...]:
+        """The one chain; as a tree has several."""
+        return (self.limb,)
+
     def change(self, world: WorldMatrices, is_foreign: Callable[[RigState], bool]) -> Change | None:
         """Solve if the input has changed; return what is not as it should be.
 

@@ -27,6 +27,8 @@ class Outcome:
         lacks_stretch: Whether the chain is to stretch and none of its bones may.
         connected: Bones that are to slide and cannot, as they are connected to their parents.
         location_locked: Bones that are to slide and whose location is locked.
+        tree: Indices of the other chains of the object that it is one tree with.
+        outweighed_by: Names of those that keep the effector from the target.
     """
 
     channels: npt.NDArray[np.float64]
@@ -40,3 +42,5 @@ class Outcome:
     lacks_stretch: bool = False
     connected: tuple[str, ...] = ()
     location_locked: tuple[str, ...] = ()
+    tree: tuple[int, ...] = ()
+    outweighed_by: tuple[str, ...] = ()

@@ -115,6 +115,7 @@ class ChainSpec:
         joints: Own joints, at most one a bone.
         use_stretch: Whether bones grow toward a target out of reach, by their IK Stretch.
         use_keep_volume: Whether they get thinner as they grow.
+        weight: What the target counts where chains that share bones cannot all be met, 0 to 1.
     """
 
     name: str
@@ -133,3 +134,4 @@ class ChainSpec:
     joints: tuple[OwnJoint, ...] = ()
     use_stretch: bool = False
     use_keep_volume: bool = False
+    weight: float = 1.0
