@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -72,12 +73,21 @@ class TreeFrame:
 
     def posed(self, rotations: Array) -> TreePose:
         """Return the tree posed by local rotations, shape (k, 3, 3)."""
-        plan, size = self.plan, (len(rotations), 3, 3)
-        frames, matrices, heads = np.empty(size), np.empty(size), np.empty(size[:2])
+        return self.walked(lambda row, _: rotations[row])
+
+    def walked(self, local: Callable[[int, spaces.ParentFrames], Array]) -> TreePose:
+        """Pose bone after bone, the root first, each by the local rotation (3, 3) of a function.
+
+        Args:
+            local: Takes the bone's row and the space that it turns in.
+        """
+        plan, size = self.plan, (len(self.frames), 3, 3)
+        rotations, frames, matrices = np.empty(size), np.empty(size), np.empty(size)
+        heads = np.empty(size[:2])
         for row, above in enumerate(plan.parents.tolist()):
             parent = self.parent if above < 0 else matrices[above]
             frame = spaces.parent_frames(parent, self.frames[row])
-            frames[row] = frame.rs
+            frames[row], rotations[row] = frame.rs, local(row, frame)
             matrices[row] = spaces.pose_from_local(frame, rotations[row], self.scale[row])
             heads[row] = self.root if above < 0 else heads[above] + parent @ plan.ways[row]
         on = plan.carriers

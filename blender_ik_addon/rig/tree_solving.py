@@ -18,6 +18,7 @@ from .spec import ChainSpec, NegativeScale
 from .targets import Target
 from .tree_plan import free_joints_of
 from .tree_pose import TreeFrame, TreePose
+from .tree_rolls import limb_root, with_rolls_of_start
 
 Array = npt.NDArray[np.float64]
 
@@ -91,11 +92,29 @@ def solved_tree(
         if number == 0:
             options = replace(options, solver=Solver.NEWTON)
         tree = _core_tree(frame, pose)
+    if plan.joints is None:
+        pose = _rolled(start, pose, targets, wanted, AGREES * reach)
     tip_gaps = solution.tip_gaps.copy()
     for chain, matrix in enumerate(wanted):
         if matrix is not None and plan.turns_afterwards(chain):
             pose, tip_gaps[chain] = _with_tip(frame, start.pose, pose, chain, matrix)
     return SolvedTree(solution, pose, tip_gaps)
+
+
+def _rolled(
+    start: TreeStart,
+    pose: TreePose,
+    targets: Sequence[Target | None],
+    wanted: Sequence[Array | None],
+    accepted: float,
+) -> TreePose:
+    """Return a pose without needless rolls, unless uneven scales make the effectors feel them."""
+    plan = start.frame.plan
+    kept = {int(plan.carriers[i]) for i, matrix in enumerate(wanted) if matrix is not None}
+    kept |= {limb_root(plan, i) for i, each in enumerate(targets) if each and each.pole is not None}
+    rolled = with_rolls_of_start(start.frame, start.pose, pose, kept)
+    is_same = np.abs(rolled.effectors - pose.effectors).max() <= accepted
+    return rolled if is_same else pose
 
 
 def _core_tree(frame: TreeFrame, pose: TreePose) -> Tree:
