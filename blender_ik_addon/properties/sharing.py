@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..rig.spec import StoredBone
 from .chains import chains_of, owner_of
-from .records import bones_of_text, text_of_bones
+from .records import bones_of_chain, bones_of_text, text_of_bones
 
 if TYPE_CHECKING:
     from .settings import ChainSettings
@@ -34,6 +34,16 @@ def tell_others(settings: ChainSettings, taken: Stored) -> None:
         if not known.keys().isdisjoint([bone.name for bone in stored]):
             told = [_turned_as(bone, known.get(bone.name)) for bone in stored]
             other.stored_pose = text_of_bones(told)
+
+
+def shares_bones(settings: ChainSettings) -> bool:
+    """Return whether a live chain of the object drives bones that this one does."""
+    own = set(bones_of_chain(settings))
+    return any(
+        not other.mute and not own.isdisjoint(bones_of_chain(other))
+        for other in chains_of(owner_of(settings))
+        if other.as_pointer() != settings.as_pointer()
+    )
 
 
 def _others(settings: ChainSettings) -> list[ChainSettings]:

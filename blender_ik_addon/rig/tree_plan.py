@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,9 @@ Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
+# Ends of a bone that lie off one line by less than this, as a share of their distance, are on it:
+# so much do rest matrices leave of heads that meet, in float32.
+ON_LINE = 5e-7
 NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
 
 
@@ -83,6 +87,16 @@ class TreePlan:
             orient_weight=max([one.orient_weight for one in turning], default=0.0),
             soft_distance=min(one.soft_distance for one in each),
         )
+
+    @cached_property
+    def levers(self) -> list[Array | None]:
+        """Where the ends of each bone lie in its space, None where not in one direction."""
+        ends: list[list[Array]] = [[] for _ in range(self.count)]
+        for row in range(1, self.count):
+            ends[self.parents[row]].append(self.ways[row])
+        for carrier, end in zip(self.carriers.tolist(), self.ends, strict=True):
+            ends[carrier].append(end)
+        return [_direction(np.array(each)) for each in ends]
 
     def turns_afterwards(self, chain: int) -> bool:
         """Tell whether a chain's tip is turned after all else."""
@@ -242,3 +256,11 @@ def free_joints_of(count: int) -> BoneJoints:
         np.full(shape, np.inf),
         np.zeros(shape),
     )
+
+
+def _direction(ends: Array) -> Array | None:
+    squares = np.einsum("ij,ij->i", ends, ends)
+    longest: Array = ends[int(np.argmax(squares))]
+    aside = np.linalg.norm(np.cross(ends, longest), axis=1)
+    is_on_line = float(np.max(squares)) > 0.0 and (aside <= ON_LINE * np.max(squares)).all()
+    return longest if is_on_line else None

@@ -19,10 +19,6 @@ from .tree_pose import TreeFrame, TreePose
 
 Array = npt.NDArray[np.float64]
 
-# Ends of a bone that lie off one line by less than this, as a share of their distance, are on it:
-# so much do rest matrices leave of heads that meet, in float32.
-ON_LINE = 5e-7
-
 
 def with_rolls_of_start(
     frame: TreeFrame, start: TreePose, pose: TreePose, kept: Container[int]
@@ -35,7 +31,7 @@ def with_rolls_of_start(
         pose: As solved.
         kept: Rows of bones whose whole rotation is wanted.
     """
-    plan, levers = frame.plan, _levers(frame.plan)
+    plan, levers = frame.plan, frame.plan.levers
 
     def local(row: int, parent: spaces.ParentFrames) -> Array:
         if row >= plan.count:
@@ -56,12 +52,13 @@ def with_rolls_of_start(
 def limb_root(plan: TreePlan, chain: int) -> int:
     """Return the row of the bone that turns the limb of a chain toward its pole.
 
-    As the core has it: the first of the bones that move no other effector, or of all that move
-    this one where those are fewer than two.
+    As the core has it: the first of the bones that move its effector and else only what goes on
+    from there, or of all that move it where those are fewer than two.
     """
-    paths = [set(_path(plan, int(carrier))) for carrier in plan.carriers]
-    others = set().union(*(path for i, path in enumerate(paths) if i != chain))
-    own = [row for row in _path(plan, int(plan.carriers[chain])) if row not in others]
+    carrier = int(plan.carriers[chain])
+    paths = [_path(plan, int(each)) for each in plan.carriers]
+    others = {row for path in paths if carrier not in path for row in path}
+    own = [row for row in _path(plan, carrier) if row not in others]
     return own[-1] if len(own) > 1 else 0
 
 
@@ -72,21 +69,3 @@ def _path(plan: TreePlan, row: int) -> list[int]:
         found.append(row)
         row = int(plan.parents[row])
     return found
-
-
-def _levers(plan: TreePlan) -> list[Array | None]:
-    """Return where the ends of each bone lie, None where they do not lie in one direction."""
-    ends: list[list[Array]] = [[] for _ in range(plan.count)]
-    for row in range(1, plan.count):
-        ends[plan.parents[row]].append(plan.ways[row])
-    for carrier, end in zip(plan.carriers.tolist(), plan.ends, strict=True):
-        ends[carrier].append(end)
-    return [_direction(np.array(each)) for each in ends]
-
-
-def _direction(ends: Array) -> Array | None:
-    squares = np.einsum("ij,ij->i", ends, ends)
-    longest: Array = ends[int(np.argmax(squares))]
-    aside = np.linalg.norm(np.cross(ends, longest), axis=1)
-    is_on_line = float(np.max(squares)) > 0.0 and (aside <= ON_LINE * np.max(squares)).all()
-    return longest if is_on_line else None

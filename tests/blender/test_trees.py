@@ -338,3 +338,33 @@ def test_a_limb_that_is_no_part_of_the_tree_follows_on_the_moved_tree():
     assert rig.ob.chain_ik.chains["Far"].status.startswith(("Reached", "Out of reach"))
     if rig.ob.chain_ik.chains["Far"].status.startswith("Reached"):
         rigs.assert_reaches(rig.ob, "Far.1", target)
+
+
+@pytest.mark.parametrize("place", [(0.5, 2.0, 1.0), (0.5, -2.0, 1.2)])
+def test_an_arm_bends_to_its_pole_also_where_fingers_go_on_from_its_hand(place):
+    rig = tree_rigs.make_body()
+    fingers = ((0.75, 0.02, 1.17), (0.79, 0.03, 1.14), (0.83, 0.02, 1.1))
+    rigs.add_bones(rig.ob, fingers, prefix="Finger", parent="Arm.L.3")
+    rig.tips = {"Finger": "Finger.1", "Arm.R": "Arm.R.3"}
+    rig.follow()
+    hand = rigs.make_empty("Hand", np.add(rigs.head(rig.ob, "Arm.L.3"), (-0.15, 0.05, 0.1)))
+    hand.rotation_euler = (2.0, 0.3, 1.0)
+    chain = rigs.add_chain(
+        rig.ob, "Arm.L.3", hand, name="Hand", use_tail=False, use_rotation=True, tolerance=1e-7
+    )
+    rigs.updated()
+    chain.pole_target = rigs.make_empty("Pole", place)
+    rest = rig.ob.data.bones["Arm.L.3"].matrix_local
+    tail = np.linalg.solve(np.array(rest), (*fingers[-1], 1.0))
+    rigs.updated()
+    rig.target("Finger").location = np.add((rigs.world_matrix(hand) @ tail)[:3], (0, 0, 0.002))
+    rig.assert_reached(3e-6)
+    assert chain.status.startswith("Reached"), chain.status
+    head = rigs.head(rig.ob, "Arm.L.0")
+    way = rigs.head(rig.ob, "Arm.L.3") - head
+    way /= np.linalg.norm(way)
+    inner = [rigs.head(rig.ob, f"Arm.L.{i}") - head for i in (1, 2)]
+    side, wanted = np.mean(inner, axis=0), np.array(place) - head
+    side, wanted = (each - way * (each @ way) for each in (side, wanted))
+    cosine = side @ wanted / np.linalg.norm(side) / np.linalg.norm(wanted)
+    assert np.arccos(np.clip(cosine, -1, 1)) <= 1e-2
