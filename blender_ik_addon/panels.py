@@ -13,6 +13,8 @@ from .properties import (
     JointSettings,
     active_chain,
     owner_of,
+    tree_in_words,
+    tree_of,
 )
 
 CATEGORY = "Chain IK"
@@ -122,6 +124,27 @@ class VIEW3D_PT_chain_ik_status(ActiveChainPanel):
         column = layout.column(align=True)
         for line in textwrap.wrap(settings.status, SIDEBAR_CHARACTERS):
             column.label(text=line)
+
+
+class VIEW3D_PT_chain_ik_tree(ActiveChainPanel):
+    """Which chains are solved together with this one, and what each of them counts."""
+
+    bl_label = "Tree"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        settings = active_chain(context)
+        return settings is not None and bool(tree_of(settings))
+
+    def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
+        column = layout.column(align=True)
+        for text in tree_in_words(settings):
+            for line in textwrap.wrap(text, SIDEBAR_CHARACTERS):
+                column.label(text=line)
+        column = layout.column(align=True)
+        column.prop(settings, "weight", slider=True)
+        for other in tree_of(settings):
+            column.prop(other, "weight", text=other.name, slider=True)
 
 
 class VIEW3D_PT_chain_ik_goal(ActiveChainPanel):
@@ -281,6 +304,7 @@ classes = (
     CHAINIK_UL_joints,
     VIEW3D_PT_chain_ik,
     VIEW3D_PT_chain_ik_status,
+    VIEW3D_PT_chain_ik_tree,
     VIEW3D_PT_chain_ik_goal,
     VIEW3D_PT_chain_ik_pole,
     VIEW3D_PT_chain_ik_solver,

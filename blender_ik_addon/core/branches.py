@@ -107,10 +107,14 @@ class Branches:
     def limbs(self) -> tuple[tuple[int, ...], ...]:
         """Of each effector the bones that bend to its pole.
 
-        They are those of its path that it shares with none; the whole path if these are fewer than
-        two.
+        They are those of its path that move it alone, and others that go on from where it is, as
+        fingers do from a wrist; the whole path if these are fewer than two.
         """
-        own = [tuple(bone for bone in path if self.moves[bone].sum() == 1) for path in self.paths]
+        own = []
+        for path, carrier in zip(self.paths, self.effector_bones, strict=True):
+            # What turns with the bone that carries the effector bends as one limb with it.
+            apart = self.moves & ~self.moves[carrier]
+            own.append(tuple(bone for bone in path if not apart[bone].any()))
         return tuple(
             limb if len(limb) > 1 else path for limb, path in zip(own, self.paths, strict=True)
         )

@@ -181,7 +181,7 @@ def _poles(
     rows = list(effectors)
     angles = np.broadcast_to(goals.pole_angles, goals.target_positions.shape[:-1])
     return TreePoles(
-        limbs=tuple(asked.tree.branches.limbs[e] for e in effectors),
+        limbs=tuple(trees.limbs[e] for e in effectors),
         effectors=effectors,
         chord=np.array([start.chord for start in limbs]),
         side=np.array([start.side for start in limbs]),

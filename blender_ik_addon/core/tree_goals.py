@@ -23,7 +23,8 @@ class TreeGoals:
         weights: What effectors count where not all can be met: the sum of weight times squared
             distance becomes least. Zero or more, shape (..., E); None for 1.
         pole_positions: Where the limbs of effectors bend to, shape (..., E, 3). A limb is the bones
-            that move no other effector; where those are fewer than two, all that move it.
+            that move it and else only what goes on from its bone; where those are fewer than two,
+            all that move it.
         has_poles: Which of the poles count, shape (E,); None for all.
         pole_angles: Radians about the line from the limb's root to the target, (..., E).
         tip_rotations_wxyz: Rotations that take the bones of the effectors from their start

@@ -134,12 +134,21 @@ class Trees:
         """The limbs of the effectors as start poses of chains; None for those of one bone."""
         posed, hints = self.branched.posed(self.start_turns), self.hints
         found: list[Start | None] = []
-        for effector, limb in enumerate(self.branches.limbs):
+        for effector, limb in enumerate(self.limbs):
             bones = list(limb)
             points = np.concatenate((posed.heads[bones], posed.tips[effector][None]))
             has_lengths = (norm(np.diff(points, axis=0)) > NO_DIRECTION).all()
             is_limb = len(limb) > 1 and bool(has_lengths)
             found.append(started(points, hints[bones].sum(axis=0)) if is_limb else None)
+        return tuple(found)
+
+    @cached_property
+    def limbs(self) -> tuple[tuple[int, ...], ...]:
+        """The bones that bend to poles: of each limb those whose heads are not its effector."""
+        found = []
+        for effector, limb in enumerate(self.branches.limbs):
+            way = self.effector_positions[:, effector] - self.head_positions[:, limb[-1]]
+            found.append(limb if way.any() else limb[:-1])
         return tuple(found)
 
     @cached_property

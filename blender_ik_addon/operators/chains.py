@@ -16,6 +16,7 @@ from ..properties import (
     is_off_its_keys,
     owner_of,
     release,
+    shares_bones,
     store,
 )
 from ..rig.controls import EMPTY_SIZE, Placement, make_empty, move_to, placement
@@ -24,7 +25,7 @@ from . import selection
 
 # Options tell of this selection: what was chosen for the last one is not remembered.
 ANEW: set[Literal["SKIP_SAVE"]] = {"SKIP_SAVE"}
-AUTOMATIC = ("AUTO", "Automatic", "Two-Bone for two bones, Newton for any other number")
+AUTOMATIC = ("AUTO", "Automatic", "Two-Bone for two bones of their own, else Newton")
 
 
 class POSE_OT_chain_ik_add(bpy.types.Operator):
@@ -91,7 +92,8 @@ class POSE_OT_chain_ik_add(bpy.types.Operator):
         settings.use_rotation = wanted.use_rotation
         settings.chain_count = wanted.chain_count
         settings.bone = wanted.bone
-        automatic = "TWO_BONE" if placed.bone_count == 2 else "NEWTON"
+        is_simple = placed.bone_count == 2 and not shares_bones(settings)
+        automatic = "TWO_BONE" if is_simple else "NEWTON"
         settings.solver = automatic if self.solver == AUTOMATIC[0] else self.solver
         self._set_target(context, settings, selected.target, placed)
         if self.use_pole:

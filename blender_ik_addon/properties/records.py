@@ -67,6 +67,7 @@ def chain_spec(settings: ChainSettings, animated: ChainSettings | None = None) -
         use_stretch=settings.use_stretch,
         use_keep_volume=settings.use_keep_volume,
         force=force,
+        weight=animated.weight,
     )
 
 

@@ -242,6 +242,17 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     joints: CollectionProperty(type=JointSettings, override=EXTENSIBLE)
     active_joint_index: IntProperty(name="Active Joint", options=set(), override=OVERRIDABLE)
+    weight: FloatProperty(
+        name="Weight",
+        description="How much this target counts where chains that share bones cannot all reach"
+        " theirs",
+        default=1.0,
+        min=0.0,
+        max=1.0,
+        subtype="FACTOR",
+        override=OVERRIDABLE,
+        update=tag,
+    )
     soft_distance: FloatProperty(
         name="Soft Distance",
         description="From this far before full reach on the chain straightens more and more"

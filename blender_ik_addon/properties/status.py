@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import bpy
 
+from ..core import Status
 from ..rig import live
-from ..rig.wording import outcome_in_words
-from .chains import chain_key
+from ..rig.outcome import Outcome
+from ..rig.wording import distance_in_words, outcome_in_words
+from .chains import chain_key, chains_of, owner_of
 from .records import idle_joints
 
 if TYPE_CHECKING:
@@ -38,3 +40,27 @@ def residual(settings: ChainSettings) -> float:
     """Return what the last solve of a chain left to its target; -1 without one."""
     outcome = live.memory.outcome(chain_key(settings))
     return -1.0 if outcome is None or isinstance(outcome, str) else outcome.residual
+
+
+def tree_of(settings: ChainSettings) -> list[ChainSettings]:
+    """Return the other chains that a chain is one tree with, as it was solved last."""
+    outcome = live.memory.outcome(chain_key(settings))
+    if settings.mute or not isinstance(outcome, Outcome):
+        return []
+    chains = chains_of(owner_of(settings))
+    return [chains[index] for index in outcome.tree if index < len(chains)]
+
+
+def tree_in_words(settings: ChainSettings) -> list[str]:
+    """Return what is to be said of a chain's tree: with whom, and whose goals lost by how much."""
+    others = tree_of(settings)
+    if not others:
+        return []
+    scene = bpy.context.scene
+    metres = scene.unit_settings.scale_length if scene is not None else 1.0
+    lines = [f"One tree with {', '.join([other.name for other in others])}"]
+    for chain in (settings, *others):
+        outcome = live.memory.outcome(chain_key(chain))
+        if isinstance(outcome, Outcome) and outcome.status is not Status.REACHED:
+            lines.append(f"{chain.name}: {distance_in_words(outcome.residual, metres)} off")
+    return lines

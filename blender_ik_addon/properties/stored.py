@@ -19,6 +19,7 @@ from .records import (
     sync_anchors_if_changed,
     text_of_bones,
 )
+from .sharing import as_others_have, tell_others
 
 if TYPE_CHECKING:
     from .settings import ChainSettings
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 def store(settings: ChainSettings, evaluated: bpy.types.Object | None = None) -> None:
     """Take the stored pose of a chain from what its bones' channels hold now.
 
+    Other live chains that share bones with it take the same of these. A chain that has no stored
+    pose yet takes theirs.
+
     Args:
         settings: The original ones.
         evaluated: The evaluated object to read; by default the original.
@@ -34,6 +38,10 @@ def store(settings: ChainSettings, evaluated: bpy.types.Object | None = None) ->
     owner = owner_of(settings)
     _rename_joints(settings)
     taken = restoring.take(owner, evaluated or owner, chain_spec(settings))
+    if settings.stored_pose:
+        tell_others(settings, taken)
+    else:
+        taken = as_others_have(settings, taken)
     settings.stored_pose = text_of_bones(taken)
     if owner.override_library is None:
         _forget_defaults(settings)

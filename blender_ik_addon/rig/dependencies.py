@@ -20,11 +20,13 @@ class MovedBy:
         points: Bones.
         owners: Session uids of the objects on the way.
         has_constraints: As in ``Dependencies``.
+        anchor_points: Those of the bones that move its target or pole.
     """
 
     points: tuple[Point, ...]
     owners: tuple[int, ...]
     has_constraints: bool
+    anchor_points: tuple[Point, ...]
 
 
 @dataclass
@@ -36,16 +38,21 @@ class Dependencies:
         owners: Session uids of the objects on the way.
         has_constraints: Whether constraints were met. Muting one changes what depends on what,
             and Blender then tells of its owner only.
+        use_drivers: Whether what drivers read counts. Those of an object count for all of its
+            bones, which is right for an order, but too much to call two chains a ring.
     """
 
     points: set[Point] = field(default_factory=set)
     owners: set[int] = field(default_factory=set)
     has_constraints: bool = False
+    use_drivers: bool = True
+    _anchor_points: frozenset[Point] = frozenset()
     _seen: set[int] = field(default_factory=set)
 
     def found(self) -> MovedBy:
         """Return what has been added, to keep."""
-        return MovedBy(tuple(self.points), tuple(self.owners), self.has_constraints)
+        points, owners = tuple(self.points), tuple(self.owners)
+        return MovedBy(points, owners, self.has_constraints, tuple(self._anchor_points))
 
     def add_anchor(self, anchor: Anchor) -> None:
         """Add what moves a target or pole."""
@@ -54,10 +61,13 @@ class Dependencies:
     def add_chain(self, armature_object: bpy.types.Object, parent: str) -> None:
         """Add what moves a chain: the bones above its root, and what is above its object.
 
+        Its anchors come before.
+
         Args:
             armature_object: The chain's.
             parent: Name of the bone above the chain's root, empty without.
         """
+        self._anchor_points = frozenset(self.points)
         if parent:
             self._add_bone(armature_object, parent)
         self.owners.add(armature_object.session_uid)
@@ -102,7 +112,7 @@ class Dependencies:
                     self._add_object(target, getattr(holder, "subtarget", ""))
 
     def _add_drivers(self, owner: bpy.types.Object) -> None:
-        data = owner.animation_data
+        data = owner.animation_data if self.use_drivers else None
         for curve in data.drivers if data is not None else ():
             self.has_constraints = True
             for variable in curve.driver.variables if not curve.mute else ():

@@ -41,6 +41,11 @@ class FollowLimb:
         self._error = ""
         self._home: tuple[tuple[int, float], Array] | None = None
 
+    @property
+    def limbs(self) -> tuple[Limb, ...]:
+        """The one chain; as a tree has several."""
+        return (self.limb,)
+
     def change(
         self, world: WorldMatrices, moment: Moment, is_foreign: Callable[[RigState], bool]
     ) -> Change | None:

@@ -14,10 +14,12 @@ from .limb import Limb
 from .limb_batch import LimbBatch
 from .lone_limb import LoneLimb
 from .moment import goes_on
-from .order import Job, levels
+from .order import Job, above, levels
 from .rig_state import RigState
 from .rigid_solve import likeness
 from .skeleton import Fingerprint, Skeleton
+from .tree_limb import TreeLimb
+from .trees import United, united
 from .update import Update
 from .world import Order, WorldMatrices
 
@@ -34,12 +36,12 @@ class Level:
 
     Attributes:
         batches: Those that are solved side by side.
-        lone: Those that are solved by themselves.
+        lone: Those that are solved by themselves, and trees.
         states: The armature objects of all of them.
     """
 
     batches: list[LimbBatch] = field(default_factory=list)
-    lone: list[LoneLimb | FollowLimb] = field(default_factory=list)
+    lone: list[LoneLimb | FollowLimb | TreeLimb] = field(default_factory=list)
     states: list[RigState] = field(default_factory=list)
 
 
@@ -54,6 +56,8 @@ class GraphState:
         tied: By rig, the owners of constraints and drivers that its chains may hang on. Muting one
             changes what hangs on what, and Blender then lists its owner only.
         order: Of the graph's objects in bulk reads.
+        refused: What is wrong with chains that are sound by themselves, by armature object and
+            index.
     """
 
     rigs: dict[int, RigState] = field(default_factory=dict)
@@ -61,10 +65,12 @@ class GraphState:
     skeletons: dict[Fingerprint, Skeleton] = field(default_factory=dict)
     tied: dict[int, frozenset[int]] = field(default_factory=dict)
     order: Order | None = None
+    refused: dict[tuple[int, int], str] = field(default_factory=dict)
     _assembled: list[tuple[Limb, bool]] = field(default_factory=list)
     _jobs: list[Job] = field(default_factory=list)
     _anchors: frozenset[int] = frozenset()
     _goes_on: bool = False
+    _united: United = field(default_factory=lambda: United((), {}))
     _numbers: list[int] = field(default_factory=list)
     _order: Order | None = None
     _versions: list[int] = field(default_factory=list)
@@ -127,7 +133,12 @@ class GraphState:
         if len(jobs) != len(self._jobs) or any(
             one is not other for one, other in zip(jobs, self._jobs, strict=True)
         ):
-            self._jobs, self._numbers = jobs, levels(jobs)
+            self._jobs, self._united = jobs, united([limb for limb, _ in fits])
+            self._numbers = levels(above(jobs, self._united.groups))
+            self.refused = {
+                (jobs[i].object.session_uid, jobs[i].index): text
+                for i, text in self._united.refused.items()
+            }
             self._anchors = _followed(jobs)
             self._goes_on = any(goes_on(job.spec) for job in jobs)
             self.tied = _tied(jobs)
@@ -136,15 +147,20 @@ class GraphState:
     def _fill_levels(self, placed: list[tuple[RigState, int, bool]]) -> None:
         """Put limbs into their levels: alike ones side by side, others by themselves."""
         batches = [batch for level in self.levels for batch in level.batches]
-        lone = {id(each.limb): each for level in self.levels for each in level.lone}
+        lone = {each.limbs: each for level in self.levels for each in level.lone}
         self.levels = [Level() for _ in range(1 + max(self._numbers, default=-1))]
         groups: dict[tuple[int, tuple[object, ...]], Members] = {}
-        for (state, row, is_even), number in zip(placed, self._numbers, strict=True):
+        for chosen, number in zip(self._united.groups, self._numbers, strict=True):
+            state, row, is_even = placed[chosen[0]]
             limb, level = state.limbs[row], self.levels[number]
             if not level.states or level.states[-1] is not state:
                 level.states.append(state)
+            if len(chosen) > 1:
+                limbs = tuple([state.limbs[placed[i][1]] for i in chosen])
+                level.lone.append(lone.get(limbs) or TreeLimb(state, limbs))
+                continue
             if limb.rigid is None or not is_even:
-                level.lone.append(lone.get(id(limb)) or _lone(state, limb))
+                level.lone.append(lone.get((limb,)) or _lone(state, limb))
                 continue
             members = groups.setdefault((number, likeness(limb)), [])
             if members and members[-1][0] is state:

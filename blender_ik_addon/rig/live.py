@@ -19,13 +19,14 @@ from .outcome import Outcome
 from .render_sync import keep_animated_values
 from .rig_state import RigState, Shared, Specs, Store, place
 from .skeleton import Skeleton
+from .tree_limb import TreeLimb
 from .update import GraphKey, Update
 from .world import WorldMatrices
 from .writer import Written, write_pose
 
 ChainKey = tuple[int, int]
 """An armature object's session uid, and a chain's index in its list."""
-Asked = tuple[LimbBatch | LoneLimb | FollowLimb, int]
+Asked = tuple[LimbBatch | LoneLimb | FollowLimb | TreeLimb, int]
 """Who knows the outcome of a chain, and its row there."""
 
 
@@ -270,4 +271,7 @@ def _note_outcomes(graph: GraphState, update: Update) -> None:
             for row, limb in enumerate(batch.limbs):
                 outcomes[batch.uids[row]][limb.job.index] = (batch, row)
         for lone in level.lone:
-            outcomes[lone.state.uid][lone.limb.job.index] = (lone, 0)
+            for row, limb in enumerate(lone.limbs):
+                outcomes[lone.state.uid][limb.job.index] = (lone, row)
+    for (uid, index), text in graph.refused.items():
+        outcomes[uid][index] = text

@@ -37,6 +37,11 @@ class LoneLimb:
         self._moment: Moment | None = None
         self._outcome: Outcome | str | None = None
 
+    @property
+    def limbs(self) -> tuple[Limb, ...]:
+        """The one chain; as a tree has several."""
+        return (self.limb,)
+
     def change(
         self, world: WorldMatrices, moment: Moment, is_foreign: Callable[[RigState], bool]
     ) -> Change | None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import bpy
 
-from .dependencies import MovedBy
+from .dependencies import MovedBy, Point
 from .plan import ChainPlan
 from .skeleton import Skeleton
 from .spec import ChainSpec
+
+Group = tuple[int, ...]
+"""Indices of chains that are solved together: one, or those of a tree."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -33,26 +36,55 @@ class Job:
     plan: ChainPlan
     moved_by: MovedBy
 
+    def points(self) -> list[Point]:
+        """Return the bones that it writes."""
+        uid, names = self.object.session_uid, self.skeleton.names
+        return [(uid, names[bone]) for bone in self.plan.written.tolist()]
 
-def levels(jobs: Sequence[Job]) -> list[int]:
-    """Return the level of every job: it hangs on nothing that its own or a later level moves.
 
-    Chains that hang on each other in a ring have no such order; they stay in the order given.
+def _moved_by(job: Job) -> Collection[Point]:
+    return job.moved_by.points
+
+
+def above(
+    jobs: Sequence[Job],
+    groups: Sequence[Group],
+    points_of: Callable[[Job], Collection[Point]] = _moved_by,
+) -> list[set[int]]:
+    """Return which groups move each group, itself left out.
+
+    Args:
+        jobs: All chains.
+        groups: What is solved together.
+        points_of: Tells the bones that move a chain.
     """
-    moved_by = {
-        (job.object.session_uid, job.skeleton.names[bone]): i
-        for i, job in enumerate(jobs)
-        for bone in job.plan.written
+    owner = {
+        point: number
+        for number, group in enumerate(groups)
+        for i in group
+        for point in jobs[i].points()
     }
-    above = [
-        {moved_by[point] for point in job.moved_by.points if point in moved_by} for job in jobs
-    ]
+    found = []
+    for number, group in enumerate(groups):
+        moving = {owner[p] for i in group for p in points_of(jobs[i]) if p in owner}
+        found.append(moving - {number})
+    return found
+
+
+def levels(moved_by: Sequence[Iterable[int]]) -> list[int]:
+    """Return the level of every group: it hangs on nothing that its own or a later level moves.
+
+    Groups that hang on each other in a ring have no such order; they stay in the order given.
+
+    Args:
+        moved_by: As ``above`` tells.
+    """
     level: dict[int, int] = {}
 
-    def place(i: int, open_jobs: frozenset[int]) -> int:
+    def place(i: int, open_groups: frozenset[int]) -> int:
         if i not in level:
-            first = above[i] - open_jobs - {i}
-            level[i] = 1 + max((place(j, open_jobs | {i}) for j in first), default=-1)
+            first = set(moved_by[i]) - open_groups
+            level[i] = 1 + max((place(j, open_groups | {i}) for j in first), default=-1)
         return level[i]
 
-    return [place(i, frozenset()) for i in range(len(jobs))]
+    return [place(i, frozenset()) for i in range(len(moved_by))]

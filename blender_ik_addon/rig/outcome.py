@@ -29,6 +29,8 @@ class Outcome:
         connected: Bones that are to slide and cannot, as they are connected to their parents.
         location_locked: Bones that are to slide and whose location is locked.
         stepped: Where a chain that eases stands, and where it goes; None for others.
+        tree: Indices of the other chains of the object that it is one tree with.
+        outweighed_by: Names of those that keep the effector from the target.
     """
 
     channels: npt.NDArray[np.float64]
@@ -43,3 +45,5 @@ class Outcome:
     connected: tuple[str, ...] = ()
     location_locked: tuple[str, ...] = ()
     stepped: Stepped | None = None
+    tree: tuple[int, ...] = ()
+    outweighed_by: tuple[str, ...] = ()

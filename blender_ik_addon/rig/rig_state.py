@@ -14,7 +14,6 @@ from ..core import IKError, Solver
 from .animation import animated_bones
 from .bases import Bases, Posed, read_bases
 from .channels import Pose, read_pose
-from .errors import RigError
 from .following import check_dragged
 from .gradual import Motion, easing_of
 from .history import History
@@ -130,12 +129,10 @@ class RigState:
         self.joints = read_joints(self.object) if has_limits else None
         has_stretch = any(spec.use_stretch for spec in specs.values())
         self.stretch = read_stretch(self.object) if has_stretch else None
-        taken: dict[int, str] = {}
         joints: dict[int, BoneJoints | None] = {}
         for index, spec in specs.items():
             try:
                 job = self._job(index, spec, known_jobs.get(index), update, shared)
-                _claim(taken, skeleton, job)
                 joints[index] = self._joints_of(job)
             except IKError as error:
                 self.errors[index] = str(error)
@@ -301,14 +298,3 @@ def has_same_channels(a: Pose, b: Pose) -> bool:
         np.array_equal(getattr(a, name), getattr(b, name))
         for name in ("location", "scale", "modes", "locks", "uses_4d_locks")
     )
-
-
-def _claim(taken: dict[int, str], skeleton: Skeleton, job: Job) -> None:
-    """Mark bones as driven by a chain; two chains cannot write the same bone."""
-    for bone in job.plan.written.tolist():
-        if bone in taken:
-            raise RigError(
-                f"Bone '{skeleton.names[bone]}' is already driven by chain '{taken[bone]}':"
-                " shorten one of the two or mute it."
-            )
-    taken.update(dict.fromkeys(job.plan.written.tolist(), job.spec.name))

@@ -143,6 +143,7 @@ class ChainSpec:
         use_stretch: Whether bones grow toward a target out of reach, by their IK Stretch.
         use_keep_volume: Whether they get thinner as they grow.
         force: What acts on the bones; None where the solver is not FORCE.
+        weight: What the target counts where chains that share bones cannot all be met, 0 to 1.
     """
 
     name: str
@@ -162,3 +163,4 @@ class ChainSpec:
     use_stretch: bool = False
     use_keep_volume: bool = False
     force: ForceSpec | None = None
+    weight: float = 1.0

@@ -59,6 +59,7 @@ def _ending_in_words(outcome: Outcome, metres: float) -> str:
         ),
         Status.LIMITED: f"Held back by limits, {gap} left",
         Status.SOFTENED: f"Kept {gap} short of the target by the soft distance",
+        Status.OUTWEIGHED: f"Outweighed by {_outweighing(outcome)}: {gap} off",
         Status.BLENDED: f"On its way{by_influence}, {gap} left",
     }
     if outcome.held_by and outcome.status is not Status.REACHED:
@@ -71,6 +72,10 @@ def _ending_in_words(outcome: Outcome, metres: float) -> str:
     if outcome.tip_gap > SMALLEST_TIP_GAP:
         text += f"; limits keep the tip {math.degrees(outcome.tip_gap):.1f} degrees off"
     return text
+
+
+def _outweighing(outcome: Outcome) -> str:
+    return _listed(outcome.outweighed_by) if outcome.outweighed_by else "other chains of its tree"
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -1,0 +1,61 @@
+"""The stored poses of bones that several chains drive: all of these chains tell the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..rig.spec import StoredBone
+from .chains import chains_of, owner_of
+from .records import bones_of_chain, bones_of_text, text_of_bones
+
+if TYPE_CHECKING:
+    from .settings import ChainSettings
+
+Stored = tuple[StoredBone, ...]
+
+
+def as_others_have(settings: ChainSettings, taken: Stored) -> Stored:
+    """Return a pose taken for a chain with what other chains have stored of its bones.
+
+    Those were there before: what stands on shared bones now is what they have solved.
+    """
+    known: dict[str, StoredBone] = {}
+    for other in _others(settings):
+        for bone in bones_of_text(other.stored_pose):
+            known.setdefault(bone.name, bone)
+    return tuple([_turned_as(bone, known.get(bone.name)) for bone in taken])
+
+
+def tell_others(settings: ChainSettings, taken: Stored) -> None:
+    """Have other chains that have stored bones of a chain store them as it does."""
+    known = {bone.name: bone for bone in taken}
+    for other in _others(settings):
+        stored = bones_of_text(other.stored_pose)
+        if not known.keys().isdisjoint([bone.name for bone in stored]):
+            told = [_turned_as(bone, known.get(bone.name)) for bone in stored]
+            other.stored_pose = text_of_bones(told)
+
+
+def shares_bones(settings: ChainSettings) -> bool:
+    """Return whether a live chain of the object drives bones that this one does."""
+    own = set(bones_of_chain(settings))
+    return any(
+        not other.mute and not own.isdisjoint(bones_of_chain(other))
+        for other in chains_of(owner_of(settings))
+        if other.as_pointer() != settings.as_pointer()
+    )
+
+
+def _others(settings: ChainSettings) -> list[ChainSettings]:
+    """Return the other chains of the object that have a stored pose: live ones."""
+    return [
+        other
+        for other in chains_of(owner_of(settings))
+        if other.stored_pose and other.as_pointer() != settings.as_pointer()
+    ]
+
+
+def _turned_as(bone: StoredBone, other: StoredBone | None) -> StoredBone:
+    if other is None:
+        return bone
+    return bone._replace(rotation_mode=other.rotation_mode, rotation=other.rotation)

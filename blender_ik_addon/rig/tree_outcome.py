@@ -1,0 +1,136 @@
+"""What one solve did to each chain of a tree: its channels, its gap, and what keeps it away."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..core import Status
+from . import spaces
+from .chain_pose import part_way
+from .channels import Pose, channels_of, matrices_of, with_locks
+from .free_solving import LENGTHS_AGREE
+from .jointed_solving import in_ranges
+from .outcome import Outcome
+from .targets import Target
+from .tree_plan import TreePlan
+from .tree_pose import TreeFrame, TreePose
+from .tree_solving import SolvedTree
+
+Array = npt.NDArray[np.float64]
+Written = tuple[Array, npt.NDArray[np.bool_], TreePose]
+"""Rotation channels, which bones locked channels keep from following, what they come to."""
+
+# Chains that pull less than this share of the hardest pull are not named.
+HARDLY = 0.01
+
+
+def written_tree(frame: TreeFrame, pose: Pose, solved: SolvedTree, start: Array) -> Written:
+    """Return the channels to write, and what they come to.
+
+    Args:
+        frame: The tree.
+        pose: Of the armature object, with its locks.
+        solved: The solved tree.
+        start: Rotation channels that it has started from, shape (k, 4).
+
+    Returns:
+        Rotation channels (k, 4); which bones locked channels keep from following, (k,); the pose
+        that the channels give.
+    """
+    plan, turned = frame.plan, solved.pose.rotations
+    zero = matrices_of(plan.stored, plan.modes)
+    for share in np.unique(plan.influence):
+        if share < 1.0:
+            rows = plan.influence == share
+            turned = np.where(rows[:, None, None], part_way(zero, turned, float(share)), turned)
+    is_blended = turned is not solved.pose.rotations
+    if is_blended and plan.joints is not None:
+        turned = in_ranges(turned, plan.joints)
+    near = np.where(plan.is_current[:, None], start, plan.stored)
+    free = channels_of(turned, plan.modes, near)
+    locks, kinds = pose.locks[plan.bones], pose.uses_4d_locks[plan.bones]
+    channels = with_locks(free, plan.modes, near, locks, kinds)
+    is_kept = ~np.isclose(channels, free, atol=1e-6).all(axis=1)
+    ended = solved.pose
+    if is_blended or is_kept.any():
+        ended = frame.posed(matrices_of(channels, plan.modes))
+    return channels, is_kept, ended
+
+
+def tree_outcomes(
+    frame: TreeFrame,
+    world: Array,
+    targets: list[Target | None],
+    weights: Array,
+    solved: SolvedTree,
+    written: Written,
+) -> list[Outcome]:
+    """Return what the solve did to each chain.
+
+    Args:
+        frame: The tree.
+        world: The armature's world matrix, shape (4, 4).
+        targets: Of the chains, None for those that have none to follow now.
+        weights: Of the effectors, shape (E,).
+        solved: The solved tree.
+        written: As ``written_tree`` returns.
+    """
+    channels, is_kept, ended = written
+    plan, indices = frame.plan, [limb.job.index for limb in frame.plan.limbs]
+    effectors = spaces.transform_point(world, ended.effectors)
+    places = [e if t is None else t.matrix[:3, 3] for t, e in zip(targets, effectors, strict=True)]
+    residuals = np.linalg.norm(effectors - np.array(places), axis=1)
+    lengths = frame.lengths(ended, world[:3, :3])
+    found = []
+    for chain, rows in enumerate(plan.rows):
+        exact = float(residuals[chain] - LENGTHS_AGREE * lengths[chain])
+        status = _status(plan, chain, solved.solution.statuses[chain], exact)
+        found.append(
+            Outcome(
+                channels[rows],
+                status,
+                float(residuals[chain]),
+                solved.solution.iterations,
+                bool(is_kept[rows].any()),
+                held_by=_holding(frame, chain, solved) if status is Status.LIMITED else (),
+                tip_gap=float(solved.tip_gaps[chain]),
+                tree=tuple(index for index in indices if index != indices[chain]),
+                outweighed_by=_outweighing(plan, chain, weights * residuals),
+            )
+        )
+    return found
+
+
+def _status(plan: TreePlan, chain: int, of_core: Status, residual: float) -> Status:
+    """Return how the solve of a chain ended, by what is left on the bones, in scene units."""
+    if residual <= plan.limbs[chain].job.spec.options.tolerance:
+        return Status.REACHED
+    if np.min(plan.influence[plan.rows[chain]]) < 1.0:
+        return Status.BLENDED
+    return Status.ITERATIONS_USED_UP if of_core is Status.REACHED else of_core
+
+
+def _holding(frame: TreeFrame, chain: int, solved: SolvedTree) -> tuple[str, ...]:
+    """Return the bones and axes of a chain whose limits hold it back, in words, root first."""
+    plan = frame.plan
+    rows = plan.rows[chain][plan.rows[chain] < plan.count]
+    holds: npt.NDArray[np.bool_] = solved.solution.holds[rows]
+    return tuple(
+        f"{frame.skeleton.names[plan.bones[rows[bone]]]} {'XYZ'[axis]}"
+        for bone, axis in np.argwhere(holds).tolist()
+    )
+
+
+def _outweighing(plan: TreePlan, chain: int, pulls: Array) -> tuple[str, ...]:
+    """Return the names of the chains that pull at bones of a chain, the hardest first."""
+    own = set(plan.rows[chain].tolist())
+    others = [
+        other
+        for other in np.argsort(-pulls, kind="stable").tolist()
+        if other != chain and not own.isdisjoint(plan.rows[other].tolist())
+    ]
+    hardest = max((pulls[other] for other in others), default=0.0)
+    return tuple(
+        plan.limbs[other].job.spec.name for other in others if pulls[other] >= HARDLY * hardest
+    )

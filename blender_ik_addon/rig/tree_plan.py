@@ -1,0 +1,266 @@
+"""A tree of chains compiled: its bones, what carries its effectors, and where it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from ..core import SolveOptions, Solver
+from .channels import Pose
+from .joints import BoneJoints
+from .limb import Limb
+from .skeleton import Skeleton
+from .spaces import head_in_parent
+from .spec import StartFrom
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+# Ends of a bone that lie off one line by less than this, as a share of their distance, are on it:
+# so much do rest matrices leave of heads that meet, in float32.
+ON_LINE = 5e-7
+NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+@dataclass(frozen=True, eq=False)
+class TreePlan:
+    """The k bones that E chains write together.
+
+    Attributes:
+        limbs: The chains, in the order of the list.
+        bones: Indices, every bone after its parent, shape (k,).
+        parents: Rows of their parents, -1 for the one root, shape (k,).
+        count: How many bones are solved together. The others, at the end, are tips beyond their
+            effectors that no other chain drives: they turn afterwards.
+        rows: Of each chain, the rows of the bones that it writes, root first.
+        carriers: Rows of the bones that carry the effectors, shape (E,).
+        ends: Effectors in the space of the posed bone that carries them, shape (E, 3).
+        ways: From the parent's head to the bone's in the space of the posed parent; of the root
+            zero, shape (k, 3).
+        start: Rotation channels to start from, shape (k, 4).
+        stored: Those of the stored pose, shape (k, 4).
+        modes: Rotation modes, shape (k,).
+        is_current: Which bones start from what stands there, shape (k,).
+        influence: The largest of the chains that write the bone, shape (k,).
+        joints: None where all bones turn freely.
+    """
+
+    limbs: tuple[Limb, ...]
+    bones: Indices
+    parents: Indices
+    count: int
+    rows: tuple[Indices, ...]
+    carriers: Indices
+    ends: Array
+    ways: Array
+    start: Array
+    stored: Array
+    modes: npt.NDArray[np.int32]
+    is_current: Flags
+    influence: Array
+    joints: BoneJoints | None
+
+    @property
+    def weights(self) -> Array:
+        """What the effectors count: their weights, faded out with their influences, shape (E,)."""
+        specs = [limb.job.spec for limb in self.limbs]
+        weights = np.array([spec.weight for spec in specs])
+        faded = weights * [spec.options.influence for spec in specs]
+        # With no influence at all the pose is the stored one, whatever is solved.
+        return faded if faded.any() else weights
+
+    @property
+    def options(self) -> SolveOptions:
+        """One for all chains: what is finest, and goes on for longest."""
+        each = [limb.job.spec.options for limb in self.limbs]
+        turning = [limb.job.spec.options for limb in self.limbs if limb.job.spec.use_rotation]
+        is_newton = any(one.solver is Solver.NEWTON for one in each)
+        return SolveOptions(
+            solver=Solver.NEWTON if is_newton else Solver.FABRIK,
+            iterations=max(one.iterations for one in each),
+            tolerance=min(one.tolerance for one in each),
+            orient_weight=max([one.orient_weight for one in turning], default=0.0),
+            soft_distance=min(one.soft_distance for one in each),
+        )
+
+    @cached_property
+    def levers(self) -> list[Array | None]:
+        """Where the ends of each bone lie in its space, None where not in one direction."""
+        ends: list[list[Array]] = [[] for _ in range(self.count)]
+        for row in range(1, self.count):
+            ends[self.parents[row]].append(self.ways[row])
+        for carrier, end in zip(self.carriers.tolist(), self.ends, strict=True):
+            ends[carrier].append(end)
+        return [_direction(np.array(each)) for each in ends]
+
+    def turns_afterwards(self, chain: int) -> bool:
+        """Tell whether a chain's tip is turned after all else."""
+        return bool(self.rows[chain][-1] >= self.count)
+
+
+def planned_tree(limbs: Sequence[Limb], pose: Pose, of_bones: BoneJoints | None) -> TreePlan:
+    """Return the tree of chains that share bones.
+
+    Args:
+        limbs: The chains, in the order of the list.
+        pose: Of their armature object.
+        of_bones: What the settings of all bones say; None where no chain of the object honours
+            them.
+    """
+    skeleton = limbs[0].job.skeleton
+    writers: dict[int, list[int]] = {}
+    for number, limb in enumerate(limbs):
+        for bone in limb.job.plan.written.tolist():
+            writers.setdefault(bone, []).append(number)
+    bones, count = _ordered(limbs, skeleton, writers)
+    row_of = {bone: row for row, bone in enumerate(bones)}
+    rows = tuple(np.array([row_of[b] for b in limb.job.plan.written.tolist()]) for limb in limbs)
+    first = np.array([writers[bone][0] for bone in bones])
+    index = np.array(bones)
+    ways = _heads(skeleton, pose, index)
+    ways[0] = 0.0
+    start, stored = np.empty((len(bones), 4)), np.empty((len(bones), 4))
+    for number in reversed(range(len(limbs))):
+        start[rows[number]] = limbs[number].start
+        stored[rows[number]] = limbs[number].stored
+    specs = [limb.job.spec for limb in limbs]
+    carriers = _carriers(limbs, row_of, rows, count)
+    return TreePlan(
+        limbs=tuple(limbs),
+        bones=index,
+        parents=np.array([row_of.get(int(skeleton.parents[bone]), -1) for bone in bones]),
+        count=count,
+        rows=rows,
+        carriers=np.array(carriers),
+        ends=_ends(limbs, skeleton, pose, index[carriers]),
+        ways=ways,
+        start=start,
+        stored=stored,
+        modes=pose.modes[index],
+        is_current=np.array([specs[i].start_from is StartFrom.CURRENT for i in first]),
+        influence=np.array(
+            [max(specs[i].options.influence for i in writers[bone]) for bone in bones]
+        ),
+        joints=_joints(limbs, bones, rows, writers, of_bones),
+    )
+
+
+def _ordered(
+    limbs: Sequence[Limb], skeleton: Skeleton, writers: dict[int, list[int]]
+) -> tuple[list[int], int]:
+    """Return the bones, parents first and tips that turn afterwards last, and how many do not."""
+    last = {
+        limb.job.plan.tip
+        for limb in limbs
+        if len(limb.job.plan.written) > len(limb.job.plan.segments)
+        and len(writers[limb.job.plan.tip]) == 1
+    }
+    depth = {bone: len(skeleton.ancestors(bone)) for bone in writers}
+    bones = sorted(writers, key=lambda bone: (bone in last, depth[bone], bone))
+    return bones, len(bones) - len(last)
+
+
+def _carriers(
+    limbs: Sequence[Limb], row_of: dict[int, int], rows: Sequence[Indices], count: int
+) -> list[int]:
+    """Return the rows of the bones that carry the effectors.
+
+    A head is carried by its parent; by the bone itself where that turns to the target as well and
+    other chains go on from it, so that all of them are told of its turn.
+    """
+    found = []
+    for limb, own in zip(limbs, rows, strict=True):
+        plan, tip = limb.job.plan, int(own[-1])
+        is_beyond = len(plan.written) > len(plan.segments) and tip < count
+        found.append(tip if is_beyond else row_of[int(plan.segments[-1])])
+    return found
+
+
+def _ends(limbs: Sequence[Limb], skeleton: Skeleton, pose: Pose, on: Indices) -> Array:
+    ends = np.zeros((len(limbs), 3))
+    for number, (limb, carrier) in enumerate(zip(limbs, on.tolist(), strict=True)):
+        plan = limb.job.plan
+        if plan.ends_at_tail:
+            ends[number, 1] = skeleton.lengths[plan.tip]
+        elif carrier != plan.tip:
+            ends[number] = _heads(skeleton, pose, np.array([plan.tip]))[0]
+    return ends
+
+
+def _heads(skeleton: Skeleton, pose: Pose, bones: Indices) -> Array:
+    """Return the heads of bones in the spaces of their posed parents, shape (m, 3)."""
+    return head_in_parent(
+        skeleton.offsets[bones],
+        pose.location[bones],
+        skeleton.use_local_location[bones],
+        skeleton.use_connect[bones],
+    )
+
+
+def _joints(
+    limbs: Sequence[Limb],
+    bones: Sequence[int],
+    rows: Sequence[Indices],
+    writers: dict[int, list[int]],
+    of_bones: BoneJoints | None,
+) -> BoneJoints | None:
+    """Return the joints of a tree's bones: of each those of the first chain that honours any.
+
+    A joint that a chain gives the bone as its own comes before what the bone's settings say.
+    """
+    if of_bones is None or all(limb.joints is None for limb in limbs):
+        return None
+    joints = free_joints_of(len(bones))
+    zero = np.tile(NOT_TURNED, (len(bones), 1))
+    has_zero = False
+    for row, bone in enumerate(bones):
+        plain = of_bones.take(np.array([bone]))
+        chosen: BoneJoints | None = None
+        for number in writers[bone]:
+            if not limbs[number].job.spec.use_limits:
+                continue
+            found = _joint_of(limbs[number], int(np.flatnonzero(rows[number] == row)[0]))
+            if chosen is None or chosen.is_same(plain):
+                chosen = found
+        if chosen is not None:
+            for name in ("is_locked", "low", "high", "stiffness"):
+                getattr(joints, name)[row] = getattr(chosen, name)[0]
+            if chosen.zero_wxyz is not None:
+                zero[row], has_zero = chosen.zero_wxyz[0], True
+    return BoneJoints(
+        joints.is_locked, joints.low, joints.high, joints.stiffness, zero if has_zero else None
+    )
+
+
+def _joint_of(limb: Limb, row: int) -> BoneJoints:
+    """Return the joint that a chain gives one of its bones."""
+    if limb.joints is None:
+        return free_joints_of(1)
+    joint = limb.joints.take(np.array([row]))
+    if joint.zero_wxyz is not None and (joint.zero_wxyz == NOT_TURNED).all():
+        return BoneJoints(joint.is_locked, joint.low, joint.high, joint.stiffness)
+    return joint
+
+
+def free_joints_of(count: int) -> BoneJoints:
+    """Return the joints of bones that turn freely."""
+    shape = (count, 3)
+    return BoneJoints(
+        np.zeros(shape, dtype=np.bool_),
+        np.full(shape, -np.inf),
+        np.full(shape, np.inf),
+        np.zeros(shape),
+    )
+
+
+def _direction(ends: Array) -> Array | None:
+    squares = np.einsum("ij,ij->i", ends, ends)
+    longest: Array = ends[int(np.argmax(squares))]
+    aside = np.linalg.norm(np.cross(ends, longest), axis=1)
+    is_on_line = float(np.max(squares)) > 0.0 and (aside <= ON_LINE * np.max(squares)).all()
+    return longest if is_on_line else None
