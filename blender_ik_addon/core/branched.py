@@ -17,7 +17,7 @@ from . import turns
 from .branches import Branches
 from .jointed import Jointed, jointed_bones
 from .joints import JointKind, Joints
-from .laying import inverses
+from .laying import inverses_of
 from .tree_aims import TreeAims
 from .vectors import Array, Counts, Flags, norm, taken
 
@@ -152,7 +152,7 @@ class PosedTree:
     @cached_property
     def inverse_frames(self) -> Array:
         """Shape (n, 3, 3, B)."""
-        return _inverted(self.frames)
+        return inverses_of(self.frames)
 
     def levers(self, points: Array) -> Array:
         """Return the ways from all heads to points (q, 3, B), in the frames, (n, q, 3, B)."""
@@ -201,7 +201,7 @@ def branched_trees(
     )
     whole = tree.posed(bones.inner(joints.start_wxyz)).whole
     parents, on = np.array(branches.parents), np.array(branches.effector_bones)
-    backward = _inverted(whole)
+    backward = inverses_of(whole)
     is_root = parents < 0
     ways = np.einsum("nijb,njb->nib", backward[parents], heads - heads[parents])
     ends = np.einsum("nijb,njb->nib", backward[on], tips - heads[on])
@@ -216,10 +216,3 @@ def path_lengths(branches: Branches, heads: Array, tips: Array) -> Array:
         joints = np.concatenate((heads[list(path)], tips[effector][None]))
         lengths[effector] = norm(np.diff(joints, axis=0)).sum(axis=0)
     return lengths
-
-
-def _inverted(matrices: Array) -> Array:
-    """Return the inverses of matrices (n, 3, 3, B)."""
-    flat = matrices.transpose(1, 2, 0, 3)
-    inverse: Array = inverses(flat.reshape(3, 3, -1)).reshape(flat.shape).transpose(2, 0, 1, 3)
-    return inverse

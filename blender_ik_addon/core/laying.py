@@ -86,6 +86,13 @@ def inverses(matrix: Array) -> Array:
     return inverse
 
 
+def inverses_of(matrices: Array) -> Array:
+    """Return the inverses of matrices (n, 3, 3, B)."""
+    flat = matrices.transpose(1, 2, 0, 3)
+    inverse: Array = inverses(flat.reshape(3, 3, -1)).reshape(flat.shape).transpose(2, 0, 1, 3)
+    return inverse
+
+
 def _across_axis(vector: Array, axis: int) -> Array:
     across = vector.copy()
     across[axis] = 0.0

@@ -14,7 +14,7 @@ import numpy as np
 from . import limited_newton, turns
 from .effort import Effort
 from .jointed import STATE_COLUMNS, Jointed, Posed
-from .laying import inverses
+from .laying import inverses_of
 from .limited_newton import MOST_PASSES, pressed, shut
 from .newton import DAMPING_DECAY, DAMPING_GROWTH, FIRST_DAMPING, LEAST_DAMPING_AFTER_REJECTION
 from .vectors import Array, Counts, Flags, cross, dot, norm
@@ -252,7 +252,7 @@ def curvature(effort: Effort, posed: Posed, answers: Array, force: Array, spring
     frames = posed.frames
     count, chains = len(frames), frames.shape[-1]
     pulls, moves, own = [], [], np.array(springs)
-    back = np.stack([inverses(frame) for frame in frames])
+    back = inverses_of(frames)
     for pull, levers, moved in (
         (effort.gravity, effort.moments(posed), effort.lifts(posed)),
         (force, posed.levers, answers),
