@@ -40,8 +40,8 @@ class TreePlan:
         rows: Of each chain, the rows of the bones that it writes, root first.
         carriers: Rows of the bones that carry the effectors, shape (E,).
         ends: Effectors in the space of the posed bone that carries them, shape (E, 3).
-        ways: From the parent's head to the bone's in the space of the posed parent; of the root
-            zero, shape (k, 3).
+        ways: From the parent's head to the bone's in the space of the posed parent, shape (k, 3);
+            that of the root is not used.
         start: Rotation channels to start from, shape (k, 4).
         stored: Those of the stored pose, shape (k, 4).
         modes: Rotation modes, shape (k,).
@@ -123,7 +123,6 @@ def planned_tree(limbs: Sequence[Limb], pose: Pose, of_bones: BoneJoints | None)
     first = np.array([writers[bone][0] for bone in bones])
     index = np.array(bones)
     ways = _heads(skeleton, pose, index)
-    ways[0] = 0.0
     start, stored = np.empty((len(bones), 4)), np.empty((len(bones), 4))
     for number in reversed(range(len(limbs))):
         start[rows[number]] = limbs[number].start

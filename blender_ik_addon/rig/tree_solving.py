@@ -12,7 +12,7 @@ from ..core import Joints, SolveOptions, Solver, Tree, TreeGoals, TreeSolution, 
 from . import spaces
 from .chain_pose import part_way
 from .errors import RigError
-from .jointed_solving import AGREES, FLAT, FRAME_PASSES, in_ranges
+from .jointed_solving import AGREES, FLAT, in_ranges
 from .joints import BoneJoints
 from .spec import ChainSpec, NegativeScale
 from .targets import Target
@@ -21,6 +21,10 @@ from .tree_pose import TreeFrame, TreePose
 from .tree_rolls import limb_root, with_rolls_of_start
 
 Array = npt.NDArray[np.float64]
+
+# As for chains with limits, frames of bones that do not take the whole matrix of their parent are
+# measured again on the solved pose. Under strongly sheared parents that gains a digit in a few.
+FRAME_PASSES = 24
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,25 @@ def test_scaled_parents_are_exact_whatever_bones_inherit(inherit, scale):
     rig.assert_reached(3e-6)
 
 
+@pytest.mark.parametrize("solver", tree_rigs.SOLVERS)
+def test_bones_that_inherit_in_different_ways_under_a_sheared_parent_are_exact(solver):
+    rig = tree_rigs.make_y()
+    rigs.add_bones(rig.ob, ((0, 0, -0.5), (0, 0.1, 0)), prefix="Root")
+    rigs.enter(rig.ob, "EDIT")
+    rig.ob.data.edit_bones["Trunk.0"].parent = rig.ob.data.edit_bones["Root.0"]
+    bpy.ops.object.mode_set(mode="OBJECT")
+    ways = {"Left.0": "AVERAGE", "Left.1": "NONE", "Right.0": "ALIGNED", "Right.1": "FIX_SHEAR"}
+    for name, inherit in ways.items():
+        rig.ob.data.bones[name].inherit_scale = inherit
+    rig.ob.pose.bones["Root.0"].scale = (1.6, 0.8, 1.1)
+    rig.ob.pose.bones["Trunk.1"].scale = (0.8, 1.1, 1.4)
+    rigs.updated()
+    rig.follow(solver=solver)
+    for name, step in (("Left", (-0.4, 0.5, -0.2)), ("Right", (0.4, 0.4, 0.1))):
+        rig.target(name).location = np.array(rig.target(name).location) + step
+    rig.assert_reached(3e-6)
+
+
 def test_unconnected_bones_may_stand_anywhere_on_their_parents():
     rig = tree_rigs.make_hand()
     for finger in range(5):
@@ -321,6 +340,40 @@ def test_influence_goes_part_of_the_way_and_own_bones_of_a_faded_chain_stay(shar
         np.testing.assert_allclose(own, np.eye(3), atol=1e-6)
     else:
         assert 0.0 < np.linalg.norm(own - np.eye(3)) < np.linalg.norm(full - np.eye(3))
+
+
+def test_a_chain_faded_out_pulls_at_nothing():
+    rig = tree_rigs.make_y()
+    rig.follow()
+    rig.target("Right").location = (-0.6, 0.3, 1.0)
+    rig.target("Left").location = (2.0, 0.0, 0.5)
+    rig.chain("Left").influence = 0.0
+    rigs.updated()
+    assert rig.gaps()["Right"] <= 2e-6
+    faded = rigs.pose(rig.ob)
+    rig.chain("Left").influence = 1.0
+    rig.chain("Left").weight = 0.0
+    rigs.updated()
+    shared = [rig.ob.pose.bones.find(name) for name in ("Trunk.0", "Trunk.1", "Right.0")]
+    np.testing.assert_allclose(rigs.pose(rig.ob)[shared], faded[shared], atol=1e-5)
+
+
+def test_a_limb_turned_to_its_pole_keeps_its_hinge():
+    rig = tree_rigs.make_y()
+    rig.follow()
+    rig.target("Left").location = (0.5, 0.2, 1.3)
+    pole = rigs.make_empty("Pole")
+    rig.chain("Left").pole_target = pole
+    sides = []
+    for place in ((0.5, -3.0, 1.2), (0.5, 0.0, 4.0), (0.5, 3.0, 1.2)):
+        pole.location = place
+        rig.assert_reached()
+        side = bulge(rig.ob, "Left.0", "Left.1")[0]
+        upper = np.array(rigs.evaluated(rig.ob).pose.bones["Left.0"].matrix)[:3, :3]
+        own = upper.T @ side
+        sides.append(own / np.linalg.norm(own))
+    for side in sides[1:]:
+        assert np.arccos(np.clip(side @ sides[0], -1, 1)) < 0.3
 
 
 def test_a_limb_that_is_no_part_of_the_tree_follows_on_the_moved_tree():
