@@ -129,6 +129,23 @@ def test_without_limits_bones_turn_freely():
     rigs.assert_reaches(ob, "Bone.3", target, rigs.updated())
 
 
+def test_forces_act_without_limits_too():
+    ob, _, settings = make_pulled(6, **SETTINGS)
+    pose = rigs.pose(ob)
+    settings.use_limits = False
+    rigs.updated()
+    rigs.assert_same_pose(ob, pose, 0.0)
+
+
+def test_a_gain_shows_where_nothing_else_acts():
+    ob, target, settings = make_pulled(4, (1.0, 1.5, 1.5), stiffness_root=0.0, stiffness_tip=0.0)
+    stable = rigs.pose(ob)
+    settings.force.force_gain = 0.05
+    depsgraph = rigs.updated()
+    rigs.assert_reaches(ob, "Bone.3", target, depsgraph)
+    assert np.abs(rigs.pose(ob, depsgraph) - stable).max() > 0.01
+
+
 def test_a_stiff_to_supple_chain_bends_more_toward_its_supple_end():
     ob, target, settings = make_pulled(8, (2.0, 2.5, 5.0))
     give(settings, stiffness_root=8.0, stiffness_tip=0.2)

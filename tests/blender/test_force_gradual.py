@@ -9,6 +9,7 @@ import pytest
 from blender_ik_addon.core import Easing, Goal, SolveOptions, Solver, advance, make_forces
 from tests.blender import rigs
 from tests.blender.pulled_rigs import bone_lengths, core_chain, give, joints_of, make_pulled
+from tests.blender.renders import render_frames
 from tests.blender.selecting import press, select_objects
 from tests.helpers import assert_positions_close
 
@@ -145,6 +146,33 @@ def test_a_jump_starts_again_from_the_stored_pose(there):
     rigs.assert_same_pose(ob, stored, 1e-6)
 
 
+def test_going_to_the_first_frame_begins_anew_even_from_there():
+    ob, target, _ = make_easing()
+    rigs.go_to(1)
+    begun = rigs.pose(ob)
+    for place in ((-1.0, 0.5, 2.0), (2.0, 2.0, 0.0)):
+        target.location = place
+        rigs.updated()
+    assert np.abs(rigs.pose(ob) - begun).max() > 0.05
+    rigs.go_to(1)
+    rigs.assert_same_pose(ob, begun, 1e-6)
+
+
+def test_a_render_of_frames_in_order_shows_the_motion(tmp_path):
+    ob, target, _ = make_easing(3)
+    key_target(target, 24)
+    shown = played(ob, range(1, 11))
+    rigs.go_to(5)
+    name = ob.name
+
+    def read(depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+        return rigs.pose(bpy.data.objects[name], depsgraph)
+
+    seen = render_frames(tmp_path, read, (1, 10))
+    heads = np.array([seen[frame][:, :3, 3] for frame in range(1, 11)])
+    np.testing.assert_allclose(heads, shown[:, :-1], atol=1e-6)
+
+
 def test_few_frames_left_out_are_time_that_has_passed():
     ob, _, _ = make_easing()
     whole = played(ob, range(1, 22))
@@ -200,8 +228,10 @@ def test_keyed_bones_start_from_their_keys_and_go_on():
 
 def test_a_start_from_the_present_pose_does_not_creep():
     ob, _, chain = make_easing()
+    rigs.go_to(1)
     chain.start_from = "CURRENT"
-    rigs.updated()
+    played(ob, range(1, 4))
+    assert chain.status.startswith("On its way"), chain.status
     pose = rigs.pose(ob)
     for _ in range(3):
         ob.update_tag()
@@ -222,6 +252,19 @@ def test_limits_hold_on_the_way():
             assert abs(turn_x) <= np.sin(0.15) + 1e-6
             assert max(abs(turn_y), abs(turn_z)) < 1e-6
     assert chain.status.startswith("Held back by the limits"), chain.status
+
+
+def test_elbows_stay_elbows_on_the_way():
+    """Between two turns about X after Y, the short way leads over others."""
+    ob, target, _ = make_easing()
+    key_target(target, 24)
+    for bone in ob.pose.bones:
+        bone.lock_ik_z = True
+    ob.update_tag()
+    for frame in range(1, 40):
+        rigs.go_to(frame)
+        w, x, y, z = np.array([bone.rotation_quaternion for bone in ob.pose.bones]).T
+        assert np.abs(w * z - x * y).max() < 1e-6
 
 
 def test_bones_that_grow_ease_too():
