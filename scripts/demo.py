@@ -4,8 +4,9 @@
     python3 scripts/demo.py --blender-version 4.2    in another one
 
 Needs nothing but this Python (3.9 or newer): Blender comes as a Python package, installed inside
-the checkout on first use. Prints a table; writes out/demo.png and out/demo.blend. Fails if a
-target in reach is missed by more than 1e-4 of the limb's length.
+the checkout on first use. Prints a table; writes out/demo.png and out/demo.blend, and the same of
+three creatures: a snake, a neck and a rope. Fails if a target in reach is missed by more than 1e-4
+of the limb's length.
 """
 
 from __future__ import annotations
@@ -31,24 +32,26 @@ MARK = "demo: "
 
 
 def play(version: str) -> Report:
-    """Play and measure in a Blender of this version, which writes demo.json and demo.blend."""
+    """Play and measure in a Blender of this version, which writes JSON and .blend files."""
     label = f"bpy-{version}"
     python = environment.ensure(label)
     # A Blender without this person's preferences, and nothing written into them.
     with tempfile.TemporaryDirectory(prefix="chain_ik_demo_") as user_folder:
         variables = {**os.environ, "BLENDER_USER_RESOURCES": user_folder}
-        _run(label, [str(python), str(SCRIPTS / "demo_scene.py"), str(OUTPUT)], variables)
+        for script in ("demo_scene.py", "creatures_scene.py"):
+            _run(label, [str(python), str(SCRIPTS / script), str(OUTPUT)], variables)
     return Report.load(OUTPUT / "demo.json")
 
 
 def draw(version: str) -> None:
-    """Draw demo.png from demo.json."""
+    """Draw both pictures from what was measured."""
     label = f"drawing-{environment.ENVIRONMENTS[f'bpy-{version}'].python}"
     python = environment.ensure(label)
-    say(label, "drawing the picture")
+    say(label, "drawing the pictures")
     # Matplotlib's list of fonts would else go into the person's own folder.
     variables = {**os.environ, "MPLCONFIGDIR": str(environment.FOLDER / label / "matplotlib")}
-    _run(label, [str(python), str(SCRIPTS / "demo_picture.py"), str(OUTPUT)], variables)
+    for script in ("demo_picture.py", "creatures_picture.py"):
+        _run(label, [str(python), str(SCRIPTS / script), str(OUTPUT)], variables)
 
 
 def _run(label: str, command: list[str], variables: dict[str, str]) -> None:
@@ -77,7 +80,7 @@ def main() -> int:
         draw(version)
     except (UnavailableError, environment.InstallError) as error:
         sys.exit(str(error))
-    for name in ("demo.png", "demo.blend"):
+    for name in ("demo.png", "demo.blend", "creatures.png", "creatures.blend"):
         print(f"written: {os.path.relpath(OUTPUT / name)}")
     if not report.is_good:
         print(f"FAILED: a limb misses targets in reach by more than {ALLOWED:g} of its length.")

@@ -32,7 +32,7 @@ FRAME_PASSES = 8
 # Bones that grow change the frames of those below as well. After so many passes they keep what they
 # have grown to, which is as long as they shall be but for the last turns, and the joints alone
 # bring the effector to the target.
-LENGTH_PASSES = 5
+LENGTH_PASSES = 6
 AGREES = 1e-6
 # Axes whose volume is less than this share of a cube's are scaled flat.
 FLAT = 1e-9

@@ -77,7 +77,8 @@ class Characters:
             "Snake", {f"Bone {i}": _link("Bone", i, (0.0, 0.0, 0.0)) for i in range(count)}
         )
         chain = self._follow(rig, f"Bone {count - 1}", "FORCE", (0.3 * count, 0.0, 0.7 * count))
-        chain.gravity, chain.stiffness_root, chain.stiffness_tip = 1.0, 4.0, 0.5
+        force = chain.force
+        force.gravity, force.stiffness_root, force.stiffness_tip = 1.0, 4.0, 0.5
 
     def _tails(self, count: int) -> None:
         for number in range(count):

@@ -24,6 +24,8 @@ from tests.helpers import make_rng
 # Many short tests: thorough, so not among the quick ones.
 pytestmark = pytest.mark.slow
 
+# Endings of chains with limits, influence or soft distance, and of trees.
+OF_OTHERS = {Status.BLENDED, Status.LIMITED, Status.SOFTENED, Status.OUTWEIGHED}
 # What last digits make of turns, and of joints, in chains that close.
 WIDELY_TURNED = np.array((1e-6, 0.0))
 
@@ -33,7 +35,7 @@ def test_any_rigid_chain_moves_as_bone_by_bone(copies, share, monkeypatch):
     limbs = rigid_rigs.build(rigid_rigs.kinds(copies, share), copies, seed=copies)
     assert_moves_as_bone_by_bone(limbs, copies, monkeypatch)
     reached = {seen_of.status for seen_of in seen(limbs)}
-    assert reached == {*Status} - {Status.BLENDED, Status.LIMITED, Status.SOFTENED}
+    assert reached == {*Status} - OF_OTHERS
 
 
 @pytest.mark.parametrize(("copies", "share"), [(1, 0.5), (FEW + 3, 0.15)])

@@ -26,7 +26,7 @@ VALUES = {
     "max_x": (radians(-15.0), BALL),
     "use_limit_y": (False, {"kind": "BALL", "y": (20, 40)}),
     "min_y": (radians(30.0), {"kind": "BALL", "y": (20, 40)}),
-    "max_y": (radians(-25.0), {"kind": "BALL", "y": (-40, -20)}),
+    "max_y": (radians(-35.0), {"kind": "BALL", "y": (-40, -20)}),
     "use_limit_z": (False, BALL),
     "min_z": (radians(15.0), BALL),
     "max_z": (radians(-15.0), BALL),
