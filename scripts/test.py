@@ -28,7 +28,9 @@ from python_finder import UnavailableError
 
 # Newest first: what most people run tells the most.
 BLENDER_VERSIONS = ("5.2", "4.2", "4.5", "5.0")
+ENDS = ("5.2", "4.2")
 QUICK_RUNS = ("lint", "core-3.11", "bpy-5.2")
+NOT_SLOW = ("-m", "not slow")
 
 LINT_CHECKS = (["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"])
 
@@ -72,9 +74,9 @@ def lint(label: str) -> Outcome:
     return outcome
 
 
-def run_in_environment(label: str, arguments: list[str]) -> Outcome:
-    """Run pytest in a virtual environment."""
-    python = environment.ensure(label)
+def run_in_environment(label: str, arguments: list[str], name: str = "") -> Outcome:
+    """Run pytest in a virtual environment, named as the run unless told."""
+    python = environment.ensure(name or label)
     return _run_pytest(label, [str(python), "-m", "pytest"], arguments)
 
 
@@ -137,7 +139,7 @@ def count_results(output: list[str]) -> Outcome:
 
 def plan_runs(options: argparse.Namespace) -> dict[str, Callable[[str], Outcome]]:
     """Return the runs that the command line asks for: name -> what to call with the name."""
-    extra = ["-m", "not slow", *options.pytest] if options.quick else options.pytest
+    extra = [*NOT_SLOW, *options.pytest] if options.quick else options.pytest
     core_tests = [
         str(path.relative_to(ROOT)) for path in sorted((ROOT / "tests").glob("test_*.py"))
     ]
@@ -146,12 +148,16 @@ def plan_runs(options: argparse.Namespace) -> dict[str, Callable[[str], Outcome]
         "core-3.11": lambda label: run_in_environment(label, ["tests/core", *core_tests, *extra]),
     }
     for version in BLENDER_VERSIONS:
-        # The core knows no Blender: its oldest Python and NumPy above, the newest here, will do.
-        is_newest = version == BLENDER_VERSIONS[0] and not options.quick
-        folders = ["tests/core", "tests/blender"] if is_newest else ["tests/blender"]
-        runs[f"bpy-{version}"] = lambda label, folders=folders: run_in_environment(
-            label, [*folders, *extra]
+        # Between the oldest and the newest Blender slow tests tell nothing more.
+        few = extra if version in ENDS else [*NOT_SLOW, *extra]
+        runs[f"bpy-{version}"] = lambda label, few=few: run_in_environment(
+            label, ["tests/blender", *few]
         )
+    # The core knows no Blender: all of it on its oldest Python and NumPy above, here the newest.
+    newest = f"bpy-{BLENDER_VERSIONS[0]}"
+    runs["core-newest"] = lambda label: run_in_environment(
+        label, ["tests/core", *NOT_SLOW, *extra], newest
+    )
     if os.environ.get("BLENDER"):
         runs["application"] = lambda label: run_in_application(label, ["tests/blender", *extra])
     if options.quick and not options.only:
