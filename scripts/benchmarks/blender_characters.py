@@ -43,7 +43,13 @@ class Characters:
             blender_ik_addon.register()
         self._manner, self._step = manner, 0
         self._targets: list[tuple[bpy.types.Object, np.ndarray]] = []
+        is_ours = manner == "chains"
+        if is_ours:
+            # Else every rig that is added would have all the others solved.
+            bpy.context.scene.chain_ik.use_live = False
         getattr(self, f"_{work}")(int(size))
+        if is_ours:
+            bpy.context.scene.chain_ik.use_live = True
         bpy.context.view_layer.update()
 
     def moved(self) -> float:
