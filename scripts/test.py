@@ -32,6 +32,9 @@ ENDS = ("5.2", "4.2")
 QUICK_RUNS = ("lint", "core-3.11", "bpy-5.2")
 NOT_SLOW = ("-m", "not slow")
 
+# Runs go on side by side: threads of their own for small systems would only wait for each other.
+ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "VECLIB_MAXIMUM")}
+
 LINT_CHECKS = (["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"])
 
 # pytest's word in its last line -> the field that counts it.
@@ -106,7 +109,7 @@ def _run_pytest(label: str, command: list[str], arguments: list[str]) -> Outcome
     cache = f"cache_dir={environment.FOLDER / 'pytest_cache' / label}"
     # Tests see a Blender without this person's preferences, and write nothing into them.
     with tempfile.TemporaryDirectory(prefix="chain_ik_test_") as user_folder:
-        variables = {**os.environ, "BLENDER_USER_RESOURCES": user_folder}
+        variables = {**os.environ, **ONE_THREAD, "BLENDER_USER_RESOURCES": user_folder}
         full_command = [*command, "-q", "-rs", "-o", cache, *arguments]
         code, output = stream(label, full_command, _progress, env=variables)
     outcome = count_results(output)

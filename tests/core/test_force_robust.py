@@ -87,11 +87,11 @@ def assert_never_diverges(rig, chains, rng):
     assert worst <= LIMITS_KEPT
 
 
-# Two thousand chains at each run; `scripts/test.py --only core-3.11 -- -m exhaustive` takes eight
-# thousand more, which is ten minutes.
+# Six hundred chains at each run; `scripts/test.py --only core-3.11 -- -m exhaustive` takes the rest
+# of ten thousand, which is ten minutes.
 SEEDS = [
-    *range(10),
-    *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in range(10, 50)),
+    *range(3),
+    *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in range(3, 50)),
 ]
 
 
