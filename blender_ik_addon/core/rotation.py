@@ -37,6 +37,13 @@ def _rows(*components: Array) -> Array:
     return shuffled
 
 
+def cross(a: Array, b: Array) -> Array:
+    """Return the vector products of vectors (..., 3); sooner than NumPy's, which moves axes."""
+    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
+    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
+    return np.stack((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx), axis=-1)
+
+
 def conjugate(quaternion: Array) -> Array:
     """Return the inverses of unit quaternions (..., 4)."""
     inverse: Array = quaternion * np.array([1.0, -1.0, -1.0, -1.0])
@@ -76,7 +83,7 @@ def between(source: Array, target: Array, half_turn_axis: Array | None = None) -
     # Nearly opposite vectors tell their common axis badly. A half turn about whatever axis across
     # the source lies nearest, and the small rotation that is left, still meet the target exactly.
     fallback = _any_perpendicular(source) if half_turn_axis is None else half_turn_axis
-    axis = np.cross(source, target)
+    axis = cross(source, target)
     axis = axis - source * np.sum(axis * source, axis=-1, keepdims=True)
     length = np.linalg.norm(axis, axis=-1, keepdims=True)
     axis = np.where(length > NO_AXIS, axis / np.where(length > NO_AXIS, length, 1.0), fallback)
@@ -88,7 +95,7 @@ def between(source: Array, target: Array, half_turn_axis: Array | None = None) -
 def _between_acute(source: Array, target: Array) -> Array:
     # Half the length of the sum is the cosine of half the angle, at least cos 45 degrees here.
     half = 0.5 * np.linalg.norm(source + target, axis=-1, keepdims=True)
-    return normalised(np.concatenate((half, np.cross(source, target) / (2.0 * half)), axis=-1))
+    return normalised(np.concatenate((half, cross(source, target) / (2.0 * half)), axis=-1))
 
 
 def normalised(quaternion: Array) -> Array:
@@ -99,7 +106,7 @@ def normalised(quaternion: Array) -> Array:
 
 def _any_perpendicular(axis: Array) -> Array:
     least = np.argmin(np.abs(axis), axis=-1)
-    side = np.cross(axis, np.eye(3)[least])
+    side = cross(axis, np.eye(3)[least])
     perpendicular: Array = side / np.linalg.norm(side, axis=-1, keepdims=True)
     return perpendicular
 

@@ -29,6 +29,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from ..core import rotation
+
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.integer]
@@ -178,9 +180,9 @@ def local_from_pose(frames: ParentFrames, pose: Array, scale: Array) -> Array:
     sign = np.where(scale < 0.0, -1.0, 1.0)[..., None, :]
     x, y, z = np.moveaxis(_unit(_inverse(frames.rs) @ pose, axis=-2) * sign, -1, 0)
     # Where the first two do not show y, only x or z is left: anything across it will do.
-    y = _first_visible(y, np.cross(z, x), _across(_Y, x + z), _across(_X, x + z))
-    x = _first_visible(_across(x, y), np.cross(y, z), _across(_X, y), _across(_Y, y))
-    return np.stack((x, y, np.cross(x, y)), axis=-1)
+    y = _first_visible(y, rotation.cross(z, x), _across(_Y, x + z), _across(_X, x + z))
+    x = _first_visible(_across(x, y), rotation.cross(y, z), _across(_X, y), _across(_Y, y))
+    return np.stack((x, y, rotation.cross(x, y)), axis=-1)
 
 
 def local_start(frames: ParentFrames, segment: Array, scale: Array) -> Array:
@@ -276,7 +278,7 @@ def orientation(matrix: Array) -> Array:
     """
     y = _unit(matrix[..., :, 1])
     z = _unit(_across(matrix[..., :, 2], y))
-    return np.stack((np.cross(y, z), y, z), axis=-1)
+    return np.stack((rotation.cross(y, z), y, z), axis=-1)
 
 
 def _rest_of_parents(rest: Array, parents: IntArray) -> Array:
