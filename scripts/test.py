@@ -1,6 +1,7 @@
 """Run all checks of the project. The last line is the sum: N passed, N failed, N skipped.
 
-    python3 scripts/test.py                     everything
+    python3 scripts/test.py                     everything, slow tests in the newest Blender
+    python3 scripts/test.py --thorough          slow tests in every Blender, before a release
     python3 scripts/test.py --quick             lint, core, one Blender; no slow tests
     python3 scripts/test.py --only 5.2          only the runs whose name contains this
     python3 scripts/test.py --only core -- -k limits -x      what follows -- goes to pytest
@@ -28,7 +29,6 @@ from python_finder import UnavailableError
 
 # Newest first: what most people run tells the most.
 BLENDER_VERSIONS = ("5.2", "4.2", "4.5", "5.0")
-ENDS = ("5.2", "4.2")
 QUICK_RUNS = ("lint", "core-3.11", "bpy-5.2")
 NOT_SLOW = ("-m", "not slow")
 
@@ -151,8 +151,9 @@ def plan_runs(options: argparse.Namespace) -> dict[str, Callable[[str], Outcome]
         "core-3.11": lambda label: run_in_environment(label, ["tests/core", *core_tests, *extra]),
     }
     for version in BLENDER_VERSIONS:
-        # Between the oldest and the newest Blender slow tests tell nothing more.
-        few = extra if version in ENDS else [*NOT_SLOW, *extra]
+        # Slow tests have hardly ever told of an older Blender what they do not of the newest.
+        is_whole = version == BLENDER_VERSIONS[0] or options.thorough
+        few = extra if is_whole else [*NOT_SLOW, *extra]
         runs[f"bpy-{version}"] = lambda label, few=few: run_in_environment(
             label, ["tests/blender", *few]
         )
@@ -191,6 +192,7 @@ def parse_command_line() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="one Blender, no slow tests")
+    parser.add_argument("--thorough", action="store_true", help="slow tests in every Blender")
     parser.add_argument(
         "--only", metavar="NAME", help="lint, core, 5.2, 4.2, 4.5, 5.0, application"
     )
