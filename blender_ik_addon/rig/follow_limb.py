@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,12 +10,13 @@ import numpy.typing as npt
 from ..core import IKError
 from .changes import Change, OtherChannels
 from .channels import Pose, matrices_of
-from .following import Dragged, FreePose, drag, home_location, whole_way
-from .history import History
+from .following import Dragged, FreePose, Stand, drag, whole_way
+from .history import before, remembered
 from .limb import Limb
 from .moment import Moment
 from .outcome import Outcome
 from .rig_state import RigState
+from .start import start_vector
 from .targets import Target, read_target
 from .world import WorldMatrices
 
@@ -71,9 +71,9 @@ class FollowLimb:
         self._dragged = dragged
         if is_same and is_foreign(self.state):
             return None
-        self.state.histories[job.index] = History(
-            moment.frame, written, dragged.rotations, dragged.location, (wanted, location[0])
-        )
+        drags, key = self.state.dragged, written.tobytes()
+        kept = Stand(dragged.rotations, dragged.location, wanted, location[0])
+        drags[key] = remembered(drags.get(key), job.skeleton, moment, kept)
         # Written so that NaN on the bones counts as different.
         if _is_near(present.channels, wanted) and _is_near(present.location, location[0]):
             return None
@@ -114,10 +114,9 @@ class FollowLimb:
         self, pose: Pose, present: FreePose, home: FreePose, moment: Moment
     ) -> tuple[Array, Array, Array]:
         """Return rotations, location, and rotation channels near by to start from."""
-        history = self._history(present, moment)
-        if history is not None:
-            near = history.written[0].astype(np.float64)
-            return history.rotations, history.location, near
+        last = self._last(present, moment)
+        if last is not None:
+            return last.rotations, last.location, last.channels.astype(np.float64)
         modes = self.limb.modes
         if moment.is_new:
             return matrices_of(home.channels, modes), home.location, home.channels
@@ -125,35 +124,36 @@ class FollowLimb:
         rotations, location = whole_way(present, home, modes, influence)
         return rotations, location, present.channels
 
-    def _history(self, present: FreePose, moment: Moment) -> History | None:
+    def _last(self, present: FreePose, moment: Moment) -> Stand | None:
         """Return the last pose if the chain goes on from it."""
-        history = self.state.histories.get(self.limb.job.index)
-        if history is None or not np.array_equal(history.bones, self.limb.job.plan.written):
+        job = self.limb.job
+        last = before(self.state.dragged.get(job.plan.written.tobytes()), job.skeleton, moment)
+        if last is None:
             return None
-        if moment.is_new:
-            # Animation has put keyed channels elsewhere meanwhile, which tells nothing.
-            goes_on = history.leads_to(moment.frame, moment.first)
-        else:
-            channels, location = history.written
-            goes_on = _is_near(present.channels, channels)
-            goes_on = goes_on and _is_near(present.location, location)
-        return replace(history, frame=moment.frame) if goes_on else None
+        stand = last.kept
+        # Where a frame is new animation has put keyed channels elsewhere, which tells nothing.
+        goes_on = moment.is_new or (
+            _is_near(present.channels, stand.channels)
+            and _is_near(present.location, stand.written_location)
+        )
+        return stand if goes_on else None
 
     def _home_location(self, pose: Pose, moment: Moment) -> Array:
         key = (self.state.version, moment.frame)
         if self._home is None or self._home[0] != key:
             job, animated = self.limb.job, self.state.animated
             is_at_frame = animated is not None and animated.frame == moment.frame
-            location = home_location(
+            location = start_vector(
                 job.object,
                 job.skeleton,
                 pose,
                 job.plan,
                 job.spec,
                 moment.frame,
+                "location",
                 animated.location if animated is not None and is_at_frame else None,
             )
-            self._home = key, location
+            self._home = key, location[0]
         return self._home[1]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import bpy
 import numpy as np
@@ -10,17 +11,16 @@ import numpy.typing as npt
 
 from ..core import Chain, Goal, Lead, SolveOptions, Solver, Status, solve
 from . import spaces
-from .animation import driven_paths, keyed_vector
+from .animation import driven_paths
 from .chain_pose import ChainFrame, ChainPose, framed, part_way
-from .channels import Pose, channels_of, matrices_of, with_locks
+from .channels import Pose, matrices_of
 from .errors import RigError
 from .outcome import Outcome
 from .plan import ChainPlan
 from .skeleton import Skeleton
 from .slide import head_at, is_connected
-from .solving import check_segments
+from .solving import check_segments, locked_channels
 from .spec import ChainSpec
-from .start import paired
 from .targets import Target
 
 Array = npt.NDArray[np.float64]
@@ -54,6 +54,22 @@ class Dragged:
     location: Array
 
 
+class Stand(NamedTuple):
+    """What a dragged chain remembers of one moment.
+
+    Attributes:
+        rotations: Local rotations without influence, shape (k, 3, 3).
+        location: Of the root, without influence, shape (3,).
+        channels: Rotation channels as they were written, shape (k, 4).
+        written_location: Location channels of the root as they were written, shape (3,).
+    """
+
+    rotations: Array
+    location: Array
+    channels: npt.NDArray[np.float32]
+    written_location: npt.NDArray[np.float32]
+
+
 def check_dragged(armature_object: bpy.types.Object, skeleton: Skeleton, plan: ChainPlan) -> None:
     """Raise if the root of a chain cannot be moved.
 
@@ -76,36 +92,6 @@ def check_dragged(armature_object: bpy.types.Object, skeleton: Skeleton, plan: C
             f"Bone '{name}' has a driver on its location, which always wins:"
             " remove the driver, or choose another solver."
         )
-
-
-def home_location(
-    armature_object: bpy.types.Object,
-    skeleton: Skeleton,
-    pose: Pose,
-    plan: ChainPlan,
-    spec: ChainSpec,
-    frame: float,
-    animated: Array | None,
-) -> Array:
-    """Return where the root of a chain stands without being dragged: its location, shape (3,).
-
-    Args:
-        armature_object: The original object.
-        skeleton: Its bones.
-        pose: Its present pose.
-        plan: The chain's bones.
-        spec: The chain's settings.
-        frame: With subframe.
-        animated: All bones' location as Blender's evaluation of this frame left it, shape (n, 3),
-            or None where the frame has not been evaluated anew.
-    """
-    root = int(plan.written[0])
-    stored = paired(spec.stored_pose, skeleton, plan)[0]
-    has_stored = stored is not None and bool(stored.location)
-    location = np.array(stored.location) if has_stored and stored else pose.location[root]
-    own = None if animated is None else animated[[root]]
-    keyed = keyed_vector(armature_object, [skeleton.names[root]], "location", frame, own)
-    return np.where(keyed.is_keyed[0], keyed.values[0], location)
 
 
 def whole_way(
@@ -169,7 +155,7 @@ def drag(
     laid = frame.laid_along(start, solution, None, 0.0)
     there = laid
     if pose.locks[plan.written].any():
-        held = _locked(laid.rotations, pose, plan, near)
+        held, _ = locked_channels(laid.rotations, near, pose, plan)
         there = frame.posed(matrices_of(held, pose.modes[plan.written]))
     head = frame.root + goal.target_position - _led(there, lead)
     end = _location_of(skeleton, pose, root, head)
@@ -192,7 +178,7 @@ def _part(
     """Return the share that influence takes of a pose, and of the location (3,) of its root."""
     root, modes, influence = int(plan.written[0]), pose.modes[plan.written], spec.options.influence
     share = part_way(matrices_of(home.channels, modes), there.rotations, influence)
-    channels = _locked(share, pose, plan, near)
+    channels, _ = locked_channels(share, near, pose, plan)
     stands = home.location + influence * (end - home.location)
     shown = _at(frame, skeleton, pose, root, stands)
     led = _led(there, spec.options.lead) + shown.root - frame.root
@@ -215,14 +201,6 @@ def _status(residual: float, spec: ChainSpec) -> Status:
 def _led(pose: ChainPose, lead: Lead) -> Array:
     led: Array = pose.joints[-1 if lead is Lead.TIP else 0]
     return led
-
-
-def _locked(rotations: Array, pose: Pose, plan: ChainPlan, near: Array) -> Array:
-    """Return rotation channels (k, 4) in which locked ones hold what they held."""
-    written = plan.written
-    modes = pose.modes[written]
-    free = channels_of(rotations, modes, near)
-    return with_locks(free, modes, near, pose.locks[written], pose.uses_4d_locks[written])
 
 
 def _at(

@@ -1,13 +1,9 @@
-"""Chains that ease toward their targets: what they remember, and how much time has passed.
-
-A pose that is eased to depends on those before it. Each dependency graph remembers its own, so that
-frames in order give the same motion in a viewport, in a render and in a bake.
-"""
+"""Chains that ease toward their targets: how far they go in the time that has passed."""
 
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,20 +11,15 @@ import numpy.typing as npt
 
 from ..core import Easing, Stance, Status, clamped, eased, rotation
 from .chain_pose import ChainFrame, ChainPose
+from .history import Memento
 from .jointed_solving import JointedPose
 from .joints import BoneJoints
 from .moment import Moment
-from .skeleton import Skeleton
 from .spec import ChainSpec
 
 Array = npt.NDArray[np.float64]
 Inputs = tuple[bytes | None, ...]
 
-# A step over more time than this, in seconds, is a jump: the chain starts again. One frame never
-# is, however slow they go.
-LONGEST_STEP = 0.25
-# Renders with motion blur look ahead of a frame and come back: by less than this, in frames.
-LOOKED_AHEAD = 1.0
 # Nearer than this, in radians and in lengths of the chain, a bone has arrived and stands still.
 ARRIVED = 1e-9
 # Nearer than this nobody sees it move: where the pose falls short of the target, that is said.
@@ -59,34 +50,18 @@ class Stepped(NamedTuple):
     start: Stance
 
 
-@dataclass(frozen=True)
-class Memento:
-    """What a chain remembers of one moment.
+class Eased(NamedTuple):
+    """What a chain that eases remembers of one moment.
 
     Attributes:
-        frame: When that was.
         inputs: What the solve depended on.
+        spec: Its settings.
         stepped: Where it stood, and where it was going.
     """
 
-    frame: float
     inputs: Inputs
-    stepped: Stepped
-
-
-@dataclass(frozen=True)
-class Motion:
-    """What one chain in one dependency graph remembers.
-
-    Attributes:
-        skeleton: Of the bones that it drove.
-        spec: Its settings.
-        mementos: The last ones, oldest first; never empty.
-    """
-
-    skeleton: Skeleton
     spec: ChainSpec
-    mementos: tuple[Memento, ...]
+    stepped: Stepped
 
 
 def easing_of(spec: ChainSpec) -> Easing | None:
@@ -95,12 +70,7 @@ def easing_of(spec: ChainSpec) -> Easing | None:
 
 
 def next_step(
-    motion: Motion | None,
-    easing: Easing,
-    spec: ChainSpec,
-    skeleton: Skeleton,
-    moment: Moment,
-    inputs: Inputs,
+    last: Memento[Eased] | None, easing: Easing, spec: ChainSpec, moment: Moment, inputs: Inputs
 ) -> Step:
     """Return the step that a chain makes at a moment.
 
@@ -108,49 +78,22 @@ def next_step(
     frame. Where nothing has changed no time passes.
 
     Args:
-        motion: What it remembers; None for nothing.
-        easing: How it goes.
+        last: What the moment follows on; None to start again.
+        easing: How the chain goes.
         spec: Its settings.
-        skeleton: The bones as they are now.
         moment: When.
         inputs: What the solve depends on besides.
     """
-    start = Step(easing, 0.0, None, None)
-    is_begun = moment.is_new and moment.frame == moment.first
-    if motion is None or motion.skeleton is not skeleton or is_begun:
-        return start
-    last = motion.mementos[-1]
-    if moment.frame < last.frame and last.frame - moment.frame < LOOKED_AHEAD:
-        earlier = [each for each in motion.mementos if each.frame <= moment.frame]
-        if not earlier:
-            return start
-        last = earlier[-1]
-    frames = moment.frame - last.frame
+    if last is None:
+        return Step(easing, 0.0, None, None)
+    was, frames = last.kept, moment.frame - last.frame
     if frames == 0.0:
-        is_same = inputs == last.inputs and spec == motion.spec
+        is_same = inputs == was.inputs and spec == was.spec
         seconds = 0.0 if is_same else moment.seconds
-        return Step(easing, seconds, last.stepped.now, last.stepped.wanted)
-    if not 0.0 < frames * moment.seconds <= max(LONGEST_STEP, moment.seconds):
-        return start
+        return Step(easing, seconds, was.stepped.now, was.stepped.wanted)
     # What was dragged about at the first frame is no part of the motion that begins there.
-    now = last.stepped.start if last.frame == moment.first else last.stepped.now
-    return Step(easing, frames * moment.seconds, now, last.stepped.wanted)
-
-
-def remembered(
-    motion: Motion | None,
-    spec: ChainSpec,
-    skeleton: Skeleton,
-    moment: Moment,
-    inputs: Inputs,
-    stepped: Stepped,
-) -> Motion:
-    """Return what a chain remembers after a step; the arguments are those of ``next_step``."""
-    memento = Memento(moment.frame, inputs, stepped)
-    known = () if motion is None or motion.skeleton is not skeleton else motion.mementos
-    # Those of one frame ago and later can be come back to.
-    kept = [each for each in known if 0.0 < moment.frame - each.frame < LOOKED_AHEAD]
-    return Motion(skeleton, spec, (*kept, memento))
+    now = was.stepped.start if last.frame == moment.first else was.stepped.now
+    return Step(easing, frames * moment.seconds, now, was.stepped.wanted)
 
 
 def stepped_pose(

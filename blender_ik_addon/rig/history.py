@@ -1,42 +1,84 @@
-"""What a chain that goes on from its last pose keeps of it."""
+"""What a chain that goes on from its last pose remembers of the moments before.
+
+Each dependency graph remembers its own, so that frames in order give the same motion in a viewport,
+in a render and in a bake.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
-import numpy as np
-import numpy.typing as npt
+from .moment import Moment
+from .skeleton import Skeleton
 
-Array = npt.NDArray[np.float64]
+Kept = TypeVar("Kept")
 
-# Playback may leave out frames to keep up; a longer way forward is a jump.
-MOST_FRAMES = 5.0
+# Playback may leave out frames to keep up. A step over more time than this, in seconds, is a jump:
+# the chain starts again. One frame never is, however slow they go.
+LONGEST_STEP = 0.25
+# Renders with motion blur look ahead of a frame and come back: by less than this, in frames.
+LOOKED_AHEAD = 1.0
 
 
 @dataclass(frozen=True)
-class History:
-    """The last pose of a chain, before influence.
-
-    Attributes:
-        frame: When, with subframe.
-        bones: Indices of the written bones, shape (k,).
-        rotations: Their local rotations, shape (k, 3, 3).
-        location: Location channels of the first of them, shape (3,).
-        written: What was written to channels for it: rotations, shape (k, 4), and the location.
-    """
+class Memento(Generic[Kept]):
+    """What is remembered of one moment: its frame, with subframe, and what was kept then."""
 
     frame: float
-    bones: npt.NDArray[np.int64]
-    rotations: Array
-    location: Array
-    written: tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]
+    kept: Kept
 
-    def leads_to(self, frame: float, scene_start: float) -> bool:
-        """Tell whether a new frame follows on this one.
 
-        The same frame set again does, but for the scene's start: from there on the motion is to be
-        the same each time.
-        """
-        if frame == self.frame:
-            return frame > scene_start
-        return self.frame < frame <= self.frame + MOST_FRAMES
+@dataclass(frozen=True)
+class History(Generic[Kept]):
+    """What one chain in one dependency graph remembers.
+
+    Attributes:
+        skeleton: Of the bones that it drove.
+        mementos: Of the last moments, oldest first; never empty.
+    """
+
+    skeleton: Skeleton
+    mementos: tuple[Memento[Kept], ...]
+
+    @property
+    def last(self) -> Memento[Kept]:
+        """What it remembers of the moment that it has seen last."""
+        return self.mementos[-1]
+
+
+def before(
+    history: History[Kept] | None, skeleton: Skeleton, moment: Moment
+) -> Memento[Kept] | None:
+    """Return what a moment follows on, its own frame or one not long ago; None after a jump.
+
+    The first frame of the scene set again is one as well, for from there on the motion is to be the
+    same each time. Whole frames before it lead on to it; what is looked at around it does not.
+
+    Args:
+        history: What the chain remembers; None for nothing.
+        skeleton: The bones as they are now.
+        moment: When.
+    """
+    if history is None or history.skeleton is not skeleton:
+        return None
+    last = history.last
+    if moment.frame < last.frame < moment.frame + LOOKED_AHEAD:
+        earlier = [each for each in history.mementos if each.frame <= moment.frame]
+        if not earlier:
+            return None
+        last = earlier[-1]
+    if moment.is_new and moment.frame == moment.first < last.frame + LOOKED_AHEAD:
+        return None
+    seconds = (moment.frame - last.frame) * moment.seconds
+    return last if 0.0 <= seconds <= max(LONGEST_STEP, moment.seconds) else None
+
+
+def remembered(
+    history: History[Kept] | None, skeleton: Skeleton, moment: Moment, kept: Kept
+) -> History[Kept]:
+    """Return what a chain remembers with one moment more; the arguments are as for ``before``."""
+    known = () if history is None or history.skeleton is not skeleton else history.mementos
+    # Those of one frame ago and later can be come back to.
+    recent = [each for each in known if 0.0 < moment.frame - each.frame < LOOKED_AHEAD]
+    return History(skeleton, (*recent, Memento(moment.frame, kept)))

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from ..core import IKError
 from .changes import Change, OtherChannels
 from .channels import Pose
-from .gradual import Inputs, Step, easing_of, next_step, remembered
+from .gradual import Eased, Inputs, Step, easing_of, next_step
+from .history import before, remembered
 from .limb import Limb
 from .moment import Moment
 from .outcome import Outcome
@@ -109,16 +110,16 @@ class LoneLimb:
         easing = easing_of(job.spec)
         if easing is None:
             return None
-        motion = self.state.motions.get(job.plan.written.tobytes())
-        return next_step(motion, easing, job.spec, job.skeleton, moment, inputs)
+        history = self.state.eased.get(job.plan.written.tobytes())
+        last = before(history, job.skeleton, moment)
+        return next_step(last, easing, job.spec, moment, inputs)
 
     def _remember(self, moment: Moment, inputs: Inputs) -> None:
         stepped = self._outcome.stepped if isinstance(self._outcome, Outcome) else None
         if stepped is not None:
-            job, motions = self.limb.job, self.state.motions
-            key = job.plan.written.tobytes()
-            known = motions.get(key)
-            motions[key] = remembered(known, job.spec, job.skeleton, moment, inputs, stepped)
+            job, histories = self.limb.job, self.state.eased
+            key, kept = job.plan.written.tobytes(), Eased(inputs, job.spec, stepped)
+            histories[key] = remembered(histories.get(key), job.skeleton, moment, kept)
 
     def outcome(self, _row: int = 0) -> Outcome | str | None:
         """Return what the last solve did, or what is wrong."""

@@ -14,8 +14,8 @@ from ..core import IKError, Solver
 from .animation import animated_bones
 from .bases import Bases, Posed, read_bases
 from .channels import Pose, read_pose
-from .following import check_dragged
-from .gradual import Motion, easing_of
+from .following import Stand, check_dragged
+from .gradual import Eased, easing_of
 from .history import History
 from .joints import BoneJoints, read_joints
 from .limb import Limb, compiled_limb
@@ -26,7 +26,7 @@ from .plan import check, planned
 from .skeleton import Fingerprint, Skeleton, compiled
 from .slide import ChainSlide, chain_slide, check_drivers
 from .spec import ChainSpec, StoredBone
-from .start import completed, start_channels, start_location, start_scale
+from .start import completed, start_channels, start_vector
 from .stretch import BoneStretch, ChainStretch, read_stretch
 from .update import Update
 
@@ -89,8 +89,8 @@ class RigState:
         joints: Of all bones; None where no chain honours them.
         stretch: Of all bones; None where no chain stretches.
         errors: By chain index.
-        histories: Of chains that go on from their last pose, by chain index.
-        motions: What chains that ease remember, by the bones that they write.
+        eased: What chains that ease remember, by the bones that they write.
+        dragged: What chains that are dragged remember, likewise.
         version: Grows whenever pose and bases are read.
     """
 
@@ -106,8 +106,8 @@ class RigState:
     joints: BoneJoints | None = None
     stretch: BoneStretch | None = None
     errors: dict[int, str] = field(default_factory=dict)
-    histories: dict[int, History] = field(default_factory=dict)
-    motions: dict[bytes, Motion] = field(default_factory=dict)
+    eased: dict[bytes, History[Eased]] = field(default_factory=dict)
+    dragged: dict[bytes, History[Stand]] = field(default_factory=dict)
     version: int = 0
 
     def read(self, chain_names: list[str], specs: Specs, update: Update, shared: Shared) -> None:
@@ -138,12 +138,17 @@ class RigState:
                 self.errors[index] = str(error)
                 continue
             self.jobs.append(job)
-        easing = {job.plan.written.tobytes() for job in self.jobs if easing_of(job.spec)}
-        self.motions = {key: motion for key, motion in self.motions.items() if key in easing}
         self._refuse_slid_tips(joints)
-        solved = {job.index for job in self.jobs}
-        self.histories = {i: past for i, past in self.histories.items() if i in solved}
+        self._forget()
         self._compile_limbs(former, update, joints)
+
+    def _forget(self) -> None:
+        """Forget the motion of chains that no longer go on from their last pose."""
+        specs = {job.plan.written.tobytes(): job.spec for job in self.jobs}
+        easing = {key for key, spec in specs.items() if easing_of(spec)}
+        led = {key for key, spec in specs.items() if spec.options.solver is Solver.FOLLOW}
+        self.eased = {key: past for key, past in self.eased.items() if key in easing}
+        self.dragged = {key: past for key, past in self.dragged.items() if key in led}
 
     def read_pose(self, update: Update) -> None:
         """Read the pose, as the graph has evaluated it."""
@@ -213,8 +218,8 @@ class RigState:
         if joints is None or joints.slides is None:
             return None
         assert self.pose is not None
-        home = start_location(
-            self.object, job.skeleton, self.pose, job.plan, job.spec, frame, animated
+        home = start_vector(
+            self.object, job.skeleton, self.pose, job.plan, job.spec, frame, "location", animated
         )
         present = self.pose.location[job.plan.written]
         return chain_slide(self.object, job.skeleton, job.plan, joints, home, present)
@@ -227,8 +232,8 @@ class RigState:
         return ChainStretch(
             share=self.stretch.share[written],
             is_locked=self.stretch.is_locked[written],
-            scale=start_scale(
-                self.object, job.skeleton, self.pose, job.plan, job.spec, frame, animated
+            scale=start_vector(
+                self.object, job.skeleton, self.pose, job.plan, job.spec, frame, "scale", animated
             ),
             use_keep_volume=job.spec.use_keep_volume,
         )

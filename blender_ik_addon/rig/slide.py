@@ -106,7 +106,7 @@ def chain_slide(
         plan: The chain's bones.
         joints: Of the written bones, some of which slide.
         home: Location channels without any slide, shape (k, 3).
-        present: Location channels as they stand, which bones that cannot slide keep, shape (k, 3).
+        present: Location channels as they stand; those that no slide moves keep it, shape (k, 3).
     """
     assert joints.slides is not None
     written = plan.written
@@ -123,7 +123,7 @@ def chain_slide(
         high=np.where(slides, high, 0.0),
         axes=np.where(slides[:, None], axes, 0.0),
         heads=np.where(slides[:, None], skeleton.offsets[written][:, :3, 1], 0.0),
-        home=np.where(slides[:, None], home, present),
+        home=np.where(slides[:, None] & (axes != 0.0), home, present),
         connected=tuple(names[i] for i in np.flatnonzero(connected)),
         locked=tuple(names[i] for i in np.flatnonzero(locked)),
     )

@@ -79,7 +79,7 @@ def solve_chain(
     rotations, scale, slides = _blended(zero, found.pose, frame, joints, spec.options.influence)
     # Channels stay near those that the chain starts from, or from its zero where that is the rest.
     near = start if spec.start_from is StartFrom.CURRENT else stored
-    channels, has_locks = _locked(channels_of(rotations, modes, near), near, pose, plan)
+    channels, has_locks = locked_channels(rotations, near, pose, plan)
     solved = found.pose
     if has_locks or spec.options.influence < 1.0:
         solved = frame.posed(matrices_of(channels, modes), scale, slides)
@@ -100,10 +100,21 @@ def solve_chain(
     )
 
 
-def _locked(free: Array, near: Array, pose: Pose, plan: ChainPlan) -> tuple[Array, bool]:
-    """Return channels (k, 4) with locked ones held near others, and whether any were held."""
+def locked_channels(
+    rotations: Array, near: Array, pose: Pose, plan: ChainPlan
+) -> tuple[Array, bool]:
+    """Return the channels of a chain with locked ones held, and whether any were held.
+
+    Args:
+        rotations: Local rotations of the written bones, shape (k, 3, 3).
+        near: Channels to stay near, and that locked ones hold, shape (k, 4).
+        pose: Tells modes and locks.
+        plan: The chain's bones.
+    """
+    modes = pose.modes[plan.written]
     locks, uses_4d_locks = pose.locks[plan.written], pose.uses_4d_locks[plan.written]
-    channels = with_locks(free, pose.modes[plan.written], near, locks, uses_4d_locks)
+    free = channels_of(rotations, modes, near)
+    channels = with_locks(free, modes, near, locks, uses_4d_locks)
     return channels, bool(locks.any()) and not np.allclose(channels, free, atol=1e-6)
 
 

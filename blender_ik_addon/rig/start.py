@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
+from typing import Literal
 
 import bpy
 import numpy as np
@@ -12,10 +13,10 @@ from .animation import keyed_rotation, keyed_vector
 from .channels import MODE_NAMES, MODE_NUMBERS, QUATERNION, Pose, converted
 from .plan import ChainPlan
 from .skeleton import Skeleton
-from .slide import slide_axes
 from .spec import ChainSpec, StartFrom, StoredBone
 
 Array = npt.NDArray[np.float64]
+VectorName = Literal["scale", "location"]
 
 
 def start_channels(
@@ -58,54 +59,29 @@ def start_channels(
     return stored, stored
 
 
-def start_scale(
+def start_vector(
     armature_object: bpy.types.Object,
     skeleton: Skeleton,
     pose: Pose,
     plan: ChainPlan,
     spec: ChainSpec,
     frame: float,
+    name: VectorName,
     animated: Array | None,
 ) -> Array:
-    """Return the scale channels that a chain's bones have without any growth, shape (k, 3).
+    """Return the scale or location that a chain's bones have without the chain, shape (k, 3).
 
-    Args: As ``start_channels``, but ``animated`` are scale channels, shape (n, 3).
+    Args: As ``start_channels``, but ``animated`` are channels of that name, shape (n, 3).
     """
-    scale = pose.scale[plan.written]
+    values: Array = getattr(pose, name)[plan.written]
     for i, bone in enumerate(paired(spec.stored_pose, skeleton, plan)):
-        if bone is not None and bone.scale:
-            scale[i] = bone.scale
+        stored: tuple[float, ...] = getattr(bone, name, ())
+        if stored:
+            values[i] = stored
     names = [skeleton.names[bone] for bone in plan.written]
     own = None if animated is None else animated[plan.written]
-    keyed = keyed_vector(armature_object, names, "scale", frame, own)
-    return np.where(keyed.is_keyed, keyed.values, scale)
-
-
-def start_location(
-    armature_object: bpy.types.Object,
-    skeleton: Skeleton,
-    pose: Pose,
-    plan: ChainPlan,
-    spec: ChainSpec,
-    frame: float,
-    animated: Array | None,
-) -> Array:
-    """Return the location channels that a chain's bones have without any slide, shape (k, 3).
-
-    Channels that slides do not move hold what stands there.
-
-    Args: As ``start_channels``, but ``animated`` are location channels, shape (n, 3).
-    """
-    location = pose.location[plan.written]
-    slid = slide_axes(skeleton, plan.written) != 0.0
-    names = [skeleton.names[bone] for bone in plan.written]
-    own = None if animated is None else animated[plan.written]
-    keyed = keyed_vector(armature_object, names, "location", frame, own)
-    for i, bone in enumerate(paired(spec.stored_pose, skeleton, plan)):
-        if bone is not None and bone.location:
-            stored = np.where(keyed.is_keyed[i], keyed.values[i], bone.location)
-            location[i] = np.where(slid[i], stored, location[i])
-    return location
+    keyed = keyed_vector(armature_object, names, name, frame, own)
+    return np.where(keyed.is_keyed, keyed.values, values)
 
 
 def rest_channels(modes: npt.NDArray[np.int32]) -> Array:

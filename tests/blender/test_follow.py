@@ -128,6 +128,17 @@ def test_a_jump_starts_from_the_stored_pose_and_a_few_frames_left_out_do_not():
     assert np.abs(whole[9] - played(ob, [24, 10])[-1]).max() > 0.05
 
 
+def test_frames_seen_ahead_for_motion_blur_are_come_back_from():
+    ob, _ = make_tail()
+    plain, blurred = played(ob), []
+    for frame in range(1, LAST + 1):
+        for shutter in (frame - 0.25, frame + 0.25, frame):
+            depsgraph = rigs.go_to(shutter)
+        blurred.append(joints(ob, depsgraph))
+    # What is left is the way of the target between the frames, which is no straight line.
+    np.testing.assert_allclose(np.array(blurred), plain, atol=0.01 * REACH)
+
+
 def test_while_its_target_rests_the_chain_misses_no_frame():
     ob, target = make_tail(is_still=True)
     rigs.key(target, "location", {1: swim(1), 5: swim(8), 40: swim(8), 44: swim(16)})
