@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from benchmarks.cases import arc, targets_in_reach
 from benchmarks.sizes import Layout
+from blender_ik_addon.rig.animation import curves
 
 Array = npt.NDArray[np.float64]
 
@@ -100,12 +101,19 @@ def add_chains(stage: Stage) -> None:
 
 
 def key_targets(stage: Stage, frames: int) -> None:
-    """Key the targets so that they visit all sets of positions within so many frames."""
+    """Key the targets so that they visit all sets of positions within so many frames.
+
+    In straight lines: what is between two places in reach is in reach, too.
+    """
     for i in range(TARGET_SETS):
         stage.move_targets(i)
         frame = 1 + i * (frames - 1) / (TARGET_SETS - 1)
         for target in stage.targets:
             target.keyframe_insert("location", frame=frame)
+    for target in stage.targets:
+        for curve in curves(target):
+            for point in curve.keyframe_points:
+                point.interpolation = "LINEAR"
 
 
 def residuals(stage: Stage) -> Array:
