@@ -92,8 +92,9 @@ def positioned(
     gap = norm(task.target - standing[-1, :3])
     run = Run(chain, task, gap > np.maximum(task.tolerance, NEAR * chain.reach))
     aims = _aims(start, chain, start_turn, task, tip)
-    if solver is Solver.FORCE:
+    if solver is Solver.FORCE or solver in SWEEPS:
         standing = natural_start.nudged(natural, start, chain, standing, task)
+    if solver is Solver.FORCE:
         state, used = forced.swept(run, effort, standing)
     elif solver in SWEEPS:
         state, used = run.swept_few(SWEEPS[solver], standing)

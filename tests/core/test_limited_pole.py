@@ -147,18 +147,7 @@ def test_a_flipped_bend_faces_away_from_the_pole(solver: Solver) -> None:
     assert side_error(rig.points(solution.local_rotations_wxyz), target, -pole) <= BEST
 
 
-BY_CHANCE = pytest.mark.xfail(reason="sweeps stay on the line; new starts choose", strict=True)
-
-
-@pytest.mark.parametrize(
-    "solver",
-    [
-        Solver.TWO_BONE,
-        Solver.NEWTON,
-        pytest.param(Solver.FABRIK, marks=BY_CHANCE),
-        pytest.param(Solver.CCD, marks=BY_CHANCE),
-    ],
-)
+@pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("direction", [(1.0, 0.0, 0.0), (-0.6, 0.0, 0.8)])
 def test_a_straight_limb_bends_to_its_own_side(
     solver: Solver, direction: tuple[float, float, float]
