@@ -163,8 +163,29 @@ class Chains:
             forces=None if self.forces is None else self.forces.take(rows),
         )
         if self.joints is not None:
-            some.__dict__["jointed"] = self.jointed.take(rows)
+            some.__dict__.update(
+                jointed=self.jointed.take(rows),
+                start_turns=taken(self.start_turns, rows),
+                standing_turns=taken(self.standing_turns, rows),
+                natural=self.natural.take(rows),
+            )
+        if self.joints is not None and self.effort is not None:
+            some.__dict__["effort"] = self.effort.take(rows)
         return some
+
+    def under(self, gravity: Array) -> Chains:
+        """Return chains with joints and forces under another gravity; what is compiled stays so.
+
+        Args:
+            gravity: As ``Forces`` takes it, shape (B, 3).
+        """
+        assert self.forces is not None
+        assert self.effort is not None
+        forces = self.forces.under(gravity)
+        effort = replace(self.effort, gravity=forces.gravity.T / self.jointed.reach)
+        under = object.__new__(Chains)
+        under.__dict__.update(vars(self), natural=self.natural, forces=forces, effort=effort)
+        return under
 
     def alone(self, row: int) -> Chain:
         """Return one chain as a single record."""

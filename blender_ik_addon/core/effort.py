@@ -10,15 +10,20 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from . import turns, vectors
 from .forces import Forces, StepMode
 from .jointed import Jointed, Posed, moved_by_turns
 from .vectors import Array, Counts, Flags, cross, dot, taken
 
+Sides = npt.NDArray[np.int8]
+
 # At its hard limit a joint resists so many times more than the same angle costs elsewhere, plus
 # one. Without end it must not grow: targets that only the limits reach would never be reached.
 GROWTH = 9.0
+# Bent out of comfort by less than this, in radians, a joint stands on the edge of it.
+AT_EDGE = 1e-4
 # Less room than this, in radians, between comfort and limit is none to grow in.
 NO_ROOM = 1e-3
 # Below this angle a series tells what a cotangent cannot.
@@ -72,7 +77,8 @@ class Effort:
 
     def total(self, posed: Posed, turn: Array) -> Array:
         """Return the effort of poses, shape (B,)."""
-        excess, growth = self._excess(self._bent(turn))
+        bent = self._bent(turn)
+        excess, growth = self._excess(bent, self._sides(bent))
         square = excess * excess
         springs = 0.5 * square * (1.0 + 0.5 * growth * square)
         height = dot(self.gravity, vectors.rotate(posed.frames[0], self.moments(posed)[0]))
@@ -89,29 +95,44 @@ class Effort:
             moments[i] += np.einsum("ijb,jb->ib", posed.links[i], moments[i + 1])
         return moments
 
-    def slope(self, posed: Posed, turn: Array) -> Array:
-        """Return how the effort grows with turns of the joints, shape (n, 3, B)."""
-        lifted = np.einsum("kb,nkcb->ncb", self.gravity, self.lifts(posed))
-        slope: Array = self._spring_slope(turn) - lifted
-        return slope
+    def lifting(self, posed: Posed) -> Array:
+        """Return how weight helps turns of the joints, shape (n, 3, B)."""
+        lifted: Array = np.einsum("kb,nkcb->ncb", self.gravity, self.lifts(posed))
+        return lifted
+
+    def sides(self, turn: Array) -> Sides:
+        """Return on which side of their comfort joints stand: -1, 0 inside, or 1, (n, 3, B).
+
+        A comfort without width has no inside.
+        """
+        return self._sides(self._bent(turn))
 
     def lifts(self, posed: Posed) -> Array:
         """Return how masses times places move with turns of the joints, shape (n, 3, 3, B)."""
         return moved_by_turns(posed.frames, self.moments(posed))
 
-    def spring_curvature(self, turn: Array) -> Array:
+    def is_at_comfort(self, turn: Array) -> Flags:
+        """Tell which joints, about which axes, are hardly bent out of a comfort, (n, 3, B)."""
+        bent = self._bent(turn)
+        excess, _ = self._excess(bent, self._sides(bent))
+        at_edge: Flags = (np.abs(excess) < AT_EDGE) & (self.low < self.high)
+        return at_edge
+
+    def spring_curvature(self, turn: Array, sides: Sides) -> Array:
         """Return how the slopes of springs change with turns of their joints, (n, 3, 3, B).
+
+        Args:
+            turn: Shape (n, 4, B).
+            sides: Those of their comfort on which springs are taken to act, as ``sides``.
 
         Source: the derivative of ``_spring_slope``, made symmetric, as second derivatives along
         the geodesics exp(t d) R are; derived for this project, and tested against differences in
         tests/core/test_effort.py.
         """
         bent = self._bent(turn)
-        excess, growth = self._excess(bent)
+        excess, growth = self._excess(bent, sides)
         pull = self.stiffness[:, None, :] * excess * (1.0 + growth * excess * excess)
-        # A comfort without width has no inside where nothing would resist.
-        resists = (excess != 0.0) | (self.low == self.high)
-        steep = np.where(resists, 1.0 + 3.0 * growth * excess * excess, 0.0)
+        steep = np.where(sides != 0, 1.0 + 3.0 * growth * excess * excess, 0.0)
         steep = self.stiffness[:, None, :] * steep
         rate, over = _cotangents(bent)
         skew, pulled = _skew(bent), _skew(pull)
@@ -131,14 +152,14 @@ class Effort:
         curvature: Array = 0.5 * (whole + whole.transpose(0, 2, 1, 3))
         return curvature
 
-    def _spring_slope(self, turn: Array) -> Array:
+    def spring_slope(self, turn: Array, sides: Sides) -> Array:
         """Return how springs resist turns of their joints, shape (n, 3, B).
 
-        Of a rotation vector v a turn d before the joint's makes v + J d with, for c as
-        ``_cotangents`` tells, J = 1 - [v]/2 + c [v][v].
+        The arguments are those of ``spring_curvature``. Of a rotation vector v a turn d before the
+        joint's makes v + J d with, for c as ``_cotangents`` tells, J = 1 - [v]/2 + c [v][v].
         """
         bent = self._bent(turn)
-        excess, growth = self._excess(bent)
+        excess, growth = self._excess(bent, sides)
         pull = self.stiffness[:, None, :] * excess * (1.0 + growth * excess * excess)
         rate, _ = _cotangents(bent)
         aside = cross(bent, pull)
@@ -149,10 +170,15 @@ class Effort:
         """Return the turns from the optimum as rotation vectors in its axes, (n, 3, B)."""
         return turns.vectors_of(turns.multiply(turns.conjugate(self.optimum), turn))
 
-    def _excess(self, bent: Array) -> tuple[Array, Array]:
+    def _sides(self, bent: Array) -> Sides:
+        sides = (bent > self.high).astype(np.int8) - (bent < self.low)
+        return np.where((sides == 0) & (self.low == self.high), np.int8(1), sides)
+
+    def _excess(self, bent: Array, sides: Sides) -> tuple[Array, Array]:
         """Return by how much joints are bent out of comfort, and what grows there, (n, 3, B)."""
-        excess = bent - np.minimum(np.maximum(bent, self.low), self.high)
-        return excess, np.where(excess > 0.0, self.growth_high, self.growth_low)
+        is_above = sides > 0
+        excess = np.where(sides != 0, bent - np.where(is_above, self.high, self.low), 0.0)
+        return excess, np.where(is_above, self.growth_high, self.growth_low)
 
 
 def vectors_at(turn: Array, vector: Array) -> Array:

@@ -14,11 +14,45 @@ from .iterate import FEW_ITERATIONS, Method, stands_still, sweeps_of
 from .jointed import Aims
 from .limited_run import Run
 from .settling import ENOUGH_TO_SETTLE
-from .vectors import Array, Counts, norm
+from .task import Task
+from .vectors import Array, Counts, Flags, norm
 
-# Chains on which forces act come first as near as this share of the reach.
-ROUGHLY = 0.01
+# Where a target is too far or too near, chains that settle stay less than straight, or folded, by
+# this share of the reach: else there is no way to turn by which the effector stays.
+OFF_THE_ENDS = 1e-4
 SWEEPS = sweeps_of(limited_force.step)
+
+
+def only_settle(effort: Effort) -> Flags:
+    """Return of which chains only the pose that they settle in matters, not the way there, (B,).
+
+    Who sets a gain, or a step known from elsewhere, wants to see what it does.
+    """
+    has_own_step = effort.gain is not None or effort.mode is StepMode.CLASSIC
+    return effort.acts & (not has_own_step)
+
+
+def off_the_ends(
+    task: Task, asked: Array, effort: Effort, least: Array, most: Array
+) -> tuple[Task, Array]:
+    """Return a task, and the targets (3, B) as asked, moved to where chains can settle.
+
+    Args:
+        task: What is asked for.
+        asked: Its targets as they are, shape (3, B).
+        effort: What acts on the bones.
+        least: Nearer than this no effector gets to its root, shape (B,).
+        most: Farther neither, shape (B,).
+    """
+    size, room = norm(asked), OFF_THE_ENDS * most
+    farthest = np.maximum(most - room, 0.5 * (least + most))
+    nearest = np.minimum(least + room, farthest)
+    allowed = np.where(size > most, farthest, np.where(size < least, nearest, size))
+    is_moved = effort.acts & (allowed != size) & (size > 0.0)
+    if not is_moved.any():
+        return task, asked
+    moved = asked * np.where(is_moved, allowed / np.where(is_moved, size, 1.0), 1.0)
+    return replace(task, target=np.where(is_moved, moved, task.target)), moved
 
 
 def swept(run: Run, effort: Effort | None, standing: Array) -> tuple[Array, Counts]:
@@ -26,15 +60,12 @@ def swept(run: Run, effort: Effort | None, standing: Array) -> tuple[Array, Coun
     used = np.zeros_like(run.task.iterations)
     sweeps, caps = SWEEPS, np.minimum(run.task.iterations, FEW_ITERATIONS)
     if effort is not None and (effort.gain is not None or effort.mode is StepMode.CLASSIC):
-        # Who sets a gain wants to see what it does: nothing is handed over while it does much.
+        # Nothing is handed over while it does much.
         gain = limited_force.CLASSIC_GAIN if effort.gain is None else effort.gain
         step = limited_force.fixed_step(effort.mode, gain)
         sweeps, caps = Method(step, is_hopeless=stands_still, run_in=1), run.task.iterations
     elif effort is not None:
-        # Chains that settle afterwards need not arrive exactly before.
-        rough = np.where(effort.acts, ROUGHLY * run.chain.reach, 0.0)
-        task = replace(run.task, tolerance=np.maximum(run.task.tolerance, rough))
-        run = replace(run, task=task)
+        caps = np.where(only_settle(effort), 0, caps)
     memory = no_memory(len(run.chain.kinds), standing.shape[-1])
     return run.swept(sweeps, standing, used, caps, memory)
 

@@ -105,6 +105,13 @@ class Forces:
         """Return the forces on one chain as those of a batch of one."""
         return self._with_rows(np.newaxis)
 
+    def under(self, gravity: Array) -> Forces:
+        """Return the same springs and masses under another gravity, of the shape of this one."""
+        under = object.__new__(Forces)
+        pulled = _frozen(gravity, "gravity", self.gravity.shape)
+        under.__dict__.update(vars(self), gravity=pulled)
+        return under
+
     def _with_rows(self, rows: Counts | int | None) -> Forces:
         taken = object.__new__(Forces)
         # Rows of checked records need no check.

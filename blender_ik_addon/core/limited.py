@@ -89,13 +89,21 @@ def positioned(
         effort: What acts on the bones, for FORCE; None for nothing.
     """
     standing = chain.state(standing_turn, chain.resting_slide)
+    reach = start.reach if chain.slide_room is None else start.reach + chain.slide_room.sum(axis=0)
+    is_too_far = norm(task.target) >= reach * (1.0 - AT_REACH)
+    if effort is not None:
+        task, asked = forced.off_the_ends(task, asked, effort, start.least, reach)
     gap = norm(task.target - standing[-1, :3])
     run = Run(chain, task, gap > np.maximum(task.tolerance, NEAR * chain.reach))
     aims = _aims(start, chain, start_turn, task, tip)
     if solver is Solver.FORCE or solver in SWEEPS:
         standing = natural_start.nudged(natural, start, chain, standing, task)
     if solver is Solver.FORCE:
-        state, used = forced.swept(run, effort, standing)
+        begun = standing
+        if effort is not None and (settles := forced.only_settle(effort)).any():
+            bent = _started(natural, chain, standing, replace(task, target=asked), run)
+            begun = np.where(settles, bent, standing)
+        state, used = forced.swept(run, effort, begun)
     elif solver in SWEEPS:
         state, used = run.swept_few(SWEEPS[solver], standing)
     else:
@@ -109,11 +117,10 @@ def positioned(
     last, state, used = _bettered(run, state, used, standing, asked, aims)
     if effort is not None:
         state, used = forced.settled(last, state, used, effort, aims)
-    reach = start.reach if chain.slide_room is None else start.reach + chain.slide_room.sum(axis=0)
     return Held(
         state=state,
         iterations=used,
-        is_too_far=norm(task.target) >= reach * (1.0 - AT_REACH),
+        is_too_far=is_too_far,
         is_open=run.is_open(state),
         holds=_holds(chain, last.task, state),
         tip_gap=_tip_gap(chain, aims, state),

@@ -202,13 +202,20 @@ def _recorded(
         has_holds |= held.slide_holds.any(axis=0)
     is_held = held.is_open & (has_holds | (held.iterations < options.iterations))
     is_held &= ~_is_straight(chains, goals, residuals)
+    is_folded = ~has_holds & _is_too_near(chains, goals)
     is_too_far = held.is_too_far if moved is None else held.is_too_far | moved.is_too_far
     is_blended = np.full(len(chains), options.influence < 1.0)
     codes = np.select(
-        [residuals <= accepted, is_blended, is_held, is_too_far],
+        [residuals <= accepted, is_blended, is_folded, is_held, is_too_far],
         [
             STATUSES.index(each)
-            for each in (Status.REACHED, Status.BLENDED, Status.LIMITED, Status.EXTENDED)
+            for each in (
+                Status.REACHED,
+                Status.BLENDED,
+                Status.FOLDED,
+                Status.LIMITED,
+                Status.EXTENDED,
+            )
         ],
         STATUSES.index(Status.ITERATIONS_USED_UP),
     )
@@ -236,6 +243,15 @@ def _is_straight(chains: Chains, goals: Goals, residuals: Array) -> Flags:
     beyond = norm(goals.target_positions.T - start.root) - reach
     is_straight: Flags = (beyond > 0.0) & (np.abs(residuals - beyond) <= STRAIGHT * reach)
     return is_straight
+
+
+def _is_too_near(chains: Chains, goals: Goals) -> Flags:
+    """Tell which targets lie nearer to the roots than chains fold, shape (B,)."""
+    if chains.jointed.has_slides:
+        return np.zeros(len(chains), dtype=np.bool_)
+    distance = norm(goals.target_positions.T - chains.start.root)
+    is_too_near: Flags = distance < chains.start.least * chains.start.unit
+    return is_too_near
 
 
 def _within_reach(chains: Chains, targets: Array) -> tuple[Array, Flags]:
@@ -284,14 +300,9 @@ def without_joints(
         posed = rotation.multiply(posed, local[:, bone])
         turned.append(rotation.multiply(posed, rotation.conjugate(at_rest)))
     rotations = rotation.normalised(np.stack(turned, axis=1))
-    distance = norm(goals.target_positions.T - chains.start.root)
-    is_near = distance < chains.start.least * chains.start.unit
-    is_held = found.status_codes == STATUSES.index(Status.LIMITED)
-    codes = np.where(is_held & is_near, STATUSES.index(Status.FOLDED), found.status_codes)
     has_tips = goals.tip_rotations_wxyz is not None and options.orient_weight > 0.0
     return replace(
         found,
-        status_codes=codes.astype(np.int8),
         tip_rotations_wxyz=rotations[:, -1] if has_tips else None,
         blended_rotations_wxyz=rotations,
         local_rotations_wxyz=None,

@@ -11,7 +11,8 @@ from .effort import Effort
 from .iterate import Method, Work, swept
 from .jointed import AIM_WEIGHTS, STATE_COLUMNS, Aims, Jointed
 from .newton import FIRST_DAMPING
-from .settle import RESTS, Strained
+from .settle import RESTS
+from .strained import Strained
 from .vectors import Array, Counts, Flags, taken
 
 # Iterations to settle. Most take about ten; long loose chains with much comfort up to 200.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -63,6 +64,36 @@ def acting_forces(
         optimum = joints.turns_of(rotation.quaternion_from_matrix(zero))[: len(lengths)]
     forces = creature_of(spec.force).forces(lengths, down / size if size > 0.0 else down)
     return replace(forces, optimum_wxyz=optimum, mode=spec.force.mode, gain=spec.force.gain)
+
+
+def rigid_forces(specs: Sequence[ChainSpec], lengths: Array) -> Forces | None:
+    """Return what acts on chains alike, before gravity has a direction; None where nothing does.
+
+    Args:
+        specs: Of B chains that start from their stored pose.
+        lengths: Of their segments, shape (B, m).
+    """
+    pairs = zip(specs, lengths, strict=True)
+    each = [creature_of(spec.force).forces(own) for spec, own in pairs if spec.force is not None]
+    if not each or specs[0].force is None:
+        return None
+    arrays = ("stiffness", "masses", "gravity", "comfort_low", "comfort_high")
+    stacked = {name: np.array([getattr(one, name) for one in each]) for name in arrays}
+    return Forces(**stacked, mode=specs[0].force.mode, gain=specs[0].force.gain)
+
+
+def gravity_in_bases(forces: Forces, to_world: Array) -> Array:
+    """Return the pulls of masses in the spaces of B chains, shape (B, 3).
+
+    Args:
+        forces: As ``rigid_forces``.
+        to_world: Directions of those spaces to world space, shape (B, 3, 3).
+    """
+    # As in ``acting_forces``: how world heights fall with points.
+    down = -to_world[:, 2]
+    size = np.linalg.norm(down, axis=1, keepdims=True)
+    pulls: Array = -forces.gravity[:, 2:] * down / size
+    return pulls
 
 
 def _from_root_to_tip(ends: tuple[float, float] | Array) -> Curve:

@@ -103,10 +103,10 @@ def compiled_limb(
     is_stored = bool(job.spec.stored_pose) and job.spec.start_from is not StartFrom.CURRENT
     rigid = _rigid_bones(job, pose, start)
     is_longer = len(job.plan.written) > len(job.plan.segments)
-    is_pulled = job.spec.force is not None
-    if is_pulled or slide is not None or (joints is not None and is_longer):
-        # Gravity has a direction of its own, bones that slide are not rigid, and a tip beyond the
-        # effector is turned by itself.
+    is_eased = job.spec.force is not None and job.spec.force.easing is not None
+    if is_eased or slide is not None or (joints is not None and is_longer):
+        # A chain that eases depends on more than its target, bones that slide are not rigid, and a
+        # tip beyond the effector is turned by itself.
         rigid = None
     is_settled = is_stored and not is_keyed
     return Limb(job, start, stored, modes, is_settled, joints, stretch, rigid, slide)

@@ -41,6 +41,9 @@ def chain_joints(
         RigError: If an own joint cannot be used; the text says what to do next.
         InvalidCreatureError: If the creature of a chain cannot be read.
     """
+    if spec.force is not None:
+        # Says what is wrong with it, if anything is.
+        creature_of(spec.force)
     if not spec.use_limits:
         return None if spec.force is None else free_bones(len(plan.written))
     joints = _of_creature(of_bones.take(plan.written), plan, spec)

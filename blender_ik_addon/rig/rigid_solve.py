@@ -30,6 +30,7 @@ from ..core import (
 )
 from . import spaces
 from .bases import Bases, point_in_base
+from .forces import gravity_in_bases, rigid_forces
 from .free_solving import LENGTHS_AGREE
 from .limb import Limb
 from .rigid_channels import RigidChannels
@@ -59,6 +60,7 @@ def likeness(limb: Limb) -> tuple[object, ...]:
         len(plan.segments),
         tuple(limb.modes.tolist()),
         None if limb.joints is None else limb.joints.kinds,
+        None if spec.force is None else (spec.force.mode, spec.force.gain),
     )
 
 
@@ -79,7 +81,9 @@ class RigidSolve:
         self.pole_angle = np.array([limb.job.spec.pole_angle for limb in limbs])
         start = posed_start([limb.rigid for limb in limbs if limb.rigid is not None])
         self.tip = start.tip
-        self.chains = Chains(start.joints, start.hints, rigid_joints(limbs))
+        lengths = np.linalg.norm(np.diff(start.joints, axis=1), axis=2)
+        forces = rigid_forces([limb.job.spec for limb in limbs], lengths)
+        self.chains = Chains(start.joints, start.hints, rigid_joints(limbs), forces)
         self.has_joints = first.joints is not None
         self.zero = rigid_zeros(limbs)
         stored = np.array([limb.stored for limb in limbs])
@@ -143,6 +147,8 @@ class RigidSolve:
             use_acceleration=self.use_acceleration,
             soft_distance=bases.soft_distance[pick],
         )
+        if chains.forces is not None:
+            chains = chains.under(gravity_in_bases(chains.forces, bases.to_world[pick]))
         in_tail = goals if self.ends_at_tail or not self.turns_tip else _without_tips(goals)
         solutions = solve_batch(chains, in_tail, options)
         off = solutions.joint_positions[:, -1] - goals.target_positions

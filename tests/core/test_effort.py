@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core import Chains, make_forces, turns
-from blender_ik_addon.core.settle import curvature
+from blender_ik_addon.core.strained import curvature
 from tests.core.forced import effort_of, many
 from tests.core.limited_rigs import RIGS, K, make_rig
 from tests.core.test_force_robust import random_forces, started_anywhere
@@ -57,8 +57,10 @@ def test_slopes_and_curvatures_are_those_of_differences(name):
     case = Case(name)
     posed = case.posed(case.turn)
     answers = case.jointed.answers(posed)
-    slope = case.effort.slope(posed, case.turn) - np.einsum("kb,nkcb->ncb", case.force, answers)
-    springs = case.effort.spring_curvature(case.turn)
+    sides = case.effort.sides(case.turn)
+    slope = case.effort.spring_slope(case.turn, sides) - case.effort.lifting(posed)
+    slope -= np.einsum("kb,nkcb->ncb", case.force, answers)
+    springs = case.effort.spring_curvature(case.turn, sides)
     curved = curvature(case.effort, posed, answers, case.force, springs)
     size = 3 * len(case.turn)
     moves = STEP * np.eye(size).reshape(size, -1, 3, 1) * np.ones(COUNT)
@@ -80,8 +82,8 @@ def test_resistance_grows_to_ten_times_toward_a_hard_limit():
 
     def resistance(degrees):
         turn = turns.by_vectors(np.array([[[np.radians(degrees)], [0.0], [0.0]]]))
-        posed = chains.jointed.posed(chains.jointed.state(turn, np.zeros((1, 1))))
-        return chains.effort.slope(posed, turn)[0, 0, 0] / np.radians(max(degrees - 20.0, 1e-9))
+        slope = chains.effort.spring_slope(turn, chains.effort.sides(turn))
+        return slope[0, 0, 0] / np.radians(max(degrees - 20.0, 1e-9))
 
     assert resistance(10.0) == 0.0
     assert resistance(20.5) == pytest.approx(1.0, rel=0.01)

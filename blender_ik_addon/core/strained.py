@@ -1,0 +1,224 @@
+"""The equations of one iteration in which strained chains settle: turns, and what holds them.
+
+Layout as in ``vectors``; turns of joints are told before their own, as everywhere in ``jointed``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import turns
+from .effort import Effort, Sides
+from .jointed import Jointed, Posed
+from .laying import inverses_of
+from .limited_newton import MOST_PASSES, pressed, shut
+from .vectors import Array, Counts, Flags, cross, dot, norm
+
+# The curvature at a pose says little beyond this turn, in radians.
+LARGEST_TURN = 1.2
+# Damping that is always there, compared with the stiffest joint: some joints resist nothing.
+LEAST_STIFFNESS = 1e-5
+# Less than this is no effort.
+NO_EFFORT = 1e-30
+# A way leads down if the effort curves so much, compared with the stiffest joint.
+LEADS_DOWN = -1e-7
+
+
+@dataclass(frozen=True)
+class Strained:
+    """Jointed chains and what acts on them."""
+
+    chain: Jointed
+    effort: Effort
+
+    def take(self, chains: Counts | Flags) -> Strained:
+        """Return some of the chains."""
+        return Strained(self.chain.take(chains), self.effort.take(chains))
+
+
+class System:
+    """The equations of one iteration: turns of all joints, and the force on the effector."""
+
+    def __init__(self, strained: Strained, posed: Posed, turn: Array, damping: Array) -> None:
+        chain, effort = strained.chain, strained.effort
+        self._edges = chain.edges(turn)
+        self._free = chain.mobilities(turn, self._edges)
+        self._is_on = self._edges.is_on & ~self._edges.is_held
+        answers = chain.answers(posed)
+        self.answers = answers.transpose(1, 0, 2, 3)
+        self._effort, self._turn, self._reach = effort, turn, chain.reach
+        self._sides, self._lifting = effort.sides(turn), effort.lifting(posed)
+        self._slope = effort.spring_slope(turn, self._sides) - self._lifting
+        self._springs = effort.spring_curvature(turn, self._sides)
+        force = self._force(answers)
+        self._curvature = curvature(effort, posed, answers[:, :3], force[:3], self._springs)
+        diagonal = np.einsum("bkk->bk", self._curvature)
+        largest = np.maximum(np.abs(diagonal).max(axis=1), norm(self._slope).max(axis=0))
+        # Of joints that cannot turn nothing can be told.
+        self.scale = np.where(largest > NO_EFFORT, largest, 1.0)
+        self._floor = np.maximum(LEAST_STIFFNESS + damping, 0.0) * self.scale
+        balance = np.einsum("nkcb,kb->ncb", answers, force) - self._slope
+        press = np.einsum("nacb,nab->ncb", self._free, balance)
+        leaves = np.einsum("neib,nib->neb", self._edges.normals, press) > 0.0
+        self._set(self._is_on & leaves)
+
+    def _force(self, answers: Array) -> Array:
+        """Return the force on the effector that best balances the slopes, shape (k, B)."""
+        held = np.einsum("nkcb,ncdb->nkdb", answers, self._free)
+        system = np.einsum("nkcb,nlcb->bkl", held, answers)
+        trace = np.einsum("bkk->b", system)
+        system = system + (1e-9 * trace + 1e-300)[:, None, None] * np.eye(system.shape[-1])
+        right = np.einsum("nkcb,ncb->bk", held, self._slope)
+        force: Array = np.linalg.solve(system, right[..., None])[..., 0].T
+        return force
+
+    def _set(self, is_shut: Flags) -> None:
+        """Lay out the system with some of the edges shut."""
+        count, chains = len(self._free), self._free.shape[-1]
+        rows, size = len(self.answers), 3 * count
+        self._is_shut = is_shut
+        self._held = shut(self._free, self._edges, is_shut)
+        held = self._held.transpose(3, 0, 1, 2)
+        curved = self._curvature.reshape(chains, count, 3, count, 3)
+        curved = np.einsum("bnac,bncmd->bnamd", held, curved)
+        curved = np.einsum("bnamd,bmdc->bnamc", curved, held).reshape(chains, size, size)
+        self._turning = curved + self._floor[:, None, None] * np.eye(size)
+        whole = np.zeros((chains, size + rows, size + rows))
+        whole[:, :size, :size] = self._turning
+        blocks = whole[:, :size, :size].reshape(chains, count, 3, count, 3)
+        stopped = (np.eye(3) - held) * self.scale[:, None, None, None]
+        for i in range(count):
+            blocks[:, i, :, i] += stopped[:, i]
+        pulls = np.einsum("knab,nacb->bknc", self.answers, self._held).reshape(chains, rows, size)
+        # A force in units of the stiffest joint keeps the system well scaled.
+        self._unit = self.scale / self._reach
+        whole[:, size:, :size] = pulls * self._unit[:, None, None]
+        whole[:, :size, size:] = whole[:, size:, :size].transpose(0, 2, 1)
+        give = np.arange(size, size + rows)
+        whole[:, give, give] = -1e-12 * self.scale[:, None]
+        self._whole = whole
+
+    def solved(self, error: Array) -> tuple[Array, Array, Array]:
+        """Return turns (n, 3, B), the force (k, B), and how the effort curves along, (B,)."""
+        has_edges = bool(self._is_on.any())
+        for number in range(MOST_PASSES):
+            move, force = self._solved(error)
+            is_changed, now_shut = self._springs_met(move, number == 0), self._is_shut
+            if has_edges:
+                torque = np.einsum("knab,kb->nab", self.answers, force) - self._slope
+                press = np.einsum("nacb,nab->ncb", self._free, torque)
+                now_shut = self._is_on & pressed(self._edges, self._is_shut, move, press)
+            if not is_changed and (now_shut == self._is_shut).all():
+                break
+            self._set(now_shut)
+        flat = move.transpose(2, 0, 1).reshape(len(self._turning), -1)
+        curve = np.einsum("bi,bij,bj->b", flat, self._turning, flat)
+        return move, force, curve
+
+    def _springs_met(self, move: Array, may_give_way: bool) -> bool:
+        """Take the springs to act that do where a move leads; tell whether they are others.
+
+        Springs that were met stay from the second time on: else it would go round.
+        """
+        effort, turn = self._effort, self._turn
+        sides = effort.sides(turns.multiply(turns.by_vectors(shortened(move)), turn))
+        if not may_give_way:
+            sides = np.where(sides == 0, self._sides, sides)
+        is_other = (sides != self._sides) & (effort.low < effort.high)
+        if not is_other.any():
+            return False
+        self._take(np.where(is_other, sides, self._sides))
+        return True
+
+    def _give_way(self) -> None:
+        """Take springs that are just met not to act: from there a way may lead back and down."""
+        is_met = self._effort.is_at_comfort(self._turn)
+        if is_met.any():
+            self._take(np.where(is_met, np.int8(0), self._sides))
+            self._set(self._is_shut)
+
+    def _take(self, sides: Sides) -> None:
+        """Take the springs to act on these sides of their comfort."""
+        turn, effort = self._turn, self._effort
+        springs = effort.spring_curvature(turn, sides)
+        blocks = self._curvature.reshape(-1, len(turn), 3, len(turn), 3)
+        for i, added in enumerate(springs - self._springs):
+            blocks[:, i, :, i] += added.transpose(2, 0, 1)
+        self._sides, self._springs = sides, springs
+        self._slope = effort.spring_slope(turn, sides) - self._lifting
+
+    def _solved(self, error: Array) -> tuple[Array, Array]:
+        count, chains = len(self._free), self._free.shape[-1]
+        size = 3 * count
+        held = np.einsum("nacb,ncb->nab", self._held, self._slope)
+        right = np.empty((chains, size + len(error)))
+        right[:, :size] = -held.transpose(2, 0, 1).reshape(chains, size)
+        right[:, size:] = (error * self._unit).T
+        found = np.linalg.solve(self._whole, right[..., None])[..., 0]
+        move = found[:, :size].reshape(chains, count, 3).transpose(1, 2, 0)
+        return np.ascontiguousarray(move), -(found[:, size:].T) * self._unit
+
+    def down(self, largest_turn: Array) -> tuple[Array, Flags]:
+        """Return moves (n, 3, B) along which the effort curves down most, and where it does."""
+        self._give_way()
+        chains, size = self._turning.shape[:2]
+        pulls = self._whole[:, size:, :size]
+        # What is left of turns that leave the effector where it is; aims that are not there pull
+        # with nothing.
+        inverse = np.linalg.pinv(pulls @ pulls.transpose(0, 2, 1), hermitian=True)
+        moving = pulls.transpose(0, 2, 1) @ inverse @ pulls
+        resting = np.eye(size) - moving
+        curved = resting @ self._turning @ resting + self.scale[:, None, None] * moving
+        values, ways = np.linalg.eigh(curved)
+        move = ways[:, :, 0].reshape(chains, -1, 3).transpose(1, 2, 0)
+        move = np.einsum("nacb,ncb->nab", self._held, move)
+        largest = norm(move).max(axis=0)
+        move = move * (largest_turn / np.where(largest > 0.0, largest, 1.0))
+        return move, (values[:, 0] < LEADS_DOWN * self.scale) & (largest > 0.0)
+
+
+def curvature(effort: Effort, posed: Posed, answers: Array, force: Array, springs: Array) -> Array:
+    """Return the second derivatives of effort less the work of a force, shape (B, 3 n, 3 n).
+
+    Of what a turn about joint j moves, a turn about an earlier joint i turns the way: for frames F,
+    of a pull f on what moves by C_j with the turns of j, the derivative is -[F_i^T f] F_i^-1 C_j;
+    for one joint alone, with lever r in its frame and w = F^T f, (w r^T + r w^T)/2 - (w . r) 1.
+    """
+    frames = posed.frames
+    count, chains = len(frames), frames.shape[-1]
+    pulls, moves, own = [], [], np.array(springs)
+    back = inverses_of(frames)
+    for pull, levers, moved in (
+        (effort.gravity, effort.moments(posed), effort.lifts(posed)),
+        (force, posed.levers, answers),
+    ):
+        local = np.einsum("nikb,ib->nkb", frames, pull)
+        pulls.append(_crossed(local, back))
+        moves.append(moved)
+        product = local[:, :, None] * levers[:, None]
+        own -= 0.5 * (product + product.transpose(0, 2, 1, 3))
+        own += dot(local, levers)[:, None, None] * np.eye(3)[:, :, None]
+    left = np.concatenate(pulls, axis=2).transpose(3, 0, 1, 2).reshape(chains, 3 * count, 6)
+    right = np.concatenate(moves, axis=1).transpose(3, 1, 0, 2).reshape(chains, 6, 3 * count)
+    later = np.arange(count)[:, None] < np.arange(count)
+    whole = (left @ right) * np.repeat(np.repeat(later, 3, axis=0), 3, axis=1)
+    whole = whole + whole.transpose(0, 2, 1)
+    blocks = whole.reshape(chains, count, 3, count, 3)
+    for i in range(count):
+        blocks[:, i, :, i] = own[i].transpose(2, 0, 1)
+    return whole
+
+
+def _crossed(vector: Array, matrix: Array) -> Array:
+    """Return [v] M of vectors (n, 3, B) and matrices (n, 3, 3, B)."""
+    crossed: Array = np.stack([cross(vector, matrix[:, :, k]) for k in range(3)], axis=2)
+    return crossed
+
+
+def shortened(move: Array) -> Array:
+    """Return moves (n, 3, B) without turns beyond which the curvature says little."""
+    size = norm(move).max(axis=0)
+    shortened: Array = move * np.minimum(1.0, LARGEST_TURN / np.maximum(size, LARGEST_TURN))
+    return shortened
