@@ -13,6 +13,7 @@ from blender_ik_addon.core import (
     Chain,
     Forces,
     JointKind,
+    bend_side,
     free_joints,
     rotation,
 )
@@ -50,7 +51,7 @@ def core_chain(
 ) -> Chain:
     """Return a chain at rest of all bones of an object, which are one line, with its forces.
 
-    The ranges are those of the bones' own limits for IK.
+    It bends as it does at rest; if it is straight there, to the root bone's Z. The ranges are those of the bones' own limits for IK.
     """
     matrices = np.array([bone.matrix_local for bone in ob.data.bones])
     joints = rest_joints(ob)
@@ -60,7 +61,8 @@ def core_chain(
     free = free_joints(np.array(local), np.tile([1.0, 0.0, 0.0, 0.0], (len(local), 1)))
     low, high = (np.array(ends) for ends in zip(*map(_range, ob.pose.bones), strict=True))
     held = replace(free, kinds=kinds or free.kinds, low=low, high=high)
-    return Chain(joints, matrices[0, :3, 2], held, forces)
+    side = bend_side(joints)
+    return Chain(joints, matrices[0, :3, 2] if side is None else side, held, forces)
 
 
 def _range(bone: bpy.types.PoseBone) -> tuple[list[float], list[float]]:
