@@ -15,7 +15,7 @@ from .errors import IKError, InvalidChainError, InvalidGoalError
 from .joints import Joints, free_joints
 from .start import Start, started
 from .tree_start import StraightRun, straight_runs
-from .vectors import NO_DIRECTION, Array, Counts, norm
+from .vectors import NO_DIRECTION, Array, Counts, norm, taken
 
 # Offsets whose rows span less than this share of a cube of their size have lost a direction.
 LEAST_VOLUME = 1e-9
@@ -89,6 +89,28 @@ class Trees:
     def __len__(self) -> int:
         """Return the number of trees."""
         return len(self.head_positions)
+
+    def take(self, rows: Counts) -> Trees:
+        """Return some of the trees, compiled already."""
+        bends, (tree, unit, root) = self.bend_directions, self.compiled
+        some = object.__new__(Trees)
+        # Rows of checked and compiled records need neither again.
+        some.__dict__.update(
+            parents=self.parents,
+            head_positions=self.head_positions[rows],
+            effector_bones=self.effector_bones,
+            effector_positions=self.effector_positions[rows],
+            joints=None if self.joints is None else self.joints.take(rows),
+            bend_directions=None if bends is None else bends[rows],
+            branches=self.branches,
+            compiled=(tree.take(rows), unit[rows], taken(root, rows)),
+            start_turns=taken(self.start_turns, rows),
+            standing_turns=taken(self.standing_turns, rows),
+            limbs=self.limbs,
+            limb_starts=tuple(start and start.take(rows) for start in self.limb_starts),
+            straight_runs=tuple(run.take(rows) for run in self.straight_runs),
+        )
+        return some
 
     @cached_property
     def branches(self) -> Branches:
