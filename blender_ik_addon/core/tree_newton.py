@@ -63,8 +63,10 @@ def _least_step(
     """Return turns (n, 3, B) that cancel errors (k, B) to first order."""
     answers = tree.answers(posed)[:, : len(error)]
     alike = 3 * len(tree.ends)
+    tips = tree.aims.tips if tree.aims is not None and len(error) > alike else None
+    threes = 0 if tips is None else len(tips.bones)
     if tree.is_free:
-        multiplier = solved(_system(answers, answers), error, damping, alike)
+        multiplier = solved(_system(answers, answers), error, damping, alike, threes)
         least: Array = np.einsum("nkcb,kb->ncb", answers, multiplier)
         return least
     edges = tree.bones.edges(turn)
@@ -74,7 +76,7 @@ def _least_step(
     is_shut = np.zeros_like(is_on)
     for _ in range(MOST_PASSES):
         weighted = np.einsum("nkab,nacb->nkcb", answers, mobility)
-        multiplier = solved(_system(weighted, answers), error, damping, alike)
+        multiplier = solved(_system(weighted, answers), error, damping, alike, threes)
         move: Array = np.einsum("nkcb,kb->ncb", weighted, multiplier)
         if not has_edges:
             break
