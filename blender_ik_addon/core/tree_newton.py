@@ -35,7 +35,9 @@ def step(state: Array, tree: Branched, target: Array, damping: Array) -> tuple[A
     error = target - state[-1, :rows]
     error_norm = norm(error)
     turn = state[:-1, :TURN]
-    move = _least_step(tree, tree.posed(turn), turn, error, damping * error_norm / tree.reach)
+    move = _least_step(
+        tree, tree.posed_state(state), turn, error, damping * error_norm / tree.reach
+    )
     moved = tree.state(turned(tree, turn, shrunk(move)))
     is_better = norm(target - moved[-1, :rows]) < HEADWAY * error_norm
     grown = np.maximum(damping * DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION)

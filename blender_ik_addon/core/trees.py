@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from .branched import Branched, branched_trees
+from .branched import Branched, PosedTree, branched_trees, least_lengths, path_lengths
 from .branches import Branches
 from .chain import check_joints
 from .errors import IKError, InvalidChainError, InvalidGoalError
@@ -104,6 +104,8 @@ class Trees:
             bend_directions=None if bends is None else bends[rows],
             branches=self.branches,
             compiled=(tree.take(rows), unit[rows], taken(root, rows)),
+            start_posed=self.start_posed.take(rows),
+            reaches=tuple(taken(each, rows) for each in self.reaches),
             start_turns=taken(self.start_turns, rows),
             standing_turns=taken(self.standing_turns, rows),
             limbs=self.limbs,
@@ -152,9 +154,21 @@ class Trees:
         return self.branched.bones.begun(self.start_turns)
 
     @cached_property
+    def start_posed(self) -> PosedTree:
+        """Where the start poses put the bones."""
+        return self.branched.posed(self.start_turns)
+
+    @cached_property
+    def reaches(self) -> tuple[Array, Array]:
+        """How near effectors get to their roots and how far from them at the most, (E, B) each."""
+        heads, tips = self.start_posed.heads, self.start_posed.tips
+        least = least_lengths(self.branches, heads, tips)
+        return least, path_lengths(self.branches, heads, tips)
+
+    @cached_property
     def limb_starts(self) -> tuple[Start | None, ...]:
         """The limbs of the effectors as start poses of chains; None for those of one bone."""
-        posed, hints = self.branched.posed(self.start_turns), self.hints
+        posed, hints = self.start_posed, self.hints
         found: list[Start | None] = []
         for effector, limb in enumerate(self.limbs):
             bones = list(limb)
