@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,18 @@ from .rigid_tree import RigidTree
 from .rigid_tree_start import RigidTreeStart
 
 Array = npt.NDArray[np.float64]
-Pick = slice | npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int64]
+Pick = slice | Indices
+
+
+class _Step(NamedTuple):
+    """Bones of one generation and their parents; those that swing, and those that do not."""
+
+    rows: Indices
+    above: Indices
+    own: Indices
+    swings: npt.NDArray[np.bool_]
+    others: Indices
 
 
 class RigidRolls:
@@ -33,6 +45,16 @@ class RigidRolls:
         root = (np.zeros(1, dtype=np.int64), np.full(1, -1))
         below = ((rows[rows < count], above[rows < count]) for rows, above in start.generations)
         self._generations = [root, *(each for each in below if len(each[0]))]
+        self._kept: Collection[int] = ()
+        self._steps = self._steps_with(())
+
+    def _steps_with(self, kept: Collection[int]) -> list[_Step]:
+        """Return what swings and what does not, generation by generation."""
+        found = []
+        for rows, above in self._generations:
+            swings = np.array([self._has_lever[row] and row not in kept for row in rows.tolist()])
+            found.append(_Step(rows, above, rows[swings], swings, rows[~swings]))
+        return found
 
     def rolled(self, pick: Pick, whole: Array, kept: Collection[int]) -> tuple[Array, Array]:
         """Return bones that point as they do and have no more roll than they need.
@@ -48,21 +70,23 @@ class RigidRolls:
         Returns:
             Local rotations, and those in the bases, both (b, n, 4).
         """
+        if kept != self._kept:
+            self._kept, self._steps = kept, self._steps_with(kept)
+        offsets, source, start = self._offsets[pick], self._source[pick], self._local[pick]
         wanted = rotation.rotate(whole, self._along[pick])
         whole, local = whole.copy(), np.empty_like(whole)
-        for rows, above in self._generations:
-            frame = self._offsets[pick][:, rows]
+        for rows, above, own, swings, others in self._steps:
+            frame = offsets[:, rows]
             if above[0] >= 0:
                 frame = rotation.multiply(whole[:, above], frame)
             back = rotation.conjugate(frame)
-            local[:, rows] = rotation.multiply(back, whole[:, rows])
-            swings = np.array([self._has_lever[row] and row not in kept for row in rows.tolist()])
-            if not swings.any():
+            if len(others):
+                local[:, others] = rotation.multiply(back[:, ~swings], whole[:, others])
+            if not len(own):
                 continue
-            own = rows[swings]
-            swing = rotation.between(
-                self._source[pick][:, own], rotation.rotate(back[:, swings], wanted[:, own])
-            )
-            local[:, own] = rotation.multiply(swing, self._local[pick][:, own])
-            whole[:, own] = rotation.multiply(frame[:, swings], local[:, own])
+            if len(others):
+                frame, back = frame[:, swings], back[:, swings]
+            swing = rotation.between(source[:, own], rotation.rotate(back, wanted[:, own]))
+            local[:, own] = turned = rotation.multiply(swing, start[:, own])
+            whole[:, own] = rotation.multiply(frame, turned)
         return local, whole

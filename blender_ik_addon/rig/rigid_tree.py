@@ -68,7 +68,7 @@ class RigidTree:
             self.poled,
             None if plan.joints is None else (plan.joints.kinds, plan.joints.is_free),
             # The core takes bones without length, and such as branch, together.
-            tuple(plan.ways.any(axis=1).tolist()),
+            tuple(plan.ways[1:].any(axis=1).tolist()),
             tuple(plan.ends.any(axis=1).tolist()),
             tuple(lever is None for lever in plan.levers),
         )
