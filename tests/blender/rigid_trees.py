@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Any
 
 import bpy
 import numpy as np
@@ -301,10 +303,27 @@ def trees() -> Iterator[TreeBatch | TreeLimb]:
         yield from (lone for lone in level.lone if isinstance(lone, TreeLimb))
 
 
+def without_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have all trees solved bone by bone, as soon as nothing is remembered of them."""
+    monkeypatch.setattr(graph_state, "rigid_tree", lambda *_: None)
+
+
+def noted(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> list[Any]:
+    """Return a list that grows by the first argument of every call of a function of a module."""
+    found, wrapped = [], getattr(module, name)
+
+    def note(first: Any, *others: Any) -> Any:
+        found.append(first)
+        return wrapped(first, *others)
+
+    monkeypatch.setattr(module, name, note)
+    return found
+
+
 def seen_slowly(limbs: Sequence[Limb], monkeypatch: pytest.MonkeyPatch) -> list[Seen]:
     """Return what chains of trees show that are solved bone by bone."""
     with monkeypatch.context() as patch:
-        patch.setattr(graph_state, "rigid_tree", lambda *_: None)
+        without_batches(patch)
         warm_rigs.forget()
         found = seen(limbs)
         assert all(isinstance(each, TreeLimb) for each in trees())
