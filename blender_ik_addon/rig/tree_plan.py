@@ -277,6 +277,9 @@ def free_joints_of(count: int) -> BoneJoints:
 
 
 def _direction(ends: Array) -> Array | None:
+    if len(ends) == 1:
+        only: Array = ends[0]
+        return only if only.any() else None
     squares = np.einsum("ij,ij->i", ends, ends)
     longest: Array = ends[int(np.argmax(squares))]
     aside = np.linalg.norm(np.cross(ends, longest), axis=1)
