@@ -26,7 +26,7 @@ from ..core import (
 from . import spaces
 from .bases import Bases, points_in_base
 from .free_solving import LENGTHS_AGREE
-from .rigid_channels import RigidChannels
+from .rigid_channels import rigid_channels
 from .rigid_rolls import RigidRolls
 from .rigid_tree import RigidTree
 from .rigid_tree_start import core_trees, posed_trees, turned_trees, zeros_of
@@ -107,8 +107,7 @@ class RigidTreeSolve:
         self.low = np.array([tree.joints.low for tree in trees])
         self.high = np.array([tree.joints.high for tree in trees])
         self.rolls = RigidRolls(trees, self.start) if self.like.joints is None else None
-        stored = np.array([plan.stored for plan in plans])
-        self.bones = RigidChannels(self.start.local, self.start.offsets, stored, self.like.modes)
+        self.stored = np.array([plan.stored for plan in plans])
         self.roots = [limb_root(self.like, chain) for chain in range(len(self.like.limbs))]
 
     def solved(self, asked: TreeSolve) -> SolvedTrees:
@@ -134,7 +133,7 @@ class RigidTreeSolve:
         codes = solutions.status_codes
         open_codes = np.where(codes == REACHED, USED_UP, codes)
         return SolvedTrees(
-            channels=self.bones.take(pick).written(local),
+            channels=rigid_channels(local, self.stored[pick], self.like.modes),
             residuals=residuals,
             iterations=solutions.iterations,
             status_codes=np.where(has_arrived, REACHED, open_codes),

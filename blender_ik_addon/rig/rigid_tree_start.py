@@ -70,12 +70,6 @@ def posed_trees(trees: Sequence[RigidTree]) -> RigidTreeStart:
         lengths[:, rows] = lengths[:, above] + np.linalg.norm(step, axis=2)
     on = first.carriers
     last = size[:, on, None] * rotation.rotate(whole[:, on], scale[:, on] * ends)
-    hints = np.zeros(scale.shape)
-    bends = np.array([plan.bends for plan in plans])
-    for chain in reversed(range(len(on))):
-        own, root = first.rows[chain], int(first.rows[chain][0])
-        side = rotation.rotate(whole[:, root], scale[:, root] * bends[:, chain])
-        hints[:, own] = (size[:, root, None] * side)[:, None]
     return RigidTreeStart(
         generations=generations,
         offsets=offsets,
@@ -85,8 +79,18 @@ def posed_trees(trees: Sequence[RigidTree]) -> RigidTreeStart:
         heads=heads,
         effectors=heads[:, on] + last,
         lengths=lengths[:, on] + np.linalg.norm(last, axis=2),
-        hints=hints,
+        hints=_hints(trees, whole, scale * size[:, :, None]),
     )
+
+
+def _hints(trees: Sequence[RigidTree], whole: Array, scale: Array) -> Array:
+    """Return where bones in one line bend, by their rotations and whole scales, (B, k, 3)."""
+    hints = np.zeros(scale.shape)
+    bends = np.array([tree.plan.bends for tree in trees])
+    for chain, own in reversed(list(enumerate(trees[0].plan.rows))):
+        root = int(own[0])
+        hints[:, own] = rotation.rotate(whole[:, root], scale[:, root] * bends[:, chain])[:, None]
+    return hints
 
 
 def generations_of(parents: Indices) -> Generations:
