@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from . import turns
+from . import reach, turns
 from .branches import Branches
 from .jointed import Jointed, jointed_bones
 from .joints import JointKind, Joints
@@ -82,26 +82,29 @@ class Branched:
         rows = self.rows
         state = np.zeros((len(turn) + 1, max(TURN, rows), turn.shape[-1]))
         state[:-1, :TURN] = turn
-        state[-1, :rows] = self.output(self.posed(turn))
+        posed = self.posed(turn)
+        state[-1, :rows] = self.output(posed)
+        # An iteration goes on from the state that the one before has ended with.
+        self.__dict__["_last"] = (state, posed)
         return state
+
+    def posed_state(self, state: Array) -> PosedTree:
+        """Return where the turns of a state put the bones."""
+        known, posed = self.__dict__.get("_last", (None, None))
+        return posed if known is state else self.posed(state[:-1, :TURN])
 
     def posed(self, turn: Array) -> PosedTree:
         """Return where turns (n, 4, B) put the bones."""
-        own, offsets = turns.matrices(turn), self.bones.offsets
-        whole = np.einsum("nijb,njkb->nikb", offsets, own)
-        parents = self.branches.parents
-        for bone, parent in enumerate(parents):
-            if parent >= 0:
-                whole[bone] = np.einsum("ijb,jkb->ikb", whole[parent], whole[bone])
-        before = whole[list(parents)]
+        offsets, branches = self.bones.offsets, self.branches
+        whole = np.einsum("nijb,njkb->nikb", offsets, turns.matrices(turn))
+        for rows, parents in branches.generations:
+            whole[rows] = np.einsum("nijb,njkb->nikb", whole[parents], whole[rows])
+        before = whole[branches.above]
+        before[branches.is_root] = np.eye(3)[:, :, None]
         frames = np.einsum("nijb,njkb->nikb", before, offsets)
-        heads = np.einsum("nijb,njb->nib", before, self.heads)
-        for bone, parent in enumerate(parents):
-            if parent >= 0:
-                heads[bone] += heads[parent]
-            else:
-                frames[bone], heads[bone] = offsets[bone], self.heads[bone]
-        on = np.array(self.branches.effector_bones)
+        ways = np.einsum("nijb,njb->nib", before, self.heads)
+        heads = (branches.carries @ ways.reshape(len(ways), -1)).reshape(ways.shape)
+        on = list(branches.effector_bones)
         tips = heads[on] + np.einsum("nijb,njb->nib", whole[on], self.ends)
         return PosedTree(frames, whole, heads, tips)
 
@@ -148,6 +151,11 @@ class PosedTree:
     whole: Array
     heads: Array
     tips: Array
+
+    def take(self, trees: Counts | Flags) -> PosedTree:
+        """Return where the bones of some of the trees stand."""
+        arrays = (self.frames, self.whole, self.heads, self.tips)
+        return PosedTree(*(taken(each, trees) for each in arrays))
 
     @cached_property
     def inverse_frames(self) -> Array:
@@ -207,6 +215,15 @@ def branched_trees(
     ends = np.einsum("nijb,njb->nib", backward[on], tips - heads[on])
     tree = replace(tree, heads=np.where(is_root[:, None, None], heads, ways), ends=ends)
     return tree, unit, root
+
+
+def least_lengths(branches: Branches, heads: Array, tips: Array) -> Array:
+    """Return how near to their roots effectors get at the least, (E, B)."""
+    least = np.empty((len(tips), tips.shape[-1]))
+    for effector, path in enumerate(branches.paths):
+        joints = np.concatenate((heads[list(path)], tips[effector][None]))
+        least[effector] = reach.min_reach(norm(np.diff(joints, axis=0)))
+    return least
 
 
 def path_lengths(branches: Branches, heads: Array, tips: Array) -> Array:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .vectors import Flags
+from .vectors import Array, Counts, Flags
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,28 @@ class Branches:
                 above[:, bone] = above[:, parent]
                 above[parent, bone] = True
         return above
+
+    @cached_property
+    def above(self) -> Counts:
+        """The parents as an index, shape (n,); any bone for one that hangs on none."""
+        return np.array(self.parents)
+
+    @cached_property
+    def is_root(self) -> Flags:
+        """Which bones hang on none, shape (n,)."""
+        return self.above < 0
+
+    @cached_property
+    def generations(self) -> tuple[tuple[Counts, Counts], ...]:
+        """Bones below the roots and their parents: by how many bones are above them."""
+        depth = self.is_above.sum(axis=0)
+        rows = (np.flatnonzero(depth == number) for number in range(1, 1 + max(depth.tolist())))
+        return tuple((own, self.above[own]) for own in rows)
+
+    @cached_property
+    def carries(self) -> Array:
+        """1.0 where a column's bone is that of the row or above it, else 0.0, shape (n, n)."""
+        return (self.is_above.T | np.eye(len(self.parents), dtype=np.bool_)).astype(np.float64)
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:

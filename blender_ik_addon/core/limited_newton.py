@@ -156,7 +156,7 @@ class _Slides:
         return bool(leaves.any())
 
 
-def solved(system: Array, error: Array, damping: Array, alike: int = 3) -> Array:
+def solved(system: Array, error: Array, damping: Array, alike: int = 3, threes: int = 0) -> Array:
     """Return the multipliers (k, B) of damped systems (B, k, k).
 
     Args:
@@ -164,6 +164,8 @@ def solved(system: Array, error: Array, damping: Array, alike: int = 3) -> Array
         error: Shape (k, B).
         damping: Shape (B,).
         alike: How many rows of positions there are.
+        threes: How many vectors the last rows are, damped alike in all directions: else what
+            comes out would hang on the axes that the vectors are told in.
     """
     # Those are damped alike, each of the others by itself: what weighs little would be damped away
     # beside what weighs much.
@@ -173,6 +175,9 @@ def solved(system: Array, error: Array, damping: Array, alike: int = 3) -> Array
     # Where edges stop every joint the system is rounding, of either sign.
     diagonal, least = np.maximum(diagonal, 0.0), np.maximum(least, 0.0) + NOTHING
     diagonal[:, :alike] = diagonal[:, :alike].mean(axis=1, keepdims=True)
+    if threes:
+        means = diagonal[:, -3 * threes :].reshape(len(diagonal), threes, 3).mean(axis=2)
+        diagonal[:, -3 * threes :] = np.repeat(means, 3, axis=1)
     floor = np.maximum(diagonal * damping[:, None], least)
     system = system + floor[:, :, None] * np.eye(system.shape[-1])
     multiplier: Array = np.linalg.solve(system, error.T[:, :, None])[:, :, 0].T

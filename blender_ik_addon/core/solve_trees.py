@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from . import reach, turns
-from .branched import Branched, path_lengths
+from . import turns
+from .branched import Branched, PosedTree
 from .chain import SolveOptions, Solver, Status
 from .chains import STATUSES
 from .errors import InvalidGoalError, SolverMismatchError
@@ -124,10 +124,8 @@ def _asked(trees: Trees, goals: TreeGoals, options: SolveOptions) -> _Asked:
     assert goals.weights is not None
     weights = np.moveaxis(goals.weights, 0, -1)
     pull = np.sqrt(weights / weights.max(axis=0))
-    posed = tree.posed(trees.start_turns)
-    roots = posed.heads[[path[0] for path in tree.branches.paths]]
-    most = path_lengths(tree.branches, posed.heads, posed.tips)
-    least = _least(tree, posed.heads, posed.tips)
+    roots = trees.start_posed.heads[[path[0] for path in tree.branches.paths]]
+    least, most = trees.reaches
     short, is_too_far = np.zeros_like(most), np.zeros(most.shape, dtype=np.bool_)
     if is_soft(options.soft_distance):
         soft = options.soft_distance / unit
@@ -146,15 +144,6 @@ def _asked(trees: Trees, goals: TreeGoals, options: SolveOptions) -> _Asked:
     task = TreeTask(target, finest * lightest, iterations, ~is_far.any(axis=0))
     is_near = (distance < least) & (least > 0.0)
     return _Asked(replace(tree, pull=pull), task, is_far | is_too_far, is_near, short, most)
-
-
-def _least(tree: Branched, heads: Array, tips: Array) -> Array:
-    """Return how near to their roots effectors get at the least, (E, B)."""
-    least = np.empty((len(tips), tips.shape[-1]))
-    for effector, path in enumerate(tree.branches.paths):
-        joints = np.concatenate((heads[list(path)], tips[effector][None]))
-        least[effector] = reach.min_reach(norm(np.diff(joints, axis=0)))
-    return least
 
 
 def _aims(trees: Trees, goals: TreeGoals, options: SolveOptions, asked: _Asked) -> TreeAims | None:
@@ -201,7 +190,7 @@ def _tips(trees: Trees, goals: TreeGoals, asked: _Asked) -> TreeTips | None:
         return None
     bones = tuple(asked.tree.branches.effector_bones[e] for e in effectors)
     turn = np.moveaxis(goals.tip_rotations_wxyz, 0, -1)[list(effectors)]
-    whole = asked.tree.posed(trees.start_turns).whole
+    whole = trees.start_posed.whole
     return TreeTips(bones, effectors, np.array(turn), whole[list(bones)])
 
 
@@ -225,7 +214,7 @@ def _recorded(
     accepted = options.tolerance + FINEST_TOLERANCE * size
     gaps = norm(task.target - posed.tips)
     is_open = gaps > np.maximum(accepted / unit, NEAR * tree.reach)
-    holds = _holds(tree, turn, task.target, is_open)
+    holds = _holds(tree, turn, posed, task.target, is_open)
     roots = posed.heads[[path[0] for path in tree.branches.paths]]
     is_short = (asked.short > 0.0) & (residuals <= asked.short * unit + accepted)
     outcomes = _Outcomes(
@@ -245,7 +234,7 @@ def _recorded(
         status_codes=codes.T.astype(np.int8),
         iterations=used,
         holds=np.moveaxis(holds, -1, 0),
-        tip_gaps=_tip_gaps(tree, aims, turn).T,
+        tip_gaps=_tip_gaps(aims, posed).T,
     )
 
 
@@ -283,12 +272,11 @@ def _codes(found: _Outcomes, asked: _Asked, *, is_blended: bool) -> Counts:
     return codes
 
 
-def _holds(tree: Branched, turn: Array, target: Array, is_open: Flags) -> Flags:
+def _holds(tree: Branched, turn: Array, posed: PosedTree, target: Array, is_open: Flags) -> Flags:
     """Return the edges that pulls toward targets press against; none where they are met."""
     holds = np.zeros((len(turn), 3, turn.shape[-1]), dtype=np.bool_)
     if tree.is_free or not is_open.any():
         return holds
-    posed = tree.posed(turn)
     error = tree.weighted((target - posed.tips) * is_open[:, None])
     pull = np.einsum("nkcb,kb->ncb", tree.answers(posed), error)
     edges: Edges = tree.bones.edges(turn)
@@ -299,8 +287,8 @@ def _holds(tree: Branched, turn: Array, target: Array, is_open: Flags) -> Flags:
     return pressed
 
 
-def _tip_gaps(tree: Branched, aims: TreeAims | None, turn: Array) -> Array:
-    gaps = np.zeros((len(tree.ends), turn.shape[-1]))
+def _tip_gaps(aims: TreeAims | None, posed: PosedTree) -> Array:
+    gaps = np.zeros(posed.tips[:, 0].shape)
     if aims is not None and aims.tips is not None:
-        gaps[list(aims.tips.effectors)] = norm(aims.tips.past(tree.posed(turn)))
+        gaps[list(aims.tips.effectors)] = norm(aims.tips.past(posed))
     return gaps

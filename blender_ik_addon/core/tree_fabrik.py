@@ -29,7 +29,7 @@ def step(state: Array, tree: Branched, target: Array, damping: Array) -> tuple[A
     as rigid bodies.
     """
     turn = state[:-1, :TURN]
-    posed = tree.posed(turn)
+    posed = tree.posed_state(state)
     pull = np.maximum(tree.pull, vectors.NO_DIRECTION)
     places = (target / np.repeat(pull, 3, axis=0)).reshape(posed.tips.shape)
     heads = _inward(tree, posed, turn, places)

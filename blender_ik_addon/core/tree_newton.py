@@ -35,7 +35,9 @@ def step(state: Array, tree: Branched, target: Array, damping: Array) -> tuple[A
     error = target - state[-1, :rows]
     error_norm = norm(error)
     turn = state[:-1, :TURN]
-    move = _least_step(tree, tree.posed(turn), turn, error, damping * error_norm / tree.reach)
+    move = _least_step(
+        tree, tree.posed_state(state), turn, error, damping * error_norm / tree.reach
+    )
     moved = tree.state(turned(tree, turn, shrunk(move)))
     is_better = norm(target - moved[-1, :rows]) < HEADWAY * error_norm
     grown = np.maximum(damping * DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION)
@@ -63,8 +65,10 @@ def _least_step(
     """Return turns (n, 3, B) that cancel errors (k, B) to first order."""
     answers = tree.answers(posed)[:, : len(error)]
     alike = 3 * len(tree.ends)
+    tips = tree.aims.tips if tree.aims is not None and len(error) > alike else None
+    threes = 0 if tips is None else len(tips.bones)
     if tree.is_free:
-        multiplier = solved(_system(answers, answers), error, damping, alike)
+        multiplier = solved(_system(answers, answers), error, damping, alike, threes)
         least: Array = np.einsum("nkcb,kb->ncb", answers, multiplier)
         return least
     edges = tree.bones.edges(turn)
@@ -74,7 +78,7 @@ def _least_step(
     is_shut = np.zeros_like(is_on)
     for _ in range(MOST_PASSES):
         weighted = np.einsum("nkab,nacb->nkcb", answers, mobility)
-        multiplier = solved(_system(weighted, answers), error, damping, alike)
+        multiplier = solved(_system(weighted, answers), error, damping, alike, threes)
         move: Array = np.einsum("nkcb,kb->ncb", weighted, multiplier)
         if not has_edges:
             break

@@ -54,7 +54,7 @@ def step(state: Array, tree: Branched, target: Array, damping: Array) -> tuple[A
     """
     error = target - state[-1, : len(target)]
     turn = state[:-1, :TURN]
-    slope = _sloped(tree, tree.posed(turn), turn, error)
+    slope = _sloped(tree, tree.posed_state(state), turn, error)
     move = slope.move(damping * norm(error) / tree.reach)
     moved = slope.corrected(tree.state(turned(tree, turn, move)), move, target)
     is_better = norm(target - moved[-1, : len(target)]) < norm(error)
@@ -64,7 +64,7 @@ def step(state: Array, tree: Branched, target: Array, damping: Array) -> tuple[A
     is_modest = size < 0.999 * LARGEST_TURN
     next_damping = np.where(is_better & is_modest, damping * DAMPING_DECAY, grown)
     next_damping = np.where(size < STILL, MOST_DAMPING, next_damping)
-    return np.where(is_better, moved, state), next_damping
+    return (moved if is_better.all() else np.where(is_better, moved, state)), next_damping
 
 
 @dataclass(frozen=True)

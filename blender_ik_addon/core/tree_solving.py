@@ -106,8 +106,9 @@ def positioned(
     used = np.zeros_like(task.iterations)
     sweeps = SWEEPS.get(solver)
     if is_fresh.any():
-        bent = tree.state(off_the_line(tree, runs, turn, task.target))
-        state = np.where(is_fresh, bent, state)
+        bent = off_the_line(tree, runs, turn, task.target)
+        if bent is not turn:
+            state = np.where(is_fresh, tree.state(bent), state)
     if sweeps is not None:
         state, used = run.swept(sweeps, state, used, np.minimum(task.iterations, FEW_ITERATIONS))
     if aims is None or tip_weight < 1.0:

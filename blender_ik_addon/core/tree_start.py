@@ -83,6 +83,8 @@ def off_the_line(
 
     Source: derived for this project; tests/core/test_tree_reach.py starts from such poses.
     """
+    if not runs:
+        return turn
     posed = tree.posed(turn)
     bent, square = turn, tree.pull * tree.pull
     for each in runs:

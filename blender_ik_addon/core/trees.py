@@ -8,14 +8,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from .branched import Branched, branched_trees
+from .branched import Branched, PosedTree, branched_trees, least_lengths, path_lengths
 from .branches import Branches
 from .chain import check_joints
 from .errors import IKError, InvalidChainError, InvalidGoalError
 from .joints import Joints, free_joints
 from .start import Start, started
 from .tree_start import StraightRun, straight_runs
-from .vectors import NO_DIRECTION, Array, Counts, norm
+from .vectors import NO_DIRECTION, Array, Counts, norm, taken
 
 # Offsets whose rows span less than this share of a cube of their size have lost a direction.
 LEAST_VOLUME = 1e-9
@@ -90,6 +90,30 @@ class Trees:
         """Return the number of trees."""
         return len(self.head_positions)
 
+    def take(self, rows: Counts) -> Trees:
+        """Return some of the trees, compiled already."""
+        bends, (tree, unit, root) = self.bend_directions, self.compiled
+        some = object.__new__(Trees)
+        # Rows of checked and compiled records need neither again.
+        some.__dict__.update(
+            parents=self.parents,
+            head_positions=self.head_positions[rows],
+            effector_bones=self.effector_bones,
+            effector_positions=self.effector_positions[rows],
+            joints=None if self.joints is None else self.joints.take(rows),
+            bend_directions=None if bends is None else bends[rows],
+            branches=self.branches,
+            compiled=(tree.take(rows), unit[rows], taken(root, rows)),
+            start_posed=self.start_posed.take(rows),
+            reaches=tuple(taken(each, rows) for each in self.reaches),
+            start_turns=taken(self.start_turns, rows),
+            standing_turns=taken(self.standing_turns, rows),
+            limbs=self.limbs,
+            limb_starts=tuple(start and start.take(rows) for start in self.limb_starts),
+            straight_runs=tuple(run.take(rows) for run in self.straight_runs),
+        )
+        return some
+
     @cached_property
     def branches(self) -> Branches:
         """How the bones hang together."""
@@ -130,9 +154,21 @@ class Trees:
         return self.branched.bones.begun(self.start_turns)
 
     @cached_property
+    def start_posed(self) -> PosedTree:
+        """Where the start poses put the bones."""
+        return self.branched.posed(self.start_turns)
+
+    @cached_property
+    def reaches(self) -> tuple[Array, Array]:
+        """How near effectors get to their roots and how far from them at the most, (E, B) each."""
+        heads, tips = self.start_posed.heads, self.start_posed.tips
+        least = least_lengths(self.branches, heads, tips)
+        return least, path_lengths(self.branches, heads, tips)
+
+    @cached_property
     def limb_starts(self) -> tuple[Start | None, ...]:
         """The limbs of the effectors as start poses of chains; None for those of one bone."""
-        posed, hints = self.branched.posed(self.start_turns), self.hints
+        posed, hints = self.start_posed, self.hints
         found: list[Start | None] = []
         for effector, limb in enumerate(self.limbs):
             bones = list(limb)

@@ -34,6 +34,7 @@ class Bases:
     Attributes:
         from_world: World space to base, shape (c, 3, 4).
         to_world: Directions of the base to world space, shape (c, 3, 3).
+        unit: The most that one in the base is in scene units, in any direction, shape (c,).
         tolerance: Accepted distance in units of the base, shape (c,).
         soft_distance: In units of the base, shape (c,).
         is_even: Which spaces turn and scale only, so that a chain keeps its shape in them, (c,).
@@ -41,6 +42,7 @@ class Bases:
 
     from_world: Array
     to_world: Array
+    unit: Array
     tolerance: Array
     soft_distance: Array
     is_even: Flags
@@ -97,6 +99,7 @@ def read_bases(rigs: Sequence[Posed]) -> list[Bases]:
     bases = Bases(
         from_world=np.concatenate((from_directions, -origin), axis=2),
         to_world=to_world,
+        unit=unit,
         tolerance=np.array([each.tolerance for each in options]) / unit,
         soft_distance=np.array([each.soft_distance for each in options]) / unit,
         is_even=is_even,
@@ -151,3 +154,9 @@ def point_in_base(from_world: Array, points: Array) -> Array:
     """Return world positions (b, 3) in bases, given by their ``from_world`` (b, 3, 4)."""
     moved: Array = np.einsum("bij,bj->bi", from_world[:, :, :3], points) + from_world[:, :, 3]
     return moved
+
+
+def points_in_base(from_world: Array, points: Array) -> Array:
+    """Return world positions (b, m, 3), m for each base; as ``point_in_base``."""
+    turned: Array = points @ from_world[:, :, :3].transpose(0, 2, 1)
+    return turned + from_world[:, None, :, 3]

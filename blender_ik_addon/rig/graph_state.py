@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +18,18 @@ from .moment import goes_on
 from .order import Job, above, levels
 from .rig_state import RigState
 from .rigid_solve import likeness
+from .rigid_tree import RigidTree, rigid_tree
 from .skeleton import Fingerprint, Skeleton
+from .tree_batch import TreeBatch, TreeMembers
 from .tree_limb import TreeLimb
 from .trees import United, united
 from .update import Update
 from .world import Order, WorldMatrices
 
 Members = list[tuple[RigState, list[int]]]
+Likeness = tuple[int, tuple[object, ...]]
+"""A level, and what those have in common that are solved side by side there."""
+Member = TypeVar("Member")
 
 
 # From so many changes on it is quicker to compare matrices than to ask what each of them is.
@@ -36,11 +42,11 @@ class Level:
 
     Attributes:
         batches: Those that are solved side by side.
-        lone: Those that are solved by themselves, and trees.
+        lone: Those that are solved by themselves, chains and trees.
         states: The armature objects of all of them.
     """
 
-    batches: list[LimbBatch] = field(default_factory=list)
+    batches: list[LimbBatch | TreeBatch] = field(default_factory=list)
     lone: list[LoneLimb | FollowLimb | TreeLimb] = field(default_factory=list)
     states: list[RigState] = field(default_factory=list)
 
@@ -147,35 +153,74 @@ class GraphState:
     def _fill_levels(self, placed: list[tuple[RigState, int, bool]]) -> None:
         """Put limbs into their levels: alike ones side by side, others by themselves."""
         batches = [batch for level in self.levels for batch in level.batches]
+        known_trees = [tree for batch in _trees_of(batches) for tree in batch.trees]
+        trees = {tree.plan.limbs: tree for tree in known_trees}
         lone = {each.limbs: each for level in self.levels for each in level.lone}
         self.levels = [Level() for _ in range(1 + max(self._numbers, default=-1))]
-        groups: dict[tuple[int, tuple[object, ...]], Members] = {}
+        groups: dict[Likeness, Members] = {}
+        of_trees: dict[Likeness, TreeMembers] = {}
         for chosen, number in zip(self._united.groups, self._numbers, strict=True):
-            state, row, is_even = placed[chosen[0]]
+            state, row, _ = placed[chosen[0]]
             limb, level = state.limbs[row], self.levels[number]
             if not level.states or level.states[-1] is not state:
                 level.states.append(state)
+            is_even = all([placed[i][2] for i in chosen])
             if len(chosen) > 1:
                 limbs = tuple([state.limbs[placed[i][1]] for i in chosen])
-                level.lone.append(lone.get(limbs) or TreeLimb(state, limbs))
-                continue
-            if limb.rigid is None or not is_even:
+                tree = (trees.get(limbs) or _rigid(state, limbs)) if is_even else None
+                if tree is None:
+                    level.lone.append(lone.get(limbs) or TreeLimb(state, limbs))
+                else:
+                    _put(of_trees, (number, tree.likeness), state, tree)
+            elif limb.rigid is None or not is_even:
                 level.lone.append(lone.get((limb,)) or _lone(state, limb))
-                continue
-            members = groups.setdefault((number, likeness(limb)), [])
-            if members and members[-1][0] is state:
-                members[-1][1].append(row)
             else:
-                members.append((state, [row]))
+                _put(groups, (number, likeness(limb)), state, row)
+        self._fill_batches(batches, groups, of_trees)
+
+    def _fill_batches(
+        self,
+        batches: list[LimbBatch | TreeBatch],
+        groups: dict[Likeness, Members],
+        of_trees: dict[Likeness, TreeMembers],
+    ) -> None:
+        """Put what is solved side by side into its levels; the same as before is kept compiled."""
+        of_limbs = [batch for batch in batches if isinstance(batch, LimbBatch)]
         for (number, _), members in groups.items():
-            known = next((batch for batch in batches if batch.is_of(members)), None)
+            known = next((batch for batch in of_limbs if batch.is_of(members)), None)
             self.levels[number].batches.append(known or LimbBatch(members))
+        for (number, _), trees in of_trees.items():
+            same = next((batch for batch in _trees_of(batches) if batch.is_of(trees)), None)
+            self.levels[number].batches.append(same or TreeBatch(trees))
 
     def _placed(self) -> Iterator[tuple[RigState, int, bool]]:
         for state in self.rigs.values():
             if state.bases is not None:
                 for row, is_even in enumerate(state.bases.is_even.tolist()):
                     yield state, row, is_even
+
+
+def _put(
+    groups: dict[Likeness, list[tuple[RigState, list[Member]]]],
+    key: Likeness,
+    state: RigState,
+    member: Member,
+) -> None:
+    """Add a chain or tree to those that it is like; armature objects come one after the other."""
+    members = groups.setdefault(key, [])
+    if members and members[-1][0] is state:
+        members[-1][1].append(member)
+    else:
+        members.append((state, [member]))
+
+
+def _trees_of(batches: Iterable[LimbBatch | TreeBatch]) -> list[TreeBatch]:
+    return [batch for batch in batches if isinstance(batch, TreeBatch)]
+
+
+def _rigid(state: RigState, limbs: tuple[Limb, ...]) -> RigidTree | None:
+    assert state.pose is not None
+    return rigid_tree(limbs, state.pose, state.joints)
 
 
 def _lone(state: RigState, limb: Limb) -> LoneLimb | FollowLimb:

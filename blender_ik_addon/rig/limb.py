@@ -146,27 +146,8 @@ def rest_joints(skeleton: Skeleton, plan: ChainPlan) -> Array:
     return np.vstack((heads, end))
 
 
-def _rigid_bones(job: Job, pose: Pose, start: Array) -> RigidBones | None:
-    skeleton, plan, written = job.skeleton, job.plan, job.plan.written
-    if not _is_simple(job, pose):
-        return None
-    scale = pose.scale[written]
-    segments = segments_of(skeleton, pose, plan) * scale[: len(plan.segments)]
-    local = quaternions_of(start, pose.modes[written])
-    sizes = scale[:, 1]
-    grown = np.cumprod(np.concatenate(([1.0], sizes[:-1])))[: len(segments)]
-    lengths = np.linalg.norm(segments, axis=1) * grown
-    is_sound = np.isfinite(lengths).all() and np.isfinite(local).all() and (scale > 0.0).all()
-    if not is_sound or (lengths <= SHORTEST_SEGMENT * lengths.sum()).any():
-        return None
-    uneven = np.ptp(scale[:-1], axis=1) > EVEN_SCALE * scale[:-1].max(axis=1)
-    if uneven.any():
-        return None
-    return RigidBones(skeleton.offsets_wxyz[written], local, segments, sizes, _hint(skeleton, plan))
-
-
-def _is_simple(job: Job, pose: Pose) -> bool:
-    """Tell whether the target alone decides where the bones go, and each hangs on the last."""
+def is_simple(job: Job, pose: Pose) -> bool:
+    """Tell whether a chain turns bones, all the way, that hang wholly on the one before."""
     spec, written = job.spec, job.plan.written
     options, count = spec.options, len(job.plan.segments)
     turns_tip_of_segment = spec.use_rotation and spec.use_tail and options.orient_weight > 0.0
@@ -183,6 +164,25 @@ def _is_simple(job: Job, pose: Pose) -> bool:
         and job.skeleton.takes_whole_parent[written[1:]].all()
         and job.skeleton.has_square_rest[written[1:]].all()
     )
+
+
+def _rigid_bones(job: Job, pose: Pose, start: Array) -> RigidBones | None:
+    skeleton, plan, written = job.skeleton, job.plan, job.plan.written
+    if not is_simple(job, pose):
+        return None
+    scale = pose.scale[written]
+    segments = segments_of(skeleton, pose, plan) * scale[: len(plan.segments)]
+    local = quaternions_of(start, pose.modes[written])
+    sizes = scale[:, 1]
+    grown = np.cumprod(np.concatenate(([1.0], sizes[:-1])))[: len(segments)]
+    lengths = np.linalg.norm(segments, axis=1) * grown
+    is_sound = np.isfinite(lengths).all() and np.isfinite(local).all() and (scale > 0.0).all()
+    if not is_sound or (lengths <= SHORTEST_SEGMENT * lengths.sum()).any():
+        return None
+    uneven = np.ptp(scale[:-1], axis=1) > EVEN_SCALE * scale[:-1].max(axis=1)
+    if uneven.any():
+        return None
+    return RigidBones(skeleton.offsets_wxyz[written], local, segments, sizes, _hint(skeleton, plan))
 
 
 def _hint(skeleton: Skeleton, plan: ChainPlan) -> Array:

@@ -19,6 +19,7 @@ from .outcome import Outcome
 from .render_sync import keep_animated_values
 from .rig_state import RigState, Shared, Specs, Store, place
 from .skeleton import Skeleton
+from .tree_batch import TreeBatch
 from .tree_limb import TreeLimb
 from .update import GraphKey, Update
 from .world import WorldMatrices
@@ -26,7 +27,7 @@ from .writer import Written, write_pose
 
 ChainKey = tuple[int, int]
 """An armature object's session uid, and a chain's index in its list."""
-Asked = tuple[LimbBatch | LoneLimb | FollowLimb | TreeLimb, int]
+Asked = tuple[LimbBatch | TreeBatch | LoneLimb | FollowLimb | TreeLimb, int]
 """Who knows the outcome of a chain, and its row there."""
 
 

@@ -18,7 +18,7 @@ from .moment import Moment
 from .outcome import Outcome
 from .rig_state import RigState
 from .targets import Target, read_target
-from .tree_outcome import tree_outcomes, written_tree
+from .tree_outcome import NO_WEIGHT, tree_outcomes, written_tree
 from .tree_plan import planned_tree
 from .tree_pose import framed_tree
 from .tree_solving import TreeStart, solved_tree, tree_start
@@ -119,7 +119,7 @@ class TreeLimb:
         is_sound = np.array([target is not None for target in targets])
         weights = plan.weights * is_sound
         if not weights.any():
-            raise RigError("No chain of this tree has a weight above zero: raise one.")
+            raise RigError(NO_WEIGHT)
         frame = self._start.frame
         solved = solved_tree(self._start, world, targets, weights)
         written = written_tree(frame, pose, solved, start)

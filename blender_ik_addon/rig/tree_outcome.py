@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -18,11 +21,54 @@ from .tree_pose import TreeFrame, TreePose
 from .tree_solving import SolvedTree
 
 Array = npt.NDArray[np.float64]
-Written = tuple[Array, npt.NDArray[np.bool_], TreePose]
+Flags = npt.NDArray[np.bool_]
+Written = tuple[Array, Flags, TreePose]
 """Rotation channels, which bones locked channels keep from following, what they come to."""
 
+NO_WEIGHT = "No chain of this tree has a weight above zero: raise one."
 # Chains that pull less than this share of the hardest pull are not named.
 HARDLY = 0.01
+
+
+@dataclass(frozen=True)
+class TreeEnd:
+    """How a solve of one tree of k bones and E chains ended.
+
+    Attributes:
+        channels: Rotation channels, shape (k, 4).
+        is_kept: Which bones locked channels keep from following, shape (k,).
+        statuses: Of the chains.
+        residuals: In scene units, shape (E,).
+        iterations: Used for all of them together.
+        holds: As ``TreeSolution``.
+        tip_gaps: Radians that are left to the wanted orientations of tips, shape (E,).
+        weights: Of the effectors, shape (E,).
+    """
+
+    channels: Array
+    is_kept: Flags
+    statuses: Sequence[Status]
+    residuals: Array
+    iterations: int
+    holds: Flags
+    tip_gaps: Array
+    weights: Array
+
+    def outcome(self, plan: TreePlan, chain: int) -> Outcome:
+        """Return what the solve did to a chain."""
+        rows, status = plan.rows[chain], self.statuses[chain]
+        indices = [limb.job.index for limb in plan.limbs]
+        return Outcome(
+            self.channels[rows],
+            status,
+            float(self.residuals[chain]),
+            self.iterations,
+            bool(self.is_kept[rows].any()),
+            held_by=_holding(plan, chain, self.holds) if status is Status.LIMITED else (),
+            tip_gap=float(self.tip_gaps[chain]),
+            tree=tuple(index for index in indices if index != indices[chain]),
+            outweighed_by=_outweighing(plan, chain, self.weights * self.residuals),
+        )
 
 
 def written_tree(frame: TreeFrame, pose: Pose, solved: SolvedTree, start: Array) -> Written:
@@ -77,29 +123,25 @@ def tree_outcomes(
         written: As ``written_tree`` returns.
     """
     channels, is_kept, ended = written
-    plan, indices = frame.plan, [limb.job.index for limb in frame.plan.limbs]
+    plan = frame.plan
     effectors = spaces.transform_point(world, ended.effectors)
     places = [e if t is None else t.matrix[:3, 3] for t, e in zip(targets, effectors, strict=True)]
     residuals = np.linalg.norm(effectors - np.array(places), axis=1)
-    lengths = frame.lengths(ended, world[:3, :3])
-    found = []
-    for chain, rows in enumerate(plan.rows):
-        exact = float(residuals[chain] - LENGTHS_AGREE * lengths[chain])
-        status = _status(plan, chain, solved.solution.statuses[chain], exact)
-        found.append(
-            Outcome(
-                channels[rows],
-                status,
-                float(residuals[chain]),
-                solved.solution.iterations,
-                bool(is_kept[rows].any()),
-                held_by=_holding(frame, chain, solved) if status is Status.LIMITED else (),
-                tip_gap=float(solved.tip_gaps[chain]),
-                tree=tuple(index for index in indices if index != indices[chain]),
-                outweighed_by=_outweighing(plan, chain, weights * residuals),
-            )
-        )
-    return found
+    exact = residuals - LENGTHS_AGREE * frame.lengths(ended, world[:3, :3])
+    end = TreeEnd(
+        channels=channels,
+        is_kept=is_kept,
+        statuses=[
+            _status(plan, chain, of_core, float(exact[chain]))
+            for chain, of_core in enumerate(solved.solution.statuses)
+        ],
+        residuals=residuals,
+        iterations=solved.solution.iterations,
+        holds=solved.solution.holds,
+        tip_gaps=solved.tip_gaps,
+        weights=weights,
+    )
+    return [end.outcome(plan, chain) for chain in range(len(plan.limbs))]
 
 
 def _status(plan: TreePlan, chain: int, of_core: Status, residual: float) -> Status:
@@ -111,14 +153,12 @@ def _status(plan: TreePlan, chain: int, of_core: Status, residual: float) -> Sta
     return Status.ITERATIONS_USED_UP if of_core is Status.REACHED else of_core
 
 
-def _holding(frame: TreeFrame, chain: int, solved: SolvedTree) -> tuple[str, ...]:
+def _holding(plan: TreePlan, chain: int, holds: Flags) -> tuple[str, ...]:
     """Return the bones and axes of a chain whose limits hold it back, in words, root first."""
-    plan = frame.plan
     rows = plan.rows[chain][plan.rows[chain] < plan.count]
-    holds: npt.NDArray[np.bool_] = solved.solution.holds[rows]
     return tuple(
-        f"{frame.skeleton.names[plan.bones[rows[bone]]]} {'XYZ'[axis]}"
-        for bone, axis in np.argwhere(holds).tolist()
+        f"{plan.skeleton.names[plan.bones[rows[bone]]]} {'XYZ'[axis]}"
+        for bone, axis in np.argwhere(holds[rows]).tolist()
     )
 
 

@@ -9,10 +9,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ..core import SolveOptions, Solver
+from ..core import SolveOptions, Solver, bend_side
 from .channels import Pose
 from .joints import BoneJoints
-from .limb import Limb
+from .limb import Limb, rest_joints
 from .skeleton import Skeleton
 from .spaces import head_in_parent
 from .spec import StartFrom
@@ -66,6 +66,11 @@ class TreePlan:
     joints: BoneJoints | None
 
     @property
+    def skeleton(self) -> Skeleton:
+        """The armature's bones."""
+        return self.limbs[0].job.skeleton
+
+    @property
     def weights(self) -> Array:
         """What the effectors count: their weights, faded out with their influences, shape (E,)."""
         specs = [limb.job.spec for limb in self.limbs]
@@ -97,6 +102,20 @@ class TreePlan:
         for carrier, end in zip(self.carriers.tolist(), self.ends, strict=True):
             ends[carrier].append(end)
         return [_direction(np.array(each)) for each in ends]
+
+    @cached_property
+    def bends(self) -> Array:
+        """Where straight chains bend, in the spaces of their root bones, shape (E, 3).
+
+        As for chains by themselves: the side of the rest pose, else the root bone's Z axis.
+        """
+        found = []
+        for limb in self.limbs:
+            skeleton, own = limb.job.skeleton, limb.job.plan
+            side = bend_side(rest_joints(skeleton, own))
+            rest = skeleton.rest[own.segments[0]][:3, :3]
+            found.append(np.array([0.0, 0.0, 1.0]) if side is None else np.linalg.solve(rest, side))
+        return np.array(found)
 
     def turns_afterwards(self, chain: int) -> bool:
         """Tell whether a chain's tip is turned after all else."""
@@ -258,6 +277,9 @@ def free_joints_of(count: int) -> BoneJoints:
 
 
 def _direction(ends: Array) -> Array | None:
+    if len(ends) == 1:
+        only: Array = ends[0]
+        return only if only.any() else None
     squares = np.einsum("ij,ij->i", ends, ends)
     longest: Array = ends[int(np.argmax(squares))]
     aside = np.linalg.norm(np.cross(ends, longest), axis=1)

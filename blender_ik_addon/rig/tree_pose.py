@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from ..core import bend_side
 from . import spaces
 from .channels import Pose
-from .limb import rest_joints
-from .skeleton import Skeleton
 from .tree_plan import TreePlan
 
 Array = npt.NDArray[np.float64]
@@ -44,7 +40,6 @@ class TreeFrame:
 
     Attributes:
         plan: The tree.
-        skeleton: The armature's bones.
         frames: Rest frames of its bones, k of them.
         scale: Their scale channels, shape (k, 3).
         parent: Pose matrix of the root's parent, identity without, shape (3, 3).
@@ -52,24 +47,10 @@ class TreeFrame:
     """
 
     plan: TreePlan
-    skeleton: Skeleton
     frames: tuple[spaces.RestFrames, ...]
     scale: Array
     parent: Array
     root: Array
-
-    @cached_property
-    def bends(self) -> Array:
-        """Where straight chains bend, in the spaces of their root bones, shape (E, 3).
-
-        As for chains by themselves: the side of the rest pose, else the root bone's Z axis.
-        """
-        found = []
-        for limb in self.plan.limbs:
-            side = bend_side(rest_joints(self.skeleton, limb.job.plan))
-            rest = self.skeleton.rest[limb.job.plan.segments[0]][:3, :3]
-            found.append(np.array([0.0, 0.0, 1.0]) if side is None else np.linalg.solve(rest, side))
-        return np.array(found)
 
     def posed(self, rotations: Array) -> TreePose:
         """Return the tree posed by local rotations, shape (k, 3, 3)."""
@@ -97,7 +78,7 @@ class TreeFrame:
     def hints(self, pose: TreePose) -> Array:
         """Return where bones in one line bend, shape (k, 3)."""
         hints = np.zeros_like(pose.heads)
-        for own, side in reversed(list(zip(self.plan.rows, self.bends, strict=True))):
+        for own, side in reversed(list(zip(self.plan.rows, self.plan.bends, strict=True))):
             hints[own] = pose.matrices[own[0]] @ side
         return hints
 
@@ -116,12 +97,11 @@ class TreeFrame:
 
 def framed_tree(plan: TreePlan, pose: Pose) -> TreeFrame:
     """Return what of a tree stays while its bones rotate."""
-    skeleton = plan.limbs[0].job.skeleton
+    skeleton = plan.skeleton
     root = int(plan.bones[0])
     parent = int(skeleton.parents[root])
     return TreeFrame(
         plan=plan,
-        skeleton=skeleton,
         frames=tuple(skeleton.frames.take(bone) for bone in plan.bones),
         scale=pose.scale[plan.bones],
         parent=pose.matrices[parent][:3, :3] if parent >= 0 else np.eye(3),

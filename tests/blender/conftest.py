@@ -25,6 +25,15 @@ def empty_scene(registered_addon: None) -> None:
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
 
 
+@pytest.fixture(params=["side by side", "bone by bone"])
+def way_of_trees(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have trees solved the one way, then the other; of most both are to show the same."""
+    from tests.blender.rigid_trees import without_batches
+
+    if request.param == "bone by bone":
+        without_batches(monkeypatch)
+
+
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     session.config._chain_ik_exit_code = int(exitstatus)
 

@@ -100,7 +100,7 @@ def build(
         ob = rigs.make_armature(f"Rig {number}")
         names = _add_bones(ob, part, rng)
         _pose(ob, part, names, rng)
-        _place(ob, WORLDS[(number + seed) % len(WORLDS)], rng)
+        place(ob, WORLDS[(number + seed) % len(WORLDS)], rng)
         rigs.turn_bones(ob, seed=1000 * seed + number, angle=0.6)
         if is_keyed:
             rigs.key_bones(ob, seed=1000 * seed + number)
@@ -190,7 +190,7 @@ def _pose(
             bones[chain[-1]].scale = rng.uniform(0.7, 1.4, 3)
 
 
-def _place(ob: bpy.types.Object, world: str, rng: np.random.Generator) -> None:
+def place(ob: bpy.types.Object, world: str, rng: np.random.Generator) -> None:
     """Turn, scale, mirror or shear an armature object."""
     ob.location = rng.uniform(-0.5, 0.5, 3)
     ob.rotation_euler = rng.uniform(-3.0, 3.0, 3)

@@ -8,6 +8,8 @@ import pytest
 
 from tests.blender import jointed_rigs, rigs, scaled_rigs, tree_rigs
 
+pytestmark = pytest.mark.usefixtures("way_of_trees")
+
 SEEDS = (1, 2, 3)
 
 

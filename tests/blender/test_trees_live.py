@@ -8,9 +8,11 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.rig import live, tree_limb
-from tests.blender import rigs, tree_rigs
+from blender_ik_addon.rig import live, rigid_tree_solve, tree_limb
+from tests.blender import rigid_trees, rigs, tree_rigs
 from tests.blender.selecting import select_objects
+
+pytestmark = pytest.mark.usefixtures("way_of_trees")
 
 NOISE = 2e-6
 
@@ -28,15 +30,9 @@ def make_live(angle: float = 0.4, **settings: object) -> tree_rigs.Rig:
 @pytest.fixture
 def solves(monkeypatch):
     """Count how often trees are solved."""
-    counted: list[int] = []
-    solved = tree_limb.solved_tree
-
-    def count(*arguments):
-        counted.append(1)
-        return solved(*arguments)
-
-    monkeypatch.setattr(tree_limb, "solved_tree", count)
-    return counted
+    places = ((tree_limb, "solved_tree"), (rigid_tree_solve, "solve_trees"))
+    found = [rigid_trees.noted(monkeypatch, *place) for place in places]
+    return lambda: sum(map(len, found))
 
 
 def test_nothing_is_solved_or_written_where_nothing_has_changed(solves, monkeypatch):
@@ -46,12 +42,12 @@ def test_nothing_is_solved_or_written_where_nothing_has_changed(solves, monkeypa
     written: list[bpy.types.Object] = []
     # What handlers raise nobody sees.
     monkeypatch.setattr(live, "write_pose", lambda owner, *_: written.append(owner) or {})
-    count, before = len(solves), rigs.rotations(rig.ob)
+    count, before = solves(), rigs.rotations(rig.ob)
     for _ in range(3):
         rig.ob.update_tag()
         other.location.x += 1.0
         rigs.updated()
-    assert len(solves) == count
+    assert solves() == count
     assert not written
     assert rigs.rotations(rig.ob) == before
 
@@ -94,13 +90,13 @@ def test_the_parent_of_a_shared_bone_moves_the_tree(solves):
     rig.follow(chain_count=4)
     rig.place(1)
     rig.assert_reached()
-    count = len(solves)
+    count = solves()
     rig.ob.pose.bones["Root.0"].rotation_quaternion = (0.98, 0.1, 0.1, 0.0)
     rigs.updated()
-    assert len(solves) == count + 1
+    assert solves() == count + 1
     rig.ob.location = (0.1, 0.0, 0.05)
     rigs.updated()
-    assert len(solves) == count + 2
+    assert solves() == count + 2
     rig.assert_reached()
 
 

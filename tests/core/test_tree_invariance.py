@@ -22,6 +22,12 @@ def free_tree(heads: np.ndarray, tips: np.ndarray, rig: TreeRig) -> Tree:
     return Tree(rig.parents, heads, rig.effector_bones, tips)
 
 
+def turned_by(vectors: np.ndarray) -> np.ndarray:
+    """Return rotations wxyz (E, 4) about small vectors (E, 3)."""
+    turns = np.column_stack((np.ones(len(vectors)), 0.5 * vectors))
+    return turns / np.linalg.norm(turns, axis=1, keepdims=True)
+
+
 @pytest.mark.parametrize("share", [0.0, 0.2])
 @pytest.mark.parametrize("scale", [1.0, 0.01, 100.0, -1.0])
 @pytest.mark.parametrize("name", TREES)
@@ -73,6 +79,35 @@ def test_a_limited_tree_moves_with_its_space(name: str, scale: float) -> None:
         assert np.abs(moved.head_positions - expected).max() < 1e-6 * scale * rig.length
         turned = moved.local_rotations_wxyz - plain.local_rotations_wxyz
         assert np.abs(turned).max() < 1e-6
+
+
+@pytest.mark.parametrize("name", LIMITED)
+def test_a_limited_tree_with_turned_tips_moves_with_its_space(name: str) -> None:
+    # Turns are weighed alike in all directions, whatever axes they are told in.
+    rig = TREES[name]()
+    rng = np.random.default_rng(16)
+    targets, frame = rig.targets(rng, 0.4), random_frame(rng)
+    vectors = 0.2 * rng.normal(size=(len(targets), 3))
+    joints, options = rig.joints(), replace(options_for(rig), iterations=12)
+    offsets = joints.offsets.copy()
+    roots = [i for i, parent in enumerate(rig.parents) if parent < 0]
+    offsets[roots] = frame @ offsets[roots]
+    plain = solve_tree(
+        rig.tree(), TreeGoals(targets, tip_rotations_wxyz=turned_by(vectors)), options
+    )
+    moved = solve_tree(
+        Tree(
+            rig.parents,
+            rig.heads @ frame.T,
+            rig.effector_bones,
+            rig.tips @ frame.T,
+            joints=replace(joints, offsets=offsets),
+        ),
+        TreeGoals(targets @ frame.T, tip_rotations_wxyz=turned_by(vectors @ frame.T)),
+        options,
+    )
+    off = np.abs(moved.head_positions - plain.head_positions @ frame.T).max()
+    assert off < 1e-9 * rig.length
 
 
 def test_bones_may_be_scaled_and_sheared() -> None:

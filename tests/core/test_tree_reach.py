@@ -81,6 +81,19 @@ def test_one_tree_is_solved_as_in_a_batch(solver: Solver) -> None:
         assert off < 1e-9 * rig.length
 
 
+@pytest.mark.parametrize("name", ["spine_with_arms", "hand"])
+def test_some_of_many_trees_are_solved_as_all_of_them_are(name: str) -> None:
+    rig, rows = TREES[name](), np.array([7, 2])
+    targets, trees = targets_of(rig, 9), rig.trees(9)
+    poles = targets + np.random.default_rng(4).normal(size=targets.shape)
+    every = solve_trees(trees, TreeGoals(targets, pole_positions=poles), options_for(rig))
+    goals = TreeGoals(targets[rows], pole_positions=poles[rows])
+    some = solve_trees(trees.take(rows), goals, options_for(rig))
+    assert some.iterations.tolist() == every.iterations[rows].tolist()
+    off = np.abs(some.local_rotations_wxyz - every.local_rotations_wxyz[rows]).max()
+    assert off < 1e-9
+
+
 def test_a_tree_at_its_targets_stays_as_it_is() -> None:
     rig = TREES["hand"]()
     start = rig.some_rotations(np.random.default_rng(3))

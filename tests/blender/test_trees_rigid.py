@@ -1,0 +1,42 @@
+"""Trees of rigid bones: solved side by side, or bone by bone, they come to the same pose."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.blender import rigid_trees, rigs
+from tests.blender.rigid_rigs import Limb
+
+# Many trees: thorough, so not among the quick ones.
+pytestmark = pytest.mark.slow
+
+SEEDS = range(12)
+
+
+def build(copies: int, *, is_limited: bool = False, **others: object) -> list[Limb]:
+    """Return the chains of trees of many kinds, some of each."""
+    solver = others.pop("solver", "NEWTON")
+    limbs = []
+    for seed in SEEDS:
+        kind = rigid_trees.tree_kind(seed, is_limited=is_limited, solver=solver)
+        limbs += rigid_trees.build(kind, copies, seed, **others)
+    return limbs
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+@pytest.mark.parametrize("solver", ["NEWTON", "FABRIK"])
+@pytest.mark.parametrize("is_limited", [False, True])
+def test_any_rigid_tree_moves_as_bone_by_bone(is_limited, solver, copies, monkeypatch):
+    limbs = build(copies, is_limited=is_limited, solver=solver)
+    rigid_trees.assert_moves_as_bone_by_bone(limbs, copies, monkeypatch)
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+def test_trees_that_cannot_reach_their_targets_move_as_bone_by_bone(copies, monkeypatch):
+    rigid_trees.assert_moves_as_bone_by_bone(build(copies, is_apart=True), copies, monkeypatch)
+
+
+def test_keyed_trees_move_as_bone_by_bone(monkeypatch):
+    limbs = build(2, is_keyed=True)
+    rigs.go_to(5.25)
+    rigid_trees.assert_moves_as_bone_by_bone(limbs, 2, monkeypatch)
