@@ -21,6 +21,8 @@ RESTS = 1e-6
 DAMPED = 1e3
 # What rounding leaves of a comparison of efforts, as a share of them.
 ROUNDING = 1e-13
+# A step that saves less, as a share of the effort, has to leave less to go by half.
+SLIGHT = 1e-9
 # Turns that bring the effector back to its target after each step.
 RETURNS = 2
 # How far a chain that rests on a ridge is sent down, in radians.
@@ -78,7 +80,10 @@ def step(state: Array, strained: Strained, target: Array, damping: Array) -> tup
     after = effort.total(chain.posed(moved), moved[:-1, :4])
     after = after + strength * norm(target[:rows] - moved[-1, :rows])
     slack = ROUNDING * (np.abs(before) + system.scale)
-    is_better = (after <= before + slack) & (curve >= 0.0)
+    # Between springs that are met and left a chain could go to and fro for ever.
+    falls = before - after > SLIGHT * (np.abs(before) + system.scale)
+    gets_on = falls | (unrest < 0.5 * state[-1, STATE_COLUMNS])
+    is_better = (after <= before + slack) & (curve >= 0.0) & gets_on
     result = state.copy()
     result[:, :STATE_COLUMNS] = np.where(is_better, moved, state[:, :STATE_COLUMNS])
     result[-1, STATE_COLUMNS] = unrest

@@ -16,6 +16,8 @@ from .laying import inverses_of
 from .limited_newton import MOST_PASSES, pressed, shut
 from .vectors import Array, Counts, Flags, cross, dot, norm
 
+# Passes in which a spring that a move leads away from is left out again.
+GIVING_WAY = 2
 # The curvature at a pose says little beyond this turn, in radians.
 LARGEST_TURN = 1.2
 # Damping that is always there, compared with the stiffest joint: some joints resist nothing.
@@ -105,7 +107,7 @@ class System:
         has_edges = bool(self._is_on.any())
         for number in range(MOST_PASSES):
             move, force = self._solved(error)
-            is_changed, now_shut = self._springs_met(move, number == 0), self._is_shut
+            is_changed, now_shut = self._springs_met(move, number < GIVING_WAY), self._is_shut
             if has_edges:
                 torque = np.einsum("knab,kb->nab", self.answers, force) - self._slope
                 press = np.einsum("nacb,nab->ncb", self._free, torque)
@@ -120,7 +122,7 @@ class System:
     def _springs_met(self, move: Array, may_give_way: bool) -> bool:
         """Take the springs to act that do where a move leads; tell whether they are others.
 
-        Springs that were met stay from the second time on: else it would go round.
+        In the first passes springs may also be left; then not, else it would go round.
         """
         effort, turn = self._effort, self._turn
         sides = effort.sides(turns.multiply(turns.by_vectors(shortened(move)), turn))

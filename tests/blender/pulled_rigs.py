@@ -51,7 +51,8 @@ def core_chain(
 ) -> Chain:
     """Return a chain at rest of all bones of an object, which are one line, with its forces.
 
-    It bends as it does at rest; if it is straight there, to the root bone's Z. The ranges are those of the bones' own limits for IK.
+    It bends as it does at rest; if it is straight there, to the root bone's Z. The ranges are those
+    of the bones' own limits for IK.
     """
     matrices = np.array([bone.matrix_local for bone in ob.data.bones])
     joints = rest_joints(ob)
