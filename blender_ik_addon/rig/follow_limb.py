@@ -1,4 +1,4 @@
-"""A live chain that is dragged: it goes on from its last pose, or starts again."""
+"""A live chain that is dragged by itself, bone by bone through any parent matrix."""
 
 from __future__ import annotations
 
@@ -9,37 +9,28 @@ import numpy.typing as npt
 
 from ..core import IKError
 from .changes import Change, OtherChannels
-from .channels import Pose, matrices_of
-from .following import Dragged, FreePose, Stand, drag, whole_way
-from .history import before, remembered
+from .following import Dragged, FreePose, Stand, drag
 from .limb import Limb
 from .moment import Moment
+from .onward import Onward, is_near
 from .outcome import Outcome
 from .rig_state import RigState
-from .start import start_vector
 from .targets import Target, read_target
 from .world import WorldMatrices
 
 Array = npt.NDArray[np.float64]
 
-# Channels are float32, and Blender gives back what was written: what differs by more was written
-# by somebody else.
-SAME = 1e-6
-
 
 class FollowLimb:
-    """One dragged chain in one dependency graph, and its last solve.
-
-    Its history is kept with its armature object, as a chain is compiled anew now and then.
-    """
+    """One dragged chain in one dependency graph, and its last solve."""
 
     def __init__(self, state: RigState, limb: Limb) -> None:
         """Take a chain of an armature object."""
         self.state, self.limb = state, limb
+        self._onward = Onward(state, limb)
         self._inputs: tuple[bytes | None, ...] = ()
         self._dragged: Dragged | None = None
         self._error = ""
-        self._home: tuple[tuple[int, float], Array] | None = None
 
     @property
     def limbs(self) -> tuple[Limb, ...]:
@@ -56,12 +47,10 @@ class FollowLimb:
             moment: When the update happens.
             is_foreign: Whether an armature object stands as another window's graph wrote it.
         """
-        job, pose = self.limb.job, self.state.pose
-        assert pose is not None
-        present = _present(pose, job.plan.written)
+        job, present = self.limb.job, self._onward.present
         try:
             target = read_target(job.object, job.spec, world)
-            dragged, is_same = self._drag(pose, present, target, moment)
+            dragged, is_same = self._drag(present, target, moment)
         except IKError as error:
             self._inputs, self._dragged, self._error = (), None, str(error)
             return None
@@ -71,11 +60,9 @@ class FollowLimb:
         self._dragged = dragged
         if is_same and is_foreign(self.state):
             return None
-        drags, key = self.state.dragged, written.tobytes()
-        kept = Stand(dragged.rotations, dragged.location, wanted, location[0])
-        drags[key] = remembered(drags.get(key), job.skeleton, moment, kept)
-        # Written so that NaN on the bones counts as different.
-        if _is_near(present.channels, wanted) and _is_near(present.location, location[0]):
+        stand = Stand(dragged.rotations, dragged.location, wanted, location[0])
+        self._onward.remember(moment, stand)
+        if is_near(present.channels, wanted) and is_near(present.location, location[0]):
             return None
         others = {"location": OtherChannels(written[:1], location[:1])}
         return Change(self.state, written, self.limb.modes, wanted, others)
@@ -84,13 +71,10 @@ class FollowLimb:
         """Return what the last solve did, or what is wrong."""
         return self._error or None if self._dragged is None else self._dragged.outcome
 
-    def _drag(
-        self, pose: Pose, present: FreePose, target: Target, moment: Moment
-    ) -> tuple[Dragged, bool]:
+    def _drag(self, present: FreePose, target: Target, moment: Moment) -> tuple[Dragged, bool]:
         """Return the dragged chain, and whether nothing has changed since it was."""
-        job = self.limb.job
-        home = FreePose(self.limb.stored, self._home_location(pose, moment))
-        rotations, location, near = self._start(pose, present, home, moment)
+        job, pose = self.limb.job, self._onward.pose
+        home, begun = self._onward.home(moment), self._onward.begun(present, moment)
         parent = int(job.skeleton.parents[job.plan.written[0]])
         arrays = (
             pose.world,
@@ -98,68 +82,12 @@ class FollowLimb:
             target.matrix,
             home.channels,
             home.location,
-            rotations,
-            location,
+            begun.rotations,
+            begun.location,
         )
         inputs = tuple(None if array is None else array.tobytes() for array in arrays)
         if inputs == self._inputs and self._dragged is not None:
             return self._dragged, True
-        dragged = drag(
-            job.skeleton, pose, job.plan, job.spec, target, rotations, location, near, home
-        )
+        dragged = drag(job.skeleton, pose, job.plan, job.spec, target, *begun, home)
         self._inputs = inputs
         return dragged, False
-
-    def _start(
-        self, pose: Pose, present: FreePose, home: FreePose, moment: Moment
-    ) -> tuple[Array, Array, Array]:
-        """Return rotations, location, and rotation channels near by to start from."""
-        last = self._last(present, moment)
-        if last is not None:
-            return last.rotations, last.location, last.channels.astype(np.float64)
-        modes = self.limb.modes
-        if moment.is_new:
-            return matrices_of(home.channels, modes), home.location, home.channels
-        influence = self.limb.job.spec.options.influence
-        rotations, location = whole_way(present, home, modes, influence)
-        return rotations, location, present.channels
-
-    def _last(self, present: FreePose, moment: Moment) -> Stand | None:
-        """Return the last pose if the chain goes on from it."""
-        job = self.limb.job
-        last = before(self.state.dragged.get(job.plan.written.tobytes()), job.skeleton, moment)
-        if last is None:
-            return None
-        stand = last.kept
-        # Where a frame is new animation has put keyed channels elsewhere, which tells nothing.
-        goes_on = moment.is_new or (
-            _is_near(present.channels, stand.channels)
-            and _is_near(present.location, stand.written_location)
-        )
-        return stand if goes_on else None
-
-    def _home_location(self, pose: Pose, moment: Moment) -> Array:
-        key = (self.state.version, moment.frame)
-        if self._home is None or self._home[0] != key:
-            job, animated = self.limb.job, self.state.animated
-            is_at_frame = animated is not None and animated.frame == moment.frame
-            location = start_vector(
-                job.object,
-                job.skeleton,
-                pose,
-                job.plan,
-                job.spec,
-                moment.frame,
-                "location",
-                animated.location if animated is not None and is_at_frame else None,
-            )
-            self._home = key, location[0]
-        return self._home[1]
-
-
-def _present(pose: Pose, written: npt.NDArray[np.int64]) -> FreePose:
-    return FreePose(pose.rotation[written], pose.location[written[0]].copy())
-
-
-def _is_near(one: npt.NDArray[np.floating], other: npt.NDArray[np.floating]) -> bool:
-    return bool(np.abs(one - other).max() <= SAME)

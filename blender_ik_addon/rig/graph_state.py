@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core import Solver
+from .follow_batch import FollowBatch
 from .follow_limb import FollowLimb
 from .limb import Limb
 from .limb_batch import LimbBatch
@@ -26,6 +27,8 @@ from .trees import United, united
 from .update import Update
 from .world import Order, WorldMatrices
 
+Batch = LimbBatch | FollowBatch | TreeBatch
+"""What is solved side by side."""
 Members = list[tuple[RigState, list[int]]]
 Likeness = tuple[int, tuple[object, ...]]
 """A level, and what those have in common that are solved side by side there."""
@@ -46,7 +49,7 @@ class Level:
         states: The armature objects of all of them.
     """
 
-    batches: list[LimbBatch | TreeBatch] = field(default_factory=list)
+    batches: list[Batch] = field(default_factory=list)
     lone: list[LoneLimb | FollowLimb | TreeLimb] = field(default_factory=list)
     states: list[RigState] = field(default_factory=list)
 
@@ -180,15 +183,15 @@ class GraphState:
 
     def _fill_batches(
         self,
-        batches: list[LimbBatch | TreeBatch],
+        batches: list[Batch],
         groups: dict[Likeness, Members],
         of_trees: dict[Likeness, TreeMembers],
     ) -> None:
         """Put what is solved side by side into its levels; the same as before is kept compiled."""
-        of_limbs = [batch for batch in batches if isinstance(batch, LimbBatch)]
+        of_limbs = [batch for batch in batches if not isinstance(batch, TreeBatch)]
         for (number, _), members in groups.items():
             known = next((batch for batch in of_limbs if batch.is_of(members)), None)
-            self.levels[number].batches.append(known or LimbBatch(members))
+            self.levels[number].batches.append(known or _batch(members))
         for (number, _), trees in of_trees.items():
             same = next((batch for batch in _trees_of(batches) if batch.is_of(trees)), None)
             self.levels[number].batches.append(same or TreeBatch(trees))
@@ -214,13 +217,19 @@ def _put(
         members.append((state, [member]))
 
 
-def _trees_of(batches: Iterable[LimbBatch | TreeBatch]) -> list[TreeBatch]:
+def _trees_of(batches: Iterable[Batch]) -> list[TreeBatch]:
     return [batch for batch in batches if isinstance(batch, TreeBatch)]
 
 
 def _rigid(state: RigState, limbs: tuple[Limb, ...]) -> RigidTree | None:
     assert state.pose is not None
     return rigid_tree(limbs, state.pose, state.joints)
+
+
+def _batch(members: Members) -> LimbBatch | FollowBatch:
+    state, rows = members[0]
+    is_dragged = state.limbs[rows[0]].job.spec.options.solver is Solver.FOLLOW
+    return FollowBatch(members) if is_dragged else LimbBatch(members)
 
 
 def _lone(state: RigState, limb: Limb) -> LoneLimb | FollowLimb:

@@ -11,6 +11,7 @@ from ..core import STATUSES
 from .batch_rigs import BatchRigs, Part
 from .changes import Change
 from .followed import Followed
+from .moment import Moment
 from .outcome import Outcome
 from .rig_state import RigState
 from .rigid_solve import RigidSolve
@@ -65,7 +66,9 @@ class LimbBatch:
             one is other for one, other in zip(limbs, self.limbs, strict=True)
         )
 
-    def changes(self, world: WorldMatrices, is_foreign: Callable[[RigState], bool]) -> list[Change]:
+    def changes(
+        self, world: WorldMatrices, _moment: Moment, is_foreign: Callable[[RigState], bool]
+    ) -> list[Change]:
         """Solve the chains whose input has changed; return what is not as it should be.
 
         Args:

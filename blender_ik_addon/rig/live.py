@@ -11,15 +11,13 @@ import numpy as np
 from .changes import Change, joined
 from .channels import CHANNEL_SIZES, read_floats
 from .follow_limb import FollowLimb
-from .graph_state import GraphState, Level
-from .limb_batch import LimbBatch
+from .graph_state import Batch, GraphState, Level
 from .lone_limb import LoneLimb
 from .moment import moment_of
 from .outcome import Outcome
 from .render_sync import keep_animated_values
 from .rig_state import RigState, Shared, Specs, Store, place
 from .skeleton import Skeleton
-from .tree_batch import TreeBatch
 from .tree_limb import TreeLimb
 from .update import GraphKey, Update
 from .world import WorldMatrices
@@ -27,7 +25,7 @@ from .writer import Written, write_pose
 
 ChainKey = tuple[int, int]
 """An armature object's session uid, and a chain's index in its list."""
-Asked = tuple[LimbBatch | TreeBatch | LoneLimb | FollowLimb | TreeLimb, int]
+Asked = tuple[Batch | LoneLimb | FollowLimb | TreeLimb, int]
 """Who knows the outcome of a chain, and its row there."""
 
 
@@ -219,10 +217,10 @@ def _changes(level: Level, update: Update, world: WorldMatrices) -> list[Change]
     def is_foreign(state: RigState) -> bool:
         return not update.is_new_frame and _is_written_by_another(state)
 
+    moment = moment_of(update)
     for batch in level.batches:
-        changes += batch.changes(world, is_foreign)
+        changes += batch.changes(world, moment, is_foreign)
     if level.lone:
-        moment = moment_of(update)
         each = (lone.change(world, moment, is_foreign) for lone in level.lone)
         changes += [change for change in each if change is not None]
     return changes

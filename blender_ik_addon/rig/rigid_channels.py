@@ -50,12 +50,16 @@ class RigidChannels:
 
     def channels(self, turns: Array) -> Array:
         """Return the rotation channels (b, k, 4) of bones after their turns (b, k, 4)."""
+        return self.written(self.turned(turns))
+
+    def turned(self, turns: Array) -> Array:
+        """Return the local rotations wxyz (b, k, 4) of bones after their turns (b, k, 4)."""
         own = turns.copy()
         if own.shape[1] > 1:
             own[:, 1:] = rotation.multiply(rotation.conjugate(turns[:, :-1]), turns[:, 1:])
             back = rotation.conjugate(self.rest[:, 1:])
             own[:, 1:, 1:] = rotation.rotate(back, own[:, 1:, 1:])
-        return self.written(rotation.multiply(own, self.local))
+        return rotation.multiply(own, self.local)
 
     def written(self, local: Array) -> Array:
         """Return the rotation channels (b, k, 4) of local rotations wxyz (b, k, 4)."""

@@ -61,6 +61,7 @@ def likeness(limb: Limb) -> tuple[object, ...]:
         tuple(limb.modes.tolist()),
         None if limb.joints is None else limb.joints.kinds,
         None if spec.force is None else (spec.force.mode, spec.force.gain),
+        (options.lead, options.max_bend) if options.solver is Solver.FOLLOW else None,
     )
 
 

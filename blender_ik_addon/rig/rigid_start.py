@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,27 +37,64 @@ class RigidStart:
 
 
 def posed_start(bones: Sequence[RigidBones]) -> RigidStart:
-    """Return the start poses of chains alike: each bone after the one that it hangs on."""
+    """Return the start poses of chains alike."""
+    chain = RigidChain.of(bones)
     local = np.array([each.local_wxyz for each in bones])
-    offsets = np.array([each.offsets_wxyz for each in bones])
-    segments = np.array([each.segments for each in bones])
-    sizes = np.array([each.sizes for each in bones])
-    count, written = local.shape[:2]
-    rest = np.empty((count, written, 4))
-    posed = np.empty((count, written, 4))
-    rest[:, 0] = NOT_TURNED
-    size, head = np.ones(count), np.zeros((count, 3))
-    joints = [head]
-    for i in range(written):
-        if i:
-            rest[:, i] = rotation.multiply(posed[:, i - 1], offsets[:, i])
-        posed[:, i] = rotation.multiply(rest[:, i], local[:, i])
-        if i < segments.shape[1]:
-            head = head + size[:, None] * rotation.rotate(posed[:, i], segments[:, i])
-            joints.append(head)
-        size = size * sizes[:, i]
-    hints = rotation.rotate(posed[:, 0], np.array([each.hint for each in bones]))
-    return RigidStart(local, rest, posed[:, -1], np.stack(joints, axis=1), hints)
+    laid = chain.laid(local)
+    hints = rotation.rotate(laid.posed[:, 0], np.array([each.hint for each in bones]))
+    return RigidStart(local, laid.rest, laid.posed[:, -1], laid.joints, hints)
+
+
+class Laid(NamedTuple):
+    """Where local rotations put chains, root heads at the origin.
+
+    Attributes:
+        rest: Rotations of the frames that bones turn in, wxyz, shape (B, k, 4).
+        posed: Rotations of the bones, shape (B, k, 4).
+        joints: Heads and effectors, shape (B, m + 1, 3).
+    """
+
+    rest: Array
+    posed: Array
+    joints: Array
+
+
+@dataclass(frozen=True)
+class RigidChain:
+    """What of the bones of B chains stays while they turn; as ``RigidBones``, one chain a row."""
+
+    offsets: Array
+    segments: Array
+    sizes: Array
+
+    @classmethod
+    def of(cls, bones: Sequence[RigidBones]) -> RigidChain:
+        """Return chains alike as one record."""
+        return cls(
+            np.array([each.offsets_wxyz for each in bones]),
+            np.array([each.segments for each in bones]),
+            np.array([each.sizes for each in bones]),
+        )
+
+    def take(self, rows: npt.NDArray[np.int64]) -> RigidChain:
+        """Return some of the chains."""
+        return RigidChain(self.offsets[rows], self.segments[rows], self.sizes[rows])
+
+    def laid(self, local: Array) -> Laid:
+        """Return where local rotations (B, k, 4) put the bones: each after the one it hangs on."""
+        rest, posed = np.empty_like(local), np.empty_like(local)
+        rest[:, 0] = NOT_TURNED
+        size, head = np.ones(len(local)), np.zeros((len(local), 3))
+        joints = [head]
+        for i in range(local.shape[1]):
+            if i:
+                rest[:, i] = rotation.multiply(posed[:, i - 1], self.offsets[:, i])
+            posed[:, i] = rotation.multiply(rest[:, i], local[:, i])
+            if i < self.segments.shape[1]:
+                head = head + size[:, None] * rotation.rotate(posed[:, i], self.segments[:, i])
+                joints.append(head)
+            size = size * self.sizes[:, i]
+        return Laid(rest, posed, np.stack(joints, axis=1))
 
 
 def rigid_joints(limbs: Sequence[Limb]) -> Joints | None:

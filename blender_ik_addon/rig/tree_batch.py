@@ -12,6 +12,7 @@ from .batch_rigs import BatchRigs, Part
 from .changes import Change
 from .followed import Followed
 from .limb import Limb
+from .moment import Moment
 from .outcome import Outcome
 from .rig_state import RigState
 from .rigid_tree import RigidTree
@@ -77,7 +78,9 @@ class TreeBatch:
             and _base_rows(members) == self._base_rows
         )
 
-    def changes(self, world: WorldMatrices, is_foreign: Callable[[RigState], bool]) -> list[Change]:
+    def changes(
+        self, world: WorldMatrices, _moment: Moment, is_foreign: Callable[[RigState], bool]
+    ) -> list[Change]:
         """Solve the trees whose input has changed; return what is not as it should be.
 
         Args:
