@@ -34,20 +34,30 @@ class Step(NamedTuple):
         seconds: Since it stood as it remembers; zero or more.
         now: How it stood; None to stand in the start pose.
         before: What it aimed at then; None for what it aims at now.
+        found: The solved pose that it goes to, if that is known already.
     """
 
     easing: Easing
     seconds: float
     now: Stance | None
     before: Stance | None
+    found: JointedPose | None = None
 
 
 class Stepped(NamedTuple):
-    """What a step has led to: where the chain stands, where it aims, and where it starts from."""
+    """What a step has led to.
+
+    Attributes:
+        now: Where the chain stands.
+        wanted: Where it aims.
+        start: Where it starts from.
+        found: The solved pose that it goes to.
+    """
 
     now: Stance
     wanted: Stance
     start: Stance
+    found: JointedPose
 
 
 class Eased(NamedTuple):
@@ -119,7 +129,7 @@ def stepped_pose(
     stands = eased(
         now, before, wanted, sizes, step.easing, step.seconds, functools.partial(_clamped, joints)
     )
-    stepped = Stepped(stands, wanted, begun)
+    stepped = Stepped(stands, wanted, begun, found)
     apart = _apart(stands, wanted, sizes)
     if apart <= ARRIVED:
         return found, stepped._replace(now=wanted)

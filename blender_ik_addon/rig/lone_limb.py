@@ -112,7 +112,12 @@ class LoneLimb:
             return None
         history = self.state.eased.get(job.plan.written.tobytes())
         last = before(history, job.skeleton, moment)
-        return next_step(last, easing, job.spec, moment, inputs)
+        step = next_step(last, easing, job.spec, moment, inputs)
+        known = self._outcome.stepped if isinstance(self._outcome, Outcome) else None
+        if known is not None and inputs == self._inputs:
+            # It is on its way to the same pose as at the last frame.
+            step = step._replace(found=known.found)
+        return step
 
     def _remember(self, moment: Moment, inputs: Inputs) -> None:
         stepped = self._outcome.stepped if isinstance(self._outcome, Outcome) else None

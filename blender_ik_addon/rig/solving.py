@@ -200,7 +200,11 @@ def _found(
     """Return the solved pose, or how far a step leads to it."""
     start, goal, options, tip_turn, lengths = asked
     if joints is not None:
-        found = solved_with_joints(frame, start, goal, options, tip_turn, joints, lengths, forces)
+        found = None if step is None else step.found
+        if found is None:
+            found = solved_with_joints(
+                frame, start, goal, options, tip_turn, joints, lengths, forces
+            )
         return (found, None) if step is None else stepped_pose(frame, start, found, joints, step)
     solution, solved = solved_freely(
         frame, start, goal, options, tip_turn, is_stretched=lengths is not None
