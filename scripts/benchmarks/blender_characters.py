@@ -3,8 +3,9 @@
     python -m benchmarks.blender_characters MANNER WORK SIZE      a Python with the bpy module
 
 Manners: chains (this project's), built-in (Blender's IK constraint, which knows trees alone).
-Works: snake (one chain of SIZE bones pulled by a force, with springs and weight), tails (SIZE
-chains of six bones dragged by their tips), trees (SIZE spines of five bones with two arms of four).
+Works: snake (one chain of SIZE bones pulled by a force, with springs and weight), necks (SIZE such
+chains of six bones), tails (SIZE chains of six bones dragged by their tips), trees (SIZE spines of
+five bones with two arms of four).
 """
 
 from __future__ import annotations
@@ -82,8 +83,17 @@ class Characters:
         rig = _armature(
             "Snake", {f"Bone {i}": _link("Bone", i, (0.0, 0.0, 0.0)) for i in range(count)}
         )
-        chain = self._follow(rig, f"Bone {count - 1}", "FORCE", (0.3 * count, 0.0, 0.7 * count))
-        force = chain.force
+        self._pull(rig, f"Bone {count - 1}", (0.3 * count, 0.0, 0.7 * count))
+
+    def _necks(self, count: int) -> None:
+        for number in range(count):
+            root = (APART * (number % 10), APART * (number // 10), 0.0)
+            bones = {f"Bone {i}": _link("Bone", i, root) for i in range(TAIL)}
+            rig = _armature(f"Neck {number}", bones)
+            self._pull(rig, f"Bone {TAIL - 1}", (root[0] + 0.3 * TAIL, root[1], 0.7 * TAIL))
+
+    def _pull(self, rig: bpy.types.Object, tip: str, home: tuple[float, float, float]) -> None:
+        force = self._follow(rig, tip, "FORCE", home).force
         force.gravity, force.stiffness_root, force.stiffness_tip = 1.0, 4.0, 0.5
 
     def _tails(self, count: int) -> None:

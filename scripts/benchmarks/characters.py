@@ -9,9 +9,15 @@ from console import say
 from benchmarks.programs import Programs
 
 # Each work at half its size, in full, and doubled.
-SIZES = {"snake": (15, 30, 60), "tails": (50, 100, 200), "trees": (25, 50, 100)}
+SIZES = {
+    "snake": (15, 30, 60),
+    "necks": (25, 50, 100),
+    "tails": (50, 100, 200),
+    "trees": (25, 50, 100),
+}
 WORDS = {
     "snake": "one snake of {} bones, FORCE with springs and weight",
+    "necks": "{} necks of six bones, FORCE with springs and weight",
     "tails": "{} tails of six bones, FOLLOW",
     "trees": "{} spines with two arms, NEWTON",
 }
