@@ -98,17 +98,7 @@ def positioned(
     aims = _aims(start, chain, start_turn, task, tip)
     if solver is Solver.FORCE or solver in SWEEPS:
         standing = natural_start.nudged(natural, start, chain, standing, task)
-    if solver is Solver.FORCE:
-        begun = standing
-        if effort is not None and (settles := forced.only_settle(effort)).any():
-            bent = _started(natural, chain, standing, replace(task, target=asked), run)
-            begun = np.where(settles, bent, standing)
-        state, used = forced.swept(run, effort, begun)
-    elif solver in SWEEPS:
-        state, used = run.swept_few(SWEEPS[solver], standing)
-    else:
-        state = _started(natural, chain, standing, replace(task, target=asked), run)
-        used = np.zeros_like(task.iterations)
+    state, used = _approached(natural, run, standing, asked, solver, effort)
     if aims is None or tip_weight < 1.0:
         state, used = run.closed(state, used, is_near_enough=solver is not Solver.FORCE)
     if aims is not None:
@@ -126,6 +116,25 @@ def positioned(
         tip_gap=_tip_gap(chain, aims, state),
         slide_holds=_slide_holds(chain, last.task, state) if chain.has_slides else None,
     )
+
+
+def _approached(
+    natural: NaturalStart,
+    run: Run,
+    standing: Array,
+    asked: Array,
+    solver: Solver,
+    effort: Effort | None,
+) -> tuple[Array, Counts]:
+    """Return states on the way to the targets that solvers make of standing ones, each its own."""
+    if solver in SWEEPS:
+        return run.swept_few(SWEEPS[solver], standing)
+    aimed = replace(run.task, target=asked)
+    if solver is not Solver.FORCE:
+        return _started(natural, standing, aimed, run), np.zeros_like(run.task.iterations)
+    if effort is not None and (settles := forced.only_settle(effort)).any():
+        standing = np.where(settles, _started(natural, standing, aimed, run), standing)
+    return forced.swept(run, effort, standing)
 
 
 def _bettered(
@@ -152,11 +161,12 @@ def _bettered(
     return run, state, used
 
 
-def _started(natural: NaturalStart, chain: Jointed, standing: Array, task: Task, run: Run) -> Array:
+def _started(natural: NaturalStart, standing: Array, task: Task, run: Run) -> Array:
     """Return the states that NEWTON starts from: what stands at its target stays.
 
     So does what slides: its bones may move to the target without a bend.
     """
+    chain = run.chain
     is_bent = run.is_fresh & ~(chain.slide_high > chain.slide_low).any(axis=0)
     if len(chain.kinds) == 1 or not is_bent.any():
         return standing
