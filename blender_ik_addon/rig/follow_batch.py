@@ -11,6 +11,7 @@ from ..core import Status
 from .changes import Change, OtherChannels
 from .followed import Followed
 from .following import Stand
+from .members import Members, are_compiled, limbs_of, uids_of
 from .moment import Moment
 from .onward import Begun, Onward, is_near
 from .outcome import Outcome
@@ -31,10 +32,9 @@ class FollowBatch:
         errors: What is wrong with a chain, by row.
     """
 
-    def __init__(self, members: list[tuple[RigState, list[int]]]) -> None:
+    def __init__(self, members: Members) -> None:
         """Compile chains: armature objects, and the rows of their limbs."""
-        self.limbs = [state.limbs[row] for state, rows in members for row in rows]
-        self.uids = [state.uid for state, rows in members for _ in rows]
+        self.limbs, self.uids = limbs_of(members), uids_of(members)
         self.errors: dict[int, str] = {}
         self._members = members
         self._states = [state for state, rows in members for _ in rows]
@@ -48,14 +48,9 @@ class FollowBatch:
         self._starts: dict[int, bytes] = {}
         self._outcomes: dict[int, Outcome] = {}
 
-    def is_of(self, members: list[tuple[RigState, list[int]]]) -> bool:
+    def is_of(self, members: Members) -> bool:
         """Tell whether this batch is compiled of just these chains, in these rows of their rigs."""
-        if [rows for _, rows in members] != [rows for _, rows in self._members]:
-            return False
-        limbs = [state.limbs[row] for state, rows in members for row in rows]
-        return len(limbs) == len(self.limbs) and all(
-            one is other for one, other in zip(limbs, self.limbs, strict=True)
-        )
+        return are_compiled(members, self._members, self.limbs)
 
     def changes(
         self, world: WorldMatrices, moment: Moment, is_foreign: Callable[[RigState], bool]

@@ -15,6 +15,7 @@ from .follow_limb import FollowLimb
 from .limb import Limb
 from .limb_batch import LimbBatch
 from .lone_limb import LoneLimb
+from .members import Members
 from .moment import goes_on
 from .order import Job, above, levels
 from .rig_state import RigState
@@ -29,7 +30,6 @@ from .world import Order, WorldMatrices
 
 Batch = LimbBatch | FollowBatch | TreeBatch
 """What is solved side by side."""
-Members = list[tuple[RigState, list[int]]]
 Likeness = tuple[int, tuple[object, ...]]
 """A level, and what those have in common that are solved side by side there."""
 Member = TypeVar("Member")

@@ -11,6 +11,7 @@ from ..core import STATUSES
 from .batch_rigs import BatchRigs, Part
 from .changes import Change
 from .followed import Followed
+from .members import Members, are_compiled, limbs_of, uids_of
 from .moment import Moment
 from .outcome import Outcome
 from .rig_state import RigState
@@ -32,10 +33,9 @@ class LimbBatch:
         errors: What is wrong with a chain, by row.
     """
 
-    def __init__(self, members: list[tuple[RigState, list[int]]]) -> None:
+    def __init__(self, members: Members) -> None:
         """Compile chains: armature objects, and the rows of their limbs."""
-        self.limbs = [state.limbs[row] for state, rows in members for row in rows]
-        self.uids = [state.uid for state, rows in members for _ in rows]
+        self.limbs, self.uids = limbs_of(members), uids_of(members)
         self.errors: dict[int, str] = {}
         self._members = members
         self._solve = RigidSolve(self.limbs)
@@ -56,15 +56,9 @@ class LimbBatch:
         self._holds: dict[int, npt.NDArray[np.bool_]] = {}
         self._tip_gaps = np.zeros(count)
 
-    def is_of(self, members: list[tuple[RigState, list[int]]]) -> bool:
+    def is_of(self, members: Members) -> bool:
         """Tell whether this batch is compiled of just these chains, in these rows of their rigs."""
-        if [rows for _, rows in members] != [rows for _, rows in self._members]:
-            # Another chain of a rig has come or gone: the same chains stand in other rows.
-            return False
-        limbs = [state.limbs[row] for state, rows in members for row in rows]
-        return len(limbs) == len(self.limbs) and all(
-            one is other for one, other in zip(limbs, self.limbs, strict=True)
-        )
+        return are_compiled(members, self._members, self.limbs)
 
     def changes(
         self, world: WorldMatrices, _moment: Moment, is_foreign: Callable[[RigState], bool]

@@ -24,6 +24,7 @@ from ..core import (
     solve_batch,
 )
 from .limb import Limb
+from .members import Members
 from .onward import Begun
 from .rig_state import RigState
 from .rigid_channels import RigidChannels
@@ -58,7 +59,7 @@ class RootFrames(NamedTuple):
         return differ
 
 
-def root_frames(members: Sequence[tuple[RigState, list[int]]]) -> RootFrames:
+def root_frames(members: Members) -> RootFrames:
     """Return the spaces of chains: armature objects in their present poses, and rows of limbs."""
     found = [_root_frame(state, row) for state, rows in members for row in rows]
     return RootFrames(*(np.array(each) for each in zip(*found, strict=True)))
