@@ -85,6 +85,8 @@ def _characterise(chain: object, act: Act) -> None:
     chain.solver = "FOLLOW" if act.name == "rope" else "FORCE"
     if act.name == "snake":
         bpy.ops.pose.chain_ik_creature_load(creature="SNAKE")
+        # So limber a chain has many poses that are as good: it goes on from the one that it is in.
+        chain.start_from = "CURRENT"
     elif act.name == "neck":
         bpy.ops.pose.chain_ik_creature_load(creature="DINOSAUR_NECK")
         chain.force.use_gradual = True
