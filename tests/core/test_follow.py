@@ -165,6 +165,7 @@ def test_a_single_segment_runs_on_the_exact_tractrix():
         np.testing.assert_allclose(moved[0, :, 0], expected, atol=1e-12)
 
 
+@pytest.mark.slow
 @given(SEEDS, LEADS, BENDS)
 @settings(max_examples=20)
 def test_many_side_by_side_are_as_each_alone(seed, lead, bend):

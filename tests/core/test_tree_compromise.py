@@ -44,6 +44,7 @@ def slopes(rig: TreeRig, solution: TreeSolution, targets: np.ndarray, weights: n
     return steepest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("name", TREES)
 def test_no_turn_leads_to_a_lesser_error(name: str, solver: Solver) -> None:
@@ -135,6 +136,7 @@ def test_a_target_far_away_does_not_outweigh_one_that_is_near() -> None:
     assert max(gaps) - min(gaps) < 1e-3 * rig.length
 
 
+@pytest.mark.slow
 def test_many_impossible_goals_give_numbers_and_keep_limits() -> None:
     rng = np.random.default_rng(7)
     for name in TREES:
