@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ..core import Status
 from .changes import Change, OtherChannels
 from .followed import Followed
-from .following import Stand
+from .following import FreePose, Stand
 from .members import Members, are_compiled, limbs_of, uids_of
 from .moment import Moment
 from .onward import Begun, Onward, is_near
@@ -73,14 +73,15 @@ class FollowBatch:
             return []
         rows = np.array(list(begun))
         targets = self._targets.matrices[rows, :3, 3]
-        found = self._solve.dragged(rows, self._frames.rows(rows), list(begun.values()), targets)
+        starts = [start for _, start in begun.values()]
+        found = self._solve.dragged(rows, self._frames.rows(rows), starts, targets)
         changes = []
-        for i, (row, start) in enumerate(begun.items()):
+        for i, (row, (present, start)) in enumerate(begun.items()):
             told = start.rotations.tobytes() + start.location.tobytes()
             is_same = not has_changed[row] and self._starts.get(row) == told
             self._starts[row] = told
             if not (is_same and is_foreign(self._states[row])):
-                change = self._change(row, found, i, moment)
+                change = self._change(row, present, found, i, moment)
                 changes += [] if change is None else [change]
         return changes
 
@@ -98,16 +99,17 @@ class FollowBatch:
             has_changed |= True if former is None else self._frames.differ(former)
         return is_read_anew
 
-    def _begun(self, rows: Rows, moment: Moment) -> dict[int, Begun]:
-        """Return what chains start from, by row; note which cannot."""
+    def _begun(self, rows: Rows, moment: Moment) -> dict[int, tuple[FreePose, Begun]]:
+        """Return what stands there and what chains start from, by row; note which cannot."""
         found = {}
         for row in rows.tolist():
             onward = self._onward[row]
-            begun = onward.begun(onward.present, moment)
+            present = onward.present
+            begun = onward.begun(present, moment)
             is_sound = np.isfinite(begun.rotations).all(axis=(1, 2))
             is_sound[0] &= np.isfinite(begun.location).all()
             if is_sound.all():
-                found[row] = begun
+                found[row] = present, begun
                 continue
             job = self.limbs[row].job
             bone = job.plan.written[int(np.flatnonzero(~is_sound)[0])]
@@ -117,10 +119,12 @@ class FollowBatch:
             )
         return found
 
-    def _change(self, row: int, found: Dragged, i: int, moment: Moment) -> Change | None:
+    def _change(
+        self, row: int, present: FreePose, found: Dragged, i: int, moment: Moment
+    ) -> Change | None:
         """Remember where a chain has come to; return what of it is not as it should be."""
         limb, onward = self.limbs[row], self._onward[row]
-        written, present = limb.job.plan.written, onward.present
+        written = limb.job.plan.written
         wanted = found.channels[i].astype(np.float32)
         location = found.locations[i].astype(np.float32)
         onward.remember(moment, Stand(found.rotations[i], found.locations[i], wanted, location))
