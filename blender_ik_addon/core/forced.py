@@ -33,7 +33,7 @@ def only_settle(effort: Effort) -> Flags:
 
 
 def off_the_ends(
-    task: Task, asked: Array, effort: Effort, least: Array, most: Array
+    task: Task, asked: Array, effort: Effort, is_unlimited: Flags, least: Array, most: Array
 ) -> tuple[Task, Array]:
     """Return a task, and the targets (3, B) as asked, moved to where chains can settle.
 
@@ -41,6 +41,8 @@ def off_the_ends(
         task: What is asked for.
         asked: Its targets as they are, shape (3, B).
         effort: What acts on the bones.
+        is_unlimited: Which chains have no limits, shape (B,). Others may not fold or straighten as
+            far as their lengths allow: what is asked of them stays, to get as near as they can.
         least: Nearer than this no effector gets to its root, shape (B,).
         most: Farther neither, shape (B,).
     """
@@ -52,7 +54,8 @@ def off_the_ends(
     if not is_moved.any():
         return task, asked
     moved = asked * np.where(is_moved, allowed / np.where(is_moved, size, 1.0), 1.0)
-    return replace(task, target=np.where(is_moved, moved, task.target)), moved
+    task = replace(task, target=np.where(is_moved, moved, task.target))
+    return task, np.where(is_unlimited, moved, asked)
 
 
 def swept(run: Run, effort: Effort | None, standing: Array) -> tuple[Array, Counts]:
@@ -68,6 +71,17 @@ def swept(run: Run, effort: Effort | None, standing: Array) -> tuple[Array, Coun
         caps = np.where(only_settle(effort), 0, caps)
     memory = no_memory(len(run.chain.kinds), standing.shape[-1])
     return run.swept(sweeps, standing, used, caps, memory)
+
+
+def no_farther(run: Run, state: Array, used: Counts, standing: Array) -> tuple[Array, Counts]:
+    """Return states without those that have been led farther away than chains stood."""
+    gap, before = (norm(run.task.target - each[-1, :3]) for each in (state, standing))
+    is_lost = run.is_open(state) & (gap > before)
+    if not is_lost.any():
+        return state, used
+    # From where it stood a chain gets at least as near.
+    again, used = run.closed(np.where(is_lost, standing, state), used)
+    return np.where(is_lost, again, state), used
 
 
 def settled(

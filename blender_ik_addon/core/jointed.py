@@ -139,6 +139,13 @@ class Jointed:
         return self.kinds[0] in (JointKind.BALL, JointKind.SWING)
 
     @cached_property
+    def is_unlimited(self) -> Flags:
+        """Which chains have joints that turn freely, all of them, shape (B,)."""
+        is_free = ~(np.isfinite(self.low) | np.isfinite(self.high)).any(axis=(0, 1))
+        unlimited: Flags = is_free & all(kind is JointKind.BALL for kind in self.kinds)
+        return unlimited
+
+    @cached_property
     def has_stiffness(self) -> bool:
         """Whether any bone turns less readily than others."""
         return bool((self.mobility < 1.0).any())

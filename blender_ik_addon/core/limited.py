@@ -92,7 +92,8 @@ def positioned(
     reach = start.reach if chain.slide_room is None else start.reach + chain.slide_room.sum(axis=0)
     is_too_far = norm(task.target) >= reach * (1.0 - AT_REACH)
     if effort is not None:
-        task, asked = forced.off_the_ends(task, asked, effort, start.least, reach)
+        ends = np.where(chain.is_unlimited, start.least, 0.0), reach
+        task, asked = forced.off_the_ends(task, asked, effort, chain.is_unlimited, *ends)
     gap = norm(task.target - standing[-1, :3])
     run = Run(chain, task, gap > np.maximum(task.tolerance, NEAR * chain.reach))
     aims = _aims(start, chain, start_turn, task, tip)
@@ -106,6 +107,7 @@ def positioned(
         state, used = run.aimed(state, used, aims)
     last, state, used = _bettered(run, state, used, standing, asked, aims)
     if effort is not None:
+        state, used = forced.no_farther(last, state, used, standing)
         state, used = forced.settled(last, state, used, effort, aims)
     return Held(
         state=state,

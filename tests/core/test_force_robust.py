@@ -91,7 +91,8 @@ def assert_never_diverges(rig, chains, rng):
 # of ten thousand, which is ten minutes.
 SEEDS = [
     *range(3),
-    *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in range(3, 50)),
+    14,  # A target too near for limits that do not let the chain fold.
+    *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in range(3, 50) if seed != 14),
 ]
 
 
