@@ -20,6 +20,8 @@ from .vectors import Array, Counts, Flags, norm
 # Where a target is too far or too near, chains that settle stay less than straight, or folded, by
 # this share of the reach: else there is no way to turn by which the effector stays.
 OFF_THE_ENDS = 1e-4
+# Less than this is no way to go.
+NONE = 1e-300
 SWEEPS = sweeps_of(limited_force.step)
 
 
@@ -89,10 +91,25 @@ def settled(
 ) -> tuple[Array, Counts]:
     """Return chains settled where they have come to, also those that have not arrived."""
     is_open = run.is_open(state)
-    stay = np.where(is_open, state[-1, :3], run.task.target)
+    begun, used = _stepped_back(run, state, used, is_open & effort.acts)
+    stay = np.where(is_open, begun[-1, :3], run.task.target)
     caps = np.minimum(run.task.iterations, used + ENOUGH_TO_SETTLE)
-    rested, used = settling.settled(run.chain, effort, state, stay, aims, used, caps)
+    rested, used = settling.settled(run.chain, effort, begun, stay, aims, used, caps)
     is_lost = ~is_open & run.is_open(rested)
-    gap, before = norm(run.task.target - rested[-1, :3]), norm(run.task.target - state[-1, :3])
-    is_lost |= gap > before + run.accepted
+    room = OFF_THE_ENDS * run.chain.reach * is_open
+    gap, before = (norm(run.task.target - each[-1, :3]) for each in (rested, state))
+    is_lost |= gap > before + room + run.accepted
     return np.where(is_lost, state, rested), used
+
+
+def _stepped_back(run: Run, state: Array, used: Counts, is_moved: Flags) -> tuple[Array, Counts]:
+    """Return states a little off where limits let no joint turn nearer, as off the other ends."""
+    # One bone only turns about its way to the target.
+    if len(run.chain.kinds) == 1 or not is_moved.any():
+        return state, used
+    error = run.task.target - state[-1, :3]
+    share = np.where(is_moved, OFF_THE_ENDS * run.chain.reach, 0.0) / np.maximum(norm(error), NONE)
+    stay = state[-1, :3] - share * error
+    return replace(run, task=replace(run.task, target=stay)).closed(
+        state, used, is_near_enough=False
+    )

@@ -131,11 +131,11 @@ def _approached(
     """Return states on the way to the targets that solvers make of standing ones, each its own."""
     if solver in SWEEPS:
         return run.swept_few(SWEEPS[solver], standing)
-    aimed = replace(run.task, target=asked)
     if solver is not Solver.FORCE:
+        aimed = replace(run.task, target=asked)
         return _started(natural, standing, aimed, run), np.zeros_like(run.task.iterations)
     if effort is not None and (settles := forced.only_settle(effort)).any():
-        standing = np.where(settles, _started(natural, standing, aimed, run), standing)
+        standing = np.where(settles, _started(natural, standing, run.task, run), standing)
     return forced.swept(run, effort, standing)
 
 

@@ -91,17 +91,6 @@ def step(state: Array, strained: Strained, target: Array, damping: Array) -> tup
     return result, np.where(is_better, damping * DAMPING_DECAY, grown)
 
 
-def _lower(strained: Strained, state: Array, move: Array, pull: Array) -> Array:
-    """Return moves (n, 3, B), or those back, where effort less the work of a pull is least."""
-    chain, found = strained.chain, []
-    for way in (move, -move):
-        turn = turns.multiply(turns.by_vectors(way), state[:-1, :4])
-        moved = chain.state(turn, state[:-1, 4])
-        work = np.einsum("kb,kb->b", pull, moved[-1, : len(pull)])
-        found.append(strained.effort.total(chain.posed(moved), turn) - work)
-    return np.where(found[0] <= found[1], move, -move)
-
-
 def _returned(chain: Jointed, state: Array, move: Array, target: Array) -> Array:
     """Return states with turns made and effectors brought back."""
     turned = turns.normalised(turns.multiply(turns.by_vectors(move), state[:-1, :4]))

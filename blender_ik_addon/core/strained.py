@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import turns
+from . import edge_curvature, turns
 from .effort import Effort, Sides
 from .jointed import Jointed, Posed
 from .laying import inverses_of
@@ -54,21 +54,47 @@ class System:
         self._sides, self._lifting = effort.sides(turn), effort.lifting(posed)
         self._slope = effort.spring_slope(turn, self._sides) - self._lifting
         self._springs = effort.spring_curvature(turn, self._sides)
-        force = self._force(answers)
+        force = self._hold(answers)
         self._curvature = curvature(effort, posed, answers[:, :3], force[:3], self._springs)
         diagonal = np.einsum("bkk->bk", self._curvature)
         largest = np.maximum(np.abs(diagonal).max(axis=1), norm(self._slope).max(axis=0))
         # Of joints that cannot turn nothing can be told.
         self.scale = np.where(largest > NO_EFFORT, largest, 1.0)
         self._floor = np.maximum(LEAST_STIFFNESS + damping, 0.0) * self.scale
-        balance = np.einsum("nkcb,kb->ncb", answers, force) - self._slope
-        press = np.einsum("nacb,nab->ncb", self._free, balance)
-        leaves = np.einsum("neib,nib->neb", self._edges.normals, press) > 0.0
-        self._set(self._is_on & leaves)
+        self._curved = self._edge_curvature(chain, answers, force)
+        self._set(self._is_shut)
 
-    def _force(self, answers: Array) -> Array:
+    def _hold(self, answers: Array) -> Array:
+        """Shut the edges that joints press on; return the force on the effector, (k, B)."""
+        self._is_shut = np.zeros_like(self._is_on)
+        force = self._force(answers, self._free)
+        if not self._is_on.any():
+            return force
+        press = np.einsum("nacb,nab->ncb", self._free, self._balance(answers, force))
+        self._is_shut = self._is_on & (self._along_normals(press) > 0.0)
+        return self._force(answers, shut(self._free, self._edges, self._is_shut))
+
+    def _edge_curvature(self, chain: Jointed, answers: Array, force: Array) -> Array | None:
+        """Return what edges add to the curvature where joints press on them, (n, 3, 3, 3, B)."""
+        if not self._is_on.any():
+            return None
+        press = np.maximum(self._along_normals(self._balance(answers, force)), 0.0)
+        curved = edge_curvature.curvatures(chain.ranges, self._turn, self._edges)
+        pressed_on: Array = curved * press[:, :, None, None]
+        return pressed_on
+
+    def _balance(self, answers: Array, force: Array) -> Array:
+        """Return the torques (n, 3, B) that edges have to balance."""
+        balance: Array = np.einsum("nkcb,kb->ncb", answers, force) - self._slope
+        return balance
+
+    def _along_normals(self, torque: Array) -> Array:
+        along: Array = np.einsum("neib,nib->neb", self._edges.normals, torque)
+        return along
+
+    def _force(self, answers: Array, mobility: Array) -> Array:
         """Return the force on the effector that best balances the slopes, shape (k, B)."""
-        held = np.einsum("nkcb,ncdb->nkdb", answers, self._free)
+        held = np.einsum("nkcb,ncdb->nkdb", answers, mobility)
         system = np.einsum("nkcb,nlcb->bkl", held, answers)
         trace = np.einsum("bkk->b", system)
         system = system + (1e-9 * trace + 1e-300)[:, None, None] * np.eye(system.shape[-1])
@@ -84,6 +110,10 @@ class System:
         self._held = shut(self._free, self._edges, is_shut)
         held = self._held.transpose(3, 0, 1, 2)
         curved = self._curvature.reshape(chains, count, 3, count, 3)
+        if self._curved is not None:
+            curved = curved.copy()
+            for i, added in enumerate(np.einsum("neijb,neb->nbij", self._curved, is_shut)):
+                curved[:, i, :, i] += added
         curved = np.einsum("bnac,bncmd->bnamd", held, curved)
         curved = np.einsum("bnamd,bmdc->bnamc", curved, held).reshape(chains, size, size)
         self._turning = curved + self._floor[:, None, None] * np.eye(size)

@@ -1,0 +1,77 @@
+"""The curvature of edges of ranges, against differences of what they bound."""
+
+import numpy as np
+import pytest
+
+from blender_ik_addon.core import JointKind, edge_curvature, limits, swings, turns
+from tests.helpers import make_rng
+
+COUNT = 500
+# Radians between the turns that are compared.
+STEP = 1e-3
+
+
+def level(ranges, turn, edge):
+    """Return what grows toward an edge of a swing: of an ellipse, or of one axis, shape (B,)."""
+    w, x, y, z = turn[0]
+    c = np.hypot(w, y)
+    swing = np.stack(((x * w + z * y) / c, (z * w - x * y) / c))
+    if np.isfinite(ranges.above).all():
+        half = np.where(swing >= 0.0, ranges.above[0], ranges.below[0])
+        return np.linalg.norm(swing / half, axis=0)
+    return np.abs(swing[edge // 2])
+
+
+def on_edge(rng, free):
+    """Return joints inside limits about all axes but some, one a chain; most on an edge."""
+    low, high = -rng.uniform(0.3, 2.0, (3, COUNT)), rng.uniform(0.3, 2.0, (3, COUNT))
+    low[free], high[free] = -np.inf, np.inf
+    room = limits.room(JointKind.BALL, low, high)
+    ranges = swings.compiled(*(end[None] for end in room))
+    drawn = rng.normal(size=(1, 4, COUNT))
+    turn = swings.clamped(ranges, drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
+    return ranges, turn
+
+
+@pytest.mark.parametrize(("free", "edge"), [([], 0), ([1], 0), ([1, 2], 0), ([0], 2)])
+def test_normals_turn_as_second_differences_of_what_an_edge_bounds(free, edge):
+    rng = make_rng(77)
+    ranges, turn = on_edge(rng, free)
+    edges = swings.edges(ranges, swings.placed(ranges, turn))
+    normal = edges.normals[:, edge]
+    along = rng.normal(size=normal.shape)
+    along -= normal * np.einsum("nib,nib->nb", along, normal)[:, None]
+    along /= np.linalg.norm(along, axis=1, keepdims=True)
+
+    def at(way, step):
+        return level(ranges, turns.multiply(turns.by_vectors(step * way), turn), edge)
+
+    growth = (at(normal, STEP) - at(normal, -STEP)) / (2.0 * STEP)
+    bend = (at(along, STEP) + at(along, -STEP) - 2.0 * at(along, 0.0)) / STEP**2
+    curved = edge_curvature.curvatures(ranges, turn, edges)[:, edge]
+    found = np.einsum("nib,nijb,njb->nb", along, curved, along)[0]
+    # Where one quarter of an ellipse ends and the next begins there is no second derivative.
+    tells = edges.is_on[0, edge] & (np.abs(curved[0]).max(axis=(0, 1)) > 0.0)
+    assert tells.sum() > COUNT / 5
+    np.testing.assert_allclose(found[tells], bend[tells] / growth[tells], rtol=2e-2, atol=2e-3)
+
+
+def test_the_end_of_a_twist_is_flat():
+    rng = make_rng(79)
+    ranges, turn = on_edge(rng, [0, 2])
+    edges = swings.edges(ranges, swings.placed(ranges, turn))
+    normal = edges.normals[:, 1]
+    along = rng.normal(size=normal.shape)
+    along -= normal * np.einsum("nib,nib->nb", along, normal)[:, None]
+    moved = turns.multiply(turns.by_vectors(along), turn)
+    before, after = (np.arctan2(each[0, 2], each[0, 0]) for each in (turn, moved))
+    np.testing.assert_allclose(np.sin(after - before), 0.0, atol=1e-12)
+    assert not edge_curvature.curvatures(ranges, turn, edges)[:, 1].any()
+
+
+def test_inside_their_ranges_joints_have_no_edge():
+    ranges, _ = on_edge(make_rng(78), [])
+    turn = np.zeros((1, 4, COUNT))
+    turn[:, 0] = 1.0
+    edges = swings.edges(ranges, swings.placed(ranges, turn))
+    assert not edge_curvature.curvatures(ranges, turn, edges).any()
