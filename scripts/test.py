@@ -2,7 +2,7 @@
 
     python3 scripts/test.py                     everything, slow tests in the newest Blender
     python3 scripts/test.py --thorough          slow tests in every Blender, before a release
-    python3 scripts/test.py --quick             lint, core, one Blender; no slow tests
+    python3 scripts/test.py --quick             lint, core, one Blender; one case of each quick test
     python3 scripts/test.py --only 5.2          only the runs whose name contains this
     python3 scripts/test.py --only core -- -k limits -x      what follows -- goes to pytest
     BLENDER=/path/to/blender python3 scripts/test.py         also inside that application
@@ -31,6 +31,7 @@ from python_finder import UnavailableError
 BLENDER_VERSIONS = ("5.2", "4.2", "4.5", "5.0")
 QUICK_RUNS = ("lint", "core-3.11", "bpy-5.2")
 NOT_SLOW = ("-m", "not slow")
+ONE_CASE = ("--few", "1")
 
 # Runs go on side by side: threads of their own for small systems would only wait for each other.
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "VECLIB_MAXIMUM")}
@@ -142,7 +143,7 @@ def count_results(output: list[str]) -> Outcome:
 
 def plan_runs(options: argparse.Namespace) -> dict[str, Callable[[str], Outcome]]:
     """Return the runs that the command line asks for: name -> what to call with the name."""
-    extra = [*NOT_SLOW, *options.pytest] if options.quick else options.pytest
+    extra = [*NOT_SLOW, *ONE_CASE, *options.pytest] if options.quick else options.pytest
     core_tests = [
         str(path.relative_to(ROOT)) for path in sorted((ROOT / "tests").glob("test_*.py"))
     ]
@@ -191,7 +192,7 @@ def parse_command_line() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true", help="one Blender, no slow tests")
+    parser.add_argument("--quick", action="store_true", help="one Blender, one case of each test")
     parser.add_argument("--thorough", action="store_true", help="slow tests in every Blender")
     parser.add_argument(
         "--only", metavar="NAME", help="lint, core, 5.2, 4.2, 4.5, 5.0, application"

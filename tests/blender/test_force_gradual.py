@@ -92,6 +92,7 @@ def test_the_base_of_the_frame_rate_counts():
     np.testing.assert_allclose(played(ob, range(1, 12)), plain, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_frames_in_order_are_what_the_core_advances_to():
     ob, target, chain = make_easing(5)
     chain.force.fastest = 2.0
@@ -182,6 +183,7 @@ def test_few_frames_left_out_are_time_that_has_passed():
     assert np.linalg.norm(skipped - whole[5::5], axis=2).max() <= PROMISED * way
 
 
+@pytest.mark.slow
 def test_frames_seen_ahead_for_motion_blur_are_come_back_from():
     ob, target, _ = make_easing()
     key_target(target, 24)
@@ -215,6 +217,7 @@ def test_while_time_stands_each_drag_is_a_frame_and_nothing_else_is():
         rigs.assert_same_pose(ob, pose, 0.0)
 
 
+@pytest.mark.slow
 def test_keyed_bones_start_from_their_keys_and_go_on():
     ob, target, _ = make_easing(4)
     ob.chain_ik.chains[0].mute = True
@@ -254,6 +257,7 @@ def test_limits_hold_on_the_way():
     assert chain.status.startswith("Held back by the limits"), chain.status
 
 
+@pytest.mark.slow
 def test_elbows_stay_elbows_on_the_way():
     """Between two turns about X after Y, the short way leads over others."""
     ob, target, _ = make_easing()
