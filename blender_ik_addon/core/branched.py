@@ -13,11 +13,10 @@ from functools import cached_property
 
 import numpy as np
 
-from . import reach, turns
+from . import reach, turns, vectors
 from .branches import Branches
 from .jointed import Jointed, jointed_bones
 from .joints import JointKind, Joints
-from .laying import inverses_of
 from .tree_aims import TreeAims
 from .vectors import Array, Counts, Flags, norm, taken
 
@@ -160,7 +159,7 @@ class PosedTree:
     @cached_property
     def inverse_frames(self) -> Array:
         """Shape (n, 3, 3, B)."""
-        return inverses_of(self.frames)
+        return vectors.inverses(self.frames)
 
     def levers(self, points: Array) -> Array:
         """Return the ways from all heads to points (q, 3, B), in the frames, (n, q, 3, B)."""
@@ -209,7 +208,7 @@ def branched_trees(
     )
     whole = tree.posed(bones.inner(joints.start_wxyz)).whole
     parents, on = np.array(branches.parents), np.array(branches.effector_bones)
-    backward = inverses_of(whole)
+    backward = vectors.inverses(whole)
     is_root = parents < 0
     ways = np.einsum("nijb,njb->nib", backward[parents], heads - heads[parents])
     ends = np.einsum("nijb,njb->nib", backward[on], tips - heads[on])

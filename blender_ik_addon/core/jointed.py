@@ -146,6 +146,21 @@ class Jointed:
         return unlimited
 
     @cached_property
+    def has_limits(self) -> bool:
+        """Whether any joint has an end to its range about an axis that is not locked."""
+        ranges = self.ranges
+        is_open = np.isposinf(ranges.above) & np.isposinf(ranges.below)
+        is_endless = np.isneginf(ranges.twist_low) & np.isposinf(ranges.twist_high)
+        is_held = ranges.is_held
+        return not ((is_open | is_held[:, ::2]).all() and (is_endless | is_held[:, 1]).all())
+
+    @cached_property
+    def _no_edges(self) -> swings.Edges:
+        shape = (len(self.kinds), 3, self.reach.size)
+        off = np.zeros(shape, dtype=np.bool_)
+        return swings.Edges(np.zeros((*shape[:2], 3, shape[2])), off, self.ranges.is_held)
+
+    @cached_property
     def has_stiffness(self) -> bool:
         """Whether any bone turns less readily than others."""
         return bool((self.mobility < 1.0).any())
@@ -193,7 +208,12 @@ class Jointed:
         return found[..., None]
 
     @cached_property
-    def _held_bones(self) -> Counts:
+    def free_axes(self) -> Counts:
+        """The axes about which joints turn, of three a bone, as far as their kinds tell."""
+        return np.flatnonzero(np.einsum("niib->nib", self._least_mobility).ravel())
+
+    @cached_property
+    def held_bones(self) -> Counts:
         """The bones whose locks ``_least_mobility`` does not know, all if some are stiff."""
         is_known = [kind in limits.HINGES or kind is JointKind.FIXED for kind in self.kinds]
         is_held = self.ranges.is_held.any(axis=(1, 2))
@@ -206,7 +226,7 @@ class Jointed:
         else:
             shape = (len(turn), 3, 3, turn.shape[-1])
             mobility = np.broadcast_to(self._least_mobility, shape)
-        bones = self._held_bones
+        bones = self.held_bones
         if bones.size:
             mobility = np.array(mobility)
             for edge in range(3):
@@ -217,28 +237,34 @@ class Jointed:
 
     def edges(self, turn: Array) -> swings.Edges:
         """Return the edges of their ranges that joints stand on."""
+        if not (self.has_limits or self.held_bones.size):
+            return self._no_edges
         return swings.edges(self.ranges, swings.placed(self.ranges, turn))
 
     def state(self, turn: Array, slide: Array) -> Array:
         """Return the state of turns (n, 4, B) and slides (n, B), with its output."""
         state = np.zeros((len(turn) + 1, STATE_COLUMNS, turn.shape[-1]))
         state[:-1, :4], state[:-1, 4] = turn, slide
-        state[-1] = self.output(self.posed(state))
+        posed = self._posed(state)
+        state[-1] = self.output(posed)
+        # An iteration goes on from the state that the one before has ended with.
+        self.__dict__["_last"] = (state, posed)
         return state
 
     def posed(self, state: Array) -> Posed:
         """Return where a state puts the bones."""
+        known, posed = self.__dict__.get("_last", (None, None))
+        return posed if known is state else self._posed(state)
+
+    def _posed(self, state: Array) -> Posed:
         own = turns.matrices(state[:-1, :4])
         turned = np.einsum("nijb,njb->nib", own, self.segments_after(state[:-1, 4]))
         links = np.einsum("nijb,njkb->nikb", own[:-1], self.offsets[1:])
-        frames = np.empty_like(own)
-        frames[0] = self.offsets[0]
-        for i, link in enumerate(links):
-            frames[i + 1] = np.einsum("ijb,jkb->ikb", frames[i], link)
+        frames = vectors.products(np.concatenate((self.offsets[:1], links)))
         points = vectors.laid(np.einsum("nijb,njb->nib", frames, turned))
         if self.slide_axes is not None:
             points += self.root_after(state[:-1, 4])
-        return Posed(frames, own, turned, links, points)
+        return Posed(frames, own, points)
 
     def segments_after(self, slide: Array) -> Array:
         """Return the segments (n, 3, B) to next heads that slides (n, B) have moved."""
@@ -391,34 +417,40 @@ class Posed:
     Attributes:
         frames: In which each bone's own turn acts, shape (n, 3, 3, B).
         own: The turns as matrices, shape (n, 3, 3, B).
-        turned: Segments after the own turn, told in the frame before it, shape (n, 3, B).
-        links: From a frame to the next, shape (n - 1, 3, 3, B).
         points: Joints, shape (n + 1, 3, B).
     """
 
     frames: Array
     own: Array
-    turned: Array
-    links: Array
     points: Array
+
+    @cached_property
+    def back(self) -> Array:
+        """The inverses of the frames, shape (n, 3, 3, B)."""
+        return vectors.inverses(self.frames)
 
     @cached_property
     def levers(self) -> Array:
         """From each joint to the effector, told in the joint's frame, shape (n, 3, B)."""
-        levers = self.turned.copy()
-        for i in reversed(range(len(self.links))):
-            levers[i] += np.einsum("ijb,jb->ib", self.links[i], levers[i + 1])
-        return levers
+        return self.told(self.points[-1] - self.points[:-1])
 
     @cached_property
     def inner_levers(self) -> Array:
         """Sums of the ways from each joint to the later inner ones, in its frame, (n, 3, B)."""
-        count = len(self.turned)
-        later = (count - 1.0) - np.arange(count)
-        levers = self.turned * later[:, None, None]
-        for i in reversed(range(count - 1)):
-            levers[i] += np.einsum("ijb,jb->ib", self.links[i], levers[i + 1])
-        return levers
+        later = (len(self.frames) - 1.0) - np.arange(len(self.frames))
+        segments = np.diff(self.points, axis=0) * later[:, None, None]
+        return self.told(summed_from(segments))
+
+    def told(self, ways: Array) -> Array:
+        """Return ways (n, 3, B), one a joint, as its frame tells them."""
+        told: Array = np.einsum("nijb,njb->nib", self.back, ways)
+        return told
+
+
+def summed_from(ways: Array) -> Array:
+    """Return the sums of ways (n, ..., B) from each one to the last."""
+    summed: Array = np.cumsum(ways[::-1], axis=0)[::-1]
+    return summed
 
 
 def moved_by_turns(frames: Array, levers: Array) -> Array:

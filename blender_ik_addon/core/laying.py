@@ -59,7 +59,7 @@ def laid(chain: Jointed, turn: Array, slide: Array, points: Array) -> Array:
     turn, segments = turn.copy(), chain.segments_after(slide)
     frame, head = chain.offsets[0], chain.root_after(slide)
     for i, segment in enumerate(segments):
-        to_point = np.einsum("ijb,jb->ib", inverses(frame), points[i + 1] - head)
+        to_point = np.einsum("ijb,jb->ib", vectors.inverses(frame), points[i + 1] - head)
         lever = vectors.rotate(turns.matrices(turn[i]), segment)
         turn[i] = aimed(chain, i, turn[i], lever, to_point)
         own = turns.matrices(turn[i])
@@ -76,21 +76,6 @@ def rotations_of(frames: Array) -> Array:
     unit_frames = by_chain / scale[..., None, None]
     turned: Array = rotation.quaternion_from_matrix(unit_frames).transpose(0, 2, 1)
     return turned
-
-
-def inverses(matrix: Array) -> Array:
-    """Return the inverses of matrices (3, 3, B)."""
-    a, b, c = matrix[0], matrix[1], matrix[2]
-    adjugate = np.stack((vectors.cross(b, c), vectors.cross(c, a), vectors.cross(a, b)), axis=1)
-    inverse: Array = adjugate / np.einsum("ib,ib->b", a, adjugate[:, 0])
-    return inverse
-
-
-def inverses_of(matrices: Array) -> Array:
-    """Return the inverses of matrices (n, 3, 3, B)."""
-    flat = matrices.transpose(1, 2, 0, 3)
-    inverse: Array = inverses(flat.reshape(3, 3, -1)).reshape(flat.shape).transpose(2, 0, 1, 3)
-    return inverse
 
 
 def _across_axis(vector: Array, axis: int) -> Array:

@@ -13,7 +13,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from . import bend, forced, limited_ccd, limited_fabrik, natural_start, new_starts, turns
+from . import (
+    bend,
+    comfort_starts,
+    forced,
+    limited_ccd,
+    limited_fabrik,
+    natural_start,
+    new_starts,
+    turns,
+)
 from .chain import Solver
 from .effort import Effort
 from .iterate import FEW_ITERATIONS, sweeps_of
@@ -108,7 +117,10 @@ def positioned(
     last, state, used = _bettered(run, state, used, standing, asked, aims)
     if effort is not None:
         state, used = forced.no_farther(last, state, used, standing)
-        state, used = forced.settled(last, state, used, effort, aims)
+        if aims is None:
+            state, used = comfort_starts.settled(last, state, used, effort)
+        else:
+            state, used = forced.settled(last, state, used, effort, aims)
     return Held(
         state=state,
         iterations=used,

@@ -7,7 +7,7 @@ import numpy as np
 from . import turns, vectors
 from .ccd import SHORT_LEVER
 from .jointed import Jointed
-from .laying import aimed, inverses
+from .laying import aimed
 from .vectors import Array, norm, smoothstep
 
 
@@ -36,7 +36,7 @@ def step(state: Array, chain: Jointed, target: Array, damping: Array) -> tuple[A
         to_effector = vectors.rotate(own, beyond)
         to_target = target - posed.points[i]
         reach = np.minimum(norm(vectors.rotate(posed.frames[i], to_effector)), norm(to_target))
-        wanted = vectors.rotate(inverses(posed.frames[i]), to_target)
+        wanted = vectors.rotate(vectors.inverses(posed.frames[i]), to_target)
         share = smoothstep(reach, 0.0, short)
         turn[i] = aimed(chain, i, turn[i], to_effector, wanted, share)
         lever = vectors.rotate(turns.matrices(turn[i]), beyond)

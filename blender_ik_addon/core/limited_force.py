@@ -9,6 +9,7 @@ from .force import conjugate, pulled
 from .forces import StepMode
 from .iterate import Step
 from .jointed import Jointed, Posed
+from .limited_newton import LEAST_LEAVING
 from .vectors import Array, cross, dot, norm
 
 # The classic sign of the triple product jumps where it is zero: here it goes over within this sine.
@@ -34,7 +35,7 @@ def step(state: Array, chain: Jointed, target: Array, memory: Array) -> tuple[Ar
     edges = chain.edges(state[:-1, :4])
     free = chain.mobilities(state[:-1, :4], edges)
     torque = np.einsum("nkcb,kb->ncb", answers, error)
-    held = _held(free, edges, _along(free, torque))
+    held = _held(free, edges, torque)
     way, memory = conjugate(_along(held, torque), memory)
     if edges.is_on.any():
         # What has been a way into a range may by now lead out of it.
@@ -68,7 +69,7 @@ def fixed_step(mode: StepMode, gain: float) -> Step:
         whole = gain * np.einsum("nicb,ncb->nib", axes, torque)
         edges = chain.edges(turn)
         free = chain.mobilities(turn, edges)
-        held = _held(free, edges, _along(free, whole))
+        held = _held(free, edges, whole)
         return _turned(chain, state, _along(held, whole)), memory
 
     return step
@@ -102,11 +103,12 @@ def _axis_torques(posed: Posed, force: Array, mode: StepMode) -> Array:
     return found
 
 
-def _held(free: Array, edges: swings.Edges, way: Array) -> Array:
-    """Return mobilities without turns across the edges that a way would leave by."""
-    held = free
+def _held(free: Array, edges: swings.Edges, torque: Array) -> Array:
+    """Return mobilities without turns across the edges that a torque would have joints leave by."""
+    held, way = free, _along(free, torque)
     for edge in range(3):
-        leaves = edges.is_on[:, edge] & (dot(edges.normals[:, edge], way) > 0.0)
+        leaves = dot(edges.normals[:, edge], way) > -LEAST_LEAVING
+        leaves &= edges.is_on[:, edge]
         if leaves.any():
             held = swings.blocked(held, edges.normals[:, edge], leaves)
     return held

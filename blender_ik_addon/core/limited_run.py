@@ -10,7 +10,7 @@ from . import newton
 from .iterate import FEW_ITERATIONS, LIMITED_NEWTON, Method, Work, swept
 from .jointed import AIM_TOLERANCE, AIM_WEIGHTS, ENOUGH, ENOUGH_TO_AIM, NEAR, Aims, Jointed
 from .task import Task
-from .vectors import Array, Counts, Flags, norm
+from .vectors import Array, Counts, Flags, norm, taken
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,23 @@ class Run:
     chain: Jointed
     task: Task
     is_fresh: Flags
+
+    def take(self, rows: Counts, iterations: Counts | None = None) -> Run:
+        """Return the run of some of the chains, without aims and poles.
+
+        Args:
+            rows: Which, some maybe several times, shape (R,).
+            iterations: Their caps, shape (R,); None for those that they have.
+        """
+        task = Task(
+            target=taken(self.task.target, rows),
+            pole=None,
+            use_flip=None,
+            tolerance=self.task.tolerance[rows],
+            iterations=self.task.iterations[rows] if iterations is None else iterations,
+        )
+        chain = replace(self.chain.take(rows), aims=None)
+        return Run(chain, task, self.is_fresh[rows])
 
     @property
     def accepted(self) -> Array:

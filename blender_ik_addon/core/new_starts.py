@@ -9,7 +9,6 @@ import numpy as np
 from . import restarts
 from .jointed import ASIDE, ENOUGH, Aims
 from .limited_run import Run
-from .task import Task
 from .vectors import Array, Counts, norm, taken
 
 # Iterations for each new start.
@@ -42,18 +41,17 @@ def bettered(
         aims: Of all chains, or None.
         count: How often.
     """
-    own, start = replace(run.chain.take(rows), aims=None), taken(standing, rows)
+    few, start = run.take(rows, np.full(len(rows), ENOUGH)), taken(standing, rows)
     chosen = np.repeat(np.arange(len(rows)), count)
-    task = _short_task(run.task, rows[chosen], ENOUGH_ANEW)
-    several = Run(own.take(chosen), task, np.ones(len(chosen), dtype=np.bool_))
-    poses = restarts.restarted(own, start[:-1, :4], count)
+    several = few.take(chosen, np.full(len(chosen), ENOUGH_ANEW))
+    several = replace(several, is_fresh=np.ones(len(chosen), dtype=np.bool_))
+    poses = restarts.restarted(few.chain, start[:-1, :4], count)
     tried, spent = several.closed(
         several.chain.state(poses, taken(start[:-1, 4], chosen)), np.zeros_like(chosen)
     )
     if aims is not None:
         aims = aims.take(rows)
         tried, spent = several.aimed(tried, spent, aims.take(chosen))
-    few = Run(own, _short_task(run.task, rows, ENOUGH), run.is_fresh[rows])
     best, spent = _best(few, several, tried, spent, start, taken(state, rows), aims)
     best, spent = few.closed(best, spent)
     state, used = state.copy(), used.copy()
@@ -91,13 +89,3 @@ def _best(
         has_stood, has_arrived[best] & is_better_side, has_arrived[best] | is_nearer
     )
     return np.where(is_better, found, present), np.where(is_better, spent[best], 0)
-
-
-def _short_task(task: Task, rows: Counts, iterations: int) -> Task:
-    return Task(
-        target=taken(task.target, rows),
-        pole=None,
-        use_flip=None,
-        tolerance=task.tolerance[rows],
-        iterations=np.full(len(rows), iterations),
-    )

@@ -23,8 +23,10 @@ DAMPED = 1e3
 ROUNDING = 1e-13
 # A step that saves less, as a share of the effort, has to leave less to go by half.
 SLIGHT = 1e-9
-# Turns that bring the effector back to its target after each step.
+# Turns that bring the effector back to its target after each step; nearer than this share of the
+# reach it is there.
 RETURNS = 2
+RETURNED = 1e-11
 # How far a chain that rests on a ridge is sent down, in radians.
 ESCAPE = 0.2
 
@@ -97,5 +99,7 @@ def _returned(chain: Jointed, state: Array, move: Array, target: Array) -> Array
     moved = chain.state(chain.clamped(turned), state[:-1, 4])
     damping = np.full(state.shape[-1], FIRST_DAMPING)
     for _ in range(RETURNS):
+        if (norm(target - moved[-1, : len(target)]) <= RETURNED * chain.reach).all():
+            break
         moved, damping = limited_newton.step(moved, chain, target, damping)
     return moved

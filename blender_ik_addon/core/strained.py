@@ -12,8 +12,8 @@ import numpy as np
 from . import edge_curvature, turns
 from .effort import Effort, Sides
 from .jointed import Jointed, Posed
-from .laying import inverses_of
 from .limited_newton import MOST_PASSES, pressed, shut
+from .springs import Springs
 from .vectors import Array, Counts, Flags, cross, dot, norm
 
 # Passes in which a spring that a move leads away from is left out again.
@@ -48,14 +48,16 @@ class System:
         self._edges = chain.edges(turn)
         self._free = chain.mobilities(turn, self._edges)
         self._is_on = self._edges.is_on & ~self._edges.is_held
+        self._axes, self._is_plain = chain.free_axes, not chain.held_bones.size
         answers = chain.answers(posed)
         self.answers = answers.transpose(1, 0, 2, 3)
         self._effort, self._turn, self._reach = effort, turn, chain.reach
         self._sides, self._lifting = effort.sides(turn), effort.lifting(posed)
-        self._slope = effort.spring_slope(turn, self._sides) - self._lifting
-        self._springs = effort.spring_curvature(turn, self._sides)
+        self._springs = Springs(effort, turn)
+        self._slope = self._springs.slope(self._sides) - self._lifting
+        self._resisting = self._springs.curvature(self._sides)
         force = self._hold(answers)
-        self._curvature = curvature(effort, posed, answers[:, :3], force[:3], self._springs)
+        self._curvature = curvature(effort, posed, answers[:, :3], force[:3], self._resisting)
         diagonal = np.einsum("bkk->bk", self._curvature)
         largest = np.maximum(np.abs(diagonal).max(axis=1), norm(self._slope).max(axis=0))
         # Of joints that cannot turn nothing can be told.
@@ -103,27 +105,21 @@ class System:
         return force
 
     def _set(self, is_shut: Flags) -> None:
-        """Lay out the system with some of the edges shut."""
-        count, chains = len(self._free), self._free.shape[-1]
-        rows, size = len(self.answers), 3 * count
+        """Lay out the system with some of the edges shut, for the axes about which joints turn."""
         self._is_shut = is_shut
         self._held = shut(self._free, self._edges, is_shut)
-        held = self._held.transpose(3, 0, 1, 2)
-        curved = self._curvature.reshape(chains, count, 3, count, 3)
-        if self._curved is not None:
-            curved = curved.copy()
-            for i, added in enumerate(np.einsum("neijb,neb->nbij", self._curved, is_shut)):
-                curved[:, i, :, i] += added
-        curved = np.einsum("bnac,bncmd->bnamd", held, curved)
-        curved = np.einsum("bnamd,bmdc->bnamc", curved, held).reshape(chains, size, size)
-        self._turning = curved + self._floor[:, None, None] * np.eye(size)
-        whole = np.zeros((chains, size + rows, size + rows))
+        axes, rows, size = self._axes, len(self.answers), self._axes.size
+        pulls = np.einsum("knab,nacb->bknc", self.answers, self._held)
+        pulls = pulls.reshape(*pulls.shape[:2], -1)[:, :, axes]
+        curved, stopped = self._held_curvature(is_shut)
+        self._turning = curved[:, axes[:, None], axes] + self._floor[:, None, None] * np.eye(
+            axes.size
+        )
+        size = axes.size
+        whole = np.zeros((len(curved), size + rows, size + rows))
         whole[:, :size, :size] = self._turning
-        blocks = whole[:, :size, :size].reshape(chains, count, 3, count, 3)
-        stopped = (np.eye(3) - held) * self.scale[:, None, None, None]
-        for i in range(count):
-            blocks[:, i, :, i] += stopped[:, i]
-        pulls = np.einsum("knab,nacb->bknc", self.answers, self._held).reshape(chains, rows, size)
+        if stopped is not None:
+            whole[:, :size, :size] += stopped[:, axes[:, None], axes]
         # A force in units of the stiffest joint keeps the system well scaled.
         self._unit = self.scale / self._reach
         whole[:, size:, :size] = pulls * self._unit[:, None, None]
@@ -131,6 +127,24 @@ class System:
         give = np.arange(size, size + rows)
         whole[:, give, give] = -1e-12 * self.scale[:, None]
         self._whole = whole
+
+    def _held_curvature(self, is_shut: Flags) -> tuple[Array, Array | None]:
+        """Return the curvature along held turns, and what stands for those that are not free."""
+        curved = self._curvature
+        if self._is_plain and not is_shut.any():
+            return curved, None
+        blocks, bones = (*self._held.shape[:1], 3) * 2, np.arange(len(self._held))
+        held = np.ascontiguousarray(self._held.transpose(3, 0, 1, 2))
+        if self._curved is not None:
+            curved = curved.copy()
+            added = np.einsum("neijb,neb->nbij", self._curved, is_shut)
+            curved.reshape(-1, *blocks)[:, bones, :, bones] += added
+        # Symmetric: what is held on one side is held on the other one once it is turned about.
+        curved = _held_back(held, _held_back(held, curved).transpose(0, 2, 1))
+        stopped = np.zeros_like(curved)
+        stands = (np.eye(3) - held) * self.scale[:, None, None, None]
+        stopped.reshape(-1, *blocks)[:, bones, :, bones] = stands.transpose(1, 0, 2, 3)
+        return curved, stopped
 
     def solved(self, error: Array) -> tuple[Array, Array, Array]:
         """Return turns (n, 3, B), the force (k, B), and how the effort curves along, (B,)."""
@@ -145,7 +159,7 @@ class System:
             if not is_changed and (now_shut == self._is_shut).all():
                 break
             self._set(now_shut)
-        flat = move.transpose(2, 0, 1).reshape(len(self._turning), -1)
+        flat = move.reshape(-1, move.shape[-1])[self._axes].T
         curve = np.einsum("bi,bij,bj->b", flat, self._turning, flat)
         return move, force, curve
 
@@ -173,29 +187,33 @@ class System:
 
     def _take(self, sides: Sides) -> None:
         """Take the springs to act on these sides of their comfort."""
-        turn, effort = self._turn, self._effort
-        springs = effort.spring_curvature(turn, sides)
-        blocks = self._curvature.reshape(-1, len(turn), 3, len(turn), 3)
-        for i, added in enumerate(springs - self._springs):
-            blocks[:, i, :, i] += added.transpose(2, 0, 1)
-        self._sides, self._springs = sides, springs
-        self._slope = effort.spring_slope(turn, sides) - self._lifting
+        resisting, count = self._springs.curvature(sides), len(self._turn)
+        blocks = self._curvature.reshape(-1, count, 3, count, 3)
+        bones = np.arange(count)
+        blocks[:, bones, :, bones] += (resisting - self._resisting).transpose(0, 3, 1, 2)
+        self._sides, self._resisting = sides, resisting
+        self._slope = self._springs.slope(sides) - self._lifting
 
     def _solved(self, error: Array) -> tuple[Array, Array]:
-        count, chains = len(self._free), self._free.shape[-1]
-        size = 3 * count
-        held = np.einsum("nacb,ncb->nab", self._held, self._slope)
-        right = np.empty((chains, size + len(error)))
-        right[:, :size] = -held.transpose(2, 0, 1).reshape(chains, size)
+        held = np.einsum("nacb,ncb->bna", self._held, self._slope)
+        size = self._axes.size
+        right = np.empty(self._whole.shape[:2])
+        right[:, :size] = -held.reshape(len(held), -1)[:, self._axes]
         right[:, size:] = (error * self._unit).T
         found = np.linalg.solve(self._whole, right[..., None])[..., 0]
-        move = found[:, :size].reshape(chains, count, 3).transpose(1, 2, 0)
-        return np.ascontiguousarray(move), -(found[:, size:].T) * self._unit
+        return self._moves(found[:, :size]), -(found[:, size:].T) * self._unit
+
+    def _moves(self, found: Array) -> Array:
+        """Return what is found for the axes (B, m) as turns of all joints (n, 3, B)."""
+        count, chains = len(self._free), len(found)
+        turn = np.zeros((3 * count, chains))
+        turn[self._axes] = found.T
+        return turn.reshape(count, 3, chains)
 
     def down(self, largest_turn: Array) -> tuple[Array, Flags]:
         """Return moves (n, 3, B) along which the effort curves down most, and where it does."""
         self._give_way()
-        chains, size = self._turning.shape[:2]
+        size = self._axes.size
         pulls = self._whole[:, size:, :size]
         # What is left of turns that leave the effector where it is; aims that are not there pull
         # with nothing.
@@ -204,11 +222,16 @@ class System:
         resting = np.eye(size) - moving
         curved = resting @ self._turning @ resting + self.scale[:, None, None] * moving
         values, ways = np.linalg.eigh(curved)
-        move = ways[:, :, 0].reshape(chains, -1, 3).transpose(1, 2, 0)
-        move = np.einsum("nacb,ncb->nab", self._held, move)
+        move = np.einsum("nacb,ncb->nab", self._held, self._moves(ways[:, :, 0]))
         largest = norm(move).max(axis=0)
         move = move * (largest_turn / np.where(largest > 0.0, largest, 1.0))
         return move, (values[:, 0] < LEADS_DOWN * self.scale) & (largest > 0.0)
+
+
+def _held_back(held: Array, matrix: Array) -> Array:
+    """Return matrices (B, 3 n, 3 n), every three rows of them through matrices (B, n, 3, 3)."""
+    back: Array = (held @ matrix.reshape(*held.shape[:2], 3, -1)).reshape(matrix.shape)
+    return back
 
 
 def curvature(effort: Effort, posed: Posed, answers: Array, force: Array, springs: Array) -> Array:
@@ -221,13 +244,12 @@ def curvature(effort: Effort, posed: Posed, answers: Array, force: Array, spring
     frames = posed.frames
     count, chains = len(frames), frames.shape[-1]
     pulls, moves, own = [], [], np.array(springs)
-    back = inverses_of(frames)
     for pull, levers, moved in (
         (effort.gravity, effort.moments(posed), effort.lifts(posed)),
         (force, posed.levers, answers),
     ):
         local = np.einsum("nikb,ib->nkb", frames, pull)
-        pulls.append(_crossed(local, back))
+        pulls.append(_crossed(local, posed.back))
         moves.append(moved)
         product = local[:, :, None] * levers[:, None]
         own -= 0.5 * (product + product.transpose(0, 2, 1, 3))

@@ -6,7 +6,7 @@ import numpy as np
 
 from . import turns, vectors
 from .branched import TURN, Branched, PosedTree
-from .laying import aimed, inverses, rotations_of
+from .laying import aimed, rotations_of
 from .vectors import Array, unit
 
 # A bone that carries several ends stays as it is where they do not tell how it shall turn, by this
@@ -94,8 +94,9 @@ def _outward(tree: Branched, turn: Array, heads: Array, places: Array) -> Array:
         if tree.branches.moves[bone].any():
             ends, weights = _ends(tree, bone, before.heads, before.tips)
             wanted, _ = _ends(tree, bone, heads, places)
-            levers = vectors.rotate(inverses(before.frames[bone]), ends - before.heads[bone])
-            ways = vectors.rotate(inverses(frames[bone]), wanted - stand[bone])
+            back, onward = vectors.inverses(before.frames[bone]), vectors.inverses(frames[bone])
+            levers = vectors.rotate(back, ends - before.heads[bone])
+            ways = vectors.rotate(onward, wanted - stand[bone])
             turn[bone] = _pointed(tree, bone, turn[bone], levers, ways, weights)
         wholes[bone] = vectors.compose(frames[bone], turns.matrices(turn[bone]))
     return turn

@@ -13,7 +13,7 @@ import numpy as np
 from . import positions, turns, vectors
 from .branches import Run
 from .chain import Solver
-from .laying import aimed, inverses
+from .laying import aimed
 from .natural_start import is_straight
 from .start import Start, started
 from .task import Task
@@ -117,9 +117,9 @@ def _bent(
     bent, frame, head = turn.copy(), posed.frames[bones[0]], posed.heads[bones[0]]
     stands = _points(each.run, posed)
     for i, bone in enumerate(bones):
-        own = np.einsum("ijb,jb->ib", inverses(posed.whole[bone]), stands[i + 1] - stands[i])
+        own = vectors.rotate(vectors.inverses(posed.whole[bone]), stands[i + 1] - stands[i])
         lever = vectors.rotate(turns.matrices(turn[bone]), own)
-        wanted = vectors.rotate(inverses(frame), points[i + 1] - head)
+        wanted = vectors.rotate(vectors.inverses(frame), points[i + 1] - head)
         bent[bone] = aimed(tree.bones, bone, turn[bone], lever, wanted)
         whole = vectors.compose(frame, turns.matrices(bent[bone]))
         head = head + vectors.rotate(whole, own)

@@ -16,7 +16,7 @@ Counts = npt.NDArray[np.int64]
 
 # Below this length a float64 vector of a chain scaled to unit length has no usable direction.
 NO_DIRECTION = 1e-14
-# From so many chains on, sums along the bones are quicker bone by bone.
+# From so many chains on, sums and products along the bones are quicker bone by bone.
 MANY_CHAINS = 16
 
 
@@ -37,6 +37,15 @@ def cross(a: Array, b: Array) -> Array:
     ax, ay, az = a[..., 0, :], a[..., 1, :], a[..., 2, :]
     bx, by, bz = b[..., 0, :], b[..., 1, :], b[..., 2, :]
     return np.stack((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx), axis=-2)
+
+
+def skew(a: Array) -> Array:
+    """Return the matrices (..., 3, 3, B) of vector products with vectors (..., 3, B)."""
+    x, y, z = a[..., 0, :], a[..., 1, :], a[..., 2, :]
+    matrix = np.zeros((*a.shape[:-2], 3, 3, a.shape[-1]))
+    matrix[..., 0, 1, :], matrix[..., 0, 2, :], matrix[..., 1, 2, :] = -z, y, -x
+    matrix[..., 1, 0, :], matrix[..., 2, 0, :], matrix[..., 2, 1, :] = z, -y, x
+    return matrix
 
 
 def unit(a: Array, fallback: Array) -> Array:
@@ -118,6 +127,29 @@ def compose(outer: Array, inner: Array) -> Array:
     """Return the matrices (3, 3, B) that apply ``inner`` first, then ``outer``."""
     product: Array = np.einsum("ijb,jkb->ikb", outer, inner)
     return product
+
+
+def inverses(matrix: Array) -> Array:
+    """Return the inverses of matrices (..., 3, 3, B)."""
+    a, b, c = matrix[..., 0, :, :], matrix[..., 1, :, :], matrix[..., 2, :, :]
+    adjugate = np.stack((cross(b, c), cross(c, a), cross(a, b)), axis=-2)
+    inverse: Array = adjugate / dot(a, adjugate[..., 0, :])[..., None, None, :]
+    return inverse
+
+
+def products(matrices: Array) -> Array:
+    """Return the products of matrices (n, 3, 3, B) from the first one up to each."""
+    found, count = matrices.copy(), len(matrices)
+    if matrices.shape[-1] < MANY_CHAINS:
+        # Of two products side by side comes one twice as long: five calls for thirty bones.
+        length = 1
+        while length < count:
+            found[length:] = np.einsum("nijb,njkb->nikb", found[:-length], found[length:])
+            length *= 2
+    else:
+        for i in range(1, count):
+            found[i] = compose(found[i - 1], matrices[i])
+    return found
 
 
 def laid(segments: Array) -> Array:

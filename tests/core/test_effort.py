@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core import Chains, make_forces, turns
+from blender_ik_addon.core.springs import Springs
 from blender_ik_addon.core.strained import curvature
 from tests.core.forced import effort_of, many
 from tests.core.limited_rigs import RIGS, K, make_rig
@@ -58,9 +59,9 @@ def test_slopes_and_curvatures_are_those_of_differences(name):
     posed = case.posed(case.turn)
     answers = case.jointed.answers(posed)
     sides = case.effort.sides(case.turn)
-    slope = case.effort.spring_slope(case.turn, sides) - case.effort.lifting(posed)
+    slope = Springs(case.effort, case.turn).slope(sides) - case.effort.lifting(posed)
     slope -= np.einsum("kb,nkcb->ncb", case.force, answers)
-    springs = case.effort.spring_curvature(case.turn, sides)
+    springs = Springs(case.effort, case.turn).curvature(sides)
     curved = curvature(case.effort, posed, answers, case.force, springs)
     size = 3 * len(case.turn)
     moves = STEP * np.eye(size).reshape(size, -1, 3, 1) * np.ones(COUNT)
@@ -82,7 +83,7 @@ def test_resistance_grows_to_ten_times_toward_a_hard_limit():
 
     def resistance(degrees):
         turn = turns.by_vectors(np.array([[[np.radians(degrees)], [0.0], [0.0]]]))
-        slope = chains.effort.spring_slope(turn, chains.effort.sides(turn))
+        slope = Springs(chains.effort, turn).slope(chains.effort.sides(turn))
         return slope[0, 0, 0] / np.radians(max(degrees - 20.0, 1e-9))
 
     assert resistance(10.0) == 0.0

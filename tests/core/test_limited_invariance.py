@@ -42,8 +42,11 @@ ALIKE = 1e-9
 CREEPS_BY = 0.05
 GAINS = 1e-4
 # Poles that the joints cannot follow end in a compromise, where rounding grows. Measured: 2.6e-8
-# (NEWTON, finger); without a pole 4.4e-11. FORCE's ways carry it on from sweep to sweep: 4.6e-8.
-ALIKE_WITH_POLE = ALIKE_BY_FORCE = 1e-7
+# (NEWTON, finger); without a pole 4.4e-11.
+ALIKE_WITH_POLE = 1e-7
+# FORCE's ways carry rounding on from sweep to sweep where no pose arrives. Measured: 1.05e-7 (arm),
+# and by other targets up to 2e-2 (tail): beside the nearest pose others are as near, but for 1e-5.
+ALIKE_FORCED_OUT_OF_REACH = 3e-7
 
 
 def options_for(rig, solver, scale=1.0):
@@ -128,7 +131,9 @@ def test_a_batch_gives_what_its_chains_give_alone(
         alone = solve(rig.chain(), goal, options)
         assert beside.status is alone.status
         turns.append(largest_turn(beside.local_rotations_wxyz, alone.local_rotations_wxyz))
-    alike = ALIKE_WITH_POLE if has_pole else ALIKE_BY_FORCE if solver == "FORCE" else ALIKE
+    alike = ALIKE_WITH_POLE if has_pole else ALIKE
+    if solver == "FORCE":
+        assert turns.pop() <= ALIKE_FORCED_OUT_OF_REACH
     assert max(turns) <= alike, np.array(turns)
 
 

@@ -1,0 +1,81 @@
+"""Poses bent to the corners of comfort, to settle from: of several ends the one of least effort.
+
+Comfort is a box: bends about two axes at once cost as little as those about one, so there are up to
+four poses in which no small turn saves effort, and some cost twice as much as others. Which of them
+a chain settles in from its start pose would change at every few steps of its target.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+
+from . import forced, turns
+from .effort import Effort
+from .jointed import Jointed
+from .limited_run import Run
+from .vectors import Array, Counts, taken
+
+# Another end has to save this share of the effort: else last digits would choose between poses that
+# are as good as mirrored.
+WORTH_A_CHANGE = 1e-3
+# A comfort narrower than this, in radians, has no corners.
+NO_WIDTH = 1e-3
+
+
+def settled(run: Run, state: Array, used: Counts, effort: Effort) -> tuple[Array, Counts]:
+    """Return the states of least effort in which chains settle, and the iterations used.
+
+    Args:
+        run: The chains and their targets, without aims.
+        state: What they have come to, shape (n + 1, 7, B).
+        used: Iterations used, shape (B,).
+        effort: What acts on them.
+
+    Source: derived for this project, tested in tests/core/test_comfort.py.
+    """
+    widths = effort.high - effort.low
+    corners = _corners(widths)
+    may_choose = (widths > NO_WIDTH).any(axis=(0, 1)) & forced.only_settle(effort)
+    rows = np.flatnonzero(may_choose & ~run.is_open(state))
+    if effort.goes_on or not rows.size:
+        return forced.settled(run, state, used, effort, None)
+    chosen = np.repeat(rows, len(corners))
+    several = run.take(chosen)
+    bent = _bent(several.chain, effort.take(chosen), np.tile(corners, (len(rows), 1)))
+    begun, spent = several.closed(
+        several.chain.state(bent, taken(state[:-1, 4], chosen)), np.zeros_like(chosen)
+    )
+    index = np.concatenate((np.arange(len(used)), chosen))
+    every, acting = run.take(index), effort.take(index)
+    begun, spent = np.concatenate((state, begun), axis=-1), np.concatenate((used, spent))
+    ends, spent = forced.settled(every, begun, spent, acting, None)
+    best = _least(every, acting, ends, index, len(used))
+    return taken(ends, best), spent[best]
+
+
+def _corners(widths: Array) -> Array:
+    """Return shares (corners, 3) of the way from low to high ends of comforts (n, 3, B)."""
+    is_wide = (widths > NO_WIDTH).any(axis=(0, 2))
+    # A twist leads nowhere.
+    ends = [(0.0, 1.0) if is_wide[axis] and axis != 1 else (0.5,) for axis in range(3)]
+    return np.array(list(product(*ends)))
+
+
+def _bent(chain: Jointed, effort: Effort, corners: Array) -> Array:
+    """Return turns (n, 4, B) with all joints at corners (B, 3) of their comfort."""
+    bend = effort.low + (effort.high - effort.low) * corners.T
+    return chain.clamped(turns.multiply(effort.optimum, turns.by_vectors(bend)))
+
+
+def _least(run: Run, effort: Effort, ends: Array, chains: Counts, count: int) -> Counts:
+    """Return which ends (R,) the first chains settle in, of those of the chains (R,)."""
+    total = effort.total(run.chain.posed(ends), ends[:-1, :4])
+    is_open, best = run.is_open(ends), np.arange(count)
+    for end in range(count, len(chains)):
+        held = best[chains[end]]
+        saved = total[held] - total[end]
+        if not is_open[end] and saved > WORTH_A_CHANGE * abs(total[held]):
+            best[chains[end]] = end
+    return best
