@@ -20,6 +20,8 @@ from .vectors import Array, Counts, taken
 # Another end has to save this share of the effort: else last digits would choose between poses that
 # are as good as mirrored.
 WORTH_A_CHANGE = 1e-3
+# Iterations after which it shows which end each one leads to; few take so many.
+ENOUGH_TO_CHOOSE = 40
 # A comfort narrower than this, in radians, has no corners.
 NO_WIDTH = 1e-3
 
@@ -48,11 +50,12 @@ def settled(run: Run, state: Array, used: Counts, effort: Effort) -> tuple[Array
         several.chain.state(bent, taken(state[:-1, 4], chosen)), np.zeros_like(chosen)
     )
     index = np.concatenate((np.arange(len(used)), chosen))
-    every, acting = run.take(index), effort.take(index)
     begun, spent = np.concatenate((state, begun), axis=-1), np.concatenate((used, spent))
+    caps = np.minimum(run.task.iterations[index], spent + ENOUGH_TO_CHOOSE)
+    every, acting = run.take(index, caps), effort.take(index)
     ends, spent = forced.settled(every, begun, spent, acting, None)
     best = _least(every, acting, ends, index, len(used))
-    return taken(ends, best), spent[best]
+    return forced.settled(run, taken(ends, best), spent[best], effort, None)
 
 
 def _corners(widths: Array) -> Array:

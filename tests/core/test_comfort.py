@@ -1,0 +1,132 @@
+"""Of the poses that chains with comfort can settle in, FORCE takes the one of least effort."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import blender_ik_addon
+from blender_ik_addon.core import (
+    Chain,
+    Chains,
+    Goal,
+    Goals,
+    SolveOptions,
+    Solver,
+    Status,
+    make_forces,
+    parse_creature,
+    solve,
+    solve_batch,
+)
+from tests.core.forced import effort_of, repeated
+from tests.core.limited_rigs import K, make_rig
+from tests.helpers import make_rng
+
+CREATURES = Path(blender_ik_addon.__file__).parent / "creatures"
+OPTIONS = SolveOptions(solver=Solver.FORCE, tolerance=1e-7)
+# Share of an effort that another end has to save; and what is left when a chain rests.
+WORTH, ROUNDING = 1e-3, 1e-7
+
+
+def snake(count):
+    """Return the rig of a snake of hinges at right angles, and the chain with what acts on it."""
+    creature = parse_creature((CREATURES / "snake.json").read_text(encoding="utf-8"))
+    lengths = np.full(count, 1.0 / count)
+    bones = [(kind, ()) for kind in creature.kinds(count)]
+    rig = make_rig(bones, lengths, bends=[(2, 2.0 * (-1) ** i) for i in range(count)])
+    chain = rig.chain()
+    forces = creature.forces(lengths)
+    return rig, Chain(chain.joint_positions, joints=chain.joints, forces=forces)
+
+
+def settled_nearby(rig, chain, goal, start=None):
+    """Return where a chain settles that is on its way from a start pose: it stays near that."""
+    forces = replace(chain.forces, optimum_wxyz=chain.joints.start_wxyz)
+    begun = rig.chain(chain.joints.start_wxyz if start is None else start)
+    return solve(Chain(begun.joint_positions, joints=begun.joints, forces=forces), goal, OPTIONS)
+
+
+def around(angle):
+    place = 0.45 * np.cos(angle), 0.45 * np.sin(angle), 0.2 + 0.13 * np.sin(2.0 * angle)
+    return Goal(np.array(place))
+
+
+def effort(rig, chain, solution):
+    optimum = chain.joints.start_wxyz
+    return effort_of(rig, solution.local_rotations_wxyz, chain.forces, optimum)
+
+
+@pytest.mark.slow
+def test_no_end_that_other_starts_lead_to_costs_less():
+    rig, chain = snake(14)
+    rng, saved = make_rng(1), []
+    for angle in np.linspace(0.2, 6.1, 8):
+        goal = around(angle)
+        found = solve(chain, goal, OPTIONS)
+        assert found.status is Status.REACHED
+        starts = [chain.joints.start_wxyz, *(rig.some_rotations(rng, 0.5) for _ in range(6))]
+        others = [settled_nearby(rig, chain, goal, start) for start in starts]
+        arrived = [effort(rig, chain, other) for other in others if other.status is Status.REACHED]
+        least, own = min(arrived), effort(rig, chain, found)
+        assert own <= least + WORTH * abs(least) + ROUNDING
+        saved.append(arrived[0] - own)
+    assert max(saved) > 0.003
+
+
+@pytest.mark.slow
+def test_a_circling_target_seldom_changes_the_end_that_a_snake_settles_in():
+    rig, chain = snake(20)
+    goals = [around(2.0 * np.pi / 60.0 * frame) for frame in range(40, 53)]
+    steps = [
+        np.linalg.norm(np.diff([each.joint_positions for each in found], axis=0), axis=2)
+        for found in (
+            [solve(chain, goal, OPTIONS) for goal in goals],
+            [settled_nearby(rig, chain, goal) for goal in goals],
+        )
+    ]
+    changes, nearby = (int((step.max(axis=1) > 3.0 / 20).sum()) for step in steps)
+    assert changes <= 2
+    assert nearby >= 5
+
+
+def test_a_chain_on_its_way_stays_in_the_end_that_it_has_come_to():
+    rig, chain = snake(10)
+    goal = around(1.0)
+    for seed in range(4):
+        start = rig.some_rotations(make_rng(seed), 0.5)
+        once = settled_nearby(rig, chain, goal, start)
+        again = settled_nearby(rig, chain, goal, once.local_rotations_wxyz)
+        np.testing.assert_allclose(again.joint_positions, once.joint_positions, atol=1e-5)
+
+
+def test_ends_that_cost_the_same_leave_the_one_nearby():
+    # Without weight the mirror images of a pose are as good as it.
+    lengths = np.full(6, 1.0 / 6.0)
+    rig = make_rig([(K.BALL, ())] * 6, lengths, bends=[(0, 10.0)] * 6)
+    chain = rig.chain()
+    forces = make_forces(np.ones(6), np.zeros(6), np.zeros(3), comfort=0.2)
+    chain = Chain(chain.joint_positions, joints=chain.joints, forces=forces)
+    goal = Goal(0.8 * chain.joint_positions[-1])
+    found, nearby = solve(chain, goal, OPTIONS), settled_nearby(rig, chain, goal)
+    assert effort(rig, chain, found) <= effort(rig, chain, nearby) + ROUNDING
+    np.testing.assert_allclose(found.joint_positions, nearby.joint_positions, atol=1e-4)
+
+
+def test_a_batch_takes_the_ends_that_its_chains_take_alone():
+    _, chain = snake(10)
+    goals = [around(angle) for angle in (0.5, 1.6, 2.4, 4.4)]
+    count = len(goals)
+    together = solve_batch(
+        Chains(
+            np.tile(chain.joint_positions, (count, 1, 1)),
+            joints=repeated(chain.joints, count),
+            forces=repeated(chain.forces, count),
+        ),
+        Goals(np.array([goal.target_position for goal in goals])),
+        OPTIONS,
+    )
+    for beside, goal in zip(together, goals, strict=True):
+        alone = solve(chain, goal, OPTIONS)
+        np.testing.assert_allclose(beside.joint_positions, alone.joint_positions, atol=1e-4)
