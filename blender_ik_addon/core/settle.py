@@ -26,7 +26,7 @@ SLIGHT = 1e-9
 # Turns that bring the effector back to its target after each step; nearer than this share of the
 # reach it is there.
 RETURNS = 2
-RETURNED = 1e-11
+RETURNED = 1e-14
 # How far a chain that rests on a ridge is sent down, in radians.
 ESCAPE = 0.2
 

@@ -49,7 +49,8 @@ def settled(
     kept = np.zeros((STATE_COLUMNS + 1, state.shape[-1]))
     kept[:STATE_COLUMNS] = state[-1]
     kept[:3] = target
-    for rows in _portions(effort.acts & (caps > used), 3 * len(chain.kinds) + STATE_COLUMNS):
+    can_move = effort.acts & (caps > used) & (free.free_axes.size > 0)
+    for rows in _portions(can_move, 3 * len(chain.kinds) + STATE_COLUMNS):
         strained = Strained(free.take(rows), effort.take(rows))
         work = Work(strained, taken(kept, rows), RESTS * chain.reach[rows], caps[rows])
         begun = settle.begun(taken(state, rows))

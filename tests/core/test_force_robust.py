@@ -109,6 +109,15 @@ def test_rigs_of_all_sorts_keep_their_limits_and_lengths(name):
     assert_never_diverges(RIGS[name](), 10, make_rng(5))
 
 
+def test_a_chain_of_fixed_joints_stays_and_says_what_holds_it_back():
+    rig = make_rig([(K.FIXED, ())] * 4, np.ones(4), bends=[(0, 20.0)] * 4)
+    chain = rig.chain()
+    chain = Chain(chain.joint_positions, None, chain.joints, make_forces([1.0] * 4, [1.0] * 4))
+    solution = solve(chain, Goal(np.array([1.0, 1.0, 1.0])), SolveOptions(Solver.FORCE))
+    assert solution.status is Status.LIMITED
+    np.testing.assert_allclose(solution.joint_positions, chain.joint_positions, atol=1e-12)
+
+
 @pytest.mark.parametrize("place", [[30.0, 0.0, 0.0], [4.5, 0.0, 0.0], [0.0, -5.0, 1.0]])
 def test_straight_chains_of_free_joints_are_extended_not_held(place):
     """Bones whose own axes lie askew straighten ever more slowly, and nothing holds them."""
