@@ -5,7 +5,9 @@
 Manners: chains (this project's, live), built-in (Blender's IK constraint), floor (rotations that
 are known already are written before the update, nothing is solved), handler (the same rotations are
 written by a handler within the update, after the targets have been evaluated: what live chains
-would cost if reading, solving and deciding took no time).
+would cost if reading, solving and deciding took no time), unsolved (the same where objects carry
+the settings of live chains and the targets are read, as any live solver has to: what live chains
+would cost if solving and deciding took no time).
 Separate processes: a rival is not slowed down by our handlers, nor by another scene's data.
 """
 
@@ -53,12 +55,15 @@ class Updates:
         self.stage: Stage = blender_scenes.build(LAYOUTS[layout])
         self.step = 0
         self.known: list[list[npt.NDArray[np.float32]]] = []
-        if manner == "chains":
+        self.matrices = np.empty(0, np.float32)
+        if manner in ("chains", "unsolved"):
             # Here, so that Blender runs without a trace of it for the others.
             import blender_ik_addon
 
             blender_ik_addon.register()
             blender_scenes.add_chains(self.stage)
+            if manner == "unsolved":
+                self._take_over()
         elif manner == "built-in":
             blender_scenes.add_builtin_constraints(self.stage)
         elif manner == "handler":
@@ -140,8 +145,25 @@ class Updates:
     def _show_frame(self) -> None:
         bpy.context.scene.frame_set(1 + self.step % PLAYED_FRAMES)
 
+    def _take_over(self) -> None:
+        """Have live chains store their settings, then write in their place."""
+        from blender_ik_addon import handlers
+
+        bpy.context.view_layer.update()
+        handlers.unregister()
+        bpy.app.handlers.depsgraph_update_post.append(self._on_update_unsolved)
+
     def _on_update(self, *_arguments: object) -> None:
         if self.known:
+            self._write()
+
+    def _on_update_unsolved(self, _scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+        objects = depsgraph.objects
+        matrices = np.empty(16 * len(objects), np.float32)
+        objects.foreach_get("matrix_world", matrices)
+        # What it writes itself must not have it write again.
+        if self.known and not np.array_equal(matrices, self.matrices):
+            self.matrices = matrices
             self._write()
 
     def _write_and_update(self) -> None:

@@ -101,7 +101,7 @@ class Group:
 
     def _prepare_scene(self, side: Side, worker: Worker, is_new: bool) -> None:
         rotations = str(self.programs.folder / f"{side.subject}.npy")
-        if is_new and side.program in ("floor", "handler"):
+        if is_new and side.program in ("floor", "handler", "unsolved"):
             worker.ask("load_rotations", path=rotations)
         if side.task != "idle":
             self.facts[side] = Facts(**worker.ask("check"))

@@ -13,7 +13,7 @@ class Side:
 
     Attributes:
         label: As the table shows it.
-        program: Which worker: chains, built-in, floor, handler or memory, inside Blender; core;
+        program: Which worker: chains, built-in, floor, handler, unsolved or memory, inside Blender; core;
             or the name of a rival.
         subject: Name of a layout or a case in `sizes`.
         task: Of the worker.
@@ -65,6 +65,11 @@ def floor(layout: str) -> Side:
     return Side("floor", "floor", layout, "moved")
 
 
+def unsolved(layout: str) -> Side:
+    """Return the side of a live handler that reads targets and writes known rotations."""
+    return Side("live, nothing solved", "unsolved", layout, "moved")
+
+
 def core(case: str, tolerance: float, task: str = "batch", label: str = OURS) -> Side:
     """Return the side of this project's core."""
     return Side(label, "core", case, task, tolerance)
@@ -88,6 +93,7 @@ def _limbs() -> list[Row]:
         Row("limbs", work, ours, floor(layout), 1.35),
         Row("limbs", work, ours, still),
         Row("limbs", work, ours, handler),
+        Row("limbs", f"{work}, nothing solved", unsolved(layout), builtin(layout)),
         Row("limbs", nothing, idle, floor(layout), 0.12),
         Row("limbs", nothing, idle, without),
     ]
@@ -102,11 +108,14 @@ def _updates() -> list[Row]:
     return [
         Row("tens", ten_work, updated(tens), builtin(tens), 0.50),
         Row("tens", ten_work, updated(tens), floor(tens)),
+        Row("tens", f"{ten_work}, nothing solved", unsolved(tens), builtin(tens)),
         Row("one character", one_work, updated(one), builtin(one), 1.0),
         Row("one character", one_work, updated(one), floor(one)),
+        Row("one character", f"{one_work}, nothing solved", unsolved(one), builtin(one)),
         Row("50 bones", fifty_work, updated(fifty), builtin(fifty), 0.65, must_reach=True),
         Row("50 bones", fifty_work, updated(fifty), floor(fifty)),
         Row("300 bones", long_work, updated(long), floor(long), 2.5, must_reach=True),
+        Row("300 bones", f"{long_work}, nothing solved", unsolved(long), floor(long)),
         Row("300 bones", long_work, updated(long), builtin(long)),
     ]
 
