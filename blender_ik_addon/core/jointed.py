@@ -259,8 +259,10 @@ class Jointed:
     def _posed(self, state: Array) -> Posed:
         own = turns.matrices(state[:-1, :4])
         turned = np.einsum("nijb,njb->nib", own, self.segments_after(state[:-1, 4]))
-        links = np.einsum("nijb,njkb->nikb", own[:-1], self.offsets[1:])
-        frames = vectors.products(np.concatenate((self.offsets[:1], links)))
+        links = np.empty_like(own)
+        links[0] = self.offsets[0]
+        np.einsum("nijb,njkb->nikb", own[:-1], self.offsets[1:], out=links[1:])
+        frames = vectors.products(links)
         points = vectors.laid(np.einsum("nijb,njb->nib", frames, turned))
         if self.slide_axes is not None:
             points += self.root_after(state[:-1, 4])

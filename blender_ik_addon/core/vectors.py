@@ -139,16 +139,17 @@ def inverses(matrix: Array) -> Array:
 
 def products(matrices: Array) -> Array:
     """Return the products of matrices (n, 3, 3, B) from the first one up to each."""
-    found, count = matrices.copy(), len(matrices)
     if matrices.shape[-1] < MANY_CHAINS:
         # Of two products side by side comes one twice as long: five calls for thirty bones.
-        length = 1
-        while length < count:
+        found, length = matrices.copy(), 1
+        while length < len(found):
             found[length:] = np.einsum("nijb,njkb->nikb", found[:-length], found[length:])
             length *= 2
-    else:
-        for i in range(1, count):
-            found[i] = compose(found[i - 1], matrices[i])
+        return found
+    found = np.empty_like(matrices)
+    found[0] = matrices[0]
+    for i in range(1, len(found)):
+        np.einsum("ijb,jkb->ikb", found[i - 1], matrices[i], out=found[i])
     return found
 
 

@@ -13,8 +13,8 @@ class Side:
 
     Attributes:
         label: As the table shows it.
-        program: Which worker: chains, built-in, floor, handler, unsolved or memory, inside Blender; core;
-            or the name of a rival.
+        program: Which worker: chains, built-in, floor, handler, unsolved or memory, inside
+            Blender; core; or the name of a rival.
         subject: Name of a layout or a case in `sizes`.
         task: Of the worker.
         tolerance: For cases, as a share of the chain's length.
