@@ -112,10 +112,8 @@ class System:
         pulls = np.einsum("knab,nacb->bknc", self.answers, self._held)
         pulls = pulls.reshape(*pulls.shape[:2], -1)[:, :, axes]
         curved, stopped = self._held_curvature(is_shut)
-        self._turning = curved[:, axes[:, None], axes] + self._floor[:, None, None] * np.eye(
-            axes.size
-        )
-        size = axes.size
+        curved = curved[:, axes[:, None], axes]
+        self._turning = curved + self._floor[:, None, None] * np.eye(size)
         whole = np.zeros((len(curved), size + rows, size + rows))
         whole[:, :size, :size] = self._turning
         if stopped is not None:

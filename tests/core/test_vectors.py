@@ -121,3 +121,29 @@ def test_turns_agree_with_rodrigues_and_compose_in_order():
 def test_smoothstep_is_the_cubic_between_its_ends():
     x = np.array([-1.0, 2.0, 2.5, 3.0, 4.0, 9.0])
     assert_close(vectors.smoothstep(x, 2.0, 4.0), np.array([0.0, 0.0, 5.0 / 32.0, 0.5, 1.0, 1.0]))
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 16, 31])
+def test_products_along_few_chains_are_those_along_many(count):
+    few = vectors.MANY_CHAINS - 1
+    matrices = make_rng(9).normal(size=(count, 3, 3, few)) / 2.0
+    many = np.concatenate((matrices, matrices), axis=-1)
+    expected = [matrices[0]]
+    for matrix in matrices[1:]:
+        expected.append(np.einsum("ijb,jkb->ikb", expected[-1], matrix))
+    assert_close(vectors.products(matrices), np.array(expected), 1e-9)
+    assert_close(vectors.products(many)[..., :few], np.array(expected), 1e-9)
+    assert_close(vectors.products(many)[..., few:], np.array(expected), 1e-9)
+
+
+def test_inverses_undo_matrices_mirrored_and_sheared_too():
+    matrices = make_rng(10).normal(size=(4, 3, 3, CHAINS))
+    found = np.einsum("nijb,njkb->nikb", vectors.inverses(matrices), matrices)
+    assert_close(found, np.tile(np.eye(3)[:, :, None], (4, 1, 1, CHAINS)), 1e-11)
+    assert_close(vectors.inverses(matrices[0]), vectors.inverses(matrices)[0])
+
+
+def test_skew_matrices_multiply_as_vectors_do():
+    a, b = stacked(make_rng(11), 3), stacked(make_rng(12), 3)
+    found = np.einsum("nijb,njb->nib", vectors.skew(a), b)
+    assert_close(found, vectors.cross(a, b))
