@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import edge_curvature, turns
+from . import near_edges, swings, turns
 from .effort import Effort, Sides
 from .jointed import Jointed, Posed
-from .limited_newton import MOST_PASSES, pressed, shut
+from .limited_newton import LEAST_LEAVING, MOST_PASSES
 from .springs import Springs
+from .swings import Edges
 from .vectors import Array, Counts, Flags, cross, dot, norm
 
 # Passes in which a spring that a move leads away from is left out again.
@@ -24,6 +25,8 @@ LARGEST_TURN = 1.2
 LEAST_STIFFNESS = 1e-5
 # Less than this is no effort.
 NO_EFFORT = 1e-30
+# A joint that turns less readily than this across an edge does not cross it.
+NO_WAY = 1e-12
 # A way leads down if the effort curves so much, compared with the stiffest joint.
 LEADS_DOWN = -1e-7
 
@@ -45,9 +48,11 @@ class System:
 
     def __init__(self, strained: Strained, posed: Posed, turn: Array, damping: Array) -> None:
         chain, effort = strained.chain, strained.effort
-        self._edges = chain.edges(turn)
-        self._free = chain.mobilities(turn, self._edges)
-        self._is_on = self._edges.is_on & ~self._edges.is_held
+        ranges = chain.ranges
+        has_edges = chain.has_limits or chain.held_bones.size
+        edges = near_edges.near(ranges, turn) if has_edges else near_edges.none(ranges.is_held)
+        self._edges = edges
+        self._free = chain.mobilities(turn, Edges(edges.normals, edges.is_on, edges.is_held))
         self._axes, self._is_plain = chain.free_axes, not chain.held_bones.size
         answers = chain.answers(posed)
         self.answers = answers.transpose(1, 0, 2, 3)
@@ -68,20 +73,21 @@ class System:
 
     def _hold(self, answers: Array) -> Array:
         """Shut the edges that joints press on; return the force on the effector, (k, B)."""
-        self._is_shut = np.zeros_like(self._is_on)
+        is_on = self._edges.is_on
+        self._is_shut = np.zeros_like(is_on)
         force = self._force(answers, self._free)
-        if not self._is_on.any():
+        if not is_on.any():
             return force
         press = np.einsum("nacb,nab->ncb", self._free, self._balance(answers, force))
-        self._is_shut = self._is_on & (self._along_normals(press) > 0.0)
-        return self._force(answers, shut(self._free, self._edges, self._is_shut))
+        self._is_shut = is_on & (self._along_normals(press) > 0.0)
+        return self._force(answers, self._shut(self._is_shut)[0])
 
     def _edge_curvature(self, chain: Jointed, answers: Array, force: Array) -> Array | None:
         """Return what edges add to the curvature where joints press on them, (n, 3, 3, 3, B)."""
-        if not self._is_on.any():
+        if not self._edges.is_near.any():
             return None
         press = np.maximum(self._along_normals(self._balance(answers, force)), 0.0)
-        curved = edge_curvature.curvatures(chain.ranges, self._turn, self._edges)
+        curved = near_edges.curvatures(chain.ranges, self._turn, self._edges)
         pressed_on: Array = curved * press[:, :, None, None]
         return pressed_on
 
@@ -107,7 +113,7 @@ class System:
     def _set(self, is_shut: Flags) -> None:
         """Lay out the system with some of the edges shut, for the axes about which joints turn."""
         self._is_shut = is_shut
-        self._held = shut(self._free, self._edges, is_shut)
+        self._held, self._onto = self._shut(is_shut)
         axes, rows, size = self._axes, len(self.answers), self._axes.size
         pulls = np.einsum("knab,nacb->bknc", self.answers, self._held)
         pulls = pulls.reshape(*pulls.shape[:2], -1)[:, :, axes]
@@ -125,6 +131,20 @@ class System:
         give = np.arange(size, size + rows)
         whole[:, give, give] = -1e-12 * self.scale[:, None]
         self._whole = whole
+
+    def _shut(self, is_shut: Flags) -> tuple[Array, Array]:
+        """Return mobilities along shut edges, and the turns (n, 3, B) that lead onto them."""
+        held, onto = self._free, np.zeros(self._turn[:, 1:].shape)
+        normals, rooms = self._edges.normals, self._edges.rooms
+        for edge in np.flatnonzero(is_shut.any(axis=(0, 2))):
+            normal = normals[:, edge]
+            way = np.einsum("nijb,njb->nib", held, normal)
+            size = dot(way, normal)
+            leads = is_shut[:, edge] & (size > NO_WAY)
+            left = np.where(leads, rooms[:, edge] - dot(onto, normal), 0.0)
+            onto += way * (left / np.where(leads, size, 1.0))[:, None]
+            held = swings.blocked(held, normal, is_shut[:, edge])
+        return held, onto
 
     def _held_curvature(self, is_shut: Flags) -> tuple[Array, Array | None]:
         """Return the curvature along held turns, and what stands for those that are not free."""
@@ -146,20 +166,28 @@ class System:
 
     def solved(self, error: Array) -> tuple[Array, Array, Array]:
         """Return turns (n, 3, B), the force (k, B), and how the effort curves along, (B,)."""
-        has_edges = bool(self._is_on.any())
+        has_edges = bool(self._edges.is_near.any())
         for number in range(MOST_PASSES):
             move, force = self._solved(error)
             is_changed, now_shut = self._springs_met(move, number < GIVING_WAY), self._is_shut
             if has_edges:
                 torque = np.einsum("knab,kb->nab", self.answers, force) - self._slope
+                torque -= self._bend(move)
                 press = np.einsum("nacb,nab->ncb", self._free, torque)
-                now_shut = self._is_on & pressed(self._edges, self._is_shut, move, press)
+                now_shut = self._pressed(move, press)
             if not is_changed and (now_shut == self._is_shut).all():
                 break
             self._set(now_shut)
-        flat = move.reshape(-1, move.shape[-1])[self._axes].T
+        flat = (move - self._onto).reshape(-1, move.shape[-1])[self._axes].T
         curve = np.einsum("bi,bij,bj->b", flat, self._turning, flat)
         return move, force, curve
+
+    def _pressed(self, move: Array, press: Array) -> Flags:
+        """Return the edges to shut: those that a move would cross, or that stay pressed on."""
+        crosses = self._along_normals(move) > self._edges.rooms + LEAST_LEAVING
+        presses = self._along_normals(press) > -LEAST_LEAVING
+        pressed: Flags = self._edges.is_near & np.where(self._is_shut, presses, crosses)
+        return pressed
 
     def _springs_met(self, move: Array, may_give_way: bool) -> bool:
         """Take the springs to act that do where a move leads; tell whether they are others.
@@ -193,13 +221,23 @@ class System:
         self._slope = self._springs.slope(sides) - self._lifting
 
     def _solved(self, error: Array) -> tuple[Array, Array]:
-        held = np.einsum("nacb,ncb->bna", self._held, self._slope)
+        slope = self._slope
+        if self._onto.any():
+            slope = slope + self._bend(self._onto)
+            error = error - np.einsum("knab,nab->kb", self.answers, self._onto)
+        held = np.einsum("nacb,ncb->bna", self._held, slope)
         size = self._axes.size
         right = np.empty(self._whole.shape[:2])
         right[:, :size] = -held.reshape(len(held), -1)[:, self._axes]
         right[:, size:] = (error * self._unit).T
         found = np.linalg.solve(self._whole, right[..., None])[..., 0]
-        return self._moves(found[:, :size]), -(found[:, size:].T) * self._unit
+        return self._onto + self._moves(found[:, :size]), -(found[:, size:].T) * self._unit
+
+    def _bend(self, move: Array) -> Array:
+        """Return how a move (n, 3, B) changes the slopes, shape (n, 3, B)."""
+        changed = np.einsum("bij,jb->ib", self._curvature, move.reshape(-1, move.shape[-1]))
+        bend: Array = changed.reshape(move.shape)
+        return bend
 
     def _moves(self, found: Array) -> Array:
         """Return what is found for the axes (B, m) as turns of all joints (n, 3, B)."""

@@ -170,20 +170,24 @@ class Edges:
     is_held: Flags
 
 
-def edges(ranges: Ranges, at: Placed) -> Edges:
-    """Return the edges of their ranges that turns stand on."""
+def edges(ranges: Ranges, at: Placed, near: float = ON_EDGE) -> Edges:
+    """Return the edges of their ranges that turns stand on, or are as near to as told."""
     normals = np.empty((*at.swing.shape[:-2], 3, 3, at.swing.shape[-1]))
     is_on = np.empty((*at.swing.shape[:-2], 3, at.swing.shape[-1]), dtype=np.bool_)
-    on_high = at.offset >= ranges.above - ON_EDGE
-    on_box = on_high | (at.offset <= ON_EDGE - ranges.below)
+    # Of two ends that are near the nearer one. An ellipse bounds more than its box does.
+    by = near if near == ON_EDGE else np.where(at.is_round, ON_EDGE, near)[..., None, :]
+    on_high = at.offset >= ranges.above - by
+    on_high &= ranges.above - at.offset <= ranges.below + at.offset
+    on_box = on_high | (at.offset <= by - ranges.below)
     # Where a range ends at its middle, a quarter of an ellipse meets that end at a right angle.
     ends_there = (ranges.above <= HELD) | (ranges.below <= HELD)
     is_corner = (ends_there & (np.abs(at.offset) <= ON_EDGE)).any(axis=-2)
-    on_ellipse = at.is_round & (at.out >= 1.0 - ON_EDGE) & ~is_corner
+    on_ellipse = at.is_round & (at.out >= 1.0 - near) & ~is_corner
     is_on[..., 0, :] = on_ellipse | on_box[..., 0, :]
     is_on[..., 2, :] = on_box[..., 1, :] & ~on_ellipse
-    is_high = at.twist >= ranges.twist_high - ON_EDGE
-    is_on[..., 1, :] = is_high | (at.twist <= ranges.twist_low + ON_EDGE)
+    is_high = at.twist >= ranges.twist_high - near
+    is_high &= ranges.twist_high - at.twist <= at.twist - ranges.twist_low
+    is_on[..., 1, :] = is_high | (at.twist <= ranges.twist_low + near)
     if is_on[..., ::2, :].any():
         _fill_swing(normals, at, on_ellipse, np.where(on_high, 1.0, -1.0))
     else:
