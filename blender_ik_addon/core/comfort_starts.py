@@ -13,7 +13,7 @@ import numpy as np
 
 from . import forced, turns
 from .effort import Effort
-from .jointed import Jointed
+from .jointed import Aims, Jointed
 from .limited_run import Run
 from .vectors import Array, Counts, taken
 
@@ -26,14 +26,17 @@ ENOUGH_TO_CHOOSE = 40
 NO_WIDTH = 1e-3
 
 
-def settled(run: Run, state: Array, used: Counts, effort: Effort) -> tuple[Array, Counts]:
+def settled(
+    run: Run, state: Array, used: Counts, effort: Effort, aims: Aims | None
+) -> tuple[Array, Counts]:
     """Return the states of least effort in which chains settle, and the iterations used.
 
     Args:
-        run: The chains and their targets, without aims.
+        run: The chains and their targets.
         state: What they have come to, shape (n + 1, 7, B).
         used: Iterations used, shape (B,).
         effort: What acts on them.
+        aims: What else has been met, and chooses among poses by itself; None for nothing.
 
     Source: derived for this project, tested in tests/core/test_comfort.py.
     """
@@ -41,8 +44,8 @@ def settled(run: Run, state: Array, used: Counts, effort: Effort) -> tuple[Array
     corners = _corners(widths)
     may_choose = (widths > NO_WIDTH).any(axis=(0, 1)) & forced.only_settle(effort)
     rows = np.flatnonzero(may_choose & ~run.is_open(state))
-    if effort.goes_on or not rows.size:
-        return forced.settled(run, state, used, effort, None)
+    if effort.goes_on or aims is not None or not rows.size:
+        return forced.settled(run, state, used, effort, aims)
     chosen = np.repeat(rows, len(corners))
     several = run.take(chosen)
     bent = _bent(several.chain, effort.take(chosen), np.tile(corners, (len(rows), 1)))

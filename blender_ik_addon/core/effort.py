@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from . import turns
 from .forces import Forces, StepMode
-from .jointed import Jointed, Posed, moved_by_turns, summed_from
+from .jointed import Jointed
+from .posed import Posed, moved_by_turns, summed_from
 from .vectors import Array, Counts, Flags, dot, taken
 
 Sides = npt.NDArray[np.int8]

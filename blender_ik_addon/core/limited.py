@@ -117,10 +117,7 @@ def positioned(
     last, state, used = _bettered(run, state, used, standing, asked, aims)
     if effort is not None:
         state, used = forced.no_farther(last, state, used, standing)
-        if aims is None:
-            state, used = comfort_starts.settled(last, state, used, effort)
-        else:
-            state, used = forced.settled(last, state, used, effort, aims)
+        state, used = comfort_starts.settled(last, state, used, effort, aims)
     return Held(
         state=state,
         iterations=used,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from . import turns, vectors
-from .jointed import Jointed, Posed
+from .jointed import Jointed
 from .laying import laid, rotations_of
+from .posed import Posed
 from .vectors import Array, unit
 
 

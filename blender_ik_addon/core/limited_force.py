@@ -8,8 +8,9 @@ from . import swings, turns
 from .force import conjugate, pulled
 from .forces import StepMode
 from .iterate import Step
-from .jointed import Jointed, Posed
+from .jointed import Jointed
 from .limited_newton import LEAST_LEAVING
+from .posed import Posed
 from .vectors import Array, cross, dot, norm
 
 # The classic sign of the triple product jumps where it is zero: here it goes over within this sine.

@@ -14,7 +14,8 @@ import numpy as np
 from . import bend, limits, positions, swings, turns, vectors
 from .bend import Pole
 from .chain import Solver
-from .jointed import Jointed, turned_outside
+from .jointed import Jointed
+from .posed import turned_outside
 from .positions import Positions
 from .start import Start, reposed
 from .task import Task

@@ -22,7 +22,6 @@ from .jointed import (
     NEAR,
     NO_SIDE,
     Jointed,
-    Posed,
 )
 from .laying import rotations_of
 from .natural_start import NaturalStart
@@ -33,6 +32,7 @@ from .newton import (
     LEAST_DAMPING_AFTER_REJECTION,
     MOST_DAMPING,
 )
+from .posed import Posed
 from .single import Quaternion, cross, dot, multiply, pole_side
 from .single_joints import joint, rotated
 from .single_motion import gap, least_step

@@ -11,8 +11,9 @@ import numpy as np
 
 from . import near_edges, swings, turns
 from .effort import Effort, Sides
-from .jointed import Jointed, Posed
+from .jointed import Jointed
 from .limited_newton import LEAST_LEAVING, MOST_PASSES
+from .posed import Posed
 from .springs import Springs
 from .swings import Edges
 from .vectors import Array, Counts, Flags, cross, dot, norm

@@ -13,7 +13,8 @@ import numpy as np
 
 from . import bend, rotation, turns
 from .branches import Branches
-from .jointed import NO_SIDE, turned_outside
+from .jointed import NO_SIDE
+from .posed import turned_outside
 from .vectors import Array, Counts, Flags, across, cross, dot, norm, taken
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ import numpy as np
 
 from . import turns
 from .branched import TURN, Branched, PosedTree
-from .jointed import turned_outside
 from .limited_newton import LARGEST_TURN, MOST_PASSES, pressed, shut
 from .newton import DAMPING_DECAY, DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION, MOST_DAMPING
+from .posed import turned_outside
 from .tree_newton import shrunk, turned
 from .vectors import Array, Flags, norm
 
