@@ -57,10 +57,13 @@ def near(ranges: Ranges, turn: Array) -> NearEdges:
         if not is_near[:, number].any():
             continue
         back = turns.multiply(turns.by_vectors(-APART * edges.normals[:, number]), turn)
-        before = _left(ranges, swings.placed(ranges, back), number)
-        left = _left(ranges, at, number)
+        # Where there is no end, endless would be less endless.
+        before, left = (
+            np.where(is_near[:, number], _left(ranges, each, number), 0.0)
+            for each in (swings.placed(ranges, back), at)
+        )
         shrunk = (before - left) / APART
-        can_tell = is_near[:, number] & (shrunk > 0.0)
+        can_tell = shrunk > 0.0
         rooms[:, number] = np.where(can_tell, left / np.where(can_tell, shrunk, 1.0), 0.0)
     return NearEdges(edges.normals, is_near, edges.is_held, np.maximum(rooms, 0.0))
 

@@ -259,7 +259,9 @@ class System:
         resting = np.eye(size) - moving
         curved = resting @ self._turning @ resting + self.scale[:, None, None] * moving
         values, ways = np.linalg.eigh(curved)
-        move = np.einsum("nacb,ncb->nab", self._held, self._moves(ways[:, :, 0]))
+        # Of two ways down that mirror each other always the same, not as rounding has it.
+        side = np.sign(ways[:, :, 0] @ np.arange(1.0, size + 1.0))
+        move = np.einsum("nacb,ncb->nab", self._held, self._moves(side[:, None] * ways[:, :, 0]))
         largest = norm(move).max(axis=0)
         move = move * (largest_turn / np.where(largest > 0.0, largest, 1.0))
         return move, (values[:, 0] < LEADS_DOWN * self.scale) & (largest > 0.0)
