@@ -60,21 +60,21 @@ def effort(rig, chain, solution):
 
 @pytest.mark.slow
 def test_hardly_an_end_that_other_starts_lead_to_costs_less_and_the_one_nearby_never_does():
-    rig, chain = snake(14)
+    rig, chain = snake(20)
     rng, saved, is_least = make_rng(1), [], []
-    for angle in np.linspace(0.2, 6.1, 8):
-        goal = around(angle)
+    for frame in (16, 24, 43, 47, 50):
+        goal = around(2.0 * np.pi / 60.0 * frame)
         found = solve(chain, goal, OPTIONS)
         assert found.status is Status.REACHED
-        starts = [chain.joints.start_wxyz, *(rig.some_rotations(rng, 0.5) for _ in range(6))]
+        starts = [chain.joints.start_wxyz, *(rig.some_rotations(rng, 0.5) for _ in range(5))]
         others = [settled_nearby(rig, chain, goal, start) for start in starts]
         arrived = [effort(rig, chain, other) for other in others if other.status is Status.REACHED]
         least, own = min(arrived), effort(rig, chain, found)
         is_least.append(own <= least + WORTH * abs(least) + ROUNDING)
         assert own <= arrived[0] + WORTH * abs(least) + ROUNDING
         saved.append(arrived[0] - own)
-    assert sum(is_least) >= 7
-    assert max(saved) > 0.003
+    assert sum(is_least) >= 4
+    assert max(saved) > 0.01
 
 
 @pytest.mark.slow
