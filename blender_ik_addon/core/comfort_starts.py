@@ -20,7 +20,7 @@ from .vectors import Array, Counts, taken
 # Another end has to save this share of the effort: else last digits would choose between poses that
 # are as good as mirrored.
 WORTH_A_CHANGE = 1e-3
-# Iterations after which it shows which end each one leads to; few take so many.
+# Iterations from a corner after which it shows which end it leads to; few take so many.
 ENOUGH_TO_CHOOSE = 40
 # A comfort narrower than this, in radians, has no corners.
 NO_WIDTH = 1e-3
@@ -54,11 +54,18 @@ def settled(
     )
     index = np.concatenate((np.arange(len(used)), chosen))
     begun, spent = np.concatenate((state, begun), axis=-1), np.concatenate((used, spent))
-    caps = np.minimum(run.task.iterations[index], spent + ENOUGH_TO_CHOOSE)
+    caps = run.task.iterations[index]
+    caps[len(used) :] = np.minimum(caps, spent + ENOUGH_TO_CHOOSE)[len(used) :]
     every, acting = run.take(index, caps), effort.take(index)
     ends, spent = forced.settled(every, begun, spent, acting, None)
     best = _least(every, acting, ends, index, len(used))
-    return forced.settled(run, taken(ends, best), spent[best], effort, None)
+    state, used = taken(ends, best), spent[best]
+    others = np.flatnonzero(best >= len(best))
+    if others.size:
+        # What had no more iterations to come to rest goes on.
+        rest = run.take(others), taken(state, others), used[others], effort.take(others), None
+        state[..., others], used[others] = forced.settled(*rest)
+    return state, used
 
 
 def _corners(widths: Array) -> Array:

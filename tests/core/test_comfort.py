@@ -132,3 +132,27 @@ def test_a_batch_takes_the_ends_that_its_chains_take_alone():
     for beside, goal in zip(together, goals, strict=True):
         alone = solve(chain, goal, OPTIONS)
         np.testing.assert_allclose(beside.joint_positions, alone.joint_positions, atol=1e-4)
+
+
+def test_a_chain_that_limits_hold_back_is_not_moved_by_one_beside_it_that_may_choose():
+    lengths = np.full(4, 0.25)
+    limits = [(-50, 60), (-90, 90), (-70, 45)]
+    rig = make_rig([(K.BALL, limits)] * 4, lengths, bends=[(0, 20.0)] * 4)
+    chain = rig.chain()
+    forces = make_forces(np.ones(4), np.full(4, 0.3), [0.0, 0.0, -1.0], comfort=0.2)
+    chain = Chain(chain.joint_positions, joints=chain.joints, forces=forces)
+    tip = chain.joint_positions[-1]
+    targets = np.array([0.9 * tip, -0.9 * tip])
+    together = solve_batch(
+        Chains(
+            np.tile(chain.joint_positions, (2, 1, 1)),
+            joints=repeated(chain.joints, 2),
+            forces=repeated(forces, 2),
+        ),
+        Goals(targets),
+        OPTIONS,
+    )
+    alone = solve(chain, Goal(targets[1]), OPTIONS)
+    assert [each.status for each in together] == [Status.REACHED, Status.LIMITED]
+    np.testing.assert_allclose(together[1].residual, alone.residual, atol=1e-6)
+    np.testing.assert_allclose(together[1].joint_positions, alone.joint_positions, atol=1e-5)
