@@ -147,16 +147,18 @@ class Jointed:
         return unlimited
 
     @cached_property
-    def has_limits(self) -> bool:
-        """Whether any joint has an end to its range about an axis that is not locked."""
+    def has_edges(self) -> bool:
+        """Whether any joint has an end to its range, or a lock that its kind does not tell."""
         ranges = self.ranges
         is_open = np.isposinf(ranges.above) & np.isposinf(ranges.below)
         is_endless = np.isneginf(ranges.twist_low) & np.isposinf(ranges.twist_high)
         is_held = ranges.is_held
-        return not ((is_open | is_held[:, ::2]).all() and (is_endless | is_held[:, 1]).all())
+        has_ends = not ((is_open | is_held[:, ::2]).all() and (is_endless | is_held[:, 1]).all())
+        return has_ends or self.held_bones.size > 0
 
     @cached_property
-    def _no_edges(self) -> swings.Edges:
+    def no_edges(self) -> swings.Edges:
+        """What joints without edges stand on: nothing."""
         shape = (len(self.kinds), 3, self.reach.size)
         off = np.zeros(shape, dtype=np.bool_)
         return swings.Edges(np.zeros((*shape[:2], 3, shape[2])), off, self.ranges.is_held)
@@ -238,8 +240,8 @@ class Jointed:
 
     def edges(self, turn: Array) -> swings.Edges:
         """Return the edges of their ranges that joints stand on."""
-        if not (self.has_limits or self.held_bones.size):
-            return self._no_edges
+        if not self.has_edges:
+            return self.no_edges
         return swings.edges(self.ranges, swings.placed(self.ranges, turn))
 
     def state(self, turn: Array, slide: Array) -> Array:

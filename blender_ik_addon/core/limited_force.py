@@ -108,6 +108,7 @@ def _held(free: Array, edges: swings.Edges, torque: Array) -> Array:
     """Return mobilities without turns across the edges that a torque would have joints leave by."""
     held, way = free, _along(free, torque)
     for edge in range(3):
+        # What goes along an edge counts as leaving: else rounding would tell.
         leaves = dot(edges.normals[:, edge], way) > -LEAST_LEAVING
         leaves &= edges.is_on[:, edge]
         if leaves.any():

@@ -7,6 +7,7 @@ was on it may stand a little inside after the step: both belong into the equatio
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -22,24 +23,31 @@ APART = 1e-5
 
 @dataclass(frozen=True)
 class NearEdges:
-    """Edges near to joints: those about X, about Y and about Z.
+    """Edges near to joints.
 
     Attributes:
-        normals: As ``Edges.normals``, shape (n, 3 edges, 3, B).
-        is_near: Those that joints are near to and that leave a way free, shape (n, 3 edges, B).
-        is_held: As ``Edges.is_held``.
+        edges: Those that joints are near to count as on.
         rooms: By how many radians joints may turn along the normals until they stand on them,
             shape (n, 3 edges, B).
     """
 
-    normals: Array
-    is_near: Flags
-    is_held: Flags
+    edges: Edges
     rooms: Array
 
     @property
+    def normals(self) -> Array:
+        """As ``Edges.normals``, shape (n, 3 edges, 3, B)."""
+        return self.edges.normals
+
+    @cached_property
+    def is_near(self) -> Flags:
+        """Those that joints are near to and that leave a way free, shape (n, 3 edges, B)."""
+        near: Flags = self.edges.is_on & ~self.edges.is_held
+        return near
+
+    @property
     def is_on(self) -> Flags:
-        """Those that joints stand on, shape (n, 3 edges, B)."""
+        """Those of them that joints stand on, shape (n, 3 edges, B)."""
         on: Flags = self.is_near & (self.rooms <= ON_EDGE)
         return on
 
@@ -65,14 +73,7 @@ def near(ranges: Ranges, turn: Array) -> NearEdges:
         shrunk = (before - left) / APART
         can_tell = shrunk > 0.0
         rooms[:, number] = np.where(can_tell, left / np.where(can_tell, shrunk, 1.0), 0.0)
-    return NearEdges(edges.normals, is_near, edges.is_held, np.maximum(rooms, 0.0))
-
-
-def none(is_held: Flags) -> NearEdges:
-    """Return no edges, for joints without limits but for held axes, (n, 3, B)."""
-    shape = is_held.shape
-    off = np.zeros(shape, dtype=np.bool_)
-    return NearEdges(np.zeros((*shape[:2], 3, shape[2])), off, is_held, np.zeros(shape))
+    return NearEdges(edges, np.maximum(rooms, 0.0))
 
 
 def _left(ranges: Ranges, at: Placed, edge: int) -> Array:

@@ -13,9 +13,9 @@ from . import near_edges, swings, turns
 from .effort import Effort, Sides
 from .jointed import Jointed
 from .limited_newton import LEAST_LEAVING, MOST_PASSES
+from .near_edges import NearEdges
 from .posed import Posed
 from .springs import Springs
-from .swings import Edges
 from .vectors import Array, Counts, Flags, cross, dot, norm
 
 # Passes in which a spring that a move leads away from is left out again.
@@ -49,11 +49,8 @@ class System:
 
     def __init__(self, strained: Strained, posed: Posed, turn: Array, damping: Array) -> None:
         chain, effort = strained.chain, strained.effort
-        ranges = chain.ranges
-        has_edges = chain.has_limits or chain.held_bones.size
-        edges = near_edges.near(ranges, turn) if has_edges else near_edges.none(ranges.is_held)
-        self._edges = edges
-        self._free = chain.mobilities(turn, Edges(edges.normals, edges.is_on, edges.is_held))
+        self._edges = near_edges.near(chain.ranges, turn) if chain.has_edges else _no_edges(chain)
+        self._free = chain.mobilities(turn, self._edges.edges)
         self._axes, self._is_plain = chain.free_axes, not chain.held_bones.size
         answers = chain.answers(posed)
         self.answers = answers.transpose(1, 0, 2, 3)
@@ -265,6 +262,11 @@ class System:
         largest = norm(move).max(axis=0)
         move = move * (largest_turn / np.where(largest > 0.0, largest, 1.0))
         return move, (values[:, 0] < LEADS_DOWN * self.scale) & (largest > 0.0)
+
+
+def _no_edges(chain: Jointed) -> NearEdges:
+    none = chain.no_edges
+    return NearEdges(none, np.zeros(none.is_on.shape))
 
 
 def _held_back(held: Array, matrix: Array) -> Array:
