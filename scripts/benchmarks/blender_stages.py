@@ -13,7 +13,7 @@ STAGES = {
         ("rig.live", "_world"),
         ("rig.live", "_read_rigs"),
         ("rig.graph_state", "GraphState.touched"),
-        ("rig.limb_batch", "_Followed.read"),
+        ("rig.followed", "Followed.read"),
     ),
     "solve": (("rig.rigid_solve", "RigidSolve.solved"), ("rig.lone_limb", "solve_chain")),
     "write": (("rig.live", "_write"),),
