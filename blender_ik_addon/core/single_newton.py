@@ -1,11 +1,18 @@
-"""NEWTON for one chain, as ``seed.natural`` and ``newton.step`` do it for many."""
+"""NEWTON for one chain: its loop and its start, as ``iterate`` and ``seed`` have them for many.
+
+What differs between a chain in space and one that lies in a plane is in ``newton_in_space`` and
+``newton_in_plane``.
+"""
 
 from __future__ import annotations
 
-from math import acos, cos, hypot, pi, sin, sqrt
+from math import acos, cos, pi, sin, sqrt
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
+from . import newton_in_plane, newton_in_space
 from .newton import (
     DAMPING_DECAY,
     DAMPING_GROWTH,
@@ -23,11 +30,32 @@ from .seed import (
     STRAIGHT_AGAINST_ARC,
     UNEVEN_STEPS,
 )
-from .single_start import SingleStart
+from .single_start import Complex, SingleStart
 from .vectors import Array
 
-# What a product with adds up the three components of every row, quicker than a sum along an axis.
-XYZ = np.ones(3)
+
+class Way(Protocol):
+    """How the directions of one chain are told, and turned.
+
+    Directions are an array with one row a segment, in the frame of the bend; a gap is the way from
+    the effector to the target, in whatever numbers the way computes with.
+    """
+
+    def first(self, start: SingleStart) -> npt.NDArray[Any]:
+        """Return the directions of the start pose."""
+
+    def mixed(self, start: SingleStart, arc: Complex, share: float) -> npt.NDArray[Any]:
+        """Return the start pose mixed with a share of an arc."""
+
+    def gap(
+        self, start: SingleStart, directions: npt.NDArray[Any], distance: float
+    ) -> tuple[float, Any]:
+        """Return how far the effector is from the target, and the gap."""
+
+    def turned(
+        self, start: SingleStart, directions: npt.NDArray[Any], gap: Any, regularised: float
+    ) -> npt.NDArray[Any]:
+        """Return the directions after a step of NEWTON, whose diagonal is raised to a value."""
 
 
 def solved(
@@ -41,83 +69,40 @@ def solved(
         tolerance: Accepted distance from effector to target.
         iterations: Cap.
     """
-    lengths, columns, total = start.lengths, start.columns, start.squares
-    directions = start.directions
-    ex, ey, ez = _error(lengths, directions, distance)
-    error = sqrt(ex * ex + ey * ey + ez * ez)
-    if error > tolerance:
-        directions = _natural(start, distance)
-        ex, ey, ez = _error(lengths, directions, distance)
-        error = sqrt(ex * ex + ey * ey + ez * ez)
-    used, damping = 0, FIRST_DAMPING
-    while error > tolerance and used < iterations and damping < MOST_DAMPING:
-        segments = directions * columns
-        regularised = total * (1.0 + damping * error / start.reach * (2.0 / 3.0))
-        multiplier = _multiplier(segments.T.dot(segments).tolist(), regularised, ex, ey, ez)
-        trial = start.square_columns * multiplier
-        trial -= segments * segments.dot(multiplier)[:, None]
-        quarter = (trial * trial).dot(XYZ) * start.quarters
-        trial += segments * (1.0 - quarter)[:, None]
-        trial /= np.sqrt((trial * trial).dot(XYZ))[:, None]
-        tx, ty, tz = _error(lengths, trial, distance)
-        trial_error = sqrt(tx * tx + ty * ty + tz * tz)
-        used += 1
-        if trial_error < error:
-            directions, error, ex, ey, ez = trial, trial_error, tx, ty, tz
-            damping *= DAMPING_DECAY
-        else:
-            damping = max(damping * DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION)
     joints = np.zeros((start.count + 1, 3))
-    np.cumsum(directions * columns, axis=0, out=joints[1:])
+    if start.flat is None:
+        directions, used = found(newton_in_space, start, distance, tolerance, iterations)
+        np.cumsum(directions * start.columns, axis=0, out=joints[1:])
+        return joints, used
+    flat, used = found(newton_in_plane, start, distance, tolerance, iterations)
+    laid = np.cumsum(flat * start.lengths)
+    joints[1:, 0], joints[1:, 1] = laid.real, laid.imag
     return joints, used
 
 
-def _error(lengths: Array, directions: Array, distance: float) -> tuple[float, float, float]:
-    x, y, z = lengths.dot(directions).tolist()
-    return distance - x, -y, -z
-
-
-def _multiplier(
-    squares: list[list[float]], regularised: float, ex: float, ey: float, ez: float
-) -> Array:
-    """Solve the 3x3 system of one step, as ``newton._solve_symmetric`` does."""
-    (sxx, sxy, sxz), (_, syy, syz), (_, _, szz) = squares
-    xx, yy, zz, xy, xz, yz = (
-        regularised - sxx,
-        regularised - syy,
-        regularised - szz,
-        -sxy,
-        -sxz,
-        -syz,
-    )
-    axx, axy, axz = yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - xz * yy
-    ayy, ayz, azz = xx * zz - xz * xz, xy * xz - xx * yz, xx * yy - xy * xy
-    trace = xx + yy + zz
-    divisor = max(xx * axx + xy * axy + xz * axz, 1e-15 * trace * trace * trace)
-    ex, ey, ez = ex / divisor, ey / divisor, ez / divisor
-    return np.array(
-        (
-            axx * ex + axy * ey + axz * ez,
-            axy * ex + ayy * ey + ayz * ez,
-            axz * ex + ayz * ey + azz * ez,
-        )
-    )
-
-
-def _natural(start: SingleStart, distance: float) -> Array:
-    arc_x, arc_y = _even_bend(start, distance)
-    share = _share_of_arc(start, distance, abs(float(start.after.dot(arc_y))))
-    mixed = start.directions * (1.0 - share)
-    mixed[:, 0] += share * arc_x
-    mixed[:, 1] += share * arc_y
-    size = np.sqrt((mixed * mixed).dot(XYZ))
-    if size.min() > 1e-14:
-        mixed /= size[:, None]
-        return mixed
-    has_direction = size > 1e-14
-    mixed /= np.where(has_direction, size, 1.0)[:, None]
-    arc = np.column_stack((arc_x, arc_y, np.zeros_like(arc_x)))
-    return np.where(has_direction[:, None], mixed, arc)
+def found(
+    way: Way, start: SingleStart, distance: float, tolerance: float, iterations: int
+) -> tuple[npt.NDArray[Any], int]:
+    """Return directions that bring the effector to the target, and the iterations used."""
+    directions = way.first(start)
+    error, gap = way.gap(start, directions, distance)
+    if error > tolerance:
+        arc = _even_bend(start, distance)
+        share = _share_of_arc(start, distance, abs(float(start.after.dot(arc.imag))))
+        directions = way.mixed(start, arc, share)
+        error, gap = way.gap(start, directions, distance)
+    used, damping = 0, FIRST_DAMPING
+    while error > tolerance and used < iterations and damping < MOST_DAMPING:
+        regularised = start.squares * (1.0 + damping * error / start.reach * (2.0 / 3.0))
+        trial = way.turned(start, directions, gap, regularised)
+        trial_error, trial_gap = way.gap(start, trial, distance)
+        used += 1
+        if trial_error < error:
+            directions, error, gap = trial, trial_error, trial_gap
+            damping *= DAMPING_DECAY
+        else:
+            damping = max(damping * DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION)
+    return directions, used
 
 
 def _share_of_arc(start: SingleStart, distance: float, wanted: float) -> float:
@@ -138,7 +123,8 @@ def _smooth(s: float) -> float:
     return s * s * (3.0 - 2.0 * s)
 
 
-def _even_bend(start: SingleStart, distance: float) -> tuple[Array, Array]:
+def _even_bend(start: SingleStart, distance: float) -> Complex:
+    """Return ``seed.even_bend`` as complex numbers, chord along the real axis, shape (n,)."""
     lengths, longest, rest = start.lengths, start.longest, start.reach - start.longest
     is_ruled = longest >= rest
     if is_ruled:
@@ -147,12 +133,12 @@ def _even_bend(start: SingleStart, distance: float) -> tuple[Array, Array]:
         turn[start.first_longest] = 0.0
     else:
         turn = start.steps * _even_turn(start, distance)
-    x, y = np.cos(turn), np.sin(turn)
-    along, aside = float(lengths.dot(x)), float(lengths.dot(y))
-    size = hypot(along, aside)
-    along, aside = (along / size, aside / size) if size > 1e-12 else (1.0, 0.0)
-    planar_x, planar_y = x * along + y * aside, y * along - x * aside
-    return planar_x, -planar_y if is_ruled and planar_y[0] < 0.0 else planar_y
+    arc: Complex = np.exp(1j * turn)
+    chord = complex(lengths.dot(arc))
+    size = abs(chord)
+    if size > 1e-12:
+        arc *= chord.conjugate() / size
+    return arc.conj() if is_ruled and arc[0].imag < 0.0 else arc
 
 
 def _even_turn(start: SingleStart, distance: float) -> float:

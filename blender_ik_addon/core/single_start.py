@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from .start import EVEN, Start
 from .vectors import Array
 
 Vector = tuple[float, float, float]
+Complex = npt.NDArray[np.complex128]
+
+# Segments that leave the plane of the bend by less than this, as a share of their lengths, leave it
+# by rounding.
+FLAT = 1e-14
 
 
 class SingleStart:
@@ -16,7 +22,10 @@ class SingleStart:
     Attributes:
         origin: The root as an array, shape (3,).
         directions: Unit directions in the frame of chord and side, shape (n, 3).
+        flat: The same as complex numbers, chord along the real axis, shape (n,); None for a chain
+            that does not lie in the plane of its bend.
         lengths: Shape (n,).
+        complex_lengths: The same, to be multiplied with complex numbers.
         columns: Lengths as a column, shape (n, 1).
         length_squares: Squared lengths, shape (n,).
         square_columns: The same as a column, shape (n, 1).
@@ -49,6 +58,11 @@ class SingleStart:
         )
         self.directions: Array = np.ascontiguousarray(start.directions[..., 0])
         self.lengths: Array = np.ascontiguousarray(start.lengths[:, 0])
+        self.complex_lengths: Complex = self.lengths.astype(np.complex128)
+        self.flat: Complex | None = None
+        if np.abs(self.directions[:, 2]).max() < FLAT:
+            along: Complex = self.directions[:, 0] + 1j * self.directions[:, 1]
+            self.flat = along / np.abs(along)
         self.columns = self.lengths[:, None]
         self.length_squares: Array = self.lengths * self.lengths
         self.square_columns = self.length_squares[:, None]
