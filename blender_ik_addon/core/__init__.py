@@ -4,7 +4,7 @@ from .batch import solve_batch
 from .bend import bend_side
 from .blend import batch_rotations, bone_rotations
 from .chain import Chain, Goal, Solution, SolveOptions, Solver, Status
-from .chains import FEW, STATUSES, Chains, Goals, Solutions
+from .chains import FEW, Chains, Goals, Solutions
 from .creature import Creature, Curve, parse_creature, write_creature
 from .easing import Easing, Stance, eased
 from .errors import (
@@ -19,11 +19,13 @@ from .follow import Lead, follow
 from .forces import Forces, StepMode, make_forces
 from .gradual import History, advance, advance_batch
 from .joints import JointKind, Joints, free_joints
-from .limb_turns import LimbTurns, limb_turns
 from .limits import clamped_rotations as clamped
+from .planar_turns import PlanarTurns, flattened, planar_turns
+from .single_planar_turns import SinglePlanarTurns
 from .soft import distance_in_reach
 from .solve import solve
 from .solve_trees import solve_tree, solve_trees
+from .status_codes import STATUSES
 from .tree import Tree
 from .tree_goals import TreeGoals
 from .tree_solutions import TreeSolution, TreeSolutions
@@ -50,7 +52,8 @@ __all__ = [
     "JointKind",
     "Joints",
     "Lead",
-    "LimbTurns",
+    "PlanarTurns",
+    "SinglePlanarTurns",
     "Solution",
     "Solutions",
     "SolveOptions",
@@ -73,11 +76,12 @@ __all__ = [
     "clamped",
     "distance_in_reach",
     "eased",
+    "flattened",
     "follow",
     "free_joints",
-    "limb_turns",
     "make_forces",
     "parse_creature",
+    "planar_turns",
     "solve",
     "solve_batch",
     "solve_tree",

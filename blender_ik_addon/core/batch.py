@@ -8,12 +8,13 @@ import numpy as np
 
 from . import followed, limited_batch, rotation, single
 from .batch_task import batch_task
-from .chain import Goal, SolveOptions, Solver, Status
-from .chains import FEW, STATUSES, Chains, Goals, Solutions, softened_codes
+from .chain import Goal, SolveOptions, Solver
+from .chains import FEW, Chains, Goals, Solutions
 from .errors import InvalidGoalError
 from .positions import positioned
 from .soft import is_soft, softened
 from .solve import positioned_alone, solve
+from .status_codes import STATUSES, status_codes
 from .task import FINEST_TOLERANCE, check_solver
 from .vectors import Array, Counts, Flags
 
@@ -150,14 +151,13 @@ def _recorded(
     residuals = np.sqrt(off[:, 0] ** 2 + off[:, 1] ** 2 + off[:, 2] ** 2)
     reach = chains.start.reach * chains.start.unit
     rounding = FINEST_TOLERANCE * (reach + np.abs(goals.target_positions).max(axis=1))
-    accepted = options.tolerance + rounding
-    codes = np.select(
-        [residuals <= accepted, solved.is_too_far, solved.is_too_near],
-        [STATUSES.index(s) for s in (Status.REACHED, Status.EXTENDED, Status.FOLDED)],
-        STATUSES.index(Status.ITERATIONS_USED_UP),
+    codes = status_codes(
+        residuals,
+        options.tolerance + rounding,
+        solved.is_too_far,
+        solved.is_too_near,
+        solved.short,
     )
-    if solved.short is not None:
-        codes = softened_codes(codes, residuals, solved.short, accepted)
     return Solutions(
         joint_positions=joints,
         chain_rotations_wxyz=solved.rotations_wxyz,

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import natural_start
-from .chain import SHORTEST_SEGMENT, Chain, Solution, Status, check_joints
+from .chain import SHORTEST_SEGMENT, Chain, Solution, check_joints
 from .effort import Effort, compiled
 from .errors import IKError, InvalidChainError, InvalidGoalError
 from .forces import Forces, check_forces
@@ -23,13 +23,12 @@ from .joints import Joints
 from .natural_start import NaturalStart
 from .single_limited import SingleJoints
 from .start import Start, started
+from .status_codes import REACHED, STATUSES
 from .vectors import Array, Counts, Flags, taken
 
 # Up to so many chains are quicker one by one; `scripts/benchmark.py --stages` measures where that
 # ends.
 FEW = 4
-STATUSES = tuple(Status)
-"""What the numbers in ``Solutions.status_codes`` mean."""
 
 
 @dataclass(frozen=True)
@@ -297,28 +296,8 @@ class Solutions(Sequence[Solution]):
     @property
     def is_converged(self) -> Flags:
         """Return which residuals are within the tolerance, shape (B,)."""
-        converged: Flags = self.status_codes == STATUSES.index(Status.REACHED)
+        converged: Flags = self.status_codes == REACHED
         return converged
-
-
-def softened_codes(codes: Counts, residuals: Array, short: Array, accepted: Array) -> Counts:
-    """Return status codes that know of targets moved by soft distances.
-
-    Args:
-        codes: As they are without, shape (B,).
-        residuals: To the targets as they stand, shape (B,).
-        short: How far those were moved, shape (B,).
-        accepted: Distances that count as reached, shape (B,).
-    """
-    used_up, reached = (
-        STATUSES.index(each) for each in (Status.ITERATIONS_USED_UP, Status.REACHED)
-    )
-    is_moved = (short > 0.0) & (codes != reached)
-    is_at_moved = residuals <= short + accepted
-    is_open = (codes == used_up) | (codes == STATUSES.index(Status.LIMITED))
-    codes = np.where(is_moved & is_open & is_at_moved, STATUSES.index(Status.SOFTENED), codes)
-    is_stuck = is_moved & ~is_at_moved & (codes == STATUSES.index(Status.EXTENDED))
-    return np.where(is_stuck, used_up, codes)
 
 
 def _checked(values: npt.ArrayLike, name: str, error: type[IKError]) -> Array:

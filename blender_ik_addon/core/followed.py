@@ -9,8 +9,9 @@ import numpy as np
 
 from .blend import blended
 from .chain import Chain, Goal, Solution, SolveOptions, Status
-from .chains import STATUSES, Chains, Goals, Solutions
+from .chains import Chains, Goals, Solutions
 from .follow import Lead, follow
+from .status_codes import STATUSES
 from .task import FINEST_TOLERANCE
 from .vectors import Array
 

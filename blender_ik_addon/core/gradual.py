@@ -15,8 +15,9 @@ import numpy as np
 from . import limited_batch, turns
 from .batch import solve_batch
 from .chain import Chain, Goal, Solution, SolveOptions, Status
-from .chains import STATUSES, Chains, Goals, Solutions
+from .chains import Chains, Goals, Solutions
 from .easing import Easing, Stance, check_time, eased
+from .status_codes import STATUSES
 from .vectors import Array, Flags, norm
 
 # Nearer than this, in radians or in lengths of the chain, a joint has arrived: it stands still.

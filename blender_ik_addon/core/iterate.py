@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from . import anderson, ccd, fabrik, force, limited_newton, newton, seed
+from . import anderson, ccd, fabrik, force, limited_newton, newton, planar_newton, seed
 from .bend import Bend
 from .chain import Solver
 from .start import Start
@@ -104,12 +104,11 @@ def iterated(
     work = Work(start.lengths, target, task.tolerance, task.iterations)
     none_used = np.zeros_like(task.iterations)
     if solver is Solver.NEWTON:
-        points = seed.from_directions(start.directions, start.lengths)
-        is_off = norm(target - points[-1]) > task.tolerance
-        if is_off.any():
-            seeded = seed.from_directions(seed.natural(start, distance), start.lengths)
-            points = np.where(is_off, seeded, points)
-        return swept(NEWTON, work, points, none_used, _damping(points))
+        if not start.is_flat:
+            return bent_by_newton(NEWTON, start, work)
+        flat = Work(start.lengths, target[:2], task.tolerance, task.iterations)
+        points, used = bent_by_newton(PLANAR_NEWTON, start, flat)
+        return np.concatenate((points, np.zeros_like(points[:, :1])), axis=1), used
     # The others find their own way from the start pose as it stands, as they do elsewhere.
     there = distance * bend.chord
     is_off = norm(there - start.points[-1]) > task.tolerance
@@ -119,6 +118,26 @@ def iterated(
     standing = Work(start.lengths, there, task.tolerance, task.iterations)
     points, used = swept(method, standing, points, none_used, carried)
     return _finished(start, work, bend.local(points), used)
+
+
+def bent_by_newton(method: Method, start: Start, work: Work) -> tuple[Array, Counts]:
+    """Return the joints that NEWTON finds, and the iterations used.
+
+    Args:
+        method: ``NEWTON``, or ``PLANAR_NEWTON`` for chains that lie in the planes of their bends.
+        start: Start poses.
+        work: Lengths and targets in the frames of the bends; with two axes in a plane.
+
+    Returns:
+        Shapes (n + 1, axes, B) and (B,).
+    """
+    target, axes = work.target, len(work.target)
+    points = seed.from_directions(start.directions[:, :axes], start.lengths)
+    is_off = norm(target - points[-1]) > work.tolerance
+    if is_off.any():
+        directions = seed.natural(start, target[0], axes)
+        points = np.where(is_off, seed.from_directions(directions, start.lengths), points)
+    return swept(method, work, points, np.zeros_like(work.caps), _damping(points))
 
 
 def _sweep(
@@ -228,4 +247,5 @@ def sweeps_of(step: Step) -> Method:
 
 
 NEWTON = Method(newton.step, is_damped=True)
+PLANAR_NEWTON = Method(planar_newton.step, is_damped=True)
 LIMITED_NEWTON = Method(limited_newton.step, is_damped=True, is_hopeless=stands_still)

@@ -11,11 +11,12 @@ import numpy as np
 from . import limited, reach, rotation, single, single_limited, turns
 from .batch_task import batch_task
 from .chain import Chain, Goal, Solution, SolveOptions, Solver, Status
-from .chains import FEW, STATUSES, Chains, Goals, Solutions, softened_codes
+from .chains import FEW, Chains, Goals, Solutions
 from .limited import Held
 from .single_limited import Pose
 from .single_natural import Aim
 from .soft import is_soft, softened
+from .status_codes import STATUSES, softened_codes
 from .task import FINEST_TOLERANCE, check_solver
 from .vectors import Array, Flags, norm
 

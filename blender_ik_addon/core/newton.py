@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .vectors import Array, dot, laid, norm
+from .vectors import Array, Flags, dot, laid, norm
 
 FIRST_DAMPING = 1e-4
 LEAST_DAMPING_AFTER_REJECTION = 1e-2
@@ -39,7 +39,7 @@ def step(points: Array, lengths: Array, target: Array, damping: Array) -> tuple[
     segments = points[1:] - points[:-1]
     error = target - points[-1]
     error_norm = norm(error)
-    x, y, z = _solve_symmetric(_system(segments, lengths, error_norm, damping), error)
+    x, y, z = _solve_symmetric(_system(segments, regularised(lengths, error_norm, damping)), error)
     # With segments s_i = l_i d_i, l_i q_i is l_i^2 x - s_i (s_i . x).
     along = segments[:, 0] * x + segments[:, 1] * y + segments[:, 2] * z
     squares = lengths * lengths
@@ -52,23 +52,32 @@ def step(points: Array, lengths: Array, target: Array, damping: Array) -> tuple[
     turned *= (lengths / norm(turned))[:, None, :]
     moved = laid(turned)
     is_better = norm(target - moved[-1]) < error_norm
-    next_damping = np.where(
+    if not is_better.all():
+        moved = np.where(is_better, moved, points)
+    return moved, next_damping(damping, is_better)
+
+
+def regularised(lengths: Array, error: Array, damping: Array) -> Array:
+    """Return the part of the damped systems' diagonals that is sum l_i^2, shape (B,)."""
+    total = np.einsum("nb,nb->b", lengths, lengths)
+    # A third of the trace of sum l_i^2 (I - d_i d_i^T) is two thirds of sum l_i^2.
+    raised: Array = total * (1.0 + damping * error / lengths.sum(axis=0) * (2.0 / 3.0))
+    return raised
+
+
+def next_damping(damping: Array, is_better: Flags) -> Array:
+    """Return the damping after a step that has brought effectors nearer, or has not."""
+    return np.where(
         is_better,
         damping * DAMPING_DECAY,
         np.maximum(damping * DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION),
     )
-    if not is_better.all():
-        moved = np.where(is_better, moved, points)
-    return moved, next_damping
 
 
-def _system(segments: Array, lengths: Array, error: Array, damping: Array) -> tuple[Array, ...]:
+def _system(segments: Array, diagonal: Array) -> tuple[Array, ...]:
     """Return the damped systems' entries xx, yy, zz, xy, xz, yz, each of shape (B,)."""
-    total = np.einsum("nb,nb->b", lengths, lengths)
-    # A third of the trace of sum l_i^2 (I - d_i d_i^T) is two thirds of sum l_i^2.
-    regularised = total * (1.0 + damping * error / lengths.sum(axis=0) * (2.0 / 3.0))
     axes = segments[:, 0], segments[:, 1], segments[:, 2]
-    squares = [regularised - np.einsum("nb,nb->b", axis, axis) for axis in axes]
+    squares = [diagonal - np.einsum("nb,nb->b", axis, axis) for axis in axes]
     products = [-np.einsum("nb,nb->b", axes[i], axes[j]) for i, j in ((0, 1), (0, 2), (1, 2))]
     return (*squares, *products)
 

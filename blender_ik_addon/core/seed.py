@@ -34,28 +34,29 @@ NEARLY_AT_END = 0.05
 NUDGE = 1e-3
 
 
-def natural(start: Start, distance: Array) -> Array:
+def natural(start: Start, distance: Array, axes: int = 3) -> Array:
     """Return the start of NEWTON.
 
     Args:
         start: Start poses.
         distance: From root to target, within reach, shape (B,).
+        axes: How many of the axes chord, side and normal to tell the directions in: two for
+            chains that lie in the planes of their bends.
 
     Returns:
-        Unit directions in the frame of chord and side, shape (n, 3, B); the effector is near the
-        target, not on it.
+        Unit directions, shape (n, axes, B); the effector is near the target, not on it.
 
     Source: derived for this project; smoothness is measured in tests/core/test_continuity.py.
     """
     arc = even_bend(start, distance)
     share = _share_of_arc(start, distance, arc)
-    mixed = (1.0 - share) * start.directions
+    mixed = (1.0 - share) * start.directions[:, :axes]
     mixed[:, :2] += share * arc
     length = norm(mixed)
     has_direction = length > 1e-14
     if has_direction.all():
         return mixed / length[:, None, :]
-    spatial = np.concatenate((arc, np.zeros_like(arc[:, :1])), axis=1)
+    spatial = np.concatenate((arc, np.zeros_like(mixed[:, 2:])), axis=1)
     return unit(mixed, spatial)
 
 
@@ -173,5 +174,5 @@ def nudged(points: Array, lengths: Array, target: Array, plan: Bend) -> Array:
 
 
 def from_directions(directions: Array, lengths: Array) -> Array:
-    """Return the joints (n + 1, 3, B) of unit directions (n, 3, B) laid end to end."""
+    """Return the joints (n + 1, d, B) of unit directions (n, d, B) laid end to end."""
     return laid(lengths[:, None, :] * directions)

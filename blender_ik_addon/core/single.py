@@ -56,16 +56,18 @@ class SinglePositions(NamedTuple):
     is_too_near: bool
 
 
+class SingleBend(NamedTuple):
+    """As ``Bend``, for one chain, with the distance from root to target in units of the start."""
+
+    chord: Vector
+    side: Vector
+    rotation_wxyz: Quaternion
+    distance: float
+
+
 def positioned(start: SingleStart, task: SingleTask, solver: Solver) -> SinglePositions:
     """Return the joints that bring the effector of a chain to its target."""
-    unit = start.unit
-    target = _relative(task.target, start)
-    distance = sqrt(dot(target, target))
-    chord = _chord(start, target, distance)
-    side, rotation = swung(start.chord, start.side, chord)
-    if task.pole is not None:
-        pole = _relative(task.pole, start)
-        side, rotation = swivelled(chord, side, rotation, pole, task.pole_angle)
+    chord, side, rotation, distance = bend_to(start, task.target, task.pole, task.pole_angle)
     frame = np.array((chord, side, cross(chord, side)))
     is_too_far = distance >= start.reach
     is_too_near = 0.0 < start.least and distance <= start.least
@@ -78,17 +80,28 @@ def positioned(start: SingleStart, task: SingleTask, solver: Solver) -> SinglePo
         local, used = single_newton.solved(start, distance, task.tolerance, task.iterations)
         _turn_to_side(local, start, has_pole=task.pole is not None, use_flip=task.use_flip)
     joints = local.dot(frame)
-    if unit != 1.0:
-        joints *= unit
+    if start.unit != 1.0:
+        joints *= start.unit
     joints += start.origin
     return SinglePositions(joints, rotation, used, is_too_far, is_too_near)
 
 
+def bend_to(
+    start: SingleStart, target: Vector, pole: Vector | None, pole_angle: float
+) -> SingleBend:
+    """Return how a chain shall lie for its target and pole, as ``bend.wanted_bend``."""
+    way = _relative(target, start)
+    distance = sqrt(dot(way, way))
+    chord = _chord(start, way, distance)
+    side, rotation = swung(start.chord, start.side, chord)
+    if pole is not None:
+        side, rotation = swivelled(chord, side, rotation, _relative(pole, start), pole_angle)
+    return SingleBend(chord, side, rotation, distance)
+
+
 def pole_side(start: SingleStart, target: Vector, pole: Vector, pole_angle: float) -> Vector:
     """Return the unit direction that a chain with a pole bends toward, as ``bend.wanted_bend``."""
-    chord = chord_to(start, target)
-    side, rotation = swung(start.chord, start.side, chord)
-    return swivelled(chord, side, rotation, _relative(pole, start), pole_angle)[0]
+    return bend_to(start, target, pole, pole_angle).side
 
 
 def chord_to(start: SingleStart, target: Vector) -> Vector:

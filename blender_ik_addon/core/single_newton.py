@@ -1,7 +1,7 @@
 """NEWTON for one chain: its loop and its start, as ``iterate`` and ``seed`` have them for many.
 
-What differs between a chain in space and one that lies in a plane is in ``newton_in_space`` and
-``newton_in_plane``.
+What differs between a chain in space and one that lies in a plane is in ``single_spatial`` and
+``single_planar``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from . import newton_in_plane, newton_in_space
+from . import single_planar, single_spatial
 from .newton import (
     DAMPING_DECAY,
     DAMPING_GROWTH,
@@ -71,10 +71,10 @@ def solved(
     """
     joints = np.zeros((start.count + 1, 3))
     if start.flat is None:
-        directions, used = found(newton_in_space, start, distance, tolerance, iterations)
+        directions, used = found(single_spatial, start, distance, tolerance, iterations)
         np.cumsum(directions * start.columns, axis=0, out=joints[1:])
         return joints, used
-    flat, used = found(newton_in_plane, start, distance, tolerance, iterations)
+    flat, used = found(single_planar, start, distance, tolerance, iterations)
     laid = np.cumsum(flat * start.lengths)
     joints[1:, 0], joints[1:, 1] = laid.real, laid.imag
     return joints, used

@@ -11,10 +11,6 @@ from .vectors import Array
 Vector = tuple[float, float, float]
 Complex = npt.NDArray[np.complex128]
 
-# Segments that leave the plane of the bend by less than this, as a share of their lengths, leave it
-# by rounding.
-FLAT = 1e-14
-
 
 class SingleStart:
     """One chain of a ``Start``; the attributes of the same names, as floats and tuples of floats.
@@ -60,7 +56,7 @@ class SingleStart:
         self.lengths: Array = np.ascontiguousarray(start.lengths[:, 0])
         self.complex_lengths: Complex = self.lengths.astype(np.complex128)
         self.flat: Complex | None = None
-        if np.abs(self.directions[:, 2]).max() < FLAT:
+        if start.is_flat:
             along: Complex = self.directions[:, 0] + 1j * self.directions[:, 1]
             self.flat = along / np.abs(along)
         self.columns = self.lengths[:, None]

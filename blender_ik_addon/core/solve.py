@@ -16,6 +16,7 @@ from .rotation import conjugate, multiply, power, rotate
 from .single import SingleTask
 from .soft import eased_alone
 from .start import Start
+from .status_codes import status_alone
 from .task import FINEST_TOLERANCE, Task, check_solver
 from .vectors import Array
 
@@ -178,21 +179,16 @@ def _recorded(
     x, y, z = (joints[-1] - goal.target_position).tolist()
     residual = math.sqrt(x * x + y * y + z * z)
     farthest = max(map(abs, goal.target_position.tolist()))
-    rounding = FINEST_TOLERANCE * (chain.max_reach + farthest)
-    if residual <= options.tolerance + rounding:
-        status = Status.REACHED
-    elif options.influence < 1.0:
+    accepted = float(options.tolerance) + FINEST_TOLERANCE * (chain.max_reach + farthest)
+    status = status_alone(
+        residual,
+        accepted,
+        is_too_far=outcome.is_too_far,
+        is_too_near=outcome.is_too_near,
+        short=outcome.short,
+    )
+    if options.influence < 1.0 and status is not Status.REACHED:
         status = Status.BLENDED
-    elif outcome.short and residual > outcome.short + options.tolerance + rounding:
-        status = Status.ITERATIONS_USED_UP
-    elif outcome.is_too_far:
-        status = Status.EXTENDED
-    elif outcome.is_too_near:
-        status = Status.FOLDED
-    elif outcome.short:
-        status = Status.SOFTENED
-    else:
-        status = Status.ITERATIONS_USED_UP
     return Solution(
         joints, chain_rotation, tip_rotation, residual, outcome.iterations, status, rotations
     )

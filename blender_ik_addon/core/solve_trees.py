@@ -9,10 +9,10 @@ import numpy as np
 from . import turns
 from .branched import Branched, PosedTree
 from .chain import SolveOptions, Solver, Status
-from .chains import STATUSES
 from .errors import InvalidGoalError, SolverMismatchError
 from .jointed import NEAR
 from .soft import is_soft, softened
+from .status_codes import STATUSES
 from .swings import Edges
 from .task import FINEST_TOLERANCE
 from .tree import Tree

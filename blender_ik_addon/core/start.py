@@ -9,6 +9,7 @@ length lies between one half and one. Layout as in ``vectors``.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from .vectors import Array, Counts, Flags, norm
 # Lengths that differ by less than this share of the chain bend as if they were equal; float32, in
 # which bones are stored, lets equal ones differ by some 1e-7. Only seeds depend on it.
 EVEN = 1e-6
+# Joints that are off the plane of the bend by less than this share of the chain are so by rounding.
+FLAT = 1e-14
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,17 @@ class Start:
     bulge: Array
     closing: Array
 
+    @cached_property
+    def off_plane(self) -> float:
+        """The most that a joint is off the plane of its chain's bend, as a share of the length."""
+        normal = vectors.cross(self.chord, self.side)
+        return float(np.max(np.abs(vectors.dot(self.points, normal)) / self.reach))
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether all of the chains lie in the planes of their bends."""
+        return self.off_plane < FLAT
+
     def take(self, chains: Counts | Flags) -> Start:
         """Return some of the chains, as an index picks along the last axis."""
         return Start(*(vectors.taken(getattr(self, field.name), chains) for field in fields(self)))
@@ -74,6 +88,19 @@ def started(joints: Array, hint: Array) -> Start:
 def reposed(start: Start, points: Array) -> Start:
     """Return start poses with their joints elsewhere, (n + 1, 3, B), in the same units."""
     return _described(start.root, start.unit, points, start.side)
+
+
+def laid_flat(start: Start) -> Array:
+    """Return the joints of start poses without what leaves the planes of their bends.
+
+    Returns:
+        Armature space, chains first, shape (B, n + 1, 3).
+    """
+    x, y = start.directions[:, :1], start.directions[:, 1:2]
+    directions = (x * start.chord + y * start.side) / np.hypot(x, y)
+    points = vectors.laid(start.lengths[:, None] * directions)
+    joints: Array = (points * start.unit + start.root).transpose(2, 0, 1)
+    return joints
 
 
 def _described(root: Array, unit: Array, points: Array, hint: Array) -> Start:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .chain import Status
-from .chains import STATUSES
+from .status_codes import STATUSES
 from .vectors import Array, Counts, Flags
 
 

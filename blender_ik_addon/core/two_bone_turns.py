@@ -9,11 +9,10 @@ Source: derived for this project; tests/core/test_two_bone_turns.py compares it 
 
 from __future__ import annotations
 
-from math import atan2, cos, pi, sin, sqrt
+from math import atan2, cos, pi, sin
 
-from .bend import AT_ROOT
 from .chain import Chain
-from .single import Quaternion, cross, elbow, multiply, swivelled, swung
+from .single import Quaternion, bend_to, cross, elbow, multiply
 from .single_start import Vector
 from .soft import eased_alone
 
@@ -74,20 +73,10 @@ class TwoBoneTurns:
             positive if it is too far or softened, negative if it is too near.
         """
         start = self.start
-        (x, y, z), (ox, oy, oz), unit = target, start.root, start.unit
-        x, y, z = (x - ox) / unit, (y - oy) / unit, (z - oz) / unit
-        distance = sqrt(x * x + y * y + z * z)
-        chord = start.chord
-        if distance >= AT_ROOT * start.reach:
-            chord = (x / distance, y / distance, z / distance)
-        side, turn = swung(start.chord, start.side, chord)
-        if pole is not None:
-            x, y, z = pole
-            away = ((x - ox) / unit, (y - oy) / unit, (z - oz) / unit)
-            _, turn = swivelled(chord, side, turn, away, pole_angle)
+        _, _, turn, distance = bend_to(start, target, pole, pole_angle)
         near = distance
         if soft_distance:
-            near = eased_alone(distance, start.reach, start.least, soft_distance / unit)
+            near = eased_alone(distance, start.reach, start.least, soft_distance / start.unit)
         first, second, missing = self._bent(near, use_flip=use_flip)
         upper = 0.5 * (first - self._angles[0])
         lower = 0.5 * (second - self._angles[1]) - upper
@@ -95,7 +84,7 @@ class TwoBoneTurns:
         return (
             multiply(turn, _mixed(*self._first, upper)),
             _mixed(own, turned, lower),
-            (missing + (distance - near)) * unit,
+            (missing + (distance - near)) * start.unit,
         )
 
     def _bent(self, distance: float, *, use_flip: bool) -> tuple[float, float, float]:

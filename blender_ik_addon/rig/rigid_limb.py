@@ -12,6 +12,7 @@ from ..core import (
     STATUSES,
     Chain,
     Goal,
+    SinglePlanarTurns,
     SolveOptions,
     Solver,
     Status,
@@ -27,6 +28,7 @@ from .rigid_channels import RigidChannels
 
 Array = npt.NDArray[np.float64]
 Vector = tuple[float, float, float]
+Codes = npt.NDArray[np.int8] | npt.NDArray[np.int64]
 
 REACHED, EXTENDED, FOLDED, SOFTENED = (
     np.int8(STATUSES.index(status))
@@ -50,7 +52,7 @@ class Solved:
     channels: Array
     residuals: Array
     iterations: npt.NDArray[np.int64]
-    status_codes: npt.NDArray[np.int8]
+    status_codes: Codes
     holds: npt.NDArray[np.bool_] | None = None
     tip_gaps: Array | None = None
 
@@ -68,6 +70,7 @@ class RigidLimb:
         *,
         turns_tip: bool,
         ends_at_tail: bool,
+        is_planar: bool,
     ) -> None:
         """Compile a chain.
 
@@ -79,6 +82,7 @@ class RigidLimb:
             pole_angle: Radians.
             turns_tip: Whether the tip bone takes the target's rotation.
             ends_at_tail: Whether the effector is the tip bone's tail.
+            is_planar: Whether the chain lies in the plane of its bend, and stays there.
         """
         self._chain, self._bones, self._tip = chain, bones, tip
         self._options, self._pole_angle = options, pole_angle
@@ -87,7 +91,10 @@ class RigidLimb:
         self._from_world: list[list[float]] = []
         self._tolerance = 0.0
         self._two_bone: TwoBoneTurns | None = None
-        if options.solver is Solver.TWO_BONE and bones.local.shape[1] == 2:
+        self._planar: SinglePlanarTurns | None = None
+        if is_planar and options.solver is Solver.NEWTON:
+            self._planar = SinglePlanarTurns(chain, bones.local[0], bones.rest[0])
+        elif is_planar and bones.local.shape[1] == 2:
             first, second = bones.local[0].tolist()
             self._two_bone = TwoBoneTurns(chain, (first, second), bones.rest[0, 1].tolist())
             self._near = bones.near[0].tolist()
@@ -113,8 +120,10 @@ class RigidLimb:
             self._tolerance = float(bases.tolerance[row]) + LENGTHS_AGREE * self._chain.max_reach
         at = self._in_base(target[:3, 3])
         around = None if pole is None else self._in_base(pole)
-        if self._two_bone is not None and not self._turns_tip:
+        if self._two_bone is not None:
             return self._bent(self._two_bone, at, around, bases.to_world[row])
+        if self._planar is not None:
+            return self._turned(self._planar, at, around, bases.to_world[row])
         tip = self._tip_turn(bases.from_world[row], target)
         goal = Goal(
             np.array(at),
@@ -128,9 +137,20 @@ class RigidLimb:
             self._bones.with_tips(turns, None if tip is None else tip[None])
         )
         off = bases.to_world[row].dot(solution.joint_positions[-1] - goal.target_position)
-        has_arrived = solution.residual <= self._tolerance
-        code = REACHED if has_arrived else np.int8(STATUSES.index(solution.status))
+        code = self._code(solution.residual, solution.status)
         return channels[0], math.sqrt(off.dot(off)), solution.iterations, code
+
+    def _code(self, residual: float, status: Status) -> np.int8:
+        return REACHED if residual <= self._tolerance else np.int8(STATUSES.index(status))
+
+    def _turned(
+        self, limb: SinglePlanarTurns, target: Vector, pole: Vector | None, to_world: Array
+    ) -> tuple[Array | list[list[float]], float, int, np.int8]:
+        turned = limb.solved(target, pole, self._pole_angle, self._options)
+        off = to_world.dot(turned.gap)
+        code = self._code(turned.residual, turned.status)
+        channels = self._bones.written(turned.local_wxyz[None])[0]
+        return channels, math.sqrt(off.dot(off)), turned.iterations, code
 
     def _bent(
         self, limb: TwoBoneTurns, target: Vector, pole: Vector | None, to_world: Array

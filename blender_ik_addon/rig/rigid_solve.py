@@ -19,12 +19,13 @@ from ..core import (
     FEW,
     Chains,
     Goals,
-    LimbTurns,
+    PlanarTurns,
     Solutions,
     SolveOptions,
     Solver,
     batch_rotations,
-    limb_turns,
+    flattened,
+    planar_turns,
     rotation,
     solve_batch,
 )
@@ -34,14 +35,17 @@ from .forces import gravity_in_bases, rigid_forces
 from .free_solving import LENGTHS_AGREE
 from .limb import Limb
 from .rigid_channels import RigidChannels
-from .rigid_limb import EXTENDED, FOLDED, REACHED, SOFTENED, RigidLimb, Solved
+from .rigid_limb import REACHED, Codes, RigidLimb, Solved
 from .rigid_start import posed_start, rigid_joints, rigid_zeros
 
 Array = npt.NDArray[np.float64]
 
-# Limbs of two bones take so little in plain floats that it pays for more of them than other chains;
-# `scripts/benchmark.py --stages` measures where it ends.
-FEW_LIMBS = 24
+# Chains that lie in planes take so little one by one that it pays for more of them than for others;
+# `scripts/benchmark.py --stages` measures where that ends.
+FEW_LIMBS, FEW_PLANAR = 24, 10
+# Joints that are off the plane of their chain by less than this share of its length are so by the
+# float32 that rest matrices are stored in, which leaves no more of positions anyway.
+FLAT = 3e-7
 # So many choices of a few jointed chains are kept compiled.
 MOST_TAKEN = 64
 Indices = npt.NDArray[np.int64]
@@ -84,17 +88,24 @@ class RigidSolve:
         self.tip = start.tip
         lengths = np.linalg.norm(np.diff(start.joints, axis=1), axis=2)
         forces = rigid_forces([limb.job.spec for limb in limbs], lengths)
-        self.chains = Chains(start.joints, start.hints, rigid_joints(limbs), forces)
+        chains = Chains(start.joints, start.hints, rigid_joints(limbs), forces)
         self.has_joints = first.joints is not None
         self.zero = rigid_zeros(limbs)
         stored = np.array([limb.stored for limb in limbs])
         self.bones = RigidChannels(start.local, start.rest, stored, first.modes)
         self._alone: dict[int, RigidLimb] = {}
         self._taken: dict[bytes, Chains] = {}
-        self._limbs: LimbTurns | None = None
-        is_pair = self.solver is Solver.TWO_BONE and len(first.modes) == 2 and not self.turns_tip
-        if is_pair and not self.has_joints:
-            self._limbs = limb_turns(self.chains, start.local, start.rest[:, 1])
+        self._planar: PlanarTurns | None = None
+        is_free = not (self.turns_tip or self.has_joints)
+        if is_free and self.solver in (Solver.TWO_BONE, Solver.NEWTON):
+            # Limbs of two bones lie in a plane whatever way they are stored.
+            flat = chains if self.solver is Solver.TWO_BONE else flattened(chains, FLAT)
+            if flat is not None:
+                chains, self._planar = flat, planar_turns(flat, start.local, start.rest)
+        self.chains = chains
+        self._few_enough = FEW
+        if self._planar is not None:
+            self._few_enough = FEW_LIMBS if self.solver is Solver.TWO_BONE else FEW_PLANAR
 
     @cached_property
     def reach(self) -> Array:
@@ -111,7 +122,7 @@ class RigidSolve:
             targets: World matrices of those chains' targets, shape (b, 4, 4).
             poles: World positions of their poles, shape (b, 3); None if they have none.
         """
-        if not self.has_joints and len(rows) <= (FEW if self._limbs is None else FEW_LIMBS):
+        if not self.has_joints and len(rows) <= self._few_enough:
             return self._few(rows, bases, targets, poles)
         is_all = len(rows) == len(self.iterations)
         pick = slice(None) if is_all else rows
@@ -122,9 +133,9 @@ class RigidSolve:
             pole_angles=self.pole_angle[pick],
             tip_rotations_wxyz=self._tip_turns(pick, from_world, targets),
         )
-        if self._limbs is not None:
-            limbs = self._limbs if is_all else self._limbs.take(rows)
-            return self._bent(limbs, pick, goals, bases)
+        if self._planar is not None:
+            planar = self._planar if is_all else self._planar.take(rows)
+            return self._bent(planar, pick, goals, bases)
         return self._turned(self.chains if is_all else self._some(rows), pick, goals, bases)
 
     def _some(self, rows: Indices) -> Chains:
@@ -140,7 +151,23 @@ class RigidSolve:
 
     def _turned(self, chains: Chains, pick: slice | Indices, goals: Goals, bases: Bases) -> Solved:
         """Solve chains of any number of bones for their joints, and turn the bones to them."""
-        options = SolveOptions(
+        options = self._options(pick, bases)
+        if chains.forces is not None:
+            chains = chains.under(gravity_in_bases(chains.forces, bases.to_world[pick]))
+        in_tail = goals if self.ends_at_tail or not self.turns_tip else _without_tips(goals)
+        solutions = solve_batch(chains, in_tail, options)
+        off = solutions.joint_positions[:, -1] - goals.target_positions
+        return Solved(
+            channels=self._channels(chains, solutions, goals, pick),
+            residuals=_sizes(bases.to_world[pick], off),
+            iterations=solutions.iterations,
+            status_codes=self._codes(pick, options, solutions.residuals, solutions.status_codes),
+            holds=solutions.holds,
+            tip_gaps=solutions.tip_gaps,
+        )
+
+    def _options(self, pick: slice | Indices, bases: Bases) -> SolveOptions:
+        return SolveOptions(
             solver=self.solver,
             iterations=self.iterations[pick],
             tolerance=bases.tolerance[pick],
@@ -148,24 +175,13 @@ class RigidSolve:
             use_acceleration=self.use_acceleration,
             soft_distance=bases.soft_distance[pick],
         )
-        if chains.forces is not None:
-            chains = chains.under(gravity_in_bases(chains.forces, bases.to_world[pick]))
-        in_tail = goals if self.ends_at_tail or not self.turns_tip else _without_tips(goals)
-        solutions = solve_batch(chains, in_tail, options)
-        off = solutions.joint_positions[:, -1] - goals.target_positions
-        to_world = bases.to_world[pick]
-        residuals = np.sqrt(np.square(np.einsum("bij,bj->bi", to_world, off)).sum(axis=1))
-        # Less what float32 parents make of a solve that has arrived.
-        accepted = options.tolerance + LENGTHS_AGREE * self.reach[pick]
-        has_arrived = solutions.residuals <= accepted
-        return Solved(
-            channels=self._channels(chains, solutions, goals, pick),
-            residuals=residuals,
-            iterations=solutions.iterations,
-            status_codes=np.where(has_arrived, REACHED, solutions.status_codes),
-            holds=solutions.holds,
-            tip_gaps=solutions.tip_gaps,
-        )
+
+    def _codes(
+        self, pick: slice | Indices, options: SolveOptions, residuals: Array, codes: Codes
+    ) -> Codes:
+        """Return status codes less what float32 parents make of a solve that has arrived."""
+        has_arrived = residuals <= options.tolerance + LENGTHS_AGREE * self.reach[pick]
+        return np.where(has_arrived, REACHED, codes)
 
     def _channels(
         self, chains: Chains, solutions: Solutions, goals: Goals, pick: slice | Indices
@@ -179,25 +195,22 @@ class RigidSolve:
         turns = batch_rotations(chains, solutions)
         return bones.channels(self.bones.with_tips(turns, goals.tip_rotations_wxyz))
 
-    def _bent(self, limbs: LimbTurns, pick: slice | Indices, goals: Goals, bases: Bases) -> Solved:
-        """Solve limbs of two bones in closed form, straight to the turns of their bones."""
-        local, missing = limbs.solved(goals, self.use_flip[pick], bases.soft_distance[pick])
-        is_far = np.abs(missing) > bases.tolerance[pick] + LENGTHS_AGREE * self.reach[pick]
-        residuals, codes = np.zeros(len(missing)), np.full(len(missing), FOLDED)
-        if missing.any():
-            targets = goals.target_positions
-            size = np.sqrt(np.einsum("bi,bi->b", targets, targets))
-            codes = np.where(size < self.reach[pick], SOFTENED, EXTENDED)
-            codes = np.where(missing > 0.0, codes, FOLDED)
-            along = np.where(size[:, None] > 0.0, targets, limbs.start.chord.T)
-            gaps = np.einsum("bij,bj->bi", bases.to_world[pick], along)
-            gaps *= (missing / np.where(size > 0.0, size, 1.0))[:, None]
-            residuals = np.sqrt(np.einsum("bi,bi->b", gaps, gaps))
+    def _bent(
+        self, planar: PlanarTurns, pick: slice | Indices, goals: Goals, bases: Bases
+    ) -> Solved:
+        """Solve chains that lie in planes straight to the turns of their bones."""
+        options = self._options(pick, bases)
+        turned = planar.solved(goals, options)
+        residuals: Array = turned.residuals
+        codes: Codes = turned.status_codes
+        if turned.gaps is not None:
+            residuals = _sizes(bases.to_world[pick], turned.gaps)
+            codes = self._codes(pick, options, turned.residuals, codes)
         return Solved(
-            channels=self.bones.take(pick).written(local),
+            channels=self.bones.take(pick).written(turned.local_wxyz),
             residuals=residuals,
-            iterations=np.zeros(len(missing), dtype=np.int64),
-            status_codes=np.where(is_far, codes, REACHED),
+            iterations=turned.iterations,
+            status_codes=codes,
         )
 
     def _few(self, rows: Indices, bases: Bases, targets: Array, poles: Array | None) -> Solved:
@@ -231,6 +244,7 @@ class RigidSolve:
             pole_angle=float(self.pole_angle[row]),
             turns_tip=self.turns_tip,
             ends_at_tail=self.ends_at_tail,
+            is_planar=self._planar is not None,
         )
 
     def _tip_turns(self, pick: slice | Indices, from_world: Array, targets: Array) -> Array | None:
@@ -245,3 +259,9 @@ class RigidSolve:
 
 def _without_tips(goals: Goals) -> Goals:
     return Goals(goals.target_positions, goals.pole_positions, goals.pole_angles)
+
+
+def _sizes(to_world: Array, gaps: Array) -> Array:
+    """Return how long gaps (b, 3) in the bases are in world space, shape (b,)."""
+    sizes: Array = np.sqrt(np.square(np.einsum("bij,bj->bi", to_world, gaps)).sum(axis=1))
+    return sizes

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core import (
+    STATUSES,
     Chain,
     Chains,
     Goal,
@@ -17,7 +18,7 @@ from blender_ik_addon.core import (
     Solver,
     Status,
     TwoBoneTurns,
-    limb_turns,
+    planar_turns,
     rotation,
     solve,
     solve_batch,
@@ -224,12 +225,12 @@ def test_limbs_turn_to_the_same_pose_and_tell_the_same_residual(share, ratio):
     )
     assert missing == pytest.approx(solution.residual, abs=EXACT * reach)
     chains = Chains(chain.joint_positions[None], chain.bend_direction[None])
-    limbs = limb_turns(chains, np.array([own]), np.array([own[0]]))
-    local, short = limbs.solved(
-        Goals(goal.target_position[None]), np.array([False]), np.array([0.1 * reach])
-    )
-    assert short[0] == pytest.approx(missing, abs=EXACT * reach)
-    np.testing.assert_allclose(local[0], turned, rtol=0.0, atol=EXACT)
+    limbs = planar_turns(chains, np.array([own]), np.array([own]))
+    options = options_for(chain, Solver.TWO_BONE, 0.1)
+    found = limbs.solved(Goals(goal.target_position[None]), options)
+    assert found.residuals[0] == pytest.approx(missing, abs=EXACT * reach)
+    assert STATUSES[int(found.status_codes[0])] is solution.status
+    np.testing.assert_allclose(found.local_wxyz[0], turned, rtol=0.0, atol=EXACT)
     hard = one.solved(tuple(solution.joint_positions[-1]), None, 0.0, use_flip=False)
     np.testing.assert_allclose(turned, hard[:2], rtol=0.0, atol=1e-7)
 
