@@ -82,7 +82,12 @@ class Limb:
 
 
 def build(
-    of_kinds: Sequence[Kind], copies: int, seed: int, *, is_keyed: bool = False
+    of_kinds: Sequence[Kind],
+    copies: int,
+    seed: int,
+    *,
+    is_keyed: bool = False,
+    is_planar: bool = False,
 ) -> list[Limb]:
     """Return limbs of so many chains of each kind, posed, with targets and poles; not solved yet.
 
@@ -91,6 +96,7 @@ def build(
         copies: Chains of each kind, every one on another armature object.
         seed: Of everything that is random.
         is_keyed: Whether the bones' rotations are keyed.
+        is_planar: Whether each chain lies in a plane, at rest.
     """
     rng = make_rng(seed)
     bpy.context.scene.chain_ik.use_live = False
@@ -98,10 +104,11 @@ def build(
     limbs = []
     for number, part in enumerate(part for _ in range(copies) for part in parts):
         ob = rigs.make_armature(f"Rig {number}")
-        names = _add_bones(ob, part, rng)
-        _pose(ob, part, names, rng)
+        names = _add_bones(ob, part, rng, is_planar=is_planar)
+        _pose(ob, part, names, rng, is_planar=is_planar)
         place(ob, WORLDS[(number + seed) % len(WORLDS)], rng)
-        rigs.turn_bones(ob, seed=1000 * seed + number, angle=0.6)
+        if not is_planar:
+            rigs.turn_bones(ob, seed=1000 * seed + number, angle=0.6)
         if is_keyed:
             rigs.key_bones(ob, seed=1000 * seed + number)
         joints = Joints(ob)
@@ -113,20 +120,20 @@ def build(
 
 
 def _add_bones(
-    ob: bpy.types.Object, of_kinds: Sequence[Kind], rng: np.random.Generator
+    ob: bpy.types.Object, of_kinds: Sequence[Kind], rng: np.random.Generator, *, is_planar: bool
 ) -> list[list[str]]:
     """Add parents, and a chain of bones of each kind; return the chains' names, root first."""
     rigs.enter(ob, "EDIT")
     for name in PARENTS[1:]:
         bone = ob.data.edit_bones.new(name)
         bone.tail = (0.1, 0.2, 0.5)
-    names = [_add_chain(ob, i, kind, rng) for i, kind in enumerate(of_kinds)]
+    names = [_add_chain(ob, i, kind, rng, is_planar=is_planar) for i, kind in enumerate(of_kinds)]
     bpy.ops.object.mode_set(mode="OBJECT")
     return names
 
 
 def _add_chain(
-    ob: bpy.types.Object, number: int, kind: Kind, rng: np.random.Generator
+    ob: bpy.types.Object, number: int, kind: Kind, rng: np.random.Generator, *, is_planar: bool
 ) -> list[str]:
     bones, count = ob.data.edit_bones, kind.bones
     lengths = rng.uniform(0.3, 1.2, count)
@@ -136,9 +143,12 @@ def _add_chain(
     askew = 0.0 if is_straight else 0.4
     steps = lengths[:, None] * unit(rng.normal(size=(count, 3)) * askew + random_direction(rng))
     above = bones.get(str(rng.choice(PARENTS)))
+    if is_planar:
+        normal = random_direction(rng)
+        steps -= np.outer(steps @ normal, normal)
     _turn_from_back(steps, np.array([0.0, 1.0, 0.0] if above is None else above.vector))
     heads = rng.uniform(-1.0, 1.0, 3) + np.vstack((np.zeros(3), np.cumsum(steps, axis=0)))
-    is_connected = rng.random() < 0.5
+    is_connected = rng.random() < 0.5 or is_planar
     names = []
     for i in range(count):
         bone = bones.new(f"{STRAIGHT if is_straight else ''}{number}.{i}")
@@ -174,6 +184,8 @@ def _pose(
     of_kinds: Sequence[Kind],
     names: list[list[str]],
     rng: np.random.Generator,
+    *,
+    is_planar: bool,
 ) -> None:
     """Give bones their rotation modes, locations and scales."""
     bones = ob.pose.bones
@@ -182,7 +194,8 @@ def _pose(
         is_scaled = rng.random() < 0.5
         for name, mode in zip(chain, np.resize(kind.modes, len(chain)), strict=True):
             bones[name].rotation_mode = mode
-            bones[name].location = rng.uniform(-0.1, 0.1, 3)
+            if not is_planar:
+                bones[name].location = rng.uniform(-0.1, 0.1, 3)
             if is_scaled:
                 bones[name].scale = [rng.uniform(0.7, 1.4)] * 3
         if kind.use_tail and is_scaled:

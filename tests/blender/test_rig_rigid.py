@@ -4,8 +4,10 @@ import bpy
 import numpy as np
 import pytest
 
+from blender_ik_addon import core
 from blender_ik_addon.core import FEW, Status
-from blender_ik_addon.rig.rigid_solve import FEW_LIMBS
+from blender_ik_addon.rig import rigid_solve
+from blender_ik_addon.rig.rigid_solve import FEW_LIMBS, FEW_PLANAR
 from tests.blender import rigid_rigs, rigs, warm_rigs
 from tests.blender.rigid_goals import Kind
 from tests.blender.rigid_paths import (
@@ -72,6 +74,27 @@ def test_any_of_many_limbs_of_two_bones_moves_as_bone_by_bone(monkeypatch):
     copies = FEW_LIMBS + 3
     kinds = [kind for kind in limbs_only if kind.weight is None]
     assert_moves_as_bone_by_bone(rigid_rigs.build(kinds, copies, seed=70), copies, monkeypatch)
+
+
+@pytest.mark.parametrize("copies", [1, FEW_PLANAR + 3])
+def test_chains_in_planes_move_as_bone_by_bone(copies, monkeypatch):
+    kinds = [
+        kind
+        for kind in rigid_rigs.kinds(90 + copies, 0.5 if copies == 1 else 0.15)
+        if kind.solver == "NEWTON" and kind.count > 2 and kind.weight != 1.0
+    ]
+    limbs = rigid_rigs.build(kinds, copies, seed=90, is_planar=True)
+    are_flat = []
+
+    def flattened(chains, within):
+        flat = core.flattened(chains, within)
+        are_flat.append(flat is not None)
+        return flat
+
+    monkeypatch.setattr(rigid_solve, "flattened", flattened)
+    assert_moves_as_bone_by_bone(limbs, copies, monkeypatch)
+    assert are_flat
+    assert all(are_flat)
 
 
 @pytest.mark.parametrize("copies", [1, FEW + 1])
