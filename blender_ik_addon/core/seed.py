@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from .bend import Bend, even_steps
-from .start import EVEN, Start
+from .start import Start
 from .vectors import Array, across, laid, norm, smoothstep, unit
 
 # Newton's method on the turn of an even bend: steps that make it finer than a seed needs.
@@ -62,20 +62,15 @@ def natural(start: Start, distance: Array, axes: int = 3) -> Array:
 
 def _share_of_arc(start: Start, distance: Array, arc: Array) -> Array:
     """Return how much of the arc is mixed into start poses, shape (B,)."""
-    reach, lengths = start.reach, start.lengths
+    reach = start.reach
     is_far = smoothstep(np.abs(distance - start.distance) / reach, 0.0, FULL_MIX_CHANGE)
     # Near the ends of reach few poses are left, and the bent one is among them.
     to_fold = np.where(start.least > 0.0, (distance - start.least) / reach, 1.0)
     to_end = np.minimum(to_fold, (reach - distance) / reach)
     is_at_end = 1.0 - smoothstep(to_end, 0.0, NEARLY_AT_END)
-    # One long segment leaves the others few ways round it.
-    longest = lengths.max(axis=0)
-    is_ruled = smoothstep(longest / np.maximum(reach - longest, 1e-300), 0.5, 1.0)
-    led = 1.0 - (1.0 - is_at_end) * (1.0 - is_ruled)
+    led = 1.0 - (1.0 - is_at_end) * (1.0 - start.ruled_by_longest)
     share = is_far * (ARC_SHARE + (1.0 - ARC_SHARE) * led)
-    count = len(lengths)
-    joints_after = np.maximum(count - 1.0 - np.arange(count), 0.0) / max(count - 1, 1)
-    wanted = np.abs(np.einsum("n,nb,nb->b", joints_after, lengths, arc[:, 1]))
+    wanted = np.abs(np.einsum("nb,nb->b", start.after, arc[:, 1]))
     enough = np.maximum(STRAIGHT_AGAINST_ARC * wanted, 1e-12 * reach)
     is_bent = smoothstep(start.bulge, 0.0, enough)
     mixed: Array = 1.0 - (1.0 - share) * is_bent
@@ -89,12 +84,12 @@ def even_bend(start: Start, distance: Array) -> Array:
     differ and the chain has to close. A chain whose longest segment outreaches the rest together
     becomes a triangle of that segment, the rest laid straight, and the chord, exactly.
     """
-    lengths = start.lengths
-    longest = lengths.max(axis=0)
+    lengths, longest = start.lengths, start.longest
     rest = start.reach - longest
     turn = even_steps(len(lengths)) * _even_turn(start, distance)
     is_ruled = longest >= rest
-    if is_ruled.any():
+    has_ruled = bool(is_ruled.any())
+    if has_ruled:
         cosine = (longest**2 + rest**2 - distance**2) / (2.0 * longest * np.maximum(rest, 1e-300))
         corner = np.pi - np.arccos(np.clip(cosine, -1.0, 1.0))
         is_longest = np.arange(len(lengths))[:, None] == np.argmax(lengths, axis=0)
@@ -103,10 +98,15 @@ def even_bend(start: Start, distance: Array) -> Array:
     along, aside = np.einsum("nb,nb->b", lengths, x), np.einsum("nb,nb->b", lengths, y)
     size = np.hypot(along, aside)
     is_open = size > 1e-12
-    size = np.where(is_open, size, 1.0)
-    along, aside = np.where(is_open, along / size, 1.0), np.where(is_open, aside / size, 0.0)
-    planar = np.stack((x * along + y * aside, y * along - x * aside), axis=1)
-    planar[:, 1] *= np.where(is_ruled & (planar[0, 1] < 0.0), -1.0, 1.0)
+    if is_open.all():
+        along, aside = along / size, aside / size
+    else:
+        size = np.where(is_open, size, 1.0)
+        along, aside = np.where(is_open, along / size, 1.0), np.where(is_open, aside / size, 0.0)
+    planar = np.empty((len(lengths), 2, len(distance)))
+    planar[:, 0], planar[:, 1] = x * along + y * aside, y * along - x * aside
+    if has_ruled:
+        planar[:, 1] *= np.where(is_ruled & (planar[0, 1] < 0.0), -1.0, 1.0)
     return planar
 
 
@@ -120,14 +120,17 @@ def _even_turn(start: Start, distance: Array) -> Array:
     near = 6.0 / (1.0 - 1.0 / count**2)
     half = np.sqrt(missing * (near + (np.pi**2 - near) * missing))
     can_step = missing > NEARLY_STRAIGHT
+    can_all = bool(can_step.all())
     for _ in range(EVEN_STEPS):
-        error = np.sin(half) - ratio * count * np.sin(half / count)
-        rate = np.cos(half) - ratio * np.cos(half / count)
-        half = half - np.where(can_step, error / np.where(can_step, rate, 1.0), 0.0)
+        part = half / count
+        error = np.sin(half) - ratio * count * np.sin(part)
+        rate = np.cos(half) - ratio * np.cos(part)
+        step = error / (rate if can_all else np.where(can_step, rate, 1.0))
+        half = half - (step if can_all else np.where(can_step, step, 0.0))
     turn: Array = 2.0 * half / count
-    is_uneven = np.ptp(start.lengths, axis=0) > EVEN * start.reach
-    if is_uneven.any():
-        turn[is_uneven] = _uneven_turn(start.take(is_uneven), distance[is_uneven], turn[is_uneven])
+    uneven = start.uneven
+    if uneven.any():
+        turn[uneven] = _uneven_turn(start.take(uneven), distance[uneven], turn[uneven])
     return turn
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .start import EVEN, Start
+from .start import Start
 from .vectors import Array
 
 Vector = tuple[float, float, float]
@@ -66,9 +66,8 @@ class SingleStart:
         self.squares = float(self.length_squares.sum())
         self.count = len(self.lengths)
         self.pair: tuple[float, float] = (float(self.lengths[0]), float(self.lengths[-1]))
-        inner = np.maximum(self.count - 1.0 - np.arange(self.count), 0.0)
-        self.after: Array = inner / max(self.count - 1, 1) * self.lengths
-        self.longest = float(np.max(self.lengths))
+        self.after: Array = np.ascontiguousarray(start.after[:, 0])
+        self.longest = float(start.longest[0])
         self.first_longest = int(np.argmax(self.lengths))
-        self.is_even = bool(np.ptp(self.lengths) <= EVEN * self.reach)
+        self.is_even = not start.uneven[0]
         self.steps: Array = 0.5 * (self.count - 1) - np.arange(self.count, dtype=np.float64)

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from . import bend, reach, vectors
-from .vectors import Array, Counts, Flags, norm
+from .vectors import Array, Counts, Flags, norm, smoothstep
 
 # Lengths that differ by less than this share of the chain bend as if they were equal; float32, in
 # which bones are stored, lets equal ones differ by some 1e-7. Only seeds depend on it.
@@ -66,6 +66,31 @@ class Start:
     def is_flat(self) -> bool:
         """Whether all of the chains lie in the planes of their bends."""
         return self.off_plane < FLAT
+
+    @cached_property
+    def longest(self) -> Array:
+        """The greatest lengths, shape (B,)."""
+        greatest: Array = self.lengths.max(axis=0)
+        return greatest
+
+    @cached_property
+    def uneven(self) -> Flags:
+        """Which chains have lengths that differ by more than storing them makes them, (B,)."""
+        return is_uneven(self.lengths, self.reach)
+
+    @cached_property
+    def ruled_by_longest(self) -> Array:
+        """How much one long segment leaves the others few ways round it, 0 to 1, shape (B,)."""
+        rest = np.maximum(self.reach - self.longest, 1e-300)
+        return smoothstep(self.longest / rest, 0.5, 1.0)
+
+    @cached_property
+    def after(self) -> Array:
+        """Lengths by share of the inner joints beyond: what offsets count in their mean, (n, B)."""
+        count = len(self.lengths)
+        inner = np.maximum(count - 1.0 - np.arange(count), 0.0) / max(count - 1, 1)
+        weighted: Array = inner[:, None] * self.lengths
+        return weighted
 
     def take(self, chains: Counts | Flags) -> Start:
         """Return some of the chains, as an index picks along the last axis."""
@@ -125,6 +150,12 @@ def _described(root: Array, unit: Array, points: Array, hint: Array) -> Start:
     )
 
 
+def is_uneven(lengths: Array, most: Array) -> Flags:
+    """Tell which lengths (n, B) differ by more than a share of their sums (B,)."""
+    differ: Flags = np.ptp(lengths, axis=0) > EVEN * most
+    return differ
+
+
 def _closing_turn(lengths: Array, most: Array) -> Array:
     """Return the turn at every joint that brings the effector nearest to the root, shape (B,).
 
@@ -132,11 +163,11 @@ def _closing_turn(lengths: Array, most: Array) -> Array:
     """
     count = len(lengths)
     full: Array = np.full(lengths.shape[1], 2.0 * np.pi / count)
-    is_uneven = np.ptp(lengths, axis=0) > EVEN * most
-    if not is_uneven.any():
+    are_uneven = is_uneven(lengths, most)
+    if not are_uneven.any():
         return full
-    uneven = lengths[:, is_uneven]
-    low, high = np.zeros(uneven.shape[1]), full[is_uneven]
+    uneven = lengths[:, are_uneven]
+    low, high = np.zeros(uneven.shape[1]), full[are_uneven]
     steps = 1j * bend.even_steps(count)
     for _ in range(30):
         middle = 0.5 * (low + high)
@@ -144,5 +175,5 @@ def _closing_turn(lengths: Array, most: Array) -> Array:
         chord, rate = segments.sum(axis=0), (steps * segments).sum(axis=0)
         is_closing = (np.conj(chord) * rate).real < 0.0
         low, high = np.where(is_closing, middle, low), np.where(is_closing, high, middle)
-    full[is_uneven] = low
+    full[are_uneven] = low
     return full
