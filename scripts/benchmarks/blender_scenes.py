@@ -163,7 +163,7 @@ def _make_armature(layout: Layout) -> bpy.types.Object:
         root = rig.data.edit_bones.new("Root")
         root.tail = (0.0, 0.0, 0.5)
     for limb in range(layout.limbs):
-        joints = arc(layout.bones) + np.array(_limb_root(layout, limb))
+        joints = arc(layout.bones, layout.climb) + np.array(_limb_root(layout, limb))
         parent = root
         for i in range(layout.bones):
             bone = rig.data.edit_bones.new(bone_name(limb, i))

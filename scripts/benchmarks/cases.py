@@ -43,15 +43,21 @@ class Case:
         return len(self.initial) - 1
 
     @classmethod
-    def of_size(cls, bones: int, targets: int) -> Case:
+    def of_size(cls, bones: int, targets: int, climb: float = 0.0) -> Case:
         """Return the case of so many bones and targets."""
-        return cls(arc(bones), targets_in_reach(bones, targets))
+        return cls(arc(bones, climb), targets_in_reach(bones, targets))
 
 
-def arc(bones: int) -> Array:
-    """Return the joints of a chain in the XY plane, evenly bent, the first bone along X."""
+def arc(bones: int, climb: float = 0.0) -> Array:
+    """Return the joints of a chain in the XY plane, evenly bent, the first bone along X.
+
+    Args:
+        bones: How many.
+        climb: How far each climbs out of that plane; with some, the chain is part of a helix.
+    """
     angles = np.linspace(0.0, TOTAL_TURN, bones) if bones > 1 else np.zeros(1)
-    steps = np.stack((np.cos(angles), np.sin(angles), np.zeros(bones)), axis=1)
+    flat = math.sqrt(1.0 - climb**2)
+    steps = np.stack((flat * np.cos(angles), flat * np.sin(angles), np.full(bones, climb)), axis=1)
     return np.vstack((np.zeros(3), np.cumsum(steps, axis=0)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 OURS = "Chain IK"
+OUT_OF_PLANE = ", start pose in no plane"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,15 +106,18 @@ def _updates() -> list[Row]:
     one_work = "update, 1 armature x 4 two-bone limbs"
     fifty_work = "update, one 50-bone chain, to 1e-4 L"
     long_work = "update, one 300-bone chain, to 1e-4 L"
+    tens_out, fifty_out = f"{tens} climbing", f"{fifty} climbing"
     return [
         Row("tens", ten_work, updated(tens), builtin(tens), 0.50),
         Row("tens", ten_work, updated(tens), floor(tens)),
         Row("tens", f"{ten_work}, nothing solved", unsolved(tens), builtin(tens)),
+        Row("tens out", f"{ten_work}{OUT_OF_PLANE}", updated(tens_out), builtin(tens_out)),
         Row("one character", one_work, updated(one), builtin(one), 1.0),
         Row("one character", one_work, updated(one), floor(one)),
         Row("one character", f"{one_work}, nothing solved", unsolved(one), builtin(one)),
         Row("50 bones", fifty_work, updated(fifty), builtin(fifty), 0.65, must_reach=True),
         Row("50 bones", fifty_work, updated(fifty), floor(fifty)),
+        Row("50 out", f"{fifty_work}{OUT_OF_PLANE}", updated(fifty_out), builtin(fifty_out)),
         Row("300 bones", long_work, updated(long), floor(long), 2.5, must_reach=True),
         Row("300 bones", f"{long_work}, nothing solved", unsolved(long), floor(long)),
         Row("300 bones", long_work, updated(long), builtin(long)),
@@ -128,7 +132,7 @@ def _playback() -> list[Row]:
 
 def _core() -> list[Row]:
     twos, tens = core("2 x 1000", 1e-3), core("10 x 400", 1e-3)
-    ten = core("one 10", 1e-6, "single")
+    ten, climbing = core("one 10", 1e-6, "single"), core("one 10 climbing", 1e-6, "single")
     fifty, hundred = core("one 50", 1e-6, "single"), core("one 100", 1e-6, "single")
     twos_work = "core, 1000 two-bone chains at once"
     tens_work = "core, 400 ten-bone chains at once, to 1e-3 L"
@@ -147,6 +151,7 @@ def _core() -> list[Row]:
         Row("core one ten", ten_work, ten, rival("pyfabrik", ten), 0.04, must_reach=True),
         Row("core one ten", ten_work, ten, rival("momentum", ten)),
         Row("core one ten", ten_work, ten, rival("fullik", ten)),
+        Row("core one ten out", f"{ten_work}{OUT_OF_PLANE}", climbing, rival("pin", climbing)),
         Row("core one fifty", fifty_work, fifty, rival("pin", fifty), 1.0, must_reach=True),
         Row("core one hundred", hundred_work, hundred, rival("pin", hundred), 1.0, must_reach=True),
     ]
