@@ -29,7 +29,7 @@ class PinSolver:
     """A chain of ball joints, and a frame at its tip."""
 
     def __init__(self, initial: Array) -> None:
-        """Build the model; its zero is the chain along X, the start pose turns about Z."""
+        """Build the model; its zero is the chain along X, from there joints turn the least."""
         self.model = pinocchio.Model()
         joint, offset = 0, np.zeros(3)
         for i in range(len(initial) - 1):
@@ -41,10 +41,13 @@ class PinSolver:
         frame = pinocchio.Frame("tip", joint, end, pinocchio.FrameType.OP_FRAME)
         self.tip = self.model.addFrame(frame)
         self.data = self.model.createData()
-        steps = np.diff(initial, axis=0)
-        turns = np.diff(np.arctan2(steps[:, 1], steps[:, 0]), prepend=0.0)
-        tangent = np.stack((0.0 * turns, 0.0 * turns, turns), axis=1).ravel()
-        self.start = pinocchio.integrate(self.model, pinocchio.neutral(self.model), tangent)
+        turn, tangent = np.eye(3), []
+        for step in np.diff(initial, axis=0):
+            swing = pinocchio.Quaternion.FromTwoVectors(np.array([1.0, 0.0, 0.0]), turn.T @ step)
+            tangent.append(pinocchio.log3(swing.toRotationMatrix()))
+            turn = turn @ swing.toRotationMatrix()
+        zero = pinocchio.neutral(self.model)
+        self.start = pinocchio.integrate(self.model, zero, np.concatenate(tangent))
         self.pose = self.start
         if not np.allclose(self.joints(), initial):
             raise ValueError("The model's start pose is not the case's.")
