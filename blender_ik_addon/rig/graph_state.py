@@ -6,9 +6,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
 from ..core import Solver
 from .follow_batch import FollowBatch
 from .follow_limb import FollowLimb
@@ -26,7 +23,7 @@ from .tree_batch import TreeBatch, TreeMembers
 from .tree_limb import TreeLimb
 from .trees import United, united
 from .update import Update
-from .world import Order, WorldMatrices
+from .world import Order
 
 Batch = LimbBatch | FollowBatch | TreeBatch
 """What is solved side by side."""
@@ -35,7 +32,7 @@ Likeness = tuple[int, tuple[object, ...]]
 Member = TypeVar("Member")
 
 
-# From so many changes on it is quicker to compare matrices than to ask what each of them is.
+# From so many changes on it is quicker to look at all targets than to ask what each change is.
 MANY = 30
 
 
@@ -81,43 +78,14 @@ class GraphState:
     _goes_on: bool = False
     _united: United = field(default_factory=lambda: United((), {}))
     _numbers: list[int] = field(default_factory=list)
-    _order: Order | None = None
-    _versions: list[int] = field(default_factory=list)
-    _rows: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    _worlds: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 4, 4)))
 
-    def touched(self, update: Update, world: WorldMatrices) -> frozenset[int]:
-        """Return the session uids of rigs that may have changed, of others perhaps as well.
-
-        Blender lists what has changed. Where much has, all of it by moving only, the matrices of
-        the rigs tell which of them are among it, and quicker.
-        """
+    def touched(self, update: Update) -> frozenset[int]:
+        """Return the session uids of rigs that may have changed, of others perhaps as well."""
         if update.depsgraph.mode == "RENDER":
             # Its originals are those of the viewport: what stands there tells nothing of the frame.
             return frozenset(self.rigs)
-        if update.count <= MANY or self.tied or not update.has_only_moved:
-            tied = [
-                uid for uid, owners in self.tied.items() if not owners.isdisjoint(update.listed)
-            ]
-            return update.listed_armatures.union(tied) if tied else update.listed_armatures
-        return self._moved(world)
-
-    def _moved(self, world: WorldMatrices) -> frozenset[int]:
-        """Return the session uids of rigs whose world matrix is not the one read last."""
-        versions = [state.version for state in self.rigs.values()]
-        if self._order is not world.order or versions != self._versions:
-            self._order, self._versions = world.order, versions
-            row_of = world.order.row_of
-            self._rows = np.array([row_of.get(uid, -1) for uid in self.rigs], dtype=np.int64)
-            worlds = [state.pose.world for state in self.rigs.values() if state.pose is not None]
-            self._worlds = np.array(worlds).reshape(-1, 4, 4)
-        # What is hidden has no row and is NaN, which differs from everything.
-        has_moved = (world.matrices(self._rows) != self._worlds).any(axis=(1, 2))
-        if not has_moved.any():
-            return frozenset()
-        return frozenset(
-            [uid for uid, moved in zip(self.rigs, has_moved.tolist(), strict=True) if moved]
-        )
+        tied = [uid for uid, owners in self.tied.items() if not owners.isdisjoint(update.listed)]
+        return update.listed_armatures.union(tied) if tied else update.listed_armatures
 
     def is_idle(self, update: Update) -> bool:
         """Tell whether nothing that any chain follows has changed."""

@@ -109,9 +109,9 @@ def update_chains(update: Update, candidates: Iterable[bpy.types.Object], source
     elif graph.is_idle(update):
         return
     world = _world(graph, update)
-    touched = graph.touched(update, world)
+    touched = graph.touched(update)
     has_evaluated = False
-    if is_new or touched or not update.has_only_moved:
+    if is_new or touched or not update.tells_of_rigs:
         has_evaluated = _read_rigs(graph, update, candidates, source, touched)
     others = _solve_levels(graph, update, source, None if has_evaluated else world)
     if others:

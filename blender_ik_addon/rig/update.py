@@ -43,38 +43,51 @@ class Update:
         return len(self.depsgraph.updates)
 
     @cached_property
-    def _changed(self) -> list[tuple[int, Any]]:
-        # Only originals know their uids.
-        originals = [change.id.original for change in self.depsgraph.updates]
-        return [(original.session_uid, original) for original in originals]
-
-    @cached_property
     def listed(self) -> frozenset[int]:
         """Session uids of what this evaluation has changed."""
-        return frozenset([uid for uid, _ in self._changed])
+        # Only originals know their uids.
+        return frozenset([change.id.original.session_uid for change in self.depsgraph.updates])
 
     @cached_property
     def listed_armatures(self) -> frozenset[int]:
-        """Session uids of the armature objects among them."""
-        return frozenset(
-            [
-                uid
-                for uid, changed in self._changed
-                if isinstance(changed, bpy.types.Object) and changed.type == "ARMATURE"
-            ]
-        )
+        """Session uids of the armature objects among them.
+
+        One that moves is listed with its pose: what has moved and nothing else is none.
+        """
+        if self.has_only_moved:
+            return frozenset()
+        found = []
+        flags = zip(self._flags("transform"), self._flags("geometry"), strict=True)
+        for change, (is_moved, is_shaped) in zip(self.depsgraph.updates, flags, strict=True):
+            if is_shaped or not is_moved:
+                changed = change.id
+                if isinstance(changed, bpy.types.Object) and changed.type == "ARMATURE":
+                    found.append(changed.original.session_uid)
+        return frozenset(found)
+
+    def _flags(self, name: str) -> bytearray:
+        """Return what every change is flagged with: 1 or 0."""
+        # Bytes are counted sooner than NumPy begins, and most updates are of few things.
+        flags = bytearray(self.count)
+        updates: Any = self.depsgraph.updates
+        updates.foreach_get(f"is_updated_{name}", memoryview(flags).cast("?"))
+        return flags
 
     @cached_property
     def has_only_moved(self) -> bool:
         """Whether transforms are all that has changed; whatever hides or shows things is more."""
-        updates: Any = self.depsgraph.updates
-        # Bytes are counted sooner than NumPy begins, and most updates are of few things.
-        flags = bytearray(self.count)
-        for name, wanted in (("transform", 1), ("geometry", 0), ("shading", 0)):
-            updates.foreach_get(f"is_updated_{name}", memoryview(flags).cast("?"))
-            if flags.count(wanted) != self.count:
-                return False
-        return True
+        return all(
+            self._flags(name).count(wanted) == self.count
+            for name, wanted in (("transform", 1), ("geometry", 0), ("shading", 0))
+        )
+
+    @property
+    def tells_of_rigs(self) -> bool:
+        """Whether armature objects have neither come nor gone, and are listed if they changed.
+
+        On a new frame Blender lists whatever is animated, settings and visibility too.
+        """
+        return self.has_only_moved or (self.is_new_frame and not self.has_new_relations)
 
     @cached_property
     def has_new_relations(self) -> bool:

@@ -66,9 +66,11 @@ def write_pose(
         others: Further channels by property name.
     """
     pose.note_written(bones, channels)
-    for name, each in others.items():
-        pose.note_others(name, each.bones, each.values)
-    written = write_others(armature_object, others)
+    written: Written = {}
+    if others:
+        for name, each in others.items():
+            pose.note_others(name, each.bones, each.values)
+        written = write_others(armature_object, others)
     return written | _write_rotations(armature_object, pose, bones, modes, channels)
 
 

@@ -69,6 +69,56 @@ def test_bones_follow_when_the_armature_object_or_a_parent_moves():
         assert_right_without_another_update(ob, "Bone.1", target)
 
 
+def moved_by_hand(ob):
+    return ob
+
+
+def moved_by_parent(ob):
+    ob.parent = rigs.make_empty("Carrier", (0, 0, 0))
+    return ob.parent
+
+
+def moved_by_constraint(ob):
+    carrier = rigs.make_empty("Carrier", (0, 0, 0))
+    ob.constraints.new("COPY_LOCATION").target = carrier
+    return carrier
+
+
+def moved_by_driver(ob):
+    carrier = rigs.make_empty("Carrier", (0, 0, 0))
+    driver = ob.driver_add("location", 0).driver
+    variable = driver.variables.new()
+    variable.type, variable.targets[0].id = "TRANSFORMS", carrier
+    driver.expression = variable.name
+    return carrier
+
+
+MOVED_BY = (moved_by_hand, moved_by_parent, moved_by_constraint, moved_by_driver)
+
+
+@pytest.mark.parametrize("way", MOVED_BY)
+@pytest.mark.parametrize("has_chain", [False, True])
+def test_an_armature_object_that_moves_is_listed_with_its_pose(way, has_chain):
+    # What has moved and nothing else is therefore no armature object: most changes are left alone.
+    ob = rigs.make_arm()[0] if has_chain else rigs.make_rig(rigs.ARM)
+    mover = way(ob)
+    bpy.context.view_layer.update()
+    flags = []
+
+    def note(_scene, depsgraph) -> None:
+        flags.extend(
+            (change.is_updated_transform, change.is_updated_geometry)
+            for change in depsgraph.updates
+            if change.id.original == ob
+        )
+
+    bpy.app.handlers.depsgraph_update_post.append(note)
+    mover.location = (0.2, -0.3, 0.1)
+    bpy.context.view_layer.update()
+    bpy.app.handlers.depsgraph_update_post.remove(note)
+    assert flags == [(True, True)]
+
+
 def test_bones_follow_when_a_target_s_parent_moves():
     ob, target = rigs.make_arm()
     carrier = rigs.make_empty("Carrier", (0, 0, 0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
+from mathutils import Vector
 
 from blender_ik_addon.rig import live
 from blender_ik_addon.rig.graph_state import MANY
@@ -99,16 +100,95 @@ def test_one_of_many_that_moves_leaves_the_others_as_they_are(crowd):
     assert changed == {rig}
 
 
-@pytest.mark.slow
-def test_a_crowd_plays_its_keyed_targets(crowd):
+def key_targets(crowd) -> None:
     for frame, seed in ((1, 5), (5, 6)):
         move_targets(crowd, seed)
         for _, target in crowd:
             bpy.data.objects[target].keyframe_insert("location", frame=frame)
+
+
+@pytest.mark.slow
+def test_a_crowd_plays_its_keyed_targets(crowd):
+    key_targets(crowd)
     for frame in (2, 5, 1, 3):
         bpy.context.scene.frame_set(frame)
         depsgraph = bpy.context.view_layer.depsgraph
         for i, (rig, target) in enumerate(crowd):
+            ob = bpy.data.objects[rig]
+            rigs.assert_reaches(ob, f"Bone.{1 + i % 2}", bpy.data.objects[target], depsgraph)
+
+
+def keyed(ob: bpy.types.Object, path: str, first: object, last: object) -> None:
+    """Key a property of an object at the first and the last frame."""
+    owner, _, name = path.rpartition(".")
+    holder = ob.path_resolve(owner) if owner else ob
+    for frame, value in ((1, first), (5, last)):
+        setattr(holder, name, value)
+        ob.keyframe_insert(path, frame=frame)
+
+
+def follow_a_parent(ob: bpy.types.Object) -> None:
+    parent = rigs.make_empty("Parent", (0.0, 0.0, 0.0))
+    keyed(parent, "rotation_euler", (0.0, 0.0, 0.0), (0.0, 0.3, 0.2))
+    ob.parent = parent
+
+
+def follow_a_constraint(ob: bpy.types.Object) -> None:
+    other = rigs.make_empty("Other", (0.0, 0.0, 0.0))
+    keyed(other, "rotation_euler", (0.0, 0.0, 0.0), (0.0, 0.4, 0.1))
+    ob.constraints.new("COPY_ROTATION").target = other
+
+
+def drive(ob: bpy.types.Object) -> None:
+    ob.driver_add("location", 2).driver.expression = "0.05 * frame"
+
+
+# What changes with time on one rig of a crowd whose targets are all keyed.
+ANIMATED = {
+    "influence": lambda ob: keyed(ob, "chain_ik.chains[0].influence", 1.0, 0.2),
+    "mute": lambda ob: keyed(ob, "chain_ik.chains[0].mute", False, True),
+    "flip": lambda ob: keyed(ob, "chain_ik.chains[0].use_flip_bend", False, True),
+    "bones": lambda ob: rigs.key_bones(ob, frames=(1, 5)),
+    "object": lambda ob: keyed(ob, "location", ob.location, ob.location + Vector((0, 0, 0.4))),
+    "visibility": lambda ob: keyed(ob, "hide_viewport", False, True),
+    "parent": follow_a_parent,
+    "constraint": follow_a_constraint,
+    "driver": drive,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ANIMATED)
+def test_a_crowd_that_plays_stands_on_every_frame_as_if_nothing_were_known(crowd, way):
+    key_targets(crowd)
+    name = crowd[3][0]
+    ANIMATED[way](bpy.data.objects[name])
+    moved = set()
+    for frame in (1, 4, 2, 5, 3):
+        found = []
+        for forgets in (False, True):
+            if forgets:
+                live.memory.clear()
+            depsgraph = rigs.go_to(frame)
+            found.append({rig: rigs.pose(bpy.data.objects[rig], depsgraph) for rig, _ in crowd})
+        for rig, _ in crowd:
+            np.testing.assert_allclose(found[0][rig], found[1][rig], rtol=0.0, atol=2e-6)
+        moved.add(found[0][name].tobytes())
+    assert len(moved) > 1
+
+
+@pytest.mark.slow
+def test_a_crowd_that_plays_on_after_its_lists_have_changed_follows_what_is_left(crowd):
+    key_targets(crowd)
+    rigs.go_to(1)
+    removed, renamed = crowd[4][0], crowd[6][0]
+    bpy.data.objects[removed].chain_ik.chains.remove(0)
+    bpy.data.objects[renamed].chain_ik.chains[0].name = "Another"
+    before = rigs.rotations(bpy.data.objects[removed])
+    depsgraph = rigs.go_to(4)
+    assert rigs.rotations(bpy.data.objects[removed]) == before
+    for i, (rig, target) in enumerate(crowd):
+        if rig != removed:
             ob = bpy.data.objects[rig]
             rigs.assert_reaches(ob, f"Bone.{1 + i % 2}", bpy.data.objects[target], depsgraph)
 
