@@ -1,7 +1,7 @@
 """Run all checks of the project. The last line is the sum: N passed, N failed, N skipped.
 
     python3 scripts/test.py                     everything, slow tests in the newest Blender
-    python3 scripts/test.py --thorough          slow tests in every Blender, before a release
+    python3 scripts/test.py --thorough          every test in every run, before a release
     python3 scripts/test.py --quick             lint, core, one Blender; one case of each quick test
     python3 scripts/test.py --only 5.2          only the runs whose name contains this
     python3 scripts/test.py --only core -- -k limits -x      what follows -- goes to pytest
@@ -31,7 +31,7 @@ from python_finder import UnavailableError
 BLENDER_VERSIONS = ("5.2", "4.2", "4.5", "5.0")
 QUICK_RUNS = ("lint", "core-3.11", "bpy-5.2")
 NOT_SLOW = ("-m", "not slow")
-ONE_CASE = ("--few", "1")
+ONE_CASE, SOME_CASES = ("--few", "1"), ("--few", "5")
 
 # Runs go on side by side: threads of their own for small systems would only wait for each other.
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "VECLIB_MAXIMUM")}
@@ -158,11 +158,11 @@ def plan_runs(options: argparse.Namespace) -> dict[str, Callable[[str], Outcome]
         runs[f"bpy-{version}"] = lambda label, few=few: run_in_environment(
             label, ["tests/blender", *few]
         )
-    # The core knows no Blender: all of it on its oldest Python and NumPy above, here the newest.
+    # The core knows no Blender: all of it on its oldest Python and NumPy above. What the newest
+    # do otherwise shows in any case of a test.
     newest = f"bpy-{BLENDER_VERSIONS[0]}"
-    runs["core-newest"] = lambda label: run_in_environment(
-        label, ["tests/core", *NOT_SLOW, *extra], newest
-    )
+    cases = extra if options.thorough else [*NOT_SLOW, *SOME_CASES, *extra]
+    runs["core-newest"] = lambda label: run_in_environment(label, ["tests/core", *cases], newest)
     if os.environ.get("BLENDER"):
         runs["application"] = lambda label: run_in_application(label, ["tests/blender", *extra])
     if options.quick and not options.only:
@@ -193,7 +193,7 @@ def parse_command_line() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="one Blender, one case of each test")
-    parser.add_argument("--thorough", action="store_true", help="slow tests in every Blender")
+    parser.add_argument("--thorough", action="store_true", help="every test in every run")
     parser.add_argument(
         "--only", metavar="NAME", help="lint, core, 5.2, 4.2, 4.5, 5.0, application"
     )

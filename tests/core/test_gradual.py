@@ -91,7 +91,7 @@ def test_what_has_arrived_stands_exactly():
 @pytest.mark.parametrize("easing", EASINGS)
 def test_no_joint_overshoots_or_turns_back(easing):
     chain = neck()
-    solutions = motion(chain, still, easing, 60, 3.0)
+    solutions = motion(chain, still, easing, 30, 3.0)
     wanted = bone_angles(chain, solutions, solve(chain, Goal(SECOND), OPTIONS))
     # An angle near zero is told no better from a cosine.
     assert (np.diff(wanted, axis=0) <= 1e-7).all()
