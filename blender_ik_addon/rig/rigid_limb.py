@@ -98,6 +98,7 @@ class RigidLimb:
             first, second = bones.local[0].tolist()
             self._two_bone = TwoBoneTurns(chain, (first, second), bones.rest[0, 1].tolist())
             self._near = bones.near[0].tolist()
+            self._has_quaternions = not bones.modes.any()
 
     def solved(
         self, bases: Bases, row: int, target: Array, pole: Array | None
@@ -170,7 +171,7 @@ class RigidLimb:
             if abs(missing) > self._tolerance:
                 is_near = math.sqrt(along.dot(along)) < self._chain.max_reach
                 code = (SOFTENED if is_near else EXTENDED) if missing > 0.0 else FOLDED
-        if self._bones.modes.any():
+        if not self._has_quaternions:
             return self._bones.written(np.array([turned]))[0], residual, 0, code
         channels = []
         for own, near in zip(turned, self._near, strict=True):
