@@ -20,7 +20,7 @@ from .forces import Forces, StepMode, make_forces
 from .gradual import History, advance, advance_batch
 from .joints import JointKind, Joints, free_joints
 from .limits import clamped_rotations as clamped
-from .planar_turns import PlanarTurns, flattened, planar_turns
+from .planar_turns import PlanarTurns, planar_turns
 from .single_planar_turns import SinglePlanarTurns
 from .soft import distance_in_reach
 from .solve import solve
@@ -76,7 +76,6 @@ __all__ = [
     "clamped",
     "distance_in_reach",
     "eased",
-    "flattened",
     "follow",
     "free_joints",
     "make_forces",

@@ -164,7 +164,7 @@ def _recorded(
         tip_rotations_wxyz=tip_rotations,
         residuals=residuals,
         iterations=solved.iterations,
-        status_codes=codes.astype(np.int8),
+        status_codes=codes,
     )
 
 

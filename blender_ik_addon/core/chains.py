@@ -187,12 +187,14 @@ class Chains:
         return under
 
     def alone(self, row: int) -> Chain:
-        """Return one chain as a single record."""
+        """Return one chain as a single record, with its start pose as it is compiled here."""
         bend = None if self.bend_directions is None else self.bend_directions[row]
         has_bend = bend is not None and bool(bend.any())
         joints = None if self.joints is None else self.joints.take(row)
         forces = None if self.forces is None else self.forces.take(row)
-        return Chain(self.joint_positions[row], bend if has_bend else None, joints, forces)
+        chain = Chain(self.joint_positions[row], bend if has_bend else None, joints, forces)
+        chain.__dict__["start"] = self.start.take(np.array([row]))
+        return chain
 
     @cached_property
     def one_by_one(self) -> tuple[Chain, ...]:

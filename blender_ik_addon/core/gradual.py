@@ -14,15 +14,14 @@ import numpy as np
 
 from . import limited_batch, turns
 from .batch import solve_batch
-from .chain import Chain, Goal, Solution, SolveOptions, Status
+from .chain import Chain, Goal, Solution, SolveOptions
 from .chains import Chains, Goals, Solutions
 from .easing import Easing, Stance, check_time, eased
-from .status_codes import STATUSES
+from .status_codes import BLENDED, REACHED
 from .vectors import Array, Flags, norm
 
 # Nearer than this, in radians or in lengths of the chain, a joint has arrived: it stands still.
 ARRIVED = 1e-9
-REACHED, BLENDED = STATUSES.index(Status.REACHED), STATUSES.index(Status.BLENDED)
 
 
 @dataclass(frozen=True)

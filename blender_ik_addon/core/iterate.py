@@ -210,34 +210,49 @@ def swept(
         work, error = work.take(live), error[live]
         best, carried = taken(points, live), taken(carried, live)
     now, window_error, sweeps = best, error, 0
+    is_open = np.ones(len(live), dtype=np.bool_)
     while live.size:
         now, carried = method.step(now, work.chain, work.target, carried)
-        used[live] += error > 0.0
+        used[live] += is_open
         sweeps += 1
         new_error = norm(work.target - now[-1, :rows])
-        is_better = new_error < error
+        # What has arrived and keeps the others company stays as it is.
+        is_better = (new_error < error) & is_open
         best = now if is_better.all() else np.where(is_better, now, best)
-        error = np.minimum(new_error, error)
-        is_done = (error <= work.tolerance) | (used[live] >= work.caps)
-        if method.is_damped:
-            is_done |= carried >= newton.MOST_DAMPING
-        if method.is_hopeless is not None and sweeps % PROGRESS_WINDOW == 0:
-            if sweeps > method.run_in * PROGRESS_WINDOW:
-                is_done |= method.is_hopeless(error, window_error, work, used[live])
+        error = np.where(is_better, new_error, error)
+        is_open &= ~_is_done(method, sweeps, error, window_error, carried, work, used[live])
+        if sweeps % PROGRESS_WINDOW == 0:
             window_error = error
-        done = np.count_nonzero(is_done)
-        if done == len(live):
+        left = np.count_nonzero(is_open)
+        if left == 0:
             result[..., live] = best
             break
-        if done > method.company * len(live):
-            result[..., live[is_done]] = best[..., is_done]
-            rest = np.flatnonzero(~is_done)
+        if left < (1.0 - method.company) * len(live):
+            result[..., live[~is_open]] = best[..., ~is_open]
+            rest = np.flatnonzero(is_open)
             live, work, now, best = live[rest], work.take(rest), taken(now, rest), taken(best, rest)
             carried, error, window_error = taken(carried, rest), error[rest], window_error[rest]
-        elif done:
-            # Nothing is nearer than that: they stay as they are.
-            error = np.where(is_done, 0.0, error)
+            is_open = is_open[rest]
     return result, used
+
+
+def _is_done(
+    method: Method,
+    sweeps: int,
+    error: Array,
+    window_error: Array,
+    carried: Array,
+    work: Work,
+    used: Counts,
+) -> Flags:
+    """Tell which chains have arrived, used up their caps, or make no headway."""
+    is_done = (error <= work.tolerance) | (used >= work.caps)
+    if method.is_damped:
+        is_done |= carried >= newton.MOST_DAMPING
+    is_judged = sweeps % PROGRESS_WINDOW == 0 and sweeps > method.run_in * PROGRESS_WINDOW
+    if method.is_hopeless is not None and is_judged:
+        is_done |= method.is_hopeless(error, window_error, work, used)
+    return is_done
 
 
 def _is_too_slow(error: Array, window_error: Array, work: Work, used: Counts) -> Flags:

@@ -10,20 +10,24 @@ import numpy as np
 
 from . import limited, reach, rotation, single, single_limited, turns
 from .batch_task import batch_task
-from .chain import Chain, Goal, Solution, SolveOptions, Solver, Status
+from .chain import Chain, Goal, Solution, SolveOptions, Solver
 from .chains import FEW, Chains, Goals, Solutions
 from .limited import Held
 from .single_limited import Pose
 from .single_natural import Aim
 from .soft import is_soft, softened
-from .status_codes import STATUSES, softened_codes
+from .status_codes import (
+    BLENDED,
+    EXTENDED,
+    FOLDED,
+    ITERATIONS_USED_UP,
+    LIMITED,
+    REACHED,
+    softened_codes,
+)
 from .task import FINEST_TOLERANCE, check_solver
 from .vectors import Array, Flags, norm
 
-REACHED, EXTENDED, USED_UP = (
-    np.int8(STATUSES.index(each))
-    for each in (Status.REACHED, Status.EXTENDED, Status.ITERATIONS_USED_UP)
-)
 # A chain that is straight but for this share of its length is held back by nothing: what is left of
 # a bend shrinks ever more slowly there.
 STRAIGHT = 1e-6
@@ -145,7 +149,7 @@ def _few_recorded(
     # They have all arrived, or as far as a straight chain reaches.
     accepted = options.tolerance + _rounding(chains, goals)
     is_far = norm(goals.target_positions.T - start.root) >= start.reach * start.unit
-    codes = np.where(residuals <= accepted, REACHED, np.where(is_far, EXTENDED, USED_UP))
+    codes = np.where(residuals <= accepted, REACHED, np.where(is_far, EXTENDED, ITERATIONS_USED_UP))
     if moved is not None:
         codes = softened_codes(codes, residuals, moved.short, accepted)
     return Solutions(
@@ -154,7 +158,7 @@ def _few_recorded(
         tip_rotations_wxyz=None,
         residuals=residuals,
         iterations=np.array([one.used for one in found]),
-        status_codes=codes.astype(np.int8),
+        status_codes=codes,
         local_rotations_wxyz=chains.jointed.outer(turns.normalised(turned)),
         slides=np.zeros((count, chains.bone_count)),
         holds=np.zeros((count, chains.bone_count, 3), dtype=np.bool_),
@@ -208,17 +212,8 @@ def _recorded(
     is_blended = np.full(len(chains), options.influence < 1.0)
     codes = np.select(
         [residuals <= accepted, is_blended, is_folded, is_held, is_too_far],
-        [
-            STATUSES.index(each)
-            for each in (
-                Status.REACHED,
-                Status.BLENDED,
-                Status.FOLDED,
-                Status.LIMITED,
-                Status.EXTENDED,
-            )
-        ],
-        STATUSES.index(Status.ITERATIONS_USED_UP),
+        [REACHED, BLENDED, FOLDED, LIMITED, EXTENDED],
+        ITERATIONS_USED_UP,
     )
     if moved is not None:
         codes = softened_codes(codes, residuals, moved.short, accepted)
@@ -228,7 +223,7 @@ def _recorded(
         tip_rotations_wxyz=None,
         residuals=residuals,
         iterations=held.iterations,
-        status_codes=codes.astype(np.int8),
+        status_codes=codes,
         local_rotations_wxyz=chains.jointed.outer(turns.normalised(state[:-1, :4])),
         slides=(state[:-1, 4] * start.unit).T,
         holds=np.moveaxis(held.holds, -1, 0),

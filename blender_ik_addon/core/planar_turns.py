@@ -21,8 +21,8 @@ from .chains import Chains, Goals
 from .planar_poses import planar_poses
 from .rotation import conjugate, multiply, rotate
 from .soft import eased, is_soft
-from .start import Start, laid_flat
-from .status_codes import REACHED, status_codes
+from .start import Start
+from .status_codes import REACHED, Codes, status_codes
 from .task import FINEST_TOLERANCE
 from .vectors import Array, Counts, norm, taken
 
@@ -43,7 +43,7 @@ class Turned:
     gaps: Array | None
     residuals: Array
     iterations: Counts
-    status_codes: Counts
+    status_codes: Codes
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,8 @@ class PlanarTurns:
             codes = np.full(len(short), REACHED)
             return Turned(local, None, short, poses.iterations, codes)
         aside = np.zeros_like(along) if poses.aside is None else poses.aside
-        gaps = (along * plan.chord + aside * plan.side) * start.unit
+        tips = (distance - along) * plan.chord - aside * plan.side
+        gaps = (task.target - tips) * start.unit
         residuals = norm(gaps)
         codes = status_codes(
             residuals,
@@ -118,10 +119,11 @@ class PlanarTurns:
 
 
 def planar_turns(chains: Chains, rotations: Array, frames: Array) -> PlanarTurns:
-    """Compile chains that lie in planes.
+    """Compile chains that lie in planes, up to what ``Start.off_plane`` tells.
 
     Args:
-        chains: In their start poses, of two bones, or as ``flattened`` returns them.
+        chains: In their start poses. What is off the planes of their bends is left out of account:
+            joints are where ``solve`` puts them up to that much.
         rotations: The bones' own rotations in the start pose wxyz, of the first in armature space
             and of the others in their parent frames, shape (B, k, 4).
         frames: Rotations of the frames that those act in, in the start pose, armature space, shape
@@ -135,14 +137,3 @@ def planar_turns(chains: Chains, rotations: Array, frames: Array) -> PlanarTurns
     angles = np.arctan2(start.directions[:, 1], start.directions[:, 0])
     own, turned = (np.ascontiguousarray(each.transpose(2, 1, 0)) for each in (rotations, turned))
     return PlanarTurns(start, angles, own, turned)
-
-
-def flattened(chains: Chains, within: float) -> Chains | None:
-    """Return chains laid into the planes of their bends; None if they do not lie there already.
-
-    Args:
-        chains: Start poses without joints.
-        within: How far joints may be off the planes, as a share of a chain's length.
-    """
-    start = chains.start
-    return Chains(laid_flat(start), chains.bend_directions) if start.off_plane < within else None

@@ -110,9 +110,7 @@ def _share_of_arc(start: SingleStart, distance: float, wanted: float) -> float:
     is_far = _smooth(abs(distance - start.distance) / reach / FULL_MIX_CHANGE)
     to_fold = (distance - start.least) / reach if start.least > 0.0 else 1.0
     is_at_end = 1.0 - _smooth(min(to_fold, (reach - distance) / reach) / NEARLY_AT_END)
-    ruled = start.longest / max(reach - start.longest, 1e-300)
-    is_ruled = _smooth((ruled - 0.5) / 0.5)
-    led = 1.0 - (1.0 - is_at_end) * (1.0 - is_ruled)
+    led = 1.0 - (1.0 - is_at_end) * (1.0 - start.ruled_by_longest)
     share = is_far * (ARC_SHARE + (1.0 - ARC_SHARE) * led)
     is_bent = _smooth(start.bulge / max(STRAIGHT_AGAINST_ARC * wanted, 1e-12 * reach))
     return 1.0 - (1.0 - share) * is_bent

@@ -5,6 +5,7 @@ What is done here, and why, is told where it is done for many: in ``planar_turns
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -12,8 +13,8 @@ import numpy as np
 from . import rotation, single_newton, single_planar
 from .bend import AT_ROOT
 from .chain import Chain, SolveOptions, Status
-from .single import bend_to, cross, multiply
-from .single_start import Complex, Vector
+from .single import SingleBend, bend_to, cross, dot, multiply
+from .single_start import Complex, SingleStart, Vector
 from .soft import eased_alone
 from .status_codes import status_alone
 from .task import FINEST_TOLERANCE
@@ -34,8 +35,8 @@ class SinglePlanarTurns:
     """One chain of n segments, compiled; k bones have rotations, those without a segment last."""
 
     def __init__(self, chain: Chain, rotations: Array, frames: Array) -> None:
-        """Compile a chain; the arrays are those of ``planar_turns`` without the first axis."""
-        start = self.start = chain.single_start
+        """Compile a chain; all are as in ``planar_turns``, without the first axis."""
+        start = self.start = SingleStart(chain.start, is_flat=True)
         count = start.count
         normal = np.array(cross(start.chord, start.side))
         inside = rotation.rotate(rotation.conjugate(frames[:count]), normal)
@@ -66,13 +67,11 @@ class SinglePlanarTurns:
             directions, used = self._along_chord(is_folded=not is_too_far), 0
         else:
             directions, used = self._bent(near, options, has_pole=pole is not None)
-        _, gap = single_planar.gap(start, directions, distance)
-        residual = abs(gap) * start.unit
-        along, aside = gap.real * start.unit, gap.imag * start.unit
-        (x, y, z), (a, b, c) = bend.chord, bend.side
+        gap = self._gap(directions, bend, target)
+        residual = sqrt(dot(gap, gap))
         return SingleTurned(
             local_wxyz=self._local(directions, bend.rotation_wxyz),
-            gap=(along * x + aside * a, along * y + aside * b, along * z + aside * c),
+            gap=gap,
             residual=residual,
             iterations=used,
             status=status_alone(
@@ -82,6 +81,18 @@ class SinglePlanarTurns:
                 is_too_near=is_too_near,
                 short=(distance - near) * start.unit,
             ),
+        )
+
+    def _gap(self, directions: Complex, bend: SingleBend, target: Vector) -> Vector:
+        """Return the way from where directions bring the effector to the target."""
+        start = self.start
+        tip = complex(start.complex_lengths.dot(directions)) * start.unit
+        along, aside = tip.real, tip.imag
+        (x, y, z), (a, b, c), (i, j, k) = bend.chord, bend.side, start.root
+        return (
+            target[0] - i - along * x - aside * a,
+            target[1] - j - along * y - aside * b,
+            target[2] - k - along * z - aside * c,
         )
 
     def _bent(

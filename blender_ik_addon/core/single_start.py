@@ -31,12 +31,19 @@ class SingleStart:
         after: Length by share of the inner joints beyond it: what an offset counts in their
             mean, shape (n,).
         longest: The greatest length.
+        ruled_by_longest: How much it leaves the others few ways round it.
         first_longest: Index of the longest segment.
         is_even: Whether all lengths are the same.
     """
 
-    def __init__(self, start: Start) -> None:
-        """Take the first chain of a ``Start``."""
+    def __init__(self, start: Start, *, is_flat: bool | None = None) -> None:
+        """Take the first chain of a ``Start``.
+
+        Args:
+            start: Start poses.
+            is_flat: Whether to take it as lying in the plane of its bend; by default if it does to
+                the last digits.
+        """
         self.root: Vector = tuple(start.root[:, 0].tolist())
         self.origin: Array = np.array(self.root)
         self.chord: Vector = tuple(start.chord[:, 0].tolist())
@@ -56,7 +63,7 @@ class SingleStart:
         self.lengths: Array = np.ascontiguousarray(start.lengths[:, 0])
         self.complex_lengths: Complex = self.lengths.astype(np.complex128)
         self.flat: Complex | None = None
-        if start.is_flat:
+        if start.is_flat if is_flat is None else is_flat:
             along: Complex = self.directions[:, 0] + 1j * self.directions[:, 1]
             self.flat = along / np.abs(along)
         self.columns = self.lengths[:, None]
@@ -68,6 +75,7 @@ class SingleStart:
         self.pair: tuple[float, float] = (float(self.lengths[0]), float(self.lengths[-1]))
         self.after: Array = np.ascontiguousarray(start.after[:, 0])
         self.longest = float(start.longest[0])
+        self.ruled_by_longest = float(start.ruled_by_longest[0])
         self.first_longest = int(np.argmax(self.lengths))
         self.is_even = not start.uneven[0]
         self.steps: Array = 0.5 * (self.count - 1) - np.arange(self.count, dtype=np.float64)

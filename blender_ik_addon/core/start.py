@@ -20,7 +20,7 @@ from .vectors import Array, Counts, Flags, norm, smoothstep
 # which bones are stored, lets equal ones differ by some 1e-7. Only seeds depend on it.
 EVEN = 1e-6
 # Joints that are off the plane of the bend by less than this share of the chain are so by rounding.
-FLAT = 1e-14
+IN_PLANE = 1e-14
 
 
 @dataclass(frozen=True)
@@ -57,15 +57,16 @@ class Start:
     closing: Array
 
     @cached_property
-    def off_plane(self) -> float:
-        """The most that a joint is off the plane of its chain's bend, as a share of the length."""
+    def off_plane(self) -> Array:
+        """How far joints are off the planes of their bends at most, by the lengths, shape (B,)."""
         normal = vectors.cross(self.chord, self.side)
-        return float(np.max(np.abs(vectors.dot(self.points, normal)) / self.reach))
+        most: Array = np.abs(vectors.dot(self.points, normal)).max(axis=0) / self.reach
+        return most
 
-    @property
+    @cached_property
     def is_flat(self) -> bool:
-        """Whether all of the chains lie in the planes of their bends."""
-        return self.off_plane < FLAT
+        """Whether all of the chains lie in the planes of their bends, to the last digits."""
+        return bool((self.off_plane < IN_PLANE).all())
 
     @cached_property
     def longest(self) -> Array:
@@ -113,19 +114,6 @@ def started(joints: Array, hint: Array) -> Start:
 def reposed(start: Start, points: Array) -> Start:
     """Return start poses with their joints elsewhere, (n + 1, 3, B), in the same units."""
     return _described(start.root, start.unit, points, start.side)
-
-
-def laid_flat(start: Start) -> Array:
-    """Return the joints of start poses without what leaves the planes of their bends.
-
-    Returns:
-        Armature space, chains first, shape (B, n + 1, 3).
-    """
-    x, y = start.directions[:, :1], start.directions[:, 1:2]
-    directions = (x * start.chord + y * start.side) / np.hypot(x, y)
-    points = vectors.laid(start.lengths[:, None] * directions)
-    joints: Array = (points * start.unit + start.root).transpose(2, 0, 1)
-    return joints
 
 
 def _described(root: Array, unit: Array, points: Array, hint: Array) -> Start:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from .chain import Status
-from .vectors import Array, Counts, Flags
+from .vectors import Array, Flags
 
 STATUSES = tuple(Status)
 """What the numbers in ``Solutions.status_codes`` mean."""
-REACHED, EXTENDED, FOLDED, SOFTENED, ITERATIONS_USED_UP = (
-    STATUSES.index(status)
+Codes = npt.NDArray[np.int8]
+REACHED, BLENDED, LIMITED, EXTENDED, FOLDED, SOFTENED, ITERATIONS_USED_UP = (
+    np.int8(STATUSES.index(status))
     for status in (
         Status.REACHED,
+        Status.BLENDED,
+        Status.LIMITED,
         Status.EXTENDED,
         Status.FOLDED,
         Status.SOFTENED,
@@ -23,7 +27,7 @@ REACHED, EXTENDED, FOLDED, SOFTENED, ITERATIONS_USED_UP = (
 
 def status_codes(
     residuals: Array, accepted: Array, is_too_far: Flags, is_too_near: Flags, short: Array | None
-) -> Counts:
+) -> Codes:
     """Return the status codes of chains without joints, shape (B,).
 
     Args:
@@ -56,7 +60,7 @@ def status_alone(
     return Status.SOFTENED if short else Status.ITERATIONS_USED_UP
 
 
-def softened_codes(codes: Counts, residuals: Array, short: Array, accepted: Array) -> Counts:
+def softened_codes(codes: Codes, residuals: Array, short: Array, accepted: Array) -> Codes:
     """Return status codes that know of targets moved by soft distances.
 
     Args:
@@ -67,7 +71,7 @@ def softened_codes(codes: Counts, residuals: Array, short: Array, accepted: Arra
     """
     is_moved = (short > 0.0) & (codes != REACHED)
     is_at_moved = residuals <= short + accepted
-    is_open = (codes == ITERATIONS_USED_UP) | (codes == STATUSES.index(Status.LIMITED))
+    is_open = (codes == ITERATIONS_USED_UP) | (codes == LIMITED)
     codes = np.where(is_moved & is_open & is_at_moved, SOFTENED, codes)
     is_stuck = is_moved & ~is_at_moved & (codes == EXTENDED)
     return np.where(is_stuck, ITERATIONS_USED_UP, codes)

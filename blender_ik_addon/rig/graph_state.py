@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
+
+import bpy
 
 from ..core import Solver
 from .follow_batch import FollowBatch
@@ -86,6 +88,12 @@ class GraphState:
             return frozenset(self.rigs)
         tied = [uid for uid, owners in self.tied.items() if not owners.isdisjoint(update.listed)]
         return update.listed_armatures.union(tied) if tied else update.listed_armatures
+
+    def with_other_lists(self, names_of: Callable[[bpy.types.Object], list[str]]) -> frozenset[int]:
+        """Return the session uids of rigs that have other chains than are known here."""
+        return frozenset(
+            [uid for uid, rig in self.rigs.items() if names_of(rig.object) != rig.chain_names]
+        )
 
     def is_idle(self, update: Update) -> bool:
         """Tell whether nothing that any chain follows has changed."""

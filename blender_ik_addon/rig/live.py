@@ -110,6 +110,9 @@ def update_chains(update: Update, candidates: Iterable[bpy.types.Object], source
         return
     world = _world(graph, update)
     touched = graph.touched(update)
+    if update.is_new_frame and update.tells_of_rigs:
+        # While frames pass, scripts may change lists of rigs that nothing else would look at.
+        touched |= graph.with_other_lists(source.names)
     has_evaluated = False
     if is_new or touched or not update.tells_of_rigs:
         has_evaluated = _read_rigs(graph, update, candidates, source, touched)
@@ -244,10 +247,11 @@ def _write(changes: list[Change], update: Update, source: Source) -> frozenset[i
         uid = change.state.uid
         by_object[uid] = joined(by_object[uid], change) if uid in by_object else change
     is_render, has_others = update.depsgraph.mode == "RENDER", len(memory.graphs) > 1
-    names_of, others = source.names, []
+    # On a new frame the lists have just been compared.
+    names_of, asks_lists, others = source.names, not update.is_new_frame, []
     for uid, (state, bones, modes, channels, others_of) in by_object.items():
         owner, pose = state.object, state.pose
-        if pose is None or names_of(owner) != state.chain_names:
+        if pose is None or (asks_lists and names_of(owner) != state.chain_names):
             others.append(uid)
             continue
         if is_render:

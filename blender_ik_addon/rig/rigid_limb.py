@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,7 +29,7 @@ from .rigid_channels import RigidChannels
 
 Array = npt.NDArray[np.float64]
 Vector = tuple[float, float, float]
-Codes = npt.NDArray[np.int8] | npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int8]
 
 REACHED, EXTENDED, FOLDED, SOFTENED = (
     np.int8(STATUSES.index(status))
@@ -55,6 +56,15 @@ class Solved:
     status_codes: Codes
     holds: npt.NDArray[np.bool_] | None = None
     tip_gaps: Array | None = None
+
+
+def joined(parts: Sequence[Solved], order: npt.NDArray[np.int64]) -> Solved:
+    """Return what solves of chains without joints did as one, in an order of all their rows."""
+    channels, residuals, iterations, codes = (
+        np.concatenate([getattr(part, name) for part in parts])[order]
+        for name in ("channels", "residuals", "iterations", "status_codes")
+    )
+    return Solved(channels, residuals, iterations, codes)
 
 
 class RigidLimb:

@@ -24,7 +24,6 @@ from ..core import (
     SolveOptions,
     Solver,
     batch_rotations,
-    flattened,
     planar_turns,
     rotation,
     solve_batch,
@@ -35,7 +34,7 @@ from .forces import gravity_in_bases, rigid_forces
 from .free_solving import LENGTHS_AGREE
 from .limb import Limb
 from .rigid_channels import RigidChannels
-from .rigid_limb import REACHED, Codes, RigidLimb, Solved
+from .rigid_limb import REACHED, Codes, RigidLimb, Solved, joined
 from .rigid_start import posed_start, rigid_joints, rigid_zeros
 
 Array = npt.NDArray[np.float64]
@@ -45,10 +44,11 @@ Array = npt.NDArray[np.float64]
 FEW_LIMBS, FEW_PLANAR = 24, 10
 # Joints that are off the plane of their chain by less than this share of its length are so by the
 # float32 that rest matrices are stored in, which leaves no more of positions anyway.
-FLAT = 3e-7
+IN_PLANE_AS_STORED = 3e-7
 # So many choices of a few jointed chains are kept compiled.
 MOST_TAKEN = 64
 Indices = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 
 def likeness(limb: Limb) -> tuple[object, ...]:
@@ -88,24 +88,27 @@ class RigidSolve:
         self.tip = start.tip
         lengths = np.linalg.norm(np.diff(start.joints, axis=1), axis=2)
         forces = rigid_forces([limb.job.spec for limb in limbs], lengths)
-        chains = Chains(start.joints, start.hints, rigid_joints(limbs), forces)
+        self.chains = Chains(start.joints, start.hints, rigid_joints(limbs), forces)
         self.has_joints = first.joints is not None
         self.zero = rigid_zeros(limbs)
         stored = np.array([limb.stored for limb in limbs])
         self.bones = RigidChannels(start.local, start.rest, stored, first.modes)
         self._alone: dict[int, RigidLimb] = {}
         self._taken: dict[bytes, Chains] = {}
-        self._planar: PlanarTurns | None = None
-        is_free = not (self.turns_tip or self.has_joints)
-        if is_free and self.solver in (Solver.TWO_BONE, Solver.NEWTON):
-            # Limbs of two bones lie in a plane whatever way they are stored.
-            flat = chains if self.solver is Solver.TWO_BONE else flattened(chains, FLAT)
-            if flat is not None:
-                chains, self._planar = flat, planar_turns(flat, start.local, start.rest)
-        self.chains = chains
-        self._few_enough = FEW
-        if self._planar is not None:
-            self._few_enough = FEW_LIMBS if self.solver is Solver.TWO_BONE else FEW_PLANAR
+        self.is_planar = self._are_planar()
+
+    def _are_planar(self) -> Flags:
+        """Tell which chains can be turned in the planes that they lie in, shape (B,)."""
+        if self.turns_tip or self.has_joints:
+            return np.zeros(len(self.chains), dtype=np.bool_)
+        if self.solver is Solver.NEWTON:
+            return self.chains.start.off_plane < IN_PLANE_AS_STORED
+        # A limb of two bones is off the plane of its bend by what counts as straight, at most.
+        return np.full(len(self.chains), self.solver is Solver.TWO_BONE)
+
+    @cached_property
+    def _planar(self) -> PlanarTurns:
+        return planar_turns(self.chains, self.bones.local, self.bones.rest)
 
     @cached_property
     def reach(self) -> Array:
@@ -122,8 +125,11 @@ class RigidSolve:
             targets: World matrices of those chains' targets, shape (b, 4, 4).
             poles: World positions of their poles, shape (b, 3); None if they have none.
         """
-        if not self.has_joints and len(rows) <= self._few_enough:
-            return self._few(rows, bases, targets, poles)
+        is_planar = self.is_planar[rows]
+        if not self.has_joints and len(rows) <= self._few(all_planar=bool(is_planar.all())):
+            return self._one_by_one(rows, bases, targets, poles)
+        if is_planar.any() and not is_planar.all():
+            return self._parted(is_planar, rows, bases, targets, poles)
         is_all = len(rows) == len(self.iterations)
         pick = slice(None) if is_all else rows
         from_world = bases.from_world[pick]
@@ -133,10 +139,26 @@ class RigidSolve:
             pole_angles=self.pole_angle[pick],
             tip_rotations_wxyz=self._tip_turns(pick, from_world, targets),
         )
-        if self._planar is not None:
+        if is_planar.all():
             planar = self._planar if is_all else self._planar.take(rows)
             return self._bent(planar, pick, goals, bases)
         return self._turned(self.chains if is_all else self._some(rows), pick, goals, bases)
+
+    def _parted(
+        self, is_planar: Flags, rows: Indices, bases: Bases, targets: Array, poles: Array | None
+    ) -> Solved:
+        """Solve chains that lie in planes, then the others; they come out in their order."""
+        parts, found = [np.flatnonzero(is_planar), np.flatnonzero(~is_planar)], []
+        for part in parts:
+            around = None if poles is None else poles[part]
+            found.append(self.solved(rows[part], bases, targets[part], around))
+        return joined(found, np.argsort(np.concatenate(parts)))
+
+    def _few(self, *, all_planar: bool) -> int:
+        """Return of how many chains it is quicker to solve them one by one."""
+        if not all_planar:
+            return FEW
+        return FEW_LIMBS if self.solver is Solver.TWO_BONE else FEW_PLANAR
 
     def _some(self, rows: Indices) -> Chains:
         """Return some of the chains; what is compiled of a few of them is kept."""
@@ -213,7 +235,9 @@ class RigidSolve:
             status_codes=codes,
         )
 
-    def _few(self, rows: Indices, bases: Bases, targets: Array, poles: Array | None) -> Solved:
+    def _one_by_one(
+        self, rows: Indices, bases: Bases, targets: Array, poles: Array | None
+    ) -> Solved:
         """Solve a few chains one by one; the same, and quicker."""
         found = []
         for i, row in enumerate(rows.tolist()):
@@ -244,7 +268,7 @@ class RigidSolve:
             pole_angle=float(self.pole_angle[row]),
             turns_tip=self.turns_tip,
             ends_at_tail=self.ends_at_tail,
-            is_planar=self._planar is not None,
+            is_planar=bool(self.is_planar[row]),
         )
 
     def _tip_turns(self, pick: slice | Indices, from_world: Array, targets: Array) -> Array | None:

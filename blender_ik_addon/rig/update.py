@@ -87,7 +87,9 @@ class Update:
 
         On a new frame Blender lists whatever is animated, settings and visibility too.
         """
-        return self.has_only_moved or (self.is_new_frame and not self.has_new_relations)
+        is_render = self.depsgraph.mode == "RENDER"
+        is_frame = self.is_new_frame and not is_render and not self.has_new_relations
+        return self.has_only_moved or is_frame
 
     @cached_property
     def has_new_relations(self) -> bool:

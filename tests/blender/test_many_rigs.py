@@ -194,6 +194,21 @@ def test_a_crowd_that_plays_on_after_its_lists_have_changed_follows_what_is_left
 
 
 @pytest.mark.slow
+def test_lists_that_scripts_change_while_a_crowd_plays_are_read_even_of_rigs_that_rest(crowd):
+    key_targets(crowd)
+    resting, gone = (bpy.data.objects[crowd[i][0]] for i in (4, 6))
+    bpy.data.objects[crowd[4][1]].animation_data_clear()
+    rigs.go_to(1)
+    (graph,) = live.memory.graphs.values()
+    resting.chain_ik.chains.remove(0)
+    rigs.go_to(2)
+    assert resting.session_uid not in graph.rigs
+    bpy.data.objects.remove(gone)
+    rigs.go_to(3)
+    assert len(graph.rigs) == COUNT - 2
+
+
+@pytest.mark.slow
 def test_chains_that_were_all_muted_follow_again(crowd):
     for mute in (True, False):
         for rig, _ in crowd:

@@ -4,10 +4,9 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon import core
 from blender_ik_addon.core import FEW, Status
-from blender_ik_addon.rig import rigid_solve
-from blender_ik_addon.rig.rigid_solve import FEW_LIMBS, FEW_PLANAR
+from blender_ik_addon.rig import live
+from blender_ik_addon.rig.rigid_solve import FEW_LIMBS, FEW_PLANAR, RigidSolve
 from tests.blender import rigid_rigs, rigs, warm_rigs
 from tests.blender.rigid_goals import Kind
 from tests.blender.rigid_paths import (
@@ -84,17 +83,37 @@ def test_chains_in_planes_move_as_bone_by_bone(copies, monkeypatch):
         if kind.solver == "NEWTON" and kind.count > 2 and kind.weight != 1.0
     ]
     limbs = rigid_rigs.build(kinds, copies, seed=90, is_planar=True)
-    are_flat = []
+    are_planar = []
+    are_planar_of = RigidSolve._are_planar
 
-    def flattened(chains, within):
-        flat = core.flattened(chains, within)
-        are_flat.append(flat is not None)
-        return flat
+    def seen_planar(solve):
+        are_planar.append(are_planar_of(solve))
+        return are_planar[-1]
 
-    monkeypatch.setattr(rigid_solve, "flattened", flattened)
+    monkeypatch.setattr(RigidSolve, "_are_planar", seen_planar)
     assert_moves_as_bone_by_bone(limbs, copies, monkeypatch)
-    assert are_flat
-    assert all(are_flat)
+    assert np.concatenate(are_planar).all()
+
+
+def test_chains_in_planes_beside_others_move_as_bone_by_bone(monkeypatch):
+    copies = FEW_PLANAR + 3
+    modes = ("QUATERNION",)
+    kinds = [
+        Kind("NEWTON", 7, modes=modes),
+        Kind("NEWTON", 3, has_pole=True, use_tail=False, modes=modes),
+    ]
+    limbs = rigid_rigs.build(kinds, copies, seed=95, is_planar=True)
+    for i, limb in enumerate(limbs):
+        if i % 3 == 0:
+            rigs.turn_bones(limb.object, seed=i, angle=0.6)
+            limb.settings.start_from = "KEYED"
+    assert_moves_as_bone_by_bone(limbs, copies, monkeypatch)
+    seen(limbs)
+    (graph,) = live.memory.graphs.values()
+    for batch in graph.levels[0].batches:
+        are_planar = RigidSolve(batch.limbs).is_planar
+        assert are_planar.any()
+        assert not are_planar.all()
 
 
 @pytest.mark.parametrize("copies", [1, FEW + 1])
