@@ -96,6 +96,7 @@ class RigidSolve:
         self._alone: dict[int, RigidLimb] = {}
         self._taken: dict[bytes, Chains] = {}
         self.is_planar = self._are_planar()
+        self._are_all_planar = bool(self.is_planar.all())
 
     def _are_planar(self) -> Flags:
         """Tell which chains can be turned in the planes that they lie in, shape (B,)."""
@@ -125,11 +126,11 @@ class RigidSolve:
             targets: World matrices of those chains' targets, shape (b, 4, 4).
             poles: World positions of their poles, shape (b, 3); None if they have none.
         """
-        is_planar = self.is_planar[rows]
-        if not self.has_joints and len(rows) <= self._few(all_planar=bool(is_planar.all())):
+        in_planes = self._are_all_planar or bool(self.is_planar[rows].all())
+        if not self.has_joints and len(rows) <= self._few(in_planes=in_planes):
             return self._one_by_one(rows, bases, targets, poles)
-        if is_planar.any() and not is_planar.all():
-            return self._parted(is_planar, rows, bases, targets, poles)
+        if not in_planes and self.is_planar[rows].any():
+            return self._parted(self.is_planar[rows], rows, bases, targets, poles)
         is_all = len(rows) == len(self.iterations)
         pick = slice(None) if is_all else rows
         from_world = bases.from_world[pick]
@@ -139,7 +140,7 @@ class RigidSolve:
             pole_angles=self.pole_angle[pick],
             tip_rotations_wxyz=self._tip_turns(pick, from_world, targets),
         )
-        if is_planar.all():
+        if in_planes:
             planar = self._planar if is_all else self._planar.take(rows)
             return self._bent(planar, pick, goals, bases)
         return self._turned(self.chains if is_all else self._some(rows), pick, goals, bases)
@@ -154,9 +155,9 @@ class RigidSolve:
             found.append(self.solved(rows[part], bases, targets[part], around))
         return joined(found, np.argsort(np.concatenate(parts)))
 
-    def _few(self, *, all_planar: bool) -> int:
+    def _few(self, *, in_planes: bool) -> int:
         """Return of how many chains it is quicker to solve them one by one."""
-        if not all_planar:
+        if not in_planes:
             return FEW
         return FEW_LIMBS if self.solver is Solver.TWO_BONE else FEW_PLANAR
 
