@@ -14,7 +14,9 @@ import dataclasses
 import os
 import shutil
 import sys
+import threading
 import time
+from collections import defaultdict
 from pathlib import Path
 
 import python_finder
@@ -70,6 +72,10 @@ ENVIRONMENTS = {
 }
 
 
+# Runs side by side may want the same environment: one makes it, the others wait.
+_making: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+
+
 class InstallError(Exception):
     """An environment could not be installed although its interpreter is there."""
 
@@ -85,7 +91,11 @@ def ensure(name: str, wanted: Environment | None = None) -> Path:
         UnavailableError: If this machine cannot have it: no such Python, or no bpy for it.
         InstallError: If pip failed.
     """
-    wanted = wanted or ENVIRONMENTS[name]
+    with _making[name]:
+        return _ensured(name, wanted or ENVIRONMENTS[name])
+
+
+def _ensured(name: str, wanted: Environment) -> Path:
     folder = FOLDER / name
     python = python_finder.python_in(folder)
     recipe = "\n".join((f"python {wanted.python}", *wanted.requirements, ""))

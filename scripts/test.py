@@ -29,8 +29,9 @@ from python_finder import UnavailableError
 
 # Newest first: what most people run tells the most.
 BLENDER_VERSIONS = ("5.2", "4.2", "4.5", "5.0")
-QUICK_RUNS = ("lint", "core-3.11", "bpy-5.2")
-NOT_SLOW = ("-m", "not slow")
+OLDEST = "core-3.11"
+QUICK_RUNS = ("lint", OLDEST, "bpy-5.2")
+NOT_SLOW, SLOW = ("-m", "not slow"), ("-m", "slow and not exhaustive")
 ONE_CASE, SOME_CASES = ("--few", "1"), ("--few", "5")
 
 # Runs go on side by side: threads of their own for small systems would only wait for each other.
@@ -147,10 +148,12 @@ def plan_runs(options: argparse.Namespace) -> dict[str, Callable[[str], Outcome]
     core_tests = [
         str(path.relative_to(ROOT)) for path in sorted((ROOT / "tests").glob("test_*.py"))
     ]
-    runs: dict[str, Callable[[str], Outcome]] = {
-        "lint": lint,
-        "core-3.11": lambda label: run_in_environment(label, ["tests/core", *core_tests, *extra]),
-    }
+    runs: dict[str, Callable[[str], Outcome]] = {"lint": lint}
+    if not options.quick:
+        # Begun early: it takes the longest.
+        runs["core-slow"] = lambda label: run_in_environment(
+            label, ["tests/core", *core_tests, *SLOW, *options.pytest], OLDEST
+        )
     for version in BLENDER_VERSIONS:
         # Slow tests have hardly ever told of an older Blender what they do not of the newest.
         is_whole = version == BLENDER_VERSIONS[0] or options.thorough
@@ -158,8 +161,11 @@ def plan_runs(options: argparse.Namespace) -> dict[str, Callable[[str], Outcome]
         runs[f"bpy-{version}"] = lambda label, few=few: run_in_environment(
             label, ["tests/blender", *few]
         )
-    # The core knows no Blender: all of it on its oldest Python and NumPy above. What the newest
-    # do otherwise shows in any case of a test.
+    runs[OLDEST] = lambda label: run_in_environment(
+        label, ["tests/core", *core_tests, *NOT_SLOW, *extra]
+    )
+    # The core knows no Blender: all of it on its oldest Python and NumPy. What the newest do
+    # otherwise shows in any case of a test.
     newest = f"bpy-{BLENDER_VERSIONS[0]}"
     cases = extra if options.thorough else [*NOT_SLOW, *SOME_CASES, *extra]
     runs["core-newest"] = lambda label: run_in_environment(label, ["tests/core", *cases], newest)

@@ -88,7 +88,7 @@ def test_solved_again_nothing_moves(name, solver, has_pole):
 def far_solved_again(name: str, solver: Solver) -> tuple[float, float]:
     """Return the most that bones turn, and the nearest changes by, out of reach solved again."""
     rig, moves, gains = RIGS[name](), [], []
-    for target in far_targets(rig, 16, make_rng(22)):
+    for target in far_targets(rig, 10, make_rng(22)):
         once = solve(rig.chain(), Goal(target), options_for(rig, solver))
         start = once.local_rotations_wxyz
         again = solve(rig.chain(start), Goal(target), options_for(rig, solver))
