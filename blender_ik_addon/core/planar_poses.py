@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import two_bone
+from . import reach, two_bone
 from .bend import AT_ROOT
 from .chain import Solver
 from .iterate import PLANAR_NEWTON, Work, bent_by_newton
@@ -46,22 +46,16 @@ def planar_poses(start: Start, task: Task, distance: Array, solver: Solver) -> P
         distance: From roots to targets, shape (B,).
         solver: TWO_BONE or NEWTON.
     """
-    is_too_far = distance >= start.reach
-    is_too_near = (distance <= start.least) & (start.least > 0.0)
-    is_out = is_too_far | is_too_near
-    has_out = bool(is_out.any())
-    within = distance
-    if has_out:
-        # Targets out of reach take a stand-in within reach here and their closed form below.
-        within = np.where(is_out, 0.5 * (start.reach + start.least), distance)
+    bounded = reach.bounded(distance, start.reach, start.least)
+    is_too_far, is_out = bounded.is_too_far, bounded.is_out
     if solver is Solver.TWO_BONE:
-        angles, iterations = _elbows(start.lengths, within), np.zeros_like(task.iterations)
+        angles, iterations = _elbows(start.lengths, bounded.within), np.zeros_like(task.iterations)
         along = aside = None
         if task.use_flip is not None:
             angles = np.where(task.use_flip, -angles, angles)
     else:
-        angles, along, aside, iterations = _bent(start, task, within)
-    if has_out:
+        angles, along, aside, iterations = _bent(start, task, bounded.within)
+    if is_out is not None:
         is_longest = np.arange(len(angles))[:, None] == np.argmax(start.lengths, axis=0)
         folded = np.where(is_longest | is_too_far, 0.0, np.pi)
         angles = np.where(is_out, folded, angles)
@@ -69,7 +63,7 @@ def planar_poses(start: Start, task: Task, distance: Array, solver: Solver) -> P
         along = np.where(is_out, distance - edge, 0.0 if along is None else along)
         aside = None if aside is None else np.where(is_out, 0.0, aside)
         iterations = np.where(is_out, 0, iterations)
-    return PlanarPoses(angles, along, aside, iterations, is_too_far, is_too_near)
+    return PlanarPoses(angles, along, aside, iterations, is_too_far, bounded.is_too_near)
 
 
 def _elbows(lengths: Array, distance: Array) -> Array:

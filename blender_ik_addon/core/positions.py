@@ -45,14 +45,8 @@ def positioned(
         use_acceleration: Whether FABRIK may be accelerated.
     """
     plan = bend.wanted_bend(start.chord, start.side, start.reach, task.target, task.pole)
-    distance = norm(task.target)
-    is_too_far = distance >= start.reach
-    is_too_near = (distance <= start.least) & (start.least > 0.0)
-    is_out = is_too_far | is_too_near
-    has_out = bool(is_out.any())
-    if has_out:
-        # Targets out of reach take a stand-in within reach here and their closed form below.
-        distance = np.where(is_out, 0.5 * (start.reach + start.least), distance)
+    bounded = reach.bounded(norm(task.target), start.reach, start.least)
+    distance = bounded.within
     if solver is Solver.TWO_BONE:
         local = two_bone.solved(start.lengths, distance)
         iterations = np.zeros_like(task.iterations)
@@ -66,8 +60,9 @@ def positioned(
             local = bend.swivelled(local, task.pole, start.reach)
         if task.use_flip is not None:
             local = bend.mirrored(local, task.use_flip)
-    if has_out:
+    is_too_far, is_too_near = bounded.is_too_far, bounded.is_too_near
+    if bounded.is_out is not None:
         local = np.where(is_too_far, reach.extended(start.lengths), local)
         local = np.where(is_too_near, reach.folded(start.lengths), local)
-        iterations = np.where(is_out, 0, iterations)
+        iterations = np.where(bounded.is_out, 0, iterations)
     return Positions(plan.placed(local), plan.rotation_wxyz, iterations, is_too_far, is_too_near)

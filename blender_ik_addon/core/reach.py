@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from .vectors import Array
+from .vectors import Array, Flags
 
 # Segments that differ by less than this share of the chain are meant to be of one length.
 SMALLEST_DEAD_ZONE = 1e-9
@@ -24,6 +26,35 @@ def min_reach(lengths: Array) -> Array:
     reach = lengths.sum(axis=0)
     least = 2.0 * lengths.max(axis=0) - reach
     return np.where(least > SMALLEST_DEAD_ZONE * reach, least, 0.0)
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """Which of B targets are out of reach, and what to solve for.
+
+    Attributes:
+        within: Distances from roots to targets; for targets out of reach a stand-in within reach,
+            whose pose their closed form replaces, shape (B,).
+        is_too_far: Shape (B,).
+        is_too_near: Shape (B,).
+        is_out: Either of them, shape (B,); None where no target is.
+    """
+
+    within: Array
+    is_too_far: Flags
+    is_too_near: Flags
+    is_out: Flags | None
+
+
+def bounded(distance: Array, most: Array, least: Array) -> Bounded:
+    """Return which targets are out of reach, given the distances of both ends of it, all (B,)."""
+    is_too_far = distance >= most
+    is_too_near = (distance <= least) & (least > 0.0)
+    is_out = is_too_far | is_too_near
+    if not is_out.any():
+        return Bounded(distance, is_too_far, is_too_near, None)
+    within = np.where(is_out, 0.5 * (most + least), distance)
+    return Bounded(within, is_too_far, is_too_near, is_out)
 
 
 def extended(lengths: Array) -> Array:
