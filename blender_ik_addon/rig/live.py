@@ -190,6 +190,8 @@ def _read_rigs(
     for state, names in stale:
         state.read(names, source.specs(state.object, update), update, shared)
     place([state for state, _ in stale])
+    if present:
+        update.ask_for_view_layers()
     has_changed = bool(stale) or len(present) != len(graph.rigs)
     graph.rigs = present
     if has_changed:

@@ -101,6 +101,18 @@ class Update:
         """Session uids of the scene's objects."""
         return frozenset([member.session_uid for member in self.scene.objects])
 
+    def ask_for_view_layers(self) -> None:
+        """Have Blender tell of changes in view layers of the scene that were never shown so far.
+
+        It calls handlers for graphs that were there when something changed; a view layer has none
+        before its first evaluation, which then nobody is told of. Asking for its statistics gives
+        it one that is empty, and evaluates nothing.
+        """
+        if self.depsgraph.mode == "VIEWPORT":
+            for view_layer in self.scene.view_layers:
+                if view_layer.depsgraph is None:
+                    self.scene.statistics(view_layer)
+
     def evaluate_again(self) -> None:
         """Have the graph take in what has been written since."""
         # A graph with new relations must not be evaluated from inside its own update without a
