@@ -82,11 +82,12 @@ def settings_of(owner: str, path: str) -> Iterator[Place]:
 
 
 def channels_of(owner: str, path: str = "") -> Iterator[Place]:
-    """Yield every number of the transform channels of an object or a pose bone."""
+    """Yield one number of each transform channel of an object or a pose bone."""
     holder = Place(owner, path, "").holder
-    for name in CHANNELS:
-        for index in range(len(getattr(holder, name, ()))):
-            yield Place(owner, path, name, index)
+    for turn, name in enumerate(CHANNELS, start=len(path)):
+        size = len(getattr(holder, name, ()))
+        if size:
+            yield Place(owner, path, name, turn % size)
 
 
 def bad_values(place: Place) -> tuple[object, ...]:
