@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..rig.errors import RigError
+from ..rig.overrides import has_linked
 from ..rig.renumbering import Renumbering, places_without
 from .chains import chain_key, owner_of
 from .joints import has_joint, slides_of, take_over
@@ -31,8 +32,14 @@ def remove_chain(settings: ChainSettings, *, keep_pose: bool) -> list[str]:
     owner = owner_of(settings)
     _, index = chain_key(settings)
     chains = owner.chain_ik.chains
+    if has_linked(owner, chains, [index]):
+        raise RigError(
+            f"Chain '{chains[index].name}' comes from a library and cannot be removed here: mute it"
+            " instead."
+        )
     places = places_without(len(chains), index)
     renumbering = Renumbering(owner, places)
+    settings = chains[index]
     if not keep_pose:
         release(settings)
     settings.target = settings.pole_target = None
@@ -60,6 +67,11 @@ def remove_joint(settings: ChainSettings) -> list[str]:
     owner, joints = owner_of(settings), settings.joints
     _, chain = chain_key(settings)
     index = settings.active_joint_index
+    if has_linked(owner, joints, [index]):
+        raise RigError(
+            f"The joint of bone '{joints[index].bone}' comes from a library and cannot be removed"
+            " here: change it instead."
+        )
     places = places_without(len(joints), index)
     renumbering = Renumbering(owner, places, chain)
     joints.remove(index)
@@ -85,6 +97,11 @@ def copy_joints(settings: ChainSettings) -> list[str]:
     held = [bone.name for bone in bones if has_joint(bone) or bone.name in slides]
     if not held:
         raise RigError("No bone of this chain has IK limits, locks or stiffness to copy.")
+    if has_linked(owner, joints, range(len(joints))):
+        raise RigError(
+            "Joints of this chain come from a library and cannot be replaced here: change them"
+            " one by one instead."
+        )
     renumbering = Renumbering(owner, _places_of_bones([each.bone for each in joints], held), chain)
     joints.clear()
     for name in held:
