@@ -5,7 +5,7 @@ from .bend import bend_side
 from .blend import batch_rotations, bone_rotations
 from .chain import Chain, Goal, Solution, SolveOptions, Solver, Status
 from .chains import FEW, Chains, Goals, Solutions
-from .creature import Creature, Curve, parse_creature, write_creature
+from .creature import LARGEST_CREATURE, Creature, Curve, parse_creature, write_creature
 from .easing import Easing, Stance, eased
 from .errors import (
     IKError,
@@ -34,6 +34,7 @@ from .two_bone_turns import TwoBoneTurns
 
 __all__ = [
     "FEW",
+    "LARGEST_CREATURE",
     "STATUSES",
     "Chain",
     "Chains",

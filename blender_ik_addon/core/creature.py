@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +30,15 @@ from .vectors import Array
 VERSION = 1
 AXES = ("x", "y", "z")
 KEYS = ("creature", "name", "stiffness", "mass", "gravity", "comfort", "joints")
+LARGEST_CREATURE = 1_000_000
+"""Most characters of a text that tells a creature, and most bytes of its file."""
+# Creatures need five levels of brackets. What is nested deeper than this is not given to the JSON
+# reader, which calls itself for each level.
+DEEPEST = 20
+# Blender stores numbers as float32; this is its greatest as people read it.
+LARGEST_NUMBER = 3.4028235e38
+# A string, also one that never ends, or a bracket outside of strings.
+_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]+|\\.)*"?|[\[\]{}]', re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -115,12 +125,7 @@ def parse_creature(text: str) -> Creature:
     Raises:
         InvalidCreatureError: With what to change in the text.
     """
-    try:
-        told = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InvalidCreatureError(
-            f"Line {error.lineno} of the creature file is not JSON ({error.msg}): correct it there."
-        ) from None
+    told = _read(text)
     if not isinstance(told, dict) or told.get("creature") != VERSION:
         raise InvalidCreatureError(
             f'This is no creature file of version {VERSION}: begin it with {{"creature": {VERSION},'
@@ -129,12 +134,17 @@ def parse_creature(text: str) -> Creature:
     unknown = [key for key in told if key not in KEYS]
     if unknown:
         raise InvalidCreatureError(
-            f"The creature file has an entry '{unknown[0]}' that nothing reads:"
+            f"The creature file has an entry '{_shown(unknown[0])}' that nothing reads:"
             f" use {', '.join(KEYS[1:])}."
         )
     name = told.get("name", "Creature")
     if not isinstance(name, str) or not name.strip():
         raise InvalidCreatureError("The creature's name is no text: put it in quotes.")
+    if "\0" in name or not _is_unicode(name):
+        raise InvalidCreatureError(
+            f"The creature's name '{_shown(name)}' has a character that Blender cannot store:"
+            " write the name anew."
+        )
     return Creature(
         name=name,
         stiffness=_curve(told.get("stiffness", 1.0), "stiffness", least=0.0),
@@ -162,6 +172,39 @@ def write_creature(creature: Creature) -> str:
     }
     lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in entries.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _read(text: str) -> Any:
+    """Return what a JSON text tells, with all numbers as floats."""
+    if len(text) > LARGEST_CREATURE:
+        raise InvalidCreatureError(
+            f"The creature's text is longer than {LARGEST_CREATURE} characters: choose another."
+        )
+    depth = 0
+    for token in _STRING_OR_BRACKET.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
+        if depth > DEEPEST:
+            raise InvalidCreatureError(
+                "The creature's text has too many brackets inside each other: remove some of them."
+            )
+    try:
+        # Python refuses to read whole numbers of very many digits as such.
+        return json.loads(text, parse_int=float)
+    except json.JSONDecodeError as error:
+        raise InvalidCreatureError(
+            f"Line {error.lineno} of the creature file is not JSON ({error.msg}): correct it there."
+        ) from None
+
+
+def _is_unicode(text: str) -> bool:
+    """Tell whether a text has no halves of characters, which JSON can write and nothing store."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _shown(text: str) -> str:
+    """Return the beginning of a text from a file as messages can hold it."""
+    escaped = json.dumps(text[:40], ensure_ascii=False)[1:-1]
+    return escaped.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _comfort(told: Any) -> tuple[tuple[Curve, Curve], ...]:
@@ -218,10 +261,13 @@ def _curve(told: Any, name: str, least: float, most: float = math.inf) -> Curve:
 
 
 def _number(told: Any, name: str) -> float:
-    is_number = isinstance(told, int | float) and not isinstance(told, bool)
-    if not is_number or not math.isfinite(told):
+    if not isinstance(told, float) or math.isnan(told):
         raise InvalidCreatureError(
             f"The creature's {name} is no number but {json.dumps(told)[:40]}:"
             " give a number, a list of numbers, or pairs [place, number]."
         )
-    return float(told)
+    if abs(told) > LARGEST_NUMBER:
+        raise InvalidCreatureError(
+            f"The creature's {name} is greater than Blender can store: give a smaller number."
+        )
+    return told

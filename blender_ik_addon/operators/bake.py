@@ -55,9 +55,9 @@ class POSE_OT_chain_ik_bake(bpy.types.Operator):
         if not chosen:
             self.report({"ERROR"}, _nothing_to_bake(active, use_all=self.use_all))
             return {"CANCELLED"}
-        specs = {chain_key(settings)[1]: chain_spec(settings) for settings in chosen}
         first, last = self.frame_start, self.frame_end
         try:
+            specs = {chain_key(settings)[1]: chain_spec(settings) for settings in chosen}
             count = bake(_scene_of(context), owner, specs, first, last)
         except IKError as error:
             self.report({"ERROR"}, str(error))

@@ -167,10 +167,19 @@ class POSE_OT_chain_ik_restore(bpy.types.Operator):
 
     def execute(self, context: bpy.types.Context) -> set[str]:
         active = selection.chain(context)
-        for settings in chains_of(owner_of(active)) if self.use_all else [active]:
-            release(settings)
-            settings.mute = True
-        return {"FINISHED"}
+        chosen = chains_of(owner_of(active)) if self.use_all else [active]
+        problems = []
+        for settings in chosen:
+            try:
+                release(settings)
+            except IKError as error:
+                problems.append(f"{settings.name}: {error}")
+            else:
+                settings.mute = True
+        is_done = len(problems) < len(chosen)
+        for problem in problems:
+            self.report({"WARNING"} if is_done else {"ERROR"}, problem)
+        return {"FINISHED"} if is_done else {"CANCELLED"}
 
 
 class POSE_OT_chain_ik_store(bpy.types.Operator):
@@ -186,7 +195,11 @@ class POSE_OT_chain_ik_store(bpy.types.Operator):
 
     def execute(self, context: bpy.types.Context) -> set[str]:
         settings = selection.chain(context)
-        store(settings)
+        try:
+            store(settings)
+        except IKError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
         owner_of(settings).update_tag()
         return {"FINISHED"}
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
-from ..core import IKError
+from ..core import LARGEST_CREATURE, IKError, InvalidCreatureError
 from ..properties import creature_text, owner_of, take_creature
 from . import selection
 from .chains import ANEW
@@ -44,25 +45,22 @@ class POSE_OT_chain_ik_creature_load(bpy.types.Operator):
         return {"RUNNING_MODAL"}
 
     def execute(self, context: bpy.types.Context) -> set[str]:
-        path = Path(bpy.path.abspath(self.filepath))
-        if self.creature != FROM_FILE[0]:
-            path = FOLDER / f"{self.creature.lower()}{SUFFIX}"
         chain = selection.chain(context)
         try:
-            creature = take_creature(chain, path.read_text(encoding="utf-8"))
+            creature = take_creature(chain, _text_of(self._path()))
         except IKError as error:
             self.report({"ERROR"}, str(error))
-            return {"CANCELLED"}
-        except UnicodeDecodeError:
-            self.report({"ERROR"}, f"File '{path.name}' is no text: choose a creature file.")
-            return {"CANCELLED"}
-        except OSError as error:
-            reason = error.strerror or error
-            self.report({"ERROR"}, f"File '{path}' cannot be read ({reason}): choose another file.")
             return {"CANCELLED"}
         owner_of(chain).update_tag()
         self.report({"INFO"}, f"Chain '{chain.name}' is a {creature.name} now")
         return {"FINISHED"}
+
+    def _path(self) -> Path:
+        if self.creature != FROM_FILE[0]:
+            return FOLDER / f"{self.creature.lower()}{SUFFIX}"
+        if not self.filepath:
+            raise InvalidCreatureError("No file is chosen: choose a creature file.")
+        return Path(bpy.path.abspath(self.filepath))
 
 
 class POSE_OT_chain_ik_creature_save(bpy.types.Operator):
@@ -85,25 +83,77 @@ class POSE_OT_chain_ik_creature_save(bpy.types.Operator):
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         if not self.filepath:
-            self.filepath = bpy.path.clean_name(selection.chain(context).name) + SUFFIX
+            name = selection.chain(context).name or "Creature"
+            self.filepath = bpy.path.clean_name(name) + SUFFIX
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}
 
     def execute(self, context: bpy.types.Context) -> set[str]:
-        path = Path(bpy.path.abspath(bpy.path.ensure_ext(self.filepath, SUFFIX)))
         try:
-            path.write_text(creature_text(selection.chain(context)), encoding="utf-8")
+            path = _destination(self.filepath)
+            _write(path, creature_text(selection.chain(context)))
         except IKError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
-        except OSError as error:
-            reason = error.strerror or error
-            self.report(
-                {"ERROR"}, f"File '{path}' cannot be written ({reason}): choose another place."
-            )
-            return {"CANCELLED"}
         self.report({"INFO"}, f"Written to {path}")
         return {"FINISHED"}
+
+
+def _text_of(path: Path) -> str:
+    """Return the text of a creature file.
+
+    Raises:
+        InvalidCreatureError: With what to choose instead.
+    """
+    try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise InvalidCreatureError(f"Path '{_shown(path)}' is no file: choose a creature file.")
+        if found.st_size > LARGEST_CREATURE:
+            raise InvalidCreatureError(
+                f"File '{_shown(path)}' is larger than 1 MB: choose a creature file."
+            )
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise InvalidCreatureError(
+            f"File '{_shown(path)}' is no text: choose a creature file."
+        ) from None
+    except OSError as error:
+        raise InvalidCreatureError(
+            f"File '{_shown(path)}' cannot be read ({error.strerror or error}):"
+            " choose another file."
+        ) from None
+
+
+def _destination(filepath: str) -> Path:
+    """Return the file to write to.
+
+    Raises:
+        InvalidCreatureError: If the path names no file, or none that a message could name.
+    """
+    if not bpy.path.basename(filepath).removesuffix(SUFFIX):
+        raise InvalidCreatureError("No file is named: choose where to write the creature.")
+    path = Path(bpy.path.abspath(bpy.path.ensure_ext(filepath, SUFFIX)))
+    if _shown(path) != str(path):
+        raise InvalidCreatureError(
+            f"The name '{_shown(path)}' has characters that are no text: choose another name."
+        )
+    return path
+
+
+def _write(path: Path, text: str) -> None:
+    content = text.encode("utf-8")
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise InvalidCreatureError(
+            f"File '{path}' cannot be written ({error.strerror or error}): choose another place."
+        ) from None
+
+
+def _shown(path: Path) -> str:
+    """Return a path as messages can hold it: names of files need not be text."""
+    return str(path).encode("utf-8", "replace").decode("utf-8")
 
 
 classes = (POSE_OT_chain_ik_creature_load, POSE_OT_chain_ik_creature_save)

@@ -11,9 +11,10 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
 
 from ..core import JointKind
+from ..rig.checks import check_settings
 from ..rig.joints import KINDS, MOST_STIFFNESS
 from ..rig.spec import OwnJoint, RelativeTo
-from .updates import OVERRIDABLE, tag
+from .updates import LONGEST_NAME, OVERRIDABLE, tag
 
 if TYPE_CHECKING:
     from .settings import ChainSettings
@@ -109,6 +110,7 @@ class JointSettings(bpy.types.PropertyGroup):
     bone: StringProperty(
         name="Bone",
         description="The bone that the joint turns",
+        maxlen=LONGEST_NAME,
         options=set(),
         override=OVERRIDABLE,
         update=tag,
@@ -166,14 +168,22 @@ class JointSettings(bpy.types.PropertyGroup):
 
 
 def own_joint(settings: JointSettings) -> OwnJoint:
-    """Return a joint as a frozen record; a cone is a ball of one range to all sides."""
+    """Return a joint as a frozen record; a cone is a ball of one range to all sides.
+
+    Raises:
+        RigError: If a number that counts for this kind is not finite.
+    """
     kind = settings.kind
+    ranged = [axis for axis in RANGED_AXES[kind] if getattr(settings, f"use_limit_{axis}")]
+    read = [f"{end}_{axis}" for axis in ranged for end in ("min", "max")]
+    read += ["stiffness_x", "stiffness_y", "stiffness_z", "cone_angle"]
+    read += ["slide_min", "slide_max"] if settings.use_slide else []
+    check_settings(settings, read, f" of the joint of '{settings.bone}'")
     low, high = [-math.inf] * 3, [math.inf] * 3
-    for axis in RANGED_AXES[kind]:
-        if getattr(settings, f"use_limit_{axis}"):
-            i = "xyz".index(axis)
-            low[i] = getattr(settings, f"min_{axis}")
-            high[i] = getattr(settings, f"max_{axis}")
+    for axis in ranged:
+        i = "xyz".index(axis)
+        low[i] = getattr(settings, f"min_{axis}")
+        high[i] = getattr(settings, f"max_{axis}")
     if kind == "CONE":
         low[0] = low[2] = -settings.cone_angle
         high[0] = high[2] = settings.cone_angle

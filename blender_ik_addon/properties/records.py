@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import bpy
 
 from ..core import Lead, SolveOptions, Solver
 from ..rig import anchors, live
+from ..rig.checks import check_settings
 from ..rig.restoring import driven_bones
-from ..rig.spec import Anchor, ChainSpec, ForceSpec, NegativeScale, StartFrom, StoredBone
+from ..rig.spec import Anchor, ChainSpec, ForceSpec, NegativeScale, StartFrom
+from ..rig.stored_text import bones_of_text
 from ..rig.update import Update
 from .chains import chains_of, owner_of
 from .forces import force_spec
@@ -21,22 +21,25 @@ from .joints import own_joint
 if TYPE_CHECKING:
     from .settings import ChainSettings
 
-LOCATION = "location"
-DRAGGED_LOCATION = f"dragged_{LOCATION}"
-NO_OTHERS: Mapping[str, list[float]] = MappingProxyType({})
 
-
-def chain_spec(settings: ChainSettings, animated: ChainSettings | None = None) -> ChainSpec:
+def chain_spec(
+    settings: ChainSettings, animated: ChainSettings | None = None, *, with_stored: bool = True
+) -> ChainSpec:
     """Return the settings of a chain as a frozen record.
 
     Args:
         settings: The original ones.
         animated: The same chain of the evaluated object: what can be keyed is read there, because
             only the viewport's evaluation is copied back to the original.
+        with_stored: Whether to read the stored pose as well.
+
+    Raises:
+        IKError: If a number is not finite or a text cannot be read, with what to do next.
     """
     animated = animated or settings
     # Reading settings that were never set has Blender store them, to be copied ever after.
     has_force = settings.solver == "FORCE"
+    _check_numbers(settings, animated, has_force=has_force)
     force = force_spec(settings.force, animated.force) if has_force else None
     return ChainSpec(
         name=settings.name,
@@ -49,7 +52,7 @@ def chain_spec(settings: ChainSettings, animated: ChainSettings | None = None) -
         pole_angle=animated.pole_angle,
         negative_scale=NegativeScale(settings.negative_scale),
         start_from=_start_from(settings, force),
-        stored_pose=bones_of_text(settings.stored_pose),
+        stored_pose=bones_of_text(settings.stored_pose) if with_stored else (),
         options=SolveOptions(
             solver=Solver(settings.solver),
             iterations=settings.iterations,
@@ -71,6 +74,33 @@ def chain_spec(settings: ChainSettings, animated: ChainSettings | None = None) -
     )
 
 
+def _check_numbers(settings: ChainSettings, animated: ChainSettings, *, has_force: bool) -> None:
+    for group in {settings, animated}:
+        check_settings(group)
+        if has_force:
+            check_settings(group.force)
+
+
+def bones_spec(settings: ChainSettings) -> ChainSpec:
+    """Return which bones a chain drives as a record; nothing else of it, which may be unsound."""
+    return ChainSpec(
+        name=settings.name,
+        bone=settings.bone,
+        chain_count=settings.chain_count,
+        use_tail=settings.use_tail,
+        use_rotation=settings.use_rotation,
+    )
+
+
+def stored_spec(settings: ChainSettings) -> ChainSpec:
+    """Return which bones a chain drives, and the pose that it has stored of them.
+
+    Raises:
+        RigError: If the stored pose cannot be read.
+    """
+    return replace(bones_spec(settings), stored_pose=bones_of_text(settings.stored_pose))
+
+
 def _start_from(settings: ChainSettings, force: ForceSpec | None) -> StartFrom:
     """Return the pose to start from: a chain that eases knows by itself where it stands."""
     start = StartFrom(settings.start_from)
@@ -78,67 +108,34 @@ def _start_from(settings: ChainSettings, force: ForceSpec | None) -> StartFrom:
     return StartFrom.KEYED if is_easing and start is StartFrom.CURRENT else start
 
 
-def bones_of_text(text: str) -> tuple[StoredBone, ...]:
-    """Return what ``text_of_bones`` has written."""
-    rows = json.loads(text) if text else ()
-    return tuple([_bone_of_row(*row) for row in rows])
-
-
-def _bone_of_row(
-    name: str,
-    mode: str,
-    rotation: list[float],
-    scale: Iterable[float] = (),
-    others: Mapping[str, list[float]] = NO_OTHERS,
-) -> StoredBone:
-    dragged = others.get(DRAGGED_LOCATION)
-    location = others.get(LOCATION, ()) if dragged is None else dragged
-    turns = tuple(rotation)
-    return StoredBone(name, mode, turns, tuple(scale), tuple(location), dragged is not None)
-
-
-def text_of_bones(stored: Iterable[StoredBone]) -> str:
-    """Return a stored pose as text; nothing for no bones."""
-    rows = [_row_of_bone(bone) for bone in stored]
-    return json.dumps(rows) if rows else ""
-
-
-def _row_of_bone(bone: StoredBone) -> tuple[object, ...]:
-    row = (bone.name, bone.rotation_mode, bone.rotation)
-    if bone.location:
-        word = DRAGGED_LOCATION if bone.is_dragged else LOCATION
-        return (*row, bone.scale, {word: bone.location})
-    return (*row, bone.scale) if bone.scale else row
-
-
-def may_have_locations(text: str) -> bool:
-    """Tell at little cost whether a stored pose as text holds the location of any bone."""
-    return f'{LOCATION}"' in text
-
-
 def idle_joints(settings: ChainSettings) -> list[str]:
     """Return the bones that have a joint in a chain but are not among those that it drives."""
     if not settings.joints:
         return []
     bones = {joint.bone for joint in settings.joints}.difference(bones_of_chain(settings))
-    present = owner_of(settings).pose.bones
-    return sorted(bone for bone in bones if bone in present)
+    pose = owner_of(settings).pose
+    return sorted(bone for bone in bones if pose is not None and bone in pose.bones)
 
 
 def bones_of_chain(settings: ChainSettings) -> list[str]:
     """Return the names of the bones that a chain drives, root first; none if it has no bones."""
-    return driven_bones(owner_of(settings), chain_spec(settings))
+    return driven_bones(owner_of(settings), bones_spec(settings))
 
 
 def _target(settings: ChainSettings) -> Anchor | None:
     target = settings.target
-    return None if target is None else Anchor(target, settings.subtarget)
+    return None if target is None else _anchor(target, settings.subtarget)
 
 
 def _pole(settings: ChainSettings) -> Anchor | None:
     # Reading a pointer that was never set has Blender store an empty one.
     pole = settings.pole_target if settings.is_property_set("pole_target") else None
-    return None if pole is None else Anchor(pole, settings.pole_subtarget)
+    return None if pole is None else _anchor(pole, settings.pole_subtarget)
+
+
+def _anchor(followed: bpy.types.Object, bone: str) -> Anchor:
+    # The panel asks for a bone of armatures only; what was chosen before stays in the setting.
+    return Anchor(followed, bone if followed.type == "ARMATURE" else "")
 
 
 def followed(armature_object: bpy.types.Object) -> list[tuple[str, Anchor]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from math import pi
 
 import bpy
@@ -15,6 +16,7 @@ from bpy.props import (
     StringProperty,
 )
 
+from ..core import IKError
 from ..rig import live
 from .chains import owner_of
 from .forces import ForceSettings
@@ -22,7 +24,7 @@ from .joints import JointSettings
 from .records import sync_anchors
 from .status import residual, status
 from .stored import release, release_scale
-from .updates import EXTENSIBLE, OVERRIDABLE, tag
+from .updates import EXTENSIBLE, LONGEST_NAME, OVERRIDABLE, tag
 
 SOLVERS = (
     ("TWO_BONE", "Two-Bone", "Exact closed form for two bones, such as arms and legs"),
@@ -58,14 +60,17 @@ def _retarget(settings: ChainSettings, context: bpy.types.Context) -> None:
 
 def _rechain(settings: ChainSettings, context: bpy.types.Context) -> None:
     """Give the former bones their pose back before the chain takes others."""
-    release(settings)
+    # What cannot be given back stays stored, and the status says so.
+    with suppress(IKError):
+        release(settings)
     _retarget(settings, context)
 
 
 def _restretch(settings: ChainSettings, context: bpy.types.Context) -> None:
     """Give the bones their scale back where they are to stretch no longer."""
     if not settings.use_stretch:
-        release_scale(settings)
+        with suppress(IKError):
+            release_scale(settings)
     tag(settings, context)
 
 
@@ -98,6 +103,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     bone: StringProperty(
         name="Tip Bone",
         description="The bone at the end of the chain",
+        maxlen=LONGEST_NAME,
         options=set(),
         override=OVERRIDABLE,
         update=_rechain,
@@ -132,6 +138,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     subtarget: StringProperty(
         name="Target Bone",
         description="The bone to follow where the target is an armature",
+        maxlen=LONGEST_NAME,
         options=set(),
         override=OVERRIDABLE,
         update=_retarget,
@@ -147,6 +154,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     pole_subtarget: StringProperty(
         name="Pole Bone",
         description="The bone to bend toward where the pole is an armature",
+        maxlen=LONGEST_NAME,
         options=set(),
         override=OVERRIDABLE,
         update=_retarget,

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from ..rig.errors import RigError
 from ..rig.spec import StoredBone
+from ..rig.stored_text import bones_of_text, text_of_bones
 from .chains import chains_of, owner_of
-from .records import bones_of_chain, bones_of_text, text_of_bones
+from .records import bones_of_chain
 
 if TYPE_CHECKING:
     from .settings import ChainSettings
@@ -20,8 +24,8 @@ def as_others_have(settings: ChainSettings, taken: Stored) -> Stored:
     Those were there before: what stands on shared bones now is what they have solved.
     """
     known: dict[str, StoredBone] = {}
-    for other in _others(settings):
-        for bone in bones_of_text(other.stored_pose):
+    for _, stored in _others(settings):
+        for bone in stored:
             known.setdefault(bone.name, bone)
     return tuple([_turned_as(bone, known.get(bone.name)) for bone in taken])
 
@@ -29,8 +33,7 @@ def as_others_have(settings: ChainSettings, taken: Stored) -> Stored:
 def tell_others(settings: ChainSettings, taken: Stored) -> None:
     """Have other chains that have stored bones of a chain store them as it does."""
     known = {bone.name: bone for bone in taken}
-    for other in _others(settings):
-        stored = bones_of_text(other.stored_pose)
+    for other, stored in _others(settings):
         if not known.keys().isdisjoint([bone.name for bone in stored]):
             told = [_turned_as(bone, known.get(bone.name)) for bone in stored]
             other.stored_pose = text_of_bones(told)
@@ -46,13 +49,13 @@ def shares_bones(settings: ChainSettings) -> bool:
     )
 
 
-def _others(settings: ChainSettings) -> list[ChainSettings]:
-    """Return the other chains of the object that have a stored pose: live ones."""
-    return [
-        other
-        for other in chains_of(owner_of(settings))
-        if other.stored_pose and other.as_pointer() != settings.as_pointer()
-    ]
+def _others(settings: ChainSettings) -> Iterator[tuple[ChainSettings, Stored]]:
+    """Yield the other chains of the object that have a stored pose, live ones, and that pose."""
+    for other in chains_of(owner_of(settings)):
+        if other.stored_pose and other.as_pointer() != settings.as_pointer():
+            # One that cannot be read is no other chain's trouble.
+            with suppress(RigError):
+                yield other, bones_of_text(other.stored_pose)
 
 
 def _turned_as(bone: StoredBone, other: StoredBone | None) -> StoredBone:

@@ -8,7 +8,9 @@ import bpy
 
 from ..core import Status
 from ..rig import live
+from ..rig.errors import RigError
 from ..rig.outcome import Outcome
+from ..rig.stored_text import bones_of_text
 from ..rig.wording import distance_in_words, outcome_in_words
 from .chains import chain_key, chains_of, owner_of
 from .records import idle_joints
@@ -21,10 +23,12 @@ def status(settings: ChainSettings) -> str:
     """Return what the last solve of a chain did, in words, or why there was none."""
     outcome = live.memory.outcome(chain_key(settings))
     if settings.mute:
-        return "Muted"
+        return _muted(settings)
     scene = bpy.context.scene
     if scene is not None and not scene.chain_ik.use_live:
         return "Live is off"
+    if owner_of(settings).type != "ARMATURE":
+        return "This object is no armature: remove the chain."
     if outcome is None:
         return "Not solved yet: the armature is in edit mode, at rest or hidden"
     if isinstance(outcome, str):
@@ -34,6 +38,15 @@ def status(settings: ChainSettings) -> str:
     if idle:
         text += f"; not in the chain, so without effect: joint of {', '.join(idle)}"
     return text
+
+
+def _muted(settings: ChainSettings) -> str:
+    """Return that a chain is muted, or why it could not give its stored pose back."""
+    try:
+        bones_of_text(settings.stored_pose)
+    except RigError as error:
+        return str(error)
+    return "Muted"
 
 
 def residual(settings: ChainSettings) -> float:

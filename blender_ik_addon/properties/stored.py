@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import bpy
 
+from ..core import IKError
 from ..rig import live, restoring
 from ..rig.errors import RigError
 from ..rig.render_sync import keep_animated_values
+from ..rig.rig_state import Specs
 from ..rig.spec import ChainSpec, StoredBone
+from ..rig.stored_text import may_have_locations, text_of_bones
 from ..rig.update import Update
 from .chains import chains_of, owner_of
 from .records import (
     bones_of_chain,
+    bones_spec,
     chain_spec,
-    may_have_locations,
+    stored_spec,
     sync_anchors_if_changed,
-    text_of_bones,
 )
 from .sharing import as_others_have, tell_others
 
@@ -34,10 +38,13 @@ def store(settings: ChainSettings, evaluated: bpy.types.Object | None = None) ->
     Args:
         settings: The original ones.
         evaluated: The evaluated object to read; by default the original.
+
+    Raises:
+        IKError: If a setting or a channel is not finite; the stored pose is as before then.
     """
     owner = owner_of(settings)
     _rename_joints(settings)
-    taken = restoring.take(owner, evaluated or owner, chain_spec(settings))
+    taken = restoring.take(owner, evaluated or owner, chain_spec(settings, with_stored=False))
     if settings.stored_pose:
         tell_others(settings, taken)
     else:
@@ -58,12 +65,17 @@ def _forget_defaults(settings: ChainSettings) -> None:
 
 
 def release(settings: ChainSettings) -> None:
-    """Give the bones of a chain their stored pose back, and forget it."""
-    if settings.stored_pose:
+    """Give the bones of a chain their stored pose back, and forget it.
+
+    Raises:
+        RigError: If it cannot be read; nothing is changed then.
+    """
+    if settings.stored_pose and owner_of(settings).pose is not None:
+        spec = stored_spec(settings)
         scene = bpy.context.scene
         frame = scene.frame_current_final if scene is not None else 0.0
         _rename_joints(settings)
-        restoring.give_back(owner_of(settings), chain_spec(settings), frame)
+        restoring.give_back(owner_of(settings), spec, frame)
         settings.stored_pose = ""
 
 
@@ -72,18 +84,27 @@ def _rename_joints(settings: ChainSettings) -> None:
     if not settings.joints:
         return
     bones = {joint.bone for joint in settings.joints}
-    if bones.issubset(owner_of(settings).pose.bones.keys()):
+    owner = owner_of(settings)
+    if owner.pose is None or bones.issubset(owner.pose.bones.keys()):
         return
-    present = restoring.renamed_bones(owner_of(settings), chain_spec(settings))
+    try:
+        present = restoring.renamed_bones(owner, stored_spec(settings))
+    except RigError:
+        return  # Nothing tells the former names; the chain itself says that it cannot be read.
     for joint in settings.joints:
         if joint.bone in present:
             joint.bone = present[joint.bone]
 
 
 def release_scale(settings: ChainSettings) -> None:
-    """Give the bones of a chain their stored scales back, and forget those."""
-    spec = chain_spec(settings)
-    if any(bone.scale for bone in spec.stored_pose):
+    """Give the bones of a chain their stored scales back, and forget those.
+
+    Raises:
+        RigError: If they cannot be read; nothing is changed then.
+    """
+    spec = stored_spec(settings)
+    has_scale = any(bone.scale for bone in spec.stored_pose)
+    if has_scale and owner_of(settings).pose is not None:
         scene = bpy.context.scene
         frame = scene.frame_current_final if scene is not None else 0.0
         restoring.give_back_scale(owner_of(settings), spec, frame)
@@ -111,7 +132,7 @@ def is_off_its_keys(settings: ChainSettings) -> bool:
     """Return whether a chain's bones stand elsewhere than their keyframes put them."""
     scene = bpy.context.scene
     frame = scene.frame_current_final if scene is not None else 0.0
-    return restoring.is_off_its_keys(owner_of(settings), chain_spec(settings), frame)
+    return restoring.is_off_its_keys(owner_of(settings), bones_spec(settings), frame)
 
 
 def check_free(armature_object: bpy.types.Object, spec: ChainSpec) -> None:
@@ -143,30 +164,52 @@ def prepare(armature_object: bpy.types.Object, update: Update) -> bool:
     evaluated = armature_object.evaluated_get(update.depsgraph)
     has_kept = False
     for settings, values in _with_values(armature_object, evaluated):
-        if not is_render:
-            _rename_joints(settings)
-        stored = settings.stored_pose
-        if not values.mute:
-            if not stored:
-                store(settings, evaluated)
-            elif may_have_locations(stored) and not is_render:
-                has_written |= release_slides(settings, update)
-        elif stored:
-            if is_render and not has_kept:
-                keep_animated_values(armature_object, evaluated)
-            has_kept = has_written = True
-            release(settings)
+        is_left = values.mute and bool(settings.stored_pose)
+        if is_left and is_render and not has_kept:
+            keep_animated_values(armature_object, evaluated)
+            has_kept = True
+        # What is wrong with a chain, ``live_specs`` and the status tell.
+        with suppress(IKError):
+            has_written |= _prepare_chain(settings, values, evaluated, update)
     return has_written
 
 
-def live_specs(armature_object: bpy.types.Object, update: Update) -> dict[int, ChainSpec]:
-    """Return the settings of the chains to solve, by index."""
+def _prepare_chain(
+    settings: ChainSettings,
+    values: ChainSettings,
+    evaluated: bpy.types.Object,
+    update: Update,
+) -> bool:
+    """Do as ``prepare`` does for one chain.
+
+    Raises:
+        IKError: If a setting or what it has stored is not sound.
+    """
+    is_render = update.depsgraph.mode == "RENDER"
+    if not is_render:
+        _rename_joints(settings)
+    stored = settings.stored_pose
+    if values.mute:
+        release(settings)
+        return bool(stored)
+    if not stored:
+        store(settings, evaluated)
+    elif may_have_locations(stored) and not is_render:
+        return release_slides(settings, update)
+    return False
+
+
+def live_specs(armature_object: bpy.types.Object, update: Update) -> Specs:
+    """Return the settings of the chains to solve by index, or what is wrong with them."""
     evaluated = armature_object.evaluated_get(update.depsgraph)
-    return {
-        index: chain_spec(settings, values)
-        for index, (settings, values) in enumerate(_with_values(armature_object, evaluated))
-        if not values.mute
-    }
+    specs: Specs = {}
+    for index, (settings, values) in enumerate(_with_values(armature_object, evaluated)):
+        if not values.mute:
+            try:
+                specs[index] = chain_spec(settings, values)
+            except IKError as error:
+                specs[index] = str(error)
+    return specs
 
 
 def _with_values(

@@ -11,6 +11,8 @@ EXTENSIBLE: set[Literal["LIBRARY_OVERRIDABLE", "USE_INSERTION"]] = {
     "LIBRARY_OVERRIDABLE",
     "USE_INSERTION",
 }
+# Of bones, in bytes.
+LONGEST_NAME = 63
 
 
 def tag(settings: bpy.types.PropertyGroup, _context: bpy.types.Context | None = None) -> None:

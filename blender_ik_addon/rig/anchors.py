@@ -29,6 +29,9 @@ def keep_evaluated(armature_object: bpy.types.Object, wanted: Iterable[tuple[str
     Returns:
         Whether anchors have come or gone.
     """
+    if armature_object.pose is None:
+        # No armature, or a new one: its first update asks again.
+        return False
     missing = {
         (bone, anchor.object, anchor.bone)
         for bone, anchor in wanted
@@ -46,10 +49,10 @@ def keep_evaluated(armature_object: bpy.types.Object, wanted: Iterable[tuple[str
                 pose_bone.constraints.remove(constraint)
                 has_changed = True
     for bone, target, subtarget in missing:
-        pose_bone = armature_object.pose.bones.get(bone)
-        if pose_bone is None:
+        holder = armature_object.pose.bones.get(bone)
+        if holder is None:
             continue
-        constraint = pose_bone.constraints.new("COPY_LOCATION")
+        constraint = holder.constraints.new("COPY_LOCATION")
         constraint.name = NAME
         constraint.mute = True
         constraint.target = target

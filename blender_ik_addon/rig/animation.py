@@ -192,4 +192,5 @@ def _keyed(
             if i is not None:
                 is_keyed[i, component] = True
         values = animated
-    return Keyed(is_keyed, values)
+    # What a key tells that is not finite tells nothing.
+    return Keyed(is_keyed & np.isfinite(values), values)

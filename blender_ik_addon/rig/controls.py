@@ -13,10 +13,12 @@ from mathutils import Matrix
 from . import spaces
 from .chain_pose import framed
 from .channels import matrices_of, read_pose
+from .checks import check_channels, check_pose, check_shape
 from .plan import check, planned
 from .side import bending_joints, side_of
 from .skeleton import compiled
 from .spec import Anchor, ChainSpec
+from .world import not_finite
 
 Array = npt.NDArray[np.float64]
 Shape = Literal["CUBE", "SPHERE"]
@@ -47,13 +49,19 @@ def placement(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
     """Return where the controls of a chain belong in its present pose.
 
     Raises:
-        RigError: If the chain has no bones, or cannot follow the target that it names.
+        RigError: If the chain has no bones or no finite pose, or cannot follow the target that it
+            names.
     """
     skeleton = compiled(armature_object)
     plan = planned(skeleton, spec)
     if spec.target is not None:
+        if not np.isfinite(np.array(spec.target.object.matrix_world)).all():
+            raise not_finite(spec.target, "target")
         check(armature_object, skeleton, plan, spec, {spec.target.object.session_uid})
     pose = read_pose(armature_object)
+    check_pose(armature_object, skeleton, pose, plan)
+    check_channels(skeleton, plan, pose.rotation[plan.written])
+    check_shape(pose.world)
     frame = framed(skeleton, pose, plan)
     posed = frame.posed(matrices_of(pose.rotation[plan.written], pose.modes[plan.written]))
     joints = spaces.transform_point(pose.world, posed.joints)

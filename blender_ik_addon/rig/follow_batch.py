@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ..core import Status
 from .changes import Change, OtherChannels
 from .followed import Followed
-from .following import FreePose, Stand
+from .following import TOO_FAR, FreePose, Stand
 from .members import Members, are_compiled, limbs_of, uids_of
 from .moment import Moment
 from .onward import Begun, Onward, is_near
@@ -80,7 +80,9 @@ class FollowBatch:
             told = start.rotations.tobytes() + start.location.tobytes()
             is_same = not has_changed[row] and self._starts.get(row) == told
             self._starts[row] = told
-            if not (is_same and is_foreign(self._states[row])):
+            if found.is_too_far[i]:
+                self.errors[row] = TOO_FAR
+            elif not (is_same and is_foreign(self._states[row])):
                 change = self._change(row, present, found, i, moment)
                 changes += [] if change is None else [change]
         return changes
@@ -100,23 +102,12 @@ class FollowBatch:
         return is_read_anew
 
     def _begun(self, rows: Rows, moment: Moment) -> dict[int, tuple[FreePose, Begun]]:
-        """Return what stands there and what chains start from, by row; note which cannot."""
+        """Return what stands there and what chains start from, by row."""
         found = {}
         for row in rows.tolist():
             onward = self._onward[row]
             present = onward.present
-            begun = onward.begun(present, moment)
-            is_sound = np.isfinite(begun.rotations).all(axis=(1, 2))
-            is_sound[0] &= np.isfinite(begun.location).all()
-            if is_sound.all():
-                found[row] = present, begun
-                continue
-            job = self.limbs[row].job
-            bone = job.plan.written[int(np.flatnonzero(~is_sound)[0])]
-            self.errors[row] = (
-                f"The transform of bone '{job.skeleton.names[bone]}' is not finite:"
-                " check its location, rotation, scale and constraints."
-            )
+            found[row] = present, onward.begun(present, moment)
         return found
 
     def _change(

@@ -14,6 +14,7 @@ from . import spaces
 from .animation import driven_paths
 from .chain_pose import ChainFrame, ChainPose, framed, part_way
 from .channels import Pose, matrices_of
+from .checks import check_shape
 from .errors import RigError
 from .outcome import Outcome
 from .plan import ChainPlan
@@ -24,6 +25,12 @@ from .spec import ChainSpec
 from .targets import Target
 
 Array = npt.NDArray[np.float64]
+
+# Farther from the origin, in lengths of the chain, float32 no longer tells its joints apart, and
+# greater numbers overflow in it as soon as they are multiplied.
+MOST_LENGTHS = 1e7
+MOST_DISTANCE = 1e30
+TOO_FAR = "The chain or its target is too far away to drag it there: bring them nearer."
 
 
 @dataclass(frozen=True)
@@ -94,6 +101,20 @@ def check_dragged(armature_object: bpy.types.Object, skeleton: Skeleton, plan: C
         )
 
 
+def is_too_far(joints: Array, root: Array, target: Array) -> npt.NDArray[np.bool_]:
+    """Tell which chains are so far from their space's origin that they lose their shape there.
+
+    Args:
+        joints: Of the chains, near the origin, shape (..., m + 1, 3).
+        root: Where they start from, shape (..., 3).
+        target: Where they are to be, shape (..., 3).
+    """
+    length = np.linalg.norm(np.diff(joints, axis=-2), axis=-1).sum(axis=-1)
+    farthest = np.maximum(np.linalg.norm(root, axis=-1), np.linalg.norm(target, axis=-1))
+    found: npt.NDArray[np.bool_] = farthest > MOST_LENGTHS * length
+    return found | (farthest + length > MOST_DISTANCE)
+
+
 def whole_way(
     present: FreePose, home: FreePose, modes: npt.NDArray[np.int32], influence: float
 ) -> tuple[Array, Array]:
@@ -143,13 +164,14 @@ def drag(
     Raises:
         IKError: If chain or target cannot be used; the text says what to do next.
     """
-    if np.linalg.matrix_rank(pose.world[:3, :3]) < 3:
-        raise RigError("The armature object is scaled flat: give it a scale above zero.")
+    check_shape(pose.world)
     root, lead = int(plan.written[0]), spec.options.lead
     frame = _at(framed(skeleton, pose, plan), skeleton, pose, root, location)
     start = frame.posed(rotations)
     check_segments(skeleton, pose, plan, start)
     goal = Goal(spaces.transform_point(np.linalg.inv(pose.world), target.matrix[:3, 3]))
+    if is_too_far(start.joints, start.joints[0], goal.target_position):
+        raise RigError(TOO_FAR)
     options = SolveOptions(solver=Solver.FOLLOW, lead=lead, max_bend=spec.options.max_bend)
     solution = solve(Chain(start.joints), goal, options)
     laid = frame.laid_along(start, solution, None, 0.0)

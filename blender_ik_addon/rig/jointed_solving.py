@@ -117,7 +117,7 @@ def _core_joints(frame: ChainFrame, pose: ChainPose, joints: BoneJoints, count: 
     above, parent = np.eye(3), frame.parent
     for i in range(count):
         posed = spaces.parent_frames(parent, frame.frames[i]).rs
-        if abs(np.linalg.det(above)) <= FLAT * np.linalg.norm(above) ** 3:
+        if abs(np.linalg.det(posed)) <= FLAT * np.linalg.norm(posed) ** 3:
             raise RigError("A bone of the chain is scaled flat: give it a scale above zero.")
         offsets[i] = np.linalg.solve(above, posed)
         if frame.slide is not None:

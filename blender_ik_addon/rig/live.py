@@ -201,6 +201,7 @@ def _read_rigs(
 def _is_posable(candidate: bpy.types.Object, update: Update) -> bool:
     armature = candidate.data
     is_posed = armature.pose_position == "POSE" and candidate.mode != "EDIT"
+    is_posed = is_posed and candidate.pose is not None
     return is_posed and candidate.evaluated_get(update.depsgraph).is_evaluated
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ..core import Solver
 from .changes import OtherChannels
 from .channels import Pose, matrices_of, read_pose
+from .checks import check_channels, check_pose
 from .following import FreePose, check_dragged, drag
 from .joints import read_joints
 from .outcome import Outcome
@@ -42,10 +43,12 @@ def solve_once(
     plan = planned(skeleton, spec)
     check(armature_object, skeleton, plan, spec, {member.session_uid for member in scene.objects})
     pose = read_pose(armature_object.evaluated_get(depsgraph))
+    check_pose(armature_object, skeleton, pose, plan)
     if not spec.stored_pose:
         spec = replace(spec, stored_pose=stored_bones(skeleton, pose, plan, with_scale=False))
     frame = scene.frame_current_final
     start, stored = start_channels(armature_object, skeleton, pose, plan, spec, frame, None)
+    check_channels(skeleton, plan, start)
     target = read_target(armature_object, spec, WorldMatrices(depsgraph))
     if spec.options.solver is Solver.FOLLOW:
         return _dragged(armature_object, skeleton, pose, plan, spec, target, start, stored)

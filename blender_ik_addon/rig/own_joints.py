@@ -151,14 +151,11 @@ def _bone_of(joint: OwnJoint, skeleton: Skeleton, plan: ChainPlan, spec: ChainSp
 def _check(joint: OwnJoint, name: str) -> None:
     ranges = zip((*joint.low, joint.slide[0]), (*joint.high, joint.slide[1]), strict=True)
     for word, (least, greatest) in zip(("X", "Y", "Z", "slide"), ranges, strict=True):
-        # Written so that what is no number fails too.
-        if not least <= greatest:
+        if least > greatest:
             raise RigError(
                 f"Bone '{name}' has a joint whose {word} range ends before it begins:"
                 " swap or correct its two ends."
             )
-    if not np.isfinite(joint.stiffness).all():
-        raise RigError(f"Bone '{name}' has a joint of no valid stiffness: set it from 0 to 0.99.")
 
 
 def _check_slides(slides: Array, skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> None:

@@ -9,6 +9,7 @@ from ..core import Solver
 from .animation import keyed_rotation, keyed_vector
 from .changes import OtherChannels
 from .channels import MODE_NUMBERS, converted, read_flags, read_pose
+from .checks import check_channels
 from .errors import RigError
 from .located import located_bones
 from .plan import planned
@@ -29,13 +30,21 @@ def take(
         armature_object: The original object.
         evaluated: Where to read the channels: its evaluated copy in a render, else itself.
         spec: The chain's settings.
+
+    Raises:
+        RigError: If they hold anything that is not finite.
     """
+    if armature_object.pose is None:
+        return ()
     skeleton = compiled(armature_object)
     try:
         plan = planned(skeleton, spec)
     except RigError:
         return ()
     pose = read_pose(evaluated)
+    written = plan.written
+    channels = (pose.rotation[written], pose.location[written], pose.scale[written])
+    check_channels(skeleton, plan, np.hstack(channels))
     try:
         sliding = located_bones(skeleton, plan, spec)
     except RigError:
@@ -206,6 +215,8 @@ def is_off_its_keys(armature_object: bpy.types.Object, spec: ChainSpec, frame: f
 
 def driven_bones(armature_object: bpy.types.Object, spec: ChainSpec) -> list[str]:
     """Return the names of the bones that a chain writes, root first; none if it has no bones."""
+    if armature_object.type != "ARMATURE":
+        return []
     skeleton = compiled(armature_object)
     try:
         plan = planned(skeleton, spec)

@@ -14,6 +14,7 @@ from ..core import IKError, Solver
 from .animation import animated_bones
 from .bases import Bases, Posed, read_bases
 from .channels import Pose, read_pose
+from .checks import check_channels, check_pose
 from .following import Stand, check_dragged
 from .gradual import Eased, easing_of
 from .history import History
@@ -31,7 +32,8 @@ from .stretch import BoneStretch, ChainStretch, read_stretch
 from .update import Update
 
 Array = npt.NDArray[np.float64]
-Specs = dict[int, ChainSpec]
+Specs = dict[int, ChainSpec | str]
+"""The settings of chains by index, or what is wrong with them in one sentence."""
 Store = Callable[[bpy.types.Object, int, tuple[StoredBone, ...]], None]
 """Keeps the stored pose of a chain, told by its armature object and index."""
 
@@ -115,24 +117,30 @@ class RigState:
 
         Args:
             chain_names: Of all of the object's chains, live or not, in order.
-            specs: Settings of the live ones by index.
+            specs: Settings of the live ones by index, or what is wrong with them.
             update: Which graph, and when.
             shared: What rigs of this graph share.
         """
         self.chain_names = chain_names
         skeleton = compiled(self.object, self.skeleton, shared.skeletons)
         known_jobs = {job.index: job for job in self.jobs} if skeleton is self.skeleton else {}
-        self.skeleton, self.errors, self.jobs = skeleton, {}, []
+        self.skeleton, self.jobs = skeleton, []
+        self.errors = {index: spec for index, spec in specs.items() if isinstance(spec, str)}
+        sound = {index: spec for index, spec in specs.items() if not isinstance(spec, str)}
         former = self.pose
         self.read_pose(update)
-        has_limits = any(spec.use_limits or spec.force is not None for spec in specs.values())
+        has_limits = any(spec.use_limits or spec.force is not None for spec in sound.values())
         self.joints = read_joints(self.object) if has_limits else None
-        has_stretch = any(spec.use_stretch for spec in specs.values())
+        has_stretch = any(spec.use_stretch for spec in sound.values())
         self.stretch = read_stretch(self.object) if has_stretch else None
         joints: dict[int, BoneJoints | None] = {}
-        for index, spec in specs.items():
+        assert self.pose is not None
+        is_finite = self.pose.is_finite
+        for index, spec in sound.items():
             try:
                 job = self._job(index, spec, known_jobs.get(index), update, shared)
+                if not is_finite:
+                    check_pose(self.object, skeleton, self.pose, job.plan)
                 joints[index] = self._joints_of(job)
             except IKError as error:
                 self.errors[index] = str(error)
@@ -186,7 +194,10 @@ class RigState:
 
     def _joints_of(self, job: Job) -> BoneJoints | None:
         if job.spec.options.solver is Solver.FOLLOW:
+            assert self.pose is not None
             check_dragged(self.object, job.skeleton, job.plan)
+            # It goes on from what stands there.
+            check_channels(job.skeleton, job.plan, self.pose.rotation[job.plan.written])
             return None
         if self.joints is None or self.skeleton is None:
             return None
@@ -245,38 +256,66 @@ class RigState:
         assert pose is not None
         assert self.skeleton is not None
         is_same_pose = former is not None and has_same_channels(former, pose)
-        known = {id(limb.job): limb for limb in self.limbs}
-        animated = self.animated
+        known = {id(limb.job): limb for limb in self.limbs} if is_same_pose else {}
+        keyed = animated_bones(self.object)
+        self.limbs, sound = [], []
+        for job in self.jobs:
+            joints = joints_of[job.index]
+            try:
+                limb = self._limb(job, joints, known.get(id(job)), keyed, update)
+            except IKError as error:
+                self.errors[job.index] = str(error)
+                continue
+            sound.append(job)
+            self.limbs.append(limb)
+        self.jobs = sound
+
+    def _limb(
+        self,
+        job: Job,
+        joints: BoneJoints | None,
+        known: Limb | None,
+        keyed: frozenset[str],
+        update: Update,
+    ) -> Limb:
+        """Return a chain compiled, the known one if nothing has changed.
+
+        Args:
+            job: The chain.
+            joints: Of its bones.
+            known: As compiled last, if the channels that are no rotations are the same.
+            keyed: Names of the object's animated bones.
+            update: When.
+
+        Raises:
+            RigError: If what it starts from is not finite.
+        """
+        pose, skeleton, animated = self.pose, self.skeleton, self.animated
+        assert pose is not None
+        assert skeleton is not None
         at_frame = animated if animated is not None and animated.frame == update.frame else None
         rotations, scales, locations = (None,) * 3 if at_frame is None else at_frame[1:]
-        keyed = animated_bones(self.object)
-        limbs = []
-        for job in self.jobs:
-            limb = known.get(id(job)) if is_same_pose else None
-            joints = joints_of[job.index]
-            stretch = self._stretch_of(job, update.frame, scales)
-            slide = self._slide_of(job, joints, update.frame, locations)
-            if limb is not None and not (
-                is_same(limb.joints, joints)
-                and is_same(limb.stretch, stretch)
-                and is_same(limb.slide, slide)
-            ):
-                limb = None
-            names = {self.skeleton.names[bone] for bone in job.plan.written}
-            if limb is not None and limb.is_settled and keyed.isdisjoint(names):
-                limbs.append(limb)
-                continue
-            start, stored = start_channels(
-                self.object, self.skeleton, pose, job.plan, job.spec, update.frame, rotations
-            )
-            starts_alike = limb is not None and np.array_equal(limb.start, start)
-            if limb is None or not starts_alike or not np.array_equal(limb.stored, stored):
-                is_keyed = not keyed.isdisjoint(names)
-                limb = compiled_limb(
-                    job, pose, start, stored, joints, stretch, slide, is_keyed=is_keyed
-                )
-            limbs.append(limb)
-        self.limbs = limbs
+        stretch = self._stretch_of(job, update.frame, scales)
+        slide = self._slide_of(job, joints, update.frame, locations)
+        if known is not None and not (
+            is_same(known.joints, joints)
+            and is_same(known.stretch, stretch)
+            and is_same(known.slide, slide)
+        ):
+            known = None
+        names = {skeleton.names[bone] for bone in job.plan.written}
+        is_keyed = not keyed.isdisjoint(names)
+        if known is not None and known.is_settled and not is_keyed:
+            return known
+        start, stored = start_channels(
+            self.object, skeleton, pose, job.plan, job.spec, update.frame, rotations
+        )
+        for channels in (start, stored):
+            check_channels(skeleton, job.plan, channels)
+        starts_alike = known is not None and np.array_equal(known.start, start)
+        if known is not None and starts_alike and np.array_equal(known.stored, stored):
+            return known
+        return compiled_limb(job, pose, start, stored, joints, stretch, slide, is_keyed=is_keyed)
 
 
 def is_same(one: Comparable | None, other: Comparable | None) -> bool:

@@ -23,6 +23,7 @@ from ..core import (
     rotation,
     solve_batch,
 )
+from .following import is_too_far
 from .limb import Limb
 from .members import Members
 from .onward import Begun
@@ -85,12 +86,14 @@ class Dragged(NamedTuple):
         rotations: Local rotations, shape (b, k, 3, 3).
         locations: Of the roots, shape (b, 3).
         residuals: From led ends to targets in scene units, shape (b,).
+        is_too_far: Which chains cannot be dragged so far, shape (b,); they stay.
     """
 
     channels: Array
     rotations: Array
     locations: Array
     residuals: Array
+    is_too_far: npt.NDArray[np.bool_]
 
 
 class RigidFollow:
@@ -120,9 +123,11 @@ class RigidFollow:
         laid = self._chain.take(rows).laid(local)
         location = np.array([each.location for each in begun])
         roots = np.einsum("bij,bj->bi", frames.from_location, location)
-        chains = Chains(laid.joints + roots[:, None])
         way = (targets - frames.origins)[:, :, None]
-        goals = Goals(np.linalg.solve(frames.to_world, way)[:, :, 0])
+        wanted = np.linalg.solve(frames.to_world, way)[:, :, 0]
+        far = is_too_far(laid.joints, roots, wanted)
+        chains = Chains(laid.joints + np.where(far[:, None], 0.0, roots)[:, None])
+        goals = Goals(np.where(far[:, None], 0.0, wanted))
         solutions = solve_batch(chains, goals, self._options)
         near = np.array([each.near for each in begun])
         bones = RigidChannels(local, laid.rest, near, self._modes)
@@ -135,4 +140,5 @@ class RigidFollow:
             rotations=rotation.matrix_from_quaternion(turned),
             locations=np.linalg.solve(frames.from_location, joints[:, 0, :, None])[:, :, 0],
             residuals=np.linalg.norm(gaps, axis=1),
+            is_too_far=far,
         )

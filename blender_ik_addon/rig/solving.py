@@ -19,7 +19,7 @@ from ..core import (
 from . import spaces
 from .chain_pose import ChainFrame, ChainPose, framed, part_way
 from .channels import Pose, channels_of, matrices_of, with_locks
-from .errors import RigError
+from .checks import check_shape
 from .forces import acting_forces
 from .free_solving import LENGTHS_AGREE, solved_freely
 from .gradual import Step, Stepped, stepped_pose
@@ -169,8 +169,7 @@ def _asked(
 
     ``zero`` are those of the stored pose, of the same shape.
     """
-    if np.linalg.matrix_rank(pose.world[:3, :3]) < 3:
-        raise RigError("The armature object is scaled flat: give it a scale above zero.")
+    check_shape(pose.world)
     slides = _start_slides(pose, plan, spec, frame)
     start_pose = frame.posed(_start_rotations(start, zero, spec), slides=slides)
     check_segments(skeleton, pose, plan, start_pose)
@@ -286,20 +285,11 @@ def _status(of_core: Status, residual: float, options: SolveOptions) -> Status:
 
 
 def check_segments(skeleton: Skeleton, pose: Pose, plan: ChainPlan, start: ChainPose) -> None:
-    """Raise if a start pose has a joint that is not finite, or a bone without length.
+    """Raise if a start pose has a bone without length.
 
     Raises:
         IKError: With the name of the bone, and what to do next.
     """
-    if not np.isfinite(start.joints).all():
-        channels = np.hstack((pose.location, pose.scale, pose.rotation))
-        # From the top down: what is broken there breaks everything below it.
-        downward = skeleton.ancestors(plan.tip)[::-1]
-        broken = [bone for bone in downward if not np.isfinite(channels[bone]).all()]
-        raise RigError(
-            f"The transform of bone '{skeleton.names[(broken or downward)[0]]}' is not finite:"
-            " check its location, rotation, scale and constraints."
-        )
     lengths = np.linalg.norm(np.diff(start.joints, axis=0), axis=1)
     short = np.flatnonzero(lengths <= SHORTEST_SEGMENT * lengths.sum())
     if short.size:

@@ -11,6 +11,7 @@ from ..core import IKError
 from .chain_pose import part_way
 from .changes import Change
 from .channels import Pose, matrices_of
+from .checks import check_shape
 from .errors import RigError
 from .limb import Limb
 from .lone_limb import CURRENT_NOISE
@@ -111,8 +112,7 @@ class TreeLimb:
         self, pose: Pose, targets: list[Target | None], start: Array, own: tuple[bytes, ...]
     ) -> None:
         plan, world = self._plan, pose.world
-        if np.linalg.matrix_rank(world[:3, :3]) < 3:
-            raise RigError("The armature object is scaled flat: give it a scale above zero.")
+        check_shape(world)
         if self._start is None or own != self._start_inputs:
             self._start = self._started(pose, start)
             self._start_inputs = own
@@ -141,21 +141,7 @@ class TreeLimb:
             if share > 0.0:
                 whole = matrices_of(start[[row]], plan.modes[[row]])[0]
                 rotations[row] = part_way(zero[row], whole, 1.0 / share)
-        self._check_finite(pose, rotations)
         return tree_start(frame, rotations)
-
-    def _check_finite(self, pose: Pose, rotations: Array) -> None:
-        channels = np.hstack((pose.location, pose.scale, pose.rotation))[self._plan.bones]
-        is_broken = ~np.isfinite(channels).all(axis=1) | ~np.isfinite(rotations).all(axis=(1, 2))
-        root = int(self._plan.bones[0])
-        if not np.isfinite(pose.matrices[root][:3, 3]).all():
-            is_broken[0] = True
-        if is_broken.any():
-            bone = self._plan.bones[int(np.flatnonzero(is_broken)[0])]
-            raise RigError(
-                f"The transform of bone '{self.limbs[0].job.skeleton.names[bone]}' is not finite:"
-                " check its location, rotation, scale and constraints."
-            )
 
 
 def _inputs(pose: Pose, targets: list[Target | None]) -> tuple[bytes | None, ...]:

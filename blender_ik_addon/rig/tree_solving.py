@@ -126,8 +126,8 @@ def _core_tree(frame: TreeFrame, pose: TreePose) -> Tree:
     plan, count = frame.plan, frame.plan.count
     own = (plan.joints or free_joints_of(len(plan.bones))).take(slice(count))
     above = np.concatenate((pose.frames @ pose.rotations, np.eye(3)[None]))[plan.parents[:count]]
-    sizes = np.linalg.norm(above, axis=(1, 2))
-    if (np.abs(np.linalg.det(above)) <= FLAT * sizes**3).any():
+    sizes = np.linalg.norm(pose.frames[:count], axis=(1, 2))
+    if (np.abs(np.linalg.det(pose.frames[:count])) <= FLAT * sizes**3).any():
         raise RigError("A bone of the tree is scaled flat: give it a scale above zero.")
     offsets = np.linalg.solve(above, pose.frames[:count])
     if own.zero_wxyz is not None:

@@ -14,6 +14,14 @@ from .spec import Anchor
 Array = npt.NDArray[np.float64]
 
 
+def not_finite(anchor: Anchor, word: str) -> RigError:
+    """Return what to say of a target or pole whose matrix is not finite."""
+    return RigError(
+        f"The transform of the {word} '{anchor.object.name}' is not finite:"
+        " check its location, rotation, scale, parents, drivers and constraints."
+    )
+
+
 class Order:
     """Which row of a bulk read is which object.
 
@@ -76,10 +84,7 @@ class WorldMatrices:
         if anchor.bone and evaluated.type == "ARMATURE":
             matrix = matrix @ self.bone_matrix(anchor, evaluated)
         if not np.isfinite(matrix).all():
-            raise RigError(
-                f"The transform of the {word} '{anchor.object.name}' is not finite:"
-                " check its location, rotation, scale, drivers and constraints."
-            )
+            raise not_finite(anchor, word)
         return matrix
 
     def bone_matrix(self, anchor: Anchor, evaluated: bpy.types.Object | None = None) -> Array:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import tracemalloc
 from pathlib import Path
 
 import bpy
@@ -137,16 +139,26 @@ def test_the_end_of_a_file_name_is_given(tmp_path):
     assert (tmp_path / "neck.json").exists()
 
 
+HALF_A_CHARACTER = b'{"creature": 1, "mass": [1, 2, 3], "name": "\\ud800"}'
 BAD_FILES = [
     (b"{", "Line 1 of the creature file is not JSON"),
     (b"[]", "This is no creature file of version 1"),
     (b'{"creature": 1, "weight": 2}', "has an entry 'weight' that nothing reads"),
     (b'{"creature": 1, "stiffness": -1}', "stiffness is out of bounds"),
     (b"\xff\xfe\x00", "is no text: choose a creature file."),
+    (b'{"creature": 1, "stiffness": 1e39}', "is greater than Blender can store"),
+    (b'{"creature": 1, "mass": [1, ' + b"9" * 400 + b"]}", "is greater than Blender can store"),
+    (b'{"creature": 1, "gravity": ' + b"9" * 5000 + b"}", "is greater than Blender can store"),
+    (b'{"creature": 1, "gravity": NaN}', "gravity is no number but NaN"),
+    (b"[" * 10_000, "too many brackets inside each other"),
+    (HALF_A_CHARACTER, "has a character that Blender cannot store"),
+    (b'{"creature": 1, "\\ud800": 1}', "has an entry '\\ud800' that nothing reads"),
+    (b'{"creature": 1, "name": "a\\u0000b"}', "has a character that Blender cannot store"),
+    (b" " * 1_000_001, "is larger than 1 MB: choose a creature file."),
 ]
 
 
-@pytest.mark.parametrize(("content", "words"), BAD_FILES)
+@pytest.mark.parametrize(("content", "words"), BAD_FILES, ids=[words for _, words in BAD_FILES])
 def test_bad_files_say_what_to_do_and_change_nothing(content, words, tmp_path):
     ob, _, chain = make_creature()
     pose = rigs.pose(ob)
@@ -156,6 +168,88 @@ def test_bad_files_say_what_to_do_and_change_nothing(content, words, tmp_path):
     assert chain.solver == "NEWTON"
     assert not chain.is_property_set("force")
     rigs.assert_same_pose(ob, pose, 0.0)
+
+
+TYPED = [(content.decode(), words) for content, words in BAD_FILES if b"\xff" not in content]
+
+
+@pytest.mark.parametrize(("text", "words"), TYPED[5:], ids=[words for _, words in TYPED[5:]])
+def test_bad_texts_that_are_typed_stop_the_chain_with_a_sentence(text, words):
+    ob, _, chain = make_creature(solver="FORCE")
+    pose = rigs.pose(ob)
+    chain.force.creature = text
+    rigs.updated()
+    is_long = len(text) > 1_000_000
+    assert ("is longer than 1000000 characters" if is_long else words) in chain.status
+    rigs.assert_same_pose(ob, pose, 0.0)
+    chain.force.creature = ""
+    rigs.updated()
+    assert chain.status.startswith("Reached"), chain.status
+
+
+def test_a_text_that_tells_no_creature_is_not_written(tmp_path):
+    _, _, chain = make_creature(solver="FORCE")
+    path = tmp_path / "kept.json"
+    path.write_text("kept", encoding="utf-8")
+    chain.force.creature = HALF_A_CHARACTER.decode()
+    assert "has a character that Blender cannot store" in refusal(save, filepath=str(path))
+    assert path.read_text(encoding="utf-8") == "kept"
+
+
+def test_a_large_file_is_refused_before_it_is_read(tmp_path):
+    make_creature()
+    path = tmp_path / "large.json"
+    with path.open("wb") as file:
+        file.truncate(60_000_000)
+    tracemalloc.start()
+    assert "is larger than 1 MB" in refusal(load, filepath=str(path))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 5_000_000
+
+
+@pytest.mark.parametrize("path", ["", "a folder", "/dev/zero"])
+def test_only_a_file_can_be_loaded(path, tmp_path):
+    if path == "/dev/zero" and not Path(path).exists():
+        pytest.skip("this system has no endless files")
+    _, _, chain = make_creature()
+    words = refusal(load, filepath=str(tmp_path) if path == "a folder" else path)
+    assert words.endswith("choose a creature file.")
+    assert not chain.is_property_set("force")
+
+
+@pytest.mark.parametrize("name", ["", ".json", "{folder}/", "{folder}/.json", "//", "//.json"])
+def test_a_creature_is_not_written_without_a_name(name, tmp_path, monkeypatch):
+    make_creature(solver="FORCE")
+    monkeypatch.chdir(tmp_path)
+    words = refusal(save, filepath=name.format(folder=tmp_path))
+    assert words == "No file is named: choose where to write the creature."
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems have no file names that are no text")
+def test_a_name_that_is_no_text_is_refused_and_its_file_stays(tmp_path):
+    make_creature(solver="FORCE")
+    path = tmp_path / "\udcff.json"
+    path.write_bytes(b"kept")
+    assert "has characters that are no text" in refusal(save, filepath=str(path))
+    assert path.read_bytes() == b"kept"
+    assert "is not JSON" in refusal(load, filepath=str(path))
+    path.write_bytes(b"\xff")
+    assert "is no text: choose a creature file." in refusal(load, filepath=str(path))
+
+
+@pytest.mark.parametrize("value", [3.4028235e38, 0.1])
+def test_the_greatest_numbers_are_read_as_they_are_written(value, tmp_path):
+    _, _, chain = make_creature(solver="FORCE")
+    chain.force.stiffness_root = chain.force.stiffness_tip = value
+    path = tmp_path / "stiff.json"
+    assert save(filepath=str(path)) == {"FINISHED"}
+    stored = chain.force.stiffness_root
+    chain.force.stiffness_root = 1.0
+    press(load, filepath=str(path))
+    assert chain.force.stiffness_root == stored
+    assert np.isfinite(rigs.pose(chain.id_data)).all()
 
 
 def test_a_missing_file_and_a_missing_folder_are_told(tmp_path):

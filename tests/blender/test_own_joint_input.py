@@ -56,10 +56,10 @@ def assert_follows(ob, target):
     ("kind", "settings", "word"),
     [
         ("HINGE_Z", {"z": (40, 30)}, "Z range"),
-        ("BALL", {"y": (np.nan, 30)}, "Y range"),
+        ("BALL", {"y": (np.nan, 30)}, "'Least Y'"),
         ("SWING", {"use_slide": True, "slide_min": 1.0, "slide_max": 0.5}, "slide range"),
-        ("BALL", {"use_slide": True, "slide_max": np.nan}, "slide range"),
-        ("BALL", {"stiffness_x": np.nan}, "stiffness"),
+        ("BALL", {"use_slide": True, "slide_max": np.nan}, "'Greatest Slide'"),
+        ("BALL", {"stiffness_x": np.nan}, "'Stiffness X'"),
     ],
 )
 def test_values_that_no_joint_can_have_name_the_bone(kind, settings, word):

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -57,6 +58,15 @@ def test_creatures_are_in_the_zip(session):
     shipped = {f"creatures/{path.name}" for path in (ROOT / "blender_ik_addon").glob("*/*.json")}
     assert len(shipped) == 3
     assert shipped <= set(zipfile.ZipFile(zip_path).namelist())
+
+
+def test_the_manifest_asks_for_the_files_that_creatures_are_read_from_and_written_to(session):
+    (zip_path,) = Path(session["folder"]).glob("chain_ik-*.zip")
+    manifest = tomllib.loads(zipfile.ZipFile(zip_path).read("blender_manifest.toml").decode())
+    assert manifest["permissions"].keys() == {"files"}
+    reason = manifest["permissions"]["files"]
+    assert 0 < len(reason) <= 64
+    assert reason[-1].isalpha(), "Blender refuses punctuation at the end"
 
 
 def test_an_installed_chain_becomes_a_creature(session):

@@ -1,10 +1,12 @@
 """Creature files are read, written, spread over any number of bones, and their mistakes named."""
 
+import json
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from blender_ik_addon.core import (
@@ -36,8 +38,6 @@ def shipped(name):
 
 
 def text_of(**entries):
-    import json
-
     return json.dumps({"creature": 1, **entries})
 
 
@@ -132,6 +132,20 @@ BAD = {
     "places that go back": text_of(mass=[[0.5, 1], [0.2, 1]]),
     "places beyond the tip": text_of(mass=[[0, 1], [2, 1]]),
     "not finite": '{"creature": 1, "mass": Infinity}',
+    "below all numbers": '{"creature": 1, "gravity": -Infinity}',
+    "not a number": '{"creature": 1, "stiffness": NaN}',
+    "more than float32 holds": text_of(stiffness=1e39),
+    "more than float32 holds at a place": text_of(mass=[[0, 1], [1, 3.5e38]]),
+    "as many digits as no float holds": '{"creature": 1, "gravity": ' + "9" * 400 + "}",
+    "more digits than Python reads": '{"creature": 1, "gravity": -' + "9" * 5000 + "}",
+    "a version of many digits": '{"creature": ' + "1" * 5000 + "}",
+    "nested lists": '{"creature": 1, "mass": ' + "[" * 10_000 + "]" * 10_000 + "}",
+    "nested objects": '{"a":' * 10_000 + "1" + "}" * 10_000,
+    "brackets that never close": "[" * 500_000,
+    "half a character as name": '{"creature": 1, "name": "\\ud800"}',
+    "half a character as entry": '{"creature": 1, "\\udfff": 1}',
+    "nothing as a character of the name": '{"creature": 1, "name": "a\\u0000b"}',
+    "a text without end": '{"creature": 1, "name": "' + "a" * 1_000_000 + '"}',
     "comfort without axes": text_of(comfort=[1, 2]),
     "comfort of another axis": text_of(comfort={"w": [0, 1]}),
     "comfort of one end": text_of(comfort={"x": [1]}),
@@ -147,6 +161,61 @@ BAD = {
 def test_bad_files_are_told_in_one_sentence_that_says_what_to_do(name):
     with pytest.raises(InvalidCreatureError) as caught:
         parse_creature(BAD[name])
-    text = str(caught.value)
+    assert_is_one_sentence(str(caught.value))
+
+
+def assert_is_one_sentence(text):
     assert ": " in text
     assert text.endswith(".")
+    assert len(text) < 250
+    assert not set(text) & {"\0", "\n"}
+    text.encode("utf-8")
+
+
+@pytest.mark.parametrize("value", [3.4028235e38, -3.4028235e38, 1e-46, 5e-324, 10**38])
+def test_what_blender_can_store_is_read(value):
+    assert parse_creature(text_of(gravity=value)).gravity == float(value)
+    assert math.isfinite(np.float32(value))
+
+
+@pytest.mark.parametrize("name", ['Neck "[[[[" \\ }', "Schlange, Hälse, 蛇, 🐍", "[" * 100])
+def test_brackets_and_any_script_may_stand_in_names(name):
+    assert parse_creature(text_of(name=name)).name == name
+    assert (
+        parse_creature(json.dumps({"creature": 1, "name": name}, ensure_ascii=False)).name == name
+    )
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+entries = st.fixed_dictionaries(
+    {"creature": st.just(1)},
+    optional={
+        "name": json_values,
+        "stiffness": json_values,
+        "mass": json_values | curves,
+        "gravity": json_values,
+        "comfort": json_values | st.dictionaries(st.sampled_from("xyz"), st.lists(curves)),
+        "joints": json_values | st.lists(st.sampled_from(["BALL", "FIXED", "HINGE"])),
+    },
+)
+any_text = st.text() | json_values.map(json.dumps) | entries.map(json.dumps)
+
+
+@given(any_text, st.integers(0, 1000), st.text(max_size=3))
+@example('{"creature": 1, "name": "\ud800"}', 0, "")
+def test_any_text_tells_a_creature_or_is_refused_in_one_sentence(text, place, inserted):
+    for told in (text, text[:place] + inserted + text[place:]):
+        try:
+            creature = parse_creature(told)
+        except InvalidCreatureError as error:
+            assert_is_one_sentence(str(error))
+        else:
+            again = parse_creature(write_creature(creature))
+            assert write_creature(again) == write_creature(creature)
+            again.name.encode("utf-8")
+            for curve in (creature.stiffness, creature.mass, *np.ravel(creature.comfort)):
+                assert np.isfinite(curve.values.astype(np.float32)).all()
