@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal
 
 import bpy
@@ -11,15 +12,16 @@ from ..core import IKError
 from ..properties import (
     SOLVERS,
     ChainSettings,
-    chain_key,
     chains_of,
     is_off_its_keys,
     owner_of,
     release,
+    remove_chain,
     shares_bones,
     store,
 )
 from ..rig.controls import EMPTY_SIZE, Placement, make_empty, move_to, placement
+from ..rig.renumbering import is_animated
 from ..rig.spec import Anchor, ChainSpec
 from . import selection
 
@@ -103,6 +105,12 @@ class POSE_OT_chain_ik_add(bpy.types.Operator):
             self.report(
                 {"WARNING"}, "The bones' keyframes differ from their pose: insert keys to keep it."
             )
+        if is_animated(owner, owner.chain_ik.active_index):
+            self.report(
+                {"WARNING"},
+                "Keys or drivers of a chain that is gone animate the new one: delete those that are"
+                " not for it.",
+            )
         return {"FINISHED"}
 
     def _set_target(
@@ -138,20 +146,8 @@ class POSE_OT_chain_ik_remove(bpy.types.Operator):
         return selection.is_possible(cls, selection.problem_of_chain(context))
 
     def execute(self, context: bpy.types.Context) -> set[str]:
-        settings = selection.chain(context)
-        owner = owner_of(settings)
-        _, index = chain_key(settings)
-        try:
-            if not self.keep_pose:
-                release(settings)
-        except IKError as error:
-            self.report({"ERROR"}, str(error))
-            return {"CANCELLED"}
-        settings.target = settings.pole_target = None
-        owner.chain_ik.chains.remove(index)
-        owner.chain_ik.active_index = max(0, min(index, len(owner.chain_ik.chains) - 1))
-        owner.update_tag()
-        return {"FINISHED"}
+        remove = partial(remove_chain, keep_pose=self.keep_pose)
+        return selection.change(self, remove, selection.chain(context))
 
 
 class POSE_OT_chain_ik_restore(bpy.types.Operator):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bpy
 
-from ..properties import bones_of_chain, has_joint, owner_of, slides_of, take_over
+from ..properties import bones_of_chain, copy_joints, owner_of, remove_joint, take_over
 from . import selection
 
 
@@ -24,23 +24,7 @@ class POSE_OT_chain_ik_joints_copy(bpy.types.Operator):
         return selection.is_possible(cls, selection.problem_of_chain(context))
 
     def execute(self, context: bpy.types.Context) -> set[str]:
-        chain = selection.chain(context)
-        owner = owner_of(chain)
-        names = bones_of_chain(chain)
-        slides = slides_of(chain, names)
-        bones = [owner.pose.bones[name] for name in names]
-        held = [bone for bone in bones if has_joint(bone) or bone.name in slides]
-        if not held:
-            self.report(
-                {"ERROR"}, "No bone of this chain has IK limits, locks or stiffness to copy."
-            )
-            return {"CANCELLED"}
-        chain.joints.clear()
-        for bone in held:
-            take_over(chain.joints.add(), bone, slides.get(bone.name))
-        chain.active_joint_index = 0
-        owner.update_tag()
-        return {"FINISHED"}
+        return selection.change(self, copy_joints, selection.chain(context))
 
 
 class POSE_OT_chain_ik_joint_add(bpy.types.Operator):
@@ -86,12 +70,7 @@ class POSE_OT_chain_ik_joint_remove(bpy.types.Operator):
         return selection.is_possible(cls, problem)
 
     def execute(self, context: bpy.types.Context) -> set[str]:
-        chain = selection.chain(context)
-        index = chain.active_joint_index
-        chain.joints.remove(index)
-        chain.active_joint_index = max(0, min(index, len(chain.joints) - 1))
-        owner_of(chain).update_tag()
-        return {"FINISHED"}
+        return selection.change(self, remove_joint, selection.chain(context))
 
 
 def _no_bone(context: bpy.types.Context) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
 import bpy
 
+from ..core import IKError
 from ..properties import ChainSettings, active_chain
 from ..rig.spec import Anchor
 
@@ -55,6 +57,25 @@ def is_possible(operator: type[bpy.types.Operator], problem: str) -> bool:
     if problem:
         operator.poll_message_set(problem)
     return not problem
+
+
+def change(
+    operator: bpy.types.Operator,
+    remove: Callable[[ChainSettings], list[str]],
+    settings: ChainSettings,
+) -> set[str]:
+    """Remove something of a chain, and tell the user why not, or whose drivers are broken now."""
+    try:
+        readers = remove(settings)
+    except IKError as error:
+        operator.report({"ERROR"}, str(error))
+        return {"CANCELLED"}
+    if readers:
+        names = ", ".join(readers)
+        operator.report(
+            {"WARNING"}, f"Drivers of {names} read what is gone: give them something else to read."
+        )
+    return {"FINISHED"}
 
 
 def problem(context: bpy.types.Context) -> str:

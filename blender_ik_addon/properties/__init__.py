@@ -2,7 +2,8 @@
 
 from .chains import active_chain, chain_key, chains_of, owner_of
 from .forces import creature_text, take_creature
-from .joints import RANGED_AXES, STIFF_AXES, JointSettings, has_joint, slides_of, take_over
+from .joints import RANGED_AXES, STIFF_AXES, JointSettings, take_over
+from .lists import copy_joints, remove_chain, remove_joint
 from .records import bones_of_chain, chain_spec, idle_joints, sync_anchors
 from .settings import NEGATIVE_SCALES, SOLVERS, ChainSettings, register, unregister
 from .sharing import shares_bones
@@ -23,15 +24,16 @@ __all__ = [
     "chain_spec",
     "chains_of",
     "check_free",
+    "copy_joints",
     "creature_text",
-    "has_joint",
     "idle_joints",
     "is_off_its_keys",
     "owner_of",
     "register",
     "release",
+    "remove_chain",
+    "remove_joint",
     "shares_bones",
-    "slides_of",
     "store",
     "sync_anchors",
     "take_creature",

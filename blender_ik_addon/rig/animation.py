@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any
 
 import bpy
 import numpy as np
@@ -39,12 +39,47 @@ def curves_of_action(
     action: bpy.types.Action, slot: bpy.types.ActionSlot | None
 ) -> Iterable[bpy.types.FCurve]:
     """Return the F-curves of an action, for one slot where actions have slots (4.4 on)."""
+    return [curve for bag in bags_of_action(action, slot) for curve in bag.fcurves]
+
+
+def bags_of_action(action: bpy.types.Action, slot: bpy.types.ActionSlot | None) -> list[Any]:
+    """Return what holds the F-curves of an action, for one slot where actions have slots."""
     if not hasattr(action, "layers"):
-        return cast(Iterable[bpy.types.FCurve], action.fcurves)
+        return [action]
     if slot is None:
-        return ()
+        return []
     bags = (strip.channelbag(slot) for layer in action.layers for strip in layer.strips)
-    return [curve for bag in bags if bag is not None for curve in bag.fcurves]
+    return [bag for bag in bags if bag is not None]
+
+
+def held_actions(
+    owner: bpy.types.ID,
+) -> Iterator[tuple[bpy.types.Action, bpy.types.ActionSlot | None]]:
+    """Yield every action that an ID holds, with its slot where actions have slots (4.4 on).
+
+    That is the active one, the one that waits while the NLA is in tweak mode, and those of all NLA
+    strips, muted or not.
+    """
+    data = getattr(owner, "animation_data", None)
+    if data is None:
+        return
+    holders: list[Any] = [data, *_all_strips(data)]
+    for holder in holders:
+        if holder.action is not None:
+            yield holder.action, getattr(holder, "action_slot", None)
+    waiting = data.action_tweak_storage
+    if waiting is not None:
+        handle = getattr(data, "action_slot_handle_tweak_storage", 0)
+        slots = getattr(waiting, "slots", ())
+        yield waiting, next((slot for slot in slots if slot.handle == handle), None)
+
+
+def _all_strips(data: bpy.types.AnimData) -> list[bpy.types.NlaStrip]:
+    """Return all NLA strips, muted or not, also those inside of others."""
+    found = [strip for track in data.nla_tracks for strip in track.strips]
+    for strip in found:
+        found.extend(strip.strips)  # the loop comes to these as well
+    return found
 
 
 def strips(owner: bpy.types.ID) -> Iterator[bpy.types.NlaStrip]:
