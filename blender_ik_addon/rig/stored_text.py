@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from .channels import MODE_NUMBERS
@@ -12,8 +14,9 @@ from .spec import StoredBone
 
 LOCATION = "location"
 DRAGGED_LOCATION = f"dragged_{LOCATION}"
-# Blender stores nothing greater; NaN is not less than this either.
-GREATEST = 3.5e38
+NO_OTHERS: Mapping[str, Any] = MappingProxyType({})
+# What Blender can store; more would come back from it as infinity.
+GREATEST = 3.4028235e38
 
 
 def bones_of_text(text: str) -> tuple[StoredBone, ...]:
@@ -23,10 +26,11 @@ def bones_of_text(text: str) -> tuple[StoredBone, ...]:
         RigError: If the text is none of these: torn, changed by hand, or not finite.
     """
     try:
-        stored = tuple([_bone_of_row(*row) for row in (json.loads(text) if text else ())])
+        rows = json.loads(text, parse_int=float) if text else ()
+        stored = tuple([_bone_of_row(*row) for row in rows])
         if text and not stored:
             raise ValueError
-    except (ValueError, TypeError, RecursionError):
+    except (ValueError, TypeError, AttributeError, RecursionError):
         raise RigError(
             "The stored pose of this chain cannot be read:"
             " pose its bones and press Store Pose, which takes the present pose instead."
@@ -46,29 +50,18 @@ def may_have_locations(text: str) -> bool:
 
 
 def _bone_of_row(
-    name: str, mode: str, rotation: Any, scale: Any = (), others: Any = None
+    name: str, mode: str, rotation: Any, scale: Any = (), others: Any = NO_OTHERS
 ) -> StoredBone:
-    others = {} if others is None else others
-    if not (isinstance(name, str) and isinstance(others, dict) and mode in MODE_NUMBERS):
-        raise ValueError
     dragged = others.get(DRAGGED_LOCATION)
     location = others.get(LOCATION, ()) if dragged is None else dragged
+    values = (*rotation, *scale, *location)
+    is_whole = len(rotation) == 4 and len(scale) in (0, 3) and len(location) in (0, 3)
+    is_sound = max(map(abs, values)) <= GREATEST and math.isfinite(sum(values))
+    if not (is_whole and is_sound and isinstance(name, str) and mode in MODE_NUMBERS):
+        raise ValueError
     return StoredBone(
-        name,
-        mode,
-        _numbers(rotation, 4),
-        _numbers(scale, 0, 3),
-        _numbers(location, 0, 3),
-        dragged is not None,
+        name, mode, tuple(rotation), tuple(scale), tuple(location), dragged is not None
     )
-
-
-def _numbers(values: Sequence[Any], *counts: int) -> tuple[float, ...]:
-    if len(values) not in counts:
-        raise ValueError
-    if not all(isinstance(value, (int, float)) and abs(value) < GREATEST for value in values):
-        raise ValueError
-    return tuple([float(value) for value in values])
 
 
 def _row_of_bone(bone: StoredBone) -> tuple[object, ...]:
