@@ -6,6 +6,7 @@
     python3 scripts/benchmark.py --stages                  only where the time of an update goes
     python3 scripts/benchmark.py --limits                  only what limited joints reach, and when
     python3 scripts/benchmark.py --characters              only snakes, tails and trees
+    python3 scripts/benchmark.py --against ../old          only the core, against another checkout
     python3 scripts/benchmark.py --rivals pin,fullik --rounds 9 --blender-version 4.2
 
 Needs nothing but this Python (3.9 or newer): Blender and the rivals are installed inside the
@@ -28,7 +29,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import environment
-from benchmarks import characters, limits, stages
+from benchmarks import against, characters, limits, stages
 from benchmarks.measuring import Group, groups_of
 from benchmarks.programs import ALL_RIVALS, Programs, interpreter, python_variables
 from benchmarks.ratios import Result
@@ -79,6 +80,12 @@ def print_characters(options: argparse.Namespace) -> None:
         text = characters.measured(programs)
     options.output.mkdir(parents=True, exist_ok=True)
     (options.output / "characters.md").write_text(f"{text}\n", encoding="utf-8")
+    print(f"\n{text}\n")
+
+
+def print_against(options: argparse.Namespace) -> None:
+    """Measure and print how long the core takes compared with another checkout's."""
+    text = against.measured(options.against, f"bpy-{options.blender_version}", options.rounds)
     print(f"\n{text}\n")
 
 
@@ -160,6 +167,7 @@ def parse_command_line() -> argparse.Namespace:
     parser.add_argument("--stages", action="store_true", help="where the time of an update goes")
     parser.add_argument("--limits", action="store_true", help="what limited joints reach")
     parser.add_argument("--characters", action="store_true", help="snakes, tails and trees")
+    parser.add_argument("--against", type=Path, metavar="DIR", help="a checkout to compare with")
     options = parser.parse_args()
     names = ALL_RIVALS if options.rivals == "all" else options.rivals.split(",")
     options.rivals = [name.strip() for name in names if name.strip()]
@@ -183,6 +191,9 @@ def main() -> int:
             return 0
         if options.limits:
             print_limits(options)
+            return 0
+        if options.against:
+            print_against(options)
             return 0
         if options.characters:
             print_characters(options)
