@@ -18,6 +18,36 @@ from .properties import (
 )
 
 CATEGORY = "Chain IK"
+# What chains whose root stays use, beside what all chains do: bones, target, influence.
+ROOTED = frozenset(
+    (
+        "use_rotation",
+        "orient_weight",
+        "pole_target",
+        "pole_subtarget",
+        "pole_angle",
+        "use_flip_bend",
+        "negative_scale",
+        "use_limits",
+        "joints",
+        "soft_distance",
+        "use_stretch",
+        "use_keep_volume",
+        "start_from",
+    )
+)
+ITERATED = ROOTED | {"iterations", "tolerance"}
+USES = {
+    "TWO_BONE": ROOTED,
+    "FABRIK": ITERATED | {"use_acceleration"},
+    "CCD": ITERATED,
+    "NEWTON": ITERATED,
+    "FORCE": ITERATED | {"force"},
+    "FOLLOW": frozenset(("follow_lead", "max_bend")),
+}
+"""Which settings solvers use; those of others are not shown."""
+IN_ORDER = ("follow_lead", "max_bend", "iterations", "tolerance", "use_acceleration", "start_from")
+"""Those that the panel of the solver shows, in its order."""
 # Labels do not wrap by themselves; so many characters fit a sidebar of the usual width.
 SIDEBAR_CHARACTERS = 40
 
@@ -72,13 +102,19 @@ class ChainPanel(bpy.types.Panel):
 
 
 class ActiveChainPanel(ChainPanel):
-    """A panel about the active chain."""
+    """A panel about the active chain.
+
+    Attributes:
+        about: A setting; where the solver does not use it, there is nothing in the panel to set.
+    """
 
     bl_parent_id = "VIEW3D_PT_chain_ik"
+    about = ""
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        return active_chain(context) is not None
+        settings = active_chain(context)
+        return settings is not None and (not cls.about or cls.about in USES[settings.solver])
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
@@ -158,17 +194,19 @@ class VIEW3D_PT_chain_ik_goal(ActiveChainPanel):
         layout.prop(settings, "chain_count")
         _draw_anchor(layout, settings, "target", "subtarget")
         layout.prop(settings, "use_tail")
-        row = layout.row(heading="Rotation")
-        row.prop(settings, "use_rotation", text="")
-        weight = row.row()
-        weight.active = settings.use_rotation
-        weight.prop(settings, "orient_weight", text="")
+        if "use_rotation" in USES[settings.solver]:
+            row = layout.row(heading="Rotation")
+            row.prop(settings, "use_rotation", text="")
+            weight = row.row()
+            weight.active = settings.use_rotation
+            weight.prop(settings, "orient_weight", text="")
 
 
 class VIEW3D_PT_chain_ik_pole(ActiveChainPanel):
     """Which way the chain bends."""
 
     bl_label = "Pole"
+    about = "pole_target"
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         _draw_anchor(layout, settings, "pole_target", "pole_subtarget")
@@ -183,6 +221,7 @@ class VIEW3D_PT_chain_ik_joints(ActiveChainPanel):
 
     bl_label = "Joints"
     bl_options = {"DEFAULT_CLOSED"}
+    about = "joints"
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         layout.prop(settings, "use_limits")
@@ -207,6 +246,7 @@ class VIEW3D_PT_chain_ik_reach(ActiveChainPanel):
 
     bl_label = "Reach"
     bl_options = {"DEFAULT_CLOSED"}
+    about = "soft_distance"
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         layout.prop(settings, "soft_distance")
@@ -220,11 +260,7 @@ class VIEW3D_PT_chain_ik_force(ActiveChainPanel):
     """What the bones resist and weigh, and how they follow in time."""
 
     bl_label = "Force"
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        chain = active_chain(context)
-        return chain is not None and chain.solver == "FORCE"
+    about = "force"
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         force = settings.force
@@ -253,16 +289,9 @@ class VIEW3D_PT_chain_ik_solver(ActiveChainPanel):
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         layout.prop(settings, "solver")
-        if settings.solver == "FOLLOW":
-            layout.prop(settings, "follow_lead")
-            layout.prop(settings, "max_bend")
-            return
-        if settings.solver != "TWO_BONE":
-            layout.prop(settings, "iterations")
-            layout.prop(settings, "tolerance")
-        if settings.solver == "FABRIK":
-            layout.prop(settings, "use_acceleration")
-        layout.prop(settings, "start_from")
+        for name in IN_ORDER:
+            if name in USES[settings.solver]:
+                layout.prop(settings, name)
 
 
 def _draw_anchor(

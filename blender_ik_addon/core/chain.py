@@ -51,7 +51,7 @@ class Status(enum.StrEnum):
     BLENDED = "BLENDED"
     """An influence below 1, or time too short, leaves the effector on its way to the target."""
     LIMITED = "LIMITED"
-    """The limits of joints keep the effector from the target; the pose is the nearest found."""
+    """The joints lead no nearer, by their limits or locks; the pose is the nearest found."""
     SOFTENED = "SOFTENED"
     """The soft distance keeps the chain from stretching to a target that it could reach."""
     OUTWEIGHED = "OUTWEIGHED"
@@ -238,7 +238,8 @@ class Solution:
             where it starts, shape (n,).
         holds: Which turns about X, Y and Z stand on limits that keep the effector from the target,
             shape (n, 3); None for chains without ``Joints``.
-        tip_gap: Radians that limits leave to the wanted tip rotation.
+        tip_gap: Radians that are left to the wanted tip rotation: of chains with ``Joints`` the
+            position comes first, and then what the joints allow.
         slide_holds: Which slides stand at ends that keep the effector from the target, shape (n,);
             None where nothing slides.
         residual: Distance from the returned effector, or from the root that FOLLOW leads, to the

@@ -128,8 +128,8 @@ def parse_creature(text: str) -> Creature:
     told = _read(text)
     if not isinstance(told, dict) or told.get("creature") != VERSION:
         raise InvalidCreatureError(
-            f'This is no creature file of version {VERSION}: begin it with {{"creature": {VERSION},'
-            " and end it with }."
+            f"This is no creature file of version {VERSION}:"
+            " use a file that Save Creature has written."
         )
     unknown = [key for key in told if key not in KEYS]
     if unknown:

@@ -39,8 +39,8 @@ def check_solver(solver: Solver, count: int) -> None:
         SolverMismatchError: If TWO_BONE is asked for any other number than two.
     """
     if solver is Solver.TWO_BONE and count != 2:
-        bones = "one bone" if count == 1 else f"{count} bones"
+        cure = "lengthen" if count < 2 else "shorten"
         raise SolverMismatchError(
-            f"Two-Bone needs a chain of two bones and this one has {bones}:"
-            " choose FABRIK, CCD or NEWTON, or set the chain length to 2."
+            f"Two-Bone bends two bones and this chain has {count} to bend:"
+            f" choose FABRIK, CCD or Newton, or {cure} the chain."
         )

@@ -15,13 +15,14 @@ from .chains import ANEW
 
 
 class POSE_OT_chain_ik_bake(bpy.types.Operator):
-    """Key what the active chain does to its bones, frame by frame.
-
-    Keys of these bones in the range are replaced, all others stay
-    """
+    """Key what the active chain does to its bones, frame by frame."""
 
     bl_idname = "pose.chain_ik_bake"
     bl_label = "Bake"
+    bl_description = (
+        "Key what the active chain does to its bones, frame by frame. Keys of these bones in the"
+        " range are replaced, all others stay"
+    )
     bl_options = {"REGISTER", "UNDO"}
 
     frame_start: IntProperty(

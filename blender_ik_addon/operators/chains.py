@@ -31,13 +31,14 @@ AUTOMATIC = ("AUTO", "Automatic", "Two-Bone for two bones of their own, else New
 
 
 class POSE_OT_chain_ik_add(bpy.types.Operator):
-    """Add a chain that ends at the active bone; the pose does not move.
-
-    It follows the selected object, or the other selected bone, or a new empty
-    """
+    """Add a chain that ends at the active bone; the pose does not move."""
 
     bl_idname = "pose.chain_ik_add"
     bl_label = "Add Chain"
+    bl_description = (
+        "Add a chain that ends at the active bone, without moving the pose. It follows the"
+        " selected object, else the other selected bone, else a new empty"
+    )
     bl_options = {"REGISTER", "UNDO"}
 
     chain_count: IntProperty(
@@ -47,7 +48,9 @@ class POSE_OT_chain_ik_add(bpy.types.Operator):
         max=300,
         options=ANEW,
     )
-    solver: EnumProperty(name="Solver", items=(AUTOMATIC, *SOLVERS), options=ANEW)
+    solver: EnumProperty(
+        name="Solver", description="The algorithm", items=(AUTOMATIC, *SOLVERS), options=ANEW
+    )
     use_tail: BoolProperty(
         name="Use Tail",
         description="Bring the tip bone's tail to the target",
@@ -87,6 +90,8 @@ class POSE_OT_chain_ik_add(bpy.types.Operator):
         except IKError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
+        # Shown afterwards in the panel at the bottom left; the same number gives the same chain.
+        self.chain_count = wanted.chain_count
         settings = owner.chain_ik.chains.add()
         owner.chain_ik.active_index = len(owner.chain_ik.chains) - 1
         settings.name = wanted.name
@@ -135,6 +140,7 @@ class POSE_OT_chain_ik_remove(bpy.types.Operator):
 
     bl_idname = "pose.chain_ik_remove"
     bl_label = "Remove Chain"
+    bl_description = "Remove the active chain and give its bones back the pose that they had before"
     bl_options = {"REGISTER", "UNDO"}
 
     keep_pose: BoolProperty(
@@ -155,6 +161,9 @@ class POSE_OT_chain_ik_restore(bpy.types.Operator):
 
     bl_idname = "pose.chain_ik_restore"
     bl_label = "Restore Pose"
+    bl_description = (
+        "Mute the active chain and give its bones back the pose that they had before it went live"
+    )
     bl_options = {"REGISTER", "UNDO"}
 
     use_all: BoolProperty(
@@ -187,6 +196,9 @@ class POSE_OT_chain_ik_store(bpy.types.Operator):
 
     bl_idname = "pose.chain_ik_store"
     bl_label = "Store Pose"
+    bl_description = (
+        "Take the present pose of the active chain's bones as the pose to start from and to restore"
+    )
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod

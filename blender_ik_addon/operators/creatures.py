@@ -28,10 +28,18 @@ class POSE_OT_chain_ik_creature_load(bpy.types.Operator):
 
     bl_idname = "pose.chain_ik_creature_load"
     bl_label = "Load Creature"
+    bl_description = "Give the active chain the stiffness, comfort, weight and joints of a creature"
     bl_options = {"REGISTER", "UNDO"}
 
-    creature: EnumProperty(name="Creature", items=(FROM_FILE, *SHIPPED), options=ANEW)
-    filepath: StringProperty(subtype="FILE_PATH", options=ANEW)
+    creature: EnumProperty(
+        name="Creature",
+        description="Which creature the chain becomes",
+        items=(FROM_FILE, *SHIPPED),
+        options=ANEW,
+    )
+    filepath: StringProperty(
+        name="File", description="The creature file", subtype="FILE_PATH", options=ANEW
+    )
     filter_glob: StringProperty(default=f"*{SUFFIX}", options={"HIDDEN"})
 
     @classmethod
@@ -68,9 +76,14 @@ class POSE_OT_chain_ik_creature_save(bpy.types.Operator):
 
     bl_idname = "pose.chain_ik_creature_save"
     bl_label = "Save Creature"
+    bl_description = (
+        "Write the stiffness, comfort, weight and joints of the active chain to a creature file"
+    )
     bl_options = {"REGISTER"}
 
-    filepath: StringProperty(subtype="FILE_PATH", options=ANEW)
+    filepath: StringProperty(
+        name="File", description="The creature file", subtype="FILE_PATH", options=ANEW
+    )
     filter_glob: StringProperty(default=f"*{SUFFIX}", options={"HIDDEN"})
     check_existing: BoolProperty(default=True, options={"HIDDEN"})
 

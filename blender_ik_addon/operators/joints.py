@@ -9,14 +9,15 @@ from . import selection
 
 
 class POSE_OT_chain_ik_joints_copy(bpy.types.Operator):
-    """Copy the IK limits, locks and stiffness of the chain's bones into joints of its own.
-
-    They replace those that it has, but for slides, which bones know nothing of; the pose stays.
-    Copies can be widened to what bones cannot hold
-    """
+    """Copy the IK limits, locks and stiffness of the chain's bones into joints of its own."""
 
     bl_idname = "pose.chain_ik_joints_copy"
     bl_label = "Copy Joints from Bones"
+    bl_description = (
+        "Copy the IK limits, locks and stiffness of the chain's bones into joints of its own."
+        " These replace the joints that the chain has, except for slides; the pose stays."
+        " Copies can be widened to what bones cannot hold"
+    )
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
@@ -32,6 +33,10 @@ class POSE_OT_chain_ik_joint_add(bpy.types.Operator):
 
     bl_idname = "pose.chain_ik_joint_add"
     bl_label = "Add Joint"
+    bl_description = (
+        "Give the active bone a joint of its own in the chain, which begins as a copy of the"
+        " bone's settings for IK"
+    )
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
@@ -62,6 +67,7 @@ class POSE_OT_chain_ik_joint_remove(bpy.types.Operator):
 
     bl_idname = "pose.chain_ik_joint_remove"
     bl_label = "Remove Joint"
+    bl_description = "Remove the joint chosen in the list; the settings of its bone count again"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod

@@ -20,9 +20,10 @@ class POSE_OT_chain_ik_solve(bpy.types.Operator):
 
     bl_idname = "pose.chain_ik_solve"
     bl_label = "Solve Once"
+    bl_description = "Bring the active bone to the selected object once, without adding a chain"
     bl_options = {"REGISTER", "UNDO"}
 
-    solver: EnumProperty(name="Solver", items=(AUTOMATIC, *SOLVERS))
+    solver: EnumProperty(name="Solver", description="The algorithm", items=(AUTOMATIC, *SOLVERS))
     chain_count: IntProperty(
         name="Chain Length",
         description="How many bones are driven; 0 for those selected, or all up to the root",
@@ -33,15 +34,37 @@ class POSE_OT_chain_ik_solve(bpy.types.Operator):
     use_flip_bend: BoolProperty(
         name="Flip Bend", description="Bend to the other side", options=ANEW
     )
-    negative_scale: EnumProperty(name="Negative Scale", items=NEGATIVE_SCALES)
+    negative_scale: EnumProperty(
+        name="Negative Scale",
+        description="How the limb bends where its object is mirrored by negative scale",
+        items=NEGATIVE_SCALES,
+    )
     use_tail: BoolProperty(
         name="Use Tail", description="Bring the tip bone's tail to the target", default=True
     )
     use_rotation: BoolProperty(name="Rotation", description="Take the target's rotation")
-    influence: FloatProperty(name="Influence", default=1.0, min=0.0, max=1.0, subtype="FACTOR")
-    iterations: IntProperty(name="Iterations", default=500, min=1, soft_max=500)
+    influence: FloatProperty(
+        name="Influence",
+        description="From the bones' own pose (0) to the solution (1)",
+        default=1.0,
+        min=0.0,
+        max=1.0,
+        subtype="FACTOR",
+    )
+    iterations: IntProperty(
+        name="Iterations",
+        description="Cap on the sweeps of the iterative solvers",
+        default=500,
+        min=1,
+        soft_max=500,
+    )
     tolerance: FloatProperty(
-        name="Tolerance", default=1e-5, min=0.0, precision=6, subtype="DISTANCE"
+        name="Tolerance",
+        description="Accepted distance between effector and target",
+        default=1e-5,
+        min=0.0,
+        precision=6,
+        subtype="DISTANCE",
     )
     use_rest_start: BoolProperty(
         name="From Rest Pose", description="Start from the rest pose instead of the present one"
@@ -57,6 +80,8 @@ class POSE_OT_chain_ik_solve(bpy.types.Operator):
     def execute(self, context: bpy.types.Context) -> set[str]:
         selected = selection.read(context)
         depsgraph = context.evaluated_depsgraph_get()
+        # Shown afterwards in the panel at the bottom left; the same number gives the same chain.
+        self.chain_count = self.chain_count or selected.chain_count
         try:
             spec = self._spec(selected)
             check_free(selected.armature_object, spec)
@@ -73,7 +98,7 @@ class POSE_OT_chain_ik_solve(bpy.types.Operator):
             return ChainSpec(
                 name=selected.bone,
                 bone=selected.bone,
-                chain_count=self.chain_count or selected.chain_count,
+                chain_count=self.chain_count,
                 use_tail=self.use_tail,
                 use_rotation=self.use_rotation,
                 target=selected.target,

@@ -27,16 +27,17 @@ def status(settings: ChainSettings) -> str:
     scene = bpy.context.scene
     if scene is not None and not scene.chain_ik.use_live:
         return "Live is off"
-    if owner_of(settings).type != "ARMATURE":
-        return "This object is no armature: remove the chain."
+    reason = _why_not_posed(owner_of(settings))
+    if reason:
+        return f"Not solved: {reason}"
     if outcome is None:
-        return "Not solved yet: the armature is in edit mode, at rest or hidden"
+        return "Not solved yet: the scene has not been updated since"
     if isinstance(outcome, str):
         return outcome
     text = outcome_in_words(outcome, scene.unit_settings.scale_length if scene else 1.0)
     idle = idle_joints(settings)
     if idle:
-        text += f"; not in the chain, so without effect: joint of {', '.join(idle)}"
+        text += f"; joints of bones that are not in the chain have no effect: {', '.join(idle)}"
     return text
 
 
@@ -47,6 +48,22 @@ def _muted(settings: ChainSettings) -> str:
     except RigError as error:
         return str(error)
     return "Muted"
+
+
+def _why_not_posed(owner: bpy.types.Object) -> str:
+    """Return why the chains of an object are not solved, in words; empty if nothing is wrong."""
+    if owner.type != "ARMATURE":
+        return "this object is no armature, so remove the chain"
+    if owner.mode == "EDIT":
+        return "the armature is in edit mode"
+    if owner.data.pose_position == "REST":
+        return "the armature shows its rest position"
+    view_layer = bpy.context.view_layer
+    graph = None if view_layer is None else view_layer.depsgraph
+    if graph is None or owner.evaluated_get(graph).is_evaluated or owner.visible_get():
+        # What the eye hides is evaluated; what is new is not, until the next update.
+        return ""
+    return "the armature is hidden, or not in this view layer"
 
 
 def residual(settings: ChainSettings) -> float:

@@ -31,6 +31,8 @@ Array = npt.NDArray[np.float64]
 MOST_LENGTHS = 1e7
 MOST_DISTANCE = 1e30
 TOO_FAR = "The chain or its target is too far away to drag it there: bring them nearer."
+# Below a parent that is flatter than this, float32 does not tell where a head is.
+FLAT = 1e-4
 
 
 @dataclass(frozen=True)
@@ -169,6 +171,7 @@ def drag(
     frame = _at(framed(skeleton, pose, plan), skeleton, pose, root, location)
     start = frame.posed(rotations)
     check_segments(skeleton, pose, plan, start)
+    _check_parent(skeleton, pose, root)
     goal = Goal(spaces.transform_point(np.linalg.inv(pose.world), target.matrix[:3, 3]))
     if is_too_far(start.joints, start.joints[0], goal.target_position):
         raise RigError(TOO_FAR)
@@ -183,6 +186,19 @@ def drag(
     end = _location_of(skeleton, pose, root, head)
     outcome = _part(skeleton, pose, plan, spec, target, frame, there, end, near, home)
     return Dragged(outcome, there.rotations, end)
+
+
+def _check_parent(skeleton: Skeleton, pose: Pose, root: int) -> None:
+    """Raise if no location brings the head of a bone everywhere, as its parent is flat."""
+    parent = int(skeleton.parents[root])
+    if parent < 0:
+        return
+    sizes = np.linalg.svd(pose.matrices[parent][:3, :3], compute_uv=False)
+    if sizes[-1] <= FLAT * sizes[0]:
+        raise RigError(
+            f"Bone '{skeleton.names[parent]}' is scaled flat, so nothing below it can be dragged:"
+            " give it a scale above zero."
+        )
 
 
 def _part(

@@ -121,7 +121,7 @@ def _own_by_row(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> dict[in
         if row == len(rows):
             raise RigError(
                 f"Bone '{joint.bone}' is the last of the chain and has no child in it to limit:"
-                " measure its joint from rest or from its parent."
+                " set From to Rest or Parent in its joint."
             )
         if row in own:
             name = skeleton.names[plan.written[row]]
@@ -168,7 +168,7 @@ def _check_slides(slides: Array, skeleton: Skeleton, plan: ChainPlan, spec: Chai
     if slides[len(plan.segments) :].any():
         raise RigError(
             f"Bone '{skeleton.names[plan.tip]}' cannot slide, as its head is what comes to the"
-            " target: give its parent the slide, or let its tail be the effector."
+            " target: switch Slide off in its joint, or switch Use Tail on."
         )
 
 
@@ -176,10 +176,12 @@ def _straight_on(skeleton: Skeleton, bone: int) -> Array:
     """Return the local rotation that lays a bone along its parent: the shortest, wxyz."""
     name = skeleton.names[bone]
     if skeleton.parents[bone] < 0:
-        raise RigError(f"Bone '{name}' has no parent to measure from: measure its joint from rest.")
+        raise RigError(
+            f"Bone '{name}' has no parent to measure from: set From to Rest in its joint."
+        )
     if not skeleton.frames.use_inherit_rotation[bone]:
         raise RigError(
-            f"Bone '{name}' does not inherit its parent's rotation: measure its joint from rest."
+            f"Bone '{name}' does not inherit its parent's rotation: set From to Rest in its joint."
         )
     # The parent's Y axis, told in the bone's rest frame.
     along = skeleton.offsets[bone][1, :3]

@@ -50,7 +50,7 @@ def planned(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan:
         if not upward:
             raise RigError(
                 f"Bone '{spec.bone}' has no parent that could bring its head to the target:"
-                " choose a bone further down, or let its tail be the effector."
+                " choose a bone further down, or switch Use Tail on."
             )
     count = spec.chain_count or len(upward)
     segments = upward[:count][::-1]

@@ -220,7 +220,7 @@ class RigState:
                 self.jobs.remove(job)
                 self.errors[job.index] = (
                     f"The head of bone '{job.spec.bone}' slides with chain '{slid[tip]}':"
-                    " choose its parent as the tip, and its tail as the effector."
+                    " choose its parent as the tip bone, and switch Use Tail on."
                 )
 
     def _slide_of(

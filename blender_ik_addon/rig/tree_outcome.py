@@ -14,6 +14,7 @@ from .chain_pose import part_way
 from .channels import Pose, channels_of, matrices_of, with_locks
 from .free_solving import LENGTHS_AGREE
 from .jointed_solving import in_ranges
+from .joints import is_at_limits
 from .outcome import Outcome
 from .targets import Target
 from .tree_plan import TreePlan
@@ -26,7 +27,8 @@ Written = tuple[Array, Flags, TreePose]
 """Rotation channels, which bones locked channels keep from following, what they come to."""
 
 NO_WEIGHT = "No chain of this tree has a weight above zero: raise one."
-# Chains that pull less than this share of the hardest pull are not named.
+# Chains that pull less than this share of the hardest pull are not named, and one that weighs less
+# than this share of another gives way to it.
 HARDLY = 0.01
 
 
@@ -58,6 +60,10 @@ class TreeEnd:
         """Return what the solve did to a chain."""
         rows, status = plan.rows[chain], self.statuses[chain]
         indices = [limb.job.index for limb in plan.limbs]
+        joints = None if plan.joints is None else plan.joints.take(rows)
+        own = None if plan.joints is None else plan.joints.take(rows[rows < plan.count])
+        rotations = matrices_of(self.channels[rows], plan.modes[rows])
+        tip_gap = float(self.tip_gaps[chain])
         return Outcome(
             self.channels[rows],
             status,
@@ -65,9 +71,35 @@ class TreeEnd:
             self.iterations,
             bool(self.is_kept[rows].any()),
             held_by=_holding(plan, chain, self.holds) if status is Status.LIMITED else (),
-            tip_gap=float(self.tip_gaps[chain]),
+            tip_gap=tip_gap,
+            options=plan.options,
+            has_locked_joints=own is not None and own.has_locks,
+            is_at_limits=tip_gap > 0.0 and is_at_limits(joints, rotations),
+            is_tip_beyond=plan.turns_afterwards(chain),
             tree=tuple(index for index in indices if index != indices[chain]),
-            outweighed_by=_outweighing(plan, chain, self.weights * self.residuals),
+            outweighed_by=self._outweighing(plan, chain),
+        )
+
+    def _outweighing(self, plan: TreePlan, chain: int) -> tuple[str, ...]:
+        """Return the names of the chains that pull at bones of a chain, the hardest first.
+
+        One that has arrived pulls only if it is so much heavier that the rest is within tolerance.
+        """
+        own, pulls = set(plan.rows[chain].tolist()), self.weights * self.residuals
+        others = [
+            other
+            for other in np.argsort(-pulls, kind="stable").tolist()
+            if other != chain
+            and self.weights[other] > 0.0
+            and not own.isdisjoint(plan.rows[other].tolist())
+            and (
+                self.statuses[other] is not Status.REACHED
+                or self.weights[chain] < HARDLY * self.weights[other]
+            )
+        ]
+        hardest = max((pulls[other] for other in others), default=0.0)
+        return tuple(
+            plan.limbs[other].job.spec.name for other in others if pulls[other] >= HARDLY * hardest
         )
 
 
@@ -159,18 +191,4 @@ def _holding(plan: TreePlan, chain: int, holds: Flags) -> tuple[str, ...]:
     return tuple(
         f"{plan.skeleton.names[plan.bones[rows[bone]]]} {'XYZ'[axis]}"
         for bone, axis in np.argwhere(holds[rows]).tolist()
-    )
-
-
-def _outweighing(plan: TreePlan, chain: int, pulls: Array) -> tuple[str, ...]:
-    """Return the names of the chains that pull at bones of a chain, the hardest first."""
-    own = set(plan.rows[chain].tolist())
-    others = [
-        other
-        for other in np.argsort(-pulls, kind="stable").tolist()
-        if other != chain and not own.isdisjoint(plan.rows[other].tolist())
-    ]
-    hardest = max((pulls[other] for other in others), default=0.0)
-    return tuple(
-        plan.limbs[other].job.spec.name for other in others if pulls[other] >= HARDLY * hardest
     )

@@ -115,8 +115,8 @@ def _carried(limbs: Sequence[Limb], groups: Sequence[Group]) -> tuple[int, str] 
                 if not followed.isdisjoint(limbs[other].job.points()):
                     name = limbs[other].job.spec.name
                     return i, (
-                        f"What this chain follows hangs on bones of chain '{name}', with which it"
-                        " would be one tree: choose a target and pole outside of the tree."
+                        f"This chain follows bones of chain '{name}' and shares others with it:"
+                        " choose a target and a pole that neither of them moves."
                     )
     return None
 

@@ -77,8 +77,8 @@ class WorldMatrices:
         evaluated = anchor.object.evaluated_get(self.depsgraph)
         if not evaluated.is_evaluated:
             raise RigError(
-                f"The {word} '{anchor.object.name}' is hidden so that Blender does not evaluate it:"
-                " unhide it, or choose it again so that the chain keeps it alive."
+                f"The {word} '{anchor.object.name}' is hidden, so Blender does not evaluate it:"
+                f" show it, or choose it again as {word}."
             )
         matrix = np.array(evaluated.matrix_world, dtype=np.float64)
         if anchor.bone and evaluated.type == "ARMATURE":
@@ -99,7 +99,7 @@ class WorldMatrices:
         if anchor.bone not in names:
             raise RigError(
                 f"Bone '{anchor.bone}' of '{anchor.object.name}' no longer exists:"
-                " choose another one for the chain to follow."
+                " choose another bone for the chain to follow."
             )
         matrix: Array = matrices[names[anchor.bone]]
         return matrix

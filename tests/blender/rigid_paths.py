@@ -79,9 +79,15 @@ def _seen(limb: Limb, posed: bpy.types.Object) -> Seen:
         channels=np.array(channels),
         joints=np.array([posed.matrix_world @ end for end in ends]),
         status=outcome.status,
-        text=re.sub(r"[\d.e+-]+ (um|mm|m|iterations?)\b", "#", limb.settings.status),
+        text=_without_numbers(limb.settings.status),
         residual=limb.settings.residual,
     )
+
+
+def _without_numbers(status: str) -> str:
+    """Return a status without its numbers; what is next to nothing is told or not."""
+    told = re.sub(r"[\d.e+-]+ (um|mm|m|iterations?)\b", "#", status)
+    return re.sub(r"^Reached \(#(, #)?\)", "Reached", told)
 
 
 def ways(limbs: Sequence[Limb]) -> tuple[dict[tuple[int, int], int], set[tuple[int, int]]]:

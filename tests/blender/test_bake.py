@@ -267,6 +267,19 @@ def test_bad_input_gives_one_clear_sentence_and_keys_nothing():
     assert "Select an armature" in refusal(bake)
 
 
+def test_an_action_in_tweak_mode_is_refused_until_it_is_left():
+    ob, _ = make_tail()
+    data = ob.animation_data_create()
+    strip = data.nla_tracks.new().strips.new("Strip", 1, bpy.data.actions.new("Tweaked"))
+    data.nla_tracks[0].select = strip.select = True
+    data.nla_tracks.active = data.nla_tracks[0]
+    data.use_tweak_mode = True
+    assert data.use_tweak_mode
+    assert refusal(bake) == "The NLA is in tweak mode: leave it before baking."
+    data.use_tweak_mode = False
+    press(bake, frame_start=1, frame_end=3)
+
+
 def test_a_linked_action_is_refused(tmp_path):
     ob, _ = make_tail()
     action = bpy.data.actions.new("Library")

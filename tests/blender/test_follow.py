@@ -276,7 +276,7 @@ def test_influence_shows_a_share_of_the_way_and_the_chain_goes_on_from_the_whole
         part.update_tag()
         bpy.context.view_layer.update()
     assert rigs.rotations(part) == before
-    assert influence == 0.0 or part.chain_ik.chains[0].status.startswith("On its way")
+    assert influence == 0.0 or part.chain_ik.chains[0].status.startswith("Part of the way")
 
 
 def test_after_undo_a_chain_with_influence_goes_on_from_the_whole_way_as_well():

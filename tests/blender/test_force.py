@@ -290,7 +290,7 @@ def test_what_all_chains_have_works(setting):
         setattr(settings, name, value)
     rigs.updated()
     if "influence" in setting:
-        assert settings.status.startswith("On its way by influence"), settings.status
+        assert settings.status.startswith("Part of the way by influence"), settings.status
     elif "soft_distance" in setting:
         target.location *= 3.0
         rigs.updated()

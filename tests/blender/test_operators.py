@@ -53,6 +53,44 @@ def test_an_active_bone_alone_takes_the_whole_chain_up_to_the_root():
     rigs.assert_reaches(ob, "Bone.2", target, rigs.updated())
 
 
+def length_shown() -> int:
+    """Return the chain length in the panel at the bottom left, for the operator that ran last."""
+    return bpy.context.window_manager.operators[-1].properties.chain_count
+
+
+@pytest.mark.parametrize(("first", "count"), [(3, 2), (1, 4), (4, 0)])
+@pytest.mark.parametrize("operator", ["chain_ik_add", "chain_ik_solve"])
+def test_the_length_that_the_selection_tells_is_shown_and_gives_the_same_chain(
+    operator, first, count
+):
+    ob, target = make_posed_rig(), rigs.make_empty()
+    select_bones(ob, names(first, 4), target)
+    bpy.ops.ed.undo_push(message="selected")
+    run = getattr(bpy.ops.pose, operator)
+    press(run)
+    # 0 is all bones up to the root, in the settings of the chain as well.
+    assert length_shown() == count
+    before = chosen = state()
+    for shown in (count, 2):
+        # What Blender does when a value in that panel is changed.
+        bpy.ops.ed.undo()
+        press(run, chain_count=shown)
+        assert length_shown() == shown
+        chosen = state()
+        assert (chosen == before) == (shown == count)
+    if operator == "chain_ik_add":
+        assert newest_chain(bpy.data.objects["Rig"]).chain_count == 2
+
+
+def test_the_length_shown_for_one_selection_is_not_remembered_for_the_next():
+    ob, target = make_posed_rig(), rigs.make_empty()
+    select_bones(ob, names(3, 4), target)
+    press(add)
+    select_bones(ob, names(0, 2), target)
+    press(add)
+    assert (newest_chain(ob).bone, newest_chain(ob).chain_count) == ("Bone.2", 3)
+
+
 def test_chain_length_and_solver_can_be_given():
     ob, target = make_posed_rig(), rigs.make_empty()
     select_bones(ob, names(3, 4), target)

@@ -125,13 +125,13 @@ def test_a_joint_of_a_bone_outside_the_chain_waits_and_the_status_tells():
     give(chain, "Other.0", "FIXED")
     chain.chain_count = 2
     bpy.context.view_layer.update()
-    assert "without effect: joint of Bone.0, Other.0" in chain.status
+    assert "have no effect: Bone.0, Other.0" in chain.status
     assert np.isfinite(rigs.pose(ob)).all()
     chain.joints.remove(1)
     chain.chain_count = 3
     targets[0].location = (0.5, 0.3, 1.4)
     bpy.context.view_layer.update()
-    assert "without effect" not in chain.status
+    assert "no effect" not in chain.status
     assert jointed_rigs.swing(jointed_rigs.local(ob, "Bone.0")) < 1e-6, "it counts again"
 
 
@@ -146,7 +146,7 @@ def assert_still_fixed(ob, chain, targets, bone):
     bpy.context.view_layer.update()
     assert np.abs(rigs.pose(ob)).max() < 10.0
     np.testing.assert_allclose(jointed_rigs.local(ob, bone), np.eye(3), atol=1e-6)
-    assert "joint" not in chain.status, chain.status
+    assert not re.search("no longer exists|have no effect", chain.status), chain.status
 
 
 def test_a_joint_follows_the_renaming_of_its_bone():

@@ -43,8 +43,7 @@ class Scene:
         return self.ob.pose.bones[LIMB[index]]
 
 
-@pytest.fixture
-def scene() -> Scene:
+def make_scene() -> Scene:
     ob = rigs.make_armature()
     rigs.add_bones(ob, [(0, 0, 0), (0, -0.1, 1), (0, 0, 2), (0, 0.2, 2.6)], prefix="Limb")
     rigs.add_bones(ob, [(2, 0, 0), (2, -0.1, 1), (2, 0, 2)], prefix="Other")
@@ -54,6 +53,11 @@ def scene() -> Scene:
     rigs.add_chain(ob, OTHER[-1], other_target, name="Other")
     scaled_rigs.update()
     return Scene(ob, target, other_target)
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return make_scene()
 
 
 @dataclass(frozen=True)
@@ -201,7 +205,7 @@ CASES = {
         set_on("0", "location", (NAN, 0.0, 0.0)), set_on("0", "location", (0.0, 0.0, 0.0)), LIMB[0]
     ),
     "Two-Bone on three bones": Case(
-        set_chain(solver="TWO_BONE"), set_chain(solver="NEWTON"), "FABRIK, CCD or NEWTON"
+        set_chain(solver="TWO_BONE"), set_chain(solver="NEWTON"), "FABRIK, CCD or Newton"
     ),
     "driver on a bone": Case(add_driver, remove_driver, LIMB[1]),
 }

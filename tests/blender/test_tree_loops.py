@@ -21,8 +21,8 @@ def assert_at_rest(ob: bpy.types.Object) -> None:
 
 def in_tree(other: str) -> str:
     return (
-        f"What this chain follows hangs on bones of chain '{other}', with which it would be one"
-        " tree: choose a target and pole outside of the tree."
+        f"This chain follows bones of chain '{other}' and shares others with it:"
+        " choose a target and a pole that neither of them moves."
     )
 
 
