@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
-from ..core import JointKind, clamped, rotation
+from ..core import JointKind, rotation
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -17,8 +17,6 @@ Indices = npt.NDArray[np.int64]
 AXES = "xyz"
 # Blender's own solver never lets a bone be stiffer than this.
 MOST_STIFFNESS = 0.99
-# A joint nearer than this to an end of its range, in radians, stands there: half a degree.
-AT_END = 0.01
 # By which axes are free, X first.
 KINDS = {
     (True, True, True): JointKind.BALL,
@@ -60,11 +58,6 @@ class BoneJoints:
         has_own = bool(self.is_locked.any() or self.stiffness.any() or self.slides is not None)
         return not (has_limit or has_own)
 
-    @property
-    def has_locks(self) -> bool:
-        """Tell whether any axis has no room to turn about."""
-        return bool(self.is_locked.any() or (self.high - self.low <= 2.0 * AT_END).any())
-
     def turns_of(self, local_wxyz: Array) -> Array:
         """Return the turns (..., n, 4) of joints that local rotations (..., n, 4) make."""
         if self.zero_wxyz is None:
@@ -98,23 +91,6 @@ class BoneJoints:
         return other is not None and all(
             np.array_equal(getattr(self, name), getattr(other, name)) for name in vars(self)
         )
-
-
-def is_at_limits(joints: BoneJoints | None, rotations: Array) -> bool:
-    """Tell whether any of n bones stands at an end of the range of its joint.
-
-    Args:
-        joints: Of the bones; None where all turn freely.
-        rotations: Local rotation matrices, shape (n, 3, 3).
-    """
-    if joints is None:
-        return False
-    turned = joints.turns_of(rotation.quaternion_from_matrix(rotations))
-    has_room = joints.high - joints.low > 2.0 * AT_END
-    low, high = joints.low + AT_END * has_room, joints.high - AT_END * has_room
-    inner = clamped(joints.kinds, turned, low, high)
-    past = rotation.multiply(rotation.conjugate(turned), inner)
-    return bool((np.linalg.norm(past[:, 1:], axis=1) > 0.1 * AT_END).any())
 
 
 def free_bones(count: int) -> BoneJoints:

@@ -12,13 +12,13 @@ from .batch_rigs import BatchRigs, Part
 from .changes import Change
 from .channels import matrices_of
 from .followed import Followed
-from .joints import is_at_limits
 from .members import Members, are_compiled, limbs_of, uids_of
 from .moment import Moment
 from .outcome import Outcome
+from .reasons import reasons_of, turns_tip_first
 from .rig_state import RigState
 from .rigid_solve import RigidSolve
-from .solving import holding, turns_tip_first
+from .solving import holding
 from .world import WorldMatrices
 
 Array = npt.NDArray[np.float64]
@@ -108,9 +108,8 @@ class LimbBatch:
         """Return what the last solve of a chain did, or what is wrong with it."""
         if row in self.errors:
             return self.errors[row]
-        job, joints = self.limbs[row].job, self.limbs[row].joints
+        limb, job = self.limbs[row], self.limbs[row].job
         channels, tip_gap = self._wanted[row].astype(np.float64), float(self._tip_gaps[row])
-        rotations = matrices_of(channels, self.limbs[row].modes)
         return Outcome(
             channels=channels,
             status=STATUSES[int(self._codes[row])],
@@ -119,8 +118,12 @@ class LimbBatch:
             has_locks=False,
             held_by=holding(job.skeleton, job.plan, self._holds.get(row)),
             tip_gap=tip_gap,
-            options=job.spec.options,
-            has_locked_joints=joints is not None and joints.has_locks,
-            is_at_limits=tip_gap > 0.0 and is_at_limits(joints, rotations),
-            turns_tip_first=joints is None and turns_tip_first(job.spec),
+            why=reasons_of(
+                job.spec.options,
+                limb.joints,
+                matrices_of(channels, limb.modes),
+                len(job.plan.segments),
+                tip_gap,
+                turns_tip_first=turns_tip_first(job.spec),
+            ),
         )

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ..core import SolveOptions, Status
+from ..core import Status
 from .gradual import Stepped
+from .reasons import Reasons
 
 
 @dataclass(frozen=True)
@@ -24,12 +25,7 @@ class Outcome:
         has_locks: Whether locked rotation channels kept bones from following.
         held_by: Bones and axes whose limits keep the effector from the target, such as "Knee X".
         tip_gap: Radians that are left to the wanted orientation of the tip.
-        options: Of the chain, or of the tree that it is solved with.
-        has_locked_joints: Whether any joint of the chain has an axis that is locked.
-        is_at_limits: Whether any joint of the chain stands at an end of its range.
-        is_tip_beyond: Whether the tip lies beyond the effector, so that only its own joint can keep
-            it from the wanted orientation.
-        turns_tip_first: Whether the tip takes its orientation before its position counts.
+        why: What the chain was asked, and how its joints stand.
         others: Further channels of the same bones by property name, shape (k, size).
         lacks_stretch: Whether the chain is to stretch and none of its bones may.
         connected: Bones that are to slide and cannot, as they are connected to their parents.
@@ -46,11 +42,7 @@ class Outcome:
     has_locks: bool
     held_by: tuple[str, ...] = ()
     tip_gap: float = 0.0
-    options: SolveOptions = field(default_factory=SolveOptions)
-    has_locked_joints: bool = False
-    is_at_limits: bool = False
-    is_tip_beyond: bool = False
-    turns_tip_first: bool = False
+    why: Reasons = field(default_factory=Reasons)
     others: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
     lacks_stretch: bool = False
     connected: tuple[str, ...] = ()

@@ -24,9 +24,10 @@ from .forces import acting_forces
 from .free_solving import LENGTHS_AGREE, solved_freely
 from .gradual import Step, Stepped, stepped_pose
 from .jointed_solving import JointedPose, in_ranges, solved_with_joints
-from .joints import BoneJoints, is_at_limits
+from .joints import BoneJoints
 from .outcome import Outcome
 from .plan import ChainPlan
+from .reasons import Reasons, reasons_of, turns_tip_first
 from .side import flips
 from .skeleton import Skeleton
 from .slide import ChainSlide
@@ -84,7 +85,6 @@ def solve_chain(
     if has_locks or spec.options.influence < 1.0:
         solved = frame.posed(matrices_of(channels, modes), scale, slides)
     residual, reach = _measured(pose, target, solved)
-    own = None if joints is None else joints.take(slice(len(plan.segments)))
     return Outcome(
         channels,
         _status(found.solution.status, residual - LENGTHS_AGREE * reach, spec.options),
@@ -93,11 +93,7 @@ def solve_chain(
         has_locks,
         held_by=holding(skeleton, plan, found.solution.holds, found.solution.slide_holds),
         tip_gap=found.tip_gap,
-        options=spec.options,
-        has_locked_joints=own is not None and own.has_locks,
-        is_at_limits=found.tip_gap > 0.0 and is_at_limits(joints, found.pose.rotations),
-        is_tip_beyond=not plan.ends_at_tail,
-        turns_tip_first=joints is None and turns_tip_first(spec),
+        why=_reasons(plan, spec, joints, found),
         others=_others(stretch, scale, slide, slides),
         lacks_stretch=stretch is not None and not stretch.may_grow,
         connected=() if slide is None else slide.connected,
@@ -225,9 +221,18 @@ def _measured(pose: Pose, target: Target, solved: ChainPose) -> tuple[float, flo
     return residual, float(np.linalg.norm(segments, axis=1).sum())
 
 
-def turns_tip_first(spec: ChainSpec) -> bool:
-    """Tell whether the effector of a free chain is at the end of a tip that takes a rotation."""
-    return spec.use_tail and spec.use_rotation and spec.options.orient_weight > 0.0
+def _reasons(
+    plan: ChainPlan, spec: ChainSpec, joints: BoneJoints | None, found: JointedPose
+) -> Reasons:
+    return reasons_of(
+        spec.options,
+        joints,
+        found.pose.rotations,
+        len(plan.segments),
+        found.tip_gap,
+        is_tip_beyond=not plan.ends_at_tail,
+        turns_tip_first=turns_tip_first(spec),
+    )
 
 
 def holding(

@@ -14,8 +14,8 @@ from .chain_pose import part_way
 from .channels import Pose, channels_of, matrices_of, with_locks
 from .free_solving import LENGTHS_AGREE
 from .jointed_solving import in_ranges
-from .joints import is_at_limits
 from .outcome import Outcome
+from .reasons import reasons_of
 from .targets import Target
 from .tree_plan import TreePlan
 from .tree_pose import TreeFrame, TreePose
@@ -61,8 +61,6 @@ class TreeEnd:
         rows, status = plan.rows[chain], self.statuses[chain]
         indices = [limb.job.index for limb in plan.limbs]
         joints = None if plan.joints is None else plan.joints.take(rows)
-        own = None if plan.joints is None else plan.joints.take(rows[rows < plan.count])
-        rotations = matrices_of(self.channels[rows], plan.modes[rows])
         tip_gap = float(self.tip_gaps[chain])
         return Outcome(
             self.channels[rows],
@@ -72,10 +70,14 @@ class TreeEnd:
             bool(self.is_kept[rows].any()),
             held_by=_holding(plan, chain, self.holds) if status is Status.LIMITED else (),
             tip_gap=tip_gap,
-            options=plan.options,
-            has_locked_joints=own is not None and own.has_locks,
-            is_at_limits=tip_gap > 0.0 and is_at_limits(joints, rotations),
-            is_tip_beyond=plan.turns_afterwards(chain),
+            why=reasons_of(
+                plan.options,
+                joints,
+                matrices_of(self.channels[rows], plan.modes[rows]),
+                int((rows < plan.count).sum()),
+                tip_gap,
+                is_tip_beyond=plan.turns_afterwards(chain),
+            ),
             tree=tuple(index for index in indices if index != indices[chain]),
             outweighed_by=self._outweighing(plan, chain),
         )

@@ -69,7 +69,7 @@ def _gap_in_words(outcome: Outcome, gap: str) -> str:
     if status in (Status.LIMITED, Status.OUTWEIGHED, Status.ITERATIONS_USED_UP):
         return _failure_in_words(outcome, gap)
     way = "Part of the way by influence" if outcome.stepped is None else "On its way"
-    rotated = " with the target's rotation" if outcome.turns_tip_first else ""
+    rotated = " with the target's rotation" if outcome.why.turns_tip_first else ""
     return {
         Status.REACHED: f"Reached{_details(outcome, gap)}",
         Status.EXTENDED: f"Out of reach by {gap}{rotated}: extended",
@@ -88,12 +88,12 @@ def _details(outcome: Outcome, gap: str) -> str:
 
 def _failure_in_words(outcome: Outcome, gap: str) -> str:
     """Return why an effector is not where it could be if its joints were free and it alone."""
-    options, status = outcome.options, outcome.status
+    options, status = outcome.why.options, outcome.status
     if status is Status.LIMITED and outcome.held_by:
         return f"Held back by the limits of {_listed(outcome.held_by)}, {gap} left"
     if status is Status.OUTWEIGHED and outcome.outweighed_by:
         return f"Outweighed by {_listed(outcome.outweighed_by)}: {gap} off"
-    if status is not Status.ITERATIONS_USED_UP and outcome.has_locked_joints:
+    if status is not Status.ITERATIONS_USED_UP and outcome.why.has_locked_joints:
         return f"Held back by locked joints, {gap} left"
     if status is Status.ITERATIONS_USED_UP and outcome.iterations >= options.iterations:
         cure = "" if options.solver is Solver.NEWTON else " or choose the solver Newton"
@@ -104,9 +104,9 @@ def _failure_in_words(outcome: Outcome, gap: str) -> str:
 def _tip_in_words(outcome: Outcome) -> str:
     """Return by how much the tip is off the target's rotation, and why."""
     first = "the position comes first"
-    if outcome.is_tip_beyond:
+    if outcome.why.is_tip_beyond:
         first = "its own joint holds it"
-    elif outcome.is_at_limits or outcome.has_locked_joints:
+    elif outcome.why.is_at_limits or outcome.why.has_locked_joints:
         first = "position and joints come first"
     angle = f"{math.degrees(outcome.tip_gap):.1f} degrees"
     return f"the tip is {angle} off the target's rotation, as {first}"

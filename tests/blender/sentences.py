@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,7 @@ def told(status: str) -> str:
     return NUMBER.sub("#", status)
 
 
+@cache
 def templates() -> dict[str, str]:
     """Return the texts of the sources that chains may say, {} for what differs, and where."""
     return {

@@ -11,6 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from blender_ik_addon.core import SolveOptions, Solver, Status
+from blender_ik_addon.rig.reasons import Reasons
 from blender_ik_addon.rig.solving import Outcome
 from blender_ik_addon.rig.wording import distance_in_words, outcome_in_words
 from tests.blender import rigs
@@ -69,7 +70,7 @@ def outcome(
 ) -> Outcome:
     options = SolveOptions(solver=Solver(solver), iterations=cap)
     others.setdefault("has_locks", False)
-    return Outcome(np.zeros((2, 4)), status, residual, iterations, options=options, **others)
+    return Outcome(np.zeros((2, 4)), status, residual, iterations, why=Reasons(options), **others)
 
 
 @pytest.mark.parametrize(
