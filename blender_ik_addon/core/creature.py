@@ -128,18 +128,18 @@ def parse_creature(text: str) -> Creature:
     told = _read(text)
     if not isinstance(told, dict) or told.get("creature") != VERSION:
         raise InvalidCreatureError(
-            f"This is no creature file of version {VERSION}:"
+            f"This is not a creature file of version {VERSION}:"
             " use a file that Save Creature has written."
         )
     unknown = [key for key in told if key not in KEYS]
     if unknown:
         raise InvalidCreatureError(
-            f"The creature file has an entry '{_shown(unknown[0])}' that nothing reads:"
+            f"The creature file has an unknown entry '{_shown(unknown[0])}':"
             f" use {', '.join(KEYS[1:])}."
         )
     name = told.get("name", "Creature")
     if not isinstance(name, str) or not name.strip():
-        raise InvalidCreatureError("The creature's name is no text: put it in quotes.")
+        raise InvalidCreatureError("The creature's name is not text: put it in quotes.")
     if "\0" in name or not _is_unicode(name):
         raise InvalidCreatureError(
             f"The creature's name '{_shown(name)}' has a character that Blender cannot store:"
@@ -211,7 +211,7 @@ def _comfort(told: Any) -> tuple[tuple[Curve, Curve], ...]:
     wrong = [] if not isinstance(told, Mapping) else [axis for axis in told if axis not in AXES]
     if not isinstance(told, Mapping) or wrong:
         raise InvalidCreatureError(
-            "The creature's comfort does not tell axes: write it as"
+            "The creature's comfort does not name the axes x, y and z: write it as"
             ' {"x": [least, greatest], "y": ..., "z": ...} in degrees.'
         )
     found = []
@@ -219,7 +219,7 @@ def _comfort(told: Any) -> tuple[tuple[Curve, Curve], ...]:
         pair = told.get(axis, [0.0, 0.0])
         if not isinstance(pair, list) or len(pair) != 2:
             raise InvalidCreatureError(
-                f"The creature's comfort about {axis} is no range: write [least, greatest]."
+                f"The creature's comfort about {axis} is not a range: write [least, greatest]."
             )
         low, high = (_curve(end, f"comfort about {axis}", -180.0, 180.0) for end in pair)
         places = np.union1d(low.places, high.places)
@@ -235,7 +235,7 @@ def _joints(told: Any) -> tuple[JointKind, ...]:
     names = [kind.name for kind in JointKind]
     if not isinstance(told, list) or any(name not in names for name in told):
         raise InvalidCreatureError(
-            f"The creature's joints are no list of kinds: choose from {', '.join(names)}."
+            f"The creature's joints are not a list of kinds: choose from {', '.join(names)}."
         )
     return tuple(JointKind[name] for name in told)
 
@@ -249,9 +249,11 @@ def _curve(told: Any, name: str, least: float, most: float = math.inf) -> Curve:
     else:
         values = np.array([_number(row, name) for row in rows])
         places = np.linspace(0.0, 1.0, len(values))
-    if not values.size or (np.diff(places) <= 0.0).any() or places[0] < 0.0 or places[-1] > 1.0:
+    if not values.size:
+        raise InvalidCreatureError(f"The creature's {name} is an empty list: put numbers in it.")
+    if (np.diff(places) <= 0.0).any() or places[0] < 0.0 or places[-1] > 1.0:
         raise InvalidCreatureError(
-            f"The creature's {name} has no places that grow from 0 to 1:"
+            f"The creature's {name} has places that do not grow from 0 to 1:"
             " give a number, a list of numbers, or pairs [place, number] in order."
         )
     if (values < least).any() or (values > most).any():
@@ -263,7 +265,7 @@ def _curve(told: Any, name: str, least: float, most: float = math.inf) -> Curve:
 def _number(told: Any, name: str) -> float:
     if not isinstance(told, float) or math.isnan(told):
         raise InvalidCreatureError(
-            f"The creature's {name} is no number but {json.dumps(told)[:40]}:"
+            f"The creature's {name} is {json.dumps(told)[:40]}, not a number:"
             " give a number, a list of numbers, or pairs [place, number]."
         )
     if abs(told) > LARGEST_NUMBER:

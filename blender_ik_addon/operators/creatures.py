@@ -121,7 +121,9 @@ def _text_of(path: Path) -> str:
     try:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):
-            raise InvalidCreatureError(f"Path '{_shown(path)}' is no file: choose a creature file.")
+            raise InvalidCreatureError(
+                f"Path '{_shown(path)}' is not a file: choose a creature file."
+            )
         if found.st_size > LARGEST_CREATURE:
             raise InvalidCreatureError(
                 f"File '{_shown(path)}' is larger than 1 MB: choose a creature file."
@@ -129,7 +131,7 @@ def _text_of(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise InvalidCreatureError(
-            f"File '{_shown(path)}' is no text: choose a creature file."
+            f"File '{_shown(path)}' is not text: choose a creature file."
         ) from None
     except OSError as error:
         raise InvalidCreatureError(
@@ -149,7 +151,7 @@ def _destination(filepath: str) -> Path:
     path = Path(bpy.path.abspath(bpy.path.ensure_ext(filepath, SUFFIX)))
     if _shown(path) != str(path):
         raise InvalidCreatureError(
-            f"The name '{_shown(path)}' has characters that are no text: choose another name."
+            f"The name '{_shown(path)}' has characters that are not text: choose another name."
         )
     return path
 

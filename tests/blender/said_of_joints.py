@@ -24,12 +24,12 @@ def entries(text: str) -> Step:
 
 PAIRS = ": give a number, a list of numbers, or pairs [place, number]"
 TEXTS = {
-    "This is no creature file of version #: use a file that Save Creature has written.": (
+    "This is not a creature file of version #: use a file that Save Creature has written.": (
         creature("[]")
     ),
-    "The creature file has an entry 'weight' that nothing reads:"
+    "The creature file has an unknown entry 'weight':"
     " use name, stiffness, mass, gravity, comfort, joints.": entries('"weight": 2'),
-    "The creature's name is no text: put it in quotes.": entries('"name": 3'),
+    "The creature's name is not text: put it in quotes.": entries('"name": 3'),
     "The creature's name 'a\\u0000' has a character that Blender cannot store:"
     " write the name anew.": entries('"name": "a\\u0000"'),
     "The creature's text is longer than # characters: choose another.": creature(" " * 1_000_001),
@@ -37,9 +37,9 @@ TEXTS = {
         creature("[" * 21)
     ),
     "Line # of the creature file is not JSON (Expecting value): correct it there.": creature("x"),
-    "The creature's comfort does not tell axes: write it as"
+    "The creature's comfort does not name the axes x, y and z: write it as"
     ' {"x": [least, greatest], "y": ..., "z": ...} in degrees.': entries('"comfort": 1'),
-    "The creature's comfort about x is no range: write [least, greatest].": (
+    "The creature's comfort about x is not a range: write [least, greatest].": (
         entries('"comfort": {"x": 1}')
     ),
     "The creature's comfort about x ends before it begins: swap its two ends.": (
@@ -48,13 +48,14 @@ TEXTS = {
     "The creature's comfort about x is out of bounds: set it to between -# and #.": (
         entries('"comfort": {"x": [-200, 5]}')
     ),
-    "The creature's joints are no list of kinds: choose from"
+    "The creature's joints are not a list of kinds: choose from"
     " BALL, SWING, ELBOW_X, ELBOW_Z, HINGE_X, HINGE_Y, HINGE_Z, FIXED.": entries('"joints": ["A"]'),
-    f"The creature's mass has no places that grow from # to #{PAIRS} in order.": (
-        entries('"mass": []')
+    f"The creature's mass has places that do not grow from # to #{PAIRS} in order.": (
+        entries('"mass": [[0, 1], [0, 2]]')
     ),
+    "The creature's mass is an empty list: put numbers in it.": entries('"mass": []'),
     "The creature's mass is out of bounds: set it to # or more.": entries('"mass": -1'),
-    f'The creature\'s mass is no number but "a"{PAIRS}.': entries('"mass": "a"'),
+    f'The creature\'s mass is "a", not a number{PAIRS}.': entries('"mass": "a"'),
     "The creature's mass is greater than Blender can store: give a smaller number.": (
         entries('"mass": 1e39')
     ),

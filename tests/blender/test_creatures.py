@@ -142,17 +142,17 @@ def test_the_end_of_a_file_name_is_given(tmp_path):
 HALF_A_CHARACTER = b'{"creature": 1, "mass": [1, 2, 3], "name": "\\ud800"}'
 BAD_FILES = [
     (b"{", "Line 1 of the creature file is not JSON"),
-    (b"[]", "This is no creature file of version 1"),
-    (b'{"creature": 1, "weight": 2}', "has an entry 'weight' that nothing reads"),
+    (b"[]", "This is not a creature file of version 1"),
+    (b'{"creature": 1, "weight": 2}', "has an unknown entry 'weight'"),
     (b'{"creature": 1, "stiffness": -1}', "stiffness is out of bounds"),
-    (b"\xff\xfe\x00", "is no text: choose a creature file."),
+    (b"\xff\xfe\x00", "is not text: choose a creature file."),
     (b'{"creature": 1, "stiffness": 1e39}', "is greater than Blender can store"),
     (b'{"creature": 1, "mass": [1, ' + b"9" * 400 + b"]}", "is greater than Blender can store"),
     (b'{"creature": 1, "gravity": ' + b"9" * 5000 + b"}", "is greater than Blender can store"),
-    (b'{"creature": 1, "gravity": NaN}', "gravity is no number but NaN"),
+    (b'{"creature": 1, "gravity": NaN}', "gravity is NaN, not a number"),
     (b"[" * 10_000, "too many brackets inside each other"),
     (HALF_A_CHARACTER, "has a character that Blender cannot store"),
-    (b'{"creature": 1, "\\ud800": 1}', "has an entry '\\ud800' that nothing reads"),
+    (b'{"creature": 1, "\\ud800": 1}', "has an unknown entry '\\ud800'"),
     (b'{"creature": 1, "name": "a\\u0000b"}', "has a character that Blender cannot store"),
     (b" " * 1_000_001, "is larger than 1 MB: choose a creature file."),
 ]
@@ -232,11 +232,11 @@ def test_a_name_that_is_no_text_is_refused_and_its_file_stays(tmp_path):
     make_creature(solver="FORCE")
     path = tmp_path / "\udcff.json"
     path.write_bytes(b"kept")
-    assert "has characters that are no text" in refusal(save, filepath=str(path))
+    assert "has characters that are not text" in refusal(save, filepath=str(path))
     assert path.read_bytes() == b"kept"
     assert "is not JSON" in refusal(load, filepath=str(path))
     path.write_bytes(b"\xff")
-    assert "is no text: choose a creature file." in refusal(load, filepath=str(path))
+    assert "is not text: choose a creature file." in refusal(load, filepath=str(path))
 
 
 @pytest.mark.parametrize("value", [3.4028235e38, 0.1])
@@ -272,10 +272,10 @@ def test_a_text_that_tells_no_creature_stops_this_chain_only():
     rigs.add_chain(ob, "Other.2", other)
     chain.force.creature = '{"creature": 2}'
     rigs.assert_reaches(ob, "Other.2", other, rigs.updated())
-    assert chain.status.startswith("This is no creature file of version 1"), chain.status
+    assert chain.status.startswith("This is not a creature file of version 1"), chain.status
     chain.use_limits = False
     rigs.updated()
-    assert chain.status.startswith("This is no creature file of version 1"), chain.status
+    assert chain.status.startswith("This is not a creature file of version 1"), chain.status
     chain.force.creature = ""
     rigs.updated()
     assert chain.status.startswith("Reached"), chain.status
