@@ -16,10 +16,11 @@ from tests.blender import rigs, spoiling
 from tests.blender.spoiling import KINDS, Place
 from tests.blender.test_rig_bad_input import assert_is_advice
 
+pytestmark = [pytest.mark.slow, pytest.mark.oldest]
 every_kind = pytest.mark.parametrize("kind", KINDS)
 PLACES = ((0.6, 0.5, 1.2), (0.9, -0.4, 1.0))
 SAYS_HOW_IT_ENDED = re.compile(
-    "Reached|Out of reach|Too near|Stopped|Held back|Kept|Part of the way|On its way|Muted"
+    "Reached|Out of reach|Too near|Stopped|Held back|Kept|Part of the way|On its way|Muted|Outweighed"
 )
 
 
