@@ -1,0 +1,32 @@
+"""What random edits have brought to light, each in as few steps as show it."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender import rigs
+from tests.helpers import make_rng
+
+NEAR, FAR = (0.6, 0.5, 1.2), (-0.7, 0.4, 0.8)
+
+
+def chain_of(ob: bpy.types.Object) -> bpy.types.PropertyGroup:
+    return ob.chain_ik.chains[0]
+
+
+@pytest.mark.parametrize("way", ["at rest", "hidden", "in edit mode"])
+def test_a_rig_that_cannot_be_posed_no_longer_says_that_it_has_reached_its_target(way):
+    ob, target = rigs.make_arm(NEAR)
+    assert chain_of(ob).status.startswith("Reached")
+    if way == "at rest":
+        ob.data.pose_position = "REST"
+    elif way == "hidden":
+        ob.hide_viewport = True
+    else:
+        rigs.enter(ob, "EDIT")
+    target.location = FAR
+    bpy.context.view_layer.update()
+    assert chain_of(ob).status.startswith("Not solved yet")
+    assert chain_of(ob).residual == -1.0
