@@ -30,3 +30,16 @@ def test_a_rig_that_cannot_be_posed_no_longer_says_that_it_has_reached_its_targe
     bpy.context.view_layer.update()
     assert chain_of(ob).status.startswith("Not solved yet")
     assert chain_of(ob).residual == -1.0
+
+
+@pytest.mark.parametrize("name", ["", "Chain", "Arm"])
+def test_a_chain_keeps_its_name_and_follows_in_the_very_update_in_which_its_tip_is_changed(name):
+    ob, target = rigs.make_arm(NEAR)
+    chain_of(ob).name = name
+    bpy.context.view_layer.update()
+    chain_of(ob).bone = "Bone.0"
+    bpy.context.view_layer.update()
+    assert chain_of(ob).name == name
+    assert ob.chain_ik.chains.keys() == [name]
+    toward = np.array(target.location) / np.linalg.norm(target.location)
+    np.testing.assert_allclose(rigs.tail(ob, "Bone.0") / np.linalg.norm(rigs.ARM[1]), toward, 1e-5)
