@@ -43,3 +43,18 @@ def test_a_chain_keeps_its_name_and_follows_in_the_very_update_in_which_its_tip_
     assert ob.chain_ik.chains.keys() == [name]
     toward = np.array(target.location) / np.linalg.norm(target.location)
     np.testing.assert_allclose(rigs.tail(ob, "Bone.0") / np.linalg.norm(rigs.ARM[1]), toward, 1e-5)
+
+
+@pytest.mark.parametrize("influence", [1.0, 0.5])
+def test_a_dragged_chain_says_where_its_tip_is_however_far_its_locked_bones_have_turned(influence):
+    ob = rigs.make_rig()
+    rigs.turn_bones(ob, angle=3.0)
+    for bone in ob.pose.bones:
+        bone.lock_rotation[0] = True
+    target = rigs.make_empty(location=(0.0, 0.0, 2.0))
+    rigs.add_chain(ob, "Bone.1", target, solver="FOLLOW", influence=influence)
+    for place in make_rng(3).uniform(-3.0, 3.0, (8, 3)):
+        target.location = place
+        gap = np.linalg.norm(rigs.tail(ob, "Bone.1", rigs.updated()) - rigs.position(target))
+        assert chain_of(ob).residual == pytest.approx(gap, abs=1e-5)
+        assert influence < 1.0 or gap < 1e-5
