@@ -58,3 +58,13 @@ def test_a_dragged_chain_says_where_its_tip_is_however_far_its_locked_bones_have
         gap = np.linalg.norm(rigs.tail(ob, "Bone.1", rigs.updated()) - rigs.position(target))
         assert chain_of(ob).residual == pytest.approx(gap, abs=1e-5)
         assert influence < 1.0 or gap < 1e-5
+
+
+def test_a_chain_whose_root_copies_the_location_of_another_chains_bone_is_solved_after_it():
+    ob, target = rigs.make_arm(NEAR, name="A")
+    other, other_target = rigs.make_arm(NEAR, name="B")
+    tie = ob.pose.bones["Bone.0"].constraints.new("COPY_LOCATION")
+    tie.target, tie.subtarget = other, "Bone.1"
+    for place in (FAR, NEAR):
+        other_target.location = place
+        rigs.assert_reaches(ob, "Bone.1", target, rigs.updated())
