@@ -68,3 +68,14 @@ def test_a_chain_whose_root_copies_the_location_of_another_chains_bone_is_solved
     for place in (FAR, NEAR):
         other_target.location = place
         rigs.assert_reaches(ob, "Bone.1", target, rigs.updated())
+
+
+def test_an_armature_given_to_an_animated_rig_after_a_frame_was_set_is_posed_by_its_own_bones():
+    ob, target = rigs.make_arm(NEAR)
+    rigs.key_bones(ob)
+    rigs.go_to(1)
+    donor = rigs.make_armature("Donor")
+    rigs.add_bones(donor, ((-2, 0, 0), (-2, 0, 1), (-2, 0, 2)), prefix="Early")
+    rigs.add_bones(donor, rigs.ARM)
+    ob.data, target.location = donor.data, FAR
+    rigs.assert_reaches(ob, "Bone.1", target, rigs.updated())
