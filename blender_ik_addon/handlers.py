@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from functools import partial
 from typing import Literal
 
 import bpy
@@ -41,11 +43,18 @@ def _run(
         return
     _busy.add(thread)
     try:
-        # Not the view layer's objects: a rig in an excluded collection still deforms its mesh.
-        candidates = (member for member in scene.objects if member.type == "ARMATURE")
+        candidates = partial(_armature_objects, scene)
         live.update_chains(Update(scene, depsgraph, is_new_frame), candidates, SOURCE)
     finally:
         _busy.discard(thread)
+
+
+def _armature_objects(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
+    """Yield those of a scene.
+
+    Not the view layer's: a rig in an excluded collection still deforms its mesh.
+    """
+    return (member for member in scene.objects if member.type == "ARMATURE")
 
 
 def _is_render_underway(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> bool:

@@ -58,6 +58,9 @@ def _forget_defaults(settings: ChainSettings) -> None:
     """Unset what holds its default: Blender copies all that is set with every evaluated pose."""
     for setting in settings.bl_rna.properties:
         name = setting.identifier
+        if name == "name":
+            # Lists of names would tell another one than the chain does.
+            continue
         # Pointers have no default.
         default = getattr(setting, "default", None)
         if settings.is_property_set(name) and getattr(settings, name) == default:

@@ -58,18 +58,20 @@ class Dependencies:
         """Add what moves a target or pole."""
         self._add_object(anchor.object, anchor.bone)
 
-    def add_chain(self, armature_object: bpy.types.Object, parent: str) -> None:
-        """Add what moves a chain: the bones above its root, and what is above its object.
+    def add_chain(self, armature_object: bpy.types.Object, root: str) -> None:
+        """Add what moves a chain: constraints of its root, bones above, and what is above those.
 
         Its anchors come before.
 
         Args:
             armature_object: The chain's.
-            parent: Name of the bone above the chain's root, empty without.
+            root: Name of the chain's first bone.
         """
         self._anchor_points = frozenset(self.points)
-        if parent:
-            self._add_bone(armature_object, parent)
+        first = armature_object.pose.bones.get(root)
+        if first is not None:
+            self._add_constraints(first)
+            self._add_bone(armature_object, first.parent.name if first.parent else "")
         self.owners.add(armature_object.session_uid)
         self._add_object(armature_object.parent, armature_object.parent_bone)
         self._add_constraints(armature_object)

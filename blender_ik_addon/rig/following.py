@@ -178,13 +178,13 @@ def drag(
     options = SolveOptions(solver=Solver.FOLLOW, lead=lead, max_bend=spec.options.max_bend)
     solution = solve(Chain(start.joints), goal, options)
     laid = frame.laid_along(start, solution, None, 0.0)
-    there = laid
+    there, held = laid, None
     if pose.locks[plan.written].any():
         held, _ = locked_channels(laid.rotations, near, pose, plan)
         there = frame.posed(matrices_of(held, pose.modes[plan.written]))
     head = frame.root + goal.target_position - _led(there, lead)
     end = _location_of(skeleton, pose, root, head)
-    outcome = _part(skeleton, pose, plan, spec, target, frame, there, end, near, home)
+    outcome = _part(skeleton, pose, plan, spec, target, frame, there, held, end, near, home)
     return Dragged(outcome, there.rotations, end)
 
 
@@ -209,14 +209,21 @@ def _part(
     target: Target,
     frame: ChainFrame,
     there: ChainPose,
+    held: Array | None,
     end: Array,
     near: Array,
     home: FreePose,
 ) -> Outcome:
-    """Return the share that influence takes of a pose, and of the location (3,) of its root."""
+    """Return the share that influence takes of a pose, and of the location (3,) of its root.
+
+    ``held`` are the channels of the pose where some are locked. Locks of quaternions hold Euler
+    angles, of which there are two sets for one rotation: locked again it might become another one.
+    """
     root, modes, influence = int(plan.written[0]), pose.modes[plan.written], spec.options.influence
-    share = part_way(matrices_of(home.channels, modes), there.rotations, influence)
-    channels, _ = locked_channels(share, near, pose, plan)
+    channels = held
+    if channels is None or influence < 1.0:
+        share = part_way(matrices_of(home.channels, modes), there.rotations, influence)
+        channels, _ = locked_channels(share, near, pose, plan)
     stands = home.location + influence * (end - home.location)
     shown = _at(frame, skeleton, pose, root, stands)
     led = _led(there, spec.options.lead) + shown.root - frame.root

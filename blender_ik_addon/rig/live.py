@@ -25,6 +25,7 @@ from .writer import Written, write_pose
 
 ChainKey = tuple[int, int]
 """An armature object's session uid, and a chain's index in its list."""
+Candidates = Callable[[], Iterable[bpy.types.Object]]
 Asked = tuple[Batch | LoneLimb | FollowLimb | TreeLimb, int]
 """Who knows the outcome of a chain, and its row there."""
 
@@ -94,12 +95,13 @@ class Source:
     store: Store
 
 
-def update_chains(update: Update, candidates: Iterable[bpy.types.Object], source: Source) -> None:
+def update_chains(update: Update, candidates: Candidates, source: Source) -> None:
     """Solve and write the chains of armature objects, level by level.
 
     Args:
         update: Which graph, and why.
-        candidates: Armature objects of the scene; not looked at if nothing is to be done.
+        candidates: Yields the armature objects of the scene, anew whenever they are looked at;
+            never if nothing is to be done.
         source: Tells their chains.
     """
     graph = memory.graphs.get(update.key)
@@ -161,7 +163,7 @@ def _world(graph: GraphState, update: Update) -> WorldMatrices:
 def _read_rigs(
     graph: GraphState,
     update: Update,
-    candidates: Iterable[bpy.types.Object],
+    candidates: Candidates,
     source: Source,
     touched: frozenset[int],
 ) -> bool:
@@ -170,12 +172,14 @@ def _read_rigs(
     present: dict[int, RigState] = {}
     has_prepared = False
     names_of, known = source.names, graph.rigs
-    for candidate in candidates:
+    for candidate in candidates():
         names, uid = names_of(candidate), candidate.session_uid
         state = known.get(uid)
         if state is not None and state.chain_names == names and uid not in touched:
-            present[uid] = state
-            continue
+            # What is hidden is not listed.
+            if not update.has_new_relations or _is_posable(candidate, update):
+                present[uid] = state
+                continue
         if not names and state is None and uid not in memory.followed:
             continue
         has_prepared |= source.prepare(candidate, update)
@@ -193,6 +197,9 @@ def _read_rigs(
     if present:
         update.ask_for_view_layers()
     has_changed = bool(stale) or len(present) != len(graph.rigs)
+    for uid in graph.rigs.keys() - present.keys():
+        # It is edited, at rest or hidden: what its chains did last is true no longer.
+        memory.outcomes.pop(uid, None)
     graph.rigs = present
     if has_changed:
         graph.assemble()

@@ -92,8 +92,7 @@ def check(
             if not own.isdisjoint(moved_by.points):
                 raise _below_itself(armature_object, anchor, word)
     _check_drivers(armature_object, names, use_stretch=spec.use_stretch)
-    parent = int(skeleton.parents[plan.segments[0]])
-    moved_by.add_chain(armature_object, skeleton.names[parent] if parent >= 0 else "")
+    moved_by.add_chain(armature_object, skeleton.names[plan.segments[0]])
     return moved_by.found()
 
 

@@ -124,6 +124,9 @@ class RigState:
         self.chain_names = chain_names
         skeleton = compiled(self.object, self.skeleton, shared.skeletons)
         known_jobs = {job.index: job for job in self.jobs} if skeleton is self.skeleton else {}
+        if self.skeleton is not None and self.skeleton.names != skeleton.names:
+            # It tells of other bones, one a row.
+            self.animated = None
         self.skeleton, self.jobs = skeleton, []
         self.errors = {index: spec for index, spec in specs.items() if isinstance(spec, str)}
         sound = {index: spec for index, spec in specs.items() if not isinstance(spec, str)}

@@ -60,6 +60,5 @@ def _without_drivers(job: Job) -> set[Point]:
     for anchor in (job.spec.target, job.spec.pole):
         if anchor is not None:
             relations.add_anchor(anchor)
-    parent = int(job.skeleton.parents[job.plan.segments[0]])
-    relations.add_chain(job.object, job.skeleton.names[parent] if parent >= 0 else "")
+    relations.add_chain(job.object, job.skeleton.names[job.plan.segments[0]])
     return relations.points
