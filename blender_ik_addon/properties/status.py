@@ -54,7 +54,7 @@ def _why_not_posed(owner: bpy.types.Object) -> str:
     """Return why the chains of an object are not solved, in words; empty if nothing is wrong."""
     if owner.type != "ARMATURE":
         return "this object is no armature, so remove the chain"
-    if owner.mode == "EDIT":
+    if owner.data.is_editmode:
         return "the armature is in edit mode"
     if owner.data.pose_position == "REST":
         return "the armature shows its rest position"

@@ -7,7 +7,6 @@ different bones fit into one array.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -69,13 +68,6 @@ class Pose:
     def has_only_quaternions(self) -> bool:
         """Whether all bones turn by quaternions, as new bones do."""
         return not self.modes.any()
-
-    @property
-    def is_finite(self) -> bool:
-        """Whether all matrices, locations and scales are; rotations may be NaN all the same."""
-        # A sum is finite if all numbers are: sooner than to look at each.
-        parts = (self.world, self.matrices, self.location, self.scale)
-        return math.isfinite(sum([float(part.sum()) for part in parts]))
 
     @property
     def rotation(self) -> Array:

@@ -21,6 +21,9 @@ from .skeleton import Skeleton
 
 Array = npt.NDArray[np.float64]
 
+# Blender evaluates in float32, where the squares of larger numbers overflow.
+LARGEST = 1e18
+
 
 def check_settings(
     group: bpy.types.PropertyGroup, names: Sequence[str] = (), whose: str = ""
@@ -48,6 +51,17 @@ def check_settings(
     )
 
 
+def is_sound(values: npt.NDArray[np.floating]) -> bool:
+    """Tell whether numbers are finite, and not so large that Blender loses their squares."""
+    # One sum of squares is sooner than a look at each: it is NaN or large if any of them is.
+    return float(np.vdot(values, values)) < LARGEST * LARGEST
+
+
+def _sound_rows(values: Array) -> npt.NDArray[np.bool_]:
+    sound: npt.NDArray[np.bool_] = (np.abs(values) < LARGEST).all(axis=1)
+    return sound
+
+
 @cache
 def _float_names(kind: Any) -> tuple[str, ...]:
     """Return the floats that can be set in a class of settings."""
@@ -57,41 +71,44 @@ def _float_names(kind: Any) -> tuple[str, ...]:
     )
 
 
+def is_pose_sound(pose: Pose) -> bool:
+    """Tell whether all matrices, locations and scales of a pose are; rotations need not be."""
+    return all(is_sound(part) for part in (pose.world, pose.matrices, pose.location, pose.scale))
+
+
 def check_pose(
     armature_object: bpy.types.Object, skeleton: Skeleton, pose: Pose, plan: ChainPlan
 ) -> None:
-    """Raise if the pose that a chain is solved in is not finite; its own rotations may be.
+    """Raise if the pose that a chain is solved in is not sound; its own rotations need not be.
 
     Raises:
         RigError: With the name of the object or bone to look at.
     """
-    if not np.isfinite(pose.world).all():
+    if not is_sound(pose.world):
         raise RigError(
-            f"The transform of armature '{armature_object.name}' is not finite:"
+            f"The transform of armature '{armature_object.name}' is not finite or too large:"
             " check its location, rotation, scale, parents, drivers and constraints."
         )
     root = int(plan.segments[0])
     above = int(skeleton.parents[root])
-    is_sound = np.isfinite(pose.matrices[root, :3, 3]).all() and (
-        above < 0 or np.isfinite(pose.matrices[above]).all()
-    )
-    if not is_sound:
+    is_carried = above < 0 or is_sound(pose.matrices[above])
+    if not (is_carried and is_sound(pose.matrices[root, :3, 3])):
         upward = skeleton.ancestors(root)
-        spoiled = [bone for bone in upward if not np.isfinite(pose.matrices[bone]).all()]
-        raise _not_finite(skeleton.names[spoiled[-1]])
+        spoiled = [bone for bone in upward if not is_sound(pose.matrices[bone])]
+        raise _not_finite(skeleton.names[(spoiled or upward)[-1]])
     written = plan.written
     channels = np.hstack((pose.location[written], pose.scale[written]))
     check_channels(skeleton, plan, channels)
 
 
 def check_channels(skeleton: Skeleton, plan: ChainPlan, channels: Array) -> None:
-    """Raise if channels of a chain's written bones, shape (k, m), are not finite.
+    """Raise if channels of a chain's written bones, shape (k, m), are not sound.
 
     Raises:
         RigError: With the name of the first bone to look at.
     """
-    if not math.isfinite(channels.sum()):
-        row = int(np.flatnonzero(~np.isfinite(channels).all(axis=1))[0])
+    if not is_sound(channels):
+        row = int(np.flatnonzero(~_sound_rows(channels))[0])
         raise _not_finite(skeleton.names[plan.written[row]])
 
 
@@ -107,6 +124,6 @@ def check_shape(world: Array) -> None:
 
 def _not_finite(bone: str) -> RigError:
     return RigError(
-        f"The transform of bone '{bone}' is not finite:"
+        f"The transform of bone '{bone}' is not finite or too large:"
         " check its location, rotation and scale, its keyframes, drivers and constraints."
     )

@@ -26,10 +26,8 @@ from .targets import Target
 
 Array = npt.NDArray[np.float64]
 
-# Farther from the origin, in lengths of the chain, float32 no longer tells its joints apart, and
-# greater numbers overflow in it as soon as they are multiplied.
+# Farther from the origin, in lengths of the chain, float32 no longer tells its joints apart.
 MOST_LENGTHS = 1e7
-MOST_DISTANCE = 1e30
 TOO_FAR = "The chain or its target is too far away to drag it there: bring them nearer."
 # Below a parent that is flatter than this, float32 does not tell where a head is.
 FLAT = 1e-4
@@ -114,7 +112,7 @@ def is_too_far(joints: Array, root: Array, target: Array) -> npt.NDArray[np.bool
     length = np.linalg.norm(np.diff(joints, axis=-2), axis=-1).sum(axis=-1)
     farthest = np.maximum(np.linalg.norm(root, axis=-1), np.linalg.norm(target, axis=-1))
     found: npt.NDArray[np.bool_] = farthest > MOST_LENGTHS * length
-    return found | (farthest + length > MOST_DISTANCE)
+    return found
 
 
 def whole_way(

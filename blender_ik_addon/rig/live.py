@@ -209,7 +209,8 @@ def _read_rigs(
 
 def _is_posable(candidate: bpy.types.Object, update: Update) -> bool:
     armature = candidate.data
-    is_posed = armature.pose_position == "POSE" and candidate.mode != "EDIT"
+    # Objects that share what one of them edits show their rest pose as well.
+    is_posed = armature.pose_position == "POSE" and not armature.is_editmode
     is_posed = is_posed and candidate.pose is not None
     return is_posed and candidate.evaluated_get(update.depsgraph).is_evaluated
 

@@ -14,7 +14,7 @@ from ..core import IKError, Solver
 from .animation import animated_bones
 from .bases import Bases, Posed, read_bases
 from .channels import Pose, read_pose
-from .checks import check_channels, check_pose
+from .checks import check_channels, check_pose, is_pose_sound
 from .following import Stand, check_dragged
 from .gradual import Eased, easing_of
 from .history import History
@@ -138,11 +138,11 @@ class RigState:
         self.stretch = read_stretch(self.object) if has_stretch else None
         joints: dict[int, BoneJoints | None] = {}
         assert self.pose is not None
-        is_finite = self.pose.is_finite
+        is_whole_pose_sound = is_pose_sound(self.pose)
         for index, spec in sound.items():
             try:
                 job = self._job(index, spec, known_jobs.get(index), update, shared)
-                if not is_finite:
+                if not is_whole_pose_sound:
                     check_pose(self.object, skeleton, self.pose, job.plan)
                 joints[index] = self._joints_of(job)
             except IKError as error:

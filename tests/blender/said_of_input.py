@@ -65,7 +65,7 @@ INPUT = {
         set_chain(tolerance=1e-5),
     ),
     "an armature that is nowhere": Said(
-        "The transform of armature 'Rig' is not finite:"
+        "The transform of armature 'Rig' is not finite or too large:"
         " check its location, rotation, scale, parents, drivers and constraints.",
         set_on("ob", "location", (NAN, 0.0, 0.0)),
         set_on("ob", "location", (0.0, 0.0, 0.0)),

@@ -79,3 +79,28 @@ def test_an_armature_given_to_an_animated_rig_after_a_frame_was_set_is_posed_by_
     rigs.add_bones(donor, rigs.ARM)
     ob.data, target.location = donor.data, FAR
     rigs.assert_reaches(ob, "Bone.1", target, rigs.updated())
+
+
+def test_rigs_that_share_bones_in_edit_mode_do_not_say_that_they_are_solved():
+    ob, target = rigs.make_arm(NEAR)
+    twin = rigs.link(ob.copy())
+    rigs.updated()
+    assert chain_of(twin).status.startswith("Reached")
+    rigs.enter(ob, "EDIT")
+    target.location = FAR
+    rigs.updated()
+    assert chain_of(twin).status == "Not solved: the armature is in edit mode"
+    rigs.enter(ob, "OBJECT")
+    rigs.updated()
+    rigs.assert_reaches(twin, "Bone.1", target)
+
+
+def test_a_bone_at_the_end_of_the_world_stops_no_chain_that_shares_others_with_it():
+    ob, target = rigs.make_arm(NEAR)
+    rigs.add_bones(ob, [(0, 0, 1), (0, 0.2, 1.8)], prefix="Side", parent="Bone.0")
+    rigs.add_chain(ob, "Side.0", rigs.make_empty("Side", (0.3, 0.5, 1.4)))
+    rigs.updated()
+    ob.pose.bones["Side.0"].location.x = float("inf")
+    rigs.updated()
+    assert ob.chain_ik.chains[1].status.startswith("The transform of bone 'Side.0' is not finite")
+    rigs.assert_reaches(ob, "Bone.1", target)
