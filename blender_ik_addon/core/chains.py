@@ -29,6 +29,8 @@ from .vectors import Array, Counts, Flags, taken
 # Up to so many chains are quicker one by one; `scripts/benchmark.py --stages` measures where that
 # ends.
 FEW = 4
+# Chains with joints of which no more are compiled together are tried one by one, in plain floats.
+FEW_JOINTED = 24
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,15 @@ class Chains:
     def __len__(self) -> int:
         """Return the number of chains."""
         return len(self.joint_positions)
+
+    @cached_property
+    def company(self) -> int:
+        """Of how many chains these were taken.
+
+        How a chain is solved hangs on this and not on how many are asked for: two ways may lead to
+        two poses that are as good.
+        """
+        return len(self)
 
     @property
     def bone_count(self) -> int:
@@ -155,6 +166,7 @@ class Chains:
         some = object.__new__(Chains)
         # Rows of checked and compiled records need neither again.
         some.__dict__.update(
+            company=self.company,
             joint_positions=self.joint_positions[rows],
             bend_directions=None if bends is None else bends[rows],
             start=self.start.take(rows),
@@ -217,6 +229,16 @@ class Goals:
     pole_positions: Array | None = None
     pole_angles: float | Array = 0.0
     tip_rotations_wxyz: Array | None = None
+
+    def take(self, rows: Counts) -> Goals:
+        """Return some of the goals."""
+        poles, tips, angles = self.pole_positions, self.tip_rotations_wxyz, self.pole_angles
+        return Goals(
+            self.target_positions[rows],
+            None if poles is None else poles[rows],
+            angles[rows] if isinstance(angles, np.ndarray) else angles,
+            None if tips is None else tips[rows],
+        )
 
     def __post_init__(self) -> None:
         """Copy, check and freeze the arrays."""

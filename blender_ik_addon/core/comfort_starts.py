@@ -15,7 +15,7 @@ from . import forced, turns
 from .effort import Effort
 from .jointed import Aims, Jointed
 from .limited_run import Run
-from .vectors import Array, Counts, taken
+from .vectors import Array, Counts, not_alone, taken
 
 # Another end has to save this share of the effort: else last digits would choose between poses that
 # are as good as mirrored.
@@ -43,7 +43,7 @@ def settled(
     widths = effort.high - effort.low
     corners = _corners(widths)
     may_choose = (widths > NO_WIDTH).any(axis=(0, 1)) & forced.only_settle(effort)
-    rows = np.flatnonzero(may_choose & ~run.is_open(state))
+    rows = not_alone(np.flatnonzero(may_choose & ~run.is_open(state)), len(used))
     if effort.goes_on or aims is not None or not rows.size:
         return forced.settled(run, state, used, effort, aims)
     chosen = np.repeat(rows, len(corners))
@@ -60,7 +60,7 @@ def settled(
     ends, spent = forced.settled(every, begun, spent, acting, None)
     best = _least(every, acting, ends, index, len(used))
     state, used = taken(ends, best), spent[best]
-    others = np.flatnonzero(best >= len(best))
+    others = not_alone(np.flatnonzero(best >= len(best)), len(best))
     if others.size:
         # What had no more iterations to come to rest goes on.
         rest = run.take(others), taken(state, others), used[others], effort.take(others), None

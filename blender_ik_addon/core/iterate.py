@@ -13,7 +13,7 @@ from .bend import Bend
 from .chain import Solver
 from .start import Start
 from .task import Task
-from .vectors import Array, Counts, Flags, norm, taken
+from .vectors import Array, Counts, Flags, norm, not_alone, taken
 
 Step = Callable[[Array, Any, Array, Array], tuple[Array, Array]]
 """From what stands now, chains, target and what an iteration hands to the next one, to what stands
@@ -204,9 +204,10 @@ def swept(
     result, used = points.copy(), used.copy()
     rows = len(work.target)
     error = norm(work.target - points[-1, :rows])
-    live = np.flatnonzero((error > work.tolerance) & (used < work.caps))
+    is_open = (error > work.tolerance) & (used < work.caps)
+    live = not_alone(np.flatnonzero(is_open), len(used))
     best = points
-    if len(live) < len(used):
+    if not is_open.all():
         work, error = work.take(live), error[live]
         best, carried = taken(points, live), taken(carried, live)
     now, window_error, sweeps = best, error, 0
@@ -229,7 +230,7 @@ def swept(
             break
         if left < (1.0 - method.company) * len(live):
             result[..., live[~is_open]] = best[..., ~is_open]
-            rest = np.flatnonzero(is_open)
+            rest = not_alone(np.flatnonzero(is_open), len(live))
             live, work, now, best = live[rest], work.take(rest), taken(now, rest), taken(best, rest)
             carried, error, window_error = taken(carried, rest), error[rest], window_error[rest]
             is_open = is_open[rest]

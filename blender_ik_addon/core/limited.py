@@ -32,7 +32,7 @@ from .natural_start import NaturalStart
 from .start import Start
 from .swings import ON_EDGE
 from .task import Task
-from .vectors import Array, Counts, Flags, norm
+from .vectors import Array, Counts, Flags, norm, not_alone
 
 # New starts of a chain that has not arrived; most need few.
 STARTS = (3, 16)
@@ -158,15 +158,16 @@ def _bettered(
         # Joints that cannot even straighten toward a target take the pose nearest to it as it is.
         targets = np.where(is_open, asked, run.task.target)
         run = replace(run, task=replace(run.task, target=targets))
-        before, used = run.closed(state, used)
-        state = before
+        closed, spent = run.closed(state, used)
+        before = state = np.where(is_open, closed, state)
+        used = np.where(is_open, spent, used)
         for count in STARTS:
-            rows = np.flatnonzero(run.is_open(state) & is_open)
+            rows = not_alone(np.flatnonzero(run.is_open(state) & is_open), len(used))
             if rows.size:
                 found, used = new_starts.bettered(run, before, used, rows, standing, aims, count)
                 state = np.where(run.is_open(state) & is_open, found, state)
     is_aside = run.sides_past(state, aims) > ASIDE
-    rows = np.flatnonzero(is_aside & ~is_open & may_go_on)
+    rows = not_alone(np.flatnonzero(is_aside & ~is_open & may_go_on), len(used))
     if rows.size and run.chain.can_swivel:
         state, used = new_starts.bettered(run, state, used, rows, standing, aims, STARTS[0])
     return run, state, used

@@ -11,7 +11,7 @@ import numpy as np
 from . import limited, reach, rotation, single, single_limited, turns
 from .batch_task import batch_task
 from .chain import Chain, Goal, Solution, SolveOptions, Solver
-from .chains import FEW, Chains, Goals, Solutions
+from .chains import FEW_JOINTED, Chains, Goals, Solutions
 from .limited import Held
 from .single_limited import Pose
 from .single_natural import Aim
@@ -26,7 +26,7 @@ from .status_codes import (
     softened_codes,
 )
 from .task import FINEST_TOLERANCE, check_solver
-from .vectors import Array, Flags, norm
+from .vectors import Array, Counts, Flags, norm
 
 # A chain that is straight but for this share of its length is held back by nothing: what is left of
 # a bend shrinks ever more slowly there.
@@ -69,14 +69,73 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     exact = options
     if is_far.any():
         exact = replace(options, tolerance=np.where(is_far, 0.0, options.tolerance))
-    if len(chains) <= FEW and not has_tips:
-        few = _few(chains, replace(goals, target_positions=asked), near, exact)
-        if few is not None:
-            return _few_recorded(chains, goals, exact, moved, few)
+    asked_for = _Asked(goals, near, exact, moved)
+    is_few = chains.company <= FEW_JOINTED and not has_tips
+    if not is_few or options.influence < 1.0 or options.solver not in single.SOLVERS:
+        return _together(chains, asked_for)
+    check_solver(options.solver, chains.bone_count)
+    found = _one_by_one(chains, asked_for)
+    left = np.array([row for row, one in enumerate(found) if one is None], dtype=np.int64)
+    if len(left) == len(chains):
+        return _together(chains, asked_for)
+    poses = [one for one in found if one is not None]
+    if not left.size:
+        return _few_recorded(chains, asked_for, poses)
+    done = np.setdiff1d(np.arange(len(chains)), left)
+    few = _few_recorded(chains.take(done), asked_for.take(done), poses)
+    # Those that need more go on beside each other.
+    return _joined(few, done, _together(chains.take(left), asked_for.take(left)), left)
+
+
+class _Moved(NamedTuple):
+    """Targets (B, 3) moved by soft distances, by how much (B,), and which are out of reach (B,)."""
+
+    targets: Array
+    short: Array
+    is_too_far: Flags
+
+
+class _Asked(NamedTuple):
+    """What is asked of B chains.
+
+    Attributes:
+        goals: As they are.
+        near: Their targets, softened and drawn in to the reach, shape (B, 3).
+        options: With the tolerances to solve to.
+        moved: What soft distances have done; None for nothing.
+    """
+
+    goals: Goals
+    near: Array
+    options: SolveOptions
+    moved: _Moved | None
+
+    @property
+    def targets(self) -> Array:
+        """The targets as soft distances leave them, shape (B, 3)."""
+        return self.goals.target_positions if self.moved is None else self.moved.targets
+
+    def take(self, rows: Counts) -> _Asked:
+        """Return what is asked of some of the chains."""
+        options = self.options
+        own = {
+            name: value[rows]
+            for name in ("tolerance", "iterations", "use_flip_bend", "soft_distance")
+            if isinstance(value := getattr(options, name), np.ndarray)
+        }
+        moved = None if self.moved is None else _Moved(*(each[rows] for each in self.moved))
+        return _Asked(self.goals.take(rows), self.near[rows], replace(options, **own), moved)
+
+
+def _together(chains: Chains, asked: _Asked) -> Solutions:
+    """Solve chains side by side; one of several twice, as ``not_alone`` tells."""
+    if len(chains) == 1 < chains.company:
+        twice = np.zeros(2, dtype=np.int64)
+        return _taken(_together(chains.take(twice), asked.take(twice)), twice[:1])
+    goals, options, tips = asked.goals, asked.options, asked.goals.tip_rotations_wxyz
+    has_tips = tips is not None and options.orient_weight > 0.0
     check_solver(options.solver, chains.bone_count - has_tips)
     start, jointed = chains.start, chains.jointed
-    task = batch_task(start, goals, near, exact)
-    tips = goals.tip_rotations_wxyz
     fits = options.solver is not Solver.TWO_BONE or chains.bone_count == 2
     held = limited.positioned(
         start,
@@ -84,42 +143,58 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
         chains.natural,
         chains.start_turns,
         chains.standing_turns,
-        task,
+        batch_task(start, goals, asked.near, options),
         options.solver if fits else Solver.NEWTON,
-        (asked.T - start.root) / start.unit,
+        (asked.targets.T - start.root) / start.unit,
         tips.T if has_tips and tips is not None else None,
         options.orient_weight,
         chains.effort if options.solver is Solver.FORCE else None,
     )
     if options.influence < 1.0:
         held = limited.part_of(held, jointed, chains.start_turns, options.influence)
-    return _recorded(chains, goals, options, held, moved)
+    return _recorded(chains, goals, options, held, asked.moved)
 
 
-def _few(chains: Chains, goals: Goals, near: Array, options: SolveOptions) -> list[Pose] | None:
-    """Solve a few chains one by one in plain floats; None if any of them needs more."""
-    if options.influence < 1.0 or options.solver not in single.SOLVERS:
-        return None
-    check_solver(options.solver, chains.bone_count)
-    count = len(chains)
+def _taken(solutions: Solutions, rows: Counts) -> Solutions:
+    """Return some of the solutions."""
+    each: dict[str, Any] = vars(solutions)
+    some = {name: None if value is None else value[rows] for name, value in each.items()}
+    return Solutions(**some)
+
+
+def _joined(one: Solutions, rows: Counts, other: Solutions, others: Counts) -> Solutions:
+    """Return what two solves did as one, each in its rows."""
+    count = len(rows) + len(others)
+    found: dict[str, Any] = {}
+    for name, mine in vars(one).items():
+        its = getattr(other, name)
+        like = its if mine is None else mine
+        found[name] = None if like is None else np.zeros((count, *like.shape[1:]), like.dtype)
+        for values, where in ((mine, rows), (its, others)):
+            if values is not None:
+                found[name][where] = values
+    return Solutions(**found)
+
+
+def _one_by_one(chains: Chains, asked: _Asked) -> list[Pose | None]:
+    """Solve chains one by one in plain floats; None for each that needs more."""
+    count, options = len(chains), asked.options
+    targets = asked.near.tolist()
     caps, tolerances = _each(options.iterations, count), _each(options.tolerance, count)
     found = []
     for chain, target, aim, tolerance, cap in zip(
-        chains.single_joints, near.tolist(), _aims(goals, options), tolerances, caps, strict=True
+        chains.single_joints, targets, _aims(asked), tolerances, caps, strict=True
     ):
         (x, y, z), (a, b, c), size = target, chain.root, chain.unit
         place = ((x - a) / size, (y - b) / size, (z - c) / size)
         finest = max(tolerance / size, FINEST_TOLERANCE * chain.reach)
-        one = single_limited.solved(chain, aim, place, finest, cap)
-        if one is None:
-            return None
-        found.append(one)
+        found.append(single_limited.solved(chain, aim, place, finest, cap))
     return found
 
 
-def _aims(goals: Goals, options: SolveOptions) -> Iterator[Aim]:
+def _aims(asked: _Asked) -> Iterator[Aim]:
     """Yield what is asked of each chain."""
-    targets = goals.target_positions.tolist()
+    goals, options, targets = asked.goals, asked.options, asked.targets.tolist()
     count = len(targets)
     poles = [None] * count if goals.pole_positions is None else goals.pole_positions.tolist()
     angles, flips = _each(goals.pole_angles, count), _each(options.use_flip_bend, count)
@@ -132,14 +207,9 @@ def _each(value: Any, count: int) -> list[Any]:
     return value.tolist() if isinstance(value, np.ndarray) else [value] * count
 
 
-def _few_recorded(
-    chains: Chains,
-    goals: Goals,
-    options: SolveOptions,
-    moved: _Moved | None,
-    found: list[Pose],
-) -> Solutions:
+def _few_recorded(chains: Chains, asked: _Asked, found: list[Pose]) -> Solutions:
     """Measure the residuals of chains that were solved one by one, and name the outcomes."""
+    goals, _, options, moved = asked
     start, count = chains.start, len(found)
     joints = (
         np.array([one.heads for one in found]) * start.unit[:, None, None] + start.root.T[:, None]
@@ -164,14 +234,6 @@ def _few_recorded(
         holds=np.zeros((count, chains.bone_count, 3), dtype=np.bool_),
         tip_gaps=np.zeros(count),
     )
-
-
-class _Moved(NamedTuple):
-    """Targets (B, 3) moved by soft distances, by how much (B,), and which are out of reach (B,)."""
-
-    targets: Array
-    short: Array
-    is_too_far: Flags
 
 
 def _softened(chains: Chains, goals: Goals, options: SolveOptions) -> _Moved:

@@ -86,9 +86,12 @@ class Run:
 
         What is nearer than any other start would lead stays, unless that is not near enough.
         """
-        if is_near_enough and not self.is_open(state).any():
-            return state, used
         caps = np.minimum(self.task.iterations, used + ENOUGH)
+        if is_near_enough:
+            is_open = self.is_open(state)
+            if not is_open.any():
+                return state, used
+            caps = np.where(is_open, caps, used)
         return self.swept(LIMITED_NEWTON, state, used, caps)
 
     def aimed(self, state: Array, used: Counts, aims: Aims) -> tuple[Array, Counts]:

@@ -13,7 +13,7 @@ from .jointed import AIM_WEIGHTS, STATE_COLUMNS, Aims, Jointed
 from .newton import FIRST_DAMPING
 from .settle import RESTS
 from .strained import Strained
-from .vectors import Array, Counts, Flags, taken
+from .vectors import Array, Counts, Flags, not_alone, taken
 
 # Iterations to settle. Most take about ten; long loose chains with much comfort up to 200.
 ENOUGH_TO_SETTLE = 250
@@ -62,7 +62,7 @@ def settled(
 
 
 def _portions(is_moved: Flags, equations: int) -> list[Counts]:
-    rows = np.flatnonzero(is_moved)
+    rows = not_alone(np.flatnonzero(is_moved), len(is_moved))
     if not rows.size:
         return []
     most = max(1, MOST_EQUATIONS // (equations * equations))

@@ -16,7 +16,7 @@ Counts = npt.NDArray[np.int64]
 
 # Below this length a float64 vector of a chain scaled to unit length has no usable direction.
 NO_DIRECTION = 1e-14
-# From so many chains on, sums and products along the bones are quicker bone by bone.
+# From so many chains on, sums along the bones are quicker bone by bone.
 MANY_CHAINS = 16
 
 
@@ -139,17 +139,12 @@ def inverses(matrix: Array) -> Array:
 
 def products(matrices: Array) -> Array:
     """Return the products of matrices (n, 3, 3, B) from the first one up to each."""
-    if matrices.shape[-1] < MANY_CHAINS:
-        # Of two products side by side comes one twice as long: five calls for thirty bones.
-        found, length = matrices.copy(), 1
-        while length < len(found):
-            found[length:] = np.einsum("nijb,njkb->nikb", found[:-length], found[length:])
-            length *= 2
-        return found
-    found = np.empty_like(matrices)
-    found[0] = matrices[0]
-    for i in range(1, len(found)):
-        np.einsum("ijb,jkb->ikb", found[i - 1], matrices[i], out=found[i])
+    # Of two products side by side comes one twice as long: five calls for thirty bones. Of however
+    # many chains: in another order the last digits would be others.
+    found, length = matrices.copy(), 1
+    while length < len(found):
+        found[length:] = np.einsum("nijb,njkb->nikb", found[:-length], found[length:])
+        length *= 2
     return found
 
 
@@ -171,6 +166,16 @@ def taken(array: Array, chains: Counts | Flags) -> Array:
     # Indexing with a list of chains would put the chains first in memory.
     index = np.flatnonzero(chains) if chains.dtype == np.bool_ else chains
     return np.take(array, index, axis=-1)
+
+
+def not_alone(chains: Counts, count: int) -> Counts:
+    """Return indices of some of so many chains, a single one of several twice.
+
+    NumPy adds the numbers of one chain up in another order than those of several: what comes of a
+    chain would depend, in its last digit, on whether others go with it, and where two poses are
+    as good as each other the last digit chooses.
+    """
+    return np.repeat(chains, 2) if len(chains) == 1 < count else chains
 
 
 def rows(*components: Array) -> Array:

@@ -93,7 +93,8 @@ def read_bases(rigs: Sequence[Posed]) -> list[Bases]:
     to_world = np.where(is_even[:, None, None], worlds[:, :3, :3] @ frames.rs, np.eye(3))
     heads = np.einsum("cij,cj->ci", worlds[:, :3, :3], at_roots[:, :3, 3]) + worlds[:, :3, 3]
     from_directions = np.linalg.inv(to_world)
-    origin = from_directions @ heads[:, :, None]
+    # Not a product of matrices: NumPy 1 rounds that of one chain otherwise than those of several.
+    origin = (from_directions * heads[:, None]).sum(axis=2, keepdims=True)
     options = [limb.job.spec.options for rig in rigs for limb in rig.limbs]
     unit = np.where(is_even, largest * size, 1.0)
     bases = Bases(

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ..core import (
     FEW,
+    FEW_JOINTED,
     Chains,
     Goals,
     PlanarTurns,
@@ -163,7 +164,7 @@ class RigidSolve:
 
     def _some(self, rows: Indices) -> Chains:
         """Return some of the chains; what is compiled of a few of them is kept."""
-        if len(rows) > FEW:
+        if len(rows) > FEW_JOINTED:
             return self.chains.take(rows)
         key = rows.tobytes()
         if key not in self._taken:
