@@ -26,7 +26,7 @@ def solved(
     chains: Chains, goals: Goals, options: SolveOptions, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> np.ndarray:
     """Return local rotations, one by one for up to so many chains."""
-    monkeypatch.setattr(limited_batch, "FEW", few)
+    monkeypatch.setattr(limited_batch, "FEW_JOINTED", few)
     local = solve_batch(chains, goals, options).local_rotations_wxyz
     assert local is not None
     return local
