@@ -55,11 +55,12 @@ _NO_TESTS_COLLECTED = 5
 
 @dataclasses.dataclass
 class Outcome:
-    """How many checks of a run passed, failed or were skipped."""
+    """How many checks of a run passed, failed or were skipped, and the lines that name failures."""
 
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    failures: list[str] = dataclasses.field(default_factory=list)
 
     def __str__(self) -> str:
         """Return the counts as the last line shows them."""
@@ -74,6 +75,8 @@ def lint(label: str) -> Outcome:
         code, output = stream(label, [str(python), "-m", *check], lambda line: None)
         outcome.passed += code == 0
         outcome.failed += code != 0
+        if code != 0:
+            outcome.failures.append(f"FAILED {' '.join(check)}")
         say(label, f"{' '.join(check)}: {'ok' if code == 0 else 'FAILED'}")
         if code != 0:
             say(label, *output)
@@ -113,7 +116,7 @@ def _run_pytest(label: str, command: list[str], arguments: list[str]) -> Outcome
     # Tests see a Blender without this person's preferences, and write nothing into them.
     with tempfile.TemporaryDirectory(prefix="chain_ik_test_") as user_folder:
         variables = {**os.environ, **ONE_THREAD, "BLENDER_USER_RESOURCES": user_folder}
-        full_command = [*command, "-q", "-rs", "-o", cache, *arguments]
+        full_command = [*command, "-q", "-rsfE", "-o", cache, *arguments]
         code, output = stream(label, full_command, _progress, env=variables)
     outcome = count_results(output)
     is_empty_selection = code == _NO_TESTS_COLLECTED and "-k" in arguments
@@ -121,6 +124,7 @@ def _run_pytest(label: str, command: list[str], arguments: list[str]) -> Outcome
         # A crash, or an error before any test ran.
         outcome.failed = 1
         output.append(f"pytest ended with exit code {code}")
+    outcome.failures = [line for line in output if line.startswith(("FAILED ", "ERROR "))]
     if outcome.failed:
         say(label, *(line for line in output if not _progress(line)))
     say(label, f"{outcome} in {time.monotonic() - start:.0f} s")
@@ -224,6 +228,9 @@ def main() -> int:
     print(f"\nAll runs, {time.monotonic() - start:.0f} s:")
     for name, outcome in outcomes.items():
         print(f"  {name:12} {outcome}")
+        # Logs may be cut: what failed stands at their end.
+        for line in outcome.failures:
+            print(f"    {line}")
     total = Outcome(
         sum(outcome.passed for outcome in outcomes.values()),
         sum(outcome.failed for outcome in outcomes.values()),
