@@ -39,14 +39,14 @@ ROOTED = frozenset(
 ITERATED = ROOTED | {"iterations", "tolerance"}
 USES = {
     "TWO_BONE": ROOTED,
-    "FABRIK": ITERATED | {"use_acceleration"},
-    "CCD": ITERATED,
+    "FABRIK": ITERATED | {"use_finish"},
+    "CCD": ITERATED | {"use_finish"},
     "NEWTON": ITERATED,
     "FORCE": ITERATED | {"force"},
     "FOLLOW": frozenset(("follow_lead", "max_bend")),
 }
 """Which settings solvers use; those of others are not shown."""
-IN_ORDER = ("follow_lead", "max_bend", "iterations", "tolerance", "use_acceleration", "start_from")
+IN_ORDER = ("follow_lead", "max_bend", "iterations", "tolerance", "use_finish", "start_from")
 """Those that the panel of the solver shows, in its order."""
 # Labels do not wrap by themselves; so many characters fit a sidebar of the usual width.
 SIDEBAR_CHARACTERS = 40

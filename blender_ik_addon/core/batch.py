@@ -14,6 +14,7 @@ from .errors import InvalidGoalError
 from .positions import positioned
 from .soft import is_soft, softened
 from .solve import positioned_alone, solve
+from .solving.sweeps import FEW as FEW_SWEPT
 from .status_codes import STATUSES, status_codes
 from .task import FINEST_TOLERANCE, check_solver
 from .vectors import Array, Counts, Flags
@@ -102,7 +103,13 @@ def _positioned(chains: Chains, goals: Goals, targets: Array, options: SolveOpti
     if len(chains) <= FEW and options.solver in single.SOLVERS:
         return _few(chains, goals, targets, options)
     start, task = chains.start, batch_task(chains.start, goals, targets, options)
-    solved = positioned(start, task, options.solver, use_acceleration=options.use_acceleration)
+    solved = positioned(
+        start,
+        task,
+        options.solver,
+        is_few=chains.company <= FEW_SWEPT,
+        use_finish=options.use_finish,
+    )
     return _Solved(
         joints=(solved.points * start.unit + start.root).transpose(2, 0, 1),
         rotations_wxyz=solved.rotation_wxyz,

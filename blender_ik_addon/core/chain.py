@@ -176,7 +176,8 @@ class SolveOptions:
         influence: From 0 (start pose) to 1 (solution); bones turn their share of the way.
         use_flip_bend: Bend to the other side: the solution mirrored across the chord; or (B,).
         orient_weight: Share of the goal's tip rotation that the tip takes, from 0 to 1.
-        use_acceleration: FABRIK takes fewer iterations to where its sweeps lead anyway.
+        use_finish: NEWTON finishes what FABRIK and CCD are too slow for, and chains with joints
+            that have not arrived start anew; else these are the bare algorithms.
         soft_distance: Targets that lie nearer than this to full reach, or beyond, are approached
             more and more slowly, so that no joint pops straight; in the unit of the positions, or
             shape (B,). No more counts than half of the way from folded to stretched.
@@ -191,7 +192,7 @@ class SolveOptions:
     influence: float = 1.0
     use_flip_bend: bool | Flags = False
     orient_weight: float = 1.0
-    use_acceleration: bool = True
+    use_finish: bool = True
     soft_distance: float | Array = 0.0
     lead: Lead = Lead.TIP
     max_bend: float = math.pi

@@ -8,9 +8,10 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from . import anderson, ccd, fabrik, force, limited_newton, newton, planar_newton, seed
+from . import force, limited_newton, newton, planar_newton, seed
 from .bend import Bend
 from .chain import Solver
+from .solving.sweeps import MOST_SWEEPS, Sweeps, sweep_points
 from .start import Start
 from .task import Task
 from .vectors import Array, Counts, Flags, norm, not_alone, taken
@@ -91,7 +92,14 @@ class Work:
 
 
 def iterated(
-    start: Start, task: Task, bend: Bend, distance: Array, solver: Solver, *, use_acceleration: bool
+    start: Start,
+    task: Task,
+    bend: Bend,
+    distance: Array,
+    solver: Solver,
+    *,
+    is_few: bool = True,
+    use_finish: bool = True,
 ) -> tuple[Array, Counts]:
     """Return joints in the frame of the bend, (n + 1, 3, B), and the iterations used, (B,).
 
@@ -101,7 +109,8 @@ def iterated(
         bend: How the chains shall lie.
         distance: From root to target, within reach, shape (B,).
         solver: FABRIK, CCD, NEWTON or FORCE.
-        use_acceleration: Whether FABRIK may be accelerated.
+        is_few: Whether so few chains were compiled that they are swept one by one.
+        use_finish: Whether NEWTON finishes what sweeps are too slow for.
     """
     target = np.zeros((3, len(distance)))
     target[0] = distance
@@ -118,10 +127,16 @@ def iterated(
     is_off = norm(there - start.points[-1]) > task.tolerance
     nudged = seed.nudged(start.points, start.lengths, there, bend)
     points = np.where(is_off, nudged, start.points)
-    method, carried = _sweep(solver, points, task.iterations, use_acceleration=use_acceleration)
-    standing = Work(start.lengths, there, task.tolerance, task.iterations)
-    points, used = swept(method, standing, points, none_used, carried)
-    return _finished(start, work, bend.local(points), used)
+    if solver is Solver.FORCE:
+        memory = force.no_memory(len(points) - 1, points.shape[-1])
+        standing = Work(start.lengths, there, task.tolerance, task.iterations)
+        points, used = swept(sweeps_of(force.step), standing, points, none_used, memory)
+        return _finished(start, work, bend.local(points), used)
+    how = Sweeps(use_ccd=solver is Solver.CCD, is_few=is_few)
+    caps = np.minimum(task.iterations, MOST_SWEEPS) if use_finish else task.iterations
+    found = sweep_points(how, points, start.lengths, there, task.tolerance, caps)
+    local = bend.local(found.points)
+    return _finished(start, work, local, found.used) if use_finish else (local, found.used)
 
 
 def bent_by_newton(method: Method, start: Start, work: Work) -> tuple[Array, Counts]:
@@ -142,21 +157,6 @@ def bent_by_newton(method: Method, start: Start, work: Work) -> tuple[Array, Cou
         directions = seed.natural(start, target[0], axes)
         points = np.where(is_off, seed.from_directions(directions, start.lengths), points)
     return swept(method, work, points, np.zeros_like(work.caps), _damping(points))
-
-
-def _sweep(
-    solver: Solver, points: Array, caps: Counts, *, use_acceleration: bool
-) -> tuple[Method, Array]:
-    """Return the method of sweeps, and what it carries on to the first iteration."""
-    if solver is Solver.FORCE:
-        return sweeps_of(force.step), force.no_memory(len(points) - 1, points.shape[-1])
-    if solver is Solver.CCD:
-        return sweeps_of(ccd.step), _damping(points)
-    if not use_acceleration or (caps <= FEW_ITERATIONS).all():
-        return sweeps_of(fabrik.step), _damping(points)
-    history = anderson.first_history(points)
-    history[0, caps <= FEW_ITERATIONS] = anderson.NEVER
-    return sweeps_of(anderson.step), history
 
 
 def _damping(points: Array) -> Array:

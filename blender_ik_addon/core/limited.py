@@ -17,18 +17,16 @@ from . import (
     bend,
     comfort_starts,
     forced,
-    limited_ccd,
-    limited_fabrik,
     natural_start,
     new_starts,
     turns,
 )
 from .chain import Solver
 from .effort import Effort
-from .iterate import FEW_ITERATIONS, sweeps_of
 from .jointed import ASIDE, NEAR, Aims, Jointed
 from .limited_run import Run
 from .natural_start import NaturalStart
+from .solving.sweeps import MOST_SWEEPS, Sweeps, sweep_joints
 from .start import Start
 from .swings import ON_EDGE
 from .task import Task
@@ -38,10 +36,6 @@ from .vectors import Array, Counts, Flags, norm, not_alone
 STARTS = (3, 16)
 # Targets that lie so little within the reach have been drawn in to it.
 AT_REACH = 1e-12
-SWEEPS = {
-    Solver.FABRIK: sweeps_of(limited_fabrik.step),
-    Solver.CCD: sweeps_of(limited_ccd.step),
-}
 
 
 @dataclass(frozen=True)
@@ -81,6 +75,9 @@ def positioned(
     tip: Array | None = None,
     tip_weight: float = 1.0,
     effort: Effort | None = None,
+    *,
+    is_few: bool = True,
+    use_finish: bool = True,
 ) -> Held:
     """Return the poses that bring the effectors of jointed chains to their targets.
 
@@ -96,6 +93,8 @@ def positioned(
         tip: Turns of the tip bones from the start pose wxyz, shape (4, B); None for no aim.
         tip_weight: Share of those to take.
         effort: What acts on the bones, for FORCE; None for nothing.
+        is_few: Whether so few chains were compiled that FABRIK and CCD take them one by one.
+        use_finish: Whether NEWTON finishes what their sweeps leave open, and chains start anew.
     """
     standing = chain.state(standing_turn, chain.resting_slide)
     reach = start.reach if chain.slide_room is None else start.reach + chain.slide_room.sum(axis=0)
@@ -106,9 +105,17 @@ def positioned(
     gap = norm(task.target - standing[-1, :3])
     run = Run(chain, task, gap > np.maximum(task.tolerance, NEAR * chain.reach))
     aims = _aims(start, chain, start_turn, task, tip)
-    if solver is Solver.FORCE or solver in SWEEPS:
+    is_swept = solver in (Solver.FABRIK, Solver.CCD)
+    if solver is Solver.FORCE or is_swept:
         standing = natural_start.nudged(natural, start, chain, standing, task)
-    state, used = _approached(natural, run, standing, asked, solver, effort)
+    if is_swept:
+        sweeps = Sweeps(use_ccd=solver is Solver.CCD, is_few=is_few)
+        caps = np.minimum(task.iterations, MOST_SWEEPS) if use_finish else task.iterations
+        state, used = _swept(run, sweeps, standing, caps)
+    else:
+        state, used = _approached(natural, run, standing, asked, solver, effort)
+    if is_swept and not use_finish:
+        return _held(run, run.task, state, used, is_too_far, aims)
     if aims is None or tip_weight < 1.0:
         state, used = run.closed(state, used, is_near_enough=solver is not Solver.FORCE)
     if aims is not None:
@@ -118,14 +125,29 @@ def positioned(
     if effort is not None:
         state, used = forced.no_farther(last, state, used, standing)
         state, used = comfort_starts.settled(last, state, used, effort, aims)
+    return _held(run, last.task, state, used, is_too_far, aims)
+
+
+def _swept(run: Run, sweeps: Sweeps, standing: Array, caps: Counts) -> tuple[Array, Counts]:
+    """Return the states that sweeps make of standing ones."""
+    chain, task, turn = run.chain, run.task, standing[:-1, :4]
+    bones = chain.bones_one_by_one if sweeps.is_few else chain.bones_side_by_side
+    found = sweep_joints(sweeps, bones, turn, task.target, task.tolerance, caps)
+    return chain.state(found.rotations, standing[:-1, 4]), found.used
+
+
+def _held(
+    run: Run, task: Task, state: Array, used: Counts, is_too_far: Flags, aims: Aims | None
+) -> Held:
+    chain = run.chain
     return Held(
         state=state,
         iterations=used,
         is_too_far=is_too_far,
         is_open=run.is_open(state),
-        holds=_holds(chain, last.task, state),
+        holds=_holds(chain, task, state),
         tip_gap=_tip_gap(chain, aims, state),
-        slide_holds=_slide_holds(chain, last.task, state) if chain.has_slides else None,
+        slide_holds=_slide_holds(chain, task, state) if chain.has_slides else None,
     )
 
 
@@ -138,8 +160,6 @@ def _approached(
     effort: Effort | None,
 ) -> tuple[Array, Counts]:
     """Return states on the way to the targets that solvers make of standing ones, each its own."""
-    if solver in SWEEPS:
-        return run.swept_few(SWEEPS[solver], standing)
     if solver is not Solver.FORCE:
         aimed = replace(run.task, target=asked)
         return _started(natural, standing, aimed, run), np.zeros_like(run.task.iterations)
@@ -152,7 +172,7 @@ def _bettered(
     run: Run, state: Array, used: Counts, standing: Array, asked: Array, aims: Aims | None
 ) -> tuple[Run, Array, Counts]:
     """Start anew what has not arrived, or not on the side of its pole; who ran last, and where."""
-    may_go_on = run.task.iterations > FEW_ITERATIONS
+    may_go_on = used < run.task.iterations
     is_open = run.is_open(state) & may_go_on
     if is_open.any():
         # Joints that cannot even straighten toward a target take the pose nearest to it as it is.

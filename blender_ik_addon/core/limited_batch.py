@@ -16,6 +16,7 @@ from .limited import Held
 from .single_limited import Pose
 from .single_natural import Aim
 from .soft import is_soft, softened
+from .solving.sweeps import FEW as FEW_SWEPT
 from .status_codes import (
     BLENDED,
     EXTENDED,
@@ -150,6 +151,8 @@ def _together(chains: Chains, asked: _Asked) -> Solutions:
         tips.T if has_tips and tips is not None else None,
         options.orient_weight,
         chains.effort if options.solver is Solver.FORCE else None,
+        is_few=chains.company <= FEW_SWEPT,
+        use_finish=options.use_finish,
     )
     if options.influence < 1.0:
         held = limited.part_of(held, jointed, chains.start_turns, options.influence)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from . import newton
-from .iterate import FEW_ITERATIONS, LIMITED_NEWTON, Method, Work, swept
+from .iterate import LIMITED_NEWTON, Method, Work, swept
 from .jointed import AIM_TOLERANCE, AIM_WEIGHTS, ENOUGH, ENOUGH_TO_AIM, NEAR, Aims, Jointed
 from .task import Task
 from .vectors import Array, Counts, Flags, norm, taken
@@ -73,11 +73,6 @@ class Run:
         if carried is None:
             carried = np.full(state.shape[-1], newton.FIRST_DAMPING)
         return swept(method, work, state, used, carried)
-
-    def swept_few(self, method: Method, standing: Array) -> tuple[Array, Counts]:
-        """Repeat a step a few times from where chains stand."""
-        few = np.minimum(self.task.iterations, FEW_ITERATIONS)
-        return self.swept(method, standing, np.zeros_like(few), few)
 
     def closed(
         self, state: Array, used: Counts, *, is_near_enough: bool = True

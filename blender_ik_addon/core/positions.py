@@ -34,7 +34,7 @@ class Positions:
 
 
 def positioned(
-    start: Start, task: Task, solver: Solver, *, use_acceleration: bool = True
+    start: Start, task: Task, solver: Solver, *, is_few: bool = True, use_finish: bool = True
 ) -> Positions:
     """Return the joints that bring the effectors of chains to their targets.
 
@@ -42,7 +42,8 @@ def positioned(
         start: Start poses.
         task: What is asked for.
         solver: Of all of the chains.
-        use_acceleration: Whether FABRIK may be accelerated.
+        is_few: Whether so few chains were compiled that FABRIK and CCD take them one by one.
+        use_finish: Whether NEWTON finishes what their sweeps are too slow for.
     """
     plan = bend.wanted_bend(start.chord, start.side, start.reach, task.target, task.pole)
     bounded = reach.bounded(norm(task.target), start.reach, start.least)
@@ -54,7 +55,7 @@ def positioned(
             local[1, 1] *= np.where(task.use_flip, -1.0, 1.0)
     else:
         local, iterations = iterated(
-            start, task, plan, distance, solver, use_acceleration=use_acceleration
+            start, task, plan, distance, solver, is_few=is_few, use_finish=use_finish
         )
         if task.pole is not None:
             local = bend.swivelled(local, task.pole, start.reach)

@@ -120,7 +120,7 @@ def positioned_alone(chain: Chain, goal: Goal, options: SolveOptions) -> Outcome
         batch,
         _task(batch, goal, options, tolerance),
         options.solver,
-        use_acceleration=options.use_acceleration,
+        use_finish=options.use_finish,
     )
     return Outcome(
         joints=solved.points[..., 0] * batch.unit[0] + chain.joint_positions[0],

@@ -60,7 +60,7 @@ def chain_spec(
             influence=animated.influence,
             use_flip_bend=animated.use_flip_bend,
             orient_weight=animated.orient_weight,
-            use_acceleration=settings.use_acceleration,
+            use_finish=settings.use_finish,
             soft_distance=animated.soft_distance,
             lead=Lead(settings.follow_lead),
             max_bend=animated.max_bend,

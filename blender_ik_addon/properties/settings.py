@@ -230,10 +230,10 @@ class ChainSettings(bpy.types.PropertyGroup):
         override=OVERRIDABLE,
         update=tag,
     )
-    use_acceleration: BoolProperty(
-        name="Accelerate",
-        description="FABRIK guesses from its sweeps where they lead: far fewer near full reach."
-        " A cap of up to 20 iterations always shows plain sweeps",
+    use_finish: BoolProperty(
+        name="Finish with Newton",
+        description="After 20 sweeps of FABRIK or CCD Newton finishes, and brings limited chains to"
+        " their poles and tip rotations. Off: the bare algorithm, as a game engine runs it",
         default=True,
         options=set(),
         override=OVERRIDABLE,

@@ -59,7 +59,7 @@ def likeness(limb: Limb) -> tuple[object, ...]:
     return (
         options.solver,
         options.orient_weight if spec.use_rotation else None,
-        options.use_acceleration,
+        options.use_finish,
         spec.pole is None,
         plan.ends_at_tail,
         len(plan.segments),
@@ -78,7 +78,7 @@ class RigidSolve:
         first = limbs[0]
         spec = first.job.spec
         self.solver: Solver = spec.options.solver
-        self.use_acceleration = spec.options.use_acceleration
+        self.use_finish = spec.options.use_finish
         self.turns_tip = spec.use_rotation and spec.options.orient_weight == 1.0
         self.has_pole = spec.pole is not None
         self.ends_at_tail = first.job.plan.ends_at_tail
@@ -196,7 +196,7 @@ class RigidSolve:
             iterations=self.iterations[pick],
             tolerance=bases.tolerance[pick],
             use_flip_bend=self.use_flip[pick],
-            use_acceleration=self.use_acceleration,
+            use_finish=self.use_finish,
             soft_distance=bases.soft_distance[pick],
         )
 
@@ -265,7 +265,7 @@ class RigidSolve:
                 solver=self.solver,
                 iterations=int(self.iterations[row]),
                 use_flip_bend=bool(self.use_flip[row]),
-                use_acceleration=self.use_acceleration,
+                use_finish=self.use_finish,
             ),
             pole_angle=float(self.pole_angle[row]),
             turns_tip=self.turns_tip,

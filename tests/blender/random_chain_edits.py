@@ -34,7 +34,7 @@ FLAGS = st.sampled_from(
         "use_flip_bend",
         "use_tail",
         "use_rotation",
-        "use_acceleration",
+        "use_finish",
         "use_limits",
         "use_stretch",
         "use_keep_volume",

@@ -31,8 +31,8 @@ FORCES = {
 }
 SHOWN = {
     "TWO_BONE": ROOTED,
-    "FABRIK": ITERATED | {"use_acceleration"},
-    "CCD": ITERATED,
+    "FABRIK": ITERATED | {"use_finish"},
+    "CCD": ITERATED | {"use_finish"},
     "NEWTON": ITERATED,
     "FORCE": ITERATED | FORCES,
     "FOLLOW": ALWAYS | {"follow_lead", "max_bend"},
@@ -49,7 +49,7 @@ OTHER_VALUES = {
     "start_from": "REST",
     "iterations": 2,
     "tolerance": 0.3,
-    "use_acceleration": False,
+    "use_finish": False,
     "follow_lead": "ROOT",
     "max_bend": 0.2,
 }
@@ -117,7 +117,7 @@ def test_what_is_not_shown_changes_nothing(solver):
 
 
 # Acceleration changes how soon FABRIK is there, not where that is.
-@pytest.mark.parametrize("name", sorted({*OTHER_VALUES, "joints"} - {"use_acceleration"}))
+@pytest.mark.parametrize("name", sorted({*OTHER_VALUES, "joints"} - {"use_finish"}))
 def test_what_is_shown_changes_something(name):
     solver = "FABRIK" if name in {*SHOWN["FABRIK"], "joints"} else "FOLLOW"
     assert most_changed(solver, name) > 1e-4

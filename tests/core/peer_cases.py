@@ -25,11 +25,11 @@ def peer_case(count: int) -> tuple[Chain, Array]:
 
 @functools.cache
 def peer_solutions(
-    count: int, solver: Solver, tolerance: float, *, use_acceleration: bool = True
+    count: int, solver: Solver, tolerance: float, *, use_finish: bool = True
 ) -> list[Solution]:
     """Solve all targets from the same start, to a share of the chain's length."""
     chain, targets = peer_case(count)
-    options = {"iterations": CAP, "use_acceleration": use_acceleration}
+    options = {"iterations": CAP, "use_finish": use_finish}
     return [solved(chain, target, solver, tolerance, **options) for target in targets]
 
 

@@ -1,0 +1,81 @@
+"""Bones of jointed chains compiled for the sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import limits, rotation, vectors
+from ..algebra import nested
+from ..algebra.arithmetic import Array
+from .bones import Bone, Bones
+from .swing_twist import SwingTwistRange
+
+if TYPE_CHECKING:
+    from ..jointed import Jointed
+
+
+def compile_bones(chain: Jointed, *, is_few: bool) -> list[Bones]:
+    """Return the bones of B chains: one record a chain in floats, or one of all in arrays.
+
+    Slides stay where they start.
+    """
+    if not is_few:
+        return [_bones(chain, _tupled)]
+    return [_bones(chain, partial(nested.to_floats, row=row)) for row in range(chain.reach.size)]
+
+
+def _tupled(array: Array) -> nested.Nested:
+    return nested.to_numbers(array, array.ndim - 1)
+
+
+def _bones(chain: Jointed, pick: Callable[[Array], Any]) -> Bones:
+    """Return one record of bones; ``pick`` makes tuples of numbers of arrays (..., B)."""
+    segments = chain.segments_after(chain.resting_slide)
+    lengths = vectors.norm(segments)
+    volumes = np.linalg.det(chain.offsets.transpose(0, 3, 1, 2))
+    scales = np.cumprod(np.cbrt(np.abs(volumes)), axis=0)
+    readiness = pick(chain.readiness) if chain.has_stiffness else (None,) * len(segments)
+    columns = (
+        pick(lengths),
+        pick(segments),
+        pick(chain.offsets),
+        pick(vectors.inverses(chain.offsets)),
+        pick(_rotations_of(chain.offsets)),
+        pick(scales),
+        _joints(chain, pick),
+        [limits.HINGES.get(kind) for kind in chain.kinds],
+        readiness,
+    )
+    bones = tuple(Bone(*each) for each in zip(*columns, strict=True))
+    return Bones(bones, pick(chain.root_after(chain.resting_slide)), pick(chain.reach))
+
+
+def _joints(chain: Jointed, pick: Callable[[Array], Any]) -> list[SwingTwistRange | None]:
+    ranges = chain.ranges
+    ends = np.stack(
+        [
+            *np.moveaxis(ranges.middle, 1, 0),
+            *(side[:, axis] for axis in (0, 1) for side in (ranges.below, ranges.above)),
+            ranges.twist_low,
+            ranges.twist_high,
+            ranges.twist_middle,
+        ],
+        axis=1,
+    )
+    is_open = np.isinf(ends[:, 2:8]).all(axis=(1, 2))
+    return [
+        None if free else SwingTwistRange(*values)
+        for free, values in zip(is_open, pick(ends), strict=True)
+    ]
+
+
+def _rotations_of(matrices: Array) -> Array:
+    """Return the rotations (n, 4, B) in matrices (n, 3, 3, B) of any scale, mirrored too."""
+    by_chain = matrices.transpose(0, 3, 1, 2)
+    scale = np.cbrt(np.linalg.det(by_chain))
+    turned: Array = rotation.quaternion_from_matrix(by_chain / scale[..., None, None])
+    return turned.transpose(0, 2, 1)

@@ -1,0 +1,1 @@
+"""The algorithms: a file holds the step of one and nothing else."""

@@ -1,0 +1,61 @@
+"""CCD: one iteration turns every joint, tip first, so that the effector points at the target."""
+
+from __future__ import annotations
+
+from ..algebra import matrices, quaternions
+from ..algebra.arithmetic import Arithmetic, Number
+from ..algebra.quaternions import Quaternion
+from ..algebra.vectors import Vector, add, norm, smoothstep, subtract
+from ..kinematics.bones import Bones, aim_bone
+
+# Where effector or target come closer to a joint than this share of the chain, the direction from
+# that joint means little, and turning it all the way makes the chain jitter near its root.
+SHORT_LEVER = 0.05
+
+
+def step(
+    m: Arithmetic, chain: Bones, rotations: tuple[Quaternion, ...], target: Vector
+) -> tuple[tuple[Quaternion, ...], Number]:
+    """Return the local rotations after one iteration, and the distance left to the target.
+
+    The target is carried outward into the axes of each joint, for the joints before one move both
+    alike. Then the effector is carried inward, from the axes of one joint to those of the joint
+    before it, and each joint turns it toward the target as far as its range allows.
+
+    Args:
+        m: Arithmetic of the numbers.
+        chain: Bones.
+        rotations: Local rotations, one a bone.
+        target: Where the effector shall be.
+
+    Source: Wang and Chen, "A combined optimization method for solving the inverse kinematics
+    problem of mechanical manipulators", IEEE Trans. Robotics and Automation 7 (1991), section
+    III; the fade for short levers is derived for this project.
+    """
+    bones, short = chain.bones, SHORT_LEVER * chain.reach
+    targets = _carry_outward(chain, rotations, target)
+    turned = list(rotations)
+    effector: Vector | None = None
+    for i in reversed(range(len(bones))):
+        bone = bones[i]
+        beyond = bone.segment if effector is None else add(bone.segment, effector)
+        lever = quaternions.rotate(rotations[i], beyond)
+        least = bone.scale * m.minimum(norm(m, lever), norm(m, targets[i]))
+        share = smoothstep(m, least, 0.0, short)
+        turned[i] = aim_bone(m, bone, rotations[i], lever, targets[i], share)
+        effector = quaternions.rotate(turned[i], beyond)
+        if bone.offset is not None:
+            effector = matrices.transform(bone.offset, effector)
+    assert effector is not None
+    return tuple(turned), norm(m, subtract(subtract(target, chain.root), effector))
+
+
+def _carry_outward(chain: Bones, rotations: tuple[Quaternion, ...], target: Vector) -> list[Vector]:
+    """Return the target from the head of each bone, in the bone's axes at zero."""
+    carried, found = subtract(target, chain.root), []
+    for bone, rotation in zip(chain.bones, rotations, strict=True):
+        if bone.offset_inverse is not None:
+            carried = matrices.transform(bone.offset_inverse, carried)
+        found.append(carried)
+        carried = subtract(quaternions.unrotate(rotation, carried), bone.segment)
+    return found
