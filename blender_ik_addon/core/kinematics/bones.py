@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..algebra import matrices, quaternions
+from ..algebra import maps, matrices, quaternions
 from ..algebra.arithmetic import Arithmetic, Number
-from ..algebra.matrices import Matrix
+from ..algebra.maps import Map
 from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import Vector, add, norm, scale, subtract
 from . import swing_twist
@@ -23,8 +23,8 @@ class Bone(NamedTuple):
     Attributes:
         length: Of its segment.
         segment: From its head to the next one, in its posed axes.
-        offset: From its axes at zero to the posed axes of the bone before; None for the same axes.
-        offset_inverse: The other way.
+        offset: From its axes at zero to the posed axes of the bone before: a rotation where all
+            bones of the chain are rigid; they are measured in the space of the chain then.
         offset_rotation: What of the offset is a rotation.
         scale: By how much lengths in its axes grow in the space of the chain.
         joint: Its range; None for a joint that turns freely.
@@ -34,8 +34,7 @@ class Bone(NamedTuple):
 
     length: Number
     segment: Vector
-    offset: Matrix | None = None
-    offset_inverse: Matrix | None = None
+    offset: Map = quaternions.IDENTITY
     offset_rotation: Quaternion = quaternions.IDENTITY
     scale: Number = 1.0
     joint: SwingTwistRange | None = None
@@ -138,24 +137,24 @@ def pose_bones(
     """
     head = chain.root
     points, posed, orientations = [head], [], []
-    frame: Matrix | None = None
+    frame: Map = quaternions.IDENTITY
     orientation = quaternions.IDENTITY
     for i, bone in enumerate(chain.bones):
         rotation = rotations[i]
-        if bone.offset is not None:
-            frame = bone.offset if frame is None else matrices.multiply(frame, bone.offset)
-            orientation = quaternions.multiply(orientation, bone.offset_rotation)
+        frame = maps.compose(frame, bone.offset) if i else bone.offset
         if aims is not None:
-            wanted = subtract(aims[i], head)
-            if frame is not None:
-                wanted = matrices.transform(matrices.inverse(m, frame), wanted)
+            wanted = maps.unapply(m, frame, subtract(aims[i], head))
             lever = quaternions.rotate(rotation, bone.segment)
             rotation = aim_bone(m, bone, rotation, lever, wanted)
-        own = quaternions.to_matrix(rotation)
-        frame = own if frame is None else matrices.multiply(frame, own)
-        orientation = quaternions.multiply(orientation, rotation)
-        head = add(head, matrices.transform(frame, bone.segment))
+        frame = maps.compose(frame, rotation)
+        orientation = _orient(orientation, bone, rotation)
+        head = add(head, maps.apply(frame, bone.segment))
         points.append(head)
         posed.append(rotation)
         orientations.append(orientation)
     return Pose(tuple(points), tuple(posed), tuple(orientations))
+
+
+def _orient(before: Quaternion, bone: Bone, rotation: Quaternion) -> Quaternion:
+    """Return the rotation of a posed bone; the frame is the same where bones are rigid."""
+    return quaternions.multiply(quaternions.multiply(before, bone.offset_rotation), rotation)

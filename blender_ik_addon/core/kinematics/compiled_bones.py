@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import limits, rotation, vectors
+from .. import limits, rotation, turns, vectors
 from ..algebra import nested
 from ..algebra.arithmetic import Array
 from .bones import Bone, Bones
 from .swing_twist import SwingTwistRange
+
+# Offsets that differ by less from rotations are such, stored in float32.
+SHEAR = 1e-6
 
 if TYPE_CHECKING:
     from ..jointed import Jointed
@@ -35,16 +38,19 @@ def _tupled(array: Array) -> nested.Nested:
 def _bones(chain: Jointed, pick: Callable[[Array], Any]) -> Bones:
     """Return one record of bones; ``pick`` makes tuples of numbers of arrays (..., B)."""
     segments = chain.segments_after(chain.resting_slide)
-    lengths = vectors.norm(segments)
     volumes = np.linalg.det(chain.offsets.transpose(0, 3, 1, 2))
     scales = np.cumprod(np.cbrt(np.abs(volumes)), axis=0)
+    rotations, offsets = _rotations_of(chain.offsets), chain.offsets
+    bent = offsets / np.cbrt(volumes)[:, None, None] - turns.matrices(rotations)
+    if (volumes > 0.0).all() and (np.abs(bent) < SHEAR).all():
+        # Rigid bones are measured in the space of the chain.
+        segments, scales, offsets = segments * scales[:, None], np.ones_like(scales), rotations
     readiness = pick(chain.readiness) if chain.has_stiffness else (None,) * len(segments)
     columns = (
-        pick(lengths),
+        pick(vectors.norm(segments)),
         pick(segments),
-        pick(chain.offsets),
-        pick(vectors.inverses(chain.offsets)),
-        pick(_rotations_of(chain.offsets)),
+        pick(offsets),
+        pick(rotations),
         pick(scales),
         _joints(chain, pick),
         [limits.HINGES.get(kind) for kind in chain.kinds],

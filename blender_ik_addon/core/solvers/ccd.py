@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..algebra import matrices, quaternions
+from ..algebra import maps, quaternions
 from ..algebra.arithmetic import Arithmetic, Number
 from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import Vector, add, norm, smoothstep, subtract
@@ -33,7 +33,7 @@ def step(
     III; the fade for short levers is derived for this project.
     """
     bones, short = chain.bones, SHORT_LEVER * chain.reach
-    targets = _carry_outward(chain, rotations, target)
+    targets = _carry_outward(m, chain, rotations, target)
     turned = list(rotations)
     effector: Vector | None = None
     for i in reversed(range(len(bones))):
@@ -44,18 +44,18 @@ def step(
         share = smoothstep(m, least, 0.0, short)
         turned[i] = aim_bone(m, bone, rotations[i], lever, targets[i], share)
         effector = quaternions.rotate(turned[i], beyond)
-        if bone.offset is not None:
-            effector = matrices.transform(bone.offset, effector)
+        effector = maps.apply(bone.offset, effector)
     assert effector is not None
     return tuple(turned), norm(m, subtract(subtract(target, chain.root), effector))
 
 
-def _carry_outward(chain: Bones, rotations: tuple[Quaternion, ...], target: Vector) -> list[Vector]:
+def _carry_outward(
+    m: Arithmetic, chain: Bones, rotations: tuple[Quaternion, ...], target: Vector
+) -> list[Vector]:
     """Return the target from the head of each bone, in the bone's axes at zero."""
     carried, found = subtract(target, chain.root), []
     for bone, rotation in zip(chain.bones, rotations, strict=True):
-        if bone.offset_inverse is not None:
-            carried = matrices.transform(bone.offset_inverse, carried)
+        carried = maps.unapply(m, bone.offset, carried)
         found.append(carried)
         carried = subtract(quaternions.unrotate(rotation, carried), bone.segment)
     return found

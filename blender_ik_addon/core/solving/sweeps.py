@@ -18,10 +18,10 @@ from .iteration import Progress, Work, iterate
 
 # Sweeps after which NEWTON finishes, where it may: they converge linearly, and near full reach very
 # slowly.
-MOST_SWEEPS = 20
+MOST_SWEEPS = 10
 # Up to so many chains compiled together are quicker one by one: measured by `scripts/benchmark.py
 # --stages`.
-FEW = 32
+FEW = 24
 
 
 class Swept(NamedTuple):
