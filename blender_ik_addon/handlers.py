@@ -10,7 +10,7 @@ from typing import Literal
 import bpy
 from bpy.app.handlers import persistent
 
-from .properties import SOURCE, sync_anchors
+from .properties import SOURCE, mark, sync_anchors, upgrade
 from .rig import live
 from .rig.update import Update
 
@@ -96,13 +96,36 @@ def on_history(*_arguments: object) -> None:
             candidate.update_tag(refresh={"DATA"})
 
 
+@persistent
+def on_load(*_arguments: object) -> None:
+    """Bring settings of older files up to date, and begin afresh."""
+    upgrade(bpy.data.objects)
+    on_history()
+
+
+@persistent
+def on_import(context: bpy.types.BlendImportContext, *_arguments: object) -> None:
+    """Bring settings up to date that have been appended or linked from an older file."""
+    upgrade(item.id for item in context.import_items if isinstance(item.id, bpy.types.Object))
+
+
+@persistent
+def on_save(*_arguments: object) -> None:
+    """Note that the settings in the file are of this version."""
+    mark(bpy.data.objects)
+
+
 _HANDLERS = {
     "depsgraph_update_post": on_update,
     "frame_change_post": on_frame,
-    "load_post": on_history,
+    "load_post": on_load,
+    "save_pre": on_save,
     "undo_post": on_history,
     "redo_post": on_history,
 }
+if hasattr(bpy.app.handlers, "blend_import_post"):
+    # Not in 4.2, where nothing tells of what is appended.
+    _HANDLERS["blend_import_post"] = on_import
 
 
 def register() -> None:

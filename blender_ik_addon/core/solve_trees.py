@@ -90,6 +90,7 @@ def solve_trees(
         options.solver,
         aims,
         options.orient_weight,
+        use_finish=options.use_finish,
     )
     if options.influence < 1.0:
         shares = np.full(len(trees), options.influence)

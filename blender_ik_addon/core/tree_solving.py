@@ -15,8 +15,9 @@ import numpy as np
 from . import newton, restarts, tree_fabrik, tree_newton, tree_settling, turns
 from .branched import TURN, Branched
 from .chain import Solver
-from .iterate import FEW_ITERATIONS, Method, Work, sweeps_of, swept
+from .iterate import Method, Work, swept
 from .jointed import AIM_TOLERANCE, AIM_WEIGHTS, ENOUGH_TO_AIM, NEAR
+from .solving.sweeps import MOST_SWEEPS
 from .tree_aims import TreeAims
 from .tree_start import StraightRun, off_the_line
 from .vectors import Array, Counts, Flags, norm, taken
@@ -47,7 +48,7 @@ def _stands_still(error: Array, window_error: Array, _work: Work, _used: Counts)
 NEWTON = Method(tree_newton.step, is_damped=True, is_hopeless=_is_slow)
 AIMING = Method(tree_newton.step, is_damped=True, is_hopeless=_stands_still)
 SETTLING = Method(tree_settling.step, is_damped=True, is_hopeless=_stands_still)
-SWEEPS = {Solver.FABRIK: sweeps_of(tree_fabrik.step)}
+SWEEPS = {Solver.FABRIK: Method(tree_fabrik.step)}
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,8 @@ def positioned(
     solver: Solver,
     aims: TreeAims | None = None,
     tip_weight: float = 1.0,
+    *,
+    use_finish: bool = True,
 ) -> tuple[Array, Counts]:
     """Return the turns (n, 4, B) that bring the effectors of trees to their targets.
 
@@ -95,6 +98,7 @@ def positioned(
         solver: NEWTON or FABRIK.
         aims: What else is aimed at.
         tip_weight: Share of the wanted turns of tips to take.
+        use_finish: Whether NEWTON finishes what FABRIK leaves open.
 
     Returns:
         The turns, and the iterations used, shape (B,).
@@ -110,14 +114,17 @@ def positioned(
         if bent is not turn:
             state = np.where(is_fresh, tree.state(bent), state)
     if sweeps is not None:
-        state, used = run.swept(sweeps, state, used, np.minimum(task.iterations, FEW_ITERATIONS))
+        caps = np.minimum(task.iterations, MOST_SWEEPS) if use_finish else task.iterations
+        state, used = run.swept(sweeps, state, used, caps)
+        if not use_finish:
+            return state[:-1, :TURN], used
     if aims is None or tip_weight < 1.0:
         state, used = run.closed(state, used)
     if aims is not None:
         state, used = run.aimed(state, used, _shared(aims, tree, state, tip_weight))
     state, used = run.settled(state, used)
     # Where a target is too far for its effector no other start arrives either.
-    is_open = run.is_open(state) & (task.iterations > FEW_ITERATIONS) & task.is_near
+    is_open = run.is_open(state) & (used < task.iterations) & task.is_near
     if is_open.any() and not tree.is_free:
         state, used = run.anew(state, used, np.flatnonzero(is_open), standing, aims)
     return state[:-1, :TURN], used

@@ -1,6 +1,7 @@
 """The settings of chains, and their one way into frozen records."""
 
 from .chains import active_chain, chain_key, chains_of, owner_of
+from .file_format import mark, upgrade
 from .forces import creature_text, take_creature
 from .joints import RANGED_AXES, STIFF_AXES, JointSettings, take_over
 from .lists import copy_joints, remove_chain, remove_joint
@@ -28,6 +29,7 @@ __all__ = [
     "creature_text",
     "idle_joints",
     "is_off_its_keys",
+    "mark",
     "owner_of",
     "register",
     "release",
@@ -41,4 +43,5 @@ __all__ = [
     "tree_in_words",
     "tree_of",
     "unregister",
+    "upgrade",
 ]

@@ -339,6 +339,12 @@ class ObjectSettings(bpy.types.PropertyGroup):
 
     chains: CollectionProperty(type=ChainSettings, override=EXTENSIBLE)
     active_index: IntProperty(name="Active Chain", options=set(), override=OVERRIDABLE)
+    format: IntProperty(
+        name="Format",
+        description="Which version of Chain IK has saved these settings; 0 before the first save",
+        options={"HIDDEN"},
+        override=OVERRIDABLE,
+    )
 
 
 class SceneSettings(bpy.types.PropertyGroup):

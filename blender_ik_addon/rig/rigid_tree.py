@@ -64,6 +64,7 @@ class RigidTree:
             tuple(plan.modes.tolist()),
             options.solver,
             options.orient_weight,
+            options.use_finish,
             self.turning,
             self.poled,
             None if plan.joints is None else (plan.joints.kinds, plan.joints.is_free),

@@ -120,6 +120,7 @@ class RigidTreeSolve:
             tolerance=self.tolerance[pick] / bases.unit,
             orient_weight=self.like.options.orient_weight,
             soft_distance=self.soft_distance[pick] / bases.unit,
+            use_finish=self.like.options.use_finish,
         )
         wanted = self._wanted(asked)
         goals = self._goals(asked, wanted)

@@ -91,6 +91,7 @@ class TreePlan:
             tolerance=min(one.tolerance for one in each),
             orient_weight=max([one.orient_weight for one in turning], default=0.0),
             soft_distance=min(one.soft_distance for one in each),
+            use_finish=any(one.use_finish for one in each),
         )
 
     @cached_property
