@@ -15,7 +15,6 @@ from .errors import (
     InvalidOptionError,
     SolverMismatchError,
 )
-from .follow import Lead, follow
 from .forces import Forces, StepMode, make_forces
 from .gradual import History, advance, advance_batch
 from .joints import JointKind, Joints, free_joints
@@ -25,6 +24,7 @@ from .single_planar_turns import SinglePlanarTurns
 from .soft import distance_in_reach
 from .solve import solve
 from .solve_trees import solve_tree, solve_trees
+from .solvers.follow import Lead
 from .status_codes import STATUSES
 from .tree import Tree
 from .tree_goals import TreeGoals
@@ -78,7 +78,6 @@ __all__ = [
     "clamped",
     "distance_in_reach",
     "eased",
-    "follow",
     "free_joints",
     "make_forces",
     "parse_creature",

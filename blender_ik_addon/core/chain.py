@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import IKError, InvalidChainError, InvalidGoalError, InvalidOptionError
-from .follow import Lead
 from .forces import Forces, check_forces
 from .joints import Joints
 from .single_start import SingleStart
+from .solvers.follow import Lead
 from .start import Start, started
 from .vectors import Array, Counts, Flags
 
@@ -182,8 +182,9 @@ class SolveOptions:
             more and more slowly, so that no joint pops straight; in the unit of the positions, or
             shape (B,). No more counts than half of the way from folded to stretched.
         lead: Which end FOLLOW leads to the target.
-        max_bend: Greatest angle between neighbouring segments in radians, for FOLLOW; half a turn
-            is none.
+        max_bend: Greatest angle between neighbouring segments in radians, for FOLLOW without
+            joints; half a turn is none.
+        use_anchor: The end that FOLLOW does not lead stays where it is.
     """
 
     solver: Solver = Solver.NEWTON
@@ -196,6 +197,7 @@ class SolveOptions:
     soft_distance: float | Array = 0.0
     lead: Lead = Lead.TIP
     max_bend: float = math.pi
+    use_anchor: bool = False
 
     def __post_init__(self) -> None:
         """Check the ranges."""

@@ -1,6 +1,6 @@
 """Drag chains with FOLLOW, once, from their start poses to their targets: records in, records out.
 
-Poles, flips, rotations of the tip, soft distances and joints are for chains whose root stays.
+Poles, flips, rotations of the tip and soft distances are for chains whose root stays.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import numpy as np
 from .blend import blended
 from .chain import Chain, Goal, Solution, SolveOptions, Status
 from .chains import Chains, Goals, Solutions
-from .follow import Lead, follow
+from .solvers.follow import Lead
+from .solving.dragging import FEW, Drag, drag_joints, drag_points
 from .status_codes import STATUSES
 from .task import FINEST_TOLERANCE
 from .vectors import Array
@@ -20,7 +21,8 @@ NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
 
 def solved_alone(chain: Chain, goal: Goal, options: SolveOptions) -> Solution:
     """Return the pose of one chain; as ``solve``."""
-    chains = Chains(chain.joint_positions[None])
+    joints = None if chain.joints is None else chain.joints.as_batch()
+    chains = Chains(chain.joint_positions[None], joints=joints)
     return solved(chains, Goals(goal.target_position[None]), options)[0]
 
 
@@ -30,16 +32,22 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     No chain is turned as a whole: every bone swings from its parent by the shortest rotation.
     """
     targets, start = goals.target_positions, chains.joint_positions
-    dragged = follow(start.transpose(1, 2, 0), targets.T[None], options.lead, options.max_bend)
-    joints = dragged.transpose(2, 0, 1)
+    drag = Drag(options.lead, options.use_anchor, is_few=chains.company <= FEW)
+    local = None
+    if chains.joints is None:
+        dragged = drag_points(drag, start.transpose(1, 2, 0), targets.T[None], options.max_bend)
+        joints = dragged.transpose(2, 0, 1)
+    else:
+        joints, local = _dragged_joints(chains, targets, drag)
     turns, rotations = np.tile(NOT_TURNED, (len(chains), 1)), None
-    if options.influence < 1.0:
+    if options.influence < 1.0 and local is None:
         joints, rotations = _part_way(chains, joints, turns, options.influence)
     led = joints[:, -1 if options.lead is Lead.TIP else 0]
     residuals = np.linalg.norm(led - targets, axis=1)
     rounding = FINEST_TOLERANCE * (np.abs(start).max(axis=(1, 2)) + np.abs(targets).max(axis=1))
     is_there = residuals <= options.tolerance + rounding
-    codes = [STATUSES.index(Status.REACHED if there else Status.BLENDED) for there in is_there]
+    short = Status.EXTENDED if options.use_anchor else Status.BLENDED
+    codes = [STATUSES.index(Status.REACHED if there else short) for there in is_there]
     return Solutions(
         joint_positions=joints,
         chain_rotations_wxyz=turns,
@@ -48,7 +56,18 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
         iterations=np.zeros(len(chains), dtype=np.int64),
         status_codes=np.array(codes, dtype=np.int8),
         blended_rotations_wxyz=rotations,
+        local_rotations_wxyz=local,
+        slides=None if local is None else np.zeros(local.shape[:2]),
     )
+
+
+def _dragged_joints(chains: Chains, targets: Array, drag: Drag) -> tuple[Array, Array]:
+    """Return joints (B, n + 1, 3) and local rotations (B, n, 4) of chains with joints."""
+    start, jointed = chains.start, chains.jointed
+    bones = jointed.bones_one_by_one if drag.is_few else jointed.bones_side_by_side
+    path = ((targets.T - start.root) / start.unit)[None]
+    points, turned = drag_joints(drag, bones, chains.standing_turns, path)
+    return (points * start.unit + start.root).transpose(2, 0, 1), jointed.outer(turned)
 
 
 def _part_way(chains: Chains, joints: Array, turns: Array, influence: float) -> tuple[Array, Array]:

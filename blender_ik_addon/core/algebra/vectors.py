@@ -7,6 +7,8 @@ from .arithmetic import Arithmetic, Condition, Number
 Vector = tuple[Number, Number, Number]
 
 ZERO: Vector = (0.0, 0.0, 0.0)
+# Along a bone, in its own axes.
+AHEAD: Vector = (0.0, 1.0, 0.0)
 # Below this length a vector of a chain scaled to unit length has no usable direction.
 NO_DIRECTION = 1e-14
 

@@ -30,6 +30,8 @@ class Bone(NamedTuple):
         joint: Its range; None for a joint that turns freely.
         hinge: The number of the one axis that it turns about; None for more than one.
         readiness: How readily it turns about its posed axes; None for alike.
+        most_bend: Greatest angle to the segment before it in chains without orientations, radians;
+            None for any.
     """
 
     length: Number
@@ -40,6 +42,7 @@ class Bone(NamedTuple):
     joint: SwingTwistRange | None = None
     hinge: int | None = None
     readiness: Vector | None = None
+    most_bend: Number | None = None
 
 
 class Bones(NamedTuple):
@@ -118,6 +121,17 @@ def _stiffen(
     x, y, z = quaternions.unrotate(rotation, quaternions.to_vector(m, swing))
     taken = x * readiness[0], y * readiness[1], z * readiness[2]
     return quaternions.from_vector(m, quaternions.rotate(rotation, taken))
+
+
+def hold_joint(m: Arithmetic, bone: Bone, before: Quaternion, hung: Quaternion) -> Quaternion:
+    """Return how the bone before one that stands already may stand: their joint has to allow it."""
+    if bone.joint is None:
+        return before
+    zero = quaternions.multiply(before, bone.offset_rotation)
+    joint = quaternions.multiply(quaternions.conjugate(zero), hung)
+    held = swing_twist.clamp(m, bone.joint, quaternions.normalize(m, joint))
+    zero = quaternions.multiply(hung, quaternions.conjugate(held))
+    return quaternions.multiply(zero, quaternions.conjugate(bone.offset_rotation))
 
 
 def pose_bones(

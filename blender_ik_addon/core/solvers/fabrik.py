@@ -5,12 +5,8 @@ from __future__ import annotations
 from ..algebra import quaternions
 from ..algebra.arithmetic import Arithmetic, Number
 from ..algebra.quaternions import Quaternion
-from ..algebra.vectors import NO_DIRECTION, Vector, add, norm, scale, subtract, unit
-from ..kinematics import swing_twist
-from ..kinematics.bones import Bone, Bones, Pose, pose_bones
-
-# Where a segment without a direction points.
-AHEAD: Vector = (0.0, 1.0, 0.0)
+from ..algebra.vectors import AHEAD, NO_DIRECTION, Vector, add, norm, scale, subtract, unit
+from ..kinematics.bones import Bones, Pose, hold_joint, pose_bones
 
 
 def step(m: Arithmetic, chain: Bones, pose: Pose, target: Vector) -> tuple[Pose, Number]:
@@ -71,20 +67,9 @@ def _hang_bones(m: Arithmetic, chain: Bones, pose: Pose, target: Vector) -> tupl
         swing = quaternions.between(m, along, unit(m, subtract(points[-1], head), along))
         turned = quaternions.multiply(swing, orientation)
         if hung is not None:
-            turned = _hold_joint(m, chain.bones[i + 1], turned, hung)
+            turned = hold_joint(m, chain.bones[i + 1], turned, hung)
             swing = quaternions.multiply(turned, quaternions.conjugate(orientation))
             swing = quaternions.normalize(m, swing)
         points.append(subtract(points[-1], quaternions.rotate(swing, segment)))
         hung = turned
     return tuple(points[::-1])
-
-
-def _hold_joint(m: Arithmetic, bone: Bone, before: Quaternion, hung: Quaternion) -> Quaternion:
-    """Return how the bone before one that stands already may stand: their joint has to allow it."""
-    if bone.joint is None:
-        return before
-    zero = quaternions.multiply(before, bone.offset_rotation)
-    joint = quaternions.multiply(quaternions.conjugate(zero), hung)
-    held = swing_twist.clamp(m, bone.joint, quaternions.normalize(m, joint))
-    zero = quaternions.multiply(hung, quaternions.conjugate(held))
-    return quaternions.multiply(zero, quaternions.conjugate(bone.offset_rotation))
