@@ -76,7 +76,7 @@ def positioned(
     tip_weight: float = 1.0,
     effort: Effort | None = None,
     *,
-    is_few: bool = True,
+    sweeps: Sweeps | None = None,
     use_finish: bool = True,
 ) -> Held:
     """Return the poses that bring the effectors of jointed chains to their targets.
@@ -93,7 +93,7 @@ def positioned(
         tip: Turns of the tip bones from the start pose wxyz, shape (4, B); None for no aim.
         tip_weight: Share of those to take.
         effort: What acts on the bones, for FORCE; None for nothing.
-        is_few: Whether so few chains were compiled that FABRIK and CCD take them one by one.
+        sweeps: How FABRIK and CCD go on.
         use_finish: Whether NEWTON finishes what their sweeps leave open, and chains start anew.
     """
     standing = chain.state(standing_turn, chain.resting_slide)
@@ -105,32 +105,32 @@ def positioned(
     gap = norm(task.target - standing[-1, :3])
     run = Run(chain, task, gap > np.maximum(task.tolerance, NEAR * chain.reach))
     aims = _aims(start, chain, start_turn, task, tip)
-    is_swept = solver in (Solver.FABRIK, Solver.CCD)
-    if solver is Solver.FORCE or is_swept:
+    goes_own_way = sweeps is not None or solver is Solver.FORCE
+    if goes_own_way:
         standing = natural_start.nudged(natural, start, chain, standing, task)
-    if is_swept:
-        sweeps = Sweeps(use_ccd=solver is Solver.CCD, is_few=is_few)
-        caps = np.minimum(task.iterations, MOST_SWEEPS) if use_finish else task.iterations
-        state, used = _swept(run, sweeps, standing, caps)
+    if sweeps is not None:
+        state, used = _swept(run, sweeps, standing, use_finish=use_finish)
+        if not use_finish:
+            return _held(run, run.task, state, used, is_too_far, aims)
     else:
         state, used = _approached(natural, run, standing, asked, solver, effort)
-    if is_swept and not use_finish:
-        return _held(run, run.task, state, used, is_too_far, aims)
     if aims is None or tip_weight < 1.0:
-        state, used = run.closed(state, used, is_near_enough=solver is not Solver.FORCE)
+        state, used = run.closed(state, used, is_near_enough=not goes_own_way)
     if aims is not None:
         aims = _shared(aims, chain, state, tip_weight)
         state, used = run.aimed(state, used, aims)
-    last, state, used = _bettered(run, state, used, standing, asked, aims)
+    may_go_on = _may_start_anew(run.task, solver, used)
+    last, state, used = _bettered(run, state, used, standing, asked, aims, may_go_on)
     if effort is not None:
         state, used = forced.no_farther(last, state, used, standing)
         state, used = comfort_starts.settled(last, state, used, effort, aims)
     return _held(run, last.task, state, used, is_too_far, aims)
 
 
-def _swept(run: Run, sweeps: Sweeps, standing: Array, caps: Counts) -> tuple[Array, Counts]:
+def _swept(run: Run, sweeps: Sweeps, standing: Array, *, use_finish: bool) -> tuple[Array, Counts]:
     """Return the states that sweeps make of standing ones."""
     chain, task, turn = run.chain, run.task, standing[:-1, :4]
+    caps = np.minimum(task.iterations, MOST_SWEEPS) if use_finish else task.iterations
     bones = chain.bones_one_by_one if sweeps.is_few else chain.bones_side_by_side
     found = sweep_joints(sweeps, bones, turn, task.target, task.tolerance, caps)
     return chain.state(found.rotations, standing[:-1, 4]), found.used
@@ -169,10 +169,15 @@ def _approached(
 
 
 def _bettered(
-    run: Run, state: Array, used: Counts, standing: Array, asked: Array, aims: Aims | None
+    run: Run,
+    state: Array,
+    used: Counts,
+    standing: Array,
+    asked: Array,
+    aims: Aims | None,
+    may_go_on: Flags,
 ) -> tuple[Run, Array, Counts]:
     """Start anew what has not arrived, or not on the side of its pole; who ran last, and where."""
-    may_go_on = used < run.task.iterations
     is_open = run.is_open(state) & may_go_on
     if is_open.any():
         # Joints that cannot even straighten toward a target take the pose nearest to it as it is.

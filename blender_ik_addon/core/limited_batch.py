@@ -17,6 +17,7 @@ from .single_limited import Pose
 from .single_natural import Aim
 from .soft import is_soft, softened
 from .solving.sweeps import FEW as FEW_SWEPT
+from .solving.sweeps import sweeps_of
 from .status_codes import (
     BLENDED,
     EXTENDED,
@@ -151,7 +152,7 @@ def _together(chains: Chains, asked: _Asked) -> Solutions:
         tips.T if has_tips and tips is not None else None,
         options.orient_weight,
         chains.effort if options.solver is Solver.FORCE else None,
-        is_few=chains.company <= FEW_SWEPT,
+        sweeps=sweeps_of(options.solver, is_few=chains.company <= FEW_SWEPT),
         use_finish=options.use_finish,
     )
     if options.influence < 1.0:

@@ -50,6 +50,11 @@ class Sweeps(NamedTuple):
     is_few: bool
 
 
+def sweeps_of(solver: str, *, is_few: bool) -> Sweeps | None:
+    """Return the sweeps of a solver that has some."""
+    return Sweeps(solver == "CCD", is_few) if solver in ("FABRIK", "CCD") else None
+
+
 def sweep_points(
     how: Sweeps, points: Array, lengths: Array, target: Array, tolerance: Array, caps: Counts
 ) -> Swept:

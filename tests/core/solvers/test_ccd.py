@@ -78,7 +78,7 @@ def test_iterations_are_those_of_the_rivals(count, median):
 def test_a_small_cap_is_honoured_exactly(cap, solver):
     chain = start_chain("arc", 10, make_rng(1))
     target = target_at(chain, 0.98 * chain.max_reach, random_direction(make_rng(2)))
-    solution = solved(chain, target, solver, tolerance=1e-12, iterations=cap)
+    solution = solved(chain, target, solver, tolerance=1e-12, iterations=cap, use_finish=False)
     assert solution.iterations == cap
     assert solution.status is Status.ITERATIONS_USED_UP
     assert not solution.is_converged
