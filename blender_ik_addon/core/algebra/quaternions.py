@@ -1,0 +1,130 @@
+"""Quaternions ``wxyz``: tuples of four numbers; unit ones are rotations."""
+
+from __future__ import annotations
+
+from . import vectors
+from .arithmetic import Arithmetic, Condition, Number
+from .matrices import Matrix
+from .vectors import Vector, add, cross, norm, perpendicular, scale, subtract
+
+Quaternion = tuple[Number, Number, Number, Number]
+
+IDENTITY: Quaternion = (1.0, 0.0, 0.0, 0.0)
+# Opposite vectors have no common axis across them below this sine.
+NO_AXIS = 1e-12
+
+
+def multiply(outer: Quaternion, inner: Quaternion) -> Quaternion:
+    """Return the quaternion that rotates by ``inner`` first, then by ``outer``."""
+    a, b, c, d = outer
+    w, x, y, z = inner
+    return (
+        a * w - b * x - c * y - d * z,
+        a * x + b * w + c * z - d * y,
+        a * y - b * z + c * w + d * x,
+        a * z + b * y - c * x + d * w,
+    )
+
+
+def conjugate(q: Quaternion) -> Quaternion:
+    """Return the inverse of a unit quaternion."""
+    return q[0], -q[1], -q[2], -q[3]
+
+
+def normalize(m: Arithmetic, q: Quaternion) -> Quaternion:
+    """Return a quaternion at unit length."""
+    w, x, y, z = q
+    share = m.divide(1.0, m.sqrt(w * w + x * x + y * y + z * z))
+    return w * share, x * share, y * share, z * share
+
+
+def rotate(q: Quaternion, v: Vector) -> Vector:
+    """Rotate a vector by a unit quaternion."""
+    w, x, y, z = q
+    a, b, c = v
+    i, j, k = 2.0 * (y * c - z * b), 2.0 * (z * a - x * c), 2.0 * (x * b - y * a)
+    return a + w * i + y * k - z * j, b + w * j + z * i - x * k, c + w * k + x * j - y * i
+
+
+def unrotate(q: Quaternion, v: Vector) -> Vector:
+    """Rotate a vector by the inverse of a unit quaternion."""
+    w, x, y, z = q
+    a, b, c = v
+    i, j, k = 2.0 * (y * c - z * b), 2.0 * (z * a - x * c), 2.0 * (x * b - y * a)
+    return a - w * i + y * k - z * j, b - w * j + z * i - x * k, c - w * k + x * j - y * i
+
+
+def choose(m: Arithmetic, condition: Condition, yes: Quaternion, no: Quaternion) -> Quaternion:
+    """Return one quaternion or the other."""
+    return (
+        m.where(condition, yes[0], no[0]),
+        m.where(condition, yes[1], no[1]),
+        m.where(condition, yes[2], no[2]),
+        m.where(condition, yes[3], no[3]),
+    )
+
+
+def between(
+    m: Arithmetic, source: Vector, target: Vector, half_turn_axis: Vector | None = None
+) -> Quaternion:
+    """Return the shortest rotation from one unit vector to another, exact for any angle.
+
+    Args:
+        m: Arithmetic of the numbers.
+        source: Unit vector.
+        target: Unit vector.
+        half_turn_axis: Unit vector across the source to turn about where the two are opposite; by
+            default from the frame axis least aligned with the source.
+
+    Source: |a + b| and |a - b| are twice the cosine and the sine of half the angle (Kahan, "How
+    Futile are Mindless Assessments of Roundoff in Floating-Point Computation?", 2006, section 12).
+    """
+    axis = cross(source, target)
+    cosine, sine = 0.5 * norm(m, add(source, target)), 0.5 * norm(m, subtract(source, target))
+    size = norm(m, axis)
+    is_opposite = (size < NO_AXIS) & (cosine < 0.5)
+    x, y, z = scale(axis, m.divide(sine, size))
+    if m.any(is_opposite):
+        aside = perpendicular(m, source) if half_turn_axis is None else half_turn_axis
+        x, y, z = vectors.choose(m, is_opposite, scale(aside, sine), (x, y, z))
+    return cosine, x, y, z
+
+
+def about(m: Arithmetic, axis: Vector, angle: Number) -> Quaternion:
+    """Return the rotation about a unit axis, by radians."""
+    sine = m.sin(0.5 * angle)
+    return m.cos(0.5 * angle), axis[0] * sine, axis[1] * sine, axis[2] * sine
+
+
+def from_vector(m: Arithmetic, v: Vector) -> Quaternion:
+    """Return the rotation about a vector by its length in radians."""
+    angle = norm(m, v)
+    is_turn = angle > 0.0
+    share = m.where(is_turn, m.divide(m.sin(0.5 * angle), angle), 0.5)
+    return m.cos(0.5 * angle), v[0] * share, v[1] * share, v[2] * share
+
+
+def to_vector(m: Arithmetic, q: Quaternion) -> Vector:
+    """Return the vector along a rotation's axis, as long as its angle: of two ways the shorter."""
+    w, axis = q[0], (q[1], q[2], q[3])
+    size = norm(m, axis)
+    angle = 2.0 * m.atan2(size, m.absolute(w)) * m.where(w < 0.0, -1.0, 1.0)
+    return scale(axis, m.divide(angle, size))
+
+
+def power(m: Arithmetic, q: Quaternion, share: Number) -> Quaternion:
+    """Return a share of a rotation, on the shorter of the two ways."""
+    return from_vector(m, scale(to_vector(m, q), share))
+
+
+def to_matrix(q: Quaternion) -> Matrix:
+    """Return the rotation matrix of a unit quaternion."""
+    w, x, y, z = q
+    i, j, k = x + x, y + y, z + z
+    xx, yy, zz, xy, xz, yz = x * i, y * j, z * k, x * j, x * k, y * k
+    wx, wy, wz = w * i, w * j, w * k
+    return (
+        (1.0 - yy - zz, xy - wz, xz + wy),
+        (xy + wz, 1.0 - xx - zz, yz - wx),
+        (xz - wy, yz + wx, 1.0 - xx - yy),
+    )

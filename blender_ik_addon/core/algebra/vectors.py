@@ -1,0 +1,80 @@
+"""Vectors: tuples of three numbers."""
+
+from __future__ import annotations
+
+from .arithmetic import Arithmetic, Condition, Number
+
+Vector = tuple[Number, Number, Number]
+
+ZERO: Vector = (0.0, 0.0, 0.0)
+# Below this length a vector of a chain scaled to unit length has no usable direction.
+NO_DIRECTION = 1e-14
+
+
+def add(a: Vector, b: Vector) -> Vector:
+    """Return the sum."""
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+
+
+def subtract(a: Vector, b: Vector) -> Vector:
+    """Return the first without the second."""
+    return a[0] - b[0], a[1] - b[1], a[2] - b[2]
+
+
+def scale(a: Vector, by: Number) -> Vector:
+    """Return a multiple."""
+    return a[0] * by, a[1] * by, a[2] * by
+
+
+def dot(a: Vector, b: Vector) -> Number:
+    """Return the scalar product."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def cross(a: Vector, b: Vector) -> Vector:
+    """Return the vector product."""
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+def norm(m: Arithmetic, a: Vector) -> Number:
+    """Return the length."""
+    return m.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2])
+
+
+def choose(m: Arithmetic, condition: Condition, yes: Vector, no: Vector) -> Vector:
+    """Return one vector or the other."""
+    return (
+        m.where(condition, yes[0], no[0]),
+        m.where(condition, yes[1], no[1]),
+        m.where(condition, yes[2], no[2]),
+    )
+
+
+def unit(m: Arithmetic, a: Vector, fallback: Vector) -> Vector:
+    """Return the direction; the fallback where there is none."""
+    size = norm(m, a)
+    has_direction = size > NO_DIRECTION
+    direction = scale(a, m.divide(1.0, size))
+    return direction if m.all(has_direction) else choose(m, has_direction, direction, fallback)
+
+
+def reject(a: Vector, axis: Vector) -> Vector:
+    """Return the part of a vector across a unit axis."""
+    return subtract(a, scale(axis, dot(a, axis)))
+
+
+def perpendicular(m: Arithmetic, axis: Vector) -> Vector:
+    """Return a unit vector across a unit axis, from the frame axis that is least aligned."""
+    x, y, z = m.absolute(axis[0]), m.absolute(axis[1]), m.absolute(axis[2])
+    is_x = (x <= y) & (x <= z)
+    is_y = m.negate(is_x) & (y <= z)
+    is_z = m.negate(is_x | is_y)
+    frame_axis = m.where(is_x, 1.0, 0.0), m.where(is_y, 1.0, 0.0), m.where(is_z, 1.0, 0.0)
+    aside = reject(frame_axis, axis)
+    return scale(aside, m.divide(1.0, norm(m, aside)))
+
+
+def smoothstep(m: Arithmetic, x: Number, low: Number, high: Number) -> Number:
+    """Return 0 below ``low``, 1 above ``high`` and the cubic 3s^2 - 2s^3 between."""
+    s = m.minimum(m.maximum((x - low) / (high - low), 0.0), 1.0)
+    return s * s * (3.0 - 2.0 * s)

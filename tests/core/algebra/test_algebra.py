@@ -1,0 +1,197 @@
+"""Every formula of the algebra: the same for floats and arrays, and the laws that it keeps."""
+
+from __future__ import annotations
+
+import inspect
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blender_ik_addon.core.algebra import matrices, quaternions, vectors
+from blender_ik_addon.core.algebra.arithmetic import ARRAYS, FLOATS
+
+# Zero, what rounding leaves, ordinary numbers; tiny and large ones overflow nowhere.
+numbers = st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.5, 1e-15, -1e-9]) | st.floats(-10.0, 10.0)
+triples = st.tuples(numbers, numbers, numbers)
+quadruples = st.tuples(numbers, numbers, numbers, numbers)
+BATCH = 5
+
+
+@st.composite
+def directions(draw):
+    x, y, z = draw(triples)
+    size = math.sqrt(x * x + y * y + z * z)
+    return (x / size, y / size, z / size) if size > 1e-6 else (0.0, 1.0, 0.0)
+
+
+@st.composite
+def rotations(draw):
+    q = draw(quadruples)
+    size = math.sqrt(sum(each * each for each in q))
+    return tuple(each / size for each in q) if size > 1e-6 else (1.0, 0.0, 0.0, 0.0)
+
+
+KINDS = {
+    "x": numbers,
+    "y": numbers,
+    "share": st.floats(-2.0, 2.0),
+    "angle": st.floats(-7.0, 7.0),
+    "by": numbers,
+    "low": st.floats(-1.0, 0.0),
+    "high": st.floats(0.5, 2.0),
+    "condition": st.booleans(),
+    "v": triples,
+    "yes": triples,
+    "no": triples,
+    "fallback": directions(),
+    "axis": directions(),
+    "source": directions(),
+    "target": directions(),
+    "half_turn_axis": st.none(),
+    "q": rotations(),
+    "outer": rotations(),
+    "inner": rotations(),
+}
+MATRIX = st.tuples(triples, triples, triples)
+OWN = {
+    "matrices": {"a": MATRIX, "outer": MATRIX, "inner": MATRIX},
+    "vectors": {"a": triples, "b": triples},
+    "quaternions": {"yes": rotations(), "no": rotations()},
+}
+
+
+def formulas():
+    """Return every public function of the three files, found by itself."""
+    found = []
+    for module in (vectors, quaternions, matrices):
+        for name, function in vars(module).items():
+            if inspect.isfunction(function) and function.__module__ == module.__name__:
+                if not name.startswith("_"):
+                    found.append(pytest.param(function, id=f"{module.__name__[-11:]}.{name}"))
+    return found
+
+
+def stacked(rows):
+    """Return what stands in rows of nested tuples as nested tuples of arrays."""
+    if rows[0] is None:
+        return None
+    if isinstance(rows[0], tuple):
+        return tuple(stacked(parts) for parts in zip(*rows, strict=True))
+    return np.array(rows)
+
+
+def picked(nested, row):
+    """Return one row of nested tuples of arrays."""
+    if isinstance(nested, tuple):
+        return tuple(picked(part, row) for part in nested)
+    return nested[row] if isinstance(nested, np.ndarray) and nested.ndim else nested
+
+
+def sizes(*nested):
+    return np.ravel(np.array(nested, dtype=float))
+
+
+@pytest.mark.parametrize("formula", formulas())
+@given(data=st.data())
+def test_a_formula_gives_the_same_for_floats_and_for_arrays(formula, data):
+    own = OWN[formula.__module__.rsplit(".", 1)[-1]]
+    names = [name for name in inspect.signature(formula).parameters if name != "m"]
+    rows = [
+        tuple(data.draw(own.get(name) or KINDS[name], label=name) for name in names)
+        for _ in range(BATCH)
+    ]
+    has_m = "m" in inspect.signature(formula).parameters
+    together = formula(*([ARRAYS] if has_m else []), *stacked(rows))
+    for row, arguments in enumerate(rows):
+        alone = formula(*([FLOATS] if has_m else []), *arguments)
+        one, other = sizes(alone), sizes(picked(together, row))
+        assert np.isfinite(one).all()
+        scale = max(1.0, np.abs(one).max())
+        np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-12 * scale)
+
+
+def functions_of_arithmetic():
+    return [name for name in vars(type(FLOATS)) if not name.startswith("_")]
+
+
+@pytest.mark.parametrize("name", functions_of_arithmetic())
+@given(data=st.data())
+def test_both_arithmetics_agree_where_floats_would_raise(name, data):
+    any_number = numbers | st.sampled_from([1e300, -1e300, 5e-324])
+    condition = st.booleans()
+    takes = {
+        "where": (condition, any_number, any_number),
+        "negate": (condition,),
+        "all": (condition,),
+        "any": (condition,),
+    }
+    function = getattr(FLOATS, name)
+    two = name in ("divide", "atan2", "minimum", "maximum")
+    if name in ("sin", "cos", "exp"):
+        any_number = st.floats(-900.0, 900.0)
+    kinds = takes.get(name, (any_number,) * (2 if two else 1))
+    arguments = [data.draw(kind) for kind in kinds]
+    if name == "divide" and arguments[1] and abs(arguments[1]) < 1e-200:
+        arguments[1] = 0.0
+    alone = function(*arguments)
+    together = getattr(ARRAYS, name)(*(np.array([each]) for each in arguments))
+    np.testing.assert_allclose(np.ravel(together), [alone], rtol=1e-14)
+
+
+def test_both_arithmetics_know_the_same():
+    assert set(functions_of_arithmetic()) == {
+        name for name in vars(type(ARRAYS)) if not name.startswith("_")
+    }
+
+
+@given(q=rotations(), v=triples)
+def test_a_rotation_undone_leaves_a_vector(q, v):
+    back = quaternions.unrotate(q, quaternions.rotate(q, v))
+    np.testing.assert_allclose(back, v, atol=1e-13 * (1.0 + max(map(abs, v))))
+
+
+@given(q=rotations(), v=triples)
+def test_matrix_and_quaternion_turn_alike(q, v):
+    turned = matrices.transform(quaternions.to_matrix(q), v)
+    np.testing.assert_allclose(turned, quaternions.rotate(q, v), atol=1e-13)
+
+
+@given(outer=rotations(), inner=rotations(), v=triples)
+def test_products_apply_the_inner_one_first(outer, inner, v):
+    both = quaternions.rotate(quaternions.multiply(outer, inner), v)
+    one_by_one = quaternions.rotate(outer, quaternions.rotate(inner, v))
+    np.testing.assert_allclose(both, one_by_one, atol=1e-12)
+    product = matrices.multiply(quaternions.to_matrix(outer), quaternions.to_matrix(inner))
+    np.testing.assert_allclose(matrices.transform(product, v), both, atol=1e-12)
+
+
+@given(source=directions(), target=directions())
+def test_between_meets_the_target_and_is_a_unit(source, target):
+    q = quaternions.between(FLOATS, source, target)
+    np.testing.assert_allclose(quaternions.rotate(q, source), target, atol=1e-13)
+    assert abs(sum(each * each for each in q) - 1.0) < 1e-13
+
+
+@given(source=directions(), tilt=st.floats(0.0, 1e-6))
+def test_between_meets_what_is_opposite_or_nearly_so(source, tilt):
+    aside = vectors.perpendicular(FLOATS, source)
+    away = vectors.add(vectors.scale(source, -math.cos(tilt)), vectors.scale(aside, math.sin(tilt)))
+    q = quaternions.between(FLOATS, source, away)
+    np.testing.assert_allclose(quaternions.rotate(q, source), away, atol=1e-11)
+
+
+@given(v=st.tuples(*(3 * [st.floats(-1.7, 1.7)])))
+def test_vectors_of_rotations_come_back(v):
+    back = quaternions.to_vector(FLOATS, quaternions.from_vector(FLOATS, v))
+    np.testing.assert_allclose(back, v, atol=1e-12)
+
+
+@given(matrix=MATRIX, v=triples)
+def test_an_inverse_undoes_a_matrix(matrix, v):
+    if abs(matrices.determinant(matrix)) < 1e-3:
+        return
+    back = matrices.transform(matrices.inverse(FLOATS, matrix), matrices.transform(matrix, v))
+    np.testing.assert_allclose(back, v, atol=1e-6)
