@@ -65,7 +65,6 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     """Return the poses of chains with joints; as ``solve_batch``."""
     if chains.joints is None:
         return without_joints(chains, solved(chains.freed, goals, options), goals, options)
-    has_tips = goals.tip_rotations_wxyz is not None and options.orient_weight > 0.0
     moved = _softened(chains, goals, options) if is_soft(options.soft_distance) else None
     asked = goals.target_positions if moved is None else moved.targets
     near, is_far = _within_reach(chains, asked)
