@@ -107,12 +107,13 @@ class _Asked(NamedTuple):
     def take(self, rows: Counts) -> _Asked:
         """Return what is asked of some of the chains."""
         options = self.options
-        own = {
+        own: dict[str, Any] = {
             name: value[rows]
             for name in ("tolerance", "iterations", "use_flip_bend", "soft_distance")
             if isinstance(value := getattr(options, name), np.ndarray)
         }
-        moved = None if self.moved is None else _Moved(*(each[rows] for each in self.moved))
+        was = self.moved
+        moved = None if was is None else _Moved._make(each[rows] for each in was)
         return _Asked(self.goals.take(rows), self.near[rows], replace(options, **own), moved)
 
 
@@ -147,7 +148,9 @@ def _posed(chains: Chains, asked: _Asked) -> Solutions:
 def _taken(solutions: Solutions, rows: Counts) -> Solutions:
     """Return some of the solutions."""
     each: dict[str, Any] = vars(solutions)
-    some = {name: None if value is None else value[rows] for name, value in each.items()}
+    some: dict[str, Any] = {}
+    for name, value in each.items():
+        some[name] = None if value is None else value[rows]
     return Solutions(**some)
 
 

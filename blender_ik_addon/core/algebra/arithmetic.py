@@ -29,6 +29,9 @@ class Arithmetic(Protocol):
     def sqrt(self, x: Number, /) -> Number:
         """Return the root; zero for what rounding has brought below zero."""
 
+    def length(self, x: Number, y: Number, z: Number, /) -> Number:
+        """Return the root of the sum of three squares."""
+
     def divide(self, x: Number, y: Number, /) -> Number:
         """Return x / y; zero where y is zero."""
 
@@ -96,6 +99,10 @@ class Floats:
         """See ``Arithmetic``."""
         return math.sqrt(x) if x > 0.0 else 0.0
 
+    def length(self, x: Any, y: Any, z: Any) -> Any:
+        """See ``Arithmetic``."""
+        return math.sqrt(x * x + y * y + z * z)
+
     def divide(self, x: Any, y: Any) -> Any:
         """See ``Arithmetic``."""
         return x / y if y else 0.0
@@ -151,6 +158,10 @@ class Arrays:
     def sqrt(self, x: Any) -> Any:
         """See ``Arithmetic``."""
         return np.sqrt(np.maximum(x, 0.0))
+
+    def length(self, x: Any, y: Any, z: Any) -> Any:
+        """See ``Arithmetic``."""
+        return np.sqrt(x * x + y * y + z * z)
 
     def divide(self, x: Any, y: Any) -> Any:
         """See ``Arithmetic``."""

@@ -82,7 +82,8 @@ def between(
     axis = cross(source, target)
     cosine, sine = 0.5 * norm(m, add(source, target)), 0.5 * norm(m, subtract(source, target))
     size = norm(m, axis)
-    is_opposite = (size < NO_AXIS) & (cosine < 0.5)
+    # A zero vector, which has no direction, leaves half of the cosine.
+    is_opposite = (size < NO_AXIS) & (cosine < 0.25)
     x, y, z = scale(axis, m.divide(sine, size))
     if m.any(is_opposite):
         aside = perpendicular(m, source) if half_turn_axis is None else half_turn_axis

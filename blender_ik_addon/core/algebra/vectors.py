@@ -38,7 +38,7 @@ def cross(a: Vector, b: Vector) -> Vector:
 
 def norm(m: Arithmetic, a: Vector) -> Number:
     """Return the length."""
-    return m.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2])
+    return m.length(a[0], a[1], a[2])
 
 
 def choose(m: Arithmetic, condition: Condition, yes: Vector, no: Vector) -> Vector:

@@ -129,10 +129,10 @@ def test_both_arithmetics_agree_where_floats_would_raise(name, data):
         "any": (condition,),
     }
     function = getattr(FLOATS, name)
-    two = name in ("divide", "atan2", "minimum", "maximum")
-    if name in ("sin", "cos", "exp"):
+    if name in ("sin", "cos", "exp", "length"):
         any_number = st.floats(-900.0, 900.0)
-    kinds = takes.get(name, (any_number,) * (2 if two else 1))
+    count = {"length": 3, "divide": 2, "atan2": 2, "minimum": 2, "maximum": 2}.get(name, 1)
+    kinds = takes.get(name, (any_number,) * count)
     arguments = [data.draw(kind) for kind in kinds]
     if name == "divide" and arguments[1] and abs(arguments[1]) < 1e-200:
         arguments[1] = 0.0

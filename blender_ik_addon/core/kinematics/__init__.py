@@ -1,0 +1,1 @@
+"""Where poses put bones, what joints allow, and what chains reach."""

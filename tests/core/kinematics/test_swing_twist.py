@@ -1,0 +1,63 @@
+"""Swing and twist inside their ranges: the same for floats and arrays, and what a range means."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blender_ik_addon.core.algebra.arithmetic import ARRAYS, FLOATS
+from blender_ik_addon.core.kinematics.swing_twist import (
+    SwingTwistRange,
+    clamp,
+    compose,
+    decompose,
+)
+from tests.core.algebra.test_algebra import BATCH, picked, rotations, sizes, stacked
+
+half_axes = st.sampled_from([0.0, math.inf, 1.0]) | st.floats(0.01, 0.9)
+ends = st.sampled_from([0.0, math.inf]) | st.floats(0.0, 3.0)
+
+
+@st.composite
+def ranges(draw):
+    low, high = -draw(ends), draw(ends)
+    is_closed = math.isfinite(low) and math.isfinite(high)
+    middle = 0.5 * (low + high) if is_closed else 0.0
+    room = draw(st.tuples(*(4 * [half_axes])))
+    return SwingTwistRange(0.0, 0.0, *room, low, high, middle)
+
+
+@given(cases=st.lists(st.tuples(ranges(), rotations()), min_size=BATCH, max_size=BATCH))
+def test_clamping_gives_the_same_for_floats_and_for_arrays(cases):
+    together = clamp(
+        ARRAYS,
+        SwingTwistRange(*stacked([tuple(each) for each, _ in cases])),
+        stacked([q for _, q in cases]),
+    )
+    for row, (own, q) in enumerate(cases):
+        one = sizes(clamp(FLOATS, own, q))
+        assert np.isfinite(one).all()
+        np.testing.assert_allclose(one, sizes(picked(together, row)), atol=1e-12)
+
+
+@given(own=ranges(), q=rotations())
+def test_a_clamped_rotation_is_a_unit_inside_its_range_and_stays(own, q):
+    held = clamp(FLOATS, own, q)
+    assert abs(sum(each * each for each in held) - 1.0) < 1e-12
+    at = decompose(FLOATS, own, held)
+    assert own.twist_low - 1e-9 <= at.twist <= own.twist_high + 1e-9
+    assert -own.below_x - 1e-9 <= at.swing_x <= own.above_x + 1e-9
+    assert -own.below_z - 1e-9 <= at.swing_z <= own.above_z + 1e-9
+    if at.cosine > 1e-6:
+        again = np.array(clamp(FLOATS, own, held))
+        assert min(np.abs(again - held).max(), np.abs(again + held).max()) < 1e-8
+
+
+@given(q=rotations())
+def test_a_rotation_inside_its_range_stays_as_it_is(q):
+    free = SwingTwistRange(0.0, 0.0, *(4 * [math.inf]), -math.inf, math.inf, 0.0)
+    back = np.array(compose(FLOATS, decompose(FLOATS, free, q)))
+    assert min(np.abs(back - q).max(), np.abs(back + q).max()) < 1e-7
