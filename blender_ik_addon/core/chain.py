@@ -8,8 +8,9 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +19,7 @@ from .errors import IKError, InvalidChainError, InvalidGoalError, InvalidOptionE
 from .follow import Lead
 from .forces import Forces, check_forces
 from .joints import Joints
-from .single_start import SingleStart
-from .start import Start, started
+from .kinematics.start_pose import StartPose, compile_start_poses
 from .vectors import Array, Counts, Flags
 
 # A segment shorter than this share of the chain has no direction that float32 storage could keep.
@@ -106,15 +106,25 @@ class Chain:
             object.__setattr__(self, "bend_direction", bend)
 
     @cached_property
-    def start(self) -> Start:
+    def start(self) -> StartPose:
         """The start pose as the solvers take it, a batch of one; compiled on first use."""
-        bend = np.zeros(3) if self.bend_direction is None else self.bend_direction
-        return started(self.joint_positions[:, :, None], bend[:, None])
+        return self._compile(self.joint_positions)
 
     @cached_property
-    def single_start(self) -> SingleStart:
-        """The start pose as the path for one chain takes it; compiled on first use."""
-        return SingleStart(self.start)
+    def start_alone(self) -> StartPose:
+        """The start pose in floats."""
+        return self.start.alone(0)
+
+    @cached_property
+    def rest_alone(self) -> StartPose | None:
+        """The start pose of all bones but the tip in floats; None for a single bone."""
+        if len(self.joint_positions) == 2:
+            return None
+        return self._compile(self.joint_positions[:-1]).alone(0)
+
+    def _compile(self, joints: Array) -> StartPose:
+        bend = np.zeros(3) if self.bend_direction is None else self.bend_direction
+        return compile_start_poses(joints[:, :, None], bend[:, None])
 
     @cached_property
     def max_reach(self) -> float:
@@ -216,6 +226,28 @@ class SolveOptions:
         for name in ("influence", "orient_weight"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise InvalidOptionError(f"The {name} must lie between 0 and 1: set it there.")
+
+    def take(self, rows: Counts) -> SolveOptions:
+        """Return the options of some of many chains."""
+        own = {name: value[rows] for name, value in self._by_chain.items()}
+        return replace(self, **own) if own else self
+
+    def one_by_one(self, count: int) -> Sequence[SolveOptions]:
+        """Return the options of each of so many chains."""
+        own = {name: value.tolist() for name, value in self._by_chain.items()}
+        if not own:
+            return [self] * count
+        return [
+            replace(self, **dict(zip(own, row, strict=True)))
+            for row in zip(*own.values(), strict=True)
+        ]
+
+    @property
+    def _by_chain(self) -> dict[str, Any]:
+        """Options that differ by chain."""
+        names = "iterations", "tolerance", "use_flip_bend", "soft_distance"
+        values = ((name, getattr(self, name)) for name in names)
+        return {name: value for name, value in values if isinstance(value, np.ndarray)}
 
 
 @dataclass(frozen=True)

@@ -6,28 +6,25 @@ All points are in armature space, each chain in its own; rows are chains.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from . import natural_start
-from .chain import SHORTEST_SEGMENT, Chain, Solution, check_joints
+from .chain import SHORTEST_SEGMENT, Chain, Goal, Solution, check_joints
 from .effort import Effort, compiled
 from .errors import IKError, InvalidChainError, InvalidGoalError
 from .forces import Forces, check_forces
 from .freed import freed_joints
 from .jointed import Jointed, jointed_chains
 from .joints import Joints
+from .kinematics.start_pose import StartPose, compile_start_poses
 from .natural_start import NaturalStart
-from .start import Start, started
 from .status_codes import REACHED, STATUSES
 from .vectors import Array, Counts, Flags, taken
-
-# Up to so many chains are quicker one by one; `scripts/benchmark.py --stages` measures where that
-# ends.
-FEW = 4
 
 
 @dataclass(frozen=True)
@@ -73,18 +70,23 @@ class Chains:
         """Return the number of chains."""
         return len(self.joint_positions)
 
+    @cached_property
+    def compiled_count(self) -> int:
+        """Of how many chains these were taken: what decides how they are solved."""
+        return len(self)
+
     @property
     def bone_count(self) -> int:
         """Return the number of bones of each chain."""
         return int(self.joint_positions.shape[1]) - 1
 
     @cached_property
-    def start(self) -> Start:
+    def start(self) -> StartPose:
         """The start poses as the solvers take them; compiled on first use."""
         joints = np.ascontiguousarray(self.joint_positions.transpose(1, 2, 0))
         bends = self.bend_directions
         hint = np.zeros((3, len(self))) if bends is None else np.ascontiguousarray(bends.T)
-        return started(joints, hint)
+        return compile_start_poses(joints, hint)
 
     @cached_property
     def jointed(self) -> Jointed:
@@ -147,12 +149,17 @@ class Chains:
         some = object.__new__(Chains)
         # Rows of checked and compiled records need neither again.
         some.__dict__.update(
+            compiled_count=self.compiled_count,
             joint_positions=self.joint_positions[rows],
             bend_directions=None if bends is None else bends[rows],
             start=self.start.take(rows),
             joints=None if self.joints is None else self.joints.take(rows),
             forces=None if self.forces is None else self.forces.take(rows),
         )
+        if "without_tips" in self.__dict__:
+            some.__dict__["without_tips"] = self.without_tips.take(rows)
+        if "one_by_one" in self.__dict__:
+            some.__dict__["one_by_one"] = tuple(self.one_by_one[row] for row in rows.tolist())
         if self.joints is not None:
             some.__dict__.update(
                 jointed=self.jointed.take(rows),
@@ -218,6 +225,25 @@ class Goals:
             None if poles is None else poles[rows],
             angles[rows] if isinstance(angles, np.ndarray) else angles,
             None if tips is None else tips[rows],
+        )
+
+    @cached_property
+    def one_by_one(self) -> tuple[Goal, ...]:
+        """The goals as single records."""
+        count, poles, tips = (
+            len(self.target_positions),
+            self.pole_positions,
+            self.tip_rotations_wxyz,
+        )
+        angles = np.broadcast_to(self.pole_angles, count).tolist()
+        return tuple(
+            Goal(
+                target_position=self.target_positions[row],
+                pole_position=None if poles is None else poles[row],
+                pole_angle=angles[row],
+                tip_rotation_wxyz=None if tips is None else tips[row],
+            )
+            for row in range(count)
         )
 
     def __post_init__(self) -> None:
@@ -297,11 +323,36 @@ class Solutions(Sequence[Solution]):
             slide_holds=None if ends is None else ends[index],
         )
 
+    def take(self, rows: Counts) -> Solutions:
+        """Return the solutions of some of the chains."""
+        some: dict[str, Any] = {}
+        for each in fields(self):
+            value = getattr(self, each.name)
+            some[each.name] = None if value is None else value[rows]
+        return Solutions(**some)
+
     @property
     def is_converged(self) -> Flags:
         """Return which residuals are within the tolerance, shape (B,)."""
         converged: Flags = self.status_codes == REACHED
         return converged
+
+
+def stack_solutions(found: Sequence[Solution]) -> Solutions:
+    """Return solutions of chains without joints as one record."""
+    tips = [each.tip_rotation_wxyz for each in found if each.tip_rotation_wxyz is not None]
+    blended = [
+        each.blended_rotations_wxyz for each in found if each.blended_rotations_wxyz is not None
+    ]
+    return Solutions(
+        joint_positions=np.array([each.joint_positions for each in found]),
+        chain_rotations_wxyz=np.array([each.chain_rotation_wxyz for each in found]),
+        tip_rotations_wxyz=np.array(tips) if tips else None,
+        residuals=np.array([each.residual for each in found]),
+        iterations=np.array([each.iterations for each in found]),
+        status_codes=np.array([STATUSES.index(each.status) for each in found], dtype=np.int8),
+        blended_rotations_wxyz=np.array(blended) if blended else None,
+    )
 
 
 def _checked(values: npt.ArrayLike, name: str, error: type[IKError]) -> Array:

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from . import limited_batch, turns
-from .batch import solve_batch
 from .chain import Chain, Goal, Solution, SolveOptions
 from .chains import Chains, Goals, Solutions
 from .easing import Easing, Stance, check_time, eased
+from .solving.solve import solve_batch
 from .status_codes import BLENDED, REACHED
 from .vectors import Array, Flags, norm
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from . import (
-    bend,
     comfort_starts,
     forced,
     limited_ccd,
@@ -23,13 +22,15 @@ from . import (
     new_starts,
     turns,
 )
+from .algebra.arithmetic import ARRAYS
 from .chain import Solver
 from .effort import Effort
 from .iterate import FEW_ITERATIONS, sweeps_of
 from .jointed import ASIDE, NEAR, Aims, Jointed
+from .kinematics.bend_plane import plan_bend
+from .kinematics.start_pose import StartPose
 from .limited_run import Run
 from .natural_start import NaturalStart
-from .start import Start
 from .swings import ON_EDGE
 from .task import Task
 from .vectors import Array, Counts, Flags, norm, not_alone
@@ -70,7 +71,7 @@ class Held:
 
 
 def positioned(
-    start: Start,
+    start: StartPose,
     chain: Jointed,
     natural: NaturalStart,
     start_turn: Array,
@@ -187,18 +188,19 @@ def _started(natural: NaturalStart, standing: Array, task: Task, run: Run) -> Ar
 
 
 def _aims(
-    start: Start, chain: Jointed, start_turn: Array, task: Task, tip: Array | None
+    start: StartPose, chain: Jointed, start_turn: Array, task: Task, tip: Array | None
 ) -> Aims | None:
     has_side = task.pole is not None and len(chain.kinds) > 1
     if tip is None and not has_side:
         return None
-    plan = bend.wanted_bend(start.chord, start.side, start.reach, task.target, task.pole)
-    side = plan.side if has_side else None
+    plan = plan_bend(ARRAYS, start.chord, start.side, start.reach, task.target, task.pole)
+    chord, aside, _ = plan.frame
+    side = aside if has_side else None
     if side is not None and task.use_flip is not None:
         side = np.where(task.use_flip, -side, side)
     posed = chain.posed(chain.state(start_turn, np.zeros_like(chain.slide_low)))
     tip_start = np.einsum("ijb,jkb->ikb", posed.frames[-1], posed.own[-1])
-    return Aims(tip, tip_start, side, plan.chord, start.reach)
+    return Aims(tip, tip_start, side, chord, start.reach)
 
 
 def _shared(aims: Aims, chain: Jointed, state: Array, share: float) -> Aims:

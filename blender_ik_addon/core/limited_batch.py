@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from . import limited, reach, rotation, turns
+from . import limited, rotation, turns
+from .algebra.arithmetic import ARRAYS
 from .batch_task import batch_task
 from .chain import Chain, Goal, Solution, SolveOptions, Solver
 from .chains import Chains, Goals, Solutions
+from .kinematics.reach import is_soft, measure_reach, soften_target
 from .limited import Held
-from .soft import is_soft, softened
 from .status_codes import (
     BLENDED,
     EXTENDED,
@@ -20,7 +21,7 @@ from .status_codes import (
     ITERATIONS_USED_UP,
     LIMITED,
     REACHED,
-    softened_codes,
+    soften_outcome,
 )
 from .task import FINEST_TOLERANCE, check_solver
 from .vectors import Array, Counts, Flags, norm
@@ -106,22 +107,16 @@ class _Asked(NamedTuple):
 
     def take(self, rows: Counts) -> _Asked:
         """Return what is asked of some of the chains."""
-        options = self.options
-        own: dict[str, Any] = {
-            name: value[rows]
-            for name in ("tolerance", "iterations", "use_flip_bend", "soft_distance")
-            if isinstance(value := getattr(options, name), np.ndarray)
-        }
         was = self.moved
         moved = None if was is None else _Moved._make(each[rows] for each in was)
-        return _Asked(self.goals.take(rows), self.near[rows], replace(options, **own), moved)
+        return _Asked(self.goals.take(rows), self.near[rows], self.options.take(rows), moved)
 
 
 def _posed(chains: Chains, asked: _Asked) -> Solutions:
     """Solve chains side by side; one alone twice, as ``Chains.twice`` tells."""
     if len(chains) == 1:
         rows = np.zeros(2, dtype=np.int64)
-        return _taken(_posed(chains.twice, asked.take(rows)), rows[:1])
+        return _posed(chains.twice, asked.take(rows)).take(rows[:1])
     goals, options, tips = asked.goals, asked.options, asked.goals.tip_rotations_wxyz
     has_tips = tips is not None and options.orient_weight > 0.0
     check_solver(options.solver, chains.bone_count - has_tips)
@@ -145,15 +140,6 @@ def _posed(chains: Chains, asked: _Asked) -> Solutions:
     return _recorded(chains, goals, options, held, asked.moved)
 
 
-def _taken(solutions: Solutions, rows: Counts) -> Solutions:
-    """Return some of the solutions."""
-    each: dict[str, Any] = vars(solutions)
-    some: dict[str, Any] = {}
-    for name, value in each.items():
-        some[name] = None if value is None else value[rows]
-    return Solutions(**some)
-
-
 def _softened(chains: Chains, goals: Goals, options: SolveOptions) -> _Moved:
     """Return what the soft distances leave of targets; tips that take a rotation count for it."""
     start, room = chains.start, chains.jointed.slide_room
@@ -165,11 +151,10 @@ def _softened(chains: Chains, goals: Goals, options: SolveOptions) -> _Moved:
     if turns_wxyz is not None and options.orient_weight == 1.0 and len(lengths) > 1:
         lengths = lengths[:-1]
         tips = rotation.rotate(turns_wxyz, joints[:, -1] - joints[:, -2])
-    most = lengths.sum(axis=0) * start.unit
-    least = reach.min_reach(lengths) * start.unit
-    heads = (goals.target_positions - tips).T
-    moved, short, is_too_far = softened(start.root, heads, most, least, options.soft_distance)
-    return _Moved(moved.T + tips, short, is_too_far)
+    most, least = (size * start.unit for size in measure_reach(lengths))
+    heads, soft = (goals.target_positions - tips).T, options.soft_distance
+    moved = soften_target(ARRAYS, start.root, heads, most, least, soft)
+    return _Moved(np.array(moved.target).T + tips, moved.short, moved.is_too_far)
 
 
 def _recorded(
@@ -196,7 +181,7 @@ def _recorded(
         ITERATIONS_USED_UP,
     )
     if moved is not None:
-        codes = softened_codes(codes, residuals, moved.short, accepted)
+        codes = soften_outcome(ARRAYS, codes, residuals, moved.short, accepted)
     return Solutions(
         joint_positions=joints,
         chain_rotations_wxyz=np.tile(NOT_TURNED, (len(chains), 1)),

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from . import turns
+from .algebra.arithmetic import ARRAYS
 from .branched import Branched, PosedTree
 from .chain import SolveOptions, Solver, Status
 from .errors import InvalidGoalError, SolverMismatchError
 from .jointed import NEAR
-from .soft import is_soft, softened
+from .kinematics.reach import is_soft, soften_target
 from .status_codes import STATUSES
 from .swings import Edges
 from .task import FINEST_TOLERANCE
@@ -130,8 +131,8 @@ def _asked(trees: Trees, goals: TreeGoals, options: SolveOptions) -> _Asked:
     if is_soft(options.soft_distance):
         soft = options.soft_distance / unit
         for e in range(len(target)):
-            target[e], short[e], is_too_far[e] = softened(
-                roots[e], target[e], most[e], least[e], soft
+            target[e], short[e], is_too_far[e] = soften_target(
+                ARRAYS, roots[e], target[e], most[e], least[e], soft
             )
     way = target - roots
     distance = norm(way)

@@ -1,0 +1,1 @@
+"""The steps of the solvers, and nothing else."""

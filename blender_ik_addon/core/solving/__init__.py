@@ -1,0 +1,1 @@
+"""From goals to poses: what is the same for every solver."""
