@@ -1,6 +1,5 @@
 """Inverse kinematics of bone chains: NumPy only, armature space only, no Blender."""
 
-from .blend import batch_rotations, bone_rotations
 from .chain import Chain, Goal, Solution, SolveOptions, Solver, Status
 from .chains import Chains, Goals, Solutions
 from .creature import LARGEST_CREATURE, Creature, Curve, parse_creature, write_creature
@@ -21,6 +20,7 @@ from .kinematics.bend_plane import bend_side
 from .kinematics.reach import distance_in_reach
 from .limits import clamped_rotations as clamped
 from .solve_trees import solve_tree, solve_trees
+from .solving.bone_rotations import batch_rotations, bone_rotations
 from .solving.solve import solve, solve_batch
 from .status_codes import STATUSES
 from .tree import Tree

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .algebra.vectors import Vector, cross
 from .errors import IKError, InvalidChainError, InvalidGoalError, InvalidOptionError
 from .follow import Lead
 from .forces import Forces, check_forces
@@ -121,6 +122,17 @@ class Chain:
         if len(self.joint_positions) == 2:
             return None
         return self._compile(self.joint_positions[:-1]).alone(0)
+
+    @cached_property
+    def start_directions(self) -> list[Vector]:
+        """The unit directions of the segments, armature space."""
+        segments = self.joint_positions[1:] - self.joint_positions[:-1]
+        return [(x, y, z) for x, y, z in (segments / self.segment_lengths[:, None]).tolist()]
+
+    @cached_property
+    def bend_normal(self) -> Vector:
+        """The unit normal of the plane that the chain bends in."""
+        return cross(self.start_alone.chord, self.start_alone.side)
 
     def _compile(self, joints: Array) -> StartPose:
         bend = np.zeros(3) if self.bend_direction is None else self.bend_direction

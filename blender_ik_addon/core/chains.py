@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import natural_start
+from .algebra.vectors import Vector, cross
 from .chain import SHORTEST_SEGMENT, Chain, Goal, Solution, check_joints
 from .effort import Effort, compiled
 from .errors import IKError, InvalidChainError, InvalidGoalError
@@ -25,6 +26,10 @@ from .kinematics.start_pose import StartPose, compile_start_poses
 from .natural_start import NaturalStart
 from .status_codes import REACHED, STATUSES
 from .vectors import Array, Counts, Flags, taken
+
+# Chains without limits of which no more are compiled together are solved one by one, in floats;
+# `scripts/benchmark.py --stages` measures where that pays.
+FEW = 6
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,11 @@ class Chains:
     def compiled_count(self) -> int:
         """Of how many chains these were taken: what decides how they are solved."""
         return len(self)
+
+    @property
+    def is_few(self) -> bool:
+        """Whether chains without limits are solved one by one, in floats."""
+        return self.compiled_count <= FEW
 
     @property
     def bone_count(self) -> int:
@@ -133,10 +143,14 @@ class Chains:
 
     @cached_property
     def start_directions(self) -> Array:
-        """The unit directions of the segments, armature space, shape (B, n, 3)."""
-        segments = np.diff(self.start.points, axis=0) / self.start.lengths[:, None, :]
-        directions: Array = segments.transpose(2, 0, 1)
+        """The unit directions of the segments, armature space, shape (n, 3, B)."""
+        directions: Array = np.diff(self.start.points, axis=0) / self.start.lengths[:, None, :]
         return directions
+
+    @cached_property
+    def bend_normal(self) -> Vector:
+        """The unit normals of the planes that the chains bend in."""
+        return cross(self.start.chord, self.start.side)
 
     @cached_property
     def without_tips(self) -> Chains:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .blend import blended
 from .chain import Chain, Goal, Solution, SolveOptions, Status
 from .chains import Chains, Goals, Solutions
 from .follow import Lead, follow
+from .solving.bone_rotations import blended
 from .status_codes import STATUSES
 from .task import FINEST_TOLERANCE
 from .vectors import Array

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..algebra import quaternions
 from ..algebra.arithmetic import FLOATS, Arithmetic, Array, Condition, Number
-from ..algebra.quaternions import Quaternion
+from ..algebra.quaternions import Quaternion, rotate
 from ..algebra.vectors import (
     NO_DIRECTION,
     ZERO,
@@ -176,26 +176,8 @@ def _swing(
     m: Arithmetic, start_chord: Vector, start_side: Vector, chord: Vector
 ) -> tuple[Vector, Quaternion]:
     """Return the side of a start pose swung onto its new chord, and the swing."""
-    cosine = dot(start_chord, chord)
-    is_obtuse = cosine < 0.0
-    source, side, axis = start_chord, start_side, ZERO
-    has_obtuse = m.any(is_obtuse)
-    if has_obtuse:
-        # Nearly opposite vectors tell their common axis badly. A half turn about whatever axis
-        # across the chord lies nearest, and the small rotation that is left, meet it exactly.
-        across = reject(cross(start_chord, chord), start_chord)
-        axis = unit(m, across, cross(start_chord, start_side))
-        turned = subtract(scale(axis, 2.0 * dot(axis, start_side)), start_side)
-        source = choose(m, is_obtuse, scale(start_chord, -1.0), start_chord)
-        side = choose(m, is_obtuse, turned, start_side)
-        cosine = m.absolute(cosine)
-    side = subtract(side, scale(add(source, chord), dot(chord, side) / (1.0 + cosine)))
-    half = m.sqrt(0.5 * (1.0 + cosine))
-    rotation = (half, *scale(cross(source, chord), 0.5 / half))
-    if has_obtuse:
-        whole = quaternions.multiply(rotation, (0.0, *axis))
-        rotation = quaternions.choose(m, is_obtuse, whole, rotation)
-    return side, rotation
+    rotation = quaternions.swing(m, start_chord, chord, cross(start_chord, start_side))
+    return rotate(rotation, start_side), rotation
 
 
 def _swivel(

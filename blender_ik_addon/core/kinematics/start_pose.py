@@ -68,6 +68,11 @@ class StartPose:
         return FLOATS if self.lengths.ndim == 1 else ARRAYS
 
     @cached_property
+    def origin(self) -> Array:
+        """The root as an array, shape (3, ...)."""
+        return np.array(self.root)
+
+    @cached_property
     def squares(self) -> Array:
         """Squared lengths, shape (n, ...)."""
         return self.lengths * self.lengths

@@ -83,7 +83,7 @@ def pose_chain(m: Arithmetic, start: StartPose, rest: StartPose | None, task: Fr
     if task.tip is not None:
         tip = rotate(task.tip, scale(start.points[-1] - start.points[-2], start.unit))
         if rest is None:
-            return _record(m, start, task, _root(start), NOT_SOLVED, tip)
+            return _record(m, start, task, start.origin[None], NOT_SOLVED, tip)
         target, solved = subtract(target, tip), rest
     check_solver(task.solver, len(solved.lengths))
     short: Number = None
@@ -95,14 +95,10 @@ def pose_chain(m: Arithmetic, start: StartPose, rest: StartPose | None, task: Fr
     found = position_joints(
         m, solved, relative, task.solver, use_acceleration=task.use_acceleration
     )
-    joints = found.points * solved.unit + np.array(solved.root)
+    joints = found.points * solved.unit + solved.origin
     if short is not None:
         found = found._replace(is_too_far=found.is_too_far | softened.is_too_far)
     return _record(m, start, task, joints, found, tip, short)
-
-
-def _root(start: StartPose) -> Array:
-    return np.array(start.root)[None]
 
 
 def _relate(m: Arithmetic, start: StartPose, target: Vector, task: FreeTask) -> Task:

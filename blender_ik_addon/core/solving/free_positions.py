@@ -8,7 +8,7 @@ import numpy as np
 
 from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Condition, Number
 from ..algebra.quaternions import Quaternion
-from ..algebra.vectors import Vector, norm
+from ..algebra.vectors import Vector, add, norm, scale
 from ..chain import Solver
 from ..iterate import NEWTON, Work, iterated, swept
 from ..kinematics.bend_plane import Bend, face_side, plan_bend
@@ -62,41 +62,68 @@ def position_joints(
     """
     bend = plan_bend(m, start.chord, start.side, start.reach, task.target, task.pole)
     is_too_far, is_too_near = check_reach(m, bend.distance, start.reach, start.least)
-    is_out = is_too_far | is_too_near
-    if m.all(is_out):
-        local, used = _lay_along_chord(start, is_too_far), 0
+    if solver is Solver.TWO_BONE:
+        points, used = _place_elbow(m, start, task, bend, is_too_far | is_too_near), 0
     else:
-        # Out of reach a stand-in within is solved for, and its pose replaced.
-        distance = m.where(is_out, 0.5 * (start.reach + start.least), bend.distance)
-        local, used = _solve(start, task, bend, distance, solver, use_acceleration=use_acceleration)
-        if m.any(is_out):
-            local = np.where(is_out, _lay_along_chord(start, is_too_far), local)
-            used = m.where(is_out, 0, used)
-    if task.pole is not None or task.use_flip is not None:
-        inner = local[1:-1].sum(axis=0) / max(len(local) - 2, 1)
-        bend = face_side(m, bend, (inner[1], inner[2]), start.reach, task.pole, task.use_flip)
-    return Positions(m.place(local, bend.frame), bend.rotation, used, is_too_far, is_too_near)
+        local, used = _solve(
+            start, task, bend, is_too_far, is_too_near, solver, use_acceleration=use_acceleration
+        )
+        faced = _face(m, start, task, bend, local)
+        points = m.place(local, faced.frame)
+    return Positions(points, bend.rotation, used, is_too_far, is_too_near)
+
+
+def _place_elbow(
+    m: Arithmetic, start: StartPose, task: Task, bend: Bend, is_out: Condition
+) -> Array:
+    """Return the joints of TWO_BONE; stretched or folded chains are its ends."""
+    distance = m.minimum(m.maximum(bend.distance, start.least), start.reach)
+    foot, height, base = bend_elbow(m, *start.pair, distance)
+    height = m.where(is_out, 0.0, height)
+    if task.use_flip is not None:
+        height = m.where(task.use_flip, -height, height)
+    zero = 0.0 * base
+    elbow = add(scale(bend.chord, foot), scale(bend.side, height))
+    return np.array(((zero, zero, zero), elbow, scale(bend.chord, base)))
+
+
+def _face(m: Arithmetic, start: StartPose, task: Task, bend: Bend, local: Array) -> Bend:
+    """Return the frame in which joints, solved in another, bend to their side."""
+    if task.pole is None and task.use_flip is None:
+        return bend
+    inner = local[1:-1].sum(axis=0) / max(len(local) - 2, 1)
+    return face_side(m, bend, (inner[1], inner[2]), start.reach, task.pole, task.use_flip)
 
 
 def _solve(
     start: StartPose,
     task: Task,
     bend: Bend,
-    distance: Number,
+    is_too_far: Condition,
+    is_too_near: Condition,
     solver: Solver,
     *,
     use_acceleration: bool,
 ) -> tuple[Array, Number]:
     """Return joints in the frame of the bend, shape (n + 1, 3, ...), and the iterations used."""
-    if solver is Solver.TWO_BONE:
-        local = np.zeros_like(start.points)
-        local[1, 0], local[1, 1], local[2, 0] = bend_elbow(start.m, *start.pair, distance)
-        return local, 0
+    m, is_out = start.m, is_too_far | is_too_near
+    if m.all(is_out):
+        return _lay_along_chord(start, is_too_far), 0
+    # Out of reach a stand-in within is solved for, and its pose replaced.
+    distance = m.where(is_out, 0.5 * (start.reach + start.least), bend.distance)
+    used: Number
     if solver is not Solver.NEWTON:
-        return iterated(start, task, bend, distance, solver, use_acceleration=use_acceleration)
-    if start.m is FLOATS:
-        return _bend_one(start, task, distance)
-    return _bend_many(start, task, distance)
+        local, used = iterated(
+            start, task, bend, distance, solver, use_acceleration=use_acceleration
+        )
+    elif m is FLOATS:
+        local, used = _bend_one(start, task, distance)
+    else:
+        local, used = _bend_many(start, task, distance)
+    if m.any(is_out):
+        local = np.where(is_out, _lay_along_chord(start, is_too_far), local)
+        used = m.where(is_out, 0, used)
+    return local, used
 
 
 def _bend_many(start: StartPose, task: Task, distance: Array) -> tuple[Array, Counts]:

@@ -10,7 +10,6 @@ import numpy as np
 
 from .. import followed, limited_batch
 from ..algebra.arithmetic import ARRAYS, FLOATS
-from ..blend import blended, bone_rotations
 from ..chain import Chain, Goal, Solution, SolveOptions, Solver, Status
 from ..chains import Chains, Goals, Solutions, stack_solutions
 from ..errors import InvalidGoalError
@@ -19,11 +18,9 @@ from ..rotation import conjugate, multiply, power
 from ..status_codes import STATUSES
 from ..task import FINEST_TOLERANCE
 from ..vectors import not_alone
+from .bone_rotations import blended, bone_rotations
 from .free_chains import FreeTask, pose_chain
 from .free_positions import FLOAT_SOLVERS
-
-# Chains without limits of which no more are compiled together are solved one by one in floats.
-FEW = 4
 
 
 def solve(chain: Chain, goal: Goal, options: SolveOptions | None = None) -> Solution:
@@ -90,7 +87,7 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
     if options.influence < 1.0 or (has_tips and options.orient_weight < 1.0):
         each = zip(chains.one_by_one, goals.one_by_one, options.one_by_one(count), strict=True)
         return stack_solutions([_solve_part_way(*one) for one in each])
-    if chains.compiled_count <= FEW and options.solver in FLOAT_SOLVERS:
+    if chains.is_few and options.solver in FLOAT_SOLVERS:
         return _solve_few(chains, goals, options, has_tips=has_tips)
     # NumPy adds up the numbers of one chain in another order than those of several.
     rows = not_alone(np.arange(count), chains.compiled_count)

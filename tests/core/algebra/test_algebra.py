@@ -51,6 +51,7 @@ KINDS = {
     "source": directions(),
     "target": directions(),
     "half_turn_axis": st.none(),
+    "hinge": directions(),
     "q": rotations(),
     "outer": rotations(),
     "inner": rotations(),
@@ -196,6 +197,17 @@ def test_between_meets_the_target_and_is_a_unit(source, target):
     q = quaternions.between(FLOATS, source, target)
     np.testing.assert_allclose(quaternions.rotate(q, source), target, atol=1e-13)
     assert abs(sum(each * each for each in q) - 1.0) < 1e-13
+
+
+@given(source=directions(), tilt=st.sampled_from([0.0, 1e-15, 1e-13, 1e-9, 1e-6, 1e-3]))
+def test_a_swing_meets_its_target_to_the_last_digit(source, tilt):
+    x, y, z = source
+    aside = vectors.perpendicular(FLOATS, source)
+    opposite = vectors.add((-x, -y, -z), vectors.scale(aside, tilt))
+    target = vectors.unit(FLOATS, opposite, source)
+    q = quaternions.swing(FLOATS, source, target, aside)
+    np.testing.assert_allclose(sizes(q) @ sizes(q), 1.0, rtol=0.0, atol=1e-14)
+    np.testing.assert_allclose(quaternions.rotate(q, source), target, rtol=0.0, atol=1e-15 * 4)
 
 
 @given(source=directions(), tilt=st.floats(0.0, 1e-6))
