@@ -50,7 +50,7 @@ class Status(enum.StrEnum):
     ITERATIONS_USED_UP = "ITERATIONS_USED_UP"
     """The cap on iterations came first; the best pose found is returned."""
     BLENDED = "BLENDED"
-    """An influence below 1, or time too short, leaves the effector on its way to the target."""
+    """A share of the pose, or time too short, leaves the effector on its way to the target."""
     LIMITED = "LIMITED"
     """The joints lead no nearer, by their limits or locks; the pose is the nearest found."""
     SOFTENED = "SOFTENED"
@@ -195,7 +195,6 @@ class SolveOptions:
         tolerance: Accepted distance from effector to target, in the unit of the positions; or
             shape (B,). A tolerance finer than float64 can resolve on the chain is taken as that
             resolution.
-        influence: From 0 (start pose) to 1 (solution); bones turn their share of the way.
         use_flip_bend: Bend to the other side: the solution mirrored across the chord; or (B,).
         orient_weight: Share of the goal's tip rotation that the tip takes, from 0 to 1.
         use_acceleration: FABRIK takes fewer iterations to where its sweeps lead anyway.
@@ -210,7 +209,6 @@ class SolveOptions:
     solver: Solver = Solver.NEWTON
     iterations: int | Counts = 500
     tolerance: float | Array = 1e-5
-    influence: float = 1.0
     use_flip_bend: bool | Flags = False
     orient_weight: float = 1.0
     use_acceleration: bool = True
@@ -235,9 +233,8 @@ class SolveOptions:
             raise InvalidOptionError("The soft distance must be zero or more: set a distance.")
         if not _is_least(self.max_bend, 0.0):
             raise InvalidOptionError("The greatest bend must be zero or more: set an angle.")
-        for name in ("influence", "orient_weight"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise InvalidOptionError(f"The {name} must lie between 0 and 1: set it there.")
+        if not 0.0 <= self.orient_weight <= 1.0:
+            raise InvalidOptionError("The orient_weight must lie between 0 and 1: set it there.")
 
     def take(self, rows: Counts) -> SolveOptions:
         """Return the options of some of many chains."""
@@ -274,8 +271,8 @@ class Solution:
             way, so hinges stay hinges and rolls follow the pole.
         tip_rotation_wxyz: The turn of the tip bone from its start orientation where a rotation
             was asked for, shape (4,), else None.
-        blended_rotations_wxyz: What ``bone_rotations`` gives for a solution blended by influence,
-            shape (n, 4); None for a whole one, of which joints and turns tell all.
+        blended_rotations_wxyz: What ``bone_rotations`` gives for a solution of forces on joints
+            that turn freely, shape (n, 4); else None, and joints and turns tell all.
         local_rotations_wxyz: Of chains with ``Joints``: the local rotation of each bone, within its
             range, shape (n, 4); else None. It tells all, ``chain_rotation_wxyz`` nothing then.
         slides: Of chains with ``Joints``: how far each bone has moved along its slide axis, from

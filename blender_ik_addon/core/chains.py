@@ -292,7 +292,7 @@ class Solutions(Sequence[Solution]):
         residuals: Distances from the returned effectors to the targets, shape (B,).
         iterations: Sweeps used, shape (B,).
         status_codes: Indices into ``STATUSES``, shape (B,).
-        blended_rotations_wxyz: Shape (B, n, 4); None unless an influence below 1 blends.
+        blended_rotations_wxyz: Shape (B, n, 4), or None.
         local_rotations_wxyz: Shape (B, n, 4); None for chains without ``Joints``, as the next two.
         slides: Shape (B, n).
         holds: Shape (B, n, 3).

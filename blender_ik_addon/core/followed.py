@@ -10,10 +10,8 @@ import numpy as np
 from .chain import Chain, Goal, Solution, SolveOptions, Status
 from .chains import Chains, Goals, Solutions
 from .follow import Lead, follow
-from .solving.bone_rotations import blended
 from .status_codes import STATUSES
 from .task import FINEST_TOLERANCE
-from .vectors import Array
 
 NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
 
@@ -32,9 +30,7 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     targets, start = goals.target_positions, chains.joint_positions
     dragged = follow(start.transpose(1, 2, 0), targets.T[None], options.lead, options.max_bend)
     joints = dragged.transpose(2, 0, 1)
-    turns, rotations = np.tile(NOT_TURNED, (len(chains), 1)), None
-    if options.influence < 1.0:
-        joints, rotations = _part_way(chains, joints, turns, options.influence)
+    turns = np.tile(NOT_TURNED, (len(chains), 1))
     led = joints[:, -1 if options.lead is Lead.TIP else 0]
     residuals = np.linalg.norm(led - targets, axis=1)
     rounding = FINEST_TOLERANCE * (np.abs(start).max(axis=(1, 2)) + np.abs(targets).max(axis=1))
@@ -47,16 +43,4 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
         residuals=residuals,
         iterations=np.zeros(len(chains), dtype=np.int64),
         status_codes=np.array(codes, dtype=np.int8),
-        blended_rotations_wxyz=rotations,
     )
-
-
-def _part_way(chains: Chains, joints: Array, turns: Array, influence: float) -> tuple[Array, Array]:
-    """Return joints a share of the way, roots included, and the rotations of bones, (B, n, 4)."""
-    poses, rotations = [], []
-    for chain, moved, turn in zip(chains.one_by_one, joints, turns, strict=True):
-        pose, turned = blended(chain, moved, turn, None, influence)
-        back = (1.0 - influence) * (moved[0] - chain.joint_positions[0])
-        poses.append(pose - back)
-        rotations.append(turned)
-    return np.array(poses), np.array(rotations)

@@ -247,11 +247,3 @@ def _holds(chain: Jointed, task: Task, state: Array) -> Flags:
     # An axis with no room is a lock, not a limit that holds back.
     holds: Flags = edges.is_on & (press > 0.0) & ~edges.is_held & is_open
     return holds
-
-
-def part_of(held: Held, chain: Jointed, start_turn: Array, share: float) -> Held:
-    """Return poses in which every joint turns and slides a share of its way, within its range."""
-    shares = np.full(start_turn.shape[-1], share)
-    turn = chain.clamped(turns.part_way(start_turn, held.state[:-1, :4], shares))
-    slide = np.clip(share * held.state[:-1, 4], chain.slide_low, chain.slide_high)
-    return replace(held, state=chain.state(turn, slide))

@@ -15,7 +15,6 @@ from .chains import Chains, Goals, Solutions
 from .kinematics.reach import is_soft, measure_reach, soften_target
 from .limited import Held
 from .status_codes import (
-    BLENDED,
     EXTENDED,
     FOLDED,
     ITERATIONS_USED_UP,
@@ -135,8 +134,6 @@ def _posed(chains: Chains, asked: _Asked) -> Solutions:
         options.orient_weight,
         chains.effort if options.solver is Solver.FORCE else None,
     )
-    if options.influence < 1.0:
-        held = limited.part_of(held, jointed, chains.start_turns, options.influence)
     return _recorded(chains, goals, options, held, asked.moved)
 
 
@@ -174,10 +171,9 @@ def _recorded(
     is_held &= ~_is_straight(chains, goals, residuals)
     is_folded = ~has_holds & _is_too_near(chains, goals)
     is_too_far = held.is_too_far if moved is None else held.is_too_far | moved.is_too_far
-    is_blended = np.full(len(chains), options.influence < 1.0)
     codes = np.select(
-        [residuals <= accepted, is_blended, is_folded, is_held, is_too_far],
-        [REACHED, BLENDED, FOLDED, LIMITED, EXTENDED],
+        [residuals <= accepted, is_folded, is_held, is_too_far],
+        [REACHED, FOLDED, LIMITED, EXTENDED],
         ITERATIONS_USED_UP,
     )
     if moved is not None:

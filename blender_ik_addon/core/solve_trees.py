@@ -92,9 +92,6 @@ def solve_trees(
         aims,
         options.orient_weight,
     )
-    if options.influence < 1.0:
-        shares = np.full(len(trees), options.influence)
-        turn = asked.tree.clamped(turns.part_way(trees.start_turns, turn, shares))
     return _recorded(trees, goals, options, asked, aims, turn, used)
 
 
@@ -226,7 +223,7 @@ def _recorded(
         is_short=is_short,
         is_done=used < task.iterations,
     )
-    codes = _codes(outcomes, asked, is_blended=options.influence < 1.0)
+    codes = _codes(outcomes, asked)
     return TreeSolutions(
         head_positions=np.moveaxis(posed.heads * unit + root, -1, 0),
         effector_positions=np.moveaxis(tips, -1, 0),
@@ -251,14 +248,13 @@ class _Outcomes:
     is_done: Flags
 
 
-def _codes(found: _Outcomes, asked: _Asked, *, is_blended: bool) -> Counts:
+def _codes(found: _Outcomes, asked: _Asked) -> Counts:
     """Return indices into ``STATUSES``, shape (E, B)."""
     is_open, shape = found.is_open, found.is_open.shape
     # With iterations left it is other effectors that pull, or a lock where there are none.
     pulled = Status.OUTWEIGHED if len(is_open) > 1 else Status.LIMITED
     cases = [
         (Status.REACHED, found.is_reached),
-        (Status.BLENDED, np.full(shape, is_blended)),
         (Status.EXTENDED, asked.is_too_far & found.is_straight),
         (Status.FOLDED, asked.is_too_near & np.full(shape, asked.tree.is_free)),
         (Status.LIMITED, is_open & found.is_held),

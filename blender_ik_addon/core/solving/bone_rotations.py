@@ -1,4 +1,4 @@
-"""From positions to bone rotations, and the share of them that ``influence`` asks for."""
+"""From positions to bone rotations, and poses on the way to them."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _directions(segments: Array) -> Array:
 
 
 def blended(
-    chain: Chain, joints: Array, chain_rotation: Array, tip_rotation: Array | None, influence: float
+    chain: Chain, joints: Array, chain_rotation: Array, tip_rotation: Array | None, share: float
 ) -> tuple[Array, Array]:
     """Return a share of a solution: every bone turns that share of its way, seen from its parent.
 
@@ -106,14 +106,14 @@ def blended(
         joints: Solved joints, shape (n + 1, 3).
         chain_rotation: Turn of the whole chain wxyz, shape (4,).
         tip_rotation: Turn of the tip bone wxyz, shape (4,), or None.
-        influence: From 0 to 1.
+        share: From 0 to 1.
 
     Returns:
         Joints of the blended pose, shape (n + 1, 3), and its bone rotations wxyz, shape (n, 4).
     """
     rotations = _rotations(chain, joints, chain_rotation, tip_rotation)
     parents = np.vstack(([1.0, 0.0, 0.0, 0.0], rotations[:-1]))
-    own_turns = power(multiply(conjugate(parents), rotations), influence)
+    own_turns = power(multiply(conjugate(parents), rotations), share)
     start = np.diff(chain.joint_positions, axis=0)
     blended_joints, blended_rotations = np.empty_like(joints), np.empty_like(rotations)
     blended_joints[0] = joints[0]

@@ -10,13 +10,12 @@ import numpy as np
 
 from .. import followed, limited_batch
 from ..algebra.arithmetic import ARRAYS, FLOATS
-from ..chain import Chain, Goal, Solution, SolveOptions, Solver, Status
+from ..chain import Chain, Goal, Solution, SolveOptions, Solver
 from ..chains import Chains, Goals, Solutions, stack_solutions
 from ..errors import InvalidGoalError
 from ..kinematics.reach import is_soft
 from ..rotation import conjugate, multiply, power
 from ..status_codes import STATUSES
-from ..task import FINEST_TOLERANCE
 from ..vectors import not_alone
 from .bone_rotations import blended, bone_rotations
 from .free_chains import FreeTask, pose_chain
@@ -42,8 +41,8 @@ def solve(chain: Chain, goal: Goal, options: SolveOptions | None = None) -> Solu
     options = options or SolveOptions()
     if chain.joints is None and options.solver in FLOAT_SOLVERS:
         has_tip = goal.tip_rotation_wxyz is not None and options.orient_weight > 0.0
-        if options.influence < 1.0 or (has_tip and options.orient_weight < 1.0):
-            return _solve_part_way(chain, goal, options)
+        if has_tip and options.orient_weight < 1.0:
+            return _solve_weighted(chain, goal, options)
         rest = chain.rest_alone if has_tip else None
         pose = pose_chain(FLOATS, chain.start_alone, rest, _ask_one(goal, options, has_tip=has_tip))
         return Solution(
@@ -65,8 +64,8 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
     Args:
         chains: Start poses; compiled on first use, so keep the record from solve to solve.
         goals: One a chain.
-        options: By default NEWTON; an influence or weight of rotation strictly between 0 and 1
-            is solved chain by chain.
+        options: By default NEWTON; a weight of rotation strictly between 0 and 1 is solved chain
+            by chain.
 
     Raises:
         InvalidGoalError: If there are not as many goals as chains.
@@ -84,9 +83,9 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
     if chains.joints is not None or limited_batch.acts(chains, options):
         return limited_batch.solved(chains, goals, options)
     has_tips = goals.tip_rotations_wxyz is not None and options.orient_weight > 0.0
-    if options.influence < 1.0 or (has_tips and options.orient_weight < 1.0):
+    if has_tips and options.orient_weight < 1.0:
         each = zip(chains.one_by_one, goals.one_by_one, options.one_by_one(count), strict=True)
-        return stack_solutions([_solve_part_way(*one) for one in each])
+        return stack_solutions([_solve_weighted(*one) for one in each])
     if chains.is_few and options.solver in FLOAT_SOLVERS:
         return _solve_few(chains, goals, options, has_tips=has_tips)
     # NumPy adds up the numbers of one chain in another order than those of several.
@@ -191,17 +190,6 @@ def _ask_all(goals: Goals, options: SolveOptions, *, has_tips: bool) -> FreeTask
     )
 
 
-def _solve_part_way(chain: Chain, goal: Goal, options: SolveOptions) -> Solution:
-    """Solve one chain whose tip takes part of a rotation, or that goes part of the way."""
-    whole = replace(options, influence=1.0)
-    has_tip = goal.tip_rotation_wxyz is not None
-    if has_tip and 0.0 < options.orient_weight < 1.0:
-        solution = _solve_weighted(chain, goal, whole)
-    else:
-        solution = solve(chain, goal, whole)
-    return solution if options.influence == 1.0 else _blend(chain, goal, options, solution)
-
-
 def _solve_weighted(chain: Chain, goal: Goal, options: SolveOptions) -> Solution:
     """Solve one chain whose tip takes part of a rotation.
 
@@ -223,21 +211,3 @@ def _solve_weighted(chain: Chain, goal: Goal, options: SolveOptions) -> Solution
     tip_goal = replace(goal, tip_rotation_wxyz=tip)
     solution = solve(nearer, tip_goal, replace(options, orient_weight=1.0))
     return replace(solution, chain_rotation_wxyz=multiply(solution.chain_rotation_wxyz, turn))
-
-
-def _blend(chain: Chain, goal: Goal, options: SolveOptions, whole: Solution) -> Solution:
-    """Return a share of a solution, with the residual that it has."""
-    turn, tip = whole.chain_rotation_wxyz, whole.tip_rotation_wxyz
-    joints, rotations = blended(chain, whole.joint_positions, turn, tip, options.influence)
-    residual = float(np.linalg.norm(joints[-1] - goal.target_position))
-    farthest = float(np.abs(goal.target_position).max())
-    accepted = float(options.tolerance) + FINEST_TOLERANCE * (chain.max_reach + farthest)
-    return replace(
-        whole,
-        joint_positions=joints,
-        chain_rotation_wxyz=power(turn, options.influence),
-        tip_rotation_wxyz=None if tip is None else rotations[-1],
-        blended_rotations_wxyz=rotations,
-        residual=residual,
-        status=Status.REACHED if residual <= accepted else Status.BLENDED,
-    )
