@@ -95,7 +95,8 @@ def turn_segments(
         diagonal: Sum of the squared lengths, raised by damping.
 
     Source: derived for this project (Gauss-Newton on a product of spheres, with the Cayley
-    transform as its retraction); convergence is tested in tests/core/test_newton.py.
+    transform as its retraction); convergence is tested in
+    tests/core/solvers/test_newton_directions.py.
     """
     multiplier = np.array(_solve_symmetric(m, m.total(segments, segments), diagonal, error))
     # With segments s_i = l_i d_i, l_i q_i is l_i^2 x - s_i (s_i . x).
