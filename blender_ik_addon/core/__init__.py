@@ -1,10 +1,7 @@
 """Inverse kinematics of bone chains: NumPy only, armature space only, no Blender."""
 
-from .batch import solve_batch
-from .bend import bend_side
-from .blend import batch_rotations, bone_rotations
 from .chain import Chain, Goal, Solution, SolveOptions, Solver, Status
-from .chains import FEW, FEW_JOINTED, Chains, Goals, Solutions
+from .chains import Chains, Goals, Solutions
 from .creature import LARGEST_CREATURE, Creature, Curve, parse_creature, write_creature
 from .easing import Easing, Stance, eased
 from .errors import (
@@ -18,23 +15,20 @@ from .errors import (
 from .forces import Forces, StepMode, make_forces
 from .gradual import History, advance, advance_batch
 from .joints import JointKind, Joints, free_joints
+from .kinematics.bend_plane import bend_side
+from .kinematics.reach import distance_in_reach
 from .limits import clamped_rotations as clamped
-from .planar_turns import PlanarTurns, planar_turns
-from .single_planar_turns import SinglePlanarTurns
-from .soft import distance_in_reach
-from .solve import solve
 from .solve_trees import solve_tree, solve_trees
 from .solvers.follow import Lead
+from .solving.bone_rotations import batch_rotations, bone_rotations
+from .solving.solve import solve, solve_batch
 from .status_codes import STATUSES
 from .tree import Tree
 from .tree_goals import TreeGoals
 from .tree_solutions import TreeSolution, TreeSolutions
 from .trees import Trees
-from .two_bone_turns import TwoBoneTurns
 
 __all__ = [
-    "FEW",
-    "FEW_JOINTED",
     "LARGEST_CREATURE",
     "STATUSES",
     "Chain",
@@ -54,8 +48,6 @@ __all__ = [
     "JointKind",
     "Joints",
     "Lead",
-    "PlanarTurns",
-    "SinglePlanarTurns",
     "Solution",
     "Solutions",
     "SolveOptions",
@@ -69,7 +61,6 @@ __all__ = [
     "TreeSolution",
     "TreeSolutions",
     "Trees",
-    "TwoBoneTurns",
     "advance",
     "advance_batch",
     "batch_rotations",
@@ -81,7 +72,6 @@ __all__ = [
     "free_joints",
     "make_forces",
     "parse_creature",
-    "planar_turns",
     "solve",
     "solve_batch",
     "solve_tree",

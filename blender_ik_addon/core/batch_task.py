@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from .bend import Pole
 from .chain import SolveOptions
 from .chains import Goals
-from .start import Start
+from .kinematics.bend_plane import Pole
+from .kinematics.start_pose import StartPose
 from .task import FINEST_TOLERANCE, Task
 from .vectors import Array, Flags
 
 
-def batch_task(start: Start, goals: Goals, targets: Array, options: SolveOptions) -> Task:
+def batch_task(start: StartPose, goals: Goals, targets: Array, options: SolveOptions) -> Task:
     """Return goals and options in the units of the start poses, with the given targets."""
     count = len(targets)
     pole = None

@@ -13,10 +13,11 @@ from functools import cached_property
 
 import numpy as np
 
-from . import reach, turns, vectors
+from . import turns, vectors
 from .branches import Branches
 from .jointed import Jointed, jointed_bones
 from .joints import JointKind, Joints
+from .kinematics.reach import measure_reach
 from .tree_aims import TreeAims
 from .vectors import Array, Counts, Flags, norm, taken
 
@@ -221,7 +222,7 @@ def least_lengths(branches: Branches, heads: Array, tips: Array) -> Array:
     least = np.empty((len(tips), tips.shape[-1]))
     for effector, path in enumerate(branches.paths):
         joints = np.concatenate((heads[list(path)], tips[effector][None]))
-        least[effector] = reach.min_reach(norm(np.diff(joints, axis=0)))
+        least[effector] = measure_reach(norm(np.diff(joints, axis=0)))[1]
     return least
 
 

@@ -8,18 +8,19 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .algebra.vectors import Vector, cross
 from .errors import IKError, InvalidChainError, InvalidGoalError, InvalidOptionError
 from .forces import Forces, check_forces
 from .joints import Joints
-from .single_start import SingleStart
+from .kinematics.start_pose import StartPose, compile_start_poses
 from .solvers.follow import Lead
-from .start import Start, started
 from .vectors import Array, Counts, Flags
 
 # A segment shorter than this share of the chain has no direction that float32 storage could keep.
@@ -49,7 +50,7 @@ class Status(enum.StrEnum):
     ITERATIONS_USED_UP = "ITERATIONS_USED_UP"
     """The cap on iterations came first; the best pose found is returned."""
     BLENDED = "BLENDED"
-    """An influence below 1, or time too short, leaves the effector on its way to the target."""
+    """A share of the pose, or time too short, leaves the effector on its way to the target."""
     LIMITED = "LIMITED"
     """The joints lead no nearer, by their limits or locks; the pose is the nearest found."""
     SOFTENED = "SOFTENED"
@@ -106,15 +107,36 @@ class Chain:
             object.__setattr__(self, "bend_direction", bend)
 
     @cached_property
-    def start(self) -> Start:
+    def start(self) -> StartPose:
         """The start pose as the solvers take it, a batch of one; compiled on first use."""
-        bend = np.zeros(3) if self.bend_direction is None else self.bend_direction
-        return started(self.joint_positions[:, :, None], bend[:, None])
+        return self._compile(self.joint_positions)
 
     @cached_property
-    def single_start(self) -> SingleStart:
-        """The start pose as the path for one chain takes it; compiled on first use."""
-        return SingleStart(self.start)
+    def start_alone(self) -> StartPose:
+        """The start pose in floats."""
+        return self.start.alone(0)
+
+    @cached_property
+    def rest_alone(self) -> StartPose | None:
+        """The start pose of all bones but the tip in floats; None for a single bone."""
+        if len(self.joint_positions) == 2:
+            return None
+        return self._compile(self.joint_positions[:-1]).alone(0)
+
+    @cached_property
+    def start_directions(self) -> list[Vector]:
+        """The unit directions of the segments, armature space."""
+        segments = self.joint_positions[1:] - self.joint_positions[:-1]
+        return [(x, y, z) for x, y, z in (segments / self.segment_lengths[:, None]).tolist()]
+
+    @cached_property
+    def bend_normal(self) -> Vector:
+        """The unit normal of the plane that the chain bends in."""
+        return cross(self.start_alone.chord, self.start_alone.side)
+
+    def _compile(self, joints: Array) -> StartPose:
+        bend = np.zeros(3) if self.bend_direction is None else self.bend_direction
+        return compile_start_poses(joints[:, :, None], bend[:, None])
 
     @cached_property
     def max_reach(self) -> float:
@@ -173,7 +195,6 @@ class SolveOptions:
         tolerance: Accepted distance from effector to target, in the unit of the positions; or
             shape (B,). A tolerance finer than float64 can resolve on the chain is taken as that
             resolution.
-        influence: From 0 (start pose) to 1 (solution); bones turn their share of the way.
         use_flip_bend: Bend to the other side: the solution mirrored across the chord; or (B,).
         orient_weight: Share of the goal's tip rotation that the tip takes, from 0 to 1.
         use_finish: NEWTON finishes what FABRIK and CCD are too slow for, and chains with joints
@@ -190,7 +211,6 @@ class SolveOptions:
     solver: Solver = Solver.NEWTON
     iterations: int | Counts = 500
     tolerance: float | Array = 1e-5
-    influence: float = 1.0
     use_flip_bend: bool | Flags = False
     orient_weight: float = 1.0
     use_finish: bool = True
@@ -216,9 +236,30 @@ class SolveOptions:
             raise InvalidOptionError("The soft distance must be zero or more: set a distance.")
         if not _is_least(self.max_bend, 0.0):
             raise InvalidOptionError("The greatest bend must be zero or more: set an angle.")
-        for name in ("influence", "orient_weight"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise InvalidOptionError(f"The {name} must lie between 0 and 1: set it there.")
+        if not 0.0 <= self.orient_weight <= 1.0:
+            raise InvalidOptionError("The orient_weight must lie between 0 and 1: set it there.")
+
+    def take(self, rows: Counts) -> SolveOptions:
+        """Return the options of some of many chains."""
+        own = {name: value[rows] for name, value in self._by_chain.items()}
+        return replace(self, **own) if own else self
+
+    def one_by_one(self, count: int) -> Sequence[SolveOptions]:
+        """Return the options of each of so many chains."""
+        own = {name: value.tolist() for name, value in self._by_chain.items()}
+        if not own:
+            return [self] * count
+        return [
+            replace(self, **dict(zip(own, row, strict=True)))
+            for row in zip(*own.values(), strict=True)
+        ]
+
+    @property
+    def _by_chain(self) -> dict[str, Any]:
+        """Options that differ by chain."""
+        names = "iterations", "tolerance", "use_flip_bend", "soft_distance"
+        values = ((name, getattr(self, name)) for name in names)
+        return {name: value for name, value in values if isinstance(value, np.ndarray)}
 
 
 @dataclass(frozen=True)
@@ -233,8 +274,8 @@ class Solution:
             way, so hinges stay hinges and rolls follow the pole.
         tip_rotation_wxyz: The turn of the tip bone from its start orientation where a rotation
             was asked for, shape (4,), else None.
-        blended_rotations_wxyz: What ``bone_rotations`` gives for a solution blended by influence,
-            shape (n, 4); None for a whole one, of which joints and turns tell all.
+        blended_rotations_wxyz: What ``bone_rotations`` gives for a solution of forces on joints
+            that turn freely, shape (n, 4); else None, and joints and turns tell all.
         local_rotations_wxyz: Of chains with ``Joints``: the local rotation of each bone, within its
             range, shape (n, 4); else None. It tells all, ``chain_rotation_wxyz`` nothing then.
         slides: Of chains with ``Joints``: how far each bone has moved along its slide axis, from

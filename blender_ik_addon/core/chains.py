@@ -6,31 +6,30 @@ All points are in armature space, each chain in its own; rows are chains.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from . import natural_start
-from .chain import SHORTEST_SEGMENT, Chain, Solution, check_joints
+from .algebra.vectors import Vector, cross
+from .chain import SHORTEST_SEGMENT, Chain, Goal, Solution, check_joints
 from .effort import Effort, compiled
 from .errors import IKError, InvalidChainError, InvalidGoalError
 from .forces import Forces, check_forces
 from .freed import freed_joints
 from .jointed import Jointed, jointed_chains
 from .joints import Joints
+from .kinematics.start_pose import StartPose, compile_start_poses
 from .natural_start import NaturalStart
-from .single_limited import SingleJoints
-from .start import Start, started
 from .status_codes import REACHED, STATUSES
 from .vectors import Array, Counts, Flags, taken
 
-# Up to so many chains are quicker one by one; `scripts/benchmark.py --stages` measures where that
-# ends.
-FEW = 4
-# Chains with joints of which no more are compiled together are tried one by one, in plain floats.
-FEW_JOINTED = 24
+# Chains without limits of which no more are compiled together are solved one by one, in floats;
+# `scripts/benchmark.py --stages` measures where that pays.
+FEW = 6
 
 
 @dataclass(frozen=True)
@@ -77,13 +76,14 @@ class Chains:
         return len(self.joint_positions)
 
     @cached_property
-    def company(self) -> int:
-        """Of how many chains these were taken.
-
-        How a chain is solved hangs on this and not on how many are asked for: two ways may lead to
-        two poses that are as good.
-        """
+    def compiled_count(self) -> int:
+        """Of how many chains these were taken: what decides how they are solved."""
         return len(self)
+
+    @property
+    def is_few(self) -> bool:
+        """Whether chains without limits are solved one by one, in floats."""
+        return self.compiled_count <= FEW
 
     @property
     def bone_count(self) -> int:
@@ -91,12 +91,12 @@ class Chains:
         return int(self.joint_positions.shape[1]) - 1
 
     @cached_property
-    def start(self) -> Start:
+    def start(self) -> StartPose:
         """The start poses as the solvers take them; compiled on first use."""
         joints = np.ascontiguousarray(self.joint_positions.transpose(1, 2, 0))
         bends = self.bend_directions
         hint = np.zeros((3, len(self))) if bends is None else np.ascontiguousarray(bends.T)
-        return started(joints, hint)
+        return compile_start_poses(joints, hint)
 
     @cached_property
     def jointed(self) -> Jointed:
@@ -133,27 +133,24 @@ class Chains:
         return replace(self, joints=freed_joints(self.start))
 
     @cached_property
-    def single_joints(self) -> tuple[SingleJoints, ...]:
-        """The joints as the path for one chain takes them, of chains that have some."""
-        assert self.joints is not None
-        turn = self.standing_turns
-        each = (np.array([row]) for row in range(len(self)))
-        return tuple(
-            SingleJoints(
-                self.start.take(row),
-                self.jointed.take(row),
-                self.natural.take(row),
-                taken(turn, row),
-            )
-            for row in each
-        )
+    def twice(self) -> Chains:
+        """The one chain that these are, two times.
+
+        NumPy adds the numbers of one row up in another order than those of several: chains with
+        joints are never solved alone, so that a pose does not depend on who is solved with it.
+        """
+        return self.take(np.zeros(2, dtype=np.int64))
 
     @cached_property
     def start_directions(self) -> Array:
-        """The unit directions of the segments, armature space, shape (B, n, 3)."""
-        segments = np.diff(self.start.points, axis=0) / self.start.lengths[:, None, :]
-        directions: Array = segments.transpose(2, 0, 1)
+        """The unit directions of the segments, armature space, shape (n, 3, B)."""
+        directions: Array = np.diff(self.start.points, axis=0) / self.start.lengths[:, None, :]
         return directions
+
+    @cached_property
+    def bend_normal(self) -> Vector:
+        """The unit normals of the planes that the chains bend in."""
+        return cross(self.start.chord, self.start.side)
 
     @cached_property
     def without_tips(self) -> Chains:
@@ -166,13 +163,17 @@ class Chains:
         some = object.__new__(Chains)
         # Rows of checked and compiled records need neither again.
         some.__dict__.update(
-            company=self.company,
+            compiled_count=self.compiled_count,
             joint_positions=self.joint_positions[rows],
             bend_directions=None if bends is None else bends[rows],
             start=self.start.take(rows),
             joints=None if self.joints is None else self.joints.take(rows),
             forces=None if self.forces is None else self.forces.take(rows),
         )
+        if "without_tips" in self.__dict__:
+            some.__dict__["without_tips"] = self.without_tips.take(rows)
+        if "one_by_one" in self.__dict__:
+            some.__dict__["one_by_one"] = tuple(self.one_by_one[row] for row in rows.tolist())
         if self.joints is not None:
             some.__dict__.update(
                 jointed=self.jointed.take(rows),
@@ -240,6 +241,25 @@ class Goals:
             None if tips is None else tips[rows],
         )
 
+    @cached_property
+    def one_by_one(self) -> tuple[Goal, ...]:
+        """The goals as single records."""
+        count, poles, tips = (
+            len(self.target_positions),
+            self.pole_positions,
+            self.tip_rotations_wxyz,
+        )
+        angles = np.broadcast_to(self.pole_angles, count).tolist()
+        return tuple(
+            Goal(
+                target_position=self.target_positions[row],
+                pole_position=None if poles is None else poles[row],
+                pole_angle=angles[row],
+                tip_rotation_wxyz=None if tips is None else tips[row],
+            )
+            for row in range(count)
+        )
+
     def __post_init__(self) -> None:
         """Copy, check and freeze the arrays."""
         targets = _checked(self.target_positions, "target positions", InvalidGoalError)
@@ -272,7 +292,7 @@ class Solutions(Sequence[Solution]):
         residuals: Distances from the returned effectors to the targets, shape (B,).
         iterations: Sweeps used, shape (B,).
         status_codes: Indices into ``STATUSES``, shape (B,).
-        blended_rotations_wxyz: Shape (B, n, 4); None unless an influence below 1 blends.
+        blended_rotations_wxyz: Shape (B, n, 4), or None.
         local_rotations_wxyz: Shape (B, n, 4); None for chains without ``Joints``, as the next two.
         slides: Shape (B, n).
         holds: Shape (B, n, 3).
@@ -317,11 +337,36 @@ class Solutions(Sequence[Solution]):
             slide_holds=None if ends is None else ends[index],
         )
 
+    def take(self, rows: Counts) -> Solutions:
+        """Return the solutions of some of the chains."""
+        some: dict[str, Any] = {}
+        for each in fields(self):
+            value = getattr(self, each.name)
+            some[each.name] = None if value is None else value[rows]
+        return Solutions(**some)
+
     @property
     def is_converged(self) -> Flags:
         """Return which residuals are within the tolerance, shape (B,)."""
         converged: Flags = self.status_codes == REACHED
         return converged
+
+
+def stack_solutions(found: Sequence[Solution]) -> Solutions:
+    """Return solutions of chains without joints as one record."""
+    tips = [each.tip_rotation_wxyz for each in found if each.tip_rotation_wxyz is not None]
+    blended = [
+        each.blended_rotations_wxyz for each in found if each.blended_rotations_wxyz is not None
+    ]
+    return Solutions(
+        joint_positions=np.array([each.joint_positions for each in found]),
+        chain_rotations_wxyz=np.array([each.chain_rotation_wxyz for each in found]),
+        tip_rotations_wxyz=np.array(tips) if tips else None,
+        residuals=np.array([each.residual for each in found]),
+        iterations=np.array([each.iterations for each in found]),
+        status_codes=np.array([STATUSES.index(each.status) for each in found], dtype=np.int8),
+        blended_rotations_wxyz=np.array(blended) if blended else None,
+    )
 
 
 def _checked(values: npt.ArrayLike, name: str, error: type[IKError]) -> Array:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from .blend import blended
 from .chain import Chain, Goal, Solution, SolveOptions, Status
 from .chains import Chains, Goals, Solutions
 from .solvers.follow import Lead
@@ -32,16 +31,14 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     No chain is turned as a whole: every bone swings from its parent by the shortest rotation.
     """
     targets, start = goals.target_positions, chains.joint_positions
-    drag = Drag(options.lead, options.use_anchor, is_few=chains.company <= FEW)
+    drag = Drag(options.lead, options.use_anchor, is_few=chains.compiled_count <= FEW)
     local = None
     if chains.joints is None:
         dragged = drag_points(drag, start.transpose(1, 2, 0), targets.T[None], options.max_bend)
         joints = dragged.transpose(2, 0, 1)
     else:
         joints, local = _dragged_joints(chains, targets, drag)
-    turns, rotations = np.tile(NOT_TURNED, (len(chains), 1)), None
-    if options.influence < 1.0 and local is None:
-        joints, rotations = _part_way(chains, joints, turns, options.influence)
+    turns = np.tile(NOT_TURNED, (len(chains), 1))
     led = joints[:, -1 if options.lead is Lead.TIP else 0]
     residuals = np.linalg.norm(led - targets, axis=1)
     rounding = FINEST_TOLERANCE * (np.abs(start).max(axis=(1, 2)) + np.abs(targets).max(axis=1))
@@ -55,7 +52,6 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
         residuals=residuals,
         iterations=np.zeros(len(chains), dtype=np.int64),
         status_codes=np.array(codes, dtype=np.int8),
-        blended_rotations_wxyz=rotations,
         local_rotations_wxyz=local,
         slides=None if local is None else np.zeros(local.shape[:2]),
     )
@@ -68,14 +64,3 @@ def _dragged_joints(chains: Chains, targets: Array, drag: Drag) -> tuple[Array, 
     path = ((targets.T - start.root) / start.unit)[None]
     points, turned = drag_joints(drag, bones, chains.standing_turns, path)
     return (points * start.unit + start.root).transpose(2, 0, 1), jointed.outer(turned)
-
-
-def _part_way(chains: Chains, joints: Array, turns: Array, influence: float) -> tuple[Array, Array]:
-    """Return joints a share of the way, roots included, and the rotations of bones, (B, n, 4)."""
-    poses, rotations = [], []
-    for chain, moved, turn in zip(chains.one_by_one, joints, turns, strict=True):
-        pose, turned = blended(chain, moved, turn, None, influence)
-        back = (1.0 - influence) * (moved[0] - chain.joint_positions[0])
-        poses.append(pose - back)
-        rotations.append(turned)
-    return np.array(poses), np.array(rotations)

@@ -8,10 +8,10 @@ import numpy as np
 
 from . import vectors
 from .joints import Joints, free_joints
-from .start import Start
+from .kinematics.start_pose import StartPose
 
 
-def freed_joints(start: Start) -> Joints:
+def freed_joints(start: StartPose) -> Joints:
     """Return free joints of bones that lie along the segments of start poses.
 
     The bones' Y axes point along the segments. X axes point to the side that the chain bends to and

@@ -8,13 +8,16 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from . import force, limited_newton, newton, planar_newton, seed
-from .bend import Bend
+from . import force, limited_newton, seed
+from .algebra.arithmetic import ARRAYS
 from .chain import Solver
+from .kinematics.bend_plane import Bend
+from .kinematics.start_pose import StartPose
+from .solvers import newton_directions
+from .solvers.newton_directions import FIRST_DAMPING, MOST_DAMPING, mix_directions
 from .solving.sweeps import MOST_SWEEPS, Sweeps, sweep_points
-from .start import Start
 from .task import Task
-from .vectors import Array, Counts, Flags, norm, not_alone, taken
+from .vectors import Array, Counts, Flags, laid, norm, not_alone, taken
 
 Step = Callable[[Array, Any, Array, Array], tuple[Array, Array]]
 """From what stands now, chains, target and what an iteration hands to the next one, to what stands
@@ -92,13 +95,13 @@ class Work:
 
 
 def iterated(
-    start: Start,
+    start: StartPose,
     task: Task,
     bend: Bend,
     distance: Array,
     solver: Solver,
     *,
-    is_few: bool = True,
+    sweeps: Sweeps | None = None,
     use_finish: bool = True,
 ) -> tuple[Array, Counts]:
     """Return joints in the frame of the bend, (n + 1, 3, B), and the iterations used, (B,).
@@ -108,63 +111,38 @@ def iterated(
         task: What is asked for.
         bend: How the chains shall lie.
         distance: From root to target, within reach, shape (B,).
-        solver: FABRIK, CCD, NEWTON or FORCE.
-        is_few: Whether so few chains were compiled that they are swept one by one.
+        solver: FABRIK, CCD or FORCE.
+        sweeps: How FABRIK and CCD go on; None for FORCE.
         use_finish: Whether NEWTON finishes what sweeps are too slow for.
     """
     target = np.zeros((3, len(distance)))
     target[0] = distance
     work = Work(start.lengths, target, task.tolerance, task.iterations)
-    none_used = np.zeros_like(task.iterations)
-    if solver is Solver.NEWTON:
-        if not start.is_flat:
-            return bent_by_newton(NEWTON, start, work)
-        flat = Work(start.lengths, target[:2], task.tolerance, task.iterations)
-        points, used = bent_by_newton(PLANAR_NEWTON, start, flat)
-        return np.concatenate((points, np.zeros_like(points[:, :1])), axis=1), used
-    # The others find their own way from the start pose as it stands, as they do elsewhere.
-    there = distance * bend.chord
+    # They find their own way from the start pose as it stands, as they do elsewhere.
+    frame = bend.frame
+    there = distance * frame[0]
     is_off = norm(there - start.points[-1]) > task.tolerance
-    nudged = seed.nudged(start.points, start.lengths, there, bend)
+    nudged = seed.nudged(start.points, start.lengths, frame)
     points = np.where(is_off, nudged, start.points)
-    if solver is Solver.FORCE:
+    if sweeps is None:
         memory = force.no_memory(len(points) - 1, points.shape[-1])
         standing = Work(start.lengths, there, task.tolerance, task.iterations)
+        none_used = np.zeros_like(task.iterations)
         points, used = swept(sweeps_of(force.step), standing, points, none_used, memory)
-        return _finished(start, work, bend.local(points), used)
-    how = Sweeps(use_ccd=solver is Solver.CCD, is_few=is_few)
-    caps = np.minimum(task.iterations, MOST_SWEEPS) if use_finish else task.iterations
-    found = sweep_points(how, points, start.lengths, there, task.tolerance, caps)
-    local = bend.local(found.points)
-    return _finished(start, work, local, found.used) if use_finish else (local, found.used)
-
-
-def bent_by_newton(method: Method, start: Start, work: Work) -> tuple[Array, Counts]:
-    """Return the joints that NEWTON finds, and the iterations used.
-
-    Args:
-        method: ``NEWTON``, or ``PLANAR_NEWTON`` for chains that lie in the planes of their bends.
-        start: Start poses.
-        work: Lengths and targets in the frames of the bends; with two axes in a plane.
-
-    Returns:
-        Shapes (n + 1, axes, B) and (B,).
-    """
-    target, axes = work.target, len(work.target)
-    points = seed.from_directions(start.directions[:, :axes], start.lengths)
-    is_off = norm(target - points[-1]) > work.tolerance
-    if is_off.any():
-        directions = seed.natural(start, target[0], axes)
-        points = np.where(is_off, seed.from_directions(directions, start.lengths), points)
-    return swept(method, work, points, np.zeros_like(work.caps), _damping(points))
+    else:
+        caps = np.minimum(task.iterations, MOST_SWEEPS) if use_finish else task.iterations
+        found = sweep_points(sweeps, points, start.lengths, there, task.tolerance, caps)
+        points, used = found.points, found.used
+    local = np.einsum("nkb,jkb->njb", points, frame)
+    return _finished(start, work, local, used) if use_finish else (local, used)
 
 
 def _damping(points: Array) -> Array:
-    damping: Array = np.full(points.shape[-1], newton.FIRST_DAMPING)
+    damping: Array = np.full(points.shape[-1], FIRST_DAMPING)
     return damping
 
 
-def _finished(start: Start, work: Work, points: Array, used: Counts) -> tuple[Array, Counts]:
+def _finished(start: StartPose, work: Work, points: Array, used: Counts) -> tuple[Array, Counts]:
     """Have NEWTON finish what sweeps were too slow for, if need be from a start of its own."""
     error = norm(work.target - points[-1])
     is_open = (error > work.tolerance) & (used < work.caps)
@@ -178,7 +156,8 @@ def _finished(start: Start, work: Work, points: Array, used: Counts) -> tuple[Ar
     if not is_stuck.any():
         return points, used
     # Chains that lie on one line: no step leads off it.
-    anew = seed.from_directions(seed.natural(start, work.target[0]), start.lengths)
+    directions = mix_directions(ARRAYS, start, work.target[0])
+    anew = laid(start.lengths[:, None] * directions)
     anew = np.where(is_stuck, anew, points)
     fresh, used = swept(NEWTON, work, anew, used, _damping(points))
     return np.where(norm(work.target - fresh[-1]) < error, fresh, points), used
@@ -249,7 +228,7 @@ def _is_done(
     """Tell which chains have arrived, used up their caps, or make no headway."""
     is_done = (error <= work.tolerance) | (used >= work.caps)
     if method.is_damped:
-        is_done |= carried >= newton.MOST_DAMPING
+        is_done |= carried >= MOST_DAMPING
     is_judged = sweeps % PROGRESS_WINDOW == 0 and sweeps > method.run_in * PROGRESS_WINDOW
     if method.is_hopeless is not None and is_judged:
         is_done |= method.is_hopeless(error, window_error, work, used)
@@ -275,6 +254,5 @@ def sweeps_of(step: Step) -> Method:
     return Method(step, is_hopeless=_is_too_slow, run_in=1)
 
 
-NEWTON = Method(newton.step, is_damped=True, company=0.5)
-PLANAR_NEWTON = Method(planar_newton.step, is_damped=True, company=0.5)
+NEWTON = Method(newton_directions.step, is_damped=True, company=0.5)
 LIMITED_NEWTON = Method(limited_newton.step, is_damped=True, is_hopeless=stands_still)

@@ -17,8 +17,8 @@ from . import limits, rotation, swings, turns, vectors
 from .joints import JointKind, Joints
 from .kinematics.bones import Bones
 from .kinematics.compiled_bones import compile_bones
+from .kinematics.start_pose import StartPose
 from .posed import Posed, moved_by_turns, turned_outside
-from .start import Start
 from .swings import Ranges
 from .vectors import Array, Counts, Flags, across, cross, dot, norm, taken
 
@@ -398,7 +398,7 @@ def jointed_bones(joints: Joints, unit: Array, reach: Array) -> Jointed:
     )
 
 
-def jointed_chains(start: Start, joints: Joints) -> Jointed:
+def jointed_chains(start: StartPose, joints: Joints) -> Jointed:
     """Return jointed chains in the units of their start poses."""
     chain = jointed_bones(joints, start.unit, start.reach)
     turn = chain.inner(joints.start_wxyz)
@@ -413,7 +413,7 @@ def jointed_chains(start: Start, joints: Joints) -> Jointed:
     return replace(chain, slide_room=_slide_room(chain, posed, start))
 
 
-def _slide_room(chain: Jointed, posed: Posed, start: Start) -> Array:
+def _slide_room(chain: Jointed, posed: Posed, start: StartPose) -> Array:
     """Return how much longer slides make chains at most, each by itself, shape (n, B)."""
     slid = chain.slid(posed)
     before = np.diff(start.points, axis=0, prepend=start.points[:1])[:-1]

@@ -1,10 +1,10 @@
-"""Jointed bones laid along points, root first, each as far as its joint allows."""
+"""Jointed bones turned toward points, each as far as its joint allows."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from . import rotation, turns, vectors
+from . import rotation, turns
 from .jointed import Jointed
 from .limits import HINGES
 from .vectors import Array, norm, unit
@@ -45,28 +45,6 @@ def aimed(
 
 
 _NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])[:, None]
-
-
-def laid(chain: Jointed, turn: Array, slide: Array, points: Array) -> Array:
-    """Return the state of chains whose bones point at given points, one after the other.
-
-    Args:
-        chain: The chains.
-        turn: Turns to start from, shape (n, 4, B).
-        slide: Slides, kept, shape (n, B).
-        points: Shape (n + 1, 3, B); of joints that cannot be met the next bones make the best.
-    """
-    turn, segments = turn.copy(), chain.segments_after(slide)
-    frame, head = chain.offsets[0], chain.root_after(slide)
-    for i, segment in enumerate(segments):
-        to_point = np.einsum("ijb,jb->ib", vectors.inverses(frame), points[i + 1] - head)
-        lever = vectors.rotate(turns.matrices(turn[i]), segment)
-        turn[i] = aimed(chain, i, turn[i], lever, to_point)
-        own = turns.matrices(turn[i])
-        head = head + vectors.rotate(frame, vectors.rotate(own, segment))
-        if i + 1 < len(turn):
-            frame = vectors.compose(vectors.compose(frame, own), chain.offsets[i + 1])
-    return chain.state(turn, slide)
 
 
 def rotations_of(frames: Array) -> Array:

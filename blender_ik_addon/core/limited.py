@@ -14,20 +14,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from . import (
-    bend,
     comfort_starts,
     forced,
     natural_start,
     new_starts,
     turns,
 )
+from .algebra.arithmetic import ARRAYS
 from .chain import Solver
 from .effort import Effort
+from .iterate import FEW_ITERATIONS
 from .jointed import ASIDE, NEAR, Aims, Jointed
+from .kinematics.bend_plane import plan_bend
+from .kinematics.start_pose import StartPose
 from .limited_run import Run
 from .natural_start import NaturalStart
 from .solving.sweeps import MOST_SWEEPS, Sweeps, sweep_joints
-from .start import Start
 from .swings import ON_EDGE
 from .task import Task
 from .vectors import Array, Counts, Flags, norm, not_alone
@@ -64,7 +66,7 @@ class Held:
 
 
 def positioned(
-    start: Start,
+    start: StartPose,
     chain: Jointed,
     natural: NaturalStart,
     start_turn: Array,
@@ -97,10 +99,9 @@ def positioned(
         use_finish: Whether NEWTON finishes what their sweeps leave open, and chains start anew.
     """
     standing = chain.state(standing_turn, chain.resting_slide)
-    reach = start.reach if chain.slide_room is None else start.reach + chain.slide_room.sum(axis=0)
-    is_too_far = norm(task.target) >= reach * (1.0 - AT_REACH)
+    ends = _ends(start, chain)
+    is_too_far = norm(task.target) >= ends[1] * (1.0 - AT_REACH)
     if effort is not None:
-        ends = np.where(chain.is_unlimited, start.least, 0.0), reach
         task, asked = forced.off_the_ends(task, asked, effort, chain.is_unlimited, *ends)
     gap = norm(task.target - standing[-1, :3])
     run = Run(chain, task, gap > np.maximum(task.tolerance, NEAR * chain.reach))
@@ -125,6 +126,20 @@ def positioned(
         state, used = forced.no_farther(last, state, used, standing)
         state, used = comfort_starts.settled(last, state, used, effort, aims)
     return _held(run, last.task, state, used, is_too_far, aims)
+
+
+def _ends(start: StartPose, chain: Jointed) -> tuple[Array, Array]:
+    """Return the least and the greatest distance that effectors get from roots, shape (B,)."""
+    room = 0.0 if chain.slide_room is None else chain.slide_room.sum(axis=0)
+    return np.where(chain.is_unlimited, start.least, 0.0), start.reach + room
+
+
+def _may_start_anew(task: Task, solver: Solver, used: Counts) -> Flags:
+    """Tell which chains have iterations left for new starts, shape (B,)."""
+    # Small steps of FORCE may have used up the cap: NEWTON takes few for the rest.
+    is_left = used if solver is not Solver.FORCE else np.full_like(used, FEW_ITERATIONS)
+    may: Flags = is_left < task.iterations
+    return may
 
 
 def _swept(run: Run, sweeps: Sweeps, standing: Array, *, use_finish: bool) -> tuple[Array, Counts]:
@@ -212,18 +227,19 @@ def _started(natural: NaturalStart, standing: Array, task: Task, run: Run) -> Ar
 
 
 def _aims(
-    start: Start, chain: Jointed, start_turn: Array, task: Task, tip: Array | None
+    start: StartPose, chain: Jointed, start_turn: Array, task: Task, tip: Array | None
 ) -> Aims | None:
     has_side = task.pole is not None and len(chain.kinds) > 1
     if tip is None and not has_side:
         return None
-    plan = bend.wanted_bend(start.chord, start.side, start.reach, task.target, task.pole)
-    side = plan.side if has_side else None
+    plan = plan_bend(ARRAYS, start.chord, start.side, start.reach, task.target, task.pole)
+    chord, aside, _ = plan.frame
+    side = aside if has_side else None
     if side is not None and task.use_flip is not None:
         side = np.where(task.use_flip, -side, side)
     posed = chain.posed(chain.state(start_turn, np.zeros_like(chain.slide_low)))
     tip_start = np.einsum("ijb,jkb->ikb", posed.frames[-1], posed.own[-1])
-    return Aims(tip, tip_start, side, plan.chord, start.reach)
+    return Aims(tip, tip_start, side, chord, start.reach)
 
 
 def _shared(aims: Aims, chain: Jointed, state: Array, share: float) -> Aims:
@@ -270,11 +286,3 @@ def _holds(chain: Jointed, task: Task, state: Array) -> Flags:
     # An axis with no room is a lock, not a limit that holds back.
     holds: Flags = edges.is_on & (press > 0.0) & ~edges.is_held & is_open
     return holds
-
-
-def part_of(held: Held, chain: Jointed, start_turn: Array, share: float) -> Held:
-    """Return poses in which every joint turns and slides a share of its way, within its range."""
-    shares = np.full(start_turn.shape[-1], share)
-    turn = chain.clamped(turns.part_way(start_turn, held.state[:-1, :4], shares))
-    slide = np.clip(share * held.state[:-1, 4], chain.slide_low, chain.slide_high)
-    return replace(held, state=chain.state(turn, slide))

@@ -6,8 +6,8 @@ import numpy as np
 
 from . import swings, turns
 from .jointed import Jointed
-from .newton import DAMPING_DECAY, DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION
 from .posed import Posed
+from .solvers.newton_directions import DAMPING_DECAY, DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION
 from .vectors import Array, Flags, norm
 
 # The linear model of a step says little beyond this turn, in radians. Larger steps arrive as soon,

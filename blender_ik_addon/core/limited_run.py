@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from . import newton
 from .iterate import LIMITED_NEWTON, Method, Work, swept
 from .jointed import AIM_TOLERANCE, AIM_WEIGHTS, ENOUGH, ENOUGH_TO_AIM, NEAR, Aims, Jointed
+from .solvers.newton_directions import FIRST_DAMPING
 from .task import Task
 from .vectors import Array, Counts, Flags, norm, taken
 
@@ -71,7 +71,7 @@ class Run:
         """Repeat a step toward the targets' positions."""
         work = Work(self.chain, self.task.target, self.task.tolerance, caps)
         if carried is None:
-            carried = np.full(state.shape[-1], newton.FIRST_DAMPING)
+            carried = np.full(state.shape[-1], FIRST_DAMPING)
         return swept(method, work, state, used, carried)
 
     def closed(
@@ -97,7 +97,7 @@ class Run:
         aimed = before = state
         target = np.zeros(state.shape[1:])
         target[:3] = self.task.target
-        carried = np.full(state.shape[-1], newton.FIRST_DAMPING)
+        carried = np.full(state.shape[-1], FIRST_DAMPING)
         for weight, enough in zip(AIM_WEIGHTS, ENOUGH_TO_AIM, strict=True):
             # The first weight leads away from where the best has been found before.
             is_fresh = self.is_fresh | (weight == AIM_WEIGHTS[-1])

@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from . import bend, limits, positions, swings, turns, vectors
-from .bend import Pole
+from . import limits, swings, turns, vectors
+from .algebra.arithmetic import ARRAYS
 from .chain import Solver
 from .jointed import Jointed
+from .kinematics.bend_plane import Pole, plan_bend
+from .kinematics.start_pose import StartPose, move_joints
 from .posed import turned_outside
-from .positions import Positions
-from .start import Start, reposed
+from .solving.free_positions import Positions, position_joints
 from .task import Task
 from .vectors import Array, Counts, Flags, across, norm, smoothstep, taken
 
@@ -41,7 +42,7 @@ class NaturalStart:
         is_straight: Which are straight all the same, shape (B,).
     """
 
-    start: Start
+    start: StartPose
     turn: Array
     inner: Array
     is_straight: Flags
@@ -56,7 +57,7 @@ class NaturalStart:
         )
 
 
-def compiled(start: Start, chain: Jointed, start_turn: Array) -> NaturalStart:
+def compiled(start: StartPose, chain: Jointed, start_turn: Array) -> NaturalStart:
     """Return what chains bend from.
 
     Args:
@@ -70,12 +71,12 @@ def compiled(start: Start, chain: Jointed, start_turn: Array) -> NaturalStart:
         straight &= (chain.mobility == 1.0).all(axis=(0, 1))
     turn = np.where(straight, _lopsided(chain, start_turn), start_turn)
     posed = chain.posed(chain.state(turn, np.zeros_like(chain.slide_low)))
-    start = reposed(start, posed.points)
+    start = move_joints(start, posed.points)
     inner = np.linalg.inv(turned_outside(posed.frames).transpose(0, 3, 1, 2))
     return NaturalStart(start, turn, inner.transpose(0, 2, 3, 1), is_straight(start))
 
 
-def is_straight(start: Start) -> Flags:
+def is_straight(start: StartPose) -> Flags:
     """Tell which start poses lie on one line, nearly."""
     straight: Flags = start.bulge < STRAIGHT * start.reach
     return straight
@@ -93,7 +94,7 @@ def bent(natural: NaturalStart, chain: Jointed, task: Task) -> Array:
         # Straight chains bend to where they stood: that turns their roots least.
         ahead = Pole(natural.is_straight, start.points[-1], np.zeros(len(natural.is_straight)))
         asked = replace(task, pole=ahead)
-    free = positions.positioned(start, asked, Solver.NEWTON)
+    free = position_joints(ARRAYS, start, asked, Solver.NEWTON)
     moved = _turned_on_parents(natural, task, free)
     local = np.einsum("nijb,njb->nib", natural.inner, turns.vectors_of(moved))
     if chain.has_stiffness:
@@ -104,7 +105,7 @@ def bent(natural: NaturalStart, chain: Jointed, task: Task) -> Array:
 
 
 def nudged(
-    natural: NaturalStart, start: Start, chain: Jointed, standing: Array, task: Task
+    natural: NaturalStart, start: StartPose, chain: Jointed, standing: Array, task: Task
 ) -> Array:
     """Return states (n + 1, 7, B) of which none is straight and has its target on its own line.
 
@@ -121,11 +122,11 @@ def nudged(
 
 def _turned_on_parents(natural: NaturalStart, task: Task, free: Positions) -> Array:
     """Return how each bone turns beyond its parent, told along the axes of the start pose."""
-    start, whole = natural.start, free.rotation_wxyz.T
+    start, whole = natural.start, np.array(free.rotation)
     if natural.is_straight.any():
         # Their side is no bend that they have had: they do not roll toward it.
-        plain = bend.wanted_bend(start.chord, start.side, start.reach, task.target, None)
-        whole = np.where(natural.is_straight, plain.rotation_wxyz.T, whole)
+        plain = plan_bend(ARRAYS, start.chord, start.side, start.reach, task.target, None)
+        whole = np.where(natural.is_straight, np.array(plain.rotation), whole)
     lengths = start.lengths[:, None, :]
     before = vectors.rotate(turns.matrices(whole), np.diff(start.points, axis=0) / lengths)
     bones = turns.multiply(turns.between(before, np.diff(free.points, axis=0) / lengths), whole)

@@ -11,7 +11,12 @@ import numpy as np
 
 from . import limited_newton, turns
 from .jointed import STATE_COLUMNS, Jointed
-from .newton import DAMPING_DECAY, DAMPING_GROWTH, FIRST_DAMPING, LEAST_DAMPING_AFTER_REJECTION
+from .solvers.newton_directions import (
+    DAMPING_DECAY,
+    DAMPING_GROWTH,
+    FIRST_DAMPING,
+    LEAST_DAMPING_AFTER_REJECTION,
+)
 from .strained import Strained, System, shortened
 from .vectors import Array, norm
 

@@ -10,8 +10,8 @@ from . import settle
 from .effort import Effort
 from .iterate import Method, Work, swept
 from .jointed import AIM_WEIGHTS, STATE_COLUMNS, Aims, Jointed
-from .newton import FIRST_DAMPING
 from .settle import RESTS
+from .solvers.newton_directions import FIRST_DAMPING
 from .strained import Strained
 from .vectors import Array, Counts, Flags, not_alone, taken
 

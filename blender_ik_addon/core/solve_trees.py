@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from . import turns
+from .algebra.arithmetic import ARRAYS
 from .branched import Branched, PosedTree
 from .chain import SolveOptions, Solver, Status
 from .errors import InvalidGoalError, SolverMismatchError
 from .jointed import NEAR
-from .soft import is_soft, softened
+from .kinematics.reach import is_soft, soften_target
 from .status_codes import STATUSES
 from .swings import Edges
 from .task import FINEST_TOLERANCE
@@ -92,9 +93,6 @@ def solve_trees(
         options.orient_weight,
         use_finish=options.use_finish,
     )
-    if options.influence < 1.0:
-        shares = np.full(len(trees), options.influence)
-        turn = asked.tree.clamped(turns.part_way(trees.start_turns, turn, shares))
     return _recorded(trees, goals, options, asked, aims, turn, used)
 
 
@@ -131,8 +129,8 @@ def _asked(trees: Trees, goals: TreeGoals, options: SolveOptions) -> _Asked:
     if is_soft(options.soft_distance):
         soft = options.soft_distance / unit
         for e in range(len(target)):
-            target[e], short[e], is_too_far[e] = softened(
-                roots[e], target[e], most[e], least[e], soft
+            target[e], short[e], is_too_far[e] = soften_target(
+                ARRAYS, roots[e], target[e], most[e], least[e], soft
             )
     way = target - roots
     distance = norm(way)
@@ -226,7 +224,7 @@ def _recorded(
         is_short=is_short,
         is_done=used < task.iterations,
     )
-    codes = _codes(outcomes, asked, is_blended=options.influence < 1.0)
+    codes = _codes(outcomes, asked)
     return TreeSolutions(
         head_positions=np.moveaxis(posed.heads * unit + root, -1, 0),
         effector_positions=np.moveaxis(tips, -1, 0),
@@ -251,14 +249,13 @@ class _Outcomes:
     is_done: Flags
 
 
-def _codes(found: _Outcomes, asked: _Asked, *, is_blended: bool) -> Counts:
+def _codes(found: _Outcomes, asked: _Asked) -> Counts:
     """Return indices into ``STATUSES``, shape (E, B)."""
     is_open, shape = found.is_open, found.is_open.shape
     # With iterations left it is other effectors that pull, or a lock where there are none.
     pulled = Status.OUTWEIGHED if len(is_open) > 1 else Status.LIMITED
     cases = [
         (Status.REACHED, found.is_reached),
-        (Status.BLENDED, np.full(shape, is_blended)),
         (Status.EXTENDED, asked.is_too_far & found.is_straight),
         (Status.FOLDED, asked.is_too_near & np.full(shape, asked.tree.is_free)),
         (Status.LIMITED, is_open & found.is_held),

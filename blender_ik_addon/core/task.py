@@ -1,13 +1,14 @@
-"""What is asked of many chains at once, in the units of their start poses."""
+"""What is asked of chains, in the units of their start poses."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from .bend import Pole
+from .algebra.arithmetic import Condition, Number
 from .chain import Solver
 from .errors import SolverMismatchError
-from .vectors import Array, Counts, Flags
+from .kinematics.bend_plane import Pole
 
 # A tolerance below this share of the chain's length asks for more than rounding leaves.
 FINEST_TOLERANCE = 1e-14
@@ -15,21 +16,21 @@ FINEST_TOLERANCE = 1e-14
 
 @dataclass(frozen=True)
 class Task:
-    """The goals of B chains, relative to their roots and in units of ``Start.unit``.
+    """The goal of a chain, or of many, relative to the root and in units of ``StartPose.unit``.
 
     Attributes:
-        target: Shape (3, B).
+        target: A vector, or an array (3, B).
         pole: None where no chain has one.
-        use_flip: Shape (B,); None where no chain is flipped.
-        tolerance: Shape (B,).
-        iterations: Caps, shape (B,).
+        use_flip: None where no chain is flipped.
+        tolerance: Accepted distance from effector to target.
+        iterations: Cap.
     """
 
-    target: Array
+    target: Any
     pole: Pole | None
-    use_flip: Flags | None
-    tolerance: Array
-    iterations: Counts
+    use_flip: Condition | None
+    tolerance: Number
+    iterations: Number
 
 
 def check_solver(solver: Solver, count: int) -> None:

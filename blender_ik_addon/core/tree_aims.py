@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import bend, rotation, turns
+from . import rotation, turns
+from .algebra.arithmetic import ARRAYS
 from .branches import Branches
 from .jointed import NO_SIDE
+from .kinematics.bend_plane import Pole, plan_bend
 from .posed import turned_outside
 from .vectors import Array, Counts, Flags, across, cross, dot, norm, taken
 
@@ -73,20 +75,22 @@ class TreePoles:
         limbs, _, trees = self.chord.shape
         root = heads[self.roots]
         flat = np.concatenate
-        pole = bend.Pole(
+        pole = Pole(
             is_set=np.ones(limbs * trees, dtype=np.bool_),
             position=flat(self.position - root, axis=-1),
             angle=self.angle.reshape(-1),
         )
-        plan = bend.wanted_bend(
+        plan = plan_bend(
+            ARRAYS,
             flat(self.chord, axis=-1),
             flat(self.side, axis=-1),
             self.reach.reshape(-1),
             flat(self.target - root, axis=-1),
             pole,
         )
-        chord = plan.chord.reshape(3, limbs, trees).swapaxes(0, 1)
-        side = plan.side.reshape(3, limbs, trees).swapaxes(0, 1) * self.sign
+        chord, side, _ = plan.frame
+        chord = chord.reshape(3, limbs, trees).swapaxes(0, 1)
+        side = side.reshape(3, limbs, trees).swapaxes(0, 1) * self.sign
         offset = across(self.offsets(heads), chord)
         angle = np.arctan2(dot(cross(side, offset), chord), dot(side, offset))
         has_side = norm(offset) > NO_SIDE * self.reach

@@ -7,7 +7,7 @@ import numpy as np
 from . import turns
 from .branched import TURN, Branched, PosedTree
 from .limited_newton import HEADWAY, LARGEST_TURN, MOST_PASSES, pressed, shut, solved
-from .newton import DAMPING_DECAY, DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION
+from .solvers.newton_directions import DAMPING_DECAY, DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION
 from .vectors import Array, norm
 
 

@@ -13,8 +13,13 @@ import numpy as np
 from . import turns
 from .branched import TURN, Branched, PosedTree
 from .limited_newton import LARGEST_TURN, MOST_PASSES, pressed, shut
-from .newton import DAMPING_DECAY, DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION, MOST_DAMPING
 from .posed import turned_outside
+from .solvers.newton_directions import (
+    DAMPING_DECAY,
+    DAMPING_GROWTH,
+    LEAST_DAMPING_AFTER_REJECTION,
+    MOST_DAMPING,
+)
 from .tree_newton import shrunk, turned
 from .vectors import Array, Flags, norm
 

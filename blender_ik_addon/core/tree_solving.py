@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from . import newton, restarts, tree_fabrik, tree_newton, tree_settling, turns
+from . import restarts, tree_fabrik, tree_newton, tree_settling, turns
 from .branched import TURN, Branched
 from .chain import Solver
 from .iterate import Method, Work, swept
 from .jointed import AIM_TOLERANCE, AIM_WEIGHTS, ENOUGH_TO_AIM, NEAR
+from .solvers.newton_directions import FIRST_DAMPING
 from .solving.sweeps import MOST_SWEEPS
 from .tree_aims import TreeAims
 from .tree_start import StraightRun, off_the_line
@@ -164,7 +165,7 @@ class _Run:
         """Repeat a step toward the targets' positions."""
         work = Work(self.tree, self.goal, self.task.tolerance, caps)
         is_settling = method is SETTLING
-        first = tree_settling.FIRST_DAMPING if is_settling else newton.FIRST_DAMPING
+        first = tree_settling.FIRST_DAMPING if is_settling else FIRST_DAMPING
         carried = np.full(state.shape[-1], first)
         return swept(method, work, state, used, carried)
 
@@ -191,7 +192,7 @@ class _Run:
             turn = self.tree.clamped(aims.poles.faced(self.tree.posed(turn), turn))
         positions = self.goal
         target = np.concatenate((positions, np.zeros((aims.rows, positions.shape[-1]))))
-        carried = np.full(state.shape[-1], newton.FIRST_DAMPING)
+        carried = np.full(state.shape[-1], FIRST_DAMPING)
         for weight, enough in zip(AIM_WEIGHTS, ENOUGH_TO_AIM, strict=True):
             # The first weight leads away from where the best has been found before.
             is_led = np.ones(len(used), dtype=np.bool_)

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import positions, turns, vectors
+from . import turns, vectors
+from .algebra.arithmetic import ARRAYS
 from .branches import Run
 from .chain import Solver
+from .kinematics.start_pose import StartPose, compile_start_poses
 from .laying import aimed
 from .natural_start import is_straight
-from .start import Start, started
+from .solving.free_positions import position_joints
 from .task import Task
 from .vectors import Array, Counts, Flags, across, norm, smoothstep
 
@@ -41,7 +43,7 @@ class StraightRun:
     """
 
     run: Run
-    start: Start
+    start: StartPose
     is_straight: Flags
 
     def take(self, trees: Counts | Flags) -> StraightRun:
@@ -63,7 +65,7 @@ def straight_runs(tree: Branched, turn: Array, bends: Array) -> tuple[StraightRu
         points = _points(run, posed)
         has_lengths = (norm(np.diff(points, axis=0)) > vectors.NO_DIRECTION).all()
         if len(run.bones) > 1 and has_lengths:
-            start = started(points, bends[list(run.bones)].sum(axis=0))
+            start = compile_start_poses(points, bends[list(run.bones)].sum(axis=0))
             straight = is_straight(start)
             if straight.any():
                 found.append(StraightRun(run, start, straight))
@@ -113,7 +115,7 @@ def _bent(
         tolerance=1e-3 * start.reach,
         iterations=np.full(len(share), ENOUGH),
     )
-    points = positions.positioned(start, task, Solver.NEWTON).points * start.unit + start.root
+    points = position_joints(ARRAYS, start, task, Solver.NEWTON).points * start.unit + start.root
     bent, frame, head = turn.copy(), posed.frames[bones[0]], posed.heads[bones[0]]
     stands = _points(each.run, posed)
     for i, bone in enumerate(bones):

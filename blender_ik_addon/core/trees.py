@@ -13,7 +13,7 @@ from .branches import Branches
 from .chain import check_joints
 from .errors import IKError, InvalidChainError, InvalidGoalError
 from .joints import Joints, free_joints
-from .start import Start, started
+from .kinematics.start_pose import StartPose, compile_start_poses
 from .tree_start import StraightRun, straight_runs
 from .vectors import NO_DIRECTION, Array, Counts, norm, taken
 
@@ -166,16 +166,16 @@ class Trees:
         return least, path_lengths(self.branches, heads, tips)
 
     @cached_property
-    def limb_starts(self) -> tuple[Start | None, ...]:
+    def limb_starts(self) -> tuple[StartPose | None, ...]:
         """The limbs of the effectors as start poses of chains; None for those of one bone."""
         posed, hints = self.start_posed, self.hints
-        found: list[Start | None] = []
+        found: list[StartPose | None] = []
         for effector, limb in enumerate(self.limbs):
             bones = list(limb)
             points = np.concatenate((posed.heads[bones], posed.tips[effector][None]))
             has_lengths = (norm(np.diff(points, axis=0)) > NO_DIRECTION).all()
             is_limb = len(limb) > 1 and bool(has_lengths)
-            found.append(started(points, hints[bones].sum(axis=0)) if is_limb else None)
+            found.append(compile_start_poses(points, hints[bones].sum(axis=0)) if is_limb else None)
         return tuple(found)
 
     @cached_property

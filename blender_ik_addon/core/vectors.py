@@ -178,11 +178,6 @@ def not_alone(chains: Counts, count: int) -> Counts:
     return np.repeat(chains, 2) if len(chains) == 1 < count else chains
 
 
-def rows(*components: Array) -> Array:
-    """Return components (B,) as rows (B, k); each component stays contiguous."""
-    return np.array(components).T
-
-
 def smoothstep(x: Array, low: Array | float, high: Array | float) -> Array:
     """Return 0 below ``low``, 1 above ``high`` and the cubic 3s^2 - 2s^3 between."""
     s = np.clip((x - low) / (high - low), 0.0, 1.0)

@@ -111,9 +111,9 @@ class POSE_OT_chain_ik_solve(bpy.types.Operator):
                     solver=Solver(solver),
                     iterations=self.iterations,
                     tolerance=self.tolerance,
-                    influence=self.influence,
                     use_flip_bend=self.use_flip_bend,
                 ),
+                influence=self.influence,
             )
 
         if self.solver != AUTOMATIC[0]:

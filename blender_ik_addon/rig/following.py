@@ -217,7 +217,7 @@ def _part(
     ``held`` are the channels of the pose where some are locked. Locks of quaternions hold Euler
     angles, of which there are two sets for one rotation: locked again it might become another one.
     """
-    root, modes, influence = int(plan.written[0]), pose.modes[plan.written], spec.options.influence
+    root, modes, influence = int(plan.written[0]), pose.modes[plan.written], spec.influence
     channels = held
     if channels is None or influence < 1.0:
         share = part_way(matrices_of(home.channels, modes), there.rotations, influence)
@@ -237,7 +237,7 @@ def _part(
 
 def _status(residual: float, spec: ChainSpec) -> Status:
     # What is left without influence is what float64 makes of large coordinates.
-    is_there = residual <= spec.options.tolerance or spec.options.influence == 1.0
+    is_there = residual <= spec.options.tolerance or spec.influence == 1.0
     return Status.REACHED if is_there else Status.BLENDED
 
 

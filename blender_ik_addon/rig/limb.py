@@ -157,7 +157,7 @@ def is_simple(job: Job, pose: Pose) -> bool:
         fits
         and not spec.use_stretch
         and spec.start_from is not StartFrom.CURRENT
-        and options.influence == 1.0
+        and spec.influence == 1.0
         and weight in (0.0, 1.0)
         and not pose.locks[written].any()
         and job.skeleton.takes_whole_parent[written[1:]].all()

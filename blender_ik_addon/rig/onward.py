@@ -68,7 +68,7 @@ class Onward:
         modes, home = self._limb.modes, self.home(moment)
         if moment.is_new:
             return Begun(matrices_of(home.channels, modes), home.location, home.channels)
-        influence = self._limb.job.spec.options.influence
+        influence = self._limb.job.spec.influence
         return Begun(*whole_way(present, home, modes, influence), present.channels)
 
     def remember(self, moment: Moment, stand: Stand) -> None:

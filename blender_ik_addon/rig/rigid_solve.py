@@ -10,22 +10,21 @@ and is what tests/blender/test_rig_rigid.py compares this with.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from ..core import (
-    FEW,
-    FEW_JOINTED,
+    STATUSES,
     Chains,
     Goals,
-    PlanarTurns,
     Solutions,
     SolveOptions,
     Solver,
+    Status,
     batch_rotations,
-    planar_turns,
     rotation,
     solve_batch,
 )
@@ -35,21 +34,37 @@ from .forces import gravity_in_bases, rigid_forces
 from .free_solving import LENGTHS_AGREE
 from .limb import Limb
 from .rigid_channels import RigidChannels
-from .rigid_limb import REACHED, Codes, RigidLimb, Solved, joined
 from .rigid_start import posed_start, rigid_joints, rigid_zeros
 
 Array = npt.NDArray[np.float64]
 
-# Chains that lie in planes take so little one by one that it pays for more of them than for others;
-# `scripts/benchmark.py --stages` measures where that ends.
-FEW_LIMBS, FEW_PLANAR = 24, 10
-# Joints that are off the plane of their chain by less than this share of its length are so by the
-# float32 that rest matrices are stored in, which leaves no more of positions anyway.
-IN_PLANE_AS_STORED = 3e-7
-# So many choices of a few jointed chains are kept compiled.
-MOST_TAKEN = 64
+# So many choices of so few chains are kept compiled.
+MOST_TAKEN, FEW_TAKEN = 64, 24
 Indices = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+Codes = npt.NDArray[np.int8]
+
+REACHED = np.int8(STATUSES.index(Status.REACHED))
+
+
+@dataclass(frozen=True)
+class Solved:
+    """What a solve of b chains with k written bones did.
+
+    Attributes:
+        channels: Rotation channels, shape (b, k, 4).
+        residuals: From effectors to targets in scene units, shape (b,).
+        iterations: Sweeps used, shape (b,).
+        status_codes: Indices into ``core.STATUSES``, shape (b,).
+        holds: As ``core.Solutions``, shape (b, m, 3); None for chains without joints.
+        tip_gaps: Radians, shape (b,); None for chains without joints.
+    """
+
+    channels: Array
+    residuals: Array
+    iterations: npt.NDArray[np.int64]
+    status_codes: Codes
+    holds: npt.NDArray[np.bool_] | None = None
+    tip_gaps: Array | None = None
 
 
 def likeness(limb: Limb) -> tuple[object, ...]:
@@ -94,23 +109,7 @@ class RigidSolve:
         self.zero = rigid_zeros(limbs)
         stored = np.array([limb.stored for limb in limbs])
         self.bones = RigidChannels(start.local, start.rest, stored, first.modes)
-        self._alone: dict[int, RigidLimb] = {}
         self._taken: dict[bytes, Chains] = {}
-        self.is_planar = self._are_planar()
-        self._are_all_planar = bool(self.is_planar.all())
-
-    def _are_planar(self) -> Flags:
-        """Tell which chains can be turned in the planes that they lie in, shape (B,)."""
-        if self.turns_tip or self.has_joints:
-            return np.zeros(len(self.chains), dtype=np.bool_)
-        if self.solver is Solver.NEWTON:
-            return self.chains.start.off_plane < IN_PLANE_AS_STORED
-        # A limb of two bones is off the plane of its bend by what counts as straight, at most.
-        return np.full(len(self.chains), self.solver is Solver.TWO_BONE)
-
-    @cached_property
-    def _planar(self) -> PlanarTurns:
-        return planar_turns(self.chains, self.bones.local, self.bones.rest)
 
     @cached_property
     def reach(self) -> Array:
@@ -127,11 +126,6 @@ class RigidSolve:
             targets: World matrices of those chains' targets, shape (b, 4, 4).
             poles: World positions of their poles, shape (b, 3); None if they have none.
         """
-        in_planes = self._are_all_planar or bool(self.is_planar[rows].all())
-        if not self.has_joints and len(rows) <= self._few(in_planes=in_planes):
-            return self._one_by_one(rows, bases, targets, poles)
-        if not in_planes and self.is_planar[rows].any():
-            return self._parted(self.is_planar[rows], rows, bases, targets, poles)
         is_all = len(rows) == len(self.iterations)
         pick = slice(None) if is_all else rows
         from_world = bases.from_world[pick]
@@ -141,30 +135,11 @@ class RigidSolve:
             pole_angles=self.pole_angle[pick],
             tip_rotations_wxyz=self._tip_turns(pick, from_world, targets),
         )
-        if in_planes:
-            planar = self._planar if is_all else self._planar.take(rows)
-            return self._bent(planar, pick, goals, bases)
         return self._turned(self.chains if is_all else self._some(rows), pick, goals, bases)
-
-    def _parted(
-        self, is_planar: Flags, rows: Indices, bases: Bases, targets: Array, poles: Array | None
-    ) -> Solved:
-        """Solve chains that lie in planes, then the others; they come out in their order."""
-        parts, found = [np.flatnonzero(is_planar), np.flatnonzero(~is_planar)], []
-        for part in parts:
-            around = None if poles is None else poles[part]
-            found.append(self.solved(rows[part], bases, targets[part], around))
-        return joined(found, np.argsort(np.concatenate(parts)))
-
-    def _few(self, *, in_planes: bool) -> int:
-        """Return of how many chains it is quicker to solve them one by one."""
-        if not in_planes:
-            return FEW
-        return FEW_LIMBS if self.solver is Solver.TWO_BONE else FEW_PLANAR
 
     def _some(self, rows: Indices) -> Chains:
         """Return some of the chains; what is compiled of a few of them is kept."""
-        if len(rows) > FEW_JOINTED:
+        if len(rows) > FEW_TAKEN:
             return self.chains.take(rows)
         key = rows.tobytes()
         if key not in self._taken:
@@ -218,60 +193,6 @@ class RigidSolve:
             )
         turns = batch_rotations(chains, solutions)
         return bones.channels(self.bones.with_tips(turns, goals.tip_rotations_wxyz))
-
-    def _bent(
-        self, planar: PlanarTurns, pick: slice | Indices, goals: Goals, bases: Bases
-    ) -> Solved:
-        """Solve chains that lie in planes straight to the turns of their bones."""
-        options = self._options(pick, bases)
-        turned = planar.solved(goals, options)
-        residuals: Array = turned.residuals
-        codes: Codes = turned.status_codes
-        if turned.gaps is not None:
-            residuals = _sizes(bases.to_world[pick], turned.gaps)
-            codes = self._codes(pick, options, turned.residuals, codes)
-        return Solved(
-            channels=self.bones.take(pick).written(turned.local_wxyz),
-            residuals=residuals,
-            iterations=turned.iterations,
-            status_codes=codes,
-        )
-
-    def _one_by_one(
-        self, rows: Indices, bases: Bases, targets: Array, poles: Array | None
-    ) -> Solved:
-        """Solve a few chains one by one; the same, and quicker."""
-        found = []
-        for i, row in enumerate(rows.tolist()):
-            limb = self._alone.get(row)
-            if limb is None:
-                limb = self._alone[row] = self._limb(row)
-            pole = None if poles is None else poles[i]
-            found.append(limb.solved(bases, row, targets[i], pole))
-        channels, residuals, iterations, codes = zip(*found, strict=True)
-        return Solved(
-            channels=np.array(channels),
-            residuals=np.array(residuals),
-            iterations=np.array(iterations),
-            status_codes=np.array(codes, dtype=np.int8),
-        )
-
-    def _limb(self, row: int) -> RigidLimb:
-        return RigidLimb(
-            chain=self.chains.alone(row),
-            bones=self.bones.take(np.array([row])),
-            tip=self.tip[row],
-            options=SolveOptions(
-                solver=self.solver,
-                iterations=int(self.iterations[row]),
-                use_flip_bend=bool(self.use_flip[row]),
-                use_finish=self.use_finish,
-            ),
-            pole_angle=float(self.pole_angle[row]),
-            turns_tip=self.turns_tip,
-            ends_at_tail=self.ends_at_tail,
-            is_planar=bool(self.is_planar[row]),
-        )
 
     def _tip_turns(self, pick: slice | Indices, from_world: Array, targets: Array) -> Array | None:
         """Return the turns of tip bones from the start pose to their targets' orientations."""

@@ -77,17 +77,17 @@ def solve_chain(
     asked = _asked(skeleton, pose, plan, spec, target, frame, matrices_of(start, modes), zero)
     forces = acting_forces(spec, joints, asked.start, zero, pose.world)
     found, stepped = _found(frame, asked, joints, forces, step)
-    rotations, scale, slides = _blended(zero, found.pose, frame, joints, spec.options.influence)
+    rotations, scale, slides = _blended(zero, found.pose, frame, joints, spec.influence)
     # Channels stay near those that the chain starts from, or from its zero where that is the rest.
     near = start if spec.start_from is StartFrom.CURRENT else stored
     channels, has_locks = locked_channels(rotations, near, pose, plan)
     solved = found.pose
-    if has_locks or spec.options.influence < 1.0:
+    if has_locks or spec.influence < 1.0:
         solved = frame.posed(matrices_of(channels, modes), scale, slides)
     residual, reach = _measured(pose, target, solved)
     return Outcome(
         channels,
-        _status(found.solution.status, residual - LENGTHS_AGREE * reach, spec.options),
+        _status(found.solution.status, residual - LENGTHS_AGREE * reach, spec),
         residual,
         found.solution.iterations,
         has_locks,
@@ -266,7 +266,7 @@ def _start_rotations(start: Array, zero: Array, spec: ChainSpec) -> Array:
     What stands there now is, of a chain with influence, a share of its last solution. The solve
     goes on from the whole of it; from the share it would creep at every update.
     """
-    influence = spec.options.influence
+    influence = spec.influence
     if spec.start_from is not StartFrom.CURRENT or influence == 1.0:
         return start
     return zero if influence == 0.0 else part_way(zero, start, 1.0 / influence)
@@ -279,23 +279,23 @@ def _start_slides(pose: Pose, plan: ChainPlan, spec: ChainSpec, frame: ChainFram
     """
     if frame.slide is None:
         return None
-    influence = spec.options.influence
+    influence = spec.influence
     if spec.start_from is not StartFrom.CURRENT or influence == 0.0:
         return np.zeros(len(frame.frames))
     return frame.slide.within(frame.slide.slides_at(pose.location[plan.written]) / influence)
 
 
-def _status(of_core: Status, residual: float, options: SolveOptions) -> Status:
+def _status(of_core: Status, residual: float, spec: ChainSpec) -> Status:
     """Return how the solve ended on the bones themselves.
 
     Args:
         of_core: How it ended on the joints.
         residual: Less what float32 parents make of a solve that has arrived.
-        options: The tolerance in scene units, and the influence.
+        spec: With the tolerance in scene units, and the influence.
     """
-    if residual <= options.tolerance:
+    if residual <= spec.options.tolerance:
         return Status.REACHED
-    if options.influence < 1.0:
+    if spec.influence < 1.0:
         return Status.BLENDED
     return Status.ITERATIONS_USED_UP if of_core is Status.REACHED else of_core
 
@@ -359,5 +359,4 @@ def _options(spec: ChainSpec, world: Array, *, use_flip: bool) -> SolveOptions:
         tolerance=spec.options.tolerance / largest,
         soft_distance=spec.options.soft_distance / largest,
         use_flip_bend=use_flip,
-        influence=1.0,
     )

@@ -138,6 +138,7 @@ class ChainSpec:
         start_from: See ``StartFrom``.
         stored_pose: The pose before the chain first wrote; empty: the channels as they stand.
         options: What goes to the solver; its tolerance in scene units.
+        influence: From 0 (stored pose) to 1 (solution); bones turn their share of the way.
         use_limits: Whether the joints of the bones hold, own ones and those of their settings.
         joints: Own joints, at most one a bone.
         use_stretch: Whether bones grow toward a target out of reach, by their IK Stretch.
@@ -158,6 +159,7 @@ class ChainSpec:
     start_from: StartFrom = StartFrom.KEYED
     stored_pose: tuple[StoredBone, ...] = ()
     options: SolveOptions = field(default_factory=SolveOptions)
+    influence: float = 1.0
     use_limits: bool = True
     joints: tuple[OwnJoint, ...] = ()
     use_stretch: bool = False

@@ -75,7 +75,7 @@ class TreePlan:
         """What the effectors count: their weights, faded out with their influences, shape (E,)."""
         specs = [limb.job.spec for limb in self.limbs]
         weights = np.array([spec.weight for spec in specs])
-        faded = weights * [spec.options.influence for spec in specs]
+        faded = weights * [spec.influence for spec in specs]
         # With no influence at all the pose is the stored one, whatever is solved.
         return faded if faded.any() else weights
 
@@ -162,9 +162,7 @@ def planned_tree(limbs: Sequence[Limb], pose: Pose, of_bones: BoneJoints | None)
         stored=stored,
         modes=pose.modes[index],
         is_current=np.array([specs[i].start_from is StartFrom.CURRENT for i in first]),
-        influence=np.array(
-            [max(specs[i].options.influence for i in writers[bone]) for bone in bones]
-        ),
+        influence=np.array([max(specs[i].influence for i in writers[bone]) for bone in bones]),
         joints=_joints(limbs, bones, rows, writers, of_bones),
     )
 

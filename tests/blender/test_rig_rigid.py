@@ -4,9 +4,8 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import FEW, Status
-from blender_ik_addon.rig import live
-from blender_ik_addon.rig.rigid_solve import FEW_LIMBS, FEW_PLANAR, RigidSolve
+from blender_ik_addon.core import Status
+from blender_ik_addon.core.chains import FEW
 from tests.blender import rigid_rigs, rigs, warm_rigs
 from tests.blender.rigid_goals import Kind
 from tests.blender.rigid_paths import (
@@ -59,7 +58,7 @@ def test_many_soft_limbs_of_two_bones_move_as_bone_by_bone(monkeypatch):
         kind for kind in rigid_rigs.kinds(71) if (kind.solver, kind.count) == ("TWO_BONE", 2)
     ]
     kinds = [kind for kind in limbs_only if kind.weight is None]
-    copies = FEW_LIMBS + 3
+    copies = FEW + 3
     limbs = rigid_rigs.build(kinds, copies, seed=71)
     for limb in limbs:
         limb.settings.soft_distance = 0.2
@@ -70,12 +69,12 @@ def test_any_of_many_limbs_of_two_bones_moves_as_bone_by_bone(monkeypatch):
     limbs_only = [
         kind for kind in rigid_rigs.kinds(70) if (kind.solver, kind.count) == ("TWO_BONE", 2)
     ]
-    copies = FEW_LIMBS + 3
+    copies = FEW + 3
     kinds = [kind for kind in limbs_only if kind.weight is None]
     assert_moves_as_bone_by_bone(rigid_rigs.build(kinds, copies, seed=70), copies, monkeypatch)
 
 
-@pytest.mark.parametrize("copies", [1, FEW_PLANAR + 3])
+@pytest.mark.parametrize("copies", [1, FEW + 3])
 def test_chains_in_planes_move_as_bone_by_bone(copies, monkeypatch):
     kinds = [
         kind
@@ -83,37 +82,7 @@ def test_chains_in_planes_move_as_bone_by_bone(copies, monkeypatch):
         if kind.solver == "NEWTON" and kind.count > 2 and kind.weight != 1.0
     ]
     limbs = rigid_rigs.build(kinds, copies, seed=90, is_planar=True)
-    are_planar = []
-    are_planar_of = RigidSolve._are_planar
-
-    def seen_planar(solve):
-        are_planar.append(are_planar_of(solve))
-        return are_planar[-1]
-
-    monkeypatch.setattr(RigidSolve, "_are_planar", seen_planar)
     assert_moves_as_bone_by_bone(limbs, copies, monkeypatch)
-    assert np.concatenate(are_planar).all()
-
-
-def test_chains_in_planes_beside_others_move_as_bone_by_bone(monkeypatch):
-    copies = FEW_PLANAR + 3
-    modes = ("QUATERNION",)
-    kinds = [
-        Kind("NEWTON", 7, modes=modes),
-        Kind("NEWTON", 3, has_pole=True, use_tail=False, modes=modes),
-    ]
-    limbs = rigid_rigs.build(kinds, copies, seed=95, is_planar=True)
-    for i, limb in enumerate(limbs):
-        if i % 3 == 0:
-            rigs.turn_bones(limb.object, seed=i, angle=0.6)
-            limb.settings.start_from = "KEYED"
-    assert_moves_as_bone_by_bone(limbs, copies, monkeypatch)
-    seen(limbs)
-    (graph,) = live.memory.graphs.values()
-    for batch in graph.levels[0].batches:
-        are_planar = RigidSolve(batch.limbs).is_planar
-        assert are_planar.any()
-        assert not are_planar.all()
 
 
 @pytest.mark.parametrize("copies", [1, FEW + 1])
@@ -169,7 +138,7 @@ def on_its_root(kind: Kind, number: int) -> Limb:
 
 @pytest.mark.parametrize(
     ("copies", "solvers"),
-    [(1, rigid_rigs.COUNTS), (FEW + 1, ["NEWTON", "CCD"]), (FEW_LIMBS + 1, ["TWO_BONE"])],
+    [(1, rigid_rigs.COUNTS), (FEW + 1, ["NEWTON", "CCD"]), (FEW + 3, ["TWO_BONE"])],
 )
 def test_chains_whose_target_is_on_their_root_move_as_bone_by_bone(copies, solvers, monkeypatch):
     kinds = [

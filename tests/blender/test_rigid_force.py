@@ -6,7 +6,8 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import FEW, Status
+from blender_ik_addon.core import Status
+from blender_ik_addon.core.chains import FEW
 from tests.blender import rigid_rigs
 from tests.blender.rigid_paths import (
     MOST,

@@ -156,23 +156,6 @@ def test_no_cap_on_iterations_costs_a_limit(name, solver, cap):
     assert solutions.iterations.max() <= cap
 
 
-@every_solver
-@pytest.mark.parametrize("influence", [0.0, 0.3, 0.9])
-@pytest.mark.parametrize("name", ["arm", "tail", "spider_leg", "mixed_lengths", "offset_bones"])
-def test_influence_stays_within_the_limits(name, solver, influence):
-    rig, rng = RIGS[name](), make_rng(17)
-    targets = targets_of(rig, 8, rng)
-    for target in targets:
-        start = rig.some_rotations(rng)
-        settings = options_for(rig, solver, influence=influence)
-        solution = solve(rig.chain(start), Goal(target), settings)
-        assert rig.violations(solution.local_rotations_wxyz).max() <= EXACT
-        points = rig.points(solution.local_rotations_wxyz)
-        np.testing.assert_allclose(solution.joint_positions, points, atol=1e-9 * rig.length)
-        if influence == 0.0:
-            np.testing.assert_allclose(points, rig.points(start), atol=1e-9 * rig.length)
-
-
 @pytest.mark.parametrize("name", ["spider_leg", "offset_bones"])
 def test_of_the_new_starts_that_arrive_the_least_change_is_taken(
     name: str, monkeypatch: pytest.MonkeyPatch

@@ -5,21 +5,22 @@ import dataclasses
 import numpy as np
 import pytest
 
-from blender_ik_addon.core.iterate import PLANAR_NEWTON, Work, sweeps_of, swept
+from blender_ik_addon.core.iterate import NEWTON, Work, sweeps_of, swept
 from tests.helpers import make_rng
 
 CHAINS, BONES = 40, 6
 
 
 def problem(seed=0):
-    """Return straight chains in a plane, a little bent, and targets at all distances."""
+    """Return chains a little bent, and targets at all distances."""
     rng = make_rng(seed)
     lengths = np.ones((BONES, CHAINS)) / BONES
     angles = np.cumsum(rng.uniform(0.1, 0.4, (BONES, CHAINS)), axis=0)
-    steps = lengths[:, None] * np.stack((np.cos(angles), np.sin(angles)), axis=1)
-    points = np.concatenate((np.zeros((1, 2, CHAINS)), np.cumsum(steps, axis=0)))
+    flat = np.zeros_like(angles)
+    steps = lengths[:, None] * np.stack((np.cos(angles), np.sin(angles), flat), axis=1)
+    points = np.concatenate((np.zeros((1, 3, CHAINS)), np.cumsum(steps, axis=0)))
     target = rng.uniform(0.1, 0.95, CHAINS) * np.stack(
-        (np.cos(angles[0]), np.sin(angles[0])), axis=0
+        (np.cos(angles[0]), np.sin(angles[0]), flat[0]), axis=0
     )
     tolerance = 10.0 ** rng.uniform(-9.0, -2.0, CHAINS)
     return points, Work(lengths, target, tolerance, rng.integers(1, 12, CHAINS))
@@ -28,7 +29,7 @@ def problem(seed=0):
 @pytest.mark.parametrize("company", [0.0, 0.3, 0.9])
 def test_chains_come_out_as_alone_whoever_keeps_them_company(company):
     points, work = problem()
-    method = dataclasses.replace(PLANAR_NEWTON, company=company)
+    method = dataclasses.replace(NEWTON, company=company)
     damping, unused = np.full(CHAINS, 1e-4), np.zeros(CHAINS, dtype=np.int64)
     found, used = swept(method, work, points, unused, damping)
     assert len(np.unique(used)) > 3
@@ -43,7 +44,7 @@ def test_a_step_that_gives_no_number_ends_at_the_cap_with_what_was_best():
     points, work = problem()
 
     def step(_points, _chain, _target, carried):
-        return np.full((BONES + 1, 2, carried.shape[-1]), np.nan), carried
+        return np.full((BONES + 1, 3, carried.shape[-1]), np.nan), carried
 
     unused = np.zeros(CHAINS, dtype=np.int64)
     found, used = swept(sweeps_of(step), work, points, unused, np.zeros(CHAINS))

@@ -91,6 +91,34 @@ def between(
     return cosine, x, y, z
 
 
+def swing(m: Arithmetic, source: Vector, target: Vector, hinge: Vector) -> Quaternion:
+    """Return the shortest rotation from one unit vector to another, onto it to the last digit.
+
+    Nearly opposite vectors tell their common axis badly: where ``between`` turns about what the
+    axis seems to be, and misses the target by so much, here a half turn about the nearest axis
+    across the source, and the small rotation that is left, meet it.
+
+    Args:
+        m: Arithmetic of the numbers.
+        source: Unit vector.
+        target: Unit vector.
+        hinge: Unit vector across the source to turn about where the two are opposite.
+    """
+    is_obtuse = vectors.dot(source, target) < 0.0
+    if not m.any(is_obtuse):
+        return _swing_acute(m, source, target)
+    axis = vectors.unit(m, vectors.reject(cross(source, target), source), hinge)
+    near = vectors.choose(m, is_obtuse, scale(source, -1.0), source)
+    rotation = _swing_acute(m, near, target)
+    return choose(m, is_obtuse, multiply(rotation, (0.0, *axis)), rotation)
+
+
+def _swing_acute(m: Arithmetic, source: Vector, target: Vector) -> Quaternion:
+    # Half the length of the sum is the cosine of half the angle, at least cos 45 degrees here.
+    half = 0.5 * norm(m, add(source, target))
+    return half, *scale(cross(source, target), 0.5 / half)
+
+
 def about(m: Arithmetic, axis: Vector, angle: Number) -> Quaternion:
     """Return the rotation about a unit axis, by radians."""
     sine = m.sin(0.5 * angle)

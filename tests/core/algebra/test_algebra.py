@@ -51,6 +51,7 @@ KINDS = {
     "source": directions(),
     "target": directions(),
     "half_turn_axis": st.none(),
+    "hinge": directions(),
     "q": rotations(),
     "outer": rotations(),
     "inner": rotations(),
@@ -117,7 +118,30 @@ def functions_of_arithmetic():
     return [name for name in vars(type(FLOATS)) if not name.startswith("_")]
 
 
-@pytest.mark.parametrize("name", functions_of_arithmetic())
+SUMS = {
+    "total": lambda lengths, _vectors, _axis, _frame: (lengths, lengths),
+    "total of vectors": lambda lengths, vectors, _axis, _frame: (lengths, vectors),
+    "total of products": lambda _lengths, vectors, _axis, _frame: (vectors, vectors),
+    "project": lambda _lengths, vectors, axis, _frame: (vectors, axis),
+    "square": lambda _lengths, vectors, _axis, _frame: (vectors,),
+    "place": lambda _lengths, vectors, _axis, frame: (vectors, frame),
+}
+
+
+@pytest.mark.parametrize("bones", [1, 7])
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_over_the_bones_of_a_chain_are_those_of_chains_side_by_side(name, bones):
+    rng = np.random.default_rng(bones)
+    shapes = (bones, BATCH), (bones, 3, BATCH), (3, BATCH), (3, 3, BATCH)
+    arrays = [rng.normal(size=shape) for shape in shapes]
+    many = getattr(ARRAYS, name.split()[0])(*SUMS[name](*arrays))
+    for row in range(BATCH):
+        alone = SUMS[name](*(np.ascontiguousarray(each[..., row]) for each in arrays))
+        one = getattr(FLOATS, name.split()[0])(*alone)
+        np.testing.assert_allclose(one, many[..., row], rtol=0.0, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", sorted(set(functions_of_arithmetic()) - set(SUMS)))
 @given(data=st.data())
 def test_both_arithmetics_agree_where_floats_would_raise(name, data):
     any_number = numbers | st.sampled_from([1e300, -1e300, 5e-324])
@@ -173,6 +197,17 @@ def test_between_meets_the_target_and_is_a_unit(source, target):
     q = quaternions.between(FLOATS, source, target)
     np.testing.assert_allclose(quaternions.rotate(q, source), target, atol=1e-13)
     assert abs(sum(each * each for each in q) - 1.0) < 1e-13
+
+
+@given(source=directions(), tilt=st.sampled_from([0.0, 1e-15, 1e-13, 1e-9, 1e-6, 1e-3]))
+def test_a_swing_meets_its_target_to_the_last_digit(source, tilt):
+    x, y, z = source
+    aside = vectors.perpendicular(FLOATS, source)
+    opposite = vectors.add((-x, -y, -z), vectors.scale(aside, tilt))
+    target = vectors.unit(FLOATS, opposite, source)
+    q = quaternions.swing(FLOATS, source, target, aside)
+    np.testing.assert_allclose(sizes(q) @ sizes(q), 1.0, rtol=0.0, atol=1e-14)
+    np.testing.assert_allclose(quaternions.rotate(q, source), target, rtol=0.0, atol=1e-15 * 4)
 
 
 @given(source=directions(), tilt=st.floats(0.0, 1e-6))

@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import rotation, transport
+from blender_ik_addon.core import rotation
+from blender_ik_addon.core.algebra import quaternions, vectors
+from blender_ik_addon.core.algebra.arithmetic import ARRAYS, FLOATS
+from blender_ik_addon.core.kinematics.transport import carry_rotation
 from tests.core.chains import random_direction, unit
 from tests.helpers import make_rng
 
@@ -16,14 +19,23 @@ SPREAD = 30.0
 # In degrees.
 SWINGS = {"small": (0.0, 60.0), "any": (0.0, 178.0), "wide": (120.0, 150.0)}
 AXES = np.eye(3)
-LAYOUTS = ((1, 0), (transport.FEW_CHAINS, 2), (transport.FEW_CHAINS + 1, 3), (9, 8))
+NORMAL = unit(np.array([0.3, -0.5, 0.7]))
+LAYOUTS = ((1, 0), (4, 2), (9, 8))
+
+
+def shortest(source, target, normal):
+    """Return the shortest rotation between directions; half a turn goes about the normal."""
+    hinge = vectors.unit(
+        FLOATS, vectors.reject(normal, source), vectors.perpendicular(FLOATS, source)
+    )
+    return np.array(quaternions.swing(FLOATS, source, target, hinge))
 
 
 def one_after_the_other(first, start, wanted):
     """Return the turns of the bones of one chain by shortest rotations from bone to bone."""
     turns, carried = [], first
     for source, target in zip(start, wanted, strict=True):
-        swing = rotation.between(rotation.rotate(carried, source), target)
+        swing = shortest(rotation.rotate(carried, source), target, rotation.rotate(carried, NORMAL))
         carried = rotation.normalised(rotation.multiply(swing, carried))
         turns.append(carried)
     return np.array(turns)
@@ -46,7 +58,7 @@ def swinging(rng, count, low, high):
         aside = unit(np.cross(along, random_direction(rng)))
         angle = np.radians(rng.uniform(low, high))
         wanted.append(unit(np.cos(angle) * along + np.sin(angle) * aside))
-        swing = rotation.between(along, wanted[-1])
+        swing = shortest(along, wanted[-1], rotation.rotate(carried, NORMAL))
         carried = rotation.normalised(rotation.multiply(swing, carried))
     return first, start, np.array(wanted)
 
@@ -72,20 +84,28 @@ def with_opposite_bones(rng, count, every=4):
     for i, source in enumerate(start):
         along = rotation.rotate(carried, source)
         wanted.append(-along if i % every == 0 else along)
-        swing = rotation.between(along, wanted[-1])
+        swing = shortest(along, wanted[-1], rotation.rotate(carried, NORMAL))
         carried = rotation.normalised(rotation.multiply(swing, carried))
     return first, start, np.array(wanted)
 
 
 def alone(problem):
-    return transport.swung(*problem)
+    """Return the turns of one chain, in floats."""
+    return np.array(carry_rotation(FLOATS, *(each.tolist() for each in problem), NORMAL.tolist()))
 
 
-def beside_others(problem, count=transport.FEW_CHAINS + 1, row=2):
+def side_by_side(first, start, wanted):
+    """Return the turns (B, n, 4) of chains, in arrays."""
+    layouts = (each.transpose(1, 2, 0) for each in (start, wanted))
+    normal = tuple(np.tile(NORMAL, (len(first), 1)).T)
+    return np.array(carry_rotation(ARRAYS, tuple(first.T), *layouts, normal)).transpose(2, 0, 1)
+
+
+def beside_others(problem, count=5, row=2):
     """Return the turns of one chain that is solved among others."""
     others = [unrelated(make_rng(i), len(problem[1])) for i in range(count)]
     others[row] = problem
-    return transport.swung_batch(*(np.array(each) for each in zip(*others, strict=True)))[row]
+    return side_by_side(*(np.array(each) for each in zip(*others, strict=True)))[row]
 
 
 WAYS = {"alone": alone, "beside others": beside_others}
@@ -222,7 +242,7 @@ def test_a_chain_does_not_notice_those_beside_it(count, chains, row):
 
 
 def test_no_chains_have_no_turns():
-    none = transport.swung_batch(np.empty((0, 4)), np.empty((0, 3, 3)), np.empty((0, 3, 3)))
+    none = side_by_side(np.empty((0, 4)), np.empty((0, 3, 3)), np.empty((0, 3, 3)))
     assert none.shape == (0, 3, 4)
 
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import Solver, newton
+from blender_ik_addon.core import Solver
+from blender_ik_addon.core.solvers import newton_directions
 from tests.core.chains import (
     POSES,
     lengths_of,
@@ -68,7 +69,7 @@ def test_the_error_after_a_step_goes_as_the_square_of_the_error_before(seed, cou
     ratios = []
     for error in (1e-2, 1e-3, 1e-4):
         target = points[-1] + error * toward
-        moved, _ = newton.step(points, lengths, target, np.array([1e-4]))
+        moved, _ = newton_directions.step(points, lengths, target, np.array([1e-4]))
         ratios.append(np.linalg.norm(target - moved[-1]) / error**2)
     # The constant is the curvature of the chain's reach, not the error.
     assert ratios[2] <= 3.0 * ratios[0] + 1.0
@@ -80,7 +81,7 @@ def test_a_step_turns_segments_by_their_share_of_one_multiplier(seed):
     directions = np.diff(points, axis=0)[..., 0] / lengths
     error = 1e-7 * toward[:, 0]
     target = points[-1] + error[:, None]
-    moved, _ = newton.step(points, lengths, target, np.array([0.0]))
+    moved, _ = newton_directions.step(points, lengths, target, np.array([0.0]))
     change = np.diff(moved, axis=0)[..., 0] / lengths - directions
     # Least change under the task: l_i (x - d_i (d_i . x)) with one x for all segments.
     squares = lengths[:, 0] ** 2
@@ -95,7 +96,7 @@ def test_a_step_never_comes_out_farther_and_keeps_lengths(damping):
     for seed in range(10):
         points, lengths, toward = small_problem(seed, 5)
         target = 0.8 * toward
-        moved, next_damping = newton.step(points, lengths, target, np.array([damping]))
+        moved, next_damping = newton_directions.step(points, lengths, target, np.array([damping]))
         before, after = (np.linalg.norm(target - p[-1]) for p in (points, moved))
         assert after <= before
         assert np.max(np.abs(lengths_of(moved[..., 0]) - lengths[:, 0])) <= ROUNDING

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core import (
-    STATUSES,
     Chain,
     Chains,
     Goal,
@@ -17,8 +16,6 @@ from blender_ik_addon.core import (
     SolveOptions,
     Solver,
     Status,
-    TwoBoneTurns,
-    planar_turns,
     rotation,
     solve,
     solve_batch,
@@ -208,31 +205,6 @@ def test_a_batch_gives_what_single_solves_give(solver, chains, use_rotation):
         assert apart <= EXACT * chain.max_reach
         assert found[i].status is solution.status
         assert found[i].residual == pytest.approx(solution.residual, abs=EXACT * reach[i])
-
-
-@pytest.mark.parametrize("share", [0.85, 0.95, 1.0, 1.05, 1.3])
-@pytest.mark.parametrize("ratio", RATIOS)
-def test_limbs_turn_to_the_same_pose_and_tell_the_same_residual(share, ratio):
-    rng = make_rng(70)
-    chain = start_chain("arc", 2, rng, ratio)
-    reach = chain.max_reach
-    goal = Goal(target_at(chain, share * reach, random_direction(rng)))
-    solution = solve(chain, goal, options_for(chain, Solver.TWO_BONE, 0.1))
-    own = ((1.0, 0.0, 0.0, 0.0),) * 2
-    one = TwoBoneTurns(chain, own, own[0])
-    *turned, missing = one.solved(
-        tuple(goal.target_position), None, 0.0, use_flip=False, soft_distance=0.1 * reach
-    )
-    assert missing == pytest.approx(solution.residual, abs=EXACT * reach)
-    chains = Chains(chain.joint_positions[None], chain.bend_direction[None])
-    limbs = planar_turns(chains, np.array([own]), np.array([own]))
-    options = options_for(chain, Solver.TWO_BONE, 0.1)
-    found = limbs.solved(Goals(goal.target_position[None]), options)
-    assert found.residuals[0] == pytest.approx(missing, abs=EXACT * reach)
-    assert STATUSES[int(found.status_codes[0])] is solution.status
-    np.testing.assert_allclose(found.local_wxyz[0], turned, rtol=0.0, atol=EXACT)
-    hard = one.solved(tuple(solution.joint_positions[-1]), None, 0.0, use_flip=False)
-    np.testing.assert_allclose(turned, hard[:2], rtol=0.0, atol=1e-7)
 
 
 @every_solver

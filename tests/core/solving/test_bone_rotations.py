@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from blender_ik_addon.core import Chain, Goal, Solver, bone_rotations, rotation
+from blender_ik_addon.core import Chain, Goal, Solver, Status, bone_rotations, rotation
 from tests.core.chains import (
     SOLVERS,
     pole_beside,
@@ -79,6 +79,26 @@ def test_an_elbow_bends_about_its_hinge_without_a_pole(solver, seed, degrees, sh
     target = target_at(chain, share * chain.max_reach, random_direction(rng))
     turns = turns_seen_from_the_parent(bone_rotations(chain, solved(chain, target, solver)))
     assert off_hinge(turns, normal) <= HINGE_TOLERANCE
+
+
+@pytest.mark.parametrize("use_flip_bend", [False, True])
+@pytest.mark.parametrize("solver", [Solver.TWO_BONE, Solver.NEWTON])
+@pytest.mark.parametrize("ratio", [0.4, 2.5])
+def test_an_elbow_stays_a_hinge_even_if_it_folds_flat(solver, ratio, use_flip_bend):
+    for seed in range(5):
+        rng = make_rng(seed)
+        frame = random_frame(rng)
+        upper = frame[:, 0]
+        straight = Chain(np.array([0.0 * upper, upper, (1.0 + ratio) * upper]), frame[:, 1])
+        for chain in (straight, bent_limb(rng, 30.0, ratio)[0]):
+            segments = np.diff(chain.joint_positions, axis=0)
+            normal = frame[:, 2] if chain is straight else unit(np.cross(*segments))
+            target = target_at(chain, 0.1 * chain.max_reach, random_direction(rng))
+            goal = Goal(target, pole_beside(chain, target, rng))
+            solution = solved(chain, goal, solver, use_flip_bend=use_flip_bend)
+            assert solution.status is Status.FOLDED
+            turns = turns_seen_from_the_parent(bone_rotations(chain, solution))
+            assert off_hinge(turns, normal) <= HINGE_TOLERANCE
 
 
 @pytest.mark.parametrize("count", [3, 6])

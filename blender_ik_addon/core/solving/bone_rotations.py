@@ -1,14 +1,15 @@
-"""From positions to bone rotations, and the share of them that ``influence`` asks for."""
+"""From positions to bone rotations, and poses on the way to them."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from . import transport
-from .chain import Chain, Solution
-from .chains import Chains, Solutions
-from .errors import InvalidChainError
-from .rotation import Array, conjugate, multiply, normalised, power, rotate
+from ..algebra.arithmetic import ARRAYS, FLOATS
+from ..chain import Chain, Solution
+from ..chains import Chains, Solutions
+from ..errors import InvalidChainError
+from ..kinematics.transport import carry_rotation
+from ..rotation import Array, conjugate, multiply, normalised, power, rotate
 
 
 def bone_rotations(chain: Chain, solution: Solution) -> Array:
@@ -39,14 +40,12 @@ def bone_rotations(chain: Chain, solution: Solution) -> Array:
 def _rotations(
     chain: Chain, joints: Array, chain_rotation: Array, tip_rotation: Array | None
 ) -> Array:
-    start = chain.joint_positions[1:] - chain.joint_positions[:-1]
-    wanted = joints[1:] - joints[:-1]
-    rotations = transport.swung(
-        chain_rotation, start / chain.segment_lengths[:, None], _directions(wanted)
-    )
+    wanted = _directions(joints[1:] - joints[:-1]).tolist()
+    turn = chain_rotation.tolist()
+    carried = carry_rotation(FLOATS, turn, chain.start_directions, wanted, chain.bend_normal)
     if tip_rotation is not None:
-        rotations[-1] = tip_rotation
-    return rotations
+        carried[-1] = tip_rotation.tolist()
+    return np.array(carried)
 
 
 def batch_rotations(chains: Chains, solutions: Solutions) -> Array:
@@ -65,11 +64,21 @@ def batch_rotations(chains: Chains, solutions: Solutions) -> Array:
     _check_free(chains)
     if solutions.blended_rotations_wxyz is not None:
         return solutions.blended_rotations_wxyz
-    start = chains.start_directions
-    wanted = solutions.joint_positions[:, 1:] - solutions.joint_positions[:, :-1]
-    rotations = transport.swung_batch(solutions.chain_rotations_wxyz, start, _directions(wanted))
-    if solutions.tip_rotations_wxyz is not None:
-        rotations[:, -1] = solutions.tip_rotations_wxyz
+    joints, turns = solutions.joint_positions, solutions.chain_rotations_wxyz
+    tips = solutions.tip_rotations_wxyz
+    if chains.is_few:
+        each = zip(chains.one_by_one, joints, turns, strict=True)
+        rows = [_rotations(chain, own, turn, None) for chain, own, turn in each]
+        rotations = np.array(rows).reshape(len(chains), chains.bone_count, 4)
+    else:
+        points = joints.transpose(1, 2, 0)
+        segments = points[1:] - points[:-1]
+        wanted = segments / np.sqrt(ARRAYS.square(segments))[:, None]
+        start, normal = chains.start_directions, chains.bend_normal
+        carried = carry_rotation(ARRAYS, tuple(turns.T), start, wanted, normal)
+        rotations = np.array(carried).transpose(2, 0, 1)
+    if tips is not None:
+        rotations[:, -1] = tips
     return rotations
 
 
@@ -88,7 +97,7 @@ def _directions(segments: Array) -> Array:
 
 
 def blended(
-    chain: Chain, joints: Array, chain_rotation: Array, tip_rotation: Array | None, influence: float
+    chain: Chain, joints: Array, chain_rotation: Array, tip_rotation: Array | None, share: float
 ) -> tuple[Array, Array]:
     """Return a share of a solution: every bone turns that share of its way, seen from its parent.
 
@@ -97,14 +106,14 @@ def blended(
         joints: Solved joints, shape (n + 1, 3).
         chain_rotation: Turn of the whole chain wxyz, shape (4,).
         tip_rotation: Turn of the tip bone wxyz, shape (4,), or None.
-        influence: From 0 to 1.
+        share: From 0 to 1.
 
     Returns:
         Joints of the blended pose, shape (n + 1, 3), and its bone rotations wxyz, shape (n, 4).
     """
     rotations = _rotations(chain, joints, chain_rotation, tip_rotation)
     parents = np.vstack(([1.0, 0.0, 0.0, 0.0], rotations[:-1]))
-    own_turns = power(multiply(conjugate(parents), rotations), influence)
+    own_turns = power(multiply(conjugate(parents), rotations), share)
     start = np.diff(chain.joint_positions, axis=0)
     blended_joints, blended_rotations = np.empty_like(joints), np.empty_like(rotations)
     blended_joints[0] = joints[0]

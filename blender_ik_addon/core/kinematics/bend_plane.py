@@ -1,0 +1,240 @@
+"""Which way a chain bends: its chord, the side of its bulge, and the rotation of the whole chain.
+
+All formulas are in numbers; points are relative to the root. Vectors of many chains may be arrays
+(3, B).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algebra import quaternions
+from ..algebra.arithmetic import FLOATS, Arithmetic, Array, Condition, Number
+from ..algebra.quaternions import Quaternion, rotate
+from ..algebra.vectors import (
+    NO_DIRECTION,
+    ZERO,
+    Vector,
+    add,
+    choose,
+    cross,
+    dot,
+    norm,
+    perpendicular,
+    reject,
+    scale,
+    smoothstep,
+    subtract,
+    unit,
+)
+
+# Below this mean offset from the chord, as a share of the chain's length, a start pose counts as
+# straight: its side would be noise of float32 storage (1e-7 a bone).
+STRAIGHT = 1e-5
+# A target nearer to the root than this share of the chain's length gives no direction.
+AT_ROOT = 1e-9
+# A pole nearer to the chord's line than the first angle gives no side; from the second on it rules
+# alone; between, both sides are blended, so that the elbow turns quickly but does not pop.
+POLE_GIVES_NO_SIDE = math.sin(math.radians(3.0))
+POLE_RULES = math.sin(math.radians(10.0))
+# Sides opposite to within rounding are turned into each other the positive way round.
+JUST_OPPOSITE = -math.pi + 1e-3
+
+
+class Pole(NamedTuple):
+    """The pole of a chain, or of many.
+
+    Attributes:
+        is_set: Whether there is one.
+        position: Relative to the root; a vector, or an array (3, B).
+        angle: Radians about the chord.
+    """
+
+    is_set: Condition
+    position: Any
+    angle: Number
+
+    def take(self, chains: Any) -> Pole:
+        """Return the poles of some of many chains."""
+        return Pole(self.is_set[chains], self.position[:, chains], self.angle[chains])
+
+
+class Bend(NamedTuple):
+    """How a chain shall lie for its target: the frame that the start pose's frame turns to.
+
+    Attributes:
+        chord: Unit direction from root to target.
+        side: Unit direction across the chord that the chain bends toward.
+        normal: Their product.
+        rotation: Of the whole chain from start pose to chord and side, before any flip.
+        distance: From root to target.
+    """
+
+    chord: Vector
+    side: Vector
+    normal: Vector
+    rotation: Quaternion
+    distance: Number
+
+    @property
+    def frame(self) -> Array:
+        """Chord, side and normal as the rows of a matrix, shape (3, 3) or (3, 3, B)."""
+        return np.array((self.chord, self.side, self.normal))
+
+
+def find_bend(
+    m: Arithmetic, first: Any, end: Any, inner: Any, reach: Number, hint: Any
+) -> tuple[Vector, Vector, Number]:
+    """Return chord and side of a start pose, and how far it bulges.
+
+    Args:
+        m: Arithmetic of the numbers.
+        first: The joint after the root.
+        end: The effector.
+        inner: Mean of the inner joints; zero for a chain of one segment.
+        reach: Sum of the lengths.
+        hint: Where a straight chain bends; zero for no hint.
+
+    Returns:
+        Two unit vectors: the chord, and the side: of the bulge, else of the hint, else of any axis
+        across. A closed chain has no chord; it takes one across its bulge, which leaves it as it is
+        when it is solved for its own root. Last, the size of the inner joints' mean offset from
+        the chord.
+    """
+    first, hint = unit(m, first, ZERO), unit(m, hint, ZERO)
+    out = unit(m, inner, first)
+    closed = unit(m, reject(hint, out), perpendicular(m, out))
+    chord = choose(m, norm(m, end) < AT_ROOT * reach, closed, unit(m, end, first))
+    offset = reject(inner, chord)
+    bulge = norm(m, offset)
+    hint_side = unit(m, reject(hint, chord), ZERO)
+    side = choose(m, bulge < STRAIGHT * reach, hint_side, unit(m, offset, hint_side))
+    side = choose(m, norm(m, side) > 0.5, side, perpendicular(m, chord))
+    return chord, side, bulge
+
+
+def bend_side(joint_positions: Array) -> Array | None:
+    """Return the unit direction across its chord that one chain bends toward.
+
+    Args:
+        joint_positions: Shape (n + 1, 3).
+
+    Returns:
+        Shape (3,), None for a chain that is straight or has no side.
+    """
+    joints = np.asarray(joint_positions, dtype=np.float64)
+    points = joints - joints[0]
+    if len(points) < 3:
+        return None
+    reach = float(np.linalg.norm(np.diff(joints, axis=0), axis=1).sum())
+    first, end, inner = points[1].tolist(), points[-1].tolist(), points[1:-1].mean(axis=0).tolist()
+    chord = unit(FLOATS, end, unit(FLOATS, first, ZERO))
+    offset = reject(inner, chord)
+    bulge = norm(FLOATS, offset)
+    return None if bulge <= STRAIGHT * reach else np.array(scale(offset, 1.0 / bulge))
+
+
+def plan_bend(
+    m: Arithmetic,
+    start_chord: Any,
+    start_side: Any,
+    reach: Number,
+    target: Any,
+    pole: Pole | None,
+) -> Bend:
+    """Return how a chain shall lie for its target.
+
+    The start pose is swung about the root until its chord points at the target (opposite
+    directions: in the plane of the bend), then turned about the chord until its side faces the
+    pole. A target on the root leaves the chord as it was. A pole on the chord's line gives no
+    side: there the swung start pose keeps its own.
+
+    Args:
+        m: Arithmetic of the numbers.
+        start_chord: Unit vector.
+        start_side: Unit vector across it.
+        reach: Sum of the lengths.
+        target: Relative to the root.
+        pole: None where no chain has one.
+
+    Source: derived for this project after the two-bone construction in common use; continuity
+    and covariance are proved in tests/core/test_continuity.py and test_covariance.py.
+    """
+    distance = norm(m, target)
+    toward = scale(target, m.divide(1.0, distance))
+    chord = choose(m, distance < AT_ROOT * reach, start_chord, toward)
+    side, rotation = _swing(m, start_chord, start_side, chord)
+    if pole is not None:
+        side, rotation = _swivel(m, pole, chord, side, rotation)
+    return Bend(chord, side, cross(chord, side), rotation, distance)
+
+
+def _swing(
+    m: Arithmetic, start_chord: Vector, start_side: Vector, chord: Vector
+) -> tuple[Vector, Quaternion]:
+    """Return the side of a start pose swung onto its new chord, and the swing."""
+    rotation = quaternions.swing(m, start_chord, chord, cross(start_chord, start_side))
+    return rotate(rotation, start_side), rotation
+
+
+def _swivel(
+    m: Arithmetic, pole: Pole, chord: Vector, side: Vector, rotation: Quaternion
+) -> tuple[Vector, Quaternion]:
+    """Return side and rotation turned about the chord toward the pole."""
+    part = reject(pole.position, chord)
+    sine = m.divide(norm(m, part), norm(m, pole.position))
+    share = smoothstep(m, sine, POLE_GIVES_NO_SIDE, POLE_RULES)
+    # Blending the angle, not the directions: those of a pole that the chord has just passed are
+    # opposite, and their mean would vanish on the most usual path, in the plane of the bend.
+    normal = cross(chord, side)
+    angle = m.atan2(dot(normal, part), dot(side, part))
+    angle = m.where(angle < JUST_OPPOSITE, angle + 2.0 * math.pi, angle)
+    angle = m.where(pole.is_set, share * angle + pole.angle, 0.0)
+    rotation = quaternions.multiply(quaternions.about(m, chord, angle), rotation)
+    return add(scale(side, m.cos(angle)), scale(normal, m.sin(angle))), rotation
+
+
+def face_side(
+    m: Arithmetic,
+    bend: Bend,
+    bulge: tuple[Number, Number],
+    reach: Number,
+    pole: Pole | None,
+    use_flip: Condition | None,
+) -> Bend:
+    """Return the frame in which a pose bends to its side, or flipped to the other one.
+
+    A pose with a pole is turned about the chord until its bulge faces the side; without a bulge
+    (straight, or S-shaped with both halves alike) it stays. A flipped pose is mirrored across the
+    chord. Both are linear, so the frame is changed instead of the pose.
+
+    Args:
+        m: Arithmetic of the numbers.
+        bend: The frame that the pose is solved in.
+        bulge: Mean offset of the pose's inner joints from the chord, along side and normal.
+        reach: Sum of the lengths.
+        pole: None where no chain has one.
+        use_flip: None where no chain is flipped.
+    """
+    if pole is None and use_flip is None:
+        return bend
+    (y, z), side, normal = bulge, bend.side, bend.normal
+    size = m.sqrt(y * y + z * z)
+    if pole is not None:
+        has_side = pole.is_set & (size > AT_ROOT * reach)
+        cosine = m.where(has_side, m.divide(y, size), 1.0)
+        sine = m.where(has_side, m.divide(z, size), 0.0)
+        side, normal = (
+            subtract(scale(side, cosine), scale(normal, sine)),
+            add(scale(side, sine), scale(normal, cosine)),
+        )
+    if use_flip is not None:
+        has_side = size > NO_DIRECTION
+        y = m.where(has_side, m.divide(y, size), 1.0)
+        z = m.where(has_side, m.divide(z, size), 0.0)
+        twice = scale(add(scale(side, y), scale(normal, z)), m.where(use_flip, 2.0, 0.0))
+        side, normal = subtract(side, scale(twice, y)), subtract(normal, scale(twice, z))
+    return bend._replace(side=side, normal=normal)

@@ -1,0 +1,114 @@
+"""Which targets a chain reaches, and the soft distance that draws them in before it is stretched.
+
+A knee straightens with the square root of what is left to full reach, infinitely fast at the end:
+it pops. Brought toward a target that recedes more and more slowly, it never gets there. No solver
+knows of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algebra.arithmetic import FLOATS, Arithmetic, Array, Condition, Number
+from ..algebra.vectors import Vector, add, choose, norm, scale, subtract
+
+# Segments that differ by less than this share of the chain are meant to be of one length.
+SMALLEST_DEAD_ZONE = 1e-9
+# The soft zone takes no more than this share of what lies between folded and stretched.
+LARGEST_ZONE = 0.5
+
+
+def measure_reach(lengths: Array) -> tuple[Array, Array]:
+    """Return the farthest distances from roots to effectors, and those below which none folds.
+
+    Args:
+        lengths: Shape (n, B).
+
+    Returns:
+        Two of shape (B,).
+
+    Source: polygon inequality; the dead zone exists where one segment outreaches all others.
+    """
+    reach: Array = lengths.sum(axis=0)
+    least = 2.0 * lengths.max(axis=0) - reach
+    return reach, np.where(least > SMALLEST_DEAD_ZONE * reach, least, 0.0)
+
+
+def check_reach(
+    m: Arithmetic, distance: Number, reach: Number, least: Number
+) -> tuple[Condition, Condition]:
+    """Tell whether targets are too far, and whether they are too near."""
+    is_too_near = (distance <= least) & (least > 0.0)
+    return distance >= reach, is_too_near & m.negate(distance >= reach)
+
+
+def is_soft(soft_distance: float | Array) -> bool:
+    """Tell whether any chain has a soft distance, at the least cost."""
+    if isinstance(soft_distance, np.ndarray):
+        return bool(soft_distance.any())
+    return soft_distance > 0.0
+
+
+def ease_distance(
+    m: Arithmetic, distance: Number, reach: Number, least: Number, soft: Number
+) -> Number:
+    """Return the distance at which a target is solved for.
+
+    Args:
+        m: Arithmetic of the numbers.
+        distance: From root to target.
+        reach: Farthest reach.
+        least: Distance below which the chain cannot fold.
+        soft: The soft distance.
+
+    Source: Nicholas, "Soft IK", softimageblog 2009: D below a = L - s stays, beyond it becomes
+    a + s (1 - exp((a - D) / s)), which meets it with the same slope and stays below L. The bend of
+    two bones then never turns faster than the root of L / (2 l1 l2 s).
+    """
+    zone = m.minimum(soft, LARGEST_ZONE * (reach - least))
+    first = reach - zone
+    # Beyond the zone alone: inside, the exponential could overflow.
+    past = m.divide(m.maximum(distance - first, 0.0), zone)
+    near = first + zone * (1.0 - m.exp(-past))
+    return m.where(past > 0.0, m.minimum(near, distance), distance)
+
+
+class Softened(NamedTuple):
+    """What the soft distance makes of a target.
+
+    Attributes:
+        target: Where it is solved for.
+        short: How far that is from where it stands.
+        is_too_far: Whether it stands out of reach.
+    """
+
+    target: Vector
+    short: Number
+    is_too_far: Condition
+
+
+def soften_target(
+    m: Arithmetic, root: Any, target: Any, reach: Number, least: Number, soft: Number
+) -> Softened:
+    """Return a target drawn toward the root; arguments as those of ``ease_distance``."""
+    offset = subtract(target, root)
+    distance = norm(m, offset)
+    near = ease_distance(m, distance, reach, least, soft)
+    moved = add(root, scale(offset, m.divide(near, distance)))
+    moved = choose(m, near < distance, moved, target)
+    return Softened(moved, distance - near, distance >= reach)
+
+
+def distance_in_reach(lengths: Array, distance: float, soft_distance: float = 0.0) -> float:
+    """Return how far from its root a chain brings the effector for a target that is not too near.
+
+    Args:
+        lengths: Of the segments, shape (n,).
+        distance: From root to target.
+        soft_distance: As in ``SolveOptions``.
+    """
+    most, least = (float(value[0]) for value in measure_reach(lengths[:, None]))
+    near: float = ease_distance(FLOATS, distance, most, least, soft_distance)
+    return min(near, most)

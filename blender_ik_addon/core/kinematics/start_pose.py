@@ -1,0 +1,219 @@
+"""Start poses of chains, compiled: what a solve needs of them whatever its target.
+
+A start pose is described in its own frame: X along its chord, Y to the side that it bends to. A
+solve then lays that frame along the new chord, so nothing of the pose is turned joint by joint.
+Chains are moved to their roots and scaled by a power of two, which rounds nothing, so that their
+length lies between one half and one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .. import vectors
+from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Condition, Number
+from ..algebra.vectors import smoothstep
+from ..vectors import Counts, Flags, norm
+from . import bend_plane, reach
+
+# Lengths that differ by less than this share of the chain bend as if they were equal; float32, in
+# which bones are stored, lets equal ones differ by some 1e-7. Only where NEWTON starts depends on
+# it.
+EVEN = 1e-6
+
+
+@dataclass(frozen=True)
+class StartPose:
+    """The start pose of one chain of n segments, or of B chains.
+
+    Numbers are floats for one chain and arrays (B,) for many; vectors are tuples of three floats,
+    or arrays (3, B); other arrays have B as their last axis, or none.
+
+    Attributes:
+        root: The root, armature space.
+        unit: Length of one unit of everything below in armature space.
+        points: Joints relative to the root, shape (n + 1, 3, ...).
+        lengths: Shape (n, ...).
+        reach: Sum of the lengths.
+        least: Distance below which the chain cannot fold.
+        chord: Unit vector from root to effector.
+        side: Unit vector across the chord to where the chain bends.
+        directions: Unit directions of the segments in the frame of chord, side and their
+            product, shape (n, 3, ...).
+        distance: From root to effector.
+        bulge: Size of the mean offset of the inner joints from the chord.
+        closing: Turn at every joint beyond which an even bend opens again.
+    """
+
+    root: Any
+    unit: Number
+    points: Array
+    lengths: Array
+    reach: Number
+    least: Number
+    chord: Any
+    side: Any
+    directions: Array
+    distance: Number
+    bulge: Number
+    closing: Number
+
+    @property
+    def m(self) -> Arithmetic:
+        """The arithmetic of the numbers."""
+        return FLOATS if self.lengths.ndim == 1 else ARRAYS
+
+    @cached_property
+    def origin(self) -> Array:
+        """The root as an array, shape (3, ...)."""
+        return np.array(self.root)
+
+    @cached_property
+    def squares(self) -> Array:
+        """Squared lengths, shape (n, ...)."""
+        return self.lengths * self.lengths
+
+    @cached_property
+    def pair(self) -> tuple[Number, Number]:
+        """The lengths of the first and the last segment."""
+        return self._number(self.lengths[0]), self._number(self.lengths[-1])
+
+    @cached_property
+    def longest(self) -> Number:
+        """The greatest length."""
+        return self._number(self.lengths.max(axis=0))
+
+    @cached_property
+    def is_longest(self) -> Flags:
+        """Which segment is the first of the greatest length, shape (n, ...)."""
+        index = np.arange(len(self.lengths))
+        if self.lengths.ndim > 1:
+            index = index[:, None]
+        flags: Flags = index == np.argmax(self.lengths, axis=0)
+        return flags
+
+    @cached_property
+    def is_uneven(self) -> Condition:
+        """Whether lengths differ by more than storing them makes them."""
+        return self._number(_are_uneven(self.lengths, self.reach))
+
+    @cached_property
+    def ruled_by_longest(self) -> Number:
+        """How much one long segment leaves the others few ways round it, 0 to 1."""
+        rest = self.m.maximum(self.reach - self.longest, 1e-300)
+        return smoothstep(self.m, self.longest / rest, 0.5, 1.0)
+
+    @cached_property
+    def after(self) -> Array:
+        """Lengths by share of the inner joints beyond: what offsets add to their mean, (n, ...)."""
+        count = len(self.lengths)
+        inner = np.maximum(count - 1.0 - np.arange(count), 0.0) / max(count - 1, 1)
+        weighted: Array = (inner * self.lengths.T).T
+        return weighted
+
+    @cached_property
+    def turns(self) -> Array:
+        """How often each segment of an even bend is turned against its middle, (n, 1) or (n,)."""
+        turns = count_turns(len(self.lengths))
+        return turns if self.lengths.ndim == 1 else turns[:, None]
+
+    def take(self, chains: Counts | Flags) -> StartPose:
+        """Return some of many chains."""
+        return StartPose(
+            *(vectors.taken(getattr(self, field.name), chains) for field in fields(self))
+        )
+
+    def alone(self, row: int) -> StartPose:
+        """Return one of many chains in floats."""
+        values: dict[str, Any] = {
+            field.name: np.ascontiguousarray(getattr(self, field.name)[..., row])
+            for field in fields(self)
+        }
+        for name in ("root", "chord", "side"):
+            values[name] = tuple(values[name].tolist())
+        for name in ("unit", "reach", "least", "distance", "bulge", "closing"):
+            values[name] = values[name].item()
+        return StartPose(**values)
+
+    def _number(self, value: Any) -> Any:
+        return value.item() if self.lengths.ndim == 1 else value
+
+
+def compile_start_poses(joints: Array, hint: Array) -> StartPose:
+    """Return compiled start poses of many chains.
+
+    Args:
+        joints: Armature space, shape (n + 1, 3, B).
+        hint: Where straight chains bend, shape (3, B); zero for no hint.
+    """
+    root = joints[0]
+    _, exponent = np.frexp(norm(np.diff(joints, axis=0)).sum(axis=0))
+    unit = np.ldexp(1.0, exponent)
+    return _describe(root, unit, (joints - root) / unit, hint)
+
+
+def move_joints(start: StartPose, points: Array) -> StartPose:
+    """Return start poses with their joints elsewhere, (n + 1, 3, B), in the same units."""
+    return _describe(start.root, start.unit, points, start.side)
+
+
+def _describe(root: Array, unit: Array, points: Array, hint: Array) -> StartPose:
+    lengths = norm(np.diff(points, axis=0))
+    most, least = reach.measure_reach(lengths)
+    inner = points[1:-1].mean(axis=0) if len(points) > 2 else np.zeros_like(root)
+    sides = bend_plane.find_bend(ARRAYS, points[1], points[-1], inner, most, hint)
+    chord, side, bulge = np.array(sides[0]), np.array(sides[1]), sides[2]
+    frame = np.stack((chord, side, np.cross(chord, side, axis=0)))
+    segments = np.diff(points, axis=0) / lengths[:, None, :]
+    return StartPose(
+        root=root,
+        unit=unit,
+        points=points,
+        lengths=lengths,
+        reach=most,
+        least=least,
+        chord=chord,
+        side=side,
+        directions=np.einsum("kib,nib->nkb", frame, segments),
+        distance=norm(points[-1]),
+        bulge=bulge,
+        closing=_find_closing_turn(lengths, most),
+    )
+
+
+def count_turns(count: int) -> Array:
+    """Return how often each of so many segments is turned against the middle, shape (n,)."""
+    turns: Array = 0.5 * (count - 1) - np.arange(count, dtype=np.float64)
+    return turns
+
+
+def _are_uneven(lengths: Array, most: Number) -> Any:
+    """Tell which lengths (n, ...) differ by more than a share of their sums."""
+    return np.ptp(lengths, axis=0) > EVEN * most
+
+
+def _find_closing_turn(lengths: Array, most: Array) -> Array:
+    """Return the turn at every joint that brings the effector nearest to the root, shape (B,).
+
+    A full turn shared out closes chains of equal segments; uneven ones may not close at all.
+    """
+    count = len(lengths)
+    full: Array = np.full(lengths.shape[1], 2.0 * np.pi / count)
+    are_uneven = _are_uneven(lengths, most)
+    if not are_uneven.any():
+        return full
+    uneven = lengths[:, are_uneven]
+    low, high = np.zeros(uneven.shape[1]), full[are_uneven]
+    steps = 1j * count_turns(count)[:, None]
+    for _ in range(30):
+        middle = 0.5 * (low + high)
+        segments = uneven * np.exp(steps * middle)
+        chord, rate = segments.sum(axis=0), (steps * segments).sum(axis=0)
+        is_closing = (np.conj(chord) * rate).real < 0.0
+        low, high = np.where(is_closing, middle, low), np.where(is_closing, high, middle)
+    full[are_uneven] = low
+    return full

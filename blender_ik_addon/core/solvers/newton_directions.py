@@ -1,0 +1,262 @@
+"""NEWTON on directions: a damped Gauss-Newton step on the directions of all segments at once.
+
+It starts from the swung start pose, mixed with an even arc as far as the task bends it. NEWTON
+changes the pose as little as it can; from the swung pose alone a long way in would crumple the
+chain. The arc spreads the bend over all joints. It depends on the start pose and the target only,
+so the same frame always gives the same pose.
+
+Segments are arrays (n, 3) for one chain and (n, 3, B) for many; what there is one of for a chain is
+a number.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..algebra.arithmetic import ARRAYS, Arithmetic, Array, Condition, Number
+from ..algebra.vectors import NO_DIRECTION, Vector, norm, smoothstep
+from ..kinematics.start_pose import StartPose
+from ..vectors import laid
+
+FIRST_DAMPING = 1e-4
+LEAST_DAMPING_AFTER_REJECTION = 1e-2
+DAMPING_GROWTH = 8.0
+DAMPING_DECAY = 0.3
+# A step damped more than this no longer moves anything: the pose is stuck.
+MOST_DAMPING = 1e8
+
+# Newton's method on the turn of an even bend: steps that make it finer than a start needs.
+EVEN_STEPS, UNEVEN_STEPS = 3, 6
+# The first guess stays off the closing turn by this factor: the chord has no slope there.
+INSIDE = 0.95
+# Nearer to full reach than this share of the chain the first guess is exact, and better than a
+# step whose terms cancel.
+NEARLY_STRAIGHT = 1e-5
+# Share of the arc in the mix: less leaves zig-zags on the way in, more forgets the start pose.
+ARC_SHARE = 0.35
+# The arc fades in while the chord's length changes up to this share of the chain.
+FULL_MIX_CHANGE = 0.2
+# A start pose whose bulge is less than this share of the arc's is too straight to lead the way.
+STRAIGHT_AGAINST_ARC = 0.25
+# Within this share of the chain's length from full reach, or from the point where its longest
+# segment stops it from folding further, the bent pose leads alone.
+NEARLY_AT_END = 0.05
+
+
+def step(points: Array, lengths: Array, target: Array, damping: Array) -> tuple[Array, Array]:
+    """Return the joints of many chains after one iteration: better ones, or more damping.
+
+    Args:
+        points: Joints relative to the root, shape (n + 1, 3, B).
+        lengths: Shape (n, B).
+        target: Relative to the root, shape (3, B).
+        damping: Shape (B,).
+
+    Returns:
+        The new joints, and the damping for the next iteration.
+    """
+    m, error = ARRAYS, target - points[-1]
+    size = norm(m, error)
+    squares = lengths * lengths
+    reach = lengths.sum(axis=0)
+    diagonal = raise_diagonal(np.einsum("nb->b", squares), reach, size, damping)
+    moved = laid(turn_segments(m, np.diff(points, axis=0), lengths, squares, error, diagonal))
+    is_better = norm(m, target - moved[-1]) < size
+    if not is_better.all():
+        moved = np.where(is_better, moved, points)
+    return moved, next_damping(m, damping, is_better)
+
+
+def turn_segments(
+    m: Arithmetic,
+    segments: Array,
+    lengths: Array,
+    squares: Array,
+    error: Vector | Array,
+    diagonal: Number,
+) -> Array:
+    """Return segments turned by one iteration.
+
+    The unknowns are the unit directions d_i of the segments; the effector is sum(l_i d_i). Least
+    change of the directions weighted by length that cancels the error e to first order solves a
+    3x3 system, A x = e with A = sum l_i^2 (I - d_i d_i^T), whatever the number of segments; d_i
+    then turns toward q_i, l_i times the part of x across it, by 2 atan(|q_i| / 2): the Cayley
+    transform, along (1 - t) d_i + q_i with t = |q_i|^2 / 4, needs no sine. Damping in proportion
+    to |e| keeps quadratic convergence.
+
+    Args:
+        m: Arithmetic of the numbers.
+        segments: Shape (n, 3, ...).
+        lengths: Shape (n, ...).
+        squares: Squared lengths, shape (n, ...).
+        error: From effector to target.
+        diagonal: Sum of the squared lengths, raised by damping.
+
+    Source: derived for this project (Gauss-Newton on a product of spheres, with the Cayley
+    transform as its retraction); convergence is tested in
+    tests/core/solvers/test_newton_directions.py.
+    """
+    multiplier = np.array(_solve_symmetric(m, m.total(segments, segments), diagonal, error))
+    # With segments s_i = l_i d_i, l_i q_i is l_i^2 x - s_i (s_i . x).
+    turned: Array = squares[:, None] * multiplier
+    turned -= segments * m.project(segments, multiplier)[:, None]
+    quarter = 0.25 * m.square(turned) / squares
+    turned += segments * (1.0 - quarter)[:, None]
+    # A chain that lies nearly straight has multipliers so large that rounding shows in lengths.
+    turned *= (lengths / np.sqrt(m.square(turned)))[:, None]
+    return turned
+
+
+def raise_diagonal(total: Number, reach: Number, error: Number, damping: Number) -> Number:
+    """Return the part of the damped system's diagonal that is sum l_i^2."""
+    # A third of the trace of sum l_i^2 (I - d_i d_i^T) is two thirds of sum l_i^2.
+    return total * (1.0 + damping * error / reach * (2.0 / 3.0))
+
+
+def next_damping(m: Arithmetic, damping: Number, is_better: Condition) -> Number:
+    """Return the damping after a step that has brought the effector nearer, or has not."""
+    more = m.maximum(damping * DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION)
+    return m.where(is_better, damping * DAMPING_DECAY, more)
+
+
+def _solve_symmetric(
+    m: Arithmetic, squares: Array, diagonal: Number, right: Vector | Array
+) -> Vector:
+    """Solve (diagonal I - squares) x = right, positive semidefinite, by the adjugate."""
+    (sxx, sxy, sxz), (_, syy, syz), (_, _, szz) = squares
+    xx, yy, zz = diagonal - sxx, diagonal - syy, diagonal - szz
+    axx, axy, axz = yy * zz - syz * syz, sxz * syz + sxy * zz, sxy * syz + sxz * yy
+    ayy, ayz, azz = xx * zz - sxz * sxz, sxy * sxz + xx * syz, xx * yy - sxy * sxy
+    determinant = xx * axx - sxy * axy - sxz * axz
+    # A chain along one line cannot move along it: the floor makes that step finite, not NaN.
+    trace = xx + yy + zz
+    share = 1.0 / m.maximum(determinant, 1e-15 * trace * trace * trace)
+    x, y, z = right[0] * share, right[1] * share, right[2] * share
+    return (
+        axx * x + axy * y + axz * z,
+        axy * x + ayy * y + ayz * z,
+        axz * x + ayz * y + azz * z,
+    )
+
+
+def mix_directions(m: Arithmetic, start: StartPose, distance: Number) -> Array:
+    """Return where NEWTON starts: unit directions in the frame of the bend, (n, 3, ...).
+
+    The effector is near the target, not on it.
+
+    Args:
+        m: Arithmetic of the numbers.
+        start: Start poses.
+        distance: From root to target, within reach.
+
+    Source: derived for this project; smoothness is measured in tests/core/test_continuity.py.
+    """
+    along, aside = bend_evenly(m, start, distance)
+    share = _share_arc(m, start, distance, m.absolute(m.total(start.after, aside)))
+    mixed: Array = start.directions * (1.0 - share)
+    mixed[:, 0] += share * along
+    mixed[:, 1] += share * aside
+    size = np.sqrt(m.square(mixed))
+    if size.min() > NO_DIRECTION:
+        mixed /= size[:, None]
+        return mixed
+    has_direction = size > NO_DIRECTION
+    mixed /= np.where(has_direction, size, 1.0)[:, None]
+    arc = np.stack((along, aside, np.zeros_like(along)), axis=1)
+    return np.where(has_direction[:, None], mixed, arc)
+
+
+def _share_arc(m: Arithmetic, start: StartPose, distance: Number, bulge: Number) -> Number:
+    """Return how much of an arc that bulges so far is mixed into the start pose."""
+    reach, least = start.reach, start.least
+    is_far = smoothstep(m, m.absolute(distance - start.distance) / reach, 0.0, FULL_MIX_CHANGE)
+    # Near the ends of reach few poses are left, and the bent one is among them.
+    to_fold = m.where(least > 0.0, (distance - least) / reach, 1.0)
+    to_end = m.minimum(to_fold, (reach - distance) / reach)
+    is_at_end = 1.0 - smoothstep(m, to_end, 0.0, NEARLY_AT_END)
+    led = 1.0 - (1.0 - is_at_end) * (1.0 - start.ruled_by_longest)
+    share = is_far * (ARC_SHARE + (1.0 - ARC_SHARE) * led)
+    enough = m.maximum(STRAIGHT_AGAINST_ARC * bulge, 1e-12 * reach)
+    return 1.0 - (1.0 - share) * smoothstep(m, start.bulge, 0.0, enough)
+
+
+def bend_evenly(m: Arithmetic, start: StartPose, distance: Number) -> tuple[Array, Array]:
+    """Return chains bent evenly to a distance: directions along chord and side, (n, ...) each.
+
+    Chains take the same turn at every joint; the turn fits the distance, or nearly where lengths
+    differ and the chain has to close. A chain whose longest segment outreaches the rest together
+    becomes a triangle of that segment, the rest laid straight, and the chord, exactly.
+    """
+    lengths, longest, rest = start.lengths, start.longest, start.reach - start.longest
+    turn = start.turns * _find_even_turn(m, start, distance)
+    is_ruled = longest >= rest
+    has_ruled = m.any(is_ruled)
+    if has_ruled:
+        cosine = longest * longest + rest * rest - distance * distance
+        cosine = cosine / (2.0 * longest * m.maximum(rest, 1e-300))
+        corner = math.pi - m.acos(cosine)
+        turn = np.where(is_ruled, np.where(start.is_longest, 0.0, corner), turn)
+    x, y = np.cos(turn), np.sin(turn)
+    along, aside = m.total(lengths, x), m.total(lengths, y)
+    size = m.sqrt(along * along + aside * aside)
+    is_open = size > 1e-12
+    along = m.where(is_open, m.divide(along, size), 1.0)
+    aside = m.where(is_open, m.divide(aside, size), 0.0)
+    x, y = x * along + y * aside, y * along - x * aside
+    if has_ruled:
+        y *= m.where(is_ruled & (y[0] < 0.0), -1.0, 1.0)
+    return x, y
+
+
+def _find_even_turn(m: Arithmetic, start: StartPose, distance: Number) -> Number:
+    """Return the turn per joint whose arc has the given chord, or the nearest there is."""
+    count = len(start.lengths)
+    if count == 1:
+        return 0.0 * distance
+    ratio = distance / start.reach
+    missing = m.maximum(1.0 - ratio, 0.0)
+    near = 6.0 / (1.0 - 1.0 / count**2)
+    half = m.sqrt(missing * (near + (math.pi**2 - near) * missing))
+    can_step = missing > NEARLY_STRAIGHT
+    for _ in range(EVEN_STEPS):
+        part = half / count
+        error = m.sin(half) - ratio * count * m.sin(part)
+        rate = m.cos(half) - ratio * m.cos(part)
+        half = half - m.where(can_step, m.divide(error, rate), 0.0)
+    turn = 2.0 * half / count
+    if m.any(start.is_uneven):
+        turn = m.where(start.is_uneven, _find_uneven_turn(m, start, distance, turn), turn)
+    return turn
+
+
+def _find_uneven_turn(m: Arithmetic, start: StartPose, distance: Number, guess: Number) -> Number:
+    """Return the turn as above for uneven lengths, from that of even ones.
+
+    Newton's method inside of a bracket, on the root of what the chord is longer than it can get:
+    there it has a slope, while the chord itself has none.
+    """
+    closing, weighted = start.closing, start.lengths * start.turns
+    least = m.sqrt(sum(part * part for part in _chord(m, start, start.lengths, closing)))
+    low, high = 0.0 * guess, closing
+    turn = m.minimum(guess, INSIDE * high)
+    wanted = m.sqrt(distance - least)
+    for _ in range(UNEVEN_STEPS):
+        x, y = _chord(m, start, start.lengths, turn)
+        dy, dx = _chord(m, start, weighted, turn)
+        size = m.sqrt(x * x + y * y)
+        root = m.sqrt(size - least)
+        is_low = root > wanted
+        low, high = m.where(is_low, turn, low), m.where(is_low, high, turn)
+        slope = (y * dy - x * dx) / m.maximum(2.0 * size * root, 1e-12)
+        following = turn - (root - wanted) / m.where(slope < 0.0, slope, -1e-300)
+        is_inside = (following >= low) & (following <= high)
+        turn = m.where(is_inside, following, 0.5 * (low + high))
+    return m.where(distance > least, turn, closing)
+
+
+def _chord(m: Arithmetic, start: StartPose, lengths: Array, turn: Number) -> tuple[Number, Number]:
+    """Return the chord of segments bent evenly, or of segments weighted otherwise."""
+    angle = start.turns * turn
+    return m.total(lengths, np.cos(angle)), m.total(lengths, np.sin(angle))
