@@ -34,6 +34,8 @@ from .swings import ON_EDGE
 from .task import Task
 from .vectors import Array, Counts, Flags, norm, not_alone
 
+# The solvers that stop nearer than any other start would lead; the others close to the tolerance.
+NEARLY = (Solver.NEWTON, Solver.TWO_BONE)
 # New starts of a chain that has not arrived; most need few.
 STARTS = (3, 16)
 # Targets that lie so little within the reach have been drawn in to it.
@@ -103,20 +105,19 @@ def positioned(
     is_too_far = norm(task.target) >= ends[1] * (1.0 - AT_REACH)
     if effort is not None:
         task, asked = forced.off_the_ends(task, asked, effort, chain.is_unlimited, *ends)
-    gap = norm(task.target - standing[-1, :3])
-    run = Run(chain, task, gap > np.maximum(task.tolerance, NEAR * chain.reach))
+    run = Run(chain, task, np.ones_like(is_too_far))
+    run = replace(run, is_fresh=run.is_open(standing))
     aims = _aims(start, chain, start_turn, task, tip)
-    goes_own_way = sweeps is not None or solver is Solver.FORCE
-    if goes_own_way:
+    if sweeps is not None or solver is Solver.FORCE:
         standing = natural_start.nudged(natural, start, chain, standing, task)
-    if sweeps is not None:
-        state, used = _swept(run, sweeps, standing, use_finish=use_finish)
-        if not use_finish:
-            return _held(run, run.task, state, used, is_too_far, aims)
-    else:
+    if sweeps is None:
         state, used = _approached(natural, run, standing, asked, solver, effort)
+    else:
+        state, used = _swept(run, sweeps, standing, use_finish=use_finish)
+    if not use_finish:
+        return _held(run, run.task, state, used, is_too_far, aims)
     if aims is None or tip_weight < 1.0:
-        state, used = run.closed(state, used, is_near_enough=not goes_own_way)
+        state, used = run.closed(state, used, is_near_enough=solver in NEARLY)
     if aims is not None:
         aims = _shared(aims, chain, state, tip_weight)
         state, used = run.aimed(state, used, aims)

@@ -136,7 +136,7 @@ def _posed(chains: Chains, asked: _Asked) -> Solutions:
         options.orient_weight,
         chains.effort if options.solver is Solver.FORCE else None,
         sweeps=sweeps_of(options.solver, is_few=chains.compiled_count <= FEW_SWEPT),
-        use_finish=options.use_finish,
+        use_finish=options.use_finish or options.solver not in ("FABRIK", "CCD"),
     )
     return _recorded(chains, goals, options, held, asked.moved)
 

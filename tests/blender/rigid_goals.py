@@ -100,6 +100,7 @@ def follow(
         negative_scale="MIRROR" if is_mirrored or rng.random() < 0.5 else "KEEP",
         start_from="KEYED" if rng.random() < 0.6 else "REST",
         iterations=CAPS.get(kind.solver, 500),
+        use_finish=kind.solver not in CAPS,
         tolerance=10.0 ** rng.uniform(-5.0, -3.0),
         **settings,
     )

@@ -6,7 +6,8 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import Lead, follow
+from blender_ik_addon.core import Lead
+from blender_ik_addon.core.solving.dragging import Drag, drag_points
 from tests.blender import rigs
 from tests.blender.selecting import press, refusal, select_bones, select_objects
 from tests.helpers import make_rng
@@ -18,6 +19,11 @@ COUNT, LAST = 6, 24
 REACH = float(COUNT)
 # float32 poses over a chain of this length.
 SAME = 1e-6 * REACH
+
+
+def follow(points, path, lead=Lead.TIP, max_bend=None):
+    """Return chains (n + 1, 3, B) dragged along a path (f, 3, B) without Blender."""
+    return drag_points(Drag(lead), points, path, max_bend)
 
 
 @pytest.fixture(autouse=True)
