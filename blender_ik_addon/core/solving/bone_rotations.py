@@ -71,9 +71,9 @@ def batch_rotations(chains: Chains, solutions: Solutions) -> Array:
         rows = [_rotations(chain, own, turn, None) for chain, own, turn in each]
         rotations = np.array(rows).reshape(len(chains), chains.bone_count, 4)
     else:
-        points = joints.transpose(1, 2, 0)
-        segments = points[1:] - points[:-1]
-        wanted = segments / np.sqrt(ARRAYS.square(segments))[:, None]
+        segments = np.diff(joints.transpose(1, 2, 0), axis=0)
+        sizes = ARRAYS.length(segments[:, 0], segments[:, 1], segments[:, 2])
+        wanted = segments / sizes[:, None]
         start, normal = chains.start_directions, chains.bend_normal
         carried = carry_rotation(ARRAYS, tuple(turns.T), start, wanted, normal)
         rotations = np.array(carried).transpose(2, 0, 1)
