@@ -234,12 +234,15 @@ class Goals:
     def take(self, rows: Counts) -> Goals:
         """Return some of the goals."""
         poles, tips, angles = self.pole_positions, self.tip_rotations_wxyz, self.pole_angles
-        return Goals(
-            self.target_positions[rows],
-            None if poles is None else poles[rows],
-            angles[rows] if isinstance(angles, np.ndarray) else angles,
-            None if tips is None else tips[rows],
+        some = object.__new__(Goals)
+        # Checked already; and rotations brought to unit length twice are others by a last digit.
+        some.__dict__.update(
+            target_positions=self.target_positions[rows],
+            pole_positions=None if poles is None else poles[rows],
+            pole_angles=angles[rows] if isinstance(angles, np.ndarray) else angles,
+            tip_rotations_wxyz=None if tips is None else tips[rows],
         )
+        return some
 
     @cached_property
     def one_by_one(self) -> tuple[Goal, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +35,25 @@ class RigidChannels:
         """Return the bones of some of the chains."""
         if isinstance(rows, slice):
             return self
-        return RigidChannels(self.local[rows], self.rest[rows], self.near[rows], self.modes)
+        some = RigidChannels(self.local[rows], self.rest[rows], self.near[rows], self.modes)
+        some.__dict__["into_local"] = self.into_local[rows]
+        return some
+
+    @cached_property
+    def into_local(self) -> Array:
+        """Matrices that take the turn of a bone beyond its parent to its local rotation.
+
+        The turn q, in the space of the base, becomes R^-1 q R L, linear in q, with R the frame
+        that the bone acts in (none for the first one) and L its local rotation. (b, k, 4, 4).
+        """
+        frame = self.rest.copy()
+        frame[:, 0] = (1.0, 0.0, 0.0, 0.0)
+        back, after = rotation.conjugate(frame), rotation.multiply(frame, self.local)
+        columns = [
+            rotation.multiply(rotation.multiply(back, np.broadcast_to(unit, back.shape)), after)
+            for unit in np.eye(4)
+        ]
+        return np.stack(columns, axis=-1)
 
     def with_tips(self, turns: Array, tips: Array | None) -> Array:
         """Return turns of all written bones: a tip beyond the effector turns, or goes along.
@@ -57,9 +76,8 @@ class RigidChannels:
         own = turns.copy()
         if own.shape[1] > 1:
             own[:, 1:] = rotation.multiply(rotation.conjugate(turns[:, :-1]), turns[:, 1:])
-            back = rotation.conjugate(self.rest[:, 1:])
-            own[:, 1:, 1:] = rotation.rotate(back, own[:, 1:, 1:])
-        return rotation.multiply(own, self.local)
+        local: Array = np.einsum("bkij,bkj->bki", self.into_local, own)
+        return local
 
     def written(self, local: Array) -> Array:
         """Return the rotation channels (b, k, 4) of local rotations wxyz (b, k, 4)."""

@@ -110,6 +110,8 @@ class RigidSolve:
         stored = np.array([limb.stored for limb in limbs])
         self.bones = RigidChannels(start.local, start.rest, stored, first.modes)
         self._taken: dict[bytes, Chains] = {}
+        self._bases: Bases | None = None
+        self._options_of_all = SolveOptions()
 
     @cached_property
     def reach(self) -> Array:
@@ -166,13 +168,19 @@ class RigidSolve:
         )
 
     def _options(self, pick: slice | Indices, bases: Bases) -> SolveOptions:
+        if bases is not self._bases:
+            self._bases, self._options_of_all = bases, self._options_in(bases)
+        options = self._options_of_all
+        return options if isinstance(pick, slice) else options.take(pick)
+
+    def _options_in(self, bases: Bases) -> SolveOptions:
         return SolveOptions(
             solver=self.solver,
-            iterations=self.iterations[pick],
-            tolerance=bases.tolerance[pick],
-            use_flip_bend=self.use_flip[pick],
+            iterations=self.iterations,
+            tolerance=bases.tolerance,
+            use_flip_bend=self.use_flip,
             use_finish=self.use_finish,
-            soft_distance=bases.soft_distance[pick],
+            soft_distance=bases.soft_distance,
         )
 
     def _codes(

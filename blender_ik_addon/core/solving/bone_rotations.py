@@ -40,7 +40,7 @@ def bone_rotations(chain: Chain, solution: Solution) -> Array:
 def _rotations(
     chain: Chain, joints: Array, chain_rotation: Array, tip_rotation: Array | None
 ) -> Array:
-    wanted = _directions(joints[1:] - joints[:-1]).tolist()
+    wanted = (joints[1:] - joints[:-1]).tolist()
     turn = chain_rotation.tolist()
     carried = carry_rotation(FLOATS, turn, chain.start_directions, wanted, chain.bend_normal)
     if tip_rotation is not None:
@@ -71,9 +71,7 @@ def batch_rotations(chains: Chains, solutions: Solutions) -> Array:
         rows = [_rotations(chain, own, turn, None) for chain, own, turn in each]
         rotations = np.array(rows).reshape(len(chains), chains.bone_count, 4)
     else:
-        points = joints.transpose(1, 2, 0)
-        segments = points[1:] - points[:-1]
-        wanted = segments / np.sqrt(ARRAYS.square(segments))[:, None]
+        wanted = np.diff(joints.transpose(1, 2, 0), axis=0)
         start, normal = chains.start_directions, chains.bend_normal
         carried = carry_rotation(ARRAYS, tuple(turns.T), start, wanted, normal)
         rotations = np.array(carried).transpose(2, 0, 1)
@@ -88,12 +86,6 @@ def _check_free(chain: Chain | Chains) -> None:
             "Chains with joints turn by more than their positions tell:"
             " read the local rotations of their solutions."
         )
-
-
-def _directions(segments: Array) -> Array:
-    x, y, z = segments[..., 0], segments[..., 1], segments[..., 2]
-    directions: Array = segments / np.sqrt(x * x + y * y + z * z)[..., None]
-    return directions
 
 
 def blended(

@@ -20,6 +20,7 @@ from blender_ik_addon.core import (
     solve,
     solve_batch,
 )
+from blender_ik_addon.core.chains import FEW
 from tests.core.chains import POSES, counts_and_solvers, start_chain, unit
 from tests.helpers import make_rng
 
@@ -149,6 +150,34 @@ def test_a_chain_does_not_notice_its_neighbours(solver):
         part.joint_positions, whole.joint_positions[rows], rtol=0.0, atol=1e-13
     )
     assert part.iterations.tolist() == whole.iterations[rows].tolist()
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+@pytest.mark.parametrize("compiled", [FEW, CHAINS])
+@pytest.mark.parametrize("use_tip", [False, True])
+@pytest.mark.parametrize(("count", "solver"), [(2, Solver.TWO_BONE), (5, Solver.NEWTON)])
+def test_a_pose_is_the_same_to_the_last_digit_whoever_is_asked_for(
+    count, solver, use_tip, compiled, size
+):
+    chains, targets, poles = problems(count + use_tip, "random")
+    turns = unit4(make_rng(6).normal(size=(CHAINS, 4)))
+    flips, soft = np.arange(CHAINS) % 3 == 0, np.linspace(0.0, 0.1, CHAINS)
+    batch = stacked(chains[:compiled])
+
+    def solve_rows(rows):
+        goals = Goals(targets[rows], poles[rows], 0.2, turns[rows] if use_tip else None)
+        options = SolveOptions(solver=solver, use_flip_bend=flips[rows], soft_distance=soft[rows])
+        some = batch.take(rows)
+        solutions = solve_batch(some, goals, options)
+        return solutions, batch_rotations(some, solutions)
+
+    whole, rotations = solve_rows(np.arange(compiled))
+    for rows in np.array_split(make_rng(3).permutation(compiled), compiled // size):
+        found, turned = solve_rows(rows)
+        np.testing.assert_array_equal(found.joint_positions, whole.joint_positions[rows])
+        np.testing.assert_array_equal(found.residuals, whole.residuals[rows])
+        np.testing.assert_array_equal(found.iterations, whole.iterations[rows])
+        np.testing.assert_array_equal(turned, rotations[rows])
 
 
 def test_settings_may_differ_by_chain():
