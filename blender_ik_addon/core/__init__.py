@@ -4,7 +4,7 @@ from .batch import solve_batch
 from .bend import bend_side
 from .blend import batch_rotations, bone_rotations
 from .chain import Chain, Goal, Solution, SolveOptions, Solver, Status
-from .chains import FEW, FEW_JOINTED, Chains, Goals, Solutions
+from .chains import FEW, Chains, Goals, Solutions
 from .creature import LARGEST_CREATURE, Creature, Curve, parse_creature, write_creature
 from .easing import Easing, Stance, eased
 from .errors import (
@@ -34,7 +34,6 @@ from .two_bone_turns import TwoBoneTurns
 
 __all__ = [
     "FEW",
-    "FEW_JOINTED",
     "LARGEST_CREATURE",
     "STATUSES",
     "Chain",

@@ -21,7 +21,6 @@ from .freed import freed_joints
 from .jointed import Jointed, jointed_chains
 from .joints import Joints
 from .natural_start import NaturalStart
-from .single_limited import SingleJoints
 from .start import Start, started
 from .status_codes import REACHED, STATUSES
 from .vectors import Array, Counts, Flags, taken
@@ -29,8 +28,6 @@ from .vectors import Array, Counts, Flags, taken
 # Up to so many chains are quicker one by one; `scripts/benchmark.py --stages` measures where that
 # ends.
 FEW = 4
-# Chains with joints of which no more are compiled together are tried one by one, in plain floats.
-FEW_JOINTED = 24
 
 
 @dataclass(frozen=True)
@@ -75,15 +72,6 @@ class Chains:
     def __len__(self) -> int:
         """Return the number of chains."""
         return len(self.joint_positions)
-
-    @cached_property
-    def company(self) -> int:
-        """Of how many chains these were taken.
-
-        How a chain is solved hangs on this and not on how many are asked for: two ways may lead to
-        two poses that are as good.
-        """
-        return len(self)
 
     @property
     def bone_count(self) -> int:
@@ -133,20 +121,13 @@ class Chains:
         return replace(self, joints=freed_joints(self.start))
 
     @cached_property
-    def single_joints(self) -> tuple[SingleJoints, ...]:
-        """The joints as the path for one chain takes them, of chains that have some."""
-        assert self.joints is not None
-        turn = self.standing_turns
-        each = (np.array([row]) for row in range(len(self)))
-        return tuple(
-            SingleJoints(
-                self.start.take(row),
-                self.jointed.take(row),
-                self.natural.take(row),
-                taken(turn, row),
-            )
-            for row in each
-        )
+    def twice(self) -> Chains:
+        """The one chain that these are, two times.
+
+        NumPy adds the numbers of one row up in another order than those of several: chains with
+        joints are never solved alone, so that a pose does not depend on who is solved with it.
+        """
+        return self.take(np.zeros(2, dtype=np.int64))
 
     @cached_property
     def start_directions(self) -> Array:
@@ -166,7 +147,6 @@ class Chains:
         some = object.__new__(Chains)
         # Rows of checked and compiled records need neither again.
         some.__dict__.update(
-            company=self.company,
             joint_positions=self.joint_positions[rows],
             bend_directions=None if bends is None else bends[rows],
             start=self.start.take(rows),

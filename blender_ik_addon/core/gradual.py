@@ -100,7 +100,7 @@ def advance(
     seconds: float,
 ) -> tuple[Solution, History]:
     """Return the pose of one chain some time after its last one; as ``advance_batch``."""
-    chains, goals = limited_batch.batch_of_one(chain, goal)
+    chains, goals = limited_batch.as_batch(chain), limited_batch.goal_as_batch(goal)
     solutions, history = advance_batch(chains, goals, options, easing, history, seconds)
     return solutions[0], history
 

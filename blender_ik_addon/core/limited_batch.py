@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import limited, reach, rotation, single, single_limited, turns
+from . import limited, reach, rotation, turns
 from .batch_task import batch_task
 from .chain import Chain, Goal, Solution, SolveOptions, Solver
-from .chains import FEW_JOINTED, Chains, Goals, Solutions
+from .chains import Chains, Goals, Solutions
 from .limited import Held
-from .single_limited import Pose
-from .single_natural import Aim
 from .soft import is_soft, softened
 from .status_codes import (
     BLENDED,
@@ -36,32 +33,38 @@ NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
 
 def solved_alone(chain: Chain, goal: Goal, options: SolveOptions) -> Solution:
     """Return the pose of one chain with joints; as ``solve``."""
-    return solved(*batch_of_one(chain, goal), options)[0]
+    return solved(as_batch(chain), goal_as_batch(goal), options)[0]
 
 
-def batch_of_one(chain: Chain, goal: Goal) -> tuple[Chains, Goals]:
-    """Return a chain and its goal as a batch."""
-    bend, pole, tip = chain.bend_direction, goal.pole_position, goal.tip_rotation_wxyz
-    chains = Chains(
-        chain.joint_positions[None],
-        None if bend is None else bend[None],
-        None if chain.joints is None else chain.joints.as_batch(),
-        None if chain.forces is None else chain.forces.as_batch(),
-    )
-    goals = Goals(
+def as_batch(chain: Chain) -> Chains:
+    """Return a chain as a batch of one; made on first use, so that it stays compiled."""
+    known: Chains | None = chain.__dict__.get("as_batch")
+    if known is None:
+        bend = chain.bend_direction
+        known = chain.__dict__["as_batch"] = Chains(
+            chain.joint_positions[None],
+            None if bend is None else bend[None],
+            None if chain.joints is None else chain.joints.as_batch(),
+            None if chain.forces is None else chain.forces.as_batch(),
+        )
+    return known
+
+
+def goal_as_batch(goal: Goal) -> Goals:
+    """Return the goal of one chain as goals."""
+    pole, tip = goal.pole_position, goal.tip_rotation_wxyz
+    return Goals(
         target_positions=goal.target_position[None],
         pole_positions=None if pole is None else pole[None],
         pole_angles=goal.pole_angle,
         tip_rotations_wxyz=None if tip is None else tip[None],
     )
-    return chains, goals
 
 
 def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     """Return the poses of chains with joints; as ``solve_batch``."""
     if chains.joints is None:
         return without_joints(chains, solved(chains.freed, goals, options), goals, options)
-    has_tips = goals.tip_rotations_wxyz is not None and options.orient_weight > 0.0
     moved = _softened(chains, goals, options) if is_soft(options.soft_distance) else None
     asked = goals.target_positions if moved is None else moved.targets
     near, is_far = _within_reach(chains, asked)
@@ -70,21 +73,7 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     if is_far.any():
         exact = replace(options, tolerance=np.where(is_far, 0.0, options.tolerance))
     asked_for = _Asked(goals, near, exact, moved)
-    is_few = chains.company <= FEW_JOINTED and not has_tips
-    if not is_few or options.influence < 1.0 or options.solver not in single.SOLVERS:
-        return _together(chains, asked_for)
-    check_solver(options.solver, chains.bone_count)
-    found = _one_by_one(chains, asked_for)
-    left = np.array([row for row, one in enumerate(found) if one is None], dtype=np.int64)
-    if len(left) == len(chains):
-        return _together(chains, asked_for)
-    poses = [one for one in found if one is not None]
-    if not left.size:
-        return _few_recorded(chains, asked_for, poses)
-    done = np.setdiff1d(np.arange(len(chains)), left)
-    few = _few_recorded(chains.take(done), asked_for.take(done), poses)
-    # Those that need more go on beside each other.
-    return _joined(few, done, _together(chains.take(left), asked_for.take(left)), left)
+    return _posed(chains, asked_for)
 
 
 class _Moved(NamedTuple):
@@ -127,11 +116,11 @@ class _Asked(NamedTuple):
         return _Asked(self.goals.take(rows), self.near[rows], replace(options, **own), moved)
 
 
-def _together(chains: Chains, asked: _Asked) -> Solutions:
-    """Solve chains side by side; one of several twice, as ``not_alone`` tells."""
-    if len(chains) == 1 < chains.company:
-        twice = np.zeros(2, dtype=np.int64)
-        return _taken(_together(chains.take(twice), asked.take(twice)), twice[:1])
+def _posed(chains: Chains, asked: _Asked) -> Solutions:
+    """Solve chains side by side; one alone twice, as ``Chains.twice`` tells."""
+    if len(chains) == 1:
+        rows = np.zeros(2, dtype=np.int64)
+        return _taken(_posed(chains.twice, asked.take(rows)), rows[:1])
     goals, options, tips = asked.goals, asked.options, asked.goals.tip_rotations_wxyz
     has_tips = tips is not None and options.orient_weight > 0.0
     check_solver(options.solver, chains.bone_count - has_tips)
@@ -160,80 +149,6 @@ def _taken(solutions: Solutions, rows: Counts) -> Solutions:
     each: dict[str, Any] = vars(solutions)
     some = {name: None if value is None else value[rows] for name, value in each.items()}
     return Solutions(**some)
-
-
-def _joined(one: Solutions, rows: Counts, other: Solutions, others: Counts) -> Solutions:
-    """Return what two solves did as one, each in its rows."""
-    count = len(rows) + len(others)
-    found: dict[str, Any] = {}
-    for name, mine in vars(one).items():
-        its = getattr(other, name)
-        like = its if mine is None else mine
-        found[name] = None if like is None else np.zeros((count, *like.shape[1:]), like.dtype)
-        for values, where in ((mine, rows), (its, others)):
-            if values is not None:
-                found[name][where] = values
-    return Solutions(**found)
-
-
-def _one_by_one(chains: Chains, asked: _Asked) -> list[Pose | None]:
-    """Solve chains one by one in plain floats; None for each that needs more."""
-    count, options = len(chains), asked.options
-    targets = asked.near.tolist()
-    caps, tolerances = _each(options.iterations, count), _each(options.tolerance, count)
-    found = []
-    for chain, target, aim, tolerance, cap in zip(
-        chains.single_joints, targets, _aims(asked), tolerances, caps, strict=True
-    ):
-        (x, y, z), (a, b, c), size = target, chain.root, chain.unit
-        place = ((x - a) / size, (y - b) / size, (z - c) / size)
-        finest = max(tolerance / size, FINEST_TOLERANCE * chain.reach)
-        found.append(single_limited.solved(chain, aim, place, finest, cap))
-    return found
-
-
-def _aims(asked: _Asked) -> Iterator[Aim]:
-    """Yield what is asked of each chain."""
-    goals, options, targets = asked.goals, asked.options, asked.targets.tolist()
-    count = len(targets)
-    poles = [None] * count if goals.pole_positions is None else goals.pole_positions.tolist()
-    angles, flips = _each(goals.pole_angles, count), _each(options.use_flip_bend, count)
-    for target, pole, angle, flip in zip(targets, poles, angles, flips, strict=True):
-        yield Aim(tuple(target), None if pole is None else tuple(pole), angle, flip)
-
-
-def _each(value: Any, count: int) -> list[Any]:
-    """Return what may differ by chain as one for each."""
-    return value.tolist() if isinstance(value, np.ndarray) else [value] * count
-
-
-def _few_recorded(chains: Chains, asked: _Asked, found: list[Pose]) -> Solutions:
-    """Measure the residuals of chains that were solved one by one, and name the outcomes."""
-    goals, _, options, moved = asked
-    start, count = chains.start, len(found)
-    joints = (
-        np.array([one.heads for one in found]) * start.unit[:, None, None] + start.root.T[:, None]
-    )
-    turned = np.array([one.turns for one in found]).transpose(1, 2, 0)
-    residuals = norm((joints[:, -1] - goals.target_positions).T)
-    # They have all arrived, or as far as a straight chain reaches.
-    accepted = options.tolerance + _rounding(chains, goals)
-    is_far = norm(goals.target_positions.T - start.root) >= start.reach * start.unit
-    codes = np.where(residuals <= accepted, REACHED, np.where(is_far, EXTENDED, ITERATIONS_USED_UP))
-    if moved is not None:
-        codes = softened_codes(codes, residuals, moved.short, accepted)
-    return Solutions(
-        joint_positions=joints,
-        chain_rotations_wxyz=np.tile(NOT_TURNED, (count, 1)),
-        tip_rotations_wxyz=None,
-        residuals=residuals,
-        iterations=np.array([one.used for one in found]),
-        status_codes=codes,
-        local_rotations_wxyz=chains.jointed.outer(turns.normalised(turned)),
-        slides=np.zeros((count, chains.bone_count)),
-        holds=np.zeros((count, chains.bone_count, 3), dtype=np.bool_),
-        tip_gaps=np.zeros(count),
-    )
 
 
 def _softened(chains: Chains, goals: Goals, options: SolveOptions) -> _Moved:

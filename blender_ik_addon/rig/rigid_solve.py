@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from ..core import (
     FEW,
-    FEW_JOINTED,
     Chains,
     Goals,
     PlanarTurns,
@@ -46,8 +45,8 @@ FEW_LIMBS, FEW_PLANAR = 24, 10
 # Joints that are off the plane of their chain by less than this share of its length are so by the
 # float32 that rest matrices are stored in, which leaves no more of positions anyway.
 IN_PLANE_AS_STORED = 3e-7
-# So many choices of a few jointed chains are kept compiled.
-MOST_TAKEN = 64
+# So many choices of so few jointed chains are kept compiled.
+MOST_TAKEN, FEW_TAKEN = 64, 24
 Indices = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
@@ -164,7 +163,7 @@ class RigidSolve:
 
     def _some(self, rows: Indices) -> Chains:
         """Return some of the chains; what is compiled of a few of them is kept."""
-        if len(rows) > FEW_JOINTED:
+        if len(rows) > FEW_TAKEN:
             return self.chains.take(rows)
         key = rows.tobytes()
         if key not in self._taken:

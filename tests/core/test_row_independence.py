@@ -5,11 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import FEW_JOINTED, Goals, SolveOptions, Solver, solve_batch
-from tests.core.limited_rigs import RIGS, poles_of, targets_of
+from blender_ik_addon.core import (
+    Chains,
+    Goal,
+    Goals,
+    InvalidChainError,
+    SolveOptions,
+    Solver,
+    batch_rotations,
+    solve,
+    solve_batch,
+)
+from tests.core.limited_rigs import RIGS, K, Rig, make_rig, poles_beside, poles_of, targets_of
 from tests.helpers import make_rng
-
-pytestmark = pytest.mark.slow
 
 # Rig, solver, seed, pole: there are targets and poles among these where two poses are as good as
 # each other, so that the last digit chooses.
@@ -22,9 +30,12 @@ FORKS = (
 )
 # A share of the length.
 ALIKE = 1e-9
+# What rounding makes of some ten iterations, as the sine of half an angle squared.
+ALIKE_ALONE = 1e-8
 
 
-@pytest.mark.parametrize("count", [8, FEW_JOINTED + 6])
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [8, 30])
 @pytest.mark.parametrize(("name", "solver", "seed", "has_pole"), FORKS)
 def test_some_of_the_chains_are_posed_as_all_of_them_together(name, solver, seed, has_pole, count):
     rig, rng = RIGS[name](), make_rng(seed)
@@ -39,3 +50,37 @@ def test_some_of_the_chains_are_posed_as_all_of_them_together(name, solver, seed
             some = solve_batch(chains.take(rows), goals, options).joint_positions
             off = np.abs(some - whole[rows]).max() / rig.length
             assert off <= ALIKE, f"chains {rows} of {count} are {off:.2g} elsewhere"
+
+
+def apart_alone(rig: Rig, goals: Goals, options: SolveOptions) -> float:
+    """Return how far chains solved alone are turned from what they are side by side."""
+    together = solve_batch(rig.chains(len(goals.target_positions)), goals, options)
+    poles, alone = goals.pole_positions, []
+    for row, target in enumerate(goals.target_positions):
+        goal = Goal(target, None if poles is None else poles[row])
+        alone.append(solve(rig.chain(), goal, options).local_rotations_wxyz)
+    cosine = np.einsum("bnk,bnk->bn", np.array(alone), together.local_rotations_wxyz)
+    return float(np.abs(np.abs(cosine) - 1.0).max())
+
+
+@pytest.mark.parametrize("has_pole", [False, True], ids=["free", "pole"])
+@pytest.mark.parametrize("name", ["arm", "tail", "ten_hinges", "mixed_lengths", "bent_rest"])
+def test_a_chain_alone_turns_as_side_by_side(name, has_pole):
+    rig, rng = RIGS[name](), make_rng(81)
+    targets = targets_of(rig, 12, rng)
+    goals = Goals(targets, poles_beside(targets, rig.length, rng) if has_pole else None)
+    assert apart_alone(rig, goals, SolveOptions(tolerance=1e-5 * rig.length)) <= ALIKE_ALONE
+
+
+def test_a_start_in_the_corner_of_a_range_without_rest_turns_alike_alone():
+    ranges = ((-10, 20), (5, 80))
+    bones = [(K.BALL, ()), (K.SWING, ranges), (K.BALL, ((10, 60), (-90, 90), (-30, 30)))]
+    rig = make_rig(bones)
+    assert apart_alone(rig, Goals(targets_of(rig, 12, make_rng(83))), SolveOptions()) <= ALIKE_ALONE
+
+
+def test_rotations_from_positions_are_refused_where_joints_turn():
+    chains: Chains = RIGS["arm"]().chains(2)
+    solutions = solve_batch(chains, Goals(targets_of(RIGS["arm"](), 2, make_rng(83))))
+    with pytest.raises(InvalidChainError, match="local rotations"):
+        batch_rotations(chains, solutions)
