@@ -104,6 +104,11 @@ class Chains:
         return self.jointed.begun(self.start_turns)
 
     @cached_property
+    def standing(self) -> Array:
+        """The states of the joints in those poses, shape (n + 1, 7, B)."""
+        return self.jointed.state(self.standing_turns, self.jointed.resting_slide)
+
+    @cached_property
     def natural(self) -> NaturalStart:
         """What chains with joints bend from."""
         return natural_start.compiled(self.start, self.jointed, self.start_turns)
@@ -158,6 +163,7 @@ class Chains:
                 jointed=self.jointed.take(rows),
                 start_turns=taken(self.start_turns, rows),
                 standing_turns=taken(self.standing_turns, rows),
+                standing=taken(self.standing, rows),
                 natural=self.natural.take(rows),
             )
         if self.joints is not None and self.effort is not None:
