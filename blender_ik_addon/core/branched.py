@@ -15,7 +15,8 @@ import numpy as np
 
 from . import reach, turns, vectors
 from .branches import Branches
-from .jointed import Jointed, jointed_bones
+from .jointed import Jointed
+from .jointed_chains import jointed_bones
 from .joints import JointKind, Joints
 from .tree_aims import TreeAims
 from .vectors import Array, Counts, Flags, norm, taken

@@ -18,7 +18,8 @@ from .effort import Effort, compiled
 from .errors import IKError, InvalidChainError, InvalidGoalError
 from .forces import Forces, check_forces
 from .freed import freed_joints
-from .jointed import Jointed, jointed_chains
+from .jointed import Jointed
+from .jointed_chains import jointed_chains
 from .joints import Joints
 from .natural_start import NaturalStart
 from .start import Start, started

@@ -16,9 +16,9 @@ from functools import cached_property
 import numpy as np
 
 from . import limits, rotation, swings, turns, vectors
-from .joints import JointKind, Joints
+from .aims import Aims
+from .joints import JointKind
 from .posed import Posed, moved_by_turns, turned_outside
-from .start import Start
 from .swings import Ranges
 from .vectors import Array, Counts, Flags, across, cross, dot, norm, taken
 
@@ -39,35 +39,6 @@ ENOUGH = 60
 ASIDE = 0.02
 # A bulge smaller than this share of the chain has no side.
 NO_SIDE = 1e-6
-
-
-@dataclass(frozen=True)
-class Aims:
-    """What chains aim at besides the position of their effectors.
-
-    Attributes:
-        tip: Turn of the tip bone from its start pose wxyz, shape (4, B); None for no aim.
-        tip_start: The axes of the tip bone in the start pose, shape (3, 3, B).
-        side: Unit directions that the chains shall bend toward, shape (3, B); None for no aim.
-        chord: Unit directions from roots to targets, shape (3, B).
-        weight: Of a radian, shape (B,).
-    """
-
-    tip: Array | None
-    tip_start: Array
-    side: Array | None
-    chord: Array
-    weight: Array
-
-    def take(self, chains: Counts | Flags) -> Aims:
-        """Return the aims of some of the chains."""
-        return Aims(
-            None if self.tip is None else taken(self.tip, chains),
-            taken(self.tip_start, chains),
-            None if self.side is None else taken(self.side, chains),
-            taken(self.chord, chains),
-            self.weight[chains],
-        )
 
 
 # What chains have been found to need when they were compiled.
@@ -471,62 +442,3 @@ class Jointed:
         if aims.tip is not None:
             answers[:, 4:] = aims.weight * turned_outside(posed.frames)
         return answers
-
-
-def jointed_bones(joints: Joints, unit: Array, reach: Array) -> Jointed:
-    """Return what the joints of bones allow, in units (B,); the bones have no segments yet."""
-    low, high = _bones_first(joints.low), _bones_first(joints.high)
-    offsets = _bones_first(joints.offsets)
-    zero = np.zeros((len(joints.kinds), 4, len(reach)))
-    zero[:, 0] = 1.0
-    for bone, kind in enumerate(joints.kinds):
-        wide = limits.wide_middle(kind, low[bone], high[bone])
-        if wide is not None:
-            axis, middle = wide
-            zero[bone] = limits.about(axis, middle)
-            offsets[bone] = vectors.compose(offsets[bone], turns.matrices(zero[bone]))
-            low[bone, axis] -= middle
-            high[bone, axis] -= middle
-    rooms = [limits.room(*each) for each in zip(joints.kinds, low, high, strict=True)]
-    return Jointed(
-        kinds=joints.kinds,
-        offsets=offsets,
-        zero=zero,
-        segments=np.zeros((len(joints.kinds), 3, len(reach))),
-        low=low,
-        high=high,
-        ranges=swings.compiled(*(np.array(ends) for ends in zip(*rooms, strict=True))),
-        mobility=_bones_first(joints.mobility),
-        slide_low=_bones_first(joints.slide_low) / unit,
-        slide_high=_bones_first(joints.slide_high) / unit,
-        reach=reach,
-    )
-
-
-def jointed_chains(start: Start, joints: Joints) -> Jointed:
-    """Return jointed chains in the units of their start poses."""
-    chain = jointed_bones(joints, start.unit, start.reach)
-    turn = chain.inner(joints.start_wxyz)
-    posed = chain.posed(chain.state(turn, np.zeros_like(chain.slide_low)))
-    axes = np.einsum("nijb,njkb->bnik", posed.frames, posed.own)
-    segments = np.diff(start.points, axis=0).transpose(2, 0, 1)[..., None]
-    found = np.linalg.solve(axes, segments)[..., 0]
-    chain = replace(chain, segments=np.ascontiguousarray(found.transpose(1, 2, 0)))
-    if not (joints.slide_low.any() or joints.slide_high.any()):
-        return chain
-    chain = replace(chain, slide_axes=_bones_first(joints.slide_axes))
-    return replace(chain, slide_room=_slide_room(chain, posed, start))
-
-
-def _slide_room(chain: Jointed, posed: Posed, start: Start) -> Array:
-    """Return how much longer slides make chains at most, each by itself, shape (n, B)."""
-    slid = chain.slid(posed)
-    before = np.diff(start.points, axis=0, prepend=start.points[:1])[:-1]
-    ends = [norm(before + slid * end[:, None]) for end in (chain.slide_low, chain.slide_high)]
-    room: Array = np.maximum(*ends) - norm(before)
-    return room
-
-
-def _bones_first(rows: Array) -> Array:
-    """Return what has one row a chain in the layout of the solvers."""
-    return np.array(np.moveaxis(rows, 0, -1), order="C")

@@ -23,10 +23,11 @@ from . import (
     new_starts,
     turns,
 )
+from .aims import Aims
 from .chain import Solver
 from .effort import Effort
 from .iterate import FEW_ITERATIONS, sweeps_of
-from .jointed import ASIDE, NEAR, Aims, Jointed
+from .jointed import ASIDE, NEAR, Jointed
 from .limited_run import Run
 from .natural_start import NaturalStart
 from .new_starts import WORTH_A_JUMP, Tries

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from . import newton
+from .aims import Aims
 from .iterate import FEW_ITERATIONS, LIMITED_NEWTON, Method, Work, swept
-from .jointed import AIM_TOLERANCE, AIM_WEIGHTS, ENOUGH, ENOUGH_TO_AIM, NEAR, Aims, Jointed
+from .jointed import AIM_TOLERANCE, AIM_WEIGHTS, ENOUGH, ENOUGH_TO_AIM, NEAR, Jointed
 from .task import Task
 from .vectors import Array, Counts, Flags, norm, taken
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from . import restarts
-from .jointed import ASIDE, ENOUGH, Aims
+from .aims import Aims
+from .jointed import ASIDE, ENOUGH
 from .limited_run import Run
 from .vectors import Array, Counts, norm, taken
 
