@@ -13,7 +13,6 @@ from .errors import (
     SolverMismatchError,
 )
 from .forces import Forces, StepMode, make_forces
-from .gradual import History, advance, advance_batch
 from .joints import JointKind, Joints, free_joints
 from .kinematics.bend_plane import bend_side
 from .kinematics.reach import distance_in_reach
@@ -39,7 +38,6 @@ __all__ = [
     "Forces",
     "Goal",
     "Goals",
-    "History",
     "IKError",
     "InvalidChainError",
     "InvalidCreatureError",
@@ -61,8 +59,6 @@ __all__ = [
     "TreeSolution",
     "TreeSolutions",
     "Trees",
-    "advance",
-    "advance_batch",
     "batch_rotations",
     "bend_side",
     "bone_rotations",

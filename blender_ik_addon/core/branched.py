@@ -15,7 +15,8 @@ import numpy as np
 
 from . import turns, vectors
 from .branches import Branches
-from .jointed import Jointed, jointed_bones
+from .jointed import Jointed
+from .jointed_chains import jointed_bones
 from .joints import JointKind, Joints
 from .kinematics.reach import measure_reach
 from .tree_aims import TreeAims

@@ -20,7 +20,8 @@ from .effort import Effort, compiled
 from .errors import IKError, InvalidChainError, InvalidGoalError
 from .forces import Forces, check_forces
 from .freed import freed_joints
-from .jointed import Jointed, jointed_chains
+from .jointed import Jointed
+from .jointed_chains import jointed_chains
 from .joints import Joints
 from .kinematics.start_pose import StartPose, compile_start_poses
 from .natural_start import NaturalStart
@@ -116,6 +117,11 @@ class Chains:
         return self.jointed.begun(self.start_turns)
 
     @cached_property
+    def standing(self) -> Array:
+        """The states of the joints in those poses, shape (n + 1, 7, B)."""
+        return self.jointed.state(self.standing_turns, self.jointed.resting_slide)
+
+    @cached_property
     def natural(self) -> NaturalStart:
         """What chains with joints bend from."""
         return natural_start.compiled(self.start, self.jointed, self.start_turns)
@@ -179,6 +185,7 @@ class Chains:
                 jointed=self.jointed.take(rows),
                 start_turns=taken(self.start_turns, rows),
                 standing_turns=taken(self.standing_turns, rows),
+                standing=taken(self.standing, rows),
                 natural=self.natural.take(rows),
             )
         if self.joints is not None and self.effort is not None:

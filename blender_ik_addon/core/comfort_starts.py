@@ -12,8 +12,9 @@ from itertools import product
 import numpy as np
 
 from . import forced, turns
+from .aims import Aims
 from .effort import Effort
-from .jointed import Aims, Jointed
+from .jointed import Jointed
 from .limited_run import Run
 from .vectors import Array, Counts, not_alone, taken
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from . import limited_force, settling
+from .aims import Aims
 from .effort import Effort
 from .force import no_memory
 from .forces import StepMode
 from .iterate import FEW_ITERATIONS, Method, stands_still, sweeps_of
-from .jointed import Aims
 from .limited_run import Run
 from .settling import ENOUGH_TO_SETTLE
 from .task import Task

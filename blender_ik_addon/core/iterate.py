@@ -255,4 +255,4 @@ def sweeps_of(step: Step) -> Method:
 
 
 NEWTON = Method(newton_directions.step, is_damped=True, company=0.5)
-LIMITED_NEWTON = Method(limited_newton.step, is_damped=True, is_hopeless=stands_still)
+LIMITED_NEWTON = Method(limited_newton.step, is_damped=True, is_hopeless=stands_still, company=0.4)

@@ -1,23 +1,25 @@
 """Chains of jointed bones: where turns and slides put them, and how their effectors answer.
 
 Layout as in ``vectors``, in the units of the start poses. A *state* is one array (n + 1, 7, B), so
-that the one loop of ``iterate`` carries it: a row a bone with the turn wxyz, the slide and two
-zeros, and a last row with the *output*, what of the pose the target is compared with: the effector,
-and below it whatever else is aimed at.
+that the one loop of ``iterate`` carries it: a row a bone with the turn wxyz, the slide, 1 where the
+joint stands on an edge of its range, and which edges the last step has kept to, by powers of two;
+and a last row with the *output*, what of the pose the target is compared with: the effector, and
+below it whatever else is aimed at.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from . import limits, rotation, swings, turns, vectors
-from .joints import JointKind, Joints
+from .aims import Aims
+from .joints import JointKind
 from .kinematics.bones import Bones
 from .kinematics.compiled_bones import compile_bones
-from .kinematics.start_pose import StartPose
 from .posed import Posed, moved_by_turns, turned_outside
 from .swings import Ranges
 from .vectors import Array, Counts, Flags, across, cross, dot, norm, taken
@@ -41,33 +43,16 @@ ASIDE = 0.02
 NO_SIDE = 1e-6
 
 
-@dataclass(frozen=True)
-class Aims:
-    """What chains aim at besides the position of their effectors.
-
-    Attributes:
-        tip: Turn of the tip bone from its start pose wxyz, shape (4, B); None for no aim.
-        tip_start: The axes of the tip bone in the start pose, shape (3, 3, B).
-        side: Unit directions that the chains shall bend toward, shape (3, B); None for no aim.
-        chord: Unit directions from roots to targets, shape (3, B).
-        weight: Of a radian, shape (B,).
-    """
-
-    tip: Array | None
-    tip_start: Array
-    side: Array | None
-    chord: Array
-    weight: Array
-
-    def take(self, chains: Counts | Flags) -> Aims:
-        """Return the aims of some of the chains."""
-        return Aims(
-            None if self.tip is None else taken(self.tip, chains),
-            taken(self.tip_start, chains),
-            None if self.side is None else taken(self.side, chains),
-            taken(self.chord, chains),
-            self.weight[chains],
-        )
+# What chains have been found to need when they were compiled.
+GATES = (
+    "has_edges",
+    "has_stiffness",
+    "has_zeros",
+    "held_bones",
+    "free_axes",
+    "free_shares",
+    "_least_mobility",
+)
 
 
 @dataclass(frozen=True)
@@ -109,7 +94,7 @@ class Jointed:
 
     def take(self, chains: Counts | Flags) -> Jointed:
         """Return some of the chains."""
-        return Jointed(
+        some = Jointed(
             kinds=self.kinds,
             offsets=taken(self.offsets, chains),
             zero=taken(self.zero, chains),
@@ -125,6 +110,15 @@ class Jointed:
             slide_room=None if self.slide_room is None else taken(self.slide_room, chains),
             aims=None if self.aims is None else self.aims.take(chains),
         )
+        # What holds of all holds of some, and the way that they are solved stays the same.
+        some.__dict__.update({name: getattr(self, name) for name in GATES})
+        return some
+
+    def aiming(self, aims: Aims | None) -> Jointed:
+        """Return the chains with other aims."""
+        other = replace(self, aims=aims)
+        other.__dict__.update({name: getattr(self, name) for name in GATES})
+        return other
 
     @property
     def has_slides(self) -> bool:
@@ -234,6 +228,33 @@ class Jointed:
         is_held = self.ranges.is_held.any(axis=(1, 2))
         return np.flatnonzero(is_held & (self.has_stiffness | ~np.array(is_known)))
 
+    @cached_property
+    def free_shares(self) -> Array | None:
+        """1 for the axes about which joints turn, 0 for the others, shape (n, 3, 1).
+
+        None if some are stiff, or locked in a way that their kinds do not tell.
+        """
+        if self.has_stiffness or self.held_bones.size:
+            return None
+        shares: Array = np.einsum("niib->nib", self._least_mobility)
+        return shares
+
+    def turned_by(self, turn: Array, edges: swings.Edges | None) -> Callable[[Array], Array]:
+        """Return what tells how joints turn under torques (n, any, 3, B), but for their limits.
+
+        Args:
+            turn: Shape (n, 4, B).
+            edges: As ``standing_edges`` has them.
+        """
+        shares = self.free_shares
+        if shares is None:
+            assert edges is not None or not self.held_bones.size
+            mobility = self.mobilities(turn, self.no_edges if edges is None else edges)
+            return lambda torques: np.einsum("nkab,nacb->nkcb", torques, mobility)
+        if shares.all():
+            return lambda torques: torques
+        return lambda torques: torques * shares[:, None]
+
     def mobilities(self, turn: Array, edges: swings.Edges) -> Array:
         """Return how torques turn the joints but for their limits, shape (n, 3, 3, B)."""
         if self.has_stiffness:
@@ -250,6 +271,14 @@ class Jointed:
                 )
         return mobility
 
+    def standing_edges(self, state: Array) -> swings.Edges | None:
+        """Return the edges that the joints of a state stand on; None where none does."""
+        stands = state[:-1, 5] > 0.0
+        if not (self.held_bones.size or stands.any()):
+            return None
+        edges = self.edges(state[:-1, :4])
+        return replace(edges, is_on=edges.is_on & ~edges.is_held & stands[:, None])
+
     def edges(self, turn: Array) -> swings.Edges:
         """Return the edges of their ranges that joints stand on."""
         if not self.has_edges:
@@ -258,18 +287,62 @@ class Jointed:
 
     def state(self, turn: Array, slide: Array) -> Array:
         """Return the state of turns (n, 4, B) and slides (n, B), with its output."""
+        at = swings.placed(self.ranges, turn) if self.has_edges else None
+        return self._state(turn, slide, at, None)
+
+    def clamped_state(self, turn: Array, slide: Array, active: Array | None = None) -> Array:
+        """Return the state of turns (n, 4, B) and slides (n, B) brought inside their ranges.
+
+        Args:
+            turn: Of any sort.
+            slide: The same.
+            active: The edges that have been kept to, by powers of two, shape (n, B); None for none.
+        """
+        at = swings.placed(self.ranges, turn)
+        if self.slide_axes is not None:
+            slide = np.clip(slide, self.slide_low, self.slide_high)
+        return self._state(at.turn, slide, at, active)
+
+    def _state(
+        self, turn: Array, slide: Array, at: swings.Placed | None, active: Array | None
+    ) -> Array:
         state = np.zeros((len(turn) + 1, STATE_COLUMNS, turn.shape[-1]))
         state[:-1, :4], state[:-1, 4] = turn, slide
+        if at is not None and self.has_edges:
+            state[:-1, 5] = swings.stands(self.ranges, at)
+        if active is not None:
+            state[:-1, 6] = active
         posed = self._posed(state)
         state[-1] = self.output(posed)
-        # An iteration goes on from the state that the one before has ended with.
-        self.__dict__["_last"] = (state, posed)
+        self._keep(state, posed)
         return state
+
+    def _keep(self, state: Array, posed: Posed) -> None:
+        """Keep where a state puts the bones: an iteration goes on from one of the last two."""
+        known = self.__dict__.get("_known", ())
+        self.__dict__["_known"] = ((state, posed), *known[:1])
 
     def posed(self, state: Array) -> Posed:
         """Return where a state puts the bones."""
-        known, posed = self.__dict__.get("_last", (None, None))
-        return posed if known is state else self._posed(state)
+        for known, posed in self.__dict__.get("_known", ()):
+            if known is state:
+                found: Posed = posed
+                return found
+        posed = self._posed(state)
+        self._keep(state, posed)
+        return posed
+
+    def chosen(self, is_first: Flags, first: Array, second: Array) -> Array:
+        """Return the first state where flagged (B,), else the second."""
+        if is_first.all():
+            return first
+        if not is_first.any():
+            return second
+        state = np.where(is_first, first, second)
+        one, other = self.posed(first), self.posed(second)
+        pairs = (one.frames, other.frames), (one.own, other.own), (one.points, other.points)
+        self._keep(state, Posed(*(np.where(is_first, *pair) for pair in pairs)))
+        return state
 
     def _posed(self, state: Array) -> Posed:
         own = turns.matrices(state[:-1, :4])
@@ -282,6 +355,19 @@ class Jointed:
         if self.slide_axes is not None:
             points += self.root_after(state[:-1, 4])
         return Posed(frames, own, points)
+
+    def effectors(self, turn: Array, slide: Array) -> Array:
+        """Return where several turns (n, 4, B, each) and slides (n, B) put effectors.
+
+        Shape (3, B, each).
+        """
+        own = turns.matrices(turn.reshape(*turn.shape[:2], -1))
+        own = own.reshape(len(turn), 3, 3, *turn.shape[2:])
+        segments, beyond = self.segments_after(slide)[..., None], np.zeros((3, *turn.shape[2:]))
+        for i in reversed(range(len(turn))):
+            beyond = np.einsum("ijbe,jbe->ibe", own[i], segments[i] + beyond)
+            beyond = np.einsum("ijb,jbe->ibe", self.offsets[i], beyond)
+        return beyond + self.root_after(slide)[..., None]
 
     def segments_after(self, slide: Array) -> Array:
         """Return the segments (n, 3, B) to next heads that slides (n, B) have moved."""
@@ -329,7 +415,7 @@ class Jointed:
 
     def _bulge(self, posed: Posed, aims: Aims) -> Array:
         """Return the mean offsets of inner joints from chords through the heads, (3, B)."""
-        middle = posed.points[1:-1].mean(axis=0)
+        middle = posed.middle
         if self.slide_axes is not None:
             middle = middle - posed.points[0]
         return across(middle, aims.chord)
@@ -342,19 +428,21 @@ class Jointed:
         past = rotation.quaternion_from_matrix(present @ np.linalg.inv(wanted))
         return turns.vectors_of(past.T)
 
-    def answers(self, posed: Posed) -> Array:
-        """Return how outputs change with the turns of each joint, shape (n, k, 3, B).
+    @property
+    def rows(self) -> int:
+        """How much of the output is compared: the effector, the side too, or all seven."""
+        if self.aims is None:
+            return 3
+        return 4 if self.aims.tip is None else STATE_COLUMNS
 
-        The first three rows are the effector's; with aims there are seven.
-        """
-        levers = posed.levers
-        count, chains = len(levers), levers.shape[-1]
-        rows = 3 if self.aims is None else STATE_COLUMNS
-        answers = np.zeros((count, rows, 3, chains))
-        answers[:, :3] = moved_by_turns(posed.frames, levers)
-        aims = self.aims
+    def answers(self, posed: Posed) -> Array:
+        """Return how outputs change with the turns of each joint, shape (n, rows, 3, B)."""
+        moved = moved_by_turns(posed.frames, posed.levers)
+        aims, count = self.aims, len(moved)
         if aims is None:
-            return answers
+            return moved
+        answers = np.zeros((count, self.rows, 3, moved.shape[-1]))
+        answers[:, :3] = moved
         if aims.side is not None and count > 1:
             offset = self._bulge(posed, aims)
             size = norm(offset)
@@ -366,62 +454,3 @@ class Jointed:
         if aims.tip is not None:
             answers[:, 4:] = aims.weight * turned_outside(posed.frames)
         return answers
-
-
-def jointed_bones(joints: Joints, unit: Array, reach: Array) -> Jointed:
-    """Return what the joints of bones allow, in units (B,); the bones have no segments yet."""
-    low, high = _bones_first(joints.low), _bones_first(joints.high)
-    offsets = _bones_first(joints.offsets)
-    zero = np.zeros((len(joints.kinds), 4, len(reach)))
-    zero[:, 0] = 1.0
-    for bone, kind in enumerate(joints.kinds):
-        wide = limits.wide_middle(kind, low[bone], high[bone])
-        if wide is not None:
-            axis, middle = wide
-            zero[bone] = limits.about(axis, middle)
-            offsets[bone] = vectors.compose(offsets[bone], turns.matrices(zero[bone]))
-            low[bone, axis] -= middle
-            high[bone, axis] -= middle
-    rooms = [limits.room(*each) for each in zip(joints.kinds, low, high, strict=True)]
-    return Jointed(
-        kinds=joints.kinds,
-        offsets=offsets,
-        zero=zero,
-        segments=np.zeros((len(joints.kinds), 3, len(reach))),
-        low=low,
-        high=high,
-        ranges=swings.compiled(*(np.array(ends) for ends in zip(*rooms, strict=True))),
-        mobility=_bones_first(joints.mobility),
-        slide_low=_bones_first(joints.slide_low) / unit,
-        slide_high=_bones_first(joints.slide_high) / unit,
-        reach=reach,
-    )
-
-
-def jointed_chains(start: StartPose, joints: Joints) -> Jointed:
-    """Return jointed chains in the units of their start poses."""
-    chain = jointed_bones(joints, start.unit, start.reach)
-    turn = chain.inner(joints.start_wxyz)
-    posed = chain.posed(chain.state(turn, np.zeros_like(chain.slide_low)))
-    axes = np.einsum("nijb,njkb->bnik", posed.frames, posed.own)
-    segments = np.diff(start.points, axis=0).transpose(2, 0, 1)[..., None]
-    found = np.linalg.solve(axes, segments)[..., 0]
-    chain = replace(chain, segments=np.ascontiguousarray(found.transpose(1, 2, 0)))
-    if not (joints.slide_low.any() or joints.slide_high.any()):
-        return chain
-    chain = replace(chain, slide_axes=_bones_first(joints.slide_axes))
-    return replace(chain, slide_room=_slide_room(chain, posed, start))
-
-
-def _slide_room(chain: Jointed, posed: Posed, start: StartPose) -> Array:
-    """Return how much longer slides make chains at most, each by itself, shape (n, B)."""
-    slid = chain.slid(posed)
-    before = np.diff(start.points, axis=0, prepend=start.points[:1])[:-1]
-    ends = [norm(before + slid * end[:, None]) for end in (chain.slide_low, chain.slide_high)]
-    room: Array = np.maximum(*ends) - norm(before)
-    return room
-
-
-def _bones_first(rows: Array) -> Array:
-    """Return what has one row a chain in the layout of the solvers."""
-    return np.array(np.moveaxis(rows, 0, -1), order="C")

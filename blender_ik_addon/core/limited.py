@@ -20,15 +20,18 @@ from . import (
     new_starts,
     turns,
 )
+from .aims import Aims
+from .algebra import nested
 from .algebra.arithmetic import ARRAYS
 from .chain import Solver
 from .effort import Effort
 from .iterate import FEW_ITERATIONS
-from .jointed import ASIDE, NEAR, Aims, Jointed
+from .jointed import ASIDE, NEAR, Jointed
 from .kinematics.bend_plane import plan_bend
 from .kinematics.start_pose import StartPose
 from .limited_run import Run
 from .natural_start import NaturalStart
+from .new_starts import WORTH_A_JUMP, Tries
 from .solving.sweeps import MOST_SWEEPS, Sweeps, sweep_joints
 from .swings import ON_EDGE
 from .task import Task
@@ -36,8 +39,8 @@ from .vectors import Array, Counts, Flags, norm, not_alone
 
 # The solvers that stop nearer than any other start would lead; the others close to the tolerance.
 NEARLY = (Solver.NEWTON, Solver.TWO_BONE)
-# New starts of a chain that has not arrived; most need few.
-STARTS = (3, 16)
+# New starts of chains that have not arrived, and of those on another side than that of their pole.
+ANEW, ANEW_ASIDE = Tries(64, 10, 4), Tries(3, 3, 3)
 # Targets that lie so little within the reach have been drawn in to it.
 AT_REACH = 1e-12
 
@@ -72,7 +75,7 @@ def positioned(
     chain: Jointed,
     natural: NaturalStart,
     start_turn: Array,
-    standing_turn: Array,
+    standing: Array,
     task: Task,
     solver: Solver,
     asked: Array,
@@ -90,7 +93,7 @@ def positioned(
         chain: Their joints.
         natural: What they bend from.
         start_turn: Their turns, whether the joints allow them or not, shape (n, 4, B).
-        standing_turn: The same, brought to what the joints allow.
+        standing: The states of the start poses, brought to what the joints allow.
         task: What is asked for.
         solver: Of all of the chains.
         asked: Targets before those too far were drawn in to the reach, shape (3, B).
@@ -100,7 +103,6 @@ def positioned(
         sweeps: How FABRIK and CCD go on.
         use_finish: Whether NEWTON finishes what their sweeps leave open, and chains start anew.
     """
-    standing = chain.state(standing_turn, chain.resting_slide)
     ends = _ends(start, chain)
     is_too_far = norm(task.target) >= ends[1] * (1.0 - AT_REACH)
     if effort is not None:
@@ -148,7 +150,13 @@ def _swept(run: Run, sweeps: Sweeps, standing: Array, *, use_finish: bool) -> tu
     chain, task, turn = run.chain, run.task, standing[:-1, :4]
     caps = np.minimum(task.iterations, MOST_SWEEPS) if use_finish else task.iterations
     bones = chain.bones_one_by_one if sweeps.is_few else chain.bones_side_by_side
-    found = sweep_joints(sweeps, bones, turn, task.target, task.tolerance, caps)
+    given = turn, task.target, task.tolerance, caps
+    if sweeps.is_alone:
+        # One chain two times: once is enough for floats.
+        given = nested.take_rows(given, np.zeros(1, dtype=np.int64))
+        found = nested.take_rows(sweep_joints(sweeps, bones[:1], *given), np.zeros_like(caps))
+    else:
+        found = sweep_joints(sweeps, bones, *given)
     return chain.state(found.rotations, standing[:-1, 4]), found.used
 
 
@@ -197,20 +205,20 @@ def _bettered(
     is_open = run.is_open(state) & may_go_on
     if is_open.any():
         # Joints that cannot even straighten toward a target take the pose nearest to it as it is.
-        targets = np.where(is_open, asked, run.task.target)
-        run = replace(run, task=replace(run.task, target=targets))
-        closed, spent = run.closed(state, used)
-        before = state = np.where(is_open, closed, state)
-        used = np.where(is_open, spent, used)
-        for count in STARTS:
-            rows = not_alone(np.flatnonzero(run.is_open(state) & is_open), len(used))
-            if rows.size:
-                found, used = new_starts.bettered(run, before, used, rows, standing, aims, count)
-                state = np.where(run.is_open(state) & is_open, found, state)
+        before = run.task.target
+        run = replace(run, task=replace(run.task, target=np.where(is_open, asked, before)))
+        can_better = is_open & run.can_come_nearer(state, WORTH_A_JUMP)
+        # What starts anew goes on beside that.
+        is_moved = (asked != before).any(axis=0)
+        state, used = run.closed(state, used, among=is_open & (is_moved | ~can_better))
+        is_left = run.is_open(state) & is_open & run.can_come_nearer(state, WORTH_A_JUMP)
+        rows = not_alone(np.flatnonzero(is_left), len(used))
+        if rows.size:
+            state, used = new_starts.bettered(run, state, used, rows, standing, aims, ANEW)
     is_aside = run.sides_past(state, aims) > ASIDE
     rows = not_alone(np.flatnonzero(is_aside & ~is_open & may_go_on), len(used))
     if rows.size and run.chain.can_swivel:
-        state, used = new_starts.bettered(run, state, used, rows, standing, aims, STARTS[0])
+        state, used = new_starts.bettered(run, state, used, rows, standing, aims, ANEW_ASIDE)
     return run, state, used
 
 
@@ -223,8 +231,8 @@ def _started(natural: NaturalStart, standing: Array, task: Task, run: Run) -> Ar
     is_bent = run.is_fresh & ~(chain.slide_high > chain.slide_low).any(axis=0)
     if len(chain.kinds) == 1 or not is_bent.any():
         return standing
-    begun = chain.state(natural_start.bent(natural, chain, task), standing[:-1, 4])
-    return np.where(is_bent, begun, standing)
+    begun = chain.clamped_state(natural_start.led(natural, chain, task), standing[:-1, 4])
+    return chain.chosen(is_bent, begun, standing)
 
 
 def _aims(
@@ -247,7 +255,7 @@ def _shared(aims: Aims, chain: Jointed, state: Array, share: float) -> Aims:
     """Return aims whose tips turn a share of the way from where they stand without."""
     if aims.tip is None or share == 1.0:
         return aims
-    free = replace(chain, aims=aims).state(state[:-1, :4], state[:-1, 4])
+    free = chain.aiming(aims).state(state[:-1, :4], state[:-1, 4])
     past = free[-1, 4:7] / aims.weight
     return replace(aims, tip=turns.multiply(turns.by_vectors((1.0 - share) * past), aims.tip))
 
@@ -255,7 +263,7 @@ def _shared(aims: Aims, chain: Jointed, state: Array, share: float) -> Aims:
 def _tip_gap(chain: Jointed, aims: Aims | None, state: Array) -> Array:
     if aims is None or aims.tip is None:
         return np.zeros(state.shape[-1])
-    output = replace(chain, aims=aims).output(chain.posed(state))
+    output = chain.aiming(aims).output(chain.posed(state))
     gap: Array = norm(output[4:7]) / aims.weight
     return gap
 
@@ -278,7 +286,7 @@ def _holds(chain: Jointed, task: Task, state: Array) -> Flags:
     is_open = norm(error) > np.maximum(task.tolerance, NEAR * chain.reach)
     if not is_open.any():
         return np.zeros((len(chain.kinds), 3, state.shape[-1]), dtype=np.bool_)
-    chain = replace(chain, aims=None)
+    chain = chain.aiming(None)
     turn = state[:-1, :4]
     pull = np.einsum("nkcb,kb->ncb", chain.answers(chain.posed(state)), error)
     edges = chain.edges(turn)

@@ -25,7 +25,7 @@ from .status_codes import (
     soften_outcome,
 )
 from .task import FINEST_TOLERANCE, check_solver
-from .vectors import Array, Counts, Flags, norm
+from .vectors import Array, Flags, norm
 
 # A chain that is straight but for this share of its length is held back by nothing: what is left of
 # a bend shrinks ever more slowly there.
@@ -67,6 +67,10 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     """Return the poses of chains with joints; as ``solve_batch``."""
     if chains.joints is None:
         return without_joints(chains, solved(chains.freed, goals, options), goals, options)
+    if len(chains) == 1:
+        twice = np.zeros(2, dtype=np.int64)
+        found = solved(chains.twice, goals.take(twice), options.take(twice))
+        return found.take(twice[:1])
     moved = _softened(chains, goals, options) if is_soft(options.soft_distance) else None
     asked = goals.target_positions if moved is None else moved.targets
     near, is_far = _within_reach(chains, asked)
@@ -74,8 +78,7 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     exact = options
     if is_far.any():
         exact = replace(options, tolerance=np.where(is_far, 0.0, options.tolerance))
-    asked_for = _Asked(goals, near, exact, moved)
-    return _posed(chains, asked_for)
+    return _posed(chains, goals, asked, near, exact, moved)
 
 
 class _Moved(NamedTuple):
@@ -86,39 +89,16 @@ class _Moved(NamedTuple):
     is_too_far: Flags
 
 
-class _Asked(NamedTuple):
-    """What is asked of B chains.
-
-    Attributes:
-        goals: As they are.
-        near: Their targets, softened and drawn in to the reach, shape (B, 3).
-        options: With the tolerances to solve to.
-        moved: What soft distances have done; None for nothing.
-    """
-
-    goals: Goals
-    near: Array
-    options: SolveOptions
-    moved: _Moved | None
-
-    @property
-    def targets(self) -> Array:
-        """The targets as soft distances leave them, shape (B, 3)."""
-        return self.goals.target_positions if self.moved is None else self.moved.targets
-
-    def take(self, rows: Counts) -> _Asked:
-        """Return what is asked of some of the chains."""
-        was = self.moved
-        moved = None if was is None else _Moved._make(each[rows] for each in was)
-        return _Asked(self.goals.take(rows), self.near[rows], self.options.take(rows), moved)
-
-
-def _posed(chains: Chains, asked: _Asked) -> Solutions:
-    """Solve chains side by side; one alone twice, as ``Chains.twice`` tells."""
-    if len(chains) == 1:
-        rows = np.zeros(2, dtype=np.int64)
-        return _posed(chains.twice, asked.take(rows)).take(rows[:1])
-    goals, options, tips = asked.goals, asked.options, asked.goals.tip_rotations_wxyz
+def _posed(
+    chains: Chains,
+    goals: Goals,
+    asked: Array,
+    near: Array,
+    options: SolveOptions,
+    moved: _Moved | None,
+) -> Solutions:
+    """Solve for targets (B, 3) as asked for, and drawn in to the reach."""
+    tips = goals.tip_rotations_wxyz
     has_tips = tips is not None and options.orient_weight > 0.0
     check_solver(options.solver, chains.bone_count - has_tips)
     start, jointed = chains.start, chains.jointed
@@ -128,17 +108,21 @@ def _posed(chains: Chains, asked: _Asked) -> Solutions:
         jointed,
         chains.natural,
         chains.start_turns,
-        chains.standing_turns,
-        batch_task(start, goals, asked.near, options),
+        chains.standing,
+        batch_task(start, goals, near, options),
         options.solver if fits else Solver.NEWTON,
-        (asked.targets.T - start.root) / start.unit,
+        (asked.T - start.root) / start.unit,
         tips.T if has_tips and tips is not None else None,
         options.orient_weight,
         chains.effort if options.solver is Solver.FORCE else None,
-        sweeps=sweeps_of(options.solver, is_few=chains.compiled_count <= FEW_SWEPT),
+        sweeps=sweeps_of(
+            options.solver,
+            is_few=chains.compiled_count <= FEW_SWEPT,
+            is_alone=chains.compiled_count == 1,
+        ),
         use_finish=options.use_finish or options.solver not in ("FABRIK", "CCD"),
     )
-    return _recorded(chains, goals, options, held, asked.moved)
+    return _recorded(chains, goals, options, held, moved)
 
 
 def _softened(chains: Chains, goals: Goals, options: SolveOptions) -> _Moved:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from . import swings, turns
+from .active_limits import LEAST_LEAVING
 from .force import conjugate, pulled
 from .forces import StepMode
 from .iterate import Step
 from .jointed import Jointed
-from .limited_newton import LEAST_LEAVING
 from .posed import Posed
 from .vectors import Array, cross, dot, norm
 

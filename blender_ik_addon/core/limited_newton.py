@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from . import swings, turns
+from .active_limits import LEAST_LEAVING, ActiveLimits, Block, Slides
 from .jointed import Jointed
-from .posed import Posed
+from .positive import solve_positive
 from .solvers.newton_directions import DAMPING_DECAY, DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION
-from .vectors import Array, Flags, norm
+from .vectors import Array, Flags, norm, not_alone, taken
 
 # The linear model of a step says little beyond this turn, in radians. Larger steps arrive as soon,
 # but poses for targets close by part.
@@ -16,11 +17,11 @@ LARGEST_TURN = 0.45
 # A joint that its edge has stopped may send another over its own, or call one back from it: that
 # is looked at anew so often.
 MOST_PASSES = 6
+# Chains of which nothing changes go along while they are fewer than these others.
+COMPACT = 0.7
 # A step that leaves more of the error than this share is none: where no turn leads nearer, rounding
 # would choose the way.
 HEADWAY = 1.0 - 1e-6
-# A turn out of a range by less than this, in radians, is rounding.
-LEAST_LEAVING = 1e-10
 # What no joint can do, compared with what all can: a system without would divide by rounding.
 LEAST_SYSTEM = 1e-12
 # And compared with the square of a chain's length.
@@ -54,51 +55,67 @@ def step(state: Array, chain: Jointed, target: Array, damping: Array) -> tuple[A
     rows = len(target)
     error = target - state[-1, :rows]
     error_norm = norm(error)
-    posed = chain.posed(state)
-    turn = state[:-1, :4]
-    move, slide = _least_step(chain, posed, state, error, damping * error_norm / chain.reach)
-    size = np.sqrt(np.einsum("nib,nib->nb", move, move)).max(axis=0)
-    shrink = np.minimum(1.0, LARGEST_TURN / np.maximum(size, LARGEST_TURN))
-    turned = chain.clamped(turns.normalised(turns.multiply(turns.by_vectors(move * shrink), turn)))
-    slid = np.clip(state[:-1, 4] + slide * shrink, chain.slide_low, chain.slide_high)
-    moved = chain.state(turned, slid)
+    move, slide, active = _least_step(chain, state, error, damping * error_norm / chain.reach)
+    shrink = LARGEST_TURN / np.maximum(norm(move).max(axis=0), LARGEST_TURN)
+    turn = turns.normalised(turns.multiply(turns.by_vectors(move * shrink), state[:-1, :4]))
+    slide = state[:-1, 4] if slide is None else state[:-1, 4] + slide * shrink
+    moved = chain.clamped_state(turn, slide, active)
     is_better = norm(target - moved[-1, :rows]) < HEADWAY * error_norm
     grown = np.maximum(damping * DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION)
     next_damping = np.where(is_better, damping * DAMPING_DECAY, grown)
-    if not is_better.all():
-        moved = np.where(is_better, moved, state)
-    return moved, next_damping
+    return chain.chosen(is_better, moved, state), next_damping
 
 
 def _least_step(
-    chain: Jointed, posed: Posed, state: Array, error: Array, damping: Array
-) -> tuple[Array, Array]:
-    """Return turns (n, 3, B) and slides (n, B) that cancel errors (k, B) to first order."""
-    turn = state[:-1, :4]
-    answers = chain.answers(posed)[:, : len(error)]
-    edges = chain.edges(turn)
-    mobility = free = chain.mobilities(turn, edges)
-    is_on = edges.is_on & ~edges.is_held
-    has_edges = bool(is_on.any())
-    is_shut = np.zeros_like(is_on)
-    slides = _Slides(chain, posed, state)
+    chain: Jointed, state: Array, error: Array, damping: Array
+) -> tuple[Array, Array | None, Array | None]:
+    """Return turns (n, 3, B) and slides (n, B) that cancel errors (k, B) to first order.
+
+    And the edges kept to, as states have them. None for slides and edges where there are none.
+    """
+    posed, edges = chain.posed(state), chain.standing_edges(state)
+    jacobian = chain.answers(posed)
+    turned = chain.turned_by(state[:-1, :4], edges)
+    weighted = turned(jacobian)
+    system = np.einsum("nkcb,nlcb->klb", weighted, jacobian)
+    blocks: list[Block] = []
+    if chain.has_slides:
+        ends = chain.slide_low, chain.slide_high
+        blocks.append(Slides(chain.slid(posed), state[:-1, 4], *ends, len(error)))
+    slides, limits = blocks[0] if blocks else None, None
+    if edges is not None and edges.is_on.any():
+        limits = ActiveLimits(edges, turned(edges.normals), jacobian, state[:-1, 6])
+        blocks.append(limits)
+    multiplier = _multipliers(system, error, damping, blocks)
+    move = np.einsum("nkcb,kb->ncb", weighted, multiplier)
+    slide = slides.slide if isinstance(slides, Slides) else None
+    return (move, slide, None) if limits is None else (limits.held(move), slide, limits.active)
+
+
+def _multipliers(system: Array, error: Array, damping: Array, blocks: list[Block]) -> Array:
+    """Return the multipliers (k, B) under which no joint leaves its range.
+
+    Chains of which nothing is held or released any more leave the arrays.
+    """
+    found, live = np.empty_like(error), np.arange(error.shape[-1])
     for _ in range(MOST_PASSES):
-        weighted = np.einsum("nkab,nacb->nkcb", answers, mobility)
-        system = np.einsum("nkcb,nlcb->klb", weighted, answers).transpose(2, 0, 1)
-        multiplier = solved(system + slides.system(len(error)), error, damping)
-        move = np.einsum("nkcb,kb->ncb", weighted, multiplier)
-        slide = slides.step(multiplier)
-        is_changed = slides.block(slide)
-        if has_edges:
-            torque = np.einsum("nkab,kb->nab", answers, multiplier)
-            pull = np.einsum("nacb,nab->ncb", free, torque)
-            now_shut = is_on & pressed(edges, is_shut, move, pull)
-            if (now_shut != is_shut).any():
-                is_shut, is_changed = now_shut, True
-                mobility = shut(free, edges, is_shut)
-        if not is_changed:
+        whole = system
+        for block in blocks:
+            whole = whole + block.system()
+        multiplier = solved(whole, error, damping)
+        found[:, live] = multiplier
+        is_changed = np.zeros(len(live), dtype=np.bool_)
+        for block in blocks:
+            is_changed |= block.update(multiplier)
+        rest = not_alone(np.flatnonzero(is_changed), len(live))
+        if not len(rest):
             break
-    return move, slide
+        if len(rest) <= COMPACT * len(live):
+            live, damping = live[rest], damping[rest]
+            system, error = taken(system, rest), taken(error, rest)
+            for block in blocks:
+                block.take(rest)
+    return found
 
 
 def pressed(edges: swings.Edges, is_shut: Flags, move: Array, pull: Array) -> Flags:
@@ -118,47 +135,8 @@ def shut(free: Array, edges: swings.Edges, is_shut: Flags) -> Array:
     return mobility
 
 
-class _Slides:
-    """The bones whose heads move along their slide axes; nothing where none does."""
-
-    def __init__(self, chain: Jointed, posed: Posed, state: Array) -> None:
-        self._chain, self._slide = chain, state[:-1, 4]
-        self._answers: Array | None = None
-        if chain.has_slides:
-            self._answers = chain.slid(posed)
-            self._mobility = np.where(chain.slide_high > chain.slide_low, 1.0, 0.0)
-
-    def system(self, rows: int) -> Array | float:
-        """Return what slides add to systems of so many rows, shape (B, rows, rows)."""
-        if self._answers is None:
-            return 0.0
-        whole = np.zeros((self._slide.shape[-1], rows, rows))
-        whole[:, :3, :3] = np.einsum(
-            "nib,nb,njb->bij", self._answers, self._mobility, self._answers
-        )
-        return whole
-
-    def step(self, multiplier: Array) -> Array:
-        """Return the slides (n, B) that multipliers (k, B) make."""
-        if self._answers is None:
-            return np.zeros_like(self._slide)
-        pull: Array = np.einsum("nib,ib->nb", self._answers, multiplier[:3])
-        return self._mobility * pull
-
-    def block(self, slide: Array) -> bool:
-        """Hold the slides that would leave their ranges; tell if there are any."""
-        if self._answers is None:
-            return False
-        chain = self._chain
-        leaves: Flags = (slide > 0.0) & (self._slide >= chain.slide_high - swings.ON_EDGE)
-        leaves |= (slide < 0.0) & (self._slide <= chain.slide_low + swings.ON_EDGE)
-        leaves &= self._mobility > 0.0
-        self._mobility = np.where(leaves, 0.0, self._mobility)
-        return bool(leaves.any())
-
-
 def solved(system: Array, error: Array, damping: Array, alike: int = 3, threes: int = 0) -> Array:
-    """Return the multipliers (k, B) of damped systems (B, k, k).
+    """Return the multipliers (k, B) of damped systems (k, k, B).
 
     Args:
         system: Of which the first rows belong to positions.
@@ -170,16 +148,16 @@ def solved(system: Array, error: Array, damping: Array, alike: int = 3, threes: 
     """
     # Those are damped alike, each of the others by itself: what weighs little would be damped away
     # beside what weighs much.
-    diagonal = np.einsum("bkk->bk", system).copy()
-    has_aims = system.shape[-1] > alike
-    least = (LEAST_WITH_AIMS if has_aims else LEAST_SYSTEM) * diagonal.sum(axis=1, keepdims=True)
+    diagonal = np.einsum("kkb->kb", system)
+    share = LEAST_WITH_AIMS if len(system) > alike else LEAST_SYSTEM
     # Where edges stop every joint the system is rounding, of either sign.
-    diagonal, least = np.maximum(diagonal, 0.0), np.maximum(least, 0.0) + NOTHING
-    diagonal[:, :alike] = diagonal[:, :alike].mean(axis=1, keepdims=True)
+    least = np.maximum(share * diagonal.sum(axis=0), 0.0) + NOTHING
+    diagonal = np.maximum(diagonal, 0.0)
+    diagonal[:alike] = diagonal[:alike].sum(axis=0) / alike
     if threes:
-        means = diagonal[:, -3 * threes :].reshape(len(diagonal), threes, 3).mean(axis=2)
-        diagonal[:, -3 * threes :] = np.repeat(means, 3, axis=1)
-    floor = np.maximum(diagonal * damping[:, None], least)
-    system = system + floor[:, :, None] * np.eye(system.shape[-1])
-    multiplier: Array = np.linalg.solve(system, error.T[:, :, None])[:, :, 0].T
-    return multiplier
+        means = diagonal[-3 * threes :].reshape(threes, 3, -1).mean(axis=1)
+        diagonal[-3 * threes :] = np.repeat(means, 3, axis=0)
+    floor = np.maximum(diagonal * damping, least)
+    system = system.copy()
+    np.einsum("kkb->kb", system)[...] += floor
+    return solve_positive(system, error)

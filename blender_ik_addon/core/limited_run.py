@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .aims import Aims
 from .iterate import LIMITED_NEWTON, Method, Work, swept
-from .jointed import AIM_TOLERANCE, AIM_WEIGHTS, ENOUGH, ENOUGH_TO_AIM, NEAR, Aims, Jointed
+from .jointed import AIM_TOLERANCE, AIM_WEIGHTS, ENOUGH, ENOUGH_TO_AIM, NEAR, Jointed
 from .solvers.newton_directions import FIRST_DAMPING
 from .task import Task
 from .vectors import Array, Counts, Flags, norm, taken
@@ -41,7 +42,7 @@ class Run:
             tolerance=self.task.tolerance[rows],
             iterations=self.task.iterations[rows] if iterations is None else iterations,
         )
-        chain = replace(self.chain.take(rows), aims=None)
+        chain = self.chain.take(rows).aiming(None)
         return Run(chain, task, self.is_fresh[rows])
 
     @property
@@ -53,6 +54,20 @@ class Run:
         """Return which effectors are not at their targets."""
         is_open: Flags = norm(self.task.target - state[-1, :3]) > self.accepted
         return is_open
+
+    def can_come_nearer(self, state: Array, share: float) -> Flags:
+        """Tell which effectors may arrive, or come nearer by a share of the reach, shape (B,).
+
+        No pose brings one nearer than a straight chain does to a target out of reach.
+        """
+        chain, away = self.chain, norm(self.task.target)
+        farthest = (
+            chain.reach if chain.slide_room is None else chain.reach + chain.slide_room.sum(0)
+        )
+        least = np.maximum(away - farthest, 0.0)
+        gap = norm(self.task.target - state[-1, :3])
+        can: Flags = (least <= self.accepted) | (gap - least > share * chain.reach)
+        return can
 
     def sides_past(self, state: Array, aims: Aims | None) -> Array:
         """Return by how many radians chains are past the sides that they aim at, shape (B,)."""
@@ -75,15 +90,21 @@ class Run:
         return swept(method, work, state, used, carried)
 
     def closed(
-        self, state: Array, used: Counts, *, is_near_enough: bool = True
+        self,
+        state: Array,
+        used: Counts,
+        *,
+        is_near_enough: bool = True,
+        among: Flags | None = None,
     ) -> tuple[Array, Counts]:
         """Have NEWTON bring the effectors to the targets, where the caps allow.
 
-        What is nearer than any other start would lead stays, unless that is not near enough.
+        What is nearer than any other start would lead stays, unless that is not near enough. So
+        does what is not among the flagged chains, shape (B,).
         """
         caps = np.minimum(self.task.iterations, used + ENOUGH)
         if is_near_enough:
-            is_open = self.is_open(state)
+            is_open = self.is_open(state) if among is None else self.is_open(state) & among
             if not is_open.any():
                 return state, used
             caps = np.where(is_open, caps, used)
@@ -95,19 +116,25 @@ class Run:
         The position comes first: where aims lead a chain into a corner it goes without them.
         """
         aimed = before = state
-        target = np.zeros(state.shape[1:])
-        target[:3] = self.task.target
         carried = np.full(state.shape[-1], FIRST_DAMPING)
+        is_met: Flags = np.zeros(state.shape[-1], dtype=np.bool_)
         for weight, enough in zip(AIM_WEIGHTS, ENOUGH_TO_AIM, strict=True):
             # The first weight leads away from where the best has been found before.
             is_fresh = self.is_fresh | (weight == AIM_WEIGHTS[-1])
+            # What has met all with one weight has done so with any.
+            is_fresh &= ~is_met
             weighted = replace(aims, weight=weight * self.chain.reach)
-            aiming = replace(self.chain, aims=weighted)
+            aiming = self.chain.aiming(weighted)
+            target = np.zeros((aiming.rows, state.shape[-1]))
+            target[:3] = self.task.target
             finest = np.minimum(self.task.tolerance, AIM_TOLERANCE * weighted.weight)
             caps = np.where(is_fresh, np.minimum(self.task.iterations, used + enough), used)
             work = Work(aiming, target, finest, caps)
             begun = aiming.state(aimed[:-1, :4], aimed[:-1, 4])
             aimed, used = swept(LIMITED_NEWTON, work, begun, used, carried)
+            is_met = norm(target - aimed[-1, : len(target)]) <= finest
+            if is_met.all():
+                break
         aimed, used = self.closed(aimed, used)
         is_lost = self.is_open(aimed)
         if not is_lost.any():

@@ -83,7 +83,12 @@ def is_straight(start: StartPose) -> Flags:
 
 
 def bent(natural: NaturalStart, chain: Jointed, task: Task) -> Array:
-    """Return the turns (n, 4, B), inside their ranges, that lead chains toward their targets.
+    """Return the turns (n, 4, B), inside their ranges, that lead chains toward their targets."""
+    return chain.clamped(led(natural, chain, task))
+
+
+def led(natural: NaturalStart, chain: Jointed, task: Task) -> Array:
+    """Return the turns (n, 4, B), whatever their ranges, that lead chains toward their targets.
 
     Source: derived for this project; tested in tests/core/test_limited_smoothness.py and
     test_limited_reach.py.
@@ -101,7 +106,7 @@ def bent(natural: NaturalStart, chain: Jointed, task: Task) -> Array:
         weights = swings.stiff(natural.turn, chain.readiness)
         local = np.einsum("nijb,njb->nib", weights, local)
     turned = turns.multiply(turns.by_vectors(local), natural.turn)
-    return chain.clamped(limits.hinged(chain.kinds, turned))
+    return limits.hinged(chain.kinds, turned)
 
 
 def nudged(

@@ -45,6 +45,12 @@ class Posed:
         segments = np.diff(self.points, axis=0) * later[:, None, None]
         return self.told(summed_from(segments))
 
+    @cached_property
+    def middle(self) -> Array:
+        """The mean of the inner joints, shape (3, B)."""
+        middle: Array = self.points[1:-1].sum(axis=0) / (len(self.points) - 2.0)
+        return middle
+
     def told(self, ways: Array) -> Array:
         """Return ways (n, 3, B), one a joint, as its frame tells them."""
         told: Array = np.einsum("nijb,njb->nib", self.back, ways)
@@ -59,10 +65,13 @@ def summed_from(ways: Array) -> Array:
 
 def moved_by_turns(frames: Array, levers: Array) -> Array:
     """Return how ends of levers (n, 3, B) move with turns in their frames, shape (n, 3, 3, B)."""
-    x, y, z = levers[:, None, 0], levers[:, None, 1], levers[:, None, 2]
-    a, b, c = frames[:, :, 0], frames[:, :, 1], frames[:, :, 2]
     # Column k of a frame times e_k x lever.
-    return np.stack((c * y - b * z, a * z - c * x, b * x - a * y), axis=2)
+    moved: Array = np.take(frames, _BEHIND, axis=2) * np.take(levers, _AHEAD, axis=1)[:, None]
+    moved -= np.take(frames, _AHEAD, axis=2) * np.take(levers, _BEHIND, axis=1)[:, None]
+    return moved
+
+
+_AHEAD, _BEHIND = np.array([1, 2, 0]), np.array([2, 0, 1])
 
 
 def turned_outside(frames: Array) -> Array:

@@ -7,7 +7,7 @@ import numpy as np
 from . import limits, turns
 from .jointed import Jointed
 from .joints import JointKind
-from .vectors import Array
+from .vectors import Array, norm
 
 # An axis without a limit starts anew within this of where it starts, in radians.
 OPEN_RANGE = 1.2
@@ -15,8 +15,8 @@ OPEN_RANGE = 1.2
 SEED = 20110705
 
 
-def restarted(chain: Jointed, start: Array, count: int) -> Array:
-    """Return turns (n, 4, count * B) to start from anew: of each chain in turn, all of its own.
+def drawn(chain: Jointed, start: Array, count: int) -> Array:
+    """Return turns (n, 4, B * count) to start from anew: of each chain in turn, all of its own.
 
     Args:
         chain: The chains, B of them.
@@ -33,6 +33,24 @@ def restarted(chain: Jointed, start: Array, count: int) -> Array:
         )
         found[i] = _drawn(kind, own, low, high, np.tile(shares[:, i].T, chains))
     return found
+
+
+def nearest_drawn(chain: Jointed, start: Array, target: Array, count: int, few: int) -> Array:
+    """Return as many turns (n, 4, B * few): the middle of the ranges, and those nearest to targets.
+
+    Args:
+        chain: The chains, B of them.
+        start: The states of their start poses, shape (n + 1, 7, B).
+        target: Shape (3, B).
+        count: How many poses to draw for each chain.
+        few: How many of them to return.
+    """
+    bones, chains = len(start) - 1, start.shape[-1]
+    found = drawn(chain, start[:-1, :4], count).reshape(bones, 4, chains, count)
+    gap = norm((target[:, :, None] - chain.effectors(found, start[:-1, 4])).swapaxes(0, 1))
+    gap[:, 0] = 0.0
+    nearest = np.argsort(gap, axis=1, kind="stable")[:, :few]
+    return np.take_along_axis(found, nearest[None, None], axis=3).reshape(bones, 4, -1)
 
 
 def _drawn(kind: JointKind, start: Array, low: Array, high: Array, share: Array) -> Array:

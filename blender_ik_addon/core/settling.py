@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from . import settle
+from .aims import Aims
 from .effort import Effort
 from .iterate import Method, Work, swept
-from .jointed import AIM_WEIGHTS, STATE_COLUMNS, Aims, Jointed
+from .jointed import AIM_WEIGHTS, STATE_COLUMNS, Jointed
 from .settle import RESTS
 from .solvers.newton_directions import FIRST_DAMPING
 from .strained import Strained

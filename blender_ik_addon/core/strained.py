@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import near_edges, swings, turns
+from .active_limits import LEAST_LEAVING
 from .effort import Effort, Sides
 from .jointed import Jointed
-from .limited_newton import LEAST_LEAVING, MOST_PASSES
+from .limited_newton import MOST_PASSES
 from .near_edges import NearEdges
 from .posed import Posed
 from .springs import Springs

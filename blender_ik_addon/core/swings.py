@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -51,9 +52,36 @@ class Ranges:
     twist_middle: Array
     is_held: Flags
 
+    @cached_property
+    def are_round(self) -> bool:
+        """Whether an ellipse bounds every swing, and none has a corner."""
+        is_limited = np.isfinite(self.below) & np.isfinite(self.above)
+        return bool((is_limited & (self.below > HELD) & (self.above > HELD)).all())
+
+    @cached_property
+    def ends_there(self) -> Flags:
+        """Which ranges of swings end at their middles, shape (..., 2, B)."""
+        ends: Flags = (self.above <= HELD) | (self.below <= HELD)
+        return ends
+
+    @cached_property
+    def has_twists(self) -> bool:
+        """Whether any twist has an end."""
+        is_endless = np.isneginf(self.twist_low) & np.isposinf(self.twist_high)
+        return not is_endless.all()
+
+    @cached_property
+    def has_middles(self) -> bool:
+        """Whether any range of swings has its middle elsewhere than at rest."""
+        return bool(self.middle.any())
+
     def take(self, chains: Counts | Flags) -> Ranges:
         """Return the ranges of some of the chains."""
-        return self._mapped(lambda values: taken(values, chains))
+        some = self._mapped(lambda values: taken(values, chains))
+        # What holds of all holds of some.
+        for name in ("are_round", "has_twists", "has_middles"):
+            some.__dict__[name] = getattr(self, name)
+        return some
 
     def at(self, bone: int) -> Ranges:
         """Return the ranges of one bone of all chains."""
@@ -134,18 +162,33 @@ def placed(ranges: Ranges, turn: Array) -> Placed:
     else:
         divisor = np.where(has_twist, cosine, 1.0)
         w, y = np.where(has_twist, w / divisor, 1.0), np.where(has_twist, y / divisor, 0.0)
-    twist = in_range(
-        2.0 * np.arctan2(y, w), ranges.twist_low, ranges.twist_high, ranges.twist_middle
-    )
-    offset = np.stack((x * w + z * y, z * w - x * y), axis=-2) - ranges.middle
+    twist = 2.0 * np.arctan2(y, w)
+    if ranges.has_twists:
+        twist = in_range(twist, ranges.twist_low, ranges.twist_high, ranges.twist_middle)
+    swing = np.empty((*w.shape[:-1], 2, w.shape[-1]))
+    np.add(x * w, z * y, out=swing[..., 0, :])
+    np.subtract(z * w, x * y, out=swing[..., 1, :])
+    return _bounded(ranges, swing, twist)
+
+
+def _bounded(ranges: Ranges, swing: Array, twist: Array) -> Placed:
+    """Return swings (..., 2, B) brought inside their ellipses and boxes, with their twists."""
+    offset = swing - ranges.middle if ranges.has_middles else swing
     half = np.where(offset >= 0.0, ranges.above, ranges.below)
-    limited = np.isfinite(half) & (half > HELD)
-    is_round = limited[..., 0, :] & limited[..., 1, :]
-    scaled = np.where(is_round[..., None, :], offset / np.where(limited, half, 1.0), 0.0)
-    out = np.sqrt(scaled[..., 0, :] ** 2 + scaled[..., 1, :] ** 2)
-    boxed = np.minimum(np.maximum(offset, -half), half)
-    offset = np.where(is_round[..., None, :], offset / np.maximum(out, 1.0)[..., None, :], boxed)
-    swing = offset + ranges.middle
+    if ranges.are_round:
+        is_round = np.broadcast_to(True, twist.shape)
+        scaled = offset / half
+        out = np.sqrt(scaled[..., 0, :] ** 2 + scaled[..., 1, :] ** 2)
+        offset = offset / np.maximum(out, 1.0)[..., None, :]
+    else:
+        limited = np.isfinite(half) & (half > HELD)
+        is_round = limited[..., 0, :] & limited[..., 1, :]
+        scaled = np.where(is_round[..., None, :], offset / np.where(limited, half, 1.0), 0.0)
+        out = np.sqrt(scaled[..., 0, :] ** 2 + scaled[..., 1, :] ** 2)
+        boxed = np.minimum(np.maximum(offset, -half), half)
+        drawn = offset / np.maximum(out, 1.0)[..., None, :]
+        offset = np.where(is_round[..., None, :], drawn, boxed)
+    swing = offset + ranges.middle if ranges.has_middles else offset
     square = swing[..., 0, :] ** 2 + swing[..., 1, :] ** 2
     if (square > 1.0).any():
         swing = swing / np.sqrt(np.maximum(square, 1.0))[..., None, :]
@@ -172,26 +215,30 @@ class Edges:
 
 def edges(ranges: Ranges, at: Placed, near: float = ON_EDGE) -> Edges:
     """Return the edges of their ranges that turns stand on, or are as near to as told."""
-    normals = np.empty((*at.swing.shape[:-2], 3, 3, at.swing.shape[-1]))
-    is_on = np.empty((*at.swing.shape[:-2], 3, at.swing.shape[-1]), dtype=np.bool_)
-    # Of two ends that are near the nearer one. An ellipse bounds more than its box does.
-    by = near if near == ON_EDGE else np.where(at.is_round, ON_EDGE, near)[..., None, :]
-    on_high = at.offset >= ranges.above - by
-    on_high &= ranges.above - at.offset <= ranges.below + at.offset
-    on_box = on_high | (at.offset <= by - ranges.below)
-    # Where a range ends at its middle, a quarter of an ellipse meets that end at a right angle.
-    ends_there = (ranges.above <= HELD) | (ranges.below <= HELD)
-    is_corner = (ends_there & (np.abs(at.offset) <= ON_EDGE)).any(axis=-2)
-    on_ellipse = at.is_round & (at.out >= 1.0 - near) & ~is_corner
-    is_on[..., 0, :] = on_ellipse | on_box[..., 0, :]
-    is_on[..., 2, :] = on_box[..., 1, :] & ~on_ellipse
+    shape = (*at.swing.shape[:-2], 3, at.swing.shape[-1])
+    normals, is_on = np.zeros((*shape[:-1], 3, shape[-1])), np.zeros(shape, dtype=np.bool_)
+    on_ellipse, on_high = at.is_round & (at.out >= 1.0 - near), None
+    if ranges.are_round and near == ON_EDGE:
+        is_on[..., 0, :] = on_ellipse
+    else:
+        # Of two ends that are near the nearer one. An ellipse bounds more than its box does.
+        by = near if near == ON_EDGE else np.where(at.is_round, ON_EDGE, near)[..., None, :]
+        on_high = at.offset >= ranges.above - by
+        on_high &= ranges.above - at.offset <= ranges.below + at.offset
+        on_box = on_high | (at.offset <= by - ranges.below)
+        # Where a range ends at its middle, a quarter of an ellipse meets that end at a right angle.
+        on_ellipse &= ~(ranges.ends_there & (np.abs(at.offset) <= ON_EDGE)).any(axis=-2)
+        is_on[..., 0, :] = on_ellipse | on_box[..., 0, :]
+        is_on[..., 2, :] = on_box[..., 1, :] & ~on_ellipse
+    if is_on[..., ::2, :].any():
+        _fill_swing(
+            normals, at, on_ellipse, None if on_high is None else np.where(on_high, 1.0, -1.0)
+        )
+    if not ranges.has_twists:
+        return Edges(normals, is_on, ranges.is_held)
     is_high = at.twist >= ranges.twist_high - near
     is_high &= ranges.twist_high - at.twist <= at.twist - ranges.twist_low
     is_on[..., 1, :] = is_high | (at.twist <= ranges.twist_low + near)
-    if is_on[..., ::2, :].any():
-        _fill_swing(normals, at, on_ellipse, np.where(on_high, 1.0, -1.0))
-    else:
-        normals[..., ::2, :, :] = 0.0
     # By which turn the twist grows at once: half-way between the Y axis before and after the swing.
     sign = np.where(is_high, 1.0, -1.0)
     normals[..., 1, 0, :] = -at.swing[..., 1, :] * sign
@@ -200,8 +247,24 @@ def edges(ranges: Ranges, at: Placed, near: float = ON_EDGE) -> Edges:
     return Edges(normals, is_on, ranges.is_held)
 
 
-def _fill_swing(normals: Array, at: Placed, on_ellipse: Flags, sign: Array) -> None:
+def stands(ranges: Ranges, at: Placed) -> Flags:
+    """Tell which turns stand on any edge that leaves a way free, shape (..., B)."""
+    on = at.is_round & (at.out >= 1.0 - ON_EDGE)
+    if not ranges.are_round:
+        on_box = at.offset >= ranges.above - ON_EDGE
+        on_box |= at.offset <= ON_EDGE - ranges.below
+        on = on | (on_box & ~ranges.is_held[..., ::2, :]).any(axis=-2)
+    if ranges.has_twists:
+        on_end = at.twist >= ranges.twist_high - ON_EDGE
+        on_end |= at.twist <= ranges.twist_low + ON_EDGE
+        on = on | (on_end & ~ranges.is_held[..., 1, :])
+    return on
+
+
+def _fill_swing(normals: Array, at: Placed, on_ellipse: Flags, sign: Array | None) -> None:
     """Fill in how s_x and s_z grow with turns, at unit length; on an ellipse, its normal.
+
+    Signs of the ends of boxes have the shape (..., 2, B); None where there are only ellipses.
 
     From s_x = y_z / (2 c), s_z = -y_x / (2 c), c^2 = (1 + y_y) / 2 with y the swung Y axis, whose
     components change with a turn w by dy = w x y.
@@ -211,13 +274,23 @@ def _fill_swing(normals: Array, at: Placed, on_ellipse: Flags, sign: Array) -> N
     cosine = np.maximum(at.cosine, 1e-6)
     half, quarter = 0.5 / cosine, 0.25 / (cosine * cosine)
     of_x, of_z = quarter * sx, quarter * sz
-    by_x = np.stack((y * half + z * of_x, -x * half, -x * of_x), axis=-2)
-    by_z = np.stack((z * of_z, -z * half, y * half - x * of_z), axis=-2)
+    by_x = _vector(y * half + z * of_x, -x * half, -x * of_x)
+    by_z = _vector(z * of_z, -z * half, y * half - x * of_z)
     shown = on_ellipse[..., None, :]
     pull = np.where(shown, at.offset / np.where(shown, at.half, 1.0) ** 2, 0.0)
     across = by_x * pull[..., :1, :] + by_z * pull[..., 1:, :]
+    if sign is None:
+        normals[..., 0, :, :] = _unit(across)
+        return
     normals[..., 0, :, :] = _unit(np.where(shown, across, by_x * sign[..., :1, :]))
     normals[..., 2, :, :] = _unit(by_z * sign[..., 1:, :])
+
+
+def _vector(x: Array, y: Array, z: Array) -> Array:
+    """Return vectors (..., 3, B) of components (..., B)."""
+    vector = np.empty((*x.shape[:-1], 3, x.shape[-1]))
+    vector[..., 0, :], vector[..., 1, :], vector[..., 2, :] = x, y, z
+    return vector
 
 
 def blocked(mobility: Array, normal: Array, is_blocked: Flags) -> Array:

@@ -92,8 +92,8 @@ def _least_step(
 
 
 def _system(weighted: Array, answers: Array) -> Array:
-    """Return the products (B, k, k) of two sets of answers (n, k, 3, B) over joints and axes."""
+    """Return the products (k, k, B) of two sets of answers (n, k, 3, B) over joints and axes."""
     by_tree = (rows.transpose(3, 1, 0, 2) for rows in (weighted, answers))
     left, right = (rows.reshape(*rows.shape[:2], -1) for rows in by_tree)
     system: Array = left @ right.transpose(0, 2, 1)
-    return system
+    return system.transpose(1, 2, 0)

@@ -223,7 +223,7 @@ class _Run:
         chosen = np.repeat(np.arange(len(rows)), STARTS)
         task = replace(self.task.take(rows), iterations=np.full(len(rows), ENOUGH_ANEW))
         several = _Run(own.take(chosen), task.take(chosen))
-        poses = restarts.restarted(own.bones, start[:-1, :TURN], STARTS)
+        poses = restarts.drawn(own.bones, start[:-1, :TURN], STARTS)
         tried, spent = several.closed(several.tree.state(poses), np.zeros_like(chosen))
         if aims is not None:
             tried, spent = several.aimed(tried, spent, aims.take(rows[chosen]))

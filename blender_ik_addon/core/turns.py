@@ -12,21 +12,24 @@ from .vectors import Array
 
 # Opposite vectors have no common axis across them below this sine.
 NO_AXIS = 1e-12
+# So little is nothing beside any angle, and more than nothing.
+LEAST_ANGLE = 1e-300
 
 
 def multiply(outer: Array, inner: Array) -> Array:
     """Return the turns (..., 4, B) that turn by ``inner`` first, then by ``outer``."""
-    aw, ax, ay, az = outer[..., 0, :], outer[..., 1, :], outer[..., 2, :], outer[..., 3, :]
-    bw, bx, by, bz = inner[..., 0, :], inner[..., 1, :], inner[..., 2, :], inner[..., 3, :]
-    return np.stack(
-        (
-            aw * bw - ax * bx - ay * by - az * bz,
-            aw * bx + ax * bw + ay * bz - az * by,
-            aw * by - ax * bz + ay * bw + az * bx,
-            aw * bz + ax * by - ay * bx + az * bw,
-        ),
-        axis=-2,
-    )
+    left = np.take(outer, _LEFT, axis=-2) * _LEFT_SIGNS
+    left = left.reshape(*outer.shape[:-2], 4, 4, outer.shape[-1])
+    product: Array = np.einsum("...ijb,...jb->...ib", left, inner)
+    return product
+
+
+# The matrix that turns by an outer quaternion as a product: its entries, row by row, and signs.
+_LEFT = np.array([0, 1, 2, 3, 1, 0, 3, 2, 2, 3, 0, 1, 3, 2, 1, 0])
+_LEFT_SIGNS = np.array(
+    [[1], [-1], [-1], [-1], [1], [1], [-1], [1], [1], [1], [1], [-1], [1], [-1], [1], [1]],
+    dtype=float,
+)
 
 
 def conjugate(turn: Array) -> Array:
@@ -45,24 +48,32 @@ def normalised(turn: Array) -> Array:
 
 def matrices(turn: Array) -> Array:
     """Return the rotation matrices (..., 3, 3, B) of unit quaternions (..., 4, B)."""
-    w, x, y, z = turn[..., 0, :], turn[..., 1, :], turn[..., 2, :], turn[..., 3, :]
-    x2, y2, z2 = x + x, y + y, z + z
-    xx, yy, zz, xy, xz, yz = x * x2, y * y2, z * z2, x * y2, x * z2, y * z2
-    wx, wy, wz = w * x2, w * y2, w * z2
-    matrix = np.empty((*turn.shape[:-2], 3, 3, turn.shape[-1]))
-    matrix[..., 0, 0, :], matrix[..., 0, 1, :], matrix[..., 0, 2, :] = 1 - yy - zz, xy - wz, xz + wy
-    matrix[..., 1, 0, :], matrix[..., 1, 1, :], matrix[..., 1, 2, :] = xy + wz, 1 - xx - zz, yz - wx
-    matrix[..., 2, 0, :], matrix[..., 2, 1, :], matrix[..., 2, 2, :] = xz - wy, yz + wx, 1 - xx - yy
-    return matrix
+    squares = turn[..., :, None, :] * (turn + turn)[..., None, :, :]
+    squares = squares.reshape(*turn.shape[:-2], 16, turn.shape[-1])
+    matrix = np.take(squares, _FIRST, axis=-2) * _FIRST_SIGNS
+    matrix += np.take(squares, _SECOND, axis=-2) * _SECOND_SIGNS
+    matrix += _WHOLE
+    rotation: Array = matrix.reshape(*turn.shape[:-2], 3, 3, turn.shape[-1])
+    return rotation
+
+
+# Each entry of a rotation matrix: 1 on the diagonal, and two products of a quaternion's components.
+_FIRST = np.array([10, 6, 7, 6, 5, 11, 7, 11, 5])
+_SECOND = np.array([15, 3, 2, 3, 15, 1, 2, 1, 10])
+_FIRST_SIGNS = np.array([-1, 1, 1, 1, -1, 1, 1, 1, -1], dtype=float)[:, None]
+_SECOND_SIGNS = np.array([-1, -1, 1, 1, -1, -1, -1, 1, -1], dtype=float)[:, None]
+_WHOLE = np.eye(3).reshape(9, 1)
 
 
 def by_vectors(vector: Array) -> Array:
     """Return turns (..., 4, B) about vectors (..., 3, B) by their lengths in radians."""
-    angle = vectors.norm(vector)
+    # Of no length sin(x / 2) / x is one half too.
+    angle = vectors.norm(vector) + LEAST_ANGLE
     half = 0.5 * angle
-    # sin(x) / x in the form that needs no case for zero.
-    scale = 0.5 * np.sinc(half / np.pi)
-    return np.concatenate((np.cos(half)[..., None, :], vector * scale[..., None, :]), axis=-2)
+    turn = np.empty((*angle.shape[:-1], 4, angle.shape[-1]))
+    turn[..., 0, :] = np.cos(half)
+    np.multiply(vector, (np.sin(half) / angle)[..., None, :], out=turn[..., 1:, :])
+    return turn
 
 
 def vectors_of(turn: Array) -> Array:

@@ -36,7 +36,14 @@ def cross(a: Array, b: Array) -> Array:
     """Return the vector products of vectors (..., 3, B), shape (..., 3, B)."""
     ax, ay, az = a[..., 0, :], a[..., 1, :], a[..., 2, :]
     bx, by, bz = b[..., 0, :], b[..., 1, :], b[..., 2, :]
-    return np.stack((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx), axis=-2)
+    x = ay * bz - az * by
+    product = np.empty((*x.shape[:-1], 3, x.shape[-1]))
+    product[..., 0, :], product[..., 1, :], product[..., 2, :] = (
+        x,
+        az * bx - ax * bz,
+        ax * by - ay * bx,
+    )
+    return product
 
 
 def skew(a: Array) -> Array:
@@ -131,10 +138,20 @@ def compose(outer: Array, inner: Array) -> Array:
 
 def inverses(matrix: Array) -> Array:
     """Return the inverses of matrices (..., 3, 3, B)."""
-    a, b, c = matrix[..., 0, :, :], matrix[..., 1, :, :], matrix[..., 2, :, :]
-    adjugate = np.stack((cross(b, c), cross(c, a), cross(a, b)), axis=-2)
-    inverse: Array = adjugate / dot(a, adjugate[..., 0, :])[..., None, None, :]
+    flat = matrix.reshape(*matrix.shape[:-3], 9, matrix.shape[-1])
+    one, two, three, four = (np.take(flat, index, axis=-2) for index in _MINORS)
+    adjugate = one * two - three * four
+    determinant = dot(flat[..., :3, :], adjugate[..., ::3, :])
+    inverse: Array = (adjugate / determinant[..., None, :]).reshape(matrix.shape)
     return inverse
+
+
+# Entry (i, j) of an adjugate is the product of two entries of the matrix less that of two others.
+_NEXT, _AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])
+_MINORS = tuple(
+    (3 * rows[None, :] + columns[:, None]).ravel()
+    for rows, columns in ((_NEXT, _NEXT), (_AFTER, _AFTER), (_NEXT, _AFTER), (_AFTER, _NEXT))
+)
 
 
 def products(matrices: Array) -> Array:

@@ -11,11 +11,11 @@ from blender_ik_addon.core import (
     SolveOptions,
     Solver,
     Status,
-    advance,
     bone_rotations,
     make_forces,
     solve,
 )
+from tests.core.gradual import advance
 from tests.core.limited_rigs import RIGS, targets_of
 from tests.helpers import make_rng
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from . import vectors
 from .arithmetic import Arithmetic, Condition, Number
 from .matrices import Matrix
-from .vectors import Vector, add, cross, norm, perpendicular, scale, subtract
+from .vectors import Vector, add, cross, norm, perpendicular, scale
 
 Quaternion = tuple[Number, Number, Number, Number]
 
 IDENTITY: Quaternion = (1.0, 0.0, 0.0, 0.0)
-# Opposite vectors have no common axis across them below this sine.
-NO_AXIS = 1e-12
 
 
 def multiply(outer: Quaternion, inner: Quaternion) -> Quaternion:
@@ -67,55 +65,35 @@ def choose(m: Arithmetic, condition: Condition, yes: Quaternion, no: Quaternion)
 def between(
     m: Arithmetic, source: Vector, target: Vector, half_turn_axis: Vector | None = None
 ) -> Quaternion:
-    """Return the shortest rotation from one unit vector to another, exact for any angle.
+    """Return the shortest rotation from one unit vector to another, onto it to the last digit.
+
+    Nearly opposite vectors give their common axis badly. There a half turn about the nearest axis
+    across the source, and the small rotation that is left, still meet the target.
 
     Args:
         m: Arithmetic of the numbers.
-        source: Unit vector.
-        target: Unit vector.
+        source: Unit vector; a zero vector, which has no direction, gives the identity, not of
+            unit length.
+        target: Unit vector, or zero likewise.
         half_turn_axis: Unit vector across the source to turn about where the two are opposite; by
             default from the frame axis least aligned with the source.
 
-    Source: |a + b| and |a - b| are twice the cosine and the sine of half the angle (Kahan, "How
-    Futile are Mindless Assessments of Roundoff in Floating-Point Computation?", 2006, section 12).
-    """
-    axis = cross(source, target)
-    cosine, sine = 0.5 * norm(m, add(source, target)), 0.5 * norm(m, subtract(source, target))
-    size = norm(m, axis)
-    # A zero vector, which has no direction, leaves half of the cosine.
-    is_opposite = (size < NO_AXIS) & (cosine < 0.25)
-    x, y, z = scale(axis, m.divide(sine, size))
-    if m.any(is_opposite):
-        aside = perpendicular(m, source) if half_turn_axis is None else half_turn_axis
-        x, y, z = vectors.choose(m, is_opposite, scale(aside, sine), (x, y, z))
-    return cosine, x, y, z
-
-
-def swing(m: Arithmetic, source: Vector, target: Vector, hinge: Vector) -> Quaternion:
-    """Return the shortest rotation from one unit vector to another, onto it to the last digit.
-
-    Nearly opposite vectors tell their common axis badly: where ``between`` turns about what the
-    axis seems to be, and misses the target by so much, here a half turn about the nearest axis
-    across the source, and the small rotation that is left, meet it.
-
-    Args:
-        m: Arithmetic of the numbers.
-        source: Unit vector.
-        target: Unit vector.
-        hinge: Unit vector across the source to turn about where the two are opposite.
+    Source: derived for this project; tested in tests/core/algebra/test_algebra.py.
     """
     is_obtuse = vectors.dot(source, target) < 0.0
     if not m.any(is_obtuse):
-        return _swing_acute(m, source, target)
-    axis = vectors.unit(m, vectors.reject(cross(source, target), source), hinge)
+        return _between_acute(m, source, target)
+    aside = perpendicular(m, source) if half_turn_axis is None else half_turn_axis
+    axis = vectors.unit(m, vectors.reject(cross(source, target), source), aside)
     near = vectors.choose(m, is_obtuse, scale(source, -1.0), source)
-    rotation = _swing_acute(m, near, target)
+    rotation = _between_acute(m, near, target)
     return choose(m, is_obtuse, multiply(rotation, (0.0, *axis)), rotation)
 
 
-def _swing_acute(m: Arithmetic, source: Vector, target: Vector) -> Quaternion:
-    # Half the length of the sum is the cosine of half the angle, at least cos 45 degrees here.
-    half = 0.5 * norm(m, add(source, target))
+def _between_acute(m: Arithmetic, source: Vector, target: Vector) -> Quaternion:
+    # Half the length of the sum is the cosine of half the angle, at least cos 45 degrees here but
+    # for zero vectors.
+    half = m.maximum(0.5 * norm(m, add(source, target)), 0.25)
     return half, *scale(cross(source, target), 0.5 / half)
 
 

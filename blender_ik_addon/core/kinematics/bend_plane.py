@@ -176,7 +176,7 @@ def _swing(
     m: Arithmetic, start_chord: Vector, start_side: Vector, chord: Vector
 ) -> tuple[Vector, Quaternion]:
     """Return the side of a start pose swung onto its new chord, and the swing."""
-    rotation = quaternions.swing(m, start_chord, chord, cross(start_chord, start_side))
+    rotation = quaternions.between(m, start_chord, chord, cross(start_chord, start_side))
     return rotate(rotation, start_side), rotation
 
 

@@ -69,5 +69,5 @@ def _swing(
         return swung
     along = rotate(rotation, start)
     hinge = unit(m, reject(rotate(rotation, normal), along), perpendicular(m, along))
-    swing = quaternions.swing(m, along, scale(wanted, m.divide(1.0, length)), hinge)
+    swing = quaternions.between(m, along, scale(wanted, m.divide(1.0, length)), hinge)
     return quaternions.choose(m, is_wide, normalize(m, multiply(swing, rotation)), swung)

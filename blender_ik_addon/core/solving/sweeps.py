@@ -44,15 +44,17 @@ class Sweeps(NamedTuple):
     Attributes:
         use_ccd: CCD; else FABRIK.
         is_few: Whether to go one by one.
+        is_alone: Whether all rows are one chain.
     """
 
     use_ccd: bool
     is_few: bool
+    is_alone: bool = False
 
 
-def sweeps_of(solver: str, *, is_few: bool) -> Sweeps | None:
+def sweeps_of(solver: str, *, is_few: bool, is_alone: bool = False) -> Sweeps | None:
     """Return the sweeps of a solver that has some."""
-    return Sweeps(solver == "CCD", is_few) if solver in ("FABRIK", "CCD") else None
+    return Sweeps(solver == "CCD", is_few, is_alone) if solver in ("FABRIK", "CCD") else None
 
 
 def sweep_points(

@@ -200,22 +200,22 @@ def test_between_meets_the_target_and_is_a_unit(source, target):
 
 
 @given(source=directions(), tilt=st.sampled_from([0.0, 1e-15, 1e-13, 1e-9, 1e-6, 1e-3]))
-def test_a_swing_meets_its_target_to_the_last_digit(source, tilt):
+def test_between_meets_what_is_opposite_or_nearly_so(source, tilt):
     x, y, z = source
     aside = vectors.perpendicular(FLOATS, source)
     opposite = vectors.add((-x, -y, -z), vectors.scale(aside, tilt))
     target = vectors.unit(FLOATS, opposite, source)
-    q = quaternions.swing(FLOATS, source, target, aside)
+    q = quaternions.between(FLOATS, source, target, aside)
     np.testing.assert_allclose(sizes(q) @ sizes(q), 1.0, rtol=0.0, atol=1e-14)
     np.testing.assert_allclose(quaternions.rotate(q, source), target, rtol=0.0, atol=1e-15 * 4)
 
 
-@given(source=directions(), tilt=st.floats(0.0, 1e-6))
-def test_between_meets_what_is_opposite_or_nearly_so(source, tilt):
-    aside = vectors.perpendicular(FLOATS, source)
-    away = vectors.add(vectors.scale(source, -math.cos(tilt)), vectors.scale(aside, math.sin(tilt)))
-    q = quaternions.between(FLOATS, source, away)
-    np.testing.assert_allclose(quaternions.rotate(q, source), away, atol=1e-11)
+@given(source=directions(), target=directions())
+def test_between_turns_nothing_that_has_no_direction(source, target):
+    for pair in ((vectors.ZERO, target), (source, vectors.ZERO), (vectors.ZERO, vectors.ZERO)):
+        w, *axis = quaternions.between(FLOATS, *pair)
+        assert w > 0.0
+        np.testing.assert_array_equal(axis, 0.0)
 
 
 @given(v=st.tuples(*(3 * [st.floats(-1.7, 1.7)])))

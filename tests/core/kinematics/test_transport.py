@@ -28,7 +28,7 @@ def shortest(source, target, normal):
     hinge = vectors.unit(
         FLOATS, vectors.reject(normal, source), vectors.perpendicular(FLOATS, source)
     )
-    return np.array(quaternions.swing(FLOATS, source, target, hinge))
+    return np.array(quaternions.between(FLOATS, source, target, hinge))
 
 
 def one_after_the_other(first, start, wanted):

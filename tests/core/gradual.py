@@ -1,4 +1,4 @@
-"""Chains that ease toward their targets, from pose to pose: the poses depend on the time between.
+"""Chains that ease toward their targets without Blender, from pose to pose.
 
 Every joint turns from where it stands toward where a solve wants it, the faster the farther, so
 that what is left shrinks to 1/e in each span of the *ease*, but never faster than the *fastest*.
@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from . import limited_batch, turns
-from .chain import Chain, Goal, Solution, SolveOptions
-from .chains import Chains, Goals, Solutions
-from .easing import Easing, Stance, check_time, eased
-from .solving.solve import solve_batch
-from .status_codes import BLENDED, REACHED
-from .vectors import Array, Flags, norm
+from blender_ik_addon.core import limited_batch, turns
+from blender_ik_addon.core.chain import Chain, Goal, Solution, SolveOptions
+from blender_ik_addon.core.chains import Chains, Goals, Solutions
+from blender_ik_addon.core.easing import Easing, Stance, check_time, eased
+from blender_ik_addon.core.solving.solve import solve_batch
+from blender_ik_addon.core.status_codes import BLENDED, REACHED
+from blender_ik_addon.core.vectors import Array, Flags, norm
 
 # Nearer than this, in radians or in lengths of the chain, a joint has arrived: it stands still.
 ARRIVED = 1e-9
