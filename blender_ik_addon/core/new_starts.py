@@ -9,7 +9,7 @@ import numpy as np
 
 from . import restarts
 from .aims import Aims
-from .jointed import ASIDE, ENOUGH
+from .jointed import ASIDE, ENOUGH, NEAR
 from .limited_run import Run
 from .vectors import Array, Counts, norm, taken
 
@@ -150,7 +150,8 @@ def _best(
     is_by = (1.0 - cosine**2).max(axis=0) <= NO_JUMP
     nearest = np.argmin(np.where(is_by, gap, np.inf).reshape(chains, count), axis=1)
     nearest += count * np.arange(chains)
-    creeps = ~is_better & ~has_stood & is_by[nearest] & (gap[nearest] < standing_gap)
+    is_by = is_by[nearest] & (gap[nearest] < standing_gap - NEAR * few.chain.reach)
+    creeps = ~is_better & ~has_stood & is_by
     best = np.where(creeps, nearest, best)
     is_better |= creeps
     found = np.where(is_better, taken(tried, best), present)

@@ -232,7 +232,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     use_finish: BoolProperty(
         name="Finish with Newton",
-        description="After 10 sweeps of FABRIK or CCD Newton finishes, and brings limited chains to"
+        description="After 8 sweeps of FABRIK or CCD Newton finishes, and brings limited chains to"
         " their poles and tip rotations. Off: the bare algorithm, as a game engine runs it",
         default=True,
         options=set(),
