@@ -9,6 +9,7 @@ import numpy as np
 
 from .chain import Chain, Goal, Solution, SolveOptions, Status
 from .chains import Chains, Goals, Solutions
+from .kinematics.compiled_bones import compile_bones
 from .solvers.follow import Lead
 from .solving.dragging import FEW, Drag, drag_joints, drag_points
 from .status_codes import STATUSES
@@ -60,7 +61,7 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
 def _dragged_joints(chains: Chains, targets: Array, drag: Drag) -> tuple[Array, Array]:
     """Return joints (B, n + 1, 3) and local rotations (B, n, 4) of chains with joints."""
     start, jointed = chains.start, chains.jointed
-    bones = jointed.bones_one_by_one if drag.is_few else jointed.bones_side_by_side
+    bones = compile_bones(jointed, is_few=drag.is_few)
     path = ((targets.T - start.root) / start.unit)[None]
     points, turned = drag_joints(drag, bones, chains.standing_turns, path)
     return (points * start.unit + start.root).transpose(2, 0, 1), jointed.outer(turned)

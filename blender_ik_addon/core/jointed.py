@@ -18,8 +18,6 @@ import numpy as np
 from . import limits, rotation, swings, turns, vectors
 from .aims import Aims
 from .joints import JointKind
-from .kinematics.bones import Bones
-from .kinematics.compiled_bones import compile_bones
 from .posed import Posed, moved_by_turns, turned_outside
 from .swings import Ranges
 from .vectors import Array, Counts, Flags, across, cross, dot, norm, taken
@@ -134,16 +132,6 @@ class Jointed:
     def can_swivel(self) -> bool:
         """Whether the root swings to all sides: others hardly choose the side that they bend to."""
         return self.kinds[0] in (JointKind.BALL, JointKind.SWING)
-
-    @cached_property
-    def bones_one_by_one(self) -> list[Bones]:
-        """The bones as sweeps take them, chain by chain in floats."""
-        return compile_bones(self, is_few=True)
-
-    @cached_property
-    def bones_side_by_side(self) -> list[Bones]:
-        """The bones as sweeps take them, all chains in one record of arrays."""
-        return compile_bones(self, is_few=False)
 
     @cached_property
     def is_unlimited(self) -> Flags:

@@ -26,8 +26,9 @@ from .algebra.arithmetic import ARRAYS
 from .chain import Solver
 from .effort import Effort
 from .iterate import FEW_ITERATIONS
-from .jointed import ASIDE, NEAR, Jointed
+from .jointed import ASIDE, ENOUGH, NEAR, Jointed
 from .kinematics.bend_plane import plan_bend
+from .kinematics.compiled_bones import compile_bones
 from .kinematics.start_pose import StartPose
 from .limited_run import Run
 from .natural_start import NaturalStart
@@ -124,7 +125,8 @@ def positioned(
         aims = _shared(aims, chain, state, tip_weight)
         state, used = run.aimed(state, used, aims)
     may_go_on = _may_start_anew(run.task, solver, used)
-    last, state, used = _bettered(run, state, used, standing, asked, aims, may_go_on)
+    tries = ANEW._replace(goes_on=solver is not Solver.FORCE)
+    last, state, used = _bettered(run, state, used, standing, asked, aims, may_go_on, tries)
     if effort is not None:
         state, used = forced.no_farther(last, state, used, standing)
         state, used = comfort_starts.settled(last, state, used, effort, aims)
@@ -149,7 +151,7 @@ def _swept(run: Run, sweeps: Sweeps, standing: Array, *, use_finish: bool) -> tu
     """Return the states that sweeps make of standing ones."""
     chain, task, turn = run.chain, run.task, standing[:-1, :4]
     caps = np.minimum(task.iterations, MOST_SWEEPS) if use_finish else task.iterations
-    bones = chain.bones_one_by_one if sweeps.is_few else chain.bones_side_by_side
+    bones = compile_bones(chain, is_few=sweeps.is_few)
     given = turn, task.target, task.tolerance, caps
     if sweeps.is_alone:
         # One chain two times: once is enough for floats.
@@ -200,6 +202,7 @@ def _bettered(
     asked: Array,
     aims: Aims | None,
     may_go_on: Flags,
+    tries: Tries,
 ) -> tuple[Run, Array, Counts]:
     """Start anew what has not arrived, or not on the side of its pole; who ran last, and where."""
     is_open = run.is_open(state) & may_go_on
@@ -214,7 +217,13 @@ def _bettered(
         is_left = run.is_open(state) & is_open & run.can_come_nearer(state, WORTH_A_JUMP)
         rows = not_alone(np.flatnonzero(is_left), len(used))
         if rows.size:
-            state, used = new_starts.bettered(run, state, used, rows, standing, aims, ANEW)
+            state, used = new_starts.bettered(run, state, used, rows, standing, aims, tries)
+        # What has arrived closes to the tolerance, and what is as near as a straight chain gets
+        # straightens slowly: both go on, as new starts do, which have caps of their own.
+        onward = replace(run, task=replace(run.task, iterations=used + ENOUGH))
+        rest = is_open & ~(is_left & run.is_open(state))
+        state, spent = onward.closed(state, used, is_near_enough=False, among=rest)
+        used = np.minimum(spent, np.maximum(used, run.task.iterations))
     is_aside = run.sides_past(state, aims) > ASIDE
     rows = not_alone(np.flatnonzero(is_aside & ~is_open & may_go_on), len(used))
     if rows.size and run.chain.can_swivel:

@@ -104,10 +104,11 @@ class Run:
         """
         caps = np.minimum(self.task.iterations, used + ENOUGH)
         if is_near_enough:
-            is_open = self.is_open(state) if among is None else self.is_open(state) & among
-            if not is_open.any():
+            among = self.is_open(state) if among is None else self.is_open(state) & among
+        if among is not None:
+            if not among.any():
                 return state, used
-            caps = np.where(is_open, caps, used)
+            caps = np.where(among, caps, used)
         return self.swept(LIMITED_NEWTON, state, used, caps)
 
     def aimed(self, state: Array, used: Counts, aims: Aims) -> tuple[Array, Counts]:

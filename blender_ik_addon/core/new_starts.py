@@ -33,11 +33,14 @@ class Tries(NamedTuple):
         drawn: Poses to choose from.
         begun: Those to start from.
         ended: Those that go on to the end.
+        goes_on: Whether what stands may have arrived by going on beside them. Many small steps of
+            FORCE end anywhere, by rounding; drawn poses do not.
     """
 
     drawn: int
     begun: int
     ended: int
+    goes_on: bool = True
 
 
 def bettered(
@@ -63,6 +66,8 @@ def bettered(
     few, start = run.take(rows, np.full(len(rows), ENOUGH)), taken(standing, rows)
     tried, spent = _tried(few, start, taken(state, rows), tries)
     present, spent_on_it = tried[..., -1], spent[..., -1]
+    if not tries.goes_on:
+        present, spent_on_it = taken(state, rows), np.zeros_like(rows)
     each = np.repeat(np.arange(len(rows)), tries.ended)
     several = _anew(few, each, ENOUGH_ANEW)
     tried, spent = tried[..., :-1].reshape(*start.shape[:2], -1), spent[:, :-1].ravel()
@@ -91,7 +96,11 @@ def _tried(few: Run, start: Array, present: Array, tries: Tries) -> tuple[Array,
     if tries.ended < tries.begun:
         states, spent = _gone_on(few, states, spent, ENOUGH_TO_TELL)
         gap = norm((few.task.target[..., None] - states[-1, :3, :, :-1]).swapaxes(0, 1))
-        nearest = np.sort(np.argsort(gap, axis=1, kind="stable")[:, : tries.ended], axis=1)
+        # Of those that have arrived the least change: how nearly they have is rounding.
+        cosine = np.einsum("nibe,nib->nbe", states[:-1, :4, :, :-1], start[:-1, :4])
+        change = (1.0 - cosine**2).sum(axis=0) - ARRIVED
+        order = np.argsort(np.where(gap <= few.accepted[:, None], change, gap), kind="stable")
+        nearest = np.sort(order[:, : tries.ended], axis=1)
         last = np.full((chains, 1), tries.begun)
         chosen = np.concatenate((nearest, last), axis=1)
         states = np.take_along_axis(states, chosen[None, None], axis=3)

@@ -24,8 +24,15 @@ if TYPE_CHECKING:
 def compile_bones(chain: Jointed, *, is_few: bool) -> list[Bones]:
     """Return the bones of B chains: one record a chain in floats, or one of all in arrays.
 
-    Slides stay where they start.
+    Slides stay where they start. What is compiled is kept with the chains.
     """
+    known: dict[bool, list[Bones]] = chain.__dict__.setdefault("compiled_bones", {})
+    if is_few not in known:
+        known[is_few] = _compile(chain, is_few=is_few)
+    return known[is_few]
+
+
+def _compile(chain: Jointed, *, is_few: bool) -> list[Bones]:
     if not is_few:
         return [_bones(chain, _tupled)]
     return [_bones(chain, partial(nested.to_floats, row=row)) for row in range(chain.reach.size)]
