@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import natural_start
 from .algebra.vectors import Vector, cross
 from .chain import SHORTEST_SEGMENT, Chain, Goal, Solution, check_joints
 from .effort import Effort, compiled
 from .errors import IKError, InvalidChainError, InvalidGoalError
 from .forces import Forces, check_forces
 from .freed import freed_joints
-from .jointed import Jointed
-from .jointed_chains import jointed_chains
 from .joints import Joints
+from .kinematics.kinematic_tree import KinematicTree, compile_tree
+from .kinematics.posed import Posed
 from .kinematics.start_pose import StartPose, compile_start_poses
-from .natural_start import NaturalStart
+from .kinematics.topology import make_chain
+from .solving.unconstrained_start import UnconstrainedStart, compile_start
 from .status_codes import REACHED, STATUSES
 from .vectors import Array, Counts, Flags, taken
 
@@ -100,38 +100,48 @@ class Chains:
         return compile_start_poses(joints, hint)
 
     @cached_property
-    def jointed(self) -> Jointed:
-        """The joints as the solvers take them, of chains that have some; compiled on first use."""
+    def _compiled(self) -> tuple[KinematicTree, Posed]:
         assert self.joints is not None
-        return jointed_chains(self.start, self.joints)
+        start, order = self.start, make_chain(self.bone_count)
+        return compile_tree(order, self.joints, start.points[:-1], start.points[-1:], start.unit)
+
+    @cached_property
+    def tree(self) -> KinematicTree:
+        """The bones as the solvers take them, of chains with joints; compiled on first use."""
+        return self._compiled[0]
+
+    @cached_property
+    def start_posed(self) -> Posed:
+        """Where the start poses of chains with joints put the bones."""
+        return self._compiled[1]
 
     @cached_property
     def start_turns(self) -> Array:
         """The turns of the joints in the start poses, whether allowed or not, shape (n, 4, B)."""
         assert self.joints is not None
-        return self.jointed.inner(self.joints.start_wxyz)
+        return self.tree.joints.inner(self.joints.start_wxyz)
 
     @cached_property
     def standing_turns(self) -> Array:
         """The same, brought to what the joints allow."""
-        return self.jointed.begun(self.start_turns)
+        return self.tree.joints.begun(self.start_turns)
 
     @cached_property
     def standing(self) -> Array:
         """The states of the joints in those poses, shape (n + 1, 7, B)."""
-        return self.jointed.state(self.standing_turns, self.jointed.resting_slide)
+        return self.tree.make_state(self.standing_turns, self.tree.joints.resting_slide)
 
     @cached_property
-    def natural(self) -> NaturalStart:
+    def bend(self) -> UnconstrainedStart:
         """What chains with joints bend from."""
-        return natural_start.compiled(self.start, self.jointed, self.start_turns)
+        return compile_start(self.start, self.tree, self.start_turns)
 
     @cached_property
     def effort(self) -> Effort | None:
         """What acts on chains with joints, as the solvers take it; compiled on first use."""
         if self.forces is None:
             return None
-        return compiled(self.jointed, self.forces, self.standing_turns)
+        return compiled(self.tree, self.forces, self.standing_turns)
 
     @cached_property
     def freed(self) -> Chains:
@@ -182,11 +192,12 @@ class Chains:
             some.__dict__["one_by_one"] = tuple(self.one_by_one[row] for row in rows.tolist())
         if self.joints is not None:
             some.__dict__.update(
-                jointed=self.jointed.take(rows),
+                tree=self.tree.take(rows),
+                start_posed=self.start_posed.take(rows),
                 start_turns=taken(self.start_turns, rows),
                 standing_turns=taken(self.standing_turns, rows),
                 standing=taken(self.standing, rows),
-                natural=self.natural.take(rows),
+                bend=self.bend.take(rows),
             )
         if self.joints is not None and self.effort is not None:
             some.__dict__["effort"] = self.effort.take(rows)
@@ -201,9 +212,9 @@ class Chains:
         assert self.forces is not None
         assert self.effort is not None
         forces = self.forces.under(gravity)
-        effort = replace(self.effort, gravity=forces.gravity.T / self.jointed.reach)
+        effort = replace(self.effort, gravity=forces.gravity.T / self.tree.reach)
         under = object.__new__(Chains)
-        under.__dict__.update(vars(self), natural=self.natural, forces=forces, effort=effort)
+        under.__dict__.update(vars(self), bend=self.bend, forces=forces, effort=effort)
         return under
 
     def alone(self, row: int) -> Chain:

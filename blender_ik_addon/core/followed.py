@@ -60,8 +60,8 @@ def solved(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
 
 def _dragged_joints(chains: Chains, targets: Array, drag: Drag) -> tuple[Array, Array]:
     """Return joints (B, n + 1, 3) and local rotations (B, n, 4) of chains with joints."""
-    start, jointed = chains.start, chains.jointed
-    bones = compile_bones(jointed, is_few=drag.is_few)
+    start, tree = chains.start, chains.tree
+    bones = compile_bones(tree, is_few=drag.is_few)
     path = ((targets.T - start.root) / start.unit)[None]
     points, turned = drag_joints(drag, bones, chains.standing_turns, path)
-    return (points * start.unit + start.root).transpose(2, 0, 1), jointed.outer(turned)
+    return (points * start.unit + start.root).transpose(2, 0, 1), tree.joints.outer(turned)

@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from . import force, limited_newton, seed
+from . import force, seed
 from .algebra.arithmetic import ARRAYS
 from .chain import Solver
 from .kinematics.bend_plane import Bend
@@ -255,4 +255,3 @@ def sweeps_of(step: Step) -> Method:
 
 
 NEWTON = Method(newton_directions.step, is_damped=True, company=0.5)
-LIMITED_NEWTON = Method(limited_newton.step, is_damped=True, is_hopeless=stands_still, company=0.4)

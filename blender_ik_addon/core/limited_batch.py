@@ -7,13 +7,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import limited, rotation, turns
+from . import forced, rotation, turns
 from .algebra.arithmetic import ARRAYS
 from .batch_task import batch_task
 from .chain import Chain, Goal, Solution, SolveOptions, Solver
 from .chains import Chains, Goals, Solutions
+from .kinematics.aims import Aims, Poles, Tips
+from .kinematics.kinematic_tree import TURN
 from .kinematics.reach import is_soft, measure_reach, soften_target
-from .limited import Held
+from .solving.joint_positions import (
+    Ask,
+    ChainStart,
+    Held,
+    find_holds,
+    find_slide_holds,
+    find_tip_gaps,
+    solve_positions,
+)
+from .solving.joint_run import Run
 from .solving.sweeps import FEW as FEW_SWEPT
 from .solving.sweeps import sweeps_of
 from .status_codes import (
@@ -24,12 +35,14 @@ from .status_codes import (
     REACHED,
     soften_outcome,
 )
-from .task import FINEST_TOLERANCE, check_solver
+from .task import FINEST_TOLERANCE, Task, check_solver
 from .vectors import Array, Flags, norm
 
 # A chain that is straight but for this share of its length is held back by nothing: what is left of
 # a bend shrinks ever more slowly there.
 STRAIGHT = 1e-6
+# Targets that lie so little within the reach have been drawn in to it.
+AT_REACH = 1e-12
 NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
 
 
@@ -101,33 +114,68 @@ def _posed(
     tips = goals.tip_rotations_wxyz
     has_tips = tips is not None and options.orient_weight > 0.0
     check_solver(options.solver, chains.bone_count - has_tips)
-    start, jointed = chains.start, chains.jointed
-    fits = options.solver is not Solver.TWO_BONE or chains.bone_count == 2
-    held = limited.positioned(
-        start,
-        jointed,
-        chains.natural,
-        chains.start_turns,
-        chains.standing,
-        batch_task(start, goals, near, options),
-        options.solver if fits else Solver.NEWTON,
-        (asked.T - start.root) / start.unit,
-        tips.T if has_tips and tips is not None else None,
-        options.orient_weight,
-        chains.effort if options.solver is Solver.FORCE else None,
-        sweeps=sweeps_of(
-            options.solver,
-            is_few=chains.compiled_count <= FEW_SWEPT,
-            is_alone=chains.compiled_count == 1,
-        ),
-        use_finish=options.use_finish or options.solver not in ("FABRIK", "CCD"),
+    start, tree, solver = chains.start, chains.tree, options.solver
+    if solver is Solver.TWO_BONE and chains.bone_count != 2:
+        solver = Solver.NEWTON
+    task, aim_at = batch_task(start, goals, near, options), (asked.T - start.root) / start.unit
+    most = tree.longest
+    least = np.where(tree.joints.is_unlimited, start.least, 0.0)
+    is_too_far = norm(task.target) >= most * (1.0 - AT_REACH)
+    aims = _make_aims(chains, task, tips.T if has_tips and tips is not None else None)
+    effort = chains.effort if solver is Solver.FORCE else None
+    if effort is not None:
+        ends = tree.joints.is_unlimited, least, most
+        task, aim_at = forced.off_the_ends(task, aim_at, effort, *ends)
+    few = {"is_few": chains.compiled_count <= FEW_SWEPT, "is_alone": chains.compiled_count == 1}
+    run = Run(
+        tree=tree,
+        target=task.target,
+        tolerance=task.tolerance,
+        iterations=np.array(task.iterations),
+        is_fresh=np.ones_like(is_too_far),
+        least_error=np.maximum(norm(aim_at) - most, 0.0),
+        is_chain=True,
     )
-    return _recorded(chains, goals, options, held, moved)
+    ask = Ask(
+        run=run,
+        asked=aim_at,
+        standing=chains.standing,
+        start=ChainStart(start, chains.bend, task, sweeps_of(solver, **few), effort),
+        solver=solver,
+        aims=aims,
+        tip_weight=options.orient_weight,
+        use_finish=options.use_finish or solver not in ("FABRIK", "CCD"),
+    )
+    return _recorded(chains, goals, options, solve_positions(ask), is_too_far, moved)
+
+
+def _make_aims(chains: Chains, task: Task, tip: Array | None) -> Aims | None:
+    """Return what chains aim at besides positions: a side to bend to, a turn (4, B) of the tip."""
+    start, tree, count = chains.start, chains.tree, chains.bone_count
+    poles = tips = None
+    if task.pole is not None and count > 1:
+        poles = Poles(
+            limbs=(tuple(range(count)),),
+            effectors=(0,),
+            chord=start.chord[None],
+            side=start.side[None],
+            reach=start.reach[None],
+            target=task.target[None],
+            position=task.pole.position[None],
+            angle=task.pole.angle[None],
+            sign=np.ones(len(chains)) if task.use_flip is None else 1.0 - 2.0 * task.use_flip,
+        )
+    if tip is not None:
+        whole = chains.start_posed.whole[-1:]
+        tips = Tips((count - 1,), (0,), tip[None], whole)
+    if poles is None and tips is None:
+        return None
+    return Aims(tree.topology, poles, tips, start.reach, np.ones((1, len(chains))))
 
 
 def _softened(chains: Chains, goals: Goals, options: SolveOptions) -> _Moved:
     """Return what the soft distances leave of targets; tips that take a rotation count for it."""
-    start, room = chains.start, chains.jointed.slide_room
+    start, room = chains.start, chains.tree.slide_room
     lengths, joints = start.lengths, chains.joint_positions
     if room is not None:
         # A slide makes the segment before its bone longer, that of the root the way from the root.
@@ -143,22 +191,28 @@ def _softened(chains: Chains, goals: Goals, options: SolveOptions) -> _Moved:
 
 
 def _recorded(
-    chains: Chains, goals: Goals, options: SolveOptions, held: Held, moved: _Moved | None
+    chains: Chains,
+    goals: Goals,
+    options: SolveOptions,
+    held: Held,
+    is_too_far: Flags,
+    moved: _Moved | None,
 ) -> Solutions:
     """Measure the residuals on what is returned, and name the outcomes."""
     start, state = chains.start, held.state
-    posed = chains.jointed.posed(state)
+    posed = chains.tree.posed(state)
     joints = (posed.points * start.unit + start.root).transpose(2, 0, 1)
     residuals = norm((joints[:, -1] - goals.target_positions).T)
     accepted = options.tolerance + _rounding(chains, goals)
     # With iterations left it is the joints that lead no nearer, by their limits or their locks.
-    has_holds = held.holds.any(axis=(0, 1))
-    if held.slide_holds is not None:
-        has_holds |= held.slide_holds.any(axis=0)
-    is_held = held.is_open & (has_holds | (held.iterations < options.iterations))
+    holds, slide_holds = find_holds(held), find_slide_holds(held)
+    has_holds = holds.any(axis=(0, 1))
+    if slide_holds is not None:
+        has_holds |= slide_holds.any(axis=0)
+    is_held = held.is_open[0] & (has_holds | (held.iterations < options.iterations))
     is_held &= ~_is_straight(chains, goals, residuals)
     is_folded = ~has_holds & _is_too_near(chains, goals)
-    is_too_far = held.is_too_far if moved is None else held.is_too_far | moved.is_too_far
+    is_too_far = is_too_far if moved is None else is_too_far | moved.is_too_far
     codes = np.select(
         [residuals <= accepted, is_folded, is_held, is_too_far],
         [REACHED, FOLDED, LIMITED, EXTENDED],
@@ -173,11 +227,11 @@ def _recorded(
         residuals=residuals,
         iterations=held.iterations,
         status_codes=codes,
-        local_rotations_wxyz=chains.jointed.outer(turns.normalised(state[:-1, :4])),
-        slides=(state[:-1, 4] * start.unit).T,
-        holds=np.moveaxis(held.holds, -1, 0),
-        tip_gaps=held.tip_gap,
-        slide_holds=None if held.slide_holds is None else held.slide_holds.T,
+        local_rotations_wxyz=chains.tree.joints.outer(turns.normalised(state[:-1, :TURN])),
+        slides=(state[:-1, TURN] * start.unit).T,
+        holds=np.moveaxis(holds, -1, 0),
+        tip_gaps=find_tip_gaps(held)[0],
+        slide_holds=None if slide_holds is None else slide_holds.T,
     )
 
 
@@ -192,7 +246,7 @@ def _is_straight(chains: Chains, goals: Goals, residuals: Array) -> Flags:
 
 def _is_too_near(chains: Chains, goals: Goals) -> Flags:
     """Tell which targets lie nearer to the roots than chains fold, shape (B,)."""
-    if chains.jointed.has_slides:
+    if chains.tree.slide_axes is not None:
         return np.zeros(len(chains), dtype=np.bool_)
     distance = norm(goals.target_positions.T - chains.start.root)
     is_too_near: Flags = distance < chains.start.least * chains.start.unit
@@ -204,7 +258,7 @@ def _within_reach(chains: Chains, targets: Array) -> tuple[Array, Flags]:
 
     Chains that slide reach farther by their slides, which nobody knows beforehand.
     """
-    if chains.jointed.has_slides:
+    if chains.tree.slide_axes is not None:
         return targets, np.zeros(len(targets), dtype=np.bool_)
     root, reach = chains.start.root.T, chains.start.reach * chains.start.unit
     way = targets - root

@@ -83,7 +83,7 @@ class Ranges:
             some.__dict__[name] = getattr(self, name)
         return some
 
-    def at(self, bone: int) -> Ranges:
+    def at(self, bone: int | list[int]) -> Ranges:
         """Return the ranges of one bone of all chains."""
         return self._mapped(lambda values: values[bone])
 

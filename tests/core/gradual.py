@@ -75,12 +75,12 @@ def advance_batch(
     found = solve_batch(chains, goals, options)
     assert found.local_rotations_wxyz is not None
     assert found.slides is not None
-    wanted, wanted_slides = chains.jointed.inner(found.local_rotations_wxyz), found.slides.T
+    wanted, wanted_slides = chains.tree.joints.inner(found.local_rotations_wxyz), found.slides.T
     turn, slide = _eased(chains, wanted, wanted_slides, easing, history, seconds)
     reach = chains.start.reach * chains.start.unit
     is_there = _is_there(turn, wanted, (slide - wanted_slides) / reach)
     turn, slide = np.where(is_there, wanted, turn), np.where(is_there, wanted_slides, slide)
-    local = chains.jointed.outer(turn)
+    local = chains.tree.joints.outer(turn)
     passed = _on_the_way(chains, goals, options, found, turn, slide, is_there)
     history = History(
         local, found.local_rotations_wxyz, np.ascontiguousarray(slide.T), found.slides
@@ -114,11 +114,11 @@ def _eased(
     seconds: float,
 ) -> Stance:
     """Return how chains stand a time after a history."""
-    jointed = chains.jointed
+    joints = chains.tree.joints
     turn, slide = chains.standing_turns, np.zeros_like(wanted_slides)
     before, before_slides = wanted, wanted_slides
     if history is not None:
-        turn, before = jointed.inner(history.rotations_wxyz), jointed.inner(history.wanted_wxyz)
+        turn, before = joints.inner(history.rotations_wxyz), joints.inner(history.wanted_wxyz)
         slide, before_slides = history.slides.T, history.wanted_slides.T
     reach = chains.start.reach * chains.start.unit
     return eased(
@@ -128,7 +128,7 @@ def _eased(
         np.broadcast_to(reach, slide.shape),
         easing,
         seconds,
-        jointed.clamped,
+        joints.clamped,
     )
 
 
@@ -150,8 +150,8 @@ def _on_the_way(
     is_there: Flags,
 ) -> Solutions:
     """Return solutions with poses that chains have got to, and what is said of them."""
-    start, jointed = chains.start, chains.jointed
-    posed = jointed.posed(jointed.state(turn, slide / start.unit))
+    start, tree = chains.start, chains.tree
+    posed = tree.posed(tree.make_state(turn, slide / start.unit))
     joints = (posed.points * start.unit + start.root).transpose(2, 0, 1)
     residuals = norm((joints[:, -1] - goals.target_positions).T)
     is_reached = residuals <= options.tolerance

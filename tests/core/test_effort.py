@@ -26,15 +26,15 @@ class Case:
         # Not so stiff that differences are rounding.
         self.forces.__dict__["stiffness"] = rng.uniform(0.1, 2.0, self.forces.stiffness.shape)
         chains = Chains(points, joints=joints, forces=self.forces)
-        self.jointed, self.effort = chains.jointed, chains.effort
+        self.tree, self.effort = chains.tree, chains.effort
         poses = [[self.rig.some_rotations(rng, 0.9) for _ in range(COUNT)]]
         self.turn = np.moveaxis(np.array(poses[0]), 0, -1)
-        self.turn = self.jointed.inner(np.moveaxis(self.turn, -1, 0))
+        self.turn = self.tree.joints.inner(np.moveaxis(self.turn, -1, 0))
         self.force = rng.normal(size=(3, COUNT))
         self.scale = chains.start.unit
 
     def posed(self, turn):
-        return self.jointed.posed(self.jointed.state(turn, np.zeros((len(turn), COUNT))))
+        return self.tree.posed(self.tree.make_state(turn, np.zeros((len(turn), COUNT))))
 
     def total(self, move):
         turn = turns.multiply(turns.by_vectors(move), self.turn)
@@ -47,7 +47,7 @@ def test_the_effort_is_that_of_springs_and_weight(name):
     case = Case(name)
     case.effort.growth_low[:], case.effort.growth_high[:] = 0.0, 0.0
     ours = case.effort.total(case.posed(case.turn), case.turn)
-    local, optimum = case.jointed.outer(case.turn), case.jointed.outer(case.effort.optimum)
+    local, optimum = case.tree.joints.outer(case.turn), case.tree.joints.outer(case.effort.optimum)
     for i in range(COUNT):
         theirs = effort_of(case.rig, local[i], case.forces.take(i), optimum[i])
         np.testing.assert_allclose(ours[i], theirs, rtol=1e-9)
@@ -57,7 +57,7 @@ def test_the_effort_is_that_of_springs_and_weight(name):
 def test_slopes_and_curvatures_are_those_of_differences(name):
     case = Case(name)
     posed = case.posed(case.turn)
-    answers = case.jointed.answers(posed)
+    answers = case.tree.find_jacobian(posed)
     sides = case.effort.sides(case.turn)
     slope = Springs(case.effort, case.turn).slope(sides) - case.effort.lifting(posed)
     slope -= np.einsum("kb,nkcb->ncb", case.force, answers)
