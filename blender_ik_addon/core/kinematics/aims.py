@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,24 @@ from .topology import Topology
 
 # A bulge smaller than this share of the limb has no side.
 NO_SIDE = 1e-6
+
+
+class Bulges(NamedTuple):
+    """How P limbs bulge from their chords, shapes (P, 3, B).
+
+    Attributes:
+        chord: Unit directions from the limbs' roots to their targets.
+        side: To which they shall bend.
+        offset: From the roots to the means of the inner joints.
+        aside: The part of that across the chord.
+        inverse: One by its square, zero where it has no side, shape (P, B).
+    """
+
+    chord: Array
+    side: Array
+    offset: Array
+    aside: Array
+    inverse: Array
 
 
 @dataclass(frozen=True)
@@ -58,12 +77,6 @@ class Poles:
         """The first bone of each limb."""
         return [limb[0] for limb in self.limbs]
 
-    def find_offsets(self, heads: Array) -> Array:
-        """Return the vectors from limbs' roots to the means of their inner joints, (P, 3, B)."""
-        return np.array(
-            [heads[list(limb[1:])].mean(axis=0) - heads[limb[0]] for limb in self.limbs]
-        )
-
     def find_frames(self, heads: Array) -> tuple[Array, Array]:
         """Return the chords of limbs and the sides that they shall bend to, (P, 3, B) each."""
         root = heads[self.roots]
@@ -91,42 +104,60 @@ class Poles:
         self.__dict__["_known"] = root, (chord, side * self.sign)
         return chord, side * self.sign
 
+    def measure(self, heads: Array) -> Bulges:
+        """Return how limbs with heads (n, 3, B) bulge from their chords."""
+        known: tuple[Array | None, Bulges | None] = self.__dict__.get("_measured", (None, None))
+        if known[0] is heads and known[1] is not None:
+            return known[1]
+        chord, side = self.find_frames(heads)
+        offset = np.array(
+            [heads[list(limb[1:])].mean(axis=0) - heads[limb[0]] for limb in self.limbs]
+        )
+        aside = across(offset, chord)
+        square = dot(aside, aside)
+        inverse = self._divide(1.0, square)
+        found = Bulges(chord, side, offset, aside, inverse)
+        self.__dict__["_measured"] = heads, found
+        return found
+
+    def _divide(self, x: float, square: Array) -> Array:
+        """Return x / square; zero for a bulge without a side."""
+        has_side = square > (NO_SIDE * self.reach) ** 2
+        return np.where(has_side, x / np.where(has_side, square, 1.0), 0.0)
+
     def find_angles(self, heads: Array) -> Array:
         """Return by how much limbs are turned past their poles, (P, B); heads are (n, 3, B)."""
-        chord, side = self.find_frames(heads)
-        offset = across(self.find_offsets(heads), chord)
-        angle = np.arctan2(dot(cross(side, offset), chord), dot(side, offset))
-        has_side = norm(offset) > NO_SIDE * self.reach
-        return np.where(has_side, angle, 0.0)
+        chord, side, _, aside, inverse = self.measure(heads)
+        angle = np.arctan2(dot(cross(side, aside), chord), dot(side, aside))
+        return np.where(inverse > 0.0, angle, 0.0)
 
     def face(self, posed: Posed, turn: Array) -> Array:
         """Return turns (n, 4, B) of which the limbs' roots have turned limbs toward their poles."""
-        angle, (chord, _) = self.find_angles(posed.heads), self.find_frames(posed.heads)
+        angle, chord = self.find_angles(posed.heads), self.measure(posed.heads).chord
         roots, faced = self.roots, turn.copy()
         back = np.einsum("pijb,pib->pjb", posed.turn_axes[roots], -angle[:, None] * chord)
         faced[roots] = turns.multiply(turns.by_vectors(back), turn[roots])
         return faced
 
-    def find_slopes(self, heads: Array) -> tuple[Array, Array]:
-        """Return how angles past poles grow with points, (P, 3, B) each.
+    def find_inner_slopes(self, heads: Array) -> Array:
+        """Return how angles past poles grow with the means of inner joints, shape (P, 3, B)."""
+        chord, _, _, aside, inverse = self.measure(heads)
+        return cross(chord, aside) * inverse[:, None]
 
-        Args:
-            heads: Shape (n, 3, B).
+    def find_root_slopes(self, heads: Array) -> Array:
+        """Return how angles past poles grow with the limbs' roots, as vectors from there on.
 
-        Returns:
-            With the mean of the inner joints, and with the vector from a limb's root to anything
-            that stands still: to its pole, and to its target, with which the chord turns.
+        They are vectors to what stands still, to the pole and to the target, with which the chord
+        turns, shape (P, 3, B).
         """
-        root, (chord, _), found = heads[self.roots], self.find_frames(heads), []
+        root, (chord, _, offset, _, _) = heads[self.roots], self.measure(heads)
         distance = np.maximum(norm(self.target - root), NO_SIDE * self.reach)
-        for offset in (self.find_offsets(heads), self.position - root):
-            aside = across(offset, chord)
-            square = dot(aside, aside)
-            has_side = square > (NO_SIDE * self.reach) ** 2
-            scale = np.where(has_side, 1.0 / np.where(has_side, square, 1.0), 0.0)
-            found.append((cross(chord, aside) * scale[:, None], dot(offset, chord) / distance))
-        (inner, along), (pole, pole_along) = found
-        return inner, -along[:, None] * inner - (1.0 - pole_along)[:, None] * pole
+        to_pole = self.position - root
+        aside = across(to_pole, chord)
+        pole = cross(chord, aside) * self._divide(1.0, dot(aside, aside))[:, None]
+        along, pole_along = (dot(each, chord) / distance for each in (offset, to_pole))
+        slopes = -along[:, None] * self.find_inner_slopes(heads)
+        return slopes - (1.0 - pole_along)[:, None] * pole
 
 
 @dataclass(frozen=True)
@@ -241,13 +272,14 @@ class Aims:
 
     def _find_jacobian_of_poles(self, poles: Poles, posed: Posed) -> Array:
         """Return how angles past poles change with turns, shape (n, P, 3, B)."""
-        inner, root = poles.find_slopes(posed.heads)
+        parts = [(self._inner_shares, poles.find_inner_slopes(posed.heads))]
+        if self._root_shares.any():
+            parts.append((self._root_shares, poles.find_root_slopes(posed.heads)))
         effect: Array | float = 0.0
-        for weights, slope in ((self._inner_shares, inner), (self._root_shares, root)):
-            if weights.any():
-                # A joint moves the joints below it, each by its own lever.
-                pulled = np.einsum("nijb,pib->npjb", posed.frames, slope)
-                effect = effect + cross(posed.sum_levers(weights), pulled)
+        for weights, slope in parts:
+            # A joint moves the joints below it, each by its own lever.
+            pulled = np.einsum("nijb,pib->npjb", posed.frames, slope)
+            effect = effect + cross(posed.sum_levers(weights), pulled)
         return effect * self._scale(poles.effectors)[:, None]
 
     @cached_property
