@@ -17,8 +17,8 @@ from . import turns, vectors
 from .branches import Branches
 from .jointed import Jointed
 from .jointed_chains import jointed_bones
-from .joints import JointKind, Joints
 from .kinematics.reach import measure_reach
+from .model.joints import JointKind, Joints
 from .tree_aims import TreeAims
 from .vectors import Array, Counts, Flags, norm, taken
 

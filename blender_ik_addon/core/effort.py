@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import turns
-from .forces import Forces, StepMode
 from .jointed import Jointed
+from .model.forces import Forces, StepMode
 from .posed import Posed, moved_by_turns, summed_from
 from .vectors import Array, Counts, Flags, dot, taken
 

@@ -10,11 +10,11 @@ from . import limited_force, settling
 from .aims import Aims
 from .effort import Effort
 from .force import no_memory
-from .forces import StepMode
 from .iterate import FEW_ITERATIONS, Method, stands_still, sweeps_of
 from .limited_run import Run
+from .model.forces import StepMode
 from .settling import ENOUGH_TO_SETTLE
-from .task import Task
+from .solving.task import Task
 from .vectors import Array, Counts, Flags, norm
 
 # Where a target is too far or too near, chains that settle stay less than straight, or folded, by

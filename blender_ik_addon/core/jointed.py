@@ -17,7 +17,7 @@ import numpy as np
 
 from . import limits, rotation, swings, turns, vectors
 from .aims import Aims
-from .joints import JointKind
+from .model.joints import JointKind
 from .posed import Posed, moved_by_turns, turned_outside
 from .swings import Ranges
 from .vectors import Array, Counts, Flags, across, cross, dot, norm, taken

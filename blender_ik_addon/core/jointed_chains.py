@@ -8,8 +8,8 @@ import numpy as np
 
 from . import limits, swings, turns, vectors
 from .jointed import Jointed
-from .joints import Joints
 from .kinematics.start_pose import StartPose
+from .model.joints import Joints
 from .posed import Posed
 from .vectors import Array, norm
 

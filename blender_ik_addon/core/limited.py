@@ -23,7 +23,6 @@ from . import (
 from .aims import Aims
 from .algebra import nested
 from .algebra.arithmetic import ARRAYS
-from .chain import Solver
 from .effort import Effort
 from .iterate import FEW_ITERATIONS
 from .jointed import ASIDE, ENOUGH, NEAR, Jointed
@@ -31,11 +30,12 @@ from .kinematics.bend_plane import plan_bend
 from .kinematics.compiled_bones import compile_bones
 from .kinematics.start_pose import StartPose
 from .limited_run import Run
+from .model.options import Solver
 from .natural_start import NaturalStart
 from .new_starts import WORTH_A_JUMP, Tries
 from .solving.sweeps import MOST_SWEEPS, Sweeps, sweep_joints
+from .solving.task import Task
 from .swings import ON_EDGE
-from .task import Task
 from .vectors import Array, Counts, Flags, norm, not_alone
 
 # The solvers that stop nearer than any other start would lead; the others close to the tolerance.

@@ -7,9 +7,9 @@ import numpy as np
 from . import swings, turns
 from .active_limits import LEAST_LEAVING
 from .force import conjugate, pulled
-from .forces import StepMode
 from .iterate import Step
 from .jointed import Jointed
+from .model.forces import StepMode
 from .posed import Posed
 from .vectors import Array, cross, dot, norm
 

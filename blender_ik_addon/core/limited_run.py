@@ -10,7 +10,7 @@ from .aims import Aims
 from .iterate import LIMITED_NEWTON, Method, Work, swept
 from .jointed import AIM_TOLERANCE, AIM_WEIGHTS, ENOUGH, ENOUGH_TO_AIM, NEAR, Jointed
 from .solvers.newton_directions import FIRST_DAMPING
-from .task import Task
+from .solving.task import Task
 from .vectors import Array, Counts, Flags, norm, taken
 
 

@@ -13,13 +13,13 @@ import numpy as np
 
 from . import limits, swings, turns, vectors
 from .algebra.arithmetic import ARRAYS
-from .chain import Solver
 from .jointed import Jointed
 from .kinematics.bend_plane import Pole, plan_bend
 from .kinematics.start_pose import StartPose, move_joints
+from .model.options import Solver
 from .posed import turned_outside
 from .solving.free_positions import Positions, position_joints
-from .task import Task
+from .solving.task import Task
 from .vectors import Array, Counts, Flags, across, norm, smoothstep, taken
 
 # A start pose whose mean offset from its chord is less than this share of the reach is straight.

@@ -6,7 +6,7 @@ import numpy as np
 
 from . import limits, turns
 from .jointed import Jointed
-from .joints import JointKind
+from .model.joints import JointKind
 from .vectors import Array, norm
 
 # An axis without a limit starts anew within this of where it starts, in radians.

@@ -9,13 +9,13 @@ import numpy as np
 from . import turns
 from .algebra.arithmetic import ARRAYS
 from .branched import Branched, PosedTree
-from .chain import SolveOptions, Solver, Status
-from .errors import InvalidGoalError, SolverMismatchError
 from .jointed import NEAR
 from .kinematics.reach import is_soft, soften_target
-from .status_codes import STATUSES
+from .model.errors import InvalidGoalError, SolverMismatchError
+from .model.options import SolveOptions, Solver
+from .model.status import STATUSES, Status
+from .solving.task import FINEST_TOLERANCE
 from .swings import Edges
-from .task import FINEST_TOLERANCE
 from .tree import Tree
 from .tree_aims import TreeAims, TreePoles, TreeTips
 from .tree_goals import TreeGoals

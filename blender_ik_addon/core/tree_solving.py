@@ -14,9 +14,9 @@ import numpy as np
 
 from . import restarts, tree_fabrik, tree_newton, tree_settling, turns
 from .branched import TURN, Branched
-from .chain import Solver
 from .iterate import Method, Work, swept
 from .jointed import AIM_TOLERANCE, AIM_WEIGHTS, ENOUGH_TO_AIM, NEAR
+from .model.options import Solver
 from .solvers.newton_directions import FIRST_DAMPING
 from .solving.sweeps import MOST_SWEEPS
 from .tree_aims import TreeAims

@@ -13,12 +13,12 @@ import numpy as np
 from . import turns, vectors
 from .algebra.arithmetic import ARRAYS
 from .branches import Run
-from .chain import Solver
 from .kinematics.start_pose import StartPose, compile_start_poses
 from .laying import aimed
+from .model.options import Solver
 from .natural_start import is_straight
 from .solving.free_positions import position_joints
-from .task import Task
+from .solving.task import Task
 from .vectors import Array, Counts, Flags, across, norm, smoothstep
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from .branched import Branched, PosedTree, branched_trees, least_lengths, path_lengths
 from .branches import Branches
-from .chain import check_joints
-from .errors import IKError, InvalidChainError, InvalidGoalError
-from .joints import Joints, free_joints
 from .kinematics.start_pose import StartPose, compile_start_poses
+from .model.errors import IKError, InvalidChainError, InvalidGoalError
+from .model.joints import Joints, free_joints
+from .model.records import check_shape
 from .tree_start import StraightRun, straight_runs
 from .vectors import NO_DIRECTION, Array, Counts, norm, taken
 
@@ -70,8 +70,8 @@ class Trees:
                 self.bend_directions, leading, 3, "bend directions", InvalidChainError
             )
             object.__setattr__(self, "bend_directions", bends)
-        check_joints(self.joints, leading[:1], leading[1])
         if self.joints is not None:
+            check_shape(self.joints.shape, leading, "joints", InvalidChainError, "give one a bone")
             _check_offsets(self.joints)
         self._check_levers()
 
