@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from . import turns
-from .forces import Forces, StepMode
 from .kinematics.kinematic_tree import KinematicTree
 from .kinematics.posed import Posed, move_by_turns
+from .model.forces import Forces, StepMode
 from .vectors import Array, Counts, Flags, dot, taken
 
 Sides = npt.NDArray[np.int8]

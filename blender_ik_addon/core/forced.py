@@ -9,12 +9,12 @@ import numpy as np
 from . import limited_force, settling
 from .effort import Effort
 from .force import no_memory
-from .forces import StepMode
 from .iterate import FEW_ITERATIONS, Method, stands_still, sweeps_of
 from .kinematics.aims import Aims
+from .model.forces import StepMode
 from .settling import ENOUGH_TO_SETTLE
 from .solving.joint_run import Run
-from .task import Task
+from .solving.task import Task
 from .vectors import Array, Counts, Flags, norm
 
 # Where a target is too far or too near, chains that settle stay less than straight, or folded, by

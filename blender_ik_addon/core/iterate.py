@@ -10,13 +10,13 @@ import numpy as np
 
 from . import force, seed
 from .algebra.arithmetic import ARRAYS
-from .chain import Solver
 from .kinematics.bend_plane import Bend
 from .kinematics.start_pose import StartPose
+from .model.options import Solver
 from .solvers import newton_directions
 from .solvers.newton_directions import FIRST_DAMPING, MOST_DAMPING, mix_directions
 from .solving.sweeps import MOST_SWEEPS, Sweeps, sweep_points
-from .task import Task
+from .solving.task import Task
 from .vectors import Array, Counts, Flags, laid, norm, not_alone, taken
 
 Step = Callable[[Array, Any, Array, Array], tuple[Array, Array]]

@@ -6,11 +6,11 @@ import numpy as np
 
 from . import swings, turns
 from .force import conjugate, pulled
-from .forces import StepMode
 from .iterate import Step
 from .kinematics.active_limits import LEAST_LEAVING
 from .kinematics.kinematic_tree import KinematicTree
 from .kinematics.posed import Posed
+from .model.forces import StepMode
 from .vectors import Array, cross, dot, norm
 
 # The classic sign of the triple product jumps where it is zero: here it goes over within this sine.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import swings, turns
-from .joints import JointKind
+from .model.joints import JointKind
 from .swings import WHOLE_TURN, in_range, middle_of
 from .vectors import Array
 

@@ -8,15 +8,15 @@ import numpy as np
 
 from . import turns
 from .algebra.arithmetic import ARRAYS
-from .chain import SolveOptions, Solver, Status
-from .errors import InvalidGoalError, SolverMismatchError
 from .kinematics.aims import Aims, Poles, Tips
 from .kinematics.kinematic_tree import TURN
 from .kinematics.reach import is_soft, soften_target
+from .model.errors import InvalidGoalError, SolverMismatchError
+from .model.options import SolveOptions, Solver
+from .model.status import STATUSES, Status
 from .solving.joint_positions import Ask, Held, find_holds, find_tip_gaps, solve_positions
 from .solving.joint_run import Run
-from .status_codes import STATUSES
-from .task import FINEST_TOLERANCE
+from .solving.task import FINEST_TOLERANCE
 from .tree import Tree
 from .tree_goals import TreeGoals
 from .tree_solutions import TreeSolution, TreeSolutions

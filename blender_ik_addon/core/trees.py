@@ -8,14 +8,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from .chain import check_joints
-from .errors import IKError, InvalidChainError, InvalidGoalError
-from .joints import Joints, free_joints
 from .kinematics.compiled_joints import put_rows_last
 from .kinematics.kinematic_tree import TURN, KinematicTree, compile_tree, measure_paths
 from .kinematics.posed import Posed
 from .kinematics.start_pose import StartPose, compile_start_poses
 from .kinematics.topology import Topology
+from .model.errors import IKError, InvalidChainError, InvalidGoalError
+from .model.joints import Joints, free_joints
+from .model.records import check_shape
 from .solving.unconstrained_start import StraightRun, find_straight_runs
 from .vectors import NO_DIRECTION, Array, Counts, norm, taken
 
@@ -72,8 +72,8 @@ class Trees:
                 self.bend_directions, leading, 3, "bend directions", InvalidChainError
             )
             object.__setattr__(self, "bend_directions", bends)
-        check_joints(self.joints, leading[:1], leading[1])
         if self.joints is not None:
+            check_shape(self.joints.shape, leading, "joints", InvalidChainError, "give one a bone")
             _check_offsets(self.joints)
         self._check_levers()
 

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from .. import limits, swings, turns, vectors
-from ..joints import JointKind, Joints
+from ..model.joints import JointKind, Joints
 from ..swings import Ranges
 from ..vectors import Array, Counts, Flags, taken
 

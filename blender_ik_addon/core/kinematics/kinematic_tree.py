@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from .. import swings, turns, vectors
-from ..joints import JointKind, Joints
+from ..model.joints import JointKind, Joints
 from ..vectors import Array, Counts, Flags, norm, taken
 from .aims import Aims
 from .compiled_joints import CompiledJoints, compile_joints, put_rows_last

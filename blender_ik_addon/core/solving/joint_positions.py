@@ -16,20 +16,20 @@ import numpy as np
 
 from .. import comfort_starts, forced
 from ..algebra import nested
-from ..chain import Solver
 from ..effort import Effort
 from ..iterate import FEW_ITERATIONS, Method
 from ..kinematics.aims import Aims
 from ..kinematics.compiled_bones import compile_bones
 from ..kinematics.kinematic_tree import TURN
 from ..kinematics.start_pose import StartPose
+from ..model.options import Solver
 from ..solvers import fabrik_tree
 from ..swings import ON_EDGE
-from ..task import Task
 from ..vectors import Array, Counts, Flags, norm, not_alone
 from .joint_run import ENOUGH, WORTH_A_JUMP, Run
 from .restarts import ASIDE, Tries, find_angles_past, start_anew
 from .sweeps import MOST_SWEEPS, Sweeps, sweep_joints
+from .task import Task
 from .unconstrained_start import (
     StraightRun,
     UnconstrainedStart,

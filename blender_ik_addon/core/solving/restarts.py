@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import limits, turns
-from ..joints import JointKind
 from ..kinematics.aims import Aims
 from ..kinematics.compiled_joints import CompiledJoints
 from ..kinematics.kinematic_tree import TURN
+from ..model.joints import JointKind
 from ..vectors import Array, Counts, norm, taken
 from .joint_run import ENOUGH, NEAR, WORTH_A_JUMP, Run
 

@@ -14,16 +14,16 @@ import numpy as np
 
 from .. import limits, swings, turns, vectors
 from ..algebra.arithmetic import ARRAYS
-from ..chain import Solver
 from ..kinematics.bend_plane import Pole, plan_bend
 from ..kinematics.compiled_joints import CompiledJoints
 from ..kinematics.kinematic_tree import TURN, KinematicTree
 from ..kinematics.posed import Posed
 from ..kinematics.start_pose import StartPose, compile_start_poses, move_joints
 from ..kinematics.topology import Run
-from ..task import Task
+from ..model.options import Solver
 from ..vectors import Array, Counts, Flags, across, norm, smoothstep, taken
 from .free_positions import Positions, position_joints
+from .task import Task
 
 # A start pose whose mean offset from its chord is less than this share of the reach is straight.
 STRAIGHT = 0.02
