@@ -44,14 +44,15 @@ class Goal:
             raise InvalidGoalError("The pole angle must be finite: set it in radians.")
         if self.tip_rotation_wxyz is not None:
             turns = self._check("tip_rotation_wxyz", "tip rotation", (*leading, 4))
-            sizes = np.linalg.norm(turns, axis=-1, keepdims=True)
+            sizes = np.sqrt(np.add.reduce(turns * turns, axis=-1, keepdims=True))
             if (sizes < 1e-9).any():
                 raise InvalidGoalError("A tip rotation is zero: give unit quaternions wxyz.")
-            self._check("tip_rotation_wxyz", "tip rotation", turns.shape, turns / sizes)
+            unit = turns / sizes
+            unit.setflags(write=False)
+            freeze(self, "tip_rotation_wxyz", unit)
 
-    def _check(self, name: str, words: str, shape: Shape, values: Array | None = None) -> Array:
-        given = getattr(self, name) if values is None else values
-        array = check_array(given, shape, words, InvalidGoalError)
+    def _check(self, name: str, words: str, shape: Shape) -> Array:
+        array = check_array(getattr(self, name), shape, words, InvalidGoalError)
         freeze(self, name, array)
         return array
 

@@ -61,7 +61,7 @@ def name_outcome(
     code = m.where(is_too_far, EXTENDED, ITERATIONS_USED_UP)
     if is_limited is not None:
         code = m.where(is_limited, LIMITED, code)
-    code = m.where(is_too_near & m.negate(is_too_far), FOLDED, code)
+    code = m.where(is_too_near, FOLDED, code)
     code = m.where(residual <= accepted, REACHED, code)
     if short is None:
         return code

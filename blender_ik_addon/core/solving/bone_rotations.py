@@ -57,7 +57,7 @@ def batch_rotations(chains: Chains, solutions: Solutions) -> Array:
     points, turns = solutions.joint_positions, solutions.chain_rotation_wxyz
     compiled = compile_chains(chains)
     if compiled.is_few:
-        wanted = np.diff(points, axis=1).tolist()
+        wanted = (points[:, 1:] - points[:, :-1]).tolist()
         each = zip(
             turns.tolist(), compiled.each_direction, wanted, compiled.each_start, strict=True
         )

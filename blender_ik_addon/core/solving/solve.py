@@ -92,10 +92,17 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
     if chains.joints is not None or limited_batch.acts(chains, options):
         return limited_batch.solved(chains, goals, options)
     has_tips = goals.tip_rotation_wxyz is not None and options.orient_weight > 0.0
-    if has_tips and options.orient_weight < 1.0:
-        return _solve_weighted(chains, goals, options)
-    if compile_chains(chains).is_few and options.solver in FLOAT_SOLVERS:
+    has_weights = has_tips and options.orient_weight < 1.0
+    compiled = compile_chains(chains)
+    if compiled.is_few and options.solver in FLOAT_SOLVERS and not has_weights:
         return _solve_each(chains, goals, options, has_tips=has_tips)
+    # NumPy adds up the numbers of one chain in another order than those of several.
+    rows = not_alone(np.arange(count), compiled.count)
+    if len(rows) > count:
+        some = solve_batch(chains.take(rows), goals.take(rows), options.take(rows))
+        return some.take(rows[:1])
+    if has_weights:
+        return _solve_weighted(chains, goals, options)
     return _solve_all(chains, goals, options, has_tips=has_tips)
 
 
@@ -120,11 +127,6 @@ def _solve_each(
 def _solve_all(chains: Chains, goals: Goals, options: SolveOptions, *, has_tips: bool) -> Solutions:
     """Solve chains side by side."""
     count, compiled = len(chains), compile_chains(chains)
-    # NumPy adds up the numbers of one chain in another order than those of several.
-    rows = not_alone(np.arange(count), compiled.count)
-    if len(rows) > count:
-        some = solve_batch(chains.take(rows), goals.take(rows), options.take(rows))
-        return some.take(rows[:1])
     pose = pose_chain(
         ARRAYS,
         compiled.start,

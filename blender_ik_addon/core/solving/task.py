@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from ..kinematics.bend_plane import Pole
 from ..kinematics.reach import is_soft
 from ..kinematics.start_pose import StartPose
 from ..model.errors import SolverMismatchError
-from ..model.goals import Goal
+from ..model.goals import Goal, Goals
 from ..model.options import SolveOptions, Solver
 
 # A tolerance below this share of the chain's length asks for more than rounding leaves.
@@ -44,45 +45,46 @@ class Asked(NamedTuple):
     soft_distance: Number | None
 
 
-def _ask(goal: Goal, options: SolveOptions) -> Asked:
-    """Return what is asked as the records have it: chains first."""
-    flip = options.use_flip_bend
-    return Asked(
+def _ask(goal: Goal, options: SolveOptions) -> tuple[Any, ...]:
+    """Return the fields of ``Asked`` as the records have them: chains first."""
+    flip, soft = options.use_flip_bend, options.soft_distance
+    return (
         goal.target_position,
         goal.pole_position,
         goal.pole_angle,
         goal.tip_rotation_wxyz if options.orient_weight > 0.0 else None,
-        flip if flip is True or np.any(flip) else None,
+        flip if (flip.any() if isinstance(flip, np.ndarray) else flip) else None,
         options.tolerance,
         options.iterations,
-        options.soft_distance if is_soft(options.soft_distance) else None,
+        soft if is_soft(soft) else None,
     )
 
 
 def ask_one(goal: Goal, options: SolveOptions) -> Asked:
     """Return what is asked of one chain, in floats."""
-    asked = _ask(goal, options)
-    return Asked(*[each.tolist() if isinstance(each, np.ndarray) else each for each in asked])
+    return Asked._make(
+        [each.tolist() if isinstance(each, np.ndarray) else each for each in _ask(goal, options)]
+    )
 
 
-def ask_each(goals: Goal, options: SolveOptions, count: int) -> list[Asked]:
+def ask_each(goals: Goals, options: SolveOptions, count: int) -> Iterator[Asked]:
     """Return what is asked of each of so many chains, in floats."""
     columns = [
         each.tolist() if isinstance(each, np.ndarray) else [each] * count
         for each in _ask(goals, options)
     ]
-    return [Asked(*row) for row in zip(*columns, strict=True)]
+    return map(Asked._make, zip(*columns, strict=True))
 
 
-def ask_all(goals: Goal, options: SolveOptions, count: int) -> Asked:
+def ask_all(goals: Goals, options: SolveOptions, count: int) -> Asked:
     """Return what is asked of so many chains side by side."""
 
     def line_up(each: Any) -> Any:
-        if each is None or isinstance(each, np.ndarray):
-            return each if each is None else each.T
-        return np.broadcast_to(np.asarray(each), count)
+        if isinstance(each, np.ndarray):
+            return each.T
+        return None if each is None else np.broadcast_to(np.asarray(each), count)
 
-    return Asked(*[line_up(each) for each in _ask(goals, options)])
+    return Asked._make(map(line_up, _ask(goals, options)))
 
 
 @dataclass(frozen=True)
@@ -113,22 +115,22 @@ def relate_to_root(m: Arithmetic, start: StartPose, target: Vector, asked: Asked
         target: Where to solve for; a vector, or an array (3, B).
         asked: The rest.
     """
-    share, pole = 1.0 / start.unit, None
-
-    def relate(point: Vector) -> Any:
-        related = scale(subtract(point, start.root), share)
-        return related if m is FLOATS else np.array(related)
-
+    pole = None
     if asked.pole is not None:
         is_set = True if m is FLOATS else np.ones_like(asked.pole_angle, dtype=np.bool_)
-        pole = Pole(is_set, relate(asked.pole), asked.pole_angle)
+        pole = Pole(is_set, _relate(m, start, asked.pole), asked.pole_angle)
     return Task(
-        target=relate(target),
-        pole=pole,
-        use_flip=asked.use_flip,
-        tolerance=m.maximum(asked.tolerance * share, FINEST_TOLERANCE * start.reach),
-        iterations=asked.iterations,
+        _relate(m, start, target),
+        pole,
+        asked.use_flip,
+        m.maximum(asked.tolerance / start.unit, FINEST_TOLERANCE * start.reach),
+        asked.iterations,
     )
+
+
+def _relate(m: Arithmetic, start: StartPose, point: Vector) -> Any:
+    related = scale(subtract(point, start.root), 1.0 / start.unit)
+    return related if m is FLOATS else np.array(related)
 
 
 def accept_distance(m: Arithmetic, tolerance: Number, size: Number, target: Vector) -> Number:
