@@ -88,7 +88,7 @@ def compile_limbs(topology: Topology, posed: Posed, hints: Array) -> Limbs:
     bones, effectors, starts = [], [], []
     for effector, limb in enumerate(topology.limbs):
         tip = posed.tips[effector]
-        if not (tip - posed.heads[limb[-1]]).any():
+        if (norm(tip - posed.heads[limb[-1]]) <= NO_DIRECTION).all():
             # A bone whose head is the effector does not bend to its pole.
             limb = limb[:-1]
         points = np.concatenate((posed.heads[list(limb)], tip[None]))
