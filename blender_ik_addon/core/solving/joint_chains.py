@@ -179,11 +179,13 @@ def _ask(chains: CompiledChains, goals: Goals, options: SolveOptions, wanted: Wa
     tree, unit, solver = chains.tree, chains.unit, options.solver
     asked, tolerance = wanted.near, options.tolerance
     lightest: float | Array = 1.0
+    standing = chains.clamped_states
     if chains.is_tree and goals.weight is not None:
         weights = _by_effector(chains, goals.weight)
         roots = np.sqrt(weights / weights.max(axis=0))
         lightest = np.where(roots > 0.0, roots, 1.0).min(axis=0)
         tree = replace(tree, sqrt_weights=roots)
+        standing = tree.make_state(chains.clamped_start)
     elif not chains.is_tree:
         # What is too far is met at full reach, where a chain is straight only without any gap.
         asked = wanted.target
@@ -203,7 +205,7 @@ def _ask(chains: CompiledChains, goals: Goals, options: SolveOptions, wanted: Wa
     ask = Ask(
         run=run,
         asked=tree.weigh(asked),
-        standing=chains.clamped_states,
+        standing=standing,
         start=chains.straight_runs if chains.is_tree else StraightRuns(()),
         solver=solver,
         aims=aims,
