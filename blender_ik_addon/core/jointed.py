@@ -18,8 +18,8 @@ import numpy as np
 from . import limits, rotation, swings, turns, vectors
 from .aims import Aims
 from .joints import JointKind
+from .kinematics.swing_twist import SwingTwist, SwingTwistRange
 from .posed import Posed, moved_by_turns, turned_outside
-from .swings import Ranges
 from .vectors import Array, Counts, Flags, across, cross, dot, norm, taken
 
 STATE_COLUMNS = 7
@@ -81,7 +81,7 @@ class Jointed:
     segments: Array
     low: Array
     high: Array
-    ranges: Ranges
+    ranges: SwingTwistRange
     mobility: Array
     slide_low: Array
     slide_high: Array
@@ -143,12 +143,8 @@ class Jointed:
     @cached_property
     def has_edges(self) -> bool:
         """Whether any joint has an end to its range, or a lock that its kind does not tell."""
-        ranges = self.ranges
-        is_open = np.isposinf(ranges.above) & np.isposinf(ranges.below)
-        is_endless = np.isneginf(ranges.twist_low) & np.isposinf(ranges.twist_high)
-        is_held = ranges.is_held
-        has_ends = not ((is_open | is_held[:, ::2]).all() and (is_endless | is_held[:, 1]).all())
-        return has_ends or self.held_bones.size > 0
+        has_ends = (self.ranges.has_ends & ~self.ranges.is_held).any()
+        return bool(has_ends) or self.held_bones.size > 0
 
     @cached_property
     def no_edges(self) -> swings.Edges:
@@ -289,10 +285,10 @@ class Jointed:
         at = swings.placed(self.ranges, turn)
         if self.slide_axes is not None:
             slide = np.clip(slide, self.slide_low, self.slide_high)
-        return self._state(at.turn, slide, at, active)
+        return self._state(swings.turned(at), slide, at, active)
 
     def _state(
-        self, turn: Array, slide: Array, at: swings.Placed | None, active: Array | None
+        self, turn: Array, slide: Array, at: SwingTwist | None, active: Array | None
     ) -> Array:
         state = np.zeros((len(turn) + 1, STATE_COLUMNS, turn.shape[-1]))
         state[:-1, :4], state[:-1, 4] = turn, slide
