@@ -12,10 +12,10 @@ from itertools import product
 import numpy as np
 
 from . import forced, turns
-from .aims import Aims
 from .effort import Effort
-from .jointed import Jointed
-from .limited_run import Run
+from .kinematics.aims import Aims
+from .kinematics.kinematic_tree import KinematicTree
+from .solving.joint_run import Run
 from .vectors import Array, Counts, not_alone, taken
 
 # Another end has to save this share of the effort: else last digits would choose between poses that
@@ -49,13 +49,13 @@ def settled(
         return forced.settled(run, state, used, effort, aims)
     chosen = np.repeat(rows, len(corners))
     several = run.take(chosen)
-    bent = _bent(several.chain, effort.take(chosen), np.tile(corners, (len(rows), 1)))
-    begun, spent = several.closed(
-        several.chain.state(bent, taken(state[:-1, 4], chosen)), np.zeros_like(chosen)
+    bent = _bent(several.tree, effort.take(chosen), np.tile(corners, (len(rows), 1)))
+    begun, spent = several.close(
+        several.tree.make_state(bent, taken(state[:-1, 4], chosen)), np.zeros_like(chosen)
     )
     index = np.concatenate((np.arange(len(used)), chosen))
     begun, spent = np.concatenate((state, begun), axis=-1), np.concatenate((used, spent))
-    caps = run.task.iterations[index]
+    caps = run.iterations[index]
     caps[len(used) :] = np.minimum(caps, spent + ENOUGH_TO_CHOOSE)[len(used) :]
     every, acting = run.take(index, caps), effort.take(index)
     ends, spent = forced.settled(every, begun, spent, acting, None)
@@ -77,15 +77,15 @@ def _corners(widths: Array) -> Array:
     return np.array(list(product(*ends)))
 
 
-def _bent(chain: Jointed, effort: Effort, corners: Array) -> Array:
+def _bent(chain: KinematicTree, effort: Effort, corners: Array) -> Array:
     """Return turns (n, 4, B) with all joints at corners (B, 3) of their comfort."""
     bend = effort.low + (effort.high - effort.low) * corners.T
-    return chain.clamped(turns.multiply(effort.optimum, turns.by_vectors(bend)))
+    return chain.joints.clamped(turns.multiply(effort.optimum, turns.by_vectors(bend)))
 
 
 def _least(run: Run, effort: Effort, ends: Array, chains: Counts, count: int) -> Counts:
     """Return which ends (R,) the first chains settle in, of those of the chains (R,)."""
-    total = effort.total(run.chain.posed(ends), ends[:-1, :4])
+    total = effort.total(run.tree.posed(ends), ends[:-1, :4])
     is_open, best = run.is_open(ends), np.arange(count)
     for end in range(count, len(chains)):
         held = best[chains[end]]

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .errors import InvalidCreatureError
-from .forces import Forces
-from .joints import JointKind
+from .model.errors import InvalidCreatureError
+from .model.forces import Forces
+from .model.joints import JointKind
 from .vectors import Array
 
 VERSION = 1

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from . import turns
-from .forces import Forces, StepMode
-from .jointed import Jointed
-from .posed import Posed, moved_by_turns, summed_from
+from .kinematics.kinematic_tree import KinematicTree
+from .kinematics.posed import Posed, move_by_turns
+from .model.forces import Forces, StepMode
 from .vectors import Array, Counts, Flags, dot, taken
 
 Sides = npt.NDArray[np.int8]
@@ -88,7 +88,7 @@ class Effort:
 
     def moments(self, posed: Posed) -> Array:
         """Return, in the frame of each joint, mass times way to it of all beyond, (n, 3, B)."""
-        return posed.told(summed_from(self._borne(posed)))
+        return posed.express(np.cumsum(self._borne(posed)[::-1], axis=0)[::-1])
 
     def _borne(self, posed: Posed) -> Array:
         """Return segments (n, 3, B), each as often as the mass that it bears."""
@@ -109,7 +109,7 @@ class Effort:
 
     def lifts(self, posed: Posed) -> Array:
         """Return how masses times places move with turns of the joints, shape (n, 3, 3, B)."""
-        return moved_by_turns(posed.frames, self.moments(posed))
+        return move_by_turns(posed.frames, self.moments(posed)[:, None])[:, 0]
 
     def is_at_comfort(self, turn: Array) -> Flags:
         """Tell which joints, about which axes, are hardly bent out of a comfort, (n, 3, B)."""
@@ -133,7 +133,7 @@ class Effort:
         return excess, np.where(is_above, self.growth_high, self.growth_low)
 
 
-def compiled(chain: Jointed, forces: Forces, start_turn: Array) -> Effort:
+def compiled(chain: KinematicTree, forces: Forces, start_turn: Array) -> Effort:
     """Return what acts on chains.
 
     Args:
@@ -145,7 +145,7 @@ def compiled(chain: Jointed, forces: Forces, start_turn: Array) -> Effort:
     if forces.optimum_wxyz is not None:
         rotations = forces.optimum_wxyz
         unit = rotations / np.linalg.norm(rotations, axis=-1, keepdims=True)
-        optimum = chain.begun(chain.inner(unit))
+        optimum = chain.joints.begun(chain.joints.inner(unit))
     at = turns.vectors_of(optimum)
     low, high = _bones_first(forces.comfort_low), _bones_first(forces.comfort_high)
     masses = _bones_first(forces.masses)
@@ -155,8 +155,8 @@ def compiled(chain: Jointed, forces: Forces, start_turn: Array) -> Effort:
         stiffness=_bones_first(forces.stiffness),
         low=low,
         high=high,
-        growth_low=_growth(low - (chain.low - at)),
-        growth_high=_growth((chain.high - at) - high),
+        growth_low=_growth(low - (chain.joints.low - at)),
+        growth_high=_growth((chain.joints.high - at) - high),
         masses=masses,
         beyond=total - masses,
         gravity=_bones_first(forces.gravity) / chain.reach,

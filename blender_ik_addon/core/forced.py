@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 
 from . import limited_force, settling
-from .aims import Aims
 from .effort import Effort
 from .force import no_memory
-from .forces import StepMode
 from .iterate import FEW_ITERATIONS, Method, stands_still, sweeps_of
-from .limited_run import Run
+from .kinematics.aims import Aims
+from .model.forces import StepMode
 from .settling import ENOUGH_TO_SETTLE
-from .task import Task
+from .solving.joint_run import Run
+from .solving.task import Task
 from .vectors import Array, Counts, Flags, norm
 
 # Where a target is too far or too near, chains that settle stay less than straight, or folded, by
@@ -62,27 +62,27 @@ def off_the_ends(
 
 def swept(run: Run, effort: Effort | None, standing: Array) -> tuple[Array, Counts]:
     """Return what the force on the effectors makes of states, and the iterations used."""
-    used = np.zeros_like(run.task.iterations)
-    sweeps, caps = SWEEPS, np.minimum(run.task.iterations, FEW_ITERATIONS)
+    used = np.zeros_like(run.iterations)
+    sweeps, caps = SWEEPS, np.minimum(run.iterations, FEW_ITERATIONS)
     if effort is not None and (effort.gain is not None or effort.mode is StepMode.CLASSIC):
         # Nothing is handed over while it does much.
         gain = limited_force.CLASSIC_GAIN if effort.gain is None else effort.gain
         step = limited_force.fixed_step(effort.mode, gain)
-        sweeps, caps = Method(step, is_hopeless=stands_still, run_in=1), run.task.iterations
+        sweeps, caps = Method(step, is_hopeless=stands_still, run_in=1), run.iterations
     elif effort is not None:
         caps = np.where(only_settle(effort), 0, caps)
-    memory = no_memory(len(run.chain.kinds), standing.shape[-1])
-    return run.swept(sweeps, standing, used, caps, memory)
+    memory = no_memory(len(run.tree.joints.kinds), standing.shape[-1])
+    return run.sweep(sweeps, standing, used, caps, memory)
 
 
 def no_farther(run: Run, state: Array, used: Counts, standing: Array) -> tuple[Array, Counts]:
     """Return states without those that have been led farther away than chains stood."""
-    gap, before = (norm(run.task.target - each[-1, :3]) for each in (state, standing))
+    gap, before = (norm(run.target - each[-1, :3]) for each in (state, standing))
     is_lost = run.is_open(state) & (gap > before)
     if not is_lost.any():
         return state, used
     # From where it stood a chain gets at least as near.
-    again, used = run.closed(np.where(is_lost, standing, state), used)
+    again, used = run.close(np.where(is_lost, standing, state), used)
     return np.where(is_lost, again, state), used
 
 
@@ -92,12 +92,12 @@ def settled(
     """Return chains settled where they have come to, also those that have not arrived."""
     is_open = run.is_open(state)
     begun, used = _stepped_back(run, state, used, is_open & effort.acts)
-    stay = np.where(is_open, begun[-1, :3], run.task.target)
-    caps = np.minimum(run.task.iterations, used + ENOUGH_TO_SETTLE)
-    rested, used = settling.settled(run.chain, effort, begun, stay, aims, used, caps)
+    stay = np.where(is_open, begun[-1, :3], run.target)
+    caps = np.minimum(run.iterations, used + ENOUGH_TO_SETTLE)
+    rested, used = settling.settled(run.tree, effort, begun, stay, aims, used, caps)
     is_lost = ~is_open & run.is_open(rested)
-    room = OFF_THE_ENDS * run.chain.reach * is_open
-    gap, before = (norm(run.task.target - each[-1, :3]) for each in (rested, state))
+    room = OFF_THE_ENDS * run.tree.reach * is_open
+    gap, before = (norm(run.target - each[-1, :3]) for each in (rested, state))
     is_lost |= gap > before + room + run.accepted
     return np.where(is_lost, state, rested), used
 
@@ -105,11 +105,9 @@ def settled(
 def _stepped_back(run: Run, state: Array, used: Counts, is_moved: Flags) -> tuple[Array, Counts]:
     """Return states a little off where limits let no joint turn nearer, as off the other ends."""
     # One bone only turns about its way to the target.
-    if len(run.chain.kinds) == 1 or not is_moved.any():
+    if len(run.tree.joints.kinds) == 1 or not is_moved.any():
         return state, used
-    error = run.task.target - state[-1, :3]
-    share = np.where(is_moved, OFF_THE_ENDS * run.chain.reach, 0.0) / np.maximum(norm(error), NONE)
+    error = run.target - state[-1, :3]
+    share = np.where(is_moved, OFF_THE_ENDS * run.tree.reach, 0.0) / np.maximum(norm(error), NONE)
     stay = state[-1, :3] - share * error
-    return replace(run, task=replace(run.task, target=stay)).closed(
-        state, used, is_near_enough=False
-    )
+    return replace(run, target=stay).close(state, used, is_near_enough=False)

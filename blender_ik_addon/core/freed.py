@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 
 from . import vectors
-from .joints import Joints, free_joints
 from .kinematics.start_pose import StartPose
+from .model.joints import Joints, free_joints
 
 
 def freed_joints(start: StartPose) -> Joints:

@@ -8,15 +8,15 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from . import force, limited_newton, seed
+from . import force, seed
 from .algebra.arithmetic import ARRAYS
-from .chain import Solver
 from .kinematics.bend_plane import Bend
 from .kinematics.start_pose import StartPose
+from .model.options import Solver
 from .solvers import newton_directions
 from .solvers.newton_directions import FIRST_DAMPING, MOST_DAMPING, mix_directions
 from .solving.sweeps import MOST_SWEEPS, Sweeps, sweep_points
-from .task import Task
+from .solving.task import Task
 from .vectors import Array, Counts, Flags, laid, norm, not_alone, taken
 
 Step = Callable[[Array, Any, Array, Array], tuple[Array, Array]]
@@ -255,4 +255,3 @@ def sweeps_of(step: Step) -> Method:
 
 
 NEWTON = Method(newton_directions.step, is_damped=True, company=0.5)
-LIMITED_NEWTON = Method(limited_newton.step, is_damped=True, is_hopeless=stands_still, company=0.4)

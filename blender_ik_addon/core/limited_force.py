@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from . import swings, turns
-from .active_limits import LEAST_LEAVING
 from .force import conjugate, pulled
-from .forces import StepMode
 from .iterate import Step
-from .jointed import Jointed
-from .posed import Posed
+from .kinematics.active_limits import LEAST_LEAVING
+from .kinematics.kinematic_tree import KinematicTree
+from .kinematics.posed import Posed
+from .model.forces import StepMode
 from .vectors import Array, cross, dot, norm
 
 # The classic sign of the triple product jumps where it is zero: here it goes over within this sine.
@@ -19,7 +19,7 @@ SIGN_WIDTH = 1e-3
 CLASSIC_GAIN = 0.2
 
 
-def step(state: Array, chain: Jointed, target: Array, memory: Array) -> tuple[Array, Array]:
+def step(state: Array, chain: KinematicTree, target: Array, memory: Array) -> tuple[Array, Array]:
     """Return the state after one iteration: all joints turned at once.
 
     Args:
@@ -32,9 +32,9 @@ def step(state: Array, chain: Jointed, target: Array, memory: Array) -> tuple[Ar
     along the edge only.
     """
     posed, error = chain.posed(state), target - state[-1, :3]
-    answers = chain.answers(posed)[:, :3]
-    edges = chain.edges(state[:-1, :4])
-    free = chain.mobilities(state[:-1, :4], edges)
+    answers = chain.find_jacobian(posed)[:, :3]
+    edges = chain.joints.edges(state[:-1, :4])
+    free = chain.joints.mobilities(state[:-1, :4], edges)
     torque = np.einsum("nkcb,kb->ncb", answers, error)
     held = _held(free, edges, torque)
     way, memory = conjugate(_along(held, torque), memory)
@@ -62,14 +62,16 @@ def fixed_step(mode: StepMode, gain: float) -> Step:
     the bound on the gain are derived for this project; tested in tests/core/test_force_classic.py
     """
 
-    def step(state: Array, chain: Jointed, target: Array, memory: Array) -> tuple[Array, Array]:
+    def step(
+        state: Array, chain: KinematicTree, target: Array, memory: Array
+    ) -> tuple[Array, Array]:
         posed, turn = chain.posed(state), state[:-1, :4]
         force = (target - state[-1, :3]) / chain.reach
         torque = _axis_torques(posed, force, mode)
         axes = turns.matrices(turn)
         whole = gain * np.einsum("nicb,ncb->nib", axes, torque)
-        edges = chain.edges(turn)
-        free = chain.mobilities(turn, edges)
+        edges = chain.joints.edges(turn)
+        free = chain.joints.mobilities(turn, edges)
         held = _held(free, edges, whole)
         return _turned(chain, state, _along(held, whole)), memory
 
@@ -116,6 +118,6 @@ def _held(free: Array, edges: swings.Edges, torque: Array) -> Array:
     return held
 
 
-def _turned(chain: Jointed, state: Array, move: Array) -> Array:
+def _turned(chain: KinematicTree, state: Array, move: Array) -> Array:
     turn = turns.normalised(turns.multiply(turns.by_vectors(move), state[:-1, :4]))
-    return chain.state(chain.clamped(turn), state[:-1, 4])
+    return chain.make_state(chain.joints.clamped(turn), state[:-1, 4])

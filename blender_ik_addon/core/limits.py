@@ -11,8 +11,8 @@ from .algebra import matrices, nested, quaternions
 from .algebra.arithmetic import ARRAYS, Arithmetic, Array, Number
 from .algebra.quaternions import Quaternion
 from .algebra.vectors import Vector
-from .joints import JointKind
 from .kinematics import swing_twist
+from .model.joints import JointKind
 
 # A range that ends farther out than this, in radians, comes near to half a turn within one step.
 WIDE = 2.6

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import limited_newton, turns
-from .jointed import STATE_COLUMNS, Jointed
+from . import turns
+from .kinematics.kinematic_tree import STATE_COLUMNS, KinematicTree
+from .solvers import newton_joints
 from .solvers.newton_directions import (
     DAMPING_DECAY,
     DAMPING_GROWTH,
@@ -98,13 +99,13 @@ def step(state: Array, strained: Strained, target: Array, damping: Array) -> tup
     return result, np.where(is_better, damping * DAMPING_DECAY, grown)
 
 
-def _returned(chain: Jointed, state: Array, move: Array, target: Array) -> Array:
+def _returned(chain: KinematicTree, state: Array, move: Array, target: Array) -> Array:
     """Return states with turns made and effectors brought back."""
     turned = turns.normalised(turns.multiply(turns.by_vectors(move), state[:-1, :4]))
-    moved = chain.state(chain.clamped(turned), state[:-1, 4])
+    moved = chain.make_state(chain.joints.clamped(turned), state[:-1, 4])
     damping = np.full(state.shape[-1], FIRST_DAMPING)
     for _ in range(RETURNS):
         if (norm(target - moved[-1, : len(target)]) <= RETURNED * chain.reach).all():
             break
-        moved, damping = limited_newton.step(moved, chain, target, damping)
+        moved, damping = newton_joints.step(moved, chain, target, damping)
     return moved

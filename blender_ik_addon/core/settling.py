@@ -7,12 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from . import settle
-from .aims import Aims
 from .effort import Effort
 from .iterate import Method, Work, swept
-from .jointed import AIM_WEIGHTS, STATE_COLUMNS, Jointed
+from .kinematics.aims import Aims
+from .kinematics.kinematic_tree import STATE_COLUMNS, KinematicTree
 from .settle import RESTS
 from .solvers.newton_directions import FIRST_DAMPING
+from .solving.joint_run import AIM_WEIGHTS
 from .strained import Strained
 from .vectors import Array, Counts, Flags, not_alone, taken
 
@@ -24,7 +25,7 @@ SETTLE = Method(settle.step, is_damped=True)
 
 
 def settled(
-    chain: Jointed,
+    chain: KinematicTree,
     effort: Effort,
     state: Array,
     target: Array,
@@ -45,13 +46,14 @@ def settled(
     """
     weighted = None if aims is None else replace(aims, weight=AIM_WEIGHTS[-1] * chain.reach)
     # How readily a joint turns tells nothing of where it rests.
-    free = replace(chain, mobility=np.ones_like(chain.mobility), aims=weighted)
-    state, used = free.state(state[:-1, :4], state[:-1, 4]), used.copy()
+    joints = replace(chain.joints, mobility=np.ones_like(chain.joints.mobility))
+    free = replace(chain, joints=joints, aims=weighted)
+    state, used = free.make_state(state[:-1, :4], state[:-1, 4]), used.copy()
     kept = np.zeros((STATE_COLUMNS + 1, state.shape[-1]))
     kept[:STATE_COLUMNS] = state[-1]
     kept[:3] = target
-    can_move = effort.acts & (caps > used) & (free.free_axes.size > 0)
-    for rows in _portions(can_move, 3 * len(chain.kinds) + STATE_COLUMNS):
+    can_move = effort.acts & (caps > used) & (joints.free_axes.size > 0)
+    for rows in _portions(can_move, 3 * len(chain.joints.kinds) + STATE_COLUMNS):
         strained = Strained(free.take(rows), effort.take(rows))
         work = Work(strained, taken(kept, rows), RESTS * chain.reach[rows], caps[rows])
         begun = settle.begun(taken(state, rows))
@@ -59,7 +61,7 @@ def settled(
             SETTLE, work, begun, used[rows], np.full(len(rows), FIRST_DAMPING)
         )
         state[..., rows] = rested[:, :STATE_COLUMNS]
-    return chain.state(state[:-1, :4], state[:-1, 4]), used
+    return chain.make_state(state[:-1, :4], state[:-1, 4]), used
 
 
 def _portions(is_moved: Flags, equations: int) -> list[Counts]:

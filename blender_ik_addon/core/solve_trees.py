@@ -8,19 +8,18 @@ import numpy as np
 
 from . import turns
 from .algebra.arithmetic import ARRAYS
-from .branched import Branched, PosedTree
-from .chain import SolveOptions, Solver, Status
-from .errors import InvalidGoalError, SolverMismatchError
-from .jointed import NEAR
+from .kinematics.aims import Aims, Poles, Tips
+from .kinematics.kinematic_tree import TURN
 from .kinematics.reach import is_soft, soften_target
-from .status_codes import STATUSES
-from .swings import Edges
-from .task import FINEST_TOLERANCE
+from .model.errors import InvalidGoalError, SolverMismatchError
+from .model.options import SolveOptions, Solver
+from .model.status import STATUSES, Status
+from .solving.joint_positions import Ask, Held, find_holds, find_tip_gaps, solve_positions
+from .solving.joint_run import Run
+from .solving.task import FINEST_TOLERANCE
 from .tree import Tree
-from .tree_aims import TreeAims, TreePoles, TreeTips
 from .tree_goals import TreeGoals
 from .tree_solutions import TreeSolution, TreeSolutions
-from .tree_solving import TreeTask, positioned
 from .trees import Trees
 from .vectors import Array, Counts, Flags, norm
 
@@ -80,20 +79,18 @@ def solve_trees(
             f"The target positions of these trees need shape {wanted}, not"
             f" {goals.target_positions.shape}: give one goal an effector."
         )
-    asked = _asked(trees, goals, options)
-    aims = _aims(trees, goals, options, asked)
-    standing = trees.standing_turns
-    turn, used = positioned(
-        asked.tree,
-        trees.straight_runs,
-        standing,
-        asked.task,
-        options.solver,
-        aims,
-        options.orient_weight,
-        use_finish=options.use_finish,
+    asked = _find_asked(trees, goals, options)
+    ask = Ask(
+        run=asked.run,
+        asked=asked.run.target,
+        standing=trees.standing,
+        start=trees.straight_runs,
+        solver=options.solver,
+        aims=_make_aims(trees, goals, options, asked),
+        tip_weight=options.orient_weight,
+        use_finish=options.use_finish or options.solver is not Solver.FABRIK,
     )
-    return _recorded(trees, goals, options, asked, aims, turn, used)
+    return _record(trees, goals, options, asked, solve_positions(ask))
 
 
 @dataclass(frozen=True)
@@ -101,29 +98,29 @@ class _Asked:
     """What is asked of trees, in their units.
 
     Attributes:
-        tree: The trees, with the weights of the goals.
-        task: For the solvers.
+        run: For the solvers, with the weights of the goals.
+        target: Shape (E, 3, B).
         is_too_far: Which targets were drawn in to the effectors' reach, shape (E, B).
         is_too_near: Which lie nearer than effectors get to their roots, shape (E, B).
         short: How far the soft distance has moved targets, shape (E, B).
         most: The effectors' own reach, shape (E, B).
     """
 
-    tree: Branched
-    task: TreeTask
+    run: Run
+    target: Array
     is_too_far: Flags
     is_too_near: Flags
     short: Array
     most: Array
 
 
-def _asked(trees: Trees, goals: TreeGoals, options: SolveOptions) -> _Asked:
-    tree, unit, root = trees.compiled
+def _find_asked(trees: Trees, goals: TreeGoals, options: SolveOptions) -> _Asked:
+    tree, start_posed, unit, root = trees.compiled
     target = (np.moveaxis(goals.target_positions, 0, -1) - root) / unit
     assert goals.weights is not None
     weights = np.moveaxis(goals.weights, 0, -1)
     pull = np.sqrt(weights / weights.max(axis=0))
-    roots = trees.start_posed.heads[[path[0] for path in tree.branches.paths]]
+    roots = start_posed.heads[[path[0] for path in tree.topology.paths]]
     least, most = trees.reaches
     short, is_too_far = np.zeros_like(most), np.zeros(most.shape, dtype=np.bool_)
     if is_soft(options.soft_distance):
@@ -139,24 +136,33 @@ def _asked(trees: Trees, goals: TreeGoals, options: SolveOptions) -> _Asked:
     target = roots + way * share[:, None]
     finest = np.maximum(options.tolerance / unit, FINEST_TOLERANCE * tree.reach)
     lightest = np.where(pull > 0.0, pull, 1.0).min(axis=0)
-    iterations = np.array(np.broadcast_to(np.asarray(options.iterations), len(trees)))
-    task = TreeTask(target, finest * lightest, iterations, ~is_far.any(axis=0))
+    tree = replace(tree, sqrt_weights=None if (pull == 1.0).all() else pull)
+    run = Run(
+        tree=tree,
+        target=tree.weigh(target),
+        tolerance=finest * lightest,
+        iterations=np.array(np.broadcast_to(np.asarray(options.iterations), len(trees))),
+        is_fresh=np.ones(len(trees), dtype=np.bool_),
+        least_error=norm(pull * np.maximum(distance - most, 0.0)),
+        is_chain=False,
+    )
     is_near = (distance < least) & (least > 0.0)
-    return _Asked(replace(tree, pull=pull), task, is_far | is_too_far, is_near, short, most)
+    return _Asked(run, target, is_far | is_too_far, is_near, short, most)
 
 
-def _aims(trees: Trees, goals: TreeGoals, options: SolveOptions, asked: _Asked) -> TreeAims | None:
+def _make_aims(trees: Trees, goals: TreeGoals, options: SolveOptions, asked: _Asked) -> Aims | None:
     poles = _poles(trees, goals, options, asked)
     tips = _tips(trees, goals, asked) if options.orient_weight > 0.0 else None
     if poles is None and tips is None:
         return None
-    tree = asked.tree
-    return TreeAims(tree.branches, poles, tips, tree.reach, tree.pull)
+    tree = asked.run.tree
+    weights = tree.sqrt_weights
+    if weights is None:
+        weights = np.ones((len(tree.ends), len(trees)))
+    return Aims(tree.topology, poles, tips, tree.reach, weights)
 
 
-def _poles(
-    trees: Trees, goals: TreeGoals, options: SolveOptions, asked: _Asked
-) -> TreePoles | None:
+def _poles(trees: Trees, goals: TreeGoals, options: SolveOptions, asked: _Asked) -> Poles | None:
     if goals.pole_positions is None or goals.has_poles is None:
         return None
     starts = trees.limb_starts
@@ -165,75 +171,67 @@ def _poles(
     if not effectors:
         return None
     limbs = [start for start in (starts[e] for e in effectors) if start is not None]
-    _, unit, root = trees.compiled
+    _, _, unit, root = trees.compiled
     rows = list(effectors)
     angles = np.broadcast_to(goals.pole_angles, goals.target_positions.shape[:-1])
-    return TreePoles(
+    return Poles(
         limbs=tuple(trees.limbs[e] for e in effectors),
         effectors=effectors,
         chord=np.array([start.chord for start in limbs]),
         side=np.array([start.side for start in limbs]),
         reach=np.array([start.reach * start.unit for start in limbs]),
-        target=asked.task.target[rows],
+        target=asked.target[rows],
         position=((np.moveaxis(goals.pole_positions, 0, -1) - root) / unit)[rows],
         angle=np.array(np.moveaxis(angles, 0, -1)[rows]),
         sign=np.where(np.broadcast_to(options.use_flip_bend, len(trees)), -1.0, 1.0),
     )
 
 
-def _tips(trees: Trees, goals: TreeGoals, asked: _Asked) -> TreeTips | None:
+def _tips(trees: Trees, goals: TreeGoals, asked: _Asked) -> Tips | None:
     if goals.tip_rotations_wxyz is None or goals.has_tip_rotations is None:
         return None
     effectors = tuple(np.flatnonzero(goals.has_tip_rotations).tolist())
     if not effectors:
         return None
-    bones = tuple(asked.tree.branches.effector_bones[e] for e in effectors)
+    bones = tuple(asked.run.tree.topology.effector_bones[e] for e in effectors)
     turn = np.moveaxis(goals.tip_rotations_wxyz, 0, -1)[list(effectors)]
     whole = trees.start_posed.whole
-    return TreeTips(bones, effectors, np.array(turn), whole[list(bones)])
+    return Tips(bones, effectors, np.array(turn), whole[list(bones)])
 
 
-def _recorded(
-    trees: Trees,
-    goals: TreeGoals,
-    options: SolveOptions,
-    asked: _Asked,
-    aims: TreeAims | None,
-    turn: Array,
-    used: Counts,
+def _record(
+    trees: Trees, goals: TreeGoals, options: SolveOptions, asked: _Asked, held: Held
 ) -> TreeSolutions:
     """Measure the residuals on what is returned, and name the outcomes."""
-    _, unit, root = trees.compiled
-    tree, task = asked.tree, asked.task
-    posed = tree.posed(turn)
+    _, _, unit, root = trees.compiled
+    tree, turn = held.run.tree, held.state[:-1, :TURN]
+    posed = tree.posed(held.state)
     tips = posed.tips * unit + root
     targets = np.moveaxis(goals.target_positions, 0, -1)
     residuals = norm(targets - tips)
     size = tree.reach * unit + np.abs(targets).max(axis=(0, 1))
     accepted = options.tolerance + FINEST_TOLERANCE * size
-    gaps = norm(task.target - posed.tips)
-    is_open = gaps > np.maximum(accepted / unit, NEAR * tree.reach)
-    holds = _holds(tree, turn, posed, task.target, is_open)
-    roots = posed.heads[[path[0] for path in tree.branches.paths]]
+    holds = find_holds(held)
+    roots = posed.heads[[path[0] for path in tree.topology.paths]]
     is_short = (asked.short > 0.0) & (residuals <= asked.short * unit + accepted)
     outcomes = _Outcomes(
         is_reached=residuals <= accepted,
-        is_open=is_open,
-        is_held=np.einsum("ncb,ne->eb", holds, tree.branches.moves) > 0,
+        is_open=held.is_open,
+        is_held=np.einsum("ncb,ne->eb", holds, tree.topology.moves) > 0,
         is_straight=norm(posed.tips - roots) >= (1.0 - STRAIGHT) * asked.most,
         is_short=is_short,
-        is_done=used < task.iterations,
+        is_done=held.iterations < asked.run.iterations,
     )
     codes = _codes(outcomes, asked)
     return TreeSolutions(
         head_positions=np.moveaxis(posed.heads * unit + root, -1, 0),
         effector_positions=np.moveaxis(tips, -1, 0),
-        local_rotations_wxyz=tree.bones.outer(turns.normalised(turn)),
+        local_rotations_wxyz=tree.joints.outer(turns.normalised(turn)),
         residuals=residuals.T,
         status_codes=codes.T.astype(np.int8),
-        iterations=used,
+        iterations=held.iterations,
         holds=np.moveaxis(holds, -1, 0),
-        tip_gaps=_tip_gaps(aims, posed).T,
+        tip_gaps=find_tip_gaps(held).T,
     )
 
 
@@ -257,7 +255,7 @@ def _codes(found: _Outcomes, asked: _Asked) -> Counts:
     cases = [
         (Status.REACHED, found.is_reached),
         (Status.EXTENDED, asked.is_too_far & found.is_straight),
-        (Status.FOLDED, asked.is_too_near & np.full(shape, asked.tree.is_free)),
+        (Status.FOLDED, asked.is_too_near & np.full(shape, asked.run.tree.joints.is_free)),
         (Status.LIMITED, is_open & found.is_held),
         (Status.SOFTENED, ~is_open & found.is_short),
         (pulled, is_open & found.is_done),
@@ -268,25 +266,3 @@ def _codes(found: _Outcomes, asked: _Asked) -> Counts:
         STATUSES.index(Status.ITERATIONS_USED_UP),
     )
     return codes
-
-
-def _holds(tree: Branched, turn: Array, posed: PosedTree, target: Array, is_open: Flags) -> Flags:
-    """Return the edges that pulls toward targets press against; none where they are met."""
-    holds = np.zeros((len(turn), 3, turn.shape[-1]), dtype=np.bool_)
-    if tree.is_free or not is_open.any():
-        return holds
-    error = tree.weighted((target - posed.tips) * is_open[:, None])
-    pull = np.einsum("nkcb,kb->ncb", tree.answers(posed), error)
-    edges: Edges = tree.bones.edges(turn)
-    turned = np.einsum("ncdb,ndb->ncb", tree.bones.mobilities(turn, edges), pull)
-    press = np.einsum("neib,nib->neb", edges.normals, turned)
-    # An axis with no room is a lock, not a limit that holds back.
-    pressed: Flags = edges.is_on & (press > 0.0) & ~edges.is_held
-    return pressed
-
-
-def _tip_gaps(aims: TreeAims | None, posed: PosedTree) -> Array:
-    gaps = np.zeros(posed.tips[:, 0].shape)
-    if aims is not None and aims.tips is not None:
-        gaps[list(aims.tips.effectors)] = norm(aims.tips.past(posed))
-    return gaps

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import near_edges, swings, turns
-from .active_limits import LEAST_LEAVING
 from .effort import Effort, Sides
-from .jointed import Jointed
-from .limited_newton import MOST_PASSES
+from .kinematics.active_limits import LEAST_LEAVING
+from .kinematics.kinematic_tree import KinematicTree
+from .kinematics.posed import Posed
 from .near_edges import NearEdges
-from .posed import Posed
+from .solvers.newton_joints import MOST_PASSES
 from .springs import Springs
 from .vectors import Array, Counts, Flags, cross, dot, norm
 
@@ -35,9 +35,9 @@ LEADS_DOWN = -1e-7
 
 @dataclass(frozen=True)
 class Strained:
-    """Jointed chains and what acts on them."""
+    """KinematicTree chains and what acts on them."""
 
-    chain: Jointed
+    chain: KinematicTree
     effort: Effort
 
     def take(self, chains: Counts | Flags) -> Strained:
@@ -50,10 +50,11 @@ class System:
 
     def __init__(self, strained: Strained, posed: Posed, turn: Array, damping: Array) -> None:
         chain, effort = strained.chain, strained.effort
-        self._edges = near_edges.near(chain.ranges, turn) if chain.has_edges else _no_edges(chain)
-        self._free = chain.mobilities(turn, self._edges.edges)
-        self._axes, self._is_plain = chain.free_axes, not chain.held_bones.size
-        answers = chain.answers(posed)
+        joints = chain.joints
+        self._edges = near_edges.near(joints.ranges, turn) if joints.has_edges else _no_edges(chain)
+        self._free = joints.mobilities(turn, self._edges.edges)
+        self._axes, self._is_plain = joints.free_axes, not joints.held_bones.size
+        answers = chain.find_jacobian(posed)
         self.answers = answers.transpose(1, 0, 2, 3)
         self._effort, self._turn, self._reach = effort, turn, chain.reach
         self._sides, self._lifting = effort.sides(turn), effort.lifting(posed)
@@ -81,12 +82,12 @@ class System:
         self._is_shut = is_on & (self._along_normals(press) > 0.0)
         return self._force(answers, self._shut(self._is_shut)[0])
 
-    def _edge_curvature(self, chain: Jointed, answers: Array, force: Array) -> Array | None:
+    def _edge_curvature(self, chain: KinematicTree, answers: Array, force: Array) -> Array | None:
         """Return what edges add to the curvature where joints press on them, (n, 3, 3, 3, B)."""
         if not self._edges.is_near.any():
             return None
         press = np.maximum(self._along_normals(self._balance(answers, force)), 0.0)
-        curved = near_edges.curvatures(chain.ranges, self._turn, self._edges)
+        curved = near_edges.curvatures(chain.joints.ranges, self._turn, self._edges)
         pressed_on: Array = curved * press[:, :, None, None]
         return pressed_on
 
@@ -265,8 +266,8 @@ class System:
         return move, (values[:, 0] < LEADS_DOWN * self.scale) & (largest > 0.0)
 
 
-def _no_edges(chain: Jointed) -> NearEdges:
-    none = chain.no_edges
+def _no_edges(chain: KinematicTree) -> NearEdges:
+    none = chain.joints.no_edges
     return NearEdges(none, np.zeros(none.is_on.shape))
 
 
@@ -288,10 +289,10 @@ def curvature(effort: Effort, posed: Posed, answers: Array, force: Array, spring
     pulls, moves, own = [], [], np.array(springs)
     for pull, levers, moved in (
         (effort.gravity, effort.moments(posed), effort.lifts(posed)),
-        (force, posed.levers, answers),
+        (force, posed.find_levers(posed.tips)[:, 0], answers),
     ):
         local = np.einsum("nikb,ib->nkb", frames, pull)
-        pulls.append(_crossed(local, posed.back))
+        pulls.append(_crossed(local, posed.inverse_frames))
         moves.append(moved)
         product = local[:, :, None] * levers[:, None]
         own -= 0.5 * (product + product.transpose(0, 2, 1, 3))

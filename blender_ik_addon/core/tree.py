@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .joints import Joints
+from .model.joints import Joints
 from .trees import Trees
 from .vectors import Array, Counts
 

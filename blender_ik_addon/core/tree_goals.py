@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .errors import InvalidGoalError
+from .model.errors import InvalidGoalError
 from .trees import checked_rows
 from .vectors import Array, Flags
 

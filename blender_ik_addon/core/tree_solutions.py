@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .chain import Status
-from .status_codes import STATUSES
+from .model.status import STATUSES, Status
 from .vectors import Array, Counts, Flags
 
 

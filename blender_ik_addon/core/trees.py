@@ -8,13 +8,15 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from .branched import Branched, PosedTree, branched_trees, least_lengths, path_lengths
-from .branches import Branches
-from .chain import check_joints
-from .errors import IKError, InvalidChainError, InvalidGoalError
-from .joints import Joints, free_joints
+from .kinematics.compiled_joints import put_rows_last
+from .kinematics.kinematic_tree import TURN, KinematicTree, compile_tree, measure_paths
+from .kinematics.posed import Posed
 from .kinematics.start_pose import StartPose, compile_start_poses
-from .tree_start import StraightRun, straight_runs
+from .kinematics.topology import Topology
+from .model.errors import IKError, InvalidChainError, InvalidGoalError
+from .model.joints import Joints, free_joints
+from .model.records import check_shape
+from .solving.unconstrained_start import StraightRun, find_straight_runs
 from .vectors import NO_DIRECTION, Array, Counts, norm, taken
 
 # Offsets whose rows span less than this share of a cube of their size have lost a direction.
@@ -70,13 +72,13 @@ class Trees:
                 self.bend_directions, leading, 3, "bend directions", InvalidChainError
             )
             object.__setattr__(self, "bend_directions", bends)
-        check_joints(self.joints, leading[:1], leading[1])
         if self.joints is not None:
+            check_shape(self.joints.shape, leading, "joints", InvalidChainError, "give one a bone")
             _check_offsets(self.joints)
         self._check_levers()
 
     def _check_levers(self) -> None:
-        for effector, path in enumerate(self.branches.paths):
+        for effector, path in enumerate(self.topology.paths):
             joints = np.concatenate(
                 (self.head_positions[:, path], self.effector_positions[:, effector, None]), axis=1
             )
@@ -92,7 +94,7 @@ class Trees:
 
     def take(self, rows: Counts) -> Trees:
         """Return some of the trees, compiled already."""
-        bends, (tree, unit, root) = self.bend_directions, self.compiled
+        bends, (tree, posed, unit, root) = self.bend_directions, self.compiled
         some = object.__new__(Trees)
         # Rows of checked and compiled records need neither again.
         some.__dict__.update(
@@ -102,12 +104,10 @@ class Trees:
             effector_positions=self.effector_positions[rows],
             joints=None if self.joints is None else self.joints.take(rows),
             bend_directions=None if bends is None else bends[rows],
-            branches=self.branches,
-            compiled=(tree.take(rows), unit[rows], taken(root, rows)),
-            start_posed=self.start_posed.take(rows),
+            topology=self.topology,
+            compiled=(tree.take(rows), posed.take(rows), unit[rows], taken(root, rows)),
             reaches=tuple(taken(each, rows) for each in self.reaches),
-            start_turns=taken(self.start_turns, rows),
-            standing_turns=taken(self.standing_turns, rows),
+            standing=taken(self.standing, rows),
             limbs=self.limbs,
             limb_starts=tuple(start and start.take(rows) for start in self.limb_starts),
             straight_runs=tuple(run.take(rows) for run in self.straight_runs),
@@ -115,9 +115,9 @@ class Trees:
         return some
 
     @cached_property
-    def branches(self) -> Branches:
+    def topology(self) -> Topology:
         """How the bones hang together."""
-        return Branches(tuple(self.parents.tolist()), tuple(self.effector_bones.tolist()))
+        return Topology(tuple(self.parents.tolist()), tuple(self.effector_bones.tolist()))
 
     @cached_property
     def own_joints(self) -> Joints:
@@ -130,40 +130,36 @@ class Trees:
         return free_joints(np.broadcast_to(np.eye(3), (*leading, 3, 3)), start)
 
     @cached_property
-    def compiled(self) -> tuple[Branched, Array, Array]:
-        """The trees as the solvers take them, their units (B,) and their first heads (3, B)."""
-        return branched_trees(
-            self.branches, self.own_joints, self.head_positions, self.effector_positions
-        )
+    def compiled(self) -> tuple[KinematicTree, Posed, Array, Array]:
+        """The trees as solvers take them, where their bones start, units (B,), roots (3, B)."""
+        heads, tips = put_rows_last(self.head_positions), put_rows_last(self.effector_positions)
+        root = heads[0]
+        _, most = measure_paths(self.topology, heads, tips)
+        unit = np.ldexp(1.0, np.frexp(most.max(axis=0))[1])
+        heads, tips = (heads - root) / unit, (tips - root) / unit
+        return *compile_tree(self.topology, self.own_joints, heads, tips, unit), unit, root
 
     @property
-    def branched(self) -> Branched:
+    def tree(self) -> KinematicTree:
         """The trees as the solvers take them; compiled on first use."""
         return self.compiled[0]
 
-    @cached_property
-    def start_turns(self) -> Array:
-        """The turns of the joints in the start poses, whether allowed or not, shape (n, 4, B)."""
-        return self.branched.bones.inner(self.own_joints.start_wxyz)
-
-    @cached_property
-    def standing_turns(self) -> Array:
-        """The same, brought to what the joints allow."""
-        if self.branched.is_free:
-            return self.start_turns
-        return self.branched.bones.begun(self.start_turns)
-
-    @cached_property
-    def start_posed(self) -> PosedTree:
+    @property
+    def start_posed(self) -> Posed:
         """Where the start poses put the bones."""
-        return self.branched.posed(self.start_turns)
+        return self.compiled[1]
+
+    @cached_property
+    def standing(self) -> Array:
+        """The states of the start poses, brought to what the joints allow."""
+        joints = self.tree.joints
+        start = joints.inner(self.own_joints.start_wxyz)
+        return self.tree.make_state(start if joints.is_free else joints.begun(start))
 
     @cached_property
     def reaches(self) -> tuple[Array, Array]:
         """How near effectors get to their roots and how far from them at the most, (E, B) each."""
-        heads, tips = self.start_posed.heads, self.start_posed.tips
-        least = least_lengths(self.branches, heads, tips)
-        return least, path_lengths(self.branches, heads, tips)
+        return measure_paths(self.topology, self.start_posed.heads, self.start_posed.tips)
 
     @cached_property
     def limb_starts(self) -> tuple[StartPose | None, ...]:
@@ -182,7 +178,7 @@ class Trees:
     def limbs(self) -> tuple[tuple[int, ...], ...]:
         """The bones that bend to poles: of each limb those whose heads are not its effector."""
         found = []
-        for effector, limb in enumerate(self.branches.limbs):
+        for effector, limb in enumerate(self.topology.limbs):
             way = self.effector_positions[:, effector] - self.head_positions[:, limb[-1]]
             found.append(limb if way.any() else limb[:-1])
         return tuple(found)
@@ -197,7 +193,8 @@ class Trees:
     @cached_property
     def straight_runs(self) -> tuple[StraightRun, ...]:
         """The runs that lie in one line; from there some targets need a bend to begin with."""
-        return straight_runs(self.branched, self.standing_turns, self.hints)
+        posed = self.tree.posed(self.standing)
+        return find_straight_runs(self.tree, posed, self.standing[:-1, :TURN], self.hints)
 
 
 def checked_rows(

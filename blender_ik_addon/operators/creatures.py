@@ -8,7 +8,9 @@ from pathlib import Path
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
-from ..core import LARGEST_CREATURE, IKError, InvalidCreatureError
+from ..core import IKError
+from ..core.creature import LARGEST_CREATURE
+from ..core.model.errors import InvalidCreatureError
 from ..properties import creature_text, owner_of, take_creature
 from . import selection
 from .chains import ANEW

@@ -10,7 +10,9 @@ import bpy
 import numpy as np
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
 
-from ..core import Creature, Curve, Easing, StepMode, parse_creature, write_creature
+from ..core import StepMode
+from ..core.creature import Creature, Curve, parse_creature, write_creature
+from ..core.easing import Easing
 from ..rig.forces import creature_of
 from ..rig.spec import ForceSpec
 from .updates import OVERRIDABLE, tag

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..core import Solution, bend_side, rotation
+from ..core import Solution, rotation
+from ..core.kinematics.bend_plane import bend_side
 from . import spaces
 from .channels import Pose
 from .limb import rest_joints, segments_of

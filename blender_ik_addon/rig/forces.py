@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from ..core import Creature, Curve, Forces, parse_creature, rotation
+from ..core import Forces, rotation
+from ..core.creature import Creature, Curve, parse_creature
 from .chain_pose import ChainPose
 from .joints import BoneJoints
 from .spec import ChainSpec, ForceSpec, StartFrom

@@ -9,7 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..core import Easing, Stance, Status, clamped, eased, rotation
+from ..core import Status, rotation
+from ..core.easing import Easing, Stance, eased
+from ..core.limits import clamped_rotations as clamped
+from ..core.model.status import BLENDED
 from .chain_pose import ChainFrame, ChainPose
 from .history import Memento
 from .jointed_solving import JointedPose
@@ -143,7 +146,7 @@ def stepped_pose(
     if apart <= NEARLY and found.solution.status is not Status.REACHED:
         return JointedPose(found.solution, pose, found.tip_gap), stepped
     # What holds the pose that it goes to says nothing of where it is.
-    solution = replace(found.solution, status=Status.BLENDED, holds=None, slide_holds=None)
+    solution = replace(found.solution, status_code=BLENDED, holds=None, slide_holds=None)
     return JointedPose(solution, pose, tip_gap=0.0), stepped
 
 

@@ -7,18 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ..core import (
-    Chain,
-    Forces,
-    Goal,
-    Joints,
-    Solution,
-    SolveOptions,
-    Solver,
-    clamped,
-    rotation,
-    solve,
-)
+from ..core import Chain, Forces, Goal, Joints, Solution, SolveOptions, Solver, rotation, solve
+from ..core.limits import clamped_rotations as clamped
 from . import spaces
 from .chain_pose import ChainFrame, ChainPose, part_way
 from .errors import RigError

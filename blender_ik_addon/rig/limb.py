@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..core import Solver, bend_side
+from ..core import Solver
+from ..core.kinematics.bend_plane import bend_side
 from .channels import Pose, quaternions_of
 from .joints import BoneJoints
 from .order import Job

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from ..core import STATUSES
+from ..core.model.status import STATUSES
 from .batch_rigs import BatchRigs, Part
 from .changes import Change
 from .channels import matrices_of
@@ -100,8 +100,8 @@ class LimbBatch:
         self._residuals[pick] = solved.residuals
         self._iterations[pick] = solved.iterations
         self._codes[pick] = solved.status_codes
-        if solved.holds is not None and solved.tip_gaps is not None:
-            self._tip_gaps[pick] = solved.tip_gaps
+        self._tip_gaps[pick] = solved.tip_gaps
+        if solved.holds is not None:
             self._holds.update(zip(rows.tolist(), solved.holds, strict=True))
 
     def outcome(self, row: int) -> Outcome | str:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ..core import SolveOptions, clamped, rotation
+from ..core import SolveOptions, rotation
+from ..core.limits import clamped_rotations as clamped
 from .joints import BoneJoints
 from .spec import ChainSpec
 

@@ -134,7 +134,7 @@ class RigidFollow:
         turned = bones.turned(bones.with_tips(batch_rotations(chains, solutions), None))
         joints = solutions.joint_positions
         led = joints[:, -1 if self._options.lead is Lead.TIP else 0]
-        gaps = np.einsum("bij,bj->bi", frames.to_world, led - goals.target_positions)
+        gaps = np.einsum("bij,bj->bi", frames.to_world, led - goals.target_position)
         return Dragged(
             channels=bones.written(turned),
             rotations=rotation.matrix_from_quaternion(turned),

@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core import (
-    STATUSES,
     Chains,
     Goals,
     Solutions,
@@ -28,6 +27,7 @@ from ..core import (
     rotation,
     solve_batch,
 )
+from ..core.model.status import STATUSES
 from . import spaces
 from .bases import Bases, point_in_base
 from .forces import gravity_in_bases, rigid_forces
@@ -56,7 +56,7 @@ class Solved:
         iterations: Sweeps used, shape (b,).
         status_codes: Indices into ``core.STATUSES``, shape (b,).
         holds: As ``core.Solutions``, shape (b, m, 3); None for chains without joints.
-        tip_gaps: Radians, shape (b,); None for chains without joints.
+        tip_gaps: Radians, shape (b,); zero for chains without joints.
     """
 
     channels: Array
@@ -64,7 +64,7 @@ class Solved:
     iterations: npt.NDArray[np.int64]
     status_codes: Codes
     holds: npt.NDArray[np.bool_] | None = None
-    tip_gaps: Array | None = None
+    tip_gaps: Array | float = 0.0
 
 
 def likeness(limb: Limb) -> tuple[object, ...]:
@@ -116,7 +116,7 @@ class RigidSolve:
     @cached_property
     def reach(self) -> Array:
         """The lengths of the chains in units of their bases, shape (B,)."""
-        reach: Array = self.chains.start.reach * self.chains.start.unit
+        reach: Array = self.chains.max_reach
         return reach
 
     def solved(self, rows: Indices, bases: Bases, targets: Array, poles: Array | None) -> Solved:
@@ -132,10 +132,10 @@ class RigidSolve:
         pick = slice(None) if is_all else rows
         from_world = bases.from_world[pick]
         goals = Goals(
-            target_positions=point_in_base(from_world, targets[:, :3, 3]),
-            pole_positions=None if poles is None else point_in_base(from_world, poles),
-            pole_angles=self.pole_angle[pick],
-            tip_rotations_wxyz=self._tip_turns(pick, from_world, targets),
+            target_position=point_in_base(from_world, targets[:, :3, 3]),
+            pole_position=None if poles is None else point_in_base(from_world, poles),
+            pole_angle=self.pole_angle[pick],
+            tip_rotation_wxyz=self._tip_turns(pick, from_world, targets),
         )
         return self._turned(self.chains if is_all else self._some(rows), pick, goals, bases)
 
@@ -157,14 +157,14 @@ class RigidSolve:
             chains = chains.under(gravity_in_bases(chains.forces, bases.to_world[pick]))
         in_tail = goals if self.ends_at_tail or not self.turns_tip else _without_tips(goals)
         solutions = solve_batch(chains, in_tail, options)
-        off = solutions.joint_positions[:, -1] - goals.target_positions
+        off = solutions.joint_positions[:, -1] - goals.target_position
         return Solved(
             channels=self._channels(chains, solutions, goals, pick),
             residuals=_sizes(bases.to_world[pick], off),
             iterations=solutions.iterations,
-            status_codes=self._codes(pick, options, solutions.residuals, solutions.status_codes),
+            status_codes=self._codes(pick, options, solutions.residual, solutions.status_code),
             holds=solutions.holds,
-            tip_gaps=solutions.tip_gaps,
+            tip_gaps=solutions.tip_gap,
         )
 
     def _options(self, pick: slice | Indices, bases: Bases) -> SolveOptions:
@@ -200,7 +200,7 @@ class RigidSolve:
                 local if self.zero is None else rotation.multiply(self.zero[pick], local)
             )
         turns = batch_rotations(chains, solutions)
-        return bones.channels(self.bones.with_tips(turns, goals.tip_rotations_wxyz))
+        return bones.channels(self.bones.with_tips(turns, goals.tip_rotation_wxyz))
 
     def _tip_turns(self, pick: slice | Indices, from_world: Array, targets: Array) -> Array | None:
         """Return the turns of tip bones from the start pose to their targets' orientations."""
@@ -213,7 +213,7 @@ class RigidSolve:
 
 
 def _without_tips(goals: Goals) -> Goals:
-    return Goals(goals.target_positions, goals.pole_positions, goals.pole_angles)
+    return Goals(goals.target_position, goals.pole_position, goals.pole_angle)
 
 
 def _sizes(to_world: Array, gaps: Array) -> Array:

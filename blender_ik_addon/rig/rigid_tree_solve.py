@@ -13,16 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..core import (
-    STATUSES,
-    SolveOptions,
-    Status,
-    TreeGoals,
-    TreeSolutions,
-    clamped,
-    rotation,
-    solve_trees,
-)
+from ..core import SolveOptions, Status, TreeGoals, TreeSolutions, rotation, solve_trees
+from ..core.limits import clamped_rotations as clamped
+from ..core.model.status import STATUSES
 from . import spaces
 from .bases import Bases, points_in_base
 from .free_solving import LENGTHS_AGREE

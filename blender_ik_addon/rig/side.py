@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..core import bend_side, rotation
+from ..core import rotation
+from ..core.kinematics.bend_plane import bend_side
 from .chain_pose import ChainFrame, ChainPose
 from .spec import ChainSpec, NegativeScale, StartFrom
 from .targets import Target

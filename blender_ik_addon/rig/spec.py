@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import bpy
 
-from ..core import Easing, JointKind, SolveOptions, StepMode
+from ..core import JointKind, SolveOptions, StepMode
+from ..core.easing import Easing
 
 
 class StartFrom(enum.StrEnum):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ..core import STATUSES
+from ..core.model.status import STATUSES
 from .batch_rigs import BatchRigs, Part
 from .changes import Change
 from .followed import Followed

@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ..core import SolveOptions, Solver, bend_side
+from ..core import SolveOptions, Solver
+from ..core.kinematics.bend_plane import bend_side
 from .channels import Pose
 from .joints import BoneJoints
 from .limb import Limb, rest_joints

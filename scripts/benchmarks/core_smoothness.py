@@ -85,7 +85,7 @@ def measured(solver: Solver, targets: Array, *, is_limited: bool) -> str:
     way = np.linalg.norm(np.diff(targets, axis=0), axis=1)
     steps = np.linalg.norm(np.diff(joints, axis=0), axis=2).max(axis=1) / way
     second = np.diff(joints, n=2, axis=0) / way.mean()
-    reached = (solved.residuals <= 1e-5).mean()
+    reached = (solved.residual <= 1e-5).mean()
     return (
         f"{100.0 * reached:.0f} % | {np.degrees(bends.max()):.1f} | {turns_back.mean():.3f} |"
         f" {steps.max():.2g} | {np.sqrt(np.square(second).sum(axis=2).mean()):.2g}"

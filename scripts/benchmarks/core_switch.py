@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.cases import arc, targets_in_reach
 from blender_ik_addon.core import Chains, Goals, SolveOptions, Solver, solve_batch
-from blender_ik_addon.core import chains as chains_of_core
+from blender_ik_addon.core.solving import compiled_chains
 
 COUNTS = (1, 2, 4, 6, 8, 12, 16, 24, 32)
 REPEATS = 60
@@ -40,7 +40,7 @@ def solved(bones: int, solver: Solver, count: int) -> tuple[float, float]:
     options = SolveOptions(solver=solver, tolerance=1e-6 * bones)
     found = []
     for few in (count, 0):
-        with mock.patch.object(chains_of_core, "FEW", few):
+        with mock.patch.object(compiled_chains, "FEW", few):
             solve_batch(chains, goals, options)
             found.append(microseconds(lambda: solve_batch(chains, goals, options)))
     return found[0], found[1]

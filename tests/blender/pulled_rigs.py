@@ -9,14 +9,9 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
-from blender_ik_addon.core import (
-    Chain,
-    Forces,
-    JointKind,
-    bend_side,
-    free_joints,
-    rotation,
-)
+from blender_ik_addon.core import Chain, Forces, JointKind, rotation
+from blender_ik_addon.core.kinematics.bend_plane import bend_side
+from blender_ik_addon.core.model.joints import free_joints
 from tests.blender import rigs
 
 Array = npt.NDArray[np.float64]

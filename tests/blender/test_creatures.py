@@ -11,7 +11,8 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import Goal, SolveOptions, Solver, parse_creature, solve
+from blender_ik_addon.core import Goal, SolveOptions, Solver, solve
+from blender_ik_addon.core.creature import parse_creature
 from tests.blender import rigs
 from tests.blender.jointed_rigs import READ_BACK, about, local
 from tests.blender.pulled_rigs import bone_lengths, core_chain, give, joints_of, make_pulled

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from mathutils import Matrix, Quaternion
 
-from blender_ik_addon.core import Goal, SolveOptions, Solver, StepMode, make_forces, solve
+from blender_ik_addon.core import Goal, SolveOptions, Solver, StepMode, solve
 from tests.blender import rigs
 from tests.blender.jointed_rigs import READ_BACK, about, local
 from tests.blender.jointed_rigs import give as give_joint
@@ -23,6 +23,7 @@ from tests.blender.pulled_rigs import (
     make_pulled,
 )
 from tests.blender.selecting import press, select_bones
+from tests.core.forced import make_forces
 from tests.helpers import assert_positions_close, make_rng
 
 OF_LENGTH = 1e-6

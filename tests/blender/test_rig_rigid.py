@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core import Status
-from blender_ik_addon.core.chains import FEW
+from blender_ik_addon.core.solving.compiled_chains import FEW
 from tests.blender import rigid_rigs, rigs, warm_rigs
 from tests.blender.rigid_goals import Kind
 from tests.blender.rigid_paths import (

@@ -7,10 +7,24 @@ from dataclasses import fields
 import numpy as np
 import numpy.typing as npt
 
-from blender_ik_addon.core import Chains, Forces, Joints
+from blender_ik_addon.core import Chains, Forces, Joints, StepMode
 from tests.core.limited_rigs import Rig
 
 Array = npt.NDArray[np.float64]
+
+
+def make_forces(
+    stiffness: npt.ArrayLike,
+    masses: npt.ArrayLike | None = None,
+    gravity: npt.ArrayLike | None = None,
+    comfort: npt.ArrayLike = 0.0,
+    optimum_wxyz: npt.ArrayLike | None = None,
+    mode: StepMode = StepMode.EXACT,
+    gain: float | None = None,
+) -> Forces:
+    """Return forces; turns up to ``comfort`` to either side of the optimum cost nothing."""
+    wide = np.broadcast_to(np.asarray(comfort, float), (*np.shape(stiffness), 3))
+    return Forces(stiffness, masses, gravity, -wide, wide, optimum_wxyz, mode, gain)
 
 
 def rotation_vector(wxyz: Array) -> Array:

@@ -12,12 +12,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from blender_ik_addon.core import limited_batch, turns
-from blender_ik_addon.core.chain import Chain, Goal, Solution, SolveOptions
-from blender_ik_addon.core.chains import Chains, Goals, Solutions
+from blender_ik_addon.core import (
+    Chain,
+    Chains,
+    Goal,
+    Goals,
+    Solution,
+    Solutions,
+    SolveOptions,
+    limited_batch,
+    turns,
+)
 from blender_ik_addon.core.easing import Easing, Stance, check_time, eased
+from blender_ik_addon.core.model.status import BLENDED, REACHED
+from blender_ik_addon.core.solving.compiled_chains import compile_chains
 from blender_ik_addon.core.solving.solve import solve_batch
-from blender_ik_addon.core.status_codes import BLENDED, REACHED
 from blender_ik_addon.core.vectors import Array, Flags, norm
 
 # Nearer than this, in radians or in lengths of the chain, a joint has arrived: it stands still.
@@ -71,16 +80,19 @@ def advance_batch(
     Source: as ``easing.eased``.
     """
     check_time(seconds)
-    given, chains = chains, chains if chains.joints is not None else chains.freed
+    given = chains
+    if chains.joints is None:
+        chains = compile_chains(chains).unconstrained
+    compiled = compile_chains(chains)
     found = solve_batch(chains, goals, options)
     assert found.local_rotations_wxyz is not None
     assert found.slides is not None
-    wanted, wanted_slides = chains.jointed.inner(found.local_rotations_wxyz), found.slides.T
+    wanted, wanted_slides = compiled.tree.joints.inner(found.local_rotations_wxyz), found.slides.T
     turn, slide = _eased(chains, wanted, wanted_slides, easing, history, seconds)
-    reach = chains.start.reach * chains.start.unit
+    reach = compiled.start.reach * compiled.start.unit
     is_there = _is_there(turn, wanted, (slide - wanted_slides) / reach)
     turn, slide = np.where(is_there, wanted, turn), np.where(is_there, wanted_slides, slide)
-    local = chains.jointed.outer(turn)
+    local = compiled.tree.joints.outer(turn)
     passed = _on_the_way(chains, goals, options, found, turn, slide, is_there)
     history = History(
         local, found.local_rotations_wxyz, np.ascontiguousarray(slide.T), found.slides
@@ -100,7 +112,7 @@ def advance(
     seconds: float,
 ) -> tuple[Solution, History]:
     """Return the pose of one chain some time after its last one; as ``advance_batch``."""
-    chains, goals = limited_batch.as_batch(chain), limited_batch.goal_as_batch(goal)
+    chains, goals = chain.as_batch(), goal.as_batch()
     solutions, history = advance_batch(chains, goals, options, easing, history, seconds)
     return solutions[0], history
 
@@ -114,13 +126,13 @@ def _eased(
     seconds: float,
 ) -> Stance:
     """Return how chains stand a time after a history."""
-    jointed = chains.jointed
-    turn, slide = chains.standing_turns, np.zeros_like(wanted_slides)
+    joints = compile_chains(chains).tree.joints
+    turn, slide = compile_chains(chains).clamped_start, np.zeros_like(wanted_slides)
     before, before_slides = wanted, wanted_slides
     if history is not None:
-        turn, before = jointed.inner(history.rotations_wxyz), jointed.inner(history.wanted_wxyz)
+        turn, before = joints.inner(history.rotations_wxyz), joints.inner(history.wanted_wxyz)
         slide, before_slides = history.slides.T, history.wanted_slides.T
-    reach = chains.start.reach * chains.start.unit
+    reach = compile_chains(chains).start.reach * compile_chains(chains).start.unit
     return eased(
         Stance(turn, slide),
         Stance(before, before_slides),
@@ -128,7 +140,7 @@ def _eased(
         np.broadcast_to(reach, slide.shape),
         easing,
         seconds,
-        jointed.clamped,
+        joints.clamped,
     )
 
 
@@ -150,15 +162,15 @@ def _on_the_way(
     is_there: Flags,
 ) -> Solutions:
     """Return solutions with poses that chains have got to, and what is said of them."""
-    start, jointed = chains.start, chains.jointed
-    posed = jointed.posed(jointed.state(turn, slide / start.unit))
+    start, tree = compile_chains(chains).start, compile_chains(chains).tree
+    posed = tree.posed(tree.make_state(turn, slide / start.unit))
     joints = (posed.points * start.unit + start.root).transpose(2, 0, 1)
-    residuals = norm((joints[:, -1] - goals.target_positions).T)
+    residuals = norm((joints[:, -1] - goals.target_position).T)
     is_reached = residuals <= options.tolerance
     codes = np.where(is_reached, REACHED, BLENDED)
     return replace(
         found,
         joint_positions=joints,
-        residuals=np.where(is_there, found.residuals, residuals),
-        status_codes=np.where(is_there, found.status_codes, codes).astype(np.int8),
+        residual=np.where(is_there, found.residual, residuals),
+        status_code=np.where(is_there, found.status_code, codes).astype(np.int8),
     )

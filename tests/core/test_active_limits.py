@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core import swings
-from blender_ik_addon.core.active_limits import ActiveLimits
-from blender_ik_addon.core.positive import solve_positive
+from blender_ik_addon.core.algebra.small_systems import solve_positive
+from blender_ik_addon.core.kinematics.active_limits import ActiveLimits
 from blender_ik_addon.core.swings import Edges
 from tests.helpers import make_rng
 

@@ -15,12 +15,11 @@ from blender_ik_addon.core import (
     SolveOptions,
     Solver,
     Status,
-    make_forces,
-    parse_creature,
     solve,
     solve_batch,
 )
-from tests.core.forced import effort_of, repeated
+from blender_ik_addon.core.creature import parse_creature
+from tests.core.forced import effort_of, make_forces, repeated
 from tests.core.limited_rigs import K, make_rig
 from tests.helpers import make_rng
 

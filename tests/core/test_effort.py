@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import Chains, make_forces, turns
+from blender_ik_addon.core import Chains, turns
+from blender_ik_addon.core.solving.compiled_chains import compile_chains
 from blender_ik_addon.core.springs import Springs
 from blender_ik_addon.core.strained import curvature
-from tests.core.forced import effort_of, many
+from tests.core.forced import effort_of, make_forces, many
 from tests.core.limited_rigs import RIGS, K, make_rig
 from tests.core.test_force_robust import random_forces, started_anywhere
 from tests.helpers import make_rng
@@ -26,15 +27,16 @@ class Case:
         # Not so stiff that differences are rounding.
         self.forces.__dict__["stiffness"] = rng.uniform(0.1, 2.0, self.forces.stiffness.shape)
         chains = Chains(points, joints=joints, forces=self.forces)
-        self.jointed, self.effort = chains.jointed, chains.effort
+        compiled = compile_chains(chains)
+        self.tree, self.effort = compiled.tree, compiled.effort
         poses = [[self.rig.some_rotations(rng, 0.9) for _ in range(COUNT)]]
         self.turn = np.moveaxis(np.array(poses[0]), 0, -1)
-        self.turn = self.jointed.inner(np.moveaxis(self.turn, -1, 0))
+        self.turn = self.tree.joints.inner(np.moveaxis(self.turn, -1, 0))
         self.force = rng.normal(size=(3, COUNT))
-        self.scale = chains.start.unit
+        self.scale = compiled.start.unit
 
     def posed(self, turn):
-        return self.jointed.posed(self.jointed.state(turn, np.zeros((len(turn), COUNT))))
+        return self.tree.posed(self.tree.make_state(turn, np.zeros((len(turn), COUNT))))
 
     def total(self, move):
         turn = turns.multiply(turns.by_vectors(move), self.turn)
@@ -47,7 +49,7 @@ def test_the_effort_is_that_of_springs_and_weight(name):
     case = Case(name)
     case.effort.growth_low[:], case.effort.growth_high[:] = 0.0, 0.0
     ours = case.effort.total(case.posed(case.turn), case.turn)
-    local, optimum = case.jointed.outer(case.turn), case.jointed.outer(case.effort.optimum)
+    local, optimum = case.tree.joints.outer(case.turn), case.tree.joints.outer(case.effort.optimum)
     for i in range(COUNT):
         theirs = effort_of(case.rig, local[i], case.forces.take(i), optimum[i])
         np.testing.assert_allclose(ours[i], theirs, rtol=1e-9)
@@ -57,7 +59,7 @@ def test_the_effort_is_that_of_springs_and_weight(name):
 def test_slopes_and_curvatures_are_those_of_differences(name):
     case = Case(name)
     posed = case.posed(case.turn)
-    answers = case.jointed.answers(posed)
+    answers = case.tree.find_jacobian(posed)
     sides = case.effort.sides(case.turn)
     slope = Springs(case.effort, case.turn).slope(sides) - case.effort.lifting(posed)
     slope -= np.einsum("kb,nkcb->ncb", case.force, answers)
@@ -79,11 +81,11 @@ def test_resistance_grows_to_ten_times_toward_a_hard_limit():
     rig = make_rig([(K.HINGE_X, ((-60, 60),))])
     forces = make_forces([1.0], comfort=np.radians(20.0))
     chain = rig.chain()
-    chains = many(chain.joint_positions, forces, 1, chain.joints)
+    effort = compile_chains(many(chain.joint_positions, forces, 1, chain.joints)).effort
 
     def resistance(degrees):
         turn = turns.by_vectors(np.array([[[np.radians(degrees)], [0.0], [0.0]]]))
-        slope = Springs(chains.effort, turn).slope(chains.effort.sides(turn))
+        slope = Springs(effort, turn).slope(effort.sides(turn))
         return slope[0, 0, 0] / np.radians(max(degrees - 20.0, 1e-9))
 
     assert resistance(10.0) == 0.0

@@ -10,12 +10,11 @@ from blender_ik_addon.core import (
     SolveOptions,
     Solver,
     StepMode,
-    make_forces,
     solve_batch,
 )
 from blender_ik_addon.core import force as pull
 from tests.core.chains import unit
-from tests.core.forced import many
+from tests.core.forced import make_forces, many
 from tests.core.peer_cases import median_iterations, peer_solutions
 from tests.helpers import make_rng
 

@@ -6,18 +6,9 @@ SciPy minimises the same effort, written in other words in ``forced``, from pose
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import (
-    Chain,
-    Forces,
-    Goal,
-    SolveOptions,
-    Solver,
-    Status,
-    make_forces,
-    solve,
-)
+from blender_ik_addon.core import Chain, Forces, Goal, SolveOptions, Solver, Status, solve
 from tests.core.chains import unit
-from tests.core.forced import effort_of, inverse, product, quaternion, rotation_vector
+from tests.core.forced import effort_of, inverse, make_forces, product, quaternion, rotation_vector
 from tests.core.limited_rigs import K, make_rig, targets_of
 from tests.helpers import make_rng
 

@@ -13,13 +13,13 @@ from blender_ik_addon.core import (
     SolveOptions,
     Solver,
     Status,
-    free_joints,
-    make_forces,
     rotation,
     solve,
     solve_batch,
 )
+from blender_ik_addon.core.model.joints import free_joints
 from tests.core.chains import unit
+from tests.core.forced import make_forces
 from tests.core.limited_rigs import RIGS, K, make_rig
 from tests.helpers import make_rng
 
@@ -80,7 +80,7 @@ def assert_never_diverges(rig, chains, rng):
     assert np.isfinite(solutions.joint_positions).all()
     assert np.isfinite(solutions.local_rotations_wxyz).all()
     before = np.linalg.norm(points[:, -1] - targets, axis=1)
-    assert (solutions.residuals <= before + options.tolerance + ROUNDING).all()
+    assert (solutions.residual <= before + options.tolerance + ROUNDING).all()
     lengths = np.linalg.norm(np.diff(solutions.joint_positions, axis=1), axis=2)
     np.testing.assert_allclose(lengths, np.linalg.norm(np.diff(points, axis=1), axis=2), 1e-9)
     worst = max(rig.violations(each).max() for each in solutions.local_rotations_wxyz)

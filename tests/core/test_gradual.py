@@ -5,16 +5,16 @@ import pytest
 
 from blender_ik_addon.core import (
     Chain,
-    Easing,
     Goal,
     InvalidOptionError,
     SolveOptions,
     Solver,
     Status,
     bone_rotations,
-    make_forces,
     solve,
 )
+from blender_ik_addon.core.easing import Easing
+from tests.core.forced import make_forces
 from tests.core.gradual import advance
 from tests.core.limited_rigs import RIGS, targets_of
 from tests.helpers import make_rng

@@ -193,8 +193,8 @@ def test_inputs_are_not_modified(solver, has_pole):
     rig, rng = RIGS["arm"](), make_rng(26)
     chain, goals = rig.chains(3), Goals(targets_of(rig, 3, rng), poles_of(rig, 3, rng))
     if not has_pole:
-        goals = Goals(goals.target_positions)
-    arrays = [chain.joint_positions, goals.target_positions]
+        goals = Goals(goals.target_position)
+    arrays = [chain.joint_positions, goals.target_position]
     arrays += [v for v in vars(chain.joints).values() if isinstance(v, np.ndarray)]
     before = [array.copy() for array in arrays]
     for array in arrays:

@@ -8,10 +8,10 @@ from blender_ik_addon.core import (
     Goals,
     SolveOptions,
     Solver,
-    restarts,
     solve,
     solve_batch,
 )
+from blender_ik_addon.core.solving import restarts
 from tests.core.chains import ITERATIVE, SOLVERS
 from tests.core.limited_rigs import (
     RIGS,
@@ -160,20 +160,18 @@ def test_no_cap_on_iterations_costs_a_limit(name, solver, cap):
 def test_of_the_new_starts_that_arrive_the_least_change_is_taken(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rig, begun = RIGS[name](), restarts.nearest_drawn
+    rig, begun = RIGS[name](), restarts.draw_nearest
     targets = targets_of(rig, 80, make_rng(44))
     first = solved(rig, targets, None, Solver.NEWTON)
     calls = []
 
-    def from_the_last(
-        chain: object, start: np.ndarray, target: np.ndarray, count: int, few: int
-    ) -> np.ndarray:
+    def from_the_last(run: object, start: np.ndarray, count: int, few: int) -> np.ndarray:
         """Give the starts of each chain in the opposite order."""
-        calls.append(begun(chain, start, target, count, few))
+        calls.append(begun(run, start, count, few))
         rows = calls[-1].reshape(*calls[-1].shape[:2], -1, few)
         return rows[..., ::-1].reshape(calls[-1].shape)
 
-    monkeypatch.setattr(restarts, "nearest_drawn", from_the_last)
+    monkeypatch.setattr(restarts, "draw_nearest", from_the_last)
     again = solved(rig, targets, None, Solver.NEWTON)
     assert calls, "some of the targets need another start"
     # Which comes first must not decide.

@@ -214,7 +214,7 @@ def shapes_on(way: str) -> Array:
 @every_way
 def test_on_the_way_newton_moves_evenly(way: str) -> None:
     solutions, targets = on_the_way(way)
-    assert solutions.residuals.max() <= 1e-6
+    assert solutions.residual.max() <= 1e-6
     poses = solutions.local_rotations_wxyz
     step = np.linalg.norm(targets[1] - targets[0])
     assert joint_steps(poses).max() / step <= EVEN_STEP

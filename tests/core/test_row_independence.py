@@ -54,9 +54,9 @@ def test_some_of_the_chains_are_posed_as_all_of_them_together(name, solver, seed
 
 def apart_alone(rig: Rig, goals: Goals, options: SolveOptions) -> float:
     """Return how far chains solved alone are turned from what they are side by side."""
-    together = solve_batch(rig.chains(len(goals.target_positions)), goals, options)
-    poles, alone = goals.pole_positions, []
-    for row, target in enumerate(goals.target_positions):
+    together = solve_batch(rig.chains(len(goals.target_position)), goals, options)
+    poles, alone = goals.pole_position, []
+    for row, target in enumerate(goals.target_position):
         goal = Goal(target, None if poles is None else poles[row])
         alone.append(solve(rig.chain(), goal, options).local_rotations_wxyz)
     cosine = np.einsum("bnk,bnk->bn", np.array(alone), together.local_rotations_wxyz)

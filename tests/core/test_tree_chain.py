@@ -12,10 +12,10 @@ from blender_ik_addon.core import (
     Status,
     Tree,
     TreeGoals,
-    free_joints,
     solve,
     solve_tree,
 )
+from blender_ik_addon.core.model.joints import free_joints
 from tests.core.chains import random_direction, start_joints
 from tests.core.limited_rigs import RIGS, at_rest, poles_beside, targets_of
 

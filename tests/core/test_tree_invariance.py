@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import Tree, TreeGoals, free_joints, solve_tree, solve_trees
+from blender_ik_addon.core import Tree, TreeGoals, solve_tree, solve_trees
+from blender_ik_addon.core.model.joints import free_joints
 from tests.core.chains import random_frame
 from tests.core.tree_rigs import LIMITED, TREES, TreeRig, options_for
 

@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .arithmetic import Array, Condition, Counts, Flags, Number
+from .arithmetic import Array, Condition, Flags, Number
+from .arithmetic import Counts as Counts
 
 T = TypeVar("T")
 Nested = Any

@@ -1,4 +1,4 @@
-"""Bones of jointed chains compiled for the sweeps."""
+"""Bones with joints compiled for the sweeps."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from .swing_twist import SwingTwistRange
 SHEAR = 1e-6
 
 if TYPE_CHECKING:
-    from ..jointed import Jointed
+    from .compiled_joints import CompiledJoints
+    from .kinematic_tree import KinematicTree
 
 
-def compile_bones(chain: Jointed, *, is_few: bool) -> list[Bones]:
+def compile_bones(chain: KinematicTree, *, is_few: bool) -> list[Bones]:
     """Return the bones of B chains: one record a chain in floats, or one of all in arrays.
 
     Slides stay where they start. What is compiled is kept with the chains.
@@ -32,7 +33,7 @@ def compile_bones(chain: Jointed, *, is_few: bool) -> list[Bones]:
     return known[is_few]
 
 
-def _compile(chain: Jointed, *, is_few: bool) -> list[Bones]:
+def _compile(chain: KinematicTree, *, is_few: bool) -> list[Bones]:
     if not is_few:
         return [_bones(chain, _tupled)]
     return [_bones(chain, partial(nested.to_floats, row=row)) for row in range(chain.reach.size)]
@@ -42,41 +43,41 @@ def _tupled(array: Array) -> nested.Nested:
     return nested.to_numbers(array, array.ndim - 1)
 
 
-def _bones(chain: Jointed, pick: Callable[[Array], Any]) -> Bones:
+def _bones(chain: KinematicTree, pick: Callable[[Array], Any]) -> Bones:
     """Return one record of bones; ``pick`` makes tuples of numbers of arrays (..., B)."""
-    segments = chain.segments_after(chain.resting_slide)
-    volumes = np.linalg.det(chain.offsets.transpose(0, 3, 1, 2))
+    segments, joints = chain.segments, chain.joints
+    volumes = np.linalg.det(joints.offsets.transpose(0, 3, 1, 2))
     scales = np.cumprod(np.cbrt(np.abs(volumes)), axis=0)
-    rotations, offsets = _rotations_of(chain.offsets), chain.offsets
+    rotations, offsets = find_rotations(joints.offsets), joints.offsets
     bent = offsets / np.cbrt(volumes)[:, None, None] - turns.matrices(rotations)
     if (volumes > 0.0).all() and (np.abs(bent) < SHEAR).all():
         # Rigid bones are measured in the space of the chain.
         segments, scales, offsets = segments * scales[:, None], np.ones_like(scales), rotations
-    readiness = pick(chain.readiness) if chain.has_stiffness else (None,) * len(segments)
+    readiness = pick(joints.readiness) if joints.has_stiffness else (None,) * len(segments)
     columns = (
         pick(vectors.norm(segments)),
         pick(segments),
         pick(offsets),
         pick(rotations),
         pick(scales),
-        _joints(chain, pick),
-        [limits.HINGES.get(kind) for kind in chain.kinds],
+        _joints(joints, pick),
+        [limits.HINGES.get(kind) for kind in joints.kinds],
         readiness,
     )
     bones = tuple(Bone(*each) for each in zip(*columns, strict=True))
-    return Bones(bones, pick(chain.root_after(chain.resting_slide)), pick(chain.reach))
+    return Bones(bones, pick(chain.root), pick(chain.reach))
 
 
-def _joints(chain: Jointed, pick: Callable[[Array], Any]) -> list[SwingTwistRange | None]:
-    has_ends = chain.ranges.has_ends.any(axis=(1, 2))
-    numbers = zip(*(pick(number) for number in chain.ranges), strict=True)
+def _joints(joints: CompiledJoints, pick: Callable[[Array], Any]) -> list[SwingTwistRange | None]:
+    has_ends = joints.ranges.has_ends.any(axis=(1, 2))
+    numbers = zip(*(pick(number) for number in joints.ranges), strict=True)
     return [
         SwingTwistRange(*each) if is_limited else None
         for each, is_limited in zip(numbers, has_ends, strict=True)
     ]
 
 
-def _rotations_of(matrices: Array) -> Array:
+def find_rotations(matrices: Array) -> Array:
     """Return the rotations (n, 4, B) in matrices (n, 3, 3, B) of any scale, mirrored too."""
     by_chain = matrices.transpose(0, 3, 1, 2)
     scale = np.cbrt(np.linalg.det(by_chain))

@@ -58,8 +58,8 @@ class SwingTwistRange(NamedTuple):
         """Return the ranges of some of the chains, where numbers are arrays (..., B)."""
         return take_rows(self, rows)
 
-    def at(self, bone: int) -> SwingTwistRange:
-        """Return the ranges of one bone, where numbers are arrays (n, B)."""
+    def at(self, bone: int | list[int]) -> SwingTwistRange:
+        """Return the ranges of some bones, where numbers are arrays (n, B)."""
         return SwingTwistRange(*(number[bone] for number in self))
 
     @property

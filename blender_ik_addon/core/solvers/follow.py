@@ -8,7 +8,6 @@ joint is a polyline for the segment behind it, so a move goes in short steps.
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -40,13 +39,6 @@ MOST_TURN = 300.0
 # end: aimed at, and after joints on the way to it have been brought back into their limits.
 AIMED_AHEAD = 1.015
 MOST_AHEAD = 1.05
-
-
-class Lead(enum.StrEnum):
-    """Which end of a chain is led."""
-
-    TIP = "TIP"
-    ROOT = "ROOT"
 
 
 class Led(NamedTuple):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..algebra.arithmetic import ARRAYS, FLOATS
-from ..chain import Chain, Solution
-from ..chains import Chains, Solutions
-from ..errors import InvalidChainError
+from ..algebra.arithmetic import ARRAYS, FLOATS, Array
 from ..kinematics.transport import carry_rotation
-from ..rotation import Array, conjugate, multiply, normalised, power, rotate
+from ..model.chains import Chain, Chains
+from ..model.errors import InvalidChainError
+from ..model.solutions import Solution, Solutions
+from ..rotation import conjugate, multiply, normalised, power, rotate
+from .compiled_chains import bend_normal, compile_chains
 
 
 def bone_rotations(chain: Chain, solution: Solution) -> Array:
@@ -27,25 +28,10 @@ def bone_rotations(chain: Chain, solution: Solution) -> Array:
         orientation of bone i to its solved one.
 
     Raises:
-        InvalidChainError: If the chain has joints; its solution tells local rotations.
+        InvalidChainError: If the chain has joints; its solution has local rotations.
     """
-    _check_free(chain)
-    if solution.blended_rotations_wxyz is not None:
-        return solution.blended_rotations_wxyz
-    return _rotations(
-        chain, solution.joint_positions, solution.chain_rotation_wxyz, solution.tip_rotation_wxyz
-    )
-
-
-def _rotations(
-    chain: Chain, joints: Array, chain_rotation: Array, tip_rotation: Array | None
-) -> Array:
-    wanted = (joints[1:] - joints[:-1]).tolist()
-    turn = chain_rotation.tolist()
-    carried = carry_rotation(FLOATS, turn, chain.start_directions, wanted, chain.bend_normal)
-    if tip_rotation is not None:
-        carried[-1] = tip_rotation.tolist()
-    return np.array(carried)
+    rotations: Array = batch_rotations(compile_chains(chain).chains, solution.as_batch())[0]
+    return rotations
 
 
 def batch_rotations(chains: Chains, solutions: Solutions) -> Array:
@@ -61,57 +47,51 @@ def batch_rotations(chains: Chains, solutions: Solutions) -> Array:
     Raises:
         InvalidChainError: As ``bone_rotations``.
     """
-    _check_free(chains)
+    if chains.joints is not None:
+        raise InvalidChainError(
+            "Positions do not say how chains with joints turn:"
+            " read the local rotations of their solutions."
+        )
     if solutions.blended_rotations_wxyz is not None:
         return solutions.blended_rotations_wxyz
-    joints, turns = solutions.joint_positions, solutions.chain_rotations_wxyz
-    tips = solutions.tip_rotations_wxyz
-    if chains.is_few:
-        each = zip(chains.one_by_one, joints, turns, strict=True)
-        rows = [_rotations(chain, own, turn, None) for chain, own, turn in each]
-        rotations = np.array(rows).reshape(len(chains), chains.bone_count, 4)
+    points, turns = solutions.joint_positions, solutions.chain_rotation_wxyz
+    compiled = compile_chains(chains)
+    if compiled.is_few:
+        wanted = (points[:, 1:] - points[:, :-1]).tolist()
+        each = zip(
+            turns.tolist(), compiled.each_direction, wanted, compiled.each_start, strict=True
+        )
+        rows = [
+            carry_rotation(FLOATS, turn, directions, segments, bend_normal(start))
+            for turn, directions, segments, start in each
+        ]
+        rotations: Array = np.array(rows).reshape(len(chains), chains.bone_count, 4)
     else:
-        wanted = np.diff(joints.transpose(1, 2, 0), axis=0)
-        start, normal = chains.start_directions, chains.bend_normal
-        carried = carry_rotation(ARRAYS, tuple(turns.T), start, wanted, normal)
+        segments = np.diff(points.transpose(1, 2, 0), axis=0)
+        start, normal = compiled.start_directions, bend_normal(compiled.start)
+        carried = carry_rotation(ARRAYS, tuple(turns.T), start, segments, normal)
         rotations = np.array(carried).transpose(2, 0, 1)
-    if tips is not None:
-        rotations[:, -1] = tips
+    if solutions.tip_rotation_wxyz is not None:
+        rotations[:, -1] = solutions.tip_rotation_wxyz
     return rotations
 
 
-def _check_free(chain: Chain | Chains) -> None:
-    if chain.joints is not None:
-        raise InvalidChainError(
-            "Chains with joints turn by more than their positions tell:"
-            " read the local rotations of their solutions."
-        )
-
-
-def blended(
-    chain: Chain, joints: Array, chain_rotation: Array, tip_rotation: Array | None, share: float
-) -> tuple[Array, Array]:
-    """Return a share of a solution: every bone turns that share of its way, seen from its parent.
+def turn_part_way(points: Array, turns: Array, share: float) -> Array:
+    """Return poses whose bones turn a share of their way, each seen from its parent.
 
     Args:
-        chain: The chain with its start pose.
-        joints: Solved joints, shape (n + 1, 3).
-        chain_rotation: Turn of the whole chain wxyz, shape (4,).
-        tip_rotation: Turn of the tip bone wxyz, shape (4,), or None.
+        points: Joints of the start poses, shape (B, n + 1, 3).
+        turns: Rotations of the bones from there, shape (B, n, 4).
         share: From 0 to 1.
 
     Returns:
-        Joints of the blended pose, shape (n + 1, 3), and its bone rotations wxyz, shape (n, 4).
+        Joints, shape (B, n + 1, 3).
     """
-    rotations = _rotations(chain, joints, chain_rotation, tip_rotation)
-    parents = np.vstack(([1.0, 0.0, 0.0, 0.0], rotations[:-1]))
-    own_turns = power(multiply(conjugate(parents), rotations), share)
-    start = np.diff(chain.joint_positions, axis=0)
-    blended_joints, blended_rotations = np.empty_like(joints), np.empty_like(rotations)
-    blended_joints[0] = joints[0]
+    own = turns.copy()
+    own[:, 1:] = multiply(conjugate(turns[:, :-1]), turns[:, 1:])
+    own, turned, segments = power(own, share), points.copy(), np.diff(points, axis=1)
     carried = np.array([1.0, 0.0, 0.0, 0.0])
-    for i, own_turn in enumerate(own_turns):
-        carried = normalised(multiply(carried, own_turn))
-        blended_rotations[i] = carried
-        blended_joints[i + 1] = blended_joints[i] + rotate(carried, start[i])
-    return blended_joints, blended_rotations
+    for bone in range(turns.shape[1]):
+        carried = normalised(multiply(carried, own[:, bone]))
+        turned[:, bone + 1] = turned[:, bone] + rotate(carried, segments[:, bone])
+    return turned

@@ -12,10 +12,11 @@ from ..algebra import nested
 from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Counts, Number
 from ..algebra.nested import Nested
 from ..algebra.vectors import Vector, add, norm, scale, subtract
-from ..errors import InvalidChainError, InvalidGoalError, InvalidOptionError
 from ..kinematics.bones import Bone, Bones, Pose, pose_bones
+from ..model.errors import InvalidChainError, InvalidGoalError, InvalidOptionError
+from ..model.options import Lead
 from ..solvers import follow
-from ..solvers.follow import Lead, Led, drag_segment
+from ..solvers.follow import Led, drag_segment
 
 # A step is no longer than this share of the shortest segment ...
 LONGEST_STEP = 0.1

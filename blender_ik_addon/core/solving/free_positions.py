@@ -9,11 +9,11 @@ import numpy as np
 from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Condition, Number
 from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import Vector, add, norm, scale
-from ..chain import Solver
 from ..iterate import NEWTON, Work, iterated, swept
 from ..kinematics.bend_plane import Bend, face_side, plan_bend
 from ..kinematics.reach import check_reach
 from ..kinematics.start_pose import StartPose
+from ..model.options import Solver
 from ..solvers.newton_directions import (
     FIRST_DAMPING,
     MOST_DAMPING,
@@ -23,9 +23,9 @@ from ..solvers.newton_directions import (
     turn_segments,
 )
 from ..solvers.two_bone import bend_elbow
-from ..task import Task
 from ..vectors import Counts, laid
 from .sweeps import Sweeps, sweeps_of
+from .task import Task
 
 FLOAT_SOLVERS = frozenset((Solver.TWO_BONE, Solver.NEWTON))
 """The solvers that solve one chain in floats."""

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from .. import followed, limited_batch
-from ..algebra.arithmetic import ARRAYS, FLOATS
-from ..chain import Chain, Goal, Solution, SolveOptions, Solver
-from ..chains import Chains, Goals, Solutions, stack_solutions
-from ..errors import InvalidGoalError
-from ..kinematics.reach import is_soft
+from .. import limited_batch
+from ..algebra.arithmetic import ARRAYS, FLOATS, Array
+from ..kinematics.compiled_bones import compile_bones
+from ..model.chains import Chain, Chains
+from ..model.errors import InvalidGoalError
+from ..model.goals import Goal, Goals
+from ..model.options import Lead, SolveOptions, Solver
+from ..model.solutions import Solution, Solutions
+from ..model.status import name_drag
 from ..rotation import conjugate, multiply, power
-from ..status_codes import STATUSES
-from ..vectors import not_alone
-from .bone_rotations import blended, bone_rotations
-from .free_chains import FreeTask, pose_chain
+from ..vectors import norm, not_alone
+from . import dragging, sweeps
+from .bone_rotations import batch_rotations, turn_part_way
+from .compiled_chains import compile_chains
+from .dragging import Drag, drag_joints, drag_points
+from .free_chains import pose_chain
 from .free_positions import FLOAT_SOLVERS
-from .sweeps import FEW as FEW_SWEPT
+from .task import accept_distance, ask_all, ask_each, ask_one
+
+NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 def solve(chain: Chain, goal: Goal, options: SolveOptions | None = None) -> Solution:
@@ -40,21 +45,25 @@ def solve(chain: Chain, goal: Goal, options: SolveOptions | None = None) -> Solu
             (not counting a tip bone that takes the target's rotation).
     """
     options = options or SolveOptions()
-    if chain.joints is None and options.solver in FLOAT_SOLVERS:
-        has_tip = goal.tip_rotation_wxyz is not None and options.orient_weight > 0.0
-        if has_tip and options.orient_weight < 1.0:
-            return _solve_weighted(chain, goal, options)
-        rest = chain.rest_alone if has_tip else None
-        pose = pose_chain(FLOATS, chain.start_alone, rest, _ask_one(goal, options, has_tip=has_tip))
-        return Solution(
-            pose.joints,
-            np.array(pose.rotation),
-            goal.tip_rotation_wxyz if has_tip else None,
-            pose.residual,
-            pose.iterations,
-            STATUSES[pose.code],
-        )
-    return solve_batch(limited_batch.as_batch(chain), limited_batch.goal_as_batch(goal), options)[0]
+    has_tip = goal.tip_rotation_wxyz is not None and options.orient_weight > 0.0
+    if (
+        chain.joints is not None
+        or options.solver not in FLOAT_SOLVERS
+        or (has_tip and options.orient_weight < 1.0)
+    ):
+        return solve_batch(compile_chains(chain).chains, goal.as_batch(), options)[0]
+    compiled = compile_chains(chain)
+    rest = compiled.each_rest[0] if has_tip else None
+    asked = ask_one(goal, options)
+    pose = pose_chain(FLOATS, compiled.each_start[0], rest, asked, options.solver)
+    return Solution(
+        pose.joints,
+        np.array(pose.rotation),
+        goal.tip_rotation_wxyz if has_tip else None,
+        pose.residual,
+        pose.iterations,
+        pose.code,
+    )
 
 
 def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = None) -> Solutions:
@@ -65,8 +74,7 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
     Args:
         chains: Start poses; compiled on first use, so keep the record from solve to solve.
         goals: One a chain.
-        options: By default NEWTON; a weight of rotation strictly between 0 and 1 is solved chain
-            by chain.
+        options: By default NEWTON.
 
     Raises:
         InvalidGoalError: If there are not as many goals as chains.
@@ -74,142 +82,121 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
     """
     options = options or SolveOptions()
     count = len(chains)
-    if len(goals.target_positions) != count:
+    if len(goals.target_position) != count:
         raise InvalidGoalError(
-            f"There are {len(goals.target_positions)} goals for {count} chains:"
+            f"There are {len(goals.target_position)} goals for {count} chains:"
             " give one goal a chain."
         )
     if options.solver is Solver.FOLLOW:
-        return followed.solved(chains, goals, options)
+        return _drag_chains(chains, goals, options)
     if chains.joints is not None or limited_batch.acts(chains, options):
         return limited_batch.solved(chains, goals, options)
-    has_tips = goals.tip_rotations_wxyz is not None and options.orient_weight > 0.0
-    if has_tips and options.orient_weight < 1.0:
-        each = zip(chains.one_by_one, goals.one_by_one, options.one_by_one(count), strict=True)
-        return stack_solutions([_solve_weighted(*one) for one in each])
-    if chains.is_few and options.solver in FLOAT_SOLVERS:
-        return _solve_few(chains, goals, options, has_tips=has_tips)
+    has_tips = goals.tip_rotation_wxyz is not None and options.orient_weight > 0.0
+    has_weights = has_tips and options.orient_weight < 1.0
+    compiled = compile_chains(chains)
+    if compiled.is_few and options.solver in FLOAT_SOLVERS and not has_weights:
+        return _solve_each(chains, goals, options, has_tips=has_tips)
     # NumPy adds up the numbers of one chain in another order than those of several.
-    rows = not_alone(np.arange(count), chains.compiled_count)
+    rows = not_alone(np.arange(count), compiled.count)
     if len(rows) > count:
         some = solve_batch(chains.take(rows), goals.take(rows), options.take(rows))
         return some.take(rows[:1])
-    rest = chains.without_tips.start if has_tips and chains.bone_count > 1 else None
-    is_few = chains.compiled_count <= FEW_SWEPT
-    task = _ask_all(goals, options, has_tips=has_tips, is_few=is_few)
-    pose = pose_chain(ARRAYS, chains.start, rest, task)
-    return Solutions(
-        joint_positions=pose.joints.transpose(2, 0, 1),
-        chain_rotations_wxyz=np.array([np.broadcast_to(x, count) for x in pose.rotation]).T,
-        tip_rotations_wxyz=goals.tip_rotations_wxyz if has_tips else None,
-        residuals=pose.residual,
-        iterations=np.zeros(count, dtype=np.int64) + pose.iterations,
-        status_codes=pose.code,
-    )
+    if has_weights:
+        return _solve_weighted(chains, goals, options)
+    return _solve_all(chains, goals, options, has_tips=has_tips)
 
 
-def _solve_few(chains: Chains, goals: Goals, options: SolveOptions, *, has_tips: bool) -> Solutions:
+def _solve_each(
+    chains: Chains, goals: Goals, options: SolveOptions, *, has_tips: bool
+) -> Solutions:
     """Solve chains one by one, in floats."""
-    tasks = _ask_each(goals, options, has_tips=has_tips)
-    poses = [
-        pose_chain(FLOATS, chain.start_alone, chain.rest_alone if has_tips else None, task)
-        for chain, task in zip(chains.one_by_one, tasks, strict=True)
-    ]
-    count, bones = len(chains), chains.bone_count
+    count, compiled = len(chains), compile_chains(chains)
+    rests = compiled.each_rest if has_tips else (None,) * count
+    each = zip(compiled.each_start, rests, ask_each(goals, options, count), strict=True)
+    poses = [pose_chain(FLOATS, start, rest, one, options.solver) for start, rest, one in each]
     return Solutions(
-        joint_positions=np.array([pose.joints for pose in poses]).reshape(count, bones + 1, 3),
-        chain_rotations_wxyz=np.array([pose.rotation for pose in poses]).reshape(count, 4),
-        tip_rotations_wxyz=goals.tip_rotations_wxyz if has_tips else None,
-        residuals=np.array([pose.residual for pose in poses]),
-        iterations=np.array([pose.iterations for pose in poses], dtype=np.int64),
-        status_codes=np.array([pose.code for pose in poses], dtype=np.int8),
+        np.array([pose.joints for pose in poses]).reshape(chains.joint_positions.shape),
+        np.array([pose.rotation for pose in poses]).reshape(count, 4),
+        goals.tip_rotation_wxyz if has_tips else None,
+        np.array([pose.residual for pose in poses]),
+        np.array([pose.iterations for pose in poses], dtype=np.int64),
+        np.array([pose.code for pose in poses], dtype=np.int8),
     )
 
 
-def _ask_one(goal: Goal, options: SolveOptions, *, has_tip: bool) -> FreeTask:
-    """Return what is asked of one chain, in floats."""
-    pole, tip = goal.pole_position, goal.tip_rotation_wxyz if has_tip else None
-    return FreeTask(
-        solver=options.solver,
-        target=goal.target_position.tolist(),
-        pole=None if pole is None else pole.tolist(),
-        pole_angle=goal.pole_angle,
-        tip=None if tip is None else tip.tolist(),
-        use_flip=True if options.use_flip_bend else None,
-        tolerance=options.tolerance,
-        iterations=options.iterations,
-        soft_distance=options.soft_distance or None,
-    )
-
-
-def _ask_each(goals: Goals, options: SolveOptions, *, has_tips: bool) -> Iterator[FreeTask]:
-    """Yield what is asked of each of a few chains, in floats."""
-    count = len(goals.target_positions)
-    for target, pole, angle, tip, flip, tolerance, cap, soft in zip(
-        goals.target_positions.tolist(),
-        _each(goals.pole_positions, count),
-        _each(goals.pole_angles, count),
-        _each(goals.tip_rotations_wxyz if has_tips else None, count),
-        _each(options.use_flip_bend, count),
-        _each(options.tolerance, count),
-        _each(options.iterations, count),
-        _each(options.soft_distance, count),
-        strict=True,
-    ):
-        yield FreeTask(
-            options.solver,
-            target,
-            pole,
-            angle,
-            tip,
-            flip or None,
-            tolerance,
-            cap,
-            soft or None,
-        )
-
-
-def _each(value: Any, count: int) -> list[Any]:
-    """Return what may differ by chain as one for each."""
-    return value.tolist() if isinstance(value, np.ndarray) else [value] * count
-
-
-def _ask_all(goals: Goals, options: SolveOptions, *, has_tips: bool, is_few: bool) -> FreeTask:
-    """Return what is asked of many chains, in arrays."""
-    poles, tips, count = goals.pole_positions, goals.tip_rotations_wxyz, len(goals.target_positions)
-    return FreeTask(
-        solver=options.solver,
-        target=goals.target_positions.T,
-        pole=None if poles is None else poles.T,
-        pole_angle=goals.pole_angles,
-        tip=tips.T if has_tips and tips is not None else None,
-        use_flip=options.use_flip_bend if np.any(options.use_flip_bend) else None,
-        tolerance=options.tolerance,
-        iterations=np.broadcast_to(np.asarray(options.iterations), count),
-        soft_distance=options.soft_distance if is_soft(options.soft_distance) else None,
+def _solve_all(chains: Chains, goals: Goals, options: SolveOptions, *, has_tips: bool) -> Solutions:
+    """Solve chains side by side."""
+    count, compiled = len(chains), compile_chains(chains)
+    pose = pose_chain(
+        ARRAYS,
+        compiled.start,
+        compiled.rest if has_tips else None,
+        ask_all(goals, options, count),
+        options.solver,
+        is_few=compiled.count <= sweeps.FEW,
         use_finish=options.use_finish,
-        is_few=is_few,
+    )
+    return Solutions(
+        pose.joints.transpose(2, 0, 1),
+        np.array([np.broadcast_to(x, count) for x in pose.rotation]).T,
+        goals.tip_rotation_wxyz if has_tips else None,
+        pose.residual,
+        np.zeros(count, dtype=np.int64) + pose.iterations,
+        pose.code,
     )
 
 
-def _solve_weighted(chain: Chain, goal: Goal, options: SolveOptions) -> Solution:
-    """Solve one chain whose tip takes part of a rotation.
+def _solve_weighted(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
+    """Solve chains whose tips take part of a rotation.
 
-    It stands between its place in a solve that leaves it free and the wanted one, and so does the
-    pose that the rest of the chain starts from.
+    A tip stands between its place in a solve that leaves it free and the wanted one, and so does
+    the pose that the rest of the chain starts from.
     """
-    assert goal.tip_rotation_wxyz is not None
+    assert goals.tip_rotation_wxyz is not None
     solver = Solver.NEWTON if options.solver is Solver.TWO_BONE else options.solver
-    free_goal = replace(goal, tip_rotation_wxyz=None)
-    free = solve(chain, free_goal, replace(options, solver=solver))
-    present = bone_rotations(chain, free)[-1]
-    left = multiply(goal.tip_rotation_wxyz, conjugate(present))
-    tip = multiply(power(left, options.orient_weight), present)
-    share = 1.0 - options.orient_weight
-    turn = power(free.chain_rotation_wxyz, share)
-    joints, _ = blended(chain, free.joint_positions, free.chain_rotation_wxyz, None, share)
-    joints[-1] = joints[-2] + (chain.joint_positions[-1] - chain.joint_positions[-2])
-    nearer = Chain(joints, chain.bend_direction)
-    tip_goal = replace(goal, tip_rotation_wxyz=tip)
-    solution = solve(nearer, tip_goal, replace(options, orient_weight=1.0))
-    return replace(solution, chain_rotation_wxyz=multiply(solution.chain_rotation_wxyz, turn))
+    goals_without = replace(goals, tip_rotation_wxyz=None)
+    free = solve_batch(chains, goals_without, replace(options, solver=solver))
+    turns, share = batch_rotations(chains, free), 1.0 - options.orient_weight
+    left = multiply(goals.tip_rotation_wxyz, conjugate(turns[:, -1]))
+    tips = multiply(power(left, options.orient_weight), turns[:, -1])
+    start = chains.joint_positions
+    points = turn_part_way(start, turns, share)
+    points[:, -1] = points[:, -2] + start[:, -1] - start[:, -2]
+    nearer = Chains(points, chains.bend_direction)
+    compile_chains(nearer).count = compile_chains(chains).count
+    asked = replace(goals, tip_rotation_wxyz=tips)
+    found = solve_batch(nearer, asked, replace(options, orient_weight=1.0))
+    turned = multiply(found.chain_rotation_wxyz, power(free.chain_rotation_wxyz, share))
+    return replace(found, chain_rotation_wxyz=turned)
+
+
+def _drag_chains(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
+    """Drag chains with FOLLOW, once, from their start poses straight to their targets.
+
+    No chain is turned as a whole: every bone swings from its parent by the shortest rotation.
+    Poles, flips, rotations of the tip and soft distances are for chains whose root stays.
+    """
+    targets, start, compiled = goals.target_position, chains.joint_positions, compile_chains(chains)
+    drag = Drag(options.lead, options.use_anchor, is_few=compiled.count <= dragging.FEW)
+    local: Array | None = None
+    if chains.joints is None:
+        dragged = drag_points(drag, start.transpose(1, 2, 0), targets.T[None], options.max_bend)
+    else:
+        pose, bones = compiled.start, compile_bones(compiled.tree, is_few=drag.is_few)
+        path = ((targets.T - pose.root) / pose.unit)[None]
+        points, turns = drag_joints(drag, bones, compiled.clamped_start, path)
+        dragged, local = points * pose.unit + pose.root, compiled.tree.joints.outer(turns)
+    joints = dragged.transpose(2, 0, 1)
+    residuals = norm(dragged[-1 if options.lead is Lead.TIP else 0] - targets.T)
+    size = np.abs(start).max(axis=(1, 2))
+    accepted = accept_distance(ARRAYS, options.tolerance, size, tuple(targets.T))
+    return Solutions(
+        joint_positions=joints,
+        chain_rotation_wxyz=np.tile(NOT_TURNED, (len(chains), 1)),
+        tip_rotation_wxyz=None,
+        residual=residuals,
+        iterations=np.zeros(len(chains), dtype=np.int64),
+        status_code=name_drag(ARRAYS, residuals, accepted, is_anchored=options.use_anchor),
+        local_rotations_wxyz=local,
+        slides=None if local is None else np.zeros(local.shape[:2]),
+    )

@@ -189,7 +189,7 @@ def test_a_batch_gives_what_single_solves_give(solver, chains, use_rotation):
     if use_rotation:
         tips = np.array([each.joint_positions[-1] - each.joint_positions[-2] for each in alone])
         targets += rotation.rotate(rotation.normalised(turns), tips)
-    goals = Goals(targets, tip_rotations_wxyz=turns)
+    goals = Goals(targets, tip_rotation_wxyz=turns)
     batch = Chains(
         np.array([each.joint_positions for each in alone]),
         np.array([each.bend_direction for each in alone]),

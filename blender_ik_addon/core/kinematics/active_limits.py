@@ -11,8 +11,8 @@ from typing import Protocol
 
 import numpy as np
 
-from .swings import ON_EDGE, Edges
-from .vectors import Array, Counts, Flags, taken
+from ..swings import ON_EDGE, Edges
+from ..vectors import Array, Counts, Flags, taken
 
 # A turn out of a range by less than this, in radians, is rounding.
 LEAST_LEAVING = 1e-10

@@ -1,4 +1,7 @@
-"""How the bones of a tree hang together: its paths, its runs and its limbs. Indices only."""
+"""How the bones of a tree hang together: its paths, runs and limbs. Indices only.
+
+A chain is a tree with one effector.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,10 @@ from functools import cached_property
 
 import numpy as np
 
-from .vectors import Array, Counts, Flags
+from ..vectors import Array, Counts, Flags
+
+Index = Counts | slice
+"""Some rows; a slice where they lie side by side, which NumPy does not copy."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +34,11 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Branches:
+class Topology:
     """The order of n bones and E effectors; every bone stands after its parent.
 
     Attributes:
-        parents: -1 for a bone that hangs on none.
+        parents: -1 for a root.
         effector_bones: The bone that carries each effector.
     """
 
@@ -42,14 +48,14 @@ class Branches:
     @cached_property
     def paths(self) -> tuple[tuple[int, ...], ...]:
         """The bones from the root to each effector."""
-        found = []
-        for bone in self.effector_bones:
-            path = []
-            while bone >= 0:
-                path.append(bone)
-                bone = self.parents[bone]
-            found.append(tuple(reversed(path)))
-        return tuple(found)
+        return tuple(tuple(self._go_up(bone)[::-1]) for bone in self.effector_bones)
+
+    def _go_up(self, bone: int) -> list[int]:
+        path = []
+        while bone >= 0:
+            path.append(bone)
+            bone = self.parents[bone]
+        return path
 
     @cached_property
     def moves(self) -> Flags:
@@ -71,26 +77,36 @@ class Branches:
         return above
 
     @cached_property
-    def above(self) -> Counts:
-        """The parents as an index, shape (n,); any bone for one that hangs on none."""
-        return np.array(self.parents)
+    def roots(self) -> Counts:
+        """The bones without parents."""
+        return np.flatnonzero(np.array(self.parents) < 0)
 
     @cached_property
-    def is_root(self) -> Flags:
-        """Which bones hang on none, shape (n,)."""
-        return self.above < 0
+    def children_of_bones(self) -> Index:
+        """The bones with parents."""
+        return _slice_if_even(np.flatnonzero(np.array(self.parents) >= 0))
 
     @cached_property
-    def generations(self) -> tuple[tuple[Counts, Counts], ...]:
-        """Bones below the roots and their parents: by how many bones are above them."""
-        depth = self.is_above.sum(axis=0)
-        rows = (np.flatnonzero(depth == number) for number in range(1, 1 + max(depth.tolist())))
-        return tuple((own, self.above[own]) for own in rows)
+    def their_parents(self) -> Index:
+        """The parents of those."""
+        return _slice_if_even(np.array([p for p in self.parents if p >= 0], dtype=np.int64))
 
     @cached_property
-    def carries(self) -> Array:
-        """1.0 where a column's bone is that of the row or above it, else 0.0, shape (n, n)."""
-        return (self.is_above.T | np.eye(len(self.parents), dtype=np.bool_)).astype(np.float64)
+    def carriers(self) -> Index:
+        """The bones that carry those with parents, and then the effectors."""
+        return _slice_if_even(
+            np.array([*(p for p in self.parents if p >= 0), *self.effector_bones])
+        )
+
+    @cached_property
+    def bone_rounds(self) -> tuple[tuple[Index, Index], ...]:
+        """What ``accumulate`` needs to go along the bones."""
+        return _double_jumps(self.parents)
+
+    @cached_property
+    def point_rounds(self) -> tuple[tuple[Index, Index], ...]:
+        """The same along the bones to the effectors."""
+        return _double_jumps((*self.parents, *self.effector_bones))
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
@@ -114,11 +130,11 @@ class Branches:
         """The runs that all bones on paths fall into, roots first."""
         found: list[Run] = []
         for bone, parent in enumerate(self.parents):
-            goes_on = parent >= 0 and self._ends(parent) == 1
+            goes_on = parent >= 0 and self._count_ends(parent) == 1
             if not self.moves[bone].any() or goes_on:
                 continue
             bones = [bone]
-            while self._ends(bones[-1]) == 1 and self.children[bones[-1]]:
+            while self._count_ends(bones[-1]) == 1 and self.children[bones[-1]]:
                 bones.append(self.children[bones[-1]][0])
             last = bones[-1]
             led = tuple(int(e) for e in np.flatnonzero(self.moves[last]))
@@ -141,5 +157,49 @@ class Branches:
             limb if len(limb) > 1 else path for limb, path in zip(own, self.paths, strict=True)
         )
 
-    def _ends(self, bone: int) -> int:
+    def _count_ends(self, bone: int) -> int:
         return len(self.children[bone]) + len(self.carried[bone])
+
+
+def make_chain(count: int) -> Topology:
+    """Return the order of so many bones in a row with an effector on the last one."""
+    return Topology(tuple(range(-1, count - 1)), (count - 1,))
+
+
+def accumulate_products(matrices: Array, rounds: tuple[tuple[Index, Index], ...]) -> Array:
+    """Return the products of matrices (n, 3, 3, B) from a root to each one."""
+    for rows, above in rounds:
+        found = matrices.copy()
+        found[rows] = np.einsum("nijb,njkb->nikb", matrices[above], matrices[rows])
+        matrices = found
+    return matrices
+
+
+def accumulate_sums(vectors: Array, rounds: tuple[tuple[Index, Index], ...]) -> Array:
+    """Return the sums of vectors (n, 3, B) from a root to each one."""
+    for rows, above in rounds:
+        found = vectors.copy()
+        found[rows] = vectors[above] + vectors[rows]
+        vectors = found
+    return vectors
+
+
+def _double_jumps(parents: tuple[int, ...]) -> tuple[tuple[Index, Index], ...]:
+    """Return rounds, each of rows and their ancestors, after which all have met all of them.
+
+    In each round a row takes over what its ancestor has gathered, and then jumps as far again:
+    as many rounds as the depth has binary digits, in an order that no count of chains changes.
+
+    Source: pointer jumping (Hillis and Steele, "Data parallel algorithms", 1986).
+    """
+    jumps, found = np.array(parents), []
+    while (jumps >= 0).any():
+        rows = np.flatnonzero(jumps >= 0)
+        found.append((_slice_if_even(rows), _slice_if_even(jumps[rows])))
+        jumps = np.where(jumps >= 0, jumps[jumps], -1)
+    return tuple(found)
+
+
+def _slice_if_even(rows: Counts) -> Index:
+    is_even = rows.size > 0 and bool((np.diff(rows) == 1).all())
+    return slice(int(rows[0]), int(rows[-1]) + 1) if is_even else rows

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..algebra.arithmetic import Array
+from ..algebra.nested import Counts
 from .errors import InvalidChainError
-from .vectors import Array, Counts
+from .records import check_array, freeze, take_rows
 
 
 class JointKind(enum.IntEnum):
@@ -34,16 +36,7 @@ class JointKind(enum.IntEnum):
     """None: the bone stays at its zero."""
 
 
-ARRAYS = (
-    "offsets",
-    "start_wxyz",
-    "low",
-    "high",
-    "mobility",
-    "slide_low",
-    "slide_high",
-    "slide_axes",
-)
+ARRAYS = tuple("offsets start_wxyz low high mobility slide_low slide_high slide_axes".split())
 
 
 @dataclass(frozen=True)
@@ -68,7 +61,7 @@ class Joints:
         slide_low: Least way that a bone's head moves along its slide axis from where it starts,
             shape (..., n), in the unit of the segments.
         slide_high: Greatest way; both are zero where nothing slides.
-        slide_axes: a_i, of any length, told in the posed axes of the bone before, shape (..., n,
+        slide_axes: a_i, of any length, in the posed axes of the bone before, shape (..., n,
             3); by default the Y axes of the offsets, along which bones lie that have not turned.
     """
 
@@ -84,34 +77,23 @@ class Joints:
 
     def __post_init__(self) -> None:
         """Copy, check and freeze the arrays."""
-        count = len(self.kinds)
-        shapes = {
-            "offsets": (count, 3, 3),
-            "start_wxyz": (count, 4),
-            "low": (count, 3),
-            "high": (count, 3),
-            "mobility": (count, 3),
-            "slide_low": (count,),
-            "slide_high": (count,),
-            "slide_axes": (count, 3),
-        }
-        leading = np.shape(self.offsets)[:-3]
-        for name, shape in shapes.items():
-            value = getattr(self, name)
-            array = np.array(self.offsets[..., 1] if value is None else value, dtype=np.float64)
-            if array.shape != (*leading, *shape):
-                raise InvalidChainError(
-                    f"The joints' {name} need shape {(*leading, *shape)}, not {array.shape}:"
-                    " give one row a bone."
-                )
-            if np.isnan(array).any():
-                raise InvalidChainError(
-                    f"The joints' {name} are not all numbers: check limits and transforms."
-                )
-            array.setflags(write=False)
-            object.__setattr__(self, name, array)
-        object.__setattr__(self, "kinds", tuple(JointKind(kind) for kind in self.kinds))
+        if self.slide_axes is None:
+            freeze(self, "slide_axes", np.asarray(self.offsets)[..., 1])
+        shape = (*np.shape(self.offsets)[:-3], len(self.kinds))
+        trailing = {"offsets": (3, 3), "start_wxyz": (4,), "slide_low": (), "slide_high": ()}
+        for name in ARRAYS:
+            wanted = (*shape, *trailing.get(name, (3,)))
+            words = f"joints' {name.replace('_', ' ')}"
+            values = getattr(self, name)
+            array = check_array(values, wanted, words, InvalidChainError, can_be_infinite=True)
+            freeze(self, name, array)
+        freeze(self, "kinds", tuple(JointKind(kind) for kind in self.kinds))
         self._check_ranges()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of chains, if these are joints of several, and of bones."""
+        return self.slide_low.shape
 
     def _check_ranges(self) -> None:
         if (self.low > self.high).any() or (self.slide_low > self.slide_high).any():
@@ -125,18 +107,11 @@ class Joints:
 
     def take(self, rows: Counts | int) -> Joints:
         """Return the joints of some of B chains, or of one."""
-        return self._with_rows(rows)
+        return take_rows(Joints, self, rows)
 
     def as_batch(self) -> Joints:
         """Return the joints of one chain as those of a batch of one."""
-        return self._with_rows(np.newaxis)
-
-    def _with_rows(self, rows: Counts | int | None) -> Joints:
-        taken = object.__new__(Joints)
-        # Rows of checked records need no check.
-        taken.__dict__.update({name: getattr(self, name)[rows] for name in ARRAYS})
-        taken.__dict__["kinds"] = self.kinds
-        return taken
+        return take_rows(Joints, self, None)
 
 
 def free_joints(offsets: Array, start_wxyz: Array) -> Joints:

@@ -24,4 +24,4 @@ class SolverMismatchError(IKError):
 
 
 class InvalidCreatureError(IKError):
-    """The text of a creature file tells no creature."""
+    """The text of a creature file describes no creature."""

@@ -1,4 +1,4 @@
-"""The last steps of trees whose goals cannot all be met: to where the weighted errors are least.
+"""Goals that cannot all be met: Newton's method on the sum of weighted squared errors.
 
 Gauss-Newton takes what the effectors' paths curve for nothing, which holds only where errors
 vanish. Where some remain it swings from side to side of the best pose; with the curvature it lands.
@@ -10,18 +10,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import turns
-from .branched import TURN, Branched, PosedTree
-from .limited_newton import LARGEST_TURN, MOST_PASSES, pressed, shut
-from .posed import turned_outside
-from .solvers.newton_directions import (
+from .. import swings, turns
+from ..kinematics.active_limits import LEAST_LEAVING
+from ..kinematics.kinematic_tree import TURN, KinematicTree
+from ..kinematics.posed import Posed
+from ..swings import Edges
+from ..vectors import Array, Flags, norm
+from .newton_directions import (
     DAMPING_DECAY,
     DAMPING_GROWTH,
     LEAST_DAMPING_AFTER_REJECTION,
     MOST_DAMPING,
 )
-from .tree_newton import shrunk, turned
-from .vectors import Array, Flags, norm
+from .newton_joints import LARGEST_TURN, MOST_PASSES, shrink
 
 # What the first step is damped by: errors far from their least tell little of where that is.
 FIRST_DAMPING = 1.0
@@ -39,11 +40,11 @@ BOW_STEP = 1e-4
 CUT = 1e-9
 
 
-def step(state: Array, tree: Branched, target: Array, damping: Array) -> tuple[Array, Array]:
+def step(state: Array, tree: KinematicTree, target: Array, damping: Array) -> tuple[Array, Array]:
     """Return the state after one iteration: a better one, or the same with more damping.
 
     Args:
-        state: As ``branched`` tells, shape (n + 1, C, B).
+        state: As ``kinematic_tree`` tells, shape (n + 1, C, B).
         tree: The trees.
         target: Of the effectors, times the roots of their weights, shape (3 E, B).
         damping: Shape (B,).
@@ -59,9 +60,9 @@ def step(state: Array, tree: Branched, target: Array, damping: Array) -> tuple[A
     """
     error = target - state[-1, : len(target)]
     turn = state[:-1, :TURN]
-    slope = _sloped(tree, tree.posed_state(state), turn, error)
+    slope = _find_slope(tree, tree.posed(state), turn, error)
     move = slope.move(damping * norm(error) / tree.reach)
-    moved = slope.corrected(tree.state(turned(tree, turn, move)), move, target)
+    moved = slope.correct(tree.clamp_state(_turn_by(turn, move)), move, target)
     is_better = norm(target - moved[-1, : len(target)]) < norm(error)
     grown = np.maximum(damping * DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION)
     size = norm(move).max(axis=0)
@@ -69,7 +70,7 @@ def step(state: Array, tree: Branched, target: Array, damping: Array) -> tuple[A
     is_modest = size < 0.999 * LARGEST_TURN
     next_damping = np.where(is_better & is_modest, damping * DAMPING_DECAY, grown)
     next_damping = np.where(size < STILL, MOST_DAMPING, next_damping)
-    return (moved if is_better.all() else np.where(is_better, moved, state)), next_damping
+    return tree.choose_states(is_better, moved, state), next_damping
 
 
 @dataclass(frozen=True)
@@ -80,24 +81,24 @@ class _Slope:
         tree: The trees.
         turn: The pose, shape (n, 4, B).
         error: Shape (k, B).
-        answers: Shape (n, k, 3, B).
+        jacobian: Shape (n, k, 3, B).
         force: Against the first derivatives, shape (B, 3 n).
         curvature: The second ones, shape (B, 3 n, 3 n).
     """
 
-    tree: Branched
+    tree: KinematicTree
     turn: Array
     error: Array
-    answers: Array
+    jacobian: Array
     force: Array
     curvature: Array
 
     def move(self, damping: Array) -> Array:
         """Return turns (n, 3, B) toward the least errors, along edges of ranges that press."""
-        if self.tree.is_free:
-            return shrunk(_by_joint(_solved(self.curvature, self.force, damping)))
+        if self.tree.joints.is_free:
+            return _shorten(_by_joint(_solve_damped(self.curvature, self.force, damping)))
         move, mobility, bow = self._along_edges(damping)
-        move = shrunk(move)
+        move = _shorten(move)
         is_fixed = np.zeros((len(self.turn), move.shape[-1]), dtype=np.bool_)
         for _ in range(MOST_PASSES):
             # What a range cuts off of a turn the other joints have to know.
@@ -111,12 +112,12 @@ class _Slope:
             bent = np.einsum("bij,bj->bi", self.curvature, _by_tree(given))
             bow_rest = None if bow is None else np.where(is_fixed.T[:, :, None, None], 0.0, bow)
             found = self._solved_along(rest, self.force - bent, damping, bow_rest)
-            move = shrunk(given + found)
+            move = _shorten(given + found)
         return move
 
     def _along_edges(self, damping: Array) -> tuple[Array, Array, Array | None]:
         """Return a move (n, 3, B) along the edges that it presses on, what is free, and the bow."""
-        bones = self.tree.bones
+        bones = self.tree.joints
         edges = bones.edges(self.turn)
         mobility = free = bones.mobilities(self.turn, edges)
         is_on: Flags = edges.is_on & ~edges.is_held
@@ -127,10 +128,10 @@ class _Slope:
                 break
             left = self.force - np.einsum("bij,bj->bi", self.curvature, _by_tree(move))
             pull = np.einsum("nacb,nab->ncb", free, _by_joint(left))
-            now_shut = is_on & pressed(edges, is_shut, move, pull)
+            now_shut = is_on & _find_pressed(edges, is_shut, move, pull)
             if (now_shut == is_shut).all():
                 break
-            is_shut, mobility = now_shut, shut(free, edges, now_shut)
+            is_shut, mobility = now_shut, _shut(free, edges, now_shut)
         if not is_shut.any():
             return move, mobility, None
         bow = self._bow(mobility) * is_shut.any(axis=1).T[:, :, None, None]
@@ -160,8 +161,8 @@ class _Slope:
 
     def _made(self, move: Array) -> Array:
         """Return the turns (n, 3, B) that are left of a move inside of the ranges."""
-        back = turns.conjugate(self.turn)
-        made: Array = turns.vectors_of(turns.multiply(turned(self.tree, self.turn, move), back))
+        turned = self.tree.joints.clamped(_turn_by(self.turn, move))
+        made: Array = turns.vectors_of(turns.multiply(turned, turns.conjugate(self.turn)))
         return made
 
     def _solved_along(
@@ -178,54 +179,82 @@ class _Slope:
             allowed[:, joints, :, joints] += bow.transpose(1, 0, 2, 3)
         pulled = np.einsum("bnij,bnj->bni", by_tree, force.reshape(trees, count, 3))
         flat = allowed.reshape(trees, 3 * count, 3 * count)
-        found = _by_joint(_solved(flat, pulled.reshape(trees, -1), damping))
+        found = _by_joint(_solve_damped(flat, pulled.reshape(trees, -1), damping))
         move: Array = np.einsum("nijb,njb->nib", mobility, found)
         return move
 
-    def corrected(self, moved: Array, move: Array, target: Array) -> Array:
+    def correct(self, moved: Array, move: Array, target: Array) -> Array:
         """Return moved states with the effectors nearer to where the move was to bring them."""
         rows = len(target)
-        planned = self.error - np.einsum("nkcb,ncb->kb", self.answers, move)
+        planned = self.error - np.einsum("nkcb,ncb->kb", self.jacobian, move)
         astray = target - moved[-1, :rows] - planned
-        flat = _rows(self.answers)
+        flat = _by_row(self.jacobian)
         system = flat @ flat.transpose(0, 2, 1)
         floor = LEAST_WAY_BACK * np.einsum("bii->b", system) + np.finfo(float).tiny
         system = system + floor[:, None, None] * np.eye(rows)
         multiplier = np.linalg.solve(system, astray.T[..., None])
         back = _by_joint((flat.transpose(0, 2, 1) @ multiplier)[..., 0])
-        again = self.tree.state(turned(self.tree, moved[:-1, :TURN], shrunk(back)))
+        again = self.tree.clamp_state(_turn_by(moved[:-1, :TURN], _shorten(back)))
         is_better = norm(target - again[-1, :rows]) < norm(target - moved[-1, :rows])
-        return np.where(is_better, again, moved)
+        return self.tree.choose_states(is_better, again, moved)
 
 
-def _sloped(tree: Branched, posed: PosedTree, turn: Array, error: Array) -> _Slope:
-    answers = tree.answers(posed)[:, : len(error)]
-    force = _by_tree(np.einsum("nkcb,kb->ncb", answers, error))
-    return _Slope(tree, turn, error, answers, force, _curvature(tree, posed, answers, error))
+def _find_slope(tree: KinematicTree, posed: Posed, turn: Array, error: Array) -> _Slope:
+    jacobian = tree.find_jacobian(posed)[:, : len(error)]
+    force = _by_tree(np.einsum("nkcb,kb->ncb", jacobian, error))
+    curvature = _find_curvature(tree, posed, jacobian, error)
+    return _Slope(tree, turn, error, jacobian, force, curvature)
 
 
-def _curvature(tree: Branched, posed: PosedTree, answers: Array, error: Array) -> Array:
+def _turn_by(turn: Array, move: Array) -> Array:
+    """Return turns (n, 4, B) moved by vectors (n, 3, B)."""
+    return turns.normalised(turns.multiply(turns.by_vectors(move), turn))
+
+
+def _shorten(move: Array) -> Array:
+    """Return moves (n, 3, B) that turn no joint beyond what the model holds."""
+    return move * shrink(move)
+
+
+def _find_pressed(edges: Edges, is_shut: Flags, move: Array, pull: Array) -> Flags:
+    """Return the edges to hold: those that a move leaves by, and those that a pull presses on."""
+    leaving = np.einsum("neib,nib->neb", edges.normals, move) > LEAST_LEAVING
+    pressing = np.einsum("neib,nib->neb", edges.normals, pull) > -LEAST_LEAVING
+    is_pressed: Flags = np.where(is_shut, pressing, leaving)
+    return is_pressed
+
+
+def _shut(free: Array, edges: Edges, is_shut: Flags) -> Array:
+    """Return mobilities without turns across shut edges."""
+    mobility = free
+    for edge in range(3):
+        if is_shut[:, edge].any():
+            mobility = swings.blocked(mobility, edges.normals[:, edge], is_shut[:, edge])
+    return mobility
+
+
+def _find_curvature(tree: KinematicTree, posed: Posed, jacobian: Array, error: Array) -> Array:
     """Return the second derivatives of half the squared errors by turns, (B, 3 n, 3 n)."""
-    count, trees = len(answers), answers.shape[-1]
-    flat = _rows(answers)
+    count, trees = len(jacobian), jacobian.shape[-1]
+    flat = _by_row(jacobian)
     # What effectors below each joint ask for, times their levers: the sum of r e^T.
-    lever = (posed.tips[None] - posed.heads[:, None]) * tree.pull[:, None]
-    lever = lever * tree.branches.moves[:, :, None, None]
-    asked = np.einsum("neib,ejb->bnij", lever, error.reshape(len(tree.ends), 3, trees))
+    lever = (posed.tips[None] - posed.heads[:, None]) * tree.topology.moves[:, :, None, None]
+    pulls = tree.weigh(error.reshape(len(tree.ends), 3, trees)).reshape(len(tree.ends), 3, trees)
+    asked = np.einsum("neib,ejb->bnij", lever, pulls)
     trace = np.einsum("bnii->bn", asked)[..., None, None]
     bent = trace * np.eye(3) - asked
-    axes = turned_outside(posed.frames).transpose(3, 0, 1, 2)
+    axes = posed.turn_axes.transpose(3, 0, 1, 2)
     by_lower = (bent @ axes).transpose(0, 2, 1, 3).reshape(trees, 3, 3 * count)
     outer = axes.transpose(0, 1, 3, 2).reshape(trees, 3 * count, 3)
     pairs = (outer @ by_lower).reshape(trees, count, 3, count, 3)
-    upper = pairs * tree.branches.is_above[None, :, None, :, None]
+    upper = pairs * tree.topology.is_above[None, :, None, :, None]
     own = 0.5 * pairs * np.eye(count)[None, :, None, :, None]
     half = (upper + own).reshape(trees, 3 * count, 3 * count)
     whole: Array = flat.transpose(0, 2, 1) @ flat + half + half.transpose(0, 2, 1)
     return whole
 
 
-def _solved(curvature: Array, force: Array, damping: Array) -> Array:
+def _solve_damped(curvature: Array, force: Array, damping: Array) -> Array:
     """Return the steps (B, m) of damped systems (B, m, m)."""
     size = np.abs(np.einsum("bii->bi", curvature)).mean(axis=1)
     floor = size * np.maximum(damping, LEAST_DAMPING) + np.finfo(float).tiny
@@ -234,17 +263,17 @@ def _solved(curvature: Array, force: Array, damping: Array) -> Array:
     return found
 
 
-def _rows(answers: Array) -> Array:
-    """Return answers (n, k, 3, B) as matrices (B, k, 3 n)."""
-    count, rows, _, trees = answers.shape
-    return answers.transpose(3, 1, 0, 2).reshape(trees, rows, 3 * count)
+def _by_row(jacobian: Array) -> Array:
+    """Return a jacobian (n, k, 3, B) as matrices (B, k, 3 n)."""
+    count, rows, _, trees = jacobian.shape
+    return jacobian.transpose(3, 1, 0, 2).reshape(trees, rows, 3 * count)
 
 
 def _by_tree(move: Array) -> Array:
-    """Return what is told by joint, (n, 3, B), by tree, (B, 3 n)."""
+    """Return what is by joint, (n, 3, B), by tree, (B, 3 n)."""
     return move.transpose(2, 0, 1).reshape(move.shape[-1], -1)
 
 
 def _by_joint(flat: Array) -> Array:
-    """Return what is told by tree, (B, 3 n), by joint, (n, 3, B)."""
+    """Return what is by tree, (B, 3 n), by joint, (n, 3, B)."""
     return flat.reshape(len(flat), -1, 3).transpose(1, 2, 0)

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import turns, vectors
-from .branched import TURN, Branched, PosedTree
-from .laying import aimed, rotations_of
-from .vectors import Array, unit
+from .. import turns, vectors
+from ..algebra.arithmetic import ARRAYS
+from ..kinematics.bones import aim_bone
+from ..kinematics.compiled_bones import compile_bones, find_rotations
+from ..kinematics.kinematic_tree import TURN, KinematicTree
+from ..kinematics.posed import Posed
+from ..vectors import Array, unit
 
 # A bone that carries several ends stays as it is where they do not tell how it shall turn, by this
 # share of what they tell where they do.
 STAYS = 1e-3
 
 
-def step(state: Array, tree: Branched, target: Array, damping: Array) -> tuple[Array, Array]:
+def step(state: Array, tree: KinematicTree, target: Array, damping: Array) -> tuple[Array, Array]:
     """Return the state after one iteration.
 
     Args:
-        state: As ``branched`` tells, shape (n + 1, C, B).
+        state: As ``kinematic_tree`` tells, shape (n + 1, C, B).
         tree: The trees.
         target: Of the effectors, times the roots of their weights, shape (3 E, B).
         damping: Shape (B,); not used, handed through.
@@ -29,20 +32,26 @@ def step(state: Array, tree: Branched, target: Array, damping: Array) -> tuple[A
     as rigid bodies.
     """
     turn = state[:-1, :TURN]
-    posed = tree.posed_state(state)
-    pull = np.maximum(tree.pull, vectors.NO_DIRECTION)
-    places = (target / np.repeat(pull, 3, axis=0)).reshape(posed.tips.shape)
-    heads = _inward(tree, posed, turn, places)
-    return tree.state(_outward(tree, turn, heads, places)), damping
+    posed, places = tree.posed(state), tree.unweigh(target)
+    heads = _sweep_inward(tree, posed, turn, places)
+    return tree.make_state(_sweep_outward(tree, posed, turn, heads, places)), damping
 
 
-def _ends(tree: Branched, bone: int, heads: Array, tips: Array) -> tuple[Array, Array]:
+def _ends(tree: KinematicTree, bone: int, heads: Array, tips: Array) -> tuple[Array, Array]:
     """Return what stands at the ends of a bone, (m, 3, B), and its weights (m, B)."""
-    branches, square = tree.branches, tree.pull * tree.pull + vectors.NO_DIRECTION
+    branches, square = tree.topology, _weights(tree)
     children, carried = list(branches.children[bone]), list(branches.carried[bone])
     weights = [square[branches.moves[child]].sum(axis=0) for child in children]
     weights += [square[effector] for effector in carried]
     return np.concatenate((heads[children], tips[carried])), np.array(weights)
+
+
+def _weights(tree: KinematicTree) -> Array:
+    """Return the weights of the effectors, none quite zero, shape (E, B) or (E, 1)."""
+    if tree.sqrt_weights is None:
+        return np.ones((len(tree.ends), 1))
+    weights: Array = tree.sqrt_weights * tree.sqrt_weights + vectors.NO_DIRECTION
+    return weights
 
 
 def _mean(points: Array, weights: Array) -> Array:
@@ -50,13 +59,13 @@ def _mean(points: Array, weights: Array) -> Array:
     return mean
 
 
-def _inward(tree: Branched, posed: PosedTree, turn: Array, places: Array) -> Array:
+def _sweep_inward(tree: KinematicTree, posed: Posed, turn: Array, places: Array) -> Array:
     """Return the heads (n, 3, B) of bones hung on the targets, leaves first."""
-    frames = rotations_of(posed.frames)
+    frames = find_rotations(posed.frames)
     bones = turns.multiply(frames, turn)
     heads, hung = posed.heads.copy(), bones.copy()
     for bone in reversed(range(len(turn))):
-        if not tree.branches.moves[bone].any():
+        if not tree.topology.moves[bone].any():
             continue
         stand, weights = _ends(tree, bone, posed.heads, posed.tips)
         wanted, _ = _ends(tree, bone, heads, places)
@@ -65,13 +74,13 @@ def _inward(tree: Branched, posed: PosedTree, turn: Array, places: Array) -> Arr
         along = unit(way, np.zeros_like(way))
         swing = turns.between(along, unit(place - posed.heads[bone], along))
         whole = turns.multiply(swing, bones[bone])
-        children = tree.branches.children[bone]
-        if len(weights) == 1 and children and not tree.is_free:
+        children = tree.topology.children[bone]
+        if len(weights) == 1 and children and not tree.joints.is_free:
             # The bone after this one stands already: their joint has to allow how this one stands.
             child = children[0]
             offset = turns.multiply(turns.conjugate(bones[bone]), frames[child])
             joint = turns.multiply(turns.conjugate(turns.multiply(whole, offset)), hung[child])
-            held = tree.bones.clamped_at(child, turns.normalised(joint))
+            held = tree.joints.clamped_at(child, turns.normalised(joint))
             before = turns.multiply(hung[child], turns.conjugate(held))
             whole = turns.multiply(before, turns.conjugate(offset))
         hung[bone] = whole
@@ -80,40 +89,42 @@ def _inward(tree: Branched, posed: PosedTree, turn: Array, places: Array) -> Arr
     return heads
 
 
-def _outward(tree: Branched, turn: Array, heads: Array, places: Array) -> Array:
+def _sweep_outward(
+    tree: KinematicTree, before: Posed, turn: Array, heads: Array, places: Array
+) -> Array:
     """Return turns (n, 4, B) of bones that point where their ends shall be, roots first."""
     turn = turn.copy()
-    before = tree.posed(turn)
     frames, stand = np.empty_like(before.frames), np.empty_like(before.heads)
     wholes = np.empty_like(before.whole)
-    for bone, parent in enumerate(tree.branches.parents):
-        frames[bone], stand[bone] = tree.bones.offsets[bone], tree.heads[bone]
+    for bone, parent in enumerate(tree.topology.parents):
+        frames[bone], stand[bone] = tree.joints.offsets[bone], tree.heads[bone]
         if parent >= 0:
             frames[bone] = vectors.compose(wholes[parent], frames[bone])
             stand[bone] = stand[parent] + vectors.rotate(wholes[parent], stand[bone])
-        if tree.branches.moves[bone].any():
+        if tree.topology.moves[bone].any():
             ends, weights = _ends(tree, bone, before.heads, before.tips)
             wanted, _ = _ends(tree, bone, heads, places)
             back, onward = vectors.inverses(before.frames[bone]), vectors.inverses(frames[bone])
             levers = vectors.rotate(back, ends - before.heads[bone])
             ways = vectors.rotate(onward, wanted - stand[bone])
-            turn[bone] = _pointed(tree, bone, turn[bone], levers, ways, weights)
+            turn[bone] = _point_bone(tree, bone, turn[bone], levers, ways, weights)
         wholes[bone] = vectors.compose(frames[bone], turns.matrices(turn[bone]))
     return turn
 
 
-def _pointed(
-    tree: Branched, bone: int, turn: Array, levers: Array, ways: Array, weights: Array
+def _point_bone(
+    tree: KinematicTree, bone: int, turn: Array, levers: Array, ways: Array, weights: Array
 ) -> Array:
     """Return the turns (4, B) of a bone that bring its levers (m, 3, B) nearest to ways."""
     if len(levers) > 1:
-        swing = _fitted(levers, ways, weights)
+        swing = _fit_rotations(levers, ways, weights)
         turned = turns.normalised(turns.multiply(swing, turn))
-        return turned if tree.is_free else tree.bones.clamped_at(bone, turned)
-    return aimed(tree.bones, bone, turn, levers[0], ways[0])
+        return tree.joints.clamped_at(bone, turned)
+    own = compile_bones(tree, is_few=False)[0].bones[bone]
+    return np.array(aim_bone(ARRAYS, own, tuple(turn), tuple(levers[0]), tuple(ways[0])))
 
 
-def _fitted(levers: Array, ways: Array, weights: Array) -> Array:
+def _fit_rotations(levers: Array, ways: Array, weights: Array) -> Array:
     """Return the rotations (4, B) that bring levers (m, 3, B) nearest to ways.
 
     Source: Davenport's q-method (Markley and Mortari, "Quaternion attitude estimation using vector

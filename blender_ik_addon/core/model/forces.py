@@ -7,10 +7,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ..algebra.arithmetic import Array
+from ..algebra.nested import Counts
 from .errors import InvalidChainError
-from .vectors import Array, Counts
+from .records import check_array, freeze, take_rows
 
 
 class StepMode(enum.StrEnum):
@@ -41,7 +42,7 @@ class Forces:
 
     Attributes:
         stiffness: Effort per square radian, 0 for no spring, shape (..., n).
-        masses: Shape (..., n).
+        masses: Shape (..., n); zero by default, like the next three.
         gravity: Which way, and how strongly, masses are pulled, in the space of the chain's
             points, shape (..., 3); zero for none.
         comfort_low: Least turns from the optimum that cost nothing, about X, Y and Z in radians,
@@ -55,10 +56,10 @@ class Forces:
     """
 
     stiffness: Array
-    masses: Array
-    gravity: Array
-    comfort_low: Array
-    comfort_high: Array
+    masses: Array = None  # type: ignore[assignment]
+    gravity: Array = None  # type: ignore[assignment]
+    comfort_low: Array = None  # type: ignore[assignment]
+    comfort_high: Array = None  # type: ignore[assignment]
     optimum_wxyz: Array | None = None
     mode: StepMode = StepMode.EXACT
     gain: float | None = None
@@ -77,9 +78,17 @@ class Forces:
             "optimum_wxyz": (*shape, 4),
         }
         for name, wanted in expected.items():
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, _frozen(getattr(self, name), name, wanted))
-        object.__setattr__(self, "mode", _mode(self.mode))
+            values = getattr(self, name)
+            if values is not None or name != "optimum_wxyz":
+                values = np.zeros(wanted) if values is None else values
+                words = f"forces' {name.replace('_', ' ')}"
+                array = check_array(values, wanted, words, InvalidChainError)
+                freeze(self, name, array)
+        if self.mode not in set(StepMode):
+            raise InvalidChainError(
+                f"There is no step mode '{self.mode}': choose from {', '.join(StepMode)}."
+            )
+        freeze(self, "mode", StepMode(self.mode))
         self._check_ranges()
 
     def _check_ranges(self) -> None:
@@ -97,103 +106,22 @@ class Forces:
         if self.gain is not None and not (math.isfinite(self.gain) and self.gain > 0.0):
             raise InvalidChainError("The gain must be above zero: set it, say, to 0.2.")
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of chains, if these act on several, and of bones."""
+        return self.stiffness.shape
+
     def take(self, rows: Counts | int) -> Forces:
         """Return the forces on some of B chains, or on one."""
-        return self._with_rows(rows)
+        return take_rows(Forces, self, rows)
 
     def as_batch(self) -> Forces:
         """Return the forces on one chain as those of a batch of one."""
-        return self._with_rows(np.newaxis)
+        return take_rows(Forces, self, None)
 
     def under(self, gravity: Array) -> Forces:
         """Return the same springs and masses under another gravity, of the shape of this one."""
         under = object.__new__(Forces)
-        pulled = _frozen(gravity, "gravity", self.gravity.shape)
-        under.__dict__.update(vars(self), gravity=pulled)
+        array = check_array(gravity, self.gravity.shape, "forces' gravity", InvalidChainError)
+        under.__dict__.update(vars(self), gravity=array)
         return under
-
-    def _with_rows(self, rows: Counts | int | None) -> Forces:
-        taken = object.__new__(Forces)
-        # Rows of checked records need no check.
-        taken.__dict__.update(
-            {
-                name: value[rows] if isinstance(value, np.ndarray) else value
-                for name, value in vars(self).items()
-            }
-        )
-        return taken
-
-
-def make_forces(
-    stiffness: npt.ArrayLike,
-    masses: npt.ArrayLike | None = None,
-    gravity: npt.ArrayLike | None = None,
-    comfort: npt.ArrayLike = 0.0,
-    optimum_wxyz: npt.ArrayLike | None = None,
-    mode: StepMode = StepMode.EXACT,
-    gain: float | None = None,
-) -> Forces:
-    """Return forces with what is not given left out.
-
-    Args:
-        stiffness: Shape (..., n).
-        masses: Shape (..., n); none by default.
-        gravity: Shape (..., 3); none by default.
-        comfort: Turns to either side that cost nothing, radians, anything that broadcasts to shape
-            (..., n, 3).
-        optimum_wxyz: As ``Forces`` takes it, like the rest.
-        mode: As ``Forces``.
-        gain: As ``Forces``.
-    """
-    stiff = np.asarray(stiffness, dtype=np.float64)
-    comfortable = np.broadcast_to(np.asarray(comfort, dtype=np.float64), (*stiff.shape, 3))
-    pull = np.zeros((*stiff.shape[:-1], 3)) if gravity is None else np.asarray(gravity, float)
-    return Forces(
-        stiffness=stiff,
-        masses=np.zeros_like(stiff) if masses is None else np.asarray(masses, float),
-        gravity=pull,
-        comfort_low=-comfortable,
-        comfort_high=comfortable,
-        optimum_wxyz=None if optimum_wxyz is None else np.asarray(optimum_wxyz, float),
-        mode=mode,
-        gain=gain,
-    )
-
-
-def check_forces(forces: Forces | None, leading: tuple[int, ...], count: int) -> None:
-    """Raise if forces are not one a bone.
-
-    Raises:
-        InvalidChainError: With what to give instead.
-    """
-    if forces is not None and forces.stiffness.shape != (*leading, count):
-        raise InvalidChainError(
-            f"The forces are of shape {forces.stiffness.shape}, not {(*leading, count)}:"
-            " give one a bone."
-        )
-
-
-def _frozen(values: npt.ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
-    words = name.replace("_", " ").removesuffix(" wxyz")
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidChainError(
-            f"The forces' {words} is not made of numbers: give an array of floats."
-        ) from None
-    if array.shape != shape:
-        raise InvalidChainError(
-            f"The forces' {words} needs shape {shape}, not {array.shape}: give one row a bone."
-        )
-    if not np.isfinite(array).all():
-        raise InvalidChainError(f"The forces' {words} is not all finite: give finite numbers.")
-    array.setflags(write=False)
-    return array
-
-
-def _mode(mode: StepMode) -> StepMode:
-    if mode not in set(StepMode):
-        raise InvalidChainError(
-            f"There is no step mode '{mode}': choose from {', '.join(StepMode)}."
-        )
-    return StepMode(mode)

@@ -1,15 +1,15 @@
-"""NEWTON for jointed chains: damped Gauss-Newton on the turns of all joints, edges held."""
+"""NEWTON on joints: damped Gauss-Newton on the turns of all joints, edges of ranges held."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from . import swings, turns
-from .active_limits import LEAST_LEAVING, ActiveLimits, Block, Slides
-from .jointed import Jointed
-from .positive import solve_positive
-from .solvers.newton_directions import DAMPING_DECAY, DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION
-from .vectors import Array, Flags, norm, not_alone, taken
+from .. import turns
+from ..algebra.small_systems import solve_positive
+from ..kinematics.active_limits import ActiveLimits, Block, Slides
+from ..kinematics.kinematic_tree import TURN, KinematicTree
+from ..vectors import Array, norm, not_alone, taken
+from .newton_directions import DAMPING_DECAY, DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION
 
 # The linear model of a step says little beyond this turn, in radians. Larger steps arrive as soon,
 # but poses for targets close by part.
@@ -30,18 +30,18 @@ NOTHING = 1e-14
 LEAST_WITH_AIMS = 1e-9
 
 
-def step(state: Array, chain: Jointed, target: Array, damping: Array) -> tuple[Array, Array]:
+def step(state: Array, tree: KinematicTree, target: Array, damping: Array) -> tuple[Array, Array]:
     """Return the state after one iteration: a better one, or the same with more damping.
 
-    The least turns of the joints that cancel the error to first order solve a system as large as
-    the output, three equations for a position, whatever the number of bones. A joint that stands on
-    an edge of its range and would leave it keeps to the edge, until a pull leads back from it; the
-    system is solved again with what the others can do. Steps are brought back inside the ranges,
-    and taken if the error falls.
+    The least turns of the joints that cancel the errors of all effectors to first order solve a
+    system as large as the output, three equations a position, whatever the number of bones. Roots
+    of weights rule where not all can be met. A joint that stands on an edge of its range and would
+    leave it keeps to the edge, until a pull leads back from it; the system is solved again with
+    what the others can do. Steps are brought back inside the ranges, and taken if the error falls.
 
     Args:
-        state: As ``jointed`` tells, shape (n + 1, 7, B).
-        chain: The chains.
+        state: As ``kinematic_tree`` tells, shape (n + 1, C, B).
+        tree: Chains or trees.
         target: Of the first rows of the output, shape (k, B).
         damping: Shape (B,).
 
@@ -50,49 +50,61 @@ def step(state: Array, chain: Jointed, target: Array, damping: Array) -> tuple[A
 
     Source: projected Gauss-Newton with an active set (Nocedal and Wright, "Numerical Optimization",
     2006, chapters 10 and 16); the edges as rank-one blocks of joint mobilities are derived for this
-    project and tested in tests/core/test_swings.py and test_limited_reach.py.
+    project and tested in tests/core/test_swings.py, test_limited_reach.py and test_tree_reach.py.
     """
     rows = len(target)
     error = target - state[-1, :rows]
     error_norm = norm(error)
-    move, slide, active = _least_step(chain, state, error, damping * error_norm / chain.reach)
-    shrink = LARGEST_TURN / np.maximum(norm(move).max(axis=0), LARGEST_TURN)
-    turn = turns.normalised(turns.multiply(turns.by_vectors(move * shrink), state[:-1, :4]))
-    slide = state[:-1, 4] if slide is None else state[:-1, 4] + slide * shrink
-    moved = chain.clamped_state(turn, slide, active)
+    move, slide, active = _find_least_step(tree, state, error, damping * error_norm / tree.reach)
+    share = shrink(move)
+    turn = turns.normalised(turns.multiply(turns.by_vectors(move * share), state[:-1, :TURN]))
+    slide = state[:-1, TURN] if slide is None else state[:-1, TURN] + slide * share
+    moved = tree.clamp_state(turn, slide, active)
     is_better = norm(target - moved[-1, :rows]) < HEADWAY * error_norm
     grown = np.maximum(damping * DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION)
     next_damping = np.where(is_better, damping * DAMPING_DECAY, grown)
-    return chain.chosen(is_better, moved, state), next_damping
+    return tree.choose_states(is_better, moved, state), next_damping
 
 
-def _least_step(
-    chain: Jointed, state: Array, error: Array, damping: Array
+def shrink(move: Array) -> Array:
+    """Return the shares (B,) of moves (n, 3, B) that turn no joint beyond the linear model."""
+    share: Array = LARGEST_TURN / np.maximum(norm(move).max(axis=0), LARGEST_TURN)
+    return share
+
+
+def _find_least_step(
+    tree: KinematicTree, state: Array, error: Array, damping: Array
 ) -> tuple[Array, Array | None, Array | None]:
     """Return turns (n, 3, B) and slides (n, B) that cancel errors (k, B) to first order.
 
     And the edges kept to, as states have them. None for slides and edges where there are none.
     """
-    posed, edges = chain.posed(state), chain.standing_edges(state)
-    jacobian = chain.answers(posed)
-    turned = chain.turned_by(state[:-1, :4], edges)
+    posed, joints, turn = tree.posed(state), tree.joints, state[:-1, :TURN]
+    edges = joints.standing_edges(turn, state[:-1, 5] > 0.0)
+    jacobian = tree.find_jacobian(posed)[:, : len(error)]
+    turned = joints.turned_by(turn, edges)
     weighted = turned(jacobian)
     system = np.einsum("nkcb,nlcb->klb", weighted, jacobian)
     blocks: list[Block] = []
-    if chain.has_slides:
-        ends = chain.slide_low, chain.slide_high
-        blocks.append(Slides(chain.slid(posed), state[:-1, 4], *ends, len(error)))
+    if tree.slide_axes is not None:
+        ends = joints.slide_low, joints.slide_high
+        blocks.append(Slides(tree.slide_effects(posed), state[:-1, TURN], *ends, len(error)))
     slides, limits = blocks[0] if blocks else None, None
     if edges is not None and edges.is_on.any():
         limits = ActiveLimits(edges, turned(edges.normals), jacobian, state[:-1, 6])
         blocks.append(limits)
-    multiplier = _multipliers(system, error, damping, blocks)
+    alike = 3 * len(tree.ends)
+    tips = None if tree.aims is None or len(error) == alike else tree.aims.tips
+    threes = 0 if tips is None else len(tips.bones)
+    multiplier = _find_multipliers(system, error, damping, blocks, (alike, threes))
     move = np.einsum("nkcb,kb->ncb", weighted, multiplier)
     slide = slides.slide if isinstance(slides, Slides) else None
     return (move, slide, None) if limits is None else (limits.held(move), slide, limits.active)
 
 
-def _multipliers(system: Array, error: Array, damping: Array, blocks: list[Block]) -> Array:
+def _find_multipliers(
+    system: Array, error: Array, damping: Array, blocks: list[Block], rows: tuple[int, int]
+) -> Array:
     """Return the multipliers (k, B) under which no joint leaves its range.
 
     Chains of which nothing is held or released any more leave the arrays.
@@ -102,7 +114,7 @@ def _multipliers(system: Array, error: Array, damping: Array, blocks: list[Block
         whole = system
         for block in blocks:
             whole = whole + block.system()
-        multiplier = solved(whole, error, damping)
+        multiplier = _solve_damped(whole, error, damping, *rows)
         found[:, live] = multiplier
         is_changed = np.zeros(len(live), dtype=np.bool_)
         for block in blocks:
@@ -118,24 +130,7 @@ def _multipliers(system: Array, error: Array, damping: Array, blocks: list[Block
     return found
 
 
-def pressed(edges: swings.Edges, is_shut: Flags, move: Array, pull: Array) -> Flags:
-    """Return the edges to hold: those that a move leaves by, and those that a pull presses on."""
-    leaving = np.einsum("neib,nib->neb", edges.normals, move) > LEAST_LEAVING
-    pressing = np.einsum("neib,nib->neb", edges.normals, pull) > -LEAST_LEAVING
-    is_pressed: Flags = np.where(is_shut, pressing, leaving)
-    return is_pressed
-
-
-def shut(free: Array, edges: swings.Edges, is_shut: Flags) -> Array:
-    """Return mobilities without turns across shut edges."""
-    mobility = free
-    for edge in range(3):
-        if is_shut[:, edge].any():
-            mobility = swings.blocked(mobility, edges.normals[:, edge], is_shut[:, edge])
-    return mobility
-
-
-def solved(system: Array, error: Array, damping: Array, alike: int = 3, threes: int = 0) -> Array:
+def _solve_damped(system: Array, error: Array, damping: Array, alike: int, threes: int) -> Array:
     """Return the multipliers (k, B) of damped systems (k, k, B).
 
     Args:

@@ -1,0 +1,307 @@
+"""What effectors aim at besides their positions: poles of limbs, and turns of tip bones.
+
+Layout as in ``vectors``; rows of an output are radians times what a radian weighs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import rotation, turns
+from ..algebra.arithmetic import ARRAYS
+from ..vectors import Array, Counts, Flags, across, cross, dot, norm, taken
+from .bend_plane import Pole, plan_bend
+from .posed import Posed
+from .topology import Topology
+
+# A bulge smaller than this share of the limb has no side.
+NO_SIDE = 1e-6
+
+
+class Bulges(NamedTuple):
+    """How P limbs bulge from their chords, shapes (P, 3, B).
+
+    Attributes:
+        chord: Unit directions from the limbs' roots to their targets.
+        side: To which they shall bend.
+        offset: From the roots to the means of the inner joints.
+        aside: The part of that across the chord.
+        inverse: One by its square, zero where it has no side, shape (P, B).
+    """
+
+    chord: Array
+    side: Array
+    offset: Array
+    aside: Array
+    inverse: Array
+
+
+@dataclass(frozen=True)
+class Poles:
+    """The poles of P limbs in each of B trees.
+
+    Attributes:
+        limbs: The bones of each limb, two or more.
+        effectors: The effector of each limb.
+        chord: Unit directions from the limbs' roots to effectors in the start pose, (P, 3, B).
+        side: To which they bend there, shape (P, 3, B).
+        reach: Of the limbs, shape (P, B).
+        target: Of the effectors, shape (P, 3, B).
+        position: Of the poles, shape (P, 3, B).
+        angle: Radians about the chord, shape (P, B).
+        sign: -1 where limbs are flipped to the other side, shape (B,).
+    """
+
+    limbs: tuple[tuple[int, ...], ...]
+    effectors: tuple[int, ...]
+    chord: Array
+    side: Array
+    reach: Array
+    target: Array
+    position: Array
+    angle: Array
+    sign: Array
+
+    def take(self, trees: Counts | Flags) -> Poles:
+        """Return those of some of the trees."""
+        some = (self.chord, self.side, self.reach, self.target, self.position, self.angle)
+        arrays = (taken(each, trees) for each in (*some, self.sign))
+        return Poles(self.limbs, self.effectors, *arrays)
+
+    @property
+    def roots(self) -> list[int]:
+        """The first bone of each limb."""
+        return [limb[0] for limb in self.limbs]
+
+    def find_frames(self, heads: Array) -> tuple[Array, Array]:
+        """Return the chords of limbs and the sides that they shall bend to, (P, 3, B) each."""
+        root = heads[self.roots]
+        known = self.__dict__.get("_known")
+        if known is not None and np.array_equal(known[0], root):
+            # The roots of limbs that hang on no other bone never move.
+            found: tuple[Array, Array] = known[1]
+            return found
+        limbs, _, trees = self.chord.shape
+        flat = np.concatenate
+        pole = Pole(
+            is_set=np.ones(limbs * trees, dtype=np.bool_),
+            position=flat(self.position - root, axis=-1),
+            angle=self.angle.reshape(-1),
+        )
+        plan = plan_bend(
+            ARRAYS,
+            flat(self.chord, axis=-1),
+            flat(self.side, axis=-1),
+            self.reach.reshape(-1),
+            flat(self.target - root, axis=-1),
+            pole,
+        )
+        chord, side, _ = (np.reshape(axis, (3, limbs, trees)).swapaxes(0, 1) for axis in plan.frame)
+        self.__dict__["_known"] = root, (chord, side * self.sign)
+        return chord, side * self.sign
+
+    def measure(self, heads: Array) -> Bulges:
+        """Return how limbs with heads (n, 3, B) bulge from their chords."""
+        known: tuple[Array | None, Bulges | None] = self.__dict__.get("_measured", (None, None))
+        if known[0] is heads and known[1] is not None:
+            return known[1]
+        chord, side = self.find_frames(heads)
+        offset = np.array(
+            [heads[list(limb[1:])].mean(axis=0) - heads[limb[0]] for limb in self.limbs]
+        )
+        aside = across(offset, chord)
+        square = dot(aside, aside)
+        inverse = self._divide(1.0, square)
+        found = Bulges(chord, side, offset, aside, inverse)
+        self.__dict__["_measured"] = heads, found
+        return found
+
+    def _divide(self, x: float, square: Array) -> Array:
+        """Return x / square; zero for a bulge without a side."""
+        has_side = square > (NO_SIDE * self.reach) ** 2
+        return np.where(has_side, x / np.where(has_side, square, 1.0), 0.0)
+
+    def find_angles(self, heads: Array) -> Array:
+        """Return by how much limbs are turned past their poles, (P, B); heads are (n, 3, B)."""
+        chord, side, _, aside, inverse = self.measure(heads)
+        angle = np.arctan2(dot(cross(side, aside), chord), dot(side, aside))
+        return np.where(inverse > 0.0, angle, 0.0)
+
+    def face(self, posed: Posed, turn: Array) -> Array:
+        """Return turns (n, 4, B) of which the limbs' roots have turned limbs toward their poles."""
+        angle, chord = self.find_angles(posed.heads), self.measure(posed.heads).chord
+        roots, faced = self.roots, turn.copy()
+        back = np.einsum("pijb,pib->pjb", posed.turn_axes[roots], -angle[:, None] * chord)
+        faced[roots] = turns.multiply(turns.by_vectors(back), turn[roots])
+        return faced
+
+    def find_inner_slopes(self, heads: Array) -> Array:
+        """Return how angles past poles grow with the means of inner joints, shape (P, 3, B)."""
+        chord, _, _, aside, inverse = self.measure(heads)
+        return cross(chord, aside) * inverse[:, None]
+
+    def find_root_slopes(self, heads: Array) -> Array:
+        """Return how angles past poles grow with the limbs' roots, as vectors from there on.
+
+        They are vectors to what stands still, to the pole and to the target, with which the chord
+        turns, shape (P, 3, B).
+        """
+        root, (chord, _, offset, _, _) = heads[self.roots], self.measure(heads)
+        distance = np.maximum(norm(self.target - root), NO_SIDE * self.reach)
+        to_pole = self.position - root
+        aside = across(to_pole, chord)
+        pole = cross(chord, aside) * self._divide(1.0, dot(aside, aside))[:, None]
+        along, pole_along = (dot(each, chord) / distance for each in (offset, to_pole))
+        slopes = -along[:, None] * self.find_inner_slopes(heads)
+        return slopes - (1.0 - pole_along)[:, None] * pole
+
+
+@dataclass(frozen=True)
+class Tips:
+    """The turns that the bones of T effectors shall have taken.
+
+    Attributes:
+        bones: Shape (T,).
+        effectors: Shape (T,).
+        turn: From the start pose wxyz, shape (T, 4, B).
+        start: The axes of the bones in the start pose, shape (T, 3, 3, B).
+    """
+
+    bones: tuple[int, ...]
+    effectors: tuple[int, ...]
+    turn: Array
+    start: Array
+
+    def take(self, trees: Counts | Flags) -> Tips:
+        """Return those of some of the trees."""
+        some = Tips(self.bones, self.effectors, taken(self.turn, trees), taken(self.start, trees))
+        some.__dict__["_back"] = self._back[:, trees]
+        return some
+
+    @cached_property
+    def _back(self) -> Array:
+        """The inverses of the wanted axes, shape (T, B, 3, 3)."""
+        wanted = np.einsum("tijb,tjkb->tbik", turns.matrices(self.turn), self.start)
+        return np.linalg.inv(wanted)
+
+    def find_turns_past(self, posed: Posed) -> Array:
+        """Return the turns that bones are past their wanted orientations, vectors (T, 3, B)."""
+        present = posed.whole[list(self.bones)].transpose(0, 3, 1, 2)
+        past = rotation.quaternion_from_matrix(present @ self._back)
+        return turns.vectors_of(np.moveaxis(past, -1, 1))
+
+    def take_share(self, posed: Posed, share: float) -> Tips:
+        """Return tips that turn a share of the way from where they stand."""
+        left = turns.by_vectors((1.0 - share) * self.find_turns_past(posed))
+        return Tips(self.bones, self.effectors, turns.multiply(left, self.turn), self.start)
+
+
+@dataclass(frozen=True)
+class Aims:
+    """What B trees aim at besides positions: first a row a pole, then three a tip.
+
+    Attributes:
+        topology: How the bones hang together.
+        poles: None for none.
+        tips: None for none.
+        weight: Of a radian, shape (B,).
+        sqrt_weights: Square roots of the effectors' weights, shape (E, B).
+    """
+
+    topology: Topology
+    poles: Poles | None
+    tips: Tips | None
+    weight: Array
+    sqrt_weights: Array
+
+    def take(self, trees: Counts | Flags) -> Aims:
+        """Return those of some of the trees."""
+        return replace(
+            self,
+            poles=None if self.poles is None else self.poles.take(trees),
+            tips=None if self.tips is None else self.tips.take(trees),
+            weight=self.weight[trees],
+            sqrt_weights=taken(self.sqrt_weights, trees),
+        )
+
+    def take_share(self, posed: Posed, share: float) -> Aims:
+        """Return aims whose tips turn a share of the way from where they stand."""
+        if self.tips is None or share == 1.0:
+            return self
+        return replace(self, tips=self.tips.take_share(posed, share))
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of the output."""
+        poles = 0 if self.poles is None else len(self.poles.limbs)
+        return poles + (0 if self.tips is None else 3 * len(self.tips.bones))
+
+    def find_angles_past(self, posed: Posed) -> Array:
+        """Return by how much the limbs farthest from their poles are past them, shape (B,)."""
+        if self.poles is None:
+            return np.zeros(self.weight.size)
+        angles: Array = np.abs(self.poles.find_angles(posed.heads)).max(axis=0)
+        return angles
+
+    def find_output(self, posed: Posed) -> Array:
+        """Return what shall become zero, shape (rows, B)."""
+        rows = []
+        if self.poles is not None:
+            angles = self.poles.find_angles(posed.heads)
+            rows.append(self._scale(self.poles.effectors) * angles)
+        if self.tips is not None:
+            past = self.tips.find_turns_past(posed) * self._scale(self.tips.effectors)[:, None]
+            rows.append(past.reshape(-1, past.shape[-1]))
+        return np.concatenate(rows)
+
+    def find_jacobian(self, posed: Posed) -> Array:
+        """Return how outputs change with the turns of each joint, shape (n, rows, 3, B)."""
+        rows = []
+        if self.poles is not None:
+            rows.append(self._find_jacobian_of_poles(self.poles, posed))
+        if self.tips is not None:
+            moves = self.topology.moves[:, self.tips.effectors]
+            share = moves[:, :, None] * self._scale(self.tips.effectors)
+            of_tips = posed.turn_axes[:, None] * share[:, :, None, None]
+            rows.append(of_tips.reshape(len(moves), -1, 3, self.weight.size))
+        return np.concatenate(rows, axis=1)
+
+    def _find_jacobian_of_poles(self, poles: Poles, posed: Posed) -> Array:
+        """Return how angles past poles change with turns, shape (n, P, 3, B)."""
+        parts = [(self._inner_shares, poles.find_inner_slopes(posed.heads))]
+        if self._root_shares.any():
+            parts.append((self._root_shares, poles.find_root_slopes(posed.heads)))
+        effect: Array | float = 0.0
+        for weights, slope in parts:
+            # A joint moves the joints below it, each by its own lever.
+            pulled = np.einsum("nijb,pib->npjb", posed.frames, slope)
+            effect = effect + cross(posed.sum_levers(weights), pulled)
+        return effect * self._scale(poles.effectors)[:, None]
+
+    @cached_property
+    def _inner_shares(self) -> Array:
+        """What each joint adds to offsets through each joint below it, shape (n, P, n)."""
+        assert self.poles is not None
+        found = self._root_shares.copy()
+        for row, limb in enumerate(self.poles.limbs):
+            inner = list(limb[1:])
+            found[:, row, inner] += self.topology.is_above[:, inner] / len(inner)
+        return found
+
+    @cached_property
+    def _root_shares(self) -> Array:
+        """The same for the vectors from the limbs' roots to anything that stands still."""
+        assert self.poles is not None
+        count = len(self.topology.parents)
+        found = np.zeros((count, len(self.poles.limbs), count))
+        for row, limb in enumerate(self.poles.limbs):
+            found[:, row, limb[0]] = -1.0 * self.topology.is_above[:, limb[0]]
+        return found
+
+    def _scale(self, effectors: tuple[int, ...]) -> Array:
+        scale: Array = self.weight * self.sqrt_weights[list(effectors)]
+        return scale

@@ -1,0 +1,271 @@
+"""The joints of bones as solvers take them: how they may turn, and which edges stop them.
+
+Layout as in ``vectors``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from .. import limits, swings, turns, vectors
+from ..model.joints import JointKind, Joints
+from ..vectors import Array, Counts, Flags, taken
+from .swing_twist import SwingTwistRange
+
+# What has been found when the joints were compiled; it holds of some of the chains too.
+_FOUND = (
+    "has_edges",
+    "has_stiffness",
+    "has_zeros",
+    "is_free",
+    "held_bones",
+    "free_axes",
+    "free_shares",
+    "_least_mobility",
+)
+
+
+@dataclass(frozen=True)
+class CompiledJoints:
+    """The joints of n bones of B chains or trees.
+
+    Attributes:
+        kinds: One a bone.
+        offsets: As ``Joints.offsets``, with ``zero`` in them, shape (n, 3, 3, B).
+        zero: What joints count from: local rotations are turns from here, shape (n, 4, B).
+        low: Shape (n, 3, B).
+        high: Shape (n, 3, B).
+        ranges: The same, compiled, and without room about locked axes.
+        mobility: Shape (n, 3, B).
+        slide_low: Shape (n, B).
+        slide_high: Shape (n, B).
+    """
+
+    kinds: tuple[JointKind, ...]
+    offsets: Array
+    zero: Array
+    low: Array
+    high: Array
+    ranges: SwingTwistRange
+    mobility: Array
+    slide_low: Array
+    slide_high: Array
+
+    def take(self, rows: Counts | Flags) -> CompiledJoints:
+        """Return the joints of some of the chains."""
+        some = CompiledJoints(
+            kinds=self.kinds,
+            offsets=taken(self.offsets, rows),
+            zero=taken(self.zero, rows),
+            low=taken(self.low, rows),
+            high=taken(self.high, rows),
+            ranges=self.ranges.take(rows),
+            mobility=taken(self.mobility, rows),
+            slide_low=taken(self.slide_low, rows),
+            slide_high=taken(self.slide_high, rows),
+        )
+        # The way that chains are solved stays the same, whichever are taken.
+        some.__dict__.update({name: getattr(self, name) for name in _FOUND})
+        return some
+
+    def take_bones(self, bones: list[int]) -> CompiledJoints:
+        """Return the joints of some of the bones."""
+        return CompiledJoints(
+            kinds=tuple(self.kinds[bone] for bone in bones),
+            offsets=self.offsets[bones],
+            zero=self.zero[bones],
+            low=self.low[bones],
+            high=self.high[bones],
+            ranges=self.ranges.at(bones),
+            mobility=self.mobility[bones],
+            slide_low=self.slide_low[bones],
+            slide_high=self.slide_high[bones],
+        )
+
+    @cached_property
+    def resting_slide(self) -> Array:
+        """The slides of start poses, brought to what the joints allow, shape (n, B)."""
+        return np.clip(np.zeros_like(self.slide_low), self.slide_low, self.slide_high)
+
+    @cached_property
+    def slides(self) -> Flags:
+        """Which chains have bones that slide, shape (B,)."""
+        slides: Flags = (self.slide_high > self.slide_low).any(axis=0)
+        return slides
+
+    @cached_property
+    def is_unlimited(self) -> Flags:
+        """Which chains have joints that turn freely, all of them, shape (B,)."""
+        is_free = ~(np.isfinite(self.low) | np.isfinite(self.high)).any(axis=(0, 1))
+        unlimited: Flags = is_free & all(kind is JointKind.BALL for kind in self.kinds)
+        return unlimited
+
+    @cached_property
+    def is_free(self) -> bool:
+        """Whether all joints turn as they like, none less readily than another."""
+        return bool(self.is_unlimited.all()) and not self.has_stiffness
+
+    @cached_property
+    def has_edges(self) -> bool:
+        """Whether any joint has an end to its range, or a lock that its kind does not tell."""
+        has_ends = bool((self.ranges.has_ends & ~self.ranges.is_held).any())
+        return has_ends or self.held_bones.size > 0
+
+    @cached_property
+    def no_edges(self) -> swings.Edges:
+        """What joints without edges stand on: nothing."""
+        shape = self.low.shape
+        off = np.zeros(shape, dtype=np.bool_)
+        return swings.Edges(np.zeros((*shape[:2], 3, shape[2])), off, self.ranges.is_held)
+
+    @cached_property
+    def has_stiffness(self) -> bool:
+        """Whether any bone turns less readily than others."""
+        return bool((self.mobility < 1.0).any())
+
+    @cached_property
+    def readiness(self) -> Array:
+        """Mobilities compared with the greatest of each chain, shape (n, 3, B)."""
+        relative: Array = self.mobility / self.mobility.max(axis=(0, 1))
+        return relative
+
+    @cached_property
+    def has_zeros(self) -> bool:
+        """Whether any joint counts from elsewhere than its local rotation does."""
+        return bool((self.zero[:, 0] != 1.0).any())
+
+    def inner(self, local_wxyz: Array) -> Array:
+        """Return local rotations (B, n, 4) as turns (n, 4, B)."""
+        return turns.multiply(turns.conjugate(self.zero), np.moveaxis(local_wxyz, 0, -1))
+
+    def outer(self, turn: Array) -> Array:
+        """Return turns (n, 4, B) as local rotations (B, n, 4)."""
+        local = turns.multiply(self.zero, turn) if self.has_zeros else turn
+        return np.ascontiguousarray(np.moveaxis(local, -1, 0))
+
+    def begun(self, turn: Array) -> Array:
+        """Return turns (n, 4, B) of any sort brought to what the joints allow."""
+        pairs = zip(self.kinds, turn, self.low, self.high, strict=True)
+        return np.array([limits.clamped(*each) for each in pairs])
+
+    def clamped(self, turn: Array) -> Array:
+        """Return turns (n, 4, B) brought inside their ranges."""
+        return turn if self.is_free else swings.clamped(self.ranges, turn)
+
+    def clamped_at(self, bone: int, turn: Array) -> Array:
+        """Return turns (4, B) of one bone brought inside their ranges."""
+        return turn if self.is_free else swings.clamped(self.ranges.at(bone), turn)
+
+    @cached_property
+    def _least_mobility(self) -> Array:
+        """Mobilities of hinges and fixed joints, identity for the others, shape (n, 3, 3, 1)."""
+        found = np.tile(np.eye(3), (len(self.kinds), 1, 1))
+        for bone, kind in enumerate(self.kinds):
+            if kind in limits.HINGES or kind is JointKind.FIXED:
+                found[bone] = np.diag(np.array(limits.FREE[kind], dtype=np.float64))
+        return found[..., None]
+
+    @cached_property
+    def free_axes(self) -> Counts:
+        """The axes about which joints turn, of three a bone, as far as their kinds tell."""
+        return np.flatnonzero(np.einsum("niib->nib", self._least_mobility).ravel())
+
+    @cached_property
+    def held_bones(self) -> Counts:
+        """The bones whose locks ``_least_mobility`` does not know, all if some are stiff."""
+        is_known = [kind in limits.HINGES or kind is JointKind.FIXED for kind in self.kinds]
+        is_held = self.ranges.is_held.any(axis=(1, 2))
+        return np.flatnonzero(is_held & (self.has_stiffness | ~np.array(is_known)))
+
+    @cached_property
+    def free_shares(self) -> Array | None:
+        """1 for the axes about which joints turn, 0 for the others, shape (n, 3, 1).
+
+        None if some are stiff, or locked in a way that their kinds do not tell.
+        """
+        if self.has_stiffness or self.held_bones.size:
+            return None
+        shares: Array = np.einsum("niib->nib", self._least_mobility)
+        return shares
+
+    def turned_by(self, turn: Array, edges: swings.Edges | None) -> Callable[[Array], Array]:
+        """Return what tells how joints turn under torques (n, any, 3, B), but for their limits.
+
+        Args:
+            turn: Shape (n, 4, B).
+            edges: As ``standing_edges`` has them.
+        """
+        shares = self.free_shares
+        if shares is None:
+            assert edges is not None or not self.held_bones.size
+            mobility = self.mobilities(turn, self.no_edges if edges is None else edges)
+            return lambda torques: np.einsum("nkab,nacb->nkcb", torques, mobility)
+        if shares.all():
+            return lambda torques: torques
+        return lambda torques: torques * shares[:, None]
+
+    def mobilities(self, turn: Array, edges: swings.Edges) -> Array:
+        """Return how torques turn the joints but for their limits, shape (n, 3, 3, B)."""
+        if self.has_stiffness:
+            mobility = swings.stiff(turn, self.mobility)
+        else:
+            shape = (len(turn), 3, 3, turn.shape[-1])
+            mobility = np.broadcast_to(self._least_mobility, shape)
+        bones = self.held_bones
+        if bones.size:
+            mobility = np.array(mobility)
+            for edge in range(3):
+                mobility[bones] = swings.blocked(
+                    mobility[bones], edges.normals[bones, edge], edges.is_held[bones, edge]
+                )
+        return mobility
+
+    def standing_edges(self, turn: Array, stands: Flags) -> swings.Edges | None:
+        """Return the edges that joints stand on, of those flagged (n, B); None where none does."""
+        if not (self.held_bones.size or stands.any()):
+            return None
+        edges = self.edges(turn)
+        return replace(edges, is_on=edges.is_on & ~edges.is_held & stands[:, None])
+
+    def edges(self, turn: Array) -> swings.Edges:
+        """Return the edges of their ranges that joints stand on."""
+        if not self.has_edges:
+            return self.no_edges
+        return swings.edges(self.ranges, swings.placed(self.ranges, turn))
+
+
+def compile_joints(joints: Joints, unit: Array) -> CompiledJoints:
+    """Return what the joints of bones allow, in units (B,)."""
+    low, high = put_rows_last(joints.low), put_rows_last(joints.high)
+    offsets = put_rows_last(joints.offsets)
+    zero = np.zeros((len(joints.kinds), 4, len(unit)))
+    zero[:, 0] = 1.0
+    for bone, kind in enumerate(joints.kinds):
+        wide = limits.wide_middle(kind, low[bone], high[bone])
+        if wide is not None:
+            axis, middle = wide
+            zero[bone] = limits.about(axis, middle)
+            offsets[bone] = vectors.compose(offsets[bone], turns.matrices(zero[bone]))
+            low[bone, axis] -= middle
+            high[bone, axis] -= middle
+    rooms = [limits.room(*each) for each in zip(joints.kinds, low, high, strict=True)]
+    return CompiledJoints(
+        kinds=joints.kinds,
+        offsets=offsets,
+        zero=zero,
+        low=low,
+        high=high,
+        ranges=swings.compiled(*(np.array(ends) for ends in zip(*rooms, strict=True))),
+        mobility=put_rows_last(joints.mobility),
+        slide_low=put_rows_last(joints.slide_low) / unit,
+        slide_high=put_rows_last(joints.slide_high) / unit,
+    )
+
+
+def put_rows_last(rows: Array) -> Array:
+    """Return what has one row a chain in the layout of the solvers."""
+    return np.array(np.moveaxis(rows, 0, -1), order="C")

@@ -1,0 +1,301 @@
+"""Bones that hang on each other: where turns and slides put them, and how effectors answer.
+
+Layout as in ``vectors``, in the units of the start poses. A *state* is one array (n + 1, C, B), so
+that one loop carries it: a row a bone with the turn wxyz, the slide, 1 where the joint stands on an
+edge of its range, and which edges the last step has kept to, by powers of two; and a last row with
+the *output*, what of the pose the target is compared with: three numbers an effector, times the
+square root of its weight, and after them whatever else is aimed at.
+
+A chain is a tree with one effector, a free bone a joint without limits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from .. import swings, turns, vectors
+from ..model.joints import JointKind, Joints
+from ..vectors import Array, Counts, Flags, norm, taken
+from .aims import Aims
+from .compiled_joints import CompiledJoints, compile_joints, put_rows_last
+from .posed import Posed, move_by_turns
+from .reach import measure_reach
+from .swing_twist import SwingTwist
+from .topology import Topology, accumulate_products, accumulate_sums
+
+TURN = 4
+STATE_COLUMNS = 7
+
+
+@dataclass(frozen=True)
+class KinematicTree:
+    """B trees of n jointed bones and E effectors, or chains: trees of one effector.
+
+    Attributes:
+        topology: How the bones hang together.
+        joints: What they may do.
+        heads: From the parent's head to the bone's in the posed axes of the parent, for a root its
+            head, shape (n, 3, B).
+        ends: From the heads of the effectors' bones to the effectors in the axes of those bones,
+            shape (E, 3, B).
+        reach: The longest way from a root to an effector along the bones, shape (B,).
+        sqrt_weights: Square roots of the effectors' weights, shape (E, B); None for ones.
+        slide_axes: What slides of one move heads by, in the posed axes of the parents, shape
+            (n, 3, B); None where nothing slides. Only trees of one effector slide.
+        slide_room: How much longer slides make the chain at most, each by itself, shape (n, B).
+        aims: None for the effectors' positions alone.
+    """
+
+    topology: Topology
+    joints: CompiledJoints
+    heads: Array
+    ends: Array
+    reach: Array
+    sqrt_weights: Array | None = None
+    slide_axes: Array | None = None
+    slide_room: Array | None = None
+    aims: Aims | None = None
+
+    def take(self, trees: Counts | Flags) -> KinematicTree:
+        """Return some of the trees."""
+        optional = (self.sqrt_weights, self.slide_axes, self.slide_room)
+        weights, axes, room = (None if each is None else taken(each, trees) for each in optional)
+        return KinematicTree(
+            topology=self.topology,
+            joints=self.joints.take(trees),
+            heads=taken(self.heads, trees),
+            ends=taken(self.ends, trees),
+            reach=self.reach[trees],
+            sqrt_weights=weights,
+            slide_axes=axes,
+            slide_room=room,
+            aims=None if self.aims is None else self.aims.take(trees),
+        )
+
+    def aim_at(self, aims: Aims | None) -> KinematicTree:
+        """Return the trees with other aims."""
+        return self if aims is self.aims else replace(self, aims=aims)
+
+    @property
+    def longest(self) -> Array:
+        """The reach, and what slides add to it, shape (B,)."""
+        room = self.slide_room
+        return self.reach if room is None else self.reach + room.sum(axis=0)
+
+    @property
+    def can_swivel(self) -> bool:
+        """Whether the root swings to all sides: others hardly choose the side that they bend to."""
+        return self.joints.kinds[0] in (JointKind.BALL, JointKind.SWING)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of the output."""
+        return 3 * len(self.ends) + (0 if self.aims is None else self.aims.rows)
+
+    def make_state(self, turn: Array, slide: Array | None = None) -> Array:
+        """Return the state of turns (n, 4, B) and slides (n, B), with its output."""
+        joints = self.joints
+        at = swings.placed(joints.ranges, turn) if joints.has_edges else None
+        return self._make_state(turn, slide, at, None)
+
+    def clamp_state(
+        self, turn: Array, slide: Array | None = None, active: Array | None = None
+    ) -> Array:
+        """Return the state of turns and slides brought inside their ranges.
+
+        Args:
+            turn: Of any sort, shape (n, 4, B).
+            slide: The same, shape (n, B); None for none.
+            active: The edges that have been kept to, by powers of two, shape (n, B); None for none.
+        """
+        joints = self.joints
+        if self.slide_axes is not None and slide is not None:
+            slide = np.clip(slide, joints.slide_low, joints.slide_high)
+        if joints.is_free:
+            return self._make_state(turn, slide, None, active)
+        at = swings.placed(joints.ranges, turn)
+        return self._make_state(swings.turned(at), slide, at, active)
+
+    def _make_state(
+        self, turn: Array, slide: Array | None, at: SwingTwist | None, active: Array | None
+    ) -> Array:
+        rows = self.rows
+        state = np.zeros((len(turn) + 1, max(STATE_COLUMNS, rows), turn.shape[-1]))
+        state[:-1, :TURN] = turn
+        if slide is not None:
+            state[:-1, TURN] = slide
+        if at is not None and self.joints.has_edges:
+            state[:-1, 5] = swings.stands(self.joints.ranges, at)
+        if active is not None:
+            state[:-1, 6] = active
+        posed = self._pose(state)
+        state[-1, :rows] = self.find_output(posed)
+        self._keep(state, posed)
+        return state
+
+    def _keep(self, state: Array, posed: Posed) -> None:
+        """Keep where a state puts the bones: an iteration goes on from one of the last two."""
+        known = self.__dict__.get("_known", ())
+        self.__dict__["_known"] = ((state, posed), *known[:1])
+
+    def posed(self, state: Array) -> Posed:
+        """Return where a state puts the bones."""
+        for known, posed in self.__dict__.get("_known", ()):
+            if known is state:
+                found: Posed = posed
+                return found
+        posed = self._pose(state)
+        self._keep(state, posed)
+        return posed
+
+    def choose_states(self, is_first: Flags, first: Array, second: Array) -> Array:
+        """Return the first state where flagged (B,), else the second."""
+        if is_first.all():
+            return first
+        if not is_first.any():
+            return second
+        state = np.where(is_first, first, second)
+        self._keep(state, self.posed(first).choose(is_first, self.posed(second)))
+        return state
+
+    def _pose(self, state: Array) -> Posed:
+        topology, offsets, heads = self.topology, self.joints.offsets, self.heads
+        own = turns.matrices(state[:-1, :TURN])
+        if self.slide_axes is not None:
+            heads = heads + self.slide_axes * state[:-1, TURN, None]
+        children, carriers, count = topology.children_of_bones, topology.carriers, len(own)
+        arms = np.concatenate((heads[children], self.ends))
+        arms = np.einsum("nijb,njb->nib", own[carriers], arms)
+        links = offsets.copy()
+        before = own[topology.their_parents]
+        links[children] = np.einsum("nijb,njkb->nikb", before, offsets[children])
+        frames = accumulate_products(links, topology.bone_rounds)
+        arms = np.einsum("nijb,njb->nib", frames[carriers], arms)
+        points = np.empty((count + len(self.ends), *heads.shape[1:]))
+        points[topology.roots] = heads[topology.roots]
+        points[children], points[count:] = np.split(arms, [len(arms) - len(self.ends)])
+        points = accumulate_sums(points, topology.point_rounds)
+        return Posed(frames, own, points[:count], points[count:])
+
+    def slide_effects(self, posed: Posed) -> Array:
+        """Return how effectors move with the slides of each bone, shape (n, 3, B)."""
+        if self.slide_axes is None:
+            return np.zeros_like(self.heads)
+        moved = self.slide_axes.copy()
+        moved[1:] = np.einsum("nijb,njb->nib", posed.whole[:-1], moved[1:])
+        return moved
+
+    def weigh(self, points: Array) -> Array:
+        """Return points of the effectors (E, 3, B) as rows of an output, shape (3 E, B)."""
+        if self.sqrt_weights is not None:
+            points = points * self.sqrt_weights[:, None]
+        return points.reshape(-1, points.shape[-1])
+
+    def unweigh(self, rows: Array) -> Array:
+        """Return rows of an output (3 E, B) as points of the effectors (E, 3, B)."""
+        points = rows.reshape(len(self.ends), 3, -1)
+        if self.sqrt_weights is None:
+            return points
+        least = np.maximum(self.sqrt_weights, vectors.NO_DIRECTION)
+        unweighed: Array = points / least[:, None]
+        return unweighed
+
+    def find_output(self, posed: Posed) -> Array:
+        """Return what the target is compared with, (rows, B)."""
+        positions = self.weigh(posed.tips)
+        if self.aims is None:
+            return positions
+        return np.concatenate((positions, self.aims.find_output(posed)))
+
+    def find_jacobian(self, posed: Posed) -> Array:
+        """Return how outputs change with the turns of each joint, shape (n, rows, 3, B)."""
+        moved = move_by_turns(posed.frames, posed.find_levers(posed.tips))
+        if self._shares is not None:
+            moved *= self._shares
+        count, effectors, _, _, trees = moved.shape
+        moved = moved.reshape(count, 3 * effectors, 3, trees)
+        if self.aims is None:
+            return moved
+        return np.concatenate((moved, self.aims.find_jacobian(posed)), axis=1)
+
+    @cached_property
+    def _shares(self) -> Array | None:
+        """How much each joint counts for each effector, shape (n, E, 1, 1, any); None for 1."""
+        moves, weights = self.topology.moves, self.sqrt_weights
+        if weights is None and moves.all():
+            return None
+        shares = moves[:, :, None] * (np.ones((1, 1)) if weights is None else weights)
+        return shares[:, :, None, None]
+
+    @property
+    def _resting_heads(self) -> Array:
+        if self.slide_axes is None:
+            return self.heads
+        heads: Array = self.heads + self.slide_axes * self.joints.resting_slide[:, None]
+        return heads
+
+    @property
+    def root(self) -> Array:
+        """Where slides at rest put the first head, shape (3, B)."""
+        root: Array = self._resting_heads[0]
+        return root
+
+    @property
+    def segments(self) -> Array:
+        """Of chains from each joint to the next in the axes of the posed bone, (n, 3, B)."""
+        return np.concatenate((self._resting_heads[1:], self.ends[-1:]))
+
+
+def compile_tree(
+    topology: Topology, joints: Joints, heads: Array, tips: Array, unit: Array
+) -> tuple[KinematicTree, Posed]:
+    """Return trees as solvers take them, and where their start poses put the bones.
+
+    Args:
+        topology: How the bones hang together.
+        joints: With B as leading axis.
+        heads: In units, from the first head, shape (n, 3, B).
+        tips: The same, shape (E, 3, B).
+        unit: Shape (B,).
+    """
+    compiled = compile_joints(joints, unit)
+    start = compiled.inner(joints.start_wxyz)
+    reach = measure_paths(topology, heads, tips)[1].max(axis=0)
+    tree = KinematicTree(topology, compiled, np.zeros_like(heads), np.zeros_like(tips), reach)
+    whole = tree.posed(tree.make_state(start)).whole
+    axes = whole.transpose(3, 0, 1, 2)
+    parents, on = np.array(topology.parents), list(topology.effector_bones)
+
+    def express(bones: Counts | list[int], offsets: Array) -> Array:
+        found = np.linalg.solve(axes[:, bones], offsets.transpose(2, 0, 1)[..., None])
+        return np.ascontiguousarray(found[..., 0].transpose(1, 2, 0))
+
+    is_root = (parents < 0)[:, None, None]
+    own = np.where(is_root, heads, express(parents, heads - heads[parents]))
+    tree = replace(tree, heads=own, ends=express(on, tips - heads[on]))
+    slides = bool(joints.slide_low.any() or joints.slide_high.any())
+    if slides:
+        tree = replace(tree, slide_axes=put_rows_last(joints.slide_axes))
+    posed = tree.posed(tree.make_state(start))
+    return (_with_slide_room(tree, posed) if slides else tree), posed
+
+
+def _with_slide_room(tree: KinematicTree, posed: Posed) -> KinematicTree:
+    """Return chains that know how much longer slides make them at most."""
+    effects, joints = tree.slide_effects(posed), tree.joints
+    before = np.diff(posed.heads, axis=0, prepend=posed.heads[:1])
+    ends = [norm(before + effects * end[:, None]) for end in (joints.slide_low, joints.slide_high)]
+    return replace(tree, slide_room=np.maximum(*ends) - norm(before))
+
+
+def measure_paths(topology: Topology, heads: Array, tips: Array) -> tuple[Array, Array]:
+    """Return how near effectors get to their roots, and how far from them at most, (E, B) each."""
+    found = np.empty((2, len(tips), tips.shape[-1]))
+    for effector, path in enumerate(topology.paths):
+        points = np.concatenate((heads[list(path)], tips[effector][None]))
+        most, least = measure_reach(norm(np.diff(points, axis=0)))
+        found[:, effector] = least, most
+    return found[0], found[1]

@@ -1,0 +1,109 @@
+"""Where the bones of trees stand, and how points on them move with turns of the joints.
+
+Layout as in ``vectors``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .. import vectors
+from ..vectors import Array, Counts, Flags, cross, dot, taken
+
+
+@dataclass(frozen=True)
+class Posed:
+    """Where the bones of B trees stand.
+
+    Attributes:
+        frames: In which each bone's own turn acts, shape (n, 3, 3, B).
+        own: The turns as matrices, shape (n, 3, 3, B).
+        heads: Of the bones, shape (n, 3, B).
+        tips: The effectors, shape (E, 3, B).
+    """
+
+    frames: Array
+    own: Array
+    heads: Array
+    tips: Array
+
+    def take(self, trees: Counts | Flags) -> Posed:
+        """Return where the bones of some of the trees stand."""
+        return Posed(*(taken(each, trees) for each in self._arrays))
+
+    def choose(self, is_own: Flags, other: Posed) -> Posed:
+        """Return where the bones of these trees stand where flagged (B,), else those of others."""
+        pairs = zip(self._arrays, other._arrays, strict=True)
+        return Posed(*(np.where(is_own, *pair) for pair in pairs))
+
+    @property
+    def _arrays(self) -> tuple[Array, ...]:
+        return self.frames, self.own, self.heads, self.tips
+
+    @cached_property
+    def whole(self) -> Array:
+        """The posed axes of the bones, shape (n, 3, 3, B)."""
+        whole: Array = np.einsum("nijb,njkb->nikb", self.frames, self.own)
+        return whole
+
+    @cached_property
+    def points(self) -> Array:
+        """The heads and then the effectors, shape (n + E, 3, B): of a chain its joints."""
+        return np.concatenate((self.heads, self.tips))
+
+    @cached_property
+    def inverse_frames(self) -> Array:
+        """Shape (n, 3, 3, B)."""
+        return vectors.inverses(self.frames)
+
+    @cached_property
+    def turn_axes(self) -> Array:
+        """The axes of turns in the frames, as rotation vectors, outside of them, (n, 3, 3, B).
+
+        A mirrored frame shows a turn the other way round, which its cofactors know.
+        """
+        x, y, z = (self.frames[:, :, axis] for axis in range(3))
+        cofactors = np.stack((cross(y, z), cross(z, x), cross(x, y)), axis=2)
+        determinant = dot(x, cofactors[:, :, 0])
+        axes: Array = cofactors / np.cbrt(determinant * determinant)[:, None, None]
+        return axes
+
+    def express(self, vectors_: Array) -> Array:
+        """Return vectors (n, 3, B), one a joint, in the axes of its frame."""
+        expressed: Array = np.einsum("nijb,njb->nib", self.inverse_frames, vectors_)
+        return expressed
+
+    def find_levers(self, points: Array) -> Array:
+        """Return the vectors from all heads to points (q, 3, B), in the frames, (n, q, 3, B)."""
+        offset = points[None] - self.heads[:, None]
+        levers: Array = np.einsum("nijb,nqjb->nqib", self.inverse_frames, offset)
+        return levers
+
+    def sum_levers(self, weights: Array) -> Array:
+        """Return weighted sums (n, q, 3, B) of the vectors from each head to all heads.
+
+        Args:
+            weights: Of head m in sum q of joint n, shape (n, q, n).
+        """
+        sums = np.einsum("nqm,mib->nqib", weights, self.heads)
+        sums -= weights.sum(axis=2)[:, :, None, None] * self.heads[:, None]
+        levers: Array = np.einsum("nijb,nqjb->nqib", self.inverse_frames, sums)
+        return levers
+
+
+def move_by_turns(frames: Array, levers: Array) -> Array:
+    """Return how ends of levers (n, q, 3, B) move with turns in frames, shape (n, q, 3, 3, B).
+
+    The last axis but one is that of the turn, in the frame (n, 3, 3, B) of the joint.
+    """
+    # Column k of a frame times e_k x lever.
+    frames = frames[:, None]
+    moved: Array = np.take(frames, _BEHIND, axis=3) * np.take(levers, _AHEAD, axis=2)[:, :, None]
+    moved -= np.take(frames, _AHEAD, axis=3) * np.take(levers, _BEHIND, axis=2)[:, :, None]
+    return moved
+
+
+_AHEAD, _BEHIND = np.array([1, 2, 0]), np.array([2, 0, 1])

@@ -1,0 +1,129 @@
+"""Chains in their start poses: one, or many of one bone count.
+
+All points are in armature space (any one Cartesian frame outside Blender), each chain in its own,
+lengths in its unit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..algebra.arithmetic import Array, Number
+from ..algebra.nested import Counts
+from .errors import InvalidChainError
+from .forces import Forces
+from .joints import Joints
+from .records import Shape, check_array, check_shape, freeze, take_rows
+
+# A segment shorter than this share of the chain has no direction that float32 storage could keep.
+SHORTEST_SEGMENT = 1e-9
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A chain of joints in its start pose, root first.
+
+    Attributes:
+        joint_positions: The bones' heads and the effector, shape (n + 1, 3).
+        bend_direction: Where the chain bends when its start pose is straight, shape (3,); only
+            the part across the chain counts. Without it, or where it is zero, the axis least
+            aligned with the chain.
+        joints: What the joints allow, one a bone; None where all turn freely.
+        forces: What acts on the bones besides the pull of the target, one a bone; only FORCE asks
+            for it.
+        segment_lengths: Shape (n,).
+        compiled: Kept here by the solvers: what they make of the start pose.
+    """
+
+    joint_positions: Array
+    bend_direction: Array | None = None
+    joints: Joints | None = None
+    forces: Forces | None = None
+    segment_lengths: Array = field(init=False)
+    compiled: Any = field(init=False, default=None, repr=False, compare=False)
+    leading: ClassVar[Shape] = ()
+
+    def __post_init__(self) -> None:
+        """Copy, check and freeze the arrays."""
+        shape = (*self.leading, "n + 1", 3)
+        points = check_array(self.joint_positions, shape, "joint positions", InvalidChainError)
+        leading, count = points.shape[:-2], points.shape[-2] - 1
+        if count < 1:
+            raise InvalidChainError(
+                "A chain needs two joint positions or more:"
+                " give the head of each bone and the end of the last."
+            )
+        lengths = np.linalg.norm(np.diff(points, axis=-2), axis=-1)
+        short = np.argwhere(lengths <= SHORTEST_SEGMENT * lengths.sum(axis=-1, keepdims=True))
+        if len(short):
+            row = " ".join(str(index) for index in short[0][:-1])
+            raise InvalidChainError(
+                f"Segment {short[0][-1]} of {f'chain {row}' if row else 'the chain'} has no length:"
+                " lengthen that bone or leave it out of the chain."
+            )
+        lengths.setflags(write=False)
+        freeze(self, "joint_positions", points)
+        freeze(self, "segment_lengths", lengths)
+        if self.bend_direction is not None:
+            bends = check_array(
+                self.bend_direction, (*leading, 3), "bend direction", InvalidChainError
+            )
+            freeze(self, "bend_direction", bends)
+        for name, record in (("joints", self.joints), ("forces", self.forces)):
+            if record is not None:
+                check_shape(
+                    record.shape, (*leading, count), name, InvalidChainError, "give one a bone"
+                )
+
+    @property
+    def bone_count(self) -> int:
+        """Number of bones of a chain."""
+        return int(self.joint_positions.shape[-2]) - 1
+
+    @property
+    def max_reach(self) -> Number:
+        """The farthest distance from root to effector: the sum of the lengths."""
+        return self.segment_lengths.sum(axis=-1)
+
+    @property
+    def min_reach(self) -> Number:
+        """The distance below which the chain cannot fold; 0 if no segment outreaches the rest."""
+        longest = self.segment_lengths.max(axis=-1)
+        return np.maximum(0.0, 2.0 * longest - self.max_reach)
+
+    def as_batch(self) -> Chains:
+        """Return the chain as a batch of one."""
+        return take_rows(Chains, self, None)
+
+
+class Chains(Chain):
+    """B chains of n bones: a ``Chain`` whose arrays have B as their first axis."""
+
+    leading = ("B",)
+    source: tuple[Chains, Counts | None] | None = None
+    """The chains that these rows were taken from, already or to be compiled; None for all rows."""
+
+    def __len__(self) -> int:
+        """Return the number of chains."""
+        return len(self.joint_positions)
+
+    def take(self, rows: Counts) -> Chains:
+        """Return some of the chains; what is compiled of them stays so."""
+        taken = take_rows(Chains, self, rows)
+        vars(taken).update(compiled=None, source=(self, rows))
+        return taken
+
+    def under(self, gravity: Array) -> Chains:
+        """Return chains with forces under another gravity; what is compiled of them stays so.
+
+        Args:
+            gravity: As ``Forces`` takes it, shape (B, 3).
+        """
+        assert self.forces is not None
+        moved = object.__new__(Chains)
+        forces = self.forces.under(gravity)
+        vars(moved).update(vars(self), forces=forces, compiled=None, source=(self, None))
+        return moved

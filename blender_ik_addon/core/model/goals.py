@@ -1,0 +1,74 @@
+"""What effectors shall do: the goals of one chain, or of many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..algebra.arithmetic import Array
+from ..algebra.nested import Counts
+from .errors import InvalidGoalError
+from .records import Shape, check_array, freeze, take_rows
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Where the effector shall be, and how the chain shall bend on its way.
+
+    Attributes:
+        target_position: Shape (3,), armature space.
+        pole_position: The point that the chain bends toward, shape (3,), or None.
+        pole_angle: Turn of the bend about the line from root to target, in radians,
+            counter-clockwise for a viewer at the target.
+        tip_rotation_wxyz: Rotation that takes the tip bone from its start orientation to the
+            wanted one, in armature space, shape (4,); None leaves the tip free.
+    """
+
+    target_position: Array
+    pole_position: Array | None = None
+    pole_angle: float | Array = 0.0
+    tip_rotation_wxyz: Array | None = None
+    leading: ClassVar[Shape] = ()
+
+    def __post_init__(self) -> None:
+        """Copy, check and freeze the arrays."""
+        target = self._check("target_position", "target position", (*self.leading, 3))
+        leading = target.shape[:-1]
+        if self.pole_position is not None:
+            self._check("pole_position", "pole position", (*leading, 3))
+        if isinstance(self.pole_angle, np.ndarray):
+            self._check("pole_angle", "pole angle", leading)
+        elif not abs(self.pole_angle) < np.inf:
+            raise InvalidGoalError("The pole angle must be finite: set it in radians.")
+        if self.tip_rotation_wxyz is not None:
+            turns = self._check("tip_rotation_wxyz", "tip rotation", (*leading, 4))
+            sizes = np.sqrt(np.add.reduce(turns * turns, axis=-1, keepdims=True))
+            if (sizes < 1e-9).any():
+                raise InvalidGoalError("A tip rotation is zero: give unit quaternions wxyz.")
+            unit = turns / sizes
+            unit.setflags(write=False)
+            freeze(self, "tip_rotation_wxyz", unit)
+
+    def _check(self, name: str, words: str, shape: Shape) -> Array:
+        array = check_array(getattr(self, name), shape, words, InvalidGoalError)
+        freeze(self, name, array)
+        return array
+
+    def as_batch(self) -> Goals:
+        """Return the goal of one chain as that of a batch of one."""
+        return take_rows(Goals, self, None)
+
+
+class Goals(Goal):
+    """Where B effectors shall be: a ``Goal`` whose arrays have B as their first axis.
+
+    The angle may also be one number for all.
+    """
+
+    leading = ("B",)
+
+    def take(self, rows: Counts) -> Goals:
+        """Return the goals of some of the chains."""
+        return take_rows(Goals, self, rows)

@@ -1,0 +1,201 @@
+"""Chains and trees with joints on their way to their targets, and to aims besides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..iterate import Method, Work, stands_still, swept
+from ..kinematics.aims import Aims
+from ..kinematics.kinematic_tree import TURN, KinematicTree
+from ..solvers import newton_joints, weighted_least_squares
+from ..solvers.newton_directions import FIRST_DAMPING
+from ..vectors import Array, Counts, Flags, norm, taken
+
+# What a radian of orientation or of the bend's side weighs beside the chain's length. First as much
+# as leads there quickly, then so little that the position hardly gives way where they cannot be had
+# together; it is then solved again, alone.
+AIM_WEIGHTS = (0.1, 0.003)
+# Aims are met to so many radians.
+AIM_TOLERANCE = 1e-5
+# Iterations for them with each weight; those that cannot be met end in a compromise.
+ENOUGH_TO_AIM = (16, 30)
+# Iterations that NEWTON takes from one start; what it has not finished by then it will not.
+ENOUGH = 60
+# Iterations for the compromise of several effectors.
+ENOUGH_TO_COMPROMISE = 50
+# Nearer than this share of the reach a pose is not bettered by another start, whatever is asked.
+NEAR = 1e-7
+# A pose that does not arrive either replaces another one only if it comes nearer by this share of
+# the reach: else poses would jump about for nothing.
+WORTH_A_JUMP = 0.02
+# With several effectors NEWTON halves errors at the least, near full reach; what leaves more in a
+# window does not arrive. A compromise is as good as the best once a window takes off no more.
+SLOW, STANDSTILL = 0.5, 1.0 - 1e-6
+
+
+def _is_slow(error: Array, window_error: Array, _work: Work, _used: Counts) -> Flags:
+    slow: Flags = error > SLOW * window_error
+    return slow
+
+
+def _is_settled(error: Array, window_error: Array, _work: Work, _used: Counts) -> Flags:
+    settled: Flags = error > STANDSTILL * window_error
+    return settled
+
+
+NEWTON = Method(newton_joints.step, is_damped=True, is_hopeless=stands_still, company=0.4)
+NEWTON_OF_SEVERAL = Method(newton_joints.step, is_damped=True, is_hopeless=_is_slow)
+AIMING_OF_SEVERAL = Method(newton_joints.step, is_damped=True, is_hopeless=_is_settled)
+COMPROMISE = Method(weighted_least_squares.step, is_damped=True, is_hopeless=_is_settled)
+
+
+@dataclass(frozen=True)
+class Run:
+    """B chains or trees on their way to their targets.
+
+    Attributes:
+        tree: The chains or trees, without aims.
+        target: Rows of the output, shape (3 E, B).
+        tolerance: Of all of them together, shape (B,).
+        iterations: Caps, shape (B,).
+        is_fresh: Whose start poses are not at their targets, shape (B,).
+        least_error: What no pose betters, for the lengths of the bones, shape (B,).
+        is_chain: Whether a target that cannot be met is all that there is: else the compromise of
+            the least weighted errors is looked for.
+    """
+
+    tree: KinematicTree
+    target: Array
+    tolerance: Array
+    iterations: Counts
+    is_fresh: Flags
+    least_error: Array
+    is_chain: bool
+
+    def take(self, rows: Counts, iterations: Counts | None = None) -> Run:
+        """Return the run of some of the chains.
+
+        Args:
+            rows: Which, some maybe several times, shape (R,).
+            iterations: Their caps, shape (R,); None for those that they have.
+        """
+        return Run(
+            tree=self.tree.take(rows),
+            target=taken(self.target, rows),
+            tolerance=self.tolerance[rows],
+            iterations=self.iterations[rows] if iterations is None else iterations,
+            is_fresh=self.is_fresh[rows],
+            least_error=self.least_error[rows],
+            is_chain=self.is_chain,
+        )
+
+    @property
+    def accepted(self) -> Array:
+        """From how near on no other start is tried, shape (B,)."""
+        return np.maximum(self.tolerance, NEAR * self.tree.reach)
+
+    def find_errors(self, state: Array) -> Array:
+        """Return the weighted distances of all effectors from their targets, shape (B,)."""
+        return norm(self.target - state[-1, : len(self.target)])
+
+    def is_open(self, state: Array) -> Flags:
+        """Return which effectors are not at their targets."""
+        is_open: Flags = self.find_errors(state) > self.accepted
+        return is_open
+
+    def can_come_nearer(self, state: Array, share: float) -> Flags:
+        """Tell which effectors may arrive, or come nearer by a share of the reach, shape (B,).
+
+        Of several effectors one whose target is too far pulls in any pose: no other start arrives.
+        """
+        can: Flags = self.least_error <= self.accepted
+        if self.is_chain:
+            can = can | (self.find_errors(state) - self.least_error > share * self.tree.reach)
+        return can
+
+    def sweep(
+        self,
+        method: Method,
+        state: Array,
+        used: Counts,
+        caps: Counts,
+        carried: Array | None = None,
+    ) -> tuple[Array, Counts]:
+        """Repeat a step toward the targets' positions."""
+        work = Work(self.tree, self.target, self.tolerance, caps)
+        if carried is None:
+            carried = np.full(state.shape[-1], FIRST_DAMPING)
+        return swept(method, work, state, used, carried)
+
+    def close(
+        self,
+        state: Array,
+        used: Counts,
+        *,
+        is_near_enough: bool = True,
+        among: Flags | None = None,
+    ) -> tuple[Array, Counts]:
+        """Have NEWTON bring the effectors to the targets, where the caps allow.
+
+        What is nearer than any other start would lead stays, unless that is not near enough. So
+        does what is not among the flagged chains, shape (B,).
+        """
+        caps = np.minimum(self.iterations, used + ENOUGH)
+        if is_near_enough:
+            among = self.is_open(state) if among is None else self.is_open(state) & among
+        if among is not None:
+            if not among.any():
+                return state, used
+            caps = np.where(among, caps, used)
+        method = NEWTON if self.is_chain else NEWTON_OF_SEVERAL
+        return self.sweep(method, state, used, caps)
+
+    def compromise(self, state: Array, used: Counts) -> tuple[Array, Counts]:
+        """Bring trees whose effectors have not arrived to where weighted errors are least."""
+        is_open = self.is_open(state)
+        if self.is_chain or not is_open.any():
+            return state, used
+        caps = np.minimum(self.iterations, used + ENOUGH_TO_COMPROMISE)
+        first = np.full(state.shape[-1], weighted_least_squares.FIRST_DAMPING)
+        return self.sweep(COMPROMISE, state, used, np.where(is_open, caps, used), first)
+
+    def aim(self, state: Array, used: Counts, aims: Aims) -> tuple[Array, Counts]:
+        """Meet positions and aims together as far as can be, then the positions alone.
+
+        The positions come first: where aims lead a chain into a corner it goes without them.
+        """
+        before, tree = state, self.tree
+        if aims.poles is not None and not self.is_chain:
+            # From the wrong side of a limb the way to the right one may lead through no pose.
+            faced = aims.poles.face(tree.posed(state), state[:-1, :TURN])
+            state = tree.clamp_state(faced)
+        target = np.concatenate((self.target, np.zeros((aims.rows, state.shape[-1]))))
+        carried = np.full(state.shape[-1], FIRST_DAMPING)
+        is_met: Flags = np.zeros(state.shape[-1], dtype=np.bool_)
+        method = NEWTON if self.is_chain else AIMING_OF_SEVERAL
+        for weight, enough in zip(AIM_WEIGHTS, ENOUGH_TO_AIM, strict=True):
+            # The first weight leads away from where the best has been found before; what has met
+            # all with one weight has done so with any.
+            is_led = (self.is_fresh | (weight == AIM_WEIGHTS[-1])) & ~is_met
+            weighted = replace(aims, weight=weight * tree.reach)
+            aiming = tree.aim_at(weighted)
+            finest = np.minimum(self.tolerance, AIM_TOLERANCE * weighted.weight)
+            caps = np.where(is_led, np.minimum(self.iterations, used + enough), used)
+            work = Work(aiming, target, finest, caps)
+            begun = aiming.make_state(state[:-1, :TURN], state[:-1, TURN])
+            state, used = swept(method, work, begun, used, carried)
+            is_met = norm(target - state[-1, : len(target)]) <= finest
+            if is_met.all():
+                break
+        aimed, used = self.close(tree.make_state(state[:-1, :TURN], state[:-1, TURN]), used)
+        is_lost = self.is_open(aimed)
+        if not is_lost.any():
+            return aimed, used
+        plain, used = self.close(np.where(is_lost, before, aimed), used)
+        # Several goals that cannot be met are no reason to go without the aims.
+        margin = 0.0 if self.is_chain else WORTH_A_JUMP * tree.reach
+        nearer = self.find_errors(plain) + margin < self.find_errors(aimed)
+        is_kept = nearer | (is_lost & ~self.is_open(plain))
+        return tree.choose_states(is_kept, plain, aimed), used

@@ -1,0 +1,161 @@
+"""What is asked of chains: in armature space, and relative to the root in the unit of the chain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algebra.arithmetic import FLOATS, Arithmetic, Condition, Number
+from ..algebra.vectors import Vector, scale, subtract
+from ..kinematics.bend_plane import Pole
+from ..kinematics.reach import is_soft
+from ..kinematics.start_pose import StartPose
+from ..model.errors import SolverMismatchError
+from ..model.goals import Goal, Goals
+from ..model.options import SolveOptions, Solver
+
+# A tolerance below this share of the chain's length asks for more than rounding leaves.
+FINEST_TOLERANCE = 1e-14
+
+
+class Asked(NamedTuple):
+    """What is asked of one chain, or of many; armature space.
+
+    Attributes:
+        target: Point; a vector, or an array (3, B), as what follows.
+        pole: Point; None where no chain has one.
+        pole_angle: Radians.
+        tip: Rotation of the tip from its start orientation; None leaves it free.
+        use_flip: Bend to the other side; None where no chain does.
+        tolerance: Accepted distance from effector to target.
+        iterations: Cap.
+        soft_distance: As in ``SolveOptions``; None where no chain has one.
+    """
+
+    target: Any
+    pole: Any
+    pole_angle: Number
+    tip: Any
+    use_flip: Condition | None
+    tolerance: Number
+    iterations: Number
+    soft_distance: Number | None
+
+
+def _ask(goal: Goal, options: SolveOptions) -> tuple[Any, ...]:
+    """Return the fields of ``Asked`` as the records have them: chains first."""
+    flip, soft = options.use_flip_bend, options.soft_distance
+    return (
+        goal.target_position,
+        goal.pole_position,
+        goal.pole_angle,
+        goal.tip_rotation_wxyz if options.orient_weight > 0.0 else None,
+        flip if (flip.any() if isinstance(flip, np.ndarray) else flip) else None,
+        options.tolerance,
+        options.iterations,
+        soft if is_soft(soft) else None,
+    )
+
+
+def ask_one(goal: Goal, options: SolveOptions) -> Asked:
+    """Return what is asked of one chain, in floats."""
+    return Asked._make(
+        [each.tolist() if isinstance(each, np.ndarray) else each for each in _ask(goal, options)]
+    )
+
+
+def ask_each(goals: Goals, options: SolveOptions, count: int) -> Iterator[Asked]:
+    """Return what is asked of each of so many chains, in floats."""
+    columns = [
+        each.tolist() if isinstance(each, np.ndarray) else [each] * count
+        for each in _ask(goals, options)
+    ]
+    return map(Asked._make, zip(*columns, strict=True))
+
+
+def ask_all(goals: Goals, options: SolveOptions, count: int) -> Asked:
+    """Return what is asked of so many chains side by side."""
+
+    def line_up(each: Any) -> Any:
+        if isinstance(each, np.ndarray):
+            return each.T
+        return None if each is None else np.broadcast_to(np.asarray(each), count)
+
+    return Asked._make(map(line_up, _ask(goals, options)))
+
+
+@dataclass(frozen=True)
+class Task:
+    """The goal of a chain, or of many, relative to the root and in units of ``StartPose.unit``.
+
+    Attributes:
+        target: A vector, or an array (3, B).
+        pole: None where no chain has one.
+        use_flip: None where no chain is flipped.
+        tolerance: Accepted distance from effector to target.
+        iterations: Cap.
+    """
+
+    target: Any
+    pole: Pole | None
+    use_flip: Condition | None
+    tolerance: Number
+    iterations: Number
+
+
+def relate_to_root(m: Arithmetic, start: StartPose, target: Vector, asked: Asked) -> Task:
+    """Return what is asked of chains as a task for their solvers.
+
+    Args:
+        m: Arithmetic of the start pose.
+        start: Start pose.
+        target: Where to solve for; a vector, or an array (3, B).
+        asked: The rest.
+    """
+    pole = None
+    if asked.pole is not None:
+        is_set = True if m is FLOATS else np.ones_like(asked.pole_angle, dtype=np.bool_)
+        pole = Pole(is_set, _relate(m, start, asked.pole), asked.pole_angle)
+    return Task(
+        _relate(m, start, target),
+        pole,
+        asked.use_flip,
+        m.maximum(asked.tolerance / start.unit, FINEST_TOLERANCE * start.reach),
+        asked.iterations,
+    )
+
+
+def _relate(m: Arithmetic, start: StartPose, point: Vector) -> Any:
+    related = scale(subtract(point, start.root), 1.0 / start.unit)
+    return related if m is FLOATS else np.array(related)
+
+
+def accept_distance(m: Arithmetic, tolerance: Number, size: Number, target: Vector) -> Number:
+    """Return how far from its target an effector counts as there, rounding included.
+
+    Args:
+        m: Arithmetic of the numbers.
+        tolerance: As asked for.
+        size: Length of the chain.
+        target: Armature space.
+    """
+    x, y, z = target
+    farthest = m.maximum(m.maximum(m.absolute(x), m.absolute(y)), m.absolute(z))
+    return tolerance + FINEST_TOLERANCE * (size + farthest)
+
+
+def check_solver(solver: Solver, count: int) -> None:
+    """Raise if a solver does not apply to chains of so many segments.
+
+    Raises:
+        SolverMismatchError: If TWO_BONE is asked for any other number than two.
+    """
+    if solver is Solver.TWO_BONE and count != 2:
+        cure = "lengthen" if count < 2 else "shorten"
+        raise SolverMismatchError(
+            f"Two-Bone bends two bones and this chain has {count} to bend:"
+            f" choose FABRIK, CCD or Newton, or {cure} the chain."
+        )
