@@ -1,13 +1,18 @@
-"""The turns that kinds of joints allow: any rotation brought to the nearest sense of its kind."""
+"""What kinds of joints allow: rotations brought to the nearest that the kind and its limits have.
+
+Formulas take numbers; what takes arrays (..., components, B) or rows (..., components) calls them.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from . import swings, turns
+from .algebra import matrices, nested, quaternions
+from .algebra.arithmetic import ARRAYS, Arithmetic, Array, Number
+from .algebra.quaternions import Quaternion
+from .algebra.vectors import Vector
+from .kinematics import swing_twist
 from .model.joints import JointKind
-from .swings import WHOLE_TURN, in_range, middle_of
-from .vectors import Array
 
 # A range that ends farther out than this, in radians, comes near to half a turn within one step.
 WIDE = 2.6
@@ -26,38 +31,64 @@ FREE = {
 }
 
 
-def clamped(kind: JointKind, turn: Array, low: Array, high: Array) -> Array:
-    """Return turns brought inside their ranges; those inside stay as they are, to rounding.
+def clamp_joint(
+    m: Arithmetic, kind: JointKind, q: Quaternion, low: Vector, high: Vector
+) -> Quaternion:
+    """Return a unit quaternion brought inside its range; one inside stays, to rounding.
 
     What a kind does not allow is dropped, as Blender drops it: a hinge keeps its own angle, a fixed
     joint nothing.
-
-    Args:
-        kind: Of all of the joints.
-        turn: Unit quaternions wxyz, shape (..., 4, B).
-        low: Shape (..., 3, B).
-        high: Shape (..., 3, B).
     """
     if kind in HINGES:
-        return about(HINGES[kind], _ranged(_angle(turn, HINGES[kind]), HINGES[kind], low, high))
+        axis = HINGES[kind]
+        return _rotate_within(m, axis, find_hinge_angle(m, q, axis), low, high)
     if kind in ELBOWS:
-        return _elbow(turn, ELBOWS[kind], low, high)
-    return swings.clamped(swings.compiled(*room(kind, low, high)), turn)
+        return _clamp_elbow(m, q, ELBOWS[kind], low, high)
+    low, high = _lock_axes(kind, low), _lock_axes(kind, high)
+    return swing_twist.clamp(m, swing_twist.compile_range(m, low, high), q)
 
 
-def hinged(kinds: tuple[JointKind, ...], turn: Array) -> Array:
-    """Return turns (n, 4, B) of which those of hinges keep their parts about their axes only."""
-    for axis in range(3):
-        bones = [bone for bone, kind in enumerate(kinds) if HINGES.get(kind) == axis]
-        if bones:
-            turn[bones] = about(axis, _angle(turn[bones], axis))
-    return turn
+def _lock_axes(kind: JointKind, ends: Vector) -> Vector:
+    x, y, z = (end if is_free else 0.0 for end, is_free in zip(ends, FREE[kind], strict=True))
+    return x, y, z
 
 
-def room(kind: JointKind, low: Array, high: Array) -> tuple[Array, Array]:
-    """Return the ranges (..., 3, B) of a kind with no room about the axes that it locks."""
-    free = np.array(FREE[kind])[:, None]
-    return np.where(free, low, 0.0), np.where(free, high, 0.0)
+def find_hinge_angle(m: Arithmetic, q: Quaternion, axis: int) -> Number:
+    """Return a rotation's part about a frame axis, radians.
+
+    About Y it is the twist; about X and Z the first of the Euler angles in the order of Z, Y, X,
+    and of X, Y, Z, as Blender reads them.
+    """
+    if axis == 1:
+        return 2.0 * m.atan2(q[2], q[0])
+    (xx, xy, _), (_, _, yz), (_, _, zz) = quaternions.to_matrix(q)
+    return m.atan2(-yz, zz) if axis == 0 else m.atan2(-xy, xx)
+
+
+def _clamp_elbow(m: Arithmetic, q: Quaternion, axis: int, low: Vector, high: Vector) -> Quaternion:
+    """Return a rotation without what is neither a bend about an axis nor a twist before it."""
+    (_, xy, _), (_, yy, _), (_, zy, _) = quaternions.to_matrix(q)
+    angle = m.atan2(zy if axis == 0 else -xy, yy)
+    unbent = quaternions.multiply(quaternions.about(m, matrices.IDENTITY[axis], -angle), q)
+    bend = _rotate_within(m, axis, angle, low, high)
+    twist = _rotate_within(m, 1, find_hinge_angle(m, unbent, 1), low, high)
+    return quaternions.multiply(bend, twist)
+
+
+def _rotate_within(
+    m: Arithmetic, axis: int, angle: Number, low: Vector, high: Vector
+) -> Quaternion:
+    """Return the rotation about a frame axis by an angle brought inside its range."""
+    least, most = low[axis], high[axis]
+    middle = swing_twist.find_middle(m, least, most)
+    held = swing_twist.clamp_angle(m, angle, least, most, middle)
+    return quaternions.about(m, matrices.IDENTITY[axis], held)
+
+
+def clamped(kind: JointKind, turn: Array, low: Array, high: Array) -> Array:
+    """Return rotations (..., 4, B) of one kind brought inside their ranges (..., 3, B)."""
+    parts = nested.split(turn), nested.split(low), nested.split(high)
+    return nested.join(clamp_joint(ARRAYS, kind, *parts))
 
 
 def clamped_rotations(
@@ -71,23 +102,38 @@ def clamped_rotations(
         low: Radians about X, Y and Z, -inf for no limit, shape (..., n, 3).
         high: Shape (..., n, 3).
     """
-    result = np.array(rotations_wxyz, dtype=np.float64)
-    leading = result.shape[:-2]
+    held = np.array(rotations_wxyz, dtype=np.float64)
     for i, kind in enumerate(kinds):
-        turn = np.moveaxis(result[..., i, :], -1, 0).reshape(4, -1)
-        least, most = (
-            np.moveaxis(np.broadcast_to(ends, (*leading, len(kinds), 3))[..., i, :], -1, 0)
-            for ends in (low, high)
-        )
-        placed = clamped(kind, turn, least.reshape(3, -1), most.reshape(3, -1))
-        result[..., i, :] = np.moveaxis(placed.reshape(4, *leading), 0, -1)
-    return result
+        parts = (np.moveaxis(each[..., i, :], -1, 0) for each in (held, low, high))
+        held[..., i, :] = np.stack(clamp_joint(ARRAYS, kind, *(tuple(p) for p in parts)), axis=-1)
+    return held
+
+
+def hinged(kinds: tuple[JointKind, ...], turn: Array) -> Array:
+    """Return turns (n, 4, B) of which those of hinges keep their parts about their axes only."""
+    for axis in range(3):
+        bones = [bone for bone, kind in enumerate(kinds) if HINGES.get(kind) == axis]
+        if bones:
+            angle = find_hinge_angle(ARRAYS, nested.split(turn[bones]), axis)
+            turn[bones] = about(axis, angle)
+    return turn
+
+
+def about(axis: int, angle: Array) -> Array:
+    """Return the turns (..., 4, B) about a frame axis, given by its number, by angles (..., B)."""
+    return nested.join(quaternions.about(ARRAYS, matrices.IDENTITY[axis], angle))
+
+
+def room(kind: JointKind, low: Array, high: Array) -> tuple[Array, Array]:
+    """Return the ranges (..., 3, B) of a kind with no room about the axes that it locks."""
+    free = np.array(FREE[kind])[:, None]
+    return np.where(free, low, 0.0), np.where(free, high, 0.0)
 
 
 def wide_middle(kind: JointKind, low: Array, high: Array) -> tuple[int, Array] | None:
     """Return the axis of a hinge or elbow with a range toward half a turn or more, and its middle.
 
-    Swings are told by sines of half angles, which know no more than half a turn to either side:
+    Swings are given by sines of half angles, which know no more than half a turn to either side:
     such a joint has to count from the middle of its range.
     """
     axis = {**HINGES, **ELBOWS}.get(kind, 1)
@@ -96,40 +142,3 @@ def wide_middle(kind: JointKind, low: Array, high: Array) -> tuple[int, Array] |
     if axis == 1 or not is_wide.any():
         return None
     return axis, np.where(is_wide, 0.5 * (least + most), 0.0)
-
-
-def _ranged(angle: Array, axis: int, low: Array, high: Array) -> Array:
-    least, most = low[..., axis, :], high[..., axis, :]
-    return in_range(angle, least, most, middle_of(least, most))
-
-
-def _angle(turn: Array, axis: int) -> Array:
-    """Return the turns' parts about a frame axis, radians.
-
-    About Y it is the twist; about X and Z the first of the Euler angles in the order of Z, Y, X,
-    and of X, Y, Z, as Blender reads them.
-    """
-    w, x, y, z = turn[..., 0, :], turn[..., 1, :], turn[..., 2, :], turn[..., 3, :]
-    if axis == 0:
-        return np.arctan2(2.0 * (w * x - y * z), w * w - x * x - y * y + z * z)
-    if axis == 2:
-        return np.arctan2(2.0 * (w * z - x * y), w * w + x * x - y * y - z * z)
-    angle: Array = 2.0 * np.arctan2(y, w)
-    return angle - WHOLE_TURN * np.round(angle / WHOLE_TURN)
-
-
-def about(axis: int, angle: Array) -> Array:
-    """Return the turns (..., 4, B) about a frame axis, told by its number, by angles (..., B)."""
-    turn = np.zeros((*angle.shape[:-1], 4, angle.shape[-1]))
-    turn[..., 0, :], turn[..., 1 + axis, :] = np.cos(0.5 * angle), np.sin(0.5 * angle)
-    return turn
-
-
-def _elbow(turn: Array, axis: int, low: Array, high: Array) -> Array:
-    """Return turns without what is neither a bend about an axis nor a twist about Y before it."""
-    w, x, y, z = turn[..., 0, :], turn[..., 1, :], turn[..., 2, :], turn[..., 3, :]
-    aside = 2.0 * (y * z + w * x) if axis == 0 else 2.0 * (w * z - x * y)
-    angle = np.arctan2(aside, 1.0 - 2.0 * (x * x + z * z))
-    twist = _angle(turns.multiply(about(axis, -angle), turn), 1)
-    bend = about(axis, _ranged(angle, axis, low, high))
-    return turns.multiply(bend, about(1, _ranged(twist, 1, low, high)))

@@ -12,7 +12,8 @@ from functools import cached_property
 import numpy as np
 
 from . import swings, turns
-from .swings import ON_EDGE, Edges, Placed, Ranges
+from .kinematics.swing_twist import SwingTwist, SwingTwistRange
+from .swings import ON_EDGE, Edges
 from .vectors import Array, Flags, cross, dot, norm
 
 # Edges farther away than this, in radians or sines, are not looked at before they are hit.
@@ -52,7 +53,7 @@ class NearEdges:
         return on
 
 
-def near(ranges: Ranges, turn: Array) -> NearEdges:
+def near(ranges: SwingTwistRange, turn: Array) -> NearEdges:
     """Return the edges near to turns (n, 4, B).
 
     Source: rooms by the growth of what an edge bounds; derived for this project and tested in
@@ -76,20 +77,20 @@ def near(ranges: Ranges, turn: Array) -> NearEdges:
     return NearEdges(edges, np.maximum(rooms, 0.0))
 
 
-def _left(ranges: Ranges, at: Placed, edge: int) -> Array:
+def _left(ranges: SwingTwistRange, at: SwingTwist, edge: int) -> Array:
     """Return what is left to the nearer end of what an edge bounds, shape (n, B)."""
+    left: Array
     if edge == 1:
-        return np.minimum(ranges.twist_high - at.twist, at.twist - ranges.twist_low)
-    axis = edge // 2
-    above, below = ranges.above[..., axis, :], ranges.below[..., axis, :]
-    offset = at.offset[..., axis, :]
-    boxed = np.minimum(above - offset, below + offset)
-    if edge == 2:
-        return boxed
-    return np.where(at.is_round, 1.0 - at.out, boxed)
+        left = np.minimum(ranges.twist_high - at.twist, at.twist - ranges.twist_low)
+    elif edge == 2:
+        left = np.minimum(ranges.above_z - at.offset_z, ranges.below_z + at.offset_z)
+    else:
+        left = np.minimum(ranges.above_x - at.offset_x, ranges.below_x + at.offset_x)
+        left = np.where(at.is_round, 1.0 - at.out, left)
+    return left
 
 
-def curvatures(ranges: Ranges, turn: Array, edges: NearEdges) -> Array:
+def curvatures(ranges: SwingTwistRange, turn: Array, edges: NearEdges) -> Array:
     """Return how normals change with turns along edges, (n, 3 edges, 3, 3, B), symmetric.
 
     Zero where joints are not near, or where the edge ends within ``APART``. The end of a twist is

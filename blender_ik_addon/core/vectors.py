@@ -8,12 +8,13 @@ single joint ``points[i]`` has shape (3, chains) and goes through the same funct
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Counts = npt.NDArray[np.int64]
+from .algebra.arithmetic import Array as Array
+from .algebra.arithmetic import Counts as Counts
+from .algebra.arithmetic import Flags as Flags
+from .algebra.nested import repeat_single, take_rows
 
+taken, not_alone = take_rows, repeat_single
 # Below this length a float64 vector of a chain scaled to unit length has no usable direction.
 NO_DIRECTION = 1e-14
 # From so many chains on, sums along the bones are quicker bone by bone.
@@ -176,23 +177,6 @@ def laid(segments: Array) -> Array:
         for i, segment in enumerate(segments):
             np.add(joints[i], segment, out=joints[i + 1])
     return joints
-
-
-def taken(array: Array, chains: Counts | Flags) -> Array:
-    """Return some of the chains of an array (..., B), laid out in memory as all arrays are."""
-    # Indexing with a list of chains would put the chains first in memory.
-    index = np.flatnonzero(chains) if chains.dtype == np.bool_ else chains
-    return np.take(array, index, axis=-1)
-
-
-def not_alone(chains: Counts, count: int) -> Counts:
-    """Return indices of some of so many chains, a single one of several twice.
-
-    NumPy adds the numbers of one chain up in another order than those of several: what comes of a
-    chain would depend, in its last digit, on whether others go with it, and where two poses are
-    as good as each other the last digit chooses.
-    """
-    return np.repeat(chains, 2) if len(chains) == 1 < count else chains
 
 
 def smoothstep(x: Array, low: Array | float, high: Array | float) -> Array:

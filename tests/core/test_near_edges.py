@@ -16,8 +16,10 @@ def level(ranges, turn, edge):
     w, x, y, z = turn[0]
     c = np.hypot(w, y)
     swing = np.stack(((x * w + z * y) / c, (z * w - x * y) / c))
-    if np.isfinite(ranges.above).all():
-        half = np.where(swing >= 0.0, ranges.above[0], ranges.below[0])
+    above = np.concatenate((ranges.above_x, ranges.above_z))
+    if np.isfinite(above).all():
+        below = np.concatenate((ranges.below_x, ranges.below_z))
+        half = np.where(swing >= 0.0, above, below)
         return np.linalg.norm(swing / half, axis=0)
     return np.abs(swing[edge // 2])
 

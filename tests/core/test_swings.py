@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from blender_ik_addon.core import JointKind, limits, swings, turns
+from blender_ik_addon.core.kinematics.swing_twist import SwingTwistRange
 from tests.helpers import make_rng
 
 COUNT = 2000
@@ -25,7 +24,7 @@ def apart(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return 2.0 * nearer
 
 
-def standing(kind: JointKind) -> tuple[swings.Ranges, np.ndarray, swings.Edges, np.ndarray]:
+def standing(kind: JointKind) -> tuple[SwingTwistRange, np.ndarray, swings.Edges, np.ndarray]:
     """Return random ranges of a kind, turns inside them, their edges, and what can turn."""
     rng = make_rng(91)
     drawn = rng.normal(size=(4, COUNT))
@@ -39,7 +38,7 @@ def standing(kind: JointKind) -> tuple[swings.Ranges, np.ndarray, swings.Edges, 
     return ranges, turn, edges, mobility
 
 
-def taken_back(ranges: swings.Ranges, turn: np.ndarray, move: np.ndarray) -> np.ndarray:
+def taken_back(ranges: SwingTwistRange, turn: np.ndarray, move: np.ndarray) -> np.ndarray:
     """Return how much of a small move the ranges take back, as a share of it."""
     moved = turns.multiply(turns.by_vectors(STEP * move), turn)
     return apart(moved, swings.clamped(ranges, moved)) / STEP
@@ -76,11 +75,10 @@ def test_edges_are_where_turns_have_been_stopped(kind):
     # Of two thousand random turns, as many as a hinge within 0.1 to 2.5 radians stops.
     assert (edges.is_on & ~edges.is_held).any(axis=0).mean() > 0.3
     at = swings.placed(ranges, turn)
-    swing = 0.5 * at.swing
-    inner = replace(
-        at, swing=swing, cosine=np.sqrt(1.0 - (swing**2).sum(axis=0)), twist=0.5 * at.twist
-    )
-    inside = swings.edges(ranges, swings.placed(ranges, inner.turn))
+    x, z = 0.5 * at.swing_x, 0.5 * at.swing_z
+    cosine = np.sqrt(1.0 - x * x - z * z)
+    inner = at._replace(swing_x=x, swing_z=z, cosine=cosine, twist=0.5 * at.twist)
+    inside = swings.edges(ranges, swings.placed(ranges, swings.turned(inner)))
     assert not (inside.is_on & ~inside.is_held).any()
 
 

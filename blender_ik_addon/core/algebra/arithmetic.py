@@ -17,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Counts = npt.NDArray[np.int64]
 Number = Any
 """float | Array: what holds of one holds of the other, which is what tests prove."""
 Condition = Any

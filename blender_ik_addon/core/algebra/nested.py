@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from .arithmetic import Array, Condition
+from .arithmetic import Array, Condition, Flags, Number
+from .arithmetic import Counts as Counts
 
-Counts = npt.NDArray[np.int64]
-
+T = TypeVar("T")
 Nested = Any
 """A number, None, or a tuple of such; named tuples stay what they are."""
 
@@ -37,9 +36,22 @@ def choose(condition: Condition, yes: Nested, no: Nested) -> Nested:
     return transform_leaves(lambda one, other: np.where(condition, one, other), yes, no)
 
 
-def take_rows(nested: Nested, rows: Counts) -> Nested:
+def take_rows(nested: T, rows: Counts | Flags) -> T:
     """Return some rows of arrays (..., B), laid out in memory as all arrays are."""
-    return transform_leaves(lambda values: np.take(values, rows, axis=-1), nested)
+    # Indexing with a list of rows would put the rows first in memory.
+    index = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+    some: T = transform_leaves(lambda values: np.take(values, index, axis=-1), nested)
+    return some
+
+
+def repeat_single(rows: Counts, count: int) -> Counts:
+    """Return indices of some of so many rows, a single one of several twice.
+
+    NumPy adds the numbers of one row up in another order than those of several: what comes of a
+    row would depend, in its last digit, on whether others go with it, and where two poses are as
+    good as each other the last digit chooses.
+    """
+    return np.repeat(rows, 2) if len(rows) == 1 < count else rows
 
 
 def put_rows(nested: Nested, rows: Counts, some: Nested) -> Nested:
@@ -58,6 +70,20 @@ def to_numbers(array: Array | Counts, depth: int = 1) -> Nested:
     if depth == 0:
         return array
     return tuple(to_numbers(part, depth - 1) for part in array)
+
+
+def split(stack: Array) -> Nested:
+    """Return the components (..., B) of vectors or quaternions (..., components, B)."""
+    return tuple(stack[..., i, :] for i in range(stack.shape[-2]))
+
+
+def join(components: tuple[Number, ...]) -> Array:
+    """Return components (..., B) as vectors or quaternions (..., components, B)."""
+    shape = components[0].shape
+    stack = np.empty((*shape[:-1], len(components), shape[-1]))
+    for i, component in enumerate(components):
+        stack[..., i, :] = component
+    return stack
 
 
 def to_array(nested: Nested) -> Array:

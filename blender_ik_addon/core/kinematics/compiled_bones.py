@@ -69,21 +69,11 @@ def _bones(chain: KinematicTree, pick: Callable[[Array], Any]) -> Bones:
 
 
 def _joints(joints: CompiledJoints, pick: Callable[[Array], Any]) -> list[SwingTwistRange | None]:
-    ranges = joints.ranges
-    ends = np.stack(
-        [
-            *np.moveaxis(ranges.middle, 1, 0),
-            *(side[:, axis] for axis in (0, 1) for side in (ranges.below, ranges.above)),
-            ranges.twist_low,
-            ranges.twist_high,
-            ranges.twist_middle,
-        ],
-        axis=1,
-    )
-    is_open = np.isinf(ends[:, 2:8]).all(axis=(1, 2))
+    has_ends = joints.ranges.has_ends.any(axis=(1, 2))
+    numbers = zip(*(pick(number) for number in joints.ranges), strict=True)
     return [
-        None if free else SwingTwistRange(*values)
-        for free, values in zip(is_open, pick(ends), strict=True)
+        SwingTwistRange(*each) if is_limited else None
+        for each, is_limited in zip(numbers, has_ends, strict=True)
     ]
 
 

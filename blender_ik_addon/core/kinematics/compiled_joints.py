@@ -13,8 +13,8 @@ import numpy as np
 
 from .. import limits, swings, turns, vectors
 from ..model.joints import JointKind, Joints
-from ..swings import Ranges
 from ..vectors import Array, Counts, Flags, taken
+from .swing_twist import SwingTwistRange
 
 # What has been found when the joints were compiled; it holds of some of the chains too.
 _FOUND = (
@@ -50,7 +50,7 @@ class CompiledJoints:
     zero: Array
     low: Array
     high: Array
-    ranges: Ranges
+    ranges: SwingTwistRange
     mobility: Array
     slide_low: Array
     slide_high: Array
@@ -112,11 +112,7 @@ class CompiledJoints:
     @cached_property
     def has_edges(self) -> bool:
         """Whether any joint has an end to its range, or a lock that its kind does not tell."""
-        ranges = self.ranges
-        is_open = np.isposinf(ranges.above) & np.isposinf(ranges.below)
-        is_endless = np.isneginf(ranges.twist_low) & np.isposinf(ranges.twist_high)
-        is_held = ranges.is_held
-        has_ends = not ((is_open | is_held[:, ::2]).all() and (is_endless | is_held[:, 1]).all())
+        has_ends = bool((self.ranges.has_ends & ~self.ranges.is_held).any())
         return has_ends or self.held_bones.size > 0
 
     @cached_property

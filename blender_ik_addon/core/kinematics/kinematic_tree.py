@@ -24,6 +24,7 @@ from .aims import Aims
 from .compiled_joints import CompiledJoints, compile_joints, put_rows_last
 from .posed import Posed, accumulate_products, accumulate_sums, move_by_turns
 from .reach import measure_reach
+from .swing_twist import SwingTwist
 
 TURN = 4
 STATE_COLUMNS = 7
@@ -116,10 +117,10 @@ class KinematicTree:
         if joints.is_free:
             return self._make_state(turn, slide, None, active)
         at = swings.placed(joints.ranges, turn)
-        return self._make_state(at.turn, slide, at, active)
+        return self._make_state(swings.turned(at), slide, at, active)
 
     def _make_state(
-        self, turn: Array, slide: Array | None, at: swings.Placed | None, active: Array | None
+        self, turn: Array, slide: Array | None, at: SwingTwist | None, active: Array | None
     ) -> Array:
         rows = self.rows
         state = np.zeros((len(turn) + 1, max(STATE_COLUMNS, rows), turn.shape[-1]))

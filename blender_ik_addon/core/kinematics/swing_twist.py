@@ -15,8 +15,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ..algebra.arithmetic import Arithmetic, Condition, Number
+import numpy as np
+
+from ..algebra.arithmetic import Arithmetic, Condition, Counts, Flags, Number
+from ..algebra.nested import join, take_rows
 from ..algebra.quaternions import Quaternion
+from ..algebra.vectors import Vector
 
 # A range narrower than this holds its axis, in sines.
 HELD = 1e-9
@@ -50,6 +54,36 @@ class SwingTwistRange(NamedTuple):
     twist_high: Number
     twist_middle: Number
 
+    def take(self, rows: Counts | Flags) -> SwingTwistRange:
+        """Return the ranges of some of the chains, where numbers are arrays (..., B)."""
+        return take_rows(self, rows)
+
+    def at(self, bone: int | list[int]) -> SwingTwistRange:
+        """Return the ranges of some bones, where numbers are arrays (n, B)."""
+        return SwingTwistRange(*(number[bone] for number in self))
+
+    @property
+    def is_held(self) -> Flags:
+        """Which axes X, Y and Z have no room, shape (..., 3, B), where numbers are arrays."""
+        rooms = (
+            self.below_x + self.above_x,
+            self.twist_high - self.twist_low,
+            self.below_z + self.above_z,
+        )
+        held: Flags = join(rooms) < HELD
+        return held
+
+    @property
+    def has_ends(self) -> Flags:
+        """Which axes X, Y and Z have a limit on either side, shape (..., 3, B), likewise."""
+        nearest = (
+            np.minimum(self.below_x, self.above_x),
+            np.minimum(self.twist_high, -self.twist_low),
+            np.minimum(self.below_z, self.above_z),
+        )
+        ends: Flags = join(nearest) < np.inf
+        return ends
+
 
 class SwingTwist(NamedTuple):
     """A rotation inside its range, taken apart.
@@ -79,6 +113,31 @@ class SwingTwist(NamedTuple):
     is_round: Condition
 
 
+def compile_range(m: Arithmetic, low: Vector, high: Vector) -> SwingTwistRange:
+    """Return a range from the least and the greatest turns about X, Y and Z, in radians."""
+    ends = []
+    for axis in (0, 2):
+        middle = _find_sine(m, m.minimum(m.maximum(0.0, low[axis]), high[axis]))
+        ends.append((middle, middle - _find_sine(m, low[axis]), _find_sine(m, high[axis]) - middle))
+    (middle_x, below_x, above_x), (middle_z, below_z, above_z) = ends
+    middle = find_middle(m, low[1], high[1])
+    return SwingTwistRange(
+        middle_x, middle_z, below_x, above_x, below_z, above_z, low[1], high[1], middle
+    )
+
+
+def _find_sine(m: Arithmetic, angle: Number) -> Number:
+    """Return sin(angle / 2), endless for an angle without limit; more than half a turn is half."""
+    sine = m.sin(0.5 * m.minimum(m.maximum(angle, -math.pi), math.pi))
+    return m.where(m.is_finite(angle), sine, angle)
+
+
+def find_middle(m: Arithmetic, low: Number, high: Number) -> Number:
+    """Return the middle of a range, zero for one without both ends."""
+    is_closed = m.is_finite(low) & m.is_finite(high)
+    return 0.5 * (m.where(is_closed, low, 0.0) + m.where(is_closed, high, 0.0))
+
+
 def clamp_angle(m: Arithmetic, angle: Number, low: Number, high: Number, middle: Number) -> Number:
     """Return an angle inside its range; one outside goes to the edge nearer on the circle."""
     wound = angle - WHOLE_TURN * m.round((angle - middle) / WHOLE_TURN)
@@ -86,7 +145,7 @@ def clamp_angle(m: Arithmetic, angle: Number, low: Number, high: Number, middle:
 
 
 def clamp(m: Arithmetic, ranges: SwingTwistRange, q: Quaternion) -> Quaternion:
-    """Return a unit quaternion brought inside its range."""
+    """Return a unit quaternion brought inside its range; one inside stays, to rounding."""
     return compose(m, decompose(m, ranges, q))
 
 
@@ -102,36 +161,42 @@ def decompose(m: Arithmetic, ranges: SwingTwistRange, q: Quaternion) -> SwingTwi
     w, x, y, z = q
     cosine = m.sqrt(w * w + y * y)
     has_twist = cosine > HALF_TURN
-    w, y = (
-        m.where(has_twist, m.divide(w, cosine), 1.0),
-        m.where(has_twist, m.divide(y, cosine), 0.0),
-    )
+    if m.all(has_twist):
+        w, y = w / cosine, y / cosine
+    else:
+        cosine = m.where(has_twist, cosine, 1.0)
+        w, y = m.where(has_twist, w / cosine, 1.0), m.where(has_twist, y / cosine, 0.0)
     twist = clamp_angle(
         m, 2.0 * m.atan2(y, w), ranges.twist_low, ranges.twist_high, ranges.twist_middle
     )
-    offset_x, offset_z = x * w + z * y - ranges.middle_x, z * w - x * y - ranges.middle_z
+    return _clamp_swing(m, ranges, x * w + z * y, z * w - x * y, twist)
+
+
+def _clamp_swing(
+    m: Arithmetic, ranges: SwingTwistRange, x: Number, z: Number, twist: Number
+) -> SwingTwist:
+    """Return a swing brought inside its ellipse or box, with its twist."""
+    offset_x, offset_z = x - ranges.middle_x, z - ranges.middle_z
     half_x = m.where(offset_x >= 0.0, ranges.above_x, ranges.below_x)
     half_z = m.where(offset_z >= 0.0, ranges.above_z, ranges.below_z)
     is_round = (m.minimum(half_x, half_z) > HELD) & m.is_finite(half_x + half_z)
-    part_x, part_z = m.divide(offset_x, half_x), m.divide(offset_z, half_z)
-    out = m.where(is_round, m.sqrt(part_x * part_x + part_z * part_z), 0.0)
+    are_round = m.all(is_round)
+    x, z = half_x, half_z
+    if not are_round:
+        x, z = m.where(is_round, x, 1.0), m.where(is_round, z, 1.0)
+    x, z = offset_x / x, offset_z / z
+    out = m.sqrt(x * x + z * z)
     over = m.maximum(out, 1.0)
-    offset_x = m.where(is_round, offset_x / over, m.minimum(m.maximum(offset_x, -half_x), half_x))
-    offset_z = m.where(is_round, offset_z / over, m.minimum(m.maximum(offset_z, -half_z), half_z))
-    swing_x, swing_z = offset_x + ranges.middle_x, offset_z + ranges.middle_z
-    square = swing_x * swing_x + swing_z * swing_z
+    x, z = offset_x / over, offset_z / over
+    if not are_round:
+        out = m.where(is_round, out, 0.0)
+        x = m.where(is_round, x, m.minimum(m.maximum(offset_x, -half_x), half_x))
+        z = m.where(is_round, z, m.minimum(m.maximum(offset_z, -half_z), half_z))
+    offset_x, offset_z = x, z
+    x, z = offset_x + ranges.middle_x, offset_z + ranges.middle_z
+    square = x * x + z * z
     if m.any(square > 1.0):
         size = m.sqrt(m.maximum(square, 1.0))
-        swing_x, swing_z, square = swing_x / size, swing_z / size, m.minimum(square, 1.0)
-    return SwingTwist(
-        swing_x,
-        swing_z,
-        m.sqrt(1.0 - square),
-        twist,
-        offset_x,
-        offset_z,
-        half_x,
-        half_z,
-        m.minimum(out, 1.0),
-        is_round,
-    )
+        x, z, square = x / size, z / size, m.minimum(square, 1.0)
+    cosine, out = m.sqrt(1.0 - square), m.minimum(out, 1.0)
+    return SwingTwist(x, z, cosine, twist, offset_x, offset_z, half_x, half_z, out, is_round)

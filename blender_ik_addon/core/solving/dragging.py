@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..algebra import nested
-from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Number
-from ..algebra.nested import Counts, Nested
+from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Counts, Number
+from ..algebra.nested import Nested
 from ..algebra.vectors import Vector, add, norm, scale, subtract
 from ..kinematics.bones import Bone, Bones, Pose, pose_bones
 from ..model.errors import InvalidChainError, InvalidGoalError, InvalidOptionError

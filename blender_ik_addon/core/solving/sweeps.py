@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..algebra import nested
-from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Number
-from ..algebra.nested import Counts, Nested
+from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Counts, Number
+from ..algebra.nested import Nested
 from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import Vector, norm, subtract
 from ..kinematics.bones import Bone, Bones, Pose, pose_bones
