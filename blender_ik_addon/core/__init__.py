@@ -15,7 +15,7 @@ from .model.options import Lead, SolveOptions, Solver
 from .model.solutions import Solution, Solutions
 from .model.status import Status
 from .solve_trees import solve_tree, solve_trees
-from .solving.bone_rotations import batch_rotations, bone_rotations
+from .solving.bone_rotations import bone_rotations
 from .solving.solve import solve, solve_batch
 from .tree import Tree
 from .tree_goals import TreeGoals
@@ -47,7 +47,6 @@ __all__ = [
     "TreeSolution",
     "TreeSolutions",
     "Trees",
-    "batch_rotations",
     "bone_rotations",
     "solve",
     "solve_batch",
