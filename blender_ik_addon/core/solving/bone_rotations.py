@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ..algebra.arithmetic import ARRAYS, FLOATS, Array
+from ..algebra.vectors import cross
 from ..kinematics.transport import carry_rotation
 from ..model.chains import Chain
 from ..model.errors import InvalidChainError
 from ..model.solutions import Solution, Solutions
 from ..rotation import conjugate, multiply, normalised, power, rotate
-from .compiled_chains import CompiledChains, bend_normal, compile_chains
+from .compiled_chains import CompiledChains, compile_chains
 
 
 def bone_rotations(chain: Chain, solution: Solution) -> Array:
@@ -51,13 +52,13 @@ def _rotate_bones(compiled: CompiledChains, solutions: Solutions) -> Array:
             turns.tolist(), compiled.each_direction, wanted, compiled.each_start, strict=True
         )
         rows = [
-            carry_rotation(FLOATS, turn, directions, segments, bend_normal(start))
+            carry_rotation(FLOATS, turn, directions, segments, cross(start.chord, start.side))
             for turn, directions, segments, start in each
         ]
         rotations: Array = np.array(rows).reshape(*compiled.chains.segment_lengths.shape, 4)
     else:
         segments = np.diff(points.transpose(1, 2, 0), axis=0)
-        start, normal = compiled.start_directions, bend_normal(compiled.start)
+        start, normal = compiled.start_directions, cross(compiled.start.chord, compiled.start.side)
         carried = carry_rotation(ARRAYS, tuple(turns.T), start, segments, normal)
         rotations = np.array(carried).transpose(2, 0, 1)
     if solutions.tip_rotation_wxyz is not None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import natural_start
 from ..algebra.arithmetic import Array
-from ..algebra.vectors import Vector, cross
+from ..algebra.vectors import Vector
 from ..effort import Effort, compiled
 from ..freed import freed_joints
 from ..jointed import Jointed
@@ -182,8 +182,3 @@ def compile_chains(chain: Chain) -> CompiledChains:
         for record in (chain, chains):
             vars(record)["compiled"] = known
     return known
-
-
-def bend_normal(start: StartPose) -> Vector:
-    """Return the unit normals of the planes that chains bend in."""
-    return cross(start.chord, start.side)

@@ -54,8 +54,8 @@ def solve(chain: Chain, goal: Goal, options: SolveOptions | None = None) -> Solu
         return solve_batch(compile_chains(chain).chains, goal.as_batch(), options)[0]
     compiled = compile_chains(chain)
     rest = compiled.each_rest[0] if has_tip else None
-    asked = ask_one(goal, options)
-    pose = pose_chain(FLOATS, compiled.each_start[0], rest, asked, options.solver)
+    task = ask_one(goal, options)
+    pose = pose_chain(FLOATS, compiled.each_start[0], rest, task, options.solver)
     return Solution(
         pose.joints,
         np.array(pose.rotation),
