@@ -15,7 +15,7 @@ from .model.options import Lead, SolveOptions, Solver
 from .model.solutions import Solution, Solutions
 from .model.status import Status
 from .model.topology import Topology
-from .solving.bone_rotations import batch_rotations, bone_rotations
+from .solving.bone_rotations import bone_rotations
 from .solving.solve import solve, solve_batch
 
 __all__ = [
@@ -39,7 +39,6 @@ __all__ = [
     "Status",
     "StepMode",
     "Topology",
-    "batch_rotations",
     "bone_rotations",
     "solve",
     "solve_batch",

@@ -161,7 +161,8 @@ class Chains(Chain):
         assert self.forces is not None
         moved = object.__new__(Chains)
         forces = self.forces.under(gravity)
-        vars(moved).update(vars(self), forces=forces, compiled=None, source=(self, None))
+        whole = self.source[0] if self.source and self.source[1] is None else self
+        vars(moved).update(vars(self), forces=forces, compiled=None, source=(whole, None))
         return moved
 
 

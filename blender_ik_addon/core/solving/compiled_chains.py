@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..algebra.arithmetic import Array
-from ..algebra.vectors import Vector, cross
+from ..algebra.vectors import Vector
 from ..effort import Effort, compiled
 from ..freed import freed_joints
 from ..kinematics.aims import Limbs, compile_limbs
@@ -263,8 +263,3 @@ def _make_free(chains: Chains) -> Joints:
     start = np.zeros((*leading, 4))
     start[..., 0] = 1.0
     return free_joints(np.broadcast_to(np.eye(3), (*leading, 3, 3)), start)
-
-
-def bend_normal(start: StartPose) -> Vector:
-    """Return the unit normals of the planes that chains bend in."""
-    return cross(start.chord, start.side)

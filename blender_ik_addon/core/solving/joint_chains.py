@@ -85,7 +85,7 @@ def solve_joints(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
     compiled = compile_chains(chains)
     if chains.joints is None and not compiled.is_tree:
         found = solve_joints(compiled.unconstrained, goals, options)
-        return _as_without_joints(chains, found, goals, options)
+        return drop_joints(chains, found, goals, options)
     _check_fits(compiled, goals, options)
     if len(chains) == 1:
         twice = np.zeros(2, dtype=np.int64)
@@ -362,9 +362,7 @@ def _name_outcomes(
     return codes
 
 
-def _as_without_joints(
-    chains: Chains, found: Solutions, goals: Goals, options: SolveOptions
-) -> Solutions:
+def drop_joints(chains: Chains, found: Solutions, goals: Goals, options: SolveOptions) -> Solutions:
     """Return solutions of chains that had to be given joints as those of chains without."""
     joints = compile_chains(chains).unconstrained.joints
     assert joints is not None

@@ -17,7 +17,7 @@ from ..model.status import name_drag
 from ..rotation import conjugate, multiply, power
 from ..vectors import norm, not_alone
 from . import dragging, sweeps
-from .bone_rotations import batch_rotations, turn_part_way
+from .bone_rotations import bone_rotations, turn_part_way
 from .compiled_chains import compile_chains
 from .dragging import Drag, drag_joints, drag_points
 from .free_chains import pose_chain
@@ -55,8 +55,8 @@ def solve(chain: Chain, goal: Goal, options: SolveOptions | None = None) -> Solu
         return solve_batch(compile_chains(chain).chains, goal.as_batch(), options)[0]
     compiled = compile_chains(chain)
     rest = compiled.each_rest[0] if has_tip else None
-    asked = ask_one(goal, options)
-    pose = pose_chain(FLOATS, compiled.each_start[0], rest, asked, options.solver)
+    task = ask_one(goal, options)
+    pose = pose_chain(FLOATS, compiled.each_start[0], rest, task, options.solver)
     return Solution(
         pose.joints,
         np.array(pose.rotation),
@@ -164,7 +164,7 @@ def _solve_weighted(chains: Chains, goals: Goals, options: SolveOptions) -> Solu
     solver = Solver.NEWTON if options.solver is Solver.TWO_BONE else options.solver
     goals_without = replace(goals, tip_rotation_wxyz=None)
     free = solve_batch(chains, goals_without, replace(options, solver=solver))
-    turns, share = batch_rotations(chains, free), 1.0 - options.orient_weight
+    turns, share = bone_rotations(chains, free), 1.0 - options.orient_weight
     left = multiply(goals.tip_rotation_wxyz, conjugate(turns[:, -1]))
     tips = multiply(power(left, options.orient_weight), turns[:, -1])
     start = chains.joint_positions
