@@ -2,8 +2,14 @@
 
 from .chain import Chain, Goal, Solution, SolveOptions, Solver, Status
 from .chains import Chains, Goals, Solutions
-from .creature import LARGEST_CREATURE, Creature, Curve, parse_creature, write_creature
-from .easing import Easing, Stance, eased
+from .equilibrium.creature_files import (
+    LARGEST_CREATURE,
+    Creature,
+    Curve,
+    parse_creature,
+    write_creature,
+)
+from .equilibrium.easing import Easing, Stance, eased
 from .errors import (
     IKError,
     InvalidChainError,

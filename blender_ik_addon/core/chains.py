@@ -16,7 +16,7 @@ import numpy.typing as npt
 from . import natural_start
 from .algebra.vectors import Vector, cross
 from .chain import SHORTEST_SEGMENT, Chain, Goal, Solution, check_joints
-from .effort import Effort, compiled
+from .equilibrium.potential_energy import PotentialEnergy, compile_energy
 from .errors import IKError, InvalidChainError, InvalidGoalError
 from .forces import Forces, check_forces
 from .freed import freed_joints
@@ -127,11 +127,11 @@ class Chains:
         return natural_start.compiled(self.start, self.jointed, self.start_turns)
 
     @cached_property
-    def effort(self) -> Effort | None:
+    def potential_energy(self) -> PotentialEnergy | None:
         """What acts on chains with joints, as the solvers take it; compiled on first use."""
         if self.forces is None:
             return None
-        return compiled(self.jointed, self.forces, self.standing_turns)
+        return compile_energy(self.jointed, self.forces, self.standing_turns)
 
     @cached_property
     def freed(self) -> Chains:
@@ -188,8 +188,8 @@ class Chains:
                 standing=taken(self.standing, rows),
                 natural=self.natural.take(rows),
             )
-        if self.joints is not None and self.effort is not None:
-            some.__dict__["effort"] = self.effort.take(rows)
+        if self.joints is not None and self.potential_energy is not None:
+            some.__dict__["potential_energy"] = self.potential_energy.take(rows)
         return some
 
     def under(self, gravity: Array) -> Chains:
@@ -199,11 +199,13 @@ class Chains:
             gravity: As ``Forces`` takes it, shape (B, 3).
         """
         assert self.forces is not None
-        assert self.effort is not None
+        assert self.potential_energy is not None
         forces = self.forces.under(gravity)
-        effort = replace(self.effort, gravity=forces.gravity.T / self.jointed.reach)
+        energy = replace(self.potential_energy, gravity=forces.gravity.T / self.jointed.reach)
         under = object.__new__(Chains)
-        under.__dict__.update(vars(self), natural=self.natural, forces=forces, effort=effort)
+        under.__dict__.update(
+            vars(self), natural=self.natural, forces=forces, potential_energy=energy
+        )
         return under
 
     def alone(self, row: int) -> Chain:

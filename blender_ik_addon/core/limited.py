@@ -14,8 +14,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from . import (
-    comfort_starts,
-    forced,
     natural_start,
     new_starts,
     turns,
@@ -24,7 +22,9 @@ from .aims import Aims
 from .algebra import nested
 from .algebra.arithmetic import ARRAYS
 from .chain import Solver
-from .effort import Effort
+from .equilibrium.potential_energy import PotentialEnergy
+from .equilibrium.settling import move_off_ends, pull_effectors, undo_losses
+from .equilibrium.slack_corners import settle_best
 from .iterate import FEW_ITERATIONS
 from .jointed import ASIDE, ENOUGH, NEAR, Jointed
 from .kinematics.bend_plane import plan_bend
@@ -82,7 +82,7 @@ def positioned(
     asked: Array,
     tip: Array | None = None,
     tip_weight: float = 1.0,
-    effort: Effort | None = None,
+    energy: PotentialEnergy | None = None,
     *,
     sweeps: Sweeps | None = None,
     use_finish: bool = True,
@@ -100,21 +100,21 @@ def positioned(
         asked: Targets before those too far were drawn in to the reach, shape (3, B).
         tip: Turns of the tip bones from the start pose wxyz, shape (4, B); None for no aim.
         tip_weight: Share of those to take.
-        effort: What acts on the bones, for FORCE; None for nothing.
+        energy: What acts on the bones, for FORCE; None for nothing.
         sweeps: How FABRIK and CCD go on.
         use_finish: Whether NEWTON finishes what their sweeps leave open, and chains start anew.
     """
     ends = _ends(start, chain)
     is_too_far = norm(task.target) >= ends[1] * (1.0 - AT_REACH)
-    if effort is not None:
-        task, asked = forced.off_the_ends(task, asked, effort, chain.is_unlimited, *ends)
+    if energy is not None:
+        task, asked = move_off_ends(task, asked, energy, chain.is_unlimited, *ends)
     run = Run(chain, task, np.ones_like(is_too_far))
     run = replace(run, is_fresh=run.is_open(standing))
     aims = _aims(start, chain, start_turn, task, tip)
     if sweeps is not None or solver is Solver.FORCE:
         standing = natural_start.nudged(natural, start, chain, standing, task)
     if sweeps is None:
-        state, used = _approached(natural, run, standing, asked, solver, effort)
+        state, used = _approached(natural, run, standing, asked, solver, energy)
     else:
         state, used = _swept(run, sweeps, standing, use_finish=use_finish)
     if not use_finish:
@@ -127,9 +127,9 @@ def positioned(
     may_go_on = _may_start_anew(run.task, solver, used)
     tries = ANEW._replace(goes_on=solver is not Solver.FORCE)
     last, state, used = _bettered(run, state, used, standing, asked, aims, may_go_on, tries)
-    if effort is not None:
-        state, used = forced.no_farther(last, state, used, standing)
-        state, used = comfort_starts.settled(last, state, used, effort, aims)
+    if energy is not None:
+        state, used = undo_losses(last, state, used, standing)
+        state, used = settle_best(last, state, used, energy, aims)
     return _held(run, last.task, state, used, is_too_far, aims)
 
 
@@ -183,15 +183,15 @@ def _approached(
     standing: Array,
     asked: Array,
     solver: Solver,
-    effort: Effort | None,
+    energy: PotentialEnergy | None,
 ) -> tuple[Array, Counts]:
     """Return states on the way to the targets that solvers make of standing ones, each its own."""
     if solver is not Solver.FORCE:
         aimed = replace(run.task, target=asked)
         return _started(natural, standing, aimed, run), np.zeros_like(run.task.iterations)
-    if effort is not None and (settles := forced.only_settle(effort)).any():
+    if energy is not None and (settles := energy.only_settles).any():
         standing = np.where(settles, _started(natural, standing, run.task, run), standing)
-    return forced.swept(run, effort, standing)
+    return pull_effectors(run, energy, standing)
 
 
 def _bettered(

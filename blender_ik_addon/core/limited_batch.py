@@ -114,7 +114,7 @@ def _posed(
         (asked.T - start.root) / start.unit,
         tips.T if has_tips and tips is not None else None,
         options.orient_weight,
-        chains.effort if options.solver is Solver.FORCE else None,
+        chains.potential_energy if options.solver is Solver.FORCE else None,
         sweeps=sweeps_of(
             options.solver,
             is_few=chains.compiled_count <= FEW_SWEPT,
@@ -222,11 +222,6 @@ def _rounding(chains: Chains, goals: Goals) -> Array:
     reach = chains.start.reach * chains.start.unit
     rounding: Array = FINEST_TOLERANCE * (reach + np.abs(goals.target_positions).max(axis=1))
     return rounding
-
-
-def acts(chain: Chain | Chains, options: SolveOptions) -> bool:
-    """Tell whether forces act on a chain, so that it needs joints."""
-    return chain.forces is not None and options.solver is Solver.FORCE
 
 
 def without_joints(

@@ -11,7 +11,7 @@ from tests.blender import rigs
 from tests.blender.pulled_rigs import bone_lengths, core_chain, give, joints_of, make_pulled
 from tests.blender.renders import render_frames
 from tests.blender.selecting import press, select_objects
-from tests.core.gradual import advance
+from tests.core.equilibrium.gradual import advance
 from tests.helpers import assert_positions_close
 
 PROMISED = 0.02

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .errors import InvalidCreatureError
-from .forces import Forces
-from .joints import JointKind
-from .vectors import Array
+from ..errors import InvalidCreatureError
+from ..forces import Forces
+from ..joints import JointKind
+from ..vectors import Array
 
 VERSION = 1
 AXES = ("x", "y", "z")

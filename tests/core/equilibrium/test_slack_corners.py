@@ -20,7 +20,7 @@ from blender_ik_addon.core import (
     solve,
     solve_batch,
 )
-from tests.core.forced import effort_of, repeated
+from tests.core.equilibrium.energies import energy_of, repeated
 from tests.core.limited_rigs import K, make_rig
 from tests.helpers import make_rng
 
@@ -55,7 +55,7 @@ def around(angle):
 
 def effort(rig, chain, solution):
     optimum = chain.joints.start_wxyz
-    return effort_of(rig, solution.local_rotations_wxyz, chain.forces, optimum)
+    return energy_of(rig, solution.local_rotations_wxyz, chain.forces, optimum)
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ import numpy as np
 from blender_ik_addon.core import limited_batch, turns
 from blender_ik_addon.core.chain import Chain, Goal, Solution, SolveOptions
 from blender_ik_addon.core.chains import Chains, Goals, Solutions
-from blender_ik_addon.core.easing import Easing, Stance, check_time, eased
+from blender_ik_addon.core.equilibrium.easing import Easing, Stance, check_time, eased
 from blender_ik_addon.core.solving.solve import solve_batch
 from blender_ik_addon.core.status_codes import BLENDED, REACHED
 from blender_ik_addon.core.vectors import Array, Flags, norm

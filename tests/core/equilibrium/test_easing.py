@@ -15,7 +15,7 @@ from blender_ik_addon.core import (
     make_forces,
     solve,
 )
-from tests.core.gradual import advance
+from tests.core.equilibrium.gradual import advance
 from tests.core.limited_rigs import RIGS, targets_of
 from tests.helpers import make_rng
 

@@ -21,7 +21,7 @@ from blender_ik_addon.core import (
     write_creature,
 )
 
-FOLDER = Path(__file__).resolve().parents[2] / "blender_ik_addon" / "creatures"
+FOLDER = Path(__file__).resolve().parents[3] / "blender_ik_addon" / "creatures"
 SHIPPED = ("dinosaur_neck", "hanging_arm", "snake")
 numbers = st.floats(0.0, 100.0)
 curves = st.one_of(
