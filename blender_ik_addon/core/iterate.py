@@ -8,11 +8,10 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from . import force, seed
+from . import seed
 from .algebra.arithmetic import ARRAYS
 from .kinematics.bend_plane import Bend
 from .kinematics.start_pose import StartPose
-from .model.options import Solver
 from .solvers import newton_directions
 from .solvers.newton_directions import FIRST_DAMPING, MOST_DAMPING, mix_directions
 from .solving.sweeps import MOST_SWEEPS, Sweeps, sweep_points
@@ -99,9 +98,8 @@ def iterated(
     task: Task,
     bend: Bend,
     distance: Array,
-    solver: Solver,
+    sweeps: Sweeps,
     *,
-    sweeps: Sweeps | None = None,
     use_finish: bool = True,
 ) -> tuple[Array, Counts]:
     """Return joints in the frame of the bend, (n + 1, 3, B), and the iterations used, (B,).
@@ -111,8 +109,7 @@ def iterated(
         task: What is asked for.
         bend: How the chains shall lie.
         distance: From root to target, within reach, shape (B,).
-        solver: FABRIK, CCD or FORCE.
-        sweeps: How FABRIK and CCD go on; None for FORCE.
+        sweeps: How FABRIK and CCD go on.
         use_finish: Whether NEWTON finishes what sweeps are too slow for.
     """
     target = np.zeros((3, len(distance)))
@@ -124,15 +121,9 @@ def iterated(
     is_off = norm(there - start.points[-1]) > task.tolerance
     nudged = seed.nudged(start.points, start.lengths, frame)
     points = np.where(is_off, nudged, start.points)
-    if sweeps is None:
-        memory = force.no_memory(len(points) - 1, points.shape[-1])
-        standing = Work(start.lengths, there, task.tolerance, task.iterations)
-        none_used = np.zeros_like(task.iterations)
-        points, used = swept(sweeps_of(force.step), standing, points, none_used, memory)
-    else:
-        caps = np.minimum(task.iterations, MOST_SWEEPS) if use_finish else task.iterations
-        found = sweep_points(sweeps, points, start.lengths, there, task.tolerance, caps)
-        points, used = found.points, found.used
+    caps = np.minimum(task.iterations, MOST_SWEEPS) if use_finish else task.iterations
+    found = sweep_points(sweeps, points, start.lengths, there, task.tolerance, caps)
+    points, used = found.points, found.used
     local = np.einsum("nkb,jkb->njb", points, frame)
     return _finished(start, work, local, used) if use_finish else (local, used)
 

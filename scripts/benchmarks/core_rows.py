@@ -31,7 +31,7 @@ from blender_ik_addon.core import (
     solve,
     solve_batch,
 )
-from blender_ik_addon.core.creature import Creature, parse_creature
+from blender_ik_addon.core.equilibrium.creature_files import Creature, parse_creature
 
 Array = npt.NDArray[np.float64]
 # A reference may have other names.

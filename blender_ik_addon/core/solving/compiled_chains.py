@@ -11,7 +11,7 @@ import numpy as np
 
 from ..algebra.arithmetic import Array
 from ..algebra.vectors import Vector
-from ..effort import Effort, compiled
+from ..equilibrium.potential_energy import PotentialEnergy, compile_energy
 from ..freed import freed_joints
 from ..kinematics.aims import Limbs, compile_limbs
 from ..kinematics.compiled_joints import put_rows_last
@@ -212,19 +212,18 @@ class CompiledChains:
         return compile_start(self.start, self.tree, self.start_turns)
 
     @cached_property
-    def effort(self) -> Effort | None:
+    def potential_energy(self) -> PotentialEnergy | None:
         """What acts on chains with joints."""
         if self.chains.forces is None:
             return None
-        effort = self._effort
         gravity = np.ascontiguousarray(self.chains.forces.gravity.T)
-        return replace(effort, gravity=gravity / self.tree.reach)
+        return replace(self._energy, gravity=gravity / self.tree.reach)
 
     @compile_once
-    def _effort(self) -> Effort:
+    def _energy(self) -> PotentialEnergy:
         """The same under the gravity that these or the whole chains were compiled with."""
         assert self.chains.forces is not None
-        return compiled(self.tree, self.chains.forces, self.clamped_start)
+        return compile_energy(self.tree, self.chains.forces, self.clamped_start)
 
     @cached_property
     def unconstrained(self) -> Chains:

@@ -79,7 +79,6 @@ def position_joints(
             bend,
             is_too_far,
             is_too_near,
-            solver,
             sweeps=sweeps_of(solver, is_few=is_few),
             use_finish=use_finish,
         )
@@ -116,7 +115,6 @@ def _solve(
     bend: Bend,
     is_too_far: Condition,
     is_too_near: Condition,
-    solver: Solver,
     *,
     sweeps: Sweeps | None,
     use_finish: bool,
@@ -128,10 +126,8 @@ def _solve(
     # Out of reach a stand-in within is solved for, and its pose replaced.
     distance = m.where(is_out, 0.5 * (start.reach + start.least), bend.distance)
     used: Number
-    if solver is not Solver.NEWTON:
-        local, used = iterated(
-            start, task, bend, distance, solver, sweeps=sweeps, use_finish=use_finish
-        )
+    if sweeps is not None:
+        local, used = iterated(start, task, bend, distance, sweeps, use_finish=use_finish)
     elif m is FLOATS:
         local, used = _bend_one(start, task, distance)
     else:

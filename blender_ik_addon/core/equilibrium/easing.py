@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import turns
-from .model.errors import InvalidOptionError
-from .vectors import Array, norm
+from .. import turns
+from ..model.errors import InvalidOptionError
+from ..vectors import Array, norm
 
 # Times are cut into spans of so many seconds at most: within one, what is aimed at stands still.
 LONGEST_SPAN = 1.0 / 240.0
