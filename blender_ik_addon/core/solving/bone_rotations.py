@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..algebra.arithmetic import ARRAYS, FLOATS
 from ..chain import Chain, Solution
 from ..chains import Chains, Solutions
 from ..errors import InvalidChainError
@@ -40,12 +39,12 @@ def bone_rotations(chain: Chain, solution: Solution) -> Array:
 def _rotations(
     chain: Chain, joints: Array, chain_rotation: Array, tip_rotation: Array | None
 ) -> Array:
-    wanted = (joints[1:] - joints[:-1]).tolist()
-    turn = chain_rotation.tolist()
-    carried = carry_rotation(FLOATS, turn, chain.start_directions, wanted, chain.bend_normal)
+    points, turn, normal = chain.joint_positions, chain_rotation[None], np.array(chain.bend_normal)
+    start, wanted = points[1:] - points[:-1], joints[1:] - joints[:-1]
+    rotations: Array = carry_rotation(turn, start[None], wanted[None], normal[None])[0]
     if tip_rotation is not None:
-        carried[-1] = tip_rotation.tolist()
-    return np.array(carried)
+        rotations[-1] = tip_rotation
+    return rotations
 
 
 def batch_rotations(chains: Chains, solutions: Solutions) -> Array:
@@ -66,15 +65,9 @@ def batch_rotations(chains: Chains, solutions: Solutions) -> Array:
         return solutions.blended_rotations_wxyz
     joints, turns = solutions.joint_positions, solutions.chain_rotations_wxyz
     tips = solutions.tip_rotations_wxyz
-    if chains.is_few:
-        each = zip(chains.one_by_one, joints, turns, strict=True)
-        rows = [_rotations(chain, own, turn, None) for chain, own, turn in each]
-        rotations = np.array(rows).reshape(len(chains), chains.bone_count, 4)
-    else:
-        wanted = np.diff(joints.transpose(1, 2, 0), axis=0)
-        start, normal = chains.start_directions, chains.bend_normal
-        carried = carry_rotation(ARRAYS, tuple(turns.T), start, wanted, normal)
-        rotations = np.array(carried).transpose(2, 0, 1)
+    points, normal = chains.joint_positions, np.array(chains.bend_normal).T
+    start, wanted = points[:, 1:] - points[:, :-1], joints[:, 1:] - joints[:, :-1]
+    rotations = carry_rotation(turns, start, wanted, normal)
     if tips is not None:
         rotations[:, -1] = tips
     return rotations
