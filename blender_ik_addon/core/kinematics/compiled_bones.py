@@ -11,6 +11,7 @@ import numpy as np
 from .. import limits, rotation, turns, vectors
 from ..algebra import nested
 from ..algebra.arithmetic import Array
+from ..vectors import Flags
 from .bones import Bone, Bones
 from .swing_twist import SwingTwistRange
 
@@ -49,14 +50,19 @@ def _bones(chain: Jointed, pick: Callable[[Array], Any]) -> Bones:
     scales = np.cumprod(np.cbrt(np.abs(volumes)), axis=0)
     rotations, offsets = _rotations_of(chain.offsets), chain.offsets
     bent = offsets / np.cbrt(volumes)[:, None, None] - turns.matrices(rotations)
-    if (volumes > 0.0).all() and (np.abs(bent) < SHEAR).all():
+    is_rigid = bool((volumes > 0.0).all() and (np.abs(bent) < SHEAR).all())
+    if is_rigid:
         # Rigid bones are measured in the space of the chain.
-        segments, scales, offsets = segments * scales[:, None], np.ones_like(scales), rotations
+        segments, scales = segments * scales[:, None], np.ones_like(scales)
+        offsets = turns.matrices(rotations)
+    turns_axes = (offsets != np.eye(3)[..., None]).any(axis=(1, 2, 3))
+    inverses = vectors.inverses(offsets)
     readiness = pick(chain.readiness) if chain.has_stiffness else (None,) * len(segments)
     columns = (
         pick(vectors.norm(segments)),
         pick(segments),
-        pick(offsets),
+        _where(turns_axes, pick(offsets)),
+        _where(turns_axes, pick(inverses)),
         pick(rotations),
         pick(scales),
         _joints(chain, pick),
@@ -64,7 +70,13 @@ def _bones(chain: Jointed, pick: Callable[[Array], Any]) -> Bones:
         readiness,
     )
     bones = tuple(Bone(*each) for each in zip(*columns, strict=True))
-    return Bones(bones, pick(chain.root_after(chain.resting_slide)), pick(chain.reach))
+    root = pick(chain.root_after(chain.resting_slide))
+    return Bones(bones, root, pick(chain.reach), is_rigid)
+
+
+def _where(flags: Flags, values: nested.Nested) -> list[nested.Nested]:
+    """Return values where flags are set, None elsewhere."""
+    return [value if flag else None for flag, value in zip(flags.tolist(), values, strict=True)]
 
 
 def _joints(chain: Jointed, pick: Callable[[Array], Any]) -> list[SwingTwistRange | None]:
