@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..algebra.arithmetic import Array
-from ..algebra.vectors import Vector
 from ..equilibrium.potential_energy import PotentialEnergy, compile_energy
 from ..freed import freed_joints
 from ..kinematics.aims import Limbs, compile_limbs
@@ -106,18 +105,6 @@ class CompiledChains:
         """As ``rest``, one by one, in floats."""
         rest = self.rest
         return tuple(rest and rest.alone(row) for row in range(len(self.chains)))
-
-    @compile_once
-    def start_directions(self) -> Array:
-        """The unit directions of the segments, armature space, shape (n, 3, B)."""
-        directions: Array = np.diff(self.start.points, axis=0) / self.start.lengths[:, None, :]
-        return directions
-
-    @compile_once
-    def each_direction(self) -> tuple[list[Vector], ...]:
-        """The same one by one: of each chain one vector a segment."""
-        directions = np.moveaxis(self.start_directions, -1, 0).tolist()
-        return tuple([(x, y, z) for x, y, z in each] for each in directions)
 
     @cached_property
     def is_tree(self) -> bool:
