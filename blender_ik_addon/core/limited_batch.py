@@ -224,6 +224,11 @@ def _rounding(chains: Chains, goals: Goals) -> Array:
     return rounding
 
 
+def acts(chain: Chain | Chains, options: SolveOptions) -> bool:
+    """Tell whether forces act on a chain, so that it needs joints."""
+    return chain.forces is not None and options.solver is Solver.FORCE
+
+
 def without_joints(
     chains: Chains, found: Solutions, goals: Goals, options: SolveOptions
 ) -> Solutions:

@@ -81,7 +81,7 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
         )
     if options.solver is Solver.FOLLOW:
         return followed.solved(chains, goals, options)
-    if chains.joints is not None or options.solver is Solver.FORCE:
+    if chains.joints is not None or limited_batch.acts(chains, options):
         return limited_batch.solved(chains, goals, options)
     has_tips = goals.tip_rotations_wxyz is not None and options.orient_weight > 0.0
     if has_tips and options.orient_weight < 1.0:
