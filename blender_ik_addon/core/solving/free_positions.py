@@ -79,6 +79,7 @@ def position_joints(
             bend,
             is_too_far,
             is_too_near,
+            solver,
             sweeps=sweeps_of(solver, is_few=is_few),
             use_finish=use_finish,
         )
@@ -115,6 +116,7 @@ def _solve(
     bend: Bend,
     is_too_far: Condition,
     is_too_near: Condition,
+    solver: Solver,
     *,
     sweeps: Sweeps | None,
     use_finish: bool,
@@ -126,7 +128,7 @@ def _solve(
     # Out of reach a stand-in within is solved for, and its pose replaced.
     distance = m.where(is_out, 0.5 * (start.reach + start.least), bend.distance)
     used: Number
-    if sweeps is not None:
+    if solver is not Solver.NEWTON:
         local, used = iterated(start, task, bend, distance, sweeps, use_finish=use_finish)
     elif m is FLOATS:
         local, used = _bend_one(start, task, distance)

@@ -88,8 +88,8 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
     _check_goals(chains, goals)
     if options.solver is Solver.FOLLOW:
         return _drag_chains(chains, goals, options)
-    is_force = options.solver is Solver.FORCE
-    if chains.joints is not None or chains.topology is not None or is_force:
+    forces_act = chains.forces is not None and options.solver is Solver.FORCE
+    if chains.joints is not None or chains.topology is not None or forces_act:
         return solve_joints(chains, goals, options)
     has_tips = goals.tip_rotation_wxyz is not None and options.orient_weight > 0.0
     has_weights = has_tips and options.orient_weight < 1.0
