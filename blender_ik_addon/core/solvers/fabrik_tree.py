@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import turns, vectors
+from ..algebra import quaternions
 from ..algebra.arithmetic import ARRAYS
 from ..kinematics.bones import aim_bone
 from ..kinematics.compiled_bones import compile_bones, find_rotations
@@ -121,7 +122,9 @@ def _point_bone(
         turned = turns.normalised(turns.multiply(swing, turn))
         return tree.joints.clamped_at(bone, turned)
     own = compile_bones(tree, is_few=False)[0].bones[bone]
-    return np.array(aim_bone(ARRAYS, own, tuple(turn), tuple(levers[0]), tuple(ways[0])))
+    rotation = tuple(turn)
+    lever, way = (quaternions.unrotate(rotation, tuple(each[0])) for each in (levers, ways))
+    return np.array(aim_bone(ARRAYS, own, rotation, lever, way))
 
 
 def _fit_rotations(levers: Array, ways: Array, weights: Array) -> Array:

@@ -56,7 +56,7 @@ def step(state: Array, tree: KinematicTree, target: Array, damping: Array) -> tu
     section 10.3), with a second-order correction (ibid., section 18.3) that brings effectors back
     to where the linear model has them, so that a step may go far along a curved valley. The second
     derivative of an effector by the turns of two joints, a x (b x r) with r from the lower of
-    them, is that of rigid bodies. Tested in tests/core/test_tree_compromise.py.
+    them, is that of rigid bodies. Tested in tests/core/solving/test_tree_compromise.py.
     """
     error = target - state[-1, : len(target)]
     turn = state[:-1, :TURN]

@@ -152,7 +152,7 @@ def is_straight(start: StartPose) -> Flags:
 def find_bend(bend: UnconstrainedStart, task: Task) -> Array:
     """Return the turns (n, 4, B), whatever their ranges, that lead chains toward their targets.
 
-    Source: derived for this project; tested in tests/core/test_limited_smoothness.py and
+    Source: derived for this project; tested in tests/core/solving/limits/test_smoothness.py and
     test_limited_reach.py.
     """
     start = bend.start
@@ -204,7 +204,7 @@ def nudge_runs(
         standing: The states of their start poses, shape (n + 1, C, B).
         target: Rows of the output, shape (3 E, B).
 
-    Source: derived for this project; tests/core/test_tree_reach.py starts from such poses.
+    Source: derived for this project; tests/core/solving/test_tree_reach.py starts from such poses.
     """
     if not straight.runs:
         return standing
