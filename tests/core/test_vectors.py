@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import vectors
-from tests.core.chains import random_direction, turned_about, unit
+from blender_ik_addon.core import turns, vectors
+from blender_ik_addon.core.algebra import nested, quaternions
+from tests.core.chains import unit
 from tests.helpers import make_rng
 
 ROUNDING = 1e-14
 CHAINS = 7
-GAPS = [10.0**-power for power in range(1, 17, 3)]
 
 
 def stacked(rng, *shape):
@@ -60,69 +60,6 @@ def test_the_part_across_an_axis_and_the_part_along_make_the_vector():
     assert_close(vectors.cross(along, np.broadcast_to(axis, a.shape)), np.zeros(a.shape))
 
 
-@pytest.mark.parametrize("axis", [*np.eye(3), *-np.eye(3), unit([1.0, 1.0, 1.0])])
-def test_any_perpendicular_is_a_unit_vector_across(axis):
-    found = vectors.any_perpendicular(axis[:, None])[:, 0]
-    assert np.linalg.norm(found) == pytest.approx(1.0, abs=ROUNDING)
-    assert found @ axis == pytest.approx(0.0, abs=ROUNDING)
-
-
-@pytest.mark.parametrize("gap", GAPS)
-@pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_a_swing_takes_one_direction_to_another_however_near_or_opposite(sign, gap):
-    rng = make_rng(4)
-    source = unit(rng.normal(size=(CHAINS, 3)))
-    target = unit(sign * source + gap * rng.normal(size=(CHAINS, 3)))
-    half_turn_axis = unit(np.cross(source, rng.normal(size=(CHAINS, 3))))
-    matrices = vectors.swing(columns(source), columns(target), columns(half_turn_axis))
-    for chain in range(CHAINS):
-        matrix = matrices[..., chain]
-        assert_close(matrix @ source[chain], target[chain], 1e-10)
-        assert_close(matrix @ matrix.T, np.eye(3), 1e-10)
-        assert np.linalg.det(matrix) == pytest.approx(1.0)
-
-
-def test_a_swing_keeps_the_axis_across_both_directions():
-    rng = make_rng(5)
-    source, target = random_direction(rng), random_direction(rng)
-    axis = unit(np.cross(source, target))
-    matrix = vectors.swing(source[:, None], target[:, None], axis[:, None])[..., 0]
-    assert_close(matrix @ axis, axis)
-
-
-def test_a_swing_between_equal_directions_is_exactly_no_turn():
-    source = columns(unit(make_rng(6).normal(size=(CHAINS, 3))))
-    swing = vectors.swing(source, source, vectors.any_perpendicular(source))
-    assert np.array_equal(swing, np.broadcast_to(np.eye(3)[..., None], (3, 3, CHAINS)))
-
-
-def test_a_swing_between_opposite_directions_turns_half_about_the_given_axis():
-    source = columns(unit(make_rng(7).normal(size=(CHAINS, 3))))
-    axis = vectors.any_perpendicular(source)
-    swing = vectors.swing(source, -source, axis)
-    for chain in range(CHAINS):
-        assert_close(swing[..., chain], turned_about(axis[:, chain], np.pi), 1e-12)
-
-
-def test_turns_agree_with_rodrigues_and_compose_in_order():
-    rng = make_rng(8)
-    axes = columns(unit(rng.normal(size=(CHAINS, 3))))
-    first, second = rng.uniform(-7.0, 7.0, (2, CHAINS))
-    inner, outer = vectors.turn(axes, first), vectors.turn(axes[:, ::-1], second)
-    vector = stacked(rng, 2)
-    at_once = vectors.rotate(vectors.compose(outer, inner), vector)
-    assert_close(at_once, vectors.rotate(outer, vectors.rotate(inner, vector)))
-    for chain in range(CHAINS):
-        expected = turned_about(axes[:, chain], first[chain])
-        assert_close(inner[..., chain], expected)
-        assert_close(vectors.rotate(inner, vector)[1, :, chain], expected @ vector[1, :, chain])
-
-
-def test_smoothstep_is_the_cubic_between_its_ends():
-    x = np.array([-1.0, 2.0, 2.5, 3.0, 4.0, 9.0])
-    assert_close(vectors.smoothstep(x, 2.0, 4.0), np.array([0.0, 0.0, 5.0 / 32.0, 0.5, 1.0, 1.0]))
-
-
 @pytest.mark.parametrize("count", [1, 2, 5, 16, 31])
 def test_products_along_few_chains_are_those_along_many(count):
     few = vectors.MANY_CHAINS - 1
@@ -147,3 +84,12 @@ def test_skew_matrices_multiply_as_vectors_do():
     a, b = stacked(make_rng(11), 3), stacked(make_rng(12), 3)
     found = np.einsum("nijb,njb->nib", vectors.skew(a), b)
     assert_close(found, vectors.cross(a, b))
+
+
+def test_turns_are_those_of_the_algebra():
+    rng = make_rng(13)
+    outer, inner = (turns.normalised(rng.normal(size=(3, 4, CHAINS))) for _ in range(2))
+    product = quaternions.multiply(nested.split(outer), nested.split(inner))
+    assert_close(turns.multiply(outer, inner), np.stack(product, axis=1))
+    both = np.einsum("nijb,njkb->nikb", turns.matrices(outer), turns.matrices(inner))
+    assert_close(turns.matrices(turns.multiply(outer, inner)), both)

@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import limits, swings, turns, vectors
 from ..algebra.arithmetic import ARRAYS
+from ..algebra.vectors import smoothstep
 from ..kinematics.bend_plane import Pole, plan_bend
 from ..kinematics.compiled_joints import CompiledJoints
 from ..kinematics.kinematic_tree import TURN, KinematicTree
@@ -21,7 +22,7 @@ from ..kinematics.posed import Posed
 from ..kinematics.start_pose import StartPose, compile_start_poses, move_joints
 from ..kinematics.topology import Run
 from ..model.options import Solver
-from ..vectors import Array, Counts, Flags, across, norm, smoothstep, taken
+from ..vectors import Array, Counts, Flags, across, norm, taken
 from .free_positions import Positions, position_joints
 from .task import Task
 
@@ -218,7 +219,8 @@ def nudge_runs(
 def _find_share(start: StartPose, target: Array) -> Array:
     """Return the share of the way to bend, for a target so far off the chord's line, (B,)."""
     off = norm(across(target, start.chord)) / start.reach
-    return NUDGE * (1.0 - smoothstep(off, 0.0, ON_LINE))
+    share: Array = NUDGE * (1.0 - smoothstep(ARRAYS, off, 0.0, ON_LINE))
+    return share
 
 
 def _turn_on_parents(bend: UnconstrainedStart, task: Task, free: Positions) -> Array:
