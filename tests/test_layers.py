@@ -180,6 +180,41 @@ def test_checks_accept_the_allowed(path, source):
     assert [found for check in CHECKS for found in check(PurePosixPath(path), source)] == []
 
 
+def list_core_imports() -> dict[str, set[str]]:
+    """Return which modules of the core each of them imports, named from the package's root."""
+    files = sorted((PACKAGE / "core").rglob("*.py"))
+    paths = [PurePosixPath(file.relative_to(PACKAGE).as_posix()) for file in files]
+    modules = {".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in paths}
+    found: dict[str, set[str]] = {}
+    for file, path in zip(files, paths, strict=True):
+        name = ".".join(path.with_suffix("").parts).removesuffix(".__init__")
+        imports = list_imports(path, ast.parse(file.read_text(encoding="utf-8")))
+        names = {imported for _, imported, is_inside in imports if is_inside}
+        # A name is a module itself, or stands in one.
+        found[name] = {
+            module if module in modules else module.rpartition(".")[0] for module in names
+        } & modules
+    return found
+
+
+def test_no_modules_of_the_core_import_each_other_in_a_circle():
+    imports = list_core_imports()
+    # The one that is left, for the names of types alone.
+    imports.get("core.branched", set()).discard("core.tree_aims")
+    while leaves := [name for name, needed in imports.items() if not needed]:
+        for name in leaves:
+            del imports[name]
+        for needed in imports.values():
+            needed.difference_update(leaves)
+    assert not imports, f"in circles, or imported by them: {sorted(imports)}"
+
+
+def test_records_import_nothing_of_the_core_but_its_algebra():
+    for name, needed in list_core_imports().items():
+        if name.startswith("core.model"):
+            assert all(each.startswith(("core.model", "core.algebra")) for each in needed), name
+
+
 def test_core_imports_without_blender():
     # None in sys.modules makes every import of that name fail.
     code = (

@@ -14,13 +14,9 @@ from .model.joints import JointKind, Joints
 from .model.options import Lead, SolveOptions, Solver
 from .model.solutions import Solution, Solutions
 from .model.status import Status
-from .solve_trees import solve_tree, solve_trees
-from .solving.bone_rotations import batch_rotations, bone_rotations
+from .model.topology import Topology
+from .solving.bone_rotations import bone_rotations
 from .solving.solve import solve, solve_batch
-from .tree import Tree
-from .tree_goals import TreeGoals
-from .tree_solutions import TreeSolution, TreeSolutions
-from .trees import Trees
 
 __all__ = [
     "Chain",
@@ -42,15 +38,8 @@ __all__ = [
     "SolverMismatchError",
     "Status",
     "StepMode",
-    "Tree",
-    "TreeGoals",
-    "TreeSolution",
-    "TreeSolutions",
-    "Trees",
-    "batch_rotations",
+    "Topology",
     "bone_rotations",
     "solve",
     "solve_batch",
-    "solve_tree",
-    "solve_trees",
 ]

@@ -19,7 +19,7 @@ from ..core import (
     Lead,
     SolveOptions,
     Solver,
-    batch_rotations,
+    bone_rotations,
     rotation,
     solve_batch,
 )
@@ -131,7 +131,7 @@ class RigidFollow:
         solutions = solve_batch(chains, goals, self._options)
         near = np.array([each.near for each in begun])
         bones = RigidChannels(local, laid.rest, near, self._modes)
-        turned = bones.turned(bones.with_tips(batch_rotations(chains, solutions), None))
+        turned = bones.turned(bones.with_tips(bone_rotations(chains, solutions), None))
         joints = solutions.joint_positions
         led = joints[:, -1 if self._options.lead is Lead.TIP else 0]
         gaps = np.einsum("bij,bj->bi", frames.to_world, led - goals.target_position)

@@ -23,7 +23,7 @@ from ..core import (
     SolveOptions,
     Solver,
     Status,
-    batch_rotations,
+    bone_rotations,
     rotation,
     solve_batch,
 )
@@ -199,7 +199,7 @@ class RigidSolve:
             return bones.written(
                 local if self.zero is None else rotation.multiply(self.zero[pick], local)
             )
-        turns = batch_rotations(chains, solutions)
+        turns = bone_rotations(chains, solutions)
         return bones.channels(self.bones.with_tips(turns, goals.tip_rotation_wxyz))
 
     def _tip_turns(self, pick: slice | Indices, from_world: Array, targets: Array) -> Array | None:

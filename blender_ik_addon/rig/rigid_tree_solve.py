@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..core import SolveOptions, Status, TreeGoals, TreeSolutions, rotation, solve_trees
+from ..core import Goals, Solutions, SolveOptions, Status, rotation, solve_batch
 from ..core.limits import clamped_rotations as clamped
 from ..core.model.status import STATUSES
 from . import spaces
@@ -66,7 +66,7 @@ class SolvedTrees:
         residuals: From effectors to targets in scene units, shape (b, E).
         iterations: Sweeps used, shape (b,).
         status_codes: Indices into ``core.STATUSES``, shape (b, E).
-        holds: As ``core.TreeSolutions``, shape (b, n, 3).
+        holds: As ``core.Solutions``, shape (b, n, 3).
         tip_gaps: Radians, shape (b, E).
     """
 
@@ -117,14 +117,15 @@ class RigidTreeSolve:
         )
         wanted = self._wanted(asked)
         goals = self._goals(asked, wanted)
-        solutions = solve_trees(trees, goals, options)
+        solutions = solve_batch(trees, goals, options)
+        assert solutions.holds is not None
         local, tip_gaps = self._local(asked, solutions, wanted)
-        off = solutions.effector_positions - goals.target_positions
+        off = solutions.joint_positions[:, self.like.count :] - goals.target_position
         residuals = np.linalg.norm(off @ bases.to_world.transpose(0, 2, 1), axis=2)
         # Less what float32 parents make of a solve that has arrived.
         lengths = self.start.lengths[pick] * bases.unit[:, None]
         has_arrived = residuals - LENGTHS_AGREE * lengths <= self.accepted[pick]
-        codes = solutions.status_codes
+        codes = solutions.status_code
         open_codes = np.where(codes == REACHED, USED_UP, codes)
         return SolvedTrees(
             channels=rigid_channels(local, self.stored[pick], self.like.modes),
@@ -144,7 +145,7 @@ class RigidTreeSolve:
         wxyz = rotation.quaternion_from_matrix(spaces.orientation(turns))
         return {chain: wxyz[:, i] for i, chain in enumerate(chains)}
 
-    def _goals(self, asked: TreeSolve, wanted: dict[int, Array]) -> TreeGoals:
+    def _goals(self, asked: TreeSolve, wanted: dict[int, Array]) -> Goals:
         """Return the goals in the bases."""
         like, from_world, start = self.like, asked.bases.from_world, self.start
         places = points_in_base(from_world, asked.targets[:, :, :3, 3])
@@ -165,22 +166,22 @@ class RigidTreeSolve:
             here = rotation.conjugate(start.whole[asked.pick][:, like.carriers[within]])
             there = np.stack([wanted[chain] for chain in within], axis=1)
             tips[:, within] = rotation.multiply(there, here)
-        return TreeGoals(
-            target_positions=places,
-            weights=asked.weights,
-            pole_positions=poles,
-            has_poles=has_poles,
-            pole_angles=self.pole_angle[asked.pick],
-            tip_rotations_wxyz=tips,
-            has_tip_rotations=has_tips,
+        return Goals(
+            target_position=places,
+            weight=asked.weights,
+            pole_position=poles,
+            has_pole=has_poles.tolist(),
+            pole_angle=self.pole_angle[asked.pick],
+            tip_rotation_wxyz=tips,
+            has_tip_rotation=has_tips.tolist(),
         )
 
     def _local(
-        self, asked: TreeSolve, solutions: TreeSolutions, wanted: dict[int, Array]
+        self, asked: TreeSolve, solutions: Solutions, wanted: dict[int, Array]
     ) -> tuple[Array, Array]:
         """Return local rotations (b, k, 4), and what tips lack of their orientations (b, E)."""
         pick, count, start = asked.pick, self.like.count, self.start
-        local, gaps = start.local[pick].copy(), solutions.tip_gaps
+        local, gaps = start.local[pick].copy(), solutions.tip_gap
         local[:, :count] = solutions.local_rotations_wxyz
         if self.zero is not None:
             local[:, :count] = rotation.multiply(self.zero[pick, :count], local[:, :count])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..core import Joints, Trees, rotation
+from ..core import Chains, Joints, Topology, rotation
 from .rigid_tree import RigidTree
 from .tree_plan import NOT_TURNED
 
@@ -110,7 +110,7 @@ def turned_trees(generations: Generations, steps: Array) -> Array:
     return whole
 
 
-def core_trees(trees: Sequence[RigidTree], start: RigidTreeStart) -> Trees:
+def core_trees(trees: Sequence[RigidTree], start: RigidTreeStart) -> Chains:
     """Return the bones of trees that are solved together, for the core."""
     plan = trees[0].plan
     count = plan.count
@@ -122,11 +122,9 @@ def core_trees(trees: Sequence[RigidTree], start: RigidTreeStart) -> Trees:
         local = rotation.multiply(rotation.conjugate(zero[:, :count]), local)
     joints = [tree.joints for tree in trees]
     nothing = np.zeros(offsets.shape[:2])
-    return Trees(
-        parents=plan.parents[:count],
-        head_positions=start.heads[:, :count],
-        effector_bones=plan.carriers,
-        effector_positions=start.effectors,
+    return Chains(
+        np.concatenate((start.heads[:, :count], start.effectors), axis=1),
+        topology=Topology(plan.parents[:count].tolist(), plan.carriers.tolist()),
         joints=Joints(
             kinds=joints[0].kinds[:count],
             offsets=offsets,
@@ -137,7 +135,7 @@ def core_trees(trees: Sequence[RigidTree], start: RigidTreeStart) -> Trees:
             slide_low=nothing,
             slide_high=nothing,
         ),
-        bend_directions=start.hints[:, :count],
+        bend_direction=start.hints[:, :count],
     )
 
 

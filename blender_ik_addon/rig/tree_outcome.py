@@ -42,7 +42,7 @@ class TreeEnd:
         statuses: Of the chains.
         residuals: In scene units, shape (E,).
         iterations: Used for all of them together.
-        holds: As ``TreeSolution``.
+        holds: As ``core.Solution``.
         tip_gaps: Radians that are left to the wanted orientations of tips, shape (E,).
         weights: Of the effectors, shape (E,).
     """
@@ -157,7 +157,8 @@ def tree_outcomes(
         written: As ``written_tree`` returns.
     """
     channels, is_kept, ended = written
-    plan = frame.plan
+    plan, holds = frame.plan, solved.solution.holds
+    assert holds is not None
     effectors = spaces.transform_point(world, ended.effectors)
     places = [e if t is None else t.matrix[:3, 3] for t, e in zip(targets, effectors, strict=True)]
     residuals = np.linalg.norm(effectors - np.array(places), axis=1)
@@ -171,7 +172,7 @@ def tree_outcomes(
         ],
         residuals=residuals,
         iterations=solved.solution.iterations,
-        holds=solved.solution.holds,
+        holds=holds,
         tip_gaps=solved.tip_gaps,
         weights=weights,
     )

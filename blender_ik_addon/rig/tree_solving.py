@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ..core import Joints, SolveOptions, Solver, Tree, TreeGoals, TreeSolution, rotation, solve_tree
+from ..core import Chain, Goal, Joints, Solution, SolveOptions, Solver, Topology, rotation, solve
 from . import spaces
 from .chain_pose import part_way
 from .errors import RigError
@@ -39,7 +39,7 @@ class TreeStart:
 
     frame: TreeFrame
     pose: TreePose
-    tree: Tree
+    tree: Chain
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class SolvedTree:
         tip_gaps: Radians that are left to the wanted orientations of tips, shape (E,).
     """
 
-    solution: TreeSolution
+    solution: Solution
     pose: TreePose
     tip_gaps: Array
 
@@ -85,20 +85,21 @@ def solved_tree(
     goals = _goals(frame, start.pose, world, targets, weights)
     reach = float(np.max(frame.lengths(start.pose, np.eye(3))))
     for number in range(FRAME_PASSES):
-        solution = solve_tree(tree, _turned(goals, frame, pose, wanted), options)
+        solution = solve(tree, _turned(goals, frame, pose, wanted), options)
+        assert solution.local_rotations_wxyz is not None
         rotations = pose.rotations.copy()
         local = own.take(slice(plan.count)).local_of(solution.local_rotations_wxyz)
         rotations[: plan.count] = rotation.matrix_from_quaternion(local)
         pose = frame.posed(rotations)
-        gaps = np.abs(pose.heads[: plan.count] - solution.head_positions).max()
-        if max(gaps, np.abs(pose.effectors - solution.effector_positions).max()) <= AGREES * reach:
+        points = np.concatenate((pose.heads[: plan.count], pose.effectors))
+        if np.abs(points - solution.joint_positions).max() <= AGREES * reach:
             break
         if number == 0:
             options = replace(options, solver=Solver.NEWTON)
         tree = _core_tree(frame, pose)
     if plan.joints is None:
         pose = _rolled(start, pose, targets, wanted, AGREES * reach)
-    tip_gaps = solution.tip_gaps.copy()
+    tip_gaps = np.array(solution.tip_gap)
     for chain, matrix in enumerate(wanted):
         if matrix is not None and plan.turns_afterwards(chain):
             pose, tip_gaps[chain] = _with_tip(frame, start.pose, pose, chain, matrix)
@@ -121,7 +122,7 @@ def _rolled(
     return rolled if is_same else pose
 
 
-def _core_tree(frame: TreeFrame, pose: TreePose) -> Tree:
+def _core_tree(frame: TreeFrame, pose: TreePose) -> Chain:
     """Return the bones that are solved together, with their frames as they stand in a pose."""
     plan, count = frame.plan, frame.plan.count
     own = (plan.joints or free_joints_of(len(plan.bones))).take(slice(count))
@@ -132,13 +133,11 @@ def _core_tree(frame: TreeFrame, pose: TreePose) -> Tree:
     offsets = np.linalg.solve(above, pose.frames[:count])
     if own.zero_wxyz is not None:
         offsets = offsets @ rotation.matrix_from_quaternion(own.zero_wxyz)
-    return Tree(
-        parents=plan.parents[:count],
-        head_positions=pose.heads[:count],
-        effector_bones=plan.carriers,
-        effector_positions=pose.effectors,
+    return Chain(
+        np.concatenate((pose.heads[:count], pose.effectors)),
+        topology=Topology(plan.parents[:count].tolist(), plan.carriers.tolist()),
         joints=_core_joints(own, offsets, pose.rotations[:count]),
-        bend_directions=frame.hints(pose)[:count],
+        bend_direction=frame.hints(pose)[:count],
     )
 
 
@@ -161,7 +160,7 @@ def _goals(
     world: Array,
     targets: Sequence[Target | None],
     weights: Array,
-) -> TreeGoals:
+) -> Goal:
     """Return the goals in armature space, without the turns of tips."""
     to_armature = np.linalg.inv(world)
     places, poles = start.effectors.copy(), np.zeros_like(start.effectors)
@@ -174,12 +173,12 @@ def _goals(
             poles[chain] = spaces.transform_point(to_armature, target.pole)
             has_poles[chain] = True
             angles[chain] = _pole_angle(frame.plan.limbs[chain].job.spec, target)
-    return TreeGoals(
-        target_positions=places,
-        weights=weights,
-        pole_positions=poles if has_poles.any() else None,
-        has_poles=has_poles,
-        pole_angles=angles,
+    return Goal(
+        target_position=places,
+        weight=weights,
+        pole_position=poles if has_poles.any() else None,
+        has_pole=has_poles.tolist(),
+        pole_angle=angles,
     )
 
 
@@ -205,9 +204,7 @@ def _orientations(
     return found
 
 
-def _turned(
-    goals: TreeGoals, frame: TreeFrame, pose: TreePose, wanted: Sequence[Array | None]
-) -> TreeGoals:
+def _turned(goals: Goal, frame: TreeFrame, pose: TreePose, wanted: Sequence[Array | None]) -> Goal:
     """Return goals with the turns of tips, told from the pose that the solve starts from."""
     plan = frame.plan
     turns = np.tile([1.0, 0.0, 0.0, 0.0], (len(wanted), 1))
@@ -219,7 +216,7 @@ def _turned(
             has_turns[chain] = True
     if not has_turns.any():
         return goals
-    return replace(goals, tip_rotations_wxyz=turns, has_tip_rotations=has_turns)
+    return replace(goals, tip_rotation_wxyz=turns, has_tip_rotation=has_turns.tolist())
 
 
 def _with_tip(

@@ -11,12 +11,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmarks import answering
 from benchmarks.against import MANY, ROWS, Row
+from blender_ik_addon import core as package
 from blender_ik_addon.core import (
     Chain,
     Chains,
@@ -26,17 +28,14 @@ from blender_ik_addon.core import (
     Joints,
     SolveOptions,
     Solver,
-    Tree,
-    TreeGoals,
-    Trees,
     solve,
     solve_batch,
-    solve_tree,
-    solve_trees,
 )
 from blender_ik_addon.core.creature import Creature, parse_creature
 
 Array = npt.NDArray[np.float64]
+# A reference may have other names.
+core: Any = package
 
 SEED = 20261122
 TOLERANCE = 1e-4
@@ -168,17 +167,40 @@ def tree_work(row: Row) -> Work:
     carriers = np.array([6, 9])
     tips = heads[:, carriers] + ways[:, carriers]
     targets = tips + rng.uniform(-0.5, 0.5, tips.shape)
-    trees = Trees(parents, heads, carriers, tips)
-    alone = [Tree(parents, heads[i], carriers, tips[i]) for i in range(MANY)]
     options = options_of(row)
+    if not hasattr(core, "Topology"):
+        return _old_tree_work(parents, heads, carriers, tips, targets, options)
+    topology, points = core.Topology(parents, carriers), np.concatenate((heads, tips), axis=1)
+    trees = Chains(points, topology=topology)
+    alone = [Chain(each, topology=topology) for each in points]
 
     def each() -> tuple[Array, Array]:
-        found = [solve_tree(tree, TreeGoals(targets[i]), options) for i, tree in enumerate(alone)]
+        found = [solve(tree, Goal(targets[i]), options) for i, tree in enumerate(alone)]
+        residuals = np.array([s.residual.max() for s in found])
+        return residuals, np.array([s.iterations for s in found])
+
+    def together() -> tuple[Array, Array]:
+        found = solve_batch(trees, Goals(targets), options)
+        return found.residual.max(axis=1), found.iterations
+
+    return Work(each, together)
+
+
+def _old_tree_work(
+    parents: Array, heads: Array, carriers: Array, tips: Array, targets: Array, options: Any
+) -> Work:
+    """Return the work on a reference whose trees are records of their own."""
+    trees = core.Trees(parents, heads, carriers, tips)
+    alone = [core.Tree(parents, heads[i], carriers, tips[i]) for i in range(MANY)]
+    goals = [core.TreeGoals(each) for each in targets]
+
+    def each() -> tuple[Array, Array]:
+        found = [core.solve_tree(*one, options) for one in zip(alone, goals, strict=True)]
         residuals = np.array([s.residuals.max() for s in found])
         return residuals, np.array([s.iterations for s in found])
 
     def together() -> tuple[Array, Array]:
-        found = solve_trees(trees, TreeGoals(targets), options)
+        found = core.solve_trees(trees, core.TreeGoals(targets), options)
         return found.residuals.max(axis=1), found.iterations
 
     return Work(each, together)

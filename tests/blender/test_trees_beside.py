@@ -60,7 +60,7 @@ def assert_goes_on(crowd: list[Rig], *but: Rig) -> None:
 
 
 def test_only_trees_whose_targets_move_are_solved_and_written(crowd, monkeypatch):
-    solved = rigid_trees.noted(monkeypatch, rigid_tree_solve, "solve_trees")
+    solved = rigid_trees.noted(monkeypatch, rigid_tree_solve, "solve_batch")
     written = rigid_trees.noted(monkeypatch, live, "write_pose")
     crowd[1].target("Left").location.z -= 0.1
     crowd[3].target("Right").location.z -= 0.1
@@ -107,7 +107,7 @@ def test_targets_that_cannot_be_followed_leave_what_only_they_drive_as_it_stands
 def test_nothing_is_solved_again_while_a_target_cannot_be_followed(crowd, monkeypatch):
     crowd[0].target("Left").location.x = float("nan")
     rigs.updated()
-    solved = rigid_trees.noted(monkeypatch, rigid_tree_solve, "solve_trees")
+    solved = rigid_trees.noted(monkeypatch, rigid_tree_solve, "solve_batch")
     for _ in range(2):
         crowd[0].ob.update_tag()
         rigs.updated()

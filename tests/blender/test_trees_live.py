@@ -30,7 +30,7 @@ def make_live(angle: float = 0.4, **settings: object) -> tree_rigs.Rig:
 @pytest.fixture
 def solves(monkeypatch):
     """Count how often trees are solved."""
-    places = ((tree_limb, "solved_tree"), (rigid_tree_solve, "solve_trees"))
+    places = ((tree_limb, "solved_tree"), (rigid_tree_solve, "solve_batch"))
     found = [rigid_trees.noted(monkeypatch, *place) for place in places]
     return lambda: sum(map(len, found))
 

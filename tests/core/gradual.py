@@ -20,12 +20,12 @@ from blender_ik_addon.core import (
     Solution,
     Solutions,
     SolveOptions,
-    limited_batch,
     turns,
 )
 from blender_ik_addon.core.easing import Easing, Stance, check_time, eased
 from blender_ik_addon.core.model.status import BLENDED, REACHED
 from blender_ik_addon.core.solving.compiled_chains import compile_chains
+from blender_ik_addon.core.solving.joint_chains import drop_joints
 from blender_ik_addon.core.solving.solve import solve_batch
 from blender_ik_addon.core.vectors import Array, Flags, norm
 
@@ -99,7 +99,7 @@ def advance_batch(
     )
     passed = replace(passed, local_rotations_wxyz=local, slides=history.slides)
     if given.joints is None:
-        passed = limited_batch.without_joints(given, passed, goals, options)
+        passed = drop_joints(given, passed, goals, options)
     return passed, history
 
 

@@ -12,7 +12,7 @@ from blender_ik_addon.core import (
     InvalidChainError,
     SolveOptions,
     Solver,
-    batch_rotations,
+    bone_rotations,
     solve,
     solve_batch,
 )
@@ -83,4 +83,4 @@ def test_rotations_from_positions_are_refused_where_joints_turn():
     chains: Chains = RIGS["arm"]().chains(2)
     solutions = solve_batch(chains, Goals(targets_of(RIGS["arm"](), 2, make_rng(83))))
     with pytest.raises(InvalidChainError, match="local rotations"):
-        batch_rotations(chains, solutions)
+        bone_rotations(chains, solutions)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import Solver, TreeGoals, solve_tree, solve_trees
+from blender_ik_addon.core import Goal, Goals, Solver, solve, solve_batch
 from tests.core.limited_rigs import angle_between, at_rest, matrix, multiply
-from tests.core.tree_rigs import TREES, TreeRig, options_for
+from tests.core.tree_rigs import TREES, TreeRig, heads_of, options_for
 
 LEFT, RIGHT = [4, 5, 6, 7], [8, 9, 10, 11]
 
@@ -45,12 +45,12 @@ def test_each_arm_bends_to_its_own_pole(solver: Solver) -> None:
         for _ in range(5):
             targets = rig.targets(rng)
             poles = beside(rig, targets, rng)
-            goals = TreeGoals(targets, pole_positions=poles)
+            goals = Goal(targets, pole_position=poles)
             options = options_for(rig, solver=solver, use_flip_bend=flip)
-            solution = solve_tree(rig.tree(), goals, options)
-            assert solution.is_converged
+            solution = solve(rig.tree(), goals, options)
+            assert solution.is_converged.all()
             for limb, target, pole in zip((LEFT, RIGHT), targets, poles, strict=True):
-                points = solution.head_positions[limb]
+                points = heads_of(solution)[limb]
                 wanted = side(np.array([points[0], pole]), target)
                 cosine = side(points, target) @ wanted
                 assert (-cosine if flip else cosine) > np.cos(1e-3)
@@ -63,11 +63,11 @@ def test_only_the_poles_that_count_do() -> None:
     tree, options = rig.tree(), options_for(rig)
 
     def solved(has_poles: list[bool]) -> np.ndarray:
-        goals = TreeGoals(targets, pole_positions=poles, has_poles=np.array(has_poles))
-        return solve_tree(tree, goals, options).head_positions
+        goals = Goal(targets, pole_position=poles, has_pole=np.array(has_poles))
+        return heads_of(solve(tree, goals, options))
 
     none, first, both = solved([False, False]), solved([True, False]), solved([True, True])
-    plain = solve_tree(tree, TreeGoals(targets), options).head_positions
+    plain = heads_of(solve(tree, Goal(targets), options))
     assert np.abs(none - plain).max() < 1e-12
     wanted = side(np.array([first[4], poles[0]]), targets[0])
     assert side(first[LEFT], targets[0]) @ wanted > np.cos(1e-3)
@@ -84,15 +84,15 @@ def test_tips_take_the_rotations_asked_for(is_free: bool) -> None:
         pose = rig.some_rotations(rng, 0.7)
         targets, turns = rig.posed(pose)[1], whole_turns(rig, pose)
         wanted = np.array([quaternion(turns[bone]) for bone in rig.effector_bones])
-        goals = TreeGoals(targets, tip_rotations_wxyz=wanted)
-        solution = solve_tree(rig.tree(), goals, options_for(rig))
-        assert solution.is_converged
+        goals = Goal(targets, tip_rotation_wxyz=wanted)
+        solution = solve(rig.tree(), goals, options_for(rig))
+        assert solution.is_converged.all()
         found = whole_turns(rig, solution.local_rotations_wxyz)
         gaps = [
             angle_between(quaternion(found[bone]), turn)
             for bone, turn in zip(rig.effector_bones, wanted, strict=True)
         ]
-        assert np.abs(np.array(gaps) - solution.tip_gaps).max() < 1e-6
+        assert np.abs(np.array(gaps) - solution.tip_gap).max() < 1e-6
         met.append(max(gaps) < 1e-3)
     assert np.mean(met) >= (1.0 if is_free else 0.8)
 
@@ -100,14 +100,14 @@ def test_tips_take_the_rotations_asked_for(is_free: bool) -> None:
 def test_half_a_rotation_is_half_of_it() -> None:
     rig = TREES["spine_with_arms"]().freed()
     targets = rig.targets(np.random.default_rng(24))
-    free = solve_tree(rig.tree(), TreeGoals(targets), options_for(rig))
+    free = solve(rig.tree(), Goal(targets), options_for(rig))
     stands = [
         quaternion(whole_turns(rig, free.local_rotations_wxyz)[bone]) for bone in rig.effector_bones
     ]
     turn = np.array([np.cos(0.3), 0.0, np.sin(0.3), 0.0])
     wanted = np.array([multiply(turn, stand) for stand in stands])
-    goals = TreeGoals(targets, tip_rotations_wxyz=wanted)
-    half = solve_tree(rig.tree(), goals, options_for(rig, orient_weight=0.5))
+    goals = Goal(targets, tip_rotation_wxyz=wanted)
+    half = solve(rig.tree(), goals, options_for(rig, orient_weight=0.5))
     found = whole_turns(rig, half.local_rotations_wxyz)
     for bone, end, stand in zip(rig.effector_bones, wanted, stands, strict=True):
         assert angle_between(quaternion(found[bone]), end) == pytest.approx(0.3, abs=1e-3)
@@ -119,19 +119,19 @@ def test_positions_come_before_rotations_that_limits_forbid() -> None:
     rng = np.random.default_rng(25)
     targets = np.array([rig.targets(rng) for _ in range(6)])
     wanted = np.tile([0.0, 0.6, 0.0, 0.8], (6, 5, 1))
-    goals = TreeGoals(targets, tip_rotations_wxyz=wanted)
-    found = solve_trees(rig.trees(6), goals, options_for(rig))
-    assert found.residuals.max() < 1e-3 * rig.length
-    assert found.tip_gaps.max() > 0.1
+    goals = Goals(targets, tip_rotation_wxyz=wanted)
+    found = solve_batch(rig.trees(6), goals, options_for(rig))
+    assert found.residual.max() < 1e-3 * rig.length
+    assert found.tip_gap.max() > 0.1
     worst = max(rig.as_rig().violations(each).max() for each in found.local_rotations_wxyz)
     assert worst < 1e-7
 
 
 def test_a_rotation_that_is_there_already_changes_nothing() -> None:
     rig = TREES["humanoid"]()
-    goals = TreeGoals(rig.tips, tip_rotations_wxyz=at_rest(5))
-    solution = solve_tree(rig.tree(), goals, options_for(rig))
-    assert np.abs(solution.head_positions - rig.heads).max() < 1e-12
+    goals = Goal(rig.tips, tip_rotation_wxyz=at_rest(5))
+    solution = solve(rig.tree(), goals, options_for(rig))
+    assert np.abs(heads_of(solution) - rig.heads).max() < 1e-12
 
 
 def quaternion(turn: np.ndarray) -> np.ndarray:

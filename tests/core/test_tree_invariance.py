@@ -7,10 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import Tree, TreeGoals, solve_tree, solve_trees
+from blender_ik_addon.core import Chain, Goal, Goals, solve, solve_batch
 from blender_ik_addon.core.model.joints import free_joints
 from tests.core.chains import random_frame
-from tests.core.tree_rigs import LIMITED, TREES, TreeRig, options_for
+from tests.core.tree_rigs import (
+    LIMITED,
+    TREES,
+    TreeRig,
+    heads_of,
+    options_for,
+    tips_of,
+    tree_of,
+)
 
 
 def apart(rig: TreeRig, rng: np.random.Generator, share: float) -> np.ndarray:
@@ -18,9 +26,9 @@ def apart(rig: TreeRig, rng: np.random.Generator, share: float) -> np.ndarray:
     return rig.targets(rng) + share * rig.length * rng.normal(size=rig.tips.shape)
 
 
-def free_tree(heads: np.ndarray, tips: np.ndarray, rig: TreeRig) -> Tree:
+def free_tree(heads: np.ndarray, tips: np.ndarray, rig: TreeRig) -> Chain:
     """Return a free tree through given points."""
-    return Tree(rig.parents, heads, rig.effector_bones, tips)
+    return tree_of(rig.parents, heads, rig.effector_bones, tips)
 
 
 def turned_by(vectors: np.ndarray) -> np.ndarray:
@@ -38,20 +46,18 @@ def test_a_free_tree_moves_with_its_space(name: str, scale: float, share: float)
     for _ in range(3):
         targets = apart(rig, rng, share)
         frame, shift = scale * random_frame(rng), abs(scale) * rng.normal(size=3)
-        plain = solve_tree(
-            free_tree(rig.heads, rig.tips, rig), TreeGoals(targets), options_for(rig)
-        )
-        moved = solve_tree(
+        plain = solve(free_tree(rig.heads, rig.tips, rig), Goal(targets), options_for(rig))
+        moved = solve(
             free_tree(rig.heads @ frame.T + shift, rig.tips @ frame.T + shift, rig),
-            TreeGoals(targets @ frame.T + shift),
+            Goal(targets @ frame.T + shift),
             replace(options_for(rig), tolerance=1e-6 * rig.length * abs(scale)),
         )
-        expected = plain.effector_positions @ frame.T + shift
+        expected = tips_of(plain) @ frame.T + shift
         size = abs(scale) * rig.length
-        assert np.abs(moved.effector_positions - expected).max() < 2e-6 * size
-        heads = plain.head_positions @ frame.T + shift
+        assert np.abs(tips_of(moved) - expected).max() < 2e-6 * size
+        heads = heads_of(plain) @ frame.T + shift
         # Rounding grows on the way down a flat valley.
-        assert np.abs(moved.head_positions - heads).max() < (1e-6 if share == 0.0 else 1e-3) * size
+        assert np.abs(heads_of(moved) - heads).max() < (1e-6 if share == 0.0 else 1e-3) * size
 
 
 @pytest.mark.parametrize("scale", [1.0, 0.01, 100.0])
@@ -66,8 +72,8 @@ def test_a_limited_tree_moves_with_its_space(name: str, scale: float) -> None:
         offsets = joints.offsets.copy()
         roots = [i for i, parent in enumerate(rig.parents) if parent < 0]
         offsets[roots] = frame @ offsets[roots]
-        plain = solve_tree(rig.tree(), TreeGoals(targets), options_for(rig))
-        tree = Tree(
+        plain = solve(rig.tree(), Goal(targets), options_for(rig))
+        tree = tree_of(
             rig.parents,
             scale * rig.heads @ frame.T + shift,
             rig.effector_bones,
@@ -75,9 +81,9 @@ def test_a_limited_tree_moves_with_its_space(name: str, scale: float) -> None:
             joints=replace(joints, offsets=offsets),
         )
         options = replace(options_for(rig), tolerance=1e-6 * rig.length * scale)
-        moved = solve_tree(tree, TreeGoals(scale * targets @ frame.T + shift), options)
-        expected = scale * plain.head_positions @ frame.T + shift
-        assert np.abs(moved.head_positions - expected).max() < 1e-6 * scale * rig.length
+        moved = solve(tree, Goal(scale * targets @ frame.T + shift), options)
+        expected = scale * heads_of(plain) @ frame.T + shift
+        assert np.abs(heads_of(moved) - expected).max() < 1e-6 * scale * rig.length
         turned = moved.local_rotations_wxyz - plain.local_rotations_wxyz
         assert np.abs(turned).max() < 1e-6
 
@@ -93,21 +99,19 @@ def test_a_limited_tree_with_turned_tips_moves_with_its_space(name: str) -> None
     offsets = joints.offsets.copy()
     roots = [i for i, parent in enumerate(rig.parents) if parent < 0]
     offsets[roots] = frame @ offsets[roots]
-    plain = solve_tree(
-        rig.tree(), TreeGoals(targets, tip_rotations_wxyz=turned_by(vectors)), options
-    )
-    moved = solve_tree(
-        Tree(
+    plain = solve(rig.tree(), Goal(targets, tip_rotation_wxyz=turned_by(vectors)), options)
+    moved = solve(
+        tree_of(
             rig.parents,
             rig.heads @ frame.T,
             rig.effector_bones,
             rig.tips @ frame.T,
             joints=replace(joints, offsets=offsets),
         ),
-        TreeGoals(targets @ frame.T, tip_rotations_wxyz=turned_by(vectors @ frame.T)),
+        Goal(targets @ frame.T, tip_rotation_wxyz=turned_by(vectors @ frame.T)),
         options,
     )
-    off = np.abs(moved.head_positions - plain.head_positions @ frame.T).max()
+    off = np.abs(heads_of(moved) - heads_of(plain) @ frame.T).max()
     assert off < 1e-9 * rig.length
 
 
@@ -116,12 +120,12 @@ def test_bones_may_be_scaled_and_sheared() -> None:
     rng = np.random.default_rng(13)
     offsets = np.eye(3) + 0.15 * rng.normal(size=(len(rig.parents), 3, 3))
     start = np.tile([1.0, 0.0, 0.0, 0.0], (len(rig.parents), 1))
-    tree = Tree(
+    tree = tree_of(
         rig.parents, rig.heads, rig.effector_bones, rig.tips, joints=free_joints(offsets, start)
     )
     targets = rig.tips + 0.3 * rng.normal(size=rig.tips.shape)
-    solution = solve_tree(tree, TreeGoals(targets), options_for(rig))
-    assert solution.residuals.max() < 1.01e-6 * rig.length
+    solution = solve(tree, Goal(targets), options_for(rig))
+    assert solution.residual.max() < 1.01e-6 * rig.length
 
 
 @pytest.mark.parametrize("name", TREES)
@@ -131,9 +135,9 @@ def test_a_small_step_of_the_targets_is_a_small_step_of_the_joints(name: str) ->
     start, end = rig.tips, rig.targets(rng)
     shares = np.linspace(0.0, 1.0, 101)
     targets = np.array([(1.0 - share) * start + share * end for share in shares])
-    found = solve_trees(rig.trees(len(shares)), TreeGoals(targets), options_for(rig))
-    assert found.residuals.max() < 1.01e-6 * rig.length
-    steps = np.abs(np.diff(found.head_positions, axis=0)).max(axis=(1, 2))
+    found = solve_batch(rig.trees(len(shares)), Goals(targets), options_for(rig))
+    assert found.residual.max() < 1.01e-6 * rig.length
+    steps = np.abs(np.diff(heads_of(found), axis=0)).max(axis=(1, 2))
     asked = np.linalg.norm(np.diff(targets, axis=0), axis=2).max()
     assert steps.max() < 5.0 * asked
 
@@ -144,9 +148,9 @@ def test_going_out_of_reach_is_no_jump(name: str) -> None:
     away = rig.tips - rig.tips.mean(axis=0)
     shares = np.linspace(0.0, 1.5, 101)
     targets = np.array([rig.tips + share * away for share in shares])
-    found = solve_trees(rig.trees(len(shares)), TreeGoals(targets), options_for(rig))
-    assert found.residuals[-1].max() > 0.05 * rig.length
-    steps = np.abs(np.diff(found.head_positions, axis=0)).max(axis=(1, 2))
+    found = solve_batch(rig.trees(len(shares)), Goals(targets), options_for(rig))
+    assert found.residual[-1].max() > 0.05 * rig.length
+    steps = np.abs(np.diff(heads_of(found), axis=0)).max(axis=(1, 2))
     # Limbs straighten with the root of what is left to their reach.
     assert steps.max() < 0.1 * rig.length
 
@@ -154,9 +158,9 @@ def test_going_out_of_reach_is_no_jump(name: str) -> None:
 def test_a_compressed_spine_arcs_and_does_not_zigzag() -> None:
     rig = TREES["Y_5_10_10"]().freed()
     targets = rig.tips * 0.5
-    solution = solve_tree(rig.tree(), TreeGoals(targets), options_for(rig))
-    assert solution.is_converged
-    branch = np.array([*solution.head_positions[5:15], solution.effector_positions[0]])
+    solution = solve(rig.tree(), Goal(targets), options_for(rig))
+    assert solution.is_converged.all()
+    branch = np.array([*heads_of(solution)[5:15], tips_of(solution)[0]])
     ways = np.diff(branch, axis=0)
     ways /= np.linalg.norm(ways, axis=1, keepdims=True)
     bends = np.cross(ways[:-1], ways[1:])

@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from blender_ik_addon.core import JointKind, Joints, SolveOptions, Tree, TreeGoals, Trees
+from blender_ik_addon.core import (
+    Chain,
+    Chains,
+    JointKind,
+    Joints,
+    Solution,
+    SolveOptions,
+    Topology,
+)
 from tests.core.limited_rigs import FREE_AXES, Rig, at_rest, matrix
 
 Array = npt.NDArray[np.float64]
@@ -89,14 +97,14 @@ class TreeRig:
             slide_high=np.zeros(count),
         )
 
-    def tree(self, start: Array | None = None, **others: Array) -> Tree:
+    def tree(self, start: Array | None = None, **others: Array) -> Chain:
         """Return the package's record of the tree, started at rest or as told."""
         heads, tips = self.posed(at_rest(len(self.parents)) if start is None else start)
-        return Tree(
+        return tree_of(
             self.parents, heads, self.effector_bones, tips, joints=self.joints(start), **others
         )
 
-    def trees(self, count: int) -> Trees:
+    def trees(self, count: int) -> Chains:
         """Return the tree at rest so many times."""
         joints = self.joints()
         repeated = {
@@ -104,11 +112,10 @@ class TreeRig:
             for name in vars(joints)
             if name != "kinds"
         }
-        return Trees(
-            self.parents,
-            np.repeat(self.heads[None], count, axis=0),
-            self.effector_bones,
-            np.repeat(self.tips[None], count, axis=0),
+        points = np.concatenate((self.heads, self.tips))
+        return Chains(
+            np.repeat(points[None], count, axis=0),
+            topology=Topology(self.parents, self.effector_bones),
             joints=Joints(kinds=self.kinds, **repeated),
         )
 
@@ -136,6 +143,24 @@ class TreeRig:
     def targets(self, rng: np.random.Generator, share: float = 0.8) -> Array:
         """Return the effectors (E, 3) of a random pose."""
         return self.posed(self.some_rotations(rng, share))[1]
+
+
+def tree_of(
+    parents: object, heads: Array, effector_bones: object, tips: Array, **others: object
+) -> Chain:
+    """Return the package's record of a tree."""
+    points = np.concatenate((heads, tips))
+    return Chain(points, topology=Topology(parents, effector_bones), **others)
+
+
+def heads_of(solution: Solution) -> Array:
+    """Return the heads (..., n, 3) of a solved tree, or of several."""
+    return solution.joint_positions[..., : solution.local_rotations_wxyz.shape[-2], :]
+
+
+def tips_of(solution: Solution) -> Array:
+    """Return the effectors (..., E, 3) of a solved tree, or of several."""
+    return solution.joint_positions[..., solution.local_rotations_wxyz.shape[-2] :, :]
 
 
 def make_tree(
@@ -314,8 +339,3 @@ LIMITED = ("hand", "humanoid", "spine_with_arms")
 def options_for(rig: TreeRig, tolerance: float = 1e-6, **others) -> SolveOptions:
     """Return options with a tolerance as a share of the length."""
     return SolveOptions(tolerance=tolerance * rig.length, **others)
-
-
-def goals_of(targets: Array, **others) -> TreeGoals:
-    """Return the goals of these targets."""
-    return TreeGoals(targets, **others)

@@ -5,6 +5,7 @@ Layout as in ``vectors``; rows of an output are radians times what a radian weig
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -13,10 +14,11 @@ import numpy as np
 
 from .. import rotation, turns
 from ..algebra.arithmetic import ARRAYS
-from ..vectors import Array, Counts, Flags, across, cross, dot, norm, taken
+from ..model.topology import Topology
+from ..vectors import NO_DIRECTION, Array, Counts, Flags, across, cross, dot, norm, taken
 from .bend_plane import Pole, plan_bend
 from .posed import Posed
-from .topology import Topology
+from .start_pose import compile_start_poses
 
 # A bulge smaller than this share of the limb has no side.
 NO_SIDE = 1e-6
@@ -41,26 +43,82 @@ class Bulges(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Limbs:
+    """The limbs of P effectors in the start poses of B trees; of a chain the whole chain.
+
+    Attributes:
+        bones: Of each limb, two or more.
+        effectors: The effector of each limb.
+        chord: Unit directions from the limbs' roots to effectors, (P, 3, B).
+        side: To which they bend, shape (P, 3, B).
+        reach: Shape (P, B).
+    """
+
+    bones: tuple[tuple[int, ...], ...]
+    effectors: tuple[int, ...]
+    chord: Array
+    side: Array
+    reach: Array
+
+    def take(self, trees: Counts | Flags) -> Limbs:
+        """Return the limbs of some of the trees."""
+        arrays = (taken(each, trees) for each in (self.chord, self.side, self.reach))
+        return Limbs(self.bones, self.effectors, *arrays)
+
+    def take_effectors(self, effectors: Sequence[int]) -> Limbs:
+        """Return the limbs of some of the effectors."""
+        rows = [row for row, effector in enumerate(self.effectors) if effector in effectors]
+        return Limbs(
+            tuple(self.bones[row] for row in rows),
+            tuple(self.effectors[row] for row in rows),
+            self.chord[rows],
+            self.side[rows],
+            self.reach[rows],
+        )
+
+
+def compile_limbs(topology: Topology, posed: Posed, hints: Array) -> Limbs:
+    """Return the limbs of trees.
+
+    Args:
+        topology: How the bones hang together.
+        posed: Where the start poses put them.
+        hints: Where they bend if they are straight, zero for no hint, shape (n, 3, B).
+    """
+    bones, effectors, starts = [], [], []
+    for effector, limb in enumerate(topology.limbs):
+        tip = posed.tips[effector]
+        if (norm(tip - posed.heads[limb[-1]]) <= NO_DIRECTION).all():
+            # A bone whose head is the effector does not bend to its pole.
+            limb = limb[:-1]
+        points = np.concatenate((posed.heads[list(limb)], tip[None]))
+        if len(limb) > 1 and (norm(np.diff(points, axis=0)) > NO_DIRECTION).all():
+            bones.append(limb)
+            effectors.append(effector)
+            starts.append(compile_start_poses(points, hints[list(limb)].sum(axis=0)))
+    empty = np.empty((0, *posed.tips.shape[1:]))
+    return Limbs(
+        tuple(bones),
+        tuple(effectors),
+        np.array([start.chord for start in starts]) if starts else empty,
+        np.array([start.side for start in starts]) if starts else empty,
+        np.array([start.reach * start.unit for start in starts]) if starts else empty[:, 0],
+    )
+
+
+@dataclass(frozen=True)
 class Poles:
     """The poles of P limbs in each of B trees.
 
     Attributes:
-        limbs: The bones of each limb, two or more.
-        effectors: The effector of each limb.
-        chord: Unit directions from the limbs' roots to effectors in the start pose, (P, 3, B).
-        side: To which they bend there, shape (P, 3, B).
-        reach: Of the limbs, shape (P, B).
+        limbs: The limbs.
         target: Of the effectors, shape (P, 3, B).
         position: Of the poles, shape (P, 3, B).
         angle: Radians about the chord, shape (P, B).
         sign: -1 where limbs are flipped to the other side, shape (B,).
     """
 
-    limbs: tuple[tuple[int, ...], ...]
-    effectors: tuple[int, ...]
-    chord: Array
-    side: Array
-    reach: Array
+    limbs: Limbs
     target: Array
     position: Array
     angle: Array
@@ -68,14 +126,13 @@ class Poles:
 
     def take(self, trees: Counts | Flags) -> Poles:
         """Return those of some of the trees."""
-        some = (self.chord, self.side, self.reach, self.target, self.position, self.angle)
-        arrays = (taken(each, trees) for each in (*some, self.sign))
-        return Poles(self.limbs, self.effectors, *arrays)
+        arrays = (self.target, self.position, self.angle, self.sign)
+        return Poles(self.limbs.take(trees), *(taken(each, trees) for each in arrays))
 
     @property
     def roots(self) -> list[int]:
         """The first bone of each limb."""
-        return [limb[0] for limb in self.limbs]
+        return [limb[0] for limb in self.limbs.bones]
 
     def find_frames(self, heads: Array) -> tuple[Array, Array]:
         """Return the chords of limbs and the sides that they shall bend to, (P, 3, B) each."""
@@ -85,7 +142,7 @@ class Poles:
             # The roots of limbs that hang on no other bone never move.
             found: tuple[Array, Array] = known[1]
             return found
-        limbs, _, trees = self.chord.shape
+        limbs, _, trees = self.limbs.chord.shape
         flat = np.concatenate
         pole = Pole(
             is_set=np.ones(limbs * trees, dtype=np.bool_),
@@ -94,9 +151,9 @@ class Poles:
         )
         plan = plan_bend(
             ARRAYS,
-            flat(self.chord, axis=-1),
-            flat(self.side, axis=-1),
-            self.reach.reshape(-1),
+            flat(self.limbs.chord, axis=-1),
+            flat(self.limbs.side, axis=-1),
+            self.limbs.reach.reshape(-1),
             flat(self.target - root, axis=-1),
             pole,
         )
@@ -111,7 +168,7 @@ class Poles:
             return known[1]
         chord, side = self.find_frames(heads)
         offset = np.array(
-            [heads[list(limb[1:])].mean(axis=0) - heads[limb[0]] for limb in self.limbs]
+            [heads[list(limb[1:])].mean(axis=0) - heads[limb[0]] for limb in self.limbs.bones]
         )
         aside = across(offset, chord)
         square = dot(aside, aside)
@@ -122,7 +179,7 @@ class Poles:
 
     def _divide(self, x: float, square: Array) -> Array:
         """Return x / square; zero for a bulge without a side."""
-        has_side = square > (NO_SIDE * self.reach) ** 2
+        has_side = square > (NO_SIDE * self.limbs.reach) ** 2
         return np.where(has_side, x / np.where(has_side, square, 1.0), 0.0)
 
     def find_angles(self, heads: Array) -> Array:
@@ -151,7 +208,7 @@ class Poles:
         turns, shape (P, 3, B).
         """
         root, (chord, _, offset, _, _) = heads[self.roots], self.measure(heads)
-        distance = np.maximum(norm(self.target - root), NO_SIDE * self.reach)
+        distance = np.maximum(norm(self.target - root), NO_SIDE * self.limbs.reach)
         to_pole = self.position - root
         aside = across(to_pole, chord)
         pole = cross(chord, aside) * self._divide(1.0, dot(aside, aside))[:, None]
@@ -237,7 +294,7 @@ class Aims:
     @property
     def rows(self) -> int:
         """The number of rows of the output."""
-        poles = 0 if self.poles is None else len(self.poles.limbs)
+        poles = 0 if self.poles is None else len(self.poles.limbs.bones)
         return poles + (0 if self.tips is None else 3 * len(self.tips.bones))
 
     def find_angles_past(self, posed: Posed) -> Array:
@@ -252,7 +309,7 @@ class Aims:
         rows = []
         if self.poles is not None:
             angles = self.poles.find_angles(posed.heads)
-            rows.append(self._scale(self.poles.effectors) * angles)
+            rows.append(self._scale(self.poles.limbs.effectors) * angles)
         if self.tips is not None:
             past = self.tips.find_turns_past(posed) * self._scale(self.tips.effectors)[:, None]
             rows.append(past.reshape(-1, past.shape[-1]))
@@ -280,14 +337,14 @@ class Aims:
             # A joint moves the joints below it, each by its own lever.
             pulled = np.einsum("nijb,pib->npjb", posed.frames, slope)
             effect = effect + cross(posed.sum_levers(weights), pulled)
-        return effect * self._scale(poles.effectors)[:, None]
+        return effect * self._scale(poles.limbs.effectors)[:, None]
 
     @cached_property
     def _inner_shares(self) -> Array:
         """What each joint adds to offsets through each joint below it, shape (n, P, n)."""
         assert self.poles is not None
         found = self._root_shares.copy()
-        for row, limb in enumerate(self.poles.limbs):
+        for row, limb in enumerate(self.poles.limbs.bones):
             inner = list(limb[1:])
             found[:, row, inner] += self.topology.is_above[:, inner] / len(inner)
         return found
@@ -297,8 +354,8 @@ class Aims:
         """The same for the vectors from the limbs' roots to anything that stands still."""
         assert self.poles is not None
         count = len(self.topology.parents)
-        found = np.zeros((count, len(self.poles.limbs), count))
-        for row, limb in enumerate(self.poles.limbs):
+        found = np.zeros((count, len(self.poles.limbs.bones), count))
+        for row, limb in enumerate(self.poles.limbs.bones):
             found[:, row, limb[0]] = -1.0 * self.topology.is_above[:, limb[0]]
         return found
 

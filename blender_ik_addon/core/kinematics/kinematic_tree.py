@@ -18,13 +18,13 @@ import numpy as np
 
 from .. import swings, turns, vectors
 from ..model.joints import JointKind, Joints
+from ..model.topology import Topology
 from ..vectors import Array, Counts, Flags, norm, taken
 from .aims import Aims
 from .compiled_joints import CompiledJoints, compile_joints, put_rows_last
-from .posed import Posed, move_by_turns
+from .posed import Posed, accumulate_products, accumulate_sums, move_by_turns
 from .reach import measure_reach
 from .swing_twist import SwingTwist
-from .topology import Topology, accumulate_products, accumulate_sums
 
 TURN = 4
 STATE_COLUMNS = 7

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from .. import vectors
+from ..model.topology import Rounds
 from ..vectors import Array, Counts, Flags, cross, dot, taken
 
 
@@ -107,3 +108,21 @@ def move_by_turns(frames: Array, levers: Array) -> Array:
 
 
 _AHEAD, _BEHIND = np.array([1, 2, 0]), np.array([2, 0, 1])
+
+
+def accumulate_products(matrices: Array, rounds: Rounds) -> Array:
+    """Return the products of matrices (n, 3, 3, B) from a root to each one."""
+    for rows, above in rounds:
+        found = matrices.copy()
+        found[rows] = np.einsum("nijb,njkb->nikb", matrices[above], matrices[rows])
+        matrices = found
+    return matrices
+
+
+def accumulate_sums(vectors: Array, rounds: Rounds) -> Array:
+    """Return the sums of vectors (n, 3, B) from a root to each one."""
+    for rows, above in rounds:
+        found = vectors.copy()
+        found[rows] = vectors[above] + vectors[rows]
+        vectors = found
+    return vectors

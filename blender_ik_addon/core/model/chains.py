@@ -1,4 +1,4 @@
-"""Chains in their start poses: one, or many of one bone count.
+"""Chains, and trees of bones, in their start poses: one, or many alike.
 
 All points are in armature space (any one Cartesian frame outside Blender), each chain in its own,
 lengths in its unit.
@@ -17,24 +17,32 @@ from .errors import InvalidChainError
 from .forces import Forces
 from .joints import Joints
 from .records import Shape, check_array, check_shape, freeze, take_rows
+from .topology import Topology
 
 # A segment shorter than this share of the chain has no direction that float32 storage could keep.
 SHORTEST_SEGMENT = 1e-9
+# Offsets whose rows span less than this share of a cube of their size have lost a direction.
+LEAST_VOLUME = 1e-9
 
 
 @dataclass(frozen=True)
 class Chain:
-    """A chain of joints in its start pose, root first.
+    """A chain of joints in its start pose, root first; or a tree: chains that share bones.
+
+    A bone of a tree is a rigid body that turns about its head: its children's heads may stand
+    anywhere on it.
 
     Attributes:
-        joint_positions: The bones' heads and the effector, shape (n + 1, 3).
+        joint_positions: The bones' heads and the effector, shape (n + 1, 3); of a tree the heads
+            and then the effectors, shape (n + E, 3).
         bend_direction: Where the chain bends when its start pose is straight, shape (3,); only
             the part across the chain counts. Without it, or where it is zero, the axis least
-            aligned with the chain.
+            aligned with the chain. Of a tree one a bone, shape (n, 3).
         joints: What the joints allow, one a bone; None where all turn freely.
         forces: What acts on the bones besides the pull of the target, one a bone; only FORCE asks
             for it.
-        segment_lengths: Shape (n,).
+        topology: How the bones of a tree hang together; None for a chain.
+        segment_lengths: Shape (n,); of a tree from its parents' heads to all points.
         compiled: Kept here by the solvers: what they make of the start pose.
     """
 
@@ -42,6 +50,7 @@ class Chain:
     bend_direction: Array | None = None
     joints: Joints | None = None
     forces: Forces | None = None
+    topology: Topology | None = None
     segment_lengths: Array = field(init=False)
     compiled: Any = field(init=False, default=None, repr=False, compare=False)
     leading: ClassVar[Shape] = ()
@@ -50,27 +59,19 @@ class Chain:
         """Copy, check and freeze the arrays."""
         shape = (*self.leading, "n + 1", 3)
         points = check_array(self.joint_positions, shape, "joint positions", InvalidChainError)
-        leading, count = points.shape[:-2], points.shape[-2] - 1
+        freeze(self, "joint_positions", points)
+        leading, count = points.shape[:-2], self.bone_count
         if count < 1:
             raise InvalidChainError(
                 "A chain needs two joint positions or more:"
                 " give the head of each bone and the end of the last."
             )
-        lengths = np.linalg.norm(np.diff(points, axis=-2), axis=-1)
-        short = np.argwhere(lengths <= SHORTEST_SEGMENT * lengths.sum(axis=-1, keepdims=True))
-        if len(short):
-            row = " ".join(str(index) for index in short[0][:-1])
-            raise InvalidChainError(
-                f"Segment {short[0][-1]} of {f'chain {row}' if row else 'the chain'} has no length:"
-                " lengthen that bone or leave it out of the chain."
-            )
+        lengths = self._measure_segments()
         lengths.setflags(write=False)
-        freeze(self, "joint_positions", points)
         freeze(self, "segment_lengths", lengths)
         if self.bend_direction is not None:
-            bends = check_array(
-                self.bend_direction, (*leading, 3), "bend direction", InvalidChainError
-            )
+            shape = (*leading, 3) if self.topology is None else (*leading, count, 3)
+            bends = check_array(self.bend_direction, shape, "bend direction", InvalidChainError)
             freeze(self, "bend_direction", bends)
         for name, record in (("joints", self.joints), ("forces", self.forces)):
             if record is not None:
@@ -78,9 +79,44 @@ class Chain:
                     record.shape, (*leading, count), name, InvalidChainError, "give one a bone"
                 )
 
+        if self.topology is not None and self.joints is not None:
+            _check_offsets(self.joints)
+
+    def _measure_segments(self) -> Array:
+        points, topology = self.joint_positions, self.topology
+        if topology is None:
+            lengths: Array = np.linalg.norm(np.diff(points, axis=-2), axis=-1)
+            short = np.argwhere(lengths <= SHORTEST_SEGMENT * lengths.sum(axis=-1, keepdims=True))
+            if len(short):
+                row = " ".join(str(index) for index in short[0][:-1])
+                chain = f"chain {row}" if row else "the chain"
+                raise InvalidChainError(
+                    f"Segment {short[0][-1]} of {chain} has no length:"
+                    " lengthen that bone or leave it out of the chain."
+                )
+            return lengths
+        count, effectors = len(topology.parents), len(topology.effector_bones)
+        if points.shape[-2] != count + effectors:
+            raise InvalidChainError(
+                f"There are {points.shape[-2]} joint positions for {count} bones and {effectors}"
+                " effectors: give the heads and then the effectors."
+            )
+        before = np.array([*topology.parents, *topology.effector_bones])
+        offsets = points - points[..., before, :]
+        lengths = np.linalg.norm(offsets * (before >= 0)[:, None], axis=-1)
+        for effector, path in enumerate(topology.paths):
+            if (lengths[..., [*path, count + effector]].sum(axis=-1) <= 0.0).any():
+                raise InvalidChainError(
+                    f"Effector {effector} of the tree stands on the head of a root bone, which"
+                    " never moves: give it another point."
+                )
+        return lengths
+
     @property
     def bone_count(self) -> int:
-        """Number of bones of a chain."""
+        """Number of bones."""
+        if self.topology is not None:
+            return len(self.topology.parents)
         return int(self.joint_positions.shape[-2]) - 1
 
     @property
@@ -125,5 +161,18 @@ class Chains(Chain):
         assert self.forces is not None
         moved = object.__new__(Chains)
         forces = self.forces.under(gravity)
-        vars(moved).update(vars(self), forces=forces, compiled=None, source=(self, None))
+        whole = self.source[0] if self.source and self.source[1] is None else self
+        vars(moved).update(vars(self), forces=forces, compiled=None, source=(whole, None))
         return moved
+
+
+def _check_offsets(joints: Joints) -> None:
+    """Raise if bones of a tree stretch, or have no volume."""
+    if joints.slide_low.any() or joints.slide_high.any():
+        raise InvalidChainError(
+            "Bones that several chains share cannot stretch: take the stretch off, or solve the"
+            " chains one by one."
+        )
+    sizes = np.linalg.norm(joints.offsets, axis=-1).max(axis=-1)
+    if (np.abs(np.linalg.det(joints.offsets)) <= LEAST_VOLUME * sizes**3).any():
+        raise InvalidChainError("A bone of the tree is scaled to nothing: give it a scale.")

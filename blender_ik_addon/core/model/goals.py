@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,24 +18,37 @@ from .records import Shape, check_array, freeze, take_rows
 class Goal:
     """Where the effector shall be, and how the chain shall bend on its way.
 
+    For a tree all arrays have one more axis before the last, of its E effectors; numbers become
+    arrays (E,).
+
     Attributes:
         target_position: Shape (3,), armature space.
-        pole_position: The point that the chain bends toward, shape (3,), or None.
+        pole_position: The point that the chain bends toward, shape (3,), or None. In a tree the
+            limb of an effector bends: the bones that move it and else only what goes on from its
+            bone; where those are fewer than two, all that move it.
         pole_angle: Turn of the bend about the line from root to target, in radians,
             counter-clockwise for a viewer at the target.
         tip_rotation_wxyz: Rotation that takes the tip bone from its start orientation to the
             wanted one, in armature space, shape (4,); None leaves the tip free.
+        weight: What effectors of a tree count where not all can be met: the sum of weight times
+            squared distance becomes least. Zero or more; None for 1.
+        has_pole: Which of a tree's poles count, for all trees alike; None for all.
+        has_tip_rotation: The same of tip rotations.
     """
 
     target_position: Array
     pole_position: Array | None = None
     pole_angle: float | Array = 0.0
     tip_rotation_wxyz: Array | None = None
+    weight: Array | None = None
+    has_pole: Sequence[bool] | None = None
+    has_tip_rotation: Sequence[bool] | None = None
     leading: ClassVar[Shape] = ()
 
     def __post_init__(self) -> None:
         """Copy, check and freeze the arrays."""
-        target = self._check("target_position", "target position", (*self.leading, 3))
+        effectors = ("E",) if np.ndim(self.target_position) == len(self.leading) + 2 else ()
+        target = self._check("target_position", "target position", (*self.leading, *effectors, 3))
         leading = target.shape[:-1]
         if self.pole_position is not None:
             self._check("pole_position", "pole position", (*leading, 3))
@@ -50,6 +64,25 @@ class Goal:
             unit = turns / sizes
             unit.setflags(write=False)
             freeze(self, "tip_rotation_wxyz", unit)
+        if effectors:
+            self._check_effectors(leading)
+
+    def _check_effectors(self, leading: Shape) -> None:
+        if self.weight is not None:
+            weight = self._check("weight", "weight", leading)
+            if (weight < 0.0).any() or not (weight > 0.0).any(axis=-1).all():
+                raise InvalidGoalError(
+                    "The weights of a tree's goals must be zero or more, and one above: raise it."
+                )
+        for name in ("has_pole", "has_tip_rotation"):
+            flags = getattr(self, name)
+            if flags is not None:
+                if len(flags) != leading[-1]:
+                    raise InvalidGoalError(
+                        f"The flags {name} must be {leading[-1]}, not {len(flags)}: give one an"
+                        " effector for all trees."
+                    )
+                freeze(self, name, tuple(bool(flag) for flag in flags))
 
     def _check(self, name: str, words: str, shape: Shape) -> Array:
         array = check_array(getattr(self, name), shape, words, InvalidGoalError)

@@ -36,7 +36,17 @@ class JointKind(enum.IntEnum):
     """None: the bone stays at its zero."""
 
 
-ARRAYS = tuple("offsets start_wxyz low high mobility slide_low slide_high slide_axes".split())
+ARRAYS = {
+    "offsets": ((3, 3), None),
+    "start_wxyz": ((4,), None),
+    "low": ((3,), -np.inf),
+    "high": ((3,), np.inf),
+    "mobility": ((3,), 1.0),
+    "slide_low": ((), 0.0),
+    "slide_high": ((), 0.0),
+    "slide_axes": ((3,), None),
+}
+"""Shapes of what joints have one of a bone, and what it is if it is not given."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +65,8 @@ class Joints:
         start_wxyz: R_i of the start pose, shape (..., n, 4).
         low: Least turns about X, Y and Z in radians, -inf for no limit, shape (..., n, 3). Those of
             a swing bound it as Blender does: by a quarter of an ellipse in each quadrant of
-            sin(angle / 2), of which these are the half axes.
+            sin(angle / 2), of which these are the half axes. By default there are no limits, no
+            stiffness and no slides.
         high: Greatest turns, shape (..., n, 3).
         mobility: How readily bones turn about X, Y and Z, from 1 to above 0, shape (..., n, 3).
         slide_low: Least way that a bone's head moves along its slide axis from where it starts,
@@ -68,11 +79,11 @@ class Joints:
     kinds: tuple[JointKind, ...]
     offsets: Array
     start_wxyz: Array
-    low: Array
-    high: Array
-    mobility: Array
-    slide_low: Array
-    slide_high: Array
+    low: Array = None  # type: ignore[assignment]
+    high: Array = None  # type: ignore[assignment]
+    mobility: Array = None  # type: ignore[assignment]
+    slide_low: Array = None  # type: ignore[assignment]
+    slide_high: Array = None  # type: ignore[assignment]
     slide_axes: Array = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
@@ -80,11 +91,10 @@ class Joints:
         if self.slide_axes is None:
             freeze(self, "slide_axes", np.asarray(self.offsets)[..., 1])
         shape = (*np.shape(self.offsets)[:-3], len(self.kinds))
-        trailing = {"offsets": (3, 3), "start_wxyz": (4,), "slide_low": (), "slide_high": ()}
-        for name in ARRAYS:
-            wanted = (*shape, *trailing.get(name, (3,)))
-            words = f"joints' {name.replace('_', ' ')}"
-            values = getattr(self, name)
+        for name, (trailing, default) in ARRAYS.items():
+            wanted, words = (*shape, *trailing), f"joints' {name.replace('_', ' ')}"
+            given = getattr(self, name)
+            values = np.full(wanted, default) if given is None and default is not None else given
             array = check_array(values, wanted, words, InvalidChainError, can_be_infinite=True)
             freeze(self, name, array)
         freeze(self, "kinds", tuple(JointKind(kind) for kind in self.kinds))
@@ -116,15 +126,4 @@ class Joints:
 
 def free_joints(offsets: Array, start_wxyz: Array) -> Joints:
     """Return joints without limits, stiffness or slides; shapes as in ``Joints``."""
-    count = np.shape(start_wxyz)[-2]
-    shape = (*np.shape(start_wxyz)[:-1], 3)
-    return Joints(
-        kinds=(JointKind.BALL,) * count,
-        offsets=offsets,
-        start_wxyz=start_wxyz,
-        low=np.full(shape, -np.inf),
-        high=np.full(shape, np.inf),
-        mobility=np.ones(shape),
-        slide_low=np.zeros(shape[:-1]),
-        slide_high=np.zeros(shape[:-1]),
-    )
+    return Joints((JointKind.BALL,) * np.shape(start_wxyz)[-2], offsets, start_wxyz)

@@ -97,7 +97,7 @@ def take_rows(kind: type[Record], record: Any, rows: Counts | int | None) -> Rec
         if isinstance(value, np.ndarray):
             value = value[rows]
             value = value.item() if isinstance(value, np.generic) else value
-        elif hasattr(value, "__dataclass_fields__"):
+        elif hasattr(value, "shape") and hasattr(value, "__dataclass_fields__"):
             value = take_rows(type(value), value, rows)
         taken.__dict__[name] = value
     return taken

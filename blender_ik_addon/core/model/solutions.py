@@ -14,6 +14,9 @@ from .status import REACHED, STATUSES, Status
 class Solution:
     """The pose that a solve returns.
 
+    Of a tree the joints are the heads and then the effectors, and ``residual``, ``tip_gap`` and
+    ``status_code`` have one number an effector, shape (E,).
+
     Attributes:
         joint_positions: Shape (n + 1, 3), armature space; the root has not moved, unless its
             bone slides, or FOLLOW has dragged it.
@@ -57,6 +60,11 @@ class Solution:
     def status(self) -> Status:
         """How the solve of one chain ended."""
         return STATUSES[self.status_code]
+
+    @property
+    def statuses(self) -> tuple[Status, ...]:
+        """How the solve of a tree ended for each effector."""
+        return tuple(STATUSES[code] for code in self.status_code)
 
     @property
     def is_converged(self) -> Condition:

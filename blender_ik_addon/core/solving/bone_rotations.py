@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ..algebra.arithmetic import ARRAYS, FLOATS, Array
+from ..algebra.vectors import cross
 from ..kinematics.transport import carry_rotation
-from ..model.chains import Chain, Chains
+from ..model.chains import Chain
 from ..model.errors import InvalidChainError
 from ..model.solutions import Solution, Solutions
 from ..rotation import conjugate, multiply, normalised, power, rotate
-from .compiled_chains import bend_normal, compile_chains
+from .compiled_chains import CompiledChains, compile_chains
 
 
 def bone_rotations(chain: Chain, solution: Solution) -> Array:
@@ -20,55 +21,44 @@ def bone_rotations(chain: Chain, solution: Solution) -> Array:
     parent, by the shortest rotation, so it keeps its roll against its parent.
 
     Args:
-        chain: The chain that was solved.
-        solution: What ``solve`` returned for it.
+        chain: The chain that was solved, or many.
+        solution: What ``solve`` returned for it, or ``solve_batch`` for them.
 
     Returns:
-        Unit quaternions wxyz in armature space, shape (n, 4): rotation i turns the start
-        orientation of bone i to its solved one.
+        Unit quaternions wxyz in armature space, shape (n, 4), or (B, n, 4): rotation i turns the
+        start orientation of bone i to its solved one.
 
     Raises:
         InvalidChainError: If the chain has joints; its solution has local rotations.
     """
-    rotations: Array = batch_rotations(compile_chains(chain).chains, solution.as_batch())[0]
-    return rotations
-
-
-def batch_rotations(chains: Chains, solutions: Solutions) -> Array:
-    """Return the rotation of every bone from the start poses to solutions, as ``bone_rotations``.
-
-    Args:
-        chains: The chains that were solved.
-        solutions: What ``solve_batch`` returned for them.
-
-    Returns:
-        Unit quaternions wxyz in armature space, shape (B, n, 4).
-
-    Raises:
-        InvalidChainError: As ``bone_rotations``.
-    """
-    if chains.joints is not None:
+    if chain.joints is not None:
         raise InvalidChainError(
             "Positions do not say how chains with joints turn:"
             " read the local rotations of their solutions."
         )
-    if solutions.blended_rotations_wxyz is not None:
-        return solutions.blended_rotations_wxyz
+    if solution.blended_rotations_wxyz is not None:
+        return solution.blended_rotations_wxyz
+    if isinstance(solution, Solutions):
+        return _rotate_bones(compile_chains(chain), solution)
+    rotations: Array = _rotate_bones(compile_chains(chain), solution.as_batch())[0]
+    return rotations
+
+
+def _rotate_bones(compiled: CompiledChains, solutions: Solutions) -> Array:
     points, turns = solutions.joint_positions, solutions.chain_rotation_wxyz
-    compiled = compile_chains(chains)
     if compiled.is_few:
         wanted = (points[:, 1:] - points[:, :-1]).tolist()
         each = zip(
             turns.tolist(), compiled.each_direction, wanted, compiled.each_start, strict=True
         )
         rows = [
-            carry_rotation(FLOATS, turn, directions, segments, bend_normal(start))
+            carry_rotation(FLOATS, turn, directions, segments, cross(start.chord, start.side))
             for turn, directions, segments, start in each
         ]
-        rotations: Array = np.array(rows).reshape(len(chains), chains.bone_count, 4)
+        rotations: Array = np.array(rows).reshape(*compiled.chains.segment_lengths.shape, 4)
     else:
         segments = np.diff(points.transpose(1, 2, 0), axis=0)
-        start, normal = compiled.start_directions, bend_normal(compiled.start)
+        start, normal = compiled.start_directions, cross(compiled.start.chord, compiled.start.side)
         carried = carry_rotation(ARRAYS, tuple(turns.T), start, segments, normal)
         rotations = np.array(carried).transpose(2, 0, 1)
     if solutions.tip_rotation_wxyz is not None:

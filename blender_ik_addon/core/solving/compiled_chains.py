@@ -10,16 +10,24 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..algebra.arithmetic import Array
-from ..algebra.vectors import Vector, cross
+from ..algebra.vectors import Vector
 from ..effort import Effort, compiled
 from ..freed import freed_joints
-from ..kinematics.kinematic_tree import KinematicTree, compile_tree
+from ..kinematics.aims import Limbs, compile_limbs
+from ..kinematics.compiled_joints import put_rows_last
+from ..kinematics.kinematic_tree import KinematicTree, compile_tree, measure_paths
 from ..kinematics.posed import Posed
 from ..kinematics.start_pose import StartPose, compile_start_poses
-from ..kinematics.topology import make_chain
 from ..model.chains import Chain, Chains
+from ..model.joints import Joints, free_joints
+from ..model.topology import Topology, make_chain
 from ..vectors import Counts, taken
-from .unconstrained_start import UnconstrainedStart, compile_start
+from .unconstrained_start import (
+    StraightRuns,
+    UnconstrainedStart,
+    compile_start,
+    find_straight_runs,
+)
 
 # Chains without limits of which no more are compiled together are solved one by one, in floats;
 # `scripts/benchmark.py --stages` measures where that pays.
@@ -112,27 +120,81 @@ class CompiledChains:
         return tuple([(x, y, z) for x, y, z in each] for each in directions)
 
     @cached_property
+    def is_tree(self) -> bool:
+        """Whether these are trees."""
+        return self.chains.topology is not None
+
+    @cached_property
+    def topology(self) -> Topology:
+        """How the bones hang together."""
+        return self.chains.topology or make_chain(self.chains.bone_count)
+
+    @cached_property
+    def _points(self) -> Array:
+        return put_rows_last(self.chains.joint_positions)
+
+    @compile_once
+    def root(self) -> Array:
+        """The first heads, from which solvers count, shape (3, B)."""
+        root: Array = self._points[0]
+        return root
+
+    @compile_once
+    def unit(self) -> Array:
+        """The unit that solvers count in, shape (B,)."""
+        if not self.is_tree:
+            return np.array(self.start.unit)
+        count = self.chains.bone_count
+        _, most = measure_paths(self.topology, self._points[:count], self._points[count:])
+        unit: Array = np.ldexp(1.0, np.frexp(most.max(axis=0))[1])
+        return unit
+
+    @cached_property
     def _posed_tree(self) -> tuple[KinematicTree, Posed]:
-        assert self.chains.joints is not None
-        start, order = self.start, make_chain(self.chains.bone_count)
-        heads, tips = start.points[:-1], start.points[-1:]
-        return compile_tree(order, self.chains.joints, heads, tips, start.unit)
+        joints, count = self.chains.joints or _make_free(self.chains), self.chains.bone_count
+        points = (self._points - self.root) / self.unit
+        return compile_tree(self.topology, joints, points[:count], points[count:], self.unit)
 
     @compile_once
     def tree(self) -> KinematicTree:
-        """The bones of chains that have joints."""
+        """The bones of trees, and of chains that have joints."""
         return self._posed_tree[0]
 
     @compile_once
     def start_posed(self) -> Posed:
-        """Where the start poses of chains that have joints put the bones."""
+        """Where their start poses put the bones."""
         return self._posed_tree[1]
+
+    @compile_once
+    def reaches(self) -> Array:
+        """How near effectors get to their roots and how far from them at most, (2, E, B)."""
+        posed = self.start_posed
+        return np.array(measure_paths(self.topology, posed.heads, posed.tips))
+
+    @compile_once
+    def limbs(self) -> Limbs:
+        """What bends to poles."""
+        return compile_limbs(self.topology, self.start_posed, self._hints)
+
+    @compile_once
+    def straight_runs(self) -> StraightRuns:
+        """The runs of trees in one line; from there some targets need a bend to begin with."""
+        posed = self.tree.posed(self.clamped_states)
+        return find_straight_runs(self.tree, posed, self.clamped_start, self._hints)
+
+    @cached_property
+    def _hints(self) -> Array:
+        """Where bones bend, zero for no hint, shape (n, 3, B)."""
+        bends, (rows, count) = self.chains.bend_direction, self.chains.joint_positions.shape[:2]
+        if bends is None:
+            return np.zeros((count, 3, rows))
+        return put_rows_last(bends if self.is_tree else bends[:, None].repeat(count, axis=1))
 
     @compile_once
     def start_turns(self) -> Array:
         """The turns of the joints in the start poses, whether allowed or not, shape (n, 4, B)."""
-        assert self.chains.joints is not None
-        return self.tree.joints.inner(self.chains.joints.start_wxyz)
+        joints = self.chains.joints or _make_free(self.chains)
+        return self.tree.joints.inner(joints.start_wxyz)
 
     @compile_once
     def clamped_start(self) -> Array:
@@ -195,6 +257,9 @@ def compile_chains(chain: Chain) -> CompiledChains:
     return known
 
 
-def bend_normal(start: StartPose) -> Vector:
-    """Return the unit normals of the planes that chains bend in."""
-    return cross(start.chord, start.side)
+def _make_free(chains: Chains) -> Joints:
+    """Return joints without limits; axes and start rotations are the identity."""
+    leading = (len(chains), chains.bone_count)
+    start = np.zeros((*leading, 4))
+    start[..., 0] = 1.0
+    return free_joints(np.broadcast_to(np.eye(3), (*leading, 3, 3)), start)

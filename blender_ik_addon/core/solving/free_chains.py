@@ -14,7 +14,7 @@ from ..kinematics.start_pose import StartPose
 from ..model.options import Solver
 from ..model.status import name_outcome
 from .free_positions import Positions, position_joints
-from .task import Asked, accept_distance, check_solver, relate_to_root
+from .task import Task, accept_distance, check_solver, relate_to_root
 
 
 class FreePose(NamedTuple):
@@ -43,7 +43,7 @@ def pose_chain(
     m: Arithmetic,
     start: StartPose,
     rest: StartPose | None,
-    asked: Asked,
+    task: Task,
     solver: Solver,
     *,
     is_few: bool = True,
@@ -57,35 +57,35 @@ def pose_chain(
         m: Arithmetic of the start pose.
         start: Start pose.
         rest: The same without the tip; None where no tip takes a rotation, or nothing is left.
-        asked: What is asked for.
+        task: What is asked for, armature space.
         solver: Of all of the chains.
         is_few: Whether so few chains were compiled that FABRIK and CCD take them one by one.
         use_finish: As in ``SolveOptions``.
     """
-    target, tip, solved = asked.target, None, start
-    if asked.tip is not None:
-        tip = rotate(asked.tip, scale(start.points[-1] - start.points[-2], start.unit))
+    target, tip, solved = task.target, None, start
+    if task.tip is not None:
+        tip = rotate(task.tip, scale(start.points[-1] - start.points[-2], start.unit))
         if rest is None:
-            return _record(m, start, asked, start.origin[None], NOT_SOLVED, tip)
+            return _record(m, start, task, start.origin[None], NOT_SOLVED, tip)
         target, solved = subtract(target, tip), rest
     check_solver(solver, len(solved.lengths))
     short: Number = None
-    if asked.soft_distance is not None:
+    if task.soft_distance is not None:
         reach, least = solved.reach * solved.unit, solved.least * solved.unit
-        softened = soften_target(m, solved.root, target, reach, least, asked.soft_distance)
+        softened = soften_target(m, solved.root, target, reach, least, task.soft_distance)
         target, short = softened.target, softened.short
-    task = relate_to_root(m, solved, target, asked)
-    found = position_joints(m, solved, task, solver, is_few=is_few, use_finish=use_finish)
+    related = relate_to_root(m, solved, target, task)
+    found = position_joints(m, solved, related, solver, is_few=is_few, use_finish=use_finish)
     joints = found.points * solved.unit + solved.origin
     if short is not None:
         found = found._replace(is_too_far=found.is_too_far | softened.is_too_far)
-    return _record(m, start, asked, joints, found, tip, short)
+    return _record(m, start, task, joints, found, tip, short)
 
 
 def _record(
     m: Arithmetic,
     start: StartPose,
-    asked: Asked,
+    task: Task,
     joints: Array,
     found: Positions,
     tip: Vector | None,
@@ -94,7 +94,7 @@ def _record(
     """Add the tip, measure the residual on what is returned, and name the outcome."""
     if tip is not None:
         joints = np.concatenate((joints, (joints[-1] + np.array(tip))[None]))
-    residual = norm(m, subtract(joints[-1], asked.target))
-    accepted = accept_distance(m, asked.tolerance, start.reach * start.unit, asked.target)
+    residual = norm(m, subtract(joints[-1], task.target))
+    accepted = accept_distance(m, task.tolerance, start.reach * start.unit, task.target)
     code = name_outcome(m, residual, accepted, found.is_too_far, found.is_too_near, short=short)
     return FreePose(joints, found.rotation, residual, found.iterations, code)

@@ -31,7 +31,7 @@ from .restarts import ASIDE, Tries, find_angles_past, start_anew
 from .sweeps import MOST_SWEEPS, Sweeps, sweep_joints
 from .task import Task
 from .unconstrained_start import (
-    StraightRun,
+    StraightRuns,
     UnconstrainedStart,
     find_bend,
     nudge_chains,
@@ -82,7 +82,7 @@ class Ask:
     run: Run
     asked: Array
     standing: Array
-    start: ChainStart | tuple[StraightRun, ...]
+    start: ChainStart | StraightRuns
     solver: Solver
     aims: Aims | None = None
     tip_weight: float = 1.0

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from .. import limited_batch
 from ..algebra.arithmetic import ARRAYS, FLOATS, Array
 from ..kinematics.compiled_bones import compile_bones
 from ..model.chains import Chain, Chains
@@ -18,11 +17,12 @@ from ..model.status import name_drag
 from ..rotation import conjugate, multiply, power
 from ..vectors import norm, not_alone
 from . import dragging, sweeps
-from .bone_rotations import batch_rotations, turn_part_way
+from .bone_rotations import bone_rotations, turn_part_way
 from .compiled_chains import compile_chains
 from .dragging import Drag, drag_joints, drag_points
 from .free_chains import pose_chain
 from .free_positions import FLOAT_SOLVERS
+from .joint_chains import solve_joints
 from .task import accept_distance, ask_all, ask_each, ask_one
 
 NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
@@ -32,7 +32,7 @@ def solve(chain: Chain, goal: Goal, options: SolveOptions | None = None) -> Solu
     """Return the pose of a chain that brings its effector to a target.
 
     Args:
-        chain: Start pose, armature space.
+        chain: Start pose of a chain or tree, armature space.
         goal: Target, pole and tip rotation, armature space.
         options: Solver and settings; by default NEWTON.
 
@@ -48,14 +48,15 @@ def solve(chain: Chain, goal: Goal, options: SolveOptions | None = None) -> Solu
     has_tip = goal.tip_rotation_wxyz is not None and options.orient_weight > 0.0
     if (
         chain.joints is not None
+        or chain.topology is not None
         or options.solver not in FLOAT_SOLVERS
         or (has_tip and options.orient_weight < 1.0)
     ):
         return solve_batch(compile_chains(chain).chains, goal.as_batch(), options)[0]
     compiled = compile_chains(chain)
     rest = compiled.each_rest[0] if has_tip else None
-    asked = ask_one(goal, options)
-    pose = pose_chain(FLOATS, compiled.each_start[0], rest, asked, options.solver)
+    task = ask_one(goal, options)
+    pose = pose_chain(FLOATS, compiled.each_start[0], rest, task, options.solver)
     return Solution(
         pose.joints,
         np.array(pose.rotation),
@@ -82,6 +83,12 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
     """
     options = options or SolveOptions()
     count = len(chains)
+    effectors = () if chains.topology is None else (len(chains.topology.effector_bones),)
+    if goals.target_position.shape[1:-1] != effectors:
+        raise InvalidGoalError(
+            f"Targets of shape {goals.target_position.shape} do not fit {effectors or 'no'}"
+            " effectors of trees: give a tree one goal an effector, and a chain one."
+        )
     if len(goals.target_position) != count:
         raise InvalidGoalError(
             f"There are {len(goals.target_position)} goals for {count} chains:"
@@ -89,8 +96,9 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
         )
     if options.solver is Solver.FOLLOW:
         return _drag_chains(chains, goals, options)
-    if chains.joints is not None or limited_batch.acts(chains, options):
-        return limited_batch.solved(chains, goals, options)
+    forces_act = chains.forces is not None and options.solver is Solver.FORCE
+    if chains.joints is not None or chains.topology is not None or forces_act:
+        return solve_joints(chains, goals, options)
     has_tips = goals.tip_rotation_wxyz is not None and options.orient_weight > 0.0
     has_weights = has_tips and options.orient_weight < 1.0
     compiled = compile_chains(chains)
@@ -156,7 +164,7 @@ def _solve_weighted(chains: Chains, goals: Goals, options: SolveOptions) -> Solu
     solver = Solver.NEWTON if options.solver is Solver.TWO_BONE else options.solver
     goals_without = replace(goals, tip_rotation_wxyz=None)
     free = solve_batch(chains, goals_without, replace(options, solver=solver))
-    turns, share = batch_rotations(chains, free), 1.0 - options.orient_weight
+    turns, share = bone_rotations(chains, free), 1.0 - options.orient_weight
     left = multiply(goals.tip_rotation_wxyz, conjugate(turns[:, -1]))
     tips = multiply(power(left, options.orient_weight), turns[:, -1])
     start = chains.joint_positions

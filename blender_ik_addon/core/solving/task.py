@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,82 +21,19 @@ from ..model.options import SolveOptions, Solver
 FINEST_TOLERANCE = 1e-14
 
 
-class Asked(NamedTuple):
-    """What is asked of one chain, or of many; armature space.
-
-    Attributes:
-        target: Point; a vector, or an array (3, B), as what follows.
-        pole: Point; None where no chain has one.
-        pole_angle: Radians.
-        tip: Rotation of the tip from its start orientation; None leaves it free.
-        use_flip: Bend to the other side; None where no chain does.
-        tolerance: Accepted distance from effector to target.
-        iterations: Cap.
-        soft_distance: As in ``SolveOptions``; None where no chain has one.
-    """
-
-    target: Any
-    pole: Any
-    pole_angle: Number
-    tip: Any
-    use_flip: Condition | None
-    tolerance: Number
-    iterations: Number
-    soft_distance: Number | None
-
-
-def _ask(goal: Goal, options: SolveOptions) -> tuple[Any, ...]:
-    """Return the fields of ``Asked`` as the records have them: chains first."""
-    flip, soft = options.use_flip_bend, options.soft_distance
-    return (
-        goal.target_position,
-        goal.pole_position,
-        goal.pole_angle,
-        goal.tip_rotation_wxyz if options.orient_weight > 0.0 else None,
-        flip if (flip.any() if isinstance(flip, np.ndarray) else flip) else None,
-        options.tolerance,
-        options.iterations,
-        soft if is_soft(soft) else None,
-    )
-
-
-def ask_one(goal: Goal, options: SolveOptions) -> Asked:
-    """Return what is asked of one chain, in floats."""
-    return Asked._make(
-        [each.tolist() if isinstance(each, np.ndarray) else each for each in _ask(goal, options)]
-    )
-
-
-def ask_each(goals: Goals, options: SolveOptions, count: int) -> Iterator[Asked]:
-    """Return what is asked of each of so many chains, in floats."""
-    columns = [
-        each.tolist() if isinstance(each, np.ndarray) else [each] * count
-        for each in _ask(goals, options)
-    ]
-    return map(Asked._make, zip(*columns, strict=True))
-
-
-def ask_all(goals: Goals, options: SolveOptions, count: int) -> Asked:
-    """Return what is asked of so many chains side by side."""
-
-    def line_up(each: Any) -> Any:
-        if isinstance(each, np.ndarray):
-            return each.T
-        return None if each is None else np.broadcast_to(np.asarray(each), count)
-
-    return Asked._make(map(line_up, _ask(goals, options)))
-
-
-@dataclass(frozen=True)
+# Frozen records take twice as long to make, which shows where two bones take some microseconds.
+@dataclass(slots=True)
 class Task:
-    """The goal of a chain, or of many, relative to the root and in units of ``StartPose.unit``.
+    """What is asked of a chain, or of many: in armature space, or relative to the root.
 
     Attributes:
         target: A vector, or an array (3, B).
         pole: None where no chain has one.
-        use_flip: None where no chain is flipped.
+        use_flip: Bend to the other side; None where no chain does.
         tolerance: Accepted distance from effector to target.
         iterations: Cap.
+        soft_distance: As in ``SolveOptions``; None where no chain has one.
+        tip: Rotation of the tip from its start orientation; None leaves it free.
     """
 
     target: Any
@@ -104,27 +41,75 @@ class Task:
     use_flip: Condition | None
     tolerance: Number
     iterations: Number
+    soft_distance: Number | None = None
+    tip: Any = None
 
 
-def relate_to_root(m: Arithmetic, start: StartPose, target: Vector, asked: Asked) -> Task:
-    """Return what is asked of chains as a task for their solvers.
+def _list_columns(goal: Goal, options: SolveOptions) -> tuple[Any, ...]:
+    """Return what ``_make_task`` takes, as the records have it: chains first."""
+    flip, soft = options.use_flip_bend, options.soft_distance
+    return (
+        goal.target_position,
+        goal.pole_position,
+        goal.pole_angle,
+        flip if (flip.any() if isinstance(flip, np.ndarray) else flip) else None,
+        options.tolerance,
+        options.iterations,
+        soft if is_soft(soft) else None,
+        goal.tip_rotation_wxyz if options.orient_weight > 0.0 else None,
+    )
+
+
+def _make_task(target: Any, pole: Any, pole_angle: Number, *rest: Any) -> Task:
+    return Task(target, None if pole is None else Pole(True, pole, pole_angle), *rest)
+
+
+def ask_one(goal: Goal, options: SolveOptions) -> Task:
+    """Return what is asked of one chain, in floats."""
+    columns = _list_columns(goal, options)
+    return _make_task(
+        *[each.tolist() if isinstance(each, np.ndarray) else each for each in columns]
+    )
+
+
+def ask_each(goals: Goals, options: SolveOptions, count: int) -> Iterator[Task]:
+    """Yield what is asked of each of so many chains, in floats."""
+    columns = [
+        each.tolist() if isinstance(each, np.ndarray) else [each] * count
+        for each in _list_columns(goals, options)
+    ]
+    return map(_make_task, *columns)
+
+
+def ask_all(goals: Goals, options: SolveOptions, count: int) -> Task:
+    """Return what is asked of so many chains side by side."""
+
+    def line_up(each: Any) -> Any:
+        if isinstance(each, np.ndarray):
+            return each.T
+        return None if each is None else np.broadcast_to(np.asarray(each), count)
+
+    return _make_task(*map(line_up, _list_columns(goals, options)))
+
+
+def relate_to_root(m: Arithmetic, start: StartPose, target: Vector, task: Task) -> Task:
+    """Return what is asked of chains relative to their roots, in units of ``StartPose.unit``.
 
     Args:
         m: Arithmetic of the start pose.
         start: Start pose.
         target: Where to solve for; a vector, or an array (3, B).
-        asked: The rest.
+        task: The rest, in armature space; tips and soft distances are met by the target.
     """
-    pole = None
-    if asked.pole is not None:
-        is_set = True if m is FLOATS else np.ones_like(asked.pole_angle, dtype=np.bool_)
-        pole = Pole(is_set, _relate(m, start, asked.pole), asked.pole_angle)
+    pole = task.pole
+    if pole is not None:
+        pole = Pole(pole.is_set, _relate(m, start, pole.position), pole.angle)
     return Task(
         _relate(m, start, target),
         pole,
-        asked.use_flip,
-        m.maximum(asked.tolerance / start.unit, FINEST_TOLERANCE * start.reach),
-        asked.iterations,
+        task.use_flip,
+        m.maximum(task.tolerance / start.unit, FINEST_TOLERANCE * start.reach),
+        task.iterations,
     )
 
 

@@ -20,8 +20,8 @@ from ..kinematics.compiled_joints import CompiledJoints
 from ..kinematics.kinematic_tree import TURN, KinematicTree
 from ..kinematics.posed import Posed
 from ..kinematics.start_pose import StartPose, compile_start_poses, move_joints
-from ..kinematics.topology import Run
 from ..model.options import Solver
+from ..model.topology import Run
 from ..vectors import Array, Counts, Flags, across, norm, taken
 from .free_positions import Positions, position_joints
 from .task import Task
@@ -67,6 +67,17 @@ class UnconstrainedStart:
 
 
 @dataclass(frozen=True)
+class StraightRuns:
+    """The runs that some start poses of trees have in one line."""
+
+    runs: tuple[StraightRun, ...]
+
+    def take(self, trees: Counts) -> StraightRuns:
+        """Return the runs of some of the trees."""
+        return StraightRuns(tuple(run.take(trees) for run in self.runs))
+
+
+@dataclass(frozen=True)
 class StraightRun:
     """A run of trees that some start poses have in one line.
 
@@ -106,7 +117,7 @@ def compile_start(start: StartPose, tree: KinematicTree, start_turn: Array) -> U
 
 def find_straight_runs(
     tree: KinematicTree, posed: Posed, turn: Array, bends: Array
-) -> tuple[StraightRun, ...]:
+) -> StraightRuns:
     """Return the runs of two bones or more that are straight in some tree.
 
     Args:
@@ -130,7 +141,7 @@ def find_straight_runs(
                 never = np.zeros_like(straight)
                 bend = UnconstrainedStart(joints, start, turn[bones], inner, never)
                 found.append(StraightRun(run, bend, straight))
-    return tuple(found)
+    return StraightRuns(tuple(found))
 
 
 def is_straight(start: StartPose) -> Flags:
@@ -184,24 +195,24 @@ def nudge_chains(
 
 
 def nudge_runs(
-    tree: KinematicTree, runs: tuple[StraightRun, ...], standing: Array, target: Array
+    tree: KinematicTree, straight: StraightRuns, standing: Array, target: Array
 ) -> Array:
     """Return states (n + 1, C, B) of which no straight run has its target on its own line.
 
     Args:
         tree: The trees.
-        runs: Their straight runs.
+        straight: Their straight runs.
         standing: The states of their start poses, shape (n + 1, C, B).
         target: Rows of the output, shape (3 E, B).
 
     Source: derived for this project; tests/core/test_tree_reach.py starts from such poses.
     """
-    if not runs:
+    if not straight.runs:
         return standing
     posed, turn = tree.posed(standing), standing[:-1, :TURN].copy()
     toward = tree.unweigh(target) - posed.tips
     weights = np.ones((len(toward), 1)) if tree.sqrt_weights is None else tree.sqrt_weights**2
-    for each in runs:
+    for each in straight.runs:
         led, start, bones = list(each.run.led), each.bend.start, list(each.run.bones)
         # Where the end of a run shall go is not known inside of a tree: as its effectors go.
         share = weights[led] / np.maximum(weights[led].sum(axis=0), vectors.NO_DIRECTION)

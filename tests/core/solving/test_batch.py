@@ -12,7 +12,6 @@ from blender_ik_addon.core import (
     Goals,
     SolveOptions,
     Solver,
-    batch_rotations,
     bone_rotations,
     solve,
     solve_batch,
@@ -93,7 +92,7 @@ def test_tips_that_take_a_rotation_come_out_as_alone(count, solver, weight):
     ]
     solutions = solve_batch(stacked(chains), goals, options)
     assert_agree(chains, single, options, solutions)
-    rotations = batch_rotations(stacked(chains), solutions)
+    rotations = bone_rotations(stacked(chains), solutions)
     for chain, goal, found in zip(chains, single, rotations, strict=True):
         expected = bone_rotations(chain, solve(chain, goal, options))
         np.testing.assert_allclose(found, expected, atol=1e-9)
@@ -110,7 +109,7 @@ def test_bone_rotations_of_a_batch_are_those_of_its_chains(count, solver, pose):
     chains, targets, poles = problems(count, pose, seed=1)
     options = SolveOptions(solver=solver, tolerance=1e-6)
     batch = stacked(chains)
-    found = batch_rotations(batch, solve_batch(batch, Goals(targets, poles), options))
+    found = bone_rotations(batch, solve_batch(batch, Goals(targets, poles), options))
     for i, chain in enumerate(chains):
         solution = solve(chain, Goal(targets[i], poles[i]), options)
         expected = bone_rotations(chain, solution)
@@ -171,7 +170,7 @@ def test_a_pose_is_the_same_to_the_last_digit_whoever_is_asked_for(
         )
         some = batch.take(rows)
         solutions = solve_batch(some, goals, options)
-        return solutions, batch_rotations(some, solutions)
+        return solutions, bone_rotations(some, solutions)
 
     whole, rotations = solve_rows(np.arange(compiled))
     for rows in np.array_split(make_rng(3).permutation(compiled), compiled // size):

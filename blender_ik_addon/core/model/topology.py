@@ -5,15 +5,20 @@ A chain is a tree with one effector.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from ..vectors import Array, Counts, Flags
+from ..algebra.nested import Counts
+from .errors import InvalidChainError
+from .records import Flags, freeze
 
 Index = Counts | slice
 """Some rows; a slice where they lie side by side, which NumPy does not copy."""
+Rounds = tuple[tuple[Index, Index], ...]
+"""Of each round rows, and an ancestor of each."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +43,33 @@ class Topology:
     """The order of n bones and E effectors; every bone stands after its parent.
 
     Attributes:
-        parents: -1 for a root.
+        parents: -1 for a root. There may be several of those; their heads never move.
         effector_bones: The bone that carries each effector.
     """
 
-    parents: tuple[int, ...]
-    effector_bones: tuple[int, ...]
+    parents: Sequence[int]
+    effector_bones: Sequence[int]
+
+    def __post_init__(self) -> None:
+        """Check the indices.
+
+        Raises:
+            InvalidChainError: If a bone stands before its parent, or there is no such bone.
+        """
+        for name in ("parents", "effector_bones"):
+            indices = np.asarray(getattr(self, name))
+            if indices.ndim != 1 or not indices.size or indices.dtype.kind not in "iu":
+                words = name.replace("_", " ")
+                raise InvalidChainError(
+                    f"The {words} must be a list of whole numbers: give one index a row."
+                )
+            freeze(self, name, tuple(indices.tolist()))
+        if any(not -1 <= parent < bone for bone, parent in enumerate(self.parents)):
+            raise InvalidChainError(
+                "A bone stands before its parent: list parents first, -1 for none."
+            )
+        if not all(0 <= bone < len(self.parents) for bone in self.effector_bones):
+            raise InvalidChainError("An effector hangs on no bone: give it the index of a bone.")
 
     @cached_property
     def paths(self) -> tuple[tuple[int, ...], ...]:
@@ -99,14 +125,14 @@ class Topology:
         )
 
     @cached_property
-    def bone_rounds(self) -> tuple[tuple[Index, Index], ...]:
-        """What ``accumulate`` needs to go along the bones."""
+    def bone_rounds(self) -> Rounds:
+        """Rounds in which all bones gather what their ancestors have; see ``_double_jumps``."""
         return _double_jumps(self.parents)
 
     @cached_property
-    def point_rounds(self) -> tuple[tuple[Index, Index], ...]:
-        """The same along the bones to the effectors."""
-        return _double_jumps((*self.parents, *self.effector_bones))
+    def point_rounds(self) -> Rounds:
+        """The same for the bones and then the effectors."""
+        return _double_jumps([*self.parents, *self.effector_bones])
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
@@ -166,25 +192,7 @@ def make_chain(count: int) -> Topology:
     return Topology(tuple(range(-1, count - 1)), (count - 1,))
 
 
-def accumulate_products(matrices: Array, rounds: tuple[tuple[Index, Index], ...]) -> Array:
-    """Return the products of matrices (n, 3, 3, B) from a root to each one."""
-    for rows, above in rounds:
-        found = matrices.copy()
-        found[rows] = np.einsum("nijb,njkb->nikb", matrices[above], matrices[rows])
-        matrices = found
-    return matrices
-
-
-def accumulate_sums(vectors: Array, rounds: tuple[tuple[Index, Index], ...]) -> Array:
-    """Return the sums of vectors (n, 3, B) from a root to each one."""
-    for rows, above in rounds:
-        found = vectors.copy()
-        found[rows] = vectors[above] + vectors[rows]
-        vectors = found
-    return vectors
-
-
-def _double_jumps(parents: tuple[int, ...]) -> tuple[tuple[Index, Index], ...]:
+def _double_jumps(parents: Sequence[int]) -> Rounds:
     """Return rounds, each of rows and their ancestors, after which all have met all of them.
 
     In each round a row takes over what its ancestor has gathered, and then jumps as far again:
