@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
 
-from . import force, seed
+from . import seed
 from .algebra.arithmetic import ARRAYS
 from .kinematics.bend_plane import Bend
+from .kinematics.kinematic_tree import compile_tree
 from .kinematics.start_pose import StartPose
-from .model.options import Solver
-from .solvers import newton_directions
+from .model.joints import free_joints
+from .model.topology import make_chain
+from .solvers import jacobian_transpose, newton_directions
 from .solvers.newton_directions import FIRST_DAMPING, MOST_DAMPING, mix_directions
 from .solving.sweeps import MOST_SWEEPS, Sweeps, sweep_points
 from .solving.task import Task
@@ -99,9 +101,8 @@ def iterated(
     task: Task,
     bend: Bend,
     distance: Array,
-    solver: Solver,
+    sweeps: Sweeps | None,
     *,
-    sweeps: Sweeps | None = None,
     use_finish: bool = True,
 ) -> tuple[Array, Counts]:
     """Return joints in the frame of the bend, (n + 1, 3, B), and the iterations used, (B,).
@@ -111,7 +112,6 @@ def iterated(
         task: What is asked for.
         bend: How the chains shall lie.
         distance: From root to target, within reach, shape (B,).
-        solver: FABRIK, CCD or FORCE.
         sweeps: How FABRIK and CCD go on; None for FORCE.
         use_finish: Whether NEWTON finishes what sweeps are too slow for.
     """
@@ -125,16 +125,28 @@ def iterated(
     nudged = seed.nudged(start.points, start.lengths, frame)
     points = np.where(is_off, nudged, start.points)
     if sweeps is None:
-        memory = force.no_memory(len(points) - 1, points.shape[-1])
-        standing = Work(start.lengths, there, task.tolerance, task.iterations)
-        none_used = np.zeros_like(task.iterations)
-        points, used = swept(sweeps_of(force.step), standing, points, none_used, memory)
+        points, used = _pull_free_joints(replace(work, target=there), points)
     else:
         caps = np.minimum(task.iterations, MOST_SWEEPS) if use_finish else task.iterations
         found = sweep_points(sweeps, points, start.lengths, there, task.tolerance, caps)
         points, used = found.points, found.used
     local = np.einsum("nkb,jkb->njb", points, frame)
     return _finished(start, work, local, used) if use_finish else (local, used)
+
+
+def _pull_free_joints(work: Work, points: Array) -> tuple[Array, Counts]:
+    """Have FORCE pull chains of free joints; their turns count from these points."""
+    bones, chains = len(points) - 1, points.shape[-1]
+    axes, unturned = np.tile(np.eye(3), (chains, bones, 1, 1)), np.eye(4)[0]
+    joints = free_joints(axes, np.tile(unturned, (chains, bones, 1)))
+    one = np.ones(chains)
+    tree, _ = compile_tree(make_chain(bones), joints, points[:-1], points[-1:], one)
+    state = tree.make_state(tree.joints.inner(joints.start_wxyz))
+    memory = jacobian_transpose.begin_memory(bones, chains)
+    method = sweeps_of(jacobian_transpose.step)
+    pulled = replace(work, chain=tree)
+    state, used = swept(method, pulled, state, np.zeros_like(work.caps), memory)
+    return tree.posed(state).points, used
 
 
 def _damping(points: Array) -> Array:

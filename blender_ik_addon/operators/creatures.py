@@ -9,7 +9,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ..core import IKError
-from ..core.creature import LARGEST_CREATURE
+from ..core.equilibrium.creature_files import LARGEST_CREATURE
 from ..core.model.errors import InvalidCreatureError
 from ..properties import creature_text, owner_of, take_creature
 from . import selection

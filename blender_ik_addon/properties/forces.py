@@ -11,8 +11,8 @@ import numpy as np
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
 
 from ..core import StepMode
-from ..core.creature import Creature, Curve, parse_creature, write_creature
-from ..core.easing import Easing
+from ..core.equilibrium.creature_files import Creature, Curve, parse_creature, write_creature
+from ..core.equilibrium.easing import Easing
 from ..rig.forces import creature_of
 from ..rig.spec import ForceSpec
 from .updates import OVERRIDABLE, tag

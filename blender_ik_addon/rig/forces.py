@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core import Forces, rotation
-from ..core.creature import Creature, Curve, parse_creature
+from ..core.equilibrium.creature_files import Creature, Curve, parse_creature
 from .chain_pose import ChainPose
 from .joints import BoneJoints
 from .spec import ChainSpec, ForceSpec, StartFrom

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core import Status, rotation
-from ..core.easing import Easing, Stance, eased
+from ..core.equilibrium.easing import Easing, Stance, eased
 from ..core.limits import clamped_rotations as clamped
 from ..core.model.status import BLENDED
 from .chain_pose import ChainFrame, ChainPose

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import bpy
 
 from ..core import JointKind, SolveOptions, StepMode
-from ..core.easing import Easing
+from ..core.equilibrium.easing import Easing
 
 
 class StartFrom(enum.StrEnum):

@@ -22,6 +22,7 @@ from blender_ik_addon import core as package
 from blender_ik_addon.core import (
     Chain,
     Chains,
+    Forces,
     Goal,
     Goals,
     JointKind,
@@ -31,7 +32,6 @@ from blender_ik_addon.core import (
     solve,
     solve_batch,
 )
-from blender_ik_addon.core.creature import Creature, parse_creature
 
 Array = npt.NDArray[np.float64]
 # A reference may have other names.
@@ -42,7 +42,8 @@ TOLERANCE = 1e-4
 ITERATIONS = 500
 BALL_LIMIT = np.radians(40.0)
 HARD_LIMIT = np.radians(12.0)
-CREATURE = '{"creature": 1, "stiffness": [4, 0.5], "mass": 1, "gravity": 1}'
+# From root to tip, at the middles of the bones between.
+STIFFNESS = 4.0, 0.5
 
 
 @dataclass(frozen=True)
@@ -118,9 +119,10 @@ def chain_work(row: Row) -> Work:
     joints = joints_within(start, limit) if row.has_limits else None
     forces = None
     if row.solver == "FORCE":
-        creature: Creature = parse_creature(CREATURE)
-        lengths = np.ones(bones)
-        forces = creature.forces(lengths)
+        middles, free = (np.arange(bones) + 0.5) / bones, np.zeros((bones, 3))
+        stiffness = STIFFNESS[0] + (STIFFNESS[1] - STIFFNESS[0]) * middles
+        weights, down = np.full(bones, 1.0 / bones), np.array([0.0, 0.0, -1.0])
+        forces = Forces(stiffness, weights, down, free, free)
         forces_of_all = forces.as_batch().take(np.zeros(MANY, dtype=np.int64))
     chains = Chains(points, None, joints, None if forces is None else forces_of_all)
     alone = [

@@ -23,7 +23,7 @@ from tests.blender.pulled_rigs import (
     make_pulled,
 )
 from tests.blender.selecting import press, select_bones
-from tests.core.forced import make_forces
+from tests.core.equilibrium.energies import make_forces
 from tests.helpers import assert_positions_close, make_rng
 
 OF_LENGTH = 1e-6

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core import Goal, SolveOptions, Solver
-from blender_ik_addon.core.easing import Easing
+from blender_ik_addon.core.equilibrium.easing import Easing
 from tests.blender import rigs
 from tests.blender.pulled_rigs import bone_lengths, core_chain, give, joints_of, make_pulled
 from tests.blender.renders import render_frames
 from tests.blender.selecting import press, select_objects
-from tests.core.forced import make_forces
-from tests.core.gradual import advance
+from tests.core.equilibrium.energies import make_forces
+from tests.core.equilibrium.gradual import advance
 from tests.helpers import assert_positions_close
 
 PROMISED = 0.02

@@ -10,6 +10,8 @@ from .vectors import Vector, add, cross, norm, perpendicular, scale
 Quaternion = tuple[Number, Number, Number, Number]
 
 IDENTITY: Quaternion = (1.0, 0.0, 0.0, 0.0)
+# Vectors whose cosine is less than this share above that of opposite ones give no common axis.
+NEARLY_OPPOSITE = 1e-3
 
 
 def multiply(outer: Quaternion, inner: Quaternion) -> Quaternion:
@@ -95,6 +97,25 @@ def _between_acute(m: Arithmetic, source: Vector, target: Vector) -> Quaternion:
     # for zero vectors.
     half = m.maximum(0.5 * norm(m, add(source, target)), 0.25)
     return half, *scale(cross(source, target), 0.5 / half)
+
+
+def swing(
+    m: Arithmetic, source: Vector, target: Vector, half_turn_axis: Vector | None = None
+) -> Quaternion:
+    """Return the shortest rotation from the direction of one vector to that of another.
+
+    Not of unit length. As ``between``, but for vectors of any length, and in fewer operations.
+    """
+    along = vectors.dot(source, target)
+    size = m.sqrt(vectors.dot(source, source) * vectors.dot(target, target))
+    half = size + along
+    found = half, *cross(source, target)
+    is_wide = half <= NEARLY_OPPOSITE * size
+    if not m.any(is_wide):
+        return found
+    source = scale(source, m.divide(1.0, norm(m, source)))
+    target = scale(target, m.divide(1.0, norm(m, target)))
+    return choose(m, is_wide, between(m, source, target, half_turn_axis), found)
 
 
 def about(m: Arithmetic, axis: Vector, angle: Number) -> Quaternion:

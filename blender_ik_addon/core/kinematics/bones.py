@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..algebra import maps, matrices, quaternions
+from ..algebra import matrices, quaternions
 from ..algebra.arithmetic import Arithmetic, Number
-from ..algebra.maps import Map
+from ..algebra.matrices import Matrix
 from ..algebra.quaternions import Quaternion
-from ..algebra.vectors import Vector, add, norm, scale, subtract
+from ..algebra.vectors import Vector, add, norm, subtract
 from . import swing_twist
 from .swing_twist import SwingTwistRange
 
@@ -23,8 +23,9 @@ class Bone(NamedTuple):
     Attributes:
         length: Of its segment.
         segment: From its head to the next one, in its posed axes.
-        offset: From its axes at zero to the posed axes of the bone before: a rotation where all
-            bones of the chain are rigid; they are measured in the space of the chain then.
+        offset: From its axes at zero to the posed axes of the bone before; None where these are
+            the same.
+        inverse: The inverse of that.
         offset_rotation: What of the offset is a rotation.
         scale: By how much lengths in its axes grow in the space of the chain.
         joint: Its range; None for a joint that turns freely.
@@ -36,7 +37,8 @@ class Bone(NamedTuple):
 
     length: Number
     segment: Vector
-    offset: Map = quaternions.IDENTITY
+    offset: Matrix | None = None
+    inverse: Matrix | None = None
     offset_rotation: Quaternion = quaternions.IDENTITY
     scale: Number = 1.0
     joint: SwingTwistRange | None = None
@@ -52,11 +54,14 @@ class Bones(NamedTuple):
         bones: One a segment.
         root: Head of the first one.
         reach: Sum of the lengths.
+        is_rigid: Whether all offsets are rotations; bones are measured in the space of the chain
+            then.
     """
 
     bones: tuple[Bone, ...]
     root: Vector
     reach: Number
+    is_rigid: bool = True
 
 
 class Pose(NamedTuple):
@@ -87,7 +92,7 @@ def aim_bone(
         m: Arithmetic of the numbers.
         bone: Whose joint turns.
         rotation: Its present local rotation.
-        lever: What shall point there, in the axes of the bone at zero.
+        lever: What shall point there, in the posed axes of the bone.
         wanted: Where it shall point, in the same axes.
         share: Of the way to turn; None for all of it.
     """
@@ -96,14 +101,18 @@ def aim_bone(
         # A hinge turns in its plane only: what lies along its axis is not its to change.
         axis = AXES[bone.hinge]
         lever, wanted = _flatten(m, lever, bone.hinge), _flatten(m, wanted, bone.hinge)
-    source = scale(lever, m.divide(1.0, norm(m, lever)))
-    target = scale(wanted, m.divide(1.0, norm(m, wanted)))
-    swing = quaternions.between(m, source, target, axis)
-    if share is not None and not m.all(share >= 1.0):
-        swing = quaternions.power(m, swing, share)
+    swing = quaternions.swing(m, lever, wanted, axis)
+    if share is not None:
+        is_part = share < 1.0
+        if m.any(is_part):
+            part = quaternions.power(m, swing, share)
+            swing = quaternions.choose(m, is_part, part, swing)
     if bone.readiness is not None:
-        swing = _stiffen(m, swing, rotation, bone.readiness)
-    turned = quaternions.normalize(m, quaternions.multiply(swing, rotation))
+        # Stiff axes take their shares only.
+        x, y, z = quaternions.to_vector(m, swing)
+        taken = x * bone.readiness[0], y * bone.readiness[1], z * bone.readiness[2]
+        swing = quaternions.from_vector(m, taken)
+    turned = quaternions.normalize(m, quaternions.multiply(rotation, swing))
     return turned if bone.joint is None else swing_twist.clamp(m, bone.joint, turned)
 
 
@@ -112,15 +121,6 @@ def _flatten(m: Arithmetic, vector: Vector, axis: int) -> Vector:
     x, y, z = (0.0 if i == axis else vector[i] for i in range(3))
     counts = m.length(x, y, z) > NO_ANGLE * norm(m, vector)
     return m.where(counts, x, 0.0), m.where(counts, y, 0.0), m.where(counts, z, 0.0)
-
-
-def _stiffen(
-    m: Arithmetic, swing: Quaternion, rotation: Quaternion, readiness: Vector
-) -> Quaternion:
-    """Return a swing of which stiff axes of the posed bone take their shares only."""
-    x, y, z = quaternions.unrotate(rotation, quaternions.to_vector(m, swing))
-    taken = x * readiness[0], y * readiness[1], z * readiness[2]
-    return quaternions.from_vector(m, quaternions.rotate(rotation, taken))
 
 
 def hold_joint(m: Arithmetic, bone: Bone, before: Quaternion, hung: Quaternion) -> Quaternion:
@@ -149,26 +149,31 @@ def pose_bones(
         aims: The points that segments shall end at, as far as their joints allow: of joints that
             cannot be met the next bones make the best. None to pose the bones as they are.
     """
-    head = chain.root
+    head, is_rigid = chain.root, chain.is_rigid
     points, posed, orientations = [head], [], []
-    frame: Map = quaternions.IDENTITY
-    orientation = quaternions.IDENTITY
+    orientation, frame = quaternions.IDENTITY, matrices.IDENTITY
     for i, bone in enumerate(chain.bones):
         rotation = rotations[i]
-        frame = maps.compose(frame, bone.offset) if i else bone.offset
+        zero = orientation
+        if bone.offset is not None:
+            zero = quaternions.multiply(orientation, bone.offset_rotation)
+            frame = frame if is_rigid else matrices.multiply(frame, bone.offset)
         if aims is not None:
-            wanted = maps.unapply(m, frame, subtract(aims[i], head))
-            lever = quaternions.rotate(rotation, bone.segment)
-            rotation = aim_bone(m, bone, rotation, lever, wanted)
-        frame = maps.compose(frame, rotation)
-        orientation = _orient(orientation, bone, rotation)
-        head = add(head, maps.apply(frame, bone.segment))
+            wanted = subtract(aims[i], head)
+            if is_rigid:
+                wanted = quaternions.unrotate(zero, wanted)
+            else:
+                wanted = matrices.transform(matrices.inverse(m, frame), wanted)
+            wanted = quaternions.unrotate(rotation, wanted)
+            rotation = aim_bone(m, bone, rotation, bone.segment, wanted)
+        orientation = quaternions.multiply(zero, rotation)
+        if is_rigid:
+            along = quaternions.rotate(orientation, bone.segment)
+        else:
+            frame = matrices.multiply(frame, quaternions.to_matrix(rotation))
+            along = matrices.transform(frame, bone.segment)
+        head = add(head, along)
         points.append(head)
         posed.append(rotation)
         orientations.append(orientation)
     return Pose(tuple(points), tuple(posed), tuple(orientations))
-
-
-def _orient(before: Quaternion, bone: Bone, rotation: Quaternion) -> Quaternion:
-    """Return the rotation of a posed bone; the frame is the same where bones are rigid."""
-    return quaternions.multiply(quaternions.multiply(before, bone.offset_rotation), rotation)

@@ -11,6 +11,7 @@ import numpy as np
 from .. import limits, rotation, turns, vectors
 from ..algebra import nested
 from ..algebra.arithmetic import Array
+from ..vectors import Flags
 from .bones import Bone, Bones
 from .swing_twist import SwingTwistRange
 
@@ -50,14 +51,19 @@ def _bones(chain: KinematicTree, pick: Callable[[Array], Any]) -> Bones:
     scales = np.cumprod(np.cbrt(np.abs(volumes)), axis=0)
     rotations, offsets = find_rotations(joints.offsets), joints.offsets
     bent = offsets / np.cbrt(volumes)[:, None, None] - turns.matrices(rotations)
-    if (volumes > 0.0).all() and (np.abs(bent) < SHEAR).all():
+    is_rigid = bool((volumes > 0.0).all() and (np.abs(bent) < SHEAR).all())
+    if is_rigid:
         # Rigid bones are measured in the space of the chain.
-        segments, scales, offsets = segments * scales[:, None], np.ones_like(scales), rotations
+        segments, scales = segments * scales[:, None], np.ones_like(scales)
+        offsets = turns.matrices(rotations)
+    turns_axes = (offsets != np.eye(3)[..., None]).any(axis=(1, 2, 3))
+    inverses = vectors.inverses(offsets)
     readiness = pick(joints.readiness) if joints.has_stiffness else (None,) * len(segments)
     columns = (
         pick(vectors.norm(segments)),
         pick(segments),
-        pick(offsets),
+        _where(turns_axes, pick(offsets)),
+        _where(turns_axes, pick(inverses)),
         pick(rotations),
         pick(scales),
         _joints(joints, pick),
@@ -65,7 +71,12 @@ def _bones(chain: KinematicTree, pick: Callable[[Array], Any]) -> Bones:
         readiness,
     )
     bones = tuple(Bone(*each) for each in zip(*columns, strict=True))
-    return Bones(bones, pick(chain.root), pick(chain.reach))
+    return Bones(bones, pick(chain.root), pick(chain.reach), is_rigid)
+
+
+def _where(flags: Flags, values: nested.Nested) -> list[nested.Nested]:
+    """Return values where flags are set, None elsewhere."""
+    return [value if flag else None for flag, value in zip(flags.tolist(), values, strict=True)]
 
 
 def _joints(joints: CompiledJoints, pick: Callable[[Array], Any]) -> list[SwingTwistRange | None]:

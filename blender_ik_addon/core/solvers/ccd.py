@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..algebra import maps, quaternions
+from ..algebra import matrices, quaternions
 from ..algebra.arithmetic import Arithmetic, Number
 from ..algebra.quaternions import Quaternion
-from ..algebra.vectors import Vector, add, norm, smoothstep, subtract
+from ..algebra.vectors import Vector, add, dot, norm, smoothstep, subtract
 from ..kinematics.bones import Bones, aim_bone
 
 # Where effector or target come closer to a joint than this share of the chain, the direction from
@@ -33,29 +33,31 @@ def step(
     III; the fade for short levers is derived for this project.
     """
     bones, short = chain.bones, SHORT_LEVER * chain.reach
-    targets = _carry_outward(m, chain, rotations, target)
+    targets = _carry_outward(chain, rotations, target)
     turned = list(rotations)
     effector: Vector | None = None
     for i in reversed(range(len(bones))):
-        bone = bones[i]
-        beyond = bone.segment if effector is None else add(bone.segment, effector)
-        lever = quaternions.rotate(rotations[i], beyond)
-        least = bone.scale * m.minimum(norm(m, lever), norm(m, targets[i]))
-        share = smoothstep(m, least, 0.0, short)
-        turned[i] = aim_bone(m, bone, rotations[i], lever, targets[i], share)
-        effector = quaternions.rotate(turned[i], beyond)
-        effector = maps.apply(bone.offset, effector)
+        bone, wanted = bones[i], targets[i]
+        lever = bone.segment if effector is None else add(bone.segment, effector)
+        least = m.minimum(dot(lever, lever), dot(wanted, wanted)) * (bone.scale * bone.scale)
+        share = None
+        if m.any(least < short * short):
+            share = smoothstep(m, m.sqrt(least), 0.0, short)
+        turned[i] = aim_bone(m, bone, rotations[i], lever, wanted, share)
+        effector = quaternions.rotate(turned[i], lever)
+        if bone.offset is not None:
+            effector = matrices.transform(bone.offset, effector)
     assert effector is not None
     return tuple(turned), norm(m, subtract(subtract(target, chain.root), effector))
 
 
-def _carry_outward(
-    m: Arithmetic, chain: Bones, rotations: tuple[Quaternion, ...], target: Vector
-) -> list[Vector]:
-    """Return the target from the head of each bone, in the bone's axes at zero."""
+def _carry_outward(chain: Bones, rotations: tuple[Quaternion, ...], target: Vector) -> list[Vector]:
+    """Return the target from the head of each bone, in the bone's posed axes."""
     carried, found = subtract(target, chain.root), []
     for bone, rotation in zip(chain.bones, rotations, strict=True):
-        carried = maps.unapply(m, bone.offset, carried)
+        if bone.inverse is not None:
+            carried = matrices.transform(bone.inverse, carried)
+        carried = quaternions.unrotate(rotation, carried)
         found.append(carried)
-        carried = subtract(quaternions.unrotate(rotation, carried), bone.segment)
+        carried = subtract(carried, bone.segment)
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..algebra.arithmetic import ARRAYS, FLOATS, Array
+from ..algebra.arithmetic import Array
 from ..algebra.vectors import cross
 from ..kinematics.transport import carry_rotation
 from ..model.chains import Chain
@@ -45,22 +45,15 @@ def bone_rotations(chain: Chain, solution: Solution) -> Array:
 
 
 def _rotate_bones(compiled: CompiledChains, solutions: Solutions) -> Array:
-    points, turns = solutions.joint_positions, solutions.chain_rotation_wxyz
-    if compiled.is_few:
-        wanted = (points[:, 1:] - points[:, :-1]).tolist()
-        each = zip(
-            turns.tolist(), compiled.each_direction, wanted, compiled.each_start, strict=True
-        )
-        rows = [
-            carry_rotation(FLOATS, turn, directions, segments, cross(start.chord, start.side))
-            for turn, directions, segments, start in each
-        ]
-        rotations: Array = np.array(rows).reshape(*compiled.chains.segment_lengths.shape, 4)
-    else:
-        segments = np.diff(points.transpose(1, 2, 0), axis=0)
-        start, normal = compiled.start_directions, cross(compiled.start.chord, compiled.start.side)
-        carried = carry_rotation(ARRAYS, tuple(turns.T), start, segments, normal)
-        rotations = np.array(carried).transpose(2, 0, 1)
+    """Return the rotations of the bones of B chains, shape (B, n, 4)."""
+    before, after, start = (
+        compiled.chains.joint_positions,
+        solutions.joint_positions,
+        compiled.start,
+    )
+    normal = np.array(cross(start.chord, start.side)).T
+    segments, wanted = (points[:, 1:] - points[:, :-1] for points in (before, after))
+    rotations = carry_rotation(solutions.chain_rotation_wxyz, segments, wanted, normal)
     if solutions.tip_rotation_wxyz is not None:
         rotations[:, -1] = solutions.tip_rotation_wxyz
     return rotations

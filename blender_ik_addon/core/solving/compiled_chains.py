@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..algebra.arithmetic import Array
-from ..algebra.vectors import Vector
-from ..effort import Effort, compiled
+from ..equilibrium.potential_energy import PotentialEnergy, compile_energy
 from ..freed import freed_joints
 from ..kinematics.aims import Limbs, compile_limbs
 from ..kinematics.compiled_joints import put_rows_last
@@ -107,18 +106,6 @@ class CompiledChains:
         rest = self.rest
         return tuple(rest and rest.alone(row) for row in range(len(self.chains)))
 
-    @compile_once
-    def start_directions(self) -> Array:
-        """The unit directions of the segments, armature space, shape (n, 3, B)."""
-        directions: Array = np.diff(self.start.points, axis=0) / self.start.lengths[:, None, :]
-        return directions
-
-    @compile_once
-    def each_direction(self) -> tuple[list[Vector], ...]:
-        """The same one by one: of each chain one vector a segment."""
-        directions = np.moveaxis(self.start_directions, -1, 0).tolist()
-        return tuple([(x, y, z) for x, y, z in each] for each in directions)
-
     @cached_property
     def is_tree(self) -> bool:
         """Whether these are trees."""
@@ -212,19 +199,18 @@ class CompiledChains:
         return compile_start(self.start, self.tree, self.start_turns)
 
     @cached_property
-    def effort(self) -> Effort | None:
+    def potential_energy(self) -> PotentialEnergy | None:
         """What acts on chains with joints."""
         if self.chains.forces is None:
             return None
-        effort = self._effort
         gravity = np.ascontiguousarray(self.chains.forces.gravity.T)
-        return replace(effort, gravity=gravity / self.tree.reach)
+        return replace(self._energy, gravity=gravity / self.tree.reach)
 
     @compile_once
-    def _effort(self) -> Effort:
+    def _energy(self) -> PotentialEnergy:
         """The same under the gravity that these or the whole chains were compiled with."""
         assert self.chains.forces is not None
-        return compiled(self.tree, self.chains.forces, self.clamped_start)
+        return compile_energy(self.tree, self.chains.forces, self.clamped_start)
 
     @cached_property
     def unconstrained(self) -> Chains:

@@ -129,9 +129,7 @@ def _solve(
     distance = m.where(is_out, 0.5 * (start.reach + start.least), bend.distance)
     used: Number
     if solver is not Solver.NEWTON:
-        local, used = iterated(
-            start, task, bend, distance, solver, sweeps=sweeps, use_finish=use_finish
-        )
+        local, used = iterated(start, task, bend, distance, sweeps, use_finish=use_finish)
     elif m is FLOATS:
         local, used = _bend_one(start, task, distance)
     else:

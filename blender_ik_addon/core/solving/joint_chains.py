@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import forced, rotation, turns
+from .. import rotation, turns
 from ..algebra.arithmetic import ARRAYS
+from ..equilibrium.settling import move_off_ends
 from ..kinematics.aims import Aims, Poles, Tips
 from ..kinematics.compiled_joints import put_rows_last
 from ..kinematics.kinematic_tree import TURN
@@ -225,17 +226,17 @@ def _ask_chains(
     points = tuple(wanted.near[0] * chains.unit + chains.root)
     task = relate_to_root(ARRAYS, start, points, ask_all(goals, options, len(chains.unit)))
     task, asked = replace(task, target=wanted.near[0], tolerance=ask.run.tolerance), ask.asked
-    effort = chains.effort if solver is Solver.FORCE else None
-    if effort is not None:
+    energy = chains.potential_energy if solver is Solver.FORCE else None
+    if energy is not None:
         least = np.where(joints.is_unlimited, start.least, 0.0)
         ends = joints.is_unlimited, least, chains.tree.longest
-        task, asked = forced.off_the_ends(task, asked, effort, *ends)
+        task, asked = move_off_ends(task, asked, energy, *ends)
     sweeps = sweeps_of(solver, is_few=chains.count <= FEW, is_alone=chains.count == 1)
     return replace(
         ask,
         run=replace(ask.run, target=task.target),
         asked=asked,
-        start=ChainStart(start, chains.bend, task, sweeps, effort),
+        start=ChainStart(start, chains.bend, task, sweeps, energy),
         solver=solver,
     )
 

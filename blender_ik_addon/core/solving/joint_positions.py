@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .. import comfort_starts, forced
 from ..algebra import nested
-from ..effort import Effort
+from ..equilibrium.potential_energy import PotentialEnergy
+from ..equilibrium.settling import pull_effectors, undo_losses
+from ..equilibrium.slack_corners import settle_best
 from ..iterate import FEW_ITERATIONS, Method
 from ..kinematics.aims import Aims
 from ..kinematics.compiled_bones import compile_bones
@@ -54,14 +55,14 @@ class ChainStart:
         bend: What they bend from.
         task: What is asked for, in the units of the start poses.
         sweeps: How FABRIK and CCD go on; None for the other solvers.
-        effort: What acts on the bones, for FORCE; None for nothing.
+        energy: What acts on the bones, for FORCE; None for nothing.
     """
 
     start: StartPose
     bend: UnconstrainedStart
     task: Task
     sweeps: Sweeps | None = None
-    effort: Effort | None = None
+    energy: PotentialEnergy | None = None
 
 
 @dataclass(frozen=True)
@@ -122,10 +123,10 @@ def solve_positions(ask: Ask) -> Held:
         state, used = run.aim(state, used, aims)
     state, used = run.compromise(state, used)
     last, state, used = _better(ask, run, state, used, standing, aims)
-    effort = ask.start.effort if isinstance(ask.start, ChainStart) else None
-    if effort is not None:
-        state, used = forced.no_farther(last, state, used, standing)
-        state, used = comfort_starts.settled(last, state, used, effort, aims)
+    energy = ask.start.energy if isinstance(ask.start, ChainStart) else None
+    if energy is not None:
+        state, used = undo_losses(last, state, used, standing)
+        state, used = settle_best(last, state, used, energy, aims)
     return Held(last, state, used, aims, find_open(run, state))
 
 
@@ -148,9 +149,9 @@ def _begin(ask: Ask, run: Run) -> tuple[Array, Array, Counts]:
     if ask.solver is not Solver.FORCE:
         return standing, _lead(run, start, standing, ask.asked), used
     begun = standing
-    if start.effort is not None and (settles := forced.only_settle(start.effort)).any():
+    if start.energy is not None and (settles := start.energy.only_settles).any():
         begun = np.where(settles, _lead(run, start, standing, start.task.target), standing)
-    return standing, *forced.swept(run, start.effort, begun)
+    return standing, *pull_effectors(run, start.energy, begun)
 
 
 def _cap_sweeps(ask: Ask) -> Counts:

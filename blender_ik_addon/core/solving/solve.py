@@ -12,6 +12,7 @@ from ..model.chains import Chain, Chains
 from ..model.errors import InvalidGoalError
 from ..model.goals import Goal, Goals
 from ..model.options import Lead, SolveOptions, Solver
+from ..model.records import check_shape
 from ..model.solutions import Solution, Solutions
 from ..model.status import name_drag
 from ..rotation import conjugate, multiply, power
@@ -45,6 +46,7 @@ def solve(chain: Chain, goal: Goal, options: SolveOptions | None = None) -> Solu
             (not counting a tip bone that takes the target's rotation).
     """
     options = options or SolveOptions()
+    _check_goals(chain, goal)
     has_tip = goal.tip_rotation_wxyz is not None and options.orient_weight > 0.0
     if (
         chain.joints is not None
@@ -83,17 +85,7 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
     """
     options = options or SolveOptions()
     count = len(chains)
-    effectors = () if chains.topology is None else (len(chains.topology.effector_bones),)
-    if goals.target_position.shape[1:-1] != effectors:
-        raise InvalidGoalError(
-            f"Targets of shape {goals.target_position.shape} do not fit {effectors or 'no'}"
-            " effectors of trees: give a tree one goal an effector, and a chain one."
-        )
-    if len(goals.target_position) != count:
-        raise InvalidGoalError(
-            f"There are {len(goals.target_position)} goals for {count} chains:"
-            " give one goal a chain."
-        )
+    _check_goals(chains, goals)
     if options.solver is Solver.FOLLOW:
         return _drag_chains(chains, goals, options)
     forces_act = chains.forces is not None and options.solver is Solver.FORCE
@@ -112,6 +104,20 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
     if has_weights:
         return _solve_weighted(chains, goals, options)
     return _solve_all(chains, goals, options, has_tips=has_tips)
+
+
+def _check_goals(chain: Chain, goal: Goal) -> None:
+    """Raise if there is not one goal a chain, and in trees one an effector."""
+    topology, wanted = chain.topology, chain.joint_positions.shape[:-2]
+    if topology is not None:
+        wanted = (*wanted, len(topology.effector_bones))
+    check_shape(
+        goal.target_position.shape,
+        (*wanted, 3),
+        "target positions",
+        InvalidGoalError,
+        "give one goal a chain, and in a tree one an effector",
+    )
 
 
 def _solve_each(

@@ -5,7 +5,7 @@ import pytest
 
 from blender_ik_addon.core import rotation
 from blender_ik_addon.core.algebra import quaternions, vectors
-from blender_ik_addon.core.algebra.arithmetic import ARRAYS, FLOATS
+from blender_ik_addon.core.algebra.arithmetic import FLOATS
 from blender_ik_addon.core.kinematics.transport import carry_rotation
 from tests.core.chains import random_direction, unit
 from tests.helpers import make_rng
@@ -89,16 +89,14 @@ def with_opposite_bones(rng, count, every=4):
     return first, start, np.array(wanted)
 
 
-def alone(problem):
-    """Return the turns of one chain, in floats."""
-    return np.array(carry_rotation(FLOATS, *(each.tolist() for each in problem), NORMAL.tolist()))
-
-
 def side_by_side(first, start, wanted):
-    """Return the turns (B, n, 4) of chains, in arrays."""
-    layouts = (each.transpose(1, 2, 0) for each in (start, wanted))
-    normal = tuple(np.tile(NORMAL, (len(first), 1)).T)
-    return np.array(carry_rotation(ARRAYS, tuple(first.T), *layouts, normal)).transpose(2, 0, 1)
+    """Return the turns (B, n, 4) of chains."""
+    return carry_rotation(first, start, wanted, np.tile(NORMAL, (len(first), 1)))
+
+
+def alone(problem):
+    """Return the turns of one chain, a batch of one."""
+    return side_by_side(*(np.array(each)[None] for each in problem))[0]
 
 
 def beside_others(problem, count=5, row=2):

@@ -62,7 +62,7 @@ BAD_GOALS = {
     "target is not a number": lambda: Goal((0.0, NAN, 0.0)),
     "target is infinite": lambda: Goal((0.0, -INFINITE, 0.0)),
     "target of a plane": lambda: Goal((1.0, 2.0)),
-    "target is many": lambda: Goal(JOINTS),
+    "target is many": lambda: solve(Chain(JOINTS), Goal(JOINTS)),
     "no target": lambda: Goal(None),
     "target is a word": lambda: Goal("here"),
     "pole is not a number": lambda: Goal(TARGET, (NAN, 0.0, 0.0)),

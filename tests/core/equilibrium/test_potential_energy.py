@@ -1,15 +1,14 @@
-"""Slopes and curvatures of effort are those that differences of it show."""
+"""Slopes and curvatures of potential energy are those that differences of it show."""
 
 import numpy as np
 import pytest
 
 from blender_ik_addon.core import Chains, turns
+from blender_ik_addon.core.equilibrium.kkt_system import curve_energy
 from blender_ik_addon.core.solving.compiled_chains import compile_chains
-from blender_ik_addon.core.springs import Springs
-from blender_ik_addon.core.strained import curvature
-from tests.core.forced import effort_of, make_forces, many
+from tests.core.equilibrium.energies import energy_of, make_forces, many
+from tests.core.equilibrium.test_force_robust import random_forces, started_anywhere
 from tests.core.limited_rigs import RIGS, K, make_rig
-from tests.core.test_force_robust import random_forces, started_anywhere
 from tests.helpers import make_rng
 
 COUNT = 3
@@ -28,7 +27,7 @@ class Case:
         self.forces.__dict__["stiffness"] = rng.uniform(0.1, 2.0, self.forces.stiffness.shape)
         chains = Chains(points, joints=joints, forces=self.forces)
         compiled = compile_chains(chains)
-        self.tree, self.effort = compiled.tree, compiled.effort
+        self.tree, self.energy = compiled.tree, compiled.potential_energy
         poses = [[self.rig.some_rotations(rng, 0.9) for _ in range(COUNT)]]
         self.turn = np.moveaxis(np.array(poses[0]), 0, -1)
         self.turn = self.tree.joints.inner(np.moveaxis(self.turn, -1, 0))
@@ -41,17 +40,17 @@ class Case:
     def total(self, move):
         turn = turns.multiply(turns.by_vectors(move), self.turn)
         posed = self.posed(turn)
-        return self.effort.total(posed, turn) - np.sum(self.force * posed.points[-1], axis=0)
+        return self.energy.total(posed, turn) - np.sum(self.force * posed.points[-1], axis=0)
 
 
 @every_rig
-def test_the_effort_is_that_of_springs_and_weight(name):
+def test_the_potential_energy_is_that_of_springs_and_weight(name):
     case = Case(name)
-    case.effort.growth_low[:], case.effort.growth_high[:] = 0.0, 0.0
-    ours = case.effort.total(case.posed(case.turn), case.turn)
-    local, optimum = case.tree.joints.outer(case.turn), case.tree.joints.outer(case.effort.optimum)
+    case.energy.growth_low[:], case.energy.growth_high[:] = 0.0, 0.0
+    ours = case.energy.total(case.posed(case.turn), case.turn)
+    local, optimum = case.tree.joints.outer(case.turn), case.tree.joints.outer(case.energy.rest)
     for i in range(COUNT):
-        theirs = effort_of(case.rig, local[i], case.forces.take(i), optimum[i])
+        theirs = energy_of(case.rig, local[i], case.forces.take(i), optimum[i])
         np.testing.assert_allclose(ours[i], theirs, rtol=1e-9)
 
 
@@ -60,11 +59,11 @@ def test_slopes_and_curvatures_are_those_of_differences(name):
     case = Case(name)
     posed = case.posed(case.turn)
     answers = case.tree.find_jacobian(posed)
-    sides = case.effort.sides(case.turn)
-    slope = Springs(case.effort, case.turn).slope(sides) - case.effort.lifting(posed)
+    at = case.energy.at(posed, case.turn)
+    slope, springs = at.bend_springs(at.sides)
+    slope -= at.weight_torques
     slope -= np.einsum("kb,nkcb->ncb", case.force, answers)
-    springs = Springs(case.effort, case.turn).curvature(sides)
-    curved = curvature(case.effort, posed, answers, case.force, springs)
+    curved = curve_energy(at, posed, answers, case.force, springs)
     size = 3 * len(case.turn)
     moves = STEP * np.eye(size).reshape(size, -1, 3, 1) * np.ones(COUNT)
     for a in range(size):
@@ -81,11 +80,13 @@ def test_resistance_grows_to_ten_times_toward_a_hard_limit():
     rig = make_rig([(K.HINGE_X, ((-60, 60),))])
     forces = make_forces([1.0], comfort=np.radians(20.0))
     chain = rig.chain()
-    effort = compile_chains(many(chain.joint_positions, forces, 1, chain.joints)).effort
+    compiled = compile_chains(many(chain.joint_positions, forces, 1, chain.joints))
 
     def resistance(degrees):
         turn = turns.by_vectors(np.array([[[np.radians(degrees)], [0.0], [0.0]]]))
-        slope = Springs(effort, turn).slope(effort.sides(turn))
+        posed = compiled.tree.posed(compiled.tree.make_state(turn))
+        at = compiled.potential_energy.at(posed, turn)
+        slope, _ = at.bend_springs(at.sides)
         return slope[0, 0, 0] / np.radians(max(degrees - 20.0, 1e-9))
 
     assert resistance(10.0) == 0.0

@@ -22,7 +22,7 @@ from blender_ik_addon.core import (
     SolveOptions,
     turns,
 )
-from blender_ik_addon.core.easing import Easing, Stance, check_time, eased
+from blender_ik_addon.core.equilibrium.easing import Easing, Stance, check_time, eased
 from blender_ik_addon.core.model.status import BLENDED, REACHED
 from blender_ik_addon.core.solving.compiled_chains import compile_chains
 from blender_ik_addon.core.solving.joint_chains import drop_joints

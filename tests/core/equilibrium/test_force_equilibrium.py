@@ -8,7 +8,14 @@ import pytest
 
 from blender_ik_addon.core import Chain, Forces, Goal, SolveOptions, Solver, Status, solve
 from tests.core.chains import unit
-from tests.core.forced import effort_of, inverse, make_forces, product, quaternion, rotation_vector
+from tests.core.equilibrium.energies import (
+    energy_of,
+    inverse,
+    make_forces,
+    product,
+    quaternion,
+    rotation_vector,
+)
 from tests.core.limited_rigs import K, make_rig, targets_of
 from tests.helpers import make_rng
 
@@ -58,7 +65,7 @@ def test_scipy_finds_the_same_pose_of_least_effort(seed):
     # From some poses SLSQP gives up.
     for scale in (0.05, 0.02, 0.01):
         found = optimize.minimize(
-            lambda x: effort_of(rig, posed(x), chain.forces, start),
+            lambda x: energy_of(rig, posed(x), chain.forces, start),
             at_ours + make_rng(seed).normal(scale=scale, size=at_ours.size),
             constraints={"type": "eq", "fun": lambda x: rig.points(posed(x))[-1] - target},
             method="SLSQP",
@@ -67,7 +74,7 @@ def test_scipy_finds_the_same_pose_of_least_effort(seed):
         if found.success:
             break
     assert found.success
-    assert effort_of(rig, ours, chain.forces, start) <= found.fun + EFFORT_ROUNDING
+    assert energy_of(rig, ours, chain.forces, start) <= found.fun + EFFORT_ROUNDING
     pairs = zip(ours, posed(found.x), strict=True)
     apart = [np.linalg.norm(rotation_vector(product(inverse(a), b))) for a, b in pairs]
     assert max(apart) <= SAME_POSE
@@ -101,7 +108,7 @@ def test_scipy_finds_the_same_pose_of_hinges_at_their_limits(seed):
     )
     edge = np.radians(40.0)
     found = optimize.minimize(
-        lambda x: effort_of(rig, posed(x), forces, optimum),
+        lambda x: energy_of(rig, posed(x), forces, optimum),
         np.clip(angles + rng.normal(scale=0.02, size=count), -edge, edge),
         bounds=[(-edge, edge)] * count,
         constraints={"type": "eq", "fun": lambda x: rig.points(posed(x))[-1] - target},

@@ -54,7 +54,7 @@ def inverse(wxyz: Array) -> Array:
     return np.asarray(wxyz) * np.array([1.0, -1.0, -1.0, -1.0])
 
 
-def effort_of(rig: Rig, rotations: Array, forces: Forces, optimum: Array) -> float:
+def energy_of(rig: Rig, rotations: Array, forces: Forces, optimum: Array) -> float:
     """Return the effort of one pose without limits: springs beyond comfort, and weight lifted."""
     points = rig.points(rotations)
     middles = 0.5 * (points[1:] + points[:-1])
@@ -78,10 +78,10 @@ def repeated(record: Forces | Joints, count: int) -> Forces | Joints:
     return type(record)(**rows)
 
 
-def many(points: Array, forces: Forces, count: int, joints: Joints | None = None) -> Chains:
+def many(points: Array, forces: Forces | None, count: int, joints: Joints | None = None) -> Chains:
     """Return the same chain so many times."""
     return Chains(
         np.repeat(points[None], count, axis=0),
         joints=None if joints is None else repeated(joints, count),
-        forces=repeated(forces, count),
+        forces=None if forces is None else repeated(forces, count),
     )

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import turns
-from .model.errors import InvalidOptionError
-from .vectors import Array, norm
+from .. import turns
+from ..model.errors import InvalidOptionError
+from ..vectors import Array, norm
 
 # Times are cut into spans of so many seconds at most: within one, what is aimed at stands still.
 LONGEST_SPAN = 1.0 / 240.0
@@ -85,7 +85,7 @@ def eased(
         clamped: Brings turns (n, 4, B) into the ranges of their joints.
 
     Source: exact solution of dq/dt = -min(q / ease, fastest) span by span; derived for this project
-    and tested in tests/core/test_gradual.py.
+    and tested in tests/core/equilibrium/test_easing.py.
     """
     turn, way = now
     count = min(math.ceil(seconds / LONGEST_SPAN - 1e-6), MOST_SPANS)

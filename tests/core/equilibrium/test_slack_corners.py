@@ -18,8 +18,8 @@ from blender_ik_addon.core import (
     solve,
     solve_batch,
 )
-from blender_ik_addon.core.creature import parse_creature
-from tests.core.forced import effort_of, make_forces, repeated
+from blender_ik_addon.core.equilibrium.creature_files import parse_creature
+from tests.core.equilibrium.energies import energy_of, make_forces, repeated
 from tests.core.limited_rigs import K, make_rig
 from tests.helpers import make_rng
 
@@ -54,7 +54,7 @@ def around(angle):
 
 def effort(rig, chain, solution):
     optimum = chain.joints.start_wxyz
-    return effort_of(rig, solution.local_rotations_wxyz, chain.forces, optimum)
+    return energy_of(rig, solution.local_rotations_wxyz, chain.forces, optimum)
 
 
 @pytest.mark.slow

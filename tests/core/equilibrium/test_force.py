@@ -12,9 +12,10 @@ from blender_ik_addon.core import (
     StepMode,
     solve_batch,
 )
-from blender_ik_addon.core import force as pull
+from blender_ik_addon.core.solvers import jacobian_transpose
+from blender_ik_addon.core.solving.compiled_chains import compile_chains
 from tests.core.chains import unit
-from tests.core.forced import make_forces, many
+from tests.core.equilibrium.energies import make_forces, many
 from tests.core.peer_cases import median_iterations, peer_solutions
 from tests.helpers import make_rng
 
@@ -68,15 +69,17 @@ def test_steps_of_a_fixed_gain_take_the_published_iterations(mode, gain, publish
 @pytest.mark.parametrize(("tolerance", "published"), [(1e-3, 14), (1e-6, 29)])
 def test_stable_steps_that_remember_nothing_take_the_published_iterations(tolerance, published):
     joints, targets = published_cases()
-    points = np.repeat(joints[:, :, None], CASES, axis=2)
-    lengths, target = np.full((BONES, CASES), 1.0 / BONES), targets.T
+    chains = compile_chains(compile_chains(many(joints, None, CASES)).unconstrained)
+    unit_targets = targets.T / chains.unit
+    state, allowed = chains.clamped_states, tolerance / chains.unit
     used = np.full(CASES, 1000)
     for sweep in range(1000):
-        arrived = np.linalg.norm(target - points[-1], axis=0) <= tolerance
+        arrived = np.linalg.norm(unit_targets - state[-1, :3], axis=0) <= allowed
         used[arrived] = np.minimum(used[arrived], sweep)
         if arrived.all():
             break
-        points, _ = pull.step(points, lengths, target, pull.no_memory(BONES, CASES))
+        memory = jacobian_transpose.begin_memory(BONES, CASES)
+        state, _ = jacobian_transpose.step(state, chains.tree, unit_targets, memory)
     assert np.median(used) == pytest.approx(published, rel=NEARLY)
 
 

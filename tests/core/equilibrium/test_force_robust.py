@@ -19,7 +19,7 @@ from blender_ik_addon.core import (
 )
 from blender_ik_addon.core.model.joints import free_joints
 from tests.core.chains import unit
-from tests.core.forced import make_forces
+from tests.core.equilibrium.energies import make_forces
 from tests.core.limited_rigs import RIGS, K, make_rig
 from tests.helpers import make_rng
 

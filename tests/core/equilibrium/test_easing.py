@@ -13,9 +13,9 @@ from blender_ik_addon.core import (
     bone_rotations,
     solve,
 )
-from blender_ik_addon.core.easing import Easing
-from tests.core.forced import make_forces
-from tests.core.gradual import advance
+from blender_ik_addon.core.equilibrium.easing import Easing
+from tests.core.equilibrium.energies import make_forces
+from tests.core.equilibrium.gradual import advance
 from tests.core.limited_rigs import RIGS, targets_of
 from tests.helpers import make_rng
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import JointKind, limits, near_edges, swings, turns
+from blender_ik_addon.core import JointKind, limits, swings, turns
+from blender_ik_addon.core.equilibrium import near_edges
 from tests.helpers import make_rng
 
 COUNT = 500
@@ -39,7 +40,7 @@ def on_edge(rng, free):
 def test_normals_turn_as_second_differences_of_what_an_edge_bounds(free, edge):
     rng = make_rng(77)
     ranges, turn = on_edge(rng, free)
-    edges = near_edges.near(ranges, turn)
+    edges = near_edges.find_near_edges(ranges, turn)
     normal = edges.normals[:, edge]
     along = rng.normal(size=normal.shape)
     along -= normal * np.einsum("nib,nib->nb", along, normal)[:, None]
@@ -50,7 +51,7 @@ def test_normals_turn_as_second_differences_of_what_an_edge_bounds(free, edge):
 
     growth = (at(normal, STEP) - at(normal, -STEP)) / (2.0 * STEP)
     bend = (at(along, STEP) + at(along, -STEP) - 2.0 * at(along, 0.0)) / STEP**2
-    curved = near_edges.curvatures(ranges, turn, edges)[:, edge]
+    curved = edges.measure_curvatures()[:, edge]
     found = np.einsum("nib,nijb,njb->nb", along, curved, along)[0]
     # Where one quarter of an ellipse ends and the next begins there is no second derivative.
     tells = edges.is_near[0, edge] & (np.abs(curved[0]).max(axis=(0, 1)) > 0.0)
@@ -61,34 +62,34 @@ def test_normals_turn_as_second_differences_of_what_an_edge_bounds(free, edge):
 def test_the_end_of_a_twist_is_flat():
     rng = make_rng(79)
     ranges, turn = on_edge(rng, [0, 2])
-    edges = near_edges.near(ranges, turn)
+    edges = near_edges.find_near_edges(ranges, turn)
     normal = edges.normals[:, 1]
     along = rng.normal(size=normal.shape)
     along -= normal * np.einsum("nib,nib->nb", along, normal)[:, None]
     moved = turns.multiply(turns.by_vectors(along), turn)
     before, after = (np.arctan2(each[0, 2], each[0, 0]) for each in (turn, moved))
     np.testing.assert_allclose(np.sin(after - before), 0.0, atol=1e-12)
-    assert not near_edges.curvatures(ranges, turn, edges)[:, 1].any()
+    assert not edges.measure_curvatures()[:, 1].any()
 
 
 def test_inside_their_ranges_joints_have_no_edge():
     ranges, _ = on_edge(make_rng(78), [])
     turn = np.zeros((1, 4, COUNT))
     turn[:, 0] = 1.0
-    edges = near_edges.near(ranges, turn)
-    assert not near_edges.curvatures(ranges, turn, edges).any()
+    edges = near_edges.find_near_edges(ranges, turn)
+    assert not edges.measure_curvatures().any()
 
 
 @pytest.mark.parametrize(("free", "edge"), [([], 0), ([1], 0), ([0, 2], 1), ([1, 2], 0), ([0], 2)])
 def test_a_turn_by_the_room_leads_onto_the_edge(free, edge):
     ranges, turn = on_edge(make_rng(80), free)
-    normal = near_edges.near(ranges, turn).normals[:, edge]
+    normal = near_edges.find_near_edges(ranges, turn).normals[:, edge]
     inward = make_rng(81).uniform(0.01, 0.05, COUNT)
     inside = turns.multiply(turns.by_vectors(-inward * normal), turn)
-    edges = near_edges.near(ranges, inside)
+    edges = near_edges.find_near_edges(ranges, inside)
     tells = edges.is_near[0, edge] & (edges.rooms[0, edge] > 1e-3)
     assert tells.sum() > COUNT / 5
     onto = edges.rooms[:, edge][:, None] * edges.normals[:, edge]
-    again = near_edges.near(ranges, turns.multiply(turns.by_vectors(onto), inside))
+    again = near_edges.find_near_edges(ranges, turns.multiply(turns.by_vectors(onto), inside))
     # To first order; edges of narrow ranges are curved most.
     assert np.quantile(again.rooms[0, edge][tells] / edges.rooms[0, edge][tells], 0.9) < 0.1

@@ -10,10 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from blender_ik_addon.core import Chain, Goal, JointKind, SolveOptions, Solver, solve
-from blender_ik_addon.core.creature import parse_creature, write_creature
+from blender_ik_addon.core.equilibrium.creature_files import parse_creature, write_creature
 from blender_ik_addon.core.model.errors import InvalidCreatureError
 
-FOLDER = Path(__file__).resolve().parents[2] / "blender_ik_addon" / "creatures"
+FOLDER = Path(__file__).resolve().parents[3] / "blender_ik_addon" / "creatures"
 SHIPPED = ("dinosaur_neck", "hanging_arm", "snake")
 numbers = st.floats(0.0, 100.0)
 curves = st.one_of(

@@ -1,0 +1,123 @@
+"""One step to the pose of least potential energy, the effector held where it is.
+
+The states are those of ``kinematic_tree`` with one more column; its last entry is the *step norm*,
+by how much the joints still had to turn before the last step, times the reach, so that the one loop
+stops when a chain rests.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import turns
+from ..kinematics.kinematic_tree import STATE_COLUMNS, KinematicTree
+from ..solvers import newton_joints
+from ..solvers.newton_directions import (
+    DAMPING_DECAY,
+    DAMPING_GROWTH,
+    FIRST_DAMPING,
+    LEAST_DAMPING_AFTER_REJECTION,
+)
+from ..vectors import Array, Counts, Flags, norm
+from .kkt_system import KktSystem, shorten
+from .potential_energy import PotentialEnergy
+
+# A chain rests when no joint has to turn by more than this, in radians.
+RESTS = 1e-6
+# A damped step is shorter than what is left to go; by so much of the damping it counts for more.
+DAMPED = 1e3
+# What rounding leaves of a comparison of energies, as a share of them.
+ROUNDING = 1e-13
+# A step that saves less, as a share of the energy, has to leave less to go by half.
+SLIGHT = 1e-9
+# Turns that bring the effector back to its target after each step; nearer than this share of the
+# reach it is there.
+RETURNS = 2
+RETURNED = 1e-14
+# How far a chain that rests on a ridge is sent down, in radians.
+ESCAPE = 0.2
+
+
+class Sprung(NamedTuple):
+    """Chains, and their potential energy."""
+
+    chain: KinematicTree
+    energy: PotentialEnergy
+
+    def take(self, chains: Counts | Flags) -> Sprung:
+        """Return some of the chains."""
+        return Sprung(self.chain.take(chains), self.energy.take(chains))
+
+
+def add_step_norm(state: Array) -> Array:
+    """Return states (n + 1, 7, B) with a column for the step norm, which is infinite at first."""
+    wide = np.concatenate((state, np.zeros((len(state), 1, state.shape[-1]))), axis=1)
+    wide[-1, STATE_COLUMNS] = np.inf
+    return wide
+
+
+def step(state: Array, sprung: Sprung, target: Array, damping: Array) -> tuple[Array, Array]:
+    """Return the state after one iteration: one of less energy, or the same with more damping.
+
+    A step of Newton's method on the energy, with the effector held to first order by a force; the
+    force's own curvature is part of the system. Joints that are on an edge of their range and
+    pressed against it keep to it. The effector is then brought back by NEWTON, so that every
+    state is as near to the target as the first one was, and the step is taken if energy falls.
+    Where a chain rests on a ridge, it is sent down from it, along the way that the energy curves
+    down most; springs that it has just met are left out, for they are aside on the way back.
+
+    Args:
+        state: As ``add_step_norm`` returns it, shape (n + 1, 8, B).
+        sprung: The chains and their energy.
+        target: Of the outputs, zero for the step norm, shape (8, B).
+        damping: Shape (B,).
+
+    Source: sequential quadratic programming with an active set (Nocedal and Wright, "Numerical
+    Optimization", 2006, chapters 16 and 18); the curvature of chains of turns, the return to the
+    target and the way down from ridges are derived for this project and tested against SciPy's
+    SLSQP in tests/core/equilibrium/test_force_equilibrium.py.
+    """
+    chain, energy = sprung
+    posed = chain.posed(state)
+    system = KktSystem(chain, energy, posed, state[:-1, :4], damping)
+    held, target = state[-1, : system.rows], target[: system.rows]
+    move, force, curve = system.solve(target - held)
+    step_norm = chain.reach * norm(move).max(axis=0) * (1.0 + DAMPED * damping)
+    is_done = step_norm <= RESTS * chain.reach
+    if is_done.any():
+        down, leads_down = system.find_way_down(ESCAPE / (1.0 + DAMPED * damping))
+        leads_down &= is_done
+        move = np.where(leads_down, down, move)
+        step_norm = np.where(leads_down, chain.reach, step_norm)
+        curve = np.where(leads_down, 1.0, curve)
+    moved = _return(chain, state, shorten(move), target)
+    strength = 2.0 * norm(force)
+    before = system.at.total + strength * norm(target - held)
+    after = energy.total(chain.posed(moved), moved[:-1, :4])
+    after = after + strength * norm(target - moved[-1, : system.rows])
+    size = np.abs(before) + system.scale
+    # Between springs that are met and left a chain could go to and fro for ever.
+    gets_on = before - after > SLIGHT * size
+    gets_on |= step_norm < 0.5 * state[-1, STATE_COLUMNS]
+    is_better = (after <= before + ROUNDING * size) & (curve >= 0.0) & gets_on
+    result = state.copy()
+    result[:, :STATE_COLUMNS] = np.where(is_better, moved, state[:, :STATE_COLUMNS])
+    result[-1, STATE_COLUMNS] = step_norm
+    grown = np.maximum(damping * DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION)
+    return result, np.where(is_better, damping * DAMPING_DECAY, grown)
+
+
+def _return(chain: KinematicTree, state: Array, move: Array, target: Array) -> Array:
+    """Return states with turns made and effectors brought back."""
+    turn = turns.normalised(turns.multiply(turns.by_vectors(move), state[:-1, :4]))
+    moved = chain.make_state(
+        chain.joints.clamped(turn) if chain.joints.has_edges else turn, state[:-1, 4]
+    )
+    damping = np.full(state.shape[-1], FIRST_DAMPING)
+    for _ in range(RETURNS):
+        if (norm(target - moved[-1, : len(target)]) <= RETURNED * chain.reach).all():
+            break
+        moved, damping = newton_joints.step(moved, chain, target, damping)
+    return moved

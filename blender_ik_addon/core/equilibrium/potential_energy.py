@@ -1,0 +1,284 @@
+"""The potential energy of poses: springs bent beyond their slack, and weight lifted.
+
+Layout as in ``vectors``, in the units of the start poses. Turns of joints act before their own, as
+everywhere in ``kinematic_tree``: a small turn d makes exp(d) R of a joint's R.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import turns
+from ..kinematics.kinematic_tree import KinematicTree
+from ..kinematics.posed import Posed, move_by_turns
+from ..model.forces import Forces, StepMode
+from ..vectors import Array, Counts, Flags, dot, skew, taken
+
+Sides = npt.NDArray[np.int8]
+
+# At its hard limit a spring is so many times stiffer, plus one. It must stay finite: targets that
+# only the limits reach would never be reached.
+GROWTH = 9.0
+# Bent beyond its slack by less than this, in radians, a spring is at the edge of it.
+AT_EDGE = 1e-4
+# Less room than this, in radians, between slack and limit is none to grow in.
+NO_ROOM = 1e-3
+# Below this angle a series replaces the cotangent.
+SMALL_ANGLE = 1e-2
+
+
+@dataclass(frozen=True)
+class PotentialEnergy:
+    """The springs and the weight of B chains of n bones, compiled.
+
+    Attributes:
+        rest: Turns where springs rest, shape (n, 4, B).
+        rest_axes: The same as matrices, shape (n, 3, 3, B).
+        stiffness: Shape (n, B).
+        slack_low: Least turns from rest that cost nothing, shape (n, 3, B).
+        slack_high: Greatest ones.
+        growth_low: How stiffness grows below the slack, per square radian, shape (n, 3, B).
+        growth_high: The same above it.
+        borne: The mass that each segment lifts: half of its own and all beyond, shape (n, B).
+        gravity: Pull of a mass of one, shape (3, B).
+        mode: As ``Forces``, like the gain.
+        gain: None for steps that are stable by themselves.
+        has_own_rest: Whether springs rest elsewhere than in the start poses.
+    """
+
+    rest: Array
+    rest_axes: Array
+    stiffness: Array
+    slack_low: Array
+    slack_high: Array
+    growth_low: Array
+    growth_high: Array
+    borne: Array
+    gravity: Array
+    mode: StepMode
+    gain: float | None
+    has_own_rest: bool
+
+    def take(self, chains: Counts | Flags) -> PotentialEnergy:
+        """Return the energy of some of the chains."""
+        some: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
+        for name, value in some.items():
+            if isinstance(value, np.ndarray):
+                some[name] = taken(value, chains)
+        return PotentialEnergy(**some)
+
+    @property
+    def acts(self) -> Flags:
+        """Whether anything acts at all, shape (B,)."""
+        has_weight = (self.gravity != 0.0).any(axis=0) & (self.borne > 0.0).any(axis=0)
+        acts: Flags = has_weight | (self.stiffness > 0.0).any(axis=0)
+        return acts
+
+    @property
+    def only_settles(self) -> Flags:
+        """Of which chains only the equilibrium matters, not the way there, shape (B,).
+
+        A gain, or the classic step, is set to see what it does.
+        """
+        has_own_step = self.gain is not None or self.mode is StepMode.CLASSIC
+        return self.acts & (not has_own_step)
+
+    @cached_property
+    def has_slack(self) -> Flags:
+        """Which springs have some, shape (n, 3, B)."""
+        has_slack: Flags = self.slack_low < self.slack_high
+        return has_slack
+
+    def at(self, posed: Posed, turn: Array) -> EnergyAt:
+        """Return the energy of poses with turns (n, 4, B), and how it changes there."""
+        return EnergyAt(self, posed, turn)
+
+    def total(self, posed: Posed, turn: Array) -> Array:
+        """Return the energy of poses, shape (B,)."""
+        return self.at(posed, turn).total
+
+    def bent(self, turn: Array) -> Array:
+        """Return the turns from rest as rotation vectors in its axes, (n, 3, B)."""
+        return turns.vectors_of(turns.multiply(turns.conjugate(self.rest), turn))
+
+    def sides(self, bent: Array) -> Sides:
+        """Return on which side of their slack springs are: -1, 0 inside, or 1, (n, 3, B).
+
+        A spring without slack has no inside.
+        """
+        sides = (bent > self.slack_high).astype(np.int8) - (bent < self.slack_low)
+        return np.where((sides == 0) & ~self.has_slack, np.int8(1), sides)
+
+
+class EnergyAt:
+    """The energy of chains at one pose, and its derivatives by turns of the joints.
+
+    Of a rotation vector v from rest a turn d before the joint's makes v + J d, where
+    J = 1 - [v]/2 + c [v][v] with c as ``_cotangents`` returns it.
+
+    Source: derived for this project, and tested against differences in
+    tests/core/equilibrium/test_potential_energy.py.
+    """
+
+    def __init__(self, energy: PotentialEnergy, posed: Posed, turn: Array) -> None:
+        """Take poses, and their turns (n, 4, B)."""
+        self._energy, self._posed, self.gravity = energy, posed, energy.gravity
+        self._bent = energy.bent(turn)
+        self.sides = energy.sides(self._bent)
+
+    @property
+    def total(self) -> Array:
+        """The energy, shape (B,)."""
+        energy = self._energy
+        excess, growth = self._excess(self.sides)
+        square = excess * excess
+        springs = 0.5 * square * (1.0 + 0.5 * growth * square)
+        total: Array = np.einsum("nib,nb->b", springs, energy.stiffness)
+        return total - dot(energy.gravity, self._lifted.sum(axis=0))
+
+    @cached_property
+    def _lifted(self) -> Array:
+        """Segments (n, 3, B), each as often as the mass that it bears."""
+        return np.diff(self._posed.points, axis=0) * self._energy.borne[:, None, :]
+
+    @cached_property
+    def mass_levers(self) -> Array:
+        """Sums of mass times lever of all beyond each joint, in its frame, shape (n, 3, B)."""
+        return self._posed.express(_sum_from(self._lifted))
+
+    @cached_property
+    def mass_jacobian(self) -> Array:
+        """How masses times places move with turns of the joints, shape (n, 3, 3, B)."""
+        return move_by_turns(self._posed.frames, self.mass_levers[:, None])[:, 0]
+
+    @property
+    def weight_torques(self) -> Array:
+        """How weight helps turns of the joints, shape (n, 3, B)."""
+        torques: Array = np.einsum("kb,nkcb->ncb", self._energy.gravity, self.mass_jacobian)
+        return torques
+
+    @property
+    def is_at_slack(self) -> Flags:
+        """Which springs are hardly bent beyond their slack, shape (n, 3, B)."""
+        at_edge: Flags = np.abs(self._excess(self.sides)[0]) < AT_EDGE
+        return at_edge & self._energy.has_slack
+
+    def bend_springs(self, sides: Sides) -> tuple[Array, Array]:
+        """Return how springs resist turns, (n, 3, B), and how that changes, (n, 3, 3, B).
+
+        The second derivatives are those along the geodesics exp(t d) R, made symmetric. With
+        [a][b] = b a^T - a.b and [a x b] = b a^T - a b^T what comes of the change of J needs no
+        matrix product but the last.
+
+        Args:
+            sides: Those of their slack on which springs are taken to act, as ``sides``.
+        """
+        vector, told, own, rate, over = self._geometry
+        excess, growth = self._excess(sides)
+        square, stiffness = growth * excess * excess, self._energy.stiffness[:, None]
+        pull = stiffness * excess * (1.0 + square)
+        steep = stiffness * np.where(sides != 0, 1.0 + 3.0 * square, 0.0)
+        slope = np.einsum("nijb,nib->njb", own, pull)
+        force = np.einsum("nijb,njb->nib", self._energy.rest_axes, pull)
+        along = dot(vector, force)
+        aside = vector * along[:, None] - force * dot(vector, vector)[:, None]
+        outer = force[:, :, None] * vector[:, None]
+        inner = rate * (outer.swapaxes(1, 2) - 2.0 * outer) - 0.5 * skew(force)
+        inner += (rate[:, 0, 0] * along)[:, None, None] * _EYE
+        inner += over[:, None, None] * aside[:, :, None] * vector[:, None]
+        whole = np.einsum("nijb,njkb->nikb", inner, told)
+        whole += np.einsum("nijb,nikb->njkb", own * steep[:, :, None], own)
+        return slope, 0.5 * (whole + whole.swapaxes(1, 2))
+
+    @cached_property
+    def _geometry(self) -> tuple[Array, Array, Array, Array, Array]:
+        """The vectors v, J, J in the axes of rest, c, and its derivative over the angle."""
+        axes = self._energy.rest_axes
+        vector = np.einsum("nijb,njb->nib", axes, self._bent)
+        rate, over = _cotangents(self._bent)
+        rate = rate[:, None, None]
+        square = vector[:, :, None] * vector[:, None]
+        square -= dot(vector, vector)[:, None, None] * _EYE
+        told = _EYE - 0.5 * skew(vector) + rate * square
+        return vector, told, np.einsum("njib,njkb->nikb", axes, told), rate, over
+
+    def _excess(self, sides: Sides) -> tuple[Array, Array]:
+        """Return by how much springs are bent beyond their slack, and what grows, (n, 3, B)."""
+        energy, is_above = self._energy, sides > 0
+        edge = np.where(is_above, energy.slack_high, energy.slack_low)
+        growth = np.where(is_above, energy.growth_high, energy.growth_low)
+        return np.where(sides != 0, self._bent - edge, 0.0), growth
+
+
+_EYE = np.eye(3)[:, :, None]
+
+
+def _cotangents(bent: Array) -> tuple[Array, Array]:
+    """Return c = (1 - (a/2) cot(a/2)) / a^2 of angles a, and its derivative over a, (n, B)."""
+    square = dot(bent, bent)
+    is_small = square < SMALL_ANGLE**2
+    safe = np.where(is_small, 1.0, square)
+    angle = np.sqrt(safe)
+    half = 0.5 * angle
+    # By half angles the cotangent has no pole up to half a turn and beyond.
+    cotangent = np.cos(half) / np.sin(half)
+    rate = (1.0 - half * cotangent) / safe
+    slope = 0.5 * half * (1.0 + cotangent * cotangent) - 0.5 * cotangent
+    over = (slope - 2.0 * angle * rate) / (safe * angle)
+    return (
+        np.where(is_small, (1.0 + square / 60.0) / 12.0, rate),
+        np.where(is_small, (1.0 + square / 21.0) / 360.0, over),
+    )
+
+
+def compile_energy(chain: KinematicTree, forces: Forces, start_turn: Array) -> PotentialEnergy:
+    """Return the potential energy of chains.
+
+    Args:
+        chain: The chains.
+        forces: On B chains.
+        start_turn: Their start poses, brought to what the joints allow, shape (n, 4, B).
+    """
+    rest = start_turn
+    if forces.optimum_wxyz is not None:
+        rotations = forces.optimum_wxyz
+        unit = rotations / np.linalg.norm(rotations, axis=-1, keepdims=True)
+        rest = chain.joints.begun(chain.joints.inner(unit))
+    at = turns.vectors_of(rest)
+    low, high = _bones_first(forces.comfort_low), _bones_first(forces.comfort_high)
+    masses = _bones_first(forces.masses)
+    return PotentialEnergy(
+        rest=rest,
+        rest_axes=turns.matrices(rest),
+        stiffness=_bones_first(forces.stiffness),
+        slack_low=low,
+        slack_high=high,
+        growth_low=_growth(low - (chain.joints.low - at)),
+        growth_high=_growth((chain.joints.high - at) - high),
+        borne=_sum_from(masses) - 0.5 * masses,
+        gravity=_bones_first(forces.gravity) / chain.reach,
+        mode=forces.mode,
+        gain=forces.gain,
+        has_own_rest=forces.optimum_wxyz is not None,
+    )
+
+
+def _growth(room: Array) -> Array:
+    """Return how stiffness grows over the rooms (n, 3, B) from slack to limits."""
+    has_room = np.isfinite(room) & (room > NO_ROOM)
+    return np.where(has_room, GROWTH / np.where(has_room, room, 1.0) ** 2, 0.0)
+
+
+def _bones_first(rows: Array) -> Array:
+    return np.array(np.moveaxis(rows, 0, -1), order="C")
+
+
+def _sum_from(values: Array) -> Array:
+    """Return the sums of values (n, ..., B) from each one to the last."""
+    summed: Array = np.cumsum(values[::-1], axis=0)[::-1]
+    return summed

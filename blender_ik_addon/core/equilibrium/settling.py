@@ -1,0 +1,161 @@
+"""FORCE on chains with joints: pulled toward their targets, then settled in equilibrium."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from ..iterate import FEW_ITERATIONS, Method, Work, stands_still, sweeps_of, swept
+from ..kinematics.aims import Aims
+from ..kinematics.kinematic_tree import STATE_COLUMNS
+from ..model.forces import StepMode
+from ..solvers import jacobian_transpose
+from ..solvers.newton_directions import FIRST_DAMPING
+from ..solving.joint_run import AIM_WEIGHTS, Run
+from ..solving.task import Task
+from ..vectors import Array, Counts, Flags, norm, not_alone, taken
+from . import kkt_step
+from .kkt_step import RESTS, Sprung
+from .potential_energy import PotentialEnergy
+
+# Where a target is too far or too near, chains that settle stay less than straight, or folded, by
+# this share of the reach: else there is no way to turn by which the effector stays.
+OFF_THE_ENDS = 1e-4
+# Less than this is no way to go.
+NONE = 1e-300
+# What CLASSIC takes where no gain is given.
+CLASSIC_GAIN = 0.2
+# Iterations to settle. Most take about ten; long loose chains with much slack up to 200.
+ENOUGH_TO_SETTLE = 250
+# Numbers of equations that are solved at once: the systems of many long chains fill a memory.
+MOST_EQUATIONS = 4_000_000
+SWEEPS = sweeps_of(jacobian_transpose.step)
+SETTLE = Method(kkt_step.step, is_damped=True)
+
+
+def move_off_ends(
+    task: Task,
+    asked: Array,
+    energy: PotentialEnergy,
+    is_unlimited: Flags,
+    least: Array,
+    most: Array,
+) -> tuple[Task, Array]:
+    """Return a task, and the targets (3, B) as asked, moved to where chains can settle.
+
+    Args:
+        task: What is asked for.
+        asked: Its targets as they are, shape (3, B).
+        energy: Of the chains.
+        is_unlimited: Which chains have no limits, shape (B,). Others may not fold or straighten as
+            far as their lengths allow: what is asked of them stays, to get as near as they can.
+        least: Nearer than this no effector gets to its root, shape (B,).
+        most: Farther neither, shape (B,).
+    """
+    size, room = norm(asked), OFF_THE_ENDS * most
+    farthest = np.maximum(most - room, 0.5 * (least + most))
+    nearest = np.minimum(least + room, farthest)
+    allowed = np.where(size > most, farthest, np.where(size < least, nearest, size))
+    is_moved = energy.acts & (allowed != size) & (size > 0.0)
+    if not is_moved.any():
+        return task, asked
+    moved = asked * np.where(is_moved, allowed / np.where(is_moved, size, 1.0), 1.0)
+    task = replace(task, target=np.where(is_moved, moved, task.target))
+    return task, np.where(is_unlimited, moved, asked)
+
+
+def pull_effectors(
+    run: Run, energy: PotentialEnergy | None, standing: Array
+) -> tuple[Array, Counts]:
+    """Return what the force on the effectors makes of states, and the iterations used."""
+    used = np.zeros_like(run.iterations)
+    sweeps, caps = SWEEPS, np.minimum(run.iterations, FEW_ITERATIONS)
+    if energy is not None and (energy.gain is not None or energy.mode is StepMode.CLASSIC):
+        # Nothing is handed over while it does much.
+        gain = CLASSIC_GAIN if energy.gain is None else energy.gain
+        step = partial(jacobian_transpose.step_by_gain, mode=energy.mode, gain=gain)
+        sweeps, caps = Method(step, is_hopeless=stands_still, run_in=1), run.iterations
+    elif energy is not None:
+        caps = np.where(energy.only_settles, 0, caps)
+    memory = jacobian_transpose.begin_memory(len(run.tree.joints.kinds), standing.shape[-1])
+    return run.sweep(sweeps, standing, used, caps, memory)
+
+
+def undo_losses(run: Run, state: Array, used: Counts, standing: Array) -> tuple[Array, Counts]:
+    """Return states without those that have been led farther away than chains stood."""
+    gap, before = (norm(run.target - each[-1, :3]) for each in (state, standing))
+    is_lost = run.is_open(state) & (gap > before)
+    if not is_lost.any():
+        return state, used
+    # From where it stood a chain gets at least as near.
+    again, used = run.close(np.where(is_lost, standing, state), used)
+    return np.where(is_lost, again, state), used
+
+
+def settle_chains(
+    run: Run, state: Array, used: Counts, energy: PotentialEnergy, aims: Aims | None
+) -> tuple[Array, Counts]:
+    """Return chains settled where they have come to, also those that have not arrived.
+
+    Args:
+        run: The chains and their targets.
+        state: What they have come to, shape (n + 1, 7, B).
+        used: Iterations used, shape (B,).
+        energy: Of the chains.
+        aims: What else is kept as far as it has been met; None for nothing.
+    """
+    is_open = run.is_open(state)
+    begun, used = _step_back(run, state, used, is_open & energy.acts)
+    stay = np.where(is_open, begun[-1, :3], run.target)
+    rested, used = _settle(run, begun, stay, used, energy, aims)
+    is_lost = ~is_open & run.is_open(rested)
+    room = OFF_THE_ENDS * run.tree.reach * is_open
+    gap, before = (norm(run.target - each[-1, :3]) for each in (rested, state))
+    is_lost |= gap > before + room + run.accepted
+    return np.where(is_lost, state, rested), used
+
+
+def _step_back(run: Run, state: Array, used: Counts, is_moved: Flags) -> tuple[Array, Counts]:
+    """Return states a little off where limits let no joint turn nearer, as off the other ends."""
+    # One bone only turns about its way to the target.
+    if len(run.tree.joints.kinds) == 1 or not is_moved.any():
+        return state, used
+    error = run.target - state[-1, :3]
+    share = np.where(is_moved, OFF_THE_ENDS * run.tree.reach, 0.0) / np.maximum(norm(error), NONE)
+    back = replace(run, target=(state[-1, :3] - share * error))
+    return back.close(state, used, is_near_enough=False)
+
+
+def _settle(
+    run: Run,
+    state: Array,
+    target: Array,
+    used: Counts,
+    energy: PotentialEnergy,
+    aims: Aims | None,
+) -> tuple[Array, Counts]:
+    """Return poses of least energy nearby, effectors at targets (3, B), and iterations used."""
+    chain = run.tree
+    weighted = None if aims is None else replace(aims, weight=AIM_WEIGHTS[-1] * chain.reach)
+    # How readily a joint turns says nothing of where it rests.
+    joints = replace(chain.joints, mobility=np.ones_like(chain.joints.mobility))
+    free = replace(chain, joints=joints, aims=weighted)
+    state, used = free.make_state(state[:-1, :4], state[:-1, 4]), used.copy()
+    kept = np.zeros((STATE_COLUMNS + 1, state.shape[-1]))
+    kept[:STATE_COLUMNS], kept[:3] = state[-1], target
+    caps = np.minimum(run.iterations, used + ENOUGH_TO_SETTLE)
+    can_move = energy.acts & (caps > used) & (free.joints.free_axes.size > 0)
+    rows = not_alone(np.flatnonzero(can_move), len(can_move))
+    most = max(1, MOST_EQUATIONS // (3 * len(chain.joints.kinds) + STATE_COLUMNS) ** 2)
+    for part in (rows[first : first + most] for first in range(0, len(rows), most)):
+        sprung = Sprung(free.take(part), energy.take(part))
+        work = Work(sprung, taken(kept, part), RESTS * chain.reach[part], caps[part])
+        begun, damping = (
+            kkt_step.add_step_norm(taken(state, part)),
+            np.full(len(part), FIRST_DAMPING),
+        )
+        rested, used[part] = swept(SETTLE, work, begun, used[part], damping)
+        state[..., part] = rested[:, :STATE_COLUMNS]
+    return chain.make_state(state[:-1, :4], state[:-1, 4]), used

@@ -1,0 +1,85 @@
+"""Poses bent to the corners of slack, to settle from: of several ends the one of least energy.
+
+Slack is a box: bends about two axes at once cost as little as those about one, so there are up to
+four poses in which no small turn saves energy, and some cost twice as much as others. Which of them
+a chain settles in from its start pose would change at every few steps of its target.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+
+from .. import turns
+from ..kinematics.aims import Aims
+from ..solving.joint_run import Run
+from ..vectors import Array, Counts, not_alone, taken
+from .potential_energy import PotentialEnergy
+from .settling import settle_chains
+
+# Another end has to save this share of the energy: else last digits would choose between poses that
+# are as good as mirrored.
+WORTH_A_CHANGE = 1e-3
+# Iterations from a corner after which it shows which end it leads to; few take so many.
+ENOUGH_TO_CHOOSE = 40
+# A slack narrower than this, in radians, has no corners.
+NO_WIDTH = 1e-3
+
+
+def settle_best(
+    run: Run, state: Array, used: Counts, energy: PotentialEnergy, aims: Aims | None
+) -> tuple[Array, Counts]:
+    """Return the states of least energy in which chains settle, and the iterations used.
+
+    Args:
+        run: The chains and their targets.
+        state: What they have come to, shape (n + 1, 7, B).
+        used: Iterations used, shape (B,).
+        energy: Of the chains.
+        aims: What else has been met, and chooses among poses by itself; None for nothing.
+
+    Source: derived for this project, tested in tests/core/equilibrium/test_slack_corners.py.
+    """
+    count, widths = len(used), energy.slack_high - energy.slack_low
+    may_choose = (widths > NO_WIDTH).any(axis=(0, 1)) & energy.only_settles & ~run.is_open(state)
+    rows = not_alone(np.flatnonzero(may_choose), count)
+    if energy.has_own_rest or aims is not None or not rows.size:
+        return settle_chains(run, state, used, energy, aims)
+    # A twist leads nowhere.
+    is_wide = (widths > NO_WIDTH).any(axis=(0, 2)) & [True, False, True]
+    corners = np.array(list(product(*((0.0, 1.0) if wide else (0.5,) for wide in is_wide))))
+    chosen, corners = np.repeat(rows, len(corners)), np.tile(corners, (len(rows), 1))
+    several, acting = run.take(chosen), energy.take(chosen)
+    bend = acting.slack_low + (acting.slack_high - acting.slack_low) * corners.T
+    turn = several.tree.joints.clamped(turns.multiply(acting.rest, turns.by_vectors(bend)))
+    begun, spent = several.close(
+        several.tree.make_state(turn, taken(state[:-1, 4], chosen)), np.zeros_like(chosen)
+    )
+    index = np.concatenate((np.arange(count), chosen))
+    caps = run.iterations[index]
+    caps[count:] = np.minimum(caps[count:], spent + ENOUGH_TO_CHOOSE)
+    ends, spent = np.concatenate((state, begun), axis=-1), np.concatenate((used, spent))
+    every, acting = run.take(index, caps), energy.take(index)
+    ends, spent = settle_chains(every, ends, spent, acting, None)
+    best = _choose_ends(every, acting, ends, index, count)
+    state, used = taken(ends, best), spent[best]
+    others = not_alone(np.flatnonzero(best >= count), count)
+    if others.size:
+        # What had no more iterations to come to rest goes on.
+        rest = run.take(others), taken(state, others), used[others], energy.take(others), None
+        state[..., others], used[others] = settle_chains(*rest)
+    return state, used
+
+
+def _choose_ends(
+    run: Run, energy: PotentialEnergy, ends: Array, chains: Counts, count: int
+) -> Counts:
+    """Return which ends (R,) the first chains settle in, of those of the chains (R,)."""
+    total = energy.total(run.tree.posed(ends), ends[:-1, :4])
+    is_open, best = run.is_open(ends), np.arange(count)
+    for end in range(count, len(chains)):
+        held = best[chains[end]]
+        if total[held] - total[end] > WORTH_A_CHANGE * abs(total[held]) and not is_open[end]:
+            best[chains[end]] = end
+    return best
