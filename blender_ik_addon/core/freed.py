@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from . import turns, vectors
+from .algebra import arrays, turns
 from .algebra.arithmetic import Array
 from .kinematics.start_pose import StartPose
 from .model.joints import Joints, free_joints
@@ -22,7 +22,7 @@ def freed_joints(start: StartPose) -> Joints:
         start: Start poses of B chains.
     """
     directions = np.diff(start.points, axis=0) / start.lengths[:, None, :]
-    across = vectors.cross(start.side, start.chord)
+    across = arrays.cross(start.side, start.chord)
     frame = np.stack((start.side, start.chord, across), axis=1)
     frames = [_swing(frame, start.chord, directions[0], start.side)]
     for before, after in pairwise(directions):
@@ -40,4 +40,4 @@ def freed_joints(start: StartPose) -> Joints:
 
 def _swing(frame: Array, source: Array, target: Array, half_turn_axis: Array) -> Array:
     """Return frames (3, 3, B) that the shortest turn from one direction to another carries."""
-    return vectors.compose(turns.matrices(turns.between(source, target, half_turn_axis)), frame)
+    return arrays.compose(turns.to_matrices(turns.between(source, target, half_turn_axis)), frame)

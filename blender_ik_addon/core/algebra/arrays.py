@@ -1,10 +1,10 @@
-"""Vector algebra on many chains at once.
+"""Vectors and matrices of many joints and chains in arrays.
 
 Layout of every array in the solvers: ``(joints or segments, xyz, chains)``. The last axis is
 contiguous, so one NumPy call works on all chains; the xyz axis is always the last but one, so a
 single joint ``points[i]`` has shape (3, chains) and goes through the same functions.
 
-Sums over components are one NumPy call here; other formulas stand in ``algebra``: components are
+Sums over components are one NumPy call here; other formulas stand in ``vectors``: components are
 split off, and the result joined.
 """
 
@@ -12,15 +12,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from .algebra import vectors
-from .algebra.arithmetic import ARRAYS
-from .algebra.arithmetic import Array as Array
-from .algebra.arithmetic import Counts as Counts
-from .algebra.arithmetic import Flags as Flags
-from .algebra.nested import join, repeat_single, split, take_rows
-from .algebra.vectors import NO_DIRECTION as NO_DIRECTION
+from . import vectors
+from .arithmetic import ARRAYS, Array
+from .nested import join, split
+from .vectors import NO_DIRECTION as NO_DIRECTION
 
-taken, not_alone = take_rows, repeat_single
 # From so many chains on, sums along the bones are quicker bone by bone.
 MANY_CHAINS = 16
 # The components j and k of two factors go into component i of their vector product.
@@ -56,7 +52,7 @@ def unit(a: Array, fallback: Array) -> Array:
     return join(vectors.unit(ARRAYS, split(a), split(fallback)))
 
 
-def across(a: Array, axis: Array) -> Array:
+def reject(a: Array, axis: Array) -> Array:
     """Return the part of vectors (..., 3, B) perpendicular to unit axes."""
     return join(vectors.reject(split(a), split(axis)))
 
@@ -73,7 +69,7 @@ def compose(outer: Array, inner: Array) -> Array:
     return product
 
 
-def inverses(matrix: Array) -> Array:
+def invert(matrix: Array) -> Array:
     """Return the inverses of matrices (..., 3, 3, B)."""
     columns = cross(np.take(matrix, _NEXT, axis=-3), np.take(matrix, _AFTER, axis=-3))
     determinant = dot(matrix[..., 0, :, :], columns[..., 0, :, :])
@@ -81,7 +77,7 @@ def inverses(matrix: Array) -> Array:
     return inverse
 
 
-def products(matrices: Array) -> Array:
+def accumulate_products(matrices: Array) -> Array:
     """Return the products of matrices (n, 3, 3, B) from the first one up to each."""
     # Of two products side by side comes one twice as long: five calls for thirty bones. Of however
     # many chains: in another order the last digits would be others.
@@ -92,7 +88,7 @@ def products(matrices: Array) -> Array:
     return found
 
 
-def laid(segments: Array) -> Array:
+def sum_segments(segments: Array) -> Array:
     """Return the joints (n + 1, 3, B) of segments (n, 3, B), end to end from the origin."""
     joints = np.empty((len(segments) + 1, *segments.shape[1:]))
     joints[0] = 0.0

@@ -1,17 +1,16 @@
-"""Quaternions ``wxyz`` of many joints and chains, in the layout of ``vectors``: (..., 4, B).
+"""Quaternions ``wxyz`` of many joints and chains, in the layout of ``arrays``: (..., 4, B).
 
-Formulas stand in ``algebra``: components are split off, and the result joined. Where a solver calls
-for a product again and again, a table of the formula's terms gives it in a few calls.
+Formulas stand in ``quaternions``: components are split off, and the result joined. For products,
+which solvers call most, a table of the formula's terms takes a few NumPy calls only.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from . import vectors
-from .algebra import quaternions
-from .algebra.arithmetic import ARRAYS, Array, Counts
-from .algebra.nested import join, split
+from . import arrays, quaternions
+from .arithmetic import ARRAYS, Array, Counts
+from .nested import join, split
 
 
 def _tabulate_products() -> tuple[Counts, Array]:
@@ -42,25 +41,25 @@ def conjugate(turn: Array) -> Array:
     return join(quaternions.conjugate(split(turn)))
 
 
-def normalised(turn: Array) -> Array:
+def normalize(turn: Array) -> Array:
     """Return quaternions (..., 4, B) at unit length."""
-    unit: Array = turn / vectors.norm(turn)[..., None, :]
+    unit: Array = turn / arrays.norm(turn)[..., None, :]
     return unit
 
 
-def matrices(turn: Array) -> Array:
+def to_matrices(turn: Array) -> Array:
     """Return the rotation matrices (..., 3, 3, B) of unit quaternions (..., 4, B)."""
     rows = quaternions.to_matrix(split(turn))
     components = join((*rows[0], *rows[1], *rows[2]))
     return components.reshape(*turn.shape[:-2], 3, 3, turn.shape[-1])
 
 
-def by_vectors(vector: Array) -> Array:
+def from_vectors(vector: Array) -> Array:
     """Return turns (..., 4, B) about vectors (..., 3, B) by their lengths in radians."""
     return join(quaternions.from_vector(ARRAYS, split(vector)))
 
 
-def vectors_of(turn: Array) -> Array:
+def to_vectors(turn: Array) -> Array:
     """Return the vectors (..., 3, B) along the axes of turns (..., 4, B), as long as their angles.
 
     Of the two ways round the shorter one, up to half a turn.
@@ -68,7 +67,7 @@ def vectors_of(turn: Array) -> Array:
     return join(quaternions.to_vector(ARRAYS, split(turn)))
 
 
-def part_way(start: Array, end: Array, share: Array) -> Array:
+def interpolate(start: Array, end: Array, share: Array) -> Array:
     """Return turns (..., 4, B) that are shares (B,) of the short way from start to end."""
     return join(quaternions.interpolate(ARRAYS, split(start), split(end), share))
 

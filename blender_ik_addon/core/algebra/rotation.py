@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .algebra import angles, quaternions, vectors
-from .algebra.angles import EULER_ORDERS as EULER_ORDERS
-from .algebra.arithmetic import ARRAYS, Array, Number
-from .algebra.nested import Nested
+from . import angles, quaternions, vectors
+from .angles import EULER_ORDERS as EULER_ORDERS
+from .arithmetic import ARRAYS, Array, Number
+from .nested import Nested
 
 
 def _split(rows: Array) -> Nested:
@@ -39,7 +39,7 @@ def conjugate(quaternion: Array) -> Array:
     return _join(quaternions.conjugate(_split(quaternion)))
 
 
-def normalised(quaternion: Array) -> Array:
+def normalize(quaternion: Array) -> Array:
     """Return quaternions (..., 4) at unit length."""
     return _join(quaternions.normalize(ARRAYS, _split(quaternion)))
 
