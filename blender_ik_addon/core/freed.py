@@ -6,7 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from . import vectors
+from .algebra import arrays, turns
+from .algebra.arithmetic import Array
 from .kinematics.start_pose import StartPose
 from .model.joints import Joints, free_joints
 
@@ -21,13 +22,11 @@ def freed_joints(start: StartPose) -> Joints:
         start: Start poses of B chains.
     """
     directions = np.diff(start.points, axis=0) / start.lengths[:, None, :]
-    across = vectors.cross(start.side, start.chord)
+    across = arrays.cross(start.side, start.chord)
     frame = np.stack((start.side, start.chord, across), axis=1)
-    frame = vectors.compose(vectors.swing(start.chord, directions[0], start.side), frame)
-    frames = [frame]
+    frames = [_swing(frame, start.chord, directions[0], start.side)]
     for before, after in pairwise(directions):
-        frame = vectors.compose(vectors.swing(before, after, frame[:, 0]), frame)
-        frames.append(frame)
+        frames.append(_swing(frames[-1], before, after, frames[-1][:, 0]))
     stacked = np.array(frames)
     offsets = np.concatenate(
         (stacked[:1], np.einsum("njib,njkb->nikb", stacked[:-1], stacked[1:])), axis=0
@@ -37,3 +36,8 @@ def freed_joints(start: StartPose) -> Joints:
         np.ascontiguousarray(offsets.transpose(3, 0, 1, 2)),
         np.tile(np.array([1.0, 0.0, 0.0, 0.0]), (chains, len(directions), 1)),
     )
+
+
+def _swing(frame: Array, source: Array, target: Array, half_turn_axis: Array) -> Array:
+    """Return frames (3, 3, B) that the shortest turn from one direction to another carries."""
+    return arrays.compose(turns.to_matrices(turns.between(source, target, half_turn_axis)), frame)

@@ -9,7 +9,9 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from . import seed
-from .algebra.arithmetic import ARRAYS
+from .algebra.arithmetic import ARRAYS, Array, Counts, Flags
+from .algebra.arrays import norm, sum_segments
+from .algebra.nested import repeat_single, take_rows
 from .kinematics.bend_plane import Bend
 from .kinematics.kinematic_tree import compile_tree
 from .kinematics.start_pose import StartPose
@@ -19,7 +21,6 @@ from .solvers import jacobian_transpose, newton_directions
 from .solvers.newton_directions import FIRST_DAMPING, MOST_DAMPING, mix_directions
 from .solving.sweeps import MOST_SWEEPS, Sweeps, sweep_points
 from .solving.task import Task
-from .vectors import Array, Counts, Flags, laid, norm, not_alone, taken
 
 Step = Callable[[Array, Any, Array, Array], tuple[Array, Array]]
 """From what stands now, chains, target and what an iteration hands to the next one, to what stands
@@ -89,8 +90,8 @@ class Work:
         """Return some of the chains."""
         own = self.chain
         return Work(
-            taken(own, chains) if isinstance(own, np.ndarray) else own.take(chains),
-            taken(self.target, chains),
+            take_rows(own, chains) if isinstance(own, np.ndarray) else own.take(chains),
+            take_rows(self.target, chains),
             self.tolerance[chains],
             self.caps[chains],
         )
@@ -169,7 +170,7 @@ def _finished(start: StartPose, work: Work, points: Array, used: Counts) -> tupl
         return points, used
     # Chains that lie on one line: no step leads off it.
     directions = mix_directions(ARRAYS, start, work.target[0])
-    anew = laid(start.lengths[:, None] * directions)
+    anew = sum_segments(start.lengths[:, None] * directions)
     anew = np.where(is_stuck, anew, points)
     fresh, used = swept(NEWTON, work, anew, used, _damping(points))
     return np.where(norm(work.target - fresh[-1]) < error, fresh, points), used
@@ -196,11 +197,11 @@ def swept(
     rows = len(work.target)
     error = norm(work.target - points[-1, :rows])
     is_open = (error > work.tolerance) & (used < work.caps)
-    live = not_alone(np.flatnonzero(is_open), len(used))
+    live = repeat_single(np.flatnonzero(is_open), len(used))
     best = points
     if not is_open.all():
         work, error = work.take(live), error[live]
-        best, carried = taken(points, live), taken(carried, live)
+        best, carried = take_rows(points, live), take_rows(carried, live)
     now, window_error, sweeps = best, error, 0
     is_open = np.ones(len(live), dtype=np.bool_)
     while live.size:
@@ -221,9 +222,14 @@ def swept(
             break
         if left < (1.0 - method.company) * len(live):
             result[..., live[~is_open]] = best[..., ~is_open]
-            rest = not_alone(np.flatnonzero(is_open), len(live))
-            live, work, now, best = live[rest], work.take(rest), taken(now, rest), taken(best, rest)
-            carried, error, window_error = taken(carried, rest), error[rest], window_error[rest]
+            rest = repeat_single(np.flatnonzero(is_open), len(live))
+            live, work, now, best = (
+                live[rest],
+                work.take(rest),
+                take_rows(now, rest),
+                take_rows(best, rest),
+            )
+            carried, error, window_error = take_rows(carried, rest), error[rest], window_error[rest]
             is_open = is_open[rest]
     return result, used
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .vectors import Array, across, laid, norm, unit
+from .algebra.arithmetic import Array
+from .algebra.arrays import norm, reject, sum_segments, unit
 
 # Sideways push, as a share of the chain, that takes a straight chain off the line to its target.
 NUDGE = 1e-3
@@ -19,9 +20,9 @@ def nudged(points: Array, lengths: Array, frame: Array) -> Array:
     count = len(lengths)
     if count == 1:
         return points
-    off_line = norm(across(points[1:-1], frame[0])).max(axis=0)
+    off_line = norm(reject(points[1:-1], frame[0])).max(axis=0)
     missing = np.maximum(0.0, NUDGE * reach - off_line)
     profile = np.sin(np.pi * np.arange(count + 1) / count)[:, None, None]
     pushed = points + profile * missing * frame[1]
     directions = unit(np.diff(pushed, axis=0), np.diff(points, axis=0) / lengths[:, None, :])
-    return np.where(missing > 0.0, laid(lengths[:, None] * directions), points)
+    return np.where(missing > 0.0, sum_segments(lengths[:, None] * directions), points)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..core import Solution, rotation
+from ..core import Solution
+from ..core.algebra import rotation
 from ..core.kinematics.bend_plane import bend_side
 from . import spaces
 from .channels import Pose

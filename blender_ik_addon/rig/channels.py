@@ -15,7 +15,7 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
-from ..core import rotation
+from ..core.algebra import rotation
 from .spaces import matrices_from_buffer
 
 Array = npt.NDArray[np.float64]
@@ -149,7 +149,7 @@ def quaternions_of(channels: Array, modes: Integers) -> Array:
         is_zero = ~channels.any(axis=1)
         if is_zero.any():
             channels = np.where(is_zero[:, None], [1.0, 0.0, 0.0, 0.0], channels)
-        return rotation.normalised(channels)
+        return rotation.normalize(channels)
     return rotation.quaternion_from_matrix(matrices_of(channels, modes))
 
 
@@ -167,7 +167,7 @@ def matrices_of(channels: Array, modes: Integers) -> Array:
             quaternions = channels[rows]
             is_zero = ~quaternions.any(axis=1)
             quaternions = np.where(is_zero[:, None], [1.0, 0.0, 0.0, 0.0], quaternions)
-        matrices[rows] = rotation.matrix_from_quaternion(rotation.normalised(quaternions))
+        matrices[rows] = rotation.matrix_from_quaternion(rotation.normalize(quaternions))
     return matrices
 
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from ..core import Forces, rotation
+from ..core import Forces
+from ..core.algebra import rotation
 from ..core.equilibrium.creature_files import Creature, Curve, parse_creature
 from .chain_pose import ChainPose
 from .joints import BoneJoints

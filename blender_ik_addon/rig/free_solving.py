@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from ..core import Chain, Goal, Solution, SolveOptions, Status, rotation, solve
+from ..core import Chain, Goal, Solution, SolveOptions, Status, solve
+from ..core.algebra import rotation
 from .chain_pose import ChainFrame, ChainPose
 from .settling import settled
 

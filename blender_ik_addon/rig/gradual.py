@@ -9,9 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..core import Status, rotation
+from ..core import Status
+from ..core.algebra import rotation
 from ..core.equilibrium.easing import Easing, Stance, eased
-from ..core.limits import clamped_rotations as clamped
+from ..core.kinematics.joint_limits import clamp_rotations as clamped
 from ..core.model.status import BLENDED
 from .chain_pose import ChainFrame, ChainPose
 from .history import Memento

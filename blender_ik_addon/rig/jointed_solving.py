@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ..core import Chain, Forces, Goal, Joints, Solution, SolveOptions, Solver, rotation, solve
-from ..core.limits import clamped_rotations as clamped
+from ..core import Chain, Forces, Goal, Joints, Solution, SolveOptions, Solver, solve
+from ..core.algebra import rotation
+from ..core.kinematics.joint_limits import clamp_rotations as clamped
 from . import spaces
 from .chain_pose import ChainFrame, ChainPose, part_way
 from .errors import RigError

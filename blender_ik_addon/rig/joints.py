@@ -9,7 +9,8 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
-from ..core import JointKind, rotation
+from ..core import JointKind
+from ..core.algebra import rotation
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from ..core import rotation
+from ..core.algebra import rotation
 from .errors import RigError
 from .forces import creature_of
 from .joints import KINDS, MOST_STIFFNESS, BoneJoints, free_bones

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ..core import SolveOptions, rotation
-from ..core.limits import clamped_rotations as clamped
+from ..core import SolveOptions
+from ..core.algebra import rotation
+from ..core.kinematics.joint_limits import clamp_rotations as clamped
 from .joints import BoneJoints
 from .spec import ChainSpec
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ..core import rotation
+from ..core.algebra import rotation
 from .channels import channels_of
 
 Array = npt.NDArray[np.float64]

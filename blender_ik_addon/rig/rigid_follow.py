@@ -13,16 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..core import (
-    Chains,
-    Goals,
-    Lead,
-    SolveOptions,
-    Solver,
-    bone_rotations,
-    rotation,
-    solve_batch,
-)
+from ..core import Chains, Goals, Lead, SolveOptions, Solver, bone_rotations, solve_batch
+from ..core.algebra import rotation
 from .following import is_too_far
 from .limb import Limb
 from .members import Members

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..core import rotation
+from ..core.algebra import rotation
 from .rigid_tree import RigidTree
 from .rigid_tree_start import RigidTreeStart
 

@@ -24,9 +24,9 @@ from ..core import (
     Solver,
     Status,
     bone_rotations,
-    rotation,
     solve_batch,
 )
+from ..core.algebra import rotation
 from ..core.model.status import STATUSES
 from . import spaces
 from .bases import Bases, point_in_base

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..core import Joints, rotation
+from ..core import Joints
+from ..core.algebra import rotation
 from .limb import Limb, RigidBones
 
 Array = npt.NDArray[np.float64]

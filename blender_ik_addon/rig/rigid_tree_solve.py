@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..core import Goals, Solutions, SolveOptions, Status, rotation, solve_batch
-from ..core.limits import clamped_rotations as clamped
+from ..core import Goals, Solutions, SolveOptions, Status, solve_batch
+from ..core.algebra import rotation
+from ..core.kinematics.joint_limits import clamp_rotations as clamped
 from ..core.model.status import STATUSES
 from . import spaces
 from .bases import Bases, points_in_base

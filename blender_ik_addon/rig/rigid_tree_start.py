@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..core import Chains, Joints, Topology, rotation
+from ..core import Chains, Joints, Topology
+from ..core.algebra import rotation
 from .rigid_tree import RigidTree
 from .tree_plan import NOT_TURNED
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..core import rotation
+from ..core.algebra import rotation
 from ..core.kinematics.bend_plane import bend_side
 from .chain_pose import ChainFrame, ChainPose
 from .spec import ChainSpec, NegativeScale, StartFrom

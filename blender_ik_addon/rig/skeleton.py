@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
-from ..core import rotation
+from ..core.algebra import rotation
 from .spaces import InheritScale, RestFrames, matrices_from_buffer, rest_frames, rest_offsets
 
 Array = npt.NDArray[np.float64]

@@ -8,14 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..core import (
-    Forces,
-    Goal,
-    InvalidChainError,
-    SolveOptions,
-    Status,
-    rotation,
-)
+from ..core import Forces, Goal, InvalidChainError, SolveOptions, Status
+from ..core.algebra import rotation
 from . import spaces
 from .chain_pose import ChainFrame, ChainPose, framed, part_way
 from .channels import Pose, channels_of, matrices_of, with_locks

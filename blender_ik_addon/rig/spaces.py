@@ -29,7 +29,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ..core import rotation
+from ..core.algebra import rotation
 
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]

@@ -8,7 +8,8 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
-from ..core import Goal, SolveOptions, rotation
+from ..core import Goal, SolveOptions
+from ..core.algebra import rotation
 from ..core.kinematics.reach import distance_in_reach
 from .channels import read_flags, read_floats
 

@@ -12,7 +12,7 @@ from collections.abc import Container
 import numpy as np
 import numpy.typing as npt
 
-from ..core import rotation
+from ..core.algebra import rotation
 from . import spaces
 from .tree_plan import TreePlan
 from .tree_pose import TreeFrame, TreePose

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ..core import Chain, Goal, Joints, Solution, SolveOptions, Solver, Topology, rotation, solve
+from ..core import Chain, Goal, Joints, Solution, SolveOptions, Solver, Topology, solve
+from ..core.algebra import rotation
 from . import spaces
 from .chain_pose import part_way
 from .errors import RigError

@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks import answering, limited_rigs
 from benchmarks.clocks import round_milliseconds
 from benchmarks.limited_rigs import Array
-from blender_ik_addon.core.limits import clamped_rotations as clamped
+from blender_ik_addon.core.kinematics.joint_limits import clamp_rotations as clamped
 
 TARGETS = 1000
 # What counts as reached, as a share of the chain's length.

@@ -9,7 +9,8 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
-from blender_ik_addon.core import Chain, Forces, JointKind, rotation
+from blender_ik_addon.core import Chain, Forces, JointKind
+from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.core.kinematics.bend_plane import bend_side
 from blender_ik_addon.core.model.joints import free_joints
 from tests.blender import rigs

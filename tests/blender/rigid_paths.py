@@ -12,7 +12,8 @@ import numpy.typing as npt
 import pytest
 from mathutils import Vector
 
-from blender_ik_addon.core import Status, rotation
+from blender_ik_addon.core import Status
+from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.rig import limb as limb_module
 from blender_ik_addon.rig import live
 from blender_ik_addon.rig.channels import AXIS_ANGLE, MODE_NUMBERS, matrices_of

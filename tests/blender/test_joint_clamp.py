@@ -18,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from blender_ik_addon import core
-from blender_ik_addon.core import JointKind, rotation
+from blender_ik_addon.core import JointKind
+from blender_ik_addon.core.algebra import rotation
+from blender_ik_addon.core.kinematics.joint_limits import clamp_rotations
 from tests.blender import rigs
 from tests.helpers import assert_rotations_close, make_rng
 
@@ -41,7 +42,7 @@ def clamped(rotations: Array, joints: Sequence[Joint]) -> Array:
     """Return the rotations wxyz (n, 4) as the joints let them be."""
     kinds = tuple(JointKind[joint.kind] for joint in joints)
     low, high = (np.array([getattr(joint, edge) for joint in joints]) for edge in ("low", "high"))
-    return core.clamped(kinds, rotations, low, high)
+    return clamp_rotations(kinds, rotations, low, high)
 
 
 TOLERANCE = 5e-6  # of quaternions: 1e-5 radians; the worst of 14000 was 6.6e-6 radians
@@ -118,7 +119,7 @@ def some_rotation(kind: str, rng: np.random.Generator) -> Array:
     """Return any rotation, but of an elbow one of its own, twisted by less than 70 degrees."""
     if kind.startswith("ELBOW"):
         return elbow(kind, rng.uniform(-2.7, 2.7), rng.uniform(-1.2, 1.2))
-    while not is_clear(quaternion := rotation.normalised(rng.normal(size=4))):
+    while not is_clear(quaternion := rotation.normalize(rng.normal(size=4))):
         pass
     return quaternion
 
@@ -291,7 +292,7 @@ def test_whatever_blender_solves_we_leave_as_it_is(kind: str, limits: str) -> No
 def test_what_is_clamped_is_not_clamped_again(kind: str, limits: str) -> None:
     rng = make_rng(4)
     joints = [some_joint(kind, limits, rng) for _ in range(500)]
-    once = clamped(rotation.normalised(rng.normal(size=(500, 4))), joints)
+    once = clamped(rotation.normalize(rng.normal(size=(500, 4))), joints)
     np.testing.assert_allclose(np.linalg.norm(once, axis=1), 1.0, atol=1e-12)
     assert_rotations_close(clamped(once, joints), once, 1e-7)
 
@@ -300,7 +301,7 @@ def test_what_is_clamped_is_not_clamped_again(kind: str, limits: str) -> None:
 def test_both_quaternions_of_a_rotation_are_clamped_alike(kind: str) -> None:
     rng = make_rng(5)
     joints = [some_joint(kind, "all", rng) for _ in range(500)]
-    quaternions = rotation.normalised(rng.normal(size=(500, 4)))
+    quaternions = rotation.normalize(rng.normal(size=(500, 4)))
     assert_rotations_close(clamped(-quaternions, joints), clamped(quaternions, joints), 1e-12)
 
 
@@ -312,7 +313,7 @@ def test_half_turns_are_clamped_to_within_the_limits(kind: str, limits: str) -> 
     quaternions[:, 1:] = np.vstack((np.tile(np.eye(3), (25, 1)), rng.normal(size=(75, 3))))
     quaternions[:, 2] *= np.arange(150) % 2
     quaternions[:, 1] += quaternions[:, 1:].sum(axis=1) == 0.0
-    once = clamped(rotation.normalised(quaternions), joints)
+    once = clamped(rotation.normalize(quaternions), joints)
     assert np.all(np.isfinite(once))
     assert_rotations_close(clamped(once, joints), once, 1e-7)
 

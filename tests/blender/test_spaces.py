@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pytest
 from mathutils import Matrix, Vector
 
-from blender_ik_addon.core import rotation
+from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.rig import spaces
 from blender_ik_addon.rig.spaces import InheritScale
 

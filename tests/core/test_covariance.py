@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import Chain, Goal, SolveOptions, bone_rotations, rotation, solve
+from blender_ik_addon.core import Chain, Goal, SolveOptions, bone_rotations, solve
+from blender_ik_addon.core.algebra import rotation
 from tests.core.chains import (
     POSES,
     Array,

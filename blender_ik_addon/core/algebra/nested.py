@@ -7,8 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .arithmetic import Array, Condition, Flags, Number
-from .arithmetic import Counts as Counts
+from .arithmetic import Array, Condition, Counts, Flags, Number
 
 T = TypeVar("T")
 Nested = Any

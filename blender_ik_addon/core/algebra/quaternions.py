@@ -145,6 +145,18 @@ def power(m: Arithmetic, q: Quaternion, share: Number) -> Quaternion:
     return from_vector(m, scale(to_vector(m, q), share))
 
 
+def interpolate(m: Arithmetic, start: Quaternion, end: Quaternion, share: Number) -> Quaternion:
+    """Return the rotation a share of the short way from one to another."""
+    return multiply(start, power(m, multiply(conjugate(start), end), share))
+
+
+def nearest(m: Arithmetic, q: Quaternion, reference: Quaternion) -> Quaternion:
+    """Return a quaternion or its negative, the same rotation, whichever is nearer."""
+    w, x, y, z = q
+    a, b, c, d = reference
+    return choose(m, a * w + b * x + c * y + d * z < 0.0, (-w, -x, -y, -z), q)
+
+
 def to_matrix(q: Quaternion) -> Matrix:
     """Return the rotation matrix of a unit quaternion."""
     w, x, y, z = q
@@ -156,3 +168,18 @@ def to_matrix(q: Quaternion) -> Matrix:
         (xy + wz, 1.0 - xx - zz, yz - wx),
         (xz - wy, yz + wx, 1.0 - xx - yy),
     )
+
+
+def from_matrix(m: Arithmetic, a: Matrix) -> Quaternion:
+    """Return the unit quaternion of a rotation matrix, with w not negative.
+
+    Source: the four products 4 q q_k read off the matrix; the row of the largest component is
+    taken, which never divides by less than one half (Shepperd, J. Guidance and Control 1, 1978).
+    """
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = a
+    w, x, y, z = 1.0 + xx + yy + zz, 1.0 + xx - yy - zz, 1.0 - xx + yy - zz, 1.0 - xx - yy + zz
+    wx, wy, wz, xy, xz, yz = zy - yz, xz - zx, yx - xy, xy + yx, xz + zx, yz + zy
+    best, most = (w, wx, wy, wz), w
+    for size, row in ((x, (wx, x, xy, xz)), (y, (wy, xy, y, yz)), (z, (wz, xz, yz, z))):
+        best, most = choose(m, size > most, row, best), m.maximum(most, size)
+    return nearest(m, normalize(m, best), IDENTITY)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..vectors import Array
+from .arithmetic import Array
 
 # Larger systems go through LAPACK, one by one.
 SMALL = 4

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..algebra.arithmetic import Array
 from ..model.errors import InvalidCreatureError
 from ..model.forces import Forces
 from ..model.joints import JointKind
-from ..vectors import Array
 
 VERSION = 1
 AXES = ("x", "y", "z")

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import turns
+from ..algebra import turns
+from ..algebra.arithmetic import Array
+from ..algebra.arrays import norm
 from ..model.errors import InvalidOptionError
-from ..vectors import Array, norm
 
 # Times are cut into spans of so many seconds at most: within one, what is aimed at stands still.
 LONGEST_SPAN = 1.0 / 240.0
@@ -91,7 +92,7 @@ def eased(
     count = min(math.ceil(seconds / LONGEST_SPAN - 1e-6), MOST_SPANS)
     for span in range(count):
         share = np.full(turn.shape[-1], (span + 0.5) / count)
-        aim = turns.part_way(before.turn, wanted.turn, share)
+        aim = turns.interpolate(before.turn, wanted.turn, share)
         turn = clamped(_nearer(turn, aim, easing, seconds / count))
         left = before.way + share * (wanted.way - before.way) - way
         way = way + _share(np.abs(left) / sizes, easing, seconds / count) * left
@@ -100,9 +101,9 @@ def eased(
 
 def _nearer(turn: Array, aim: Array, easing: Easing, seconds: float) -> Array:
     """Return turns (n, 4, B) some time nearer to what they aim at."""
-    way = turns.vectors_of(turns.multiply(turns.conjugate(turn), aim))
+    way = turns.to_vectors(turns.multiply(turns.conjugate(turn), aim))
     share = _share(norm(way), easing, seconds)
-    return turns.normalised(turns.multiply(turn, turns.by_vectors(way * share[:, None])))
+    return turns.normalize(turns.multiply(turn, turns.from_vectors(way * share[:, None])))
 
 
 def _share(distance: Array, easing: Easing, seconds: float) -> Array:

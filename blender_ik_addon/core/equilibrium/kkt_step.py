@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import turns
+from ..algebra import turns
+from ..algebra.arithmetic import Array, Counts, Flags
+from ..algebra.arrays import norm
 from ..kinematics.kinematic_tree import STATE_COLUMNS, KinematicTree
 from ..solvers import newton_joints
 from ..solvers.newton_directions import (
@@ -20,7 +22,6 @@ from ..solvers.newton_directions import (
     FIRST_DAMPING,
     LEAST_DAMPING_AFTER_REJECTION,
 )
-from ..vectors import Array, Counts, Flags, norm
 from .kkt_system import KktSystem, shorten
 from .potential_energy import PotentialEnergy
 
@@ -111,7 +112,7 @@ def step(state: Array, sprung: Sprung, target: Array, damping: Array) -> tuple[A
 
 def _return(chain: KinematicTree, state: Array, move: Array, target: Array) -> Array:
     """Return states with turns made and effectors brought back."""
-    turn = turns.normalised(turns.multiply(turns.by_vectors(move), state[:-1, :4]))
+    turn = turns.normalize(turns.multiply(turns.from_vectors(move), state[:-1, :4]))
     moved = chain.make_state(
         chain.joints.clamped(turn) if chain.joints.has_edges else turn, state[:-1, 4]
     )

@@ -1,6 +1,6 @@
 """The KKT system of one step to equilibrium: turns of all joints, and the force on the effector.
 
-Layout as in ``vectors``; turns of joints act before their own, as everywhere in
+Layout as in ``arrays``; turns of joints act before their own, as everywhere in
 ``kinematic_tree``. The system itself has the chains first, as NumPy solves stacks of matrices.
 """
 
@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import swings, turns
+from ..algebra import turns
+from ..algebra.arithmetic import Array, Flags
+from ..algebra.arrays import dot, norm, skew
+from ..kinematics import limit_edges
 from ..kinematics.active_limits import LEAST_LEAVING
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.posed import Posed
 from ..solvers.newton_joints import MOST_PASSES
-from ..vectors import Array, Flags, dot, norm, skew
 from .near_edges import NearEdges, find_near_edges
 from .potential_energy import EnergyAt, PotentialEnergy, Sides
 
@@ -112,7 +114,7 @@ class KktSystem:
             leads = is_shut[:, edge] & (size > NO_WAY)
             rooms = self._edges.rooms[:, edge] - dot(self._onto, normal)
             self._onto += way * (np.where(leads, rooms, 0.0) / np.where(leads, size, 1.0))[:, None]
-            held = swings.blocked(held, normal, is_shut[:, edge])
+            held = limit_edges.block_normals(held, normal, is_shut[:, edge])
         self._held = held
         jacobian = self._jacobian
         if not self._is_plain or is_shut.any():
@@ -199,7 +201,7 @@ class KktSystem:
         has_slack = self._energy.has_slack
         if not has_slack.any():
             return False
-        after = turns.multiply(turns.by_vectors(shorten(move)), self._turn)
+        after = turns.multiply(turns.from_vectors(shorten(move)), self._turn)
         sides = self._energy.sides(self._energy.bent(after))
         if not may_give_way:
             sides = np.where(sides == 0, self._sides, sides)

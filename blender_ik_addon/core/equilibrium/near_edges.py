@@ -1,6 +1,6 @@
 """The edges of ranges that a step may reach: how far they are, and how they curve.
 
-Layout as in ``swings``. A joint that slides along a curved edge is led aside by it, and one that
+Layout as in ``arrays``. A joint that slides along a curved edge is led aside by it, and one that
 was on it may be a little inside after the step: both belong into the equations of the next one.
 """
 
@@ -10,10 +10,12 @@ from functools import cached_property
 
 import numpy as np
 
-from .. import swings, turns
+from ..algebra import turns
+from ..algebra.arithmetic import Array, Flags
+from ..algebra.arrays import cross, dot, norm
+from ..kinematics import joint_limits, limit_edges
+from ..kinematics.limit_edges import ON_EDGE, Edges
 from ..kinematics.swing_twist import SwingTwist, SwingTwistRange
-from ..swings import ON_EDGE, Edges
-from ..vectors import Array, Flags, cross, dot, norm
 
 # Edges farther away than this, in radians or sines, are not looked at before they are hit.
 NEAR = 0.2
@@ -55,8 +57,8 @@ class NearEdges:
         rooms = np.zeros(self.is_near.shape)
         for number in np.flatnonzero(self.is_near.any(axis=(0, 2))).tolist():
             assert self._at is not None
-            back = turns.by_vectors(-APART * self.normals[:, number])
-            before = swings.placed(self._ranges, turns.multiply(back, self._turn))
+            back = turns.from_vectors(-APART * self.normals[:, number])
+            before = joint_limits.decompose_turns(self._ranges, turns.multiply(back, self._turn))
             left = _left(self._ranges, self._at, number)
             # Where there is no end, infinite would be less infinite.
             is_near = self.is_near[:, number]
@@ -82,9 +84,9 @@ class NearEdges:
             if not is_near.any():
                 continue
             along = _tangents(self.normals[:, number])
-            steps = turns.by_vectors(APART * np.concatenate((along, -along)))
-            aside = swings.placed(self._ranges, turns.multiply(steps, self._turn))
-            found = swings.edges(self._ranges, aside, NEAR)
+            steps = turns.from_vectors(APART * np.concatenate((along, -along)))
+            aside = joint_limits.decompose_turns(self._ranges, turns.multiply(steps, self._turn))
+            found = limit_edges.find_edges(self._ranges, aside, NEAR)
             stays = found.is_on[:, :, number].all(axis=0) & is_near
             after, before = np.split(found.normals[:, :, number], 2)
             change = np.einsum("tnib,snib->tsnb", along, after - before) * (0.5 / APART)
@@ -95,8 +97,8 @@ class NearEdges:
 
 def find_near_edges(ranges: SwingTwistRange, turn: Array) -> NearEdges:
     """Return the edges of ranges near to turns (n, 4, B)."""
-    at = swings.placed(ranges, turn)
-    return NearEdges(ranges, turn, swings.edges(ranges, at, NEAR), at)
+    at = joint_limits.decompose_turns(ranges, turn)
+    return NearEdges(ranges, turn, limit_edges.find_edges(ranges, at, NEAR), at)
 
 
 def _left(ranges: SwingTwistRange, at: SwingTwist, edge: int) -> Array:

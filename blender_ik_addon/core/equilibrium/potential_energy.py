@@ -1,6 +1,6 @@
 """The potential energy of poses: springs bent beyond their slack, and weight lifted.
 
-Layout as in ``vectors``, in the units of the start poses. Turns of joints act before their own, as
+Layout as in ``arrays``, in the units of the start poses. Turns of joints act before their own, as
 everywhere in ``kinematic_tree``: a small turn d makes exp(d) R of a joint's R.
 """
 
@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import turns
+from ..algebra import turns
+from ..algebra.arithmetic import Array, Counts, Flags
+from ..algebra.arrays import dot, skew
+from ..algebra.nested import take_rows
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.posed import Posed, move_by_turns
 from ..model.forces import Forces, StepMode
-from ..vectors import Array, Counts, Flags, dot, skew, taken
 
 Sides = npt.NDArray[np.int8]
 
@@ -69,7 +71,7 @@ class PotentialEnergy:
         some: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
         for name, value in some.items():
             if isinstance(value, np.ndarray):
-                some[name] = taken(value, chains)
+                some[name] = take_rows(value, chains)
         return PotentialEnergy(**some)
 
     @property
@@ -104,7 +106,7 @@ class PotentialEnergy:
 
     def bent(self, turn: Array) -> Array:
         """Return the turns from rest as rotation vectors in its axes, (n, 3, B)."""
-        return turns.vectors_of(turns.multiply(turns.conjugate(self.rest), turn))
+        return turns.to_vectors(turns.multiply(turns.conjugate(self.rest), turn))
 
     def sides(self, bent: Array) -> Sides:
         """Return on which side of their slack springs are: -1, 0 inside, or 1, (n, 3, B).
@@ -249,12 +251,12 @@ def compile_energy(chain: KinematicTree, forces: Forces, start_turn: Array) -> P
         rotations = forces.optimum_wxyz
         unit = rotations / np.linalg.norm(rotations, axis=-1, keepdims=True)
         rest = chain.joints.begun(chain.joints.inner(unit))
-    at = turns.vectors_of(rest)
+    at = turns.to_vectors(rest)
     low, high = _bones_first(forces.comfort_low), _bones_first(forces.comfort_high)
     masses = _bones_first(forces.masses)
     return PotentialEnergy(
         rest=rest,
-        rest_axes=turns.matrices(rest),
+        rest_axes=turns.to_matrices(rest),
         stiffness=_bones_first(forces.stiffness),
         slack_low=low,
         slack_high=high,

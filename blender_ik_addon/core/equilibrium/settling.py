@@ -7,6 +7,9 @@ from functools import partial
 
 import numpy as np
 
+from ..algebra.arithmetic import Array, Counts, Flags
+from ..algebra.arrays import norm
+from ..algebra.nested import repeat_single, take_rows
 from ..iterate import FEW_ITERATIONS, Method, Work, stands_still, sweeps_of, swept
 from ..kinematics.aims import Aims
 from ..kinematics.kinematic_tree import STATE_COLUMNS
@@ -15,7 +18,6 @@ from ..solvers import jacobian_transpose
 from ..solvers.newton_directions import FIRST_DAMPING
 from ..solving.joint_run import AIM_WEIGHTS, Run
 from ..solving.task import Task
-from ..vectors import Array, Counts, Flags, norm, not_alone, taken
 from . import kkt_step
 from .kkt_step import RESTS, Sprung
 from .potential_energy import PotentialEnergy
@@ -147,13 +149,13 @@ def _settle(
     kept[:STATE_COLUMNS], kept[:3] = state[-1], target
     caps = np.minimum(run.iterations, used + ENOUGH_TO_SETTLE)
     can_move = energy.acts & (caps > used) & (free.joints.free_axes.size > 0)
-    rows = not_alone(np.flatnonzero(can_move), len(can_move))
+    rows = repeat_single(np.flatnonzero(can_move), len(can_move))
     most = max(1, MOST_EQUATIONS // (3 * len(chain.joints.kinds) + STATE_COLUMNS) ** 2)
     for part in (rows[first : first + most] for first in range(0, len(rows), most)):
         sprung = Sprung(free.take(part), energy.take(part))
-        work = Work(sprung, taken(kept, part), RESTS * chain.reach[part], caps[part])
+        work = Work(sprung, take_rows(kept, part), RESTS * chain.reach[part], caps[part])
         begun, damping = (
-            kkt_step.add_step_norm(taken(state, part)),
+            kkt_step.add_step_norm(take_rows(state, part)),
             np.full(len(part), FIRST_DAMPING),
         )
         rested, used[part] = swept(SETTLE, work, begun, used[part], damping)

@@ -11,10 +11,11 @@ from itertools import product
 
 import numpy as np
 
-from .. import turns
+from ..algebra import turns
+from ..algebra.arithmetic import Array, Counts
+from ..algebra.nested import repeat_single, take_rows
 from ..kinematics.aims import Aims
 from ..solving.joint_run import Run
-from ..vectors import Array, Counts, not_alone, taken
 from .potential_energy import PotentialEnergy
 from .settling import settle_chains
 
@@ -43,7 +44,7 @@ def settle_best(
     """
     count, widths = len(used), energy.slack_high - energy.slack_low
     may_choose = (widths > NO_WIDTH).any(axis=(0, 1)) & energy.only_settles & ~run.is_open(state)
-    rows = not_alone(np.flatnonzero(may_choose), count)
+    rows = repeat_single(np.flatnonzero(may_choose), count)
     if energy.has_own_rest or aims is not None or not rows.size:
         return settle_chains(run, state, used, energy, aims)
     # A twist leads nowhere.
@@ -52,9 +53,9 @@ def settle_best(
     chosen, corners = np.repeat(rows, len(corners)), np.tile(corners, (len(rows), 1))
     several, acting = run.take(chosen), energy.take(chosen)
     bend = acting.slack_low + (acting.slack_high - acting.slack_low) * corners.T
-    turn = several.tree.joints.clamped(turns.multiply(acting.rest, turns.by_vectors(bend)))
+    turn = several.tree.joints.clamped(turns.multiply(acting.rest, turns.from_vectors(bend)))
     begun, spent = several.close(
-        several.tree.make_state(turn, taken(state[:-1, 4], chosen)), np.zeros_like(chosen)
+        several.tree.make_state(turn, take_rows(state[:-1, 4], chosen)), np.zeros_like(chosen)
     )
     index = np.concatenate((np.arange(count), chosen))
     caps = run.iterations[index]
@@ -63,11 +64,11 @@ def settle_best(
     every, acting = run.take(index, caps), energy.take(index)
     ends, spent = settle_chains(every, ends, spent, acting, None)
     best = _choose_ends(every, acting, ends, index, count)
-    state, used = taken(ends, best), spent[best]
-    others = not_alone(np.flatnonzero(best >= count), count)
+    state, used = take_rows(ends, best), spent[best]
+    others = repeat_single(np.flatnonzero(best >= count), count)
     if others.size:
         # What had no more iterations to come to rest goes on.
-        rest = run.take(others), taken(state, others), used[others], energy.take(others), None
+        rest = run.take(others), take_rows(state, others), used[others], energy.take(others), None
         state[..., others], used[others] = settle_chains(*rest)
     return state, used
 

@@ -1,6 +1,6 @@
 """The edges of their ranges that joints keep to within one step of NEWTON: an active set.
 
-Layout as in ``vectors``. A step turns joints by w = M J^T x, with the Jacobian J, the mobilities M
+Layout as in ``arrays``. A step turns joints by w = M J^T x, with the Jacobian J, the mobilities M
 and the multipliers x. Edges that joints keep to take what leads across them away, which lowers the
 system J M J^T by a product of one column an edge: neither is built anew.
 """
@@ -11,8 +11,9 @@ from typing import Protocol
 
 import numpy as np
 
-from ..swings import ON_EDGE, Edges
-from ..vectors import Array, Counts, Flags, taken
+from ..algebra.arithmetic import Array, Counts, Flags
+from ..algebra.nested import take_rows
+from .limit_edges import ON_EDGE, Edges
 
 # A turn out of a range by less than this, in radians, is rounding.
 LEAST_LEAVING = 1e-10
@@ -76,7 +77,7 @@ class ActiveLimits:
     def take(self, chains: Counts) -> None:
         """As ``Block.take``."""
         self._chains = self._chains[chains]
-        self._gram, self._effects = taken(self._gram, chains), taken(self._effects, chains)
+        self._gram, self._effects = take_rows(self._gram, chains), take_rows(self._effects, chains)
         self._is_on, self._is_active = (
             np.take(each, chains, axis=-1) for each in (self._is_on, self._is_active)
         )
@@ -133,7 +134,7 @@ class Slides:
     def take(self, chains: Counts) -> None:
         """As ``Block.take``."""
         self._chains = self._chains[chains]
-        self._effects = taken(self._effects, chains)
+        self._effects = take_rows(self._effects, chains)
         self._is_free = np.take(self._is_free, chains, axis=-1)
         low, high = self._ends
         self._ends = np.take(low, chains, axis=-1), np.take(high, chains, axis=-1)

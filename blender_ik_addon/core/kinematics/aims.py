@@ -1,6 +1,6 @@
 """What effectors aim at besides their positions: poles of limbs, and turns of tip bones.
 
-Layout as in ``vectors``; rows of an output are radians times what a radian weighs.
+Layout as in ``arrays``; rows of an output are radians times what a radian weighs.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import rotation, turns
-from ..algebra.arithmetic import ARRAYS
+from ..algebra import rotation, turns
+from ..algebra.arithmetic import ARRAYS, Array, Counts, Flags
+from ..algebra.arrays import cross, dot, norm, reject
+from ..algebra.nested import take_rows
+from ..algebra.vectors import NO_DIRECTION
 from ..model.topology import Topology
-from ..vectors import NO_DIRECTION, Array, Counts, Flags, across, cross, dot, norm, taken
 from .bend_plane import Pole, plan_bend
 from .posed import Posed
 from .start_pose import compile_start_poses
@@ -62,7 +64,7 @@ class Limbs:
 
     def take(self, trees: Counts | Flags) -> Limbs:
         """Return the limbs of some of the trees."""
-        arrays = (taken(each, trees) for each in (self.chord, self.side, self.reach))
+        arrays = (take_rows(each, trees) for each in (self.chord, self.side, self.reach))
         return Limbs(self.bones, self.effectors, *arrays)
 
     def take_effectors(self, effectors: Sequence[int]) -> Limbs:
@@ -127,7 +129,7 @@ class Poles:
     def take(self, trees: Counts | Flags) -> Poles:
         """Return those of some of the trees."""
         arrays = (self.target, self.position, self.angle, self.sign)
-        return Poles(self.limbs.take(trees), *(taken(each, trees) for each in arrays))
+        return Poles(self.limbs.take(trees), *(take_rows(each, trees) for each in arrays))
 
     @property
     def roots(self) -> list[int]:
@@ -170,7 +172,7 @@ class Poles:
         offset = np.array(
             [heads[list(limb[1:])].mean(axis=0) - heads[limb[0]] for limb in self.limbs.bones]
         )
-        aside = across(offset, chord)
+        aside = reject(offset, chord)
         square = dot(aside, aside)
         inverse = self._divide(1.0, square)
         found = Bulges(chord, side, offset, aside, inverse)
@@ -193,7 +195,7 @@ class Poles:
         angle, chord = self.find_angles(posed.heads), self.measure(posed.heads).chord
         roots, faced = self.roots, turn.copy()
         back = np.einsum("pijb,pib->pjb", posed.turn_axes[roots], -angle[:, None] * chord)
-        faced[roots] = turns.multiply(turns.by_vectors(back), turn[roots])
+        faced[roots] = turns.multiply(turns.from_vectors(back), turn[roots])
         return faced
 
     def find_inner_slopes(self, heads: Array) -> Array:
@@ -210,7 +212,7 @@ class Poles:
         root, (chord, _, offset, _, _) = heads[self.roots], self.measure(heads)
         distance = np.maximum(norm(self.target - root), NO_SIDE * self.limbs.reach)
         to_pole = self.position - root
-        aside = across(to_pole, chord)
+        aside = reject(to_pole, chord)
         pole = cross(chord, aside) * self._divide(1.0, dot(aside, aside))[:, None]
         along, pole_along = (dot(each, chord) / distance for each in (offset, to_pole))
         slopes = -along[:, None] * self.find_inner_slopes(heads)
@@ -235,25 +237,27 @@ class Tips:
 
     def take(self, trees: Counts | Flags) -> Tips:
         """Return those of some of the trees."""
-        some = Tips(self.bones, self.effectors, taken(self.turn, trees), taken(self.start, trees))
+        some = Tips(
+            self.bones, self.effectors, take_rows(self.turn, trees), take_rows(self.start, trees)
+        )
         some.__dict__["_back"] = self._back[:, trees]
         return some
 
     @cached_property
     def _back(self) -> Array:
         """The inverses of the wanted axes, shape (T, B, 3, 3)."""
-        wanted = np.einsum("tijb,tjkb->tbik", turns.matrices(self.turn), self.start)
+        wanted = np.einsum("tijb,tjkb->tbik", turns.to_matrices(self.turn), self.start)
         return np.linalg.inv(wanted)
 
     def find_turns_past(self, posed: Posed) -> Array:
         """Return the turns that bones are past their wanted orientations, vectors (T, 3, B)."""
         present = posed.whole[list(self.bones)].transpose(0, 3, 1, 2)
         past = rotation.quaternion_from_matrix(present @ self._back)
-        return turns.vectors_of(np.moveaxis(past, -1, 1))
+        return turns.to_vectors(np.moveaxis(past, -1, 1))
 
     def take_share(self, posed: Posed, share: float) -> Tips:
         """Return tips that turn a share of the way from where they stand."""
-        left = turns.by_vectors((1.0 - share) * self.find_turns_past(posed))
+        left = turns.from_vectors((1.0 - share) * self.find_turns_past(posed))
         return Tips(self.bones, self.effectors, turns.multiply(left, self.turn), self.start)
 
 
@@ -282,7 +286,7 @@ class Aims:
             poles=None if self.poles is None else self.poles.take(trees),
             tips=None if self.tips is None else self.tips.take(trees),
             weight=self.weight[trees],
-            sqrt_weights=taken(self.sqrt_weights, trees),
+            sqrt_weights=take_rows(self.sqrt_weights, trees),
         )
 
     def take_share(self, posed: Posed, share: float) -> Aims:

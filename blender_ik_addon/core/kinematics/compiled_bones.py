@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import limits, rotation, turns, vectors
-from ..algebra import nested
-from ..algebra.arithmetic import Array
-from ..vectors import Flags
+from ..algebra import arrays, nested, rotation, turns
+from ..algebra.arithmetic import Array, Flags
+from . import joint_limits
 from .bones import Bone, Bones
 from .swing_twist import SwingTwistRange
 
@@ -50,24 +49,24 @@ def _bones(chain: KinematicTree, pick: Callable[[Array], Any]) -> Bones:
     volumes = np.linalg.det(joints.offsets.transpose(0, 3, 1, 2))
     scales = np.cumprod(np.cbrt(np.abs(volumes)), axis=0)
     rotations, offsets = find_rotations(joints.offsets), joints.offsets
-    bent = offsets / np.cbrt(volumes)[:, None, None] - turns.matrices(rotations)
+    bent = offsets / np.cbrt(volumes)[:, None, None] - turns.to_matrices(rotations)
     is_rigid = bool((volumes > 0.0).all() and (np.abs(bent) < SHEAR).all())
     if is_rigid:
         # Rigid bones are measured in the space of the chain.
         segments, scales = segments * scales[:, None], np.ones_like(scales)
-        offsets = turns.matrices(rotations)
+        offsets = turns.to_matrices(rotations)
     turns_axes = (offsets != np.eye(3)[..., None]).any(axis=(1, 2, 3))
-    inverses = vectors.inverses(offsets)
+    inverses = arrays.invert(offsets)
     readiness = pick(joints.readiness) if joints.has_stiffness else (None,) * len(segments)
     columns = (
-        pick(vectors.norm(segments)),
+        pick(arrays.norm(segments)),
         pick(segments),
         _where(turns_axes, pick(offsets)),
         _where(turns_axes, pick(inverses)),
         pick(rotations),
         pick(scales),
         _joints(joints, pick),
-        [limits.HINGES.get(kind) for kind in joints.kinds],
+        [joint_limits.HINGES.get(kind) for kind in joints.kinds],
         readiness,
     )
     bones = tuple(Bone(*each) for each in zip(*columns, strict=True))

@@ -1,6 +1,6 @@
 """The joints of bones as solvers take them: how they may turn, and which edges stop them.
 
-Layout as in ``vectors``.
+Layout as in ``arrays``.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from functools import cached_property
 
 import numpy as np
 
-from .. import limits, swings, turns, vectors
+from ..algebra import arrays, turns
+from ..algebra.arithmetic import Array, Counts, Flags
+from ..algebra.nested import take_rows
 from ..model.joints import JointKind, Joints
-from ..vectors import Array, Counts, Flags, taken
+from . import joint_limits, limit_edges
 from .swing_twist import SwingTwistRange
 
 # What has been found when the joints were compiled; it holds of some of the chains too.
@@ -59,14 +61,14 @@ class CompiledJoints:
         """Return the joints of some of the chains."""
         some = CompiledJoints(
             kinds=self.kinds,
-            offsets=taken(self.offsets, rows),
-            zero=taken(self.zero, rows),
-            low=taken(self.low, rows),
-            high=taken(self.high, rows),
+            offsets=take_rows(self.offsets, rows),
+            zero=take_rows(self.zero, rows),
+            low=take_rows(self.low, rows),
+            high=take_rows(self.high, rows),
             ranges=self.ranges.take(rows),
-            mobility=taken(self.mobility, rows),
-            slide_low=taken(self.slide_low, rows),
-            slide_high=taken(self.slide_high, rows),
+            mobility=take_rows(self.mobility, rows),
+            slide_low=take_rows(self.slide_low, rows),
+            slide_high=take_rows(self.slide_high, rows),
         )
         # The way that chains are solved stays the same, whichever are taken.
         some.__dict__.update({name: getattr(self, name) for name in _FOUND})
@@ -116,11 +118,11 @@ class CompiledJoints:
         return has_ends or self.held_bones.size > 0
 
     @cached_property
-    def no_edges(self) -> swings.Edges:
+    def no_edges(self) -> limit_edges.Edges:
         """What joints without edges stand on: nothing."""
         shape = self.low.shape
         off = np.zeros(shape, dtype=np.bool_)
-        return swings.Edges(np.zeros((*shape[:2], 3, shape[2])), off, self.ranges.is_held)
+        return limit_edges.Edges(np.zeros((*shape[:2], 3, shape[2])), off, self.ranges.is_held)
 
     @cached_property
     def has_stiffness(self) -> bool:
@@ -150,23 +152,23 @@ class CompiledJoints:
     def begun(self, turn: Array) -> Array:
         """Return turns (n, 4, B) of any sort brought to what the joints allow."""
         pairs = zip(self.kinds, turn, self.low, self.high, strict=True)
-        return np.array([limits.clamped(*each) for each in pairs])
+        return np.array([joint_limits.clamp_kind(*each) for each in pairs])
 
     def clamped(self, turn: Array) -> Array:
         """Return turns (n, 4, B) brought inside their ranges."""
-        return turn if self.is_free else swings.clamped(self.ranges, turn)
+        return turn if self.is_free else joint_limits.clamp_turns(self.ranges, turn)
 
     def clamped_at(self, bone: int, turn: Array) -> Array:
         """Return turns (4, B) of one bone brought inside their ranges."""
-        return turn if self.is_free else swings.clamped(self.ranges.at(bone), turn)
+        return turn if self.is_free else joint_limits.clamp_turns(self.ranges.at(bone), turn)
 
     @cached_property
     def _least_mobility(self) -> Array:
         """Mobilities of hinges and fixed joints, identity for the others, shape (n, 3, 3, 1)."""
         found = np.tile(np.eye(3), (len(self.kinds), 1, 1))
         for bone, kind in enumerate(self.kinds):
-            if kind in limits.HINGES or kind is JointKind.FIXED:
-                found[bone] = np.diag(np.array(limits.FREE[kind], dtype=np.float64))
+            if kind in joint_limits.HINGES or kind is JointKind.FIXED:
+                found[bone] = np.diag(np.array(joint_limits.FREE[kind], dtype=np.float64))
         return found[..., None]
 
     @cached_property
@@ -177,7 +179,7 @@ class CompiledJoints:
     @cached_property
     def held_bones(self) -> Counts:
         """The bones whose locks ``_least_mobility`` does not know, all if some are stiff."""
-        is_known = [kind in limits.HINGES or kind is JointKind.FIXED for kind in self.kinds]
+        is_known = [kind in joint_limits.HINGES or kind is JointKind.FIXED for kind in self.kinds]
         is_held = self.ranges.is_held.any(axis=(1, 2))
         return np.flatnonzero(is_held & (self.has_stiffness | ~np.array(is_known)))
 
@@ -192,7 +194,7 @@ class CompiledJoints:
         shares: Array = np.einsum("niib->nib", self._least_mobility)
         return shares
 
-    def turned_by(self, turn: Array, edges: swings.Edges | None) -> Callable[[Array], Array]:
+    def turned_by(self, turn: Array, edges: limit_edges.Edges | None) -> Callable[[Array], Array]:
         """Return what tells how joints turn under torques (n, any, 3, B), but for their limits.
 
         Args:
@@ -208,10 +210,10 @@ class CompiledJoints:
             return lambda torques: torques
         return lambda torques: torques * shares[:, None]
 
-    def mobilities(self, turn: Array, edges: swings.Edges) -> Array:
+    def mobilities(self, turn: Array, edges: limit_edges.Edges) -> Array:
         """Return how torques turn the joints but for their limits, shape (n, 3, 3, B)."""
         if self.has_stiffness:
-            mobility = swings.stiff(turn, self.mobility)
+            mobility = limit_edges.weigh_axes(turn, self.mobility)
         else:
             shape = (len(turn), 3, 3, turn.shape[-1])
             mobility = np.broadcast_to(self._least_mobility, shape)
@@ -219,23 +221,23 @@ class CompiledJoints:
         if bones.size:
             mobility = np.array(mobility)
             for edge in range(3):
-                mobility[bones] = swings.blocked(
+                mobility[bones] = limit_edges.block_normals(
                     mobility[bones], edges.normals[bones, edge], edges.is_held[bones, edge]
                 )
         return mobility
 
-    def standing_edges(self, turn: Array, stands: Flags) -> swings.Edges | None:
+    def standing_edges(self, turn: Array, stands: Flags) -> limit_edges.Edges | None:
         """Return the edges that joints stand on, of those flagged (n, B); None where none does."""
         if not (self.held_bones.size or stands.any()):
             return None
         edges = self.edges(turn)
         return replace(edges, is_on=edges.is_on & ~edges.is_held & stands[:, None])
 
-    def edges(self, turn: Array) -> swings.Edges:
+    def edges(self, turn: Array) -> limit_edges.Edges:
         """Return the edges of their ranges that joints stand on."""
         if not self.has_edges:
             return self.no_edges
-        return swings.edges(self.ranges, swings.placed(self.ranges, turn))
+        return limit_edges.find_edges(self.ranges, joint_limits.decompose_turns(self.ranges, turn))
 
 
 def compile_joints(joints: Joints, unit: Array) -> CompiledJoints:
@@ -245,21 +247,21 @@ def compile_joints(joints: Joints, unit: Array) -> CompiledJoints:
     zero = np.zeros((len(joints.kinds), 4, len(unit)))
     zero[:, 0] = 1.0
     for bone, kind in enumerate(joints.kinds):
-        wide = limits.wide_middle(kind, low[bone], high[bone])
+        wide = joint_limits.find_wide_middle(kind, low[bone], high[bone])
         if wide is not None:
             axis, middle = wide
-            zero[bone] = limits.about(axis, middle)
-            offsets[bone] = vectors.compose(offsets[bone], turns.matrices(zero[bone]))
+            zero[bone] = joint_limits.turn_about(axis, middle)
+            offsets[bone] = arrays.compose(offsets[bone], turns.to_matrices(zero[bone]))
             low[bone, axis] -= middle
             high[bone, axis] -= middle
-    rooms = [limits.room(*each) for each in zip(joints.kinds, low, high, strict=True)]
+    rooms = [joint_limits.lock_axes(*each) for each in zip(joints.kinds, low, high, strict=True)]
     return CompiledJoints(
         kinds=joints.kinds,
         offsets=offsets,
         zero=zero,
         low=low,
         high=high,
-        ranges=swings.compiled(*(np.array(ends) for ends in zip(*rooms, strict=True))),
+        ranges=joint_limits.compile_ranges(*(np.array(ends) for ends in zip(*rooms, strict=True))),
         mobility=put_rows_last(joints.mobility),
         slide_low=put_rows_last(joints.slide_low) / unit,
         slide_high=put_rows_last(joints.slide_high) / unit,

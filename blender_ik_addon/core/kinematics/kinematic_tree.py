@@ -1,6 +1,6 @@
 """Bones that hang on each other: where turns and slides put them, and how effectors answer.
 
-Layout as in ``vectors``, in the units of the start poses. A *state* is one array (n + 1, C, B), so
+Layout as in ``arrays``, in the units of the start poses. A *state* is one array (n + 1, C, B), so
 that one loop carries it: a row a bone with the turn wxyz, the slide, 1 where the joint stands on an
 edge of its range, and which edges the last step has kept to, by powers of two; and a last row with
 the *output*, what of the pose the target is compared with: three numbers an effector, times the
@@ -16,10 +16,13 @@ from functools import cached_property
 
 import numpy as np
 
-from .. import swings, turns, vectors
+from ..algebra import arrays, turns
+from ..algebra.arithmetic import Array, Counts, Flags
+from ..algebra.arrays import norm
+from ..algebra.nested import take_rows
 from ..model.joints import JointKind, Joints
 from ..model.topology import Topology
-from ..vectors import Array, Counts, Flags, norm, taken
+from . import joint_limits, limit_edges
 from .aims import Aims
 from .compiled_joints import CompiledJoints, compile_joints, put_rows_last
 from .posed import Posed, accumulate_products, accumulate_sums, move_by_turns
@@ -62,12 +65,14 @@ class KinematicTree:
     def take(self, trees: Counts | Flags) -> KinematicTree:
         """Return some of the trees."""
         optional = (self.sqrt_weights, self.slide_axes, self.slide_room)
-        weights, axes, room = (None if each is None else taken(each, trees) for each in optional)
+        weights, axes, room = (
+            None if each is None else take_rows(each, trees) for each in optional
+        )
         return KinematicTree(
             topology=self.topology,
             joints=self.joints.take(trees),
-            heads=taken(self.heads, trees),
-            ends=taken(self.ends, trees),
+            heads=take_rows(self.heads, trees),
+            ends=take_rows(self.ends, trees),
             reach=self.reach[trees],
             sqrt_weights=weights,
             slide_axes=axes,
@@ -98,7 +103,7 @@ class KinematicTree:
     def make_state(self, turn: Array, slide: Array | None = None) -> Array:
         """Return the state of turns (n, 4, B) and slides (n, B), with its output."""
         joints = self.joints
-        at = swings.placed(joints.ranges, turn) if joints.has_edges else None
+        at = joint_limits.decompose_turns(joints.ranges, turn) if joints.has_edges else None
         return self._make_state(turn, slide, at, None)
 
     def clamp_state(
@@ -116,8 +121,8 @@ class KinematicTree:
             slide = np.clip(slide, joints.slide_low, joints.slide_high)
         if joints.is_free:
             return self._make_state(turn, slide, None, active)
-        at = swings.placed(joints.ranges, turn)
-        return self._make_state(swings.turned(at), slide, at, active)
+        at = joint_limits.decompose_turns(joints.ranges, turn)
+        return self._make_state(joint_limits.compose_turns(at), slide, at, active)
 
     def _make_state(
         self, turn: Array, slide: Array | None, at: SwingTwist | None, active: Array | None
@@ -128,7 +133,7 @@ class KinematicTree:
         if slide is not None:
             state[:-1, TURN] = slide
         if at is not None and self.joints.has_edges:
-            state[:-1, 5] = swings.stands(self.joints.ranges, at)
+            state[:-1, 5] = limit_edges.find_stopped(self.joints.ranges, at)
         if active is not None:
             state[:-1, 6] = active
         posed = self._pose(state)
@@ -163,7 +168,7 @@ class KinematicTree:
 
     def _pose(self, state: Array) -> Posed:
         topology, offsets, heads = self.topology, self.joints.offsets, self.heads
-        own = turns.matrices(state[:-1, :TURN])
+        own = turns.to_matrices(state[:-1, :TURN])
         if self.slide_axes is not None:
             heads = heads + self.slide_axes * state[:-1, TURN, None]
         children, carriers, count = topology.children_of_bones, topology.carriers, len(own)
@@ -199,7 +204,7 @@ class KinematicTree:
         points = rows.reshape(len(self.ends), 3, -1)
         if self.sqrt_weights is None:
             return points
-        least = np.maximum(self.sqrt_weights, vectors.NO_DIRECTION)
+        least = np.maximum(self.sqrt_weights, arrays.NO_DIRECTION)
         unweighed: Array = points / least[:, None]
         return unweighed
 

@@ -1,6 +1,6 @@
 """Where the bones of trees stand, and how points on them move with turns of the joints.
 
-Layout as in ``vectors``.
+Layout as in ``arrays``.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from functools import cached_property
 
 import numpy as np
 
-from .. import vectors
+from ..algebra import arrays
+from ..algebra.arithmetic import Array, Counts, Flags
+from ..algebra.arrays import cross, dot
+from ..algebra.nested import take_rows
 from ..model.topology import Rounds
-from ..vectors import Array, Counts, Flags, cross, dot, taken
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Posed:
 
     def take(self, trees: Counts | Flags) -> Posed:
         """Return where the bones of some of the trees stand."""
-        return Posed(*(taken(each, trees) for each in self._arrays))
+        return Posed(*(take_rows(each, trees) for each in self._arrays))
 
     def choose(self, is_own: Flags, other: Posed) -> Posed:
         """Return where the bones of these trees stand where flagged (B,), else those of others."""
@@ -58,7 +60,7 @@ class Posed:
     @cached_property
     def inverse_frames(self) -> Array:
         """Shape (n, 3, 3, B)."""
-        return vectors.inverses(self.frames)
+        return arrays.invert(self.frames)
 
     @cached_property
     def turn_axes(self) -> Array:

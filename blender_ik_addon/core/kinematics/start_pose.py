@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import vectors
-from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Condition, Number
+from ..algebra import nested
+from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Condition, Counts, Flags, Number
+from ..algebra.arrays import norm
 from ..algebra.vectors import smoothstep
-from ..vectors import Counts, Flags, norm
 from . import bend_plane, reach
 
 # Lengths that differ by less than this share of the chain bend as if they were equal; float32, in
@@ -124,7 +124,7 @@ class StartPose:
     def take(self, chains: Counts | Flags) -> StartPose:
         """Return some of many chains."""
         return StartPose(
-            *(vectors.taken(getattr(self, field.name), chains) for field in fields(self))
+            *(nested.take_rows(getattr(self, field.name), chains) for field in fields(self))
         )
 
     def alone(self, row: int) -> StartPose:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..algebra.angles import wind_angle
 from ..algebra.arithmetic import Arithmetic, Condition, Counts, Flags, Number
 from ..algebra.nested import join, take_rows
 from ..algebra.quaternions import Quaternion
@@ -26,7 +27,6 @@ from ..algebra.vectors import Vector
 HELD = 1e-9
 # Nearer to a swing by half a turn than this cosine there is no telling swing from twist.
 HALF_TURN = 1e-9
-WHOLE_TURN = 2.0 * math.pi
 
 
 class SwingTwistRange(NamedTuple):
@@ -140,8 +140,7 @@ def find_middle(m: Arithmetic, low: Number, high: Number) -> Number:
 
 def clamp_angle(m: Arithmetic, angle: Number, low: Number, high: Number, middle: Number) -> Number:
     """Return an angle inside its range; one outside goes to the edge nearer on the circle."""
-    wound = angle - WHOLE_TURN * m.round((angle - middle) / WHOLE_TURN)
-    return m.minimum(m.maximum(wound, low), high)
+    return m.minimum(m.maximum(wind_angle(m, angle, middle), low), high)
 
 
 def clamp(m: Arithmetic, ranges: SwingTwistRange, q: Quaternion) -> Quaternion:

@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..algebra.arithmetic import Array, Number
-from ..algebra.nested import Counts
+from ..algebra.arithmetic import Array, Counts, Number
 from .errors import InvalidChainError
 from .forces import Forces
 from .joints import Joints

@@ -8,8 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..algebra.arithmetic import Array
-from ..algebra.nested import Counts
+from ..algebra.arithmetic import Array, Counts
 from .errors import InvalidGoalError
 from .records import Shape, check_array, freeze, take_rows
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..algebra.arithmetic import Array
-from ..algebra.nested import Counts
+from ..algebra.arithmetic import Array, Counts
 from .errors import InvalidChainError
 from .records import check_array, freeze, take_rows
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algebra.arithmetic import Array
-from ..algebra.nested import Counts
+from ..algebra.arithmetic import Array, Counts
 from .errors import InvalidOptionError
 from .records import Flags, freeze
 

@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ..algebra.arithmetic import Array
-from ..algebra.nested import Counts
+from ..algebra.arithmetic import Array, Counts
 from .errors import IKError
 
 Flags = npt.NDArray[np.bool_]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..algebra.arithmetic import Array, Condition, Number
-from ..algebra.nested import Counts
+from ..algebra.arithmetic import Array, Condition, Counts, Number
 from .records import Flags, take_rows
 from .status import REACHED, STATUSES, Status
 

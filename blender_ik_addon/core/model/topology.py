@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..algebra.nested import Counts
+from ..algebra.arithmetic import Counts
 from .errors import InvalidChainError
 from .records import Flags, freeze
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import turns, vectors
-from ..algebra import quaternions
-from ..algebra.arithmetic import ARRAYS
+from ..algebra import arrays, quaternions, turns
+from ..algebra.arithmetic import ARRAYS, Array
+from ..algebra.arrays import unit
 from ..kinematics.bones import aim_bone
 from ..kinematics.compiled_bones import compile_bones, find_rotations
 from ..kinematics.kinematic_tree import TURN, KinematicTree
 from ..kinematics.posed import Posed
-from ..vectors import Array, unit
 
 # A bone that carries several ends stays as it is where they do not tell how it shall turn, by this
 # share of what they tell where they do.
@@ -51,7 +50,7 @@ def _weights(tree: KinematicTree) -> Array:
     """Return the weights of the effectors, none quite zero, shape (E, B) or (E, 1)."""
     if tree.sqrt_weights is None:
         return np.ones((len(tree.ends), 1))
-    weights: Array = tree.sqrt_weights * tree.sqrt_weights + vectors.NO_DIRECTION
+    weights: Array = tree.sqrt_weights * tree.sqrt_weights + arrays.NO_DIRECTION
     return weights
 
 
@@ -81,12 +80,12 @@ def _sweep_inward(tree: KinematicTree, posed: Posed, turn: Array, places: Array)
             child = children[0]
             offset = turns.multiply(turns.conjugate(bones[bone]), frames[child])
             joint = turns.multiply(turns.conjugate(turns.multiply(whole, offset)), hung[child])
-            held = tree.joints.clamped_at(child, turns.normalised(joint))
+            held = tree.joints.clamped_at(child, turns.normalize(joint))
             before = turns.multiply(hung[child], turns.conjugate(held))
             whole = turns.multiply(before, turns.conjugate(offset))
         hung[bone] = whole
-        swing = turns.normalised(turns.multiply(whole, turns.conjugate(bones[bone])))
-        heads[bone] = place - vectors.rotate(turns.matrices(swing), way)
+        swing = turns.normalize(turns.multiply(whole, turns.conjugate(bones[bone])))
+        heads[bone] = place - arrays.rotate(turns.to_matrices(swing), way)
     return heads
 
 
@@ -100,16 +99,16 @@ def _sweep_outward(
     for bone, parent in enumerate(tree.topology.parents):
         frames[bone], stand[bone] = tree.joints.offsets[bone], tree.heads[bone]
         if parent >= 0:
-            frames[bone] = vectors.compose(wholes[parent], frames[bone])
-            stand[bone] = stand[parent] + vectors.rotate(wholes[parent], stand[bone])
+            frames[bone] = arrays.compose(wholes[parent], frames[bone])
+            stand[bone] = stand[parent] + arrays.rotate(wholes[parent], stand[bone])
         if tree.topology.moves[bone].any():
             ends, weights = _ends(tree, bone, before.heads, before.tips)
             wanted, _ = _ends(tree, bone, heads, places)
-            back, onward = vectors.inverses(before.frames[bone]), vectors.inverses(frames[bone])
-            levers = vectors.rotate(back, ends - before.heads[bone])
-            ways = vectors.rotate(onward, wanted - stand[bone])
+            back, onward = arrays.invert(before.frames[bone]), arrays.invert(frames[bone])
+            levers = arrays.rotate(back, ends - before.heads[bone])
+            ways = arrays.rotate(onward, wanted - stand[bone])
             turn[bone] = _point_bone(tree, bone, turn[bone], levers, ways, weights)
-        wholes[bone] = vectors.compose(frames[bone], turns.matrices(turn[bone]))
+        wholes[bone] = arrays.compose(frames[bone], turns.to_matrices(turn[bone]))
     return turn
 
 
@@ -119,7 +118,7 @@ def _point_bone(
     """Return the turns (4, B) of a bone that bring its levers (m, 3, B) nearest to ways."""
     if len(levers) > 1:
         swing = _fit_rotations(levers, ways, weights)
-        turned = turns.normalised(turns.multiply(swing, turn))
+        turned = turns.normalize(turns.multiply(swing, turn))
         return tree.joints.clamped_at(bone, turned)
     own = compile_bones(tree, is_few=False)[0].bones[bone]
     rotation = tuple(turn)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import swings, turns
+from ..algebra import turns
+from ..algebra.arithmetic import Array
+from ..algebra.arrays import cross, dot, norm
+from ..kinematics import limit_edges
 from ..kinematics.active_limits import LEAST_LEAVING
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.posed import Posed
 from ..model.forces import StepMode
-from ..vectors import Array, cross, dot, norm
 
 # What torques say of a pose says little beyond this turn, in radians.
 LARGEST_TURN = np.pi / 4.0
@@ -79,7 +81,7 @@ def step_by_gain(
     turn = state[:-1, :4]
     force = (target - state[-1, :3]) / chain.reach
     torque = _axis_torques(chain.posed(state), force, mode)
-    torque = gain * np.einsum("nicb,ncb->nib", turns.matrices(turn), torque)
+    torque = gain * np.einsum("nicb,ncb->nib", turns.to_matrices(turn), torque)
     edges = chain.joints.edges(turn)
     way = _turn_along_edges(chain.joints.mobilities(turn, edges), edges, torque)
     return _turn_joints(chain, state, way), memory
@@ -113,7 +115,7 @@ def _sum(a: Array, b: Array) -> Array:
     return total
 
 
-def _turn_along_edges(mobility: Array, edges: swings.Edges, torque: Array) -> Array:
+def _turn_along_edges(mobility: Array, edges: limit_edges.Edges, torque: Array) -> Array:
     """Return the turns (n, 3, B) that torques make, none across edges that they would leave by."""
     way: Array = np.einsum("nacb,ncb->nab", mobility, torque)
     if not edges.is_on.any():
@@ -124,7 +126,7 @@ def _turn_along_edges(mobility: Array, edges: swings.Edges, torque: Array) -> Ar
         leaves = dot(edges.normals[:, edge], way) > -LEAST_LEAVING
         leaves &= edges.is_on[:, edge]
         if leaves.any():
-            held = swings.blocked(held, edges.normals[:, edge], leaves)
+            held = limit_edges.block_normals(held, edges.normals[:, edge], leaves)
     turned: Array = np.einsum("nacb,ncb->nab", held, torque)
     return turned
 
@@ -149,5 +151,5 @@ def _axis_torques(posed: Posed, force: Array, mode: StepMode) -> Array:
 
 
 def _turn_joints(chain: KinematicTree, state: Array, way: Array) -> Array:
-    turn = turns.normalised(turns.multiply(turns.by_vectors(way), state[:-1, :4]))
+    turn = turns.normalize(turns.multiply(turns.from_vectors(way), state[:-1, :4]))
     return chain.clamp_state(turn, state[:-1, 4])

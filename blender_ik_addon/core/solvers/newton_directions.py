@@ -16,9 +16,9 @@ import math
 import numpy as np
 
 from ..algebra.arithmetic import ARRAYS, Arithmetic, Array, Condition, Number
+from ..algebra.arrays import sum_segments
 from ..algebra.vectors import NO_DIRECTION, Vector, norm, smoothstep
 from ..kinematics.start_pose import StartPose
-from ..vectors import laid
 
 FIRST_DAMPING = 1e-4
 LEAST_DAMPING_AFTER_REJECTION = 1e-2
@@ -62,7 +62,9 @@ def step(points: Array, lengths: Array, target: Array, damping: Array) -> tuple[
     squares = lengths * lengths
     reach = lengths.sum(axis=0)
     diagonal = raise_diagonal(np.einsum("nb->b", squares), reach, size, damping)
-    moved = laid(turn_segments(m, np.diff(points, axis=0), lengths, squares, error, diagonal))
+    moved = sum_segments(
+        turn_segments(m, np.diff(points, axis=0), lengths, squares, error, diagonal)
+    )
     is_better = norm(m, target - moved[-1]) < size
     if not is_better.all():
         moved = np.where(is_better, moved, points)

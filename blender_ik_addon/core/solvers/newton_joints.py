@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import turns
+from ..algebra import turns
+from ..algebra.arithmetic import Array
+from ..algebra.arrays import norm
+from ..algebra.nested import repeat_single, take_rows
 from ..algebra.small_systems import solve_positive
 from ..kinematics.active_limits import ActiveLimits, Block, Slides
 from ..kinematics.kinematic_tree import TURN, KinematicTree
-from ..vectors import Array, norm, not_alone, taken
 from .newton_directions import DAMPING_DECAY, DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION
 
 # The linear model of a step says little beyond this turn, in radians. Larger steps arrive as soon,
@@ -50,14 +52,15 @@ def step(state: Array, tree: KinematicTree, target: Array, damping: Array) -> tu
 
     Source: projected Gauss-Newton with an active set (Nocedal and Wright, "Numerical Optimization",
     2006, chapters 10 and 16); the edges as rank-one blocks of joint mobilities are derived for this
-    project and tested in tests/core/test_swings.py, test_limited_reach.py and test_tree_reach.py.
+    project and tested in tests/core/kinematics/test_limit_edges.py, test_limited_reach.py and
+    test_tree_reach.py.
     """
     rows = len(target)
     error = target - state[-1, :rows]
     error_norm = norm(error)
     move, slide, active = _find_least_step(tree, state, error, damping * error_norm / tree.reach)
     share = shrink(move)
-    turn = turns.normalised(turns.multiply(turns.by_vectors(move * share), state[:-1, :TURN]))
+    turn = turns.normalize(turns.multiply(turns.from_vectors(move * share), state[:-1, :TURN]))
     slide = state[:-1, TURN] if slide is None else state[:-1, TURN] + slide * share
     moved = tree.clamp_state(turn, slide, active)
     is_better = norm(target - moved[-1, :rows]) < HEADWAY * error_norm
@@ -119,12 +122,12 @@ def _find_multipliers(
         is_changed = np.zeros(len(live), dtype=np.bool_)
         for block in blocks:
             is_changed |= block.update(multiplier)
-        rest = not_alone(np.flatnonzero(is_changed), len(live))
+        rest = repeat_single(np.flatnonzero(is_changed), len(live))
         if not len(rest):
             break
         if len(rest) <= COMPACT * len(live):
             live, damping = live[rest], damping[rest]
-            system, error = taken(system, rest), taken(error, rest)
+            system, error = take_rows(system, rest), take_rows(error, rest)
             for block in blocks:
                 block.take(rest)
     return found

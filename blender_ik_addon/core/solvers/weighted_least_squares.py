@@ -10,12 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import swings, turns
+from ..algebra import turns
+from ..algebra.arithmetic import Array, Flags
+from ..algebra.arrays import norm
+from ..kinematics import limit_edges
 from ..kinematics.active_limits import LEAST_LEAVING
 from ..kinematics.kinematic_tree import TURN, KinematicTree
+from ..kinematics.limit_edges import Edges
 from ..kinematics.posed import Posed
-from ..swings import Edges
-from ..vectors import Array, Flags, norm
 from .newton_directions import (
     DAMPING_DECAY,
     DAMPING_GROWTH,
@@ -162,7 +164,7 @@ class _Slope:
     def _made(self, move: Array) -> Array:
         """Return the turns (n, 3, B) that are left of a move inside of the ranges."""
         turned = self.tree.joints.clamped(_turn_by(self.turn, move))
-        made: Array = turns.vectors_of(turns.multiply(turned, turns.conjugate(self.turn)))
+        made: Array = turns.to_vectors(turns.multiply(turned, turns.conjugate(self.turn)))
         return made
 
     def _solved_along(
@@ -208,7 +210,7 @@ def _find_slope(tree: KinematicTree, posed: Posed, turn: Array, error: Array) ->
 
 def _turn_by(turn: Array, move: Array) -> Array:
     """Return turns (n, 4, B) moved by vectors (n, 3, B)."""
-    return turns.normalised(turns.multiply(turns.by_vectors(move), turn))
+    return turns.normalize(turns.multiply(turns.from_vectors(move), turn))
 
 
 def _shorten(move: Array) -> Array:
@@ -229,7 +231,7 @@ def _shut(free: Array, edges: Edges, is_shut: Flags) -> Array:
     mobility = free
     for edge in range(3):
         if is_shut[:, edge].any():
-            mobility = swings.blocked(mobility, edges.normals[:, edge], is_shut[:, edge])
+            mobility = limit_edges.block_normals(mobility, edges.normals[:, edge], is_shut[:, edge])
     return mobility
 
 

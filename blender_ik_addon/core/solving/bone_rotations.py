@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..algebra.arithmetic import Array
+from ..algebra.rotation import conjugate, multiply, normalize, power, rotate
 from ..algebra.vectors import cross
 from ..kinematics.transport import carry_rotation
 from ..model.chains import Chain
 from ..model.errors import InvalidChainError
 from ..model.solutions import Solution, Solutions
-from ..rotation import conjugate, multiply, normalised, power, rotate
 from .compiled_chains import CompiledChains, compile_chains
 
 
@@ -75,6 +75,6 @@ def turn_part_way(points: Array, turns: Array, share: float) -> Array:
     own, turned, segments = power(own, share), points.copy(), np.diff(points, axis=1)
     carried = np.array([1.0, 0.0, 0.0, 0.0])
     for bone in range(turns.shape[1]):
-        carried = normalised(multiply(carried, own[:, bone]))
+        carried = normalize(multiply(carried, own[:, bone]))
         turned[:, bone + 1] = turned[:, bone] + rotate(carried, segments[:, bone])
     return turned

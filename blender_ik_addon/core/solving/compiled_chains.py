@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..algebra.arithmetic import Array
+from ..algebra.arithmetic import Array, Counts
+from ..algebra.nested import take_rows
 from ..equilibrium.potential_energy import PotentialEnergy, compile_energy
 from ..freed import freed_joints
 from ..kinematics.aims import Limbs, compile_limbs
@@ -20,7 +21,6 @@ from ..kinematics.start_pose import StartPose, compile_start_poses
 from ..model.chains import Chain, Chains
 from ..model.joints import Joints, free_joints
 from ..model.topology import Topology, make_chain
-from ..vectors import Counts, taken
 from .unconstrained_start import (
     StraightRuns,
     UnconstrainedStart,
@@ -46,7 +46,7 @@ def compile_once(make: Callable[[Any], Part]) -> cached_property[Part]:
             return part
         if isinstance(part, tuple):
             return tuple(part[row] for row in self.rows.tolist())
-        return taken(part, self.rows) if isinstance(part, np.ndarray) else part.take(self.rows)
+        return take_rows(part, self.rows) if isinstance(part, np.ndarray) else part.take(self.rows)
 
     get.__doc__ = make.__doc__
     return cached_property(get)

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Condition, Number
+from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Condition, Counts, Number
+from ..algebra.arrays import sum_segments
 from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import Vector, add, norm, scale
 from ..iterate import NEWTON, Work, iterated, swept
@@ -23,7 +24,6 @@ from ..solvers.newton_directions import (
     turn_segments,
 )
 from ..solvers.two_bone import bend_elbow
-from ..vectors import Counts, laid
 from .sweeps import Sweeps, sweeps_of
 from .task import Task
 
@@ -144,11 +144,11 @@ def _bend_many(start: StartPose, task: Task, distance: Array) -> tuple[Array, Co
     """Return what NEWTON finds for many chains."""
     target = np.zeros((3, len(distance)))
     target[0] = distance
-    points = laid(start.lengths[:, None] * start.directions)
+    points = sum_segments(start.lengths[:, None] * start.directions)
     is_off = norm(ARRAYS, target - points[-1]) > task.tolerance
     if is_off.any():
         directions = mix_directions(ARRAYS, start, distance)
-        points = np.where(is_off, laid(start.lengths[:, None] * directions), points)
+        points = np.where(is_off, sum_segments(start.lengths[:, None] * directions), points)
     work = Work(start.lengths, target, task.tolerance, task.iterations)
     damping = np.full(len(distance), FIRST_DAMPING)
     return swept(NEWTON, work, points, np.zeros_like(task.iterations), damping)
@@ -179,7 +179,7 @@ def _bend_one(start: StartPose, task: Task, distance: float) -> tuple[Array, int
         used += 1
         if is_better:
             segments, size, error = moved, new_size, new_error
-    return laid(segments), used
+    return sum_segments(segments), used
 
 
 def _lay_along_chord(start: StartPose, is_too_far: Any) -> Array:

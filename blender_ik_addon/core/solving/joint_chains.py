@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import rotation, turns
-from ..algebra.arithmetic import ARRAYS
+from ..algebra import rotation, turns
+from ..algebra.arithmetic import ARRAYS, Array, Counts, Flags
+from ..algebra.arrays import norm
 from ..equilibrium.settling import move_off_ends
 from ..kinematics.aims import Aims, Poles, Tips
 from ..kinematics.compiled_joints import put_rows_last
@@ -21,7 +22,6 @@ from ..model.goals import Goals
 from ..model.options import SolveOptions, Solver
 from ..model.solutions import Solutions
 from ..model.status import LIMITED, OUTWEIGHED, name_outcome
-from ..vectors import Array, Counts, Flags, norm
 from .compiled_chains import CompiledChains, compile_chains
 from .joint_positions import (
     Ask,
@@ -310,7 +310,7 @@ def _record(
         residual=_by_chain(chains, residuals),
         iterations=held.iterations,
         status_code=_by_chain(chains, codes),
-        local_rotations_wxyz=tree.joints.outer(turns.normalised(state[:-1, :TURN])),
+        local_rotations_wxyz=tree.joints.outer(turns.normalize(state[:-1, :TURN])),
         slides=(state[:-1, TURN] * unit).T,
         holds=np.moveaxis(holds, -1, 0),
         tip_gap=_by_chain(chains, find_tip_gaps(held)),
@@ -377,7 +377,7 @@ def drop_joints(chains: Chains, found: Solutions, goals: Goals, options: SolveOp
             posed = rotation.multiply(posed, offsets[:, bone])
         posed = rotation.multiply(posed, local[:, bone])
         turned.append(rotation.multiply(posed, rotation.conjugate(at_rest)))
-    rotations = rotation.normalised(np.stack(turned, axis=1))
+    rotations = rotation.normalize(np.stack(turned, axis=1))
     return replace(
         found,
         tip_rotation_wxyz=rotations[:, -1] if _has_tips(goals, options) else None,

@@ -15,6 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..algebra import nested
+from ..algebra.arithmetic import Array, Counts, Flags
+from ..algebra.arrays import norm
+from ..algebra.nested import repeat_single
 from ..equilibrium.potential_energy import PotentialEnergy
 from ..equilibrium.settling import pull_effectors, undo_losses
 from ..equilibrium.slack_corners import settle_best
@@ -22,11 +25,10 @@ from ..iterate import FEW_ITERATIONS, Method
 from ..kinematics.aims import Aims
 from ..kinematics.compiled_bones import compile_bones
 from ..kinematics.kinematic_tree import TURN
+from ..kinematics.limit_edges import ON_EDGE
 from ..kinematics.start_pose import StartPose
 from ..model.options import Solver
 from ..solvers import fabrik_tree
-from ..swings import ON_EDGE
-from ..vectors import Array, Counts, Flags, norm, not_alone
 from .joint_run import ENOUGH, WORTH_A_JUMP, Run
 from .restarts import ASIDE, Tries, find_angles_past, start_anew
 from .sweeps import MOST_SWEEPS, Sweeps, sweep_joints
@@ -197,13 +199,13 @@ def _better(
     if is_open.any() and not run.is_chain:
         rows = np.flatnonzero(is_open & run.can_come_nearer(state, WORTH_A_JUMP))
         if rows.size and not run.tree.joints.is_free:
-            rows = not_alone(rows, len(used))
+            rows = repeat_single(rows, len(used))
             state, used = start_anew(run, state, used, rows, standing, aims, ANEW)
     elif is_open.any():
         tries = ANEW._replace(goes_on=not is_force)
         run, state, used = _better_chains(ask, run, state, used, standing, aims, is_open, tries)
     is_aside = find_angles_past(run, state, aims) > ASIDE
-    rows = not_alone(np.flatnonzero(is_aside & ~is_open & may_go_on), len(used))
+    rows = repeat_single(np.flatnonzero(is_aside & ~is_open & may_go_on), len(used))
     if rows.size and run.tree.can_swivel and run.is_chain:
         state, used = start_anew(run, state, used, rows, standing, aims, ANEW_ASIDE)
     return run, state, used
@@ -228,7 +230,7 @@ def _better_chains(
     is_moved = (ask.asked != before).any(axis=0)
     state, used = run.close(state, used, among=is_open & (is_moved | ~can_better))
     is_left = run.is_open(state) & is_open & run.can_come_nearer(state, WORTH_A_JUMP)
-    rows = not_alone(np.flatnonzero(is_left), len(used))
+    rows = repeat_single(np.flatnonzero(is_left), len(used))
     if rows.size:
         state, used = start_anew(run, state, used, rows, standing, aims, tries)
     # What has arrived closes to the tolerance, and what is as near as a straight chain gets

@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..algebra.arithmetic import Array, Counts, Flags
+from ..algebra.arrays import norm
+from ..algebra.nested import take_rows
 from ..iterate import Method, Work, stands_still, swept
 from ..kinematics.aims import Aims
 from ..kinematics.kinematic_tree import TURN, KinematicTree
 from ..solvers import newton_joints, weighted_least_squares
 from ..solvers.newton_directions import FIRST_DAMPING
-from ..vectors import Array, Counts, Flags, norm, taken
 
 # What a radian of orientation or of the bend's side weighs beside the chain's length. First as much
 # as leads there quickly, then so little that the position hardly gives way where they cannot be had
@@ -83,7 +85,7 @@ class Run:
         """
         return Run(
             tree=self.tree.take(rows),
-            target=taken(self.target, rows),
+            target=take_rows(self.target, rows),
             tolerance=self.tolerance[rows],
             iterations=self.iterations[rows] if iterations is None else iterations,
             is_fresh=self.is_fresh[rows],

@@ -7,12 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import limits, turns
+from ..algebra import turns
+from ..algebra.arithmetic import Array, Counts
+from ..algebra.arrays import norm
+from ..algebra.nested import take_rows
+from ..kinematics import joint_limits
 from ..kinematics.aims import Aims
 from ..kinematics.compiled_joints import CompiledJoints
 from ..kinematics.kinematic_tree import TURN
 from ..model.joints import JointKind
-from ..vectors import Array, Counts, norm, taken
 from .joint_run import ENOUGH, NEAR, WORTH_A_JUMP, Run
 
 # An axis without a limit starts anew within this of where it starts, in radians.
@@ -68,11 +71,11 @@ def start_anew(
         aims: Of all of them, or None.
         tries: How often.
     """
-    few, start = run.take(rows, np.full(len(rows), ENOUGH)), taken(standing, rows)
-    tried, spent = _try(few, start, taken(state, rows), tries)
+    few, start = run.take(rows, np.full(len(rows), ENOUGH)), take_rows(standing, rows)
+    tried, spent = _try(few, start, take_rows(state, rows), tries)
     present, spent_on_it = tried[..., -1], spent[..., -1]
     if not tries.goes_on:
-        present, spent_on_it = taken(state, rows), np.zeros_like(rows)
+        present, spent_on_it = take_rows(state, rows), np.zeros_like(rows)
     each = np.repeat(np.arange(len(rows)), tries.ended)
     several = _begin_anew(few, each, ENOUGH_ANEW)
     tried, spent = tried[..., :-1].reshape(*start.shape[:2], -1), spent[:, :-1].ravel()
@@ -150,7 +153,7 @@ def _choose_best(
     count = len(spent) // chains
     each = np.repeat(np.arange(chains), count)
     # Of the poses that arrive the one on the right side, then the one that is least of a change.
-    change = _find_changes(tried, taken(start, each)).sum(axis=0) + norm(tried[-1, rows:])
+    change = _find_changes(tried, take_rows(start, each)).sum(axis=0) + norm(tried[-1, rows:])
     side = find_angles_past(several, tried, None if aims is None else aims.take(each))
     gap, has_arrived = several.find_errors(tried), ~several.is_open(tried)
     score = np.where(
@@ -163,14 +166,14 @@ def _choose_best(
     is_better = np.where(
         has_stood, has_arrived[best] & is_better_side, has_arrived[best] | is_nearer
     )
-    is_by = _find_changes(tried, taken(present, each)).max(axis=0) <= NO_JUMP
+    is_by = _find_changes(tried, take_rows(present, each)).max(axis=0) <= NO_JUMP
     nearest = np.argmin(np.where(is_by, gap, np.inf).reshape(chains, count), axis=1)
     nearest += count * np.arange(chains)
     is_by = is_by[nearest] & (gap[nearest] < standing_gap - NEAR * few.tree.reach)
     creeps = ~is_better & ~has_stood & is_by
     best = np.where(creeps, nearest, best)
     is_better |= creeps
-    found = np.where(is_better, taken(tried, best), present)
+    found = np.where(is_better, take_rows(tried, best), present)
     return found, np.where(is_better, spent[best], spent_on_it)
 
 
@@ -200,7 +203,7 @@ def draw_nearest(few: Run, start: Array, count: int, fewer: int) -> Array:
     chains = start.shape[-1]
     each = np.repeat(np.arange(chains), count)
     found = draw_turns(few.tree.joints, start[:-1, :TURN], count)
-    states = few.tree.take(each).make_state(found, taken(start[:-1, TURN], each))
+    states = few.tree.take(each).make_state(found, take_rows(start[:-1, TURN], each))
     states = _by_chain(states, chains)
     gap = _find_gaps(few, states)
     gap[:, 0] = 0.0
@@ -236,10 +239,10 @@ def _draw_turn(kind: JointKind, start: Array, low: Array, high: Array, share: Ar
     least = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high, 0.0) - OPEN_RANGE)
     most = np.where(np.isfinite(high), high, np.where(np.isfinite(low), low, 0.0) + OPEN_RANGE)
     angle = 0.5 * (least + most) + 0.5 * share * (most - least)
-    whole = turns.by_vectors(np.stack((angle[0], np.zeros_like(angle[0]), angle[2])))
-    axis = {**limits.HINGES, **limits.ELBOWS}.get(kind)
+    whole = turns.from_vectors(np.stack((angle[0], np.zeros_like(angle[0]), angle[2])))
+    axis = {**joint_limits.HINGES, **joint_limits.ELBOWS}.get(kind)
     if axis is not None:
-        whole = limits.about(axis, angle[axis])
-    if kind not in limits.HINGES and kind is not JointKind.SWING:
-        whole = turns.multiply(whole, limits.about(1, angle[1]))
-    return limits.clamped(kind, turns.normalised(whole), low, high)
+        whole = joint_limits.turn_about(axis, angle[axis])
+    if kind not in joint_limits.HINGES and kind is not JointKind.SWING:
+        whole = turns.multiply(whole, joint_limits.turn_about(1, angle[1]))
+    return joint_limits.clamp_kind(kind, turns.normalize(whole), low, high)

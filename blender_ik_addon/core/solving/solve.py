@@ -7,6 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from ..algebra.arithmetic import ARRAYS, FLOATS, Array
+from ..algebra.arrays import norm
+from ..algebra.nested import repeat_single
+from ..algebra.rotation import conjugate, multiply, power
 from ..kinematics.compiled_bones import compile_bones
 from ..model.chains import Chain, Chains
 from ..model.errors import InvalidGoalError
@@ -15,8 +18,6 @@ from ..model.options import Lead, SolveOptions, Solver
 from ..model.records import check_shape
 from ..model.solutions import Solution, Solutions
 from ..model.status import name_drag
-from ..rotation import conjugate, multiply, power
-from ..vectors import norm, not_alone
 from . import dragging, sweeps
 from .bone_rotations import bone_rotations, turn_part_way
 from .compiled_chains import compile_chains
@@ -97,7 +98,7 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
     if compiled.is_few and options.solver in FLOAT_SOLVERS and not has_weights:
         return _solve_each(chains, goals, options, has_tips=has_tips)
     # NumPy adds up the numbers of one chain in another order than those of several.
-    rows = not_alone(np.arange(count), compiled.count)
+    rows = repeat_single(np.arange(count), compiled.count)
     if len(rows) > count:
         some = solve_batch(chains.take(rows), goals.take(rows), options.take(rows))
         return some.take(rows[:1])

@@ -12,8 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .. import limits, swings, turns, vectors
-from ..algebra.arithmetic import ARRAYS
+from ..algebra import arrays, turns
+from ..algebra.arithmetic import ARRAYS, Array, Counts, Flags
+from ..algebra.arrays import norm, reject
+from ..algebra.nested import take_rows
+from ..algebra.vectors import smoothstep
+from ..kinematics import joint_limits, limit_edges, swing_twist
 from ..kinematics.bend_plane import Pole, plan_bend
 from ..kinematics.compiled_joints import CompiledJoints
 from ..kinematics.kinematic_tree import TURN, KinematicTree
@@ -21,7 +25,6 @@ from ..kinematics.posed import Posed
 from ..kinematics.start_pose import StartPose, compile_start_poses, move_joints
 from ..model.options import Solver
 from ..model.topology import Run
-from ..vectors import Array, Counts, Flags, across, norm, smoothstep, taken
 from .free_positions import Positions, position_joints
 from .task import Task
 
@@ -59,8 +62,8 @@ class UnconstrainedStart:
         return UnconstrainedStart(
             self.joints.take(chains),
             self.start.take(chains),
-            taken(self.turn, chains),
-            taken(self.inner, chains),
+            take_rows(self.turn, chains),
+            take_rows(self.inner, chains),
             self.is_straight[chains],
         )
 
@@ -110,7 +113,7 @@ def compile_start(start: StartPose, tree: KinematicTree, start_turn: Array) -> U
     turn = np.where(straight, _bend_to_middles(tree.joints, start_turn), start_turn)
     posed = tree.posed(tree.make_state(turn))
     start = move_joints(start, posed.points)
-    inner = vectors.inverses(posed.turn_axes)
+    inner = arrays.invert(posed.turn_axes)
     return UnconstrainedStart(tree.joints, start, turn, inner, is_straight(start))
 
 
@@ -130,12 +133,12 @@ def find_straight_runs(
         bones = list(run.bones)
         ends = np.concatenate((posed.heads[list(run.children)], posed.tips[list(run.effectors)]))
         points = np.concatenate((posed.heads[bones], ends.mean(axis=0)[None]))
-        has_lengths = (norm(np.diff(points, axis=0)) > vectors.NO_DIRECTION).all()
+        has_lengths = (norm(np.diff(points, axis=0)) > arrays.NO_DIRECTION).all()
         if len(bones) > 1 and has_lengths:
             start = compile_start_poses(points, bends[bones].sum(axis=0))
             straight = is_straight(start)
             if straight.any():
-                inner = vectors.inverses(posed.turn_axes[bones])
+                inner = arrays.invert(posed.turn_axes[bones])
                 joints = tree.joints.take_bones(bones)
                 never = np.zeros_like(straight)
                 bend = UnconstrainedStart(joints, start, turn[bones], inner, never)
@@ -163,12 +166,12 @@ def find_bend(bend: UnconstrainedStart, task: Task) -> Array:
         asked = replace(task, pole=ahead)
     free = position_joints(ARRAYS, start, asked, Solver.NEWTON)
     moved = _turn_on_parents(bend, task, free)
-    local = np.einsum("nijb,njb->nib", bend.inner, turns.vectors_of(moved))
+    local = np.einsum("nijb,njb->nib", bend.inner, turns.to_vectors(moved))
     if bend.joints.has_stiffness:
-        weights = swings.stiff(bend.turn, bend.joints.readiness)
+        weights = limit_edges.weigh_axes(bend.turn, bend.joints.readiness)
         local = np.einsum("nijb,njb->nib", weights, local)
-    turned = turns.multiply(turns.by_vectors(local), bend.turn)
-    return limits.hinged(bend.joints.kinds, turned)
+    turned = turns.multiply(turns.from_vectors(local), bend.turn)
+    return joint_limits.keep_hinge_angles(bend.joints.kinds, turned)
 
 
 def nudge_chains(
@@ -189,7 +192,7 @@ def nudge_chains(
     if len(standing) == 2 or not share.any():
         return standing
     bent = tree.joints.clamped(find_bend(bend, task))
-    turn = turns.part_way(standing[:-1, :TURN], bent, share)
+    turn = turns.interpolate(standing[:-1, :TURN], bent, share)
     return tree.make_state(tree.joints.clamped(turn), standing[:-1, TURN])
 
 
@@ -214,22 +217,23 @@ def nudge_runs(
     for each in straight.runs:
         led, start, bones = list(each.run.led), each.bend.start, list(each.run.bones)
         # Where the end of a run shall go is not known inside of a tree: as its effectors go.
-        share = weights[led] / np.maximum(weights[led].sum(axis=0), vectors.NO_DIRECTION)
+        share = weights[led] / np.maximum(weights[led].sum(axis=0), arrays.NO_DIRECTION)
         offset = (toward[led] * share[:, None]).sum(axis=0)
         place = start.points[-1] + offset / start.unit
         amount = _find_share(start, place) * each.is_straight
-        amount *= norm(offset) > vectors.NO_DIRECTION
+        amount *= norm(offset) > arrays.NO_DIRECTION
         if amount.any():
             tolerance, caps = 1e-3 * start.reach, np.full(len(amount), ENOUGH)
             bent = find_bend(each.bend, Task(place, None, None, tolerance, caps))
-            turn[bones] = turns.part_way(turn[bones], bent, amount)
+            turn[bones] = turns.interpolate(turn[bones], bent, amount)
     return tree.clamp_state(turn)
 
 
 def _find_share(start: StartPose, target: Array) -> Array:
     """Return the share of the way to bend, for a target so far off the chord's line, (B,)."""
-    off = norm(across(target, start.chord)) / start.reach
-    return NUDGE * (1.0 - smoothstep(off, 0.0, ON_LINE))
+    off = norm(reject(target, start.chord)) / start.reach
+    share: Array = NUDGE * (1.0 - smoothstep(ARRAYS, off, 0.0, ON_LINE))
+    return share
 
 
 def _turn_on_parents(bend: UnconstrainedStart, task: Task, free: Positions) -> Array:
@@ -240,7 +244,7 @@ def _turn_on_parents(bend: UnconstrainedStart, task: Task, free: Positions) -> A
         plain = plan_bend(ARRAYS, start.chord, start.side, start.reach, task.target, None)
         whole = np.where(bend.is_straight, np.array(plain.rotation), whole)
     lengths = start.lengths[:, None, :]
-    before = vectors.rotate(turns.matrices(whole), np.diff(start.points, axis=0) / lengths)
+    before = arrays.rotate(turns.to_matrices(whole), np.diff(start.points, axis=0) / lengths)
     bones = turns.multiply(turns.between(before, np.diff(free.points, axis=0) / lengths), whole)
     moved = bones.copy()
     moved[1:] = turns.multiply(turns.conjugate(bones[:-1]), bones[1:])
@@ -249,15 +253,18 @@ def _turn_on_parents(bend: UnconstrainedStart, task: Task, free: Positions) -> A
 
 def _bend_to_middles(joints: CompiledJoints, start_turn: Array) -> Array:
     """Return turns with all joints but the root in the middles of their swings' ranges."""
-    rooms = [limits.room(*each) for each in zip(joints.kinds, joints.low, joints.high, strict=True)]
+    rooms = [
+        joint_limits.lock_axes(*each)
+        for each in zip(joints.kinds, joints.low, joints.high, strict=True)
+    ]
     low, high = (np.array(ends) for ends in zip(*rooms, strict=True))
     is_open = ~np.isfinite(low) & ~np.isfinite(high)
     least = np.where(np.isfinite(low), low, np.where(is_open, 0.0, high - OPEN_RANGE))
     most = np.where(np.isfinite(high), high, np.where(is_open, 0.0, low + OPEN_RANGE))
     middle = 0.5 * (least + most)
     middle[:, 1] = 0.0
-    turn = swings.clamped(joints.ranges, turns.by_vectors(middle))
-    is_even = (np.abs(middle).max(axis=1) < swings.HELD) & (joints.zero[:, 0] == 1.0)
+    turn = joint_limits.clamp_turns(joints.ranges, turns.from_vectors(middle))
+    is_even = (np.abs(middle).max(axis=1) < swing_twist.HELD) & (joints.zero[:, 0] == 1.0)
     turn = np.where(is_even[:, None], start_turn, turn)
     turn[0] = start_turn[0]
     return turn

@@ -12,22 +12,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from blender_ik_addon.core import (
-    Chain,
-    Chains,
-    Goal,
-    Goals,
-    Solution,
-    Solutions,
-    SolveOptions,
-    turns,
-)
+from blender_ik_addon.core import Chain, Chains, Goal, Goals, Solution, Solutions, SolveOptions
+from blender_ik_addon.core.algebra import turns
+from blender_ik_addon.core.algebra.arithmetic import Array, Flags
+from blender_ik_addon.core.algebra.arrays import norm
 from blender_ik_addon.core.equilibrium.easing import Easing, Stance, check_time, eased
 from blender_ik_addon.core.model.status import BLENDED, REACHED
 from blender_ik_addon.core.solving.compiled_chains import compile_chains
 from blender_ik_addon.core.solving.joint_chains import drop_joints
 from blender_ik_addon.core.solving.solve import solve_batch
-from blender_ik_addon.core.vectors import Array, Flags, norm
 
 # Nearer than this, in radians or in lengths of the chain, a joint has arrived: it stands still.
 ARRIVED = 1e-9
@@ -146,7 +139,7 @@ def _eased(
 
 def _is_there(turn: Array, wanted: Array, off: Array) -> Flags:
     """Tell which chains have come to where they go, shape (B,)."""
-    left = turns.vectors_of(turns.multiply(turns.conjugate(turn), wanted))
+    left = turns.to_vectors(turns.multiply(turns.conjugate(turn), wanted))
     nearest = np.maximum(norm(left).max(axis=0), np.abs(off).max(axis=0))
     is_there: Flags = nearest <= ARRIVED
     return is_there

@@ -13,10 +13,10 @@ from blender_ik_addon.core import (
     SolveOptions,
     Solver,
     Status,
-    rotation,
     solve,
     solve_batch,
 )
+from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.core.model.joints import free_joints
 from tests.core.chains import unit
 from tests.core.equilibrium.energies import make_forces

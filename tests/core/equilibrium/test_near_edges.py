@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import JointKind, limits, swings, turns
+from blender_ik_addon.core import JointKind
+from blender_ik_addon.core.algebra import turns
 from blender_ik_addon.core.equilibrium import near_edges
+from blender_ik_addon.core.kinematics import joint_limits
 from tests.helpers import make_rng
 
 COUNT = 500
@@ -29,10 +31,10 @@ def on_edge(rng, free):
     """Return joints inside limits about all axes but some, one a chain; most on an edge."""
     low, high = -rng.uniform(0.3, 2.0, (3, COUNT)), rng.uniform(0.3, 2.0, (3, COUNT))
     low[free], high[free] = -np.inf, np.inf
-    room = limits.room(JointKind.BALL, low, high)
-    ranges = swings.compiled(*(end[None] for end in room))
+    room = joint_limits.lock_axes(JointKind.BALL, low, high)
+    ranges = joint_limits.compile_ranges(*(end[None] for end in room))
     drawn = rng.normal(size=(1, 4, COUNT))
-    turn = swings.clamped(ranges, drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
+    turn = joint_limits.clamp_turns(ranges, drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
     return ranges, turn
 
 
@@ -47,7 +49,7 @@ def test_normals_turn_as_second_differences_of_what_an_edge_bounds(free, edge):
     along /= np.linalg.norm(along, axis=1, keepdims=True)
 
     def at(way, step):
-        return level(ranges, turns.multiply(turns.by_vectors(step * way), turn), edge)
+        return level(ranges, turns.multiply(turns.from_vectors(step * way), turn), edge)
 
     growth = (at(normal, STEP) - at(normal, -STEP)) / (2.0 * STEP)
     bend = (at(along, STEP) + at(along, -STEP) - 2.0 * at(along, 0.0)) / STEP**2
@@ -66,7 +68,7 @@ def test_the_end_of_a_twist_is_flat():
     normal = edges.normals[:, 1]
     along = rng.normal(size=normal.shape)
     along -= normal * np.einsum("nib,nib->nb", along, normal)[:, None]
-    moved = turns.multiply(turns.by_vectors(along), turn)
+    moved = turns.multiply(turns.from_vectors(along), turn)
     before, after = (np.arctan2(each[0, 2], each[0, 0]) for each in (turn, moved))
     np.testing.assert_allclose(np.sin(after - before), 0.0, atol=1e-12)
     assert not edges.measure_curvatures()[:, 1].any()
@@ -85,11 +87,11 @@ def test_a_turn_by_the_room_leads_onto_the_edge(free, edge):
     ranges, turn = on_edge(make_rng(80), free)
     normal = near_edges.find_near_edges(ranges, turn).normals[:, edge]
     inward = make_rng(81).uniform(0.01, 0.05, COUNT)
-    inside = turns.multiply(turns.by_vectors(-inward * normal), turn)
+    inside = turns.multiply(turns.from_vectors(-inward * normal), turn)
     edges = near_edges.find_near_edges(ranges, inside)
     tells = edges.is_near[0, edge] & (edges.rooms[0, edge] > 1e-3)
     assert tells.sum() > COUNT / 5
     onto = edges.rooms[:, edge][:, None] * edges.normals[:, edge]
-    again = near_edges.find_near_edges(ranges, turns.multiply(turns.by_vectors(onto), inside))
+    again = near_edges.find_near_edges(ranges, turns.multiply(turns.from_vectors(onto), inside))
     # To first order; edges of narrow ranges are curved most.
     assert np.quantile(again.rooms[0, edge][tells] / edges.rooms[0, edge][tells], 0.9) < 0.1

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import Chains, turns
+from blender_ik_addon.core import Chains
+from blender_ik_addon.core.algebra import turns
 from blender_ik_addon.core.equilibrium.kkt_system import curve_energy
 from blender_ik_addon.core.solving.compiled_chains import compile_chains
 from tests.core.equilibrium.energies import energy_of, make_forces, many
@@ -38,7 +39,7 @@ class Case:
         return self.tree.posed(self.tree.make_state(turn, np.zeros((len(turn), COUNT))))
 
     def total(self, move):
-        turn = turns.multiply(turns.by_vectors(move), self.turn)
+        turn = turns.multiply(turns.from_vectors(move), self.turn)
         posed = self.posed(turn)
         return self.energy.total(posed, turn) - np.sum(self.force * posed.points[-1], axis=0)
 
@@ -83,7 +84,7 @@ def test_resistance_grows_to_ten_times_toward_a_hard_limit():
     compiled = compile_chains(many(chain.joint_positions, forces, 1, chain.joints))
 
     def resistance(degrees):
-        turn = turns.by_vectors(np.array([[[np.radians(degrees)], [0.0], [0.0]]]))
+        turn = turns.from_vectors(np.array([[[np.radians(degrees)], [0.0], [0.0]]]))
         posed = compiled.tree.posed(compiled.tree.make_state(turn))
         at = compiled.potential_energy.at(posed, turn)
         slope, _ = at.bend_springs(at.sides)

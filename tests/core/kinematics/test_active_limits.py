@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import swings
 from blender_ik_addon.core.algebra.small_systems import solve_positive
+from blender_ik_addon.core.kinematics import limit_edges
 from blender_ik_addon.core.kinematics.active_limits import ActiveLimits
-from blender_ik_addon.core.swings import Edges
+from blender_ik_addon.core.kinematics.limit_edges import Edges
 from tests.helpers import make_rng
 
 BONES, ROWS, CHAINS = 4, 3, 5
@@ -36,7 +36,7 @@ def test_edges_kept_to_lower_systems_as_blocked_mobilities_do():
     whole = np.einsum("nkib,nlib->klb", jacobian, jacobian)
     mobility = np.broadcast_to(np.eye(3)[:, :, None], (BONES, 3, 3, CHAINS))
     for edge in range(3):
-        mobility = swings.blocked(mobility, edges.normals[:, edge], edges.is_on[:, edge])
+        mobility = limit_edges.block_normals(mobility, edges.normals[:, edge], edges.is_on[:, edge])
     blocked = np.einsum("nkib,nijb,nljb->klb", jacobian, mobility, jacobian)
     assert np.abs(whole + limits.system() - blocked).max() <= ALIKE * np.abs(whole).max()
     multiplier = rng.normal(size=(ROWS, CHAINS))

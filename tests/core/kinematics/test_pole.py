@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import Goal, Solver, bone_rotations, rotation
+from blender_ik_addon.core import Goal, Solver, bone_rotations
+from blender_ik_addon.core.algebra import rotation
 from tests.core.chains import (
     POSES,
     counts_and_solvers,

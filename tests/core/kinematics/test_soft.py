@@ -16,10 +16,10 @@ from blender_ik_addon.core import (
     SolveOptions,
     Solver,
     Status,
-    rotation,
     solve,
     solve_batch,
 )
+from blender_ik_addon.core.algebra import rotation
 from tests.core.chains import (
     ITERATIVE,
     SOLVERS,
@@ -188,7 +188,7 @@ def test_a_batch_gives_what_single_solves_give(solver, chains, use_rotation):
     targets = roots + far[:, None] * unit(rng.normal(size=(chains, 3)))
     if use_rotation:
         tips = np.array([each.joint_positions[-1] - each.joint_positions[-2] for each in alone])
-        targets += rotation.rotate(rotation.normalised(turns), tips)
+        targets += rotation.rotate(rotation.normalize(turns), tips)
     goals = Goals(targets, tip_rotation_wxyz=turns)
     batch = Chains(
         np.array([each.joint_positions for each in alone]),

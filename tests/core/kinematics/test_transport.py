@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import rotation
-from blender_ik_addon.core.algebra import quaternions, vectors
+from blender_ik_addon.core.algebra import quaternions, rotation, vectors
 from blender_ik_addon.core.algebra.arithmetic import FLOATS
 from blender_ik_addon.core.kinematics.transport import carry_rotation
 from tests.core.chains import random_direction, unit
@@ -36,14 +35,14 @@ def one_after_the_other(first, start, wanted):
     turns, carried = [], first
     for source, target in zip(start, wanted, strict=True):
         swing = shortest(rotation.rotate(carried, source), target, rotation.rotate(carried, NORMAL))
-        carried = rotation.normalised(rotation.multiply(swing, carried))
+        carried = rotation.normalize(rotation.multiply(swing, carried))
         turns.append(carried)
     return np.array(turns)
 
 
 def random_turn(rng):
     """Return a unit quaternion."""
-    return rotation.normalised(rng.normal(size=4))
+    return rotation.normalize(rng.normal(size=4))
 
 
 def swinging(rng, count, low, high):
@@ -59,7 +58,7 @@ def swinging(rng, count, low, high):
         angle = np.radians(rng.uniform(low, high))
         wanted.append(unit(np.cos(angle) * along + np.sin(angle) * aside))
         swing = shortest(along, wanted[-1], rotation.rotate(carried, NORMAL))
-        carried = rotation.normalised(rotation.multiply(swing, carried))
+        carried = rotation.normalize(rotation.multiply(swing, carried))
     return first, start, np.array(wanted)
 
 
@@ -85,7 +84,7 @@ def with_opposite_bones(rng, count, every=4):
         along = rotation.rotate(carried, source)
         wanted.append(-along if i % every == 0 else along)
         swing = shortest(along, wanted[-1], rotation.rotate(carried, NORMAL))
-        carried = rotation.normalised(rotation.multiply(swing, carried))
+        carried = rotation.normalize(rotation.multiply(swing, carried))
     return first, start, np.array(wanted)
 
 
@@ -200,7 +199,7 @@ def test_bones_that_stay_turn_with_the_chain(way, count):
         turns = way(problem)
         assert_lays_bones(turns, problem)
         assert np.all(distance(turns, np.tile(first, (count, 1))) <= EXACT)
-        same = rotation.normalised(np.array([1.0, 0.0, 0.0, 0.0])), start, start
+        same = rotation.normalize(np.array([1.0, 0.0, 0.0, 0.0])), start, start
         assert np.all(distance(way(same), np.tile(same[0], (count, 1))) <= EXACT)
 
 

@@ -3,16 +3,8 @@
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import (
-    Chain,
-    Goal,
-    SolveOptions,
-    Solver,
-    Status,
-    bone_rotations,
-    rotation,
-    solve,
-)
+from blender_ik_addon.core import Chain, Goal, SolveOptions, Solver, Status, bone_rotations, solve
+from blender_ik_addon.core.algebra import rotation
 from tests.core.chains import (
     ITERATIVE,
     POSES,

@@ -18,10 +18,10 @@ from blender_ik_addon.core import (
     Solver,
     Status,
     bone_rotations,
-    rotation,
     solve,
     solve_batch,
 )
+from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.core.solvers.follow import MOST_AHEAD
 from blender_ik_addon.core.solving.dragging import (
     LONGEST_STEP,

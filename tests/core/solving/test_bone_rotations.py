@@ -5,7 +5,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from blender_ik_addon.core import Chain, Goal, Solver, Status, bone_rotations, rotation
+from blender_ik_addon.core import Chain, Goal, Solver, Status, bone_rotations
+from blender_ik_addon.core.algebra import rotation
 from tests.core.chains import (
     SOLVERS,
     pole_beside,

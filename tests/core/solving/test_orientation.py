@@ -3,15 +3,8 @@
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import (
-    Chain,
-    Goal,
-    Solver,
-    SolverMismatchError,
-    Status,
-    bone_rotations,
-    rotation,
-)
+from blender_ik_addon.core import Chain, Goal, Solver, SolverMismatchError, Status, bone_rotations
+from blender_ik_addon.core.algebra import rotation
 from tests.core.chains import (
     ITERATIVE,
     pole_beside,

@@ -18,10 +18,10 @@ from blender_ik_addon.core import (
     SolveOptions,
     Solver,
     Status,
-    rotation,
     solve,
     solve_batch,
 )
+from blender_ik_addon.core.algebra import rotation
 from tests.helpers import make_rng
 
 ITERATIVE = [Solver.NEWTON, Solver.FABRIK, Solver.CCD]
@@ -58,12 +58,12 @@ def sliding(
 def random_chain(seed: int, ranges: dict[int, tuple[float, float]], count: int = 4) -> Chain:
     """Return bones with offsets and slide axes at random, posed at random."""
     rng = make_rng(seed)
-    offsets = rotation.matrix_from_quaternion(rotation.normalised(rng.normal(size=(count, 4))))
+    offsets = rotation.matrix_from_quaternion(rotation.normalize(rng.normal(size=(count, 4))))
     joints = sliding(
         (BALL,) * count,
         ranges,
         offsets=offsets * rng.uniform(0.7, 1.3, (count, 1, 1)),
-        start_wxyz=rotation.normalised(rng.normal(size=(count, 4))),
+        start_wxyz=rotation.normalize(rng.normal(size=(count, 4))),
         slide_axes=rng.normal(size=(count, 3)),
     )
     segments = rng.normal(size=(count, 3))

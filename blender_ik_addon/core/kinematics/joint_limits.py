@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from .algebra import matrices, nested, quaternions
-from .algebra.arithmetic import ARRAYS, Arithmetic, Array, Number
-from .algebra.quaternions import Quaternion
-from .algebra.vectors import Vector
-from .kinematics import swing_twist
-from .model.joints import JointKind
+from ..algebra import matrices, nested, quaternions
+from ..algebra.arithmetic import ARRAYS, Arithmetic, Array, Number
+from ..algebra.quaternions import Quaternion
+from ..algebra.vectors import Vector
+from ..model.joints import JointKind
+from . import swing_twist
+from .swing_twist import SwingTwist, SwingTwistRange
 
 # A range that ends farther out than this, in radians, comes near to half a turn within one step.
 WIDE = 2.6
@@ -44,11 +45,11 @@ def clamp_joint(
         return _rotate_within(m, axis, find_hinge_angle(m, q, axis), low, high)
     if kind in ELBOWS:
         return _clamp_elbow(m, q, ELBOWS[kind], low, high)
-    low, high = _lock_axes(kind, low), _lock_axes(kind, high)
+    low, high = _lock_ends(kind, low), _lock_ends(kind, high)
     return swing_twist.clamp(m, swing_twist.compile_range(m, low, high), q)
 
 
-def _lock_axes(kind: JointKind, ends: Vector) -> Vector:
+def _lock_ends(kind: JointKind, ends: Vector) -> Vector:
     x, y, z = (end if is_free else 0.0 for end, is_free in zip(ends, FREE[kind], strict=True))
     return x, y, z
 
@@ -85,13 +86,33 @@ def _rotate_within(
     return quaternions.about(m, matrices.IDENTITY[axis], held)
 
 
-def clamped(kind: JointKind, turn: Array, low: Array, high: Array) -> Array:
+def compile_ranges(low: Array, high: Array) -> SwingTwistRange:
+    """Return ranges from least and greatest turns about X, Y and Z, (..., 3, B), in radians."""
+    return swing_twist.compile_range(ARRAYS, nested.split(low), nested.split(high))
+
+
+def decompose_turns(ranges: SwingTwistRange, turn: Array) -> SwingTwist:
+    """Return turns (..., 4, B) brought inside their ranges, taken apart."""
+    return swing_twist.decompose(ARRAYS, ranges, nested.split(turn))
+
+
+def compose_turns(at: SwingTwist) -> Array:
+    """Return turns (..., 4, B) put together again."""
+    return nested.join(swing_twist.compose(ARRAYS, at))
+
+
+def clamp_turns(ranges: SwingTwistRange, turn: Array) -> Array:
+    """Return turns (..., 4, B) brought inside their ranges."""
+    return compose_turns(decompose_turns(ranges, turn))
+
+
+def clamp_kind(kind: JointKind, turn: Array, low: Array, high: Array) -> Array:
     """Return rotations (..., 4, B) of one kind brought inside their ranges (..., 3, B)."""
     parts = nested.split(turn), nested.split(low), nested.split(high)
     return nested.join(clamp_joint(ARRAYS, kind, *parts))
 
 
-def clamped_rotations(
+def clamp_rotations(
     kinds: tuple[JointKind, ...], rotations_wxyz: Array, low: Array, high: Array
 ) -> Array:
     """Return rotations of bones brought inside their ranges.
@@ -109,28 +130,28 @@ def clamped_rotations(
     return held
 
 
-def hinged(kinds: tuple[JointKind, ...], turn: Array) -> Array:
+def keep_hinge_angles(kinds: tuple[JointKind, ...], turn: Array) -> Array:
     """Return turns (n, 4, B) of which those of hinges keep their parts about their axes only."""
     for axis in range(3):
         bones = [bone for bone, kind in enumerate(kinds) if HINGES.get(kind) == axis]
         if bones:
             angle = find_hinge_angle(ARRAYS, nested.split(turn[bones]), axis)
-            turn[bones] = about(axis, angle)
+            turn[bones] = turn_about(axis, angle)
     return turn
 
 
-def about(axis: int, angle: Array) -> Array:
+def turn_about(axis: int, angle: Array) -> Array:
     """Return the turns (..., 4, B) about a frame axis, given by its number, by angles (..., B)."""
     return nested.join(quaternions.about(ARRAYS, matrices.IDENTITY[axis], angle))
 
 
-def room(kind: JointKind, low: Array, high: Array) -> tuple[Array, Array]:
+def lock_axes(kind: JointKind, low: Array, high: Array) -> tuple[Array, Array]:
     """Return the ranges (..., 3, B) of a kind with no room about the axes that it locks."""
     free = np.array(FREE[kind])[:, None]
     return np.where(free, low, 0.0), np.where(free, high, 0.0)
 
 
-def wide_middle(kind: JointKind, low: Array, high: Array) -> tuple[int, Array] | None:
+def find_wide_middle(kind: JointKind, low: Array, high: Array) -> tuple[int, Array] | None:
     """Return the axis of a hinge or elbow with a range toward half a turn or more, and its middle.
 
     Swings are given by sines of half angles, which know no more than half a turn to either side:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import JointKind, limits, swings, turns
+from blender_ik_addon.core import JointKind
+from blender_ik_addon.core.algebra import turns
+from blender_ik_addon.core.kinematics import joint_limits, limit_edges
 from blender_ik_addon.core.kinematics.swing_twist import SwingTwistRange
 from tests.helpers import make_rng
 
@@ -24,24 +26,24 @@ def apart(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return 2.0 * nearer
 
 
-def standing(kind: JointKind) -> tuple[SwingTwistRange, np.ndarray, swings.Edges, np.ndarray]:
+def standing(kind: JointKind) -> tuple[SwingTwistRange, np.ndarray, limit_edges.Edges, np.ndarray]:
     """Return random ranges of a kind, turns inside them, their edges, and what can turn."""
     rng = make_rng(91)
     drawn = rng.normal(size=(4, COUNT))
     low, high = -rng.uniform(0.1, 2.5, (3, COUNT)), rng.uniform(0.1, 2.5, (3, COUNT))
-    ranges = swings.compiled(*limits.room(kind, low, high))
-    turn = swings.clamped(ranges, drawn / np.linalg.norm(drawn, axis=0))
-    edges = swings.edges(ranges, swings.placed(ranges, turn))
+    ranges = joint_limits.compile_ranges(*joint_limits.lock_axes(kind, low, high))
+    turn = joint_limits.clamp_turns(ranges, drawn / np.linalg.norm(drawn, axis=0))
+    edges = limit_edges.find_edges(ranges, joint_limits.decompose_turns(ranges, turn))
     mobility = np.tile(np.eye(3)[:, :, None], (1, 1, COUNT))
     for edge in range(3):
-        mobility = swings.blocked(mobility, edges.normals[edge], edges.is_held[edge])
+        mobility = limit_edges.block_normals(mobility, edges.normals[edge], edges.is_held[edge])
     return ranges, turn, edges, mobility
 
 
 def taken_back(ranges: SwingTwistRange, turn: np.ndarray, move: np.ndarray) -> np.ndarray:
     """Return how much of a small move the ranges take back, as a share of it."""
-    moved = turns.multiply(turns.by_vectors(STEP * move), turn)
-    return apart(moved, swings.clamped(ranges, moved)) / STEP
+    moved = turns.multiply(turns.from_vectors(STEP * move), turn)
+    return apart(moved, joint_limits.clamp_turns(ranges, moved)) / STEP
 
 
 every_kind = pytest.mark.parametrize("kind", [kind for kind in JointKind if kind.name != "FIXED"])
@@ -63,7 +65,7 @@ def test_a_turn_along_a_blocked_edge_stays(kind):
     blocked, some = mobility, make_rng(92).normal(size=(3, COUNT))
     for edge in range(3):
         is_on = edges.is_on[edge] & ~edges.is_held[edge]
-        blocked = swings.blocked(blocked, edges.normals[edge], is_on)
+        blocked = limit_edges.block_normals(blocked, edges.normals[edge], is_on)
     along = np.einsum("ijb,jb->ib", blocked, some)
     # What leaves a whole joint nothing is rounding.
     assert taken_back(ranges, turn, along).max() <= CURVED
@@ -74,19 +76,21 @@ def test_edges_are_where_turns_have_been_stopped(kind):
     ranges, turn, edges, _ = standing(kind)
     # Of two thousand random turns, as many as a hinge within 0.1 to 2.5 radians stops.
     assert (edges.is_on & ~edges.is_held).any(axis=0).mean() > 0.3
-    at = swings.placed(ranges, turn)
+    at = joint_limits.decompose_turns(ranges, turn)
     x, z = 0.5 * at.swing_x, 0.5 * at.swing_z
     cosine = np.sqrt(1.0 - x * x - z * z)
     inner = at._replace(swing_x=x, swing_z=z, cosine=cosine, twist=0.5 * at.twist)
-    inside = swings.edges(ranges, swings.placed(ranges, swings.turned(inner)))
+    inside = limit_edges.find_edges(
+        ranges, joint_limits.decompose_turns(ranges, joint_limits.compose_turns(inner))
+    )
     assert not (inside.is_on & ~inside.is_held).any()
 
 
 def test_a_range_that_begins_at_rest_has_an_edge_there():
     low, high = np.zeros((3, 1)), np.array([[1.0], [0.0], [0.0]])
-    ranges = swings.compiled(low, high)
+    ranges = joint_limits.compile_ranges(low, high)
     rest = np.array([[1.0], [0.0], [0.0], [0.0]])
-    edges = swings.edges(ranges, swings.placed(ranges, rest))
+    edges = limit_edges.find_edges(ranges, joint_limits.decompose_turns(ranges, rest))
     assert edges.is_on[0, 0]
     np.testing.assert_allclose(edges.normals[0, :, 0], [-1.0, 0.0, 0.0], atol=1e-15)
 
@@ -94,14 +98,14 @@ def test_a_range_that_begins_at_rest_has_an_edge_there():
 def test_the_vector_of_a_turn_gives_the_turn_back():
     vectors = make_rng(93).normal(size=(3, COUNT))
     vectors *= np.minimum(1.0, 3.1 / np.linalg.norm(vectors, axis=0))
-    turn = turns.by_vectors(vectors)
-    np.testing.assert_allclose(turns.vectors_of(turn), vectors, atol=1e-12)
-    np.testing.assert_allclose(turns.vectors_of(-turn), vectors, atol=1e-12)
+    turn = turns.from_vectors(vectors)
+    np.testing.assert_allclose(turns.to_vectors(turn), vectors, atol=1e-12)
+    np.testing.assert_allclose(turns.to_vectors(-turn), vectors, atol=1e-12)
 
 
 def test_stiffness_is_told_about_the_axes_of_the_posed_bone() -> None:
     weights = np.array([[0.1], [0.5], [1.0]])
-    turn = turns.by_vectors(make_rng(94).normal(size=(3, 1)))
-    mobility = swings.stiff(turn, weights)[..., 0]
-    for axis, weight in zip(turns.matrices(turn)[..., 0].T, weights[:, 0], strict=True):
+    turn = turns.from_vectors(make_rng(94).normal(size=(3, 1)))
+    mobility = limit_edges.weigh_axes(turn, weights)[..., 0]
+    for axis, weight in zip(turns.to_matrices(turn)[..., 0].T, weights[:, 0], strict=True):
         np.testing.assert_allclose(mobility @ axis, weight * axis, atol=1e-12)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blender_ik_addon.core import JointKind
-from blender_ik_addon.core.limits import clamped_rotations as clamped
+from blender_ik_addon.core.kinematics.joint_limits import clamp_rotations as clamped
 from tests.core.limited_rigs import FREE_AXES, X, Y, Z, about, angle_between, multiply, violation
 from tests.helpers import assert_rotations_close
 

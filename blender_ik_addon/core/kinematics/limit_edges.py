@@ -1,8 +1,8 @@
 """The edges of ranges that joints of many chains stand on, and what turns they leave.
 
-Layout as in ``vectors``: turns (..., 4, B), mobilities (..., 3, 3, B).
+Layout as in ``arrays``: turns (..., 4, B), mobilities (..., 3, 3, B).
 
-Normals are derived for this project and tested in tests/core/test_swings.py.
+Normals are derived for this project and tested in tests/core/kinematics/test_limit_edges.py.
 """
 
 from __future__ import annotations
@@ -11,13 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import turns
-from .algebra.arithmetic import ARRAYS, Array, Flags
-from .algebra.nested import join, split
-from .algebra.vectors import ZERO, Vector, add, choose, scale, unit
-from .kinematics import swing_twist
-from .kinematics.swing_twist import HELD as HELD
-from .kinematics.swing_twist import SwingTwist, SwingTwistRange
+from ..algebra import turns
+from ..algebra.arithmetic import ARRAYS, Array, Flags
+from ..algebra.nested import join
+from ..algebra.vectors import ZERO, Vector, add, choose, scale, unit
+from .swing_twist import HELD, SwingTwist, SwingTwistRange
 
 # A joint nearer to an edge of its range than this, in radians or sines, stands on it.
 ON_EDGE = 1e-9
@@ -25,26 +23,6 @@ ON_EDGE = 1e-9
 LEAST_COSINE = 1e-6
 # What turns less than this, in squares of radians, along a normal cannot be blocked there.
 LEAST_MOBILITY = 1e-12
-
-
-def compiled(low: Array, high: Array) -> SwingTwistRange:
-    """Return ranges from least and greatest turns about X, Y and Z, (..., 3, B), in radians."""
-    return swing_twist.compile_range(ARRAYS, split(low), split(high))
-
-
-def placed(ranges: SwingTwistRange, turn: Array) -> SwingTwist:
-    """Return turns (..., 4, B) brought inside their ranges, taken apart."""
-    return swing_twist.decompose(ARRAYS, ranges, split(turn))
-
-
-def turned(at: SwingTwist) -> Array:
-    """Return turns (..., 4, B) put together again."""
-    return join(swing_twist.compose(ARRAYS, at))
-
-
-def clamped(ranges: SwingTwistRange, turn: Array) -> Array:
-    """Return turns (..., 4, B) brought inside their ranges."""
-    return turned(placed(ranges, turn))
 
 
 @dataclass(frozen=True)
@@ -63,9 +41,9 @@ class Edges:
     is_held: Flags
 
 
-def edges(ranges: SwingTwistRange, at: SwingTwist, near: float = ON_EDGE) -> Edges:
+def find_edges(ranges: SwingTwistRange, at: SwingTwist, near: float = ON_EDGE) -> Edges:
     """Return the edges of their ranges that turns stand on, or are as near to as given."""
-    is_on, on_ellipse, is_high = _find_edges(ranges, at, near)
+    is_on, on_ellipse, is_high = _flag_edges(ranges, at, near)
     normals = np.zeros((*is_on.shape[:-1], 3, is_on.shape[-1]))
     if is_on[..., ::2, :].any():
         signs = np.where(is_high[0], 1.0, -1.0), np.where(is_high[2], 1.0, -1.0)
@@ -76,14 +54,14 @@ def edges(ranges: SwingTwistRange, at: SwingTwist, near: float = ON_EDGE) -> Edg
     return Edges(normals, is_on, ranges.is_held)
 
 
-def stands(ranges: SwingTwistRange, at: SwingTwist) -> Flags:
+def find_stopped(ranges: SwingTwistRange, at: SwingTwist) -> Flags:
     """Tell which turns stand on any edge that leaves a way free, shape (..., B)."""
-    is_on, _, _ = _find_edges(ranges, at, ON_EDGE)
+    is_on, _, _ = _flag_edges(ranges, at, ON_EDGE)
     on: Flags = (is_on & ~ranges.is_held).any(axis=-2)
     return on
 
 
-def _find_edges(
+def _flag_edges(
     ranges: SwingTwistRange, at: SwingTwist, near: float
 ) -> tuple[Flags, Flags, tuple[Flags, Flags, Flags]]:
     """Return which edges turns are near to, which of them are ellipses, and which are high ends."""
@@ -132,7 +110,7 @@ def _find_swing_normals(
     return join(unit(ARRAYS, first, ZERO)), join(unit(ARRAYS, scale(by_z, sign_z), ZERO))
 
 
-def blocked(mobility: Array, normal: Array, is_blocked: Flags) -> Array:
+def block_normals(mobility: Array, normal: Array, is_blocked: Flags) -> Array:
     """Return mobilities (..., 3, 3, B) without turns along flagged normals (..., 3, B).
 
     What is left gives the least turn that stays across the normal, in the same measure.
@@ -146,13 +124,13 @@ def blocked(mobility: Array, normal: Array, is_blocked: Flags) -> Array:
     return left
 
 
-def stiff(turn: Array, weights: Array) -> Array:
+def weigh_axes(turn: Array, weights: Array) -> Array:
     """Return the mobilities (..., 3, 3, B) of joints that turn unequally about their own axes.
 
     Args:
         turn: Shape (..., 4, B).
         weights: About X, Y and Z of the posed bone, shape (..., 3, B).
     """
-    axes = turns.matrices(turn)
+    axes = turns.to_matrices(turn)
     whole: Array = np.einsum("...ikb,...kb,...jkb->...ijb", axes, weights, axes)
     return whole

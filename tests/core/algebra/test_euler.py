@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blender_ik_addon.core import rotation
+from blender_ik_addon.core.algebra import rotation
 from tests.core.chains import random_direction, turned_about
 from tests.helpers import assert_positions_close, make_rng
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from blender_ik_addon.core import rotation
+from blender_ik_addon.core.algebra import rotation
 from tests.core.chains import random_direction, turned_about, unit
 from tests.helpers import assert_positions_close, assert_rotations_close, make_rng
 
@@ -146,7 +146,7 @@ def test_the_nearest_quaternion_is_the_same_rotation_on_the_side_of_the_referenc
 
 @given(quaternions, st.floats(1e-3, 1e3))
 def test_normalised_quaternions_have_unit_length(q, scale):
-    assert_positions_close(rotation.normalised(scale * q), q, ROUNDING)
+    assert_positions_close(rotation.normalize(scale * q), q, ROUNDING)
 
 
 @given(quaternions, directions, st.floats(-9.0, 9.0))

@@ -1,0 +1,101 @@
+"""Vectors and matrices of many joints and chains in arrays.
+
+Layout of every array in the solvers: ``(joints or segments, xyz, chains)``. The last axis is
+contiguous, so one NumPy call works on all chains; the xyz axis is always the last but one, so a
+single joint ``points[i]`` has shape (3, chains) and goes through the same functions.
+
+Sums over components are one NumPy call here; other formulas stand in ``vectors``: components are
+split off, and the result joined.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import vectors
+from .arithmetic import ARRAYS, Array
+from .nested import join, split
+from .vectors import NO_DIRECTION as NO_DIRECTION
+
+# From so many chains on, sums along the bones are quicker bone by bone.
+MANY_CHAINS = 16
+# The components j and k of two factors go into component i of their vector product.
+_UNIT_PRODUCTS = np.cross(np.eye(3)[:, None], np.eye(3))
+_NEXT, _AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])
+
+
+def dot(a: Array, b: Array) -> Array:
+    """Return the scalar products of vectors (..., 3, B), shape (..., B)."""
+    product: Array = np.einsum("...ib,...ib->...b", a, b)
+    return product
+
+
+def norm(a: Array) -> Array:
+    """Return the lengths of vectors (..., 3, B), shape (..., B)."""
+    length: Array = np.sqrt(dot(a, a))
+    return length
+
+
+def cross(a: Array, b: Array) -> Array:
+    """Return the vector products of vectors (..., 3, B), shape (..., 3, B)."""
+    return join(vectors.cross(split(a), split(b)))
+
+
+def skew(a: Array) -> Array:
+    """Return the matrices (..., 3, 3, B) of vector products with vectors (..., 3, B)."""
+    matrix: Array = np.einsum("jki,...jb->...ikb", _UNIT_PRODUCTS, a)
+    return matrix
+
+
+def unit(a: Array, fallback: Array) -> Array:
+    """Return the directions of vectors (..., 3, B); the fallback where there is none."""
+    return join(vectors.unit(ARRAYS, split(a), split(fallback)))
+
+
+def reject(a: Array, axis: Array) -> Array:
+    """Return the part of vectors (..., 3, B) perpendicular to unit axes."""
+    return join(vectors.reject(split(a), split(axis)))
+
+
+def rotate(rotation: Array, vectors: Array) -> Array:
+    """Apply rotations (3, 3, B) to vectors (..., 3, B)."""
+    rotated: Array = np.einsum("ijb,...jb->...ib", rotation, vectors)
+    return rotated
+
+
+def compose(outer: Array, inner: Array) -> Array:
+    """Return the matrices (3, 3, B) that apply ``inner`` first, then ``outer``."""
+    product: Array = np.einsum("ijb,jkb->ikb", outer, inner)
+    return product
+
+
+def invert(matrix: Array) -> Array:
+    """Return the inverses of matrices (..., 3, 3, B)."""
+    columns = cross(np.take(matrix, _NEXT, axis=-3), np.take(matrix, _AFTER, axis=-3))
+    determinant = dot(matrix[..., 0, :, :], columns[..., 0, :, :])
+    inverse: Array = np.divide(columns.swapaxes(-3, -2), determinant[..., None, None, :], order="C")
+    return inverse
+
+
+def accumulate_products(matrices: Array) -> Array:
+    """Return the products of matrices (n, 3, 3, B) from the first one up to each."""
+    # Of two products side by side comes one twice as long: five calls for thirty bones. Of however
+    # many chains: in another order the last digits would be others.
+    found, length = matrices.copy(), 1
+    while length < len(found):
+        found[length:] = np.einsum("nijb,njkb->nikb", found[:-length], found[length:])
+        length *= 2
+    return found
+
+
+def sum_segments(segments: Array) -> Array:
+    """Return the joints (n + 1, 3, B) of segments (n, 3, B), end to end from the origin."""
+    joints = np.empty((len(segments) + 1, *segments.shape[1:]))
+    joints[0] = 0.0
+    if segments.shape[-1] < MANY_CHAINS:
+        np.cumsum(segments, axis=0, out=joints[1:])
+    else:
+        # Several times as fast as cumsum along the first axis.
+        for i, segment in enumerate(segments):
+            np.add(joints[i], segment, out=joints[i + 1])
+    return joints

@@ -1,0 +1,81 @@
+"""Quaternions ``wxyz`` of many joints and chains, in the layout of ``arrays``: (..., 4, B).
+
+Formulas stand in ``quaternions``: components are split off, and the result joined. For products,
+which solvers call most, a table of the formula's terms takes a few NumPy calls only.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import arrays, quaternions
+from .arithmetic import ARRAYS, Array, Counts
+from .nested import join, split
+
+
+def _tabulate_products() -> tuple[Counts, Array]:
+    """Return which component of an outer quaternion multiplies which of an inner one, and signs.
+
+    Products are sums of terms of one component each: the terms of each pair are those of units.
+    """
+    units = [tuple(row) for row in np.eye(4)]
+    terms = np.array([[quaternions.multiply(a, b) for b in units] for a in units])
+    which: Counts = np.abs(terms).argmax(axis=0).T.ravel().astype(np.int64)
+    signs: Array = terms.sum(axis=0).T.reshape(16, 1)
+    return which, signs
+
+
+_OUTER, _SIGNS = _tabulate_products()
+
+
+def multiply(outer: Array, inner: Array) -> Array:
+    """Return the turns (..., 4, B) that turn by ``inner`` first, then by ``outer``."""
+    left = np.take(outer, _OUTER, axis=-2) * _SIGNS
+    left = left.reshape(*outer.shape[:-2], 4, 4, outer.shape[-1])
+    product: Array = np.einsum("...ijb,...jb->...ib", left, inner)
+    return product
+
+
+def conjugate(turn: Array) -> Array:
+    """Return the inverses of unit quaternions (..., 4, B)."""
+    return join(quaternions.conjugate(split(turn)))
+
+
+def normalize(turn: Array) -> Array:
+    """Return quaternions (..., 4, B) at unit length."""
+    unit: Array = turn / arrays.norm(turn)[..., None, :]
+    return unit
+
+
+def to_matrices(turn: Array) -> Array:
+    """Return the rotation matrices (..., 3, 3, B) of unit quaternions (..., 4, B)."""
+    rows = quaternions.to_matrix(split(turn))
+    components = join((*rows[0], *rows[1], *rows[2]))
+    return components.reshape(*turn.shape[:-2], 3, 3, turn.shape[-1])
+
+
+def from_vectors(vector: Array) -> Array:
+    """Return turns (..., 4, B) about vectors (..., 3, B) by their lengths in radians."""
+    return join(quaternions.from_vector(ARRAYS, split(vector)))
+
+
+def to_vectors(turn: Array) -> Array:
+    """Return the vectors (..., 3, B) along the axes of turns (..., 4, B), as long as their angles.
+
+    Of the two ways round the shorter one, up to half a turn.
+    """
+    return join(quaternions.to_vector(ARRAYS, split(turn)))
+
+
+def interpolate(start: Array, end: Array, share: Array) -> Array:
+    """Return turns (..., 4, B) that are shares (B,) of the short way from start to end."""
+    return join(quaternions.interpolate(ARRAYS, split(start), split(end), share))
+
+
+def between(source: Array, target: Array, half_turn_axis: Array | None = None) -> Array:
+    """Return the shortest turns (..., 4, B) taking unit vectors (..., 3, B) to unit vectors.
+
+    Opposite vectors turn about the axis; by default about one across them from the frame axes.
+    """
+    axis = None if half_turn_axis is None else split(half_turn_axis)
+    return join(quaternions.between(ARRAYS, split(source), split(target), axis))
