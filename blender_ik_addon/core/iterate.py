@@ -1,33 +1,34 @@
-"""The one loop and the one stop test of the iterative solvers."""
+"""Methods of the iterative solvers in arrays, and how FABRIK, CCD and FORCE run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from . import force, limited_newton, seed
-from .algebra.arithmetic import ARRAYS
+from .algebra.arithmetic import ARRAYS, Arithmetic
+from .algebra.nested import Nested
 from .chain import Solver
 from .kinematics.bend_plane import Bend
 from .kinematics.start_pose import StartPose
 from .solvers import newton_directions
-from .solvers.newton_directions import FIRST_DAMPING, MOST_DAMPING, mix_directions
+from .solvers.newton_directions import FIRST_DAMPING, mix_directions
+from .solving.iteration import PROGRESS_WINDOW, Method, Progress, Work, iterate
 from .solving.sweeps import MOST_SWEEPS, Sweeps, sweep_points
 from .task import Task
-from .vectors import Array, Counts, Flags, laid, norm, not_alone, taken
+from .vectors import Array, Counts, Flags, laid, norm
 
 Step = Callable[[Array, Any, Array, Array], tuple[Array, Array]]
 """From what stands now, chains, target and what an iteration hands to the next one, to what stands
 then and what it hands on; the chains are the last axis of all of them. The last row of what stands,
 as far as the target goes, is what the target is compared with."""
 
-# The sweeps of FABRIK and CCD converge linearly, near full reach very slowly. A chain that at the
-# rate of its last window would not arrive within its cap is handed to NEWTON. The first window is
-# a run-in, so a cap of up to two windows is never cut short.
-PROGRESS_WINDOW = 10
+# The sweeps of FORCE converge linearly. A chain that at the rate of its last window would not
+# arrive within its cap is handed to NEWTON. The first window is a run-in, so a cap of up to two
+# windows is never cut short.
 # Who sets so few iterations wants to see what so few do: nothing is handed over or accelerated.
 FEW_ITERATIONS = 2 * PROGRESS_WINDOW
 # NEWTON takes up to 26 iterations in all measured cases; what it has not finished by then is stuck
@@ -36,62 +37,6 @@ ENOUGH_FOR_NEWTON = 40
 # NEWTON inside of limits stops where a window leaves more than this share of the error: there a
 # target out of reach is met as nearly as it can be.
 STANDSTILL = 0.999
-
-
-@dataclass(frozen=True)
-class Method:
-    """What is repeated, and how to tell that it leads nowhere.
-
-    Attributes:
-        step: One iteration.
-        is_damped: Whether a step hands on a damping, which tells when it is stuck.
-        is_hopeless: From the errors now and a window ago, the chains, and the iterations that they
-            have used, to which of them to leave; None to judge by the damping alone.
-        run_in: Windows that are not judged.
-        company: Share of chains that may be done and are computed on with the others all the same,
-            for what they would have become is not taken: less work than to take a few out, where
-            a step is cheap.
-    """
-
-    step: Step
-    is_damped: bool = False
-    is_hopeless: Callable[[Array, Array, Work, Counts], Flags] | None = None
-    run_in: int = 0
-    company: float = 0.0
-
-
-class Takeable(Protocol):
-    """Chains or trees of B rows, of which some can be taken."""
-
-    def take(self, chains: Counts | Flags) -> Self:
-        """Return some of them."""
-
-
-@dataclass(frozen=True)
-class Work:
-    """Chains to iterate on, in any one frame.
-
-    Attributes:
-        chain: Lengths, shape (n, B), or jointed bones, or trees of them.
-        target: Shape (3, B); of jointed bones with aims (7, B), of trees as many rows as outputs.
-        tolerance: Shape (B,).
-        caps: Most iterations, shape (B,).
-    """
-
-    chain: Array | Takeable
-    target: Array
-    tolerance: Array
-    caps: Counts
-
-    def take(self, chains: Counts | Flags) -> Work:
-        """Return some of the chains."""
-        own = self.chain
-        return Work(
-            taken(own, chains) if isinstance(own, np.ndarray) else own.take(chains),
-            taken(self.target, chains),
-            self.tolerance[chains],
-            self.caps[chains],
-        )
 
 
 def iterated(
@@ -168,8 +113,6 @@ def swept(
 ) -> tuple[Array, Counts]:
     """Repeat a step until every chain has arrived, used up its cap, or makes no headway.
 
-    Chains that are done leave the arrays, or keep the others company.
-
     Args:
         method: What is repeated.
         work: The chains and their targets.
@@ -180,59 +123,16 @@ def swept(
     Returns:
         The best that was found, and the iterations used.
     """
-    result, used = points.copy(), used.copy()
     rows = len(work.target)
-    error = norm(work.target - points[-1, :rows])
-    is_open = (error > work.tolerance) & (used < work.caps)
-    live = not_alone(np.flatnonzero(is_open), len(used))
-    best = points
-    if not is_open.all():
-        work, error = work.take(live), error[live]
-        best, carried = taken(points, live), taken(carried, live)
-    now, window_error, sweeps = best, error, 0
-    is_open = np.ones(len(live), dtype=np.bool_)
-    while live.size:
-        now, carried = method.step(now, work.chain, work.target, carried)
-        used[live] += is_open
-        sweeps += 1
-        new_error = norm(work.target - now[-1, :rows])
-        # What has arrived and keeps the others company stays as it is.
-        is_better = (new_error < error) & is_open
-        best = now if is_better.all() else np.where(is_better, now, best)
-        error = np.where(is_better, new_error, error)
-        is_open &= ~_is_done(method, sweeps, error, window_error, carried, work, used[live])
-        if sweeps % PROGRESS_WINDOW == 0:
-            window_error = error
-        left = np.count_nonzero(is_open)
-        if left == 0:
-            result[..., live] = best
-            break
-        if left < (1.0 - method.company) * len(live):
-            result[..., live[~is_open]] = best[..., ~is_open]
-            rest = not_alone(np.flatnonzero(is_open), len(live))
-            live, work, now, best = live[rest], work.take(rest), taken(now, rest), taken(best, rest)
-            carried, error, window_error = taken(carried, rest), error[rest], window_error[rest]
-            is_open = is_open[rest]
-    return result, used
 
+    def step(_: Arithmetic, chain: Any, state: Nested, target: Array) -> tuple[Nested, Array]:
+        state = method.step(state[0], chain, target, state[1])
+        return state, norm(target - state[0][-1, :rows])
 
-def _is_done(
-    method: Method,
-    sweeps: int,
-    error: Array,
-    window_error: Array,
-    carried: Array,
-    work: Work,
-    used: Counts,
-) -> Flags:
-    """Tell which chains have arrived, used up their caps, or make no headway."""
-    is_done = (error <= work.tolerance) | (used >= work.caps)
-    if method.is_damped:
-        is_done |= carried >= MOST_DAMPING
-    is_judged = sweeps % PROGRESS_WINDOW == 0 and sweeps > method.run_in * PROGRESS_WINDOW
-    if method.is_hopeless is not None and is_judged:
-        is_done |= method.is_hopeless(error, window_error, work, used)
-    return is_done
+    state = points.copy(), carried
+    begun = Progress(state, state, norm(work.target - points[-1, :rows]), used.copy())
+    found = iterate(ARRAYS, replace(method, step=step), work, begun)
+    return found.best[0], found.used
 
 
 def _is_too_slow(error: Array, window_error: Array, work: Work, used: Counts) -> Flags:
@@ -254,5 +154,7 @@ def sweeps_of(step: Step) -> Method:
     return Method(step, is_hopeless=_is_too_slow, run_in=1)
 
 
-NEWTON = Method(newton_directions.step, is_damped=True, company=0.5)
-LIMITED_NEWTON = Method(limited_newton.step, is_damped=True, is_hopeless=stands_still, company=0.4)
+NEWTON = Method(newton_directions.step, is_damped=True, compaction=0.5)
+LIMITED_NEWTON = Method(
+    limited_newton.step, is_damped=True, is_hopeless=stands_still, compaction=0.4
+)

@@ -5,7 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from blender_ik_addon.core.iterate import NEWTON, Work, sweeps_of, swept
+from blender_ik_addon.core.iterate import NEWTON, sweeps_of, swept
+from blender_ik_addon.core.solving.iteration import Work
 from tests.helpers import make_rng
 
 CHAINS, BONES = 40, 6
@@ -26,10 +27,10 @@ def problem(seed=0):
     return points, Work(lengths, target, tolerance, rng.integers(1, 12, CHAINS))
 
 
-@pytest.mark.parametrize("company", [0.0, 0.3, 0.9])
-def test_chains_come_out_as_alone_whoever_keeps_them_company(company):
+@pytest.mark.parametrize("compaction", [0.0, 0.3, 0.9])
+def test_chains_come_out_as_alone_whoever_is_computed_beside_them(compaction):
     points, work = problem()
-    method = dataclasses.replace(NEWTON, company=company)
+    method = dataclasses.replace(NEWTON, compaction=compaction)
     damping, unused = np.full(CHAINS, 1e-4), np.zeros(CHAINS, dtype=np.int64)
     found, used = swept(method, work, points, unused, damping)
     assert len(np.unique(used)) > 3

@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Condition, Number
+from ..algebra.nested import Nested
 from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import Vector, add, norm, scale
 from ..chain import Solver
-from ..iterate import NEWTON, Work, iterated, swept
+from ..iterate import NEWTON, iterated, swept
 from ..kinematics.bend_plane import Bend, face_side, plan_bend
 from ..kinematics.reach import check_reach
 from ..kinematics.start_pose import StartPose
 from ..solvers.newton_directions import (
     FIRST_DAMPING,
-    MOST_DAMPING,
     mix_directions,
     next_damping,
     raise_diagonal,
@@ -25,6 +25,7 @@ from ..solvers.newton_directions import (
 from ..solvers.two_bone import bend_elbow
 from ..task import Task
 from ..vectors import Counts, laid
+from .iteration import Method, Progress, Work, iterate
 from .sweeps import Sweeps, sweeps_of
 
 FLOAT_SOLVERS = frozenset((Solver.TWO_BONE, Solver.NEWTON))
@@ -157,31 +158,36 @@ def _bend_many(start: StartPose, task: Task, distance: Array) -> tuple[Array, Co
 
 
 def _bend_one(start: StartPose, task: Task, distance: float) -> tuple[Array, int]:
-    """Return what NEWTON finds for one chain: ``swept`` without what many chains need."""
+    """Return what NEWTON finds for one chain, in floats."""
     m, lengths = FLOATS, start.lengths
     ones = np.ones_like(lengths)
+    total = m.total(ones, start.squares)
 
     def gap(segments: Array) -> tuple[float, Vector]:
         x, y, z = m.total(ones, segments)
         error = distance - x, -y, -z
         return norm(m, error), error
 
-    segments = start.directions * lengths[:, None]
-    size, error = gap(segments)
-    if size > task.tolerance:
-        segments = mix_directions(m, start, distance) * lengths[:, None]
-        size, error = gap(segments)
-    used, damping, total = 0, FIRST_DAMPING, m.total(ones, start.squares)
-    while size > task.tolerance and used < task.iterations and damping < MOST_DAMPING:
+    def step(_: Arithmetic, __: None, state: Nested, ___: None) -> tuple[Nested, float]:
+        segments, damping, error, size = state
         diagonal = raise_diagonal(total, start.reach, size, damping)
         moved = turn_segments(m, segments, lengths, start.squares, error, diagonal)
         new_size, new_error = gap(moved)
         is_better = new_size < size
         damping = next_damping(m, damping, is_better)
-        used += 1
         if is_better:
-            segments, size, error = moved, new_size, new_error
-    return laid(segments), used
+            return (moved, damping, new_error, new_size), new_size
+        return (segments, damping, error, size), size
+
+    segments = start.directions * lengths[:, None]
+    size, error = gap(segments)
+    if size > task.tolerance:
+        segments = mix_directions(m, start, distance) * lengths[:, None]
+        size, error = gap(segments)
+    state = segments, FIRST_DAMPING, error, size
+    work = Work(None, None, task.tolerance, task.iterations)
+    found = iterate(m, Method(step, is_damped=True), work, Progress(state, state, size, 0))
+    return laid(found.best[0]), found.used
 
 
 def _lay_along_chord(start: StartPose, is_too_far: Any) -> Array:
