@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algebra.arithmetic import Arithmetic, Array, Condition, Number
+from ..algebra.arithmetic import FLOATS, Arithmetic, Array, Condition, Number
 from ..algebra.quaternions import IDENTITY, Quaternion, rotate
 from ..algebra.vectors import Vector, norm, scale, subtract
 from ..chain import Solver
@@ -131,7 +131,9 @@ def _record(
         joints = np.concatenate((joints, (joints[-1] + np.array(tip))[None]))
     x, y, z = task.target
     farthest = m.maximum(m.maximum(m.absolute(x), m.absolute(y)), m.absolute(z))
-    residual = norm(m, subtract(joints[-1], task.target))
+    # One number of an array at a time is slow.
+    end = joints[-1].tolist() if m is FLOATS else joints[-1]
+    residual = norm(m, subtract(end, task.target))
     accepted = task.tolerance + FINEST_TOLERANCE * (start.reach * start.unit + farthest)
     code = name_outcome(m, residual, accepted, found.is_too_far, found.is_too_near, short)
     return FreePose(joints, found.rotation, residual, found.iterations, code)

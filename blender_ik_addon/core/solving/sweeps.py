@@ -18,7 +18,7 @@ from .iteration import Method, Progress, Work, iterate
 
 # Sweeps after which NEWTON finishes, where it may: they converge linearly, and near full reach very
 # slowly.
-MOST_SWEEPS = 8
+MOST_SWEEPS = 6
 # Up to so many chains compiled together are quicker one by one: measured by `scripts/benchmark.py
 # --stages`.
 FEW = 24
