@@ -5,7 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from blender_ik_addon.core.iterate import NEWTON, Work, sweeps_of, swept
+from blender_ik_addon.core.solving.free_sweeps import NEWTON
+from blender_ik_addon.core.solving.iteration import Work, iterate_states, judge_by_rate
 from tests.helpers import make_rng
 
 CHAINS, BONES = 40, 6
@@ -26,16 +27,16 @@ def problem(seed=0):
     return points, Work(lengths, target, tolerance, rng.integers(1, 12, CHAINS))
 
 
-@pytest.mark.parametrize("company", [0.0, 0.3, 0.9])
-def test_chains_come_out_as_alone_whoever_keeps_them_company(company):
+@pytest.mark.parametrize("compaction", [0.0, 0.3, 0.9])
+def test_chains_come_out_as_alone_whoever_is_computed_beside_them(compaction):
     points, work = problem()
-    method = dataclasses.replace(NEWTON, company=company)
+    method = dataclasses.replace(NEWTON, compaction=compaction)
     damping, unused = np.full(CHAINS, 1e-4), np.zeros(CHAINS, dtype=np.int64)
-    found, used = swept(method, work, points, unused, damping)
+    found, used = iterate_states(method, work, points, unused, damping)
     assert len(np.unique(used)) > 3
     for i in range(CHAINS):
         row = np.array([i])
-        alone = swept(method, work.take(row), points[..., row], unused[row], damping[row])
+        alone = iterate_states(method, work.take(row), points[..., row], unused[row], damping[row])
         assert used[i] == alone[1][0]
         np.testing.assert_allclose(found[..., i], alone[0][..., 0], rtol=0.0, atol=1e-12)
 
@@ -47,7 +48,7 @@ def test_a_step_that_gives_no_number_ends_at_the_cap_with_what_was_best():
         return np.full((BONES + 1, 3, carried.shape[-1]), np.nan), carried
 
     unused = np.zeros(CHAINS, dtype=np.int64)
-    found, used = swept(sweeps_of(step), work, points, unused, np.zeros(CHAINS))
+    found, used = iterate_states(judge_by_rate(step), work, points, unused, np.zeros(CHAINS))
     np.testing.assert_array_equal(found, points)
     assert (used <= work.caps).all()
     assert used.max() == work.caps.max()

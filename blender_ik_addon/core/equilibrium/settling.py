@@ -10,12 +10,19 @@ import numpy as np
 from ..algebra.arithmetic import Array, Counts, Flags
 from ..algebra.arrays import norm
 from ..algebra.nested import repeat_single, take_rows
-from ..iterate import FEW_ITERATIONS, Method, Work, stands_still, sweeps_of, swept
 from ..kinematics.aims import Aims
 from ..kinematics.kinematic_tree import STATE_COLUMNS
 from ..model.forces import StepMode
 from ..solvers import jacobian_transpose
 from ..solvers.newton_directions import FIRST_DAMPING
+from ..solving.iteration import (
+    FEW_ITERATIONS,
+    Method,
+    Work,
+    iterate_states,
+    judge_by_rate,
+    stands_still,
+)
 from ..solving.joint_run import AIM_WEIGHTS, Run
 from ..solving.task import Task
 from . import kkt_step
@@ -33,7 +40,7 @@ CLASSIC_GAIN = 0.2
 ENOUGH_TO_SETTLE = 250
 # Numbers of equations that are solved at once: the systems of many long chains fill a memory.
 MOST_EQUATIONS = 4_000_000
-SWEEPS = sweeps_of(jacobian_transpose.step)
+SWEEPS = judge_by_rate(jacobian_transpose.step)
 SETTLE = Method(kkt_step.step, is_damped=True)
 
 
@@ -158,6 +165,6 @@ def _settle(
             kkt_step.add_step_norm(take_rows(state, part)),
             np.full(len(part), FIRST_DAMPING),
         )
-        rested, used[part] = swept(SETTLE, work, begun, used[part], damping)
+        rested, used[part] = iterate_states(SETTLE, work, begun, used[part], damping)
         state[..., part] = rested[:, :STATE_COLUMNS]
     return chain.make_state(state[:-1, :4], state[:-1, 4]), used

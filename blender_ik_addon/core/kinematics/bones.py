@@ -127,10 +127,13 @@ def hold_joint(m: Arithmetic, bone: Bone, before: Quaternion, hung: Quaternion) 
     """Return how the bone before one that stands already may stand: their joint has to allow it."""
     if bone.joint is None:
         return before
-    zero = quaternions.multiply(before, bone.offset_rotation)
+    turns_axes = bone.offset is not None
+    zero = quaternions.multiply(before, bone.offset_rotation) if turns_axes else before
     joint = quaternions.multiply(quaternions.conjugate(zero), hung)
-    held = swing_twist.clamp(m, bone.joint, quaternions.normalize(m, joint))
+    held = swing_twist.clamp(m, bone.joint, joint)
     zero = quaternions.multiply(hung, quaternions.conjugate(held))
+    if not turns_axes:
+        return zero
     return quaternions.multiply(zero, quaternions.conjugate(bone.offset_rotation))
 
 

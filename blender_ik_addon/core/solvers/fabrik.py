@@ -62,14 +62,15 @@ def _hang_bones(m: Arithmetic, chain: Bones, pose: Pose, target: Vector) -> tupl
     hung: Quaternion | None = None
     for i in reversed(range(len(chain.bones))):
         head, orientation = pose.points[i], pose.orientations[i]
-        segment = subtract(pose.points[i + 1], head)
-        along = unit(m, segment, AHEAD)
-        swing = quaternions.between(m, along, unit(m, subtract(points[-1], head), along))
-        turned = quaternions.multiply(swing, orientation)
+        # In the posed axes of the bone; of bones that shear only the pose tells the segment.
+        segment = chain.bones[i].segment
+        if not chain.is_rigid:
+            segment = quaternions.unrotate(orientation, subtract(pose.points[i + 1], head))
+        wanted = quaternions.unrotate(orientation, subtract(points[-1], head))
+        swing = quaternions.swing(m, segment, wanted)
+        turned = quaternions.normalize(m, quaternions.multiply(orientation, swing))
         if hung is not None:
             turned = hold_joint(m, chain.bones[i + 1], turned, hung)
-            swing = quaternions.multiply(turned, quaternions.conjugate(orientation))
-            swing = quaternions.normalize(m, swing)
-        points.append(subtract(points[-1], quaternions.rotate(swing, segment)))
+        points.append(subtract(points[-1], quaternions.rotate(turned, segment)))
         hung = turned
     return tuple(points[::-1])

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..algebra.arithmetic import Arithmetic, Array, Number
+from ..algebra.arithmetic import FLOATS, Arithmetic, Array, Number
 from ..algebra.quaternions import IDENTITY, Quaternion, rotate
 from ..algebra.vectors import Vector, norm, scale, subtract
 from ..kinematics.reach import soften_target
@@ -94,7 +94,9 @@ def _record(
     """Add the tip, measure the residual on what is returned, and name the outcome."""
     if tip is not None:
         joints = np.concatenate((joints, (joints[-1] + np.array(tip))[None]))
-    residual = norm(m, subtract(joints[-1], task.target))
+    # One number of an array at a time is slow.
+    end = joints[-1].tolist() if m is FLOATS else joints[-1]
+    residual = norm(m, subtract(end, task.target))
     accepted = accept_distance(m, task.tolerance, start.reach * start.unit, task.target)
     code = name_outcome(m, residual, accepted, found.is_too_far, found.is_too_near, short=short)
     return FreePose(joints, found.rotation, residual, found.iterations, code)

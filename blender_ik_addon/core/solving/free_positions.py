@@ -8,22 +8,23 @@ import numpy as np
 
 from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Condition, Counts, Number
 from ..algebra.arrays import sum_segments
+from ..algebra.nested import Nested
 from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import Vector, add, norm, scale
-from ..iterate import NEWTON, Work, iterated, swept
 from ..kinematics.bend_plane import Bend, face_side, plan_bend
 from ..kinematics.reach import check_reach
 from ..kinematics.start_pose import StartPose
 from ..model.options import Solver
 from ..solvers.newton_directions import (
     FIRST_DAMPING,
-    MOST_DAMPING,
     mix_directions,
     next_damping,
     raise_diagonal,
     turn_segments,
 )
 from ..solvers.two_bone import bend_elbow
+from .free_sweeps import NEWTON, sweep_free_chains
+from .iteration import Method, Progress, Work, iterate, iterate_states
 from .sweeps import Sweeps, sweeps_of
 from .task import Task
 
@@ -129,7 +130,7 @@ def _solve(
     distance = m.where(is_out, 0.5 * (start.reach + start.least), bend.distance)
     used: Number
     if solver is not Solver.NEWTON:
-        local, used = iterated(start, task, bend, distance, sweeps, use_finish=use_finish)
+        local, used = sweep_free_chains(start, task, bend, distance, sweeps, use_finish=use_finish)
     elif m is FLOATS:
         local, used = _bend_one(start, task, distance)
     else:
@@ -151,35 +152,40 @@ def _bend_many(start: StartPose, task: Task, distance: Array) -> tuple[Array, Co
         points = np.where(is_off, sum_segments(start.lengths[:, None] * directions), points)
     work = Work(start.lengths, target, task.tolerance, task.iterations)
     damping = np.full(len(distance), FIRST_DAMPING)
-    return swept(NEWTON, work, points, np.zeros_like(task.iterations), damping)
+    return iterate_states(NEWTON, work, points, np.zeros_like(task.iterations), damping)
 
 
 def _bend_one(start: StartPose, task: Task, distance: float) -> tuple[Array, int]:
-    """Return what NEWTON finds for one chain: ``swept`` without what many chains need."""
+    """Return what NEWTON finds for one chain, in floats."""
     m, lengths = FLOATS, start.lengths
     ones = np.ones_like(lengths)
+    total = m.total(ones, start.squares)
 
     def gap(segments: Array) -> tuple[float, Vector]:
         x, y, z = m.total(ones, segments)
         error = distance - x, -y, -z
         return norm(m, error), error
 
-    segments = start.directions * lengths[:, None]
-    size, error = gap(segments)
-    if size > task.tolerance:
-        segments = mix_directions(m, start, distance) * lengths[:, None]
-        size, error = gap(segments)
-    used, damping, total = 0, FIRST_DAMPING, m.total(ones, start.squares)
-    while size > task.tolerance and used < task.iterations and damping < MOST_DAMPING:
+    def step(_: Arithmetic, __: None, state: Nested, ___: None) -> tuple[Nested, float]:
+        segments, damping, error, size = state
         diagonal = raise_diagonal(total, start.reach, size, damping)
         moved = turn_segments(m, segments, lengths, start.squares, error, diagonal)
         new_size, new_error = gap(moved)
         is_better = new_size < size
         damping = next_damping(m, damping, is_better)
-        used += 1
         if is_better:
-            segments, size, error = moved, new_size, new_error
-    return sum_segments(segments), used
+            return (moved, damping, new_error, new_size), new_size
+        return (segments, damping, error, size), size
+
+    segments = start.directions * lengths[:, None]
+    size, error = gap(segments)
+    if size > task.tolerance:
+        segments = mix_directions(m, start, distance) * lengths[:, None]
+        size, error = gap(segments)
+    state = segments, FIRST_DAMPING, error, size
+    work = Work(None, None, task.tolerance, task.iterations)
+    found = iterate(m, Method(step, is_damped=True), work, Progress(state, state, size, 0))
+    return sum_segments(found.best[0]), found.used
 
 
 def _lay_along_chord(start: StartPose, is_too_far: Any) -> Array:

@@ -1,36 +1,76 @@
-"""The one loop and the one stop test of the sweeps."""
+"""The one loop and the one stop test of all iterative solvers: one chain in floats, or many."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..algebra import nested
-from ..algebra.arithmetic import Arithmetic, Condition, Number
-from ..algebra.nested import Nested
-from ..algebra.vectors import Vector
+from ..algebra.arithmetic import ARRAYS, Arithmetic, Array, Condition, Counts, Flags, Number
+from ..algebra.arrays import norm
+from ..algebra.nested import Nested, repeat_single
+from ..solvers.newton_directions import MOST_DAMPING
 
-Step = Callable[[Arithmetic, Nested, Nested, Vector], tuple[Nested, Number]]
+Step = Callable[[Arithmetic, Any, Nested, Any], tuple[Nested, Number]]
 """From the arithmetic, chains, their states and targets to the states after one iteration and the
-distances left."""
+distances left. The state of a damped step is a tuple; its second part is the damping."""
+
+# Iterations after which headway is judged.
+PROGRESS_WINDOW = 10
+# Iterations of FORCE before it is judged. The first window is a run-in, so a cap of up to two
+# windows is never cut short: who sets so few wants to see what so few do.
+FEW_ITERATIONS = 2 * PROGRESS_WINDOW
+# A window that leaves more than this share of the error makes no headway: inside of limits a target
+# out of reach is met as nearly as it can be.
+STANDSTILL = 0.999
 
 
-class Work(NamedTuple):
-    """What is swept, and how far.
+@dataclass(frozen=True)
+class Work:
+    """Chains or trees to iterate on, and how far.
 
     Attributes:
-        chain: As the step takes it.
-        target: Where the effector shall be.
+        chain: As the step takes it: numbers, nested in any way, or a record that can be taken.
+        target: Where the effector shall be, as the step takes it.
         tolerance: Accepted distance.
-        cap: Most iterations.
+        caps: Most iterations.
     """
 
-    chain: Nested
-    target: Vector
+    chain: Any
+    target: Any
     tolerance: Number
-    cap: Number
+    caps: Number
+
+    def take(self, rows: Counts) -> Work:
+        """Return some of many chains."""
+        is_nested = isinstance(self.chain, (np.ndarray, tuple))
+        chain = nested.take_rows(self.chain, rows) if is_nested else self.chain.take(rows)
+        asked = self.target, self.tolerance, self.caps
+        return Work(chain, *nested.take_rows(asked, rows))
+
+
+@dataclass(frozen=True)
+class Method:
+    """What is repeated, and how to tell that it leads nowhere.
+
+    Attributes:
+        step: One iteration, a ``Step``; or one that ``iterate_states`` takes.
+        is_damped: Whether a step hands on a damping, which tells when it is stuck.
+        is_hopeless: From the errors now and a window ago, the chains, and the iterations that they
+            have used, to which of them to leave; None to judge by the damping alone.
+        run_in: Windows that are not judged.
+        compaction: Share of chains that are done from which on they leave the arrays. Taking a few
+            out costs more than to compute on with them, where a step is cheap.
+    """
+
+    step: Callable[..., Any]
+    is_damped: bool = False
+    is_hopeless: Callable[[Number, Number, Work, Number], Condition] | None = None
+    run_in: int = 0
+    compaction: float = 0.0
 
 
 class Progress(NamedTuple):
@@ -49,18 +89,22 @@ class Progress(NamedTuple):
     used: Number
 
 
-def iterate(m: Arithmetic, step: Step, work: Work, now: Progress) -> Progress:
-    """Repeat a step until every chain has arrived or used up its cap.
+def iterate(m: Arithmetic, method: Method, work: Work, begun: Progress) -> Progress:
+    """Repeat a step until every chain has arrived, used up its cap, or makes no headway.
 
-    A chain that is done stays as it is. Where most of many chains are done, the others go on alone.
+    A chain that is done stays as it is. Where enough of many are done, the others go on alone.
     """
-    is_open = (now.error > work.tolerance) & (now.used < work.cap)
+    result, now, rows = begun, begun, None
+    is_open = (now.error > work.tolerance) & (now.used < work.caps)
+    window_error, count = now.error, 0
     while m.any(is_open):
-        rows = _few_left(is_open)
-        if rows is not None:
-            rest = iterate(m, step, nested.take_rows(work, rows), nested.take_rows(now, rows))
-            return Progress(*nested.put_rows(now, rows, rest))
-        state, error = step(m, work.chain, now.state, work.target)
+        if (left := _few_left(is_open, method.compaction if count else 0.0)) is not None:
+            result = now if rows is None else Progress(*nested.put_rows(result, rows, now))
+            rows = left if rows is None else rows[left]
+            work, now = work.take(left), nested.take_rows(now, left)
+            window_error, is_open = nested.take_rows((window_error, is_open), left)
+        state, error = method.step(m, work.chain, now.state, work.target)
+        count += 1
         is_better = (error < now.error) & is_open
         now = Progress(
             state=state,
@@ -68,14 +112,73 @@ def iterate(m: Arithmetic, step: Step, work: Work, now: Progress) -> Progress:
             error=m.where(is_better, error, now.error),
             used=now.used + is_open,
         )
-        is_open = is_open & (now.error > work.tolerance) & (now.used < work.cap)
-    return now
+        is_open = is_open & (now.error > work.tolerance) & (now.used < work.caps)
+        if method.is_damped:
+            is_open = is_open & (state[1] < MOST_DAMPING)
+        if count % PROGRESS_WINDOW == 0:
+            if method.is_hopeless is not None and count > method.run_in * PROGRESS_WINDOW:
+                is_lost = method.is_hopeless(now.error, window_error, work, now.used)
+                is_open = is_open & m.negate(is_lost)
+            window_error = now.error
+    return now if rows is None else Progress(*nested.put_rows(result, rows, now))
 
 
-def _few_left(is_open: Condition) -> np.ndarray[tuple[int], np.dtype[np.int64]] | None:
-    """Return the rows that are left where fewer than half are, of chains side by side."""
-    if not isinstance(is_open, np.ndarray) or 2 * np.count_nonzero(is_open) >= len(is_open):
+def _few_left(is_open: Condition, compaction: float) -> Counts | None:
+    """Return the rows to go on with where enough of chains side by side are done."""
+    if not isinstance(is_open, np.ndarray):
         return None
-    rows = np.flatnonzero(is_open)
-    # NumPy rounds one row otherwise than several.
-    return np.repeat(rows, 2) if len(rows) == 1 else rows
+    left = np.count_nonzero(is_open)
+    if left == len(is_open) or left >= (1.0 - compaction) * len(is_open):
+        return None
+    return repeat_single(np.flatnonzero(is_open), len(is_open))
+
+
+def iterate_states(
+    method: Method, work: Work, states: Array, used: Counts, carried: Array
+) -> tuple[Array, Counts]:
+    """Repeat a step on chains side by side, whose states are one array.
+
+    A step takes what stands now, chains, targets and what the iteration before hands on, and
+    returns what stands then and what it hands on; the chains are the last axis of all of them.
+
+    Args:
+        method: What is repeated.
+        work: The chains and their targets, shape (k, B).
+        states: What stands at first, shape (..., B): joints, or states of bones with joints. The
+            first k numbers of the last row are compared with the target.
+        used: Iterations used so far, shape (B,).
+        carried: What the first step takes on.
+
+    Returns:
+        The best that was found, and the iterations used.
+    """
+    rows = len(work.target)
+
+    def step(_: Arithmetic, chain: Any, state: Nested, target: Array) -> tuple[Nested, Array]:
+        state = method.step(state[0], chain, target, state[1])
+        return state, norm(target - state[0][-1, :rows])
+
+    state = states.copy(), carried
+    begun = Progress(state, state, norm(work.target - states[-1, :rows]), used.copy())
+    found = iterate(ARRAYS, replace(method, step=step), work, begun)
+    return found.best[0], found.used
+
+
+def is_too_slow(error: Array, window_error: Array, work: Work, used: Counts) -> Flags:
+    """Tell which chains would not arrive within their caps at the rate of the last window."""
+    windows_left = (work.caps - used) / PROGRESS_WINDOW
+    with np.errstate(divide="ignore"):
+        forecast = np.log(error) + windows_left * np.log(error / window_error)
+        too_slow: Flags = forecast > np.log(work.tolerance)
+    return too_slow
+
+
+def stands_still(error: Array, window_error: Array, _work: Work, _used: Counts) -> Flags:
+    """Tell which errors have hardly fallen since a window ago."""
+    still: Flags = error > STANDSTILL * window_error
+    return still
+
+
+def judge_by_rate(step: Callable[..., Any]) -> Method:
+    """Return the method of a step that converges linearly, judged after a run-in of one window."""
+    return Method(step, is_hopeless=is_too_slow, run_in=1)

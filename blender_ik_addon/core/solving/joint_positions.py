@@ -21,7 +21,6 @@ from ..algebra.nested import repeat_single
 from ..equilibrium.potential_energy import PotentialEnergy
 from ..equilibrium.settling import pull_effectors, undo_losses
 from ..equilibrium.slack_corners import settle_best
-from ..iterate import FEW_ITERATIONS, Method
 from ..kinematics.aims import Aims
 from ..kinematics.compiled_bones import compile_bones
 from ..kinematics.kinematic_tree import TURN
@@ -29,6 +28,7 @@ from ..kinematics.limit_edges import ON_EDGE
 from ..kinematics.start_pose import StartPose
 from ..model.options import Solver
 from ..solvers import fabrik_tree
+from .iteration import FEW_ITERATIONS, Method
 from .joint_run import ENOUGH, WORTH_A_JUMP, Run
 from .restarts import ASIDE, Tries, find_angles_past, start_anew
 from .sweeps import MOST_SWEEPS, Sweeps, sweep_joints

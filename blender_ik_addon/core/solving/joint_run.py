@@ -9,11 +9,11 @@ import numpy as np
 from ..algebra.arithmetic import Array, Counts, Flags
 from ..algebra.arrays import norm
 from ..algebra.nested import take_rows
-from ..iterate import Method, Work, stands_still, swept
 from ..kinematics.aims import Aims
 from ..kinematics.kinematic_tree import TURN, KinematicTree
 from ..solvers import newton_joints, weighted_least_squares
 from ..solvers.newton_directions import FIRST_DAMPING
+from .iteration import Method, Work, iterate_states, stands_still
 
 # What a radian of orientation or of the bend's side weighs beside the chain's length. First as much
 # as leads there quickly, then so little that the position hardly gives way where they cannot be had
@@ -47,7 +47,7 @@ def _is_settled(error: Array, window_error: Array, _work: Work, _used: Counts) -
     return settled
 
 
-NEWTON = Method(newton_joints.step, is_damped=True, is_hopeless=stands_still, company=0.4)
+NEWTON = Method(newton_joints.step, is_damped=True, is_hopeless=stands_still, compaction=0.4)
 NEWTON_OF_SEVERAL = Method(newton_joints.step, is_damped=True, is_hopeless=_is_slow)
 AIMING_OF_SEVERAL = Method(newton_joints.step, is_damped=True, is_hopeless=_is_settled)
 COMPROMISE = Method(weighted_least_squares.step, is_damped=True, is_hopeless=_is_settled)
@@ -129,7 +129,7 @@ class Run:
         work = Work(self.tree, self.target, self.tolerance, caps)
         if carried is None:
             carried = np.full(state.shape[-1], FIRST_DAMPING)
-        return swept(method, work, state, used, carried)
+        return iterate_states(method, work, state, used, carried)
 
     def close(
         self,
@@ -187,7 +187,7 @@ class Run:
             caps = np.where(is_led, np.minimum(self.iterations, used + enough), used)
             work = Work(aiming, target, finest, caps)
             begun = aiming.make_state(state[:-1, :TURN], state[:-1, TURN])
-            state, used = swept(method, work, begun, used, carried)
+            state, used = iterate_states(method, work, begun, used, carried)
             is_met = norm(target - state[-1, : len(target)]) <= finest
             if is_met.all():
                 break

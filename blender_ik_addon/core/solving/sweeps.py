@@ -14,14 +14,16 @@ from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import Vector, norm, subtract
 from ..kinematics.bones import Bone, Bones, Pose, pose_bones
 from ..solvers import ccd, fabrik
-from .iteration import Progress, Work, iterate
+from .iteration import Method, Progress, Work, iterate
 
 # Sweeps after which NEWTON finishes, where it may: they converge linearly, and near full reach very
 # slowly.
-MOST_SWEEPS = 8
+MOST_SWEEPS = 6
 # Up to so many chains compiled together are quicker one by one: measured by `scripts/benchmark.py
 # --stages`.
 FEW = 24
+# Rows that are done leave where half of them are.
+CCD, FABRIK = Method(ccd.step, compaction=0.5), Method(fabrik.step, compaction=0.5)
 
 
 class Swept(NamedTuple):
@@ -125,7 +127,7 @@ def _sweep_pose(
     work = Work(chain, target, tolerance, cap)
     state = pose.rotations if how.use_ccd else pose
     begun = Progress(state, state, error, 0 * cap)
-    done = iterate(m, ccd.step if how.use_ccd else fabrik.step, work, begun)
+    done = iterate(m, CCD if how.use_ccd else FABRIK, work, begun)
     if how.use_ccd:
         pose = pose_bones(m, chain, done.best)
     else:

@@ -229,6 +229,25 @@ def test_between_turns_nothing_that_has_no_direction(source, target):
         np.testing.assert_array_equal(axis, 0.0)
 
 
+@given(
+    source=directions(),
+    target=directions(),
+    sizes_of_both=st.tuples(st.floats(1e-3, 1e3), st.floats(1e-3, 1e3)),
+)
+def test_a_swing_turns_as_between_does_whatever_the_lengths(source, target, sizes_of_both):
+    long = [
+        vectors.scale(each, by) for each, by in zip((source, target), sizes_of_both, strict=True)
+    ]
+    q = quaternions.normalize(FLOATS, quaternions.swing(FLOATS, *long))
+    np.testing.assert_allclose(quaternions.rotate(q, source), target, atol=1e-12)
+    expected = quaternions.between(FLOATS, source, target)
+    np.testing.assert_allclose(q, expected, atol=1e-9)
+    for pair in ((vectors.ZERO, target), (source, vectors.ZERO), (vectors.ZERO, vectors.ZERO)):
+        assert quaternions.rotate(
+            quaternions.normalize(FLOATS, quaternions.swing(FLOATS, *pair)), source
+        ) == pytest.approx(source)
+
+
 @given(v=st.tuples(*(3 * [st.floats(-1.7, 1.7)])))
 def test_vectors_of_rotations_come_back(v):
     back = quaternions.to_vector(FLOATS, quaternions.from_vector(FLOATS, v))
