@@ -46,8 +46,8 @@ class Work:
 
     def take(self, rows: Counts) -> Work:
         """Return some of many chains."""
-        is_nested = isinstance(self.chain, (np.ndarray, tuple))
-        chain = nested.take_rows(self.chain, rows) if is_nested else self.chain.take(rows)
+        is_record = hasattr(self.chain, "take") and not isinstance(self.chain, np.ndarray)
+        chain = self.chain.take(rows) if is_record else nested.take_rows(self.chain, rows)
         asked = self.target, self.tolerance, self.caps
         return Work(chain, *nested.take_rows(asked, rows))
 
