@@ -63,7 +63,8 @@ class KktSystem:
         self._shut(np.zeros_like(is_on))
         force = self._balancing_force()
         if is_on.any():
-            self._shut(is_on & (self._press(force) > 0.0))
+            press = self._along_normals(_turn_by(self._free, self._left_torque(force)))
+            self._shut(is_on & (press > 0.0))
             force = self._balancing_force()
         self._curvature = curve_energy(self.at, posed, self._jacobian, force, self._resisting)
         diagonal = np.abs(np.einsum("bkk->bk", self._curvature)).max(axis=1)
@@ -75,7 +76,7 @@ class KktSystem:
         self._unit = self.scale / chain.reach
         self._edge_curvature: Array | None = None
         if self._edges.is_near.any():
-            press = np.maximum(self._press(force), 0.0)
+            press = np.maximum(self._along_normals(self._left_torque(force)), 0.0)
             self._edge_curvature = self._edges.measure_curvatures() * press[:, :, None, None]
         self._build()
 
@@ -84,10 +85,10 @@ class KktSystem:
         """How many outputs are held."""
         return int(self._jacobian.shape[1])
 
-    def _press(self, force: Array) -> Array:
-        """Return how slopes under a force (k, B) press on edges, shape (n, 3 edges, B)."""
-        torque = np.einsum("nkcb,kb->ncb", self._jacobian, force) - self._slope
-        return self._along_normals(_turn_by(self._free, torque))
+    def _left_torque(self, force: Array) -> Array:
+        """Return the torques (n, 3, B) that a force (k, B) and the slopes leave to edges."""
+        torque: Array = np.einsum("nkcb,kb->ncb", self._jacobian, force) - self._slope
+        return torque
 
     def _along_normals(self, vector: Array) -> Array:
         along: Array = np.einsum("neib,nib->neb", self._edges.normals, vector)
@@ -187,7 +188,7 @@ class KktSystem:
 
     def _pressed_edges(self, move: Array, force: Array) -> Flags:
         """Return the edges to shut: those that a move would cross, or that stay pressed on."""
-        torque = np.einsum("nkab,kb->nab", self._jacobian, force) - self._slope - self._bend(move)
+        torque = self._left_torque(force) - self._bend(move)
         presses = self._along_normals(_turn_by(self._free, torque)) > -LEAST_LEAVING
         crosses = self._along_normals(move) > self._edges.rooms + LEAST_LEAVING
         pressed: Flags = self._edges.is_near & np.where(self._is_shut, presses, crosses)
