@@ -11,10 +11,10 @@ from .aims import Aims
 from .effort import Effort
 from .force import no_memory
 from .forces import StepMode
-from .iterate import FEW_ITERATIONS, stands_still, sweeps_of
+from .iterate import FEW_ITERATIONS
 from .limited_run import Run
 from .settling import ENOUGH_TO_SETTLE
-from .solving.iteration import Method
+from .solving.iteration import Method, stands_still, sweeps_of
 from .task import Task
 from .vectors import Array, Counts, Flags, norm
 

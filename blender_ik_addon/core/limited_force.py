@@ -8,9 +8,9 @@ from . import swings, turns
 from .active_limits import LEAST_LEAVING
 from .force import conjugate, pulled
 from .forces import StepMode
-from .iterate import Step
 from .jointed import Jointed
 from .posed import Posed
+from .solving.iteration import ArrayStep as Step
 from .vectors import Array, cross, dot, norm
 
 # The classic sign of the triple product jumps where it is zero: here it goes over within this sine.

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .aims import Aims
-from .iterate import LIMITED_NEWTON, swept
+from .iterate import LIMITED_NEWTON
 from .jointed import AIM_TOLERANCE, AIM_WEIGHTS, ENOUGH, ENOUGH_TO_AIM, NEAR, Jointed
 from .solvers.newton_directions import FIRST_DAMPING
-from .solving.iteration import Method, Work
+from .solving.iteration import Method, Work, swept
 from .task import Task
 from .vectors import Array, Counts, Flags, norm, taken
 

@@ -9,11 +9,10 @@ import numpy as np
 from . import settle
 from .aims import Aims
 from .effort import Effort
-from .iterate import swept
 from .jointed import AIM_WEIGHTS, STATE_COLUMNS, Jointed
 from .settle import RESTS
 from .solvers.newton_directions import FIRST_DAMPING
-from .solving.iteration import Method, Work
+from .solving.iteration import Method, Work, swept
 from .strained import Strained
 from .vectors import Array, Counts, Flags, not_alone, taken
 

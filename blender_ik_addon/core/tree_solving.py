@@ -15,10 +15,9 @@ import numpy as np
 from . import restarts, tree_fabrik, tree_newton, tree_settling, turns
 from .branched import TURN, Branched
 from .chain import Solver
-from .iterate import swept
 from .jointed import AIM_TOLERANCE, AIM_WEIGHTS, ENOUGH_TO_AIM, NEAR
 from .solvers.newton_directions import FIRST_DAMPING
-from .solving.iteration import Method, Work
+from .solving.iteration import Method, Work, swept
 from .solving.sweeps import MOST_SWEEPS
 from .tree_aims import TreeAims
 from .tree_start import StraightRun, off_the_line

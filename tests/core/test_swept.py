@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from blender_ik_addon.core.iterate import NEWTON, sweeps_of, swept
-from blender_ik_addon.core.solving.iteration import Work
+from blender_ik_addon.core.iterate import NEWTON
+from blender_ik_addon.core.solving.iteration import Work, sweeps_of, swept
 from tests.helpers import make_rng
 
 CHAINS, BONES = 40, 6

@@ -11,7 +11,7 @@ from ..algebra.nested import Nested
 from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import Vector, add, norm, scale
 from ..chain import Solver
-from ..iterate import NEWTON, iterated, swept
+from ..iterate import NEWTON, iterated
 from ..kinematics.bend_plane import Bend, face_side, plan_bend
 from ..kinematics.reach import check_reach
 from ..kinematics.start_pose import StartPose
@@ -25,7 +25,7 @@ from ..solvers.newton_directions import (
 from ..solvers.two_bone import bend_elbow
 from ..task import Task
 from ..vectors import Counts, laid
-from .iteration import Method, Progress, Work, iterate
+from .iteration import Method, Progress, Work, iterate, swept
 from .sweeps import Sweeps, sweeps_of
 
 FLOAT_SOLVERS = frozenset((Solver.TWO_BONE, Solver.NEWTON))

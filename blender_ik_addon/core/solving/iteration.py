@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..algebra import nested
-from ..algebra.arithmetic import Arithmetic, Condition, Number
+from ..algebra.arithmetic import ARRAYS, Arithmetic, Array, Condition, Number
 from ..algebra.nested import Counts, Nested
 from ..solvers.newton_directions import MOST_DAMPING
-from ..vectors import not_alone
+from ..vectors import Flags, norm, not_alone
 
 Step = Callable[[Arithmetic, Any, Nested, Any], tuple[Nested, Number]]
 """From the arithmetic, chains, their states and targets to the states after one iteration and the
 distances left. The state of a damped step is a tuple; its second part is the damping."""
 
-# Iterations after which headway is judged.
+ArrayStep = Callable[[Array, Any, Array, Array], tuple[Array, Array]]
+"""From points or states, chains, targets and what an iteration hands to the next one (of a damped
+step its damping) to the same after one iteration; the chains are the last axis of all of them. The
+last row of the points, as far as the target goes, is compared with it."""
+
+# Iterations after which headway is judged: a chain that sweeps and that at the rate of its last
+# window would not arrive within its cap is left to NEWTON.
 PROGRESS_WINDOW = 10
+# NEWTON inside of limits stops where a window leaves more than this share of the error: there a
+# target out of reach is met as nearly as it can be.
+STANDSTILL = 0.999
 
 
 @dataclass(frozen=True)
@@ -51,7 +60,7 @@ class Method:
     """What is repeated, and how to tell that it leads nowhere.
 
     Attributes:
-        step: One iteration, a ``Step``; or one that ``swept`` takes.
+        step: One iteration: a ``Step``, or an ``ArrayStep`` for ``swept``.
         is_damped: Whether a step hands on a damping, which tells when it is stuck.
         is_hopeless: From the errors now and a window ago, the chains, and the iterations that they
             have used, to which of them to leave; None to judge by the damping alone.
@@ -125,3 +134,49 @@ def _few_left(is_open: Condition, compaction: float) -> Counts | None:
     if left == len(is_open) or left >= (1.0 - compaction) * len(is_open):
         return None
     return not_alone(np.flatnonzero(is_open), len(is_open))
+
+
+def swept(
+    method: Method, work: Work, points: Array, used: Counts, carried: Array
+) -> tuple[Array, Counts]:
+    """Repeat a step until every chain has arrived, used up its cap, or makes no headway.
+
+    Args:
+        method: What is repeated.
+        work: The chains and their targets.
+        points: Joints, or the states of jointed bones, at first.
+        used: Iterations used so far, shape (B,).
+        carried: What the first step takes on.
+
+    Returns:
+        The best that was found, and the iterations used.
+    """
+    rows = len(work.target)
+
+    def step(_: Arithmetic, chain: Any, state: Nested, target: Array) -> tuple[Nested, Array]:
+        state = method.step(state[0], chain, target, state[1])
+        return state, norm(target - state[0][-1, :rows])
+
+    state = points.copy(), carried
+    begun = Progress(state, state, norm(work.target - points[-1, :rows]), used.copy())
+    found = iterate(ARRAYS, replace(method, step=step), work, begun)
+    return found.best[0], found.used
+
+
+def _is_too_slow(error: Array, window_error: Array, work: Work, used: Counts) -> Flags:
+    windows_left = (work.caps - used) / PROGRESS_WINDOW
+    with np.errstate(divide="ignore"):
+        forecast = np.log(error) + windows_left * np.log(error / window_error)
+        too_slow: Flags = forecast > np.log(work.tolerance)
+    return too_slow
+
+
+def stands_still(error: Array, window_error: Array, _work: Work, _used: Counts) -> Flags:
+    """Tell which errors have hardly fallen since a window ago."""
+    still: Flags = error > STANDSTILL * window_error
+    return still
+
+
+def sweeps_of(step: ArrayStep) -> Method:
+    """Return a method of sweeps, which converge linearly: judged after a run-in of one window."""
+    return Method(step, is_hopeless=_is_too_slow, run_in=1)
