@@ -1,7 +1,7 @@
 """Quaternions ``wxyz`` of many joints and chains, in the layout of ``arrays``: (..., 4, B).
 
-Formulas stand in ``quaternions``: components are split off, and the result joined. For products,
-which solvers call most, a table of the formula's terms takes a few NumPy calls only.
+Formulas stand in ``quaternions``: components are split off, and the result joined. For products
+and matrices, which solvers call most, tables of the formulas' terms take a few NumPy calls only.
 """
 
 from __future__ import annotations
@@ -47,11 +47,34 @@ def normalize(turn: Array) -> Array:
     return unit
 
 
+def _tabulate_matrices() -> tuple[Counts, Array]:
+    """Return which two products of components each entry of a rotation matrix adds, and signs."""
+
+    def change(q: Array) -> Array:
+        return np.array(quaternions.to_matrix(tuple(q))) - np.eye(3)
+
+    # What two units change together beyond what each changes is the term of their product.
+    units = np.eye(4)
+    terms = [[change(a + b) - change(a) - change(b) for b in units] for a in units]
+    once = np.triu(np.full((4, 4), 0.5)) - 0.25 * units
+    table = (np.array(terms) * once[:, :, None, None]).reshape(16, 9).T
+    which: Counts = np.nonzero(table)[1].reshape(9, 2).astype(np.int64)
+    signs: Array = np.take_along_axis(table, which, axis=1)
+    return which.T, signs.T[..., None]
+
+
+(_FIRST, _SECOND), (_FIRST_SIGNS, _SECOND_SIGNS) = _tabulate_matrices()
+_WHOLE = np.eye(3).reshape(9, 1)
+
+
 def to_matrices(turn: Array) -> Array:
     """Return the rotation matrices (..., 3, 3, B) of unit quaternions (..., 4, B)."""
-    rows = quaternions.to_matrix(split(turn))
-    components = join((*rows[0], *rows[1], *rows[2]))
-    return components.reshape(*turn.shape[:-2], 3, 3, turn.shape[-1])
+    squares = turn[..., :, None, :] * (turn + turn)[..., None, :, :]
+    squares = squares.reshape(*turn.shape[:-2], 16, turn.shape[-1])
+    matrix: Array = np.take(squares, _FIRST, axis=-2) * _FIRST_SIGNS
+    matrix += np.take(squares, _SECOND, axis=-2) * _SECOND_SIGNS
+    matrix += _WHOLE
+    return matrix.reshape(*turn.shape[:-2], 3, 3, turn.shape[-1])
 
 
 def from_vectors(vector: Array) -> Array:

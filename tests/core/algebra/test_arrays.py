@@ -92,3 +92,5 @@ def test_turns_are_those_of_the_algebra():
     assert_close(turns.multiply(outer, inner), np.stack(product, axis=1))
     both = np.einsum("nijb,njkb->nikb", turns.to_matrices(outer), turns.to_matrices(inner))
     assert_close(turns.to_matrices(turns.multiply(outer, inner)), both)
+    matrices = np.array(quaternions.to_matrix(nested.split(outer)))
+    assert_close(turns.to_matrices(outer), matrices.transpose(2, 0, 1, 3))
