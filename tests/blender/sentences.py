@@ -19,8 +19,8 @@ SOURCES = (
     *sorted((PACKAGE / "rig").glob("*.py")),
     PACKAGE / "properties" / "status.py",
     # What of the core reaches people; the rest is checked before the core is asked.
-    PACKAGE / "core" / "creature.py",
-    PACKAGE / "core" / "task.py",
+    PACKAGE / "core" / "equilibrium" / "creature_files.py",
+    PACKAGE / "core" / "solving" / "task.py",
 )
 # Shorter texts are names of properties, of units and the like.
 FEWEST_WORDS = 3
