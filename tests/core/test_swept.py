@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from blender_ik_addon.core.solving.free_sweeps import NEWTON
 from blender_ik_addon.core.solving.iteration import Work, iterate_states, judge_by_rate
+from blender_ik_addon.core.solving.sweeps import NEWTON
 from tests.helpers import make_rng
 
 CHAINS, BONES = 40, 6

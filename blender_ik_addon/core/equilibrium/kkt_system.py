@@ -12,9 +12,9 @@ from ..algebra import turns
 from ..algebra.arithmetic import Array, Flags
 from ..algebra.arrays import dot, norm, skew
 from ..kinematics import limit_edges
-from ..kinematics.active_limits import LEAST_LEAVING
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.posed import Posed
+from ..solvers.active_limits import LEAST_LEAVING
 from ..solvers.newton_joints import MOST_PASSES
 from .near_edges import NearEdges, find_near_edges
 from .potential_energy import EnergyAt, PotentialEnergy, Sides

@@ -8,10 +8,10 @@ from ..algebra import turns
 from ..algebra.arithmetic import Array
 from ..algebra.arrays import cross, dot, norm
 from ..kinematics import limit_edges
-from ..kinematics.active_limits import LEAST_LEAVING
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.posed import Posed
 from ..model.forces import StepMode
+from .active_limits import LEAST_LEAVING
 
 # What torques say of a pose says little beyond this turn, in radians.
 LARGEST_TURN = np.pi / 4.0

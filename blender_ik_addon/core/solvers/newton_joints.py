@@ -9,8 +9,8 @@ from ..algebra.arithmetic import Array
 from ..algebra.arrays import norm
 from ..algebra.nested import repeat_single, take_rows
 from ..algebra.small_systems import solve_positive
-from ..kinematics.active_limits import ActiveLimits, Block, Slides
 from ..kinematics.kinematic_tree import TURN, KinematicTree
+from .active_limits import ActiveLimits, Block, Slides
 from .newton_directions import DAMPING_DECAY, DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION
 
 # The linear model of a step says little beyond this turn, in radians. Larger steps arrive as soon,

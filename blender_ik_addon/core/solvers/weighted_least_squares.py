@@ -14,10 +14,10 @@ from ..algebra import turns
 from ..algebra.arithmetic import Array, Flags
 from ..algebra.arrays import norm
 from ..kinematics import limit_edges
-from ..kinematics.active_limits import LEAST_LEAVING
 from ..kinematics.kinematic_tree import TURN, KinematicTree
 from ..kinematics.limit_edges import Edges
 from ..kinematics.posed import Posed
+from .active_limits import LEAST_LEAVING
 from .newton_directions import (
     DAMPING_DECAY,
     DAMPING_GROWTH,

@@ -12,14 +12,14 @@ import numpy as np
 from ..algebra.arithmetic import Array, Counts
 from ..algebra.nested import take_rows
 from ..equilibrium.potential_energy import PotentialEnergy, compile_energy
-from ..freed import freed_joints
 from ..kinematics.aims import Limbs, compile_limbs
 from ..kinematics.compiled_joints import put_rows_last
+from ..kinematics.free_joints import lay_free_joints, make_free_joints
 from ..kinematics.kinematic_tree import KinematicTree, compile_tree, measure_paths
 from ..kinematics.posed import Posed
 from ..kinematics.start_pose import StartPose, compile_start_poses
 from ..model.chains import Chain, Chains
-from ..model.joints import Joints, free_joints
+from ..model.joints import Joints
 from ..model.topology import Topology, make_chain
 from .unconstrained_start import (
     StraightRuns,
@@ -136,9 +136,13 @@ class CompiledChains:
         unit: Array = np.ldexp(1.0, np.frexp(most.max(axis=0))[1])
         return unit
 
+    @property
+    def _joints(self) -> Joints:
+        return self.chains.joints or make_free_joints(len(self.chains), self.chains.bone_count)
+
     @cached_property
     def _posed_tree(self) -> tuple[KinematicTree, Posed]:
-        joints, count = self.chains.joints or _make_free(self.chains), self.chains.bone_count
+        joints, count = self._joints, self.chains.bone_count
         points = (self._points - self.root) / self.unit
         return compile_tree(self.topology, joints, points[:count], points[count:], self.unit)
 
@@ -180,8 +184,7 @@ class CompiledChains:
     @compile_once
     def start_turns(self) -> Array:
         """The turns of the joints in the start poses, whether allowed or not, shape (n, 4, B)."""
-        joints = self.chains.joints or _make_free(self.chains)
-        return self.tree.joints.inner(joints.start_wxyz)
+        return self.tree.joints.inner(self._joints.start_wxyz)
 
     @compile_once
     def clamped_start(self) -> Array:
@@ -216,7 +219,7 @@ class CompiledChains:
     def unconstrained(self) -> Chains:
         """The same chains with joints that turn freely, for forces that act on joints."""
         if self.whole is None:
-            return replace(self.chains, joints=freed_joints(self.start))
+            return replace(self.chains, joints=lay_free_joints(self.start))
         chains = self.whole.unconstrained
         chains = chains if self.rows is None else chains.take(self.rows)
         forces = self.chains.forces
@@ -241,11 +244,3 @@ def compile_chains(chain: Chain) -> CompiledChains:
         for record in (chain, chains):
             vars(record)["compiled"] = known
     return known
-
-
-def _make_free(chains: Chains) -> Joints:
-    """Return joints without limits; axes and start rotations are the identity."""
-    leading = (len(chains), chains.bone_count)
-    start = np.zeros((*leading, 4))
-    start[..., 0] = 1.0
-    return free_joints(np.broadcast_to(np.eye(3), (*leading, 3, 3)), start)

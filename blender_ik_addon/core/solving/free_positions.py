@@ -23,9 +23,8 @@ from ..solvers.newton_directions import (
     turn_segments,
 )
 from ..solvers.two_bone import bend_elbow
-from .free_sweeps import NEWTON, sweep_free_chains
 from .iteration import Method, Progress, Work, iterate, iterate_states
-from .sweeps import Sweeps, sweeps_of
+from .sweeps import NEWTON, Sweeps, sweep_free_chains, sweeps_of
 from .task import Task
 
 FLOAT_SOLVERS = frozenset((Solver.TWO_BONE, Solver.NEWTON))

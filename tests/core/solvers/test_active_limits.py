@@ -7,8 +7,8 @@ import pytest
 
 from blender_ik_addon.core.algebra.small_systems import solve_positive
 from blender_ik_addon.core.kinematics import limit_edges
-from blender_ik_addon.core.kinematics.active_limits import ActiveLimits
 from blender_ik_addon.core.kinematics.limit_edges import Edges
+from blender_ik_addon.core.solvers.active_limits import ActiveLimits
 from tests.helpers import make_rng
 
 BONES, ROWS, CHAINS = 4, 3, 5

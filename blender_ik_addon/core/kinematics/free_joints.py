@@ -6,13 +6,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from .algebra import arrays, turns
-from .algebra.arithmetic import Array
-from .kinematics.start_pose import StartPose
-from .model.joints import Joints, free_joints
+from ..algebra import arrays, turns
+from ..algebra.arithmetic import Array
+from ..model.joints import Joints, free_joints
+from .start_pose import StartPose
 
 
-def freed_joints(start: StartPose) -> Joints:
+def lay_free_joints(start: StartPose) -> Joints:
     """Return free joints of bones that lie along the segments of start poses.
 
     The bones' Y axes point along the segments. X axes point to the side that the chain bends to and
@@ -36,6 +36,13 @@ def freed_joints(start: StartPose) -> Joints:
         np.ascontiguousarray(offsets.transpose(3, 0, 1, 2)),
         np.tile(np.array([1.0, 0.0, 0.0, 0.0]), (chains, len(directions), 1)),
     )
+
+
+def make_free_joints(chains: int, bones: int) -> Joints:
+    """Return free joints of so many chains; axes and start rotations are the identity."""
+    start = np.zeros((chains, bones, 4))
+    start[..., 0] = 1.0
+    return free_joints(np.broadcast_to(np.eye(3), (chains, bones, 3, 3)), start)
 
 
 def _swing(frame: Array, source: Array, target: Array, half_turn_axis: Array) -> Array:

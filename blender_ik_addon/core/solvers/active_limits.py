@@ -13,7 +13,7 @@ import numpy as np
 
 from ..algebra.arithmetic import Array, Counts, Flags
 from ..algebra.nested import take_rows
-from .limit_edges import ON_EDGE, Edges
+from ..kinematics.limit_edges import ON_EDGE, Edges
 
 # A turn out of a range by less than this, in radians, is rounding.
 LEAST_LEAVING = 1e-10
