@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -35,12 +35,41 @@ def choose(condition: Condition, yes: Nested, no: Nested) -> Nested:
     return transform_leaves(lambda one, other: np.where(condition, one, other), yes, no)
 
 
+class Rows:
+    """A record of B chains: the chains are the last axis of its arrays.
+
+    Records in it, and in its tuples, are taken with it; whatever else is in it holds of all chains.
+    """
+
+    found: ClassVar[tuple[str, ...]] = ()
+    """Cached properties that hold of some of the chains as they do of all."""
+
+    def take(self, rows: Counts | Flags) -> Self:
+        """Return the record of some of the chains."""
+        names = getattr(self, "__dataclass_fields__", {})
+        some = object.__new__(type(self))
+        some.__dict__.update({name: take_rows(getattr(self, name), rows) for name in names})
+        some.__dict__.update({name: getattr(self, name) for name in self.found})
+        return some
+
+
 def take_rows(nested: T, rows: Counts | Flags) -> T:
-    """Return some rows of arrays (..., B), laid out in memory as all arrays are."""
+    """Return some rows of arrays (..., B) and records, laid out in memory as all arrays are."""
     # Indexing with a list of rows would put the rows first in memory.
-    index = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
-    some: T = transform_leaves(lambda values: np.take(values, index, axis=-1), nested)
+    index: Any = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+    some: T = _take(nested, index)
     return some
+
+
+def _take(nested: Any, index: Any) -> Any:
+    if isinstance(nested, np.ndarray):
+        return np.take(nested, index, axis=-1)
+    if isinstance(nested, Rows):
+        return nested.take(index)
+    if isinstance(nested, tuple):
+        make = getattr(type(nested), "_make", tuple)
+        return make([_take(part, index) for part in nested])
+    return nested
 
 
 def repeat_single(rows: Counts, count: int) -> Counts:
@@ -83,12 +112,6 @@ def join(components: tuple[Number, ...]) -> Array:
     for i, component in enumerate(components):
         stack[..., i, :] = component
     return stack
-
-
-def to_array(nested: Nested) -> Array:
-    """Return tuples of numbers as one array."""
-    array: Array = np.array(nested)
-    return array
 
 
 def to_floats(array: Array | Counts, row: int) -> Nested:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..algebra import turns
-from ..algebra.arithmetic import Array, Counts, Flags
+from ..algebra.arithmetic import Array
 from ..algebra.arrays import norm
 from ..kinematics.kinematic_tree import STATE_COLUMNS, KinematicTree
 from ..solvers import newton_joints
@@ -46,10 +46,6 @@ class Sprung(NamedTuple):
 
     chain: KinematicTree
     energy: PotentialEnergy
-
-    def take(self, chains: Counts | Flags) -> Sprung:
-        """Return some of the chains."""
-        return Sprung(self.chain.take(chains), self.energy.take(chains))
 
 
 def add_step_norm(state: Array) -> Array:

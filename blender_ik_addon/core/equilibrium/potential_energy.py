@@ -6,17 +6,16 @@ everywhere in ``kinematic_tree``: a small turn d makes exp(d) R of a joint's R.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..algebra import turns
-from ..algebra.arithmetic import Array, Counts, Flags
+from ..algebra.arithmetic import Array, Flags
 from ..algebra.arrays import dot, skew
-from ..algebra.nested import take_rows
+from ..algebra.nested import Rows
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.posed import Posed, move_by_turns
 from ..model.forces import Forces, StepMode
@@ -35,7 +34,7 @@ SMALL_ANGLE = 1e-2
 
 
 @dataclass(frozen=True)
-class PotentialEnergy:
+class PotentialEnergy(Rows):
     """The springs and the weight of B chains of n bones, compiled.
 
     Attributes:
@@ -65,14 +64,6 @@ class PotentialEnergy:
     mode: StepMode
     gain: float | None
     has_own_rest: bool
-
-    def take(self, chains: Counts | Flags) -> PotentialEnergy:
-        """Return the energy of some of the chains."""
-        some: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
-        for name, value in some.items():
-            if isinstance(value, np.ndarray):
-                some[name] = take_rows(value, chains)
-        return PotentialEnergy(**some)
 
     @property
     def acts(self) -> Flags:

@@ -159,7 +159,7 @@ def _settle(
     rows = repeat_single(np.flatnonzero(can_move), len(can_move))
     most = max(1, MOST_EQUATIONS // (3 * len(chain.joints.kinds) + STATE_COLUMNS) ** 2)
     for part in (rows[first : first + most] for first in range(0, len(rows), most)):
-        sprung = Sprung(free.take(part), energy.take(part))
+        sprung = take_rows(Sprung(free, energy), part)
         work = Work(sprung, take_rows(kept, part), RESTS * chain.reach[part], caps[part])
         begun, damping = (
             kkt_step.add_step_norm(take_rows(state, part)),

@@ -61,7 +61,7 @@ def settle_best(
     caps = run.iterations[index]
     caps[count:] = np.minimum(caps[count:], spent + ENOUGH_TO_CHOOSE)
     ends, spent = np.concatenate((state, begun), axis=-1), np.concatenate((used, spent))
-    every, acting = run.take(index, caps), energy.take(index)
+    every, acting = run.take_again(index, caps), energy.take(index)
     ends, spent = settle_chains(every, ends, spent, acting, None)
     best = _choose_ends(every, acting, ends, index, count)
     state, used = take_rows(ends, best), spent[best]

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..algebra import rotation, turns
-from ..algebra.arithmetic import ARRAYS, Array, Counts, Flags
+from ..algebra.arithmetic import ARRAYS, Array
 from ..algebra.arrays import cross, dot, norm, reject
-from ..algebra.nested import take_rows
+from ..algebra.nested import Rows
 from ..algebra.vectors import NO_DIRECTION
 from ..model.topology import Topology
 from .bend_plane import Pole, plan_bend
@@ -45,7 +45,7 @@ class Bulges(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Limbs:
+class Limbs(Rows):
     """The limbs of P effectors in the start poses of B trees; of a chain the whole chain.
 
     Attributes:
@@ -61,11 +61,6 @@ class Limbs:
     chord: Array
     side: Array
     reach: Array
-
-    def take(self, trees: Counts | Flags) -> Limbs:
-        """Return the limbs of some of the trees."""
-        arrays = (take_rows(each, trees) for each in (self.chord, self.side, self.reach))
-        return Limbs(self.bones, self.effectors, *arrays)
 
     def take_effectors(self, effectors: Sequence[int]) -> Limbs:
         """Return the limbs of some of the effectors."""
@@ -109,7 +104,7 @@ def compile_limbs(topology: Topology, posed: Posed, hints: Array) -> Limbs:
 
 
 @dataclass(frozen=True)
-class Poles:
+class Poles(Rows):
     """The poles of P limbs in each of B trees.
 
     Attributes:
@@ -125,11 +120,6 @@ class Poles:
     position: Array
     angle: Array
     sign: Array
-
-    def take(self, trees: Counts | Flags) -> Poles:
-        """Return those of some of the trees."""
-        arrays = (self.target, self.position, self.angle, self.sign)
-        return Poles(self.limbs.take(trees), *(take_rows(each, trees) for each in arrays))
 
     @property
     def roots(self) -> list[int]:
@@ -220,7 +210,7 @@ class Poles:
 
 
 @dataclass(frozen=True)
-class Tips:
+class Tips(Rows):
     """The turns that the bones of T effectors shall have taken.
 
     Attributes:
@@ -234,14 +224,6 @@ class Tips:
     effectors: tuple[int, ...]
     turn: Array
     start: Array
-
-    def take(self, trees: Counts | Flags) -> Tips:
-        """Return those of some of the trees."""
-        some = Tips(
-            self.bones, self.effectors, take_rows(self.turn, trees), take_rows(self.start, trees)
-        )
-        some.__dict__["_back"] = self._back[:, trees]
-        return some
 
     @cached_property
     def _back(self) -> Array:
@@ -262,7 +244,7 @@ class Tips:
 
 
 @dataclass(frozen=True)
-class Aims:
+class Aims(Rows):
     """What B trees aim at besides positions: first a row a pole, then three a tip.
 
     Attributes:
@@ -278,16 +260,6 @@ class Aims:
     tips: Tips | None
     weight: Array
     sqrt_weights: Array
-
-    def take(self, trees: Counts | Flags) -> Aims:
-        """Return those of some of the trees."""
-        return replace(
-            self,
-            poles=None if self.poles is None else self.poles.take(trees),
-            tips=None if self.tips is None else self.tips.take(trees),
-            weight=self.weight[trees],
-            sqrt_weights=take_rows(self.sqrt_weights, trees),
-        )
 
     def take_share(self, posed: Posed, share: float) -> Aims:
         """Return aims whose tips turn a share of the way from where they stand."""

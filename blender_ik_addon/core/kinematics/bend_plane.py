@@ -57,10 +57,6 @@ class Pole(NamedTuple):
     position: Any
     angle: Number
 
-    def take(self, chains: Any) -> Pole:
-        """Return the poles of some of many chains."""
-        return Pole(self.is_set[chains], self.position[:, chains], self.angle[chains])
-
 
 class Bend(NamedTuple):
     """How a chain shall lie for its target: the frame that the start pose's frame turns to.

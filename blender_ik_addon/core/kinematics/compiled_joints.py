@@ -13,26 +13,14 @@ import numpy as np
 
 from ..algebra import arrays, turns
 from ..algebra.arithmetic import Array, Counts, Flags
-from ..algebra.nested import take_rows
+from ..algebra.nested import Rows
 from ..model.joints import JointKind, Joints
 from . import joint_limits, limit_edges
 from .swing_twist import SwingTwistRange
 
-# What has been found when the joints were compiled; it holds of some of the chains too.
-_FOUND = (
-    "has_edges",
-    "has_stiffness",
-    "has_zeros",
-    "is_free",
-    "held_bones",
-    "free_axes",
-    "free_shares",
-    "_least_mobility",
-)
-
 
 @dataclass(frozen=True)
-class CompiledJoints:
+class CompiledJoints(Rows):
     """The joints of n bones of B chains or trees.
 
     Attributes:
@@ -47,6 +35,17 @@ class CompiledJoints:
         slide_high: Shape (n, B).
     """
 
+    # The way that chains are solved stays the same, whichever are taken.
+    found = (
+        "has_edges",
+        "has_stiffness",
+        "has_zeros",
+        "is_free",
+        "held_bones",
+        "free_axes",
+        "free_shares",
+        "_least_mobility",
+    )
     kinds: tuple[JointKind, ...]
     offsets: Array
     zero: Array
@@ -56,23 +55,6 @@ class CompiledJoints:
     mobility: Array
     slide_low: Array
     slide_high: Array
-
-    def take(self, rows: Counts | Flags) -> CompiledJoints:
-        """Return the joints of some of the chains."""
-        some = CompiledJoints(
-            kinds=self.kinds,
-            offsets=take_rows(self.offsets, rows),
-            zero=take_rows(self.zero, rows),
-            low=take_rows(self.low, rows),
-            high=take_rows(self.high, rows),
-            ranges=self.ranges.take(rows),
-            mobility=take_rows(self.mobility, rows),
-            slide_low=take_rows(self.slide_low, rows),
-            slide_high=take_rows(self.slide_high, rows),
-        )
-        # The way that chains are solved stays the same, whichever are taken.
-        some.__dict__.update({name: getattr(self, name) for name in _FOUND})
-        return some
 
     def take_bones(self, bones: list[int]) -> CompiledJoints:
         """Return the joints of some of the bones."""

@@ -19,7 +19,7 @@ import numpy as np
 from ..algebra import arrays, turns
 from ..algebra.arithmetic import Array, Counts, Flags
 from ..algebra.arrays import norm
-from ..algebra.nested import take_rows
+from ..algebra.nested import Rows
 from ..model.joints import JointKind, Joints
 from ..model.topology import Topology
 from . import joint_limits, limit_edges
@@ -34,7 +34,7 @@ STATE_COLUMNS = 7
 
 
 @dataclass(frozen=True)
-class KinematicTree:
+class KinematicTree(Rows):
     """B trees of n jointed bones and E effectors, or chains: trees of one effector.
 
     Attributes:
@@ -61,24 +61,6 @@ class KinematicTree:
     slide_axes: Array | None = None
     slide_room: Array | None = None
     aims: Aims | None = None
-
-    def take(self, trees: Counts | Flags) -> KinematicTree:
-        """Return some of the trees."""
-        optional = (self.sqrt_weights, self.slide_axes, self.slide_room)
-        weights, axes, room = (
-            None if each is None else take_rows(each, trees) for each in optional
-        )
-        return KinematicTree(
-            topology=self.topology,
-            joints=self.joints.take(trees),
-            heads=take_rows(self.heads, trees),
-            ends=take_rows(self.ends, trees),
-            reach=self.reach[trees],
-            sqrt_weights=weights,
-            slide_axes=axes,
-            slide_room=room,
-            aims=None if self.aims is None else self.aims.take(trees),
-        )
 
     def aim_at(self, aims: Aims | None) -> KinematicTree:
         """Return the trees with other aims."""

@@ -11,14 +11,14 @@ from functools import cached_property
 import numpy as np
 
 from ..algebra import arrays
-from ..algebra.arithmetic import Array, Counts, Flags
+from ..algebra.arithmetic import Array, Flags
 from ..algebra.arrays import cross, dot
-from ..algebra.nested import take_rows
+from ..algebra.nested import Rows
 from ..model.topology import Rounds
 
 
 @dataclass(frozen=True)
-class Posed:
+class Posed(Rows):
     """Where the bones of B trees stand.
 
     Attributes:
@@ -32,10 +32,6 @@ class Posed:
     own: Array
     heads: Array
     tips: Array
-
-    def take(self, trees: Counts | Flags) -> Posed:
-        """Return where the bones of some of the trees stand."""
-        return Posed(*(take_rows(each, trees) for each in self._arrays))
 
     def choose(self, is_own: Flags, other: Posed) -> Posed:
         """Return where the bones of these trees stand where flagged (B,), else those of others."""

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ..algebra import nested
-from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Condition, Counts, Flags, Number
+from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Condition, Flags, Number
 from ..algebra.arrays import norm
+from ..algebra.nested import Rows
 from ..algebra.vectors import smoothstep
 from . import bend_plane, reach
 
@@ -27,7 +27,7 @@ EVEN = 1e-6
 
 
 @dataclass(frozen=True)
-class StartPose:
+class StartPose(Rows):
     """The start pose of one chain of n segments, or of B chains.
 
     Numbers are floats for one chain and arrays (B,) for many; vectors are tuples of three floats,
@@ -120,12 +120,6 @@ class StartPose:
         """How often each segment of an even bend is turned against its middle, (n, 1) or (n,)."""
         turns = count_turns(len(self.lengths))
         return turns if self.lengths.ndim == 1 else turns[:, None]
-
-    def take(self, chains: Counts | Flags) -> StartPose:
-        """Return some of many chains."""
-        return StartPose(
-            *(nested.take_rows(getattr(self, field.name), chains) for field in fields(self))
-        )
 
     def alone(self, row: int) -> StartPose:
         """Return one of many chains in floats."""

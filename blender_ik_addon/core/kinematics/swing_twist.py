@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..algebra.angles import wind_angle
-from ..algebra.arithmetic import Arithmetic, Condition, Counts, Flags, Number
-from ..algebra.nested import join, take_rows
+from ..algebra.arithmetic import Arithmetic, Condition, Flags, Number
+from ..algebra.nested import join
 from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import Vector
 
@@ -53,10 +53,6 @@ class SwingTwistRange(NamedTuple):
     twist_low: Number
     twist_high: Number
     twist_middle: Number
-
-    def take(self, rows: Counts | Flags) -> SwingTwistRange:
-        """Return the ranges of some of the chains, where numbers are arrays (..., B)."""
-        return take_rows(self, rows)
 
     def at(self, bone: int | list[int]) -> SwingTwistRange:
         """Return the ranges of some bones, where numbers are arrays (n, B)."""

@@ -46,7 +46,7 @@ def compile_once(make: Callable[[Any], Part]) -> cached_property[Part]:
             return part
         if isinstance(part, tuple):
             return tuple(part[row] for row in self.rows.tolist())
-        return take_rows(part, self.rows) if isinstance(part, np.ndarray) else part.take(self.rows)
+        return take_rows(part, self.rows)
 
     get.__doc__ = make.__doc__
     return cached_property(get)

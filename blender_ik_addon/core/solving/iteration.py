@@ -29,7 +29,7 @@ STANDSTILL = 0.999
 
 
 @dataclass(frozen=True)
-class Work:
+class Work(nested.Rows):
     """Chains or trees to iterate on, and how far.
 
     Attributes:
@@ -43,13 +43,6 @@ class Work:
     target: Any
     tolerance: Number
     caps: Number
-
-    def take(self, rows: Counts) -> Work:
-        """Return some of many chains."""
-        is_record = hasattr(self.chain, "take") and not isinstance(self.chain, np.ndarray)
-        chain = self.chain.take(rows) if is_record else nested.take_rows(self.chain, rows)
-        asked = self.target, self.tolerance, self.caps
-        return Work(chain, *nested.take_rows(asked, rows))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..algebra.arithmetic import Array, Counts, Flags
 from ..algebra.arrays import norm
-from ..algebra.nested import take_rows
+from ..algebra.nested import Rows
 from ..kinematics.aims import Aims
 from ..kinematics.kinematic_tree import TURN, KinematicTree
 from ..solvers import newton_joints, weighted_least_squares
@@ -54,7 +54,7 @@ COMPROMISE = Method(weighted_least_squares.step, is_damped=True, is_hopeless=_is
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(Rows):
     """B chains or trees on their way to their targets.
 
     Attributes:
@@ -76,22 +76,9 @@ class Run:
     least_error: Array
     is_chain: bool
 
-    def take(self, rows: Counts, iterations: Counts | None = None) -> Run:
-        """Return the run of some of the chains.
-
-        Args:
-            rows: Which, some maybe several times, shape (R,).
-            iterations: Their caps, shape (R,); None for those that they have.
-        """
-        return Run(
-            tree=self.tree.take(rows),
-            target=take_rows(self.target, rows),
-            tolerance=self.tolerance[rows],
-            iterations=self.iterations[rows] if iterations is None else iterations,
-            is_fresh=self.is_fresh[rows],
-            least_error=self.least_error[rows],
-            is_chain=self.is_chain,
-        )
+    def take_again(self, rows: Counts, iterations: Counts) -> Run:
+        """Return the run of some of the chains, some maybe several times, with other caps (R,)."""
+        return replace(self.take(rows), iterations=iterations)
 
     @property
     def accepted(self) -> Array:

@@ -71,7 +71,7 @@ def start_anew(
         aims: Of all of them, or None.
         tries: How often.
     """
-    few, start = run.take(rows, np.full(len(rows), ENOUGH)), take_rows(standing, rows)
+    few, start = run.take_again(rows, np.full(len(rows), ENOUGH)), take_rows(standing, rows)
     tried, spent = _try(few, start, take_rows(state, rows), tries)
     present, spent_on_it = tried[..., -1], spent[..., -1]
     if not tries.goes_on:
@@ -135,7 +135,7 @@ def _by_chain(states: Array, chains: int) -> Array:
 
 def _begin_anew(few: Run, chosen: Counts, iterations: int) -> Run:
     """Return the run of chains, each several times, from other poses."""
-    several = few.take(chosen, np.full(len(chosen), iterations))
+    several = few.take_again(chosen, np.full(len(chosen), iterations))
     return replace(several, is_fresh=np.ones(len(chosen), dtype=np.bool_))
 
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..algebra import arrays, turns
-from ..algebra.arithmetic import ARRAYS, Array, Counts, Flags
+from ..algebra.arithmetic import ARRAYS, Array, Flags
 from ..algebra.arrays import norm, reject
-from ..algebra.nested import take_rows
+from ..algebra.nested import Rows
 from ..algebra.vectors import smoothstep
 from ..kinematics import joint_limits, limit_edges, swing_twist
 from ..kinematics.bend_plane import Pole, plan_bend
@@ -40,7 +40,7 @@ ENOUGH = 20
 
 
 @dataclass(frozen=True)
-class UnconstrainedStart:
+class UnconstrainedStart(Rows):
     """What B chains bend from.
 
     Attributes:
@@ -57,30 +57,16 @@ class UnconstrainedStart:
     inner: Array
     is_straight: Flags
 
-    def take(self, chains: Counts) -> UnconstrainedStart:
-        """Return some of the chains."""
-        return UnconstrainedStart(
-            self.joints.take(chains),
-            self.start.take(chains),
-            take_rows(self.turn, chains),
-            take_rows(self.inner, chains),
-            self.is_straight[chains],
-        )
-
 
 @dataclass(frozen=True)
-class StraightRuns:
+class StraightRuns(Rows):
     """The runs that some start poses of trees have in one line."""
 
     runs: tuple[StraightRun, ...]
 
-    def take(self, trees: Counts) -> StraightRuns:
-        """Return the runs of some of the trees."""
-        return StraightRuns(tuple(run.take(trees) for run in self.runs))
-
 
 @dataclass(frozen=True)
-class StraightRun:
+class StraightRun(Rows):
     """A run of trees that some start poses have in one line.
 
     Attributes:
@@ -92,10 +78,6 @@ class StraightRun:
     run: Run
     bend: UnconstrainedStart
     is_straight: Flags
-
-    def take(self, trees: Counts) -> StraightRun:
-        """Return the run of some of the trees."""
-        return StraightRun(self.run, self.bend.take(trees), self.is_straight[trees])
 
 
 def compile_start(start: StartPose, tree: KinematicTree, start_turn: Array) -> UnconstrainedStart:
