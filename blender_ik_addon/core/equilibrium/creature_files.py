@@ -5,7 +5,7 @@ A creature is read from a small JSON text, so that it can be passed on and edite
     {"creature": 1, "name": "Neck", "stiffness": [4, 0.5], "mass": 1, "gravity": 1,
      "comfort": {"x": [[-5, -20], [5, 20]], "y": [-3, 3]}, "joints": ["BALL"]}
 
-A *curve* tells a value along the chain: one number is the same all along; a list of numbers is
+A *curve* gives a value along the chain: one number is the same all along; a list of numbers is
 spread evenly from root to tip with straight lines between, so two are root and tip; a list of
 pairs [place, value] has places of its own, 0 the root and 1 the tip.
 """
@@ -31,7 +31,7 @@ VERSION = 1
 AXES = ("x", "y", "z")
 KEYS = ("creature", "name", "stiffness", "mass", "gravity", "comfort", "joints")
 LARGEST_CREATURE = 1_000_000
-"""Most characters of a text that tells a creature, and most bytes of its file."""
+"""Most characters of the text of a creature, and most bytes of its file."""
 # Creatures need five levels of brackets. What is nested deeper than this is not given to the JSON
 # reader, which calls itself for each level.
 DEEPEST = 20
@@ -58,8 +58,8 @@ class Curve:
         values: Array = np.interp(places, self.places, self.values)
         return values
 
-    def told(self) -> float | list[float] | list[list[float]]:
-        """Return the curve as a file tells it."""
+    def to_json(self) -> float | list[float] | list[list[float]]:
+        """Return the curve as a file has it."""
         values: list[float] = self.values.tolist()
         if len(values) == 1:
             return values[0]
@@ -113,31 +113,31 @@ class Creature:
         )
 
     def kinds(self, count: int) -> tuple[JointKind, ...] | None:
-        """Return the kinds of joints of so many bones; None where the creature tells none."""
+        """Return the kinds of joints of so many bones; None where the creature has none."""
         if not self.joints:
             return None
         return tuple(self.joints[bone % len(self.joints)] for bone in range(count))
 
 
 def parse_creature(text: str) -> Creature:
-    """Return the creature that a JSON text tells.
+    """Return the creature of a JSON text.
 
     Raises:
         InvalidCreatureError: With what to change in the text.
     """
-    told = _read(text)
-    if not isinstance(told, dict) or told.get("creature") != VERSION:
+    given = _read(text)
+    if not isinstance(given, dict) or given.get("creature") != VERSION:
         raise InvalidCreatureError(
             f"This is not a creature file of version {VERSION}:"
             " use a file that Save Creature has written."
         )
-    unknown = [key for key in told if key not in KEYS]
+    unknown = [key for key in given if key not in KEYS]
     if unknown:
         raise InvalidCreatureError(
             f"The creature file has an unknown entry '{_shown(unknown[0])}':"
             f" use {', '.join(KEYS[1:])}."
         )
-    name = told.get("name", "Creature")
+    name = given.get("name", "Creature")
     if not isinstance(name, str) or not name.strip():
         raise InvalidCreatureError("The creature's name is not text: put it in quotes.")
     if "\0" in name or not _is_unicode(name):
@@ -147,25 +147,25 @@ def parse_creature(text: str) -> Creature:
         )
     return Creature(
         name=name,
-        stiffness=_curve(told.get("stiffness", 1.0), "stiffness", least=0.0),
-        mass=_curve(told.get("mass", 0.0), "mass", least=0.0),
-        gravity=_number(told.get("gravity", 1.0), "gravity"),
-        comfort=_comfort(told.get("comfort", {})),
-        joints=_joints(told.get("joints", [])),
+        stiffness=_curve(given.get("stiffness", 1.0), "stiffness", least=0.0),
+        mass=_curve(given.get("mass", 0.0), "mass", least=0.0),
+        gravity=_number(given.get("gravity", 1.0), "gravity"),
+        comfort=_comfort(given.get("comfort", {})),
+        joints=_joints(given.get("joints", [])),
     )
 
 
 def write_creature(creature: Creature) -> str:
-    """Return the JSON text that tells a creature; ``parse_creature`` reads it back the same."""
+    """Return the JSON text of a creature; ``parse_creature`` reads it back the same."""
     comfort = {
-        axis: [low.told(), high.told()]
+        axis: [low.to_json(), high.to_json()]
         for axis, (low, high) in zip(AXES, creature.comfort, strict=True)
     }
     entries = {
         "creature": VERSION,
         "name": creature.name,
-        "stiffness": creature.stiffness.told(),
-        "mass": creature.mass.told(),
+        "stiffness": creature.stiffness.to_json(),
+        "mass": creature.mass.to_json(),
         "gravity": creature.gravity,
         "comfort": comfort,
         "joints": [kind.name for kind in creature.joints],
@@ -175,7 +175,7 @@ def write_creature(creature: Creature) -> str:
 
 
 def _read(text: str) -> Any:
-    """Return what a JSON text tells, with all numbers as floats."""
+    """Return what a JSON text holds, with all numbers as floats."""
     if len(text) > LARGEST_CREATURE:
         raise InvalidCreatureError(
             f"The creature's text is longer than {LARGEST_CREATURE} characters: choose another."
@@ -207,16 +207,16 @@ def _shown(text: str) -> str:
     return escaped.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _comfort(told: Any) -> tuple[tuple[Curve, Curve], ...]:
-    wrong = [] if not isinstance(told, Mapping) else [axis for axis in told if axis not in AXES]
-    if not isinstance(told, Mapping) or wrong:
+def _comfort(given: Any) -> tuple[tuple[Curve, Curve], ...]:
+    wrong = [] if not isinstance(given, Mapping) else [axis for axis in given if axis not in AXES]
+    if not isinstance(given, Mapping) or wrong:
         raise InvalidCreatureError(
             "The creature's comfort does not name the axes x, y and z: write it as"
             ' {"x": [least, greatest], "y": ..., "z": ...} in degrees.'
         )
     found = []
     for axis in AXES:
-        pair = told.get(axis, [0.0, 0.0])
+        pair = given.get(axis, [0.0, 0.0])
         if not isinstance(pair, list) or len(pair) != 2:
             raise InvalidCreatureError(
                 f"The creature's comfort about {axis} is not a range: write [least, greatest]."
@@ -231,17 +231,17 @@ def _comfort(told: Any) -> tuple[tuple[Curve, Curve], ...]:
     return tuple(found)
 
 
-def _joints(told: Any) -> tuple[JointKind, ...]:
+def _joints(given: Any) -> tuple[JointKind, ...]:
     names = [kind.name for kind in JointKind]
-    if not isinstance(told, list) or any(name not in names for name in told):
+    if not isinstance(given, list) or any(name not in names for name in given):
         raise InvalidCreatureError(
             f"The creature's joints are not a list of kinds: choose from {', '.join(names)}."
         )
-    return tuple(JointKind[name] for name in told)
+    return tuple(JointKind[name] for name in given)
 
 
-def _curve(told: Any, name: str, least: float, most: float = math.inf) -> Curve:
-    rows = told if isinstance(told, list) else [told]
+def _curve(given: Any, name: str, least: float, most: float = math.inf) -> Curve:
+    rows = given if isinstance(given, list) else [given]
     is_placed = bool(rows) and all(isinstance(row, list) and len(row) == 2 for row in rows)
     if is_placed:
         places = np.array([_number(row[0], name) for row in rows])
@@ -262,14 +262,14 @@ def _curve(told: Any, name: str, least: float, most: float = math.inf) -> Curve:
     return Curve(places, values)
 
 
-def _number(told: Any, name: str) -> float:
-    if not isinstance(told, float) or math.isnan(told):
+def _number(given: Any, name: str) -> float:
+    if not isinstance(given, float) or math.isnan(given):
         raise InvalidCreatureError(
-            f"The creature's {name} is {json.dumps(told)[:40]}, not a number:"
+            f"The creature's {name} is {json.dumps(given)[:40]}, not a number:"
             " give a number, a list of numbers, or pairs [place, number]."
         )
-    if abs(told) > LARGEST_NUMBER:
+    if abs(given) > LARGEST_NUMBER:
         raise InvalidCreatureError(
             f"The creature's {name} is greater than Blender can store: give a smaller number."
         )
-    return told
+    return given

@@ -43,7 +43,7 @@ class NearEdges:
 
     @property
     def is_on(self) -> Flags:
-        """As told above."""
+        """Which edges joints are on."""
         on: Flags = self.is_near & (self.rooms <= ON_EDGE)
         return on
 

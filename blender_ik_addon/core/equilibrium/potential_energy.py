@@ -171,7 +171,7 @@ class EnergyAt:
         Args:
             sides: Those of their slack on which springs are taken to act, as ``sides``.
         """
-        vector, told, own, rate, over = self._geometry
+        vector, log_jacobian, own, rate, over = self._geometry
         excess, growth = self._excess(sides)
         square, stiffness = growth * excess * excess, self._energy.stiffness[:, None]
         pull = stiffness * excess * (1.0 + square)
@@ -184,7 +184,7 @@ class EnergyAt:
         inner = rate * (outer.swapaxes(1, 2) - 2.0 * outer) - 0.5 * skew(force)
         inner += (rate[:, 0, 0] * along)[:, None, None] * _EYE
         inner += over[:, None, None] * aside[:, :, None] * vector[:, None]
-        whole = np.einsum("nijb,njkb->nikb", inner, told)
+        whole = np.einsum("nijb,njkb->nikb", inner, log_jacobian)
         whole += np.einsum("nijb,nikb->njkb", own * steep[:, :, None], own)
         return slope, 0.5 * (whole + whole.swapaxes(1, 2))
 
@@ -197,8 +197,8 @@ class EnergyAt:
         rate = rate[:, None, None]
         square = vector[:, :, None] * vector[:, None]
         square -= dot(vector, vector)[:, None, None] * _EYE
-        told = _EYE - 0.5 * skew(vector) + rate * square
-        return vector, told, np.einsum("njib,njkb->nikb", axes, told), rate, over
+        log_jacobian = _EYE - 0.5 * skew(vector) + rate * square
+        return vector, log_jacobian, np.einsum("njib,njkb->nikb", axes, log_jacobian), rate, over
 
     def _excess(self, sides: Sides) -> tuple[Array, Array]:
         """Return by how much springs are bent beyond their slack, and what grows, (n, 3, B)."""

@@ -177,7 +177,7 @@ class CompiledJoints(Rows):
         return shares
 
     def turned_by(self, turn: Array, edges: limit_edges.Edges | None) -> Callable[[Array], Array]:
-        """Return what tells how joints turn under torques (n, any, 3, B), but for their limits.
+        """Return a function of how joints turn under torques (n, any, 3, B), but for their limits.
 
         Args:
             turn: Shape (n, 4, B).

@@ -42,7 +42,7 @@ def step(state: Array, tree: KinematicTree, target: Array, damping: Array) -> tu
     what the others can do. Steps are brought back inside the ranges, and taken if the error falls.
 
     Args:
-        state: As ``kinematic_tree`` tells, shape (n + 1, C, B).
+        state: As ``kinematic_tree`` describes, shape (n + 1, C, B).
         tree: Chains or trees.
         target: Of the first rows of the output, shape (k, B).
         damping: Shape (B,).
@@ -142,7 +142,7 @@ def _solve_damped(system: Array, error: Array, damping: Array, alike: int, three
         damping: Shape (B,).
         alike: How many rows of positions there are.
         threes: How many vectors the last rows are, damped alike in all directions: else what
-            comes out would hang on the axes that the vectors are told in.
+            comes out would depend on the axes of the vectors.
     """
     # Those are damped alike, each of the others by itself: what weighs little would be damped away
     # beside what weighs much.

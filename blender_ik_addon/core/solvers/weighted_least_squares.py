@@ -46,7 +46,7 @@ def step(state: Array, tree: KinematicTree, target: Array, damping: Array) -> tu
     """Return the state after one iteration: a better one, or the same with more damping.
 
     Args:
-        state: As ``kinematic_tree`` tells, shape (n + 1, C, B).
+        state: As ``kinematic_tree`` describes, shape (n + 1, C, B).
         tree: The trees.
         target: Of the effectors, times the roots of their weights, shape (3 E, B).
         damping: Shape (B,).

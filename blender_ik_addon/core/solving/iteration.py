@@ -51,7 +51,7 @@ class Method:
 
     Attributes:
         step: One iteration, a ``Step``; or one that ``iterate_states`` takes.
-        is_damped: Whether a step hands on a damping, which tells when it is stuck.
+        is_damped: Whether a step hands on a damping, which shows when it is stuck.
         is_hopeless: From the errors now and a window ago, the chains, and the iterations that they
             have used, to which of them to leave; None to judge by the damping alone.
         run_in: Windows that are not judged.
