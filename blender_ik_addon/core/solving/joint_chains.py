@@ -234,7 +234,11 @@ def _ask_chains(
     sweeps = sweeps_of(solver, is_few=chains.count <= FEW, is_alone=chains.count == 1)
     return replace(
         ask,
-        run=replace(ask.run, target=task.target),
+        run=replace(
+            ask.run,
+            target=task.target,
+            least_error=np.maximum(norm(asked) - chains.tree.longest, 0.0),
+        ),
         asked=asked,
         start=ChainStart(start, chains.bend, task, sweeps, energy),
         solver=solver,

@@ -30,7 +30,7 @@ from .task import Task
 
 # Sweeps after which NEWTON finishes, where it may: they converge linearly, and near full reach very
 # slowly.
-MOST_SWEEPS = 6
+MOST_SWEEPS = 7
 # Up to so many chains compiled together are quicker one by one: measured by `scripts/benchmark.py
 # --stages`.
 FEW = 24
