@@ -134,7 +134,7 @@ class RigidSolve:
         goals = Goals(
             target_position=point_in_base(from_world, targets[:, :3, 3]),
             pole_position=None if poles is None else point_in_base(from_world, poles),
-            pole_angle=self.pole_angle[pick],
+            pole_angle=0.0 if poles is None else self.pole_angle[pick],
             tip_rotation_wxyz=self._tip_turns(pick, from_world, targets),
         )
         return self._turned(self.chains if is_all else self._some(rows), pick, goals, bases)

@@ -10,6 +10,13 @@ from .vectors import Vector, add, cross, norm, perpendicular, scale
 Quaternion = tuple[Number, Number, Number, Number]
 
 IDENTITY: Quaternion = (1.0, 0.0, 0.0, 0.0)
+# Every product is a sum of those of these.
+AXES: tuple[Quaternion, ...] = (
+    IDENTITY,
+    (0.0, 1.0, 0.0, 0.0),
+    (0.0, 0.0, 1.0, 0.0),
+    (0.0, 0.0, 0.0, 1.0),
+)
 # Vectors whose cosine is less than this share above that of opposite ones give no common axis.
 NEARLY_OPPOSITE = 1e-3
 

@@ -12,6 +12,15 @@ from . import angles, quaternions, vectors
 from .angles import EULER_ORDERS as EULER_ORDERS
 from .arithmetic import ARRAYS, Array, Number
 from .nested import Nested
+from .quaternions import AXES
+
+# What turns a unit quaternion p into the matrix of q -> p^-1 q, row by row.
+PRODUCTS_AFTER_INVERSE = np.array(
+    [
+        np.column_stack([quaternions.multiply(quaternions.conjugate(p), q) for q in AXES]).ravel()
+        for p in AXES
+    ]
+)
 
 
 def _split(rows: Array) -> Nested:
@@ -37,6 +46,13 @@ def multiply(outer: Array, inner: Array) -> Array:
 def conjugate(quaternion: Array) -> Array:
     """Return the inverses of unit quaternions (..., 4)."""
     return _join(quaternions.conjugate(_split(quaternion)))
+
+
+def turn_beyond(parent: Array, turn: Array) -> Array:
+    """Return turns (b, n, 4) seen from those of parents: inverse unit quaternions times turns."""
+    matrices = (parent @ PRODUCTS_AFTER_INVERSE).reshape(*turn.shape, 4)
+    beyond: Array = (matrices @ turn[..., None])[..., 0]
+    return beyond
 
 
 def normalize(quaternion: Array) -> Array:
@@ -71,7 +87,8 @@ def between(source: Array, target: Array, half_turn_axis: Array | None = None) -
 
 def nearest_quaternion(quaternion: Array, reference: Array) -> Array:
     """Return each quaternion or its negative (the same rotation), whichever is nearer."""
-    return _join(quaternions.nearest(ARRAYS, _split(quaternion), _split(reference)))
+    along = (quaternion * reference).sum(axis=-1)
+    return quaternion * np.where(along < 0.0, -1.0, 1.0)[..., None]
 
 
 def matrix_from_quaternion(quaternion: Array) -> Array:

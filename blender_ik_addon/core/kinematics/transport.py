@@ -11,11 +11,14 @@ rotations taken one after the other.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..algebra import quaternions
-from ..algebra.arithmetic import FLOATS, Array
-from ..algebra.quaternions import Quaternion, multiply, normalize, rotate
+from ..algebra.arithmetic import FLOATS, Array, Counts, Flags
+from ..algebra.nested import Rows
+from ..algebra.quaternions import AXES, Quaternion, multiply, normalize, rotate
 from ..algebra.vectors import ZERO, perpendicular, reject, unit
 
 # Swings nearer to a half turn than this cosine of half the angle lose digits in the product, and
@@ -26,32 +29,70 @@ SHORT = 16
 # A product of matrices rounds by what they can be at most. Where it leaves less than this share of
 # a quaternion, wide turns one after the other, it loses digits too.
 LEAST_SHARE = 1e-2
-# Where the entries of a vector product stand in an outer product.
-OVER, UNDER = np.array((7, 2, 3)), np.array((5, 6, 1))
+# Half of R, whatever the directions; and the matrices of R -> -w R s with w and s along the axes.
+HALF = 0.5 * np.eye(4)
+PRODUCTS = -np.array(
+    [
+        [np.column_stack([multiply(multiply(w, r), s) for r in AXES]) for s in AXES[1:]]
+        for w in AXES[1:]
+    ]
+).reshape(3, 3, 16)
 
 
-def carry_rotation(rotation: Array, start: Array, wanted: Array, normal: Array) -> Array:
+@dataclass(frozen=True)
+class Swings(Rows):
+    """The start directions of n bones of B chains, as ``carry_rotation`` takes them.
+
+    Attributes:
+        start: Of any length, shape (B, n, 3).
+        normal: Of the planes that the start poses bend in, shape (B, 3): a bone that turns over
+            turns about it, as a hinge does.
+        products: What turns wanted unit directions into the matrices of R -> -w R s / 2 on
+            quaternions wxyz, shape (B, n, 3, 16).
+    """
+
+    start: Array
+    normal: Array
+    products: Array
+
+    def take(self, rows: Counts | Flags) -> Swings:
+        """Return the record of some of the chains, which come first in it."""
+        return Swings(self.start[rows], self.normal[rows], self.products[rows])
+
+
+def compile_swings(start: Array, normal: Array) -> Swings:
+    """Return start directions compiled; arguments as the attributes of ``Swings``."""
+    half = start / (2.0 * np.sqrt((start * start).sum(axis=-1)))[..., None]
+    return Swings(start, normal, np.einsum("bnj,ijk->bnik", half, PRODUCTS, order="C"))
+
+
+def carry_rotation(rotation: Array, swings: Swings, wanted: Array) -> Array:
     """Return the rotations of the bones of B chains, unit quaternions wxyz, shape (B, n, 4).
 
     Every row is computed by itself: it does not depend on the others.
 
     Args:
         rotation: Of the whole chains, shape (B, 4).
-        start: Directions of the start poses, of any length, shape (B, n, 3).
+        swings: The start directions.
         wanted: Directions to reach, of any length, shape (B, n, 3).
-        normal: Of the planes that the start poses bend in, shape (B, 3): a bone that turns over
-            turns about it, as a hinge does.
     """
-    matrices = _swing_matrices(start, wanted)
+    # Sums run in the same order however many rows there are: all arrays lie row by row in memory.
+    sizes = np.sqrt((wanted * wanted).sum(axis=-1))[..., None]
+    unit_wanted = np.divide(wanted, sizes, order="C")
+    matrices = np.einsum("bnij,bni->bnj", swings.products, unit_wanted)
+    matrices = matrices.reshape(*wanted.shape[:2], 4, 4)
+    matrices += HALF
     carried = _apply_in_turn(matrices, rotation[:, :, None])[..., 0]
     sizes = np.sqrt((carried * carried).sum(axis=-1))
-    is_sure = _keeps_digits(sizes)
-    if is_sure.all():
+    # No product grows: where none is small, no single one has lost digits.
+    if (sizes >= max(NEARLY_OPPOSITE, LEAST_SHARE)).all():
         carried /= sizes[..., None]
         return carried
+    is_sure = _keeps_digits(sizes)
     carried /= np.where(sizes > 0.0, sizes, 1.0)[..., None]
     for row in np.flatnonzero(~is_sure):
-        carried[row] = _swing_in_turn(rotation[row], start[row], wanted[row], normal[row])
+        start, normal = swings.start[row], swings.normal[row]
+        carried[row] = _swing_in_turn(rotation[row], start, wanted[row], normal)
     return carried
 
 
@@ -84,25 +125,6 @@ def _apply_in_turn(matrices: Array, column: Array) -> Array:
     before = np.concatenate((column[:, None], results[:, 1::2]), axis=1)[:, : count - half]
     results[:, ::2] = matrices[:, ::2] @ before
     return results
-
-
-def _swing_matrices(start: Array, wanted: Array) -> Array:
-    """Return the matrices of R -> (R - w R s) / 2 on quaternions wxyz, shape (B, n, 4, 4).
-
-    The product of two pure quaternions round a third is symmetric in it: the matrix is made of
-    the scalar, the vector and the outer product of w and s.
-    """
-    matrices = np.empty((*start.shape[:2], 4, 4))
-    squares = (start * start).sum(axis=-1) * (wanted * wanted).sum(axis=-1)
-    share = (0.5 / np.sqrt(squares))[..., None]
-    outer = (wanted * share)[..., :, None] * start[..., None, :]
-    flat = outer.reshape(*start.shape[:2], 9)
-    scalar = flat[..., ::4].sum(axis=-1)
-    matrices[..., 0, 0] = 0.5 + scalar
-    matrices[..., 0, 1:] = matrices[..., 1:, 0] = flat[..., OVER] - flat[..., UNDER]
-    np.add(outer, outer.swapaxes(-1, -2), out=matrices[..., 1:, 1:])
-    matrices.reshape(*start.shape[:2], 16)[..., 5::5] += (0.5 - scalar)[..., None]
-    return matrices
 
 
 def _swing_in_turn(rotation: Array, start: Array, wanted: Array, normal: Array) -> list[Quaternion]:

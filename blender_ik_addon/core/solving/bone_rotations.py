@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..algebra.arithmetic import Array
-from ..algebra.rotation import conjugate, multiply, normalize, power, rotate
-from ..algebra.vectors import cross
+from ..algebra.rotation import multiply, normalize, power, rotate, turn_beyond
 from ..kinematics.transport import carry_rotation
 from ..model.chains import Chain
 from ..model.errors import InvalidChainError
@@ -46,14 +45,9 @@ def bone_rotations(chain: Chain, solution: Solution) -> Array:
 
 def _rotate_bones(compiled: CompiledChains, solutions: Solutions) -> Array:
     """Return the rotations of the bones of B chains, shape (B, n, 4)."""
-    before, after, start = (
-        compiled.chains.joint_positions,
-        solutions.joint_positions,
-        compiled.start,
-    )
-    normal = np.array(cross(start.chord, start.side)).T
-    segments, wanted = (points[:, 1:] - points[:, :-1] for points in (before, after))
-    rotations = carry_rotation(solutions.chain_rotation_wxyz, segments, wanted, normal)
+    points = solutions.joint_positions
+    wanted = points[:, 1:] - points[:, :-1]
+    rotations = carry_rotation(solutions.chain_rotation_wxyz, compiled.swings, wanted)
     if solutions.tip_rotation_wxyz is not None:
         rotations[:, -1] = solutions.tip_rotation_wxyz
     return rotations
@@ -71,7 +65,7 @@ def turn_part_way(points: Array, turns: Array, share: float) -> Array:
         Joints, shape (B, n + 1, 3).
     """
     own = turns.copy()
-    own[:, 1:] = multiply(conjugate(turns[:, :-1]), turns[:, 1:])
+    own[:, 1:] = turn_beyond(turns[:, :-1], turns[:, 1:])
     own, turned, segments = power(own, share), points.copy(), np.diff(points, axis=1)
     carried = np.array([1.0, 0.0, 0.0, 0.0])
     for bone in range(turns.shape[1]):

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..algebra.arithmetic import Array, Counts
 from ..algebra.nested import take_rows
+from ..algebra.vectors import cross
 from ..equilibrium.potential_energy import PotentialEnergy, compile_energy
 from ..kinematics.aims import Limbs, compile_limbs
 from ..kinematics.compiled_joints import put_rows_last
@@ -18,6 +19,7 @@ from ..kinematics.free_joints import lay_free_joints, make_free_joints
 from ..kinematics.kinematic_tree import KinematicTree, compile_tree, measure_paths
 from ..kinematics.posed import Posed
 from ..kinematics.start_pose import StartPose, compile_start_poses
+from ..kinematics.transport import Swings, compile_swings
 from ..model.chains import Chain, Chains
 from ..model.joints import Joints
 from ..model.topology import Topology, make_chain
@@ -105,6 +107,13 @@ class CompiledChains:
         """As ``rest``, one by one, in floats."""
         rest = self.rest
         return tuple(rest and rest.alone(row) for row in range(len(self.chains)))
+
+    @compile_once
+    def swings(self) -> Swings:
+        """The directions that the bones of the start poses swing from."""
+        start, points = self.start, self.chains.joint_positions
+        normal = np.array(cross(start.chord, start.side)).T
+        return compile_swings(points[:, 1:] - points[:, :-1], normal)
 
     @cached_property
     def is_tree(self) -> bool:

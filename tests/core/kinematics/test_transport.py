@@ -5,7 +5,7 @@ import pytest
 
 from blender_ik_addon.core.algebra import quaternions, rotation, vectors
 from blender_ik_addon.core.algebra.arithmetic import FLOATS
-from blender_ik_addon.core.kinematics.transport import carry_rotation
+from blender_ik_addon.core.kinematics.transport import carry_rotation, compile_swings
 from tests.core.chains import random_direction, unit
 from tests.helpers import make_rng
 
@@ -90,7 +90,8 @@ def with_opposite_bones(rng, count, every=4):
 
 def side_by_side(first, start, wanted):
     """Return the turns (B, n, 4) of chains."""
-    return carry_rotation(first, start, wanted, np.tile(NORMAL, (len(first), 1)))
+    swings = compile_swings(start, np.tile(NORMAL, (len(first), 1)))
+    return carry_rotation(first, swings, wanted)
 
 
 def alone(problem):
