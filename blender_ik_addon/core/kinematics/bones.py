@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import pairwise, repeat
 from typing import NamedTuple
 
 from ..algebra import matrices, quaternions
@@ -76,6 +78,27 @@ class Pose(NamedTuple):
     points: tuple[Vector, ...]
     rotations: tuple[Quaternion, ...] = ()
     orientations: tuple[Quaternion, ...] = ()
+
+
+def lay_bones(
+    points: tuple[Vector, ...],
+    lengths: Iterable[Number],
+    bends: Iterable[Number | None] | None = None,
+) -> Bones:
+    """Return the segments between points as bones whose joints turn freely.
+
+    Args:
+        points: Heads, and the effector last.
+        lengths: Of the segments.
+        bends: Greatest angles to the segments before, None for any.
+    """
+    bones = tuple(
+        Bone(length, subtract(end, head), most_bend=bend)
+        for (head, end), length, bend in zip(
+            pairwise(points), lengths, bends or repeat(None), strict=False
+        )
+    )
+    return Bones(bones, points[0], sum(bone.length for bone in bones))
 
 
 def aim_bone(

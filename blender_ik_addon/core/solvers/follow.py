@@ -59,7 +59,8 @@ def step(m: Arithmetic, chain: Bones, pose: Pose, goal: Vector, led: Led) -> Pos
         chain: Bones.
         pose: Without orientations for chains of free joints, of which the points tell all. Local
             rotations are not kept.
-        goal: Where the led end goes.
+        goal: Where the led end goes; where it does not move, joints are brought into their ranges
+            and nothing else.
         led: Which end that is.
 
     Source: the tractrix, d' = (I - d d^T) v / l; solved by separation of variables.
@@ -73,12 +74,6 @@ def step(m: Arithmetic, chain: Bones, pose: Pose, goal: Vector, led: Led) -> Pos
     if led.is_held or not is_limited(chain):
         return dragged
     return _hold_back(m, chain, pose, dragged, led)
-
-
-def hold(m: Arithmetic, chain: Bones, pose: Pose, led: Led) -> Pose:
-    """Return a pose with joints brought into their ranges, from the led end on."""
-    goal = pose.points[-1 if led.is_tip else 0]
-    return _turn_bones(m, chain, pose, goal, led, lambda _, way, __: way)
 
 
 def is_limited(chain: Bones) -> bool:
@@ -99,8 +94,8 @@ def drag_segment(m: Arithmetic, way: Vector, move: Vector, length: Number) -> Ve
     turned = add(scale(along, (ahead - behind) * inverse - side * cosine), scale(direction, side))
     size = norm(m, turned)
     moved = scale(turned, m.divide(length, size))
-    keeps = (distance <= 0.0) | (size <= NO_DIRECTION)
-    return choose_vector(m, keeps, way, moved) if m.any(keeps) else moved
+    stays = (distance <= 0.0) | (size <= NO_DIRECTION)
+    return choose_vector(m, stays, way, moved) if m.any(stays) else moved
 
 
 def _turn_bones(
@@ -126,24 +121,28 @@ def _turn_bones(
             ahead = turned
         else:
             if ahead is not None:
-                new = _hold_in_cone(m, chain.bones[near], new, ahead)
+                length = chain.bones[i].length
+                new = _hold_in_cone(m, chain.bones[near], new, length, ahead)
             ahead = new
         points.append(subtract(points[-1], new))
     order = -1 if is_tip else 1
     return Pose(tuple(points[::order]), orientations=tuple(orientations[::order]))
 
 
-def _hold_in_cone(m: Arithmetic, joint: Bone, way: Vector, ahead: Vector) -> Vector:
+def _hold_in_cone(m: Arithmetic, joint: Bone, way: Vector, length: Number, ahead: Vector) -> Vector:
     """Return a way, as long as it is, within the greatest bend from the one ahead."""
     if joint.most_bend is None:
         return way
-    length, axis = norm(m, way), scale(ahead, m.divide(1.0, norm(m, ahead)))
+    axis = scale(ahead, m.divide(1.0, norm(m, ahead)))
     cosine, sine = m.cos(joint.most_bend), m.sin(joint.most_bend)
     is_beyond = dot(way, axis) < cosine * length
     if not m.any(is_beyond):
         return way
-    aside = reject(scale(way, m.divide(1.0, length)), axis)
-    edge = add(scale(axis, cosine), scale(unit(m, aside, perpendicular(m, axis)), sine))
+    aside = reject(scale(way, 1.0 / length), axis)
+    size = norm(m, aside)
+    if m.any(size <= NO_DIRECTION):
+        aside, size = unit(m, aside, perpendicular(m, axis)), 1.0
+    edge = add(scale(axis, cosine * size), scale(aside, sine))
     # What is left across the axis of a segment that is folded back is rounding, in part along it.
     return choose_vector(m, is_beyond, scale(edge, m.divide(length, norm(m, edge))), way)
 
@@ -162,15 +161,15 @@ def _hold_back(m: Arithmetic, chain: Bones, pose: Pose, dragged: Pose, led: Led)
         size, along = dot(by_turns, by_turns), dot(by_turns, move)
         root = m.sqrt(along * along + size * (AIMED_AHEAD**2 - 1.0) * square)
         least = m.where(size > 0.0, m.minimum(least, m.divide(along + root, size)), least)
+    least = m.where(square > 0.0, least, 1.0)
     if m.all(least >= 1.0):
         return dragged
 
     def turn_partly(bone: int, way: Vector, _: Vector) -> Vector:
-        whole = subtract(dragged.points[bone + 1], dragged.points[bone])
-        whole = whole if led.is_tip else scale(whole, -1.0)
+        near, far = (bone + 1, bone) if led.is_tip else (bone, bone + 1)
+        whole = subtract(dragged.points[near], dragged.points[far])
         mixed = add(way, scale(subtract(whole, way), least))
-        length = chain.bones[bone].length
-        size = norm(m, mixed)
+        size, length = norm(m, mixed), chain.bones[bone].length
         turned = scale(mixed, m.divide(length, size))
         return choose_vector(m, size > NO_DIRECTION * length, turned, way)
 

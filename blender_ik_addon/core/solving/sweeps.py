@@ -17,7 +17,7 @@ from ..algebra.nested import Nested
 from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import Vector, norm, subtract
 from ..kinematics.bend_plane import Bend
-from ..kinematics.bones import Bone, Bones, Pose, pose_bones
+from ..kinematics.bones import Bones, Pose, lay_bones, pose_bones
 from ..kinematics.free_joints import make_free_joints
 from ..kinematics.kinematic_tree import compile_tree
 from ..kinematics.start_pose import StartPose
@@ -92,15 +92,11 @@ def sweep_points(
     """
 
     def sweep(m: Arithmetic, _: None, joints: Nested, sizes: Nested, *asked: Number) -> Nested:
-        bones = tuple(
-            Bone(size, subtract(end, head))
-            for size, head, end in zip(sizes, joints, joints[1:], strict=False)
-        )
+        chain = lay_bones(joints, sizes)
         one = joints[0][0] * 0.0 + 1.0
         unturned: Quaternion = (one, 0.0 * one, 0.0 * one, 0.0 * one)
-        rotations = (unturned,) * len(bones)
+        rotations = (unturned,) * len(sizes)
         pose = Pose(joints, rotations if how.use_ccd else ())
-        chain = Bones(bones, joints[0], sum(sizes))
         swept = _sweep_pose(m, how, chain, pose, *asked)
         return swept[0], rotations, swept[2]
 

@@ -38,9 +38,11 @@ BENDS = st.sampled_from([None, 0.0, 0.3, 0.8, 1.5, 2.8])
 
 
 def follow(points, path, lead=Lead.TIP, max_bend=None, is_few=True):
-    """Drag chains; floats and arrays are held together below."""
+    """Drag chains along a path (f, 3, B); floats and arrays are held together below."""
     bend = np.pi if max_bend is None else max_bend
-    return drag_points(Drag(lead, is_few=is_few), points, path, bend)
+    for place in path:
+        points = drag_points(Drag(lead, is_few=is_few), points, place, bend)
+    return points
 
 
 def chains(seed, count=6, size=4, ratio=3.0):
