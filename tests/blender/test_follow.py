@@ -23,7 +23,10 @@ SAME = 1e-6 * REACH
 
 def follow(points, path, lead=Lead.TIP, max_bend=None):
     """Return chains (n + 1, 3, B) dragged along a path (f, 3, B) without Blender."""
-    return drag_points(Drag(lead), points, path, max_bend)
+    for place in path:
+        bend = np.pi if max_bend is None else max_bend
+        points = drag_points(Drag(lead), points, place, bend)
+    return points
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import pairwise, repeat
 from typing import NamedTuple
 
 from ..algebra import matrices, quaternions
@@ -78,6 +80,27 @@ class Pose(NamedTuple):
     orientations: tuple[Quaternion, ...] = ()
 
 
+def lay_bones(
+    points: tuple[Vector, ...],
+    lengths: Iterable[Number],
+    bends: Iterable[Number | None] | None = None,
+) -> Bones:
+    """Return the segments between points as bones whose joints turn freely.
+
+    Args:
+        points: Heads, and the effector last.
+        lengths: Of the segments.
+        bends: Greatest angles to the segments before, None for any.
+    """
+    bones = tuple(
+        Bone(length, subtract(end, head), most_bend=bend)
+        for (head, end), length, bend in zip(
+            pairwise(points), lengths, bends or repeat(None), strict=False
+        )
+    )
+    return Bones(bones, points[0], sum(bone.length for bone in bones))
+
+
 def aim_bone(
     m: Arithmetic,
     bone: Bone,
@@ -123,18 +146,49 @@ def _flatten(m: Arithmetic, vector: Vector, axis: int) -> Vector:
     return m.where(counts, x, 0.0), m.where(counts, y, 0.0), m.where(counts, z, 0.0)
 
 
-def hold_joint(m: Arithmetic, bone: Bone, before: Quaternion, hung: Quaternion) -> Quaternion:
-    """Return how the bone before one that stands already may stand: their joint has to allow it."""
+def hold_joint(
+    m: Arithmetic, bone: Bone, orientation: Quaternion, held: Quaternion, *, is_child: bool = False
+) -> Quaternion:
+    """Return how one of two bones may stand whose other one stands already.
+
+    Args:
+        m: Arithmetic of the numbers.
+        bone: The child, at whose head their joint is.
+        orientation: Of the bone that gives way.
+        held: Of the one that stands.
+        is_child: Whether the child gives way; else its parent.
+    """
     if bone.joint is None:
-        return before
-    turns_axes = bone.offset is not None
-    zero = quaternions.multiply(before, bone.offset_rotation) if turns_axes else before
-    joint = quaternions.multiply(quaternions.conjugate(zero), hung)
-    held = swing_twist.clamp(m, bone.joint, joint)
-    zero = quaternions.multiply(hung, quaternions.conjugate(held))
-    if not turns_axes:
+        return orientation
+    parent, child = (held, orientation) if is_child else (orientation, held)
+    local = swing_twist.clamp(m, bone.joint, _find_rotation(bone, parent, child))
+    if is_child:
+        return quaternions.multiply(_find_zero(bone, parent), local)
+    zero = quaternions.multiply(child, quaternions.conjugate(local))
+    if bone.offset is None:
         return zero
     return quaternions.multiply(zero, quaternions.conjugate(bone.offset_rotation))
+
+
+def _find_zero(bone: Bone, parent: Quaternion) -> Quaternion:
+    """Return the axes of a bone at zero."""
+    return parent if bone.offset is None else quaternions.multiply(parent, bone.offset_rotation)
+
+
+def _find_rotation(bone: Bone, parent: Quaternion, child: Quaternion) -> Quaternion:
+    """Return the local rotation of a posed bone."""
+    return quaternions.multiply(quaternions.conjugate(_find_zero(bone, parent)), child)
+
+
+def find_rotations(
+    m: Arithmetic, chain: Bones, orientations: tuple[Quaternion, ...]
+) -> tuple[Quaternion, ...]:
+    """Return the local rotations of posed bones."""
+    parents = (quaternions.IDENTITY, *orientations)
+    return tuple(
+        quaternions.normalize(m, _find_rotation(bone, parent, child))
+        for bone, parent, child in zip(chain.bones, parents, orientations, strict=False)
+    )
 
 
 def pose_bones(
@@ -157,10 +211,9 @@ def pose_bones(
     orientation, frame = quaternions.IDENTITY, matrices.IDENTITY
     for i, bone in enumerate(chain.bones):
         rotation = rotations[i]
-        zero = orientation
-        if bone.offset is not None:
-            zero = quaternions.multiply(orientation, bone.offset_rotation)
-            frame = frame if is_rigid else matrices.multiply(frame, bone.offset)
+        zero = _find_zero(bone, orientation)
+        if bone.offset is not None and not is_rigid:
+            frame = matrices.multiply(frame, bone.offset)
         if aims is not None:
             wanted = subtract(aims[i], head)
             if is_rigid:

@@ -13,12 +13,9 @@ from typing import NamedTuple
 
 from ..algebra import quaternions
 from ..algebra.arithmetic import Arithmetic, Number
-from ..algebra.nested import choose
-from ..algebra.quaternions import Quaternion
+from ..algebra.nested import Nested, choose
 from ..algebra.vectors import (
-    AHEAD,
     NO_DIRECTION,
-    ZERO,
     Vector,
     add,
     dot,
@@ -30,7 +27,6 @@ from ..algebra.vectors import (
     unit,
 )
 from ..algebra.vectors import choose as choose_vector
-from ..kinematics import swing_twist
 from ..kinematics.bones import Bone, Bones, Pose, hold_joint
 
 # Beyond this exponent a segment lies along its move; far below where exp() underflows.
@@ -48,25 +44,11 @@ class Led(NamedTuple):
     is_held: bool = False
 
 
-class Walk(NamedTuple):
-    """A pose after its bones have turned one after the other, from the led end on.
-
-    Attributes:
-        pose: Where they are.
-        ways: From the far end of each bone to the end that is nearer to the led one, root first.
-        moves: How far each joint behind the led end has moved, from the led end on.
-    """
-
-    pose: Pose
-    ways: tuple[Vector, ...]
-    moves: tuple[Vector, ...]
-
-
 Turn = Callable[[int, Vector, Vector], Vector]
 """From a bone, its way to the joint ahead and how that joint moves, to the way after that."""
 
 
-def step(m: Arithmetic, chain: Bones, pose: Pose, move: Vector, led: Led) -> Pose:
+def step(m: Arithmetic, chain: Bones, pose: Pose, goal: Vector, led: Led) -> Pose:
     """Return the pose after the led end has moved a short way and has dragged the rest.
 
     A joint at the end of its range is carried by the bone that leads it. The first joint of a chain
@@ -75,26 +57,23 @@ def step(m: Arithmetic, chain: Bones, pose: Pose, move: Vector, led: Led) -> Pos
     Args:
         m: Arithmetic of the numbers.
         chain: Bones.
-        pose: Without rotations for chains of free joints, of which the points tell all.
-        move: Of the led end.
+        pose: Without orientations for chains of free joints, of which the points tell all. Local
+            rotations are not kept.
+        goal: Where the led end goes; where it does not move, joints are brought into their ranges
+            and nothing else.
         led: Which end that is.
 
     Source: the tractrix, d' = (I - d d^T) v / l; solved by separation of variables.
     """
 
-    def drag(bone: int, way: Vector, by: Vector) -> Vector:
-        return drag_segment(m, way, by, chain.bones[bone].length)
+    def drag(bone: int, way: Vector, move: Vector) -> Vector:
+        return drag_segment(m, way, move, chain.bones[bone].length)
 
-    walk = _walk(m, chain, pose, move, led, drag)
+    dragged = _turn_bones(m, chain, pose, goal, led, drag)
     # What an anchor draws back has to come along.
     if led.is_held or not is_limited(chain):
-        return walk.pose
-    return _hold_back(m, chain, pose, walk, move, led)
-
-
-def hold(m: Arithmetic, chain: Bones, pose: Pose, led: Led) -> Pose:
-    """Return a pose with joints brought into their ranges, from the led end on."""
-    return _walk(m, chain, pose, ZERO, led, lambda _, way, __: way).pose
+        return dragged
+    return _hold_back(m, chain, pose, dragged, led)
 
 
 def is_limited(chain: Bones) -> bool:
@@ -102,42 +81,10 @@ def is_limited(chain: Bones) -> bool:
     return any(bone.joint is not None or bone.most_bend is not None for bone in chain.bones)
 
 
-def _walk(m: Arithmetic, chain: Bones, pose: Pose, move: Vector, led: Led, turn: Turn) -> Walk:
-    """Turn bones one after the other, from the led end on, each held by the one before it."""
-    bones, by = chain.bones, move
-    count, is_tip = len(bones), led.is_tip
-    ahead: Quaternion | None = quaternions.IDENTITY if led.is_held else None
-    ways: dict[int, Vector] = {}
-    orientations, moves = {}, []
-    points = [add(pose.points[-1 if is_tip else 0], move)]
-    for i in reversed(range(count)) if is_tip else range(count):
-        far, near = (i, i + 1) if is_tip else (i + 1, i)
-        old = subtract(pose.points[near], pose.points[far])
-        new = turn(i, old, by)
-        if pose.rotations:
-            turned = _turn_bone(m, bones[i], pose.orientations[i], old, new)
-            if ahead is not None:
-                turned = _hold_bone(m, bones, i, turned, ahead, is_tip=is_tip)
-            swing = quaternions.multiply(turned, quaternions.conjugate(pose.orientations[i]))
-            new = quaternions.rotate(quaternions.normalize(m, swing), old)
-            ahead = orientations[i] = quaternions.normalize(m, turned)
-        elif ways and (bend := bones[max(i, i + 1 if is_tip else i)].most_bend) is not None:
-            new = _hold_in_cone(m, new, ways[i + 1 if is_tip else i - 1], bend, bones[i].length)
-        by = add(by, subtract(old, new))
-        ways[i] = new
-        moves.append(by)
-        points.append(subtract(points[-1], new))
-    ordered = tuple(orientations[i] for i in range(count)) if pose.rotations else ()
-    placed = Pose(
-        tuple(points[::-1] if is_tip else points), _find_rotations(m, chain, ordered), ordered
-    )
-    return Walk(placed, tuple(ways[i] for i in range(count)), tuple(moves))
-
-
-def drag_segment(m: Arithmetic, way: Vector, by: Vector, length: Number) -> Vector:
+def drag_segment(m: Arithmetic, way: Vector, move: Vector, length: Number) -> Vector:
     """Return the way to the joint ahead after that joint has moved."""
-    distance = norm(m, by)
-    direction, along = scale(way, 1.0 / length), scale(by, m.divide(1.0, distance))
+    distance = norm(m, move)
+    direction, along = scale(way, 1.0 / length), scale(move, m.divide(1.0, distance))
     cosine = m.minimum(m.maximum(dot(direction, along), -1.0), 1.0)
     share = m.exp(-m.minimum(distance / length, MOST_TURN))
     ahead, behind = 1.0 + cosine, (1.0 - cosine) * share * share
@@ -147,96 +94,90 @@ def drag_segment(m: Arithmetic, way: Vector, by: Vector, length: Number) -> Vect
     turned = add(scale(along, (ahead - behind) * inverse - side * cosine), scale(direction, side))
     size = norm(m, turned)
     moved = scale(turned, m.divide(length, size))
-    keeps = (distance <= 0.0) | (size <= NO_DIRECTION)
-    return choose_vector(m, keeps, way, moved) if m.any(keeps) else moved
+    stays = (distance <= 0.0) | (size <= NO_DIRECTION)
+    return choose_vector(m, stays, way, moved) if m.any(stays) else moved
 
 
-def _turn_bone(
-    m: Arithmetic, bone: Bone, orientation: Quaternion, old: Vector, new: Vector
-) -> Quaternion:
-    """Return the orientation of a bone that swings from one way to another."""
-    share = 1.0 / bone.length
-    swing = quaternions.between(m, unit(m, scale(old, share), AHEAD), scale(new, share))
-    return quaternions.multiply(swing, orientation)
+def _turn_bones(
+    m: Arithmetic, chain: Bones, pose: Pose, goal: Vector, led: Led, turn: Turn
+) -> Pose:
+    """Turn bones one after the other, from the led end on, each held by the one before it."""
+    count, is_tip = len(chain.bones), led.is_tip
+    points, orientations = [goal], []
+    ahead: Nested = quaternions.IDENTITY if led.is_held else None
+    for i in reversed(range(count)) if is_tip else range(count):
+        near, far = (i + 1, i) if is_tip else (i, i + 1)
+        old = subtract(pose.points[near], pose.points[far])
+        new = turn(i, old, subtract(points[-1], pose.points[near]))
+        if pose.orientations:
+            before = pose.orientations[i]
+            turned = quaternions.multiply(quaternions.swing(m, old, new), before)
+            turned = quaternions.normalize(m, turned)
+            if ahead is not None:
+                turned = hold_joint(m, chain.bones[near], turned, ahead, is_child=not is_tip)
+            swing = quaternions.multiply(turned, quaternions.conjugate(before))
+            new = quaternions.rotate(quaternions.normalize(m, swing), old)
+            orientations.append(turned)
+            ahead = turned
+        else:
+            if ahead is not None:
+                length = chain.bones[i].length
+                new = _hold_in_cone(m, chain.bones[near], new, length, ahead)
+            ahead = new
+        points.append(subtract(points[-1], new))
+    order = -1 if is_tip else 1
+    return Pose(tuple(points[::order]), orientations=tuple(orientations[::order]))
 
 
-def _hold_bone(
-    m: Arithmetic,
-    bones: tuple[Bone, ...],
-    i: int,
-    turned: Quaternion,
-    ahead: Quaternion,
-    *,
-    is_tip: bool,
-) -> Quaternion:
-    """Return how a bone may stand whose neighbour toward the led end stands already."""
-    if is_tip:
-        return hold_joint(m, bones[i + 1], turned, ahead)
-    joint = bones[i].joint
-    if joint is None:
-        return turned
-    zero = quaternions.multiply(ahead, bones[i].offset_rotation)
-    local = quaternions.multiply(quaternions.conjugate(zero), turned)
-    held = swing_twist.clamp(m, joint, quaternions.normalize(m, local))
-    return quaternions.multiply(zero, held)
-
-
-def _hold_in_cone(
-    m: Arithmetic, way: Vector, axis: Vector, most_bend: Number, length: Number
-) -> Vector:
-    """Return a way, as long as its segment, within an angle of the one ahead."""
-    axis = scale(axis, m.divide(1.0, norm(m, axis)))
-    cosine, sine = m.cos(most_bend), m.sin(most_bend)
+def _hold_in_cone(m: Arithmetic, joint: Bone, way: Vector, length: Number, ahead: Vector) -> Vector:
+    """Return a way, as long as it is, within the greatest bend from the one ahead."""
+    if joint.most_bend is None:
+        return way
+    axis = scale(ahead, m.divide(1.0, norm(m, ahead)))
+    cosine, sine = m.cos(joint.most_bend), m.sin(joint.most_bend)
     is_beyond = dot(way, axis) < cosine * length
     if not m.any(is_beyond):
         return way
-    aside = reject(way, axis)
-    if m.any(norm(m, aside) <= NO_DIRECTION * length):
-        aside = unit(m, aside, perpendicular(m, axis))
-    aside = scale(aside, m.divide(1.0, norm(m, aside)))
-    edge = add(scale(axis, cosine), scale(aside, sine))
+    aside = reject(scale(way, 1.0 / length), axis)
+    size = norm(m, aside)
+    if m.any(size <= NO_DIRECTION):
+        aside, size = unit(m, aside, perpendicular(m, axis)), 1.0
+    edge = add(scale(axis, cosine * size), scale(aside, sine))
     # What is left across the axis of a segment that is folded back is rounding, in part along it.
     return choose_vector(m, is_beyond, scale(edge, m.divide(length, norm(m, edge))), way)
 
 
-def _find_rotations(
-    m: Arithmetic, chain: Bones, orientations: tuple[Quaternion, ...]
-) -> tuple[Quaternion, ...]:
-    """Return the local rotations of posed bones."""
-    found, before = [], quaternions.IDENTITY
-    for bone, orientation in zip(chain.bones, orientations, strict=False):
-        zero = quaternions.multiply(before, bone.offset_rotation)
-        local = quaternions.multiply(quaternions.conjugate(zero), orientation)
-        found.append(quaternions.normalize(m, local))
-        before = orientation
-    return tuple(found)
-
-
-def _hold_back(m: Arithmetic, chain: Bones, pose: Pose, walk: Walk, move: Vector, led: Led) -> Pose:
+def _hold_back(m: Arithmetic, chain: Bones, pose: Pose, dragged: Pose, led: Led) -> Pose:
     """Return the pose after a step, or one on the way to it if a joint would run ahead too far.
 
     Where nothing turns every joint moves just as the led end does, so there is always such a way.
     """
+    end = -1 if led.is_tip else 0
+    goal = dragged.points[end]
+    move = subtract(goal, pose.points[end])
     square, least = dot(move, move), 1.0
-    for moved in walk.moves:
-        by_turns = subtract(move, moved)
+    for before, after in zip(pose.points, dragged.points, strict=True):
+        by_turns = subtract(move, subtract(after, before))
         size, along = dot(by_turns, by_turns), dot(by_turns, move)
         root = m.sqrt(along * along + size * (AIMED_AHEAD**2 - 1.0) * square)
         least = m.where(size > 0.0, m.minimum(least, m.divide(along + root, size)), least)
+    least = m.where(square > 0.0, least, 1.0)
     if m.all(least >= 1.0):
-        return walk.pose
+        return dragged
 
     def turn_partly(bone: int, way: Vector, _: Vector) -> Vector:
-        mixed = add(way, scale(subtract(walk.ways[bone], way), least))
-        length = chain.bones[bone].length
-        size = norm(m, mixed)
+        near, far = (bone + 1, bone) if led.is_tip else (bone, bone + 1)
+        whole = subtract(dragged.points[near], dragged.points[far])
+        mixed = add(way, scale(subtract(whole, way), least))
+        size, length = norm(m, mixed), chain.bones[bone].length
         turned = scale(mixed, m.divide(length, size))
         return choose_vector(m, size > NO_DIRECTION * length, turned, way)
 
-    partly = _walk(m, chain, pose, move, led, turn_partly)
+    partly = _turn_bones(m, chain, pose, goal, led, turn_partly)
     is_ahead = square < 0.0
-    for moved in partly.moves:
+    for before, after in zip(pose.points, partly.points, strict=True):
+        moved = subtract(after, before)
         is_ahead = is_ahead | (dot(moved, moved) > MOST_AHEAD**2 * square)
-    shifted = pose._replace(points=tuple(add(point, move) for point in pose.points))
-    held_back = Pose(*choose(is_ahead, shifted, partly.pose))
-    return Pose(*choose(least >= 1.0, walk.pose, held_back))
+    shifted = Pose(tuple(add(point, move) for point in pose.points), (), pose.orientations)
+    found: Pose = choose(least >= 1.0, dragged, choose(is_ahead, shifted, partly))
+    return found

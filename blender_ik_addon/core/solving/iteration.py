@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algebra import nested
-from ..algebra.arithmetic import ARRAYS, Arithmetic, Array, Condition, Counts, Flags, Number
+from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Condition, Counts, Flags, Number
 from ..algebra.arrays import norm
 from ..algebra.nested import Nested, repeat_single
 from ..solvers.newton_directions import MOST_DAMPING
@@ -175,3 +175,36 @@ def stands_still(error: Array, window_error: Array, _work: Work, _used: Counts) 
 def judge_by_rate(step: Callable[..., Any]) -> Method:
     """Return the method of a step that converges linearly, judged after a run-in of one window."""
     return Method(step, is_hopeless=is_too_slow, run_in=1)
+
+
+def run_chains(
+    run: Callable[..., tuple[Nested, ...]],
+    chains: list[Any] | None,
+    *arrays: Array | Counts,
+    is_few: bool,
+) -> tuple[Any, ...]:
+    """Return what is made of chains: of few one by one in floats, of many side by side.
+
+    Args:
+        run: From the arithmetic, a chain or all of them, and their numbers to tuples of numbers.
+        chains: One by one, or one record of all; None where the numbers tell all.
+        arrays: Numbers of the chains, shape (..., B).
+        is_few: Whether to go one by one.
+
+    Returns:
+        Arrays (..., B).
+    """
+    count = arrays[0].shape[-1]
+    each = [None] * count if chains is None else chains
+    if is_few:
+        rows = [
+            run(FLOATS, each[row], *(nested.to_floats(array, row) for array in arrays))
+            for row in range(count)
+        ]
+        parts = [np.moveaxis(np.array(part), 0, -1) for part in zip(*rows, strict=True)]
+        return tuple(np.ascontiguousarray(part) for part in parts)
+    given = (each[0], *(nested.to_numbers(array, array.ndim - 1) for array in arrays))
+    if count == 1:
+        # NumPy rounds one row otherwise than several.
+        given = nested.take_rows(given, np.zeros(2, dtype=np.int64))
+    return tuple(np.array(part)[..., :count] for part in run(ARRAYS, *given))

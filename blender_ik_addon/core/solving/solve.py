@@ -195,11 +195,11 @@ def _drag_chains(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
     drag = Drag(options.lead, options.use_anchor, is_few=compiled.count <= dragging.FEW)
     local: Array | None = None
     if chains.joints is None:
-        dragged = drag_points(drag, start.transpose(1, 2, 0), targets.T[None], options.max_bend)
+        dragged = drag_points(drag, start.transpose(1, 2, 0), targets.T, options.max_bend)
     else:
         pose, bones = compiled.start, compile_bones(compiled.tree, is_few=drag.is_few)
-        path = ((targets.T - pose.root) / pose.unit)[None]
-        points, turns = drag_joints(drag, bones, compiled.clamped_start, path)
+        goal = (targets.T - pose.root) / pose.unit
+        points, turns = drag_joints(drag, bones, compiled.clamped_start, goal)
         dragged, local = points * pose.unit + pose.root, compiled.tree.joints.outer(turns)
     joints = dragged.transpose(2, 0, 1)
     residuals = norm(dragged[-1 if options.lead is Lead.TIP else 0] - targets.T)

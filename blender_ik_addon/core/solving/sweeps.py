@@ -5,27 +5,26 @@ On chains without limits NEWTON finishes what they, and FORCE, leave open.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from ..algebra import arrays, nested
-from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Counts, Number
+from ..algebra import arrays
+from ..algebra.arithmetic import ARRAYS, Arithmetic, Array, Counts, Number
 from ..algebra.arrays import reject, sum_segments, unit
 from ..algebra.nested import Nested
 from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import Vector, norm, subtract
 from ..kinematics.bend_plane import Bend
-from ..kinematics.bones import Bone, Bones, Pose, pose_bones
+from ..kinematics.bones import Bones, Pose, lay_bones, pose_bones
 from ..kinematics.free_joints import make_free_joints
 from ..kinematics.kinematic_tree import compile_tree
 from ..kinematics.start_pose import StartPose
 from ..model.topology import make_chain
 from ..solvers import ccd, fabrik, jacobian_transpose, newton_directions
 from ..solvers.newton_directions import FIRST_DAMPING, mix_directions
-from .iteration import Method, Progress, Work, iterate, iterate_states, judge_by_rate
+from .iteration import Method, Progress, Work, iterate, iterate_states, judge_by_rate, run_chains
 from .task import Task
 
 # Sweeps after which NEWTON finishes, where it may: they converge linearly, and near full reach very
@@ -93,19 +92,16 @@ def sweep_points(
     """
 
     def sweep(m: Arithmetic, _: None, joints: Nested, sizes: Nested, *asked: Number) -> Nested:
-        bones = tuple(
-            Bone(size, subtract(end, head))
-            for size, head, end in zip(sizes, joints, joints[1:], strict=False)
-        )
+        chain = lay_bones(joints, sizes)
         one = joints[0][0] * 0.0 + 1.0
         unturned: Quaternion = (one, 0.0 * one, 0.0 * one, 0.0 * one)
-        rotations = (unturned,) * len(bones)
+        rotations = (unturned,) * len(sizes)
         pose = Pose(joints, rotations if how.use_ccd else ())
-        chain = Bones(bones, joints[0], sum(sizes))
         swept = _sweep_pose(m, how, chain, pose, *asked)
         return swept[0], rotations, swept[2]
 
-    return _run(how, sweep, None, points, lengths, target, tolerance, caps)
+    asked = target, tolerance, caps
+    return Swept(*run_chains(sweep, None, points, lengths, *asked, is_few=how.is_few))
 
 
 def sweep_joints(
@@ -130,7 +126,8 @@ def sweep_joints(
     def sweep(m: Arithmetic, chain: Bones, turns: Nested, *asked: Number) -> Nested:
         return _sweep_pose(m, how, chain, pose_bones(m, chain, turns), *asked)
 
-    return _run(how, sweep, chains, rotations, target, tolerance, caps)
+    asked = target, tolerance, caps
+    return Swept(*run_chains(sweep, chains, rotations, *asked, is_few=how.is_few))
 
 
 def _sweep_pose(
@@ -152,26 +149,6 @@ def _sweep_pose(
     else:
         pose = done.best
     return pose.points, pose.rotations, done.used
-
-
-def _run(
-    how: Sweeps, sweep: Callable[..., Nested], chains: list[Bones] | None, *arrays: Array | Counts
-) -> Swept:
-    """Sweep chains one by one, or side by side, given arrays (..., B)."""
-    count = arrays[-1].size
-    each = [None] * count if chains is None else chains
-    if how.is_few:
-        rows = [
-            sweep(FLOATS, each[row], *(nested.to_floats(array, row) for array in arrays))
-            for row in range(count)
-        ]
-        parts = [np.moveaxis(np.array([row[i] for row in rows]), 0, -1) for i in range(3)]
-        return Swept(*(np.ascontiguousarray(part) for part in parts))
-    given = (each[0], *(nested.to_numbers(array, array.ndim - 1) for array in arrays))
-    if count == 1:
-        # NumPy rounds one row otherwise than several.
-        given = nested.take_rows(given, np.zeros(2, dtype=np.int64))
-    return Swept(*(np.array(part)[..., :count] for part in sweep(ARRAYS, *given)))
 
 
 def sweep_free_chains(

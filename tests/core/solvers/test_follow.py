@@ -38,8 +38,11 @@ BENDS = st.sampled_from([None, 0.0, 0.3, 0.8, 1.5, 2.8])
 
 
 def follow(points, path, lead=Lead.TIP, max_bend=None, is_few=True):
-    """Drag chains; floats and arrays are held together below."""
-    return drag_points(Drag(lead, is_few=is_few), points, path, max_bend)
+    """Drag chains along a path (f, 3, B); floats and arrays are held together below."""
+    bend = np.pi if max_bend is None else max_bend
+    for place in path:
+        points = drag_points(Drag(lead, is_few=is_few), points, place, bend)
+    return points
 
 
 def chains(seed, count=6, size=4, ratio=3.0):
@@ -245,16 +248,14 @@ def test_without_a_move_nothing_moves_and_inputs_stay_as_they_are():
 
 
 def test_bad_input_gives_one_clear_sentence():
-    points = arc()
-    with pytest.raises(InvalidGoalError, match="check the target"):
-        follow(points, np.full((1, 3, 1), np.nan))
-    with pytest.raises(InvalidChainError, match="check the bones"):
-        follow(np.where(points == points[2], np.inf, points), points[-1:])
+    points, options = arc()[:, :, 0], SolveOptions(solver=Solver.FOLLOW)
+    with pytest.raises(InvalidGoalError, match="check the transforms"):
+        solve(Chain(points), Goal(np.full(3, np.nan)), options)
+    with pytest.raises(InvalidChainError, match="check the transforms"):
+        solve(Chain(np.where(points == points[2], np.inf, points)), Goal(points[-1]), options)
     with pytest.raises(InvalidChainError, match="lengthen that bone"):
-        follow(np.zeros((3, 3, 1)), points[-1:])
+        solve(Chain(np.zeros((3, 3))), Goal(points[-1]), options)
     for bend in (-0.1, np.nan):
-        with pytest.raises(InvalidOptionError, match="set an angle"):
-            follow(points, points[-1:], max_bend=bend)
         with pytest.raises(InvalidOptionError, match="set an angle"):
             SolveOptions(solver=Solver.FOLLOW, max_bend=bend)
 
