@@ -114,49 +114,64 @@ class Floats:
     any: Callable[[Any], bool] = staticmethod(bool)
 
     def sqrt(self, x: Any) -> Any:
+        """See ``Arithmetic``."""
         return math.sqrt(x) if x > 0.0 else 0.0
 
     def length(self, x: Any, y: Any, z: Any) -> Any:
+        """See ``Arithmetic``."""
         return math.sqrt(x * x + y * y + z * z)
 
     def divide(self, x: Any, y: Any) -> Any:
+        """See ``Arithmetic``."""
         return x / y if y else 0.0
 
     def acos(self, x: Any) -> Any:
+        """See ``Arithmetic``."""
         return math.acos(-1.0 if x < -1.0 else 1.0 if x > 1.0 else x)
 
     def exp(self, x: Any) -> Any:
+        """See ``Arithmetic``."""
         return math.exp(x if x < LARGEST_POWER else LARGEST_POWER)
 
     def log(self, x: Any) -> Any:
+        """See ``Arithmetic``."""
         return math.log(x) if x > 0.0 else -math.inf
 
     def round(self, x: Any) -> Any:
+        """See ``Arithmetic``."""
         return float(round(x)) if math.isfinite(x) else x
 
     def total(self, a: Any, b: Any) -> Any:
+        """See ``Arithmetic``."""
         return a.T.dot(b).tolist()
 
     def project(self, vectors: Any, axis: Any) -> Any:
+        """See ``Arithmetic``."""
         return vectors.dot(axis)
 
     def square(self, vectors: Any) -> Any:
+        """See ``Arithmetic``."""
         return (vectors * vectors).dot(ONES)
 
     def place(self, vectors: Any, frame: Any) -> Any:
+        """See ``Arithmetic``."""
         return vectors.dot(frame)
 
     # Several times as fast as the built-in functions, which take any number of arguments.
     def minimum(self, x: Any, y: Any) -> Any:
+        """See ``Arithmetic``."""
         return y if y < x else x
 
     def maximum(self, x: Any, y: Any) -> Any:
+        """See ``Arithmetic``."""
         return y if y > x else x
 
     def where(self, condition: Any, yes: Any, no: Any) -> Any:
+        """See ``Arithmetic``."""
         return yes if condition else no
 
     def negate(self, condition: Any) -> Any:
+        """See ``Arithmetic``."""
         return not condition
 
 
@@ -175,45 +190,57 @@ class Arrays:
     negate = staticmethod(np.logical_not)
 
     def sqrt(self, x: Any) -> Any:
+        """See ``Arithmetic``."""
         return np.sqrt(np.maximum(x, 0.0))
 
     def length(self, x: Any, y: Any, z: Any) -> Any:
+        """See ``Arithmetic``."""
         return np.sqrt(x * x + y * y + z * z)
 
     def divide(self, x: Any, y: Any) -> Any:
+        """See ``Arithmetic``."""
         is_zero = np.equal(y, 0.0)
         if not is_zero.any():
             return x / y
         return np.where(is_zero, 0.0, x / np.where(is_zero, 1.0, y))
 
     def acos(self, x: Any) -> Any:
+        """See ``Arithmetic``."""
         return np.arccos(np.minimum(np.maximum(x, -1.0), 1.0))
 
     def exp(self, x: Any) -> Any:
+        """See ``Arithmetic``."""
         return np.exp(np.minimum(x, LARGEST_POWER))
 
     def log(self, x: Any) -> Any:
+        """See ``Arithmetic``."""
         is_positive = np.greater(x, 0.0)
         return np.where(is_positive, np.log(np.where(is_positive, x, 1.0)), -np.inf)
 
     def all(self, condition: Any) -> bool:
+        """See ``Arithmetic``."""
         return bool(np.all(condition))
 
     def any(self, condition: Any) -> bool:
+        """See ``Arithmetic``."""
         return bool(np.any(condition))
 
     def total(self, a: Any, b: Any) -> Any:
+        """See ``Arithmetic``."""
         if a.ndim == 3:
             return np.einsum("nib,njb->ijb", a, b)
         return np.einsum("nb,n...b->...b", a, b)
 
     def project(self, vectors: Any, axis: Any) -> Any:
+        """See ``Arithmetic``."""
         return np.einsum("nkb,kb->nb", vectors, axis)
 
     def square(self, vectors: Any) -> Any:
+        """See ``Arithmetic``."""
         return np.einsum("nkb,nkb->nb", vectors, vectors)
 
     def place(self, vectors: Any, frame: Any) -> Any:
+        """See ``Arithmetic``."""
         return np.einsum("nkb,kjb->njb", vectors, frame)
 
 
