@@ -181,13 +181,16 @@ def _ask(chains: CompiledChains, goals: Goals, options: SolveOptions, wanted: Wa
     asked, tolerance = wanted.near, options.tolerance
     lightest: float | Array = 1.0
     standing = chains.clamped_states
+    weights = np.ones((1, 1))
     if chains.is_tree and goals.weight is not None:
         weights = _by_effector(chains, goals.weight)
+    # The same weights are as good as none, and the tree stays as it is compiled.
+    if (weights != weights[0]).any():
         roots = np.sqrt(weights / weights.max(axis=0))
         lightest = np.where(roots > 0.0, roots, 1.0).min(axis=0)
         tree = replace(tree, sqrt_weights=roots)
         standing = tree.make_state(chains.clamped_start)
-    elif not chains.is_tree:
+    if not chains.is_tree:
         # What is too far is met at full reach, where a chain is straight only without any gap.
         asked = wanted.target
         is_moved = (wanted.near != wanted.target).any(axis=(0, 1))
