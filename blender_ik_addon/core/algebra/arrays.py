@@ -77,17 +77,6 @@ def invert(matrix: Array) -> Array:
     return inverse
 
 
-def accumulate_products(matrices: Array) -> Array:
-    """Return the products of matrices (n, 3, 3, B) from the first one up to each."""
-    # Of two products side by side comes one twice as long: five calls for thirty bones. Of however
-    # many chains: in another order the last digits would be others.
-    found, length = matrices.copy(), 1
-    while length < len(found):
-        found[length:] = np.einsum("nijb,njkb->nikb", found[:-length], found[length:])
-        length *= 2
-    return found
-
-
 def sum_segments(segments: Array) -> Array:
     """Return the joints (n + 1, 3, B) of segments (n, 3, B), end to end from the origin."""
     joints = np.empty((len(segments) + 1, *segments.shape[1:]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import arrays, quaternions
+from . import arrays, quaternions, rotation
 from .arithmetic import ARRAYS, Array, Counts
 from .nested import join, split
 
@@ -77,9 +77,22 @@ def to_matrices(turn: Array) -> Array:
     return matrix.reshape(*turn.shape[:-2], 3, 3, turn.shape[-1])
 
 
+def from_matrices(matrices: Array) -> Array:
+    """Return the rotations (n, 4, B) in matrices (n, 3, 3, B) of any scale, mirrored too."""
+    by_chain = matrices.transpose(0, 3, 1, 2)
+    scale = np.cbrt(np.linalg.det(by_chain))
+    turned: Array = rotation.quaternion_from_matrix(by_chain / scale[..., None, None])
+    return turned.transpose(0, 2, 1)
+
+
 def from_vectors(vector: Array) -> Array:
     """Return turns (..., 4, B) about vectors (..., 3, B) by their lengths in radians."""
     return join(quaternions.from_vector(ARRAYS, split(vector)))
+
+
+def turn_by(turn: Array, vector: Array) -> Array:
+    """Return turns (..., 4, B) that rotation vectors (..., 3, B) have turned on."""
+    return normalize(multiply(from_vectors(vector), turn))
 
 
 def to_vectors(turn: Array) -> Array:

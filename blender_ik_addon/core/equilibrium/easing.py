@@ -55,16 +55,6 @@ class Stance(NamedTuple):
     way: Array
 
 
-def check_time(seconds: float) -> None:
-    """Raise if a time is not a finite number of seconds, zero or more.
-
-    Raises:
-        InvalidOptionError: With what to give instead.
-    """
-    if not 0.0 <= seconds < math.inf:
-        raise InvalidOptionError("The time must be zero or more: give it in seconds.")
-
-
 def eased(
     now: Stance,
     before: Stance,
@@ -85,9 +75,14 @@ def eased(
         seconds: Zero or more.
         clamped: Brings turns (n, 4, B) into the ranges of their joints.
 
+    Raises:
+        InvalidOptionError: If the time is not a finite number of seconds, zero or more.
+
     Source: exact solution of dq/dt = -min(q / ease, fastest) span by span; derived for this project
     and tested in tests/core/equilibrium/test_easing.py.
     """
+    if not 0.0 <= seconds < math.inf:
+        raise InvalidOptionError("The time must be zero or more: give it in seconds.")
     turn, way = now
     count = min(math.ceil(seconds / LONGEST_SPAN - 1e-6), MOST_SPANS)
     for span in range(count):

@@ -108,7 +108,7 @@ def step(state: Array, sprung: Sprung, target: Array, damping: Array) -> tuple[A
 
 def _return(chain: KinematicTree, state: Array, move: Array, target: Array) -> Array:
     """Return states with turns made and effectors brought back."""
-    turn = turns.normalize(turns.multiply(turns.from_vectors(move), state[:-1, :4]))
+    turn = turns.turn_by(state[:-1, :4], move)
     moved = chain.make_state(
         chain.joints.clamped(turn) if chain.joints.has_edges else turn, state[:-1, 4]
     )

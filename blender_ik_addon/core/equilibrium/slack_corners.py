@@ -33,12 +33,7 @@ def settle_best(
 ) -> tuple[Array, Counts]:
     """Return the states of least energy in which chains settle, and the iterations used.
 
-    Args:
-        run: The chains and their targets.
-        state: What they have come to, shape (n + 1, 7, B).
-        used: Iterations used, shape (B,).
-        energy: Of the chains.
-        aims: What else has been met, and chooses among poses by itself; None for nothing.
+    Arguments as for ``settle_chains``; aims choose among poses by themselves.
 
     Source: derived for this project, tested in tests/core/equilibrium/test_slack_corners.py.
     """

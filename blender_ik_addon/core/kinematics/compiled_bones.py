@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..algebra import arrays, nested, rotation, turns
+from ..algebra import arrays, nested, turns
 from ..algebra.arithmetic import Array, Flags
 from . import joint_limits
 from .bones import Bone, Bones
@@ -35,11 +35,11 @@ def compile_bones(chain: KinematicTree, *, is_few: bool) -> list[Bones]:
 
 def _compile(chain: KinematicTree, *, is_few: bool) -> list[Bones]:
     if not is_few:
-        return [_bones(chain, _tupled)]
+        return [_bones(chain, _split_bones)]
     return [_bones(chain, partial(nested.to_floats, row=row)) for row in range(chain.reach.size)]
 
 
-def _tupled(array: Array) -> nested.Nested:
+def _split_bones(array: Array) -> nested.Nested:
     return nested.to_numbers(array, array.ndim - 1)
 
 
@@ -48,7 +48,7 @@ def _bones(chain: KinematicTree, pick: Callable[[Array], Any]) -> Bones:
     segments, joints = chain.segments, chain.joints
     volumes = np.linalg.det(joints.offsets.transpose(0, 3, 1, 2))
     scales = np.cumprod(np.cbrt(np.abs(volumes)), axis=0)
-    rotations, offsets = find_rotations(joints.offsets), joints.offsets
+    rotations, offsets = turns.from_matrices(joints.offsets), joints.offsets
     bent = offsets / np.cbrt(volumes)[:, None, None] - turns.to_matrices(rotations)
     is_rigid = bool((volumes > 0.0).all() and (np.abs(bent) < SHEAR).all())
     if is_rigid:
@@ -85,11 +85,3 @@ def _joints(joints: CompiledJoints, pick: Callable[[Array], Any]) -> list[SwingT
         SwingTwistRange(*each) if is_limited else None
         for each, is_limited in zip(numbers, has_ends, strict=True)
     ]
-
-
-def find_rotations(matrices: Array) -> Array:
-    """Return the rotations (n, 4, B) in matrices (n, 3, 3, B) of any scale, mirrored too."""
-    by_chain = matrices.transpose(0, 3, 1, 2)
-    scale = np.cbrt(np.linalg.det(by_chain))
-    turned: Array = rotation.quaternion_from_matrix(by_chain / scale[..., None, None])
-    return turned.transpose(0, 2, 1)

@@ -12,7 +12,7 @@ from ..model.joints import Joints, free_joints
 from .start_pose import StartPose
 
 
-def lay_free_joints(start: StartPose) -> Joints:
+def align_free_joints(start: StartPose) -> Joints:
     """Return free joints of bones that lie along the segments of start poses.
 
     The bones' Y axes point along the segments. X axes point to the side that the chain bends to and

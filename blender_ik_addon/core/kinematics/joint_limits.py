@@ -30,6 +30,8 @@ FREE = {
     JointKind.HINGE_Z: (False, False, True),
     JointKind.FIXED: (False, False, False),
 }
+# A range without an end goes so far from its other one, in radians.
+OPEN_RANGE = 1.2
 
 
 def clamp_joint(
@@ -163,3 +165,11 @@ def find_wide_middle(kind: JointKind, low: Array, high: Array) -> tuple[int, Arr
     if axis == 1 or not is_wide.any():
         return None
     return axis, np.where(is_wide, 0.5 * (least + most), 0.0)
+
+
+def find_spans(low: Array, high: Array) -> tuple[Array, Array]:
+    """Return ranges of which infinite ends are ``OPEN_RANGE`` from their other end, or zero."""
+    has_low, has_high = np.isfinite(low), np.isfinite(high)
+    least = np.where(has_low, low, np.where(has_high, high, 0.0) - OPEN_RANGE)
+    most = np.where(has_high, high, np.where(has_low, low, 0.0) + OPEN_RANGE)
+    return least, most

@@ -15,7 +15,7 @@ from ..algebra.arithmetic import Array, Counts, Number
 from .errors import InvalidChainError
 from .forces import Forces
 from .joints import Joints
-from .records import Shape, check_array, check_shape, freeze, take_rows
+from .records import Shape, check_array, check_shape, freeze, take_record
 from .topology import Topology
 
 # A segment shorter than this share of the chain has no direction that float32 storage could keep.
@@ -131,7 +131,7 @@ class Chain:
 
     def as_batch(self) -> Chains:
         """Return the chain as a batch of one."""
-        return take_rows(Chains, self, None)
+        return take_record(Chains, self, None)
 
 
 class Chains(Chain):
@@ -147,7 +147,7 @@ class Chains(Chain):
 
     def take(self, rows: Counts) -> Chains:
         """Return some of the chains; what is compiled of them stays so."""
-        taken = take_rows(Chains, self, rows)
+        taken = take_record(Chains, self, rows)
         vars(taken).update(compiled=None, source=(self, rows))
         return taken
 

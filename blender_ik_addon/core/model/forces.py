@@ -10,7 +10,7 @@ import numpy as np
 
 from ..algebra.arithmetic import Array, Counts
 from .errors import InvalidChainError
-from .records import check_array, freeze, take_rows
+from .records import check_array, freeze, take_record
 
 
 class StepMode(enum.StrEnum):
@@ -112,11 +112,11 @@ class Forces:
 
     def take(self, rows: Counts | int) -> Forces:
         """Return the forces on some of B chains, or on one."""
-        return take_rows(Forces, self, rows)
+        return take_record(Forces, self, rows)
 
     def as_batch(self) -> Forces:
         """Return the forces on one chain as those of a batch of one."""
-        return take_rows(Forces, self, None)
+        return take_record(Forces, self, None)
 
     def under(self, gravity: Array) -> Forces:
         """Return the same springs and masses under another gravity, of the shape of this one."""

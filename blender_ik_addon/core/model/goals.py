@@ -10,7 +10,7 @@ import numpy as np
 
 from ..algebra.arithmetic import Array, Counts
 from .errors import InvalidGoalError
-from .records import Shape, check_array, freeze, take_rows
+from .records import Shape, check_array, freeze, take_record
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Goal:
 
     def as_batch(self) -> Goals:
         """Return the goal of one chain as that of a batch of one."""
-        return take_rows(Goals, self, None)
+        return take_record(Goals, self, None)
 
 
 class Goals(Goal):
@@ -103,4 +103,4 @@ class Goals(Goal):
 
     def take(self, rows: Counts) -> Goals:
         """Return the goals of some of the chains."""
-        return take_rows(Goals, self, rows)
+        return take_record(Goals, self, rows)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..algebra.arithmetic import Array, Counts
 from .errors import InvalidChainError
-from .records import check_array, freeze, take_rows
+from .records import check_array, freeze, take_record
 
 
 class JointKind(enum.IntEnum):
@@ -116,11 +116,11 @@ class Joints:
 
     def take(self, rows: Counts | int) -> Joints:
         """Return the joints of some of B chains, or of one."""
-        return take_rows(Joints, self, rows)
+        return take_record(Joints, self, rows)
 
     def as_batch(self) -> Joints:
         """Return the joints of one chain as those of a batch of one."""
-        return take_rows(Joints, self, None)
+        return take_record(Joints, self, None)
 
 
 def free_joints(offsets: Array, start_wxyz: Array) -> Joints:

@@ -81,7 +81,7 @@ def freeze(record: object, name: str, value: object) -> None:
     object.__setattr__(record, name, value)
 
 
-def take_rows(kind: type[Record], record: Any, rows: Counts | int | None) -> Record:
+def take_record(kind: type[Record], record: Any, rows: Counts | int | None) -> Record:
     """Return a record with some of the rows of another one; it needs no check.
 
     Args:
@@ -97,6 +97,6 @@ def take_rows(kind: type[Record], record: Any, rows: Counts | int | None) -> Rec
             value = value[rows]
             value = value.item() if isinstance(value, np.generic) else value
         elif hasattr(value, "shape") and hasattr(value, "__dataclass_fields__"):
-            value = take_rows(type(value), value, rows)
+            value = take_record(type(value), value, rows)
         taken.__dict__[name] = value
     return taken

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..algebra.arithmetic import Array, Condition, Counts, Number
-from .records import Flags, take_rows
+from .records import Flags, take_record
 from .status import REACHED, STATUSES, Status
 
 
@@ -72,7 +72,7 @@ class Solution:
 
     def as_batch(self) -> Solutions:
         """Return the pose of one chain as that of a batch of one."""
-        return take_rows(Solutions, self, None)
+        return take_record(Solutions, self, None)
 
 
 class Solutions(Solution):
@@ -84,8 +84,8 @@ class Solutions(Solution):
 
     def __getitem__(self, row: int) -> Solution:
         """Return the solution of one chain."""
-        return take_rows(Solution, self, row)
+        return take_record(Solution, self, row)
 
     def take(self, rows: Counts) -> Solutions:
         """Return the solutions of some of the chains."""
-        return take_rows(Solutions, self, rows)
+        return take_record(Solutions, self, rows)

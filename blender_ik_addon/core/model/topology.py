@@ -22,7 +22,7 @@ Rounds = tuple[tuple[Index, Index], ...]
 
 
 @dataclass(frozen=True)
-class Run:
+class BoneRun:
     """Bones in a row, none of which but the last has more than one end that is led anywhere.
 
     Attributes:
@@ -152,9 +152,9 @@ class Topology:
         )
 
     @cached_property
-    def runs(self) -> tuple[Run, ...]:
+    def runs(self) -> tuple[BoneRun, ...]:
         """The runs that all bones on paths fall into, roots first."""
-        found: list[Run] = []
+        found: list[BoneRun] = []
         for bone, parent in enumerate(self.parents):
             goes_on = parent >= 0 and self._count_ends(parent) == 1
             if not self.moves[bone].any() or goes_on:
@@ -164,7 +164,7 @@ class Topology:
                 bones.append(self.children[bones[-1]][0])
             last = bones[-1]
             led = tuple(int(e) for e in np.flatnonzero(self.moves[last]))
-            found.append(Run(tuple(bones), self.children[last], self.carried[last], led))
+            found.append(BoneRun(tuple(bones), self.children[last], self.carried[last], led))
         return tuple(found)
 
     @cached_property

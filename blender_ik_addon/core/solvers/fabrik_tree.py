@@ -8,7 +8,7 @@ from ..algebra import arrays, quaternions, turns
 from ..algebra.arithmetic import ARRAYS, Array
 from ..algebra.arrays import unit
 from ..kinematics.bones import aim_bone
-from ..kinematics.compiled_bones import compile_bones, find_rotations
+from ..kinematics.compiled_bones import compile_bones
 from ..kinematics.kinematic_tree import TURN, KinematicTree
 from ..kinematics.posed import Posed
 
@@ -61,7 +61,7 @@ def _mean(points: Array, weights: Array) -> Array:
 
 def _sweep_inward(tree: KinematicTree, posed: Posed, turn: Array, places: Array) -> Array:
     """Return the heads (n, 3, B) of bones hung on the targets, leaves first."""
-    frames = find_rotations(posed.frames)
+    frames = turns.from_matrices(posed.frames)
     bones = turns.multiply(frames, turn)
     heads, hung = posed.heads.copy(), bones.copy()
     for bone in reversed(range(len(turn))):

@@ -151,5 +151,5 @@ def _axis_torques(posed: Posed, force: Array, mode: StepMode) -> Array:
 
 
 def _turn_joints(chain: KinematicTree, state: Array, way: Array) -> Array:
-    turn = turns.normalize(turns.multiply(turns.from_vectors(way), state[:-1, :4]))
+    turn = turns.turn_by(state[:-1, :4], way)
     return chain.clamp_state(turn, state[:-1, 4])

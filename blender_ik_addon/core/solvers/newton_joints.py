@@ -60,7 +60,7 @@ def step(state: Array, tree: KinematicTree, target: Array, damping: Array) -> tu
     error_norm = norm(error)
     move, slide, active = _find_least_step(tree, state, error, damping * error_norm / tree.reach)
     share = shrink(move)
-    turn = turns.normalize(turns.multiply(turns.from_vectors(move * share), state[:-1, :TURN]))
+    turn = turns.turn_by(state[:-1, :TURN], move * share)
     slide = state[:-1, TURN] if slide is None else state[:-1, TURN] + slide * share
     moved = tree.clamp_state(turn, slide, active)
     is_better = norm(target - moved[-1, :rows]) < HEADWAY * error_norm

@@ -64,7 +64,7 @@ def step(state: Array, tree: KinematicTree, target: Array, damping: Array) -> tu
     turn = state[:-1, :TURN]
     slope = _find_slope(tree, tree.posed(state), turn, error)
     move = slope.move(damping * norm(error) / tree.reach)
-    moved = slope.correct(tree.clamp_state(_turn_by(turn, move)), move, target)
+    moved = slope.correct(tree.clamp_state(turns.turn_by(turn, move)), move, target)
     is_better = norm(target - moved[-1, : len(target)]) < norm(error)
     grown = np.maximum(damping * DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION)
     size = norm(move).max(axis=0)
@@ -163,7 +163,7 @@ class _Slope:
 
     def _made(self, move: Array) -> Array:
         """Return the turns (n, 3, B) that are left of a move inside of the ranges."""
-        turned = self.tree.joints.clamped(_turn_by(self.turn, move))
+        turned = self.tree.joints.clamped(turns.turn_by(self.turn, move))
         made: Array = turns.to_vectors(turns.multiply(turned, turns.conjugate(self.turn)))
         return made
 
@@ -196,7 +196,7 @@ class _Slope:
         system = system + floor[:, None, None] * np.eye(rows)
         multiplier = np.linalg.solve(system, astray.T[..., None])
         back = _by_joint((flat.transpose(0, 2, 1) @ multiplier)[..., 0])
-        again = self.tree.clamp_state(_turn_by(moved[:-1, :TURN], _shorten(back)))
+        again = self.tree.clamp_state(turns.turn_by(moved[:-1, :TURN], _shorten(back)))
         is_better = norm(target - again[-1, :rows]) < norm(target - moved[-1, :rows])
         return self.tree.choose_states(is_better, again, moved)
 
@@ -206,11 +206,6 @@ def _find_slope(tree: KinematicTree, posed: Posed, turn: Array, error: Array) ->
     force = _by_tree(np.einsum("nkcb,kb->ncb", jacobian, error))
     curvature = _find_curvature(tree, posed, jacobian, error)
     return _Slope(tree, turn, error, jacobian, force, curvature)
-
-
-def _turn_by(turn: Array, move: Array) -> Array:
-    """Return turns (n, 4, B) moved by vectors (n, 3, B)."""
-    return turns.normalize(turns.multiply(turns.from_vectors(move), turn))
 
 
 def _shorten(move: Array) -> Array:

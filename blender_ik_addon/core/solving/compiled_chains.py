@@ -15,7 +15,7 @@ from ..algebra.vectors import cross
 from ..equilibrium.potential_energy import PotentialEnergy, compile_energy
 from ..kinematics.aims import Limbs, compile_limbs
 from ..kinematics.compiled_joints import put_rows_last
-from ..kinematics.free_joints import lay_free_joints, make_free_joints
+from ..kinematics.free_joints import align_free_joints, make_free_joints
 from ..kinematics.kinematic_tree import KinematicTree, compile_tree, measure_paths
 from ..kinematics.posed import Posed
 from ..kinematics.start_pose import StartPose, compile_start_poses
@@ -30,9 +30,10 @@ from .unconstrained_start import (
     find_straight_runs,
 )
 
-# Chains without limits of which no more are compiled together are solved one by one, in floats;
+# Chains of which no more are compiled together are solved one by one, in floats: those that closed
+# forms and NEWTON on directions solve, and those that sweeps and drags take through many steps;
 # `scripts/benchmark.py --stages` measures where that pays.
-FEW = 6
+FEW, FEW_SWEPT = 6, 24
 
 Part = TypeVar("Part")
 
@@ -79,6 +80,11 @@ class CompiledChains:
     def is_few(self) -> bool:
         """Whether chains without limits are solved one by one, in floats."""
         return self.count <= FEW
+
+    @property
+    def is_few_swept(self) -> bool:
+        """Whether sweeps and drags take chains one by one, in floats."""
+        return self.count <= FEW_SWEPT
 
     @compile_once
     def start(self) -> StartPose:
@@ -228,7 +234,7 @@ class CompiledChains:
     def unconstrained(self) -> Chains:
         """The same chains with joints that turn freely, for forces that act on joints."""
         if self.whole is None:
-            return replace(self.chains, joints=lay_free_joints(self.start))
+            return replace(self.chains, joints=align_free_joints(self.start))
         chains = self.whole.unconstrained
         chains = chains if self.rows is None else chains.take(self.rows)
         forces = self.chains.forces

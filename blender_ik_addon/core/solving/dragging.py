@@ -25,8 +25,6 @@ LONGEST_STEP = 0.1
 MOST_STEPS = 256
 # Where joints are held the way is less smooth: steps are so much shorter there.
 SHORTER_IN_LIMITS = 0.5
-# Up to so many chains compiled together are quicker one by one.
-FEW = 24
 
 
 class Drag(NamedTuple):

@@ -33,7 +33,7 @@ from .joint_positions import (
     solve_positions,
 )
 from .joint_run import Run
-from .sweeps import FEW, sweeps_of
+from .sweeps import sweeps_of
 from .task import FINEST_TOLERANCE, ask_all, check_solver, relate_to_root
 from .unconstrained_start import StraightRuns
 
@@ -234,7 +234,7 @@ def _ask_chains(
         least = np.where(joints.is_unlimited, start.least, 0.0)
         ends = joints.is_unlimited, least, chains.tree.longest
         task, asked = move_off_ends(task, asked, energy, *ends)
-    sweeps = sweeps_of(solver, is_few=chains.count <= FEW, is_alone=chains.count == 1)
+    sweeps = sweeps_of(solver, is_few=chains.is_few_swept, is_alone=chains.count == 1)
     return replace(
         ask,
         run=replace(

@@ -36,7 +36,7 @@ from .task import Task
 from .unconstrained_start import (
     StraightRuns,
     UnconstrainedStart,
-    find_bend,
+    bend_as_free,
     nudge_chains,
     nudge_runs,
 )
@@ -170,7 +170,7 @@ def _lead(run: Run, start: ChainStart, standing: Array, target: Array) -> Array:
     is_bent = run.is_fresh & ~tree.joints.slides
     if len(standing) == 2 or not is_bent.any():
         return standing
-    bent = find_bend(start.bend, replace(start.task, target=target))
+    bent = bend_as_free(start.bend, replace(start.task, target=target))
     return tree.choose_states(is_bent, tree.clamp_state(bent, standing[:-1, TURN]), standing)
 
 

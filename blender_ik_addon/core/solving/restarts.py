@@ -18,8 +18,6 @@ from ..kinematics.kinematic_tree import TURN
 from ..model.joints import JointKind
 from .joint_run import ENOUGH, NEAR, WORTH_A_JUMP, Run
 
-# An axis without a limit starts anew within this of where it starts, in radians.
-OPEN_RANGE = 1.2
 # The same poses every time: a frame solved again gives the same pose.
 SEED = 20110705
 # Iterations for each new start, and after how many of them only the nearest go on.
@@ -236,8 +234,7 @@ def _draw_turn(kind: JointKind, start: Array, low: Array, high: Array, share: Ar
     """Return turns (4, B) at shares (3, B) of the ways from the middles of ranges to their ends."""
     if kind is JointKind.FIXED:
         return start
-    least = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high, 0.0) - OPEN_RANGE)
-    most = np.where(np.isfinite(high), high, np.where(np.isfinite(low), low, 0.0) + OPEN_RANGE)
+    least, most = joint_limits.find_spans(low, high)
     angle = 0.5 * (least + most) + 0.5 * share * (most - least)
     whole = turns.from_vectors(np.stack((angle[0], np.zeros_like(angle[0]), angle[2])))
     axis = {**joint_limits.HINGES, **joint_limits.ELBOWS}.get(kind)

@@ -18,16 +18,13 @@ from ..model.options import Lead, SolveOptions, Solver
 from ..model.records import check_shape
 from ..model.solutions import Solution, Solutions
 from ..model.status import name_drag
-from . import dragging, sweeps
 from .bone_rotations import bone_rotations, turn_part_way
 from .compiled_chains import compile_chains
 from .dragging import Drag, drag_joints, drag_points
 from .free_chains import pose_chain
 from .free_positions import FLOAT_SOLVERS
-from .joint_chains import solve_joints
+from .joint_chains import NOT_TURNED, solve_joints
 from .task import accept_distance, ask_all, ask_each, ask_one
-
-NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 def solve(chain: Chain, goal: Goal, options: SolveOptions | None = None) -> Solution:
@@ -148,7 +145,7 @@ def _solve_all(chains: Chains, goals: Goals, options: SolveOptions, *, has_tips:
         compiled.rest if has_tips else None,
         ask_all(goals, options, count),
         options.solver,
-        is_few=compiled.count <= sweeps.FEW,
+        is_few=compiled.is_few_swept,
         use_finish=options.use_finish,
     )
     return Solutions(
@@ -192,7 +189,7 @@ def _drag_chains(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
     Poles, flips, rotations of the tip and soft distances are for chains whose root stays.
     """
     targets, start, compiled = goals.target_position, chains.joint_positions, compile_chains(chains)
-    drag = Drag(options.lead, options.use_anchor, is_few=compiled.count <= dragging.FEW)
+    drag = Drag(options.lead, options.use_anchor, is_few=compiled.is_few_swept)
     local: Array | None = None
     if chains.joints is None:
         dragged = drag_points(drag, start.transpose(1, 2, 0), targets.T, options.max_bend)

@@ -30,9 +30,6 @@ from .task import Task
 # Sweeps after which NEWTON finishes, where it may: they converge linearly, and near full reach very
 # slowly.
 MOST_SWEEPS = 7
-# Up to so many chains compiled together are quicker one by one: measured by `scripts/benchmark.py
-# --stages`.
-FEW = 24
 # Sideways push, as a share of the chain, that takes a straight chain off the line to its target:
 # there FABRIK and CCD stand still.
 NUDGE = 1e-3

@@ -24,7 +24,7 @@ from ..kinematics.kinematic_tree import TURN, KinematicTree
 from ..kinematics.posed import Posed
 from ..kinematics.start_pose import StartPose, compile_start_poses, move_joints
 from ..model.options import Solver
-from ..model.topology import Run
+from ..model.topology import BoneRun
 from .free_positions import Positions, position_joints
 from .task import Task
 
@@ -33,8 +33,6 @@ STRAIGHT = 0.02
 # What starts straight with its target on its own line, to this share of the reach, is bent by this
 # share of the way where no pose shall lead.
 ON_LINE, NUDGE = 0.02, 0.1
-# A range without an end goes so far from its other one, in radians.
-OPEN_RANGE = 1.2
 # Iterations for the pose that runs of trees are bent to, which need not be exact.
 ENOUGH = 20
 
@@ -75,7 +73,7 @@ class StraightRun(Rows):
         is_straight: Which of the trees have it so, shape (B,).
     """
 
-    run: Run
+    run: BoneRun
     bend: UnconstrainedStart
     is_straight: Flags
 
@@ -134,7 +132,7 @@ def is_straight(start: StartPose) -> Flags:
     return straight
 
 
-def find_bend(bend: UnconstrainedStart, task: Task) -> Array:
+def bend_as_free(bend: UnconstrainedStart, task: Task) -> Array:
     """Return the turns (n, 4, B), whatever their ranges, that lead chains toward their targets.
 
     Source: derived for this project; tested in tests/core/solving/limits/test_smoothness.py and
@@ -173,7 +171,7 @@ def nudge_chains(
     share = _find_share(start, task.target) * is_straight(start) * ~tree.joints.slides
     if len(standing) == 2 or not share.any():
         return standing
-    bent = tree.joints.clamped(find_bend(bend, task))
+    bent = tree.joints.clamped(bend_as_free(bend, task))
     turn = turns.interpolate(standing[:-1, :TURN], bent, share)
     return tree.make_state(tree.joints.clamped(turn), standing[:-1, TURN])
 
@@ -206,7 +204,7 @@ def nudge_runs(
         amount *= norm(offset) > arrays.NO_DIRECTION
         if amount.any():
             tolerance, caps = 1e-3 * start.reach, np.full(len(amount), ENOUGH)
-            bent = find_bend(each.bend, Task(place, None, None, tolerance, caps))
+            bent = bend_as_free(each.bend, Task(place, None, None, tolerance, caps))
             turn[bones] = turns.interpolate(turn[bones], bent, amount)
     return tree.clamp_state(turn)
 
@@ -240,9 +238,7 @@ def _bend_to_middles(joints: CompiledJoints, start_turn: Array) -> Array:
         for each in zip(joints.kinds, joints.low, joints.high, strict=True)
     ]
     low, high = (np.array(ends) for ends in zip(*rooms, strict=True))
-    is_open = ~np.isfinite(low) & ~np.isfinite(high)
-    least = np.where(np.isfinite(low), low, np.where(is_open, 0.0, high - OPEN_RANGE))
-    most = np.where(np.isfinite(high), high, np.where(is_open, 0.0, low + OPEN_RANGE))
+    least, most = joint_limits.find_spans(low, high)
     middle = 0.5 * (least + most)
     middle[:, 1] = 0.0
     turn = joint_limits.clamp_turns(joints.ranges, turns.from_vectors(middle))

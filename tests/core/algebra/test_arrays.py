@@ -59,19 +59,6 @@ def test_the_part_across_an_axis_and_the_part_along_make_the_vector():
     assert_close(arrays.cross(along, np.broadcast_to(axis, a.shape)), np.zeros(a.shape))
 
 
-@pytest.mark.parametrize("count", [1, 2, 5, 16, 31])
-def test_products_along_few_chains_are_those_along_many(count):
-    few = arrays.MANY_CHAINS - 1
-    matrices = make_rng(9).normal(size=(count, 3, 3, few)) / 2.0
-    many = np.concatenate((matrices, matrices), axis=-1)
-    expected = [matrices[0]]
-    for matrix in matrices[1:]:
-        expected.append(np.einsum("ijb,jkb->ikb", expected[-1], matrix))
-    assert_close(arrays.accumulate_products(matrices), np.array(expected), 1e-9)
-    assert_close(arrays.accumulate_products(many)[..., :few], np.array(expected), 1e-9)
-    assert_close(arrays.accumulate_products(many)[..., few:], np.array(expected), 1e-9)
-
-
 def test_inverses_undo_matrices_mirrored_and_sheared_too():
     matrices = make_rng(10).normal(size=(4, 3, 3, CHAINS))
     found = np.einsum("nijb,njkb->nikb", arrays.invert(matrices), matrices)

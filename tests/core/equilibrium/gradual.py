@@ -16,7 +16,7 @@ from blender_ik_addon.core import Chain, Chains, Goal, Goals, Solution, Solution
 from blender_ik_addon.core.algebra import turns
 from blender_ik_addon.core.algebra.arithmetic import Array, Flags
 from blender_ik_addon.core.algebra.arrays import norm
-from blender_ik_addon.core.equilibrium.easing import Easing, Stance, check_time, eased
+from blender_ik_addon.core.equilibrium.easing import Easing, Stance, eased
 from blender_ik_addon.core.model.status import BLENDED, REACHED
 from blender_ik_addon.core.solving.compiled_chains import compile_chains
 from blender_ik_addon.core.solving.joint_chains import drop_joints
@@ -72,7 +72,6 @@ def advance_batch(
 
     Source: as ``easing.eased``.
     """
-    check_time(seconds)
     given = chains
     if chains.joints is None:
         chains = compile_chains(chains).unconstrained
