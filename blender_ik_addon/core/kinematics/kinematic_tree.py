@@ -154,10 +154,9 @@ class KinematicTree(Rows):
         if self.slide_axes is not None:
             heads = heads + self.slide_axes * state[:-1, TURN, None]
         children, carriers, count = topology.children_of_bones, topology.carriers, len(own)
-        arms = np.concatenate((heads[children], self.ends))
-        arms = np.einsum("nijb,njb->nib", own[carriers], arms)
-        links = offsets.copy()
-        before = own[topology.their_parents]
+        arms, carrying = np.concatenate((heads[children], self.ends)), own[carriers]
+        arms = np.einsum("nijb,njb->nib", carrying, arms)
+        links, before = offsets.copy(), carrying[: len(arms) - len(self.ends)]
         links[children] = np.einsum("nijb,njkb->nikb", before, offsets[children])
         frames = accumulate_products(links, topology.bone_rounds)
         arms = np.einsum("nijb,njb->nib", frames[carriers], arms)

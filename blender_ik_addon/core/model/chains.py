@@ -15,7 +15,7 @@ from ..algebra.arithmetic import Array, Counts, Number
 from .errors import InvalidChainError
 from .forces import Forces
 from .joints import Joints
-from .records import Shape, check_array, check_shape, freeze, take_record
+from .records import Record, Shape, check_shape, freeze, take_record
 from .topology import Topology
 
 # A segment shorter than this share of the chain has no direction that float32 storage could keep.
@@ -25,7 +25,7 @@ LEAST_VOLUME = 1e-9
 
 
 @dataclass(frozen=True)
-class Chain:
+class Chain(Record):
     """A chain of joints in its start pose, root first; or a tree: chains that share bones.
 
     A bone of a tree is a rigid body that turns about its head: its children's heads may stand
@@ -56,10 +56,9 @@ class Chain:
 
     def __post_init__(self) -> None:
         """Copy, check and freeze the arrays."""
-        shape = (*self.leading, "n + 1", 3)
-        points = check_array(self.joint_positions, shape, "joint positions", InvalidChainError)
-        freeze(self, "joint_positions", points)
-        leading, count = points.shape[:-2], self.bone_count
+        shape: Shape = (*self.leading, "n + 1", 3)
+        self._freeze_arrays(InvalidChainError, joint_positions=shape)
+        leading, count = self.joint_positions.shape[:-2], self.bone_count
         if count < 1:
             raise InvalidChainError(
                 "A chain needs two joint positions or more:"
@@ -68,16 +67,13 @@ class Chain:
         lengths = self._measure_segments()
         lengths.setflags(write=False)
         freeze(self, "segment_lengths", lengths)
-        if self.bend_direction is not None:
-            shape = (*leading, 3) if self.topology is None else (*leading, count, 3)
-            bends = check_array(self.bend_direction, shape, "bend direction", InvalidChainError)
-            freeze(self, "bend_direction", bends)
+        bends = (*leading, 3) if self.topology is None else (*leading, count, 3)
+        self._freeze_arrays(InvalidChainError, bend_direction=bends)
         for name, record in (("joints", self.joints), ("forces", self.forces)):
             if record is not None:
                 check_shape(
                     record.shape, (*leading, count), name, InvalidChainError, "give one a bone"
                 )
-
         if self.topology is not None and self.joints is not None:
             _check_offsets(self.joints)
 
@@ -126,8 +122,7 @@ class Chain:
     @property
     def min_reach(self) -> Number:
         """The distance below which the chain cannot fold; 0 if no segment outreaches the rest."""
-        longest = self.segment_lengths.max(axis=-1)
-        return np.maximum(0.0, 2.0 * longest - self.max_reach)
+        return np.maximum(0.0, 2.0 * self.segment_lengths.max(axis=-1) - self.max_reach)
 
     def as_batch(self) -> Chains:
         """Return the chain as a batch of one."""
@@ -145,9 +140,9 @@ class Chains(Chain):
         """Return the number of chains."""
         return len(self.joint_positions)
 
-    def take(self, rows: Counts) -> Chains:
+    def take(self, rows: Counts | int) -> Chains:
         """Return some of the chains; what is compiled of them stays so."""
-        taken = take_record(Chains, self, rows)
+        taken = super().take(rows)
         vars(taken).update(compiled=None, source=(self, rows))
         return taken
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..algebra.arithmetic import Array, Counts
+from ..algebra.arithmetic import Array
 from .errors import InvalidChainError
-from .records import check_array, freeze, take_record
+from .records import Record, check_array, freeze
 
 
 class StepMode(enum.StrEnum):
@@ -24,7 +24,7 @@ class StepMode(enum.StrEnum):
 
 
 @dataclass(frozen=True)
-class Forces:
+class Forces(Record):
     """The forces on n bones, for one chain or, with one more leading axis, for B chains alike.
 
     The pose that FORCE finds has the least *effort* of all poses, nearby, that are as near to the
@@ -55,10 +55,10 @@ class Forces:
     """
 
     stiffness: Array
-    masses: Array = None  # type: ignore[assignment]
-    gravity: Array = None  # type: ignore[assignment]
-    comfort_low: Array = None  # type: ignore[assignment]
-    comfort_high: Array = None  # type: ignore[assignment]
+    masses: Array = 0.0  # type: ignore[assignment]
+    gravity: Array = 0.0  # type: ignore[assignment]
+    comfort_low: Array = 0.0  # type: ignore[assignment]
+    comfort_high: Array = 0.0  # type: ignore[assignment]
     optimum_wxyz: Array | None = None
     mode: StepMode = StepMode.EXACT
     gain: float | None = None
@@ -68,21 +68,16 @@ class Forces:
         shape = np.shape(self.stiffness)
         if not shape:
             raise InvalidChainError("The stiffness is a single number: give one a bone.")
-        expected = {
-            "stiffness": shape,
-            "masses": shape,
-            "gravity": (*shape[:-1], 3),
-            "comfort_low": (*shape, 3),
-            "comfort_high": (*shape, 3),
-            "optimum_wxyz": (*shape, 4),
-        }
-        for name, wanted in expected.items():
-            values = getattr(self, name)
-            if values is not None or name != "optimum_wxyz":
-                values = np.zeros(wanted) if values is None else values
-                words = f"forces' {name.replace('_', ' ')}"
-                array = check_array(values, wanted, words, InvalidChainError)
-                freeze(self, name, array)
+        self._freeze_arrays(
+            InvalidChainError,
+            "forces' ",
+            stiffness=shape,
+            masses=shape,
+            gravity=(*shape[:-1], 3),
+            comfort_low=(*shape, 3),
+            comfort_high=(*shape, 3),
+            optimum_wxyz=(*shape, 4),
+        )
         if self.mode not in set(StepMode):
             raise InvalidChainError(
                 f"There is no step mode '{self.mode}': choose from {', '.join(StepMode)}."
@@ -109,14 +104,6 @@ class Forces:
     def shape(self) -> tuple[int, ...]:
         """Number of chains, if these act on several, and of bones."""
         return self.stiffness.shape
-
-    def take(self, rows: Counts | int) -> Forces:
-        """Return the forces on some of B chains, or on one."""
-        return take_record(Forces, self, rows)
-
-    def as_batch(self) -> Forces:
-        """Return the forces on one chain as those of a batch of one."""
-        return take_record(Forces, self, None)
 
     def under(self, gravity: Array) -> Forces:
         """Return the same springs and masses under another gravity, of the shape of this one."""

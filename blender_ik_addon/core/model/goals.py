@@ -8,13 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..algebra.arithmetic import Array, Counts
+from ..algebra.arithmetic import Array
 from .errors import InvalidGoalError
-from .records import Shape, check_array, freeze, take_record
+from .records import Record, Shape, check_array, freeze, take_record
 
 
 @dataclass(frozen=True)
-class Goal:
+class Goal(Record):
     """Where the effector shall be, and how the chain shall bend on its way.
 
     For a tree all arrays have one more axis before the last, of its E effectors; numbers become
@@ -47,16 +47,17 @@ class Goal:
     def __post_init__(self) -> None:
         """Copy, check and freeze the arrays."""
         effectors = ("E",) if np.ndim(self.target_position) == len(self.leading) + 2 else ()
-        target = self._check("target_position", "target position", (*self.leading, *effectors, 3))
-        leading = target.shape[:-1]
-        if self.pole_position is not None:
-            self._check("pole_position", "pole position", (*leading, 3))
+        shape: Shape = (*self.leading, *effectors, 3)
+        self._freeze_arrays(InvalidGoalError, target_position=shape)
+        leading = self.target_position.shape[:-1]
+        self._freeze_arrays(InvalidGoalError, pole_position=(*leading, 3))
         if isinstance(self.pole_angle, np.ndarray):
-            self._check("pole_angle", "pole angle", leading)
+            self._freeze_arrays(InvalidGoalError, pole_angle=leading)
         elif not abs(self.pole_angle) < np.inf:
             raise InvalidGoalError("The pole angle must be finite: set it in radians.")
         if self.tip_rotation_wxyz is not None:
-            turns = self._check("tip_rotation_wxyz", "tip rotation", (*leading, 4))
+            given = self.tip_rotation_wxyz
+            turns = check_array(given, (*leading, 4), "tip rotation", InvalidGoalError)
             sizes = np.sqrt(np.add.reduce(turns * turns, axis=-1, keepdims=True))
             if (sizes < 1e-9).any():
                 raise InvalidGoalError("A tip rotation is zero: give unit quaternions wxyz.")
@@ -67,9 +68,9 @@ class Goal:
             self._check_effectors(leading)
 
     def _check_effectors(self, leading: Shape) -> None:
+        self._freeze_arrays(InvalidGoalError, weight=leading)
         if self.weight is not None:
-            weight = self._check("weight", "weight", leading)
-            if (weight < 0.0).any() or not (weight > 0.0).any(axis=-1).all():
+            if (self.weight < 0.0).any() or not (self.weight > 0.0).any(axis=-1).all():
                 raise InvalidGoalError(
                     "The weights of a tree's goals must be zero or more, and one above: raise it."
                 )
@@ -83,11 +84,6 @@ class Goal:
                     )
                 freeze(self, name, tuple(bool(flag) for flag in flags))
 
-    def _check(self, name: str, words: str, shape: Shape) -> Array:
-        array = check_array(getattr(self, name), shape, words, InvalidGoalError)
-        freeze(self, name, array)
-        return array
-
     def as_batch(self) -> Goals:
         """Return the goal of one chain as that of a batch of one."""
         return take_record(Goals, self, None)
@@ -100,7 +96,3 @@ class Goals(Goal):
     """
 
     leading = ("B",)
-
-    def take(self, rows: Counts) -> Goals:
-        """Return the goals of some of the chains."""
-        return take_record(Goals, self, rows)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..algebra.arithmetic import Array, Counts
+from ..algebra.arithmetic import Array
 from .errors import InvalidChainError
-from .records import check_array, freeze, take_record
+from .records import Record, freeze
 
 
 class JointKind(enum.IntEnum):
@@ -35,21 +35,8 @@ class JointKind(enum.IntEnum):
     """None: the bone stays at its zero."""
 
 
-ARRAYS = {
-    "offsets": ((3, 3), None),
-    "start_wxyz": ((4,), None),
-    "low": ((3,), -np.inf),
-    "high": ((3,), np.inf),
-    "mobility": ((3,), 1.0),
-    "slide_low": ((), 0.0),
-    "slide_high": ((), 0.0),
-    "slide_axes": ((3,), None),
-}
-"""Shapes of what joints have one of a bone, and what it is if it is not given."""
-
-
 @dataclass(frozen=True)
-class Joints:
+class Joints(Record):
     """The joints of n bones, for one chain or, with one more leading axis, for B chains alike.
 
     Bones are posed one after the other: with A_i the offset and R_i the local rotation of bone i,
@@ -78,24 +65,32 @@ class Joints:
     kinds: tuple[JointKind, ...]
     offsets: Array
     start_wxyz: Array
-    low: Array = None  # type: ignore[assignment]
-    high: Array = None  # type: ignore[assignment]
-    mobility: Array = None  # type: ignore[assignment]
-    slide_low: Array = None  # type: ignore[assignment]
-    slide_high: Array = None  # type: ignore[assignment]
+    low: Array = -np.inf  # type: ignore[assignment]
+    high: Array = np.inf  # type: ignore[assignment]
+    mobility: Array = 1.0  # type: ignore[assignment]
+    slide_low: Array = 0.0  # type: ignore[assignment]
+    slide_high: Array = 0.0  # type: ignore[assignment]
     slide_axes: Array = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         """Copy, check and freeze the arrays."""
         if self.slide_axes is None:
             freeze(self, "slide_axes", np.asarray(self.offsets)[..., 1])
-        shape = (*np.shape(self.offsets)[:-3], len(self.kinds))
-        for name, (trailing, default) in ARRAYS.items():
-            wanted, words = (*shape, *trailing), f"joints' {name.replace('_', ' ')}"
-            given = getattr(self, name)
-            values = np.full(wanted, default) if given is None and default is not None else given
-            array = check_array(values, wanted, words, InvalidChainError, can_be_infinite=True)
-            freeze(self, name, array)
+        bones = (*np.shape(self.offsets)[:-3], len(self.kinds))
+        axes = (*bones, 3)
+        self._freeze_arrays(
+            InvalidChainError,
+            "joints' ",
+            can_be_infinite=True,
+            offsets=(*axes, 3),
+            start_wxyz=(*bones, 4),
+            low=axes,
+            high=axes,
+            mobility=axes,
+            slide_low=bones,
+            slide_high=bones,
+            slide_axes=axes,
+        )
         freeze(self, "kinds", tuple(JointKind(kind) for kind in self.kinds))
         self._check_ranges()
 
@@ -113,14 +108,6 @@ class Joints:
             raise InvalidChainError(
                 "A joint's mobility must lie above 0 and up to 1: set it there."
             )
-
-    def take(self, rows: Counts | int) -> Joints:
-        """Return the joints of some of B chains, or of one."""
-        return take_record(Joints, self, rows)
-
-    def as_batch(self) -> Joints:
-        """Return the joints of one chain as those of a batch of one."""
-        return take_record(Joints, self, None)
 
 
 def free_joints(offsets: Array, start_wxyz: Array) -> Joints:

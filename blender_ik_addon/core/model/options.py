@@ -5,13 +5,12 @@ from __future__ import annotations
 import enum
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from ..algebra.arithmetic import Array, Counts
+from ..algebra.arithmetic import Array, Counts, Flags
 from .errors import InvalidOptionError
-from .records import Flags, freeze
+from .records import freeze
 
 
 class Solver(enum.StrEnum):
@@ -94,9 +93,6 @@ class SolveOptions:
 
     def take(self, rows: Counts) -> SolveOptions:
         """Return the options of some of many chains."""
-        own: dict[str, Any] = {}
-        for name in BY_CHAIN:
-            value = getattr(self, name)
-            if isinstance(value, np.ndarray):
-                own[name] = value[rows]
+        own = {name: getattr(self, name) for name in BY_CHAIN}
+        own = {name: each[rows] for name, each in own.items() if isinstance(each, np.ndarray)}
         return replace(self, **own) if own else self

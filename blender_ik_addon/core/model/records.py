@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +11,9 @@ import numpy.typing as npt
 from ..algebra.arithmetic import Array, Counts
 from .errors import IKError
 
-Flags = npt.NDArray[np.bool_]
 Shape = tuple[int | str, ...]
 """Sizes of axes; a word stands for any size."""
-Record = TypeVar("Record")
+Kind = TypeVar("Kind")
 
 
 def check_array(
@@ -25,18 +24,7 @@ def check_array(
     *,
     can_be_infinite: bool = False,
 ) -> Array:
-    """Return a frozen copy of numbers in the wanted shape.
-
-    Args:
-        values: What was given.
-        shape: Wanted.
-        name: What to call it.
-        error: What to raise.
-        can_be_infinite: Whether infinite numbers are good ones.
-
-    Raises:
-        IKError: If these are not finite numbers of that shape; says what to do.
-    """
+    """Return a frozen copy of numbers in the wanted shape, or raise and say what to do."""
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -63,17 +51,12 @@ def check_shape(
     error: type[IKError],
     advice: str = "give an array like that",
 ) -> None:
-    """Raise if a shape is not the wanted one.
-
-    Raises:
-        IKError: With both shapes, and the advice.
-    """
-    is_alike = len(found) == len(shape) and all(
-        isinstance(wanted, str) or size == wanted for size, wanted in zip(found, shape, strict=True)
-    )
-    if not is_alike:
-        words = ", ".join(map(str, shape)) + "," * (len(shape) == 1)
-        raise error(f"The {name} must have shape ({words}), not {found}: {advice}.")
+    """Raise if a shape is not the wanted one."""
+    sizes = zip(found, shape, strict=False)
+    wanted = tuple(size if isinstance(each, str) else each for size, each in sizes)
+    if len(found) != len(shape) or found != wanted:
+        words = str(shape).replace("'", "")
+        raise error(f"The {name} must have shape {words}, not {found}: {advice}.")
 
 
 def freeze(record: object, name: str, value: object) -> None:
@@ -81,14 +64,42 @@ def freeze(record: object, name: str, value: object) -> None:
     object.__setattr__(record, name, value)
 
 
-def take_record(kind: type[Record], record: Any, rows: Counts | int | None) -> Record:
-    """Return a record with some of the rows of another one; it needs no check.
+class Record:
+    """One chain's frozen arrays; of many chains alike they have one leading axis more."""
 
-    Args:
-        kind: Of the new record; its fields are those of the other one.
-        record: The other one.
-        rows: Indices; a single one takes the leading axis away, None adds one. Plain numbers hold
-            for all rows.
+    def take(self, rows: Counts | int) -> Self:
+        """Return the record of some of the chains, or of one."""
+        return take_record(type(self), self, rows)
+
+    def _freeze_arrays(
+        self,
+        error: type[IKError],
+        owner: str = "",
+        *,
+        can_be_infinite: bool = False,
+        **shapes: Shape,
+    ) -> None:
+        """Put checked copies in place of arrays; None stands for the default, which may be None.
+
+        Where the default is a number, a number stands for an array full of it.
+        """
+        for name, shape in shapes.items():
+            values, default = getattr(self, name), getattr(type(self), name, ())
+            if values is None:
+                values = default
+            if values is None:
+                continue
+            if isinstance(default, float) and isinstance(values, float):
+                values = np.full(shape, values)
+            words = owner + name.replace("_", " ")
+            array = check_array(values, shape, words, error, can_be_infinite=can_be_infinite)
+            freeze(self, name, array)
+
+
+def take_record(kind: type[Kind], record: Any, rows: Counts | int | None) -> Kind:
+    """Return a record of another kind with some rows of a record; it needs no check.
+
+    A single index takes the leading axis away, None adds one. Plain numbers hold for all rows.
     """
     taken = object.__new__(kind)
     for name in record.__dataclass_fields__:
@@ -96,7 +107,7 @@ def take_record(kind: type[Record], record: Any, rows: Counts | int | None) -> R
         if isinstance(value, np.ndarray):
             value = value[rows]
             value = value.item() if isinstance(value, np.generic) else value
-        elif hasattr(value, "shape") and hasattr(value, "__dataclass_fields__"):
+        elif isinstance(value, Record):
             value = take_record(type(value), value, rows)
         taken.__dict__[name] = value
     return taken

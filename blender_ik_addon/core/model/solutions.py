@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..algebra.arithmetic import Array, Condition, Counts, Number
-from .records import Flags, take_record
+from ..algebra.arithmetic import Array, Condition, Flags, Number
+from .records import Record, take_record
 from .status import REACHED, STATUSES, Status
 
 
 @dataclass(frozen=True)
-class Solution:
+class Solution(Record):
     """The pose that a solve returns.
 
     Of a tree the joints are the heads and then the effectors, and ``residual``, ``tip_gap`` and
@@ -85,7 +85,3 @@ class Solutions(Solution):
     def __getitem__(self, row: int) -> Solution:
         """Return the solution of one chain."""
         return take_record(Solution, self, row)
-
-    def take(self, rows: Counts) -> Solutions:
-        """Return the solutions of some of the chains."""
-        return take_record(Solutions, self, rows)

@@ -11,31 +11,14 @@ from functools import cached_property
 
 import numpy as np
 
-from ..algebra.arithmetic import Counts
+from ..algebra.arithmetic import Counts, Flags
 from .errors import InvalidChainError
-from .records import Flags, freeze
+from .records import freeze
 
 Index = Counts | slice
 """Some rows; a slice where they lie side by side, which NumPy does not copy."""
 Rounds = tuple[tuple[Index, Index], ...]
 """Of each round rows, and an ancestor of each."""
-
-
-@dataclass(frozen=True)
-class BoneRun:
-    """Bones in a row, none of which but the last has more than one end that is led anywhere.
-
-    Attributes:
-        bones: From the root outward.
-        children: Bones that go on from the last one.
-        effectors: Effectors on the last one.
-        led: All effectors below.
-    """
-
-    bones: tuple[int, ...]
-    children: tuple[int, ...]
-    effectors: tuple[int, ...]
-    led: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -72,35 +55,27 @@ class Topology:
             raise InvalidChainError("An effector hangs on no bone: give it the index of a bone.")
 
     @cached_property
-    def paths(self) -> tuple[tuple[int, ...], ...]:
-        """The bones from the root to each effector."""
-        return tuple(tuple(self._go_up(bone)[::-1]) for bone in self.effector_bones)
-
-    def _go_up(self, bone: int) -> list[int]:
-        path = []
-        while bone >= 0:
-            path.append(bone)
-            bone = self.parents[bone]
-        return path
-
-    @cached_property
-    def moves(self) -> Flags:
-        """Which bones move which effectors, shape (n, E)."""
-        moves = np.zeros((len(self.parents), len(self.paths)), dtype=np.bool_)
-        for effector, path in enumerate(self.paths):
-            moves[list(path), effector] = True
-        return moves
-
-    @cached_property
     def is_above(self) -> Flags:
         """Whether the bone of a row is an ancestor of that of a column, shape (n, n)."""
-        count = len(self.parents)
-        above = np.zeros((count, count), dtype=np.bool_)
+        above = np.zeros((len(self.parents), len(self.parents)), dtype=np.bool_)
         for bone, parent in enumerate(self.parents):
             if parent >= 0:
                 above[:, bone] = above[:, parent]
                 above[parent, bone] = True
         return above
+
+    @cached_property
+    def moves(self) -> Flags:
+        """Which bones move which effectors, shape (n, E)."""
+        moves: Flags = (self.is_above | np.eye(len(self.parents), dtype=np.bool_))[
+            :, self.effector_bones
+        ]
+        return moves
+
+    @cached_property
+    def paths(self) -> tuple[tuple[int, ...], ...]:
+        """The bones from the root to each effector."""
+        return tuple(tuple(np.flatnonzero(moves).tolist()) for moves in self.moves.T)
 
     @cached_property
     def roots(self) -> Counts:
@@ -113,16 +88,10 @@ class Topology:
         return _slice_if_even(np.flatnonzero(np.array(self.parents) >= 0))
 
     @cached_property
-    def their_parents(self) -> Index:
-        """The parents of those."""
-        return _slice_if_even(np.array([p for p in self.parents if p >= 0], dtype=np.int64))
-
-    @cached_property
     def carriers(self) -> Index:
         """The bones that carry those with parents, and then the effectors."""
-        return _slice_if_even(
-            np.array([*(p for p in self.parents if p >= 0), *self.effector_bones])
-        )
+        parents = [parent for parent in self.parents if parent >= 0]
+        return _slice_if_even(np.array([*parents, *self.effector_bones]))
 
     @cached_property
     def bone_rounds(self) -> Rounds:
@@ -137,35 +106,34 @@ class Topology:
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """Of each bone the children that lead to an effector."""
-        found: list[list[int]] = [[] for _ in self.parents]
-        for bone, parent in enumerate(self.parents):
-            if parent >= 0 and self.moves[bone].any():
-                found[parent].append(bone)
-        return tuple(tuple(each) for each in found)
+        leads = self.moves.any(axis=1)
+        return self._sort_by_bone([p if leads[b] else -1 for b, p in enumerate(self.parents)])
 
     @cached_property
     def carried(self) -> tuple[tuple[int, ...], ...]:
         """Of each bone the effectors on it."""
+        return self._sort_by_bone(self.effector_bones)
+
+    def _sort_by_bone(self, bones: Sequence[int]) -> tuple[tuple[int, ...], ...]:
         return tuple(
-            tuple(e for e, on in enumerate(self.effector_bones) if on == bone)
+            tuple(index for index, on in enumerate(bones) if on == bone)
             for bone in range(len(self.parents))
         )
 
     @cached_property
-    def runs(self) -> tuple[BoneRun, ...]:
-        """The runs that all bones on paths fall into, roots first."""
-        found: list[BoneRun] = []
-        for bone, parent in enumerate(self.parents):
-            goes_on = parent >= 0 and self._count_ends(parent) == 1
-            if not self.moves[bone].any() or goes_on:
-                continue
-            bones = [bone]
-            while self._count_ends(bones[-1]) == 1 and self.children[bones[-1]]:
-                bones.append(self.children[bones[-1]][0])
-            last = bones[-1]
-            led = tuple(int(e) for e in np.flatnonzero(self.moves[last]))
-            found.append(BoneRun(tuple(bones), self.children[last], self.carried[last], led))
-        return tuple(found)
+    def runs(self) -> tuple[tuple[int, ...], ...]:
+        """Rows of bones, outward, of which only the last may have several children or effectors.
+
+        All bones that lead to an effector are in one of them, roots first.
+        """
+        runs: list[list[int]] = []
+        for bone in np.flatnonzero(self.moves.any(axis=1)).tolist():
+            parent = self.parents[bone]
+            if parent >= 0 and len(self.children[parent]) + len(self.carried[parent]) == 1:
+                next(run for run in runs if run[-1] == parent).append(bone)
+            else:
+                runs.append([bone])
+        return tuple(tuple(run) for run in runs)
 
     @cached_property
     def limbs(self) -> tuple[tuple[int, ...], ...]:
@@ -174,17 +142,13 @@ class Topology:
         They are those of its path that move it alone, and others that go on from where it is, as
         fingers do from a wrist; the whole path if these are fewer than two.
         """
-        own = []
+        limbs = []
         for path, carrier in zip(self.paths, self.effector_bones, strict=True):
             # What turns with the bone that carries the effector bends as one limb with it.
-            apart = self.moves & ~self.moves[carrier]
-            own.append(tuple(bone for bone in path if not apart[bone].any()))
-        return tuple(
-            limb if len(limb) > 1 else path for limb, path in zip(own, self.paths, strict=True)
-        )
-
-    def _count_ends(self, bone: int) -> int:
-        return len(self.children[bone]) + len(self.carried[bone])
+            is_shared = (self.moves & ~self.moves[carrier]).any(axis=1)
+            own = tuple(bone for bone in path if not is_shared[bone])
+            limbs.append(own if len(own) > 1 else path)
+        return tuple(limbs)
 
 
 def make_chain(count: int) -> Topology:

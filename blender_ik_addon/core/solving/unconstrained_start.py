@@ -24,7 +24,6 @@ from ..kinematics.kinematic_tree import TURN, KinematicTree
 from ..kinematics.posed import Posed
 from ..kinematics.start_pose import StartPose, compile_start_poses, move_joints
 from ..model.options import Solver
-from ..model.topology import BoneRun
 from .free_positions import Positions, position_joints
 from .task import Task
 
@@ -73,7 +72,7 @@ class StraightRun(Rows):
         is_straight: Which of the trees have it so, shape (B,).
     """
 
-    run: BoneRun
+    run: tuple[int, ...]
     bend: UnconstrainedStart
     is_straight: Flags
 
@@ -110,8 +109,9 @@ def find_straight_runs(
     """
     found = []
     for run in tree.topology.runs:
-        bones = list(run.bones)
-        ends = np.concatenate((posed.heads[list(run.children)], posed.tips[list(run.effectors)]))
+        bones, children = list(run), list(tree.topology.children[run[-1]])
+        effectors = list(tree.topology.carried[run[-1]])
+        ends = np.concatenate((posed.heads[children], posed.tips[effectors]))
         points = np.concatenate((posed.heads[bones], ends.mean(axis=0)[None]))
         has_lengths = (norm(np.diff(points, axis=0)) > arrays.NO_DIRECTION).all()
         if len(bones) > 1 and has_lengths:
@@ -195,7 +195,7 @@ def nudge_runs(
     toward = tree.unweigh(target) - posed.tips
     weights = np.ones((len(toward), 1)) if tree.sqrt_weights is None else tree.sqrt_weights**2
     for each in straight.runs:
-        led, start, bones = list(each.run.led), each.bend.start, list(each.run.bones)
+        led, start, bones = tree.topology.moves[each.run[-1]], each.bend.start, list(each.run)
         # Where the end of a run shall go is not known inside of a tree: as its effectors go.
         share = weights[led] / np.maximum(weights[led].sum(axis=0), arrays.NO_DIRECTION)
         offset = (toward[led] * share[:, None]).sum(axis=0)
