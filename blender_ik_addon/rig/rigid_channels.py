@@ -75,7 +75,7 @@ class RigidChannels:
         """Return the local rotations wxyz (b, k, 4) of bones after their turns (b, k, 4)."""
         own = turns.copy()
         if own.shape[1] > 1:
-            own[:, 1:] = rotation.turn_beyond(turns[:, :-1], turns[:, 1:])
+            own[:, 1:] = rotation.multiply(rotation.conjugate(turns[:, :-1]), turns[:, 1:])
         local: Array = np.einsum("bkij,bkj->bki", self.into_local, own)
         return local
 

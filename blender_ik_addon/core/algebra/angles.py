@@ -14,6 +14,8 @@ from .matrices import Matrix
 from .quaternions import Quaternion
 from .vectors import Vector
 
+AxisAngle = tuple[Number, Number, Number, Number]
+"""An angle in radians, and the axis."""
 EULER_ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
 # Nearer to a pole than this cosine of the middle angle, first and last axis are one.
 GIMBAL_LOCK = 1e-7
@@ -31,14 +33,14 @@ def wind_angle(m: Arithmetic, angle: Number, near: Number) -> Number:
     return angle - WHOLE_TURN * m.round((angle - near) / WHOLE_TURN)
 
 
-def from_euler(m: Arithmetic, angles: Vector, order: str) -> Quaternion:
-    """Return the rotation of angles in radians."""
+def from_euler(m: Arithmetic, angles: Vector, order: str) -> Matrix:
+    """Return the rotation matrix of angles in radians."""
     rotation = quaternions.IDENTITY
     for name in order:
         axis = "XYZ".index(name)
         turn = quaternions.about(m, matrices.IDENTITY[axis], angles[axis])
         rotation = quaternions.multiply(turn, rotation)
-    return rotation
+    return quaternions.to_matrix(rotation)
 
 
 def to_euler(m: Arithmetic, a: Matrix, order: str, reference: Vector) -> Vector:
@@ -73,16 +75,15 @@ def to_euler(m: Arithmetic, a: Matrix, order: str, reference: Vector) -> Vector:
     return x, y, z
 
 
-def from_axis_angle(m: Arithmetic, angle: Number, axis: Vector) -> Quaternion:
-    """Return the rotation about an axis of any length; an axis of no length gives none."""
+def from_axis_angle(m: Arithmetic, axis_angle: AxisAngle) -> Quaternion:
+    """Return the rotation by an angle about an axis of any length; one of no length gives none."""
+    angle, axis = axis_angle[0], axis_angle[1:]
     length = vectors.norm(m, axis)
-    unit = vectors.scale(axis, m.divide(1.0, length))
-    return quaternions.about(m, unit, m.where(length > 0.0, angle, 0.0))
+    share = m.divide(m.sin(0.5 * angle), length)
+    return m.where(length > 0.0, m.cos(0.5 * angle), 1.0), *vectors.scale(axis, share)
 
 
-def to_axis_angle(
-    m: Arithmetic, q: Quaternion, near_angle: Number, near_axis: Vector
-) -> tuple[Number, Vector]:
+def to_axis_angle(m: Arithmetic, q: Quaternion, near: AxisAngle) -> AxisAngle:
     """Return the angle and the axis of a rotation that lie nearest to others.
 
     A rotation has two pairs, with axis and angle or both reversed, and each may have whole turns
@@ -93,16 +94,15 @@ def to_axis_angle(
     w, x, y, z = quaternions.nearest(m, q, quaternions.IDENTITY)
     sine = m.length(x, y, z)
     is_none = sine < NO_AXIS
-    share = m.divide(1.0, sine)
-    axis = vectors.choose(m, is_none, near_axis, (x * share, y * share, z * share))
+    axis = vectors.choose(m, is_none, near[1:], vectors.scale((x, y, z), m.divide(1.0, sine)))
     angle = m.where(is_none, 0.0, 2.0 * m.atan2(sine, w))
-    is_far = m.absolute(wind_angle(m, near_angle, 0.0)) > NEAR_HALF_TURN
-    plain, back = wind_angle(m, angle, near_angle), wind_angle(m, -angle, near_angle)
-    opposite = vectors.scale(axis, -1.0)
+    is_far = m.absolute(wind_angle(m, near[0], 0.0)) > NEAR_HALF_TURN
+    plain = wind_angle(m, angle, near[0]), *axis
+    back = wind_angle(m, -angle, near[0]), *vectors.scale(axis, -1.0)
     change, back_change = (
-        m.absolute(each - near_angle)
-        + m.where(is_far, vectors.norm(m, vectors.subtract(way, near_axis)), 0.0)
-        for each, way in ((plain, axis), (back, opposite))
+        m.absolute(each[0] - near[0])
+        + m.where(is_far, vectors.norm(m, vectors.subtract(each[1:], near[1:])), 0.0)
+        for each in (plain, back)
     )
     is_back = (back_change < change - ALIKE) & m.negate(is_none)
-    return m.where(is_back, back, plain), vectors.choose(m, is_back, opposite, axis)
+    return vectors.choose(m, is_back, back, plain)

@@ -4,8 +4,7 @@ Layout of every array in the solvers: ``(joints or segments, xyz, chains)``. The
 contiguous, so one NumPy call works on all chains; the xyz axis is always the last but one, so a
 single joint ``points[i]`` has shape (3, chains) and goes through the same functions.
 
-Sums over components are one NumPy call here; other formulas stand in ``vectors``: components are
-split off, and the result joined.
+Sums over components are one NumPy call here; other formulas stand in ``vectors``.
 """
 
 from __future__ import annotations
@@ -13,10 +12,16 @@ from __future__ import annotations
 import numpy as np
 
 from . import vectors
-from .arithmetic import ARRAYS, Array
-from .nested import join, split
+from .arithmetic import Array
+from .nested import in_columns
 from .vectors import NO_DIRECTION as NO_DIRECTION
 
+cross = in_columns(vectors.cross)
+unit = in_columns(vectors.unit)
+reject = in_columns(vectors.reject)
+
+# Larger systems go through LAPACK, one by one.
+SMALL = 4
 # From so many chains on, sums along the bones are quicker bone by bone.
 MANY_CHAINS = 16
 # The components j and k of two factors go into component i of their vector product.
@@ -36,25 +41,10 @@ def norm(a: Array) -> Array:
     return length
 
 
-def cross(a: Array, b: Array) -> Array:
-    """Return the vector products of vectors (..., 3, B), shape (..., 3, B)."""
-    return join(vectors.cross(split(a), split(b)))
-
-
 def skew(a: Array) -> Array:
     """Return the matrices (..., 3, 3, B) of vector products with vectors (..., 3, B)."""
     matrix: Array = np.einsum("jki,...jb->...ikb", _UNIT_PRODUCTS, a)
     return matrix
-
-
-def unit(a: Array, fallback: Array) -> Array:
-    """Return the directions of vectors (..., 3, B); the fallback where there is none."""
-    return join(vectors.unit(ARRAYS, split(a), split(fallback)))
-
-
-def reject(a: Array, axis: Array) -> Array:
-    """Return the part of vectors (..., 3, B) perpendicular to unit axes."""
-    return join(vectors.reject(split(a), split(axis)))
 
 
 def rotate(rotation: Array, vectors: Array) -> Array:
@@ -88,3 +78,24 @@ def sum_segments(segments: Array) -> Array:
         for i, segment in enumerate(segments):
             np.add(joints[i], segment, out=joints[i + 1])
     return joints
+
+
+def solve_positive(system: Array, right: Array) -> Array:
+    """Return x (k, B) of A x = b.
+
+    Args:
+        system: A, symmetric and positive definite, shape (k, k, B).
+        right: b, shape (k, B).
+
+    Source: Gauss-Jordan elimination, which needs no pivots here.
+    """
+    count = len(system)
+    if count > SMALL:
+        found: Array = np.linalg.solve(system.transpose(2, 0, 1), right.T[:, :, None])[:, :, 0].T
+        return found
+    table = np.concatenate((system, right[:, None]), axis=1)
+    for i in range(count):
+        row = table[i] / table[i, i]
+        table -= table[:, i, None] * row
+        table[i] = row
+    return table[:, count]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .arithmetic import Arithmetic, Number
+from .arithmetic import Arithmetic
 from .vectors import Vector, cross, dot, scale
 
 Matrix = tuple[Vector, Vector, Vector]
@@ -27,16 +27,7 @@ def multiply(outer: Matrix, inner: Matrix) -> Matrix:
     """Return the matrix that transforms by ``inner`` first, then by ``outer``."""
     columns = transpose(inner)
     first, second, third = outer
-    return _row(first, columns), _row(second, columns), _row(third, columns)
-
-
-def _row(row: Vector, columns: Matrix) -> Vector:
-    return dot(row, columns[0]), dot(row, columns[1]), dot(row, columns[2])
-
-
-def determinant(a: Matrix) -> Number:
-    """Return the volume by which a matrix grows."""
-    return dot(a[0], cross(a[1], a[2]))
+    return transform(columns, first), transform(columns, second), transform(columns, third)
 
 
 def inverse(m: Arithmetic, a: Matrix) -> Matrix:

@@ -3,27 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial, wraps
+from inspect import signature
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from .arithmetic import Array, Condition, Counts, Flags, Number
+from .arithmetic import ARRAYS, Array, Condition, Counts, Flags, Number
 
 T = TypeVar("T")
 Nested = Any
 """A number, None, or a tuple of such; named tuples stay what they are."""
 
 
+def lift(
+    formula: Callable[..., Nested],
+    split: Callable[[Array], Nested],
+    join: Callable[[Nested], Array],
+    split_first: Callable[[Array], Nested] | None = None,
+) -> Callable[..., Array]:
+    """Return a formula of tuples of numbers for arrays, which are split into them and joined."""
+    numbers = partial(formula, ARRAYS) if "m" in signature(formula).parameters else formula
+
+    @wraps(formula)
+    def lifted(first: Array, *others: Any) -> Array:
+        return join(numbers((split_first or split)(first), *[split(each) for each in others]))
+
+    return lifted
+
+
 def transform_leaves(function: Callable[..., Any], first: Nested, *others: Nested) -> Nested:
     """Return what a function makes of the arrays in one nesting, or in several that are alike.
 
-    What is no array, such as the number of an axis, stays as it is in the first one.
+    What is no array, such as the number of an axis, stays as it is in the first one. Records of
+    rows are given to the function whole.
     """
     if isinstance(first, tuple):
         parts = [transform_leaves(function, *each) for each in zip(first, *others, strict=True)]
         make = getattr(type(first), "_make", tuple)
         return make(parts)
-    return function(first, *others) if isinstance(first, np.ndarray) else first
+    return function(first, *others) if isinstance(first, np.ndarray | Rows) else first
 
 
 def choose(condition: Condition, yes: Nested, no: Nested) -> Nested:
@@ -57,19 +76,12 @@ def take_rows(nested: T, rows: Counts | Flags) -> T:
     """Return some rows of arrays (..., B) and records, laid out in memory as all arrays are."""
     # Indexing with a list of rows would put the rows first in memory.
     index: Any = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
-    some: T = _take(nested, index)
+
+    def take(part: Array | Rows) -> Array | Rows:
+        return part.take(index) if isinstance(part, Rows) else np.take(part, index, axis=-1)
+
+    some: T = transform_leaves(take, nested)
     return some
-
-
-def _take(nested: Any, index: Any) -> Any:
-    if isinstance(nested, np.ndarray):
-        return np.take(nested, index, axis=-1)
-    if isinstance(nested, Rows):
-        return nested.take(index)
-    if isinstance(nested, tuple):
-        make = getattr(type(nested), "_make", tuple)
-        return make([_take(part, index) for part in nested])
-    return nested
 
 
 def repeat_single(rows: Counts, count: int) -> Counts:
@@ -93,15 +105,25 @@ def put_rows(nested: Nested, rows: Counts, some: Nested) -> Nested:
     return transform_leaves(replaced, nested, some)
 
 
-def to_numbers(array: Array | Counts, depth: int = 1) -> Nested:
-    """Return an array as tuples of so many levels; its last axis, the rows, stays an array."""
-    if depth == 0:
-        return array
-    return tuple(to_numbers(part, depth - 1) for part in array)
+def to_numbers(values: Any) -> Nested:
+    """Return arrays (..., B) as nested tuples of numbers (B,), and nested lists as such tuples."""
+    if isinstance(values, list) or (isinstance(values, np.ndarray) and values.ndim > 1):
+        return tuple(to_numbers(part) for part in values)
+    return values
 
 
-def split(stack: Array) -> Nested:
-    """Return the components (..., B) of vectors or quaternions (..., components, B)."""
+def to_floats(array: Array | Counts, row: int) -> Nested:
+    """Return one row of an array (..., B) as nested tuples of floats."""
+    return to_numbers(array[..., row].tolist())
+
+
+def split(stack: Nested) -> Nested:
+    """Return the components (..., B) of vectors or quaternions (..., components, B).
+
+    Numbers (B,), and what is no array, are their only one.
+    """
+    if not isinstance(stack, np.ndarray) or stack.ndim == 1:
+        return stack
     return tuple(stack[..., i, :] for i in range(stack.shape[-2]))
 
 
@@ -114,10 +136,5 @@ def join(components: tuple[Number, ...]) -> Array:
     return stack
 
 
-def to_floats(array: Array | Counts, row: int) -> Nested:
-    """Return one row of an array (..., B) as nested tuples of floats."""
-    return _tupled(array[..., row].tolist())
-
-
-def _tupled(values: Any) -> Nested:
-    return tuple(_tupled(each) for each in values) if isinstance(values, list) else values
+in_columns = partial(lift, split=split, join=join)
+"""What makes a formula take, and return, arrays (..., components, B)."""

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from . import vectors
-from .arithmetic import Arithmetic, Condition, Number
+from .arithmetic import Arithmetic, Number
 from .matrices import Matrix
-from .vectors import Vector, add, cross, norm, perpendicular, scale
+from .vectors import (
+    NO_DIRECTION,
+    Vector,
+    choose,
+    cross,
+    dot,
+    norm,
+    perpendicular,
+    reject,
+    scale,
+    unit,
+)
 
 Quaternion = tuple[Number, Number, Number, Number]
 
 IDENTITY: Quaternion = (1.0, 0.0, 0.0, 0.0)
 # Every product is a sum of those of these.
-AXES: tuple[Quaternion, ...] = (
-    IDENTITY,
-    (0.0, 1.0, 0.0, 0.0),
-    (0.0, 0.0, 1.0, 0.0),
-    (0.0, 0.0, 0.0, 1.0),
-)
+AXES = IDENTITY, (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0)
 # Vectors whose cosine is less than this share above that of opposite ones give no common axis.
 NEARLY_OPPOSITE = 1e-3
 
@@ -61,49 +66,11 @@ def unrotate(q: Quaternion, v: Vector) -> Vector:
     return a - w * i + y * k - z * j, b - w * j + z * i - x * k, c - w * k + x * j - y * i
 
 
-def choose(m: Arithmetic, condition: Condition, yes: Quaternion, no: Quaternion) -> Quaternion:
-    """Return one quaternion or the other."""
-    return (
-        m.where(condition, yes[0], no[0]),
-        m.where(condition, yes[1], no[1]),
-        m.where(condition, yes[2], no[2]),
-        m.where(condition, yes[3], no[3]),
-    )
-
-
 def between(
     m: Arithmetic, source: Vector, target: Vector, half_turn_axis: Vector | None = None
 ) -> Quaternion:
-    """Return the shortest rotation from one unit vector to another, onto it to the last digit.
-
-    Nearly opposite vectors give their common axis badly. There a half turn about the nearest axis
-    across the source, and the small rotation that is left, still meet the target.
-
-    Args:
-        m: Arithmetic of the numbers.
-        source: Unit vector; a zero vector, which has no direction, gives the identity, not of
-            unit length.
-        target: Unit vector, or zero likewise.
-        half_turn_axis: Unit vector across the source to turn about where the two are opposite; by
-            default from the frame axis least aligned with the source.
-
-    Source: derived for this project; tested in tests/core/algebra/test_algebra.py.
-    """
-    is_obtuse = vectors.dot(source, target) < 0.0
-    if not m.any(is_obtuse):
-        return _between_acute(m, source, target)
-    aside = perpendicular(m, source) if half_turn_axis is None else half_turn_axis
-    axis = vectors.unit(m, vectors.reject(cross(source, target), source), aside)
-    near = vectors.choose(m, is_obtuse, scale(source, -1.0), source)
-    rotation = _between_acute(m, near, target)
-    return choose(m, is_obtuse, multiply(rotation, (0.0, *axis)), rotation)
-
-
-def _between_acute(m: Arithmetic, source: Vector, target: Vector) -> Quaternion:
-    # Half the length of the sum is the cosine of half the angle, at least cos 45 degrees here but
-    # for zero vectors.
-    half = m.maximum(0.5 * norm(m, add(source, target)), 0.25)
-    return half, *scale(cross(source, target), 0.5 / half)
+    """Return the shortest rotation between unit vectors; of vectors as ``swing``."""
+    return normalize(m, swing(m, source, target, half_turn_axis))
 
 
 def swing(
@@ -111,18 +78,31 @@ def swing(
 ) -> Quaternion:
     """Return the shortest rotation from the direction of one vector to that of another.
 
-    Not of unit length. As ``between``, but for vectors of any length, and in fewer operations.
+    Not of unit length. It meets the target to the last digit.
+
+    Args:
+        m: Arithmetic of the numbers.
+        source: Of any length; a zero vector, which has no direction, gives the identity.
+        target: Likewise.
+        half_turn_axis: Unit vector across the source to turn about where the two are opposite; by
+            default from the frame axis least aligned with the source.
+
+    Source: derived for this project; tested in tests/core/algebra/test_algebra.py.
     """
-    along = vectors.dot(source, target)
-    size = m.sqrt(vectors.dot(source, source) * vectors.dot(target, target))
+    along, across = dot(source, target), cross(source, target)
+    size = m.sqrt(dot(source, source) * dot(target, target))
     half = size + along
-    found = half, *cross(source, target)
-    is_wide = half <= NEARLY_OPPOSITE * size
+    found = m.maximum(half, NO_DIRECTION**2), *across
+    is_wide = half < NEARLY_OPPOSITE * size
     if not m.any(is_wide):
         return found
+    # Nearly opposite vectors give their common axis badly. A half turn about the nearest axis
+    # across the source, and the small rotation that is left, still meet the target.
     source = scale(source, m.divide(1.0, norm(m, source)))
-    target = scale(target, m.divide(1.0, norm(m, target)))
-    return choose(m, is_wide, between(m, source, target, half_turn_axis), found)
+    aside = perpendicular(m, source) if half_turn_axis is None else half_turn_axis
+    axis = unit(m, reject(scale(across, m.divide(1.0, size)), source), aside)
+    rest = size - along, *scale(across, -1.0)
+    return choose(m, is_wide, multiply(rest, (0.0, *axis)), found)
 
 
 def about(m: Arithmetic, axis: Vector, angle: Number) -> Quaternion:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from .arithmetic import Arithmetic, Condition, Number
 
 Vector = tuple[Number, Number, Number]
+Numbers = TypeVar("Numbers", bound=tuple[Number, ...])
 
 ZERO: Vector = (0.0, 0.0, 0.0)
 # Along a bone, in its own axes.
@@ -43,13 +46,10 @@ def norm(m: Arithmetic, a: Vector) -> Number:
     return m.length(a[0], a[1], a[2])
 
 
-def choose(m: Arithmetic, condition: Condition, yes: Vector, no: Vector) -> Vector:
-    """Return one vector or the other."""
-    return (
-        m.where(condition, yes[0], no[0]),
-        m.where(condition, yes[1], no[1]),
-        m.where(condition, yes[2], no[2]),
-    )
+def choose(m: Arithmetic, condition: Condition, yes: Numbers, no: Numbers) -> Numbers:
+    """Return one tuple of numbers or the other."""
+    chosen: Numbers = m.choose(condition, yes, no)
+    return chosen
 
 
 def unit(m: Arithmetic, a: Vector, fallback: Vector) -> Vector:

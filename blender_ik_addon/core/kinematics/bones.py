@@ -10,7 +10,7 @@ from ..algebra import matrices, quaternions
 from ..algebra.arithmetic import Arithmetic, Number
 from ..algebra.matrices import Matrix
 from ..algebra.quaternions import Quaternion
-from ..algebra.vectors import Vector, add, norm, subtract
+from ..algebra.vectors import Vector, add, choose, norm, subtract
 from . import swing_twist
 from .swing_twist import SwingTwistRange
 
@@ -129,7 +129,7 @@ def aim_bone(
         is_part = share < 1.0
         if m.any(is_part):
             part = quaternions.power(m, swing, share)
-            swing = quaternions.choose(m, is_part, part, swing)
+            swing = choose(m, is_part, part, swing)
     if bone.readiness is not None:
         # Stiff axes take their shares only.
         x, y, z = quaternions.to_vector(m, swing)

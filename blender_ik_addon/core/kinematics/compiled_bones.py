@@ -35,12 +35,8 @@ def compile_bones(chain: KinematicTree, *, is_few: bool) -> list[Bones]:
 
 def _compile(chain: KinematicTree, *, is_few: bool) -> list[Bones]:
     if not is_few:
-        return [_bones(chain, _split_bones)]
+        return [_bones(chain, nested.to_numbers)]
     return [_bones(chain, partial(nested.to_floats, row=row)) for row in range(chain.reach.size)]
-
-
-def _split_bones(array: Array) -> nested.Nested:
-    return nested.to_numbers(array, array.ndim - 1)
 
 
 def _bones(chain: KinematicTree, pick: Callable[[Array], Any]) -> Bones:

@@ -6,9 +6,8 @@ import numpy as np
 
 from ..algebra import turns
 from ..algebra.arithmetic import Array
-from ..algebra.arrays import norm
+from ..algebra.arrays import norm, solve_positive
 from ..algebra.nested import repeat_single, take_rows
-from ..algebra.small_systems import solve_positive
 from ..kinematics.kinematic_tree import TURN, KinematicTree
 from .active_limits import ActiveLimits, Block, Slides
 from .newton_directions import DAMPING_DECAY, DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION

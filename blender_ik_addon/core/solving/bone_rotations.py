@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..algebra.arithmetic import Array
-from ..algebra.rotation import multiply, normalize, power, rotate, turn_beyond
+from ..algebra.rotation import conjugate, multiply, normalize, power, rotate
 from ..kinematics.transport import carry_rotation
 from ..model.chains import Chain
 from ..model.errors import InvalidChainError
@@ -65,7 +65,7 @@ def turn_part_way(points: Array, turns: Array, share: float) -> Array:
         Joints, shape (B, n + 1, 3).
     """
     own = turns.copy()
-    own[:, 1:] = turn_beyond(turns[:, :-1], turns[:, 1:])
+    own[:, 1:] = multiply(conjugate(turns[:, :-1]), turns[:, 1:])
     own, turned, segments = power(own, share), points.copy(), np.diff(points, axis=1)
     carried = np.array([1.0, 0.0, 0.0, 0.0])
     for bone in range(turns.shape[1]):

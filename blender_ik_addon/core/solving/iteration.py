@@ -203,7 +203,7 @@ def run_chains(
         ]
         parts = [np.moveaxis(np.array(part), 0, -1) for part in zip(*rows, strict=True)]
         return tuple(np.ascontiguousarray(part) for part in parts)
-    given = (each[0], *(nested.to_numbers(array, array.ndim - 1) for array in arrays))
+    given = (each[0], *(nested.to_numbers(array) for array in arrays))
     if count == 1:
         # NumPy rounds one row otherwise than several.
         given = nested.take_rows(given, np.zeros(2, dtype=np.int64))

@@ -40,12 +40,6 @@ def test_a_rotation_and_its_conjugate_cancel(q):
     assert_positions_close(rotation.multiply(q, one), q, ROUNDING)
 
 
-@given(quaternions, quaternions)
-def test_a_turn_beyond_its_parent_makes_up_the_whole_turn_after_it(parent, turn):
-    beyond = rotation.turn_beyond(parent[None, None], turn[None, None])
-    assert_positions_close(rotation.multiply(parent, beyond[0, 0]), turn, ROUNDING)
-
-
 @given(quaternions, quaternions, directions)
 def test_the_inner_rotation_comes_first(outer, inner, vector):
     at_once = rotation.rotate(rotation.multiply(outer, inner), vector)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blender_ik_addon.core.algebra.small_systems import solve_positive
+from blender_ik_addon.core.algebra.arrays import solve_positive
 from blender_ik_addon.core.kinematics import limit_edges
 from blender_ik_addon.core.kinematics.limit_edges import Edges
 from blender_ik_addon.core.solvers.active_limits import ActiveLimits
