@@ -122,8 +122,9 @@ def chain_work(row: Row) -> Work:
         middles, free = (np.arange(bones) + 0.5) / bones, np.zeros((bones, 3))
         stiffness = STIFFNESS[0] + (STIFFNESS[1] - STIFFNESS[0]) * middles
         weights, down = np.full(bones, 1.0 / bones), np.array([0.0, 0.0, -1.0])
-        forces = Forces(stiffness, weights, down, free, free)
-        forces_of_all = forces.as_batch().take(np.zeros(MANY, dtype=np.int64))
+        given = stiffness, weights, down, free, free
+        forces = Forces(*given)
+        forces_of_all = Forces(*(np.broadcast_to(each, (MANY, *each.shape)) for each in given))
     chains = Chains(points, None, joints, None if forces is None else forces_of_all)
     alone = [
         Chain(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from .arithmetic import Arithmetic, Number
 from .matrices import Matrix
 from .vectors import (
-    NO_DIRECTION,
     Vector,
     choose,
     cross,
@@ -92,8 +91,8 @@ def swing(
     along, across = dot(source, target), cross(source, target)
     size = m.sqrt(dot(source, source) * dot(target, target))
     half = size + along
-    found = m.maximum(half, NO_DIRECTION**2), *across
-    is_wide = half < NEARLY_OPPOSITE * size
+    found = half, *across
+    is_wide = half <= NEARLY_OPPOSITE * size
     if not m.any(is_wide):
         return found
     # Nearly opposite vectors give their common axis badly. A half turn about the nearest axis
@@ -102,7 +101,8 @@ def swing(
     aside = perpendicular(m, source) if half_turn_axis is None else half_turn_axis
     axis = unit(m, reject(scale(across, m.divide(1.0, size)), source), aside)
     rest = size - along, *scale(across, -1.0)
-    return choose(m, is_wide, multiply(rest, (0.0, *axis)), found)
+    found = choose(m, is_wide, multiply(rest, (0.0, *axis)), found)
+    return choose(m, size > 0.0, found, IDENTITY)
 
 
 def about(m: Arithmetic, axis: Vector, angle: Number) -> Quaternion:

@@ -47,10 +47,12 @@ class Goal(Record):
     def __post_init__(self) -> None:
         """Copy, check and freeze the arrays."""
         effectors = ("E",) if np.ndim(self.target_position) == len(self.leading) + 2 else ()
-        shape: Shape = (*self.leading, *effectors, 3)
-        self._freeze_arrays(InvalidGoalError, target_position=shape)
-        leading = self.target_position.shape[:-1]
-        self._freeze_arrays(InvalidGoalError, pole_position=(*leading, 3))
+        target: Shape = (*self.leading, *effectors, 3)
+        self._freeze_arrays(InvalidGoalError, target_position=target)
+        target = self.target_position.shape
+        leading = target[:-1]
+        if self.pole_position is not None:
+            self._freeze_arrays(InvalidGoalError, pole_position=target)
         if isinstance(self.pole_angle, np.ndarray):
             self._freeze_arrays(InvalidGoalError, pole_angle=leading)
         elif not abs(self.pole_angle) < np.inf:
