@@ -60,19 +60,18 @@ def to_euler(m: Arithmetic, a: Matrix, order: str, reference: Vector) -> Vector:
     undo = quaternions.to_matrix(quaternions.about(m, matrices.IDENTITY[k], -last))
     row = matrices.multiply(undo, a)[j]
     first = m.atan2(-parity * row[k], row[j])
-    direct = {i: first, j: middle, k: last}
-    other = {i: first + math.pi, j: math.pi - middle, k: last + math.pi}
+    near = reference[i], reference[j], reference[k]
     direct, other = (
-        {axis: wind_angle(m, angle, reference[axis]) for axis, angle in each.items()}
-        for each in (direct, other)
+        tuple(wind_angle(m, angle, at) for angle, at in zip(each, near, strict=True))
+        for each in ((first, middle, last), (first + math.pi, math.pi - middle, last + math.pi))
     )
     change, other_change = (
-        sum(m.absolute(angle - reference[axis]) for axis, angle in each.items())
+        sum(m.absolute(angle - at) for angle, at in zip(each, near, strict=True))
         for each in (direct, other)
     )
     is_other = (other_change < change) & m.negate(is_locked)
-    x, y, z = (m.where(is_other, other[axis], direct[axis]) for axis in range(3))
-    return x, y, z
+    found = vectors.choose(m, is_other, other, direct)
+    return found[order.index("X")], found[order.index("Y")], found[order.index("Z")]
 
 
 def from_axis_angle(m: Arithmetic, axis_angle: AxisAngle) -> Quaternion:

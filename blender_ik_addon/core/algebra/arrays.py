@@ -81,11 +81,7 @@ def sum_segments(segments: Array) -> Array:
 
 
 def solve_positive(system: Array, right: Array) -> Array:
-    """Return x (k, B) of A x = b.
-
-    Args:
-        system: A, symmetric and positive definite, shape (k, k, B).
-        right: b, shape (k, B).
+    """Return x (k, B) of A x = b, with A (k, k, B) symmetric and positive definite, b (k, B).
 
     Source: Gauss-Jordan elimination, which needs no pivots here.
     """

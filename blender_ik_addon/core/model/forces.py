@@ -27,20 +27,20 @@ class StepMode(enum.StrEnum):
 class Forces(Record):
     """The forces on n bones, for one chain or, with one more leading axis, for B chains alike.
 
-    The pose that FORCE finds has the least *effort* of all poses, nearby, that are as near to the
-    target and inside the limits:
+    The pose that FORCE finds has the least potential energy of all poses, nearby, that are as near
+    to the target and inside the limits:
 
-        effort = sum of stiffness * angle^2 / 2  +  sum of mass * gravity * height / chain length
+        energy = sum of stiffness * angle^2 / 2  +  sum of mass * gravity * height / chain length
 
-    Heights are those of the bones' middles. They count in lengths of the chain, so a creature that
-    is scaled keeps its pose: stiffness 1 against mass 1 and gravity 1 is a spring that needs a
-    radian for the torque of the chain's whole length. Angles are those by which a joint is
-    bent out of its comfort range: components, about X, Y and Z of the bone at its optimum, of the
-    turn from there as a rotation vector. Toward a hard limit the resistance grows, to ten times
-    what the same angle costs far from it; the limit itself refuses.
+    Heights are those of the bones' middles, in lengths of the chain, so a creature that is scaled
+    keeps its pose: stiffness 1 against mass 1 and gravity 1 is a spring that needs a radian for the
+    torque of the chain's whole length. Angles are those by which a joint is bent out of its comfort
+    range: components, about X, Y and Z of the bone at its optimum, of the turn from there as a
+    rotation vector. Toward a hard limit the resistance grows, to ten times what the same angle
+    costs far from it; the limit itself refuses.
 
     Attributes:
-        stiffness: Effort per square radian, 0 for no spring, shape (..., n).
+        stiffness: Energy per square radian, 0 for no spring, shape (..., n).
         masses: Shape (..., n); zero by default, like the next three.
         gravity: Which way, and how strongly, masses are pulled, in the space of the chain's
             points, shape (..., 3); zero for none.

@@ -34,11 +34,7 @@ class Topology:
     effector_bones: Sequence[int]
 
     def __post_init__(self) -> None:
-        """Check the indices.
-
-        Raises:
-            InvalidChainError: If a bone stands before its parent, or there is no such bone.
-        """
+        """Raise ``InvalidChainError`` if a bone stands before its parent, or is none."""
         for name in ("parents", "effector_bones"):
             indices = np.asarray(getattr(self, name))
             if indices.ndim != 1 or not indices.size or indices.dtype.kind not in "iu":
@@ -67,10 +63,8 @@ class Topology:
     @cached_property
     def moves(self) -> Flags:
         """Which bones move which effectors, shape (n, E)."""
-        moves: Flags = (self.is_above | np.eye(len(self.parents), dtype=np.bool_))[
-            :, self.effector_bones
-        ]
-        return moves
+        is_on_path = self.is_above | np.eye(len(self.parents), dtype=np.bool_)
+        return is_on_path[:, self.effector_bones]
 
     @cached_property
     def paths(self) -> tuple[tuple[int, ...], ...]:
