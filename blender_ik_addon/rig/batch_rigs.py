@@ -95,7 +95,11 @@ class BatchRigs:
         return True
 
     def changes(
-        self, wanted: Channels, has_changed: Flags, is_foreign: Callable[[RigState], bool]
+        self,
+        wanted: Channels,
+        has_changed: Flags,
+        is_foreign: Callable[[RigState], bool],
+        noise: float = 0.0,
     ) -> list[Change]:
         """Return what differs from what stands there, one change an armature object.
 
@@ -104,9 +108,14 @@ class BatchRigs:
             has_changed: Which chains or trees have another input than before, shape (B,).
             is_foreign: Whether an armature object stands as another window's graph wrote it:
                 answering that would go back and forth for ever.
+            noise: Channels that differ by no more are the same.
         """
         count = len(wanted)
-        differs: Flags = (wanted != self.present).reshape(count, -1).any(axis=1)
+        differs: Flags = wanted != self.present
+        if noise:
+            # Written so that NaN on the bones counts as different.
+            differs &= ~(np.abs(wanted - self.present) <= noise)
+        differs = differs.reshape(count, -1).any(axis=1)
         differs = np.logical_or.reduceat(differs, self._first)
         has_changed = np.logical_or.reduceat(has_changed, self._first)
         rows = wanted.reshape(-1, 4)

@@ -25,6 +25,10 @@ Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 Channels = npt.NDArray[np.float32]
 
+# A chain that starts from its own last pose reads it back as float32: differences of that size
+# are no movement.
+CURRENT_NOISE = 1e-6
+
 
 class LimbBatch:
     """B live chains alike in one dependency graph.
@@ -49,12 +53,14 @@ class LimbBatch:
             Part(state, rows, [state.limbs[row].job.plan.written for row in rows])
             for state, rows in members
         ]
-        self._rigs = BatchRigs(parts, self._solve.bones.modes)
-        count, written = self._solve.bones.local.shape[:2]
+        self._rigs = BatchRigs(parts, self._solve.modes)
+        count, written = len(self.limbs), len(self._solve.modes)
         self._wanted: Channels = np.full((count, written, 4), np.nan, dtype=np.float32)
         self._residuals = np.full(count, np.nan)
         self._iterations = np.zeros(count, dtype=np.int64)
         self._codes = np.zeros(count, dtype=np.int8)
+        self._has_locks = np.zeros(count, dtype=np.bool_)
+        self._starts: Channels = np.full_like(self._wanted, np.nan)
         self._holds: dict[int, npt.NDArray[np.bool_]] = {}
         self._tip_gaps = np.zeros(count)
 
@@ -77,6 +83,8 @@ class LimbBatch:
         if self._poles is not None:
             has_changed |= self._poles.read(world, self.errors)
         has_new_poses = self._rigs.read(has_changed)
+        if self._solve.is_current:
+            has_changed |= (self._rigs.present != self._starts).any(axis=(1, 2))
         if self.errors:
             has_changed[list(self.errors)] = False
         rows = np.flatnonzero(has_changed)
@@ -89,17 +97,22 @@ class LimbBatch:
             # A chain that cannot be solved keeps its pose.
             wanted = wanted.copy()
             wanted[list(self.errors)] = self._rigs.present[list(self.errors)]
-        return self._rigs.changes(wanted, has_changed, is_foreign)
+        noise = CURRENT_NOISE if self._solve.is_current else 0.0
+        return self._rigs.changes(wanted, has_changed, is_foreign, noise)
 
     def _solve_rows(self, rows: Rows) -> None:
         is_all = len(rows) == len(self.limbs)
         pick = slice(None) if is_all else rows
         poles = None if self._poles is None else self._poles.matrices[pick, :3, 3]
-        solved = self._solve.solved(rows, self._rigs.bases, self._targets.matrices[pick], poles)
+        present = self._rigs.present[pick]
+        self._starts[pick] = present
+        solved = self._solve.solved(
+            rows, self._rigs.bases, self._targets.matrices[pick], poles, present.astype(np.float64)
+        )
         self._wanted[pick] = solved.channels
         self._residuals[pick] = solved.residuals
         self._iterations[pick] = solved.iterations
-        self._codes[pick] = solved.status_codes
+        self._codes[pick], self._has_locks[pick] = solved.status_codes, solved.has_locks
         self._tip_gaps[pick] = solved.tip_gaps
         if solved.holds is not None:
             self._holds.update(zip(rows.tolist(), solved.holds, strict=True))
@@ -115,7 +128,7 @@ class LimbBatch:
             status=STATUSES[int(self._codes[row])],
             residual=float(self._residuals[row]),
             iterations=int(self._iterations[row]),
-            has_locks=False,
+            has_locks=bool(self._has_locks[row]),
             held_by=holding(job.skeleton, job.plan, self._holds.get(row)),
             tip_gap=tip_gap,
             why=reasons_of(
@@ -124,6 +137,7 @@ class LimbBatch:
                 matrices_of(channels, limb.modes),
                 len(job.plan.segments),
                 tip_gap,
+                is_tip_beyond=not job.plan.ends_at_tail,
                 turns_tip_first=turns_tip_first(job.spec),
             ),
         )

@@ -13,6 +13,7 @@ from .channels import Pose
 from .gradual import Eased, Inputs, Step, easing_of, next_step
 from .history import before, remembered
 from .limb import Limb
+from .limb_batch import CURRENT_NOISE
 from .moment import Moment
 from .outcome import Outcome
 from .rig_state import RigState
@@ -22,10 +23,6 @@ from .targets import Target, read_target
 from .world import WorldMatrices
 
 Array = npt.NDArray[np.float64]
-
-# A chain that starts from its own last pose reads it back as float32: differences of that size
-# are no movement.
-CURRENT_NOISE = 1e-6
 
 
 class LoneLimb:

@@ -26,7 +26,7 @@ from .own_joints import chain_joints
 from .plan import check, planned
 from .skeleton import Fingerprint, Skeleton, compiled
 from .slide import ChainSlide, chain_slide, check_drivers
-from .spec import ChainSpec, StoredBone
+from .spec import ChainSpec, StartFrom, StoredBone
 from .start import completed, start_channels, start_vector
 from .stretch import BoneStretch, ChainStretch, read_stretch
 from .update import Update
@@ -315,6 +315,9 @@ class RigState:
         )
         for channels in (start, stored):
             check_channels(skeleton, job.plan, channels)
+        if job.spec.start_from is StartFrom.CURRENT:
+            # What stands there is read at every solve.
+            start = stored
         starts_alike = known is not None and np.array_equal(known.start, start)
         if known is not None and starts_alike and np.array_equal(known.stored, stored):
             return known

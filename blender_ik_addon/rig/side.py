@@ -6,12 +6,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.algebra import rotation
-from ..core.kinematics.bend_plane import bend_side
+from ..core.algebra.vectors import NO_DIRECTION
+from ..core.kinematics.bend_plane import STRAIGHT, bend_side
 from .chain_pose import ChainFrame, ChainPose
 from .spec import ChainSpec, NegativeScale, StartFrom
 from .targets import Target
 
 Array = npt.NDArray[np.float64]
+Bending = tuple[Array, Array]
+"""Joints (b, n, 3) of chains that bend, and where they would bend if they were straight (b, 3)."""
 
 
 def flips(
@@ -68,3 +71,40 @@ def bending_joints(joints: Array, spec: ChainSpec) -> Array:
     """Return the joints of a chain that bend: without a tip that takes the target's rotation."""
     has_turned_tip = spec.use_rotation and spec.use_tail and len(joints) > 2
     return joints[:-1] if has_turned_tip else joints
+
+
+def is_on_side_of(pose: Bending, reference: Bending) -> npt.NDArray[np.bool_]:
+    """Tell which poses bend to the side of other ones swung to the same chords, shape (b,)."""
+    source, goal = (joints[:, -1] - joints[:, 0] for joints, _ in (reference, pose))
+    sizes = [np.linalg.norm(chord, axis=1, keepdims=True) for chord in (source, goal)]
+    has_chords = (sizes[0] > 0.0) & (sizes[1] > 0.0)
+    source, goal = (
+        np.where(has_chords, chord / np.where(has_chords, size, 1.0), [1.0, 0.0, 0.0])
+        for chord, size in zip((source, goal), sizes, strict=True)
+    )
+    swung = rotation.rotate(rotation.between(source, goal), find_sides(*reference))
+    is_on_side: npt.NDArray[np.bool_] = (find_sides(*pose) * swung).sum(axis=1) >= 0.0
+    return is_on_side | ~has_chords[:, 0]
+
+
+def find_sides(joints: Array, natural: Array) -> Array:
+    """Return where poses bend, or would if they were bent, unit vectors but for the natural ones.
+
+    Args:
+        joints: That bend, shape (b, n, 3).
+        natural: Where straight chains bend, shape (b, 3).
+    """
+    if joints.shape[1] < 3:
+        return natural
+    points = joints - joints[:, :1]
+    segments = np.diff(joints, axis=1)
+    reach = np.linalg.norm(segments, axis=2).sum(axis=1, keepdims=True)
+    chord = points[:, -1]
+    size = np.linalg.norm(chord, axis=1, keepdims=True)
+    chord = np.where(size > NO_DIRECTION * reach, chord, points[:, 1])
+    chord = chord / np.linalg.norm(chord, axis=1, keepdims=True)
+    inner = points[:, 1:-1].mean(axis=1)
+    offset = inner - chord * (inner * chord).sum(axis=1, keepdims=True)
+    bulge = np.linalg.norm(offset, axis=1, keepdims=True)
+    is_straight = bulge <= STRAIGHT * reach
+    return np.where(is_straight, natural, offset / np.where(is_straight, 1.0, bulge))

@@ -14,7 +14,7 @@ from .channels import Pose, matrices_of
 from .checks import check_shape
 from .errors import RigError
 from .limb import Limb
-from .lone_limb import CURRENT_NOISE
+from .limb_batch import CURRENT_NOISE
 from .moment import Moment
 from .outcome import Outcome
 from .rig_state import RigState

@@ -70,7 +70,7 @@ def cross(a: Array, b: Array) -> Array:
     return _join(vectors.cross(_split(a), _split(b)))
 
 
-def power(quaternion: Array, share: float) -> Array:
+def power(quaternion: Array, share: float | Array) -> Array:
     """Return shares of rotations: unit quaternions (..., 4) turned ``share`` of the short way."""
     return _join(quaternions.power(ARRAYS, _split(quaternion), share))
 
