@@ -9,16 +9,15 @@ from typing import TypeVar
 import bpy
 
 from ..core import Solver
+from .chain_settings import likeness
 from .follow_batch import FollowBatch
 from .follow_limb import FollowLimb
 from .limb import Limb
 from .limb_batch import LimbBatch
-from .lone_limb import LoneLimb
 from .members import Members
 from .moment import goes_on
 from .order import Job, above, levels
 from .rig_state import RigState
-from .rigid_solve import likeness
 from .rigid_tree import RigidTree, rigid_tree
 from .skeleton import Fingerprint, Skeleton
 from .tree_batch import TreeBatch, TreeMembers
@@ -49,7 +48,7 @@ class Level:
     """
 
     batches: list[Batch] = field(default_factory=list)
-    lone: list[LoneLimb | FollowLimb | TreeLimb] = field(default_factory=list)
+    lone: list[FollowLimb | TreeLimb] = field(default_factory=list)
     states: list[RigState] = field(default_factory=list)
 
 
@@ -151,10 +150,12 @@ class GraphState:
                     level.lone.append(lone.get(limbs) or TreeLimb(state, limbs))
                 else:
                     _put(of_trees, (number, tree.likeness), state, tree)
-            elif limb.rigid is None or not is_even:
-                level.lone.append(lone.get((limb,)) or _lone(state, limb))
+                continue
+            is_rigid = limb.rigid is not None and is_even
+            if limb.job.spec.options.solver is Solver.FOLLOW and not is_rigid:
+                level.lone.append(lone.get((limb,)) or FollowLimb(state, limb))
             else:
-                _put(groups, (number, likeness(limb)), state, row)
+                _put(groups, (number, (is_rigid, *likeness(limb))), state, row)
         self._fill_batches(batches, groups, of_trees)
 
     def _fill_batches(
@@ -165,9 +166,10 @@ class GraphState:
     ) -> None:
         """Put what is solved side by side into its levels; the same as before is kept compiled."""
         of_limbs = [batch for batch in batches if not isinstance(batch, TreeBatch)]
-        for (number, _), members in groups.items():
-            known = next((batch for batch in of_limbs if batch.is_of(members)), None)
-            self.levels[number].batches.append(known or _batch(members))
+        for (number, (is_rigid, *_)), members in groups.items():
+            new = (batch for batch in of_limbs if _is_of(batch, members, is_rigid=bool(is_rigid)))
+            known = next(new, None)
+            self.levels[number].batches.append(known or _batch(members, is_rigid=bool(is_rigid)))
         for (number, _), trees in of_trees.items():
             same = next((batch for batch in _trees_of(batches) if batch.is_of(trees)), None)
             self.levels[number].batches.append(same or TreeBatch(trees))
@@ -202,15 +204,16 @@ def _rigid(state: RigState, limbs: tuple[Limb, ...]) -> RigidTree | None:
     return rigid_tree(limbs, state.pose, state.joints)
 
 
-def _batch(members: Members) -> LimbBatch | FollowBatch:
+def _batch(members: Members, *, is_rigid: bool) -> LimbBatch | FollowBatch:
     state, rows = members[0]
     is_dragged = state.limbs[rows[0]].job.spec.options.solver is Solver.FOLLOW
-    return FollowBatch(members) if is_dragged else LimbBatch(members)
+    return FollowBatch(members) if is_dragged else LimbBatch(members, is_even=is_rigid)
 
 
-def _lone(state: RigState, limb: Limb) -> LoneLimb | FollowLimb:
-    is_dragged = limb.job.spec.options.solver is Solver.FOLLOW
-    return FollowLimb(state, limb) if is_dragged else LoneLimb(state, limb)
+def _is_of(batch: LimbBatch | FollowBatch, members: Members, *, is_rigid: bool) -> bool:
+    if isinstance(batch, LimbBatch):
+        return batch.is_of(members, is_even=is_rigid)
+    return batch.is_of(members)
 
 
 def _is_same(one: list[tuple[Limb, bool]], other: list[tuple[Limb, bool]]) -> bool:

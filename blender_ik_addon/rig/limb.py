@@ -58,8 +58,6 @@ class Limb:
         start: Rotation channels that it starts from, shape (k, 4).
         stored: Rotation channels of the stored pose, shape (k, 4).
         modes: Rotation modes of the written bones, shape (k,).
-        locks: Locked rotation channels of these, as ``Pose.locks``, shape (k, 4).
-        uses_4d_locks: As ``Pose.uses_4d_locks``, shape (k,).
         is_settled: Whether the start depends on neither keyframes nor the present pose.
         joints: Of the written bones; None where all turn freely.
         stretch: How far they may grow; None where none is to.
@@ -72,8 +70,6 @@ class Limb:
     start: Array
     stored: Array
     modes: npt.NDArray[np.int32]
-    locks: npt.NDArray[np.bool_]
-    uses_4d_locks: npt.NDArray[np.bool_]
     is_settled: bool
     joints: BoneJoints | None
     stretch: ChainStretch | None
@@ -117,8 +113,6 @@ def compiled_limb(
         start,
         stored,
         modes,
-        pose.locks[job.plan.written],
-        pose.uses_4d_locks[job.plan.written],
         is_stored and not is_keyed,
         joints,
         stretch,

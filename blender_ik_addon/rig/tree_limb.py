@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core import IKError
-from .chain_pose import part_way
+from .chain_frames import part_way
 from .changes import Change
 from .channels import Pose, matrices_of
 from .checks import check_shape

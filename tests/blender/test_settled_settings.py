@@ -1,4 +1,4 @@
-"""Influence, locks, part of a rotation, and a start from what stands there: side by side as alone."""
+"""Influence, locks, part of a rotation, a start from what stands there: side by side as alone."""
 
 from __future__ import annotations
 
