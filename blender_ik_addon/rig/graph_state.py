@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 import bpy
 
 from ..core import Solver
+from .carry import Carry, can_carry
 from .chain_settings import likeness
 from .follow_batch import FollowBatch
 from .follow_limb import FollowLimb
@@ -45,11 +46,15 @@ class Level:
         batches: Those that are solved side by side.
         lone: Those that are solved by themselves, chains and trees.
         states: The armature objects of all of them.
+        carry: Poses the bones above those that only their parents move; None where none are.
+        is_carried: Whether these are all.
     """
 
     batches: list[Batch] = field(default_factory=list)
     lone: list[FollowLimb | TreeLimb] = field(default_factory=list)
     states: list[RigState] = field(default_factory=list)
+    carry: Carry | None = None
+    is_carried: bool = False
 
 
 @dataclass
@@ -157,6 +162,26 @@ class GraphState:
             else:
                 _put(groups, (number, (is_rigid, *likeness(limb))), state, row)
         self._fill_batches(batches, groups, of_trees)
+        self._find_carried(placed)
+
+    def _find_carried(self, placed: list[tuple[RigState, int, bool]]) -> None:
+        """Find the chains and trees below others that only their parents move."""
+        if len(self.levels) < 2:
+            return
+        moved = {point for job in self._jobs for point in job.points()}
+        for number, level in enumerate(self.levels[1:], start=1):
+            carried: dict[int, tuple[RigState, list[Limb]]] = {}
+            level.is_carried = True
+            for chosen, own in zip(self._united.groups, self._numbers, strict=True):
+                if own != number:
+                    continue
+                if not all(can_carry(self._jobs[i], moved) for i in chosen):
+                    level.is_carried = False
+                    continue
+                state, limb = _top(placed, chosen)
+                carried.setdefault(state.uid, (state, []))[1].append(limb)
+            if carried:
+                level.carry = Carry(list(carried.values()))
 
     def _fill_batches(
         self,
@@ -193,6 +218,16 @@ def _put(
         members[-1][1].append(member)
     else:
         members.append((state, [member]))
+
+
+def _top(placed: list[tuple[RigState, int, bool]], chosen: Sequence[int]) -> tuple[RigState, Limb]:
+    """Return the armature object of chains, and that of them whose root is above all others."""
+    limbs = [placed[i][0].limbs[placed[i][1]] for i in chosen]
+    return placed[chosen[0]][0], min(limbs, key=_depth)
+
+
+def _depth(limb: Limb) -> int:
+    return len(limb.job.skeleton.ancestors(int(limb.job.plan.segments[0])))
 
 
 def _trees_of(batches: Iterable[Batch]) -> list[TreeBatch]:

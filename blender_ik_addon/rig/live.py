@@ -140,11 +140,13 @@ def _solve_levels(
     """
     has_written, others = False, frozenset[int]()
     for number, level in enumerate(graph.levels):
-        if number and has_written:
+        if number and has_written and not level.is_carried:
             # This level hangs on what has just moved.
             update.evaluate_again()
             _place_again(level, update)
             world = None
+        if level.carry is not None:
+            level.carry.update(has_written=has_written)
         world = world or _world(graph, update)
         changes = _changes(level, update, world)
         if changes:

@@ -92,7 +92,7 @@ def _without_numbers(status: str) -> str:
 
 
 def ways(limbs: Sequence[Limb]) -> tuple[dict[tuple[int, int], int], set[tuple[int, int]]]:
-    """Return which chains are solved as rigid ones, with how many, and which through any parents."""
+    """Return which chains are solved as rigid, with how many, and which are not."""
     (graph,) = live.memory.graphs.values()
     (level,) = graph.levels
     beside, alone = {}, {(lone.state.uid, lone.limb.job.index) for lone in level.lone}
