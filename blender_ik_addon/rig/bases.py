@@ -51,6 +51,13 @@ class Bases:
         """Return the bases of some of the chains."""
         return Bases(*(getattr(self, field.name)[rows] for field in fields(self)))
 
+    def differ(self, former: Bases) -> Flags:
+        """Tell which bases are not those of before, shape (c,)."""
+        differs: Flags = (former.from_world != self.from_world).any(axis=(1, 2))
+        differs |= former.tolerance != self.tolerance
+        differs |= former.soft_distance != self.soft_distance
+        return differs
+
 
 def stacked(parts: list[Bases]) -> Bases:
     """Return the bases of several armature objects, one after the other."""
@@ -62,11 +69,12 @@ def stacked(parts: list[Bases]) -> Bases:
 
 
 class Posed(NamedTuple):
-    """The chains of one armature object and its present pose."""
+    """The chains of one armature object, its present pose, and what undoes negative scales."""
 
     skeleton: Skeleton
     pose: Pose
     limbs: list[Limb]
+    unmirrored: Array | None
 
 
 def read_bases(rigs: Sequence[Posed]) -> list[Bases]:
@@ -85,7 +93,7 @@ def read_bases(rigs: Sequence[Posed]) -> list[Bases]:
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         size, is_even = _sizes(frames)
         is_even &= np.repeat(_shows_shape(worlds[:, :3, :3]), counts)
-        is_even &= _is_unmirrored_or_mirrors(rigs, worlds[:, :3, :3], counts)
+        is_even &= ~_keep_their_bend(rigs)
         largest = np.repeat(np.linalg.norm(worlds[:, :3, :3], ord=2, axis=(1, 2)), counts)
     is_even &= np.isfinite(at_roots).all(axis=(1, 2))
     worlds = np.repeat(worlds, counts, axis=0)
@@ -140,15 +148,15 @@ def _shows_shape(worlds: Array) -> Flags:
     return shows
 
 
-def _is_unmirrored_or_mirrors(rigs: Sequence[Posed], worlds: Array, counts: Sequence[int]) -> Flags:
-    """Tell which chains need not know which axis of their object is mirrored."""
-    is_mirrored: Flags = np.repeat(np.linalg.det(worlds) < 0.0, counts)
-    if not is_mirrored.any():
-        return ~is_mirrored
-    limbs = (limb for rig in rigs for limb in rig.limbs)
-    keeps = [limb.job.spec.negative_scale is NegativeScale.KEEP for limb in limbs]
-    is_told: Flags = ~(is_mirrored & np.array(keeps))
-    return is_told
+def _keep_their_bend(rigs: Sequence[Posed]) -> Flags:
+    """Tell which chains bend as if their object were not mirrored, which a base does not show."""
+    return np.array(
+        [
+            rig.unmirrored is not None and limb.job.spec.negative_scale is NegativeScale.KEEP
+            for rig in rigs
+            for limb in rig.limbs
+        ]
+    )
 
 
 def point_in_base(from_world: Array, points: Array) -> Array:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from .bases import Bases, stacked
-from .changes import Change
+from .changes import Change, OtherChannels
+from .channels import Pose
+from .places import Places
 from .rig_state import RigState
 
 Flags = npt.NDArray[np.bool_]
 Channels = npt.NDArray[np.float32]
+Array = npt.NDArray[np.float64]
+NOTHING: Mapping[str, Array] = MappingProxyType({})
 
 
 class Part(NamedTuple):
@@ -31,17 +36,34 @@ class Part(NamedTuple):
     bones: Sequence[npt.NDArray[np.int64]]
 
 
-class BatchRigs:
+Place = TypeVar("Place", Bases, Places)
+
+
+class BatchRigs(Generic[Place]):
     """What B chains or trees alike hang on, k bones each.
 
     Attributes:
         present: What stands on the bones, or has been written to them, shape (B, k, 4).
     """
 
-    def __init__(self, parts: Sequence[Part], modes: npt.NDArray[np.int32]) -> None:
-        """Take the armature objects, and the rotation modes of the bones (k,)."""
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        modes: npt.NDArray[np.int32],
+        read_places: Callable[[], Place],
+        differ: Callable[[Place, Place], Flags],
+    ) -> None:
+        """Take the armature objects, and the rotation modes of the bones (k,).
+
+        Args:
+            parts: What of each object is in the batch.
+            modes: Of the bones.
+            read_places: Returns where the chains or trees hang, as last read.
+            differ: Tells which of them hang elsewhere than before, shape (B,).
+        """
         self._states = [part.state for part in parts]
-        self._base_rows = [part.rows for part in parts]
+        self._read_places: Callable[[], Place] = read_places
+        self._differ: Callable[[Place, Place], Flags] = differ
         self._bones = [np.concatenate(part.bones) for part in parts]
         self._modes = [np.tile(modes, len(part.rows)) for part in parts]
         ends = np.cumsum([len(part.rows) for part in parts])
@@ -52,17 +74,17 @@ class BatchRigs:
         bones = len(modes)
         self._bone_rows = [slice(own.start * bones, own.stop * bones) for own in self._slices]
         self._versions: list[int] = []
-        self._bases: Bases | None = None
+        self._places: Place | None = None
         self.present: Channels = np.empty((int(ends[-1]), bones, 4), dtype=np.float32)
 
     @property
-    def bases(self) -> Bases:
-        """The bases as read last, one a chain or tree."""
-        assert self._bases is not None
-        return self._bases
+    def places(self) -> Place:
+        """Where the chains or trees hang, as read last."""
+        assert self._places is not None
+        return self._places
 
     def read(self, has_changed: Flags) -> bool:
-        """Take over bases and poses that have been read anew; mark those whose bases have changed.
+        """Take over poses that have been read anew; mark what hangs elsewhere than before.
 
         Args:
             has_changed: Which chains or trees have changed, shape (B,); marked in place.
@@ -74,28 +96,26 @@ class BatchRigs:
         if versions == self._versions:
             return False
         self._versions = versions
-        bases = stacked(
-            [
-                _bases_of(state).rows(rows)
-                for state, rows in zip(self._states, self._base_rows, strict=True)
-            ]
-        )
-        former, self._bases = self._bases, bases
-        rotations = [
-            _channels_of(state)[bones]
-            for state, bones in zip(self._states, self._bones, strict=True)
-        ]
-        self.present = np.concatenate(rotations).reshape(self.present.shape)
+        former, self._places = self._places, self._read_places()
+        self.present = self.gather("channels").reshape(self.present.shape)
         if former is None:
             has_changed[:] = True
         else:
-            has_changed |= (former.from_world != bases.from_world).any(axis=(1, 2))
-            has_changed |= former.tolerance != bases.tolerance
-            has_changed |= former.soft_distance != bases.soft_distance
+            has_changed |= self._differ(self._places, former)
         return True
 
+    def gather(self, name: str) -> npt.NDArray[Any]:
+        """Return what channels hold on all bones, one after the other, by their name in poses."""
+        pairs = zip(self._states, self._bones, strict=True)
+        return np.concatenate([getattr(_pose_of(state), name)[bones] for state, bones in pairs])
+
     def changes(
-        self, wanted: Channels, has_changed: Flags, is_foreign: Callable[[RigState], bool]
+        self,
+        wanted: Channels,
+        has_changed: Flags,
+        is_foreign: Callable[[RigState], bool],
+        noise: float = 0.0,
+        others: Mapping[str, Array] = NOTHING,
     ) -> list[Change]:
         """Return what differs from what stands there, one change an armature object.
 
@@ -104,9 +124,15 @@ class BatchRigs:
             has_changed: Which chains or trees have another input than before, shape (B,).
             is_foreign: Whether an armature object stands as another window's graph wrote it:
                 answering that would go back and forth for ever.
+            noise: Channels that differ by no more are the same.
+            others: What shall stand in further channels, shape (B, k, 3), by property name.
         """
         count = len(wanted)
-        differs: Flags = (wanted != self.present).reshape(count, -1).any(axis=1)
+        told = {name: values.astype(np.float32).reshape(-1, 3) for name, values in others.items()}
+        differs = _differ(self.present.reshape(-1, 4), wanted.reshape(-1, 4), noise)
+        for name, values in told.items():
+            differs |= _differ(self.gather(name), values, noise)
+        differs = differs.reshape(count, -1).any(axis=1)
         differs = np.logical_or.reduceat(differs, self._first)
         has_changed = np.logical_or.reduceat(has_changed, self._first)
         rows = wanted.reshape(-1, 4)
@@ -115,9 +141,9 @@ class BatchRigs:
             state = self._states[i]
             if has_changed[i] or not is_foreign(state):
                 # What of the same object stands right is written with the others.
-                found.append(
-                    Change(state, self._bones[i], self._modes[i], rows[self._bone_rows[i]])
-                )
+                bones, own = self._bones[i], self._bone_rows[i]
+                further = {name: OtherChannels(bones, each[own]) for name, each in told.items()}
+                found.append(Change(state, bones, self._modes[i], rows[own], further))
                 written.append(self._slices[i])
         if len(written) == len(self._states):
             self.present[:] = wanted
@@ -127,11 +153,25 @@ class BatchRigs:
         return found
 
 
-def _bases_of(state: RigState) -> Bases:
-    assert state.bases is not None
-    return state.bases
+def bases_of(parts: Sequence[Part]) -> Bases:
+    """Return the bases of chains or trees as read last."""
+    found = []
+    for part in parts:
+        assert part.state.bases is not None
+        found.append(part.state.bases.rows(part.rows))
+    return stacked(found)
 
 
-def _channels_of(state: RigState) -> Channels:
+def _differ(
+    present: npt.NDArray[np.floating], wanted: npt.NDArray[np.floating], noise: float
+) -> Flags:
+    """Tell which rows of channels (m, size) differ by more than noise; NaN always does."""
+    differs: Flags = present != wanted
+    if noise:
+        differs &= ~(np.abs(wanted - present) <= noise)
+    return differs.any(axis=1)
+
+
+def _pose_of(state: RigState) -> Pose:
     assert state.pose is not None
-    return state.pose.channels
+    return state.pose

@@ -11,11 +11,11 @@ import numpy.typing as npt
 from mathutils import Matrix
 
 from . import spaces
-from .chain_pose import framed
+from .chain_frames import Hung, framed
 from .channels import matrices_of, read_pose
 from .checks import check_channels, check_pose, check_shape
 from .plan import check, planned
-from .side import bending_joints, side_of
+from .side import find_sides
 from .skeleton import compiled
 from .spec import Anchor, ChainSpec
 from .world import not_finite
@@ -62,12 +62,15 @@ def placement(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
     check_pose(armature_object, skeleton, pose, plan)
     check_channels(skeleton, plan, pose.rotation[plan.written])
     check_shape(pose.world)
-    frame = framed(skeleton, pose, plan)
-    posed = frame.posed(matrices_of(pose.rotation[plan.written], pose.modes[plan.written]))
-    joints = spaces.transform_point(pose.world, posed.joints)
+    frames = framed([Hung(skeleton, pose, plan)])
+    posed = frames.posed(matrices_of(pose.rotation[plan.written], pose.modes[plan.written])[None])
+    joints = spaces.transform_point(pose.world, posed.joints[0])
     length = float(np.linalg.norm(np.diff(joints, axis=0), axis=1).sum())
-    bending = bending_joints(joints, spec)
-    side = spaces.transform_direction(pose.world, side_of(spec, frame, posed))
+    # A tip that takes the target's rotation does not bend.
+    bends = slice(-1) if spec.use_rotation and spec.use_tail and len(joints) > 2 else slice(None)
+    bending = joints[bends]
+    side = find_sides(posed.joints[:, bends], frames.natural_side(posed))[0]
+    side = spaces.transform_direction(pose.world, side)
     chord = bending[-1] - bending[0]
     # Only the part across the chord counts: a pole on its line would give no side.
     side = side - chord * (side @ chord) / max(float(chord @ chord), 1e-12)

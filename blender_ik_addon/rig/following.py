@@ -9,18 +9,18 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
-from ..core import Chain, Goal, Lead, SolveOptions, Solver, Status, solve
+from ..core import Chains, Goals, Lead, SolveOptions, Solver, Status, solve_batch
 from . import spaces
 from .animation import driven_paths
-from .chain_pose import ChainFrame, ChainPose, framed, part_way
-from .channels import Pose, matrices_of
+from .chain_frames import ChainFrames, ChainPoses, Hung, framed, part_way
+from .channels import Pose, channels_of, matrices_of, with_locks
 from .checks import check_shape
-from .errors import RigError
+from .errors import RigError, no_length
+from .limb import SHORTEST_SEGMENT
 from .outcome import Outcome
 from .plan import ChainPlan
 from .skeleton import Skeleton
 from .slide import head_at, is_connected
-from .solving import check_segments, locked_channels
 from .spec import ChainSpec
 from .targets import Target
 
@@ -166,24 +166,38 @@ def drag(
     """
     check_shape(pose.world)
     root, lead = int(plan.written[0]), spec.options.lead
-    frame = _at(framed(skeleton, pose, plan), skeleton, pose, root, location)
-    start = frame.posed(rotations)
-    check_segments(skeleton, pose, plan, start)
+    frames = _at(framed([Hung(skeleton, pose, plan)]), skeleton, pose, root, location)
+    start = frames.posed(rotations[None])
+    _check_segments(skeleton, plan, start)
     _check_parent(skeleton, pose, root)
-    goal = Goal(spaces.transform_point(np.linalg.inv(pose.world), target.matrix[:3, 3]))
-    if is_too_far(start.joints, start.joints[0], goal.target_position):
+    goal = spaces.transform_point(np.linalg.inv(pose.world), target.matrix[:3, 3])
+    if is_too_far(start.joints[0], start.joints[0, 0], goal):
         raise RigError(TOO_FAR)
     options = SolveOptions(solver=Solver.FOLLOW, lead=lead, max_bend=spec.options.max_bend)
-    solution = solve(Chain(start.joints), goal, options)
-    laid = frame.laid_along(start, solution, None, 0.0)
-    there, held = laid, None
+    solutions = solve_batch(Chains(start.joints), Goals(goal[None]), options)
+    there, held = frames.laid_along(start, solutions, None, 0.0), None
     if pose.locks[plan.written].any():
-        held, _ = locked_channels(laid.rotations, near, pose, plan)
-        there = frame.posed(matrices_of(held, pose.modes[plan.written]))
-    head = frame.root + goal.target_position - _led(there, lead)
+        held = _locked_channels(there.rotations[0], near, pose, plan)
+        there = frames.posed(matrices_of(held, pose.modes[plan.written])[None])
+    head = frames.root[0] + goal - _led(there, lead)
     end = _location_of(skeleton, pose, root, head)
-    outcome = _part(skeleton, pose, plan, spec, target, frame, there, held, end, near, home)
-    return Dragged(outcome, there.rotations, end)
+    outcome = _part(skeleton, pose, plan, spec, target, frames, there, held, end, near, home)
+    return Dragged(outcome, there.rotations[0], end)
+
+
+def _check_segments(skeleton: Skeleton, plan: ChainPlan, start: ChainPoses) -> None:
+    """Raise if a bone has no length."""
+    lengths = np.linalg.norm(np.diff(start.joints[0], axis=0), axis=1)
+    short = np.flatnonzero(lengths <= SHORTEST_SEGMENT * lengths.sum())
+    if short.size:
+        raise no_length(skeleton.names[plan.segments[short[0]]])
+
+
+def _locked_channels(rotations: Array, near: Array, pose: Pose, plan: ChainPlan) -> Array:
+    """Return the channels of local rotations (k, 3, 3) with locked ones held."""
+    modes, locks = pose.modes[plan.written], pose.locks[plan.written]
+    free = channels_of(rotations, modes, near)
+    return with_locks(free, modes, near, locks, pose.uses_4d_locks[plan.written])
 
 
 def _check_parent(skeleton: Skeleton, pose: Pose, root: int) -> None:
@@ -205,8 +219,8 @@ def _part(
     plan: ChainPlan,
     spec: ChainSpec,
     target: Target,
-    frame: ChainFrame,
-    there: ChainPose,
+    frames: ChainFrames,
+    there: ChainPoses,
     held: Array | None,
     end: Array,
     near: Array,
@@ -220,13 +234,13 @@ def _part(
     root, modes, influence = int(plan.written[0]), pose.modes[plan.written], spec.influence
     channels = held
     if channels is None or influence < 1.0:
-        share = part_way(matrices_of(home.channels, modes), there.rotations, influence)
-        channels, _ = locked_channels(share, near, pose, plan)
+        share = part_way(matrices_of(home.channels, modes), there.rotations[0], influence)
+        channels = _locked_channels(share, near, pose, plan)
     stands = home.location + influence * (end - home.location)
-    shown = _at(frame, skeleton, pose, root, stands)
-    led = _led(there, spec.options.lead) + shown.root - frame.root
+    shown = _at(frames, skeleton, pose, root, stands)
+    led = _led(there, spec.options.lead) + shown.root[0] - frames.root[0]
     if influence < 1.0:
-        led = _led(shown.posed(matrices_of(channels, modes)), spec.options.lead)
+        led = _led(shown.posed(matrices_of(channels, modes)[None]), spec.options.lead)
     led = spaces.transform_point(pose.world, led)
     residual = float(np.linalg.norm(led - target.matrix[:3, 3]))
     others = pose.location[plan.written]
@@ -241,16 +255,16 @@ def _status(residual: float, spec: ChainSpec) -> Status:
     return Status.REACHED if is_there else Status.BLENDED
 
 
-def _led(pose: ChainPose, lead: Lead) -> Array:
-    led: Array = pose.joints[-1 if lead is Lead.TIP else 0]
+def _led(pose: ChainPoses, lead: Lead) -> Array:
+    led: Array = pose.joints[0, -1 if lead is Lead.TIP else 0]
     return led
 
 
 def _at(
-    frame: ChainFrame, skeleton: Skeleton, pose: Pose, root: int, location: Array
-) -> ChainFrame:
+    frames: ChainFrames, skeleton: Skeleton, pose: Pose, root: int, location: Array
+) -> ChainFrames:
     """Return a chain whose root stands where its location channels put it."""
-    return replace(frame, root=head_at(skeleton, pose, root, location))
+    return replace(frames, root=head_at(skeleton, pose, root, location)[None])
 
 
 def _location_of(skeleton: Skeleton, pose: Pose, root: int, head: Array) -> Array:

@@ -9,11 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core import Forces
-from ..core.algebra import rotation
 from ..core.equilibrium.creature_files import Creature, Curve, parse_creature
-from .chain_pose import ChainPose
-from .joints import BoneJoints
-from .spec import ChainSpec, ForceSpec, StartFrom
+from .spec import ChainSpec, ForceSpec
 
 Array = npt.NDArray[np.float64]
 
@@ -41,38 +38,11 @@ def creature_of(force: ForceSpec, name: str = "Creature") -> Creature:
     )
 
 
-def acting_forces(
-    spec: ChainSpec, joints: BoneJoints | None, start: ChainPose, zero: Array, world: Array
-) -> Forces | None:
-    """Return what acts on the segments of a chain; None where nothing does.
-
-    Args:
-        spec: The chain's settings.
-        joints: Of the written bones.
-        start: The pose to start from.
-        zero: Local rotations of the stored pose, shape (k, 3, 3).
-        world: Armature space to world space, shape (4, 4).
-    """
-    if spec.force is None:
-        return None
-    lengths = np.linalg.norm(np.diff(start.joints, axis=0), axis=1)
-    # How world heights fall with points of armature space: under uneven scale that is not where
-    # world space's own -Z axis comes to lie.
-    down = -world[2, :3]
-    size = float(np.linalg.norm(down))
-    optimum = None
-    if spec.start_from is StartFrom.CURRENT and joints is not None:
-        # Springs that rest where the bones stand now would give way at every update.
-        optimum = joints.turns_of(rotation.quaternion_from_matrix(zero))[: len(lengths)]
-    forces = creature_of(spec.force).forces(lengths, down / size if size > 0.0 else down)
-    return replace(forces, optimum_wxyz=optimum, mode=spec.force.mode, gain=spec.force.gain)
-
-
-def rigid_forces(specs: Sequence[ChainSpec], lengths: Array) -> Forces | None:
+def forces_on(specs: Sequence[ChainSpec], lengths: Array) -> Forces | None:
     """Return what acts on chains alike, before gravity has a direction; None where nothing does.
 
     Args:
-        specs: Of B chains that start from their stored pose.
+        specs: Of B chains.
         lengths: Of their segments, shape (B, m).
     """
     pairs = zip(specs, lengths, strict=True)
@@ -88,10 +58,11 @@ def gravity_in_bases(forces: Forces, to_world: Array) -> Array:
     """Return the pulls of masses in the spaces of B chains, shape (B, 3).
 
     Args:
-        forces: As ``rigid_forces``.
+        forces: As ``forces_on``.
         to_world: Directions of those spaces to world space, shape (B, 3, 3).
     """
-    # As in ``acting_forces``: how world heights fall with points.
+    # How world heights fall with points of a space: under uneven scale that is not where world
+    # space's own -Z axis comes to lie.
     down = -to_world[:, 2]
     size = np.linalg.norm(down, axis=1, keepdims=True)
     pulls: Array = -forces.gravity[:, 2:] * down / size

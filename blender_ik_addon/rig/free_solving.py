@@ -1,128 +1,169 @@
-"""Solve one chain whose joints turn freely, and lay its bones along the solution."""
+"""Solve chains whose joints turn freely, and lay their bones along the solutions."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from ..core import Chain, Goal, Solution, SolveOptions, Status, solve
+from ..core import Chains, Goals, Solutions, SolveOptions, Status, solve_batch
 from ..core.algebra import rotation
-from .chain_pose import ChainFrame, ChainPose
+from ..core.model.status import STATUSES
+from ..core.solving.compiled_chains import compile_chains
+from .chain_frames import LENGTHS_AGREE, ChainFrames, ChainPoses, take_rows
 from .settling import settled
 
 Array = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.int64]
 
 # Under parents that scale unevenly a segment's length depends on its direction. Lengths are then
 # measured again on the laid bones and the solve repeated, a few times: that finds the pose, though
 # not always to the last digit. Without such parents the first pass agrees to what the float32
 # matrix of the parent leaves.
-LENGTHS_AGREE = 1e-6
 SETTLED = 1e-9
 LENGTH_PASSES = 4
 # A straight chain may be shorter than a bent one then, and stuck there. Settling starts from the
 # poses for these shares of the way to the target until one arrives.
 SETTLING_STARTS = (1.0, 0.7, 0.4)
-SHORT_OF_TARGETS = (Status.SOFTENED, Status.EXTENDED)
+SHORT_OF_TARGETS = [STATUSES.index(each) for each in (Status.SOFTENED, Status.EXTENDED)]
+USED_UP = STATUSES.index(Status.ITERATIONS_USED_UP)
 
 
-def solved_freely(
-    frame: ChainFrame,
-    start: ChainPose,
-    goal: Goal,
-    options: SolveOptions,
-    tip_turn: Array | None,
-    *,
-    is_stretched: bool,
-) -> tuple[Solution, ChainPose]:
-    """Solve and lay the bones along the solution; settle what uneven scales leave open.
+@dataclass(frozen=True)
+class Posing:
+    """What is asked of b chains in armature space, and where they start.
 
-    Args:
-        frame: What of the chain stays while its bones rotate.
-        start: The start pose.
-        goal: In armature space.
-        options: In armature space.
-        tip_turn: Turn of the tip bone to the target's orientation, shape (3, 3), or None.
-        is_stretched: The start pose has grown; bones then keep the lengths that it has.
+    Attributes:
+        frames: What of them stays while their bones rotate.
+        start: Their start poses; grown where they stretch.
+        goals: Of their effectors.
+        options: With distances in armature space.
+        tip_turn: Turns of tip bones to their targets' orientations, shape (b, 3, 3), or None.
+        lengths: That segments have grown to in the start pose, shape (b, m); NaN, or None for all,
+            where they have not.
     """
-    solution, laid, tip_matrix = _laid(
-        frame, start, goal, options, tip_turn, passes=1, is_stretched=is_stretched
-    )
-    gaps = np.abs(laid.joints - solution.joint_positions).max()
-    reach = float(np.linalg.norm(np.diff(start.joints, axis=0), axis=1).sum())
-    if gaps <= LENGTHS_AGREE * reach or solution.status is Status.ITERATIONS_USED_UP:
-        return solution, laid
-    tip_keeps = tip_matrix if solution.tip_rotation_wxyz is not None else None
-    tolerance = max(0.1 * float(options.tolerance), SETTLED * reach)
-    target, root = goal.target_position, start.joints[0]
-    best, best_gap = laid, np.inf
-    for share in SETTLING_STARTS:
-        nearer = replace(goal, target_position=root + share * (target - root))
-        again, laid, _ = _laid(
-            frame,
-            start,
-            nearer,
-            options,
-            tip_turn,
-            passes=LENGTH_PASSES,
-            is_stretched=is_stretched,
+
+    frames: ChainFrames
+    start: ChainPoses
+    goals: Goals
+    options: SolveOptions
+    tip_turn: Array | None = None
+    lengths: Array | None = None
+
+    def take(self, rows: Indices) -> Posing:
+        """Return what is asked of some of the chains."""
+        return Posing(
+            self.frames.take(rows),
+            self.start.take(rows),
+            self.goals.take(rows),
+            self.options.take(rows),
+            take_rows(self.tip_turn, rows),
+            take_rows(self.lengths, rows),
         )
-        if share == 1.0 and options.soft_distance and again.status in SHORT_OF_TARGETS:
+
+    @property
+    def is_stretched(self) -> Flags | None:
+        """Which chains have grown, shape (b,); None where none has."""
+        if self.lengths is None:
+            return None
+        grown: Flags = ~np.isnan(self.lengths[:, 0])
+        return grown
+
+
+def solve_as(chains: Chains, compiled: int, goals: Goals, options: SolveOptions) -> Solutions:
+    """Solve chains as some of so many: how many of them move decides nothing."""
+    compile_chains(chains).count = compiled
+    return solve_batch(chains, goals, options)
+
+
+def put_solutions(into: Solutions, rows: Indices, part: Solutions) -> Solutions:
+    """Return solutions with others in some rows."""
+    values = {}
+    for field in fields(into):
+        own, other = getattr(into, field.name), getattr(part, field.name)
+        if isinstance(own, np.ndarray) and other is not None:
+            values[field.name] = own.copy()
+            values[field.name][rows] = other
+    return replace(into, **values)
+
+
+def solve_freely(asked: Posing) -> tuple[Solutions, ChainPoses]:
+    """Solve and lay the bones along the solutions; settle what uneven scales leave open."""
+    solutions, laid = _lay(asked, asked.goals, passes=1)
+    reach = asked.start.reach
+    gaps = np.abs(laid.joints - solutions.joint_positions).max(axis=(1, 2))
+    is_off = (gaps > LENGTHS_AGREE * reach) & (solutions.status_code != USED_UP)
+    rows = np.flatnonzero(is_off)
+    if not rows.size:
+        return solutions, laid
+    return solutions, laid.put(rows, _settle(asked.take(rows), laid.take(rows)))
+
+
+def _settle(asked: Posing, best: ChainPoses) -> ChainPoses:
+    """Return the poses of chains of which the lengths of bones change as they turn."""
+    options = asked.options
+    tolerance = np.maximum(0.1 * np.asarray(options.tolerance), SETTLED * asked.start.reach)
+    target, root = np.array(asked.goals.target_position), asked.start.joints[:, 0]
+    best_gap, rows = np.full(len(root), np.inf), np.arange(len(root))
+    for share in SETTLING_STARTS:
+        some = asked.take(rows)
+        nearer = root[rows] + share * (target[rows] - root[rows])
+        goals = replace(some.goals, target_position=nearer)
+        again, laid = _lay(some, goals, passes=LENGTH_PASSES)
+        if share == 1.0:
+            is_short = np.isin(again.status_code, SHORT_OF_TARGETS)
+            is_short &= np.asarray(some.options.soft_distance) > 0.0
             # There the chain shall end, told by the lengths that its bones have there.
-            target = again.joint_positions[-1]
-        laid = settled(frame, laid, target, tip_keeps, tolerance)
-        gap = float(np.linalg.norm(laid.joints[-1] - target))
-        if gap < best_gap:
-            best, best_gap = laid, gap
-        if gap <= tolerance:
+            target = np.where(is_short[:, None], again.joint_positions[:, -1], target)
+        tip = None
+        if again.tip_rotation_wxyz is not None:
+            tip = _find_tips(some, again)[0]
+        laid = settled(some.frames, laid, target[rows], tip, tolerance[rows])
+        gap = np.linalg.norm(laid.joints[:, -1] - target[rows], axis=1)
+        nearest = np.flatnonzero(gap < best_gap[rows])
+        best = best.put(rows[nearest], laid.take(nearest))
+        best_gap[rows[nearest]] = gap[nearest]
+        rows = rows[gap > tolerance[rows]]
+        if not rows.size:
             break
-    return solution, best
+    return best
 
 
-def _laid(
-    frame: ChainFrame,
-    start: ChainPose,
-    goal: Goal,
-    options: SolveOptions,
-    tip_turn: Array | None,
-    *,
-    passes: int,
-    is_stretched: bool,
-) -> tuple[Solution, ChainPose, Array | None]:
+def _lay(asked: Posing, goals: Goals, *, passes: int) -> tuple[Solutions, ChainPoses]:
     """Solve with the lengths that the bones have, as often as asked, and lay the bones along."""
-    bend = frame.natural_side(start)
-    joints = start.joints
+    frames, start = asked.frames, asked.start
+    bend, joints = frames.natural_side(start), start.joints
     for _ in range(passes):
-        solution = solve(Chain(joints, bend), goal, options)
-        tip_matrix, tip_share = _tip_matrix(start, solution, options, tip_turn)
-        laid = frame.laid_along(start, solution, tip_matrix, tip_share, is_stretched=is_stretched)
-        joints = _with_lengths_of(laid, start, solution)
-    return solution, laid, tip_matrix
+        solutions = solve_as(Chains(joints, bend), frames.compiled, goals, asked.options)
+        tip, share = _find_tips(asked, solutions)
+        laid = frames.laid_along(start, solutions, tip, share, asked.is_stretched)
+        if passes > 1:
+            joints = _with_lengths_of(laid, start, solutions)
+    return solutions, laid
 
 
-def _with_lengths_of(laid: ChainPose, start: ChainPose, solution: Solution) -> Array:
-    """Return the start pose with the segment lengths that the laid bones have."""
-    segments = np.diff(start.joints, axis=0)
-    present = np.diff(laid.joints, axis=0)
-    sizes = np.linalg.norm(present, axis=1) / np.linalg.norm(segments, axis=1)
-    segments = segments * sizes[:, None]
-    if solution.tip_rotation_wxyz is not None:
-        back = rotation.conjugate(solution.tip_rotation_wxyz)
-        segments[-1] = rotation.rotate(back, present[-1])
-    return np.vstack((start.joints[:1], start.joints[0] + np.cumsum(segments, axis=0)))
+def _with_lengths_of(laid: ChainPoses, start: ChainPoses, solutions: Solutions) -> Array:
+    """Return the start poses with the segment lengths that the laid bones have."""
+    segments, present = np.diff(start.joints, axis=1), np.diff(laid.joints, axis=1)
+    sizes = np.linalg.norm(present, axis=2) / np.linalg.norm(segments, axis=2)
+    segments = segments * sizes[..., None]
+    if solutions.tip_rotation_wxyz is not None:
+        back = rotation.conjugate(solutions.tip_rotation_wxyz)
+        segments[:, -1] = rotation.rotate(back, present[:, -1])
+    points = start.joints[:, :1] + np.cumsum(segments, axis=1)
+    return np.concatenate((start.joints[:, :1], points), axis=1)
 
 
-def _tip_matrix(
-    start: ChainPose, solution: Solution, options: SolveOptions, tip_turn: Array | None
-) -> tuple[Array | None, float]:
-    """Return the pose matrix that the tip bone takes, and the share of its way there.
+def _find_tips(asked: Posing, solutions: Solutions) -> tuple[Array | None, float]:
+    """Return the pose matrices that tip bones take, (b, 3, 3), and the share of their way there.
 
     A tip whose tail is the effector is part of the solution, which weighs it already.
     """
-    if solution.tip_rotation_wxyz is not None:
-        turn = rotation.matrix_from_quaternion(solution.tip_rotation_wxyz)
-        return turn @ start.matrices[-1], 1.0
-    if tip_turn is None:
+    whole = asked.start.matrices[:, -1]
+    if solutions.tip_rotation_wxyz is not None:
+        return rotation.matrix_from_quaternion(solutions.tip_rotation_wxyz) @ whole, 1.0
+    if asked.tip_turn is None:
         return None, 0.0
-    return tip_turn @ start.matrices[-1], options.orient_weight
+    return asked.tip_turn @ whole, asked.options.orient_weight

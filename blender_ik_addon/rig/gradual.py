@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,56 +12,50 @@ import numpy.typing as npt
 from ..core import Status
 from ..core.algebra import rotation
 from ..core.equilibrium.easing import Easing, Stance, eased
-from ..core.kinematics.joint_limits import clamp_rotations as clamped
-from ..core.model.status import BLENDED
-from .chain_pose import ChainFrame, ChainPose
+from ..core.model.status import BLENDED, STATUSES
+from .chain_frames import ChainFrames, ChainPoses
+from .chain_joints import ChainJoints
 from .history import Memento
-from .jointed_solving import JointedPose
-from .joints import BoneJoints
+from .jointed_solving import JointedPoses
 from .moment import Moment
 from .spec import ChainSpec
 
 Array = npt.NDArray[np.float64]
-Inputs = tuple[bytes | None, ...]
+Flags = npt.NDArray[np.bool_]
 
 # Nearer than this, in radians and in lengths of the chain, a bone has arrived and stands still.
 ARRIVED = 1e-9
 # Nearer than this nobody sees it move: where the pose falls short of the target, that is said.
 NEARLY = 1e-3
+REACHED = STATUSES.index(Status.REACHED)
 
 
 class Step(NamedTuple):
-    """A chain on its way through time.
+    """One chain on its way through time.
 
     Attributes:
-        easing: How it goes.
         seconds: Since it stood as it remembers; zero or more.
         now: How it stood; None to stand in the start pose.
         before: What it aimed at then; None for what it aims at now.
-        found: The solved pose that it goes to, if that is known already.
     """
 
-    easing: Easing
     seconds: float
     now: Stance | None
     before: Stance | None
-    found: JointedPose | None = None
 
 
 class Stepped(NamedTuple):
-    """What a step has led to.
+    """What a step has led one chain to.
 
     Attributes:
-        now: Where the chain stands.
-        wanted: Where it aims.
-        start: Where it starts from.
-        found: The solved pose that it goes to.
+        now: How it stands.
+        wanted: How it aims to stand.
+        start: How it starts from.
     """
 
     now: Stance
     wanted: Stance
     start: Stance
-    found: JointedPose
 
 
 class Eased(NamedTuple):
@@ -73,7 +67,7 @@ class Eased(NamedTuple):
         stepped: Where it stood, and where it was going.
     """
 
-    inputs: Inputs
+    inputs: bytes
     spec: ChainSpec
     stepped: Stepped
 
@@ -83,9 +77,7 @@ def easing_of(spec: ChainSpec) -> Easing | None:
     return None if spec.force is None else spec.force.easing
 
 
-def next_step(
-    last: Memento[Eased] | None, easing: Easing, spec: ChainSpec, moment: Moment, inputs: Inputs
-) -> Step:
+def next_step(last: Memento[Eased] | None, spec: ChainSpec, moment: Moment, inputs: bytes) -> Step:
     """Return the step that a chain makes at a moment.
 
     While time stands still and something that it follows is dragged, each update counts as one
@@ -93,91 +85,146 @@ def next_step(
 
     Args:
         last: What the moment follows on; None to start again.
-        easing: How the chain goes.
         spec: Its settings.
         moment: When.
         inputs: What the solve depends on besides.
     """
     if last is None:
-        return Step(easing, 0.0, None, None)
+        return Step(0.0, None, None)
     was, frames = last.kept, moment.frame - last.frame
     if frames == 0.0:
         is_same = inputs == was.inputs and spec == was.spec
-        seconds = 0.0 if is_same else moment.seconds
-        return Step(easing, seconds, was.stepped.now, was.stepped.wanted)
+        return Step(0.0 if is_same else moment.seconds, was.stepped.now, was.stepped.wanted)
     # What was dragged about at the first frame is no part of the motion that begins there.
     now = was.stepped.start if last.frame == moment.first else was.stepped.now
-    return Step(easing, frames * moment.seconds, now, was.stepped.wanted)
+    return Step(frames * moment.seconds, now, was.stepped.wanted)
 
 
-def stepped_pose(
-    frame: ChainFrame, start: ChainPose, found: JointedPose, joints: BoneJoints, step: Step
-) -> tuple[JointedPose, Stepped]:
-    """Return a chain on its way to a solved pose.
+def step_poses(
+    frames: ChainFrames,
+    start: ChainPoses,
+    found: JointedPoses,
+    joints: ChainJoints,
+    easing: Easing,
+    steps: Sequence[Step],
+) -> tuple[JointedPoses, list[Stepped]]:
+    """Return chains on their way to solved poses.
 
     Args:
-        frame: What of the chain stays while its bones rotate.
-        start: The pose that the solve started from.
-        found: The solved pose.
+        frames: What of the chains stays while their bones rotate.
+        start: The poses that the solve started from.
+        found: The solved poses.
         joints: Of the written bones.
-        step: How far to go.
+        easing: How they go.
+        steps: How far, one a chain.
     """
-    reach = float(np.linalg.norm(np.diff(start.joints, axis=0), axis=1).sum())
     # The start pose that the solve takes has grown already.
-    ungrown = start if frame.stretch is None else frame.posed(start.rotations)
-    begun, wanted = _stance(frame, ungrown, joints), _stance(frame, found.pose, joints)
-    now = begun if step.now is None or _differ(step.now, wanted) else step.now
-    before = wanted if step.before is None or _differ(step.before, wanted) else step.before
-    slid = 0 if frame.slide is None else len(frame.frames)
-    sizes = np.where(np.arange(len(wanted.way)) < slid, reach, 1.0)[:, None]
-    stands = eased(
-        now, before, wanted, sizes, step.easing, step.seconds, functools.partial(_clamped, joints)
-    )
-    stepped = Stepped(stands, wanted, begun, found)
-    apart = _apart(stands, wanted, sizes)
-    if apart <= ARRIVED:
-        return found, stepped._replace(now=wanted)
-    ways = stands.way[:, 0]
-    local = joints.local_of(stands.turn[..., 0])
-    pose = frame.posed(
+    ungrown = start if frames.stretch is None else frames.posed(start.rotations)
+    begun, wanted = _stance(frames, ungrown, joints), _stance(frames, found.poses, joints)
+    pairs = [(step.now, step.before) for step in steps]
+    now = _stacked([each for each, _ in pairs], begun)
+    before = _stacked([each for _, each in pairs], wanted)
+    slid = 0 if frames.slide is None else len(frames.rest)
+    is_slide = np.arange(len(wanted.way))[:, None] < slid
+    sizes = np.where(is_slide, start.reach, 1.0)
+    stands = _ease(now, before, wanted, sizes, easing, steps, joints)
+    apart = _measure_gaps(stands, wanted, sizes)
+    has_arrived = apart <= ARRIVED
+    stands = Stance(*(np.where(has_arrived, b, a) for a, b in zip(stands, wanted, strict=True)))
+    stepped = [
+        Stepped(_alone(stands, row), _alone(wanted, row), _alone(begun, row))
+        for row in range(len(steps))
+    ]
+    local = joints.local_of(np.moveaxis(stands.turn, -1, 0))
+    ways, count = stands.way.T, len(steps)
+    posed = frames.posed(
         rotation.matrix_from_quaternion(local),
-        None if frame.stretch is None else ways[slid:].reshape(-1, 3),
-        ways[:slid] if slid else None,
+        None if frames.stretch is None else ways[:, slid:].reshape(count, -1, 3),
+        ways[:, :slid] if slid else None,
     )
-    if apart <= NEARLY and found.solution.status is not Status.REACHED:
-        return JointedPose(found.solution, pose, found.tip_gap), stepped
-    # What holds the pose that it goes to says nothing of where it is.
-    solution = replace(found.solution, status_code=BLENDED, holds=None, slide_holds=None)
-    return JointedPose(solution, pose, tip_gap=0.0), stepped
+    codes, left = found.solutions.status_code, ~has_arrived
+    # What holds the pose that a chain goes to says nothing of where it is.
+    is_on_its_way = left & ((apart > NEARLY) | (codes == REACHED))
+    solutions = replace(
+        found.solutions,
+        status_code=np.where(is_on_its_way, BLENDED, codes),
+        holds=_clear(found.solutions.holds, is_on_its_way),
+        slide_holds=_clear(found.solutions.slide_holds, is_on_its_way),
+    )
+    gaps = np.where(is_on_its_way, 0.0, found.tip_gaps)
+    rows = np.flatnonzero(left)
+    return JointedPoses(solutions, found.poses.put(rows, posed.take(rows)), gaps), stepped
 
 
-def _stance(frame: ChainFrame, pose: ChainPose, joints: BoneJoints) -> Stance:
-    """Return how a chain of k bones stands: turns (k, 4, 1); slides and scales, if any, (w, 1)."""
-    turn = joints.turns_of(rotation.quaternion_from_matrix(pose.rotations))
-    ways = [np.empty(0)]
-    if frame.slide is not None and pose.slides is not None:
-        ways.append(pose.slides)
-    if frame.stretch is not None:
-        ways.append(pose.scale.ravel())
-    return Stance(turn[..., None], np.concatenate(ways)[:, None])
+def _ease(
+    now: Stance,
+    before: Stance,
+    wanted: Stance,
+    sizes: Array,
+    easing: Easing,
+    steps: Sequence[Step],
+    joints: ChainJoints,
+) -> Stance:
+    """Return how chains stand after their steps; those of the same time go together."""
+    seconds = np.array([step.seconds for step in steps])
+    turn, way = now.turn.copy(), now.way.copy()
+    for each in np.unique(seconds).tolist():
+        rows = np.flatnonzero(seconds == each)
+        own, some = joints.take(rows), [_take(stance, rows) for stance in (now, before, wanted)]
+
+        def clamped(turns: Array, own: ChainJoints = own) -> Array:
+            return np.moveaxis(own.clamped_turns(np.moveaxis(turns, -1, 0)), 0, -1)
+
+        stands = eased(some[0], some[1], some[2], sizes[:, rows], easing, each, clamped)
+        turn[..., rows], way[..., rows] = stands
+    return Stance(turn, way)
 
 
-def _differ(one: Stance, other: Stance) -> bool:
-    """Tell whether stances are of different bones, or of bones that slide and others."""
-    return one.turn.shape != other.turn.shape or one.way.shape != other.way.shape
+def _take(stance: Stance, rows: npt.NDArray[np.int64]) -> Stance:
+    return Stance(stance.turn[..., rows], stance.way[..., rows])
 
 
-def _clamped(joints: BoneJoints, turn: Array) -> Array:
-    """Return turns (k, 4, 1) inside the ranges of the joints."""
-    if joints.is_free:
-        return turn
-    held = clamped(joints.kinds, turn[..., 0], joints.low, joints.high)
-    return held[..., None]
+def _alone(stance: Stance, row: int) -> Stance:
+    return Stance(stance.turn[..., [row]], stance.way[..., [row]])
 
 
-def _apart(one: Stance, other: Stance, sizes: Array) -> float:
-    """Return how far stances are apart: the largest angle or way, in radians and in sizes."""
-    between = rotation.multiply(rotation.conjugate(one.turn[..., 0]), other.turn[..., 0])
-    angles = 2.0 * np.linalg.norm(between[:, 1:], axis=1)
+def _stacked(each: Sequence[Stance | None], otherwise: Stance) -> Stance:
+    """Return stances side by side; of none, or of other bones, a row of another one instead."""
+    rows = [
+        _alone(otherwise, row)
+        if own is None
+        or own.turn.shape[:2] != otherwise.turn.shape[:2]
+        # Bones that slide now, or grow, did not then.
+        or len(own.way) != len(otherwise.way)
+        else own
+        for row, own in enumerate(each)
+    ]
+    return Stance(*(np.concatenate(parts, axis=-1) for parts in zip(*rows, strict=True)))
+
+
+def _clear(flags: Flags | None, rows: Flags) -> Flags | None:
+    if flags is None:
+        return None
+    cleared: Flags = flags & ~rows.reshape(-1, *(1,) * (flags.ndim - 1))
+    return cleared
+
+
+def _stance(frames: ChainFrames, poses: ChainPoses, joints: ChainJoints) -> Stance:
+    """Return how chains stand: turns (k, 4, b); slides and scales, if any, (w, b)."""
+    turn = joints.turns_of(rotation.quaternion_from_matrix(poses.rotations))
+    ways = [np.empty((len(turn), 0))]
+    if frames.slide is not None and poses.slides is not None:
+        ways.append(poses.slides)
+    if frames.stretch is not None:
+        ways.append(poses.scale.reshape(len(turn), -1))
+    return Stance(np.moveaxis(turn, 0, -1), np.concatenate(ways, axis=1).T)
+
+
+def _measure_gaps(one: Stance, other: Stance, sizes: Array) -> Array:
+    """Return how far stances are apart: largest angles or ways, in radians and in sizes, (b,)."""
+    here, there = (np.moveaxis(each.turn, 1, -1) for each in (one, other))
+    between = rotation.multiply(rotation.conjugate(here), there)
+    angles = 2.0 * np.linalg.norm(between[..., 1:], axis=-1)
     ways = np.abs(one.way - other.way) / sizes
-    return float(np.max(np.concatenate((angles, ways.ravel()))))
+    largest: Array = np.concatenate((angles, ways)).max(axis=0)
+    return largest

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 import bpy
 
 from ..core import Solver
+from .carry import Carry, can_carry
+from .chain_settings import likeness
 from .follow_batch import FollowBatch
 from .follow_limb import FollowLimb
 from .limb import Limb
 from .limb_batch import LimbBatch
-from .lone_limb import LoneLimb
 from .members import Members
 from .moment import goes_on
 from .order import Job, above, levels
 from .rig_state import RigState
-from .rigid_solve import likeness
 from .rigid_tree import RigidTree, rigid_tree
 from .skeleton import Fingerprint, Skeleton
 from .tree_batch import TreeBatch, TreeMembers
@@ -46,11 +46,15 @@ class Level:
         batches: Those that are solved side by side.
         lone: Those that are solved by themselves, chains and trees.
         states: The armature objects of all of them.
+        carry: Poses the bones above those that only their parents move; None where none are.
+        is_carried: Whether these are all.
     """
 
     batches: list[Batch] = field(default_factory=list)
-    lone: list[LoneLimb | FollowLimb | TreeLimb] = field(default_factory=list)
+    lone: list[FollowLimb | TreeLimb] = field(default_factory=list)
     states: list[RigState] = field(default_factory=list)
+    carry: Carry | None = None
+    is_carried: bool = False
 
 
 @dataclass
@@ -151,11 +155,33 @@ class GraphState:
                     level.lone.append(lone.get(limbs) or TreeLimb(state, limbs))
                 else:
                     _put(of_trees, (number, tree.likeness), state, tree)
-            elif limb.rigid is None or not is_even:
-                level.lone.append(lone.get((limb,)) or _lone(state, limb))
+                continue
+            is_rigid = limb.rigid is not None and is_even
+            if limb.job.spec.options.solver is Solver.FOLLOW and not is_rigid:
+                level.lone.append(lone.get((limb,)) or FollowLimb(state, limb))
             else:
-                _put(groups, (number, likeness(limb)), state, row)
+                _put(groups, (number, (is_rigid, *likeness(limb))), state, row)
         self._fill_batches(batches, groups, of_trees)
+        self._find_carried(placed)
+
+    def _find_carried(self, placed: list[tuple[RigState, int, bool]]) -> None:
+        """Find the chains and trees below others that only their parents move."""
+        if len(self.levels) < 2:
+            return
+        moved = {point for job in self._jobs for point in job.points()}
+        for number, level in enumerate(self.levels[1:], start=1):
+            carried: dict[int, tuple[RigState, list[Limb]]] = {}
+            level.is_carried = True
+            for chosen, own in zip(self._united.groups, self._numbers, strict=True):
+                if own != number:
+                    continue
+                if not all(can_carry(self._jobs[i], moved) for i in chosen):
+                    level.is_carried = False
+                    continue
+                state, limb = _top(placed, chosen)
+                carried.setdefault(state.uid, (state, []))[1].append(limb)
+            if carried:
+                level.carry = Carry(list(carried.values()))
 
     def _fill_batches(
         self,
@@ -165,9 +191,10 @@ class GraphState:
     ) -> None:
         """Put what is solved side by side into its levels; the same as before is kept compiled."""
         of_limbs = [batch for batch in batches if not isinstance(batch, TreeBatch)]
-        for (number, _), members in groups.items():
-            known = next((batch for batch in of_limbs if batch.is_of(members)), None)
-            self.levels[number].batches.append(known or _batch(members))
+        for (number, (is_rigid, *_)), members in groups.items():
+            new = (batch for batch in of_limbs if _is_of(batch, members, is_rigid=bool(is_rigid)))
+            known = next(new, None)
+            self.levels[number].batches.append(known or _batch(members, is_rigid=bool(is_rigid)))
         for (number, _), trees in of_trees.items():
             same = next((batch for batch in _trees_of(batches) if batch.is_of(trees)), None)
             self.levels[number].batches.append(same or TreeBatch(trees))
@@ -193,6 +220,16 @@ def _put(
         members.append((state, [member]))
 
 
+def _top(placed: list[tuple[RigState, int, bool]], chosen: Sequence[int]) -> tuple[RigState, Limb]:
+    """Return the armature object of chains, and that of them whose root is above all others."""
+    limbs = [placed[i][0].limbs[placed[i][1]] for i in chosen]
+    return placed[chosen[0]][0], min(limbs, key=_depth)
+
+
+def _depth(limb: Limb) -> int:
+    return len(limb.job.skeleton.ancestors(int(limb.job.plan.segments[0])))
+
+
 def _trees_of(batches: Iterable[Batch]) -> list[TreeBatch]:
     return [batch for batch in batches if isinstance(batch, TreeBatch)]
 
@@ -202,15 +239,16 @@ def _rigid(state: RigState, limbs: tuple[Limb, ...]) -> RigidTree | None:
     return rigid_tree(limbs, state.pose, state.joints)
 
 
-def _batch(members: Members) -> LimbBatch | FollowBatch:
+def _batch(members: Members, *, is_rigid: bool) -> LimbBatch | FollowBatch:
     state, rows = members[0]
     is_dragged = state.limbs[rows[0]].job.spec.options.solver is Solver.FOLLOW
-    return FollowBatch(members) if is_dragged else LimbBatch(members)
+    return FollowBatch(members) if is_dragged else LimbBatch(members, is_even=is_rigid)
 
 
-def _lone(state: RigState, limb: Limb) -> LoneLimb | FollowLimb:
-    is_dragged = limb.job.spec.options.solver is Solver.FOLLOW
-    return FollowLimb(state, limb) if is_dragged else LoneLimb(state, limb)
+def _is_of(batch: LimbBatch | FollowBatch, members: Members, *, is_rigid: bool) -> bool:
+    if isinstance(batch, LimbBatch):
+        return batch.is_of(members, is_even=is_rigid)
+    return batch.is_of(members)
 
 
 def _is_same(one: list[tuple[Limb, bool]], other: list[tuple[Limb, bool]]) -> bool:

@@ -1,21 +1,23 @@
-"""Solve one chain whose joints are limited: its frames to the core, local rotations back."""
+"""Solve chains whose joints are limited: their frames to the core, local rotations back."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ..core import Chain, Forces, Goal, Joints, Solution, SolveOptions, Solver, solve
+from ..core import Chains, Forces, Goals, Joints, Solutions, Solver
 from ..core.algebra import rotation
-from ..core.kinematics.joint_limits import clamp_rotations as clamped
 from . import spaces
-from .chain_pose import ChainFrame, ChainPose, part_way
+from .chain_frames import ChainFrames, ChainPoses, part_way
+from .chain_joints import ChainJoints
 from .errors import RigError
-from .joints import BoneJoints
+from .free_solving import Posing, put_solutions, solve_as
 
 Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
 
 # Bones that do not take the whole matrix of their parent change their frames as it turns. These are
 # measured again on the solved pose then, and the solve goes on from there.
@@ -29,143 +31,142 @@ AGREES = 1e-6
 FLAT = 1e-9
 
 
-@dataclass(frozen=True)
-class JointedPose:
-    """A solved chain.
+class JointedPoses(NamedTuple):
+    """Solved chains.
 
     Attributes:
-        solution: Of the segments, from the last pass.
-        pose: Of all written bones.
-        tip_gap: Radians that limits leave to the wanted orientation of the tip.
+        solutions: Of the segments, from the last pass.
+        poses: Of all written bones.
+        tip_gaps: Radians that limits leave to the wanted orientations of tips, shape (b,).
     """
 
-    solution: Solution
-    pose: ChainPose
-    tip_gap: float
+    solutions: Solutions
+    poses: ChainPoses
+    tip_gaps: Array
+
+    def take(self, rows: Indices) -> JointedPoses:
+        """Return some of the chains."""
+        return JointedPoses(self.solutions.take(rows), self.poses.take(rows), self.tip_gaps[rows])
+
+    def put(self, rows: Indices, part: JointedPoses) -> JointedPoses:
+        """Return these with others in some rows."""
+        gaps = self.tip_gaps.copy()
+        gaps[rows] = part.tip_gaps
+        solutions = put_solutions(self.solutions, rows, part.solutions)
+        return JointedPoses(solutions, self.poses.put(rows, part.poses), gaps)
 
 
-def solved_with_joints(
-    frame: ChainFrame,
-    start: ChainPose,
-    goal: Goal,
-    options: SolveOptions,
-    tip_turn: Array | None,
-    joints: BoneJoints,
-    lengths: Array | None,
-    forces: Forces | None = None,
-) -> JointedPose:
+def solve_with_joints(asked: Posing, joints: ChainJoints, forces: Forces | None) -> JointedPoses:
     """Solve inside the ranges of the joints.
 
     Args:
-        frame: What of the chain stays while its bones rotate.
-        start: The start pose.
-        goal: In armature space.
-        options: In armature space.
-        tip_turn: Turn of the tip bone to the target's orientation, shape (3, 3), or None.
-        joints: Of the written bones.
-        lengths: That segments have grown to in the start pose, shape (m,); None without growth.
-        forces: On the segments; None for none.
+        asked: The chains.
+        joints: Of their written bones.
+        forces: On their segments; None for none.
     """
-
-    def posed(rotations: Array, scale: Array | None, slides: Array | None) -> ChainPose:
-        if lengths is None or scale is not None:
-            return frame.posed(rotations, scale, slides)
-        return frame.stretched(rotations, lengths)
-
-    bend, wanted, count = frame.natural_side(start), goal, len(frame.segments)
-    reach = float(np.linalg.norm(np.diff(start.joints, axis=0), axis=1).sum())
-    pose = start
+    found: JointedPoses | None = None
+    rows, some, pose = np.arange(len(asked.start.joints)), asked, asked.start
+    own_joints, own_forces = joints, forces
     for number in range(FRAME_PASSES):
-        chain = Chain(pose.joints, bend, _core_joints(frame, pose, joints, count), forces)
-        solution = solve(chain, wanted, options)
-        assert solution.local_rotations_wxyz is not None
-        rotations = pose.rotations.copy()
-        local = joints.take(slice(count)).local_of(solution.local_rotations_wxyz)
-        rotations[:count] = rotation.matrix_from_quaternion(local)
-        slides = _slid(frame, pose, solution)
-        pose = posed(rotations, pose.scale if number >= LENGTH_PASSES else None, slides)
-        if np.abs(pose.joints - solution.joint_positions).max() <= AGREES * reach:
+        part, reach = _pass(some, pose, own_joints, own_forces, number), some.start.reach
+        gaps = np.abs(part.poses.joints - part.solutions.joint_positions).max(axis=(1, 2))
+        found = part if found is None else found.put(rows, part)
+        left = np.flatnonzero(gaps > AGREES * reach)
+        if not left.size:
             break
+        rows, pose, some = rows[left], part.poses.take(left), some.take(left)
+        own_joints = own_joints.take(left)
+        own_forces = None if own_forces is None else own_forces.take(left)
         if number == 0:
-            options = replace(options, solver=Solver.NEWTON)
-        wanted = _onward(goal, tip_turn, start, pose)
-    gap = solution.tip_gap
-    if tip_turn is not None and len(frame.frames) > count:
-        pose, gap = _with_tip(frame, pose, tip_turn @ start.matrices[-1], options, joints)
-    return JointedPose(solution, pose, gap)
+            some = replace(some, options=replace(some.options, solver=Solver.NEWTON))
+    assert found is not None
+    is_tip_beyond = len(asked.frames.rest) > asked.frames.segments.shape[1]
+    return _with_tips(asked, found, joints) if is_tip_beyond else found
 
 
-def in_ranges(rotations: Array, joints: BoneJoints) -> Array:
-    """Return local rotation matrices (k, 3, 3) brought inside the ranges of their joints."""
-    turned = joints.turns_of(rotation.quaternion_from_matrix(rotations))
-    held = clamped(joints.kinds, turned, joints.low, joints.high)
-    return rotation.matrix_from_quaternion(joints.local_of(held))
+def _pass(
+    asked: Posing, pose: ChainPoses, joints: ChainJoints, forces: Forces | None, number: int
+) -> JointedPoses:
+    """Solve with the frames that bones have in poses, and pose the bones."""
+    frames, start = asked.frames, asked.start
+    count = frames.segments.shape[1]
+    goals = asked.goals if number == 0 else _go_on(asked, pose)
+    own = frames_for_core(frames, pose, joints)
+    chains = Chains(pose.joints, frames.natural_side(start), own, forces)
+    solutions = solve_as(chains, frames.compiled, goals, asked.options)
+    assert solutions.local_rotations_wxyz is not None
+    rotations = pose.rotations.copy()
+    local = joints.local_of(solutions.local_rotations_wxyz)
+    rotations[:, :count] = rotation.matrix_from_quaternion(local)
+    slides = _slide(frames, pose, solutions)
+    if asked.lengths is None or number >= LENGTH_PASSES:
+        posed = frames.posed(rotations, pose.scale, slides)
+    else:
+        posed = frames.stretched(rotations, asked.lengths)
+    gaps = np.zeros(len(rotations)) + solutions.tip_gap
+    return JointedPoses(solutions, posed, gaps)
 
 
-def _core_joints(frame: ChainFrame, pose: ChainPose, joints: BoneJoints, count: int) -> Joints:
-    """Return the joints of a chain with its frames as they stand in a pose."""
-    offsets, slide_axes = np.empty((count, 3, 3)), np.zeros((count, 3))
-    above, parent = np.eye(3), frame.parent
+def frames_for_core(frames: ChainFrames, pose: ChainPoses, joints: ChainJoints) -> Joints:
+    """Return the joints of chains with their frames as they stand in poses.
+
+    Raises:
+        RigError: If a bone is scaled flat.
+    """
+    count = frames.segments.shape[1]
+    local = rotation.quaternion_from_matrix(pose.rotations)
+    offsets, axes = np.empty((len(local), count, 3, 3)), np.zeros((len(local), count, 3))
+    above, parent = np.broadcast_to(np.eye(3), frames.parent.shape), frames.parent
     for i in range(count):
-        posed = spaces.parent_frames(parent, frame.frames[i]).rs
-        if abs(np.linalg.det(posed)) <= FLAT * np.linalg.norm(posed) ** 3:
+        posed = spaces.parent_frames(parent, frames.rest[i]).rs
+        sizes = np.linalg.norm(posed, axis=(1, 2))
+        if (np.abs(np.linalg.det(posed)) <= FLAT * sizes**3).any():
             raise RigError("A bone of the chain is scaled flat: give it a scale above zero.")
-        offsets[i] = np.linalg.solve(above, posed)
-        if frame.slide is not None:
+        offsets[:, i] = np.linalg.solve(above, posed)
+        if frames.slide is not None:
             # Location takes the parent's whole matrix, whatever the bone's rotation inherits.
-            slide_axes[i] = np.linalg.solve(above, parent @ frame.slide.heads[i])
-        above, parent = posed @ pose.rotations[i], pose.matrices[i]
-    own, slide_low, slide_high = joints.take(slice(count)), np.zeros(count), np.zeros(count)
-    if frame.slide is not None and pose.slides is not None:
-        # The core counts from where the pose stands.
-        slide_low = (frame.slide.low - pose.slides)[:count]
-        slide_high = (frame.slide.high - pose.slides)[:count]
-    if own.zero_wxyz is not None:
-        offsets = offsets @ rotation.matrix_from_quaternion(own.zero_wxyz)
-    return Joints(
-        kinds=own.kinds,
-        offsets=offsets,
-        start_wxyz=own.turns_of(rotation.quaternion_from_matrix(pose.rotations[:count])),
-        low=own.low,
-        high=own.high,
-        mobility=1.0 - own.stiffness,
-        slide_low=slide_low,
-        slide_high=slide_high,
-        slide_axes=slide_axes,
-    )
+            way = spaces.transform_direction(parent, frames.slide.heads[:, i])
+            axes[:, i] = np.linalg.solve(above, way[..., None])[..., 0]
+        above, parent = posed @ pose.rotations[:, i], pose.matrices[:, i]
+    if frames.slide is None or pose.slides is None:
+        return joints.for_core(offsets, local)
+    # The core counts from where the pose stands.
+    low, high = frames.slide.low - pose.slides, frames.slide.high - pose.slides
+    return joints.for_core(offsets, local, (low[:, :count], high[:, :count], axes))
 
 
-def _slid(frame: ChainFrame, pose: ChainPose, solution: Solution) -> Array | None:
-    """Return the slides (k,) of a solution that has started from a pose."""
-    if frame.slide is None or pose.slides is None or solution.slides is None:
+def _slide(frames: ChainFrames, pose: ChainPoses, solutions: Solutions) -> Array | None:
+    """Return the slides (b, k) of solutions that have started from poses."""
+    if frames.slide is None or pose.slides is None or solutions.slides is None:
         return None
     slides = pose.slides.copy()
-    slides[: len(solution.slides)] += solution.slides
-    return frame.slide.within(slides)
+    slides[:, : solutions.slides.shape[1]] += solutions.slides
+    return frames.slide.within(slides)
 
 
-def _onward(goal: Goal, tip_turn: Array | None, start: ChainPose, pose: ChainPose) -> Goal:
-    """Return a goal with its tip rotation told from another start pose."""
-    if tip_turn is None or goal.tip_rotation_wxyz is None:
-        return goal
-    there = spaces.orientation(start.matrices[-1])
-    here = spaces.orientation(pose.matrices[-1])
-    turn = rotation.quaternion_from_matrix(tip_turn @ there @ here.T)
-    return replace(goal, tip_rotation_wxyz=turn)
+def _go_on(asked: Posing, pose: ChainPoses) -> Goals:
+    """Return goals with their tip rotations told from other poses than the start."""
+    if asked.tip_turn is None or asked.goals.tip_rotation_wxyz is None:
+        return asked.goals
+    there = spaces.orientation(asked.start.matrices[:, -1])
+    here = spaces.orientation(pose.matrices[:, -1])
+    turn = asked.tip_turn @ there @ here.transpose(0, 2, 1)
+    return replace(asked.goals, tip_rotation_wxyz=rotation.quaternion_from_matrix(turn))
 
 
-def _with_tip(
-    frame: ChainFrame, pose: ChainPose, matrix: Array, options: SolveOptions, joints: BoneJoints
-) -> tuple[ChainPose, float]:
-    """Return a pose whose tip, beyond the effector, turns to a pose matrix as far as it may."""
-    parent, scale, slides = pose.matrices[-2], pose.scale, pose.slides
-    wanted = spaces.local_from_pose(
-        spaces.parent_frames(parent, frame.frames[-1]), matrix, frame.scale[-1]
-    )
-    wanted = part_way(pose.rotations[-1], wanted, options.orient_weight)
+def _with_tips(asked: Posing, found: JointedPoses, joints: ChainJoints) -> JointedPoses:
+    """Turn tips beyond the effectors to pose matrices, as far as they may."""
+    if asked.tip_turn is None:
+        return found
+    frames, pose = asked.frames, found.poses
+    frame = spaces.parent_frames(pose.matrices[:, -2], frames.rest[-1])
+    matrix = asked.tip_turn @ asked.start.matrices[:, -1]
+    wanted = spaces.local_from_pose(frame, matrix, frames.scale[:, -1])
+    wanted = part_way(pose.rotations[:, -1], wanted, asked.options.orient_weight)
     rotations = pose.rotations.copy()
-    rotations[-1] = wanted
-    rotations = np.concatenate((rotations[:-1], in_ranges(rotations, joints)[-1:]))
-    left = rotation.quaternion_from_matrix(rotations[-1].T @ wanted)
-    gap = 2.0 * float(np.arctan2(np.linalg.norm(left[1:]), left[0]))
-    return frame.posed(rotations, scale, slides), gap
+    rotations[:, -1] = wanted
+    held = joints.clamped(rotation.quaternion_from_matrix(rotations))[:, -1]
+    rotations[:, -1] = rotation.matrix_from_quaternion(held)
+    left = rotation.quaternion_from_matrix(rotations[:, -1].transpose(0, 2, 1) @ wanted)
+    gaps = 2.0 * np.arctan2(np.linalg.norm(left[:, 1:], axis=1), left[:, 0])
+    return JointedPoses(found.solutions, frames.posed(rotations, pose.scale, pose.slides), gaps)

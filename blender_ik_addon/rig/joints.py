@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ..core import JointKind
 from ..core.algebra import rotation
+from ..core.kinematics.joint_limits import clamp_rotations
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -81,6 +82,12 @@ class BoneJoints:
             None if self.zero_wxyz is None else self.zero_wxyz[bones],
             None if self.slides is None else self.slides[bones],
         )
+
+    def clamped(self, rotations: Array) -> Array:
+        """Return local rotation matrices (n, 3, 3) brought inside the ranges of the joints."""
+        turned = self.turns_of(rotation.quaternion_from_matrix(rotations))
+        held = clamp_rotations(self.kinds, turned, self.low, self.high)
+        return rotation.matrix_from_quaternion(self.local_of(held))
 
     @property
     def kinds(self) -> tuple[JointKind, ...]:

@@ -103,14 +103,22 @@ def compiled_limb(
     modes = pose.modes[job.plan.written]
     is_stored = bool(job.spec.stored_pose) and job.spec.start_from is not StartFrom.CURRENT
     rigid = _rigid_bones(job, pose, start)
-    is_longer = len(job.plan.written) > len(job.plan.segments)
     is_eased = job.spec.force is not None and job.spec.force.easing is not None
-    if is_eased or slide is not None or (joints is not None and is_longer):
-        # A chain that eases depends on more than its target, bones that slide are not rigid, and a
-        # tip beyond the effector is turned by itself.
+    is_dragged = job.spec.options.solver is Solver.FOLLOW
+    if is_eased or slide is not None or (is_dragged and not is_plain(job, pose)):
+        # A chain that eases depends on more than its target, and bones that slide are not rigid.
         rigid = None
-    is_settled = is_stored and not is_keyed
-    return Limb(job, start, stored, modes, is_settled, joints, stretch, rigid, slide)
+    return Limb(
+        job,
+        start,
+        stored,
+        modes,
+        is_stored and not is_keyed,
+        joints,
+        stretch,
+        rigid,
+        slide,
+    )
 
 
 def segments_of(
@@ -147,28 +155,35 @@ def rest_joints(skeleton: Skeleton, plan: ChainPlan) -> Array:
     return np.vstack((heads, end))
 
 
-def is_simple(job: Job, pose: Pose) -> bool:
-    """Tell whether a chain turns bones, all the way, that hang wholly on the one before."""
+def is_simple(job: Job) -> bool:
+    """Tell whether a chain does nothing but turn bones that hang wholly on the one before."""
     spec, written = job.spec, job.plan.written
     options, count = spec.options, len(job.plan.segments)
     turns_tip_of_segment = spec.use_rotation and spec.use_tail and options.orient_weight > 0.0
     fits = options.solver is not Solver.TWO_BONE or count - turns_tip_of_segment == 2
-    weight = options.orient_weight if spec.use_rotation else 1.0
     return bool(
         fits
         and not spec.use_stretch
-        and spec.start_from is not StartFrom.CURRENT
-        and spec.influence == 1.0
-        and weight in (0.0, 1.0)
-        and not pose.locks[written].any()
         and job.skeleton.takes_whole_parent[written[1:]].all()
         and job.skeleton.has_square_rest[written[1:]].all()
     )
 
 
+def is_plain(job: Job, pose: Pose) -> bool:
+    """Tell whether nothing is to be done to a chain's pose before or after it is solved."""
+    spec = job.spec
+    weight = spec.options.orient_weight if spec.use_rotation else 1.0
+    return bool(
+        spec.start_from is not StartFrom.CURRENT
+        and spec.influence == 1.0
+        and weight in (0.0, 1.0)
+        and not pose.locks[job.plan.written].any()
+    )
+
+
 def _rigid_bones(job: Job, pose: Pose, start: Array) -> RigidBones | None:
     skeleton, plan, written = job.skeleton, job.plan, job.plan.written
-    if not is_simple(job, pose):
+    if not is_simple(job):
         return None
     scale = pose.scale[written]
     segments = segments_of(skeleton, pose, plan) * scale[: len(plan.segments)]

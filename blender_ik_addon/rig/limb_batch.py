@@ -7,23 +7,33 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from ..core.model.status import STATUSES
-from .batch_rigs import BatchRigs, Part
+from ..core import IKError
+from .bases import Bases
+from .batch_rigs import BatchRigs, Part, bases_of
+from .chain_frames import take_rows
 from .changes import Change
-from .channels import matrices_of
+from .channels import Pose
 from .followed import Followed
+from .frame_solve import FrameSolve
+from .gradual import Eased, Step, Stepped, easing_of, next_step
+from .history import before, remembered
 from .members import Members, are_compiled, limbs_of, uids_of
 from .moment import Moment
 from .outcome import Outcome
-from .reasons import reasons_of, turns_tip_first
+from .places import Places, find_places
 from .rig_state import RigState
 from .rigid_solve import RigidSolve
-from .solving import holding
+from .solved import Asked, Solved
 from .world import WorldMatrices
 
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 Channels = npt.NDArray[np.float32]
+
+# A chain that starts from its own last pose reads it back as float32: differences of that size
+# are no movement.
+CURRENT_NOISE = 1e-6
 
 
 class LimbBatch:
@@ -35,40 +45,61 @@ class LimbBatch:
         errors: What is wrong with a chain, by row.
     """
 
-    def __init__(self, members: Members) -> None:
-        """Compile chains: armature objects, and the rows of their limbs."""
-        self.limbs, self.uids = limbs_of(members), uids_of(members)
+    def __init__(self, members: Members, *, is_even: bool) -> None:
+        """Compile chains: armature objects, and the rows of their limbs.
+
+        Args:
+            members: The chains.
+            is_even: Whether all of them are rigid, and hang in spaces that keep their shape.
+        """
+        self.limbs, self.uids, self.is_even = limbs_of(members), uids_of(members), is_even
         self.errors: dict[int, str] = {}
+        self._failed: dict[int, str] = {}
         self._members = members
-        self._solve = RigidSolve(self.limbs)
-        specs = [limb.job.spec for limb in self.limbs]
-        self._targets = Followed([spec.target for spec in specs if spec.target], "target")
-        poles = [spec.pole for spec in specs if spec.pole]
-        self._poles = Followed(poles, "pole") if poles else None
+        self._states = [state for state, rows in members for _ in rows]
         parts = [
             Part(state, rows, [state.limbs[row].job.plan.written for row in rows])
             for state, rows in members
         ]
-        self._rigs = BatchRigs(parts, self._solve.bones.modes)
-        count, written = self._solve.bones.local.shape[:2]
+        poses = [_pose_of(state) for state in self._states]
+        self._solve: RigidSolve | FrameSolve
+        self._rigs: BatchRigs[Bases] | BatchRigs[Places]
+        if is_even:
+            self._solve = RigidSolve(self.limbs, poses)
+            modes = self._solve.settings.modes
+            self._rigs = BatchRigs(parts, modes, lambda: bases_of(parts), Bases.differ)
+        else:
+            self._solve = FrameSolve(self.limbs, poses)
+            modes = self._solve.settings.modes
+            self._rigs = BatchRigs(parts, modes, self._find_places, self._solve.differ)
+        specs = [limb.job.spec for limb in self.limbs]
+        self._targets = Followed([spec.target for spec in specs if spec.target], "target")
+        poles = [spec.pole for spec in specs if spec.pole]
+        self._poles = Followed(poles, "pole") if poles else None
+        self._easing = easing_of(specs[0])
+        count, written = len(self.limbs), len(modes)
         self._wanted: Channels = np.full((count, written, 4), np.nan, dtype=np.float32)
-        self._residuals = np.full(count, np.nan)
-        self._iterations = np.zeros(count, dtype=np.int64)
-        self._codes = np.zeros(count, dtype=np.int8)
-        self._holds: dict[int, npt.NDArray[np.bool_]] = {}
-        self._tip_gaps = np.zeros(count)
+        self._starts: dict[str, npt.NDArray[np.floating]] = {}
+        self._moments: list[Moment | None] = [None] * count
+        self._solved: Solved | None = None
 
-    def is_of(self, members: Members) -> bool:
+    def _find_places(self) -> Places:
+        states = self._states
+        poses, unmirrored = [_pose_of(each) for each in states], [s.unmirrored for s in states]
+        return find_places(self.limbs, poses, unmirrored)
+
+    def is_of(self, members: Members, *, is_even: bool) -> bool:
         """Tell whether this batch is compiled of just these chains, in these rows of their rigs."""
-        return are_compiled(members, self._members, self.limbs)
+        return is_even == self.is_even and are_compiled(members, self._members, self.limbs)
 
     def changes(
-        self, world: WorldMatrices, _moment: Moment, is_foreign: Callable[[RigState], bool]
+        self, world: WorldMatrices, moment: Moment, is_foreign: Callable[[RigState], bool]
     ) -> list[Change]:
         """Solve the chains whose input has changed; return what is not as it should be.
 
         Args:
             world: Where targets and poles are.
+            moment: When the update happens.
             is_foreign: Whether an armature object stands as another window's graph wrote it:
                 answering that would go back and forth for ever.
         """
@@ -77,53 +108,139 @@ class LimbBatch:
         if self._poles is not None:
             has_changed |= self._poles.read(world, self.errors)
         has_new_poses = self._rigs.read(has_changed)
+        if self._solve.settings.is_current:
+            for name, values in self._starting().items():
+                known = self._starts.get(name)
+                has_changed |= known is None or (values != known).any(axis=(1, 2))
+        # What could not be solved is tried again.
+        has_changed[list(self._failed)] = True
+        is_asked = has_changed | self._is_on_its_way(moment)
         if self.errors:
-            has_changed[list(self.errors)] = False
-        rows = np.flatnonzero(has_changed)
+            is_asked[list(self.errors)] = has_changed[list(self.errors)] = False
+        rows = np.flatnonzero(is_asked)
         if rows.size:
-            self._solve_rows(rows)
+            self._solve_rows(rows, moment, has_changed)
         elif not has_new_poses:
             return []
-        wanted = self._wanted
+        wanted, others = self._wanted, self._others()
         if self.errors:
             # A chain that cannot be solved keeps its pose.
+            failed = list(self.errors)
             wanted = wanted.copy()
-            wanted[list(self.errors)] = self._rigs.present[list(self.errors)]
-        return self._rigs.changes(wanted, has_changed, is_foreign)
+            wanted[failed] = self._rigs.present[failed]
+            others = {name: values.copy() for name, values in others.items()}
+            for name, values in others.items():
+                values[failed] = self._rigs.gather(name).reshape(values.shape)[failed]
+        noise = CURRENT_NOISE if self._solve.settings.is_current else 0.0
+        return self._rigs.changes(wanted, is_asked, is_foreign, noise, others)
 
-    def _solve_rows(self, rows: Rows) -> None:
-        is_all = len(rows) == len(self.limbs)
-        pick = slice(None) if is_all else rows
-        poles = None if self._poles is None else self._poles.matrices[pick, :3, 3]
-        solved = self._solve.solved(rows, self._rigs.bases, self._targets.matrices[pick], poles)
-        self._wanted[pick] = solved.channels
-        self._residuals[pick] = solved.residuals
-        self._iterations[pick] = solved.iterations
-        self._codes[pick] = solved.status_codes
-        self._tip_gaps[pick] = solved.tip_gaps
-        if solved.holds is not None:
-            self._holds.update(zip(rows.tolist(), solved.holds, strict=True))
+    def _starting(self) -> dict[str, npt.NDArray[np.floating]]:
+        """Return what chains that start from what stands there start from, (B, k, size) each."""
+        found: dict[str, npt.NDArray[np.floating]] = {"channels": self._rigs.present}
+        if self.limbs[0].slide is not None:
+            location = self._rigs.gather("location")
+            found["location"] = location.reshape(len(self.limbs), -1, 3)
+        return found
+
+    def _is_on_its_way(self, moment: Moment) -> Flags:
+        """Tell for which chains that ease time has passed, shape (B,)."""
+        if self._easing is None:
+            return np.zeros(len(self.limbs), dtype=np.bool_)
+        is_begun = moment.is_new and moment.frame == moment.first
+        return np.array(
+            [known is None or known.frame != moment.frame or is_begun for known in self._moments]
+        )
+
+    def _solve_rows(self, rows: Rows, moment: Moment, has_changed: Flags) -> None:
+        """Solve chains; where one cannot be solved the others still are."""
+        for row in rows.tolist():
+            self._failed.pop(row, None)
+        try:
+            self._solve_together(rows, moment, has_changed)
+        except IKError as error:
+            if len(rows) == 1:
+                self._failed[int(rows[0])] = self.errors[int(rows[0])] = str(error)
+                return
+            for row in rows:
+                self._solve_rows(np.array([row]), moment, has_changed)
+
+    def _solve_together(self, rows: Rows, moment: Moment, has_changed: Flags) -> None:
+        starts = self._starting() if self._solve.settings.is_current else {}
+        for name, values in starts.items():
+            known = self._starts.setdefault(name, np.full_like(values, np.nan))
+            known[rows] = values[rows]
+        location = starts.get("location")
+        inputs, steps = [], None
+        if self._easing is not None:
+            inputs = [self._inputs(row) for row in rows.tolist()]
+            steps = [self._step(row, moment, own) for row, own in zip(rows, inputs, strict=True)]
+        asked = Asked(
+            rows,
+            self._targets.matrices[rows],
+            None if self._poles is None else self._poles.matrices[rows, :3, 3],
+            self._rigs.present[rows].astype(np.float64),
+            None if location is None else location[rows].astype(np.float64),
+            steps,
+            ~has_changed[rows],
+        )
+        places, stepped = self._rigs.places, list[Stepped]()
+        if isinstance(self._solve, RigidSolve):
+            assert isinstance(places, Bases)
+            solved = self._solve.solved(asked, places)
+        else:
+            assert isinstance(places, Places)
+            solved, stepped = self._solve.solved(asked, places)
+        self._wanted[rows] = solved.channels
+        if len(rows) == len(self.limbs):
+            self._solved = solved
+        else:
+            every = np.zeros(len(self.limbs), dtype=np.int64)
+            self._solved = (self._solved or take_rows(solved, every)).put(rows, solved)
+        for row, own, each in zip(rows.tolist(), inputs, stepped, strict=False):
+            self._remember(row, moment, own, each)
+
+    def _others(self) -> dict[str, Array]:
+        """Return what shall stand in channels that are no rotations, by property name."""
+        if self._solved is None:
+            return {}
+        found = {"scale": self._solved.scale, "location": self._solved.location}
+        return {name: values for name, values in found.items() if values is not None}
+
+    def _inputs(self, row: int) -> bytes:
+        """Return what the solve of a chain depends on besides the chain itself, to compare."""
+        places = self._rigs.places
+        assert isinstance(places, Places)
+        arrays = [
+            places.world,
+            places.above,
+            places.head,
+            places.unmirrored,
+            self._targets.matrices,
+        ]
+        if self._poles is not None:
+            arrays.append(self._poles.matrices)
+        return b"".join([array[row].tobytes() for array in arrays])
+
+    def _step(self, row: int, moment: Moment, inputs: bytes) -> Step:
+        job, state = self.limbs[row].job, self._states[row]
+        history = state.eased.get(job.plan.written.tobytes())
+        last = before(history, job.skeleton, moment)
+        return next_step(last, job.spec, moment, inputs)
+
+    def _remember(self, row: int, moment: Moment, inputs: bytes, stepped: Stepped) -> None:
+        job, histories = self.limbs[row].job, self._states[row].eased
+        key, kept = job.plan.written.tobytes(), Eased(inputs, job.spec, stepped)
+        histories[key] = remembered(histories.get(key), job.skeleton, moment, kept)
+        self._moments[row] = moment
 
     def outcome(self, row: int) -> Outcome | str:
         """Return what the last solve of a chain did, or what is wrong with it."""
         if row in self.errors:
             return self.errors[row]
-        limb, job = self.limbs[row], self.limbs[row].job
-        channels, tip_gap = self._wanted[row].astype(np.float64), float(self._tip_gaps[row])
-        return Outcome(
-            channels=channels,
-            status=STATUSES[int(self._codes[row])],
-            residual=float(self._residuals[row]),
-            iterations=int(self._iterations[row]),
-            has_locks=False,
-            held_by=holding(job.skeleton, job.plan, self._holds.get(row)),
-            tip_gap=tip_gap,
-            why=reasons_of(
-                job.spec.options,
-                limb.joints,
-                matrices_of(channels, limb.modes),
-                len(job.plan.segments),
-                tip_gap,
-                turns_tip_first=turns_tip_first(job.spec),
-            ),
-        )
+        assert self._solved is not None
+        return self._solved.outcome(self.limbs[row], row)
+
+
+def _pose_of(state: RigState) -> Pose:
+    assert state.pose is not None
+    return state.pose

@@ -12,7 +12,6 @@ from .changes import Change, joined
 from .channels import CHANNEL_SIZES, read_floats
 from .follow_limb import FollowLimb
 from .graph_state import Batch, GraphState, Level
-from .lone_limb import LoneLimb
 from .moment import moment_of
 from .outcome import Outcome
 from .render_sync import keep_animated_values
@@ -26,7 +25,7 @@ from .writer import Written, write_pose
 ChainKey = tuple[int, int]
 """An armature object's session uid, and a chain's index in its list."""
 Candidates = Callable[[], Iterable[bpy.types.Object]]
-Asked = tuple[Batch | LoneLimb | FollowLimb | TreeLimb, int]
+Asked = tuple[Batch | FollowLimb | TreeLimb, int]
 """Who knows the outcome of a chain, and its row there."""
 
 
@@ -141,11 +140,13 @@ def _solve_levels(
     """
     has_written, others = False, frozenset[int]()
     for number, level in enumerate(graph.levels):
-        if number and has_written:
+        if number and has_written and not level.is_carried:
             # This level hangs on what has just moved.
             update.evaluate_again()
             _place_again(level, update)
             world = None
+        if level.carry is not None:
+            level.carry.update(has_written=has_written)
         world = world or _world(graph, update)
         changes = _changes(level, update, world)
         if changes:

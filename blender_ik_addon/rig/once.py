@@ -13,12 +13,16 @@ from .changes import OtherChannels
 from .channels import Pose, matrices_of, read_pose
 from .checks import check_channels, check_pose
 from .following import FreePose, check_dragged, drag
+from .frame_solve import FrameSolve
 from .joints import read_joints
+from .limb import Limb
+from .order import Job
 from .outcome import Outcome
 from .own_joints import chain_joints
-from .plan import ChainPlan, check, planned
-from .skeleton import Skeleton, compiled
-from .solving import solve_chain
+from .places import find_places
+from .plan import check, planned
+from .skeleton import compiled
+from .solved import Asked
 from .spec import ChainSpec
 from .start import start_channels, stored_bones
 from .targets import Target, read_target
@@ -41,7 +45,8 @@ def solve_once(
     scene = depsgraph.scene
     skeleton = compiled(armature_object)
     plan = planned(skeleton, spec)
-    check(armature_object, skeleton, plan, spec, {member.session_uid for member in scene.objects})
+    present = {member.session_uid for member in scene.objects}
+    moved_by = check(armature_object, skeleton, plan, spec, present)
     pose = read_pose(armature_object.evaluated_get(depsgraph))
     check_pose(armature_object, skeleton, pose, plan)
     if not spec.stored_pose:
@@ -50,31 +55,33 @@ def solve_once(
     start, stored = start_channels(armature_object, skeleton, pose, plan, spec, frame, None)
     check_channels(skeleton, plan, start)
     target = read_target(armature_object, spec, WorldMatrices(depsgraph))
+    job = Job(armature_object, 0, spec, skeleton, plan, moved_by)
     if spec.options.solver is Solver.FOLLOW:
-        return _dragged(armature_object, skeleton, pose, plan, spec, target, start, stored)
+        return _dragged(job, pose, target, start, stored)
     joints = chain_joints(read_joints(armature_object), skeleton, plan, spec)
-    outcome = solve_chain(skeleton, pose, plan, spec, target, start, stored, joints)
-    write_rotation(armature_object, plan.written, pose.modes[plan.written], outcome.channels)
+    modes = pose.modes[plan.written]
+    limb = Limb(job, start, stored, modes, False, joints, None, None)
+    asked = Asked(
+        np.zeros(1, dtype=np.int64),
+        target.matrix[None],
+        None if target.pole is None else target.pole[None],
+        pose.rotation[plan.written][None],
+    )
+    places = find_places([limb], [pose], [target.unmirrored])
+    outcome = FrameSolve([limb], [pose]).solved(asked, places)[0].outcome(limb, 0)
+    write_rotation(armature_object, plan.written, modes, outcome.channels)
     return outcome
 
 
-def _dragged(
-    armature_object: bpy.types.Object,
-    skeleton: Skeleton,
-    pose: Pose,
-    plan: ChainPlan,
-    spec: ChainSpec,
-    target: Target,
-    start: Array,
-    stored: Array,
-) -> Outcome:
+def _dragged(job: Job, pose: Pose, target: Target, start: Array, stored: Array) -> Outcome:
     """Drag a chain to its target and write its bones, and where its root is."""
-    check_dragged(armature_object, skeleton, plan)
+    owner, skeleton, plan, spec = job.object, job.skeleton, job.plan, job.spec
+    check_dragged(owner, skeleton, plan)
     modes, root = pose.modes[plan.written], plan.written[:1]
     location = pose.location[root[0]]
     home, turns = FreePose(stored, location), matrices_of(start, modes)
     outcome = drag(skeleton, pose, plan, spec, target, turns, location, start, home).outcome
     moved = outcome.others["location"][:1].astype(np.float32)
-    write_others(armature_object, {"location": OtherChannels(root, moved)})
-    write_rotation(armature_object, plan.written, modes, outcome.channels)
+    write_others(owner, {"location": OtherChannels(root, moved)})
+    write_rotation(owner, plan.written, modes, outcome.channels)
     return outcome

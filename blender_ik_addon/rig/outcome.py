@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core import Status
-from .gradual import Stepped
 from .reasons import Reasons
 
 
@@ -30,7 +29,7 @@ class Outcome:
         lacks_stretch: Whether the chain is to stretch and none of its bones may.
         connected: Bones that are to slide and cannot, as they are connected to their parents.
         location_locked: Bones that are to slide and whose location is locked.
-        stepped: Where a chain that eases stands, and where it goes; None for others.
+        is_eased: Whether the chain eases toward its target in time.
         tree: Indices of the other chains of the object that it is one tree with.
         outweighed_by: Names of those that keep the effector from the target.
     """
@@ -47,6 +46,6 @@ class Outcome:
     lacks_stretch: bool = False
     connected: tuple[str, ...] = ()
     location_locked: tuple[str, ...] = ()
-    stepped: Stepped | None = None
+    is_eased: bool = False
     tree: tuple[int, ...] = ()
     outweighed_by: tuple[str, ...] = ()

@@ -26,9 +26,10 @@ from .own_joints import chain_joints
 from .plan import check, planned
 from .skeleton import Fingerprint, Skeleton, compiled
 from .slide import ChainSlide, chain_slide, check_drivers
-from .spec import ChainSpec, StoredBone
+from .spec import ChainSpec, StartFrom, StoredBone
 from .start import completed, start_channels, start_vector
 from .stretch import BoneStretch, ChainStretch, read_stretch
+from .targets import find_unmirrored
 from .update import Update
 
 Array = npt.NDArray[np.float64]
@@ -88,6 +89,8 @@ class RigState:
         jobs: Chains that can be solved.
         limbs: The same, compiled.
         bases: The spaces of the limbs.
+        unmirrored: What shows the object as it would be without negative scale; None where nothing
+            mirrors it.
         joints: Of all bones; None where no chain honours them.
         stretch: Of all bones; None where no chain stretches.
         errors: By chain index.
@@ -105,6 +108,7 @@ class RigState:
     jobs: list[Job] = field(default_factory=list)
     limbs: list[Limb] = field(default_factory=list)
     bases: Bases | None = None
+    unmirrored: Array | None = None
     joints: BoneJoints | None = None
     stretch: BoneStretch | None = None
     errors: dict[int, str] = field(default_factory=dict)
@@ -163,7 +167,11 @@ class RigState:
 
     def read_pose(self, update: Update) -> None:
         """Read the pose, as the graph has evaluated it."""
-        self.pose = read_pose(self.object.evaluated_get(update.depsgraph))
+        evaluated = self.object.evaluated_get(update.depsgraph)
+        self.pose = read_pose(evaluated)
+        self.unmirrored = None
+        if np.linalg.det(self.pose.world[:3, :3]) < 0.0:
+            self.unmirrored = find_unmirrored(evaluated)
         self.version += 1
         if update.is_new_frame:
             scale, location = self.pose.scale.copy(), self.pose.location.copy()
@@ -249,7 +257,7 @@ class RigState:
             scale=start_vector(
                 self.object, job.skeleton, self.pose, job.plan, job.spec, frame, "scale", animated
             ),
-            use_keep_volume=job.spec.use_keep_volume,
+            use_keep_volume=np.array(job.spec.use_keep_volume),
         )
 
     def _compile_limbs(
@@ -315,6 +323,9 @@ class RigState:
         )
         for channels in (start, stored):
             check_channels(skeleton, job.plan, channels)
+        if job.spec.start_from is StartFrom.CURRENT:
+            # What stands there is read at every solve.
+            start = stored
         starts_alike = known is not None and np.array_equal(known.start, start)
         if known is not None and starts_alike and np.array_equal(known.stored, stored):
             return known
@@ -333,7 +344,7 @@ def place(states: Sequence[RigState]) -> None:
         state.bases = None
         if state.limbs and state.skeleton is not None and state.pose is not None:
             placed.append(state)
-            rigs.append(Posed(state.skeleton, state.pose, state.limbs))
+            rigs.append(Posed(state.skeleton, state.pose, state.limbs, state.unmirrored))
     if rigs:
         for state, bases in zip(placed, read_bases(rigs), strict=True):
             state.bases = bases

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.algebra import rotation
-from .channels import channels_of
+from .chain_settings import rotation_channels
 
 Array = npt.NDArray[np.float64]
 
@@ -81,20 +81,4 @@ class RigidChannels:
 
     def written(self, local: Array) -> Array:
         """Return the rotation channels (b, k, 4) of local rotations wxyz (b, k, 4)."""
-        return rigid_channels(local, self.near, self.modes)
-
-
-def rigid_channels(local: Array, near: Array, modes: npt.NDArray[np.int32]) -> Array:
-    """Return the rotation channels (b, k, 4) of local rotations wxyz (b, k, 4).
-
-    Args:
-        local: Of the bones.
-        near: Rotation channels to stay near, shape (b, k, 4).
-        modes: Rotation modes, shape (k,).
-    """
-    if not modes.any():
-        return rotation.nearest_quaternion(local, near)
-    count, bones = local.shape[:2]
-    matrices = rotation.matrix_from_quaternion(local.reshape(-1, 4))
-    each = np.tile(modes, count)
-    return channels_of(matrices, each, near.reshape(-1, 4)).reshape(count, bones, 4)
+        return rotation_channels(local, self.near, self.modes)

@@ -3,217 +3,221 @@
 A chain whose bones stay rigid is solved in the space that its root bone turns in, its *base*. With
 G the turn of a bone there and R its rest frame as it stands in the start pose, a bone's new local
 rotation is (R^-1 (G_parent^-1 G) R) before the one that it started from. Everything but the turns
-is compiled; the long way of ``solving``, bone by bone through any parent matrix, gives the same
-and is what tests/blender/test_rig_rigid.py compares this with.
+is compiled; ``frame_solve``, through any parent matrix, gives the same, and is what
+tests/blender/test_rig_rigid.py compares this with.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ..core import (
-    Chains,
-    Goals,
-    Solutions,
-    SolveOptions,
-    Solver,
-    Status,
-    bone_rotations,
-    solve_batch,
-)
+from ..core import Chains, Goals, Solutions, SolveOptions, bone_rotations, solve_batch
 from ..core.algebra import rotation
-from ..core.model.status import STATUSES
+from ..core.solving.compiled_chains import compile_chains
 from . import spaces
 from .bases import Bases, point_in_base
-from .forces import gravity_in_bases, rigid_forces
-from .free_solving import LENGTHS_AGREE
+from .chain_frames import LENGTHS_AGREE
+from .chain_settings import ChainSettings, part_way
+from .channels import Pose
+from .forces import forces_on, gravity_in_bases
 from .limb import Limb
 from .rigid_channels import RigidChannels
-from .rigid_start import posed_start, rigid_joints, rigid_zeros
+from .rigid_start import RigidChain
+from .side import is_on_side_of
+from .solved import Asked, Solved, name_ending
 
 Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+Pick = slice | Indices
 
 # So many choices of so few chains are kept compiled.
 MOST_TAKEN, FEW_TAKEN = 64, 24
-Indices = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.int8]
-
-REACHED = np.int8(STATUSES.index(Status.REACHED))
 
 
-@dataclass(frozen=True)
-class Solved:
-    """What a solve of b chains with k written bones did.
+class _Start(NamedTuple):
+    """Chains in the poses that they start from: one row a chain.
 
-    Attributes:
-        channels: Rotation channels, shape (b, k, 4).
-        residuals: From effectors to targets in scene units, shape (b,).
-        iterations: Sweeps used, shape (b,).
-        status_codes: Indices into ``core.STATUSES``, shape (b,).
-        holds: As ``core.Solutions``, shape (b, m, 3); None for chains without joints.
-        tip_gaps: Radians, shape (b,); zero for chains without joints.
+    Local rotations and tips are wxyz; ``bones`` makes channels of turns from there.
     """
 
-    channels: Array
-    residuals: Array
-    iterations: npt.NDArray[np.int64]
-    status_codes: Codes
-    holds: npt.NDArray[np.bool_] | None = None
-    tip_gaps: Array | float = 0.0
-
-
-def likeness(limb: Limb) -> tuple[object, ...]:
-    """Return what chains must have in common to be solved side by side."""
-    spec, plan = limb.job.spec, limb.job.plan
-    options = spec.options
-    return (
-        options.solver,
-        options.orient_weight if spec.use_rotation else None,
-        options.use_finish,
-        spec.pole is None,
-        plan.ends_at_tail,
-        len(plan.segments),
-        tuple(limb.modes.tolist()),
-        None if limb.joints is None else limb.joints.kinds,
-        None if spec.force is None else (spec.force.mode, spec.force.gain),
-        (options.lead, options.max_bend) if options.solver is Solver.FOLLOW else None,
-    )
+    local: Array
+    tip: Array
+    chains: Chains
+    bones: RigidChannels
+    use_flip: Flags
 
 
 class RigidSolve:
     """B chains alike, compiled. Arrays with one row a chain unless said otherwise."""
 
-    def __init__(self, limbs: Sequence[Limb]) -> None:
-        """Compile chains that have the same ``likeness`` and rigid bones."""
-        first = limbs[0]
-        spec = first.job.spec
-        self.solver: Solver = spec.options.solver
-        self.use_finish = spec.options.use_finish
-        self.turns_tip = spec.use_rotation and spec.options.orient_weight == 1.0
-        self.has_pole = spec.pole is not None
-        self.ends_at_tail = first.job.plan.ends_at_tail
-        self.iterations = np.array([int(limb.job.spec.options.iterations) for limb in limbs])
-        self.use_flip = np.array([bool(limb.job.spec.options.use_flip_bend) for limb in limbs])
-        self.pole_angle = np.array([limb.job.spec.pole_angle for limb in limbs])
-        start = posed_start([limb.rigid for limb in limbs if limb.rigid is not None])
-        self.tip = start.tip
-        lengths = np.linalg.norm(np.diff(start.joints, axis=1), axis=2)
-        forces = rigid_forces([limb.job.spec for limb in limbs], lengths)
-        self.chains = Chains(start.joints, start.hints, rigid_joints(limbs), forces)
-        self.has_joints = first.joints is not None
-        self.zero = rigid_zeros(limbs)
-        stored = np.array([limb.stored for limb in limbs])
-        self.bones = RigidChannels(start.local, start.rest, stored, first.modes)
+    def __init__(self, limbs: Sequence[Limb], poses: Sequence[Pose]) -> None:
+        """Compile chains that have the same ``likeness`` and rigid bones, in these poses."""
+        self.settings = ChainSettings.of(limbs, poses)
+        rigid = [limb.rigid for limb in limbs if limb.rigid is not None]
+        self._chain = RigidChain.of(rigid)
+        local = np.array([each.local_wxyz for each in rigid])
+        lengths = np.linalg.norm(np.diff(self._chain.laid(local).joints, axis=1), axis=2)
+        self._reach = lengths.sum(axis=1)
+        forces = forces_on([limb.job.spec for limb in limbs], lengths)
+        self._forces = self.settings.with_optimum(forces, slice(None))
+        self._start = self._started(slice(None), local, self.settings.stored)
         self._taken: dict[bytes, Chains] = {}
         self._bases: Bases | None = None
-        self._options_of_all = SolveOptions()
+        self._options = self.settings.options
 
-    @cached_property
-    def reach(self) -> Array:
-        """The lengths of the chains in units of their bases, shape (B,)."""
-        reach: Array = self.chains.max_reach
-        return reach
-
-    def solved(self, rows: Indices, bases: Bases, targets: Array, poles: Array | None) -> Solved:
-        """Return what brings some of the chains to their targets.
-
-        Args:
-            rows: Which chains, shape (b,).
-            bases: Of all B chains.
-            targets: World matrices of those chains' targets, shape (b, 4, 4).
-            poles: World positions of their poles, shape (b, 3); None if they have none.
-        """
-        is_all = len(rows) == len(self.iterations)
-        pick = slice(None) if is_all else rows
+    def solved(self, asked: Asked, bases: Bases) -> Solved:
+        """Return what brings some of the chains, which hang in these bases, to their targets."""
+        own, is_all = self.settings, len(asked.rows) == len(self.settings)
+        pick: Pick = slice(None) if is_all else asked.rows
+        if own.is_current:
+            start = self._started(pick, own.begun(pick, asked.present), asked.present)
+        else:
+            start = self._some(pick)
         from_world = bases.from_world[pick]
+        tips = self._tip_turns(start.tip, from_world, asked.targets)
         goals = Goals(
-            target_position=point_in_base(from_world, targets[:, :3, 3]),
-            pole_position=None if poles is None else point_in_base(from_world, poles),
-            pole_angle=0.0 if poles is None else self.pole_angle[pick],
-            tip_rotation_wxyz=self._tip_turns(pick, from_world, targets),
+            target_position=point_in_base(from_world, asked.targets[:, :3, 3]),
+            pole_position=None if asked.poles is None else point_in_base(from_world, asked.poles),
+            pole_angle=0.0 if asked.poles is None else own.pole_angle[pick],
+            tip_rotation_wxyz=tips if own.plan.ends_at_tail else None,
         )
-        return self._turned(self.chains if is_all else self._some(rows), pick, goals, bases)
-
-    def _some(self, rows: Indices) -> Chains:
-        """Return some of the chains; what is compiled of a few of them is kept."""
-        if len(rows) > FEW_TAKEN:
-            return self.chains.take(rows)
-        key = rows.tobytes()
-        if key not in self._taken:
-            if len(self._taken) >= MOST_TAKEN:
-                self._taken.clear()
-            self._taken[key] = self.chains.take(rows)
-        return self._taken[key]
-
-    def _turned(self, chains: Chains, pick: slice | Indices, goals: Goals, bases: Bases) -> Solved:
-        """Solve chains of any number of bones for their joints, and turn the bones to them."""
-        options = self._options(pick, bases)
+        options, chains = self._options_in(pick, bases), start.chains
+        if own.is_current:
+            options = replace(options, use_flip_bend=start.use_flip)
         if chains.forces is not None:
             chains = chains.under(gravity_in_bases(chains.forces, bases.to_world[pick]))
-        in_tail = goals if self.ends_at_tail or not self.turns_tip else _without_tips(goals)
-        solutions = solve_batch(chains, in_tail, options)
-        off = solutions.joint_positions[:, -1] - goals.target_position
-        return Solved(
-            channels=self._channels(chains, solutions, goals, pick),
-            residuals=_sizes(bases.to_world[pick], off),
-            iterations=solutions.iterations,
-            status_codes=self._codes(pick, options, solutions.residual, solutions.status_code),
-            holds=solutions.holds,
-            tip_gaps=solutions.tip_gap,
-        )
+        solutions = solve_batch(chains, goals, options)
+        local, tip_gaps = self._turned(pick, start, chains, solutions, tips)
+        return self._finished(pick, bases, start, goals, (solutions, local, tip_gaps))
 
-    def _options(self, pick: slice | Indices, bases: Bases) -> SolveOptions:
+    def _started(self, pick: Pick, local: Array, near: Array) -> _Start:
+        """Return some of the chains in a pose, and the channels (b, k, 4) to stay near."""
+        own, chain = self.settings, self._chain.take(pick)
+        laid, joints, forces = chain.laid(local), own.joints, self._forces
+        chains = Chains(
+            laid.joints,
+            rotation.rotate(laid.posed[:, 0], chain.hints),
+            None if joints is None else joints.take(pick).for_core(chain.core_offsets(), local),
+            forces if forces is None or isinstance(pick, slice) else forces.take(pick),
+        )
+        # What is compiled together decides how chains are solved, not how many of them move.
+        compile_chains(chains).count = len(own)
+        use_flip: Flags = np.asarray(own.options.use_flip_bend)[pick]
+        if own.is_current and own.spec.pole is None and use_flip.any():
+            # A chain that starts from its own last pose would change sides at every update, so
+            # there a flip is relative to the stored pose.
+            poses = (self._bending(chain, each) for each in (local, own.zero[pick]))
+            use_flip = use_flip & is_on_side_of(*poses)
+        bones = RigidChannels(local, laid.rest, near, own.modes)
+        return _Start(local, laid.posed[:, -1], chains, bones, use_flip)
+
+    def _bending(self, chain: RigidChain, local: Array) -> tuple[Array, Array]:
+        """Return the joints (b, n, 3) that bend in a pose, and where they would if straight."""
+        laid = chain.laid(local)
+        joints = laid.joints[:, :-1] if self.settings.bends_without_tip else laid.joints
+        return joints, rotation.rotate(laid.posed[:, 0], chain.hints)
+
+    def _some(self, pick: Pick) -> _Start:
+        """Return the compiled start of some of the chains; of a few of them it is kept."""
+        start = self._start
+        if isinstance(pick, slice):
+            return start
+        key = pick.tobytes()
+        chains = self._taken.get(key)
+        if chains is None:
+            chains = start.chains.take(pick)
+            if len(pick) <= FEW_TAKEN:
+                if len(self._taken) >= MOST_TAKEN:
+                    self._taken.clear()
+                self._taken[key] = chains
+        use_flip = start.use_flip[pick]
+        return _Start(start.local[pick], start.tip[pick], chains, start.bones.take(pick), use_flip)
+
+    def _options_in(self, pick: Pick, bases: Bases) -> SolveOptions:
+        """Return the options of some of the chains, with distances in the bases."""
         if bases is not self._bases:
-            self._bases, self._options_of_all = bases, self._options_in(bases)
-        options = self._options_of_all
-        return options if isinstance(pick, slice) else options.take(pick)
-
-    def _options_in(self, bases: Bases) -> SolveOptions:
-        return SolveOptions(
-            solver=self.solver,
-            iterations=self.iterations,
-            tolerance=bases.tolerance,
-            use_flip_bend=self.use_flip,
-            use_finish=self.use_finish,
-            soft_distance=bases.soft_distance,
-        )
-
-    def _codes(
-        self, pick: slice | Indices, options: SolveOptions, residuals: Array, codes: Codes
-    ) -> Codes:
-        """Return status codes less what float32 parents make of a solve that has arrived."""
-        has_arrived = residuals <= options.tolerance + LENGTHS_AGREE * self.reach[pick]
-        return np.where(has_arrived, REACHED, codes)
-
-    def _channels(
-        self, chains: Chains, solutions: Solutions, goals: Goals, pick: slice | Indices
-    ) -> Array:
-        bones = self.bones.take(pick)
-        if solutions.local_rotations_wxyz is not None:
-            local = solutions.local_rotations_wxyz
-            return bones.written(
-                local if self.zero is None else rotation.multiply(self.zero[pick], local)
+            self._bases = bases
+            self._options = replace(
+                self.settings.options, tolerance=bases.tolerance, soft_distance=bases.soft_distance
             )
-        turns = bone_rotations(chains, solutions)
-        return bones.channels(self.bones.with_tips(turns, goals.tip_rotation_wxyz))
+        return self._options if isinstance(pick, slice) else self._options.take(pick)
 
-    def _tip_turns(self, pick: slice | Indices, from_world: Array, targets: Array) -> Array | None:
+    def _tip_turns(self, start: Array, from_world: Array, targets: Array) -> Array | None:
         """Return the turns of tip bones from the start pose to their targets' orientations."""
-        if not self.turns_tip:
+        if not self.settings.turns_tip:
             return None
         wanted = spaces.orientation(from_world[:, :, :3] @ targets[:, :3, :3])
-        return rotation.multiply(
-            rotation.quaternion_from_matrix(wanted), rotation.conjugate(self.tip[pick])
+        return rotation.multiply(rotation.quaternion_from_matrix(wanted), rotation.conjugate(start))
+
+    def _turned(
+        self, pick: Pick, start: _Start, chains: Chains, solutions: Solutions, tips: Array | None
+    ) -> tuple[Array, Array]:
+        """Return the local rotations wxyz (b, k, 4) of a solution, and what tips lack (b,)."""
+        own, no_gaps = self.settings, np.zeros(len(start.local))
+        is_tip_beyond = tips is not None and not own.plan.ends_at_tail
+        weight = own.spec.options.orient_weight
+        if own.joints is None:
+            turns = bone_rotations(chains, solutions)
+            local = start.bones.turned(start.bones.with_tips(turns, tips))
+            if is_tip_beyond and weight < 1.0:
+                local[:, -1] = part_way(start.local[:, -1], local[:, -1], weight)
+            return local, no_gaps
+        joints = own.joints.take(pick)
+        assert solutions.local_rotations_wxyz is not None
+        local = joints.local_of(solutions.local_rotations_wxyz)
+        if local.shape == start.local.shape:
+            return local, no_gaps + solutions.tip_gap
+        local = np.concatenate((local, start.local[:, -1:]), axis=1)
+        if tips is None:
+            return local, no_gaps + solutions.tip_gap
+        frame = self._chain.take(pick).laid(local).rest[:, -1]
+        wanted = rotation.multiply(tips, start.tip)
+        wanted = rotation.multiply(rotation.conjugate(frame), wanted)
+        wanted = part_way(start.local[:, -1], wanted, weight)
+        local[:, -1] = wanted
+        local[:, -1] = joints.clamped(local)[:, -1]
+        return local, angles_between(local[:, -1], wanted)
+
+    def _finished(
+        self,
+        pick: Pick,
+        bases: Bases,
+        start: _Start,
+        goals: Goals,
+        found: tuple[Solutions, Array, Array],
+    ) -> Solved:
+        """Return what influence and locks leave of a solution, measured on what is left."""
+        own, (solutions, local, tip_gaps) = self.settings, found
+        channels, has_locks, is_moved = own.finished(pick, local, start.bones.near)
+        points, gaps = solutions.joint_positions, solutions.residual
+        if is_moved.any():
+            laid = self._chain.take(pick).laid(own.local_of(channels))
+            points = np.where(is_moved[:, None, None], laid.joints, points)
+            left = np.linalg.norm(points[:, -1] - goals.target_position, axis=1)
+            gaps = np.where(is_moved, left, gaps)
+        has_arrived = gaps <= bases.tolerance[pick] + LENGTHS_AGREE * self._reach[pick]
+        is_blended = own.influence[pick] < 1.0
+        return Solved(
+            channels=channels,
+            residuals=_sizes(bases.to_world[pick], points[:, -1] - goals.target_position),
+            iterations=solutions.iterations,
+            status_codes=name_ending(solutions.status_code, has_arrived, is_blended, is_moved),
+            has_locks=has_locks,
+            tip_gaps=tip_gaps,
+            holds=solutions.holds,
         )
 
 
-def _without_tips(goals: Goals) -> Goals:
-    return Goals(goals.target_position, goals.pole_position, goals.pole_angle)
+def angles_between(one: Array, other: Array) -> Array:
+    """Return the angles between rotations wxyz (..., 4), radians."""
+    left = rotation.multiply(rotation.conjugate(one), other)
+    return 2.0 * np.arctan2(np.linalg.norm(left[..., 1:], axis=-1), np.abs(left[..., 0]))
 
 
 def _sizes(to_world: Array, gaps: Array) -> Array:

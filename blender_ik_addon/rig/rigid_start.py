@@ -1,4 +1,4 @@
-"""The start poses of chains of rigid bones, in the spaces that their root bones turn in."""
+"""Chains of rigid bones in the spaces that their root bones turn in: where rotations put them."""
 
 from __future__ import annotations
 
@@ -9,41 +9,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..core import Joints
 from ..core.algebra import rotation
-from .limb import Limb, RigidBones
+from .chain_joints import NOT_TURNED
+from .limb import RigidBones
 
 Array = npt.NDArray[np.float64]
-
-NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
-
-
-@dataclass(frozen=True)
-class RigidStart:
-    """B chains of k written bones, of which the first m have a segment.
-
-    Attributes:
-        local: Local rotations wxyz, shape (B, k, 4).
-        rest: Rotations of the frames that those act in, shape (B, k, 4).
-        tip: Rotations of the tip bones, shape (B, 4).
-        joints: Heads and effectors, shape (B, m + 1, 3).
-        hints: Where straight chains bend, shape (B, 3).
-    """
-
-    local: Array
-    rest: Array
-    tip: Array
-    joints: Array
-    hints: Array
-
-
-def posed_start(bones: Sequence[RigidBones]) -> RigidStart:
-    """Return the start poses of chains alike."""
-    chain = RigidChain.of(bones)
-    local = np.array([each.local_wxyz for each in bones])
-    laid = chain.laid(local)
-    hints = rotation.rotate(laid.posed[:, 0], np.array([each.hint for each in bones]))
-    return RigidStart(local, laid.rest, laid.posed[:, -1], laid.joints, hints)
+Rows = npt.NDArray[np.int64] | slice
 
 
 class Laid(NamedTuple):
@@ -67,6 +38,7 @@ class RigidChain:
     offsets: Array
     segments: Array
     sizes: Array
+    hints: Array
 
     @classmethod
     def of(cls, bones: Sequence[RigidBones]) -> RigidChain:
@@ -75,11 +47,12 @@ class RigidChain:
             np.array([each.offsets_wxyz for each in bones]),
             np.array([each.segments for each in bones]),
             np.array([each.sizes for each in bones]),
+            np.array([each.hint for each in bones]),
         )
 
-    def take(self, rows: npt.NDArray[np.int64]) -> RigidChain:
+    def take(self, rows: Rows) -> RigidChain:
         """Return some of the chains."""
-        return RigidChain(self.offsets[rows], self.segments[rows], self.sizes[rows])
+        return RigidChain(*(values[rows] for values in vars(self).values()))
 
     def laid(self, local: Array) -> Laid:
         """Return where local rotations (B, k, 4) put the bones: each after the one it hangs on."""
@@ -97,40 +70,13 @@ class RigidChain:
             size = size * self.sizes[:, i]
         return Laid(rest, posed, np.stack(joints, axis=1))
 
+    def core_offsets(self) -> Array:
+        """Return the frames of the bones that have a segment, as ``core.Joints`` counts them.
 
-def rigid_joints(limbs: Sequence[Limb]) -> Joints | None:
-    """Return the joints of chains alike, in the spaces of their bases; None for free ones."""
-    bones = [limb.rigid for limb in limbs if limb.rigid is not None]
-    joints = [limb.joints for limb in limbs if limb.joints is not None]
-    if not joints:
-        return None
-    offsets = rotation.matrix_from_quaternion(np.array([each.offsets_wxyz for each in bones]))
-    sizes = np.array([each.sizes for each in bones])
-    # A base is the space that the root turns in: nothing is left of its own offset.
-    offsets[:, 0] = np.eye(3)
-    offsets[:, 1:] *= sizes[:, :-1, None, None]
-    local = np.array([each.local_wxyz for each in bones])
-    zero = rigid_zeros(limbs)
-    if zero is not None:
-        offsets = offsets @ rotation.matrix_from_quaternion(zero)
-        local = rotation.multiply(rotation.conjugate(zero), local)
-    nothing = np.zeros(sizes.shape)
-    return Joints(
-        kinds=joints[0].kinds,
-        offsets=offsets,
-        start_wxyz=local,
-        low=np.array([each.low for each in joints]),
-        high=np.array([each.high for each in joints]),
-        mobility=1.0 - np.array([each.stiffness for each in joints]),
-        slide_low=nothing,
-        slide_high=nothing,
-    )
-
-
-def rigid_zeros(limbs: Sequence[Limb]) -> Array | None:
-    """Return the local rotations that count as no turn, wxyz (B, k, 4); None where all are rest."""
-    zeros = [None if limb.joints is None else limb.joints.zero_wxyz for limb in limbs]
-    if all(zero is None for zero in zeros):
-        return None
-    rest = np.tile(NOT_TURNED, (len(limbs[0].modes), 1))
-    return np.array([rest if zero is None else zero for zero in zeros])
+        A base is the space that the root turns in: nothing is left of its own offset.
+        """
+        count = self.segments.shape[1]
+        offsets = rotation.matrix_from_quaternion(self.offsets[:, :count])
+        offsets[:, 0] = np.eye(3)
+        offsets[:, 1:] *= self.sizes[:, : count - 1, None, None]
+        return offsets

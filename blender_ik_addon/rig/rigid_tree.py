@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from .channels import Pose, quaternions_of
 from .joints import BoneJoints
-from .limb import EVEN_SCALE, Limb, is_simple
+from .limb import EVEN_SCALE, Limb, is_plain, is_simple
 from .tree_plan import TreePlan, free_joints_of, planned_tree
 
 Array = npt.NDArray[np.float64]
@@ -83,7 +83,7 @@ def rigid_tree(limbs: Sequence[Limb], pose: Pose, of_bones: BoneJoints | None) -
         pose: Of their armature object.
         of_bones: As for ``planned_tree``.
     """
-    if not all(is_simple(limb.job, pose) for limb in limbs):
+    if not all(is_simple(limb.job) and is_plain(limb.job, pose) for limb in limbs):
         return None
     plan = planned_tree(limbs, pose, of_bones)
     local, scale = quaternions_of(plan.start, plan.modes), pose.scale[plan.bones]

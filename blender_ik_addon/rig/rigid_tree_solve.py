@@ -19,8 +19,8 @@ from ..core.kinematics.joint_limits import clamp_rotations as clamped
 from ..core.model.status import STATUSES
 from . import spaces
 from .bases import Bases, points_in_base
-from .free_solving import LENGTHS_AGREE
-from .rigid_channels import rigid_channels
+from .chain_frames import LENGTHS_AGREE
+from .chain_settings import rotation_channels
 from .rigid_rolls import RigidRolls
 from .rigid_tree import RigidTree
 from .rigid_tree_start import core_trees, posed_trees, turned_trees, zeros_of
@@ -129,7 +129,7 @@ class RigidTreeSolve:
         codes = solutions.status_code
         open_codes = np.where(codes == REACHED, USED_UP, codes)
         return SolvedTrees(
-            channels=rigid_channels(local, self.stored[pick], self.like.modes),
+            channels=rotation_channels(local, self.stored[pick], self.like.modes),
             residuals=residuals,
             iterations=solutions.iterations,
             status_codes=np.where(has_arrived, REACHED, open_codes),

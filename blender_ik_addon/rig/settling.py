@@ -1,4 +1,4 @@
-"""Bring a laid chain all the way to its target where its bones change length as they turn.
+"""Bring laid chains all the way to their targets where their bones change length as they turn.
 
 Under parents that scale unevenly the length of a segment depends on its direction, which the core
 does not know: it solves for rigid segments. What is left is closed here, on the bones themselves.
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import spaces
-from .chain_pose import ChainFrame, ChainPose
+from .chain_frames import ChainFrames, ChainPoses, take_rows
 
 Array = npt.NDArray[np.float64]
 
@@ -22,68 +22,75 @@ LARGEST_TURN = 0.5
 
 
 def settled(
-    frame: ChainFrame, pose: ChainPose, target: Array, tip: Array | None, tolerance: float
-) -> ChainPose:
-    """Return the pose turned on, as little as it takes, until its effector meets a target.
+    frames: ChainFrames, pose: ChainPoses, target: Array, tip: Array | None, tolerance: Array
+) -> ChainPoses:
+    """Return poses turned on, as little as it takes, until their effectors meet targets.
 
     Damped Gauss-Newton on local swings. Where bones below inherit the whole matrix of the bone
     that turns, its derivative is exact; for other modes it is near, and only steps that bring the
     effector closer are taken.
 
     Args:
-        frame: The chain.
-        pose: Near the target.
-        target: Armature space, shape (3,).
-        tip: Pose matrix that the last bone takes and keeps, shape (3, 3), or None.
-        tolerance: Accepted distance, armature space.
+        frames: The chains.
+        pose: Near the targets.
+        target: Armature space, shape (b, 3).
+        tip: Pose matrices that the last bones take and keep, shape (b, 3, 3), or None.
+        tolerance: Accepted distances, armature space, shape (b,).
 
     Returns:
-        The pose, or the closest one found.
+        The poses, or the closest ones found.
 
     Source: derived for this project; proved on evaluated bones in tests/blender/test_rig_scales.py.
     """
-    damping = FIRST_DAMPING
-    error = target - pose.joints[-1]
+    damping = np.full(len(target), FIRST_DAMPING)
+    rows = np.arange(len(target))
+    found, error = pose, target - pose.joints[:, -1]
     for _ in range(MAX_STEPS):
-        if np.linalg.norm(error) <= tolerance or damping > MOST_DAMPING:
-            break
-        columns = _columns(frame, pose, fixed=tip is not None)
-        system = columns @ columns.T
-        system += np.eye(3) * (damping * np.trace(system) / 3.0)
-        turns = (columns.T @ np.linalg.solve(system, error)).reshape(-1, 3)
-        turns *= min(1.0, LARGEST_TURN / max(float(np.abs(turns).max()), 1e-12))
-        trial = frame.nudged(pose, turns, tip)
-        trial_error = target - trial.joints[-1]
-        if np.linalg.norm(trial_error) < np.linalg.norm(error):
-            pose, error, damping = trial, trial_error, damping * 0.3
-        else:
-            damping = max(8.0 * damping, 1e-2)
-    return pose
+        is_open = (np.linalg.norm(error, axis=1) > tolerance[rows]) & (damping <= MOST_DAMPING)
+        if not is_open.all():
+            left = np.flatnonzero(is_open)
+            if not left.size:
+                break
+            rows, damping, error = rows[left], damping[left], error[left]
+            frames, pose, tip = frames.take(left), pose.take(left), take_rows(tip, left)
+        columns = _columns(frames, pose, fixed=tip is not None)
+        system = columns @ columns.transpose(0, 2, 1)
+        trace = np.einsum("bii->b", system)
+        system = system + np.eye(3) * (damping * trace / 3.0)[:, None, None]
+        multiplier = np.linalg.solve(system, error[..., None])
+        turns = (columns.transpose(0, 2, 1) @ multiplier).reshape(len(rows), -1, 3)
+        largest = np.abs(turns).max(axis=(1, 2))
+        turns *= np.minimum(1.0, LARGEST_TURN / np.maximum(largest, 1e-12))[:, None, None]
+        trial = frames.nudged(pose, turns, tip)
+        trial_error = target[rows] - trial.joints[:, -1]
+        is_better = np.linalg.norm(trial_error, axis=1) < np.linalg.norm(error, axis=1)
+        better = np.flatnonzero(is_better)
+        pose = pose.put(better, trial.take(better))
+        found = found.put(rows[better], trial.take(better))
+        error = np.where(is_better[:, None], trial_error, error)
+        damping = np.where(is_better, damping * 0.3, np.maximum(8.0 * damping, 1e-2))
+    return found
 
 
-def _columns(frame: ChainFrame, pose: ChainPose, *, fixed: bool) -> Array:
-    """Return how the effector moves with each local rotation vector, shape (3, 3 m).
+def _columns(frames: ChainFrames, pose: ChainPoses, *, fixed: bool) -> Array:
+    """Return how effectors move with each local rotation vector, shape (b, 3, 3 m).
 
     A bone's frame ``rs`` maps its local space to armature space, so a small turn w moves the
     effector by ``rs @ (w x inverse(rs) @ (effector - head))``. Turns about the bone's own segment
     are left out: rolls stay.
     """
-    count = len(frame.segments) - fixed
-    parent = frame.parent
-    columns = np.zeros((3, 3 * len(frame.segments)))
-    for i in range(count):
-        rs = spaces.parent_frames(parent, frame.frames[i]).rs
-        lever = np.linalg.pinv(rs) @ (pose.joints[-1] - pose.joints[i])
-        segment = np.linalg.pinv(rs) @ (pose.joints[i + 1] - pose.joints[i])
-        along = segment / max(float(np.linalg.norm(segment)), 1e-300)
-        swing_only = np.eye(3) - np.outer(along, along)
-        skew = np.array(
-            [
-                [0.0, lever[2], -lever[1]],
-                [-lever[2], 0.0, lever[0]],
-                [lever[1], -lever[0], 0.0],
-            ]
-        )
-        columns[:, 3 * i : 3 * i + 3] = rs @ skew @ swing_only
-        parent = pose.matrices[i]
+    count = frames.segments.shape[1]
+    parent, columns = frames.parent, np.zeros((len(frames.parent), 3, 3 * count))
+    for i in range(count - fixed):
+        rs = spaces.parent_frames(parent, frames.rest[i]).rs
+        back = np.linalg.pinv(rs)
+        lever = spaces.transform_direction(back, pose.joints[:, -1] - pose.joints[:, i])
+        segment = spaces.transform_direction(back, pose.joints[:, i + 1] - pose.joints[:, i])
+        size = np.linalg.norm(segment, axis=1, keepdims=True)
+        along = segment / np.maximum(size, 1e-300)
+        swing_only = np.eye(3) - along[:, :, None] * along[:, None]
+        # Column k of this matrix is e_k x lever.
+        turned = np.cross(np.eye(3), lever[:, None], axis=-1).transpose(0, 2, 1)
+        columns[:, :, 3 * i : 3 * i + 3] = rs @ turned @ swing_only
+        parent = pose.matrices[:, i]
     return columns

@@ -25,18 +25,18 @@ NO_SHARE = 1e-6
 
 @dataclass(frozen=True)
 class ChainSlide:
-    """How far the k written bones of a chain may slide, and from where.
+    """How far the k written bones of a chain may slide, and from where; or of B chains.
 
     A slide is counted in the unit of the bone's location channels, along the Y axis of its rest
     pose: its head moves, whatever the bone's own rotation is.
 
     Attributes:
-        low: Least slides, shape (k,).
-        high: Greatest slides, shape (k,); zero, as the least, where a bone does not slide.
-        axes: What a slide of one adds to the location channels, shape (k, 3).
-        heads: What it moves heads by, in the pose space of the parents, shape (k, 3).
-        home: Location channels without any slide, shape (k, 3).
-        connected: Names of bones that shall slide and are connected to their parents.
+        low: Least slides, shape (..., k).
+        high: Greatest slides, shape (..., k); zero, as the least, where a bone does not slide.
+        axes: What a slide of one adds to the location channels, shape (..., k, 3).
+        heads: What it moves heads by, in the pose space of the parents, shape (..., k, 3).
+        home: Location channels without any slide, shape (..., k, 3).
+        connected: Of one chain: names of bones that shall slide and are connected to their parents.
         locked: Names of those whose location is locked.
     """
 
@@ -49,9 +49,10 @@ class ChainSlide:
     locked: tuple[str, ...] = ()
 
     @property
-    def moves_root(self) -> bool:
-        """Whether the head of the chain's first bone slides."""
-        return bool(self.axes[0].any())
+    def moves_root(self) -> Flags:
+        """Whether the head of the chain's first bone slides, shape (...)."""
+        moves: Flags = self.axes[..., 0, :].any(axis=-1)
+        return moves
 
     def is_same(self, other: ChainSlide | None) -> bool:
         """Tell whether another record says the same."""
@@ -60,18 +61,18 @@ class ChainSlide:
         )
 
     def location(self, slides: Array) -> Array:
-        """Return the location channels (k, 3) of slides (k,)."""
-        location: Array = self.home + self.axes * slides[:, None]
+        """Return the location channels (..., k, 3) of slides (..., k)."""
+        location: Array = self.home + self.axes * slides[..., None]
         return location
 
     def slides_at(self, location: Array) -> Array:
-        """Return the slides (k,) that location channels (k, 3) hold."""
+        """Return the slides (..., k) that location channels (..., k, 3) hold."""
         # Axes are unit vectors: they turn, or are zero.
-        slides: Array = ((location - self.home) * self.axes).sum(axis=1)
+        slides: Array = ((location - self.home) * self.axes).sum(axis=-1)
         return np.where(self.high > self.low, slides, 0.0)
 
     def within(self, slides: Array) -> Array:
-        """Return slides (k,) brought into their ranges."""
+        """Return slides (..., k) brought into their ranges."""
         return np.clip(slides, self.low, self.high)
 
 
@@ -145,11 +146,6 @@ def check_drivers(
             f"Bone '{min(driven)}' has a driver on its location, which always wins:"
             " remove the driver, or switch Slide off in the bone's joint."
         )
-
-
-def home_root(skeleton: Skeleton, pose: Pose, plan: ChainPlan, slide: ChainSlide) -> Array:
-    """Return where the head of a chain's root stands without any slide, armature space, (3,)."""
-    return head_at(skeleton, pose, int(plan.segments[0]), slide.home[0])
 
 
 def head_at(skeleton: Skeleton, pose: Pose, bone: int, location: Array) -> Array:

@@ -8,9 +8,9 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
-from ..core import Goal, SolveOptions
+from ..core import Goals, SolveOptions
 from ..core.algebra import rotation
-from ..core.kinematics.reach import distance_in_reach
+from ..core.kinematics.reach import distances_in_reach
 from .channels import read_flags, read_floats
 
 Array = npt.NDArray[np.float64]
@@ -47,29 +47,30 @@ def read_stretch(armature_object: bpy.types.Object) -> BoneStretch:
 
 @dataclass(frozen=True)
 class ChainStretch:
-    """How far the k written bones of a chain may grow, and from where.
+    """How far the k written bones of a chain may grow, and from where; or of B chains.
 
     Attributes:
-        share: Shape (k,).
-        is_locked: Shape (k, 3).
-        scale: Scale channels without any growth, shape (k, 3).
-        use_keep_volume: Bones get thinner as they grow.
+        share: Shape (..., k).
+        is_locked: Shape (..., k, 3).
+        scale: Scale channels without any growth, shape (..., k, 3).
+        use_keep_volume: Bones get thinner as they grow, shape (...).
     """
 
     share: Array
     is_locked: Flags
     scale: Array
-    use_keep_volume: bool
+    use_keep_volume: Flags
 
     @property
-    def may_grow(self) -> bool:
-        """Whether any bone grows at all."""
-        return bool((self._weights > 0.0).any())
+    def may_grow(self) -> Flags:
+        """Whether any bone grows at all, shape (...)."""
+        may: Flags = (self._weights > 0.0).any(axis=-1)
+        return may
 
     @property
     def _weights(self) -> Array:
         # The square, as Blender's own solver weighs it.
-        weights: Array = np.where(self.is_locked[:, 1], 0.0, self.share) ** 2
+        weights: Array = np.where(self.is_locked[..., 1], 0.0, self.share) ** 2
         return weights
 
     def is_same(self, other: ChainStretch | None) -> bool:
@@ -78,66 +79,73 @@ class ChainStretch:
             np.array_equal(getattr(self, name), getattr(other, name)) for name in vars(self)
         )
 
-    def grown(self, joints: Array, along: Array, goal: Goal, options: SolveOptions) -> Array | None:
-        """Return the lengths of segments that bring the effector to the target, shape (m,).
+    def grown(self, joints: Array, along: Array, goals: Goals, options: SolveOptions) -> Array:
+        """Return the lengths of segments that bring effectors to targets, shape (B, m).
 
         All of them together grow as the distance to the target does over what the chain would
         reach of it, which straightens it no sooner than without. Each bone takes its share.
 
         Args:
-            joints: The start pose, shape (m + 1, 3).
-            along: Shares of the segments that lie along the bones' Y axes, shape (m,).
-            goal: In the space of the joints.
+            joints: The start poses, shape (B, m + 1, 3).
+            along: Shares of the segments that lie along the bones' Y axes, shape (B, m).
+            goals: In the space of the joints.
             options: In that space.
 
         Returns:
-            None where the target is in reach, or no bone may grow.
+            NaN where the target is in reach, or no bone may grow.
         """
-        segments = np.diff(joints, axis=0)
-        lengths = np.linalg.norm(segments, axis=1)
-        offset, count = goal.target_position - joints[0], len(lengths)
-        if goal.tip_rotation_wxyz is not None and options.orient_weight == 1.0 and count > 1:
+        segments = np.diff(joints, axis=1)
+        lengths = np.linalg.norm(segments, axis=2)
+        offset, count = goals.target_position - joints[:, 0], lengths.shape[1]
+        if goals.tip_rotation_wxyz is not None and options.orient_weight == 1.0 and count > 1:
             # The tip is turned first; the others bring its head to where it then has to be.
-            offset = offset - rotation.rotate(goal.tip_rotation_wxyz, segments[-1])
+            offset = offset - rotation.rotate(goals.tip_rotation_wxyz, segments[:, -1])
             count -= 1
-        own = np.where(along >= LEAST_ALONG, self._weights[: len(lengths)], 0.0)[:count]
-        distance = float(np.linalg.norm(offset))
-        near = distance_in_reach(lengths[:count], distance, float(options.soft_distance))
-        most = float(lengths[:count].sum())
-        if not own.any() or near >= distance:
-            return None
-        growth = most * (distance / near - 1.0)
-        lengths[:count] *= 1.0 + growth * own / (lengths[:count] @ own)
-        return lengths
+        own = np.where(along >= LEAST_ALONG, self._weights[:, : lengths.shape[1]], 0.0)[:, :count]
+        distance, soft = np.linalg.norm(offset, axis=1), np.asarray(options.soft_distance)
+        near = distances_in_reach(lengths[:, :count], distance, soft)
+        most = lengths[:, :count].sum(axis=1)
+        grows = own.any(axis=1) & (near < distance)
+        growth = most * (distance / np.where(grows, near, 1.0) - 1.0)
+        weighted = np.where(grows, (lengths[:, :count] * own).sum(axis=1), 1.0)
+        lengths[:, :count] *= 1.0 + (growth / weighted)[:, None] * own
+        return np.where(grows[:, None], lengths, np.nan)
 
     def scale_giving(
-        self, bone: int, scale: Array, segment: Array, matrix: Array, length: float
+        self, bone: int, scale: Array, segment: Array, matrix: Array, lengths: Array
     ) -> Array:
-        """Return the scale channels, shape (3,), that give the segment of a bone a length.
+        """Return what scale channels (B, 3) are multiplied by to give segments lengths.
 
         Args:
-            bone: Which one.
-            scale: Its scale channels without growth, and what they are multiplied by, shape (3,).
-            segment: From head to next joint before these scales, shape (3,).
-            matrix: From there to the space of the length, shape (3, 3).
-            length: Wanted.
+            bone: Which one of each chain.
+            scale: Its scale channels without growth, shape (B, 3).
+            segment: From head to next joint before these scales, shape (B, 3).
+            matrix: From there to the space of the lengths, shape (B, 3, 3).
+            lengths: Wanted, shape (B,); NaN for those that are there.
         """
         visible = scale * segment
-        if self.is_locked[bone, 1] or abs(visible[1]) < LEAST_ALONG * np.linalg.norm(visible):
-            return np.ones(3)
-        is_thin = np.array([True, False, True]) & ~self.is_locked[bone] & self.use_keep_volume
-        factors, along = np.ones(3), matrix[:, 1] * visible[1]
-        square = float(along @ along)
+        is_aside = np.abs(visible[:, 1]) < LEAST_ALONG * np.linalg.norm(visible, axis=1)
+        stays = self.is_locked[:, bone, 1] | is_aside | np.isnan(lengths)
+        lengths = np.where(stays, 1.0, lengths)
+        is_thin = ~self.is_locked[:, bone] & self.use_keep_volume[:, None]
+        is_thin = is_thin & np.array([True, False, True])
+        factors, along = np.ones(scale.shape), matrix[:, :, 1] * visible[:, 1, None]
+        square = (along * along).sum(axis=1)
         across = visible * [1.0, 0.0, 1.0]
+        is_open = ~stays
         for _ in range(MOST_REPEATS if across.any() else 1):
-            rest = matrix @ (factors * across)
-            half = float(along @ rest)
-            room = half * half - square * (float(rest @ rest) - length * length)
-            factor = (np.sqrt(max(room, 0.0)) - half) / square if square > 0.0 else 0.0
-            if not factor > 0.0:
-                return np.ones(3)
-            is_settled = abs(factor - factors[1]) <= AGREES * factor
-            factors = np.where(is_thin, factor**-0.5, [1.0, factor, 1.0])
-            if is_settled:
+            rest = (matrix @ (factors * across)[..., None])[..., 0]
+            half = (along * rest).sum(axis=1)
+            room = half * half - square * ((rest * rest).sum(axis=1) - lengths * lengths)
+            root = np.sqrt(np.maximum(room, 0.0)) - half
+            factor = np.where(square > 0.0, root / np.where(square > 0.0, square, 1.0), 0.0)
+            stays |= is_open & ~(factor > 0.0)
+            is_open &= factor > 0.0
+            is_settled = np.abs(factor - factors[:, 1]) <= AGREES * factor
+            safe = np.where(is_open, factor, 1.0)[:, None]
+            found = np.where(is_thin, safe**-0.5, np.where([False, True, False], safe, 1.0))
+            factors = np.where(is_open[:, None], found, factors)
+            is_open &= ~is_settled
+            if not is_open.any():
                 break
-        return factors
+        return np.where(stays[:, None], 1.0, factors)

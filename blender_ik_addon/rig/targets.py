@@ -41,11 +41,11 @@ def read_target(armature_object: bpy.types.Object, spec: ChainSpec, world: World
     pole = None if spec.pole is None else world.matrix(spec.pole, "pole")[:3, 3]
     unmirrored = None
     if spec.negative_scale is NegativeScale.KEEP:
-        unmirrored = _unmirrored(armature_object.evaluated_get(world.depsgraph))
+        unmirrored = find_unmirrored(armature_object.evaluated_get(world.depsgraph))
     return Target(matrix, pole, unmirrored)
 
 
-def _unmirrored(evaluated: bpy.types.Object) -> Array | None:
+def find_unmirrored(evaluated: bpy.types.Object) -> Array | None:
     """Return the linear map that undoes negative scales of an object and its parents.
 
     With the world matrix W and the one without negative signs W', it is inverse(W) W'. The sign

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.model.status import STATUSES
-from .batch_rigs import BatchRigs, Part
+from .bases import Bases
+from .batch_rigs import BatchRigs, Part, bases_of
 from .changes import Change
 from .followed import Followed
 from .limb import Limb
@@ -51,7 +52,7 @@ class TreeBatch:
             Part(state, rows, [tree.plan.bones for tree in trees])
             for (state, trees), rows in zip(members, self._base_rows, strict=True)
         ]
-        self._rigs = BatchRigs(parts, plans[0].modes)
+        self._rigs = BatchRigs(parts, plans[0].modes, lambda: bases_of(parts), Bases.differ)
         self._weights = np.array([plan.weights for plan in plans])
         self._drives = np.zeros((len(plans[0].rows), len(plans[0].bones)), dtype=np.bool_)
         for chain, rows in enumerate(plans[0].rows):
@@ -135,7 +136,7 @@ class TreeBatch:
         poles = np.zeros((count, 0, 3))
         if self._poles is not None:
             poles = self._poles.matrices[:, :3, 3].reshape(count, -1, 3)
-        bases = self._rigs.bases
+        bases = self._rigs.places
         solved = self._solve.solved(
             TreeSolve(
                 pick,

@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core import IKError
-from .chain_pose import part_way
+from .chain_frames import part_way
 from .changes import Change
 from .channels import Pose, matrices_of
 from .checks import check_shape
 from .errors import RigError
 from .limb import Limb
-from .lone_limb import CURRENT_NOISE
+from .limb_batch import CURRENT_NOISE
 from .moment import Moment
 from .outcome import Outcome
 from .rig_state import RigState

@@ -10,10 +10,8 @@ import numpy.typing as npt
 
 from ..core import Status
 from . import spaces
-from .chain_pose import part_way
+from .chain_frames import LENGTHS_AGREE, part_way
 from .channels import Pose, channels_of, matrices_of, with_locks
-from .free_solving import LENGTHS_AGREE
-from .jointed_solving import in_ranges
 from .outcome import Outcome
 from .reasons import reasons_of
 from .targets import Target
@@ -126,7 +124,7 @@ def written_tree(frame: TreeFrame, pose: Pose, solved: SolvedTree, start: Array)
             turned = np.where(rows[:, None, None], part_way(zero, turned, float(share)), turned)
     is_blended = turned is not solved.pose.rotations
     if is_blended and plan.joints is not None:
-        turned = in_ranges(turned, plan.joints)
+        turned = plan.joints.clamped(turned)
     near = np.where(plan.is_current[:, None], start, plan.stored)
     free = channels_of(turned, plan.modes, near)
     locks, kinds = pose.locks[plan.bones], pose.uses_4d_locks[plan.bones]

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from ..core import Chain, Goal, Joints, Solution, SolveOptions, Solver, Topology, solve
 from ..core.algebra import rotation
 from . import spaces
-from .chain_pose import part_way
+from .chain_frames import part_way
 from .errors import RigError
-from .jointed_solving import AGREES, FLAT, in_ranges
+from .jointed_solving import AGREES, FLAT
 from .joints import BoneJoints
 from .spec import ChainSpec, NegativeScale
 from .targets import Target
@@ -235,7 +235,7 @@ def _with_tip(
     rotations[row] = wanted
     if plan.joints is not None:
         own = np.array([row])
-        rotations[own] = in_ranges(rotations[own], plan.joints.take(own))
+        rotations[own] = plan.joints.take(own).clamped(rotations[own])
         left = rotation.quaternion_from_matrix(rotations[row].T @ wanted)
         gap = 2.0 * float(np.arctan2(np.linalg.norm(left[1:]), left[0]))
     return frame.posed(rotations), gap

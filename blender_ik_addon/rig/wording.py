@@ -68,7 +68,7 @@ def _gap_in_words(outcome: Outcome, gap: str) -> str:
     status = outcome.status
     if status in (Status.LIMITED, Status.OUTWEIGHED, Status.ITERATIONS_USED_UP):
         return _failure_in_words(outcome, gap)
-    way = "Part of the way by influence" if outcome.stepped is None else "On its way"
+    way = "Part of the way by influence" if not outcome.is_eased else "On its way"
     rotated = " with the target's rotation" if outcome.why.turns_tip_first else ""
     return {
         Status.REACHED: f"Reached{_details(outcome, gap)}",

@@ -15,7 +15,7 @@ STAGES = {
         ("rig.graph_state", "GraphState.touched"),
         ("rig.followed", "Followed.read"),
     ),
-    "solve": (("rig.rigid_solve", "RigidSolve.solved"), ("rig.lone_limb", "solve_chain")),
+    "solve": (("rig.rigid_solve", "RigidSolve.solved"), ("rig.frame_solve", "FrameSolve.solved")),
     "write": (("rig.live", "_write"),),
     "handler": (("handlers", "_run"),),
 }

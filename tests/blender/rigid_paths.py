@@ -92,15 +92,16 @@ def _without_numbers(status: str) -> str:
 
 
 def ways(limbs: Sequence[Limb]) -> tuple[dict[tuple[int, int], int], set[tuple[int, int]]]:
-    """Return which chains are solved side by side, with how many, and which by themselves."""
+    """Return which chains are solved as rigid, with how many, and which are not."""
     (graph,) = live.memory.graphs.values()
     (level,) = graph.levels
-    beside = {
-        (uid, limb.job.index): len(batch.limbs)
-        for batch in level.batches
-        for uid, limb in zip(batch.uids, batch.limbs, strict=True)
-    }
-    alone = {(lone.state.uid, lone.limb.job.index) for lone in level.lone}
+    beside, alone = {}, {(lone.state.uid, lone.limb.job.index) for lone in level.lone}
+    for batch in level.batches:
+        for uid, limb in zip(batch.uids, batch.limbs, strict=True):
+            if getattr(batch, "is_even", True):
+                beside[uid, limb.job.index] = len(batch.limbs)
+            else:
+                alone.add((uid, limb.job.index))
     assert {limb.key for limb in limbs} == beside.keys() | alone
     return beside, alone
 

@@ -295,7 +295,7 @@ SOLVES = {
         both(set_chain(solver="FORCE"), ROTATED, goes(0.0, 0.6, 1.8), turned(0.2, 0.5, 0.3)),
     ),
     "a tip beyond the effector": Said(
-        "Reached (#); the tip is # degrees off the target's rotation, as its own joint holds it",
+        "Reached; the tip is # degrees off the target's rotation, as its own joint holds it",
         set_on("2", "use_ik_limit_x", True),
         set_on("2", "use_ik_limit_x", False),
         both(

@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from blender_ik_addon.core import SolveOptions, Solver, Status
+from blender_ik_addon.rig.outcome import Outcome
 from blender_ik_addon.rig.reasons import Reasons
-from blender_ik_addon.rig.solving import Outcome
 from blender_ik_addon.rig.wording import distance_in_words, outcome_in_words
 from tests.blender import rigs
 

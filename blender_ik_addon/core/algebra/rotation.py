@@ -12,7 +12,7 @@ import numpy as np
 
 from . import angles, quaternions, vectors
 from .angles import EULER_ORDERS as EULER_ORDERS
-from .arithmetic import Array
+from .arithmetic import ARRAYS, Array
 from .nested import Nested, lift
 
 
@@ -42,7 +42,6 @@ multiply = _in_rows(quaternions.multiply)
 conjugate = _in_rows(quaternions.conjugate)
 normalize = _in_rows(quaternions.normalize)
 rotate = _in_rows(quaternions.rotate)
-power = _in_rows(quaternions.power)
 between = _in_rows(quaternions.between)
 matrix_from_quaternion = _in_rows(quaternions.to_matrix, join=_join_matrix)
 quaternion_from_matrix = _in_rows(quaternions.from_matrix, split_first=_split_matrix)
@@ -52,6 +51,11 @@ quaternion_from_axis_angle = _in_rows(angles.from_axis_angle)
 axis_angle_from_quaternion = _in_rows(angles.to_axis_angle)
 # Sooner than NumPy's, which moves axes.
 cross = _in_rows(vectors.cross)
+
+
+def power(quaternion: Array, share: float | Array) -> Array:
+    """Return unit quaternions (..., 4) turned shares of the short way; one for all, or (...)."""
+    return _join(quaternions.power(ARRAYS, _split(quaternion), share))
 
 
 def nearest_quaternion(quaternion: Array, reference: Array) -> Array:

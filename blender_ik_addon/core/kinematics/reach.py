@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algebra.arithmetic import FLOATS, Arithmetic, Array, Condition, Number
+from ..algebra.arithmetic import ARRAYS, Arithmetic, Array, Condition, Number
 from ..algebra.vectors import Vector, add, choose, norm, scale, subtract
 
 # Segments that differ by less than this share of the chain are meant to be of one length.
@@ -101,14 +101,14 @@ def soften_target(
     return Softened(moved, distance - near, distance >= reach)
 
 
-def distance_in_reach(lengths: Array, distance: float, soft_distance: float = 0.0) -> float:
-    """Return how far from its root a chain brings the effector for a target that is not too near.
+def distances_in_reach(lengths: Array, distance: Array, soft_distance: Array) -> Array:
+    """Return how far from their roots chains bring effectors for targets not too near, (B,).
 
     Args:
-        lengths: Of the segments, shape (n,).
-        distance: From root to target.
+        lengths: Of the segments, shape (B, n).
+        distance: From roots to targets, shape (B,).
         soft_distance: As in ``SolveOptions``.
     """
-    most, least = (float(value[0]) for value in measure_reach(lengths[:, None]))
-    near: float = ease_distance(FLOATS, distance, most, least, soft_distance)
-    return min(near, most)
+    most, least = measure_reach(lengths.T)
+    near: Array = ease_distance(ARRAYS, distance, most, least, soft_distance)
+    return np.minimum(near, most)
