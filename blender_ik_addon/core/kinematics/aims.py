@@ -61,7 +61,7 @@ class Limbs(Rows):
         reach: Shape (P, B).
     """
 
-    found = ("root_shares", "inner_shares")
+    found = ("shares",)
     topology: Topology
     bones: tuple[tuple[int, ...], ...]
     effectors: tuple[int, ...]
@@ -84,25 +84,18 @@ class Limbs(Rows):
         )
 
     @cached_property
-    def root_shares(self) -> Array:
+    def shares(self) -> tuple[Array, Array]:
         """What each joint adds, through each joint below it, to vectors from the limbs' roots.
 
-        They are vectors to what stands still, shape (n, P, n).
+        To what stands still, and to the means of the inner joints, shape (n, P, n) each.
         """
-        above = self.topology.is_above
-        found = np.zeros((len(above), len(self.bones), len(above)))
+        still = np.zeros((len(self.bones), len(self.topology.parents)))
+        inner = np.zeros_like(still)
         for row, limb in enumerate(self.bones):
-            found[:, row, limb[0]] = -1.0 * above[:, limb[0]]
-        return found
-
-    @cached_property
-    def inner_shares(self) -> Array:
-        """The same for vectors from there to the means of the inner joints."""
-        found = self.root_shares.copy()
-        for row, limb in enumerate(self.bones):
-            inner = list(limb[1:])
-            found[:, row, inner] += self.topology.is_above[:, inner] / len(inner)
-        return found
+            still[row, limb[0]] = inner[row, limb[0]] = -1.0
+            inner[row, list(limb[1:])] = 1.0 / (len(limb) - 1)
+        above = self.topology.is_above[:, None]
+        return above * still, above * inner
 
 
 def compile_limbs(topology: Topology, posed: Posed, hints: Array) -> Limbs:
@@ -206,10 +199,10 @@ class Poles(Rows):
 
     def find_slopes(self, posed: Posed) -> Array:
         """Return how angles past poles change with turns, shape (n, P, 3, B)."""
-        at, limbs = self.measure(posed), self.limbs
+        at, limbs, (still_shares, shares) = self.measure(posed), self.limbs, self.limbs.shares
         inner = cross(at.chord, at.aside) * at.inverse[:, None]
-        slopes = self._sum_slopes(posed, limbs.inner_shares, inner)
-        if limbs.root_shares.any():
+        slopes = self._sum_slopes(posed, shares, inner)
+        if still_shares.any():
             # As the roots move, so do the ways to the pole and to the target, along which the
             # chord lies.
             distance = np.maximum(norm(self.target - at.root), NO_SIDE * limbs.reach)
@@ -218,7 +211,7 @@ class Poles(Rows):
             pole = cross(at.chord, aside) * self._invert_square(aside)[:, None]
             along, pole_along = (dot(way, at.chord) / distance for way in (at.offset, to_pole))
             of_root = -along[:, None] * inner - (1.0 - pole_along)[:, None] * pole
-            slopes += self._sum_slopes(posed, limbs.root_shares, of_root)
+            slopes += self._sum_slopes(posed, still_shares, of_root)
         return slopes
 
     @staticmethod

@@ -170,7 +170,7 @@ class CompiledChains:
     def reaches(self) -> Array:
         """How near effectors get to their roots and how far from them at most, (2, E, B)."""
         posed = self.start_posed
-        return np.array(measure_paths(self.topology, posed.heads, posed.tips))
+        return measure_paths(self.topology, posed.heads, posed.tips)
 
     @compile_once
     def limbs(self) -> Limbs:

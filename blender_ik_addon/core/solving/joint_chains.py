@@ -172,14 +172,13 @@ def _ask(chains: CompiledChains, goals: Goals, options: SolveOptions, targets: T
         is_moved = (targets.near != targets.asked).any(axis=(0, 1))
         tolerance = np.where(is_moved, 0.0, tolerance)
     beyond = np.maximum(targets.distance - targets.most, 0.0)
-    weights = np.ones_like(beyond) if tree.sqrt_weights is None else tree.sqrt_weights
     return Run(
         tree=tree,
         start=start,
         target=tree.weigh(targets.near),
         tolerance=np.maximum(tolerance / unit, FINEST_TOLERANCE * tree.reach) * lightest,
         iterations=np.array(np.broadcast_to(np.asarray(options.iterations), len(unit))),
-        least_error=np.sqrt(np.square(beyond * weights).sum(axis=0)),
+        least_error=np.sqrt(np.square(beyond * tree.sqrt_weights).sum(axis=0)),
         is_chain=not chains.is_tree,
         aims=_make_aims(chains, goals, options, targets.near, tree),
     )
@@ -225,8 +224,7 @@ def _make_aims(
             tips = Tips(bones, tuple(own), turn, chains.start_posed.whole[list(bones)])
     if poles is None and tips is None:
         return None
-    weights = np.ones((count, rows)) if tree.sqrt_weights is None else tree.sqrt_weights
-    return Aims(tree.topology, poles, tips, tree.reach, weights)
+    return Aims(tree.topology, poles, tips, tree.reach, tree.sqrt_weights)
 
 
 def _record(

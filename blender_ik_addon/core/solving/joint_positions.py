@@ -26,15 +26,15 @@ from ..solvers import fabrik_tree
 from .compiled_chains import CompiledChains
 from .iteration import FEW_ITERATIONS, Method
 from .joint_run import ENOUGH, Run
-from .restarts import ASIDE, Tries, start_anew
-from .sweeps import MOST_SWEEPS, Sweeps, sweep_joints, sweeps_of
+from .restarts import ASIDE, start_anew
+from .sweeps import MOST_SWEEPS, sweep_joints, sweeps_of
 from .task import Task
 from .unconstrained_start import bend_as_free, nudge_states
 
 # The solvers that stop nearer than any other start would lead; the others close to the tolerance.
 NEARLY = (Solver.NEWTON, Solver.TWO_BONE)
 # New starts of chains that have not arrived, and of those on another side than that of their pole.
-ANEW, ANEW_ASIDE = Tries(64, 10, 4), Tries(3, 3, 3)
+ANEW, ANEW_ASIDE = (64, 10, 4), (3, 3, 3)
 SWEEPS_OF_TREES = Method(fabrik_tree.step)
 
 
@@ -70,8 +70,7 @@ def solve_positions(
     may_go_on = (FEW_ITERATIONS if is_force else used) < run.iterations
     is_open = run.is_open(state) & may_go_on
     if is_open.any():
-        bring = _bring_chains_nearer if run.is_chain else _bring_trees_nearer
-        run, state, used = bring(run, state, used, is_open, asked, goes_on=not is_force)
+        run, state, used = _come_nearer(run, state, used, is_open, asked, goes_on=not is_force)
     is_aside = (run.find_angles_past(state) > ASIDE) & ~is_open & may_go_on
     rows = repeat_single(np.flatnonzero(is_aside), len(used))
     if rows.size and run.tree.can_swivel and run.is_chain:
@@ -105,8 +104,8 @@ def _begin(
 
     if solver in NEARLY and run.is_chain:
         return run, lead(asked), used
-    if is_fresh.any():
-        run = replace(run, start=nudge_states(tree, starts, run.start, run.target, task))
+    start = nudge_states(tree, starts, run.start, run.target, task, is_fresh)
+    run = replace(run, start=start)
     if solver is Solver.FORCE:
         energy, begun = chains.potential_energy, run.start
         if energy is not None and (settles := energy.only_settles).any():
@@ -116,14 +115,9 @@ def _begin(
     if sweeps is None:
         return run, run.start, used
     caps = np.minimum(run.iterations, MOST_SWEEPS) if options.use_finish else run.iterations
-    if run.is_chain:
-        return run, *_sweep(run, sweeps, caps)
-    return run, *run.sweep(SWEEPS_OF_TREES, run.start, used, caps)
-
-
-def _sweep(run: Run, sweeps: Sweeps, caps: Counts) -> tuple[Array, Counts]:
-    """Return the states that sweeps make of chains."""
-    bones = compile_bones(run.tree, is_few=sweeps.is_few)
+    if not run.is_chain:
+        return run, *run.sweep(SWEEPS_OF_TREES, run.start, used, caps)
+    bones = compile_bones(tree, is_few=sweeps.is_few)
     given = run.start[:-1, :TURN], run.target, run.tolerance, caps
     if sweeps.is_alone:
         # One chain two times: once is enough for floats.
@@ -131,34 +125,26 @@ def _sweep(run: Run, sweeps: Sweeps, caps: Counts) -> tuple[Array, Counts]:
         found = nested.take_rows(sweep_joints(sweeps, bones[:1], *given), np.zeros_like(caps))
     else:
         found = sweep_joints(sweeps, bones, *given)
-    return run.tree.make_state(found.rotations, run.start[:-1, TURN]), found.used
+    return run, tree.make_state(found.rotations, run.start[:-1, TURN]), found.used
 
 
-def _bring_trees_nearer(
-    run: Run, state: Array, used: Counts, is_open: Flags, _asked: Array, *, goes_on: bool
-) -> tuple[Run, Array, Counts]:
-    """Start trees anew that have not arrived."""
-    rows = np.flatnonzero(is_open & run.can_come_nearer(state))
-    if rows.size and not run.tree.joints.is_free:
-        rows = repeat_single(rows, len(used))
-        state, used = start_anew(run, state, used, rows, ANEW, goes_on=goes_on)
-    return run, state, used
-
-
-def _bring_chains_nearer(
+def _come_nearer(
     run: Run, state: Array, used: Counts, is_open: Flags, asked: Array, *, goes_on: bool
 ) -> tuple[Run, Array, Counts]:
-    """Bring chains that have not arrived as near to their targets as any pose is found to."""
-    # Joints that cannot even straighten toward a target take the pose nearest to it as it is.
-    is_moved = (asked != run.target).any(axis=0)
-    run = replace(run, target=np.where(is_open, asked, run.target))
-    # What starts anew goes on beside that.
-    at_once = is_open & (is_moved | ~run.can_come_nearer(state))
-    state, used = run.close(state, used, at_once)
+    """Bring what has not arrived as near to its targets as any pose is found to."""
+    if run.is_chain:
+        # Joints that cannot even straighten toward a target take the pose nearest to it as it is.
+        is_moved = (asked != run.target).any(axis=0)
+        run = replace(run, target=np.where(is_open, asked, run.target))
+        # What starts anew goes on beside that.
+        at_once = is_open & (is_moved | ~run.can_come_nearer(state))
+        state, used = run.close(state, used, at_once)
     is_left = run.is_open(state) & is_open & run.can_come_nearer(state)
     rows = repeat_single(np.flatnonzero(is_left), len(used))
-    if rows.size:
+    if rows.size and (run.is_chain or not run.tree.joints.is_free):
         state, used = start_anew(run, state, used, rows, ANEW, goes_on=goes_on)
+    if not run.is_chain:
+        return run, state, used
     # What has arrived closes to the tolerance, and what is as near as a straight chain gets
     # straightens slowly: both go on, as new starts do, which have caps of their own.
     onward = replace(run, iterations=used + ENOUGH)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -37,20 +38,15 @@ WORTH_A_JUMP = 0.02
 SLOW, STANDSTILL = 0.5, 1.0 - 1e-6
 
 
-def _is_slow(error: Array, window_error: Array, _work: Work, _used: Counts) -> Flags:
-    slow: Flags = error > SLOW * window_error
-    return slow
-
-
-def _is_settled(error: Array, window_error: Array, _work: Work, _used: Counts) -> Flags:
-    settled: Flags = error > STANDSTILL * window_error
-    return settled
+def _leave_at(share: float) -> Callable[..., Flags]:
+    """Return a test for errors of which a window leaves more than a share."""
+    return lambda error, window_error, *_: error > share * window_error
 
 
 NEWTON = Method(newton_joints.step, is_damped=True, is_hopeless=stands_still, compaction=0.4)
-NEWTON_OF_SEVERAL = Method(newton_joints.step, is_damped=True, is_hopeless=_is_slow)
-AIMING_OF_SEVERAL = Method(newton_joints.step, is_damped=True, is_hopeless=_is_settled)
-COMPROMISE = Method(weighted_least_squares.step, is_damped=True, is_hopeless=_is_settled)
+NEWTON_OF_SEVERAL = Method(newton_joints.step, is_damped=True, is_hopeless=_leave_at(SLOW))
+AIMING_OF_SEVERAL = Method(newton_joints.step, is_damped=True, is_hopeless=_leave_at(STANDSTILL))
+COMPROMISE = Method(weighted_least_squares.step, is_damped=True, is_hopeless=_leave_at(STANDSTILL))
 
 
 @dataclass(frozen=True)
@@ -184,7 +180,7 @@ class Run(Rows):
         for weight, enough in zip(AIM_WEIGHTS, ENOUGH_TO_AIM, strict=True):
             # What has met all with one weight has done so with any.
             is_led = is_left & (is_fresh | (weight == AIM_WEIGHTS[-1]))
-            aiming = tree.aim_at(replace(aims, weight=weight * tree.reach))
+            aiming = replace(tree, aims=replace(aims, weight=weight * tree.reach))
             finest = np.minimum(self.tolerance, AIM_TOLERANCE * weight * tree.reach)
             caps = np.where(is_led, np.minimum(self.iterations, used + enough), used)
             begun = aiming.make_state(state[:-1, :TURN], state[:-1, TURN])

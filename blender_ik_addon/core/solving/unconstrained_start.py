@@ -153,6 +153,7 @@ def nudge_states(
     state: Array,
     target: Array,
     task: Task | None,
+    is_fresh: Flags,
 ) -> Array:
     """Return states (n + 1, C, B) of which no run is straight and has its target on its own line.
 
@@ -164,12 +165,15 @@ def nudge_states(
         state: The states of their start poses, shape (n + 1, C, B).
         target: Rows of the output, shape (3 E, B).
         task: What is asked of chains; None for trees.
+        is_fresh: Which are not at their targets, shape (B,).
 
     Source: derived for this project; tests/core/solving/test_tree_reach.py starts from such poses.
     """
+    if not (starts.runs and is_fresh.any()):
+        return state
     turn, slide = state[:-1, :TURN].copy(), state[:-1, TURN]
     toward = tree.unweigh(target) - tree.posed(state).tips
-    weights = np.ones((len(toward), 1)) if tree.sqrt_weights is None else tree.sqrt_weights**2
+    weights = tree.sqrt_weights**2
     is_nudged = np.zeros(slide.shape[-1], dtype=np.bool_)
     for run in starts.runs:
         start, bones, led = run.start, list(run.run.bones), list(run.run.led)
@@ -182,7 +186,7 @@ def nudge_states(
             asked = Task(place, None, None, 1e-3 * start.reach, enough)
         off = norm(reject(asked.target, start.chord)) / start.reach
         amount = NUDGE * (1.0 - smoothstep(ARRAYS, off, 0.0, ON_LINE)) * is_straight(start)
-        amount *= ~tree.joints.slides & (norm(toward[led]) > NO_DIRECTION).any(axis=0)
+        amount *= is_fresh & ~tree.joints.slides & (norm(toward[led]) > NO_DIRECTION).any(axis=0)
         if amount.any():
             bent = run.joints.clamped(bend_as_free(run, asked))
             turn[bones] = turns.interpolate(turn[bones], bent, amount)
@@ -194,13 +198,7 @@ def nudge_states(
 
 def _bend_to_middles(joints: CompiledJoints, start_turn: Array) -> Array:
     """Return turns with all joints but the root in the middles of their swings' ranges."""
-    rooms = [
-        joint_limits.lock_axes(*each)
-        for each in zip(joints.kinds, joints.low, joints.high, strict=True)
-    ]
-    low, high = (np.array(ends) for ends in zip(*rooms, strict=True))
-    least, most = joint_limits.find_spans(low, high)
-    middle = 0.5 * (least + most)
+    middle, _ = joints.find_middles()
     middle[:, 1] = 0.0
     turn = joint_limits.clamp_turns(joints.ranges, turns.from_vectors(middle))
     is_even = (np.abs(middle).max(axis=1) < swing_twist.HELD) & (joints.zero[:, 0] == 1.0)
