@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..algebra import arrays, turns
+from ..algebra import turns
 from ..algebra.arithmetic import ARRAYS, Array
 from ..algebra.arrays import cross, dot, norm, reject
 from ..algebra.nested import Rows
@@ -229,24 +229,19 @@ class Tips(Rows):
         bones: Shape (T,).
         effectors: Shape (T,).
         turn: From the start pose wxyz, shape (T, 4, B).
-        start: The axes of the bones in the start pose, shape (T, 3, 3, B).
+        back: The inverses of the bones' axes in the start pose, shape (T, 3, 3, B).
     """
 
     bones: tuple[int, ...]
     effectors: tuple[int, ...]
     turn: Array
-    start: Array
+    back: Array
 
     def find_turns_past(self, posed: Posed) -> Array:
         """Return the turns that bones are past their wanted orientations, vectors (T, 3, B)."""
-        moved = np.einsum("tijb,tjkb->tikb", posed.whole[list(self.bones)], self._back)
-        return turns.to_vectors(
-            turns.multiply(turns.from_matrices(moved), turns.conjugate(self.turn))
-        )
-
-    @cached_property
-    def _back(self) -> Array:
-        return arrays.invert(self.start)
+        moved = np.einsum("tijb,tjkb->tikb", posed.whole[list(self.bones)], self.back)
+        wanted = turns.conjugate(self.turn)
+        return turns.to_vectors(turns.multiply(turns.from_matrices(moved), wanted))
 
 
 @dataclass(frozen=True)

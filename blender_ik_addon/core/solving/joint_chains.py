@@ -9,7 +9,7 @@ import numpy as np
 
 from ..algebra import rotation, turns
 from ..algebra.arithmetic import ARRAYS, Array, Counts, Flags
-from ..algebra.arrays import norm
+from ..algebra.arrays import invert, norm
 from ..equilibrium.settling import move_off_ends
 from ..kinematics.aims import Aims, Poles, Tips
 from ..kinematics.compiled_joints import put_rows_last
@@ -221,7 +221,8 @@ def _make_aims(
         if own:
             bones = tuple(on[effector] for effector in own)
             turn = _by_effector(chains, goals.tip_rotation_wxyz)[own]
-            tips = Tips(bones, tuple(own), turn, chains.start_posed.whole[list(bones)])
+            back = invert(chains.start_posed.whole[list(bones)])
+            tips = Tips(bones, tuple(own), turn, back)
     if poles is None and tips is None:
         return None
     return Aims(tree.topology, poles, tips, tree.reach, tree.sqrt_weights)

@@ -59,7 +59,8 @@ def solve_positions(
     if uses_sweeps and not options.use_finish:
         return run, state, used
     if run.aims is None or options.orient_weight < 1.0:
-        state, used = run.close(state, used, None if solver in NEARLY else np.ones_like(is_fresh))
+        among = None if solver in NEARLY else np.ones_like(is_fresh)
+        state, used = run.close(state, used, among)
     if run.aims is not None:
         aims = run.aims.take_share(run.tree.posed(state), options.orient_weight)
         run = replace(run, aims=aims)
