@@ -217,8 +217,10 @@ class Poles(Rows):
     @staticmethod
     def _sum_slopes(posed: Posed, shares: Array, slopes: Array) -> Array:
         """Return what slopes (P, 3, B) make of turns: joints move those below by their levers."""
+        levers = np.einsum("npm,mib->npib", shares, posed.heads)
+        levers -= shares.sum(axis=2)[:, :, None, None] * posed.heads[:, None]
         pulled = np.einsum("nijb,pib->npjb", posed.frames, slopes)
-        return cross(posed.sum_levers(shares), pulled)
+        return cross(posed.express(levers), pulled)
 
 
 @dataclass(frozen=True)

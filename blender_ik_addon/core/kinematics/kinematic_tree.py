@@ -201,22 +201,15 @@ class KinematicTree(Rows):
         return None if (shares == 1.0).all() else shares[:, :, None, None]
 
     @property
-    def _resting_heads(self) -> Array:
-        if self.slide_axes is None:
-            return self.heads
-        heads: Array = self.heads + self.slide_axes * self.joints.resting_slide[:, None]
-        return heads
+    def resting_steps(self) -> Array:
+        """Of chains the root, and the ways from each joint to the next, (n + 1, 3, B).
 
-    @property
-    def root(self) -> Array:
-        """Where slides at rest put the first head, shape (3, B)."""
-        root: Array = self._resting_heads[0]
-        return root
-
-    @property
-    def segments(self) -> Array:
-        """Of chains from each joint to the next in the axes of the posed bone, (n, 3, B)."""
-        return np.concatenate((self._resting_heads[1:], self.ends[-1:]))
+        In the axes of the posed bones, where slides rest.
+        """
+        heads = self.heads
+        if self.slide_axes is not None:
+            heads = heads + self.slide_axes * self.joints.resting_slide[:, None]
+        return np.concatenate((heads, self.ends[-1:]))
 
 
 def compile_tree(

@@ -76,16 +76,6 @@ class Posed(Rows):
         """Return the vectors from all heads to points (q, 3, B), in the frames, (n, q, 3, B)."""
         return self.express(points[None] - self.heads[:, None])
 
-    def sum_levers(self, weights: Array) -> Array:
-        """Return weighted sums (n, q, 3, B) of the vectors from each head to all heads.
-
-        Args:
-            weights: Of head m in sum q of joint n, shape (n, q, n).
-        """
-        sums = np.einsum("nqm,mib->nqib", weights, self.heads)
-        sums -= weights.sum(axis=2)[:, :, None, None] * self.heads[:, None]
-        return self.express(sums)
-
 
 def move_by_turns(frames: Array, levers: Array) -> Array:
     """Return how ends of levers (n, q, 3, B) move with turns in frames, shape (n, q, 3, 3, B).

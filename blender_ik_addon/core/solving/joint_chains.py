@@ -79,10 +79,7 @@ def solve_joints(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
         found = solve_joints(compiled.twice, goals.take(twice), options.take(twice))
         return found.take(twice[:1])
     targets = _find_targets(compiled, goals, options)
-    run = _ask(compiled, goals, options, targets)
-    asked, task = run.target, None
-    if run.is_chain:
-        run, asked, task = _ask_chains(compiled, goals, options, targets, run)
+    run, asked, task = _ask(compiled, goals, options, targets)
     last, state, used = solve_positions(compiled, run, asked, task, options)
     is_open = run.find_open_effectors(state)
     return _record(compiled, goals, options, targets, last, state, used, is_open)
@@ -154,9 +151,11 @@ def _find_soft_reach(
     return near[None], far[None], tips
 
 
-def _ask(chains: CompiledChains, goals: Goals, options: SolveOptions, targets: Targets) -> Run:
-    """Return what is asked of chains or trees."""
-    tree, unit, start = chains.tree, chains.unit, chains.clamped_states
+def _ask(
+    chains: CompiledChains, goals: Goals, options: SolveOptions, targets: Targets
+) -> tuple[Run, Array, Task | None]:
+    """Return what is asked, targets of chains where nothing draws them in, and their task."""
+    tree, unit, states = chains.tree, chains.unit, chains.clamped_states
     lightest: float | Array = 1.0
     if chains.is_tree and goals.weight is not None:
         weights = _by_effector(chains, goals.weight)
@@ -165,40 +164,34 @@ def _ask(chains: CompiledChains, goals: Goals, options: SolveOptions, targets: T
             roots = np.sqrt(weights / weights.max(axis=0))
             lightest = np.where(roots > 0.0, roots, 1.0).min(axis=0)
             tree = replace(tree, sqrt_weights=roots)
-            start = tree.make_state(chains.clamped_start)
-    tolerance = options.tolerance
-    if not chains.is_tree:
-        # What is too far is met at full reach, where a chain is straight only without any gap.
-        is_moved = (targets.near != targets.asked).any(axis=(0, 1))
-        tolerance = np.where(is_moved, 0.0, tolerance)
-    beyond = np.maximum(targets.distance - targets.most, 0.0)
-    return Run(
+            states = tree.make_state(chains.clamped_start)
+    asked, beyond = tree.weigh(targets.asked), np.maximum(targets.distance - targets.most, 0.0)
+    run = Run(
         tree=tree,
-        start=start,
+        start=states,
         target=tree.weigh(targets.near),
-        tolerance=np.maximum(tolerance / unit, FINEST_TOLERANCE * tree.reach) * lightest,
+        tolerance=np.maximum(options.tolerance / unit, FINEST_TOLERANCE * tree.reach) * lightest,
         iterations=np.array(np.broadcast_to(np.asarray(options.iterations), len(unit))),
         least_error=np.sqrt(np.square(beyond * tree.sqrt_weights).sum(axis=0)),
         is_chain=not chains.is_tree,
         aims=_make_aims(chains, goals, options, targets.near, tree),
     )
-
-
-def _ask_chains(
-    chains: CompiledChains, goals: Goals, options: SolveOptions, targets: Targets, run: Run
-) -> tuple[Run, Array, Task]:
-    """Return what is asked of chains, where nothing draws targets in, and for where they start."""
-    start, tree, asked = chains.start, run.tree, targets.asked[0]
-    points = tuple(targets.near[0] * chains.unit + chains.root)
-    task = relate_to_root(ARRAYS, start, points, ask_all(goals, options, len(chains.unit)))
-    task = replace(task, target=run.target, tolerance=run.tolerance)
+    if chains.is_tree:
+        return run, asked, None
+    # What is too far is met at full reach, where a chain is straight only without any gap.
+    is_moved = (run.target != asked).any(axis=0)
+    tolerance = np.where(is_moved, FINEST_TOLERANCE * tree.reach, run.tolerance)
+    start, points = chains.start, tuple(run.target * unit + chains.root)
+    task = relate_to_root(ARRAYS, start, points, ask_all(goals, options, len(unit)))
+    task = replace(task, target=run.target, tolerance=tolerance)
     energy = chains.potential_energy if options.solver is Solver.FORCE else None
     if energy is not None:
         is_unlimited = tree.joints.is_unlimited
         least = np.where(is_unlimited, start.least, 0.0)
         task, asked = move_off_ends(task, asked, energy, is_unlimited, least, tree.longest)
-    beyond = np.maximum(norm(asked) - tree.longest, 0.0)
-    return replace(run, target=task.target, least_error=beyond), asked, task
+    least_error = np.maximum(norm(asked) - tree.longest, 0.0)
+    run = replace(run, target=task.target, tolerance=tolerance, least_error=least_error)
+    return run, asked, task
 
 
 def _make_aims(
