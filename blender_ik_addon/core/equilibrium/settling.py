@@ -134,7 +134,7 @@ def _step_back(run: Run, state: Array, used: Counts, is_moved: Flags) -> tuple[A
     error = run.target - state[-1, :3]
     share = np.where(is_moved, OFF_THE_ENDS * run.tree.reach, 0.0) / np.maximum(norm(error), NONE)
     back = replace(run, target=(state[-1, :3] - share * error))
-    return back.close(state, used, is_near_enough=False)
+    return back.close(state, used, is_moved)
 
 
 def _settle(

@@ -41,7 +41,8 @@ def _compile(chain: KinematicTree, *, is_few: bool) -> list[Bones]:
 
 def _bones(chain: KinematicTree, pick: Callable[[Array], Any]) -> Bones:
     """Return one record of bones; ``pick`` makes tuples of numbers of arrays (..., B)."""
-    segments, joints = chain.segments, chain.joints
+    (root, *steps), joints = chain.resting_steps, chain.joints
+    segments = np.array(steps)
     volumes = np.linalg.det(joints.offsets.transpose(0, 3, 1, 2))
     scales = np.cumprod(np.cbrt(np.abs(volumes)), axis=0)
     rotations, offsets = turns.from_matrices(joints.offsets), joints.offsets
@@ -66,7 +67,7 @@ def _bones(chain: KinematicTree, pick: Callable[[Array], Any]) -> Bones:
         readiness,
     )
     bones = tuple(Bone(*each) for each in zip(*columns, strict=True))
-    return Bones(bones, pick(chain.root), pick(chain.reach), is_rigid)
+    return Bones(bones, pick(root), pick(chain.reach), is_rigid)
 
 
 def _where(flags: Flags, values: nested.Nested) -> list[nested.Nested]:

@@ -16,7 +16,11 @@ from ..algebra.arithmetic import Array, Counts, Flags
 from ..algebra.nested import Rows
 from ..model.joints import JointKind, Joints
 from . import joint_limits, limit_edges
+from .joint_limits import FREE, HINGES
 from .swing_twist import SwingTwistRange
+
+# Kinds that lock axes whatever way their joints are turned.
+KNOWN = (*HINGES, JointKind.FIXED)
 
 
 @dataclass(frozen=True)
@@ -36,16 +40,7 @@ class CompiledJoints(Rows):
     """
 
     # The way that chains are solved stays the same, whichever are taken.
-    found = (
-        "has_edges",
-        "has_stiffness",
-        "has_zeros",
-        "is_free",
-        "held_bones",
-        "free_axes",
-        "free_shares",
-        "_least_mobility",
-    )
+    found = ("has_edges", "has_stiffness", "is_free", "held_bones", "axis_shares")
     kinds: tuple[JointKind, ...]
     offsets: Array
     zero: Array
@@ -58,17 +53,17 @@ class CompiledJoints(Rows):
 
     def take_bones(self, bones: list[int]) -> CompiledJoints:
         """Return the joints of some of the bones."""
-        return CompiledJoints(
-            kinds=tuple(self.kinds[bone] for bone in bones),
-            offsets=self.offsets[bones],
-            zero=self.zero[bones],
-            low=self.low[bones],
-            high=self.high[bones],
-            ranges=self.ranges.at(bones),
-            mobility=self.mobility[bones],
-            slide_low=self.slide_low[bones],
-            slide_high=self.slide_high[bones],
-        )
+        names = "offsets", "zero", "low", "high", "mobility", "slide_low", "slide_high"
+        rows = {name: getattr(self, name)[bones] for name in names}
+        kinds = tuple(self.kinds[bone] for bone in bones)
+        return CompiledJoints(kinds=kinds, ranges=self.ranges.at(bones), **rows)
+
+    def find_middles(self) -> tuple[Array, Array]:
+        """Return middles of ranges and what is to either side, radians, shape (n, 3, B) each."""
+        rooms = map(joint_limits.lock_axes, self.kinds, self.low, self.high)
+        low, high = (np.array(ends) for ends in zip(*rooms, strict=True))
+        least, most = joint_limits.find_spans(low, high)
+        return 0.5 * (least + most), 0.5 * (most - least)
 
     @cached_property
     def resting_slide(self) -> Array:
@@ -117,19 +112,13 @@ class CompiledJoints(Rows):
         relative: Array = self.mobility / self.mobility.max(axis=(0, 1))
         return relative
 
-    @cached_property
-    def has_zeros(self) -> bool:
-        """Whether any joint counts from elsewhere than its local rotation does."""
-        return bool((self.zero[:, 0] != 1.0).any())
-
     def inner(self, local_wxyz: Array) -> Array:
         """Return local rotations (B, n, 4) as turns (n, 4, B)."""
         return turns.multiply(turns.conjugate(self.zero), np.moveaxis(local_wxyz, 0, -1))
 
     def outer(self, turn: Array) -> Array:
         """Return turns (n, 4, B) as local rotations (B, n, 4)."""
-        local = turns.multiply(self.zero, turn) if self.has_zeros else turn
-        return np.ascontiguousarray(np.moveaxis(local, -1, 0))
+        return np.ascontiguousarray(np.moveaxis(turns.multiply(self.zero, turn), -1, 0))
 
     def begun(self, turn: Array) -> Array:
         """Return turns (n, 4, B) of any sort brought to what the joints allow."""
@@ -145,36 +134,22 @@ class CompiledJoints(Rows):
         return turn if self.is_free else joint_limits.clamp_turns(self.ranges.at(bone), turn)
 
     @cached_property
-    def _least_mobility(self) -> Array:
-        """Mobilities of hinges and fixed joints, identity for the others, shape (n, 3, 3, 1)."""
-        found = np.tile(np.eye(3), (len(self.kinds), 1, 1))
-        for bone, kind in enumerate(self.kinds):
-            if kind in joint_limits.HINGES or kind is JointKind.FIXED:
-                found[bone] = np.diag(np.array(joint_limits.FREE[kind], dtype=np.float64))
-        return found[..., None]
+    def axis_shares(self) -> Array:
+        """1 for the axes about which joints turn, as far as their kinds tell, shape (n, 3, 1)."""
+        known = [FREE[kind] if kind in KNOWN else (True, True, True) for kind in self.kinds]
+        return np.array(known, dtype=np.float64)[..., None]
 
-    @cached_property
+    @property
     def free_axes(self) -> Counts:
-        """The axes about which joints turn, of three a bone, as far as their kinds tell."""
-        return np.flatnonzero(np.einsum("niib->nib", self._least_mobility).ravel())
+        """Those axes, of three a bone."""
+        return np.flatnonzero(self.axis_shares)
 
     @cached_property
     def held_bones(self) -> Counts:
-        """The bones whose locks ``_least_mobility`` does not know, all if some are stiff."""
-        is_known = [kind in joint_limits.HINGES or kind is JointKind.FIXED for kind in self.kinds]
+        """The bones whose locks their kinds do not tell, all locked ones if some are stiff."""
+        is_known = np.array([kind in KNOWN for kind in self.kinds])
         is_held = self.ranges.is_held.any(axis=(1, 2))
-        return np.flatnonzero(is_held & (self.has_stiffness | ~np.array(is_known)))
-
-    @cached_property
-    def free_shares(self) -> Array | None:
-        """1 for the axes about which joints turn, 0 for the others, shape (n, 3, 1).
-
-        None if some are stiff, or locked in a way that their kinds do not tell.
-        """
-        if self.has_stiffness or self.held_bones.size:
-            return None
-        shares: Array = np.einsum("niib->nib", self._least_mobility)
-        return shares
+        return np.flatnonzero(is_held & (self.has_stiffness | ~is_known))
 
     def turned_by(self, turn: Array, edges: limit_edges.Edges | None) -> Callable[[Array], Array]:
         """Return a function of how joints turn under torques (n, any, 3, B), but for their limits.
@@ -183,22 +158,20 @@ class CompiledJoints(Rows):
             turn: Shape (n, 4, B).
             edges: As ``standing_edges`` has them.
         """
-        shares = self.free_shares
-        if shares is None:
-            assert edges is not None or not self.held_bones.size
+        if self.has_stiffness or self.held_bones.size:
             mobility = self.mobilities(turn, self.no_edges if edges is None else edges)
             return lambda torques: np.einsum("nkab,nacb->nkcb", torques, mobility)
-        if shares.all():
+        if self.axis_shares.all():
             return lambda torques: torques
-        return lambda torques: torques * shares[:, None]
+        return lambda torques: torques * self.axis_shares[:, None]
 
     def mobilities(self, turn: Array, edges: limit_edges.Edges) -> Array:
         """Return how torques turn the joints but for their limits, shape (n, 3, 3, B)."""
         if self.has_stiffness:
             mobility = limit_edges.weigh_axes(turn, self.mobility)
         else:
-            shape = (len(turn), 3, 3, turn.shape[-1])
-            mobility = np.broadcast_to(self._least_mobility, shape)
+            axes = self.axis_shares[..., None] * np.eye(3)[..., None]
+            mobility = np.broadcast_to(axes, (len(turn), 3, 3, turn.shape[-1]))
         bones = self.held_bones
         if bones.size:
             mobility = np.array(mobility)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from dataclasses import replace
 
 import numpy as np
 
 from ..algebra import arrays, turns
-from ..algebra.arithmetic import Array
 from ..model.joints import Joints, free_joints
 from .start_pose import StartPose
 
@@ -22,20 +21,16 @@ def align_free_joints(start: StartPose) -> Joints:
         start: Start poses of B chains.
     """
     directions = np.diff(start.points, axis=0) / start.lengths[:, None, :]
-    across = arrays.cross(start.side, start.chord)
+    across, before, frames = arrays.cross(start.side, start.chord), start.chord, []
     frame = np.stack((start.side, start.chord, across), axis=1)
-    frames = [_swing(frame, start.chord, directions[0], start.side)]
-    for before, after in pairwise(directions):
-        frames.append(_swing(frames[-1], before, after, frames[-1][:, 0]))
-    stacked = np.array(frames)
-    offsets = np.concatenate(
-        (stacked[:1], np.einsum("njib,njkb->nikb", stacked[:-1], stacked[1:])), axis=0
-    )
-    chains = start.points.shape[-1]
-    return free_joints(
-        np.ascontiguousarray(offsets.transpose(3, 0, 1, 2)),
-        np.tile(np.array([1.0, 0.0, 0.0, 0.0]), (chains, len(directions), 1)),
-    )
+    for direction in directions:
+        swing = turns.between(before, direction, frame[:, 0])
+        frame, before = arrays.compose(turns.to_matrices(swing), frame), direction
+        frames.append(frame)
+    offsets = np.array(frames)
+    offsets[1:] = np.einsum("njib,njkb->nikb", offsets[:-1], offsets[1:])
+    joints = make_free_joints(start.points.shape[-1], len(directions))
+    return replace(joints, offsets=np.ascontiguousarray(offsets.transpose(3, 0, 1, 2)))
 
 
 def make_free_joints(chains: int, bones: int) -> Joints:
@@ -43,8 +38,3 @@ def make_free_joints(chains: int, bones: int) -> Joints:
     start = np.zeros((chains, bones, 4))
     start[..., 0] = 1.0
     return free_joints(np.broadcast_to(np.eye(3), (chains, bones, 3, 3)), start)
-
-
-def _swing(frame: Array, source: Array, target: Array, half_turn_axis: Array) -> Array:
-    """Return frames (3, 3, B) that the shortest turn from one direction to another carries."""
-    return arrays.compose(turns.to_matrices(turns.between(source, target, half_turn_axis)), frame)

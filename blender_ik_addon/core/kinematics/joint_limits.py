@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..algebra import matrices, nested, quaternions
+from ..algebra import matrices, nested, quaternions, turns
 from ..algebra.arithmetic import ARRAYS, Arithmetic, Array, Number
 from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import Vector
@@ -145,6 +145,12 @@ def keep_hinge_angles(kinds: tuple[JointKind, ...], turn: Array) -> Array:
 def turn_about(axis: int, angle: Array) -> Array:
     """Return the turns (..., 4, B) about a frame axis, given by its number, by angles (..., B)."""
     return nested.join(quaternions.about(ARRAYS, matrices.IDENTITY[axis], angle))
+
+
+def turn_joints(angle: Array) -> Array:
+    """Return turns (n, 4, B) that swing by angles (n, 3, B) about X and Z, twisted about Y."""
+    across = np.array([1.0, 0.0, 1.0])[:, None]
+    return turns.multiply(turns.from_vectors(angle * across), turn_about(1, angle[:, 1]))
 
 
 def lock_axes(kind: JointKind, low: Array, high: Array) -> tuple[Array, Array]:

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from ..algebra import arrays, turns
-from ..algebra.arithmetic import Array, Counts, Flags
+from ..algebra.arithmetic import Array, Flags
 from ..algebra.arrays import norm
 from ..algebra.nested import Rows
 from ..model.joints import JointKind, Joints
@@ -45,7 +45,7 @@ class KinematicTree(Rows):
         ends: From the heads of the effectors' bones to the effectors in the axes of those bones,
             shape (E, 3, B).
         reach: The longest way from a root to an effector along the bones, shape (B,).
-        sqrt_weights: Square roots of the effectors' weights, shape (E, B); None for ones.
+        sqrt_weights: Square roots of the effectors' weights, shape (E, B).
         slide_axes: What slides of one move heads by, in the posed axes of the parents, shape
             (n, 3, B); None where nothing slides. Only trees of one effector slide.
         slide_room: How much longer slides make the chain at most, each by itself, shape (n, B).
@@ -57,14 +57,10 @@ class KinematicTree(Rows):
     heads: Array
     ends: Array
     reach: Array
-    sqrt_weights: Array | None = None
+    sqrt_weights: Array
     slide_axes: Array | None = None
     slide_room: Array | None = None
     aims: Aims | None = None
-
-    def aim_at(self, aims: Aims | None) -> KinematicTree:
-        """Return the trees with other aims."""
-        return self if aims is self.aims else replace(self, aims=aims)
 
     @property
     def longest(self) -> Array:
@@ -82,11 +78,29 @@ class KinematicTree(Rows):
         """The number of rows of the output."""
         return 3 * len(self.ends) + (0 if self.aims is None else self.aims.rows)
 
-    def make_state(self, turn: Array, slide: Array | None = None) -> Array:
-        """Return the state of turns (n, 4, B) and slides (n, B), with its output."""
-        joints = self.joints
-        at = joint_limits.decompose_turns(joints.ranges, turn) if joints.has_edges else None
-        return self._make_state(turn, slide, at, None)
+    def make_state(
+        self,
+        turn: Array,
+        slide: Array | None = None,
+        active: Array | None = None,
+        at: SwingTwist | None = None,
+    ) -> Array:
+        """Return a state with its output; as ``clamp_state``, but of turns that are allowed.
+
+        ``at`` are the turns taken apart, where they are known so.
+        """
+        rows, joints = self.rows, self.joints
+        state = np.zeros((len(turn) + 1, max(STATE_COLUMNS, rows), turn.shape[-1]))
+        state[:-1, :TURN] = turn
+        if slide is not None:
+            state[:-1, TURN] = slide
+        if joints.has_edges:
+            at = at or joint_limits.decompose_turns(joints.ranges, turn)
+            state[:-1, 5] = limit_edges.find_stopped(joints.ranges, at)
+        if active is not None:
+            state[:-1, 6] = active
+        state[-1, :rows] = self.find_output(self.posed(state))
+        return state
 
     def clamp_state(
         self, turn: Array, slide: Array | None = None, active: Array | None = None
@@ -102,41 +116,19 @@ class KinematicTree(Rows):
         if self.slide_axes is not None and slide is not None:
             slide = np.clip(slide, joints.slide_low, joints.slide_high)
         if joints.is_free:
-            return self._make_state(turn, slide, None, active)
+            return self.make_state(turn, slide, active)
         at = joint_limits.decompose_turns(joints.ranges, turn)
-        return self._make_state(joint_limits.compose_turns(at), slide, at, active)
+        return self.make_state(joint_limits.compose_turns(at), slide, active, at)
 
-    def _make_state(
-        self, turn: Array, slide: Array | None, at: SwingTwist | None, active: Array | None
-    ) -> Array:
-        rows = self.rows
-        state = np.zeros((len(turn) + 1, max(STATE_COLUMNS, rows), turn.shape[-1]))
-        state[:-1, :TURN] = turn
-        if slide is not None:
-            state[:-1, TURN] = slide
-        if at is not None and self.joints.has_edges:
-            state[:-1, 5] = limit_edges.find_stopped(self.joints.ranges, at)
-        if active is not None:
-            state[:-1, 6] = active
-        posed = self._pose(state)
-        state[-1, :rows] = self.find_output(posed)
-        self._keep(state, posed)
-        return state
-
-    def _keep(self, state: Array, posed: Posed) -> None:
-        """Keep where a state puts the bones: an iteration goes on from one of the last two."""
-        known = self.__dict__.get("_known", ())
-        self.__dict__["_known"] = ((state, posed), *known[:1])
-
-    def posed(self, state: Array) -> Posed:
-        """Return where a state puts the bones."""
-        for known, posed in self.__dict__.get("_known", ()):
-            if known is state:
-                found: Posed = posed
-                return found
-        posed = self._pose(state)
-        self._keep(state, posed)
-        return posed
+    def posed(self, state: Array, made: Posed | None = None) -> Posed:
+        """Return where a state puts the bones; an iteration goes on from one of the last two."""
+        known: tuple[tuple[Array, Posed], ...] = self.__dict__.get("_known", ())
+        for each, posed in known:
+            if each is state:
+                return posed
+        made = made or self._pose(state)
+        self.__dict__["_known"] = ((state, made), *known[:1])
+        return made
 
     def choose_states(self, is_first: Flags, first: Array, second: Array) -> Array:
         """Return the first state where flagged (B,), else the second."""
@@ -145,7 +137,7 @@ class KinematicTree(Rows):
         if not is_first.any():
             return second
         state = np.where(is_first, first, second)
-        self._keep(state, self.posed(first).choose(is_first, self.posed(second)))
+        self.posed(state, self.posed(first).choose(is_first, self.posed(second)))
         return state
 
     def _pose(self, state: Array) -> Posed:
@@ -168,26 +160,20 @@ class KinematicTree(Rows):
 
     def slide_effects(self, posed: Posed) -> Array:
         """Return how effectors move with the slides of each bone, shape (n, 3, B)."""
-        if self.slide_axes is None:
-            return np.zeros_like(self.heads)
+        assert self.slide_axes is not None
         moved = self.slide_axes.copy()
         moved[1:] = np.einsum("nijb,njb->nib", posed.whole[:-1], moved[1:])
         return moved
 
     def weigh(self, points: Array) -> Array:
-        """Return points of the effectors (E, 3, B) as rows of an output, shape (3 E, B)."""
-        if self.sqrt_weights is not None:
-            points = points * self.sqrt_weights[:, None]
-        return points.reshape(-1, points.shape[-1])
+        """Return points of the effectors (E, 3, B) as rows of an output (3 E, B)."""
+        return (points * self.sqrt_weights[:, None]).reshape(-1, points.shape[-1])
 
     def unweigh(self, rows: Array) -> Array:
         """Return rows of an output (3 E, B) as points of the effectors (E, 3, B)."""
-        points = rows.reshape(len(self.ends), 3, -1)
-        if self.sqrt_weights is None:
-            return points
         least = np.maximum(self.sqrt_weights, arrays.NO_DIRECTION)
-        unweighed: Array = points / least[:, None]
-        return unweighed
+        points: Array = rows.reshape(len(self.ends), 3, -1) / least[:, None]
+        return points
 
     def find_output(self, posed: Posed) -> Array:
         """Return what the target is compared with, (rows, B)."""
@@ -210,35 +196,25 @@ class KinematicTree(Rows):
     @cached_property
     def _shares(self) -> Array | None:
         """How much each joint counts for each effector, shape (n, E, 1, 1, any); None for 1."""
-        moves, weights = self.topology.moves, self.sqrt_weights
-        if weights is None and moves.all():
-            return None
-        shares = moves[:, :, None] * (np.ones((1, 1)) if weights is None else weights)
-        return shares[:, :, None, None]
+        shares = self.topology.moves[:, :, None] * self.sqrt_weights
+        return None if (shares == 1.0).all() else shares[:, :, None, None]
 
     @property
-    def _resting_heads(self) -> Array:
-        if self.slide_axes is None:
-            return self.heads
-        heads: Array = self.heads + self.slide_axes * self.joints.resting_slide[:, None]
-        return heads
+    def resting_steps(self) -> Array:
+        """Of chains the root, and the ways from each joint to the next, (n + 1, 3, B).
 
-    @property
-    def root(self) -> Array:
-        """Where slides at rest put the first head, shape (3, B)."""
-        root: Array = self._resting_heads[0]
-        return root
-
-    @property
-    def segments(self) -> Array:
-        """Of chains from each joint to the next in the axes of the posed bone, (n, 3, B)."""
-        return np.concatenate((self._resting_heads[1:], self.ends[-1:]))
+        In the axes of the posed bones, where slides rest.
+        """
+        heads = self.heads
+        if self.slide_axes is not None:
+            heads = heads + self.slide_axes * self.joints.resting_slide[:, None]
+        return np.concatenate((heads, self.ends[-1:]))
 
 
 def compile_tree(
     topology: Topology, joints: Joints, heads: Array, tips: Array, unit: Array
 ) -> tuple[KinematicTree, Posed]:
-    """Return trees as solvers take them, and where their start poses put the bones.
+    """Return trees for goals of one weight, and where their start poses put the bones.
 
     Args:
         topology: How the bones hang together.
@@ -250,38 +226,30 @@ def compile_tree(
     compiled = compile_joints(joints, unit)
     start = compiled.inner(joints.start_wxyz)
     reach = measure_paths(topology, heads, tips)[1].max(axis=0)
-    tree = KinematicTree(topology, compiled, np.zeros_like(heads), np.zeros_like(tips), reach)
-    whole = tree.posed(tree.make_state(start)).whole
-    axes = whole.transpose(3, 0, 1, 2)
-    parents, on = np.array(topology.parents), list(topology.effector_bones)
-
-    def express(bones: Counts | list[int], offsets: Array) -> Array:
-        found = np.linalg.solve(axes[:, bones], offsets.transpose(2, 0, 1)[..., None])
-        return np.ascontiguousarray(found[..., 0].transpose(1, 2, 0))
-
-    is_root = (parents < 0)[:, None, None]
-    own = np.where(is_root, heads, express(parents, heads - heads[parents]))
-    tree = replace(tree, heads=own, ends=express(on, tips - heads[on]))
-    slides = bool(joints.slide_low.any() or joints.slide_high.any())
-    if slides:
+    alike, away = np.ones((len(tips), len(unit))), (np.zeros_like(heads), np.zeros_like(tips))
+    tree = KinematicTree(topology, compiled, *away, reach, alike)
+    back = arrays.invert(tree.posed(tree.make_state(start)).whole)
+    children = topology.children_of_bones
+    parents = np.array(topology.parents)[children]
+    own, on = heads.copy(), list(topology.effector_bones)
+    own[children] = np.einsum("nijb,njb->nib", back[parents], heads[children] - heads[parents])
+    ends = np.einsum("nijb,njb->nib", back[on], tips - heads[on])
+    tree = replace(tree, heads=own, ends=ends)
+    if joints.slide_low.any() or joints.slide_high.any():
         tree = replace(tree, slide_axes=put_rows_last(joints.slide_axes))
     posed = tree.posed(tree.make_state(start))
-    return (_with_slide_room(tree, posed) if slides else tree), posed
+    if tree.slide_axes is not None:
+        before = np.diff(posed.heads, axis=0, prepend=posed.heads[:1])
+        effects, slides = tree.slide_effects(posed), (compiled.slide_low, compiled.slide_high)
+        longest = np.maximum(*(norm(before + effects * end[:, None]) for end in slides))
+        tree = replace(tree, slide_room=longest - norm(before))
+    return tree, posed
 
 
-def _with_slide_room(tree: KinematicTree, posed: Posed) -> KinematicTree:
-    """Return chains that know how much longer slides make them at most."""
-    effects, joints = tree.slide_effects(posed), tree.joints
-    before = np.diff(posed.heads, axis=0, prepend=posed.heads[:1])
-    ends = [norm(before + effects * end[:, None]) for end in (joints.slide_low, joints.slide_high)]
-    return replace(tree, slide_room=np.maximum(*ends) - norm(before))
-
-
-def measure_paths(topology: Topology, heads: Array, tips: Array) -> tuple[Array, Array]:
-    """Return how near effectors get to their roots, and how far from them at most, (E, B) each."""
+def measure_paths(topology: Topology, heads: Array, tips: Array) -> Array:
+    """Return how near effectors get to their roots, and how far from them at most, (2, E, B)."""
     found = np.empty((2, len(tips), tips.shape[-1]))
     for effector, path in enumerate(topology.paths):
         points = np.concatenate((heads[list(path)], tips[effector][None]))
-        most, least = measure_reach(norm(np.diff(points, axis=0)))
-        found[:, effector] = least, most
-    return found[0], found[1]
+        found[::-1, effector] = measure_reach(norm(np.diff(points, axis=0)))
+    return found

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 
 import numpy as np
 
@@ -35,12 +36,8 @@ class Posed(Rows):
 
     def choose(self, is_own: Flags, other: Posed) -> Posed:
         """Return where the bones of these trees stand where flagged (B,), else those of others."""
-        pairs = zip(self._arrays, other._arrays, strict=True)
-        return Posed(*(np.where(is_own, *pair) for pair in pairs))
-
-    @property
-    def _arrays(self) -> tuple[Array, ...]:
-        return self.frames, self.own, self.heads, self.tips
+        mine, others = ((each.frames, each.own, each.heads, each.tips) for each in (self, other))
+        return Posed(*map(np.where, repeat(is_own), mine, others))
 
     @cached_property
     def whole(self) -> Array:
@@ -70,27 +67,14 @@ class Posed(Rows):
         axes: Array = cofactors / np.cbrt(determinant * determinant)[:, None, None]
         return axes
 
-    def express(self, vectors_: Array) -> Array:
-        """Return vectors (n, 3, B), one a joint, in the axes of its frame."""
-        expressed: Array = np.einsum("nijb,njb->nib", self.inverse_frames, vectors_)
+    def express(self, vectors: Array) -> Array:
+        """Return vectors (n, ..., 3, B), some a joint, in the axes of its frame."""
+        expressed: Array = np.einsum("nijb,n...jb->n...ib", self.inverse_frames, vectors)
         return expressed
 
     def find_levers(self, points: Array) -> Array:
         """Return the vectors from all heads to points (q, 3, B), in the frames, (n, q, 3, B)."""
-        offset = points[None] - self.heads[:, None]
-        levers: Array = np.einsum("nijb,nqjb->nqib", self.inverse_frames, offset)
-        return levers
-
-    def sum_levers(self, weights: Array) -> Array:
-        """Return weighted sums (n, q, 3, B) of the vectors from each head to all heads.
-
-        Args:
-            weights: Of head m in sum q of joint n, shape (n, q, n).
-        """
-        sums = np.einsum("nqm,mib->nqib", weights, self.heads)
-        sums -= weights.sum(axis=2)[:, :, None, None] * self.heads[:, None]
-        levers: Array = np.einsum("nijb,nqjb->nqib", self.inverse_frames, sums)
-        return levers
+        return self.express(points[None] - self.heads[:, None])
 
 
 def move_by_turns(frames: Array, levers: Array) -> Array:

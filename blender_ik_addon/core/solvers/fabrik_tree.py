@@ -48,8 +48,6 @@ def _ends(tree: KinematicTree, bone: int, heads: Array, tips: Array) -> tuple[Ar
 
 def _weights(tree: KinematicTree) -> Array:
     """Return the weights of the effectors, none quite zero, shape (E, B) or (E, 1)."""
-    if tree.sqrt_weights is None:
-        return np.ones((len(tree.ends), 1))
     weights: Array = tree.sqrt_weights * tree.sqrt_weights + arrays.NO_DIRECTION
     return weights
 

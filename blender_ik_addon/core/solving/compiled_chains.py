@@ -23,12 +23,7 @@ from ..kinematics.transport import Swings, compile_swings
 from ..model.chains import Chain, Chains
 from ..model.joints import Joints
 from ..model.topology import Topology, make_chain
-from .unconstrained_start import (
-    StraightRuns,
-    UnconstrainedStart,
-    compile_start,
-    find_straight_runs,
-)
+from .unconstrained_start import UnconstrainedStarts, compile_starts
 
 # Chains of which no more are compiled together are solved one by one, in floats: those that closed
 # forms and NEWTON on directions solve, and those that sweeps and drags take through many steps;
@@ -175,7 +170,7 @@ class CompiledChains:
     def reaches(self) -> Array:
         """How near effectors get to their roots and how far from them at most, (2, E, B)."""
         posed = self.start_posed
-        return np.array(measure_paths(self.topology, posed.heads, posed.tips))
+        return measure_paths(self.topology, posed.heads, posed.tips)
 
     @compile_once
     def limbs(self) -> Limbs:
@@ -183,10 +178,14 @@ class CompiledChains:
         return compile_limbs(self.topology, self.start_posed, self._hints)
 
     @compile_once
-    def straight_runs(self) -> StraightRuns:
-        """The runs of trees in one line; from there some targets need a bend to begin with."""
-        posed = self.tree.posed(self.clamped_states)
-        return find_straight_runs(self.tree, posed, self.clamped_start, self._hints)
+    def unconstrained_starts(self) -> UnconstrainedStarts:
+        """What chains with joints bend from, and the runs of trees that stand in one line."""
+        if self.is_tree:
+            posed, turn, chain = self.tree.posed(self.clamped_states), self.clamped_start, None
+        else:
+            posed, turn = self.start_posed, self.start_turns
+            chain = replace(self.start, unit=np.ones_like(self.unit))
+        return compile_starts(self.tree, posed, turn, self._hints, chain)
 
     @cached_property
     def _hints(self) -> Array:
@@ -210,11 +209,6 @@ class CompiledChains:
     def clamped_states(self) -> Array:
         """The states of the joints in those poses, shape (n + 1, 7, B)."""
         return self.tree.make_state(self.clamped_start, self.tree.joints.resting_slide)
-
-    @compile_once
-    def bend(self) -> UnconstrainedStart:
-        """What chains with joints bend from."""
-        return compile_start(self.start, self.tree, self.start_turns)
 
     @cached_property
     def potential_energy(self) -> PotentialEnergy | None:

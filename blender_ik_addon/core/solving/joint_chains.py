@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..algebra import rotation, turns
 from ..algebra.arithmetic import ARRAYS, Array, Counts, Flags
-from ..algebra.arrays import norm
+from ..algebra.arrays import invert, norm
 from ..equilibrium.settling import move_off_ends
 from ..kinematics.aims import Aims, Poles, Tips
 from ..kinematics.compiled_joints import put_rows_last
-from ..kinematics.kinematic_tree import TURN
+from ..kinematics.kinematic_tree import TURN, KinematicTree
+from ..kinematics.limit_edges import ON_EDGE
 from ..kinematics.reach import is_soft, measure_reach, soften_target
 from ..model.chains import Chains
 from ..model.errors import SolverMismatchError
@@ -23,19 +23,9 @@ from ..model.options import SolveOptions, Solver
 from ..model.solutions import Solutions
 from ..model.status import LIMITED, OUTWEIGHED, name_outcome
 from .compiled_chains import CompiledChains, compile_chains
-from .joint_positions import (
-    Ask,
-    ChainStart,
-    Held,
-    find_holds,
-    find_slide_holds,
-    find_tip_gaps,
-    solve_positions,
-)
+from .joint_positions import solve_positions
 from .joint_run import Run
-from .sweeps import sweeps_of
-from .task import FINEST_TOLERANCE, ask_all, check_solver, relate_to_root
-from .unconstrained_start import StraightRuns
+from .task import FINEST_TOLERANCE, Task, ask_all, check_solver, relate_to_root
 
 SOLVERS_OF_TREES = (Solver.NEWTON, Solver.FABRIK)
 # Of a tree, targets farther than this many times the effector's reach are drawn in to it: what is
@@ -50,35 +40,26 @@ AT_REACH = 1e-12
 NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Targets(NamedTuple):
     """Targets of effectors, in the units of the chains and from their roots.
 
     Attributes:
-        roots: Of the effectors' paths, shape (E, 3, B).
-        target: As far as soft distances let them be, shape (E, 3, B).
+        asked: As far as soft distances let them be, shape (E, 3, B).
         near: The same, drawn in to the reach, shape (E, 3, B).
-        distance: From roots to targets, shape (E, B).
+        distance: From the roots of the effectors' paths to targets as they stand, shape (E, B).
         least: How near effectors get to their roots, shape (E, B).
         most: How far they get, shape (E, B).
         short: How far soft distances have moved targets, shape (E, B); None where there are none.
-        is_soft_far: Which targets stood out of reach before, shape (E, B).
+        is_far: Which are out of reach, shape (E, B).
     """
 
-    roots: Array
-    target: Array
+    asked: Array
     near: Array
     distance: Array
     least: Array
     most: Array
     short: Array | None
-    is_soft_far: Flags
-
-    @property
-    def is_far(self) -> Flags:
-        """Which targets are out of reach, shape (E, B)."""
-        is_far: Flags = self.is_soft_far | (self.distance >= self.most * (1.0 - AT_REACH))
-        return is_far
+    is_far: Flags
 
 
 def solve_joints(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
@@ -87,23 +68,21 @@ def solve_joints(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
     if chains.joints is None and not compiled.is_tree:
         found = solve_joints(compiled.unconstrained, goals, options)
         return drop_joints(chains, found, goals, options)
-    _check_fits(compiled, goals, options)
-    if len(chains) == 1:
-        twice = np.zeros(2, dtype=np.int64)
-        found = solve_joints(compiled.twice, goals.take(twice), options.take(twice))
-        return found.take(twice[:1])
-    wanted = _find_wanted(compiled, goals, options)
-    held = solve_positions(_ask(compiled, goals, options, wanted))
-    return _record(compiled, goals, options, wanted, held)
-
-
-def _check_fits(chains: CompiledChains, goals: Goals, options: SolveOptions) -> None:
-    if not chains.is_tree:
-        check_solver(options.solver, chains.chains.bone_count - _has_tips(goals, options))
+    if not compiled.is_tree:
+        check_solver(options.solver, chains.bone_count - _has_tips(goals, options))
     elif options.solver not in SOLVERS_OF_TREES:
         raise SolverMismatchError(
             f"{options.solver} does not solve chains that share bones: choose NEWTON or FABRIK."
         )
+    if len(chains) == 1:
+        twice = np.zeros(2, dtype=np.int64)
+        found = solve_joints(compiled.twice, goals.take(twice), options.take(twice))
+        return found.take(twice[:1])
+    targets = _find_targets(compiled, goals, options)
+    run, asked, task = _ask(compiled, goals, options, targets)
+    last, state, used = solve_positions(compiled, run, asked, task, options)
+    is_open = run.find_open_effectors(state)
+    return _record(compiled, goals, options, targets, last, state, used, is_open)
 
 
 def _has_tips(goals: Goals, options: SolveOptions) -> bool:
@@ -120,24 +99,23 @@ def _by_chain(chains: CompiledChains, values: Array | Counts) -> Any:
     return values.T.copy() if chains.is_tree else values[0]
 
 
-def _find_wanted(chains: CompiledChains, goals: Goals, options: SolveOptions) -> Wanted:
+def _find_targets(chains: CompiledChains, goals: Goals, options: SolveOptions) -> Targets:
     """Return the targets as far as soft distances let them be, and drawn in to the reach."""
     tree, unit = chains.tree, chains.unit
     target = (_by_effector(chains, goals.target_position) - chains.root) / unit
     roots = chains.start_posed.heads[[path[0] for path in chains.topology.paths]]
-    (least, most), short, is_soft_far = chains.reaches, None, np.zeros(target[:, 0].shape, bool)
+    (least, most), short = chains.reaches, None
+    is_far: Flags = np.zeros(target[:, 0].shape, dtype=np.bool_)
     if is_soft(options.soft_distance):
-        soft, (least_soft, most_soft, tips) = (
-            options.soft_distance / unit,
-            _find_soft_reach(chains, goals, options),
-        )
+        soft_least, soft_most, tips = _find_soft_reach(chains, goals, options)
+        soft = options.soft_distance / unit
         moved = [
             soften_target(ARRAYS, *each, soft)
-            for each in zip(roots, target - tips, most_soft, least_soft, strict=True)
+            for each in zip(roots, target - tips, soft_most, soft_least, strict=True)
         ]
         target = np.array([each.target for each in moved]) + tips
         short = np.array([each.short for each in moved])
-        is_soft_far = np.array([each.is_too_far for each in moved])
+        is_far = np.array([each.is_too_far for each in moved])
     offset = target - roots
     distance, near = norm(offset), target
     if tree.slide_room is not None:
@@ -145,10 +123,10 @@ def _find_wanted(chains: CompiledChains, goals: Goals, options: SolveOptions) ->
         least, most = np.zeros_like(least), tree.longest[None]
     else:
         farthest = most * (FARTHEST if chains.is_tree else 1.0)
-        is_far = (distance > farthest)[:, None]
         share = farthest / np.maximum(distance, np.finfo(float).tiny)
-        near = np.where(is_far, roots + offset * share[:, None], target)
-    return Wanted(roots, target, near, distance, least, most, short, is_soft_far)
+        near = np.where((distance > farthest)[:, None], roots + offset * share[:, None], target)
+    is_far = is_far | (distance >= most * (1.0 - AT_REACH))
+    return Targets(target, near, distance, least, most, short, is_far)
 
 
 def _find_soft_reach(
@@ -158,233 +136,185 @@ def _find_soft_reach(
 
     A tip bone that takes a rotation does not bend to its target.
     """
-    least, most = chains.reaches
-    tips, room = np.zeros((1, 3, 1)), chains.tree.slide_room
+    tips, room, wanted = np.zeros((1, 3, 1)), chains.tree.slide_room, goals.tip_rotation_wxyz
     if chains.is_tree:
-        return least, most, tips
+        return *chains.reaches, tips
     lengths = chains.start.lengths
     if room is not None:
         # A slide makes the segment before its bone longer, that of the root the way from the root.
         lengths = lengths + np.concatenate((room[1:], room[:1]))
-    turns_wxyz = goals.tip_rotation_wxyz
-    if turns_wxyz is not None and options.orient_weight == 1.0 and len(lengths) > 1:
-        lengths = lengths[:-1]
-        joints = chains.chains.joint_positions
-        tips = rotation.rotate(turns_wxyz, joints[:, -1] - joints[:, -2]).T[None] / chains.unit
+    if wanted is not None and options.orient_weight == 1.0 and len(lengths) > 1:
+        lengths, joints = lengths[:-1], chains.chains.joint_positions
+        turned = rotation.rotate(wanted, joints[:, -1] - joints[:, -2])
+        tips = turned.T[None] / chains.unit
     far, near = measure_reach(lengths)
     return near[None], far[None], tips
 
 
-def _ask(chains: CompiledChains, goals: Goals, options: SolveOptions, wanted: Wanted) -> Ask:
-    """Return what the solvers are asked for."""
-    tree, unit, solver = chains.tree, chains.unit, options.solver
-    asked, tolerance = wanted.near, options.tolerance
+def _ask(
+    chains: CompiledChains, goals: Goals, options: SolveOptions, targets: Targets
+) -> tuple[Run, Array, Task | None]:
+    """Return what is asked, targets of chains where nothing draws them in, and their task."""
+    tree, unit, states = chains.tree, chains.unit, chains.clamped_states
     lightest: float | Array = 1.0
-    standing = chains.clamped_states
-    weights = np.ones((1, 1))
     if chains.is_tree and goals.weight is not None:
         weights = _by_effector(chains, goals.weight)
-    # The same weights are as good as none, and the tree stays as it is compiled.
-    if (weights != weights[0]).any():
-        roots = np.sqrt(weights / weights.max(axis=0))
-        lightest = np.where(roots > 0.0, roots, 1.0).min(axis=0)
-        tree = replace(tree, sqrt_weights=roots)
-        standing = tree.make_state(chains.clamped_start)
-    if not chains.is_tree:
-        # What is too far is met at full reach, where a chain is straight only without any gap.
-        asked = wanted.target
-        is_moved = (wanted.near != wanted.target).any(axis=(0, 1))
-        tolerance = np.where(is_moved, 0.0, tolerance)
-    beyond = np.maximum(wanted.distance - wanted.most, 0.0)
+        # The same weights are as good as none, and the tree stays as it is compiled.
+        if (weights != weights[0]).any():
+            roots = np.sqrt(weights / weights.max(axis=0))
+            lightest = np.where(roots > 0.0, roots, 1.0).min(axis=0)
+            tree = replace(tree, sqrt_weights=roots)
+            states = tree.make_state(chains.clamped_start)
+    asked, beyond = tree.weigh(targets.asked), np.maximum(targets.distance - targets.most, 0.0)
     run = Run(
         tree=tree,
-        target=tree.weigh(wanted.near),
-        tolerance=np.maximum(tolerance / unit, FINEST_TOLERANCE * tree.reach) * lightest,
+        start=states,
+        target=tree.weigh(targets.near),
+        tolerance=np.maximum(options.tolerance / unit, FINEST_TOLERANCE * tree.reach) * lightest,
         iterations=np.array(np.broadcast_to(np.asarray(options.iterations), len(unit))),
-        is_fresh=np.ones(len(unit), dtype=np.bool_),
-        least_error=norm(tree.weigh(np.repeat(beyond[:, None], 3, axis=1)) / np.sqrt(3.0)),
+        least_error=np.sqrt(np.square(beyond * tree.sqrt_weights).sum(axis=0)),
         is_chain=not chains.is_tree,
+        aims=_make_aims(chains, goals, options, targets.near, tree),
     )
-    aims = _make_aims(chains, goals, options, wanted, run)
-    ask = Ask(
-        run=run,
-        asked=tree.weigh(asked),
-        standing=standing,
-        start=chains.straight_runs if chains.is_tree else StraightRuns(()),
-        solver=solver,
-        aims=aims,
-        tip_weight=options.orient_weight,
-        use_finish=options.use_finish or solver not in (Solver.FABRIK, Solver.CCD),
-    )
-    return ask if chains.is_tree else _ask_chains(chains, goals, options, wanted, ask)
-
-
-def _ask_chains(
-    chains: CompiledChains, goals: Goals, options: SolveOptions, wanted: Wanted, ask: Ask
-) -> Ask:
-    """Return what the solvers are asked for, with where chains start."""
-    start, joints, solver = chains.start, chains.tree.joints, options.solver
-    if solver is Solver.TWO_BONE and chains.chains.bone_count != 2:
-        solver = Solver.NEWTON
-    points = tuple(wanted.near[0] * chains.unit + chains.root)
-    task = relate_to_root(ARRAYS, start, points, ask_all(goals, options, len(chains.unit)))
-    task, asked = replace(task, target=wanted.near[0], tolerance=ask.run.tolerance), ask.asked
-    energy = chains.potential_energy if solver is Solver.FORCE else None
+    if chains.is_tree:
+        return run, asked, None
+    # What is too far is met at full reach, where a chain is straight only without any gap.
+    is_moved = (run.target != asked).any(axis=0)
+    tolerance = np.where(is_moved, FINEST_TOLERANCE * tree.reach, run.tolerance)
+    start, points = chains.start, tuple(run.target * unit + chains.root)
+    task = relate_to_root(ARRAYS, start, points, ask_all(goals, options, len(unit)))
+    task = replace(task, target=run.target, tolerance=tolerance)
+    energy = chains.potential_energy if options.solver is Solver.FORCE else None
     if energy is not None:
-        least = np.where(joints.is_unlimited, start.least, 0.0)
-        ends = joints.is_unlimited, least, chains.tree.longest
-        task, asked = move_off_ends(task, asked, energy, *ends)
-    sweeps = sweeps_of(solver, is_few=chains.is_few_swept, is_alone=chains.count == 1)
-    return replace(
-        ask,
-        run=replace(
-            ask.run,
-            target=task.target,
-            least_error=np.maximum(norm(asked) - chains.tree.longest, 0.0),
-        ),
-        asked=asked,
-        start=ChainStart(start, chains.bend, task, sweeps, energy),
-        solver=solver,
-    )
+        is_unlimited = tree.joints.is_unlimited
+        least = np.where(is_unlimited, start.least, 0.0)
+        task, asked = move_off_ends(task, asked, energy, is_unlimited, least, tree.longest)
+    least_error = np.maximum(norm(asked) - tree.longest, 0.0)
+    run = replace(run, target=task.target, tolerance=tolerance, least_error=least_error)
+    return run, asked, task
 
 
 def _make_aims(
-    chains: CompiledChains, goals: Goals, options: SolveOptions, wanted: Wanted, run: Run
+    chains: CompiledChains, goals: Goals, options: SolveOptions, near: Array, tree: KinematicTree
 ) -> Aims | None:
     """Return what is aimed at besides positions: sides to bend to, turns of tip bones."""
-    poles = _make_poles(chains, goals, options, wanted)
-    tips = _make_tips(chains, goals) if _has_tips(goals, options) else None
+    poles, tips, (count, _, rows) = None, None, near.shape
+    if goals.pole_position is not None:
+        limbs = chains.limbs.take_effectors(goals.has_pole)
+        own = list(limbs.effectors)
+        angles = np.broadcast_to(np.asarray(goals.pole_angle), goals.target_position.shape[:-1])
+        position = (_by_effector(chains, goals.pole_position) - chains.root) / chains.unit
+        sign = np.where(np.broadcast_to(options.use_flip_bend, rows), -1.0, 1.0)
+        if own:
+            angle = _by_effector(chains, angles)[own]
+            poles = Poles(limbs, near[own], position[own], angle, sign)
+    if goals.tip_rotation_wxyz is not None and options.orient_weight > 0.0:
+        has_tip, on = goals.has_tip_rotation, chains.topology.effector_bones
+        own = [effector for effector in range(count) if has_tip is None or has_tip[effector]]
+        if own:
+            bones = tuple(on[effector] for effector in own)
+            turn = _by_effector(chains, goals.tip_rotation_wxyz)[own]
+            back = invert(chains.start_posed.whole[list(bones)])
+            tips = Tips(bones, tuple(own), turn, back)
     if poles is None and tips is None:
         return None
-    weights, tree = run.tree.sqrt_weights, run.tree
-    if weights is None:
-        weights = np.ones((len(tree.ends), len(tree.reach)))
-    return Aims(tree.topology, poles, tips, tree.reach, weights)
-
-
-def _select(flags: Sequence[bool] | None, count: int) -> list[int]:
-    return [e for e in range(count) if flags is None or flags[e]]
-
-
-def _make_poles(
-    chains: CompiledChains, goals: Goals, options: SolveOptions, wanted: Wanted
-) -> Poles | None:
-    if goals.pole_position is None:
-        return None
-    count, rows = wanted.distance.shape
-    limbs = chains.limbs.take_effectors(_select(goals.has_pole, count))
-    if not limbs.effectors:
-        return None
-    own = list(limbs.effectors)
-    angles = np.broadcast_to(np.asarray(goals.pole_angle), goals.target_position.shape[:-1])
-    return Poles(
-        limbs=limbs,
-        target=wanted.near[own],
-        position=((_by_effector(chains, goals.pole_position) - chains.root) / chains.unit)[own],
-        angle=_by_effector(chains, angles)[own],
-        sign=np.where(np.broadcast_to(options.use_flip_bend, rows), -1.0, 1.0),
-    )
-
-
-def _make_tips(chains: CompiledChains, goals: Goals) -> Tips | None:
-    assert goals.tip_rotation_wxyz is not None
-    carriers = chains.topology.effector_bones
-    effectors = _select(goals.has_tip_rotation, len(carriers))
-    bones = tuple(carriers[e] for e in effectors)
-    turned = _by_effector(chains, goals.tip_rotation_wxyz)[effectors]
-    whole = chains.start_posed.whole[list(bones)]
-    return Tips(bones, tuple(effectors), turned, whole) if effectors else None
+    return Aims(tree.topology, poles, tips, tree.reach, tree.sqrt_weights)
 
 
 def _record(
-    chains: CompiledChains, goals: Goals, options: SolveOptions, wanted: Wanted, held: Held
+    chains: CompiledChains,
+    goals: Goals,
+    options: SolveOptions,
+    wanted: Targets,
+    run: Run,
+    state: Array,
+    used: Counts,
+    is_open: Flags,
 ) -> Solutions:
-    """Measure the residuals on what is returned, and name the outcomes."""
-    tree, state, unit = held.run.tree, held.state, chains.unit
-    posed = tree.posed(state)
+    """Measure the residuals on what is returned, and name the outcomes.
+
+    ``is_open`` tells which effectors are not where free joints would bring them, shape (E, B).
+    """
+    tree, unit, posed = run.tree, chains.unit, run.tree.posed(state)
     points = posed.points * unit + chains.root
     targets = _by_effector(chains, goals.target_position)
     residuals = norm(points[chains.chains.bone_count :] - targets)
-    farthest = np.moveaxis(targets, 1, 0).reshape(3 * len(targets), -1)
-    size = tree.reach * unit + np.abs(farthest).max(axis=0)
-    accepted = options.tolerance + FINEST_TOLERANCE * size
-    holds, slide_holds = find_holds(held), find_slide_holds(held)
-    codes = _name_outcomes(chains, options, wanted, held, (residuals, accepted, holds, slide_holds))
+    size = tree.reach * unit + np.abs(targets).max(axis=(0, 1))
+    holds, slide_holds = _find_holds(run, state)
+    is_held = (holds.any(axis=1)[:, None] & chains.topology.moves[:, :, None]).any(axis=0)
+    if slide_holds is not None:
+        is_held |= slide_holds.any(axis=0)
+    short, distance = wanted.short, wanted.distance
+    if short is not None:
+        # Soft distances have moved targets, but not what is in reach.
+        short, distance = short * unit, distance + short
+    beyond = (distance - wanted.most) * unit
+    is_straight = (beyond > 0.0) & (np.abs(residuals - beyond) <= STRAIGHT * wanted.most * unit)
+    # With iterations left it is the joints that lead no nearer, by their limits or their locks, or
+    # in a tree other effectors.
+    is_done = used < options.iterations
+    codes: Counts = name_outcome(
+        ARRAYS,
+        residuals,
+        options.tolerance + FINEST_TOLERANCE * size,
+        wanted.is_far & (is_straight | run.is_chain),
+        ~is_held & (distance < wanted.least),
+        is_limited=is_open & (is_held | is_done) & ~is_straight,
+        short=short,
+    )
+    if len(codes) > 1:
+        codes = np.where((codes == LIMITED) & ~is_held, OUTWEIGHED, codes)
+    gaps = np.zeros_like(residuals)
+    if run.aims is not None and run.aims.tips is not None:
+        gaps[list(run.aims.tips.effectors)] = norm(run.aims.tips.find_turns_past(posed))
     return Solutions(
         joint_positions=np.moveaxis(points, -1, 0),
         chain_rotation_wxyz=np.tile(NOT_TURNED, (len(unit), 1)),
         tip_rotation_wxyz=None,
         residual=_by_chain(chains, residuals),
-        iterations=held.iterations,
+        iterations=used,
         status_code=_by_chain(chains, codes),
         local_rotations_wxyz=tree.joints.outer(turns.normalize(state[:-1, :TURN])),
         slides=(state[:-1, TURN] * unit).T,
         holds=np.moveaxis(holds, -1, 0),
-        tip_gap=_by_chain(chains, find_tip_gaps(held)),
+        tip_gap=_by_chain(chains, gaps),
         slide_holds=None if slide_holds is None else slide_holds.T,
     )
 
 
-def _name_outcomes(
-    chains: CompiledChains,
-    options: SolveOptions,
-    wanted: Wanted,
-    held: Held,
-    found: tuple[Array, Array, Flags, Flags | None],
-) -> Counts:
-    """Return indices into ``STATUSES``, shape (E, B).
+def _find_holds(run: Run, state: Array) -> tuple[Flags, Flags | None]:
+    """Return what pulls toward targets press against, none at targets.
 
-    Args:
-        chains: The chains.
-        options: As asked for.
-        wanted: Their targets.
-        held: What has been solved.
-        found: Residuals and accepted ones, in the unit of the chains' points, and what holds turns
-            (n, 3, B) and slides (n, B).
+    Returns:
+        Edges of ranges, shape (n, 3, B); ends of slides, shape (n, B), None if none slides.
     """
-    residuals, accepted, holds, slide_holds = found
-    unit, topology = chains.unit, chains.topology
-    is_held = (holds.any(axis=1)[:, None] & topology.moves[:, :, None]).any(axis=0)
-    if slide_holds is not None:
-        is_held |= slide_holds.any(axis=0)
-    # Soft distances have moved targets, but not what is in reach.
-    short = None if wanted.short is None else wanted.short * unit
-    distance = wanted.distance + (0.0 if wanted.short is None else wanted.short)
-    beyond = (distance - wanted.most) * unit
-    size = STRAIGHT * wanted.most * unit
-    is_straight = (beyond > 0.0) & (np.abs(residuals - beyond) <= size)
-    # With iterations left it is the joints that lead no nearer, by their limits or their locks, or
-    # in a tree other effectors.
-    is_done = held.iterations < options.iterations
-    codes: Counts = name_outcome(
-        ARRAYS,
-        residuals,
-        accepted,
-        wanted.is_far & (is_straight | (not chains.is_tree)),
-        ~is_held & (distance < wanted.least),
-        is_limited=held.is_open & (is_held | is_done) & ~is_straight,
-        short=short,
-    )
-    if len(codes) > 1:
-        codes = np.where((codes == LIMITED) & ~is_held, OUTWEIGHED, codes)
-    return codes
+    tree, joints, turn, slide = run.tree, run.tree.joints, state[:-1, :TURN], state[:-1, TURN]
+    posed, is_open = tree.posed(state), run.find_open_effectors(state)
+    error = (tree.unweigh(run.target) - posed.tips) * is_open[:, None]
+    pressed: Flags = np.zeros((len(turn), 3, turn.shape[-1]), dtype=np.bool_)
+    if is_open.any() and not joints.is_free:
+        pull = np.einsum("nkcb,kb->ncb", tree.find_jacobian(posed), tree.weigh(error))
+        edges = joints.edges(turn)
+        turned = np.einsum("ncdb,ndb->ncb", joints.mobilities(turn, edges), pull)
+        press = np.einsum("neib,nib->neb", edges.normals, turned)
+        # An axis with no room is a lock, not a limit that holds back.
+        pressed = edges.is_on & (press > 0.0) & ~edges.is_held
+    if tree.slide_axes is None:
+        return pressed, None
+    along = np.einsum("nib,ib->nb", tree.slide_effects(posed), error[0])
+    stopped = (along > 0.0) & (slide >= joints.slide_high - ON_EDGE)
+    stopped |= (along < 0.0) & (slide <= joints.slide_low + ON_EDGE)
+    return pressed, stopped & (joints.slide_high > joints.slide_low)
 
 
 def drop_joints(chains: Chains, found: Solutions, goals: Goals, options: SolveOptions) -> Solutions:
     """Return solutions of chains that had to be given joints as those of chains without."""
-    joints = compile_chains(chains).unconstrained.joints
-    assert joints is not None
     assert found.local_rotations_wxyz is not None
-    offsets = rotation.quaternion_from_matrix(joints.offsets)
-    local = found.local_rotations_wxyz
-    at_rest, posed, turned = offsets[:, 0], offsets[:, 0], []
-    for bone in range(chains.bone_count):
-        if bone:
-            at_rest = rotation.multiply(at_rest, offsets[:, bone])
-            posed = rotation.multiply(posed, offsets[:, bone])
-        posed = rotation.multiply(posed, local[:, bone])
-        turned.append(rotation.multiply(posed, rotation.conjugate(at_rest)))
-    rotations = rotation.normalize(np.stack(turned, axis=1))
+    joined = compile_chains(compile_chains(chains).unconstrained)
+    tree, start = joined.tree, joined.start_posed.whole
+    posed = tree.posed(tree.make_state(tree.joints.inner(found.local_rotations_wxyz))).whole
+    turned = turns.from_matrices(np.einsum("nijb,nkjb->nikb", posed, start))
+    rotations = np.ascontiguousarray(np.moveaxis(turned, -1, 0))
     return replace(
         found,
         tip_rotation_wxyz=rotations[:, -1] if _has_tips(goals, options) else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -37,48 +38,45 @@ WORTH_A_JUMP = 0.02
 SLOW, STANDSTILL = 0.5, 1.0 - 1e-6
 
 
-def _is_slow(error: Array, window_error: Array, _work: Work, _used: Counts) -> Flags:
-    slow: Flags = error > SLOW * window_error
-    return slow
-
-
-def _is_settled(error: Array, window_error: Array, _work: Work, _used: Counts) -> Flags:
-    settled: Flags = error > STANDSTILL * window_error
-    return settled
+def _leave_at(share: float) -> Callable[..., Flags]:
+    """Return a test for errors of which a window leaves more than a share."""
+    return lambda error, window_error, *_: error > share * window_error
 
 
 NEWTON = Method(newton_joints.step, is_damped=True, is_hopeless=stands_still, compaction=0.4)
-NEWTON_OF_SEVERAL = Method(newton_joints.step, is_damped=True, is_hopeless=_is_slow)
-AIMING_OF_SEVERAL = Method(newton_joints.step, is_damped=True, is_hopeless=_is_settled)
-COMPROMISE = Method(weighted_least_squares.step, is_damped=True, is_hopeless=_is_settled)
+NEWTON_OF_SEVERAL = Method(newton_joints.step, is_damped=True, is_hopeless=_leave_at(SLOW))
+AIMING_OF_SEVERAL = Method(newton_joints.step, is_damped=True, is_hopeless=_leave_at(STANDSTILL))
+COMPROMISE = Method(weighted_least_squares.step, is_damped=True, is_hopeless=_leave_at(STANDSTILL))
 
 
 @dataclass(frozen=True)
 class Run(Rows):
-    """B chains or trees on their way to their targets.
+    """What is asked of B chains or trees.
 
     Attributes:
         tree: The chains or trees, without aims.
+        start: The states of their start poses, inside of their ranges, shape (n + 1, C, B).
         target: Rows of the output, shape (3 E, B).
         tolerance: Of all of them together, shape (B,).
         iterations: Caps, shape (B,).
-        is_fresh: Whose start poses are not at their targets, shape (B,).
         least_error: What no pose betters, for the lengths of the bones, shape (B,).
         is_chain: Whether a target that cannot be met is all that there is: else the compromise of
             the least weighted errors is looked for.
+        aims: What else is aimed at, or None.
     """
 
     tree: KinematicTree
+    start: Array
     target: Array
     tolerance: Array
     iterations: Counts
-    is_fresh: Flags
     least_error: Array
     is_chain: bool
+    aims: Aims | None = None
 
-    def take_again(self, rows: Counts, iterations: Counts) -> Run:
-        """Return the run of some of the chains, some maybe several times, with other caps (R,)."""
-        return replace(self.take(rows), iterations=iterations)
+    def take_again(self, rows: Counts, iterations: Counts | int) -> Run:
+        """Return the run of some of the chains, some maybe several times, with other caps."""
+        return replace(self.take(rows), iterations=np.full(len(rows), iterations))
 
     @property
     def accepted(self) -> Array:
@@ -90,18 +88,32 @@ class Run(Rows):
         return norm(self.target - state[-1, : len(self.target)])
 
     def is_open(self, state: Array) -> Flags:
-        """Return which effectors are not at their targets."""
+        """Return which chains or trees are not at their targets, shape (B,)."""
         is_open: Flags = self.find_errors(state) > self.accepted
         return is_open
 
-    def can_come_nearer(self, state: Array, share: float) -> Flags:
-        """Tell which effectors may arrive, or come nearer by a share of the reach, shape (B,).
+    def find_open_effectors(self, state: Array) -> Flags:
+        """Return which effectors are not at their targets, shape (E, B)."""
+        gaps = norm(self.tree.unweigh(self.target) - self.tree.posed(state).tips)
+        is_open: Flags = gaps > self.accepted
+        return is_open
+
+    def find_angles_past(self, state: Array) -> Array:
+        """Return by how many radians limbs are past the sides that they aim at, shape (B,)."""
+        if self.aims is None or self.aims.poles is None:
+            return np.zeros(state.shape[-1])
+        past: Array = np.abs(self.aims.poles.find_past(self.tree.posed(state))).max(axis=0)
+        return past
+
+    def can_come_nearer(self, state: Array) -> Flags:
+        """Tell which chains may arrive, or come nearer by what is worth a jump, shape (B,).
 
         Of several effectors one whose target is too far pulls in any pose: no other start arrives.
         """
         can: Flags = self.least_error <= self.accepted
         if self.is_chain:
-            can = can | (self.find_errors(state) - self.least_error > share * self.tree.reach)
+            farther = self.find_errors(state) - self.least_error
+            can = can | (farther > WORTH_A_JUMP * self.tree.reach)
         return can
 
     def sweep(
@@ -110,34 +122,26 @@ class Run(Rows):
         state: Array,
         used: Counts,
         caps: Counts,
-        carried: Array | None = None,
+        carried: Array | float = FIRST_DAMPING,
     ) -> tuple[Array, Counts]:
-        """Repeat a step toward the targets' positions."""
+        """Repeat a step toward the targets' positions; ``carried`` as in ``iterate_states``."""
         work = Work(self.tree, self.target, self.tolerance, caps)
-        if carried is None:
-            carried = np.full(state.shape[-1], FIRST_DAMPING)
+        if isinstance(carried, float):
+            carried = np.full(state.shape[-1], carried)
         return iterate_states(method, work, state, used, carried)
 
-    def close(
-        self,
-        state: Array,
-        used: Counts,
-        *,
-        is_near_enough: bool = True,
-        among: Flags | None = None,
-    ) -> tuple[Array, Counts]:
-        """Have NEWTON bring the effectors to the targets, where the caps allow.
+    def close(self, state: Array, used: Counts, among: Flags | None = None) -> tuple[Array, Counts]:
+        """Have NEWTON bring effectors to the targets, where the caps allow.
 
-        What is nearer than any other start would lead stays, unless that is not near enough. So
-        does what is not among the flagged chains, shape (B,).
+        Args:
+            state: Shape (n + 1, C, B).
+            used: Iterations used, shape (B,).
+            among: Which to bring nearer, shape (B,); those that are not near enough by default.
         """
-        caps = np.minimum(self.iterations, used + ENOUGH)
-        if is_near_enough:
-            among = self.is_open(state) if among is None else self.is_open(state) & among
-        if among is not None:
-            if not among.any():
-                return state, used
-            caps = np.where(among, caps, used)
+        among = self.is_open(state) if among is None else among
+        if not among.any():
+            return state, used
+        caps = np.where(among, np.minimum(self.iterations, used + ENOUGH), used)
         method = NEWTON if self.is_chain else NEWTON_OF_SEVERAL
         return self.sweep(method, state, used, caps)
 
@@ -147,36 +151,43 @@ class Run(Rows):
         if self.is_chain or not is_open.any():
             return state, used
         caps = np.minimum(self.iterations, used + ENOUGH_TO_COMPROMISE)
-        first = np.full(state.shape[-1], weighted_least_squares.FIRST_DAMPING)
-        return self.sweep(COMPROMISE, state, used, np.where(is_open, caps, used), first)
+        caps = np.where(is_open, caps, used)
+        return self.sweep(COMPROMISE, state, used, caps, weighted_least_squares.FIRST_DAMPING)
 
-    def aim(self, state: Array, used: Counts, aims: Aims) -> tuple[Array, Counts]:
+    def aim(
+        self, state: Array, used: Counts, is_fresh: Flags | bool = True
+    ) -> tuple[Array, Counts]:
         """Meet positions and aims together as far as can be, then the positions alone.
 
         The positions come first: where aims lead a chain into a corner it goes without them.
+
+        Args:
+            state: Shape (n + 1, C, B).
+            used: Iterations used, shape (B,).
+            is_fresh: Which have not stood at their targets already, shape (B,): the first weight
+                leads away from where the best has been found before.
         """
-        before, tree = state, self.tree
+        before, tree, aims = state, self.tree, self.aims
+        if aims is None:
+            return state, used
         if aims.poles is not None and not self.is_chain:
             # From the wrong side of a limb the way to the right one may lead through no pose.
-            faced = aims.poles.face(tree.posed(state), state[:-1, :TURN])
-            state = tree.clamp_state(faced)
+            state = tree.clamp_state(aims.poles.face(tree.posed(state), state[:-1, :TURN]))
         target = np.concatenate((self.target, np.zeros((aims.rows, state.shape[-1]))))
         carried = np.full(state.shape[-1], FIRST_DAMPING)
-        is_met: Flags = np.zeros(state.shape[-1], dtype=np.bool_)
+        is_left: Flags = np.ones(state.shape[-1], dtype=np.bool_)
         method = NEWTON if self.is_chain else AIMING_OF_SEVERAL
         for weight, enough in zip(AIM_WEIGHTS, ENOUGH_TO_AIM, strict=True):
-            # The first weight leads away from where the best has been found before; what has met
-            # all with one weight has done so with any.
-            is_led = (self.is_fresh | (weight == AIM_WEIGHTS[-1])) & ~is_met
-            weighted = replace(aims, weight=weight * tree.reach)
-            aiming = tree.aim_at(weighted)
-            finest = np.minimum(self.tolerance, AIM_TOLERANCE * weighted.weight)
+            # What has met all with one weight has done so with any.
+            is_led = is_left & (is_fresh | (weight == AIM_WEIGHTS[-1]))
+            aiming = replace(tree, aims=replace(aims, weight=weight * tree.reach))
+            finest = np.minimum(self.tolerance, AIM_TOLERANCE * weight * tree.reach)
             caps = np.where(is_led, np.minimum(self.iterations, used + enough), used)
-            work = Work(aiming, target, finest, caps)
             begun = aiming.make_state(state[:-1, :TURN], state[:-1, TURN])
+            work = Work(aiming, target, finest, caps)
             state, used = iterate_states(method, work, begun, used, carried)
-            is_met = norm(target - state[-1, : len(target)]) <= finest
-            if is_met.all():
+            is_left = norm(target - state[-1, : len(target)]) > finest
+            if not is_left.any():
                 break
         aimed, used = self.close(tree.make_state(state[:-1, :TURN], state[:-1, TURN]), used)
         is_lost = self.is_open(aimed)
@@ -186,5 +197,4 @@ class Run(Rows):
         # Several goals that cannot be met are no reason to go without the aims.
         margin = 0.0 if self.is_chain else WORTH_A_JUMP * tree.reach
         nearer = self.find_errors(plain) + margin < self.find_errors(aimed)
-        is_kept = nearer | (is_lost & ~self.is_open(plain))
-        return tree.choose_states(is_kept, plain, aimed), used
+        return tree.choose_states(nearer | (is_lost & ~self.is_open(plain)), plain, aimed), used

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import NamedTuple
-
 import numpy as np
 
-from ..algebra import turns
-from ..algebra.arithmetic import Array, Counts
-from ..algebra.arrays import norm
+from ..algebra.arithmetic import Array, Counts, Flags
 from ..algebra.nested import take_rows
-from ..kinematics import joint_limits
-from ..kinematics.aims import Aims
-from ..kinematics.compiled_joints import CompiledJoints
+from ..kinematics.joint_limits import turn_joints
 from ..kinematics.kinematic_tree import TURN
-from ..model.joints import JointKind
 from .joint_run import ENOUGH, NEAR, WORTH_A_JUMP, Run
 
 # The same poses every time: a frame solved again gives the same pose.
@@ -32,31 +24,14 @@ NO_JUMP = np.sin(0.05) ** 2
 ARRIVED = 1e6
 
 
-class Tries(NamedTuple):
-    """How often chains start anew.
-
-    Attributes:
-        drawn: Poses to choose from.
-        begun: Those to start from.
-        ended: Those that go on to the end.
-        goes_on: Whether what stands may have arrived by going on beside them. Many small steps of
-            FORCE end anywhere, by rounding; drawn poses do not.
-    """
-
-    drawn: int
-    begun: int
-    ended: int
-    goes_on: bool = True
-
-
 def start_anew(
     run: Run,
     state: Array,
     used: Counts,
     rows: Counts,
-    standing: Array,
-    aims: Aims | None,
-    tries: Tries,
+    tries: tuple[int, int, int],
+    *,
+    goes_on: bool = True,
 ) -> tuple[Array, Counts]:
     """Start chains or trees anew, and keep what is better.
 
@@ -65,114 +40,68 @@ def start_anew(
         state: What they have come to, shape (n + 1, C, B).
         used: Iterations used, shape (B,).
         rows: Which to start anew.
-        standing: The states of their start poses, shape (n + 1, C, B).
-        aims: Of all of them, or None.
-        tries: How often.
+        tries: How many poses to draw for each, to start from, and to go on with to the end.
+        goes_on: Whether what stands goes on beside them: iterations that have crept on it may find
+            another way with little damping. Many small steps of FORCE end anywhere, by rounding.
     """
-    few, start = run.take_again(rows, np.full(len(rows), ENOUGH)), take_rows(standing, rows)
-    tried, spent = _try(few, start, take_rows(state, rows), tries)
-    present, spent_on_it = tried[..., -1], spent[..., -1]
-    if not tries.goes_on:
-        present, spent_on_it = take_rows(state, rows), np.zeros_like(rows)
-    each = np.repeat(np.arange(len(rows)), tries.ended)
-    several = _begin_anew(few, each, ENOUGH_ANEW)
-    tried, spent = tried[..., :-1].reshape(*start.shape[:2], -1), spent[:, :-1].ravel()
-    if aims is not None:
-        aims = aims.take(rows)
-        tried, spent = several.aim(tried, spent, aims.take(each))
-    best, spent = _choose_best(few, several, (tried, spent), start, (present, spent_on_it), aims)
-    best, spent = few.compromise(*few.close(best, spent))
+    few, count, (drawn, begun, ended) = run.take_again(rows, ENOUGH), len(rows), tries
+    present, spent_on_it = take_rows(state, rows), np.zeros_like(rows)
+    index = np.repeat(np.arange(count), begun)
+    tried, spent = draw_nearest(few, drawn, begun), np.zeros_like(index)
+    if goes_on:
+        index = np.concatenate((index, np.arange(count)))
+        tried, spent = np.concatenate((tried, present), axis=-1), np.zeros_like(index)
+    if ended < begun:
+        several = few.take_again(index, ENOUGH_TO_TELL)
+        tried, spent = several.close(tried, spent)
+        # Of those that have arrived the least change: how nearly they have is rounding.
+        change = _find_changes(tried, several.start).sum(axis=0) - ARRIVED
+        score = np.where(several.is_open(tried), several.find_errors(tried), change)
+        chosen = _find_least(score[: count * begun].reshape(count, begun), ended)
+        chosen = np.concatenate((np.sort(chosen), np.arange(count * begun, len(index))))
+        index, tried, spent = index[chosen], take_rows(tried, chosen), spent[chosen]
+    several = few.take_again(index, ENOUGH_ANEW)
+    tried, spent = several.close(tried, spent)
+    if goes_on:
+        present, spent_on_it = tried[..., -count:], spent[-count:]
+        tried, spent = tried[..., :-count], spent[:-count]
+        several = several.take(np.arange(len(spent)))
+    tried, spent = several.aim(tried, spent)
+    best, is_better = _choose_best(few, several, tried, present)
+    found = np.where(is_better, take_rows(tried, best), present)
+    found, spent = few.close(found, np.where(is_better, spent[best], spent_on_it))
+    found, spent = few.compromise(found, spent)
     state, used = state.copy(), used.copy()
-    state[..., rows], used[rows] = best, used[rows] + spent
+    state[..., rows], used[rows] = found, used[rows] + spent
     return state, np.minimum(used, run.iterations)
 
 
-def _try(few: Run, start: Array, present: Array, tries: Tries) -> tuple[Array, Counts]:
-    """Return what becomes of new starts (n + 1, C, B, each), and the iterations (B, each).
-
-    What stands goes on beside them, and is the last: iterations that have crept on it may find
-    another way with little damping.
-    """
-    chains = start.shape[-1]
-    begun = draw_nearest(few, start, tries.drawn, tries.begun)
-    states = np.concatenate((_by_chain(begun, chains), present[..., None]), axis=3)
-    spent = np.zeros((chains, tries.begun + 1), dtype=np.int64)
-    if tries.ended < tries.begun:
-        states, spent = _go_on(few, states, spent, ENOUGH_TO_TELL)
-        gap = _find_gaps(few, states[..., :-1])
-        # Of those that have arrived the least change: how nearly they have is rounding.
-        cosine = np.einsum("nibe,nib->nbe", states[:-1, :TURN, :, :-1], start[:-1, :TURN])
-        change = (1.0 - cosine**2).sum(axis=0) - ARRIVED
-        order = np.argsort(np.where(gap <= few.accepted[:, None], change, gap), kind="stable")
-        nearest = np.sort(order[:, : tries.ended], axis=1)
-        last = np.full((chains, 1), tries.begun)
-        chosen = np.concatenate((nearest, last), axis=1)
-        states = np.take_along_axis(states, chosen[None, None], axis=3)
-        spent = np.take_along_axis(spent, chosen, axis=1)
-    return _go_on(few, states, spent, ENOUGH_ANEW)
+def _find_least(scores: Array, count: int) -> Counts:
+    """Return the indices of so many least scores of each chain, of scores (B, each)."""
+    least: Counts = np.argsort(scores, axis=1, kind="stable")[:, :count]
+    least += scores.shape[1] * np.arange(len(scores))[:, None]
+    return least.ravel()
 
 
-def _find_gaps(few: Run, states: Array) -> Array:
-    """Return the distances (B, each) of several states of each chain from the targets."""
-    rows = len(few.target)
-    return norm((few.target[..., None] - states[-1, :rows]).swapaxes(0, 1))
-
-
-def _go_on(few: Run, states: Array, spent: Counts, iterations: int) -> tuple[Array, Counts]:
-    """Return several states of each chain (n + 1, C, B, each) after some iterations."""
-    chains, count = spent.shape
-    several = _begin_anew(few, np.repeat(np.arange(chains), count), iterations)
-    found, used = several.close(states.reshape(*states.shape[:2], -1), spent.ravel())
-    return _by_chain(found, chains), used.reshape(chains, count)
-
-
-def _by_chain(states: Array, chains: int) -> Array:
-    """Return states (n + 1, C, B * each) as (n + 1, C, B, each)."""
-    return states.reshape(*states.shape[:2], chains, -1)
-
-
-def _begin_anew(few: Run, chosen: Counts, iterations: int) -> Run:
-    """Return the run of chains, each several times, from other poses."""
-    several = few.take_again(chosen, np.full(len(chosen), iterations))
-    return replace(several, is_fresh=np.ones(len(chosen), dtype=np.bool_))
-
-
-def _choose_best(
-    few: Run,
-    several: Run,
-    tries: tuple[Array, Counts],
-    start: Array,
-    standing: tuple[Array, Counts],
-    aims: Aims | None,
-) -> tuple[Array, Counts]:
-    """Return the best of several tries of each chain and of what stands, and its iterations."""
-    (tried, spent), (present, spent_on_it) = tries, standing
-    chains, rows = present.shape[-1], len(few.target)
-    count = len(spent) // chains
-    each = np.repeat(np.arange(chains), count)
+def _choose_best(few: Run, several: Run, tried: Array, present: Array) -> tuple[Counts, Flags]:
+    """Return which of several states of each chain is best, and whether what stands is worse."""
+    count = present.shape[-1]
+    each = tried.shape[-1] // count
     # Of the poses that arrive the one on the right side, then the one that is least of a change.
-    change = _find_changes(tried, take_rows(start, each)).sum(axis=0) + norm(tried[-1, rows:])
-    side = find_angles_past(several, tried, None if aims is None else aims.take(each))
-    gap, has_arrived = several.find_errors(tried), ~several.is_open(tried)
-    score = np.where(
-        has_arrived, ARRIVED * (np.maximum(side, ASIDE) - np.pi) + change, gap
-    ).reshape(chains, count)
-    best = np.argmin(score, axis=1) + count * np.arange(chains)
+    change = _find_changes(tried, several.start).sum(axis=0)
+    side, gap = several.find_angles_past(tried), several.find_errors(tried)
+    has_arrived = ~several.is_open(tried)
+    ranked = np.where(has_arrived, ARRIVED * (np.maximum(side, ASIDE) - np.pi) + change, gap)
+    best = _find_least(ranked.reshape(count, -1), 1)
     standing_gap, has_stood = few.find_errors(present), ~few.is_open(present)
     is_nearer = gap[best] + WORTH_A_JUMP * few.tree.reach < standing_gap
-    is_better_side = side[best] + WORTH_A_JUMP < find_angles_past(few, present, aims)
-    is_better = np.where(
-        has_stood, has_arrived[best] & is_better_side, has_arrived[best] | is_nearer
-    )
-    is_by = _find_changes(tried, take_rows(present, each)).max(axis=0) <= NO_JUMP
-    nearest = np.argmin(np.where(is_by, gap, np.inf).reshape(chains, count), axis=1)
-    nearest += count * np.arange(chains)
-    is_by = is_by[nearest] & (gap[nearest] < standing_gap - NEAR * few.tree.reach)
-    creeps = ~is_better & ~has_stood & is_by
-    best = np.where(creeps, nearest, best)
-    is_better |= creeps
-    found = np.where(is_better, take_rows(tried, best), present)
-    return found, np.where(is_better, spent[best], spent_on_it)
+    is_better_side = side[best] + WORTH_A_JUMP < few.find_angles_past(present)
+    is_better = has_arrived[best] & (is_better_side | ~has_stood) | (is_nearer & ~has_stood)
+    is_by = _find_changes(tried, np.repeat(present, each, axis=-1)).max(axis=0) <= NO_JUMP
+    nearest = _find_least(np.where(is_by, gap, np.inf).reshape(count, -1), 1)
+    creeps = is_by[nearest] & (gap[nearest] < standing_gap - NEAR * few.tree.reach)
+    creeps &= ~is_better & ~has_stood
+    return np.where(creeps, nearest, best), is_better | creeps
 
 
 def _find_changes(state: Array, other: Array) -> Array:
@@ -182,64 +111,22 @@ def _find_changes(state: Array, other: Array) -> Array:
     return changes
 
 
-def find_angles_past(run: Run, state: Array, aims: Aims | None) -> Array:
-    """Return by how many radians chains are past the sides that they aim at, shape (B,)."""
-    if aims is None:
-        return np.zeros(state.shape[-1])
-    return aims.find_angles_past(run.tree.posed(state))
-
-
-def draw_nearest(few: Run, start: Array, count: int, fewer: int) -> Array:
+def draw_nearest(run: Run, count: int, fewer: int) -> Array:
     """Return states (n + 1, C, B * fewer): the middle of ranges, and those nearest to targets.
 
     Args:
-        few: The chains, B of them.
-        start: The states of their start poses, shape (n + 1, C, B).
-        count: How many poses to draw for each chain.
+        run: The chains, B of them.
+        count: How many poses to draw for each chain; the first is the middle of the ranges.
         fewer: How many of them to return.
     """
-    chains = start.shape[-1]
-    each = np.repeat(np.arange(chains), count)
-    found = draw_turns(few.tree.joints, start[:-1, :TURN], count)
-    states = few.tree.take(each).make_state(found, take_rows(start[:-1, TURN], each))
-    states = _by_chain(states, chains)
-    gap = _find_gaps(few, states)
-    gap[:, 0] = 0.0
-    nearest = np.argsort(gap, axis=1, kind="stable")[:, :fewer]
-    nearest_states = np.take_along_axis(states, nearest[None, None], axis=3)
-    return nearest_states.reshape(*start.shape[:2], -1)
-
-
-def draw_turns(joints: CompiledJoints, start: Array, count: int) -> Array:
-    """Return turns (n, 4, B * count) to start from anew: of each chain in turn, all of its own.
-
-    Args:
-        joints: Of B chains.
-        start: Turns of their start poses, shape (n, 4, B).
-        count: How many poses for each chain; the first is the middle of the ranges.
-    """
-    bones, chains = len(start), start.shape[-1]
-    shares = np.random.default_rng(SEED).uniform(-1.0, 1.0, (count, bones, 3))
+    several = run.take(np.repeat(np.arange(len(run.tolerance)), count))
+    joints = several.tree.joints
+    middle, half = joints.find_middles()
+    shares = np.random.default_rng(SEED).uniform(-1.0, 1.0, (count, len(joints.kinds), 3))
     shares[0] = 0.0
-    found = np.empty((bones, 4, chains * count))
-    for i, kind in enumerate(joints.kinds):
-        own, low, high = (
-            np.repeat(values[i], count, axis=-1) for values in (start, joints.low, joints.high)
-        )
-        found[i] = _draw_turn(kind, own, low, high, np.tile(shares[:, i].T, chains))
-    return found
-
-
-def _draw_turn(kind: JointKind, start: Array, low: Array, high: Array, share: Array) -> Array:
-    """Return turns (4, B) at shares (3, B) of the ways from the middles of ranges to their ends."""
-    if kind is JointKind.FIXED:
-        return start
-    least, most = joint_limits.find_spans(low, high)
-    angle = 0.5 * (least + most) + 0.5 * share * (most - least)
-    whole = turns.from_vectors(np.stack((angle[0], np.zeros_like(angle[0]), angle[2])))
-    axis = {**joint_limits.HINGES, **joint_limits.ELBOWS}.get(kind)
-    if axis is not None:
-        whole = joint_limits.turn_about(axis, angle[axis])
-    if kind not in joint_limits.HINGES and kind is not JointKind.SWING:
-        whole = turns.multiply(whole, joint_limits.turn_about(1, angle[1]))
-    return joint_limits.clamp_kind(kind, turns.normalize(whole), low, high)
+    share = np.tile(np.moveaxis(shares, 0, -1), len(run.tolerance))
+    angle = middle + share * half
+    states = several.tree.clamp_state(turn_joints(angle), several.start[:-1, TURN])
+    gap = several.find_errors(states).reshape(-1, count)
+    gap[:, 0] = 0.0
+    return take_rows(states, _find_least(gap, fewer))

@@ -165,9 +165,9 @@ def test_of_the_new_starts_that_arrive_the_least_change_is_taken(
     first = solved(rig, targets, None, Solver.NEWTON)
     calls = []
 
-    def from_the_last(run: object, start: np.ndarray, count: int, few: int) -> np.ndarray:
+    def from_the_last(run: object, count: int, few: int) -> np.ndarray:
         """Give the starts of each chain in the opposite order."""
-        calls.append(begun(run, start, count, few))
+        calls.append(begun(run, count, few))
         rows = calls[-1].reshape(*calls[-1].shape[:2], -1, few)
         return rows[..., ::-1].reshape(calls[-1].shape)
 
