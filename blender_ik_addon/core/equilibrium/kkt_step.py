@@ -12,23 +12,21 @@ from typing import NamedTuple
 import numpy as np
 
 from ..algebra import turns
-from ..algebra.arithmetic import Array
+from ..algebra.arithmetic import ARRAYS, Array
 from ..algebra.arrays import norm
 from ..kinematics.kinematic_tree import STATE_COLUMNS, KinematicTree
 from ..solvers import newton_joints
-from ..solvers.newton_directions import (
-    DAMPING_DECAY,
-    DAMPING_GROWTH,
-    FIRST_DAMPING,
-    LEAST_DAMPING_AFTER_REJECTION,
-)
-from .kkt_system import KktSystem, shorten
-from .potential_energy import PotentialEnergy
+from ..solvers.kkt_system import KktSystem
+from ..solvers.newton_directions import FIRST_DAMPING, next_damping
+from ..solvers.newton_joints import shrink
+from .potential_energy import LARGEST_TURN, EnergyAt, PotentialEnergy
 
 # A chain rests when no joint has to turn by more than this, in radians.
 RESTS = 1e-6
 # A damped step is shorter than what is left to go; by so much of the damping it counts for more.
 DAMPED = 1e3
+# Damping that is always there, compared with the stiffest joint: some joints resist nothing.
+LEAST_STIFFNESS = 1e-5
 # What rounding leaves of a comparison of energies, as a share of them.
 ROUNDING = 1e-13
 # A step that saves less, as a share of the energy, has to leave less to go by half.
@@ -77,23 +75,25 @@ def step(state: Array, sprung: Sprung, target: Array, damping: Array) -> tuple[A
     SLSQP in tests/core/equilibrium/test_force_equilibrium.py.
     """
     chain, energy = sprung
-    posed = chain.posed(state)
-    system = KktSystem(chain, energy, posed, state[:-1, :4], damping)
-    held, target = state[-1, : system.rows], target[: system.rows]
+    at = EnergyAt(energy, chain, state)
+    jacobian = chain.find_jacobian(chain.posed(state))
+    held, target = state[-1, : jacobian.shape[1]], target[: jacobian.shape[1]]
+    system = KktSystem(chain, state[:-1, :4], at, jacobian, LEAST_STIFFNESS + damping)
+    before = at.total
     move, force, curve = system.solve(target - held)
     step_norm = chain.reach * norm(move).max(axis=0) * (1.0 + DAMPED * damping)
     is_done = step_norm <= RESTS * chain.reach
     if is_done.any():
-        down, leads_down = system.find_way_down(ESCAPE / (1.0 + DAMPED * damping))
+        down, leads_down = system.find_way_down(at.leave_met(), ESCAPE / (1.0 + DAMPED * damping))
         leads_down &= is_done
         move = np.where(leads_down, down, move)
         step_norm = np.where(leads_down, chain.reach, step_norm)
         curve = np.where(leads_down, 1.0, curve)
-    moved = _return(chain, state, shorten(move), target)
+    moved = _return(chain, state, move * shrink(move, LARGEST_TURN), target)
     strength = 2.0 * norm(force)
-    before = system.at.total + strength * norm(target - held)
-    after = energy.total(chain.posed(moved), moved[:-1, :4])
-    after = after + strength * norm(target - moved[-1, : system.rows])
+    before = before + strength * norm(target - held)
+    after = EnergyAt(energy, chain, moved).total
+    after = after + strength * norm(target - moved[-1, : len(target)])
     size = np.abs(before) + system.scale
     # Between springs that are met and left a chain could go to and fro for ever.
     gets_on = before - after > SLIGHT * size
@@ -102,8 +102,7 @@ def step(state: Array, sprung: Sprung, target: Array, damping: Array) -> tuple[A
     result = state.copy()
     result[:, :STATE_COLUMNS] = np.where(is_better, moved, state[:, :STATE_COLUMNS])
     result[-1, STATE_COLUMNS] = step_norm
-    grown = np.maximum(damping * DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION)
-    return result, np.where(is_better, damping * DAMPING_DECAY, grown)
+    return result, next_damping(ARRAYS, damping, is_better)
 
 
 def _return(chain: KinematicTree, state: Array, move: Array, target: Array) -> Array:

@@ -16,9 +16,11 @@ from ..algebra import turns
 from ..algebra.arithmetic import Array, Flags
 from ..algebra.arrays import dot, skew
 from ..algebra.nested import Rows
-from ..kinematics.kinematic_tree import KinematicTree
-from ..kinematics.posed import Posed, move_by_turns
+from ..kinematics.kinematic_tree import TURN, KinematicTree
+from ..kinematics.posed import move_by_turns
 from ..model.forces import Forces, StepMode
+from ..solvers.kkt_system import add_blocks, curve_work
+from ..solvers.newton_joints import shrink
 
 Sides = npt.NDArray[np.int8]
 
@@ -27,6 +29,8 @@ Sides = npt.NDArray[np.int8]
 GROWTH = 9.0
 # Bent beyond its slack by less than this, in radians, a spring is at the edge of it.
 AT_EDGE = 1e-4
+# The curvature at a pose says little beyond this turn, in radians.
+LARGEST_TURN = 1.2
 # Less room than this, in radians, between slack and limit is none to grow in.
 NO_ROOM = 1e-3
 # Below this angle a series replaces the cotangent.
@@ -87,14 +91,6 @@ class PotentialEnergy(Rows):
         has_slack: Flags = self.slack_low < self.slack_high
         return has_slack
 
-    def at(self, posed: Posed, turn: Array) -> EnergyAt:
-        """Return the energy of poses with turns (n, 4, B), and how it changes there."""
-        return EnergyAt(self, posed, turn)
-
-    def total(self, posed: Posed, turn: Array) -> Array:
-        """Return the energy of poses, shape (B,)."""
-        return self.at(posed, turn).total
-
     def bent(self, turn: Array) -> Array:
         """Return the turns from rest as rotation vectors in its axes, (n, 3, B)."""
         return turns.to_vectors(turns.multiply(turns.conjugate(self.rest), turn))
@@ -118,17 +114,18 @@ class EnergyAt:
     tests/core/equilibrium/test_potential_energy.py.
     """
 
-    def __init__(self, energy: PotentialEnergy, posed: Posed, turn: Array) -> None:
-        """Take poses, and their turns (n, 4, B)."""
-        self._energy, self._posed, self.gravity = energy, posed, energy.gravity
-        self._bent = energy.bent(turn)
-        self.sides = energy.sides(self._bent)
+    def __init__(self, energy: PotentialEnergy, chain: KinematicTree, state: Array) -> None:
+        """Take states of chains, as ``kinematic_tree`` describes them."""
+        self._energy, self._chain, self._posed = energy, chain, chain.posed(state)
+        self._turn = state[:-1, :TURN]
+        self._bent = energy.bent(self._turn)
+        self._sides = energy.sides(self._bent)
 
     @property
     def total(self) -> Array:
         """The energy, shape (B,)."""
         energy = self._energy
-        excess, growth = self._excess(self.sides)
+        excess, growth = self._excess(self._sides)
         square = excess * excess
         springs = 0.5 * square * (1.0 + 0.5 * growth * square)
         total: Array = np.einsum("nib,nb->b", springs, energy.stiffness)
@@ -140,42 +137,70 @@ class EnergyAt:
         return np.diff(self._posed.points, axis=0) * self._energy.borne[:, None, :]
 
     @cached_property
-    def mass_levers(self) -> Array:
-        """Sums of mass times lever of all beyond each joint, in its frame, shape (n, 3, B)."""
-        return self._posed.express(_sum_from(self._lifted))
+    def _mass_jacobian(self) -> Array:
+        """How masses times places move with turns of the joints, shape (n, 3, 3, B)."""
+        levers = self._posed.express(_sum_from(self._lifted))
+        return move_by_turns(self._posed.frames, levers[:, None])[:, 0]
+
+    @property
+    def slope(self) -> Array:
+        """As ``Energy.slope``."""
+        weight = np.einsum("kb,nkcb->ncb", self._energy.gravity, self._mass_jacobian)
+        slope: Array = self._resistance[0] - weight
+        return slope
+
+    def curve(self, jacobian: Array, force: Array) -> Array:
+        """As ``Energy.curve``; of aims the curvature is left out."""
+        pulls = np.stack((self._energy.gravity, force[:3]))
+        moved = np.concatenate((self._mass_jacobian, jacobian[:, :3]), axis=1)
+        whole = curve_work(self._posed, pulls, moved, self._chain.topology.is_above)
+        add_blocks(whole, self._resistance[1])
+        return whole
+
+    def meet(self, move: Array, may_leave: bool) -> Array | None:
+        """As ``Energy.meet``: springs begin or end to act."""
+        energy = self._energy
+        if not energy.has_slack.any():
+            return None
+        sides = energy.sides(
+            energy.bent(turns.turn_by(self._turn, move * shrink(move, LARGEST_TURN)))
+        )
+        if not may_leave:
+            # Else it would go round.
+            sides = np.where(sides == 0, self._sides, sides)
+        return self._count_with(np.where(energy.has_slack, sides, self._sides))
+
+    def leave_met(self) -> Array | None:
+        """Leave out the springs that are just met: from there a way may lead back and down.
+
+        Returns what ``meet`` does.
+        """
+        is_met = np.abs(self._excess(self._sides)[0]) < AT_EDGE
+        return self._count_with(np.where(is_met & self._energy.has_slack, np.int8(0), self._sides))
+
+    def _count_with(self, sides: Sides) -> Array | None:
+        """Take the springs to act on these sides of their slack."""
+        if (sides == self._sides).all():
+            return None
+        before = self._resistance[1]
+        self._sides = sides
+        del self._resistance
+        change: Array = self._resistance[1] - before
+        return change
 
     @cached_property
-    def mass_jacobian(self) -> Array:
-        """How masses times places move with turns of the joints, shape (n, 3, 3, B)."""
-        return move_by_turns(self._posed.frames, self.mass_levers[:, None])[:, 0]
-
-    @property
-    def weight_torques(self) -> Array:
-        """How weight helps turns of the joints, shape (n, 3, B)."""
-        torques: Array = np.einsum("kb,nkcb->ncb", self._energy.gravity, self.mass_jacobian)
-        return torques
-
-    @property
-    def is_at_slack(self) -> Flags:
-        """Which springs are hardly bent beyond their slack, shape (n, 3, B)."""
-        at_edge: Flags = np.abs(self._excess(self.sides)[0]) < AT_EDGE
-        return at_edge & self._energy.has_slack
-
-    def bend_springs(self, sides: Sides) -> tuple[Array, Array]:
-        """Return how springs resist turns, (n, 3, B), and how that changes, (n, 3, 3, B).
+    def _resistance(self) -> tuple[Array, Array]:
+        """How springs resist turns, (n, 3, B), and how that changes, (n, 3, 3, B).
 
         The second derivatives are those along the geodesics exp(t d) R, made symmetric. With
         [a][b] = b a^T - a.b and [a x b] = b a^T - a b^T what comes of the change of J needs no
         matrix product but the last.
-
-        Args:
-            sides: Those of their slack on which springs are taken to act, as ``sides``.
         """
         vector, log_jacobian, own, rate, over = self._geometry
-        excess, growth = self._excess(sides)
+        excess, growth = self._excess(self._sides)
         square, stiffness = growth * excess * excess, self._energy.stiffness[:, None]
         pull = stiffness * excess * (1.0 + square)
-        steep = stiffness * np.where(sides != 0, 1.0 + 3.0 * square, 0.0)
+        steep = stiffness * np.where(self._sides != 0, 1.0 + 3.0 * square, 0.0)
         slope = np.einsum("nijb,nib->njb", own, pull)
         force = np.einsum("nijb,njb->nib", self._energy.rest_axes, pull)
         along = dot(vector, force)

@@ -16,7 +16,7 @@ from ..algebra.arithmetic import Array, Counts
 from ..algebra.nested import repeat_single, take_rows
 from ..kinematics.aims import Aims
 from ..solving.joint_run import Run
-from .potential_energy import PotentialEnergy
+from .potential_energy import EnergyAt, PotentialEnergy
 from .settling import settle_chains
 
 # Another end has to save this share of the energy: else last digits would choose between poses that
@@ -72,7 +72,7 @@ def _choose_ends(
     run: Run, energy: PotentialEnergy, ends: Array, chains: Counts, count: int
 ) -> Counts:
     """Return which ends (R,) the first chains settle in, of those of the chains (R,)."""
-    total = energy.total(run.tree.posed(ends), ends[:-1, :4])
+    total = EnergyAt(energy, run.tree, ends).total
     is_open, best = run.is_open(ends), np.arange(count)
     for end in range(count, len(chains)):
         held = best[chains[end]]

@@ -7,11 +7,11 @@ import numpy as np
 from ..algebra import turns
 from ..algebra.arithmetic import Array
 from ..algebra.arrays import cross, dot, norm
-from ..kinematics import limit_edges
 from ..kinematics.kinematic_tree import KinematicTree
+from ..kinematics.limit_edges import LEAST_LEAVING, Edges
 from ..kinematics.posed import Posed
 from ..model.forces import StepMode
-from .active_limits import LEAST_LEAVING
+from .newton_joints import shrink
 
 # What torques say of a pose says little beyond this turn, in radians.
 LARGEST_TURN = np.pi / 4.0
@@ -52,9 +52,8 @@ def step(state: Array, chain: KinematicTree, target: Array, memory: Array) -> tu
     effect = np.einsum("nkcb,ncb->kb", jacobian, way)
     size = dot(effect, effect)
     gain = dot(error, effect) / np.where(size > NO_TORQUE, size, np.inf)
-    largest = norm(way).max(axis=0) * np.abs(gain)
-    gain *= np.minimum(1.0, LARGEST_TURN / np.maximum(largest, LARGEST_TURN))
-    return _turn_joints(chain, state, way * gain), memory
+    way = way * gain
+    return _turn_joints(chain, state, way * shrink(way, LARGEST_TURN)), memory
 
 
 def step_by_gain(
@@ -115,19 +114,14 @@ def _sum(a: Array, b: Array) -> Array:
     return total
 
 
-def _turn_along_edges(mobility: Array, edges: limit_edges.Edges, torque: Array) -> Array:
+def _turn_along_edges(mobility: Array, edges: Edges, torque: Array) -> Array:
     """Return the turns (n, 3, B) that torques make, none across edges that they would leave by."""
     way: Array = np.einsum("nacb,ncb->nab", mobility, torque)
     if not edges.is_on.any():
         return way
-    held = mobility
-    for edge in range(3):
-        # What goes along an edge counts as leaving: else rounding would decide.
-        leaves = dot(edges.normals[:, edge], way) > -LEAST_LEAVING
-        leaves &= edges.is_on[:, edge]
-        if leaves.any():
-            held = limit_edges.block_normals(held, edges.normals[:, edge], leaves)
-    turned: Array = np.einsum("nacb,ncb->nab", held, torque)
+    # What goes along an edge counts as leaving: else rounding would decide.
+    leaves = edges.is_on & (edges.along(way) > -LEAST_LEAVING)
+    turned: Array = np.einsum("nacb,ncb->nab", edges.block(mobility, leaves), torque)
     return turned
 
 
