@@ -7,8 +7,6 @@ stops when a chain rests.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ..algebra import turns
@@ -19,10 +17,12 @@ from ..solvers import newton_joints
 from ..solvers.kkt_system import KktSystem
 from ..solvers.newton_directions import FIRST_DAMPING, next_damping
 from ..solvers.newton_joints import shrink
-from .potential_energy import LARGEST_TURN, EnergyAt, PotentialEnergy
+from .potential_energy import EnergyAt, PotentialEnergy
 
 # A chain rests when no joint has to turn by more than this, in radians.
 RESTS = 1e-6
+# The curvature at a pose says little beyond this turn, in radians.
+LARGEST_TURN = 1.2
 # A damped step is shorter than what is left to go; by so much of the damping it counts for more.
 DAMPED = 1e3
 # Damping that is always there, compared with the stiffest joint: some joints resist nothing.
@@ -39,21 +39,9 @@ RETURNED = 1e-14
 ESCAPE = 0.2
 
 
-class Sprung(NamedTuple):
-    """Chains, and their potential energy."""
-
-    chain: KinematicTree
-    energy: PotentialEnergy
-
-
-def add_step_norm(state: Array) -> Array:
-    """Return states (n + 1, 7, B) with a column for the step norm, which is infinite at first."""
-    wide = np.concatenate((state, np.zeros((len(state), 1, state.shape[-1]))), axis=1)
-    wide[-1, STATE_COLUMNS] = np.inf
-    return wide
-
-
-def step(state: Array, sprung: Sprung, target: Array, damping: Array) -> tuple[Array, Array]:
+def step(
+    state: Array, sprung: tuple[KinematicTree, PotentialEnergy], target: Array, damping: Array
+) -> tuple[Array, Array]:
     """Return the state after one iteration: one of less energy, or the same with more damping.
 
     A step of Newton's method on the energy, with the effector held to first order by a force; the
@@ -64,7 +52,7 @@ def step(state: Array, sprung: Sprung, target: Array, damping: Array) -> tuple[A
     down most; springs that it has just met are left out, for they are aside on the way back.
 
     Args:
-        state: As ``add_step_norm`` returns it, shape (n + 1, 8, B).
+        state: With the step norm, which is infinite at first, shape (n + 1, 8, B).
         sprung: The chains and their energy.
         target: Of the outputs, zero for the step norm, shape (8, B).
         damping: Shape (B,).

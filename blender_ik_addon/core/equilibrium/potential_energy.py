@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from ..algebra import turns
 from ..algebra.arithmetic import Array, Flags
@@ -20,17 +19,12 @@ from ..kinematics.kinematic_tree import TURN, KinematicTree
 from ..kinematics.posed import move_by_turns
 from ..model.forces import Forces, StepMode
 from ..solvers.kkt_system import add_blocks, curve_work
-from ..solvers.newton_joints import shrink
-
-Sides = npt.NDArray[np.int8]
 
 # At its hard limit a spring is so many times stiffer, plus one. It must stay finite: targets that
 # only the limits reach would never be reached.
 GROWTH = 9.0
 # Bent beyond its slack by less than this, in radians, a spring is at the edge of it.
 AT_EDGE = 1e-4
-# The curvature at a pose says little beyond this turn, in radians.
-LARGEST_TURN = 1.2
 # Less room than this, in radians, between slack and limit is none to grow in.
 NO_ROOM = 1e-3
 # Below this angle a series replaces the cotangent.
@@ -85,24 +79,6 @@ class PotentialEnergy(Rows):
         has_own_step = self.gain is not None or self.mode is StepMode.CLASSIC
         return self.acts & (not has_own_step)
 
-    @cached_property
-    def has_slack(self) -> Flags:
-        """Which springs have some, shape (n, 3, B)."""
-        has_slack: Flags = self.slack_low < self.slack_high
-        return has_slack
-
-    def bent(self, turn: Array) -> Array:
-        """Return the turns from rest as rotation vectors in its axes, (n, 3, B)."""
-        return turns.to_vectors(turns.multiply(turns.conjugate(self.rest), turn))
-
-    def sides(self, bent: Array) -> Sides:
-        """Return on which side of their slack springs are: -1, 0 inside, or 1, (n, 3, B).
-
-        A spring without slack has no inside.
-        """
-        sides = (bent > self.slack_high).astype(np.int8) - (bent < self.slack_low)
-        return np.where((sides == 0) & ~self.has_slack, np.int8(1), sides)
-
 
 class EnergyAt:
     """The energy of chains at one pose, and its derivatives by turns of the joints.
@@ -117,17 +93,19 @@ class EnergyAt:
     def __init__(self, energy: PotentialEnergy, chain: KinematicTree, state: Array) -> None:
         """Take states of chains, as ``kinematic_tree`` describes them."""
         self._energy, self._chain, self._posed = energy, chain, chain.posed(state)
-        self._turn = state[:-1, :TURN]
-        self._bent = energy.bent(self._turn)
-        self._sides = energy.sides(self._bent)
+        self._bent = turns.to_vectors(
+            turns.multiply(turns.conjugate(energy.rest), state[:-1, :TURN])
+        )
+        # How far springs are bent beyond their slack. One without slack acts where it rests, too.
+        low, high = energy.slack_low, energy.slack_high
+        self._excess = self._bent - np.clip(self._bent, low, high)
+        self._acts = (self._excess != 0.0) | (low >= high)
 
     @property
     def total(self) -> Array:
         """The energy, shape (B,)."""
-        energy = self._energy
-        excess, growth = self._excess(self._sides)
-        square = excess * excess
-        springs = 0.5 * square * (1.0 + 0.5 * growth * square)
+        energy, square = self._energy, self._excess * self._excess
+        springs = 0.5 * square * (1.0 + 0.5 * self._growth * square)
         total: Array = np.einsum("nib,nb->b", springs, energy.stiffness)
         return total - dot(energy.gravity, self._lifted.sum(axis=0))
 
@@ -157,33 +135,17 @@ class EnergyAt:
         add_blocks(whole, self._resistance[1])
         return whole
 
-    def meet(self, move: Array, may_leave: bool) -> Array | None:
-        """As ``Energy.meet``: springs begin or end to act."""
-        energy = self._energy
-        if not energy.has_slack.any():
-            return None
-        sides = energy.sides(
-            energy.bent(turns.turn_by(self._turn, move * shrink(move, LARGEST_TURN)))
-        )
-        if not may_leave:
-            # Else it would go round.
-            sides = np.where(sides == 0, self._sides, sides)
-        return self._count_with(np.where(energy.has_slack, sides, self._sides))
-
     def leave_met(self) -> Array | None:
         """Leave out the springs that are just met: from there a way may lead back and down.
 
-        Returns what ``meet`` does.
+        Returns what that adds to the second derivatives of each joint, (n, 3, 3, B), if anything.
         """
-        is_met = np.abs(self._excess(self._sides)[0]) < AT_EDGE
-        return self._count_with(np.where(is_met & self._energy.has_slack, np.int8(0), self._sides))
-
-    def _count_with(self, sides: Sides) -> Array | None:
-        """Take the springs to act on these sides of their slack."""
-        if (sides == self._sides).all():
+        has_slack = self._energy.slack_low < self._energy.slack_high
+        is_met = (np.abs(self._excess) < AT_EDGE) & self._acts & has_slack
+        if not is_met.any():
             return None
         before = self._resistance[1]
-        self._sides = sides
+        self._excess, self._acts = np.where(is_met, 0.0, self._excess), self._acts & ~is_met
         del self._resistance
         change: Array = self._resistance[1] - before
         return change
@@ -196,13 +158,18 @@ class EnergyAt:
         [a][b] = b a^T - a.b and [a x b] = b a^T - a b^T what comes of the change of J needs no
         matrix product but the last.
         """
-        vector, log_jacobian, own, rate, over = self._geometry
-        excess, growth = self._excess(self._sides)
-        square, stiffness = growth * excess * excess, self._energy.stiffness[:, None]
-        pull = stiffness * excess * (1.0 + square)
-        steep = stiffness * np.where(self._sides != 0, 1.0 + 3.0 * square, 0.0)
+        axes = self._energy.rest_axes
+        vector = np.einsum("nijb,njb->nib", axes, self._bent)
+        rate, over = _cotangents(self._bent)
+        rate, square = rate[:, None, None], vector[:, :, None] * vector[:, None]
+        square -= dot(vector, vector)[:, None, None] * _EYE
+        log_jacobian = _EYE - 0.5 * skew(vector) + rate * square
+        own = np.einsum("njib,njkb->nikb", axes, log_jacobian)
+        square, stiffness = self._growth * self._excess**2, self._energy.stiffness[:, None]
+        pull = stiffness * self._excess * (1.0 + square)
+        steep = stiffness * np.where(self._acts, 1.0 + 3.0 * square, 0.0)
         slope = np.einsum("nijb,nib->njb", own, pull)
-        force = np.einsum("nijb,njb->nib", self._energy.rest_axes, pull)
+        force = np.einsum("nijb,njb->nib", axes, pull)
         along = dot(vector, force)
         aside = vector * along[:, None] - force * dot(vector, vector)[:, None]
         outer = force[:, :, None] * vector[:, None]
@@ -213,24 +180,10 @@ class EnergyAt:
         whole += np.einsum("nijb,nikb->njkb", own * steep[:, :, None], own)
         return slope, 0.5 * (whole + whole.swapaxes(1, 2))
 
-    @cached_property
-    def _geometry(self) -> tuple[Array, Array, Array, Array, Array]:
-        """The vectors v, J, J in the axes of rest, c, and its derivative over the angle."""
-        axes = self._energy.rest_axes
-        vector = np.einsum("nijb,njb->nib", axes, self._bent)
-        rate, over = _cotangents(self._bent)
-        rate = rate[:, None, None]
-        square = vector[:, :, None] * vector[:, None]
-        square -= dot(vector, vector)[:, None, None] * _EYE
-        log_jacobian = _EYE - 0.5 * skew(vector) + rate * square
-        return vector, log_jacobian, np.einsum("njib,njkb->nikb", axes, log_jacobian), rate, over
-
-    def _excess(self, sides: Sides) -> tuple[Array, Array]:
-        """Return by how much springs are bent beyond their slack, and what grows, (n, 3, B)."""
-        energy, is_above = self._energy, sides > 0
-        edge = np.where(is_above, energy.slack_high, energy.slack_low)
-        growth = np.where(is_above, energy.growth_high, energy.growth_low)
-        return np.where(sides != 0, self._bent - edge, 0.0), growth
+    @property
+    def _growth(self) -> Array:
+        """How stiffness grows on the side that springs are bent to, shape (n, 3, B)."""
+        return np.where(self._excess > 0.0, self._energy.growth_high, self._energy.growth_low)
 
 
 _EYE = np.eye(3)[:, :, None]

@@ -22,8 +22,6 @@ from .settling import settle_chains
 # Another end has to save this share of the energy: else last digits would choose between poses that
 # are as good as mirrored.
 WORTH_A_CHANGE = 1e-3
-# Iterations from a corner after which it shows which end it leads to; few take so many.
-ENOUGH_TO_CHOOSE = 40
 # A slack narrower than this, in radians, has no corners.
 NO_WIDTH = 1e-3
 
@@ -53,19 +51,11 @@ def settle_best(
         several.tree.make_state(turn, take_rows(state[:-1, 4], chosen)), np.zeros_like(chosen)
     )
     index = np.concatenate((np.arange(count), chosen))
-    caps = run.iterations[index]
-    caps[count:] = np.minimum(caps[count:], spent + ENOUGH_TO_CHOOSE)
     ends, spent = np.concatenate((state, begun), axis=-1), np.concatenate((used, spent))
-    every, acting = run.take_again(index, caps), energy.take(index)
+    every, acting = run.take(index), energy.take(index)
     ends, spent = settle_chains(every, ends, spent, acting, None)
     best = _choose_ends(every, acting, ends, index, count)
-    state, used = take_rows(ends, best), spent[best]
-    others = repeat_single(np.flatnonzero(best >= count), count)
-    if others.size:
-        # What had no more iterations to come to rest goes on.
-        rest = run.take(others), take_rows(state, others), used[others], energy.take(others), None
-        state[..., others], used[others] = settle_chains(*rest)
-    return state, used
+    return take_rows(ends, best), spent[best]
 
 
 def _choose_ends(

@@ -19,8 +19,6 @@ from ..kinematics.limit_edges import NEAR, ON_EDGE
 from ..kinematics.posed import Posed
 from .newton_joints import MOST_PASSES
 
-# Passes in which a spring that a move leads away from is left out again.
-GIVING_WAY = 2
 # Less energy than this is none.
 NO_ENERGY = 1e-30
 # A joint that turns less readily than this across an edge does not cross it.
@@ -37,21 +35,9 @@ class Energy(Protocol):
         """The first derivatives, shape (n, 3, B)."""
 
     def curve(self, jacobian: Array, force: Array) -> Array:
-        """Return the second derivatives less those of a force's work on held outputs.
+        """Return second derivatives, (B, 3 n, 3 n), less those of a force's work on held outputs.
 
-        Args:
-            jacobian: Of the outputs, shape (n, k, 3, B).
-            force: Shape (k, B).
-
-        Returns:
-            Shape (B, 3 n, 3 n).
-        """
-
-    def meet(self, move: Array, may_leave: bool) -> Array | None:
-        """Count with what acts where a move (n, 3, B) leads, and what acts no more if it may.
-
-        Returns:
-            What that adds to the second derivatives of each joint, (n, 3, 3, B); None for nothing.
+        The outputs have a Jacobian (n, k, 3, B), and the force a shape (k, B).
         """
 
 
@@ -74,7 +60,7 @@ class KktSystem:
             damping: Compared with the stiffest joint, above zero, shape (B,).
         """
         joints = tree.joints
-        self._energy, self._jacobian, self._axes = energy, jacobian, joints.free_axes
+        self._jacobian, self._axes = jacobian, joints.free_axes
         edges = joints.no_edges
         if joints.has_edges:
             at = joint_limits.decompose_turns(joints.ranges, turn)
@@ -178,17 +164,14 @@ class KktSystem:
         Args:
             error: What is left to the outputs that are held, shape (k, B).
         """
-        for number in range(MOST_PASSES):
+        for _ in range(MOST_PASSES):
             found, force = self._solve(error)
             move = self._onto + self._turn_along(found)
-            change = self._energy.meet(move, number < GIVING_WAY)
-            if change is not None:
-                self._count_with(change)
-            is_shut = self._is_shut
-            if self._has_edges:
-                torque = _turn_by(self._free, self._find_left_torque(force) - self._bend(move))
-                is_shut = self._edges.find_pressed(is_shut, torque, move, self._rooms)
-            if change is None and (is_shut == self._is_shut).all():
+            if not self._has_edges:
+                break
+            torque = _turn_by(self._free, self._find_left_torque(force) - self._bend(move))
+            is_shut = self._edges.find_pressed(self._is_shut, torque, move, self._rooms)
+            if (is_shut == self._is_shut).all():
                 break
             self._shut(is_shut)
             self._build()
@@ -205,20 +188,15 @@ class KktSystem:
         found = np.linalg.solve(self._whole, right[..., None])[..., 0]
         return found[:, :size], -(found[:, size:].T) * self._unit
 
-    def _count_with(self, change: Array) -> None:
-        """Add to the curvature of each joint, after the energy has changed its slope."""
-        add_blocks(self._curvature, change)
-        self._slope = self._energy.slope
-
     def find_way_down(self, change: Array | None, largest_turn: Array) -> tuple[Array, Flags]:
         """Return moves (n, 3, B) along which the energy curves down most, and where it does.
 
         Args:
-            change: What has left the energy since, as ``Energy.meet`` returns it.
+            change: Of the curvature since, joint by joint, shape (n, 3, 3, B); None for none.
             largest_turn: Of any joint, shape (B,).
         """
         if change is not None:
-            self._count_with(change)
+            add_blocks(self._curvature, change)
             self._build()
         size = self._axes.size
         pulls = self._whole[:, size:, :size]

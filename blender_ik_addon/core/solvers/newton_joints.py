@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from ..algebra import turns
 from ..algebra.arithmetic import ARRAYS, Array, Flags
 from ..algebra.arrays import norm
-from ..algebra.nested import Nested, Rows, put_rows, repeat_single, take_rows
+from ..algebra.nested import Nested, put_rows, repeat_single, take_rows
 from ..algebra.small_systems import solve_positive
 from ..kinematics.kinematic_tree import TURN, KinematicTree
 from ..kinematics.limit_edges import ON_EDGE, Edges
@@ -97,27 +96,6 @@ class _Slides(NamedTuple):
     is_at_high: Flags
 
 
-@dataclass(frozen=True)
-class _Pass(Rows):
-    """What a step counts with while it looks for the edges to keep to.
-
-    Attributes:
-        jacobian: Of the outputs, shape (n, k, 3, B).
-        free: How its pulls turn the joints but for their edges, shape (n, k, 3, B).
-        error: Shape (k, B).
-        damping: Shape (B,).
-        limits: None where no joint stands on an edge.
-        slides: None where nothing slides.
-    """
-
-    jacobian: Array
-    free: Array
-    error: Array
-    damping: Array
-    limits: _Limits | None
-    slides: _Slides | None
-
-
 def _find_least_step(
     tree: KinematicTree, state: Array, error: Array, damping: Array
 ) -> tuple[Array, Array | None, Array | None]:
@@ -137,28 +115,39 @@ def _find_least_step(
         slide, low, high = state[:-1, TURN], joints.slide_low, joints.slide_high
         is_at_end = slide <= low + ON_EDGE, slide >= high - ON_EDGE
         slides = _Slides(tree.slide_effects(posed), high > low, *is_at_end)
-    given = _Pass(jacobian, free, error, damping, limits, slides)
-    found: tuple[Array, Array | None, Array | None] = _solve_pass(tree, given, MOST_PASSES)
+    found: tuple[Array, Array | None, Array | None] = _solve_pass(
+        tree, (jacobian, free, error, damping), limits, slides, MOST_PASSES
+    )
     return found
 
 
-def _solve_pass(tree: KinematicTree, given: _Pass, passes: int) -> Nested:
-    """Return turns, slides and the edges kept to; where those have changed, of further passes."""
-    turned, limits, slides = given.free, given.limits, given.slides
-    slide = active = None
+def _solve_pass(
+    tree: KinematicTree,
+    given: tuple[Array, Array, Array, Array],
+    limits: _Limits | None,
+    slides: _Slides | None,
+    passes: int,
+) -> Nested:
+    """Return turns, slides and the edges kept to; where those have changed, of further passes.
+
+    Given are the Jacobian (n, k, 3, B), how its pulls turn the joints but for their edges, the
+    errors and the dampings.
+    """
+    jacobian, free, error, damping = given
+    turned, slide, active = free, None, None
     if limits is not None and limits.is_kept.any():
         held = limits.edges.block(limits.mobility, limits.is_kept)
-        turned = np.einsum("nkab,nacb->nkcb", given.jacobian, held)
-    system = np.einsum("nkcb,nlcb->klb", turned, given.jacobian)
+        turned = np.einsum("nkab,nacb->nkcb", jacobian, held)
+    system = np.einsum("nkcb,nlcb->klb", turned, jacobian)
     if slides is not None:
         sliding = slides.effects * slides.is_free[:, None]
         system[:3, :3] += np.einsum("nib,njb->ijb", sliding, slides.effects)
-    multiplier = _solve_damped(tree, system, given.error, given.damping)
+    multiplier = _solve_damped(tree, system, error, damping)
     move = np.einsum("nkcb,kb->ncb", turned, multiplier)
-    is_changed = np.zeros_like(given.damping, dtype=np.bool_)
+    is_changed = np.zeros_like(damping, dtype=np.bool_)
     if limits is not None:
         active = (limits.is_kept * POWERS).sum(axis=1)
-        pull = np.einsum("nkcb,kb->ncb", given.free, multiplier)
+        pull = np.einsum("nkcb,kb->ncb", free, multiplier)
         is_kept = limits.edges.find_pressed(limits.is_kept, pull, move)
         is_changed |= (is_kept != limits.is_kept).any(axis=(0, 1))
         limits = limits._replace(is_kept=is_kept)
@@ -172,8 +161,8 @@ def _solve_pass(tree: KinematicTree, given: _Pass, passes: int) -> Nested:
     if not rest.size or passes == 1:
         return found
     rest = repeat_single(rest, len(is_changed))
-    again = take_rows(replace(given, limits=limits, slides=slides), rest)
-    return put_rows(found, rest, _solve_pass(tree, again, passes - 1))
+    again = take_rows((given, limits, slides), rest)
+    return put_rows(found, rest, _solve_pass(tree, *again, passes - 1))
 
 
 def _solve_damped(tree: KinematicTree, system: Array, error: Array, damping: Array) -> Array:

@@ -86,6 +86,3 @@ class _SquaredErrors:
         whole: Array = flat.transpose(0, 2, 1) @ flat
         is_above = self._tree.topology.is_above
         return whole + curve_work(self._posed, error, self.jacobian, is_above)
-
-    def meet(self, _move: Array, _may_leave: bool) -> None:
-        """As ``Energy.meet``: all errors count anywhere."""
