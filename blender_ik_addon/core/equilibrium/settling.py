@@ -50,16 +50,11 @@ def move_off_ends(
     least: Array,
     most: Array,
 ) -> tuple[Task, Array]:
-    """Return a task, and the targets (3, B) as asked, moved to where chains can settle.
+    """Return a task, and its targets (3, B) as asked, moved to where chains can settle.
 
-    Args:
-        task: What is asked for.
-        asked: Its targets as they are, shape (3, B).
-        energy: Of the chains.
-        is_unlimited: Which chains have no limits, shape (B,). Others may not fold or straighten as
-            far as their lengths allow: what is asked of them stays, to get as near as they can.
-        least: Nearer than this no effector gets to its root, shape (B,).
-        most: Farther neither, shape (B,).
+    Effectors get as near to roots as ``least``, and as far as ``most``, both (B,). Chains that are
+    not unlimited may not fold or straighten as far as their lengths allow: what is asked of them
+    stays, to get as near as they can.
     """
     size, room = norm(asked), OFF_THE_ENDS * most
     farthest = np.maximum(most - room, 0.5 * (least + most))
@@ -106,12 +101,7 @@ def settle_chains(
 ) -> tuple[Array, Counts]:
     """Return chains settled where they have come to, also those that have not arrived.
 
-    Args:
-        run: The chains and their targets.
-        state: What they have come to, shape (n + 1, 7, B).
-        used: Iterations used, shape (B,).
-        energy: Of the chains.
-        aims: What else is kept as far as it has been met; None for nothing.
+    Of aims is kept what has been met.
     """
     is_open = run.is_open(state)
     begun, used = _step_back(run, state, used, is_open & energy.acts)
