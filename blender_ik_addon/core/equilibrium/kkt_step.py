@@ -7,6 +7,8 @@ stops when a chain rests.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from ..algebra import turns
@@ -49,7 +51,7 @@ def step(
     pressed against it keep to it. The effector is then brought back by NEWTON, so that every
     state is as near to the target as the first one was, and the step is taken if energy falls.
     Where a chain rests on a ridge, it is sent down from it, along the way that the energy curves
-    down most; springs that it has just met are left out, for they are aside on the way back.
+    down most.
 
     Args:
         state: With the step norm, which is infinite at first, shape (n + 1, 8, B).
@@ -66,17 +68,19 @@ def step(
     at = EnergyAt(energy, chain, state)
     jacobian = chain.find_jacobian(chain.posed(state))
     held, target = state[-1, : jacobian.shape[1]], target[: jacobian.shape[1]]
-    system = KktSystem(chain, state[:-1, :4], at, jacobian, LEAST_STIFFNESS + damping)
+    curve = partial(at.curve, jacobian)
+    floor = LEAST_STIFFNESS + damping
+    system = KktSystem(chain, state[:-1, :4], at.slope, curve, jacobian, floor)
     before = at.total
-    move, force, curve = system.solve(target - held)
+    move, force, bend = system.solve(target - held)
     step_norm = chain.reach * norm(move).max(axis=0) * (1.0 + DAMPED * damping)
     is_done = step_norm <= RESTS * chain.reach
     if is_done.any():
-        down, leads_down = system.find_way_down(at.leave_met(), ESCAPE / (1.0 + DAMPED * damping))
+        down, leads_down = system.find_way_down(ESCAPE / (1.0 + DAMPED * damping))
         leads_down &= is_done
         move = np.where(leads_down, down, move)
         step_norm = np.where(leads_down, chain.reach, step_norm)
-        curve = np.where(leads_down, 1.0, curve)
+        bend = np.where(leads_down, 1.0, bend)
     moved = _return(chain, state, move * shrink(move, LARGEST_TURN), target)
     strength = 2.0 * norm(force)
     before = before + strength * norm(target - held)
@@ -86,7 +90,7 @@ def step(
     # Between springs that are met and left a chain could go to and fro for ever.
     gets_on = before - after > SLIGHT * size
     gets_on |= step_norm < 0.5 * state[-1, STATE_COLUMNS]
-    is_better = (after <= before + ROUNDING * size) & (curve >= 0.0) & gets_on
+    is_better = (after <= before + ROUNDING * size) & (bend >= 0.0) & gets_on
     result = state.copy()
     result[:, :STATE_COLUMNS] = np.where(is_better, moved, state[:, :STATE_COLUMNS])
     result[-1, STATE_COLUMNS] = step_norm

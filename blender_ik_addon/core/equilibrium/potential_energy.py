@@ -23,8 +23,6 @@ from ..solvers.kkt_system import add_blocks, curve_work
 # At its hard limit a spring is so many times stiffer, plus one. It must stay finite: targets that
 # only the limits reach would never be reached.
 GROWTH = 9.0
-# Bent beyond its slack by less than this, in radians, a spring is at the edge of it.
-AT_EDGE = 1e-4
 # Less room than this, in radians, between slack and limit is none to grow in.
 NO_ROOM = 1e-3
 # Below this angle a series replaces the cotangent.
@@ -122,33 +120,25 @@ class EnergyAt:
 
     @property
     def slope(self) -> Array:
-        """As ``Energy.slope``."""
+        """The first derivatives, shape (n, 3, B)."""
         weight = np.einsum("kb,nkcb->ncb", self._energy.gravity, self._mass_jacobian)
         slope: Array = self._resistance[0] - weight
         return slope
 
     def curve(self, jacobian: Array, force: Array) -> Array:
-        """As ``Energy.curve``; of aims the curvature is left out."""
+        """Return the second derivatives less those of a force's work on outputs, (B, 3 n, 3 n).
+
+        That of the first three outputs; the curvature of aims is left out.
+
+        Args:
+            jacobian: Of the outputs, shape (n, k, 3, B).
+            force: Shape (k, B).
+        """
         pulls = np.stack((self._energy.gravity, force[:3]))
         moved = np.concatenate((self._mass_jacobian, jacobian[:, :3]), axis=1)
         whole = curve_work(self._posed, pulls, moved, self._chain.topology.is_above)
         add_blocks(whole, self._resistance[1])
         return whole
-
-    def leave_met(self) -> Array | None:
-        """Leave out the springs that are just met: from there a way may lead back and down.
-
-        Returns what that adds to the second derivatives of each joint, (n, 3, 3, B), if anything.
-        """
-        has_slack = self._energy.slack_low < self._energy.slack_high
-        is_met = (np.abs(self._excess) < AT_EDGE) & self._acts & has_slack
-        if not is_met.any():
-            return None
-        before = self._resistance[1]
-        self._excess, self._acts = np.where(is_met, 0.0, self._excess), self._acts & ~is_met
-        del self._resistance
-        change: Array = self._resistance[1] - before
-        return change
 
     @cached_property
     def _resistance(self) -> tuple[Array, Array]:

@@ -6,8 +6,8 @@ Layout as in ``arrays``; turns of joints act before their own, as everywhere in
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 
@@ -27,20 +27,6 @@ NO_WAY = 1e-12
 LEADS_DOWN = -1e-7
 
 
-class Energy(Protocol):
-    """An energy of B trees at one pose, by turns of their joints."""
-
-    @property
-    def slope(self) -> Array:
-        """The first derivatives, shape (n, 3, B)."""
-
-    def curve(self, jacobian: Array, force: Array) -> Array:
-        """Return second derivatives, (B, 3 n, 3 n), less those of a force's work on held outputs.
-
-        The outputs have a Jacobian (n, k, 3, B), and the force a shape (k, B).
-        """
-
-
 class KktSystem:
     """The equations of one step, and which edges they count with.
 
@@ -48,14 +34,22 @@ class KktSystem:
     """
 
     def __init__(
-        self, tree: KinematicTree, turn: Array, energy: Energy, jacobian: Array, damping: Array
+        self,
+        tree: KinematicTree,
+        turn: Array,
+        slope: Array,
+        curve: Callable[[Array], Array],
+        jacobian: Array,
+        damping: Array,
     ) -> None:
-        """Take trees at poses with turns (n, 4, B).
+        """Take trees at poses with turns (n, 4, B), and an energy there.
 
         Args:
             tree: The trees.
             turn: Their poses.
-            energy: At these.
+            slope: First derivatives of the energy by turns of the joints, shape (n, 3, B).
+            curve: From a force (k, B) on the outputs that are held to the second derivatives of the
+                energy less the force's work, shape (B, 3 n, 3 n).
             jacobian: Of the k outputs that are held, shape (n, k, 3, B).
             damping: Compared with the stiffest joint, above zero, shape (B,).
         """
@@ -69,7 +63,7 @@ class KktSystem:
         self._edges = replace(edges, is_on=edges.is_on & ~edges.is_held)
         self._is_plain = joints.free_shares is not None
         self._has_edges = bool(self._edges.is_on.any())
-        self._slope, self._edge_curvature = energy.slope, None
+        self._slope, self._edge_curvature = slope, None
         self._shut(np.zeros_like(edges.is_on))
         force = self._find_balancing_force()
         if self._has_edges:
@@ -80,7 +74,7 @@ class KktSystem:
             press = np.maximum(self._edges.along(self._find_left_torque(force)), 0.0)
             curved = limit_edges.measure_curvatures(joints.ranges, turn, self._edges)
             self._edge_curvature = curved * press[:, :, None, None]
-        self._curvature = energy.curve(jacobian, force)
+        self._curvature = curve(force)
         diagonal = np.abs(np.einsum("bkk->bk", self._curvature)).max(axis=1)
         largest = np.maximum(diagonal, norm(self._slope).max(axis=0))
         # Of joints that cannot turn nothing is known.
@@ -188,16 +182,11 @@ class KktSystem:
         found = np.linalg.solve(self._whole, right[..., None])[..., 0]
         return found[:, :size], -(found[:, size:].T) * self._unit
 
-    def find_way_down(self, change: Array | None, largest_turn: Array) -> tuple[Array, Flags]:
+    def find_way_down(self, largest_turn: Array) -> tuple[Array, Flags]:
         """Return moves (n, 3, B) along which the energy curves down most, and where it does.
 
-        Args:
-            change: Of the curvature since, joint by joint, shape (n, 3, 3, B); None for none.
-            largest_turn: Of any joint, shape (B,).
+        No joint turns farther than the largest turns (B,).
         """
-        if change is not None:
-            add_blocks(self._curvature, change)
-            self._build()
         size = self._axes.size
         pulls = self._whole[:, size:, :size]
         # What is left of turns that leave the effector where it is; aims that are not there pull

@@ -48,14 +48,20 @@ def step(state: Array, tree: KinematicTree, target: Array, damping: Array) -> tu
     them, is that of rigid bodies. Tested in tests/core/solving/test_tree_compromise.py.
     """
     turn, error = state[:-1, :TURN], target - state[-1, : len(target)]
-    size = norm(error)
-    errors = _SquaredErrors(tree, state, error)
+    size, posed = norm(error), tree.posed(state)
+    jacobian = tree.find_jacobian(posed)[:, : len(error)]
+    slope = -np.einsum("nkcb,kb->ncb", jacobian, error)
+    flat = jacobian.transpose(3, 1, 0, 2).reshape(len(size), len(error), -1)
+    pulls = error.reshape(-1, 3, len(size))
+    curvature = flat.transpose(0, 2, 1) @ flat
+    curvature += curve_work(posed, pulls, jacobian, tree.topology.is_above)
     least = np.maximum(damping * size / tree.reach, LEAST_DAMPING)
-    nothing = np.zeros((0, len(size)))
-    move, _, _ = KktSystem(tree, turn, errors, errors.jacobian[:, :0], least).solve(nothing)
+    # No output is held.
+    system = KktSystem(tree, turn, slope, lambda _: curvature, jacobian[:, :0], least)
+    move, _, _ = system.solve(np.zeros((0, len(size))))
     move = move * shrink(move)
     moved = tree.clamp_state(turns.turn_by(turn, move))
-    planned = state[-1, : len(target)] + np.einsum("nkcb,ncb->kb", errors.jacobian, move)
+    planned = state[-1, : len(target)] + np.einsum("nkcb,ncb->kb", jacobian, move)
     moved, _ = newton_joints.step(moved, tree, planned, np.full_like(size, WAY_BACK))
     is_better = norm(target - moved[-1, : len(target)]) < size
     # A step as large as the model holds has been cut: it asks for damping, whether it is good.
@@ -64,25 +70,3 @@ def step(state: Array, tree: KinematicTree, target: Array, damping: Array) -> tu
     following = next_damping(ARRAYS, damping, is_better & is_modest)
     following = np.where(largest < STILL, MOST_DAMPING, following)
     return tree.choose_states(is_better, moved, state), following
-
-
-class _SquaredErrors:
-    """Half the sum of weighted squared errors near a pose, an ``Energy``."""
-
-    def __init__(self, tree: KinematicTree, state: Array, error: Array) -> None:
-        self._tree, self._posed, self._error = tree, tree.posed(state), error
-        self.jacobian = tree.find_jacobian(self._posed)[:, : len(error)]
-
-    @property
-    def slope(self) -> Array:
-        """As ``Energy.slope``."""
-        slope: Array = -np.einsum("nkcb,kb->ncb", self.jacobian, self._error)
-        return slope
-
-    def curve(self, _: Array, force: Array) -> Array:
-        """As ``Energy.curve``, with no output held."""
-        error = self._error.reshape(-1, 3, force.shape[-1])
-        flat = self.jacobian.transpose(3, 1, 0, 2).reshape(force.shape[-1], len(self._error), -1)
-        whole: Array = flat.transpose(0, 2, 1) @ flat
-        is_above = self._tree.topology.is_above
-        return whole + curve_work(self._posed, error, self.jacobian, is_above)
