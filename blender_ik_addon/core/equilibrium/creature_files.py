@@ -37,6 +37,7 @@ LARGEST_CREATURE = 1_000_000
 DEEPEST = 20
 # Blender stores numbers as float32; this is its greatest as people read it.
 LARGEST_NUMBER = 3.4028235e38
+_WHAT_TO_GIVE = "give a number, a list of numbers, or pairs [place, number]"
 # A string, also one that never ends, or a bracket outside of strings.
 _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]+|\\.)*"?|[\[\]{}]', re.DOTALL)
 
@@ -131,27 +132,26 @@ def parse_creature(text: str) -> Creature:
             f"This is not a creature file of version {VERSION}:"
             " use a file that Save Creature has written."
         )
-    unknown = [key for key in given if key not in KEYS]
-    if unknown:
-        raise InvalidCreatureError(
-            f"The creature file has an unknown entry '{_shown(unknown[0])}':"
-            f" use {', '.join(KEYS[1:])}."
-        )
+    for key in given:
+        if key not in KEYS:
+            keys = ", ".join(KEYS[1:])
+            raise InvalidCreatureError(
+                f"The creature file has an unknown entry '{_show(key)}': use {keys}."
+            )
     name = given.get("name", "Creature")
     if not isinstance(name, str) or not name.strip():
-        raise InvalidCreatureError("The creature's name is not text: put it in quotes.")
-    if "\0" in name or not _is_unicode(name):
-        raise InvalidCreatureError(
-            f"The creature's name '{_shown(name)}' has a character that Blender cannot store:"
-            " write the name anew."
-        )
+        raise _tell_wrong("name", "is not text: put it in quotes")
+    # JSON can write halves of characters, which nothing can store.
+    if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in name):
+        stored = "has a character that Blender cannot store: write the name anew"
+        raise _tell_wrong(f"name '{_show(name)}'", stored)
     return Creature(
         name=name,
-        stiffness=_curve(given.get("stiffness", 1.0), "stiffness", least=0.0),
-        mass=_curve(given.get("mass", 0.0), "mass", least=0.0),
-        gravity=_number(given.get("gravity", 1.0), "gravity"),
-        comfort=_comfort(given.get("comfort", {})),
-        joints=_joints(given.get("joints", [])),
+        stiffness=_read_curve(given.get("stiffness", 1.0), "stiffness"),
+        mass=_read_curve(given.get("mass", 0.0), "mass"),
+        gravity=_read_number(given.get("gravity", 1.0), "gravity"),
+        comfort=_read_comfort(given.get("comfort", {})),
+        joints=_read_joints(given.get("joints", [])),
     )
 
 
@@ -161,32 +161,29 @@ def write_creature(creature: Creature) -> str:
         axis: [low.to_json(), high.to_json()]
         for axis, (low, high) in zip(AXES, creature.comfort, strict=True)
     }
-    entries = {
-        "creature": VERSION,
-        "name": creature.name,
-        "stiffness": creature.stiffness.to_json(),
-        "mass": creature.mass.to_json(),
-        "gravity": creature.gravity,
-        "comfort": comfort,
-        "joints": [kind.name for kind in creature.joints],
-    }
-    lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in entries.items()]
+    joints = [kind.name for kind in creature.joints]
+    curves = creature.stiffness.to_json(), creature.mass.to_json()
+    values = (VERSION, creature.name, *curves, creature.gravity, comfort, joints)
+    pairs = zip(KEYS, values, strict=True)
+    lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in pairs]
     return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _tell_wrong(part: str, what: str) -> InvalidCreatureError:
+    """Return the error about a part of a creature: what is wrong, and what to do."""
+    return InvalidCreatureError(f"The creature's {part} {what}.")
 
 
 def _read(text: str) -> Any:
     """Return what a JSON text holds, with all numbers as floats."""
     if len(text) > LARGEST_CREATURE:
-        raise InvalidCreatureError(
-            f"The creature's text is longer than {LARGEST_CREATURE} characters: choose another."
-        )
+        raise _tell_wrong("text", f"is longer than {LARGEST_CREATURE} characters: choose another")
     depth = 0
     for token in _STRING_OR_BRACKET.finditer(text):
         depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
         if depth > DEEPEST:
-            raise InvalidCreatureError(
-                "The creature's text has too many brackets inside each other: remove some of them."
-            )
+            deep = "has too many brackets inside each other: remove some of them"
+            raise _tell_wrong("text", deep)
     try:
         # Python refuses to read whole numbers of very many digits as such.
         return json.loads(text, parse_int=float)
@@ -196,80 +193,59 @@ def _read(text: str) -> Any:
         ) from None
 
 
-def _is_unicode(text: str) -> bool:
-    """Tell whether a text has no halves of characters, which JSON can write and nothing store."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def _shown(text: str) -> str:
+def _show(text: str) -> str:
     """Return the beginning of a text from a file as messages can hold it."""
     escaped = json.dumps(text[:40], ensure_ascii=False)[1:-1]
     return escaped.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _comfort(given: Any) -> tuple[tuple[Curve, Curve], ...]:
-    wrong = [] if not isinstance(given, Mapping) else [axis for axis in given if axis not in AXES]
-    if not isinstance(given, Mapping) or wrong:
-        raise InvalidCreatureError(
-            "The creature's comfort does not name the axes x, y and z: write it as"
-            ' {"x": [least, greatest], "y": ..., "z": ...} in degrees.'
-        )
+def _read_comfort(given: Any) -> tuple[tuple[Curve, Curve], ...]:
+    if not isinstance(given, Mapping) or not set(given) <= set(AXES):
+        axes = 'write it as {"x": [least, greatest], "y": ..., "z": ...} in degrees'
+        raise _tell_wrong("comfort", f"does not name the axes x, y and z: {axes}")
     found = []
     for axis in AXES:
-        pair = given.get(axis, [0.0, 0.0])
+        pair, name = given.get(axis, [0.0, 0.0]), f"comfort about {axis}"
         if not isinstance(pair, list) or len(pair) != 2:
-            raise InvalidCreatureError(
-                f"The creature's comfort about {axis} is not a range: write [least, greatest]."
-            )
-        low, high = (_curve(end, f"comfort about {axis}", -180.0, 180.0) for end in pair)
+            raise _tell_wrong(name, "is not a range: write [least, greatest]")
+        low, high = (_read_curve(end, name, -180.0, 180.0) for end in pair)
         places = np.union1d(low.places, high.places)
         if (low.at(places) > high.at(places)).any():
-            raise InvalidCreatureError(
-                f"The creature's comfort about {axis} ends before it begins: swap its two ends."
-            )
+            raise _tell_wrong(name, "ends before it begins: swap its two ends")
         found.append((low, high))
     return tuple(found)
 
 
-def _joints(given: Any) -> tuple[JointKind, ...]:
+def _read_joints(given: Any) -> tuple[JointKind, ...]:
     names = [kind.name for kind in JointKind]
     if not isinstance(given, list) or any(name not in names for name in given):
-        raise InvalidCreatureError(
-            f"The creature's joints are not a list of kinds: choose from {', '.join(names)}."
-        )
+        chosen = f"are not a list of kinds: choose from {', '.join(names)}"
+        raise _tell_wrong("joints", chosen)
     return tuple(JointKind[name] for name in given)
 
 
-def _curve(given: Any, name: str, least: float, most: float = math.inf) -> Curve:
+def _read_curve(given: Any, name: str, least: float = 0.0, most: float = math.inf) -> Curve:
     rows = given if isinstance(given, list) else [given]
-    is_placed = bool(rows) and all(isinstance(row, list) and len(row) == 2 for row in rows)
-    if is_placed:
-        places = np.array([_number(row[0], name) for row in rows])
-        values = np.array([_number(row[1], name) for row in rows])
+    if not rows:
+        raise _tell_wrong(name, "is an empty list: put numbers in it")
+    if all(isinstance(row, list) and len(row) == 2 for row in rows):
+        places, values = np.array([[_read_number(end, name) for end in row] for row in rows]).T
     else:
-        values = np.array([_number(row, name) for row in rows])
+        values = np.array([_read_number(row, name) for row in rows])
         places = np.linspace(0.0, 1.0, len(values))
-    if not values.size:
-        raise InvalidCreatureError(f"The creature's {name} is an empty list: put numbers in it.")
     if (np.diff(places) <= 0.0).any() or places[0] < 0.0 or places[-1] > 1.0:
-        raise InvalidCreatureError(
-            f"The creature's {name} has places that do not grow from 0 to 1:"
-            " give a number, a list of numbers, or pairs [place, number] in order."
+        raise _tell_wrong(
+            name, f"has places that do not grow from 0 to 1: {_WHAT_TO_GIVE} in order"
         )
     if (values < least).any() or (values > most).any():
         bounds = f"{least:g} or more" if most == math.inf else f"between {least:g} and {most:g}"
-        raise InvalidCreatureError(f"The creature's {name} is out of bounds: set it to {bounds}.")
+        raise _tell_wrong(name, f"is out of bounds: set it to {bounds}")
     return Curve(places, values)
 
 
-def _number(given: Any, name: str) -> float:
+def _read_number(given: Any, name: str) -> float:
     if not isinstance(given, float) or math.isnan(given):
-        raise InvalidCreatureError(
-            f"The creature's {name} is {json.dumps(given)[:40]}, not a number:"
-            " give a number, a list of numbers, or pairs [place, number]."
-        )
+        raise _tell_wrong(name, f"is {json.dumps(given)[:40]}, not a number: {_WHAT_TO_GIVE}")
     if abs(given) > LARGEST_NUMBER:
-        raise InvalidCreatureError(
-            f"The creature's {name} is greater than Blender can store: give a smaller number."
-        )
+        raise _tell_wrong(name, "is greater than Blender can store: give a smaller number")
     return given

@@ -7,28 +7,28 @@ stops when a chain rests.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 
 from ..algebra import turns
-from ..algebra.arithmetic import Array
+from ..algebra.arithmetic import ARRAYS, Array
 from ..algebra.arrays import norm
 from ..kinematics.kinematic_tree import STATE_COLUMNS, KinematicTree
 from ..solvers import newton_joints
-from ..solvers.newton_directions import (
-    DAMPING_DECAY,
-    DAMPING_GROWTH,
-    FIRST_DAMPING,
-    LEAST_DAMPING_AFTER_REJECTION,
-)
-from .kkt_system import KktSystem, shorten
-from .potential_energy import PotentialEnergy
+from ..solvers.kkt_system import KktSystem
+from ..solvers.newton_directions import FIRST_DAMPING, next_damping
+from ..solvers.newton_joints import shrink
+from .potential_energy import EnergyAt, PotentialEnergy
 
 # A chain rests when no joint has to turn by more than this, in radians.
 RESTS = 1e-6
+# The curvature at a pose says little beyond this turn, in radians.
+LARGEST_TURN = 1.2
 # A damped step is shorter than what is left to go; by so much of the damping it counts for more.
 DAMPED = 1e3
+# Damping that is always there, compared with the stiffest joint: some joints resist nothing.
+LEAST_STIFFNESS = 1e-5
 # What rounding leaves of a comparison of energies, as a share of them.
 ROUNDING = 1e-13
 # A step that saves less, as a share of the energy, has to leave less to go by half.
@@ -41,21 +41,9 @@ RETURNED = 1e-14
 ESCAPE = 0.2
 
 
-class Sprung(NamedTuple):
-    """Chains, and their potential energy."""
-
-    chain: KinematicTree
-    energy: PotentialEnergy
-
-
-def add_step_norm(state: Array) -> Array:
-    """Return states (n + 1, 7, B) with a column for the step norm, which is infinite at first."""
-    wide = np.concatenate((state, np.zeros((len(state), 1, state.shape[-1]))), axis=1)
-    wide[-1, STATE_COLUMNS] = np.inf
-    return wide
-
-
-def step(state: Array, sprung: Sprung, target: Array, damping: Array) -> tuple[Array, Array]:
+def step(
+    state: Array, sprung: tuple[KinematicTree, PotentialEnergy], target: Array, damping: Array
+) -> tuple[Array, Array]:
     """Return the state after one iteration: one of less energy, or the same with more damping.
 
     A step of Newton's method on the energy, with the effector held to first order by a force; the
@@ -63,10 +51,10 @@ def step(state: Array, sprung: Sprung, target: Array, damping: Array) -> tuple[A
     pressed against it keep to it. The effector is then brought back by NEWTON, so that every
     state is as near to the target as the first one was, and the step is taken if energy falls.
     Where a chain rests on a ridge, it is sent down from it, along the way that the energy curves
-    down most; springs that it has just met are left out, for they are aside on the way back.
+    down most.
 
     Args:
-        state: As ``add_step_norm`` returns it, shape (n + 1, 8, B).
+        state: With the step norm, which is infinite at first, shape (n + 1, 8, B).
         sprung: The chains and their energy.
         target: Of the outputs, zero for the step norm, shape (8, B).
         damping: Shape (B,).
@@ -77,10 +65,14 @@ def step(state: Array, sprung: Sprung, target: Array, damping: Array) -> tuple[A
     SLSQP in tests/core/equilibrium/test_force_equilibrium.py.
     """
     chain, energy = sprung
-    posed = chain.posed(state)
-    system = KktSystem(chain, energy, posed, state[:-1, :4], damping)
-    held, target = state[-1, : system.rows], target[: system.rows]
-    move, force, curve = system.solve(target - held)
+    at = EnergyAt(energy, chain, state)
+    jacobian = chain.find_jacobian(chain.posed(state))
+    held, target = state[-1, : jacobian.shape[1]], target[: jacobian.shape[1]]
+    curve = partial(at.curve, jacobian)
+    floor = LEAST_STIFFNESS + damping
+    system = KktSystem(chain, state[:-1, :4], at.slope, curve, jacobian, floor)
+    before = at.total
+    move, force, bend = system.solve(target - held)
     step_norm = chain.reach * norm(move).max(axis=0) * (1.0 + DAMPED * damping)
     is_done = step_norm <= RESTS * chain.reach
     if is_done.any():
@@ -88,22 +80,21 @@ def step(state: Array, sprung: Sprung, target: Array, damping: Array) -> tuple[A
         leads_down &= is_done
         move = np.where(leads_down, down, move)
         step_norm = np.where(leads_down, chain.reach, step_norm)
-        curve = np.where(leads_down, 1.0, curve)
-    moved = _return(chain, state, shorten(move), target)
+        bend = np.where(leads_down, 1.0, bend)
+    moved = _return(chain, state, move * shrink(move, LARGEST_TURN), target)
     strength = 2.0 * norm(force)
-    before = system.at.total + strength * norm(target - held)
-    after = energy.total(chain.posed(moved), moved[:-1, :4])
-    after = after + strength * norm(target - moved[-1, : system.rows])
+    before = before + strength * norm(target - held)
+    after = EnergyAt(energy, chain, moved).total
+    after = after + strength * norm(target - moved[-1, : len(target)])
     size = np.abs(before) + system.scale
     # Between springs that are met and left a chain could go to and fro for ever.
     gets_on = before - after > SLIGHT * size
     gets_on |= step_norm < 0.5 * state[-1, STATE_COLUMNS]
-    is_better = (after <= before + ROUNDING * size) & (curve >= 0.0) & gets_on
+    is_better = (after <= before + ROUNDING * size) & (bend >= 0.0) & gets_on
     result = state.copy()
     result[:, :STATE_COLUMNS] = np.where(is_better, moved, state[:, :STATE_COLUMNS])
     result[-1, STATE_COLUMNS] = step_norm
-    grown = np.maximum(damping * DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION)
-    return result, np.where(is_better, damping * DAMPING_DECAY, grown)
+    return result, next_damping(ARRAYS, damping, is_better)
 
 
 def _return(chain: KinematicTree, state: Array, move: Array, target: Array) -> Array:

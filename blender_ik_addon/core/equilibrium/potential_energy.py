@@ -10,23 +10,19 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from ..algebra import turns
 from ..algebra.arithmetic import Array, Flags
 from ..algebra.arrays import dot, skew
 from ..algebra.nested import Rows
-from ..kinematics.kinematic_tree import KinematicTree
-from ..kinematics.posed import Posed, move_by_turns
+from ..kinematics.kinematic_tree import TURN, KinematicTree
+from ..kinematics.posed import move_by_turns
 from ..model.forces import Forces, StepMode
-
-Sides = npt.NDArray[np.int8]
+from ..solvers.kkt_system import add_blocks, curve_work
 
 # At its hard limit a spring is so many times stiffer, plus one. It must stay finite: targets that
 # only the limits reach would never be reached.
 GROWTH = 9.0
-# Bent beyond its slack by less than this, in radians, a spring is at the edge of it.
-AT_EDGE = 1e-4
 # Less room than this, in radians, between slack and limit is none to grow in.
 NO_ROOM = 1e-3
 # Below this angle a series replaces the cotangent.
@@ -81,32 +77,6 @@ class PotentialEnergy(Rows):
         has_own_step = self.gain is not None or self.mode is StepMode.CLASSIC
         return self.acts & (not has_own_step)
 
-    @cached_property
-    def has_slack(self) -> Flags:
-        """Which springs have some, shape (n, 3, B)."""
-        has_slack: Flags = self.slack_low < self.slack_high
-        return has_slack
-
-    def at(self, posed: Posed, turn: Array) -> EnergyAt:
-        """Return the energy of poses with turns (n, 4, B), and how it changes there."""
-        return EnergyAt(self, posed, turn)
-
-    def total(self, posed: Posed, turn: Array) -> Array:
-        """Return the energy of poses, shape (B,)."""
-        return self.at(posed, turn).total
-
-    def bent(self, turn: Array) -> Array:
-        """Return the turns from rest as rotation vectors in its axes, (n, 3, B)."""
-        return turns.to_vectors(turns.multiply(turns.conjugate(self.rest), turn))
-
-    def sides(self, bent: Array) -> Sides:
-        """Return on which side of their slack springs are: -1, 0 inside, or 1, (n, 3, B).
-
-        A spring without slack has no inside.
-        """
-        sides = (bent > self.slack_high).astype(np.int8) - (bent < self.slack_low)
-        return np.where((sides == 0) & ~self.has_slack, np.int8(1), sides)
-
 
 class EnergyAt:
     """The energy of chains at one pose, and its derivatives by turns of the joints.
@@ -118,19 +88,22 @@ class EnergyAt:
     tests/core/equilibrium/test_potential_energy.py.
     """
 
-    def __init__(self, energy: PotentialEnergy, posed: Posed, turn: Array) -> None:
-        """Take poses, and their turns (n, 4, B)."""
-        self._energy, self._posed, self.gravity = energy, posed, energy.gravity
-        self._bent = energy.bent(turn)
-        self.sides = energy.sides(self._bent)
+    def __init__(self, energy: PotentialEnergy, chain: KinematicTree, state: Array) -> None:
+        """Take states of chains, as ``kinematic_tree`` describes them."""
+        self._energy, self._chain, self._posed = energy, chain, chain.posed(state)
+        self._bent = turns.to_vectors(
+            turns.multiply(turns.conjugate(energy.rest), state[:-1, :TURN])
+        )
+        # How far springs are bent beyond their slack. One without slack acts where it rests, too.
+        low, high = energy.slack_low, energy.slack_high
+        self._excess = self._bent - np.clip(self._bent, low, high)
+        self._acts = (self._excess != 0.0) | (low >= high)
 
     @property
     def total(self) -> Array:
         """The energy, shape (B,)."""
-        energy = self._energy
-        excess, growth = self._excess(self.sides)
-        square = excess * excess
-        springs = 0.5 * square * (1.0 + 0.5 * growth * square)
+        energy, square = self._energy, self._excess * self._excess
+        springs = 0.5 * square * (1.0 + 0.5 * self._growth * square)
         total: Array = np.einsum("nib,nb->b", springs, energy.stiffness)
         return total - dot(energy.gravity, self._lifted.sum(axis=0))
 
@@ -140,44 +113,53 @@ class EnergyAt:
         return np.diff(self._posed.points, axis=0) * self._energy.borne[:, None, :]
 
     @cached_property
-    def mass_levers(self) -> Array:
-        """Sums of mass times lever of all beyond each joint, in its frame, shape (n, 3, B)."""
-        return self._posed.express(_sum_from(self._lifted))
+    def _mass_jacobian(self) -> Array:
+        """How masses times places move with turns of the joints, shape (n, 3, 3, B)."""
+        levers = self._posed.express(_sum_from(self._lifted))
+        return move_by_turns(self._posed.frames, levers[:, None])[:, 0]
+
+    @property
+    def slope(self) -> Array:
+        """The first derivatives, shape (n, 3, B)."""
+        weight = np.einsum("kb,nkcb->ncb", self._energy.gravity, self._mass_jacobian)
+        slope: Array = self._resistance[0] - weight
+        return slope
+
+    def curve(self, jacobian: Array, force: Array) -> Array:
+        """Return the second derivatives less those of a force's work on outputs, (B, 3 n, 3 n).
+
+        That of the first three outputs; the curvature of aims is left out.
+
+        Args:
+            jacobian: Of the outputs, shape (n, k, 3, B).
+            force: Shape (k, B).
+        """
+        pulls = np.stack((self._energy.gravity, force[:3]))
+        moved = np.concatenate((self._mass_jacobian, jacobian[:, :3]), axis=1)
+        whole = curve_work(self._posed, pulls, moved, self._chain.topology.is_above)
+        add_blocks(whole, self._resistance[1])
+        return whole
 
     @cached_property
-    def mass_jacobian(self) -> Array:
-        """How masses times places move with turns of the joints, shape (n, 3, 3, B)."""
-        return move_by_turns(self._posed.frames, self.mass_levers[:, None])[:, 0]
-
-    @property
-    def weight_torques(self) -> Array:
-        """How weight helps turns of the joints, shape (n, 3, B)."""
-        torques: Array = np.einsum("kb,nkcb->ncb", self._energy.gravity, self.mass_jacobian)
-        return torques
-
-    @property
-    def is_at_slack(self) -> Flags:
-        """Which springs are hardly bent beyond their slack, shape (n, 3, B)."""
-        at_edge: Flags = np.abs(self._excess(self.sides)[0]) < AT_EDGE
-        return at_edge & self._energy.has_slack
-
-    def bend_springs(self, sides: Sides) -> tuple[Array, Array]:
-        """Return how springs resist turns, (n, 3, B), and how that changes, (n, 3, 3, B).
+    def _resistance(self) -> tuple[Array, Array]:
+        """How springs resist turns, (n, 3, B), and how that changes, (n, 3, 3, B).
 
         The second derivatives are those along the geodesics exp(t d) R, made symmetric. With
         [a][b] = b a^T - a.b and [a x b] = b a^T - a b^T what comes of the change of J needs no
         matrix product but the last.
-
-        Args:
-            sides: Those of their slack on which springs are taken to act, as ``sides``.
         """
-        vector, log_jacobian, own, rate, over = self._geometry
-        excess, growth = self._excess(sides)
-        square, stiffness = growth * excess * excess, self._energy.stiffness[:, None]
-        pull = stiffness * excess * (1.0 + square)
-        steep = stiffness * np.where(sides != 0, 1.0 + 3.0 * square, 0.0)
+        axes = self._energy.rest_axes
+        vector = np.einsum("nijb,njb->nib", axes, self._bent)
+        rate, over = _cotangents(self._bent)
+        rate, square = rate[:, None, None], vector[:, :, None] * vector[:, None]
+        square -= dot(vector, vector)[:, None, None] * _EYE
+        log_jacobian = _EYE - 0.5 * skew(vector) + rate * square
+        own = np.einsum("njib,njkb->nikb", axes, log_jacobian)
+        square, stiffness = self._growth * self._excess**2, self._energy.stiffness[:, None]
+        pull = stiffness * self._excess * (1.0 + square)
+        steep = stiffness * np.where(self._acts, 1.0 + 3.0 * square, 0.0)
         slope = np.einsum("nijb,nib->njb", own, pull)
-        force = np.einsum("nijb,njb->nib", self._energy.rest_axes, pull)
+        force = np.einsum("nijb,njb->nib", axes, pull)
         along = dot(vector, force)
         aside = vector * along[:, None] - force * dot(vector, vector)[:, None]
         outer = force[:, :, None] * vector[:, None]
@@ -188,24 +170,10 @@ class EnergyAt:
         whole += np.einsum("nijb,nikb->njkb", own * steep[:, :, None], own)
         return slope, 0.5 * (whole + whole.swapaxes(1, 2))
 
-    @cached_property
-    def _geometry(self) -> tuple[Array, Array, Array, Array, Array]:
-        """The vectors v, J, J in the axes of rest, c, and its derivative over the angle."""
-        axes = self._energy.rest_axes
-        vector = np.einsum("nijb,njb->nib", axes, self._bent)
-        rate, over = _cotangents(self._bent)
-        rate = rate[:, None, None]
-        square = vector[:, :, None] * vector[:, None]
-        square -= dot(vector, vector)[:, None, None] * _EYE
-        log_jacobian = _EYE - 0.5 * skew(vector) + rate * square
-        return vector, log_jacobian, np.einsum("njib,njkb->nikb", axes, log_jacobian), rate, over
-
-    def _excess(self, sides: Sides) -> tuple[Array, Array]:
-        """Return by how much springs are bent beyond their slack, and what grows, (n, 3, B)."""
-        energy, is_above = self._energy, sides > 0
-        edge = np.where(is_above, energy.slack_high, energy.slack_low)
-        growth = np.where(is_above, energy.growth_high, energy.growth_low)
-        return np.where(sides != 0, self._bent - edge, 0.0), growth
+    @property
+    def _growth(self) -> Array:
+        """How stiffness grows on the side that springs are bent to, shape (n, 3, B)."""
+        return np.where(self._excess > 0.0, self._energy.growth_high, self._energy.growth_low)
 
 
 _EYE = np.eye(3)[:, :, None]

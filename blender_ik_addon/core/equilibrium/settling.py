@@ -26,14 +26,12 @@ from ..solving.iteration import (
 from ..solving.joint_run import AIM_WEIGHTS, Run
 from ..solving.task import Task
 from . import kkt_step
-from .kkt_step import RESTS, Sprung
+from .kkt_step import RESTS
 from .potential_energy import PotentialEnergy
 
 # Where a target is too far or too near, chains that settle stay less than straight, or folded, by
 # this share of the reach: else there is no way to turn by which the effector stays.
 OFF_THE_ENDS = 1e-4
-# Less than this is no way to go.
-NONE = 1e-300
 # What CLASSIC takes where no gain is given.
 CLASSIC_GAIN = 0.2
 # Iterations to settle. Most take about ten; long loose chains with much slack up to 200.
@@ -52,16 +50,11 @@ def move_off_ends(
     least: Array,
     most: Array,
 ) -> tuple[Task, Array]:
-    """Return a task, and the targets (3, B) as asked, moved to where chains can settle.
+    """Return a task, and its targets (3, B) as asked, moved to where chains can settle.
 
-    Args:
-        task: What is asked for.
-        asked: Its targets as they are, shape (3, B).
-        energy: Of the chains.
-        is_unlimited: Which chains have no limits, shape (B,). Others may not fold or straighten as
-            far as their lengths allow: what is asked of them stays, to get as near as they can.
-        least: Nearer than this no effector gets to its root, shape (B,).
-        most: Farther neither, shape (B,).
+    Effectors get as near to roots as ``least``, and as far as ``most``, both (B,). Chains that are
+    not unlimited may not fold or straighten as far as their lengths allow: what is asked of them
+    stays, to get as near as they can.
     """
     size, room = norm(asked), OFF_THE_ENDS * most
     farthest = np.maximum(most - room, 0.5 * (least + most))
@@ -108,12 +101,7 @@ def settle_chains(
 ) -> tuple[Array, Counts]:
     """Return chains settled where they have come to, also those that have not arrived.
 
-    Args:
-        run: The chains and their targets.
-        state: What they have come to, shape (n + 1, 7, B).
-        used: Iterations used, shape (B,).
-        energy: Of the chains.
-        aims: What else is kept as far as it has been met; None for nothing.
+    Of aims is kept what has been met.
     """
     is_open = run.is_open(state)
     begun, used = _step_back(run, state, used, is_open & energy.acts)
@@ -132,7 +120,7 @@ def _step_back(run: Run, state: Array, used: Counts, is_moved: Flags) -> tuple[A
     if len(run.tree.joints.kinds) == 1 or not is_moved.any():
         return state, used
     error = run.target - state[-1, :3]
-    share = np.where(is_moved, OFF_THE_ENDS * run.tree.reach, 0.0) / np.maximum(norm(error), NONE)
+    share = np.where(is_moved, OFF_THE_ENDS * run.tree.reach, 0.0) / np.maximum(norm(error), 1e-300)
     back = replace(run, target=(state[-1, :3] - share * error))
     return back.close(state, used, is_moved)
 
@@ -159,12 +147,13 @@ def _settle(
     rows = repeat_single(np.flatnonzero(can_move), len(can_move))
     most = max(1, MOST_EQUATIONS // (3 * len(chain.joints.kinds) + STATE_COLUMNS) ** 2)
     for part in (rows[first : first + most] for first in range(0, len(rows), most)):
-        sprung = take_rows(Sprung(free, energy), part)
-        work = Work(sprung, take_rows(kept, part), RESTS * chain.reach[part], caps[part])
+        sprung, stay = take_rows(((free, energy), kept), part)
+        work = Work(sprung, stay, RESTS * chain.reach[part], caps[part])
         begun, damping = (
-            kkt_step.add_step_norm(take_rows(state, part)),
+            np.pad(take_rows(state, part), ((0, 0), (0, 1), (0, 0))),
             np.full(len(part), FIRST_DAMPING),
         )
+        begun[-1, STATE_COLUMNS] = np.inf
         rested, used[part] = iterate_states(SETTLE, work, begun, used[part], damping)
         state[..., part] = rested[:, :STATE_COLUMNS]
     return chain.make_state(state[:-1, :4], state[:-1, 4]), used

@@ -16,14 +16,12 @@ from ..algebra.arithmetic import Array, Counts
 from ..algebra.nested import repeat_single, take_rows
 from ..kinematics.aims import Aims
 from ..solving.joint_run import Run
-from .potential_energy import PotentialEnergy
+from .potential_energy import EnergyAt, PotentialEnergy
 from .settling import settle_chains
 
 # Another end has to save this share of the energy: else last digits would choose between poses that
 # are as good as mirrored.
 WORTH_A_CHANGE = 1e-3
-# Iterations from a corner after which it shows which end it leads to; few take so many.
-ENOUGH_TO_CHOOSE = 40
 # A slack narrower than this, in radians, has no corners.
 NO_WIDTH = 1e-3
 
@@ -53,26 +51,18 @@ def settle_best(
         several.tree.make_state(turn, take_rows(state[:-1, 4], chosen)), np.zeros_like(chosen)
     )
     index = np.concatenate((np.arange(count), chosen))
-    caps = run.iterations[index]
-    caps[count:] = np.minimum(caps[count:], spent + ENOUGH_TO_CHOOSE)
     ends, spent = np.concatenate((state, begun), axis=-1), np.concatenate((used, spent))
-    every, acting = run.take_again(index, caps), energy.take(index)
+    every, acting = run.take(index), energy.take(index)
     ends, spent = settle_chains(every, ends, spent, acting, None)
     best = _choose_ends(every, acting, ends, index, count)
-    state, used = take_rows(ends, best), spent[best]
-    others = repeat_single(np.flatnonzero(best >= count), count)
-    if others.size:
-        # What had no more iterations to come to rest goes on.
-        rest = run.take(others), take_rows(state, others), used[others], energy.take(others), None
-        state[..., others], used[others] = settle_chains(*rest)
-    return state, used
+    return take_rows(ends, best), spent[best]
 
 
 def _choose_ends(
     run: Run, energy: PotentialEnergy, ends: Array, chains: Counts, count: int
 ) -> Counts:
     """Return which ends (R,) the first chains settle in, of those of the chains (R,)."""
-    total = energy.total(run.tree.posed(ends), ends[:-1, :4])
+    total = EnergyAt(energy, run.tree, ends).total
     is_open, best = run.is_open(ends), np.arange(count)
     for end in range(count, len(chains)):
         held = best[chains[end]]

@@ -13,8 +13,10 @@ import numpy as np
 
 from ..algebra import turns
 from ..algebra.arithmetic import ARRAYS, Array, Flags
-from ..algebra.nested import join
+from ..algebra.arrays import skew
+from ..algebra.nested import Rows, join
 from ..algebra.vectors import ZERO, Vector, add, choose, scale, unit
+from . import joint_limits
 from .swing_twist import HELD, SwingTwist, SwingTwistRange
 
 # A joint nearer to an edge of its range than this, in radians or sines, stands on it.
@@ -23,10 +25,16 @@ ON_EDGE = 1e-9
 LEAST_COSINE = 1e-6
 # What turns less than this, in squares of radians, along a normal cannot be blocked there.
 LEAST_MOBILITY = 1e-12
+# A turn out of a range by less than this, in radians, is rounding.
+LEAST_LEAVING = 1e-10
+# Edges farther away than this, in radians or sines, are not looked at before they are hit.
+NEAR = 0.2
+# Turns by which levels and normals are compared, in radians.
+APART = 1e-5
 
 
 @dataclass(frozen=True)
-class Edges:
+class Edges(Rows):
     """The edges of ranges that joints stand on: those about X, about Y and about Z.
 
     Attributes:
@@ -40,6 +48,30 @@ class Edges:
     is_on: Flags
     is_held: Flags
 
+    def along(self, vector: Array) -> Array:
+        """Return vectors (n, 3, B) along the normals, shape (n, 3 edges, B)."""
+        along: Array = np.einsum("neib,nib->neb", self.normals, vector)
+        return along
+
+    def block(self, mobility: Array, is_kept: Flags) -> Array:
+        """Return mobilities (n, 3, 3, B) that leave no turn across the edges kept to."""
+        for edge in np.flatnonzero(is_kept.any(axis=(0, 2))):
+            mobility = block_normals(mobility, self.normals[:, edge], is_kept[:, edge])
+        return mobility
+
+    def find_pressed(
+        self, is_kept: Flags, pull: Array, move: Array, rooms: Array | float = 0.0
+    ) -> Flags:
+        """Return the edges to keep to, (n, 3 edges, B): an active set, one pass on.
+
+        Of those kept to the ones that pulls (n, 3, B) press on; of the others those that turns
+        (n, 3, B) cross, farther than the rooms up to them.
+        """
+        presses = self.along(pull) > -LEAST_LEAVING
+        crosses = self.along(move) > rooms + LEAST_LEAVING
+        pressed: Flags = self.is_on & np.where(is_kept, presses, crosses)
+        return pressed
+
 
 def find_edges(ranges: SwingTwistRange, at: SwingTwist, near: float = ON_EDGE) -> Edges:
     """Return the edges of their ranges that turns stand on, or are as near to as given."""
@@ -52,6 +84,66 @@ def find_edges(ranges: SwingTwistRange, at: SwingTwist, near: float = ON_EDGE) -
     sign = np.where(is_high[1], 1.0, -1.0)
     normals[..., 1, :, :] = join(scale((-at.swing_z, at.cosine, at.swing_x), sign))
     return Edges(normals, is_on, ranges.is_held)
+
+
+def find_rooms(ranges: SwingTwistRange, turn: Array, edges: Edges) -> Array:
+    """Return by how many radians turns (n, 4, B) may go along normals up to edges near to them.
+
+    Zero for edges that are not flagged, shape (n, 3 edges, B).
+
+    Source: the growth of what an edge bounds; derived for this project and tested in
+    tests/core/kinematics/test_near_edges.py.
+    """
+    inward = turns.from_vectors(-APART * edges.normals.swapaxes(0, 1))
+    at, inside = (
+        _find_left(ranges, joint_limits.decompose_turns(ranges, each))
+        for each in (turn, turns.multiply(inward, turn))
+    )
+    rooms = np.zeros(edges.is_on.shape)
+    for edge in range(3):
+        # Where there is no end, infinite would be less infinite.
+        is_near = edges.is_on[:, edge]
+        left, before = np.where(is_near, at[edge], 0.0), np.where(is_near, inside[edge][edge], 0.0)
+        shrinks = before > left
+        rooms[:, edge] = np.where(
+            shrinks, APART * left / np.where(shrinks, before - left, 1.0), 0.0
+        )
+    return np.maximum(rooms, 0.0)
+
+
+def _find_left(ranges: SwingTwistRange, at: SwingTwist) -> tuple[Array, Array, Array]:
+    """Return what is left to the nearer ends of what the three edges bound, shape (..., B)."""
+    left = np.minimum(ranges.above_x - at.offset_x, ranges.below_x + at.offset_x)
+    return (
+        np.where(at.is_round, 1.0 - at.out, left),
+        np.minimum(ranges.twist_high - at.twist, at.twist - ranges.twist_low),
+        np.minimum(ranges.above_z - at.offset_z, ranges.below_z + at.offset_z),
+    )
+
+
+def measure_curvatures(ranges: SwingTwistRange, turn: Array, edges: Edges) -> Array:
+    """Return how normals change with turns along edges, (n, 3 edges, 3, 3, B), symmetric.
+
+    Zero where edges are not flagged, or end within ``APART``. The end of a twist is flat: turns
+    across its normal leave the twist as it is, however large.
+
+    Source: differences of the normals along the edge; derived for this project and tested in
+    tests/core/kinematics/test_near_edges.py.
+    """
+    curved = np.zeros((*edges.normals.shape[:2], 3, 3, edges.normals.shape[-1]))
+    for edge in (0, 2):
+        if not edges.is_on[:, edge].any():
+            continue
+        # What the three axes make with a normal spans what is across it, evenly.
+        across = np.moveaxis(skew(edges.normals[:, edge]), 2, 0)
+        steps = turns.from_vectors(APART * np.concatenate((across, -across)))
+        at = joint_limits.decompose_turns(ranges, turns.multiply(steps, turn))
+        found = find_edges(ranges, at, NEAR)
+        stays = found.is_on[:, :, edge].all(axis=0) & edges.is_on[:, edge]
+        after, before = np.split(found.normals[:, :, edge], 2)
+        change = np.einsum("tnib,tnjb->nijb", after - before, across) * (0.25 / APART)
+        curved[:, edge] = np.where(stays[:, None, None], change + change.swapaxes(1, 2), 0.0)
+    return curved
 
 
 def find_stopped(ranges: SwingTwistRange, at: SwingTwist) -> Flags:

@@ -13,10 +13,8 @@ import numpy as np
 
 from ..algebra.arithmetic import Array, Counts, Flags
 from ..algebra.nested import take_rows
-from ..kinematics.limit_edges import ON_EDGE, Edges
+from ..kinematics.limit_edges import LEAST_LEAVING, ON_EDGE, Edges
 
-# A turn out of a range by less than this, in radians, is rounding.
-LEAST_LEAVING = 1e-10
 # A normal that others nearly span, in the square of its length, is one of them.
 LEAST_NORMAL = 1e-12
 POWERS = np.array([1.0, 2.0, 4.0])[:, None]

@@ -7,11 +7,11 @@ import numpy as np
 from ..algebra import turns
 from ..algebra.arithmetic import Array
 from ..algebra.arrays import cross, dot, norm
-from ..kinematics import limit_edges
-from ..kinematics.kinematic_tree import KinematicTree
+from ..kinematics.kinematic_tree import TURN, KinematicTree
+from ..kinematics.limit_edges import LEAST_LEAVING, Edges
 from ..kinematics.posed import Posed
 from ..model.forces import StepMode
-from .active_limits import LEAST_LEAVING
+from .newton_joints import shrink
 
 # What torques say of a pose says little beyond this turn, in radians.
 LARGEST_TURN = np.pi / 4.0
@@ -39,22 +39,23 @@ def step(state: Array, chain: KinematicTree, target: Array, memory: Array) -> tu
     "Introduction to inverse kinematics with Jacobian transpose, pseudoinverse and damped least
     squares methods", 2004, equation 6 (the length of the step), here for any way.
     """
-    turn, error = state[:-1, :4], target - state[-1, :3]
+    turn, error = state[:-1, :TURN], target - state[-1, :3]
     jacobian = chain.find_jacobian(chain.posed(state))[:, :3]
-    edges = chain.joints.edges(turn)
-    free = chain.joints.mobilities(turn, edges)
     torque = np.einsum("nkcb,kb->ncb", jacobian, error)
-    way, memory = _make_conjugate(_turn_along_edges(free, edges, torque), memory)
-    if edges.is_on.any():
+    if not chain.joints.is_free:
+        edges = chain.joints.edges(turn)
+        torque = _turn_along_edges(chain.joints.mobilities(turn, edges), edges, torque)
+    way, memory = _make_conjugate(torque, memory)
+    if chain.joints.has_edges and edges.is_on.any():
         # What has been a way into a range may by now lead out of it.
-        whole = np.broadcast_to(np.eye(3)[:, :, None], free.shape)
+        whole = np.broadcast_to(np.eye(3)[:, :, None], (len(turn), 3, 3, turn.shape[-1]))
         way = _turn_along_edges(whole, edges, way)
     effect = np.einsum("nkcb,ncb->kb", jacobian, way)
     size = dot(effect, effect)
     gain = dot(error, effect) / np.where(size > NO_TORQUE, size, np.inf)
-    largest = norm(way).max(axis=0) * np.abs(gain)
-    gain *= np.minimum(1.0, LARGEST_TURN / np.maximum(largest, LARGEST_TURN))
-    return _turn_joints(chain, state, way * gain), memory
+    way = way * gain
+    turn = turns.turn_by(turn, way * shrink(way, LARGEST_TURN))
+    return chain.clamp_state(turn, state[:-1, TURN]), memory
 
 
 def step_by_gain(
@@ -68,9 +69,9 @@ def step_by_gain(
     Forces count in lengths of the chain.
 
     Args:
-        state: As ``step`` takes it, like the next ones.
-        chain: The chains.
-        target: Of the effectors.
+        state: As ``step`` takes it, like ``chain`` and ``target``.
+        chain: See there.
+        target: See there.
         memory: Handed on.
         mode: The product of sines, or the triple product of unit lever, axis and force.
         gain: Below about 2 over the sum of all levers, in lengths of the chain, steps converge.
@@ -78,13 +79,13 @@ def step_by_gain(
     Source: Elias, "Inverse Kinematics - Improved Methods"; the sign as s / sqrt(s^2 + width^2) and
     the bound on the gain are derived for this project; tested in tests/core/equilibrium.
     """
-    turn = state[:-1, :4]
+    turn = state[:-1, :TURN]
     force = (target - state[-1, :3]) / chain.reach
     torque = _axis_torques(chain.posed(state), force, mode)
     torque = gain * np.einsum("nicb,ncb->nib", turns.to_matrices(turn), torque)
     edges = chain.joints.edges(turn)
     way = _turn_along_edges(chain.joints.mobilities(turn, edges), edges, torque)
-    return _turn_joints(chain, state, way), memory
+    return chain.clamp_state(turns.turn_by(turn, way), state[:-1, TURN]), memory
 
 
 def begin_memory(bones: int, chains: int) -> Array:
@@ -115,19 +116,14 @@ def _sum(a: Array, b: Array) -> Array:
     return total
 
 
-def _turn_along_edges(mobility: Array, edges: limit_edges.Edges, torque: Array) -> Array:
+def _turn_along_edges(mobility: Array, edges: Edges, torque: Array) -> Array:
     """Return the turns (n, 3, B) that torques make, none across edges that they would leave by."""
     way: Array = np.einsum("nacb,ncb->nab", mobility, torque)
     if not edges.is_on.any():
         return way
-    held = mobility
-    for edge in range(3):
-        # What goes along an edge counts as leaving: else rounding would decide.
-        leaves = dot(edges.normals[:, edge], way) > -LEAST_LEAVING
-        leaves &= edges.is_on[:, edge]
-        if leaves.any():
-            held = limit_edges.block_normals(held, edges.normals[:, edge], leaves)
-    turned: Array = np.einsum("nacb,ncb->nab", held, torque)
+    # What goes along an edge counts as leaving: else rounding would decide.
+    leaves = edges.is_on & (edges.along(way) > -LEAST_LEAVING)
+    turned: Array = np.einsum("nacb,ncb->nab", edges.block(mobility, leaves), torque)
     return turned
 
 
@@ -148,8 +144,3 @@ def _axis_torques(posed: Posed, force: Array, mode: StepMode) -> Array:
         product = norm(cross(axes, along)) * norm(cross(levers, along)) * sign
     torques: Array = strength * side[:, None] * product
     return torques
-
-
-def _turn_joints(chain: KinematicTree, state: Array, way: Array) -> Array:
-    turn = turns.turn_by(state[:-1, :4], way)
-    return chain.clamp_state(turn, state[:-1, 4])

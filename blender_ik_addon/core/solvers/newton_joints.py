@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..algebra import turns
-from ..algebra.arithmetic import Array
+from ..algebra.arithmetic import ARRAYS, Array
 from ..algebra.arrays import norm, solve_positive
 from ..algebra.nested import repeat_single, take_rows
 from ..kinematics.kinematic_tree import TURN, KinematicTree
 from .active_limits import ActiveLimits, Block, Slides
-from .newton_directions import DAMPING_DECAY, DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION
+from .newton_directions import next_damping
 
 # The linear model of a step says little beyond this turn, in radians. Larger steps arrive as soon,
 # but poses for targets close by part.
@@ -63,14 +63,13 @@ def step(state: Array, tree: KinematicTree, target: Array, damping: Array) -> tu
     slide = state[:-1, TURN] if slide is None else state[:-1, TURN] + slide * share
     moved = tree.clamp_state(turn, slide, active)
     is_better = norm(target - moved[-1, :rows]) < HEADWAY * error_norm
-    grown = np.maximum(damping * DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION)
-    next_damping = np.where(is_better, damping * DAMPING_DECAY, grown)
-    return tree.choose_states(is_better, moved, state), next_damping
+    following = next_damping(ARRAYS, damping, is_better)
+    return tree.choose_states(is_better, moved, state), following
 
 
-def shrink(move: Array) -> Array:
-    """Return the shares (B,) of moves (n, 3, B) that turn no joint beyond the linear model."""
-    share: Array = LARGEST_TURN / np.maximum(norm(move).max(axis=0), LARGEST_TURN)
+def shrink(move: Array, largest: float = LARGEST_TURN) -> Array:
+    """Return the shares (B,) of moves (n, 3, B) that turn no joint farther than the largest."""
+    share: Array = largest / np.maximum(norm(move).max(axis=0), largest)
     return share
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from blender_ik_addon.core import Chains
 from blender_ik_addon.core.algebra import turns
-from blender_ik_addon.core.equilibrium.kkt_system import curve_energy
+from blender_ik_addon.core.equilibrium.potential_energy import EnergyAt
 from blender_ik_addon.core.solving.compiled_chains import compile_chains
 from tests.core.equilibrium.energies import energy_of, make_forces, many
 from tests.core.equilibrium.test_force_robust import random_forces, started_anywhere
@@ -35,20 +35,21 @@ class Case:
         self.force = rng.normal(size=(3, COUNT))
         self.scale = compiled.start.unit
 
-    def posed(self, turn):
-        return self.tree.posed(self.tree.make_state(turn, np.zeros((len(turn), COUNT))))
+    def at(self, turn):
+        state = self.tree.make_state(turn, np.zeros((len(turn), COUNT)))
+        return EnergyAt(self.energy, self.tree, state), self.tree.posed(state)
 
     def total(self, move):
         turn = turns.multiply(turns.from_vectors(move), self.turn)
-        posed = self.posed(turn)
-        return self.energy.total(posed, turn) - np.sum(self.force * posed.points[-1], axis=0)
+        at, posed = self.at(turn)
+        return at.total - np.sum(self.force * posed.points[-1], axis=0)
 
 
 @every_rig
 def test_the_potential_energy_is_that_of_springs_and_weight(name):
     case = Case(name)
     case.energy.growth_low[:], case.energy.growth_high[:] = 0.0, 0.0
-    ours = case.energy.total(case.posed(case.turn), case.turn)
+    ours = case.at(case.turn)[0].total
     local, optimum = case.tree.joints.outer(case.turn), case.tree.joints.outer(case.energy.rest)
     for i in range(COUNT):
         theirs = energy_of(case.rig, local[i], case.forces.take(i), optimum[i])
@@ -58,13 +59,10 @@ def test_the_potential_energy_is_that_of_springs_and_weight(name):
 @every_rig
 def test_slopes_and_curvatures_are_those_of_differences(name):
     case = Case(name)
-    posed = case.posed(case.turn)
-    answers = case.tree.find_jacobian(posed)
-    at = case.energy.at(posed, case.turn)
-    slope, springs = at.bend_springs(at.sides)
-    slope -= at.weight_torques
-    slope -= np.einsum("kb,nkcb->ncb", case.force, answers)
-    curved = curve_energy(at, posed, answers, case.force, springs)
+    at, posed = case.at(case.turn)
+    jacobian = case.tree.find_jacobian(posed)
+    slope = at.slope - np.einsum("kb,nkcb->ncb", case.force, jacobian)
+    curved = at.curve(jacobian, case.force)
     size = 3 * len(case.turn)
     moves = STEP * np.eye(size).reshape(size, -1, 3, 1) * np.ones(COUNT)
     for a in range(size):
@@ -85,9 +83,8 @@ def test_resistance_grows_to_ten_times_toward_a_hard_limit():
 
     def resistance(degrees):
         turn = turns.from_vectors(np.array([[[np.radians(degrees)], [0.0], [0.0]]]))
-        posed = compiled.tree.posed(compiled.tree.make_state(turn))
-        at = compiled.potential_energy.at(posed, turn)
-        slope, _ = at.bend_springs(at.sides)
+        state = compiled.tree.make_state(turn)
+        slope = EnergyAt(compiled.potential_energy, compiled.tree, state).slope
         return slope[0, 0, 0] / np.radians(max(degrees - 20.0, 1e-9))
 
     assert resistance(10.0) == 0.0

@@ -109,3 +109,14 @@ def test_stiffness_is_told_about_the_axes_of_the_posed_bone() -> None:
     mobility = limit_edges.weigh_axes(turn, weights)[..., 0]
     for axis, weight in zip(turns.to_matrices(turn)[..., 0].T, weights[:, 0], strict=True):
         np.testing.assert_allclose(mobility @ axis, weight * axis, atol=1e-12)
+
+
+def test_an_edge_is_let_go_when_nothing_presses_on_it_any_more() -> None:
+    normals, is_on = np.zeros((1, 3, 3, 2)), np.zeros((1, 3, 2), dtype=np.bool_)
+    normals[0, 0, 0], is_on[0, 0] = 1.0, True
+    edges = limit_edges.Edges(normals, is_on, np.zeros_like(is_on))
+    pull = np.array([[[1.0, -1.0], [0.0, 0.0], [0.0, 0.0]]])
+    assert edges.find_pressed(is_on, pull, np.zeros_like(pull))[0, 0].tolist() == [True, False]
+    free = np.zeros_like(is_on)
+    assert edges.find_pressed(free, pull, pull)[0, 0].tolist() == [True, False]
+    assert not edges.find_pressed(free, pull, pull, rooms=2.0).any()
