@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..algebra import turns
-from ..algebra.arithmetic import ARRAYS, Array
+from ..algebra.arithmetic import ARRAYS, Array, Flags
 from ..algebra.arrays import norm, solve_positive
-from ..algebra.nested import repeat_single, take_rows
+from ..algebra.nested import Nested, put_rows, repeat_single, take_rows
 from ..kinematics.kinematic_tree import TURN, KinematicTree
-from .active_limits import ActiveLimits, Block, Slides
+from ..kinematics.limit_edges import ON_EDGE, Edges
 from .newton_directions import next_damping
 
 # The linear model of a step says little beyond this turn, in radians. Larger steps arrive as soon,
@@ -18,8 +20,6 @@ LARGEST_TURN = 0.45
 # A joint that its edge has stopped may send another over its own, or call one back from it: that
 # is looked at anew so often.
 MOST_PASSES = 6
-# Chains of which nothing changes go along while they are fewer than these others.
-COMPACT = 0.7
 # A step that leaves more of the error than this share is none: where no turn leads nearer, rounding
 # would choose the way.
 HEADWAY = 1.0 - 1e-6
@@ -29,6 +29,8 @@ LEAST_SYSTEM = 1e-12
 NOTHING = 1e-14
 # Aims that a pose cannot give would else be asked of rounding.
 LEAST_WITH_AIMS = 1e-9
+# By which states have the three edges that a joint may keep to.
+POWERS = np.array([1.0, 2.0, 4.0])[:, None]
 
 
 def step(state: Array, tree: KinematicTree, target: Array, damping: Array) -> tuple[Array, Array]:
@@ -73,6 +75,26 @@ def shrink(move: Array, largest: float = LARGEST_TURN) -> Array:
     return share
 
 
+class _Limits(NamedTuple):
+    """Edges that joints stand on, mobilities (n, 3, 3, B), and the edges kept to (n, 3, B)."""
+
+    edges: Edges
+    mobility: Array
+    is_kept: Flags
+
+
+class _Slides(NamedTuple):
+    """Bones whose heads move along their slide axes: how effectors follow, which of them may.
+
+    Shape (n, 3, B), and (n, B) of the others.
+    """
+
+    effects: Array
+    is_free: Flags
+    is_at_low: Flags
+    is_at_high: Flags
+
+
 def _find_least_step(
     tree: KinematicTree, state: Array, error: Array, damping: Array
 ) -> tuple[Array, Array | None, Array | None]:
@@ -81,79 +103,85 @@ def _find_least_step(
     And the edges kept to, as states have them. None for slides and edges where there are none.
     """
     posed, joints, turn = tree.posed(state), tree.joints, state[:-1, :TURN]
-    edges = joints.standing_edges(turn, state[:-1, 5] > 0.0)
     jacobian = tree.find_jacobian(posed)[:, : len(error)]
-    turned = joints.turned_by(turn, edges)
-    weighted = turned(jacobian)
-    system = np.einsum("nkcb,nlcb->klb", weighted, jacobian)
-    blocks: list[Block] = []
+    edges = joints.standing_edges(turn, state[:-1, 5] > 0.0)
+    free = joints.turned_by(turn, edges)(jacobian)
+    limits = slides = None
+    if edges is not None:
+        is_kept = edges.is_on & (state[:-1, 6, None] // POWERS % 2.0 == 1.0)
+        limits = _Limits(edges, joints.mobilities(turn, edges), is_kept)
     if tree.slide_axes is not None:
-        ends = joints.slide_low, joints.slide_high
-        blocks.append(Slides(tree.slide_effects(posed), state[:-1, TURN], *ends, len(error)))
-    slides, limits = blocks[0] if blocks else None, None
-    if edges is not None and edges.is_on.any():
-        limits = ActiveLimits(edges, turned(edges.normals), jacobian, state[:-1, 6])
-        blocks.append(limits)
-    alike = 3 * len(tree.ends)
-    tips = None if tree.aims is None or len(error) == alike else tree.aims.tips
-    threes = 0 if tips is None else len(tips.bones)
-    multiplier = _find_multipliers(system, error, damping, blocks, (alike, threes))
-    move = np.einsum("nkcb,kb->ncb", weighted, multiplier)
-    slide = slides.slide if isinstance(slides, Slides) else None
-    return (move, slide, None) if limits is None else (limits.held(move), slide, limits.active)
-
-
-def _find_multipliers(
-    system: Array, error: Array, damping: Array, blocks: list[Block], rows: tuple[int, int]
-) -> Array:
-    """Return the multipliers (k, B) under which no joint leaves its range.
-
-    Chains of which nothing is held or released any more leave the arrays.
-    """
-    found, live = np.empty_like(error), np.arange(error.shape[-1])
-    for _ in range(MOST_PASSES):
-        whole = system
-        for block in blocks:
-            whole = whole + block.system()
-        multiplier = _solve_damped(whole, error, damping, *rows)
-        found[:, live] = multiplier
-        is_changed = np.zeros(len(live), dtype=np.bool_)
-        for block in blocks:
-            is_changed |= block.update(multiplier)
-        rest = repeat_single(np.flatnonzero(is_changed), len(live))
-        if not len(rest):
-            break
-        if len(rest) <= COMPACT * len(live):
-            live, damping = live[rest], damping[rest]
-            system, error = take_rows(system, rest), take_rows(error, rest)
-            for block in blocks:
-                block.take(rest)
+        slide, low, high = state[:-1, TURN], joints.slide_low, joints.slide_high
+        is_at_end = slide <= low + ON_EDGE, slide >= high - ON_EDGE
+        slides = _Slides(tree.slide_effects(posed), high > low, *is_at_end)
+    found: tuple[Array, Array | None, Array | None] = _solve_pass(
+        tree, (jacobian, free, error, damping), limits, slides, MOST_PASSES
+    )
     return found
 
 
-def _solve_damped(system: Array, error: Array, damping: Array, alike: int, threes: int) -> Array:
+def _solve_pass(
+    tree: KinematicTree,
+    given: tuple[Array, Array, Array, Array],
+    limits: _Limits | None,
+    slides: _Slides | None,
+    passes: int,
+) -> Nested:
+    """Return turns, slides and the edges kept to; where those have changed, of further passes.
+
+    Given are the Jacobian (n, k, 3, B), how its pulls turn the joints but for their edges, the
+    errors and the dampings.
+    """
+    jacobian, free, error, damping = given
+    turned, slide, active = free, None, None
+    if limits is not None and limits.is_kept.any():
+        held = limits.edges.block(limits.mobility, limits.is_kept)
+        turned = np.einsum("nkab,nacb->nkcb", jacobian, held)
+    system = np.einsum("nkcb,nlcb->klb", turned, jacobian)
+    if slides is not None:
+        sliding = slides.effects * slides.is_free[:, None]
+        system[:3, :3] += np.einsum("nib,njb->ijb", sliding, slides.effects)
+    multiplier = _solve_damped(tree, system, error, damping)
+    move = np.einsum("nkcb,kb->ncb", turned, multiplier)
+    is_changed = np.zeros_like(damping, dtype=np.bool_)
+    if limits is not None:
+        active = (limits.is_kept * POWERS).sum(axis=1)
+        pull = np.einsum("nkcb,kb->ncb", free, multiplier)
+        is_kept = limits.edges.find_pressed(limits.is_kept, pull, move)
+        is_changed |= (is_kept != limits.is_kept).any(axis=(0, 1))
+        limits = limits._replace(is_kept=is_kept)
+    if slides is not None:
+        # Slides that would leave their ranges stay.
+        slide = np.einsum("nib,ib->nb", sliding, multiplier[:3])
+        leaves = ((slide < 0.0) & slides.is_at_low) | ((slide > 0.0) & slides.is_at_high)
+        is_changed |= leaves.any(axis=0)
+        slides = slides._replace(is_free=slides.is_free & ~leaves)
+    found, rest = (move, slide, active), np.flatnonzero(is_changed)
+    if not rest.size or passes == 1:
+        return found
+    rest = repeat_single(rest, len(is_changed))
+    again = take_rows((given, limits, slides), rest)
+    return put_rows(found, rest, _solve_pass(tree, *again, passes - 1))
+
+
+def _solve_damped(tree: KinematicTree, system: Array, error: Array, damping: Array) -> Array:
     """Return the multipliers (k, B) of damped systems (k, k, B).
 
-    Args:
-        system: Of which the first rows belong to positions.
-        error: Shape (k, B).
-        damping: Shape (B,).
-        alike: How many rows of positions there are.
-        threes: How many vectors the last rows are, damped alike in all directions: else what
-            comes out would depend on the axes of the vectors.
+    The rows of positions are damped alike, and those of each turn of a tip: else what comes out
+    would depend on the axes of vectors. Each of the others is damped by itself: what weighs little
+    would be damped away beside what weighs much.
     """
-    # Those are damped alike, each of the others by itself: what weighs little would be damped away
-    # beside what weighs much.
-    diagonal = np.einsum("kkb->kb", system)
-    share = LEAST_WITH_AIMS if len(system) > alike else LEAST_SYSTEM
+    diagonal, alike = np.einsum("kkb->kb", system), 3 * len(tree.ends)
+    has_aims = len(system) > alike
+    share = LEAST_WITH_AIMS if has_aims else LEAST_SYSTEM
     # Where edges stop every joint the system is rounding, of either sign.
     least = np.maximum(share * diagonal.sum(axis=0), 0.0) + NOTHING
     diagonal = np.maximum(diagonal, 0.0)
     diagonal[:alike] = diagonal[:alike].sum(axis=0) / alike
-    if threes:
+    if has_aims and tree.aims is not None and tree.aims.tips is not None:
+        threes = len(tree.aims.tips.bones)
         means = diagonal[-3 * threes :].reshape(threes, 3, -1).mean(axis=1)
         diagonal[-3 * threes :] = np.repeat(means, 3, axis=0)
-    floor = np.maximum(diagonal * damping, least)
-    system = system.copy()
-    np.einsum("kkb->kb", system)[...] += floor
-    return solve_positive(system, error)
+    np.einsum("kkb->kb", system)[...] += np.maximum(diagonal * damping, least)
+    multiplier: Array = solve_positive(system, error)
+    return multiplier

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from blender_ik_addon.core.algebra.small_systems import solve_positive
 
 from blender_ik_addon.core.algebra import arrays, nested, quaternions, turns
 from tests.core.chains import unit
@@ -81,3 +82,13 @@ def test_turns_are_those_of_the_algebra():
     assert_close(turns.to_matrices(turns.multiply(outer, inner)), both)
     matrices = np.array(quaternions.to_matrix(nested.split(outer)))
     assert_close(turns.to_matrices(outer), matrices.transpose(2, 0, 1, 3))
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, 7])
+def test_positive_systems_are_solved_as_lapack_solves_them(count):
+    rng = make_rng(count)
+    root = rng.normal(size=(count, count, CHAINS))
+    system = np.einsum("ikb,jkb->ijb", root, root) + 0.1 * np.eye(count)[:, :, None]
+    right = rng.normal(size=(count, CHAINS))
+    found = solve_positive(system, right)
+    assert np.abs(np.einsum("ijb,jb->ib", system, found) - right).max() <= 1e-10
