@@ -94,7 +94,9 @@ def put_rows(nested: Nested, rows: Counts, some: Nested) -> Nested:
 
 
 def to_numbers(array: Array | Counts, depth: int = 1) -> Nested:
-    """Return an array as tuples of so many levels; its last axis, the rows, stays an array."""
+    """Return an array as tuples of so many levels; a last axis beyond them stays an array."""
+    if depth == array.ndim:
+        return _tupled(array.tolist())
     if depth == 0:
         return array
     return tuple(to_numbers(part, depth - 1) for part in array)
@@ -120,4 +122,7 @@ def to_floats(array: Array | Counts, row: int) -> Nested:
 
 
 def _tupled(values: Any) -> Nested:
-    return tuple(_tupled(each) for each in values) if isinstance(values, list) else values
+    if not isinstance(values, list):
+        return values
+    is_deep = values and isinstance(values[0], list)
+    return tuple(map(_tupled, values)) if is_deep else tuple(values)

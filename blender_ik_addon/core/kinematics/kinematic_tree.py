@@ -218,22 +218,12 @@ class KinematicTree(Rows):
         return shares[:, :, None, None]
 
     @property
-    def _resting_heads(self) -> Array:
+    def resting_heads(self) -> Array:
+        """The heads, moved by slides at rest, shape (n, 3, B)."""
         if self.slide_axes is None:
             return self.heads
         heads: Array = self.heads + self.slide_axes * self.joints.resting_slide[:, None]
         return heads
-
-    @property
-    def root(self) -> Array:
-        """Where slides at rest put the first head, shape (3, B)."""
-        root: Array = self._resting_heads[0]
-        return root
-
-    @property
-    def segments(self) -> Array:
-        """Of chains from each joint to the next in the axes of the posed bone, (n, 3, B)."""
-        return np.concatenate((self._resting_heads[1:], self.ends[-1:]))
 
 
 def compile_tree(

@@ -78,6 +78,11 @@ class StartPose(Rows):
         return self.lengths * self.lengths
 
     @cached_property
+    def square(self) -> Number:
+        """The sum of the squared lengths."""
+        return self._number(self.squares.sum(axis=0))
+
+    @cached_property
     def pair(self) -> tuple[Number, Number]:
         """The lengths of the first and the last segment."""
         return self._number(self.lengths[0]), self._number(self.lengths[-1])

@@ -92,6 +92,11 @@ class Topology:
         return moves
 
     @cached_property
+    def led(self) -> list[int]:
+        """The bones that move an effector."""
+        return np.flatnonzero(self.moves.any(axis=1)).tolist()
+
+    @cached_property
     def is_above(self) -> Flags:
         """Whether the bone of a row is an ancestor of that of a column, shape (n, n)."""
         count = len(self.parents)

@@ -12,12 +12,13 @@ a number.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from ..algebra.arithmetic import ARRAYS, Arithmetic, Array, Condition, Number
-from ..algebra.arrays import sum_segments
-from ..algebra.vectors import NO_DIRECTION, Vector, norm, smoothstep
+from ..algebra.arithmetic import FLOATS, Arithmetic, Array, Condition, Number
+from ..algebra.nested import choose
+from ..algebra.vectors import NO_DIRECTION, Vector, norm, smoothstep, subtract
 from ..kinematics.start_pose import StartPose
 
 FIRST_DAMPING = 1e-4
@@ -45,30 +46,34 @@ STRAIGHT_AGAINST_ARC = 0.25
 NEARLY_AT_END = 0.05
 
 
-def step(points: Array, lengths: Array, target: Array, damping: Array) -> tuple[Array, Array]:
-    """Return the joints of many chains after one iteration: better ones, or more damping.
+def step(
+    m: Arithmetic, chain: tuple[Any, ...], state: tuple[Any, ...], target: Vector
+) -> tuple[tuple[Any, ...], Number]:
+    """Return the state of chains after one iteration: nearer, or damped more; and the error left.
 
     Args:
-        points: Joints relative to the root, shape (n + 1, 3, B).
-        lengths: Shape (n, B).
-        target: Relative to the root, shape (3, B).
-        damping: Shape (B,).
-
-    Returns:
-        The new joints, and the damping for the next iteration.
+        m: Arithmetic of the numbers.
+        chain: Lengths and their squares, shape (n, ...), the sum of the squares, and the reach.
+        state: Segments, shape (n, 3, ...), damping, and what ``find_gap`` finds.
+        target: Relative to the root.
     """
-    m, error = ARRAYS, target - points[-1]
-    size = norm(m, error)
-    squares = lengths * lengths
-    reach = lengths.sum(axis=0)
-    diagonal = raise_diagonal(np.einsum("nb->b", squares), reach, size, damping)
-    moved = sum_segments(
-        turn_segments(m, np.diff(points, axis=0), lengths, squares, error, diagonal)
-    )
-    is_better = norm(m, target - moved[-1]) < size
-    if not is_better.all():
-        moved = np.where(is_better, moved, points)
-    return moved, next_damping(m, damping, is_better)
+    segments, damping, error, size = state
+    lengths, squares, square, reach = chain
+    diagonal = raise_diagonal(square, reach, size, damping)
+    moved = turn_segments(m, segments, lengths, squares, error, diagonal)
+    gap = find_gap(m, moved, target)
+    is_better = gap[1] < size
+    damping = next_damping(m, damping, is_better)
+    moved, error, size = choose(is_better, (moved, *gap), (segments, error, size))
+    return (moved, damping, error, size), size
+
+
+def find_gap(m: Arithmetic, segments: Array, target: Vector) -> tuple[Vector, Number]:
+    """Return the way from the effector of segments (n, 3, ...) to the target, and its length."""
+    end: Any = segments.sum(axis=0)
+    # One number of an array at a time is slow.
+    error = subtract(target, end.tolist() if m is FLOATS else end)
+    return error, norm(m, error)
 
 
 def turn_segments(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..algebra.arithmetic import ARRAYS, Arithmetic, Array, Number
+from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Number
 from ..algebra.nested import Nested, choose, split
 from ..algebra.vectors import Vector, add, norm, scale, subtract
 from ..kinematics.bones import Bones, Pose, find_rotations, lay_bones, pose_bones
@@ -33,12 +33,12 @@ class Drag(NamedTuple):
     Attributes:
         lead: Which end is led.
         is_anchored: Whether the other end stays where it is.
-        is_few: Whether to go one by one.
+        m: Whether to go one by one in floats, or side by side in arrays.
     """
 
     lead: Lead = Lead.TIP
     is_anchored: bool = False
-    is_few: bool = True
+    m: Arithmetic = FLOATS
 
     @property
     def is_by_tip(self) -> bool:
@@ -65,7 +65,7 @@ def drag_points(drag: Drag, points: Array, goal: Array, max_bend: Array | float 
     """
     angles = (np.zeros(len(points) - 2) + max_bend).tolist()
     bends = [None, *(angle if angle < math.pi else None for angle in angles)]
-    if not (drag.is_few or drag.is_anchored or any(bend is not None for bend in bends)):
+    if not (drag.m is FLOATS or drag.is_anchored or any(bend is not None for bend in bends)):
         return _drag_in_waves(drag, points, goal)
 
     def run(m: Arithmetic, _: None, joints: Nested, place: Nested) -> Nested:
@@ -73,7 +73,7 @@ def drag_points(drag: Drag, points: Array, goal: Array, max_bend: Array | float 
         pose = _drag_pose(m, drag, lay_bones(joints, lengths, bends), Pose(joints), place)
         return (pose.points,)
 
-    dragged: Array = run_chains(run, None, points, goal, is_few=drag.is_few)[0]
+    dragged: Array = run_chains(drag.m, run, None, points, goal)[0]
     return dragged
 
 
@@ -103,7 +103,7 @@ def drag_joints(
         off = subtract(pose.points[end], posed.points[end])
         return tuple(add(point, off) for point in posed.points), found
 
-    points, turned = run_chains(run, chains, rotations, goal, is_few=drag.is_few)
+    points, turned = run_chains(drag.m, run, chains, rotations, goal)
     return points, turned
 
 

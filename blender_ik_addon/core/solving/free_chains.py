@@ -11,7 +11,7 @@ from ..algebra.quaternions import IDENTITY, Quaternion, rotate
 from ..algebra.vectors import Vector, norm, scale, subtract
 from ..kinematics.reach import soften_target
 from ..kinematics.start_pose import StartPose
-from ..model.options import Solver
+from ..model.options import SolveOptions
 from ..model.status import name_outcome
 from .free_positions import Positions, position_joints
 from .task import Task, accept_distance, check_solver, relate_to_root
@@ -44,10 +44,7 @@ def pose_chain(
     start: StartPose,
     rest: StartPose | None,
     task: Task,
-    solver: Solver,
-    *,
-    is_few: bool = True,
-    use_finish: bool = True,
+    options: SolveOptions,
 ) -> FreePose:
     """Return the pose that brings the effector to its target.
 
@@ -58,9 +55,7 @@ def pose_chain(
         start: Start pose.
         rest: The same without the tip; None where no tip takes a rotation, or nothing is left.
         task: What is asked for, armature space.
-        solver: Of all of the chains.
-        is_few: Whether so few chains were compiled that FABRIK and CCD take them one by one.
-        use_finish: As in ``SolveOptions``.
+        options: Which solver, and whether NEWTON finishes; the rest is in the task.
     """
     target, tip, solved = task.target, None, start
     if task.tip is not None:
@@ -68,14 +63,14 @@ def pose_chain(
         if rest is None:
             return _record(m, start, task, start.origin[None], NOT_SOLVED, tip)
         target, solved = subtract(target, tip), rest
-    check_solver(solver, len(solved.lengths))
+    check_solver(options.solver, len(solved.lengths))
     short: Number = None
     if task.soft_distance is not None:
         reach, least = solved.reach * solved.unit, solved.least * solved.unit
         softened = soften_target(m, solved.root, target, reach, least, task.soft_distance)
         target, short = softened.target, softened.short
     related = relate_to_root(m, solved, target, task)
-    found = position_joints(m, solved, related, solver, is_few=is_few, use_finish=use_finish)
+    found = position_joints(m, solved, related, options.solver, use_finish=options.use_finish)
     joints = found.points * solved.unit + solved.origin
     if short is not None:
         found = found._replace(is_too_far=found.is_too_far | softened.is_too_far)

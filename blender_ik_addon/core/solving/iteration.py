@@ -178,33 +178,34 @@ def judge_by_rate(step: Callable[..., Any]) -> Method:
 
 
 def run_chains(
+    m: Arithmetic,
     run: Callable[..., tuple[Nested, ...]],
     chains: list[Any] | None,
     *arrays: Array | Counts,
-    is_few: bool,
 ) -> tuple[Any, ...]:
-    """Return what is made of chains: of few one by one in floats, of many side by side.
+    """Return what is made of chains: in floats one by one, in arrays side by side.
 
     Args:
+        m: Which of the two.
         run: From the arithmetic, a chain or all of them, and their numbers to tuples of numbers.
-        chains: One by one, or one record of all; None where the numbers tell all.
+        chains: One by one, a single one for all rows if these are alike; or one record of all.
+            None where the numbers tell all.
         arrays: Numbers of the chains, shape (..., B).
-        is_few: Whether to go one by one.
 
     Returns:
         Arrays (..., B).
     """
     count = arrays[0].shape[-1]
-    each = [None] * count if chains is None else chains
-    if is_few:
+    chains = chains or [None] * (count if m is FLOATS else 1)
+    if m is FLOATS:
         rows = [
-            run(FLOATS, each[row], *(nested.to_floats(array, row) for array in arrays))
-            for row in range(count)
+            run(m, chain, *(nested.to_floats(array, row) for array in arrays))
+            for row, chain in enumerate(chains)
         ]
         parts = [np.moveaxis(np.array(part), 0, -1) for part in zip(*rows, strict=True)]
-        return tuple(np.ascontiguousarray(part) for part in parts)
-    given = (each[0], *(nested.to_numbers(array, array.ndim - 1) for array in arrays))
+        return tuple(np.repeat(part, count // len(chains), axis=-1) for part in parts)
+    given = (chains[0], *(nested.to_numbers(array, array.ndim - 1) for array in arrays))
     if count == 1:
         # NumPy rounds one row otherwise than several.
         given = nested.take_rows(given, np.zeros(2, dtype=np.int64))
-    return tuple(np.array(part)[..., :count] for part in run(ARRAYS, *given))
+    return tuple(np.array(part)[..., :count] for part in run(m, *given))

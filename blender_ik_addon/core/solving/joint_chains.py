@@ -13,6 +13,8 @@ from ..algebra.arithmetic import ARRAYS, Array, Counts, Flags
 from ..algebra.arrays import norm
 from ..equilibrium.settling import move_off_ends
 from ..kinematics.aims import Aims, Poles, Tips
+from ..kinematics.bones import Bones
+from ..kinematics.compiled_bones import compile_bones
 from ..kinematics.compiled_joints import put_rows_last
 from ..kinematics.kinematic_tree import TURN
 from ..kinematics.reach import is_soft, measure_reach, soften_target
@@ -33,7 +35,7 @@ from .joint_positions import (
     solve_positions,
 )
 from .joint_run import Run
-from .sweeps import sweeps_of
+from .sweeps import SWEPT
 from .task import FINEST_TOLERANCE, ask_all, check_solver, relate_to_root
 from .unconstrained_start import StraightRuns
 
@@ -212,11 +214,19 @@ def _ask(chains: CompiledChains, goals: Goals, options: SolveOptions, wanted: Wa
         standing=standing,
         start=chains.straight_runs if chains.is_tree else StraightRuns(()),
         solver=solver,
+        sweeps=_compile_sweeps(chains) if solver in SWEPT else None,
         aims=aims,
         tip_weight=options.orient_weight,
         use_finish=options.use_finish or solver not in (Solver.FABRIK, Solver.CCD),
     )
     return ask if chains.is_tree else _ask_chains(chains, goals, options, wanted, ask)
+
+
+def _compile_sweeps(chains: CompiledChains) -> list[Bones]:
+    """Return the bones that are swept; of one chain two times only one."""
+    is_few = chains.are_alone(Solver.FABRIK)
+    bones = compile_bones(chains.tree, is_few=is_few)
+    return bones[:1] if chains.count == 1 else bones
 
 
 def _ask_chains(
@@ -234,7 +244,6 @@ def _ask_chains(
         least = np.where(joints.is_unlimited, start.least, 0.0)
         ends = joints.is_unlimited, least, chains.tree.longest
         task, asked = move_off_ends(task, asked, energy, *ends)
-    sweeps = sweeps_of(solver, is_few=chains.is_few_swept, is_alone=chains.count == 1)
     return replace(
         ask,
         run=replace(
@@ -243,7 +252,7 @@ def _ask_chains(
             least_error=np.maximum(norm(asked) - chains.tree.longest, 0.0),
         ),
         asked=asked,
-        start=ChainStart(start, chains.bend, task, sweeps, energy),
+        start=ChainStart(start, chains.bend, task, energy),
         solver=solver,
     )
 

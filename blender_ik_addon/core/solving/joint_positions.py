@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..algebra import nested
 from ..algebra.arithmetic import Array, Counts, Flags
 from ..algebra.arrays import norm
 from ..algebra.nested import repeat_single
@@ -22,16 +21,16 @@ from ..equilibrium.potential_energy import PotentialEnergy
 from ..equilibrium.settling import pull_effectors, undo_losses
 from ..equilibrium.slack_corners import settle_best
 from ..kinematics.aims import Aims
-from ..kinematics.compiled_bones import compile_bones
+from ..kinematics.bones import Bones
+from ..kinematics.compiled_bones import weigh_points
 from ..kinematics.kinematic_tree import TURN
 from ..kinematics.limit_edges import ON_EDGE
 from ..kinematics.start_pose import StartPose
 from ..model.options import Solver
-from ..solvers import fabrik_tree
-from .iteration import FEW_ITERATIONS, Method
+from .iteration import FEW_ITERATIONS
 from .joint_run import ENOUGH, WORTH_A_JUMP, Run
 from .restarts import ASIDE, Tries, find_angles_past, start_anew
-from .sweeps import MOST_SWEEPS, Sweeps, sweep_joints
+from .sweeps import MOST_SWEEPS, sweep_joints
 from .task import Task
 from .unconstrained_start import (
     StraightRuns,
@@ -45,7 +44,6 @@ from .unconstrained_start import (
 NEARLY = (Solver.NEWTON, Solver.TWO_BONE)
 # New starts of chains that have not arrived, and of those on another side than that of their pole.
 ANEW, ANEW_ASIDE = Tries(64, 10, 4), Tries(3, 3, 3)
-SWEEPS_OF_TREES = Method(fabrik_tree.step)
 
 
 @dataclass(frozen=True)
@@ -56,14 +54,12 @@ class ChainStart:
         start: Start poses.
         bend: What they bend from.
         task: What is asked for, in the units of the start poses.
-        sweeps: How FABRIK and CCD go on; None for the other solvers.
         energy: What acts on the bones, for FORCE; None for nothing.
     """
 
     start: StartPose
     bend: UnconstrainedStart
     task: Task
-    sweeps: Sweeps | None = None
     energy: PotentialEnergy | None = None
 
 
@@ -77,6 +73,7 @@ class Ask:
         standing: The states of the start poses, brought to what the joints allow.
         start: Where chains start; of trees their straight runs.
         solver: Of all of them.
+        sweeps: The bones that FABRIK and CCD sweep; None for the other solvers.
         aims: What else is aimed at.
         tip_weight: Share of the wanted turns of tips to take.
         use_finish: Whether NEWTON finishes what sweeps leave open, and chains start anew.
@@ -87,6 +84,7 @@ class Ask:
     standing: Array
     start: ChainStart | StraightRuns
     solver: Solver
+    sweeps: list[Bones] | None = None
     aims: Aims | None = None
     tip_weight: float = 1.0
     use_finish: bool = True
@@ -134,31 +132,23 @@ def solve_positions(ask: Ask) -> Held:
 
 def _begin(ask: Ask, run: Run) -> tuple[Array, Array, Counts]:
     """Return what stands, the states that the solver makes of it, and the iterations used."""
-    standing, used = ask.standing, np.zeros_like(run.iterations)
-    if not isinstance(ask.start, ChainStart):
+    standing, start, used = ask.standing, ask.start, np.zeros_like(run.iterations)
+    if not isinstance(start, ChainStart):
         state = standing
         if run.is_fresh.any():
-            nudged = nudge_runs(run.tree, ask.start, standing, run.target)
+            nudged = nudge_runs(run.tree, start, standing, run.target)
             state = run.tree.choose_states(run.is_fresh, nudged, standing)
-        if ask.solver is Solver.FABRIK:
-            state, used = run.sweep(SWEEPS_OF_TREES, state, used, _cap_sweeps(ask))
-        return standing, state, used
-    start = ask.start
-    if start.sweeps is not None or ask.solver is Solver.FORCE:
+        return standing, *(_sweep(ask, run, state) if ask.sweeps else (state, used))
+    if ask.sweeps or ask.solver is Solver.FORCE:
         standing = nudge_chains(start.bend, start.start, run.tree, standing, start.task)
-    if start.sweeps is not None:
-        return standing, *_sweep(run, start.sweeps, standing, _cap_sweeps(ask))
+    if ask.sweeps:
+        return standing, *_sweep(ask, run, standing)
     if ask.solver is not Solver.FORCE:
         return standing, _lead(run, start, standing, ask.asked), used
     begun = standing
     if start.energy is not None and (settles := start.energy.only_settles).any():
         begun = np.where(settles, _lead(run, start, standing, start.task.target), standing)
     return standing, *pull_effectors(run, start.energy, begun)
-
-
-def _cap_sweeps(ask: Ask) -> Counts:
-    caps = ask.run.iterations
-    return np.minimum(caps, MOST_SWEEPS) if ask.use_finish else caps
 
 
 def _lead(run: Run, start: ChainStart, standing: Array, target: Array) -> Array:
@@ -174,17 +164,16 @@ def _lead(run: Run, start: ChainStart, standing: Array, target: Array) -> Array:
     return tree.choose_states(is_bent, tree.clamp_state(bent, standing[:-1, TURN]), standing)
 
 
-def _sweep(run: Run, sweeps: Sweeps, standing: Array, caps: Counts) -> tuple[Array, Counts]:
-    """Return the states that sweeps make of standing ones."""
-    bones = compile_bones(run.tree, is_few=sweeps.is_few)
-    given = standing[:-1, :TURN], run.target, run.tolerance, caps
-    if sweeps.is_alone:
-        # One chain two times: once is enough for floats.
-        given = nested.take_rows(given, np.zeros(1, dtype=np.int64))
-        found = nested.take_rows(sweep_joints(sweeps, bones[:1], *given), np.zeros_like(caps))
-    else:
-        found = sweep_joints(sweeps, bones, *given)
-    return run.tree.make_state(found.rotations, standing[:-1, TURN]), found.used
+def _sweep(ask: Ask, run: Run, state: Array) -> tuple[Array, Counts]:
+    """Return the states that sweeps make of others."""
+    tree, caps, led = run.tree, run.iterations, run.tree.topology.led
+    assert ask.sweeps is not None
+    if ask.use_finish:
+        caps = np.minimum(caps, MOST_SWEEPS)
+    turn = state[:-1, :TURN].copy()
+    asked = tree.unweigh(run.target), weigh_points(tree), run.tolerance, caps
+    turn[led], used = sweep_joints(ask.solver, ask.sweeps, turn[led], *asked)
+    return tree.make_state(turn, state[:-1, TURN]), used
 
 
 def _better(

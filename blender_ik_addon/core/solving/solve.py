@@ -46,17 +46,17 @@ def solve(chain: Chain, goal: Goal, options: SolveOptions | None = None) -> Solu
     options = options or SolveOptions()
     _check_goals(chain, goal)
     has_tip = goal.tip_rotation_wxyz is not None and options.orient_weight > 0.0
+    compiled = compile_chains(chain)
     if (
         chain.joints is not None
         or chain.topology is not None
         or options.solver not in FLOAT_SOLVERS
         or (has_tip and options.orient_weight < 1.0)
     ):
-        return solve_batch(compile_chains(chain).chains, goal.as_batch(), options)[0]
-    compiled = compile_chains(chain)
+        return solve_batch(compiled.chains, goal.as_batch(), options)[0]
     rest = compiled.each_rest[0] if has_tip else None
     task = ask_one(goal, options)
-    pose = pose_chain(FLOATS, compiled.each_start[0], rest, task, options.solver)
+    pose = pose_chain(FLOATS, compiled.each_start[0], rest, task, options)
     return Solution(
         pose.joints,
         np.array(pose.rotation),
@@ -92,7 +92,7 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
     has_tips = goals.tip_rotation_wxyz is not None and options.orient_weight > 0.0
     has_weights = has_tips and options.orient_weight < 1.0
     compiled = compile_chains(chains)
-    if compiled.is_few and options.solver in FLOAT_SOLVERS and not has_weights:
+    if options.solver in FLOAT_SOLVERS and compiled.are_alone(options.solver) and not has_weights:
         return _solve_each(chains, goals, options, has_tips=has_tips)
     # NumPy adds up the numbers of one chain in another order than those of several.
     rows = repeat_single(np.arange(count), compiled.count)
@@ -125,7 +125,7 @@ def _solve_each(
     count, compiled = len(chains), compile_chains(chains)
     rests = compiled.each_rest if has_tips else (None,) * count
     each = zip(compiled.each_start, rests, ask_each(goals, options, count), strict=True)
-    poses = [pose_chain(FLOATS, start, rest, one, options.solver) for start, rest, one in each]
+    poses = [pose_chain(FLOATS, start, rest, task, options) for start, rest, task in each]
     return Solutions(
         np.array([pose.joints for pose in poses]).reshape(chains.joint_positions.shape),
         np.array([pose.rotation for pose in poses]).reshape(count, 4),
@@ -144,9 +144,7 @@ def _solve_all(chains: Chains, goals: Goals, options: SolveOptions, *, has_tips:
         compiled.start,
         compiled.rest if has_tips else None,
         ask_all(goals, options, count),
-        options.solver,
-        is_few=compiled.is_few_swept,
-        use_finish=options.use_finish,
+        options,
     )
     return Solutions(
         pose.joints.transpose(2, 0, 1),
@@ -189,12 +187,13 @@ def _drag_chains(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
     Poles, flips, rotations of the tip and soft distances are for chains whose root stays.
     """
     targets, start, compiled = goals.target_position, chains.joint_positions, compile_chains(chains)
-    drag = Drag(options.lead, options.use_anchor, is_few=compiled.is_few_swept)
+    is_few = compiled.are_alone(options.solver)
+    drag = Drag(options.lead, options.use_anchor, FLOATS if is_few else ARRAYS)
     local: Array | None = None
     if chains.joints is None:
         dragged = drag_points(drag, start.transpose(1, 2, 0), targets.T, options.max_bend)
     else:
-        pose, bones = compiled.start, compile_bones(compiled.tree, is_few=drag.is_few)
+        pose, bones = compiled.start, compile_bones(compiled.tree, is_few=is_few)
         goal = (targets.T - pose.root) / pose.unit
         points, turns = drag_joints(drag, bones, compiled.clamped_start, goal)
         dragged, local = points * pose.unit + pose.root, compiled.tree.joints.outer(turns)
