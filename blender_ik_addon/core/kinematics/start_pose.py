@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Condition, Flags, Number
+from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Flags, Number
 from ..algebra.arrays import norm
 from ..algebra.nested import Rows
 from ..algebra.vectors import smoothstep
@@ -47,6 +47,7 @@ class StartPose(Rows):
         distance: From root to effector.
         bulge: Size of the mean offset of the inner joints from the chord.
         closing: Turn at every joint beyond which an even bend opens again.
+        nearest: Distance from root to effector there.
     """
 
     root: Any
@@ -61,6 +62,7 @@ class StartPose(Rows):
     distance: Number
     bulge: Number
     closing: Number
+    nearest: Number
 
     @property
     def m(self) -> Arithmetic:
@@ -102,11 +104,6 @@ class StartPose(Rows):
         return flags
 
     @cached_property
-    def is_uneven(self) -> Condition:
-        """Whether lengths differ by more than storing them makes them."""
-        return self._number(_are_uneven(self.lengths, self.reach))
-
-    @cached_property
     def ruled_by_longest(self) -> Number:
         """How much one long segment leaves the others few ways round it, 0 to 1."""
         rest = self.m.maximum(self.reach - self.longest, 1e-300)
@@ -128,14 +125,13 @@ class StartPose(Rows):
 
     def alone(self, row: int) -> StartPose:
         """Return one of many chains in floats."""
-        values: dict[str, Any] = {
-            field.name: np.ascontiguousarray(getattr(self, field.name)[..., row])
-            for field in fields(self)
-        }
+        values: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)[..., row]
+            is_array = field.name in ("points", "lengths", "directions")
+            values[field.name] = np.ascontiguousarray(value) if is_array else value.tolist()
         for name in ("root", "chord", "side"):
-            values[name] = tuple(values[name].tolist())
-        for name in ("unit", "reach", "least", "distance", "bulge", "closing"):
-            values[name] = values[name].item()
+            values[name] = tuple(values[name])
         return StartPose(**values)
 
     def _number(self, value: Any) -> Any:
@@ -166,6 +162,8 @@ def _describe(root: Array, unit: Array, points: Array, hint: Array) -> StartPose
     inner = points[1:-1].mean(axis=0) if len(points) > 2 else np.zeros_like(root)
     sides = bend_plane.find_bend(ARRAYS, points[1], points[-1], inner, most, hint)
     chord, side, bulge = np.array(sides[0]), np.array(sides[1]), sides[2]
+    closing = _find_closing_turn(lengths, most)
+    closed = (lengths * np.exp(1j * count_turns(len(lengths))[:, None] * closing)).sum(axis=0)
     frame = np.stack((chord, side, np.cross(chord, side, axis=0)))
     segments = np.diff(points, axis=0) / lengths[:, None, :]
     return StartPose(
@@ -180,7 +178,8 @@ def _describe(root: Array, unit: Array, points: Array, hint: Array) -> StartPose
         directions=np.einsum("kib,nib->nkb", frame, segments),
         distance=norm(points[-1]),
         bulge=bulge,
-        closing=_find_closing_turn(lengths, most),
+        closing=closing,
+        nearest=np.abs(closed),
     )
 
 
@@ -190,11 +189,6 @@ def count_turns(count: int) -> Array:
     return turns
 
 
-def _are_uneven(lengths: Array, most: Number) -> Any:
-    """Tell which lengths (n, ...) differ by more than a share of their sums."""
-    return np.ptp(lengths, axis=0) > EVEN * most
-
-
 def _find_closing_turn(lengths: Array, most: Array) -> Array:
     """Return the turn at every joint that brings the effector nearest to the root, shape (B,).
 
@@ -202,7 +196,7 @@ def _find_closing_turn(lengths: Array, most: Array) -> Array:
     """
     count = len(lengths)
     full: Array = np.full(lengths.shape[1], 2.0 * np.pi / count)
-    are_uneven = _are_uneven(lengths, most)
+    are_uneven = np.ptp(lengths, axis=0) > EVEN * most
     if not are_uneven.any():
         return full
     uneven = lengths[:, are_uneven]

@@ -29,12 +29,9 @@ DAMPING_DECAY = 0.3
 MOST_DAMPING = 1e8
 
 # Newton's method on the turn of an even bend: steps that make it finer than a start needs.
-EVEN_STEPS, UNEVEN_STEPS = 3, 6
+TURN_STEPS = 6
 # The first guess stays off the closing turn by this factor: the chord has no slope there.
 INSIDE = 0.95
-# Nearer to full reach than this share of the chain the first guess is exact, and better than a
-# step whose terms cancel.
-NEARLY_STRAIGHT = 1e-5
 # Share of the arc in the mix: less leaves zig-zags on the way in, more forgets the start pose.
 ARC_SHARE = 0.35
 # The arc fades in while the chord's length changes up to this share of the chain.
@@ -197,7 +194,7 @@ def bend_evenly(m: Arithmetic, start: StartPose, distance: Number) -> tuple[Arra
     becomes a triangle of that segment, the rest laid straight, and the chord, exactly.
     """
     lengths, longest, rest = start.lengths, start.longest, start.reach - start.longest
-    turn = start.turns * _find_even_turn(m, start, distance)
+    turn = start.turns * _find_turn(m, start, distance)
     is_ruled = longest >= rest
     has_ruled = m.any(is_ruled)
     if has_ruled:
@@ -217,53 +214,28 @@ def bend_evenly(m: Arithmetic, start: StartPose, distance: Number) -> tuple[Arra
     return x, y
 
 
-def _find_even_turn(m: Arithmetic, start: StartPose, distance: Number) -> Number:
-    """Return the turn per joint whose arc has the given chord, or the nearest there is."""
-    count = len(start.lengths)
+def _find_turn(m: Arithmetic, start: StartPose, distance: Number) -> Number:
+    """Return the turn per joint whose arc has the given chord, or the nearest there is.
+
+    Newton's method inside of a bracket, on the root of what the squared chord exceeds its least by:
+    there it has a slope, while the chord itself may have none.
+    """
+    count, lengths, least = len(start.lengths), start.lengths, start.nearest * start.nearest
     if count == 1:
         return 0.0 * distance
-    ratio = distance / start.reach
-    missing = m.maximum(1.0 - ratio, 0.0)
-    near = 6.0 / (1.0 - 1.0 / count**2)
-    half = m.sqrt(missing * (near + (math.pi**2 - near) * missing))
-    can_step = missing > NEARLY_STRAIGHT
-    for _ in range(EVEN_STEPS):
-        part = half / count
-        error = m.sin(half) - ratio * count * m.sin(part)
-        rate = m.cos(half) - ratio * m.cos(part)
-        half = half - m.where(can_step, m.divide(error, rate), 0.0)
-    turn = 2.0 * half / count
-    if m.any(start.is_uneven):
-        turn = m.where(start.is_uneven, _find_uneven_turn(m, start, distance, turn), turn)
-    return turn
-
-
-def _find_uneven_turn(m: Arithmetic, start: StartPose, distance: Number, guess: Number) -> Number:
-    """Return the turn as above for uneven lengths, from that of even ones.
-
-    Newton's method inside of a bracket, on the root of what the chord is longer than it can get:
-    there it has a slope, while the chord itself has none.
-    """
-    closing, weighted = start.closing, start.lengths * start.turns
-    least = m.sqrt(sum(part * part for part in _chord(m, start, start.lengths, closing)))
-    low, high = 0.0 * guess, closing
-    turn = m.minimum(guess, INSIDE * high)
-    wanted = m.sqrt(distance - least)
-    for _ in range(UNEVEN_STEPS):
-        x, y = _chord(m, start, start.lengths, turn)
-        dy, dx = _chord(m, start, weighted, turn)
-        size = m.sqrt(x * x + y * y)
-        root = m.sqrt(size - least)
+    # Nearly what equal segments take.
+    missing, near = m.maximum(1.0 - distance / start.reach, 0.0), 6.0 / (1.0 - 1.0 / count**2)
+    turn = 2.0 * m.sqrt(missing * (near + (math.pi**2 - near) * missing)) / count
+    low, high = 0.0 * turn, start.closing
+    turn, wanted = m.minimum(turn, INSIDE * high), m.sqrt(distance * distance - least)
+    for _ in range(TURN_STEPS):
+        segments = np.exp(1j * start.turns * turn)
+        chord, rate = m.total(lengths, segments), m.total(lengths * start.turns, segments)
+        root = m.sqrt((chord.conjugate() * chord).real - least)
         is_low = root > wanted
         low, high = m.where(is_low, turn, low), m.where(is_low, high, turn)
-        slope = (y * dy - x * dx) / m.maximum(2.0 * size * root, 1e-12)
-        following = turn - (root - wanted) / m.where(slope < 0.0, slope, -1e-300)
+        slope = (chord.conjugate() * rate).imag / m.maximum(root, 1e-12)
+        following = turn + (root - wanted) / m.where(slope > 0.0, slope, 1e-300)
         is_inside = (following >= low) & (following <= high)
         turn = m.where(is_inside, following, 0.5 * (low + high))
-    return m.where(distance > least, turn, closing)
-
-
-def _chord(m: Arithmetic, start: StartPose, lengths: Array, turn: Number) -> tuple[Number, Number]:
-    """Return the chord of segments bent evenly, or of segments weighted otherwise."""
-    angle = start.turns * turn
-    return m.total(lengths, np.cos(angle)), m.total(lengths, np.sin(angle))
+    return m.where(distance > start.nearest, turn, start.closing)
