@@ -18,6 +18,7 @@ from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import Vector, add, dot, norm, subtract
 from . import swing_twist
 from .swing_twist import SwingTwistRange
+from .transport import PRODUCTS
 
 # A direction across a hinge shorter than this share of its vector gives no angle.
 NO_ANGLE = 1e-9
@@ -62,15 +63,11 @@ class Bone(NamedTuple):
 
 
 class Bones(NamedTuple):
-    """The bones of a chain or a tree, roots first.
+    """The bones of a chain or a tree, roots first; all of them lead to an effector.
 
-    Attributes:
-        bones: All of them lead to an effector.
-        roots: Bones without parents, and their heads.
-        reach: The longest way from a root to an effector.
-        is_rigid: Whether all offsets are rotations; bones are measured in the space of the chain
-            then.
-        effectors: How many.
+    Roots are bones without parents, and their heads; the reach is the longest way from one of them
+    to an effector. Rigid are bones whose offsets are all rotations: they are measured in the space
+    of the chain then.
     """
 
     bones: tuple[Bone, ...]
@@ -81,13 +78,7 @@ class Bones(NamedTuple):
 
 
 class Pose(NamedTuple):
-    """Where bones are.
-
-    Attributes:
-        points: Heads, and then the effectors.
-        rotations: Local rotations R of the joints.
-        orientations: Rotations of the posed bones in the space of the chain.
-    """
+    """Where bones are: their heads and then the effectors, local rotations, orientations."""
 
     points: tuple[Vector, ...]
     rotations: tuple[Quaternion, ...] = ()
@@ -101,10 +92,7 @@ def lay_bones(
 ) -> Bones:
     """Return the segments between points as bones whose joints turn freely.
 
-    Args:
-        points: Heads, and the effector last.
-        lengths: Of the segments.
-        bends: Greatest angles to the segments before, None for any.
+    Their greatest angles to the segments before are ``bends``, None for any.
     """
     bones = tuple(
         Bone(i - 1, (i + 1,), (subtract(end, head),), length, most_bend=bend)
@@ -118,9 +106,7 @@ def lay_bones(
 class Targets(NamedTuple):
     """Where effectors shall be.
 
-    Attributes:
-        places: One an effector.
-        weights: Of all points: those of the effectors beyond; empty for one effector.
+    Weights are those of all points, of the effectors beyond them; empty for one effector.
     """
 
     places: tuple[Vector, ...]
@@ -147,15 +133,9 @@ def aim_bone(
     wanted: Vector,
     share: Number | None = None,
 ) -> Quaternion:
-    """Return the local rotation that turns a lever toward a direction, as far as the joint allows.
+    """Return the local rotation that turns a lever toward a direction, as far as the joint may.
 
-    Args:
-        m: Arithmetic of the numbers.
-        bone: Whose joint turns.
-        rotation: Its present local rotation.
-        lever: What shall point there, in the posed axes of the bone.
-        wanted: Where it shall point, in the same axes.
-        share: Of the way to turn; None for all of it.
+    Both are given in the posed axes of the bone. A share of the way is taken; None is all of it.
     """
     axis = None
     if bone.hinge is not None:
@@ -189,12 +169,7 @@ def hold_joint(
 ) -> Quaternion:
     """Return how one of two bones may stand whose other one stands already.
 
-    Args:
-        m: Arithmetic of the numbers.
-        bone: The child, at whose head their joint is.
-        orientation: Of the bone that gives way.
-        held: Of the one that stands.
-        is_child: Whether the child gives way; else its parent.
+    Their joint is at the head of the child, which gives way if ``is_child``; else its parent.
     """
     if bone.joint is None:
         return orientation
@@ -238,13 +213,9 @@ def pose_bones(
 ) -> Pose:
     """Return where bones are, one laid after the other from the roots.
 
-    Args:
-        m: Arithmetic of the numbers.
-        chain: The bones.
-        rotations: Local rotations of the joints.
-        aims: Where all points shall be, as far as joints allow: of joints that cannot be met the
-            next bones make the best. None to pose the bones as they are.
-        weights: Of those; empty for one effector.
+    Aims are where all points shall be, as far as joints allow: of joints that cannot be met the
+    next bones make the best. Without any the bones are posed as they are. Weights are empty for one
+    effector.
     """
     bones, is_rigid = chain.bones, chain.is_rigid
     points: list[Any] = [None] * (len(bones) + chain.effectors)
@@ -289,12 +260,7 @@ def _turn_bone(
 ) -> Quaternion:
     """Return the local rotation that brings the ends of a bone nearest to where they shall be.
 
-    Args:
-        m: Arithmetic of the numbers.
-        bone: Whose joint turns.
-        rotation: Its present local rotation.
-        wanted: Where its ends shall be, from its head, in its axes at zero.
-        weights: Of all points.
+    These are counted from its head, in its axes at zero.
     """
     if len(wanted) == 1:
         way = quaternions.unrotate(rotation, wanted[0])
@@ -312,17 +278,10 @@ def _fit_rotation(levers: list[Vector], ways: list[Vector], weights: list[Number
     observations", Journal of the Astronautical Sciences 48, 2000).
     """
     source: Array = np.array(levers)
-    goal: Array = np.array(ways)
-    shares: Array = np.array(weights)
-    profile = np.einsum("mi...,mj...,m...->...ij", goal, source, shares)
-    size = np.einsum("mi...,mi...,m...->...", source, source, shares)
+    profile = np.einsum("mi...,mj...,m...->...ij", np.array(ways), source, np.array(weights))
+    size = np.einsum("mi...,mi...,m...->...", source, source, np.array(weights))
     profile = profile + STAYS * size[..., None, None] * np.eye(3)
-    trace = np.einsum("...ii->...", profile)[..., None, None]
-    matrix = np.empty((*size.shape, 4, 4))
-    matrix[..., 1:, 1:] = profile + profile.swapaxes(-1, -2) - trace * np.eye(3)
-    for i, (j, k) in enumerate(((1, 2), (2, 0), (0, 1)), start=1):
-        matrix[..., 0, i] = matrix[..., i, 0] = profile[..., k, j] - profile[..., j, k]
-    matrix[..., 0, 0] = trace[..., 0, 0]
+    matrix = np.einsum("...ij,ijk->...k", profile, PRODUCTS).reshape(*size.shape, 4, 4)
     best = np.linalg.eigh(matrix)[1][..., -1]
     w, x, y, z = (best * np.where(best[..., :1] < 0.0, -1.0, 1.0)).T
     return (w, x, y, z) if size.ndim else (float(w), float(x), float(y), float(z))

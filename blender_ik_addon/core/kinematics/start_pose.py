@@ -139,11 +139,9 @@ class StartPose(Rows):
 
 
 def compile_start_poses(joints: Array, hint: Array) -> StartPose:
-    """Return compiled start poses of many chains.
+    """Return compiled start poses of joints (n + 1, 3, B), armature space.
 
-    Args:
-        joints: Armature space, shape (n + 1, 3, B).
-        hint: Where straight chains bend, shape (3, B); zero for no hint.
+    Straight ones bend to the hint (3, B), zero for none.
     """
     root = joints[0]
     _, exponent = np.frexp(norm(np.diff(joints, axis=0)).sum(axis=0))

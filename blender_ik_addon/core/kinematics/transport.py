@@ -67,12 +67,8 @@ def compile_swings(start: Array, normal: Array) -> Swings:
 def carry_rotation(rotation: Array, swings: Swings, wanted: Array) -> Array:
     """Return the rotations of the bones of B chains, unit quaternions wxyz, shape (B, n, 4).
 
-    Every row is computed by itself: it does not depend on the others.
-
-    Args:
-        rotation: Of the whole chains, shape (B, 4).
-        swings: The start directions.
-        wanted: Directions to reach, of any length, shape (B, n, 3).
+    They start from those of the whole chains, (B, 4), and bring the bones to wanted directions of
+    any length, (B, n, 3). Every row is computed by itself: it does not depend on the others.
     """
     # Sums run in the same order however many rows there are: all arrays lie row by row in memory.
     sizes = np.sqrt((wanted * wanted).sum(axis=-1))[..., None]

@@ -22,15 +22,9 @@ def step(
     alike. Then the effector is carried inward, from the axes of one joint to those of the joint
     before it, and each joint turns it toward the target as far as its range allows.
 
-    Args:
-        m: Arithmetic of the numbers.
-        chain: Bones.
-        rotations: Local rotations, one a bone.
-        targets: Where the effector shall be.
-
     Source: Wang and Chen, "A combined optimization method for solving the inverse kinematics
-    problem of mechanical manipulators", IEEE Trans. Robotics and Automation 7 (1991), section
-    III; the fade for short levers is derived for this project.
+    problem of mechanical manipulators", IEEE Trans. Robotics and Automation 7 (1991), section III;
+    the fade for short levers is derived for this project.
     """
     bones, short = chain.bones, SHORT_LEVER * chain.reach
     offset = subtract(targets.places[0], chain.roots[0][1])

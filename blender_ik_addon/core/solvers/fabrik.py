@@ -13,11 +13,7 @@ from ..kinematics.bones import Bones, Pose, Targets, find_distance, hold_joint, 
 def step(m: Arithmetic, chain: Bones, pose: Pose, targets: Targets) -> tuple[Pose, Number]:
     """Return the pose after one iteration, and the distance left to the targets.
 
-    Args:
-        m: Arithmetic of the numbers.
-        chain: Bones.
-        pose: Without rotations for chains of free joints, of which the points tell all.
-        targets: Where the effectors shall be.
+    Of chains of free joints the points tell all: their poses have no rotations.
 
     Source: Aristidou and Lasenby, "FABRIK: A fast, iterative solver for the Inverse Kinematics
     problem", Graphical Models 73 (2011), algorithm 1 and sections 4 and 5; with joints whole bones
@@ -38,13 +34,9 @@ def step(m: Arithmetic, chain: Bones, pose: Pose, targets: Targets) -> tuple[Pos
 def lay_segments(
     m: Arithmetic, start: Vector, points: tuple[Vector, ...], lengths: list[Number]
 ) -> tuple[Vector, ...]:
-    """Return points laid one after the other from a start, each as far as its segment is long.
+    """Return points laid one after the other toward others, as far as segments are long.
 
-    Args:
-        m: Arithmetic of the numbers.
-        start: Where the first one is put.
-        points: Which way to lay the others; where two meet, a segment keeps its direction.
-        lengths: Of the segments.
+    Where two meet, a segment keeps its direction.
     """
     # The innermost loop of all: numbers one by one take half the time of vectors.
     laid, (x, y, z) = [start], start

@@ -46,13 +46,10 @@ NEARLY_AT_END = 0.05
 def step(
     m: Arithmetic, chain: tuple[Any, ...], state: tuple[Any, ...], target: Vector
 ) -> tuple[tuple[Any, ...], Number]:
-    """Return the state of chains after one iteration: nearer, or damped more; and the error left.
+    """Return the state of chains after one iteration: nearer, or damped more; and the error.
 
-    Args:
-        m: Arithmetic of the numbers.
-        chain: Lengths and their squares, shape (n, ...), the sum of the squares, and the reach.
-        state: Segments, shape (n, 3, ...), damping, and what ``find_gap`` finds.
-        target: Relative to the root.
+    A chain is its lengths and their squares, (n, ...), the sum of the squares, and its reach; a
+    state its segments, (n, 3, ...), the damping, and what ``find_gap`` finds.
     """
     segments, damping, error, size = state
     lengths, squares, square, reach = chain
@@ -81,22 +78,14 @@ def turn_segments(
     error: Vector | Array,
     diagonal: Number,
 ) -> Array:
-    """Return segments turned by one iteration.
+    """Return segments (n, 3, ...) turned by one iteration.
 
     The unknowns are the unit directions d_i of the segments; the effector is sum(l_i d_i). Least
-    change of the directions weighted by length that cancels the error e to first order solves a
-    3x3 system, A x = e with A = sum l_i^2 (I - d_i d_i^T), whatever the number of segments; d_i
-    then turns toward q_i, l_i times the part of x across it, by 2 atan(|q_i| / 2): the Cayley
-    transform, along (1 - t) d_i + q_i with t = |q_i|^2 / 4, needs no sine. Damping in proportion
-    to |e| keeps quadratic convergence.
-
-    Args:
-        m: Arithmetic of the numbers.
-        segments: Shape (n, 3, ...).
-        lengths: Shape (n, ...).
-        squares: Squared lengths, shape (n, ...).
-        error: From effector to target.
-        diagonal: Sum of the squared lengths, raised by damping.
+    change of the directions weighted by length that cancels the error e to first order solves a 3x3
+    system, A x = e with A = sum l_i^2 (I - d_i d_i^T), whatever the number of segments; d_i then
+    turns toward q_i, l_i times the part of x across it, by 2 atan(|q_i| / 2): the Cayley transform,
+    along (1 - t) d_i + q_i with t = |q_i|^2 / 4, needs no sine. Damping in proportion to |e| raises
+    the diagonal, sum l_i^2, and keeps quadratic convergence.
 
     Source: derived for this project (Gauss-Newton on a product of spheres, with the Cayley
     transform as its retraction); convergence is tested in
@@ -148,12 +137,7 @@ def _solve_symmetric(
 def mix_directions(m: Arithmetic, start: StartPose, distance: Number) -> Array:
     """Return where NEWTON starts: unit directions in the frame of the bend, (n, 3, ...).
 
-    The effector is near the target, not on it.
-
-    Args:
-        m: Arithmetic of the numbers.
-        start: Start poses.
-        distance: From root to target, within reach.
+    The effector is near the target, so far from the root, not on it.
 
     Source: derived for this project; smoothness is measured in tests/core/test_continuity.py.
     """

@@ -57,13 +57,9 @@ def compile_once(make: Callable[[Any], Part]) -> cached_property[Part]:
 
 
 class CompiledChains:
-    """B chains as the solvers take them.
+    """B chains as the solvers take them, maybe some rows of others that were compiled before.
 
-    Attributes:
-        chains: The chains.
-        whole: The compiled chains that these are rows of; None if they are no others'.
-        rows: Which ones; None for all of them.
-        count: Of how many chains these were taken: what decides how they are solved.
+    The count is that of all chains that were compiled together: it decides how they are solved.
     """
 
     def __init__(self, chains: Chains) -> None:

@@ -28,13 +28,7 @@ SHORTER_IN_LIMITS = 0.5
 
 
 class Drag(NamedTuple):
-    """How chains are dragged.
-
-    Attributes:
-        lead: Which end is led.
-        is_anchored: Whether the other end stays where it is.
-        m: Whether to go one by one in floats, or side by side in arrays.
-    """
+    """Which end of chains is led, whether the other one stays, and in which arithmetic."""
 
     lead: Lead = Lead.TIP
     is_anchored: bool = False
@@ -47,21 +41,12 @@ class Drag(NamedTuple):
 
 
 def drag_points(drag: Drag, points: Array, goal: Array, max_bend: Array | float = math.pi) -> Array:
-    """Return free chains after one end of each has been led to a goal and has dragged the rest.
+    """Return the joints (n + 1, 3, B) of free chains of which one end has been led to a goal.
 
-    The same way in more or fewer pieces leads to the same pose, to what the shape of the pieces
-    differs by.
-
-    Args:
-        drag: How.
-        points: Joints, root first, in any one Cartesian frame, shape (n + 1, 3, B).
-        goal: Where the led end goes, straight from where it is, shape (3, B).
-        max_bend: Greatest angle between neighbouring segments in radians: one for all, or shape
-            (n - 1,), root first; half a turn is none. Chains that are bent more are first brought
-            into it, from the led end on.
-
-    Returns:
-        Joints, shape (n + 1, 3, B).
+    It goes straight there, (3, B), and drags the rest. The same way in more or fewer pieces leads
+    to the same pose, to what the shape of the pieces differs by. Angles between neighbouring
+    segments are at most ``max_bend`` radians, one for all or shape (n - 1,), root first; half a
+    turn is none. Chains that are bent more are first brought into it, from the led end on.
     """
     angles = (np.zeros(len(points) - 2) + max_bend).tolist()
     bends = [None, *(angle if angle < math.pi else None for angle in angles)]
@@ -80,17 +65,10 @@ def drag_points(drag: Drag, points: Array, goal: Array, max_bend: Array | float 
 def drag_joints(
     drag: Drag, chains: list[Bones], rotations: Array, goal: Array
 ) -> tuple[Array, Array]:
-    """Return chains with joints after one end of each has been led to a goal.
+    """Return joints (n + 1, 3, B) and local rotations (n, 4, B) after one end has been led.
 
-    Args:
-        drag: How.
-        chains: Their bones, one by one; or one record of all of them side by side.
-        rotations: Local rotations wxyz, inside their ranges, shape (n, 4, B).
-        goal: Shape (3, B).
-
-    Returns:
-        Joints (n + 1, 3, B), and local rotations (n, 4, B). Of a chain whose root moves the first
-        rotation is in no range: it has no neighbour.
+    Chains are given as ``run_chains`` takes them, rotations lie inside of their ranges. Of a chain
+    whose root moves the first rotation is in no range: it has no neighbour.
     """
 
     def run(m: Arithmetic, chain: Bones, turns: Nested, place: Nested) -> Nested:
@@ -131,8 +109,8 @@ def _drag_pose(m: Arithmetic, drag: Drag, chain: Bones, pose: Pose, goal: Vector
 def _drag_in_waves(drag: Drag, points: Array, goal: Array) -> Array:
     """Return many free chains after one end of each has been led straight to a goal.
 
-    A segment takes a step once the one ahead has; so one at a step and the next one at the step
-    before are computed at once, and m steps take n + m rounds instead of n m.
+    A segment takes a step once the one ahead has: one at a step and the next one at the step before
+    are computed at once, and m steps take n + m rounds instead of n m.
     """
     order = -1 if drag.is_by_tip else 1
     ordered = np.ascontiguousarray(points[::order])

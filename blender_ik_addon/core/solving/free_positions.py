@@ -38,14 +38,10 @@ NUDGE = 1e-3
 
 
 class Positions(NamedTuple):
-    """Solved joints of one chain of n segments, or of B chains.
+    """Solved joints (n + 1, 3, ...) relative to the root, in units of ``StartPose.unit``.
 
-    Attributes:
-        points: Relative to the root, in units of ``StartPose.unit``, shape (n + 1, 3, ...).
-        rotation: Of the whole chain.
-        iterations: Sweeps used; 0 for all of what is closed.
-        is_too_far: Whether the target is.
-        is_too_near: Whether the target is.
+    With the rotation of the whole chain, the iterations used, and whether the target is out of
+    reach.
     """
 
     points: Array
@@ -58,15 +54,7 @@ class Positions(NamedTuple):
 def position_joints(
     m: Arithmetic, start: StartPose, task: Task, solver: Solver, *, use_finish: bool = True
 ) -> Positions:
-    """Return the joints that bring the effector to its target.
-
-    Args:
-        m: Arithmetic of the start pose.
-        start: Start pose.
-        task: What is asked for.
-        solver: Of all of the chains; FORCE in arrays only.
-        use_finish: Whether NEWTON finishes what sweeps are too slow for.
-    """
+    """Return the joints that bring the effector to its target; FORCE takes arrays only."""
     bend = plan_bend(m, start.chord, start.side, start.reach, task.target, task.pole)
     is_too_far, is_too_near = check_reach(m, bend.distance, start.reach, start.least)
     is_out, used = is_too_far | is_too_near, 0

@@ -137,9 +137,8 @@ def _find_wanted(chains: CompiledChains, goals: Goals, options: SolveOptions) ->
             soften_target(ARRAYS, *each, soft)
             for each in zip(roots, target - tips, most_soft, least_soft, strict=True)
         ]
-        target = np.array([each.target for each in moved]) + tips
-        short = np.array([each.short for each in moved])
-        is_soft_far = np.array([each.is_too_far for each in moved])
+        moved_target, short, is_soft_far = (np.array(each) for each in zip(*moved, strict=True))
+        target = moved_target + tips
     offset = target - roots
     distance, near = norm(offset), target
     if tree.slide_room is not None:

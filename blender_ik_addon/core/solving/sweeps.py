@@ -48,16 +48,10 @@ def sweep_joints(
     tolerance: Array,
     caps: Counts,
 ) -> tuple[Array, Counts]:
-    """Return the local rotations that sweeps make of others, and the iterations used.
+    """Return the local rotations that sweeps make of others, (n, 4, B), and the iterations.
 
-    Args:
-        solver: FABRIK or CCD.
-        chains: Bones of chains or trees, as ``run_chains`` takes them.
-        rotations: Local rotations wxyz, shape (n, 4, B).
-        places: Where effectors shall be, shape (E, 3, B).
-        weights: Of all points, shape (n + E, B); (0, B) for one effector.
-        tolerance: Shape (B,).
-        caps: Most iterations, shape (B,).
+    The chains or trees are given as ``run_chains`` takes them; places (E, 3, B) of effectors,
+    weights of all points, (n + E, B), or (0, B) for one effector, tolerances and caps (B,).
     """
 
     def sweep(
