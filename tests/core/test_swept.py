@@ -39,8 +39,9 @@ def solve(method, work, points):
     """Return the segments that NEWTON on directions finds, and the iterations used."""
     lengths, segments, target = work.chain, np.diff(points, axis=0), tuple(work.target)
     squares = lengths * lengths
-    chain = lengths, squares, squares.sum(axis=0), lengths.sum(axis=0)
-    gap = find_gap(ARRAYS, segments, target)
+    ones = np.ones_like(lengths)
+    chain = lengths, squares, squares.sum(axis=0), lengths.sum(axis=0), ones
+    gap = find_gap(ARRAYS, ones, segments, target)
     state, used = (segments, np.full_like(gap[1], 1e-4), *gap), np.zeros_like(work.caps)
     work = Work(chain, target, work.tolerance, work.caps)
     found = iterate(ARRAYS, method, work, Progress(state, state, gap[1], used))

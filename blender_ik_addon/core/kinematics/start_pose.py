@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Flags, Number
+from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Condition, Flags, Number
 from ..algebra.arrays import norm
 from ..algebra.nested import Rows
 from ..algebra.vectors import smoothstep
@@ -75,14 +75,16 @@ class StartPose(Rows):
         return np.array(self.root)
 
     @cached_property
-    def squares(self) -> Array:
-        """Squared lengths, shape (n, ...)."""
-        return self.lengths * self.lengths
+    def weights(self) -> tuple[Any, ...]:
+        """What a step of NEWTON takes of the chain."""
+        squares = self.lengths * self.lengths
+        total = self._number(squares.sum(axis=0))
+        return self.lengths, squares, total, self.reach, np.ones_like(self.lengths)
 
     @cached_property
-    def square(self) -> Number:
-        """The sum of the squared lengths."""
-        return self._number(self.squares.sum(axis=0))
+    def is_uneven(self) -> Condition:
+        """Whether lengths differ by more than storing them makes them."""
+        return self._number(np.ptp(self.lengths, axis=0) > EVEN * self.reach)
 
     @cached_property
     def pair(self) -> tuple[Number, Number]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algebra.arithmetic import FLOATS, Arithmetic, Array, Condition, Number
+from ..algebra.arithmetic import Arithmetic, Array, Condition, Number
 from ..algebra.nested import choose
 from ..algebra.vectors import NO_DIRECTION, Vector, norm, smoothstep, subtract
 from ..kinematics.start_pose import StartPose
@@ -28,8 +28,12 @@ DAMPING_DECAY = 0.3
 # A step damped more than this no longer moves anything: the pose is stuck.
 MOST_DAMPING = 1e8
 
-# Newton's method on the turn of an even bend: steps that make it finer than a start needs.
-TURN_STEPS = 6
+# Newton's method on the turn of an even bend: most steps, and where it is fine enough for a start.
+TURN_STEPS, TURN_TOLERANCE = 10, 1e-9
+EVEN_STEPS = 3
+# Nearer to full reach than this share of the chain the first guess is exact, and better than a
+# step whose terms cancel.
+NEARLY_STRAIGHT = 1e-5
 # The first guess stays off the closing turn by this factor: the chord has no slope there.
 INSIDE = 0.95
 # Share of the arc in the mix: less leaves zig-zags on the way in, more forgets the start pose.
@@ -48,25 +52,23 @@ def step(
 ) -> tuple[tuple[Any, ...], Number]:
     """Return the state of chains after one iteration: nearer, or damped more; and the error.
 
-    A chain is its lengths and their squares, (n, ...), the sum of the squares, and its reach; a
-    state its segments, (n, 3, ...), the damping, and what ``find_gap`` finds.
+    A chain is its lengths and their squares, (n, ...), the sum of the squares, the reach, and
+    ones, (n, ...); a state its segments, (n, 3, ...), the damping, and what ``find_gap`` finds.
     """
     segments, damping, error, size = state
-    lengths, squares, square, reach = chain
+    lengths, squares, square, reach, ones = chain
     diagonal = raise_diagonal(square, reach, size, damping)
     moved = turn_segments(m, segments, lengths, squares, error, diagonal)
-    gap = find_gap(m, moved, target)
+    gap = find_gap(m, ones, moved, target)
     is_better = gap[1] < size
     damping = next_damping(m, damping, is_better)
     moved, error, size = choose(is_better, (moved, *gap), (segments, error, size))
     return (moved, damping, error, size), size
 
 
-def find_gap(m: Arithmetic, segments: Array, target: Vector) -> tuple[Vector, Number]:
+def find_gap(m: Arithmetic, ones: Array, segments: Array, target: Vector) -> tuple[Vector, Number]:
     """Return the way from the effector of segments (n, 3, ...) to the target, and its length."""
-    end: Any = segments.sum(axis=0)
-    # One number of an array at a time is slow.
-    error = subtract(target, end.tolist() if m is FLOATS else end)
+    error = subtract(target, m.total(ones, segments))
     return error, norm(m, error)
 
 
@@ -207,19 +209,30 @@ def _find_turn(m: Arithmetic, start: StartPose, distance: Number) -> Number:
     count, lengths, least = len(start.lengths), start.lengths, start.nearest * start.nearest
     if count == 1:
         return 0.0 * distance
-    # Nearly what equal segments take.
-    missing, near = m.maximum(1.0 - distance / start.reach, 0.0), 6.0 / (1.0 - 1.0 / count**2)
-    turn = 2.0 * m.sqrt(missing * (near + (math.pi**2 - near) * missing)) / count
-    low, high = 0.0 * turn, start.closing
-    turn, wanted = m.minimum(turn, INSIDE * high), m.sqrt(distance * distance - least)
+    # First what equal segments take, whose chord is sin(half) / sin(half / n) of a segment.
+    ratio, near = distance / start.reach, 6.0 / (1.0 - 1.0 / count**2)
+    missing = m.maximum(1.0 - ratio, 0.0)
+    half = m.sqrt(missing * (near + (math.pi**2 - near) * missing))
+    for _ in range(EVEN_STEPS):
+        error, rate = m.sin(half) - ratio * count * m.sin(half / count), m.cos(half)
+        step = m.divide(error, rate - ratio * m.cos(half / count))
+        half = half - m.where(missing > NEARLY_STRAIGHT, step, 0.0)
+    turn, wanted = 2.0 * half / count, m.sqrt(distance * distance - least)
+    low, high, weighted = 0.0 * turn, start.closing, lengths * start.turns
+    turn = m.where(start.is_uneven, m.minimum(turn, INSIDE * high), turn)
     for _ in range(TURN_STEPS):
-        segments = np.exp(1j * start.turns * turn)
-        chord, rate = m.total(lengths, segments), m.total(lengths * start.turns, segments)
-        root = m.sqrt((chord.conjugate() * chord).real - least)
+        along, aside = np.cos(start.turns * turn), np.sin(start.turns * turn)
+        x, y = m.total(lengths, along), m.total(lengths, aside)
+        root = m.sqrt(x * x + y * y - least)
+        is_open = m.absolute(root - wanted) > TURN_TOLERANCE * start.reach
+        if not m.any(is_open):
+            break
         is_low = root > wanted
         low, high = m.where(is_low, turn, low), m.where(is_low, high, turn)
-        slope = (chord.conjugate() * rate).imag / m.maximum(root, 1e-12)
+        slope = x * m.total(weighted, aside) - y * m.total(weighted, along)
+        slope = slope / m.maximum(root, 1e-12)
         following = turn + (root - wanted) / m.where(slope > 0.0, slope, 1e-300)
         is_inside = (following >= low) & (following <= high)
-        turn = m.where(is_inside, following, 0.5 * (low + high))
+        following = m.where(is_inside, following, 0.5 * (low + high))
+        turn = m.where(is_open, following, turn)
     return m.where(distance > start.nearest, turn, start.closing)

@@ -67,8 +67,9 @@ def small_problem(seed, count):
 def stepped(points, lengths, target, damping):
     """Return the joints after one iteration, and the damping for the next one."""
     squares, segments = lengths * lengths, np.diff(points, axis=0)
-    chain = lengths, squares, squares.sum(axis=0), lengths.sum(axis=0)
-    gap = newton_directions.find_gap(ARRAYS, segments, tuple(target))
+    ones = np.ones_like(lengths)
+    chain = lengths, squares, squares.sum(axis=0), lengths.sum(axis=0), ones
+    gap = newton_directions.find_gap(ARRAYS, ones, segments, tuple(target))
     state = segments, np.array([damping]), *gap
     (moved, damping, *_), _ = newton_directions.step(ARRAYS, chain, state, tuple(target))
     return sum_segments(moved), damping
