@@ -102,11 +102,9 @@ def bend_side(joint_positions: Array) -> Array | None:
     if len(points) < 3:
         return None
     reach = float(np.linalg.norm(np.diff(joints, axis=0), axis=1).sum())
-    first, end, inner = points[1].tolist(), points[-1].tolist(), points[1:-1].mean(axis=0).tolist()
-    chord = unit(FLOATS, end, unit(FLOATS, first, ZERO))
-    offset = reject(inner, chord)
-    bulge = norm(FLOATS, offset)
-    return None if bulge <= STRAIGHT * reach else np.array(scale(offset, 1.0 / bulge))
+    ends = points[1].tolist(), points[-1].tolist(), points[1:-1].mean(axis=0).tolist()
+    _, side, bulge = find_bend(FLOATS, *ends, reach, ZERO)
+    return None if bulge <= STRAIGHT * reach else np.array(side)
 
 
 def plan_bend(
@@ -130,18 +128,11 @@ def plan_bend(
     distance = norm(m, target)
     toward = scale(target, m.divide(1.0, distance))
     chord = choose(m, distance < AT_ROOT * reach, start_chord, toward)
-    side, rotation = _swing(m, start_chord, start_side, chord)
+    rotation = quaternions.between(m, start_chord, chord, cross(start_chord, start_side))
+    side = rotate(rotation, start_side)
     if pole is not None:
         side, rotation = _swivel(m, pole, chord, side, rotation)
     return Bend(chord, side, cross(chord, side), rotation, distance)
-
-
-def _swing(
-    m: Arithmetic, start_chord: Vector, start_side: Vector, chord: Vector
-) -> tuple[Vector, Quaternion]:
-    """Return the side of a start pose swung onto its new chord, and the swing."""
-    rotation = quaternions.between(m, start_chord, chord, cross(start_chord, start_side))
-    return rotate(rotation, start_side), rotation
 
 
 def _swivel(
@@ -176,8 +167,6 @@ def face_side(
     or S-shaped with both halves alike) it stays. A flipped pose is mirrored across the chord. Both
     are linear, so the frame is changed instead of the pose.
     """
-    if pole is None and use_flip is None:
-        return bend
     (y, z), side, normal = bulge, bend.side, bend.normal
     size = m.sqrt(y * y + z * z)
     if pole is not None:

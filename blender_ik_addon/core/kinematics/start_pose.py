@@ -31,23 +31,13 @@ class StartPose(Rows):
     """The start pose of one chain of n segments, or of B chains.
 
     Numbers are floats for one chain and arrays (B,) for many; vectors are tuples of three floats,
-    or arrays (3, B); other arrays have B as their last axis, or none.
-
-    Attributes:
-        root: The root, armature space.
-        unit: Length of one unit of everything below in armature space.
-        points: Joints relative to the root, shape (n + 1, 3, ...).
-        lengths: Shape (n, ...).
-        reach: Sum of the lengths.
-        least: Distance below which the chain cannot fold.
-        chord: Unit vector from root to effector.
-        side: Unit vector across the chord to where the chain bends.
-        directions: Unit directions of the segments in the frame of chord, side and their
-            product, shape (n, 3, ...).
-        distance: From root to effector.
-        bulge: Size of the mean offset of the inner joints from the chord.
-        closing: Turn at every joint beyond which an even bend opens again.
-        nearest: Distance from root to effector there.
+    or arrays (3, B); other arrays have B as their last axis, or none. The root stands in armature
+    space, where one ``unit`` of all the rest is so long. Points (n + 1, 3, ...) count from there;
+    directions (n, 3, ...) are those of the segments in the frame of the chord, the side across it
+    that the chain bends to, and their product. Below ``least`` a chain cannot fold; ``distance``
+    is that from root to effector, the bulge the size of the mean offset of the inner joints from
+    the chord. Beyond ``closing``, the turn at every joint, an even bend opens again: there it
+    brings the effector as near as ``nearest``.
     """
 
     root: Any
@@ -75,8 +65,8 @@ class StartPose(Rows):
         return np.array(self.root)
 
     @cached_property
-    def weights(self) -> tuple[Any, ...]:
-        """What a step of NEWTON takes of the chain."""
+    def newton_terms(self) -> tuple[Any, ...]:
+        """Lengths, their squares and the sum of these, the reach, and ones, (n, ...)."""
         squares = self.lengths * self.lengths
         total = self._number(squares.sum(axis=0))
         return self.lengths, squares, total, self.reach, np.ones_like(self.lengths)
@@ -99,9 +89,7 @@ class StartPose(Rows):
     @cached_property
     def is_longest(self) -> Flags:
         """Which segment is the first of the greatest length, shape (n, ...)."""
-        index = np.arange(len(self.lengths))
-        if self.lengths.ndim > 1:
-            index = index[:, None]
+        index = np.arange(len(self.lengths)).reshape(-1, *self.lengths.shape[1:] and (1,))
         flags: Flags = index == np.argmax(self.lengths, axis=0)
         return flags
 
@@ -121,9 +109,8 @@ class StartPose(Rows):
 
     @cached_property
     def turns(self) -> Array:
-        """How often each segment of an even bend is turned against its middle, (n, 1) or (n,)."""
-        turns = count_turns(len(self.lengths))
-        return turns if self.lengths.ndim == 1 else turns[:, None]
+        """As ``count_turns``."""
+        return count_turns(self.lengths)
 
     def alone(self, row: int) -> StartPose:
         """Return one of many chains in floats."""
@@ -162,8 +149,7 @@ def _describe(root: Array, unit: Array, points: Array, hint: Array) -> StartPose
     inner = points[1:-1].mean(axis=0) if len(points) > 2 else np.zeros_like(root)
     sides = bend_plane.find_bend(ARRAYS, points[1], points[-1], inner, most, hint)
     chord, side, bulge = np.array(sides[0]), np.array(sides[1]), sides[2]
-    closing = _find_closing_turn(lengths, most)
-    closed = (lengths * np.exp(1j * count_turns(len(lengths))[:, None] * closing)).sum(axis=0)
+    closing, nearest = _find_closing_turn(lengths, most)
     frame = np.stack((chord, side, np.cross(chord, side, axis=0)))
     segments = np.diff(points, axis=0) / lengths[:, None, :]
     return StartPose(
@@ -179,34 +165,31 @@ def _describe(root: Array, unit: Array, points: Array, hint: Array) -> StartPose
         distance=norm(points[-1]),
         bulge=bulge,
         closing=closing,
-        nearest=np.abs(closed),
+        nearest=nearest,
     )
 
 
-def count_turns(count: int) -> Array:
-    """Return how often each of so many segments is turned against the middle, shape (n,)."""
+def count_turns(lengths: Array) -> Array:
+    """Return how often each segment of an even bend is turned against its middle, (n, any)."""
+    count = len(lengths)
     turns: Array = 0.5 * (count - 1) - np.arange(count, dtype=np.float64)
-    return turns
+    return turns if lengths.ndim == 1 else turns[:, None]
 
 
-def _find_closing_turn(lengths: Array, most: Array) -> Array:
-    """Return the turn at every joint that brings the effector nearest to the root, shape (B,).
+def _find_closing_turn(lengths: Array, most: Array) -> tuple[Array, Array]:
+    """Return the turn at every joint that brings the effector nearest to the root, and how near.
 
     A full turn shared out closes chains of equal segments; uneven ones may not close at all.
     """
-    count = len(lengths)
-    full: Array = np.full(lengths.shape[1], 2.0 * np.pi / count)
-    are_uneven = np.ptp(lengths, axis=0) > EVEN * most
-    if not are_uneven.any():
-        return full
-    uneven = lengths[:, are_uneven]
-    low, high = np.zeros(uneven.shape[1]), full[are_uneven]
-    steps = 1j * count_turns(count)[:, None]
-    for _ in range(30):
+    high = np.full_like(most, 2.0 * np.pi / len(lengths))
+    low, steps = (
+        np.where(np.ptp(lengths, axis=0) > EVEN * most, 0.0, high),
+        1j * count_turns(lengths),
+    )
+    for _ in range(30 if (low < high).any() else 0):
         middle = 0.5 * (low + high)
-        segments = uneven * np.exp(steps * middle)
+        segments = lengths * np.exp(steps * middle)
         chord, rate = segments.sum(axis=0), (steps * segments).sum(axis=0)
         is_closing = (np.conj(chord) * rate).real < 0.0
         low, high = np.where(is_closing, middle, low), np.where(is_closing, high, middle)
-    full[are_uneven] = low
-    return full
+    return low, np.abs((lengths * np.exp(steps * low)).sum(axis=0))

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algebra.arithmetic import Arithmetic, Array, Condition, Number
+from ..algebra.arithmetic import Arithmetic, Array, Number
 from ..algebra.nested import choose
 from ..algebra.vectors import NO_DIRECTION, Vector, norm, smoothstep, subtract
 from ..kinematics.start_pose import StartPose
@@ -52,47 +52,24 @@ def step(
 ) -> tuple[tuple[Any, ...], Number]:
     """Return the state of chains after one iteration: nearer, or damped more; and the error.
 
-    A chain is its lengths and their squares, (n, ...), the sum of the squares, the reach, and
-    ones, (n, ...); a state its segments, (n, 3, ...), the damping, and what ``find_gap`` finds.
-    """
-    segments, damping, error, size = state
-    lengths, squares, square, reach, ones = chain
-    diagonal = raise_diagonal(square, reach, size, damping)
-    moved = turn_segments(m, segments, lengths, squares, error, diagonal)
-    gap = find_gap(m, ones, moved, target)
-    is_better = gap[1] < size
-    damping = next_damping(m, damping, is_better)
-    moved, error, size = choose(is_better, (moved, *gap), (segments, error, size))
-    return (moved, damping, error, size), size
-
-
-def find_gap(m: Arithmetic, ones: Array, segments: Array, target: Vector) -> tuple[Vector, Number]:
-    """Return the way from the effector of segments (n, 3, ...) to the target, and its length."""
-    error = subtract(target, m.total(ones, segments))
-    return error, norm(m, error)
-
-
-def turn_segments(
-    m: Arithmetic,
-    segments: Array,
-    lengths: Array,
-    squares: Array,
-    error: Vector | Array,
-    diagonal: Number,
-) -> Array:
-    """Return segments (n, 3, ...) turned by one iteration.
+    A chain is what ``StartPose.newton_terms`` has; a state its segments, (n, 3, ...), the damping,
+    and what ``find_gap`` finds.
 
     The unknowns are the unit directions d_i of the segments; the effector is sum(l_i d_i). Least
     change of the directions weighted by length that cancels the error e to first order solves a 3x3
     system, A x = e with A = sum l_i^2 (I - d_i d_i^T), whatever the number of segments; d_i then
     turns toward q_i, l_i times the part of x across it, by 2 atan(|q_i| / 2): the Cayley transform,
-    along (1 - t) d_i + q_i with t = |q_i|^2 / 4, needs no sine. Damping in proportion to |e| raises
-    the diagonal, sum l_i^2, and keeps quadratic convergence.
+    along (1 - t) d_i + q_i with t = |q_i|^2 / 4, needs no sine. Damping in proportion to |e| keeps
+    quadratic convergence.
 
     Source: derived for this project (Gauss-Newton on a product of spheres, with the Cayley
     transform as its retraction); convergence is tested in
     tests/core/solvers/test_newton_directions.py.
     """
+    segments, damping, error, size = state
+    lengths, squares, square, reach, ones = chain
+    # A third of the trace of sum l_i^2 (I - d_i d_i^T) is two thirds of sum l_i^2.
+    diagonal = square * (1.0 + damping * size / reach * (2.0 / 3.0))
     multiplier = np.array(_solve_symmetric(m, m.total(segments, segments), diagonal, error))
     # With segments s_i = l_i d_i, l_i q_i is l_i^2 x - s_i (s_i . x).
     turned: Array = squares[:, None] * multiplier
@@ -101,19 +78,18 @@ def turn_segments(
     turned += segments * (1.0 - quarter)[:, None]
     # A chain that lies nearly straight has multipliers so large that rounding shows in lengths.
     turned *= (lengths / np.sqrt(m.square(turned)))[:, None]
-    return turned
-
-
-def raise_diagonal(total: Number, reach: Number, error: Number, damping: Number) -> Number:
-    """Return the part of the damped system's diagonal that is sum l_i^2."""
-    # A third of the trace of sum l_i^2 (I - d_i d_i^T) is two thirds of sum l_i^2.
-    return total * (1.0 + damping * error / reach * (2.0 / 3.0))
-
-
-def next_damping(m: Arithmetic, damping: Number, is_better: Condition) -> Number:
-    """Return the damping after a step that has brought the effector nearer, or has not."""
+    gap = find_gap(m, ones, turned, target)
+    is_better = gap[1] < size
     more = m.maximum(damping * DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION)
-    return m.where(is_better, damping * DAMPING_DECAY, more)
+    damping = m.where(is_better, damping * DAMPING_DECAY, more)
+    turned, error, size = choose(is_better, (turned, *gap), (segments, error, size))
+    return (turned, damping, error, size), size
+
+
+def find_gap(m: Arithmetic, ones: Array, segments: Array, target: Vector) -> tuple[Vector, Number]:
+    """Return the way from the effector of segments (n, 3, ...) to the target, and its length."""
+    error = subtract(target, m.total(ones, segments))
+    return error, norm(m, error)
 
 
 def _solve_symmetric(

@@ -113,7 +113,7 @@ def _aim(distance: Number) -> Vector:
 def _bend(m: Arithmetic, start: StartPose, task: Task, distance: Number) -> tuple[Array, Number]:
     """Return the segments that NEWTON finds in the frame of the bend, and the iterations used."""
     segments = start.directions * start.lengths[:, None]
-    is_off = find_gap(m, start.weights[-1], segments, _aim(distance))[1] > task.tolerance
+    is_off = find_gap(m, start.newton_terms[-1], segments, _aim(distance))[1] > task.tolerance
     if m.any(is_off):
         segments = choose(is_off, _start_anew(m, start, distance), segments)
     found = _iterate(m, start, task, distance, segments, 0 * task.iterations, task.iterations)
@@ -134,9 +134,9 @@ def _iterate(
     cap: Number,
 ) -> Progress:
     """Have NEWTON turn segments until the effector is there."""
-    error, size = find_gap(m, start.weights[-1], segments, _aim(distance))
+    error, size = find_gap(m, start.newton_terms[-1], segments, _aim(distance))
     state = segments, 0.0 * size + FIRST_DAMPING, error, size
-    work = Work(start.weights, _aim(distance), task.tolerance, cap)
+    work = Work(start.newton_terms, _aim(distance), task.tolerance, cap)
     return iterate(m, NEWTON, work, Progress(state, state, size, used))
 
 
@@ -158,7 +158,7 @@ def _sweep(
     target, tolerance, cap = _aim(distance), task.tolerance, task.iterations
     points = m.place(start.points, bend.frame.swapaxes(0, 1))
     segments = points[1:] - points[:-1]
-    is_off = find_gap(m, start.weights[-1], segments, target)[1] > tolerance
+    is_off = find_gap(m, start.newton_terms[-1], segments, target)[1] > tolerance
     points = choose(is_off, _nudge_points(m, start, points), points)
     if solver is Solver.FORCE:
         points, used = _pull_free_joints(start, task, points, np.array(target))

@@ -82,7 +82,7 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
         SolverMismatchError: As ``solve``.
     """
     options = options or SolveOptions()
-    count = len(chains)
+    count, compiled = len(chains), compile_chains(chains)
     _check_goals(chains, goals)
     if options.solver is Solver.FOLLOW:
         return _drag_chains(chains, goals, options)
@@ -91,7 +91,6 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
         return solve_joints(chains, goals, options)
     has_tips = goals.tip_rotation_wxyz is not None and options.orient_weight > 0.0
     has_weights = has_tips and options.orient_weight < 1.0
-    compiled = compile_chains(chains)
     if options.solver in FLOAT_SOLVERS and compiled.are_alone(options.solver) and not has_weights:
         return _solve_each(chains, goals, options, has_tips=has_tips)
     # NumPy adds up the numbers of one chain in another order than those of several.
@@ -139,13 +138,8 @@ def _solve_each(
 def _solve_all(chains: Chains, goals: Goals, options: SolveOptions, *, has_tips: bool) -> Solutions:
     """Solve chains side by side."""
     count, compiled = len(chains), compile_chains(chains)
-    pose = pose_chain(
-        ARRAYS,
-        compiled.start,
-        compiled.rest if has_tips else None,
-        ask_all(goals, options, count),
-        options,
-    )
+    rest, task = compiled.rest if has_tips else None, ask_all(goals, options, count)
+    pose = pose_chain(ARRAYS, compiled.start, rest, task, options)
     return Solutions(
         pose.joints.transpose(2, 0, 1),
         np.array([np.broadcast_to(x, count) for x in pose.rotation]).T,
