@@ -7,7 +7,7 @@ import pytest
 
 from blender_ik_addon.core.algebra.arithmetic import ARRAYS
 from blender_ik_addon.core.solvers.newton_directions import find_gap
-from blender_ik_addon.core.solving.free_positions import NEWTON
+from blender_ik_addon.core.solving.free_chains import NEWTON
 from blender_ik_addon.core.solving.iteration import (
     Progress,
     Work,

@@ -30,18 +30,16 @@ def compile_bones(tree: KinematicTree, *, is_few: bool) -> list[Bones]:
     """
     known: dict[bool, list[Bones]] = tree.__dict__.setdefault("compiled_bones", {})
     if is_few not in known:
-        known[is_few] = _compile(tree, is_few=is_few)
+        rows = range(tree.reach.size) if is_few else (None,)
+        known[is_few] = [_bones(tree, partial(_pick, row=row)) for row in rows]
     return known[is_few]
 
 
-def _compile(tree: KinematicTree, *, is_few: bool) -> list[Bones]:
-    if not is_few:
-        return [_bones(tree, _split_bones)]
-    return [_bones(tree, partial(nested.to_floats, row=row)) for row in range(tree.reach.size)]
-
-
-def _split_bones(array: Array) -> nested.Nested:
-    return nested.to_numbers(array, array.ndim - 1)
+def _pick(array: Array, row: int | None) -> Any:
+    """Return an array (..., B) as tuples of numbers: of one row, or of all."""
+    if row is None:
+        return nested.to_numbers(array, array.ndim - 1)
+    return nested.to_floats(array, row)
 
 
 def _bones(tree: KinematicTree, pick: Callable[[Array], Any]) -> Bones:

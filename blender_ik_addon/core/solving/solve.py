@@ -21,8 +21,7 @@ from ..model.status import name_drag
 from .bone_rotations import bone_rotations, turn_part_way
 from .compiled_chains import compile_chains
 from .dragging import Drag, drag_joints, drag_points
-from .free_chains import pose_chain
-from .free_positions import FLOAT_SOLVERS
+from .free_chains import FLOAT_SOLVERS, pose_chain
 from .joint_chains import NOT_TURNED, solve_joints
 from .task import accept_distance, ask_all, ask_each, ask_one
 
