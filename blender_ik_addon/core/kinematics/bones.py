@@ -31,21 +31,14 @@ AXES: tuple[Vector, Vector, Vector] = matrices.IDENTITY
 class Bone(NamedTuple):
     """A bone and the joint at its head.
 
-    Attributes:
-        parent: -1 for a root; every bone stands after its parent.
-        ends: The points that hang on it: of a chain the next one.
-        segments: From its head to those, in its posed axes.
-        length: Of the first of them.
-        offset: From its axes at zero to the posed axes of the bone before; None where these are
-            the same.
-        inverse: The inverse of that.
-        offset_rotation: What of the offset is a rotation.
-        scale: By how much lengths in its axes grow in the space of the chain.
-        joint: Its range; None for a joint that turns freely.
-        hinge: The number of the one axis that it turns about; None for more than one.
-        readiness: How readily it turns about its posed axes; None for alike.
-        most_bend: Greatest angle to the segment before it in chains without orientations, radians;
-            None for any.
+    The parent, -1 for a root, stands before it. Ends are the points that hang on it, of a chain
+    the next one; segments lead there from its head, in its posed axes, and the length is that of
+    the first. The offset leads from its axes at zero to the posed axes of the bone before, None
+    where these are the same; its rotation is what of it is one. Lengths in its axes grow by the
+    scale in the space of the chain. The joint is None where it turns freely, the hinge the number
+    of the one axis that it turns about, or None, the readiness how readily it turns about its
+    posed axes, None for alike. The greatest bend, radians to the segment before, is for chains
+    without orientations; None for any.
     """
 
     parent: int

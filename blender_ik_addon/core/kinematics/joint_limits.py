@@ -123,8 +123,8 @@ def clamp_rotations(
     """
     held = np.array(rotations_wxyz, dtype=np.float64)
     for i, kind in enumerate(kinds):
-        parts = (np.moveaxis(each[..., i, :], -1, 0) for each in (held, low, high))
-        held[..., i, :] = np.stack(clamp_joint(ARRAYS, kind, *(tuple(p) for p in parts)), axis=-1)
+        one = (np.asarray(each)[..., i, :, None] for each in (held, low, high))
+        held[..., i, :] = clamp_kind(kind, *one)[..., 0]
     return held
 
 

@@ -90,16 +90,17 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
         return solve_joints(chains, goals, options)
     has_tips = goals.tip_rotation_wxyz is not None and options.orient_weight > 0.0
     has_weights = has_tips and options.orient_weight < 1.0
-    if options.solver in FLOAT_SOLVERS and compiled.are_alone(options.solver) and not has_weights:
-        return _solve_each(chains, goals, options, has_tips=has_tips)
+    can_be_alone = options.solver in FLOAT_SOLVERS and not has_weights
+    is_alone = can_be_alone and compiled.are_alone(options.solver)
     # NumPy adds up the numbers of one chain in another order than those of several.
-    rows = repeat_single(np.arange(count), compiled.count)
+    rows = np.arange(count) if is_alone else repeat_single(np.arange(count), compiled.count)
     if len(rows) > count:
         some = solve_batch(chains.take(rows), goals.take(rows), options.take(rows))
         return some.take(rows[:1])
     if has_weights:
         return _solve_weighted(chains, goals, options)
-    return _solve_all(chains, goals, options, has_tips=has_tips)
+    way = _solve_each if is_alone else _solve_all
+    return way(chains, goals, options, has_tips=has_tips)
 
 
 def _check_goals(chain: Chain, goal: Goal) -> None:
