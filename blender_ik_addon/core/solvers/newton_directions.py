@@ -194,13 +194,15 @@ def _find_turn(m: Arithmetic, start: StartPose, distance: Number) -> Number:
         step = m.divide(error, rate - ratio * m.cos(half / count))
         half = half - m.where(missing > NEARLY_STRAIGHT, step, 0.0)
     turn, wanted = 2.0 * half / count, m.sqrt(distance * distance - least)
+    if not m.any(start.is_uneven):
+        return turn
     low, high, weighted = 0.0 * turn, start.closing, lengths * start.turns
     turn = m.where(start.is_uneven, m.minimum(turn, INSIDE * high), turn)
     for _ in range(TURN_STEPS):
         along, aside = np.cos(start.turns * turn), np.sin(start.turns * turn)
         x, y = m.total(lengths, along), m.total(lengths, aside)
         root = m.sqrt(x * x + y * y - least)
-        is_open = m.absolute(root - wanted) > TURN_TOLERANCE * start.reach
+        is_open = start.is_uneven & (m.absolute(root - wanted) > TURN_TOLERANCE * start.reach)
         if not m.any(is_open):
             break
         is_low = root > wanted
@@ -211,4 +213,4 @@ def _find_turn(m: Arithmetic, start: StartPose, distance: Number) -> Number:
         is_inside = (following >= low) & (following <= high)
         following = m.where(is_inside, following, 0.5 * (low + high))
         turn = m.where(is_open, following, turn)
-    return m.where(distance > start.nearest, turn, start.closing)
+    return m.where(start.is_uneven & (distance <= start.nearest), start.closing, turn)
