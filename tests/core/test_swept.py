@@ -5,8 +5,16 @@ import dataclasses
 import numpy as np
 import pytest
 
-from blender_ik_addon.core.solving.iteration import Work, iterate_states, judge_by_rate
-from blender_ik_addon.core.solving.sweeps import NEWTON
+from blender_ik_addon.core.algebra.arithmetic import ARRAYS
+from blender_ik_addon.core.solvers.newton_directions import find_gap
+from blender_ik_addon.core.solving.free_chains import NEWTON
+from blender_ik_addon.core.solving.iteration import (
+    Progress,
+    Work,
+    iterate,
+    iterate_states,
+    judge_by_rate,
+)
 from tests.helpers import make_rng
 
 CHAINS, BONES = 40, 6
@@ -27,16 +35,28 @@ def problem(seed=0):
     return points, Work(lengths, target, tolerance, rng.integers(1, 12, CHAINS))
 
 
+def solve(method, work, points):
+    """Return the segments that NEWTON on directions finds, and the iterations used."""
+    lengths, segments, target = work.chain, np.diff(points, axis=0), tuple(work.target)
+    squares = lengths * lengths
+    ones = np.ones_like(lengths)
+    chain = lengths, squares, squares.sum(axis=0), lengths.sum(axis=0), ones
+    gap = find_gap(ARRAYS, ones, segments, target)
+    state, used = (segments, np.full_like(gap[1], 1e-4), *gap), np.zeros_like(work.caps)
+    work = Work(chain, target, work.tolerance, work.caps)
+    found = iterate(ARRAYS, method, work, Progress(state, state, gap[1], used))
+    return found.best[0], found.used
+
+
 @pytest.mark.parametrize("compaction", [0.0, 0.3, 0.9])
 def test_chains_come_out_as_alone_whoever_is_computed_beside_them(compaction):
     points, work = problem()
     method = dataclasses.replace(NEWTON, compaction=compaction)
-    damping, unused = np.full(CHAINS, 1e-4), np.zeros(CHAINS, dtype=np.int64)
-    found, used = iterate_states(method, work, points, unused, damping)
+    found, used = solve(method, work, points)
     assert len(np.unique(used)) > 3
     for i in range(CHAINS):
         row = np.array([i])
-        alone = iterate_states(method, work.take(row), points[..., row], unused[row], damping[row])
+        alone = solve(method, work.take(row), points[..., row])
         assert used[i] == alone[1][0]
         np.testing.assert_allclose(found[..., i], alone[0][..., 0], rtol=0.0, atol=1e-12)
 

@@ -105,16 +105,13 @@ def put_rows(nested: Nested, rows: Counts, some: Nested) -> Nested:
     return transform_leaves(replaced, nested, some)
 
 
-def to_numbers(values: Any) -> Nested:
-    """Return arrays (..., B) as nested tuples of numbers (B,), and nested lists as such tuples."""
-    if isinstance(values, list) or (isinstance(values, np.ndarray) and values.ndim > 1):
-        return tuple(to_numbers(part) for part in values)
-    return values
-
-
-def to_floats(array: Array | Counts, row: int) -> Nested:
-    """Return one row of an array (..., B) as nested tuples of floats."""
-    return to_numbers(array[..., row].tolist())
+def to_numbers(array: Array | Counts, depth: int = 1) -> Nested:
+    """Return an array as tuples of so many levels; a last axis beyond them stays an array."""
+    if depth == array.ndim:
+        return _tupled(array.tolist())
+    if depth == 0:
+        return array
+    return tuple(to_numbers(part, depth - 1) for part in array)
 
 
 def split(stack: Nested) -> Nested:
@@ -138,3 +135,15 @@ def join(components: tuple[Number, ...]) -> Array:
 
 in_columns = partial(lift, split=split, join=join)
 """What makes a formula take, and return, arrays (..., components, B)."""
+
+
+def to_floats(array: Array | Counts, row: int) -> Nested:
+    """Return one row of an array (..., B) as nested tuples of floats."""
+    return _tupled(array[..., row].tolist())
+
+
+def _tupled(values: Any) -> Nested:
+    if not isinstance(values, list):
+        return values
+    is_deep = values and isinstance(values[0], list)
+    return tuple(map(_tupled, values)) if is_deep else tuple(values)

@@ -45,13 +45,7 @@ JUST_OPPOSITE = -math.pi + 1e-3
 
 
 class Pole(NamedTuple):
-    """The pole of a chain, or of many.
-
-    Attributes:
-        is_set: Whether there is one.
-        position: Relative to the root; a vector, or an array (3, B).
-        angle: Radians about the chord.
-    """
+    """Whether there is a pole, its position relative to the root, and radians about the chord."""
 
     is_set: Condition
     position: Any
@@ -61,12 +55,8 @@ class Pole(NamedTuple):
 class Bend(NamedTuple):
     """How a chain shall lie for its target: the frame that the start pose's frame turns to.
 
-    Attributes:
-        chord: Unit direction from root to target.
-        side: Unit direction across the chord that the chain bends toward.
-        normal: Their product.
-        rotation: Of the whole chain from start pose to chord and side, before any flip.
-        distance: From root to target.
+    The chord leads to the target, the chain bends toward the side, the normal is their product. The
+    rotation is that of the whole chain from its start pose, before any flip.
     """
 
     chord: Vector
@@ -84,21 +74,11 @@ class Bend(NamedTuple):
 def find_bend(
     m: Arithmetic, first: Any, end: Any, inner: Any, reach: Number, hint: Any
 ) -> tuple[Vector, Vector, Number]:
-    """Return chord and side of a start pose, and how far it bulges.
+    """Return chord and side of a start pose, and how far its inner joints' mean is off the chord.
 
-    Args:
-        m: Arithmetic of the numbers.
-        first: The joint after the root.
-        end: The effector.
-        inner: Mean of the inner joints; zero for a chain of one segment.
-        reach: Sum of the lengths.
-        hint: Where a straight chain bends; zero for no hint.
-
-    Returns:
-        Two unit vectors: the chord, and the side: of the bulge, else of the hint, else of any axis
-        across. A closed chain has no chord; it takes one across its bulge, which leaves it as it is
-        when it is solved for its own root. Last, the size of the inner joints' mean offset from
-        the chord.
+    The side is that of the bulge, else of the hint, else of any axis across. A closed chain has no
+    chord; it takes one across its bulge, which leaves it as it is when it is solved for its own
+    root. The mean of the inner joints is zero for one segment, the hint zero for none.
     """
     first, hint = unit(m, first, ZERO), unit(m, hint, ZERO)
     out = unit(m, inner, first)
@@ -113,24 +93,18 @@ def find_bend(
 
 
 def bend_side(joint_positions: Array) -> Array | None:
-    """Return the unit direction across its chord that one chain bends toward.
+    """Return the unit direction (3,) across its chord that joints (n + 1, 3) bend toward.
 
-    Args:
-        joint_positions: Shape (n + 1, 3).
-
-    Returns:
-        Shape (3,), None for a chain that is straight or has no side.
+    None for a chain that is straight or has no side.
     """
     joints = np.asarray(joint_positions, dtype=np.float64)
     points = joints - joints[0]
     if len(points) < 3:
         return None
     reach = float(np.linalg.norm(np.diff(joints, axis=0), axis=1).sum())
-    first, end, inner = points[1].tolist(), points[-1].tolist(), points[1:-1].mean(axis=0).tolist()
-    chord = unit(FLOATS, end, unit(FLOATS, first, ZERO))
-    offset = reject(inner, chord)
-    bulge = norm(FLOATS, offset)
-    return None if bulge <= STRAIGHT * reach else np.array(scale(offset, 1.0 / bulge))
+    ends = points[1].tolist(), points[-1].tolist(), points[1:-1].mean(axis=0).tolist()
+    _, side, bulge = find_bend(FLOATS, *ends, reach, ZERO)
+    return None if bulge <= STRAIGHT * reach else np.array(side)
 
 
 def plan_bend(
@@ -145,35 +119,20 @@ def plan_bend(
 
     The start pose is swung about the root until its chord points at the target (opposite
     directions: in the plane of the bend), then turned about the chord until its side faces the
-    pole. A target on the root leaves the chord as it was. A pole on the chord's line gives no
-    side: there the swung start pose keeps its own.
+    pole. A target on the root leaves the chord as it was. A pole on the chord's line gives no side:
+    there the swung start pose keeps its own.
 
-    Args:
-        m: Arithmetic of the numbers.
-        start_chord: Unit vector.
-        start_side: Unit vector across it.
-        reach: Sum of the lengths.
-        target: Relative to the root.
-        pole: None where no chain has one.
-
-    Source: derived for this project after the two-bone construction in common use; continuity
-    and covariance are proved in tests/core/test_continuity.py and test_covariance.py.
+    Source: derived for this project after the two-bone construction in common use; continuity and
+    covariance are proved in tests/core/test_continuity.py and test_covariance.py.
     """
     distance = norm(m, target)
     toward = scale(target, m.divide(1.0, distance))
     chord = choose(m, distance < AT_ROOT * reach, start_chord, toward)
-    side, rotation = _swing(m, start_chord, start_side, chord)
+    rotation = quaternions.between(m, start_chord, chord, cross(start_chord, start_side))
+    side = rotate(rotation, start_side)
     if pole is not None:
         side, rotation = _swivel(m, pole, chord, side, rotation)
     return Bend(chord, side, cross(chord, side), rotation, distance)
-
-
-def _swing(
-    m: Arithmetic, start_chord: Vector, start_side: Vector, chord: Vector
-) -> tuple[Vector, Quaternion]:
-    """Return the side of a start pose swung onto its new chord, and the swing."""
-    rotation = quaternions.between(m, start_chord, chord, cross(start_chord, start_side))
-    return rotate(rotation, start_side), rotation
 
 
 def _swivel(
@@ -203,20 +162,11 @@ def face_side(
 ) -> Bend:
     """Return the frame in which a pose bends to its side, or flipped to the other one.
 
-    A pose with a pole is turned about the chord until its bulge faces the side; without a bulge
-    (straight, or S-shaped with both halves alike) it stays. A flipped pose is mirrored across the
-    chord. Both are linear, so the frame is changed instead of the pose.
-
-    Args:
-        m: Arithmetic of the numbers.
-        bend: The frame that the pose is solved in.
-        bulge: Mean offset of the pose's inner joints from the chord, along side and normal.
-        reach: Sum of the lengths.
-        pole: None where no chain has one.
-        use_flip: None where no chain is flipped.
+    The bulge is the mean offset of the inner joints from the chord, along side and normal. A pose
+    with a pole is turned about the chord until its bulge faces the side; without a bulge (straight,
+    or S-shaped with both halves alike) it stays. A flipped pose is mirrored across the chord. Both
+    are linear, so the frame is changed instead of the pose.
     """
-    if pole is None and use_flip is None:
-        return bend
     (y, z), side, normal = bulge, bend.side, bend.normal
     size = m.sqrt(y * y + z * z)
     if pole is not None:

@@ -1,44 +1,50 @@
-"""Bones of chains as the sweeps take them: what poses put one after the other."""
+"""Bones as the sweeps take them: what poses put one after the other.
+
+Points are the heads of all n bones, and then the effectors. A chain is a tree with one effector.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise, repeat
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from ..algebra import matrices, quaternions
-from ..algebra.arithmetic import Arithmetic, Number
+from ..algebra.arithmetic import Arithmetic, Array, Number
 from ..algebra.matrices import Matrix
 from ..algebra.quaternions import Quaternion
-from ..algebra.vectors import Vector, add, choose, norm, subtract
+from ..algebra.vectors import Vector, add, choose, dot, norm, subtract
 from . import swing_twist
 from .swing_twist import SwingTwistRange
+from .transport import PRODUCTS
 
 # A direction across a hinge shorter than this share of its vector gives no angle.
 NO_ANGLE = 1e-9
+# A bone that carries several ends stays as it is where they do not tell how it shall turn, by this
+# share of what they tell where they do.
+STAYS = 1e-3
 AXES: tuple[Vector, Vector, Vector] = matrices.IDENTITY
 
 
 class Bone(NamedTuple):
     """A bone and the joint at its head.
 
-    Attributes:
-        length: Of its segment.
-        segment: From its head to the next one, in its posed axes.
-        offset: From its axes at zero to the posed axes of the bone before; None where these are
-            the same.
-        inverse: The inverse of that.
-        offset_rotation: What of the offset is a rotation.
-        scale: By how much lengths in its axes grow in the space of the chain.
-        joint: Its range; None for a joint that turns freely.
-        hinge: The number of the one axis that it turns about; None for more than one.
-        readiness: How readily it turns about its posed axes; None for alike.
-        most_bend: Greatest angle to the segment before it in chains without orientations, radians;
-            None for any.
+    The parent, -1 for a root, stands before it. Ends are the points that hang on it, of a chain
+    the next one; segments lead there from its head, in its posed axes, and the length is that of
+    the first. The offset leads from its axes at zero to the posed axes of the bone before, None
+    where these are the same; its rotation is what of it is one. Lengths in its axes grow by the
+    scale in the space of the chain. The joint is None where it turns freely, the hinge the number
+    of the one axis that it turns about, or None, the readiness how readily it turns about its
+    posed axes, None for alike. The greatest bend, radians to the segment before, is for chains
+    without orientations; None for any.
     """
 
+    parent: int
+    ends: tuple[int, ...]
+    segments: tuple[Vector, ...]
     length: Number
-    segment: Vector
     offset: Matrix | None = None
     inverse: Matrix | None = None
     offset_rotation: Quaternion = quaternions.IDENTITY
@@ -50,30 +56,22 @@ class Bone(NamedTuple):
 
 
 class Bones(NamedTuple):
-    """The bones of a chain, root first.
+    """The bones of a chain or a tree, roots first; all of them lead to an effector.
 
-    Attributes:
-        bones: One a segment.
-        root: Head of the first one.
-        reach: Sum of the lengths.
-        is_rigid: Whether all offsets are rotations; bones are measured in the space of the chain
-            then.
+    Roots are bones without parents, and their heads; the reach is the longest way from one of them
+    to an effector. Rigid are bones whose offsets are all rotations: they are measured in the space
+    of the chain then.
     """
 
     bones: tuple[Bone, ...]
-    root: Vector
+    roots: tuple[tuple[int, Vector], ...]
     reach: Number
     is_rigid: bool = True
+    effectors: int = 1
 
 
 class Pose(NamedTuple):
-    """Where bones are.
-
-    Attributes:
-        points: Heads, and the effector last.
-        rotations: Local rotations R of the joints.
-        orientations: Rotations of the posed bones in the space of the chain.
-    """
+    """Where bones are: their heads and then the effectors, local rotations, orientations."""
 
     points: tuple[Vector, ...]
     rotations: tuple[Quaternion, ...] = ()
@@ -87,18 +85,37 @@ def lay_bones(
 ) -> Bones:
     """Return the segments between points as bones whose joints turn freely.
 
-    Args:
-        points: Heads, and the effector last.
-        lengths: Of the segments.
-        bends: Greatest angles to the segments before, None for any.
+    Their greatest angles to the segments before are ``bends``, None for any.
     """
     bones = tuple(
-        Bone(length, subtract(end, head), most_bend=bend)
-        for (head, end), length, bend in zip(
-            pairwise(points), lengths, bends or repeat(None), strict=False
+        Bone(i - 1, (i + 1,), (subtract(end, head),), length, most_bend=bend)
+        for i, ((head, end), length, bend) in enumerate(
+            zip(pairwise(points), lengths, bends or repeat(None), strict=False)
         )
     )
-    return Bones(bones, points[0], sum(bone.length for bone in bones))
+    return Bones(bones, ((0, points[0]),), sum(bone.length for bone in bones))
+
+
+class Targets(NamedTuple):
+    """Where effectors shall be.
+
+    Weights are those of all points, of the effectors beyond them; empty for one effector.
+    """
+
+    places: tuple[Vector, ...]
+    weights: tuple[Number, ...] = ()
+
+
+def find_distance(m: Arithmetic, points: tuple[Vector, ...], targets: Targets) -> Number:
+    """Return the weighted distance of all effectors from their targets."""
+    places, weights = targets
+    if not weights:
+        return norm(m, subtract(places[0], points[-1]))
+    square, count = 0.0, len(places)
+    for weight, place, point in zip(weights[-count:], places, points[-count:], strict=True):
+        off = subtract(place, point)
+        square = square + weight * dot(off, off)
+    return m.sqrt(square)
 
 
 def aim_bone(
@@ -109,15 +126,9 @@ def aim_bone(
     wanted: Vector,
     share: Number | None = None,
 ) -> Quaternion:
-    """Return the local rotation that turns a lever toward a direction, as far as the joint allows.
+    """Return the local rotation that turns a lever toward a direction, as far as the joint may.
 
-    Args:
-        m: Arithmetic of the numbers.
-        bone: Whose joint turns.
-        rotation: Its present local rotation.
-        lever: What shall point there, in the posed axes of the bone.
-        wanted: Where it shall point, in the same axes.
-        share: Of the way to turn; None for all of it.
+    Both are given in the posed axes of the bone. A share of the way is taken; None is all of it.
     """
     axis = None
     if bone.hinge is not None:
@@ -151,12 +162,7 @@ def hold_joint(
 ) -> Quaternion:
     """Return how one of two bones may stand whose other one stands already.
 
-    Args:
-        m: Arithmetic of the numbers.
-        bone: The child, at whose head their joint is.
-        orientation: Of the bone that gives way.
-        held: Of the one that stands.
-        is_child: Whether the child gives way; else its parent.
+    Their joint is at the head of the child, which gives way if ``is_child``; else its parent.
     """
     if bone.joint is None:
         return orientation
@@ -195,41 +201,80 @@ def pose_bones(
     m: Arithmetic,
     chain: Bones,
     rotations: tuple[Quaternion, ...],
-    aims: tuple[Vector, ...] | None = None,
+    aims: Sequence[Vector] | None = None,
+    weights: tuple[Number, ...] = (),
 ) -> Pose:
-    """Return where bones are, one laid after the other from the root.
+    """Return where bones are, one laid after the other from the roots.
 
-    Args:
-        m: Arithmetic of the numbers.
-        chain: The bones.
-        rotations: Local rotations of the joints.
-        aims: The points that segments shall end at, as far as their joints allow: of joints that
-            cannot be met the next bones make the best. None to pose the bones as they are.
+    Aims are where all points shall be, as far as joints allow: of joints that cannot be met the
+    next bones make the best. Without any the bones are posed as they are. Weights are empty for one
+    effector.
     """
-    head, is_rigid = chain.root, chain.is_rigid
-    points, posed, orientations = [head], [], []
-    orientation, frame = quaternions.IDENTITY, matrices.IDENTITY
-    for i, bone in enumerate(chain.bones):
-        rotation = rotations[i]
-        zero = _find_zero(bone, orientation)
-        if bone.offset is not None and not is_rigid:
-            frame = matrices.multiply(frame, bone.offset)
+    bones, is_rigid = chain.bones, chain.is_rigid
+    points: list[Any] = [None] * (len(bones) + chain.effectors)
+    for i, head in chain.roots:
+        points[i] = head
+    posed = list(rotations)
+    # The last one is what roots hang on.
+    orientations = [quaternions.IDENTITY] * (len(bones) + 1)
+    frames = [matrices.IDENTITY] * (len(bones) + 1)
+    for i, bone in enumerate(bones):
+        head, rotation, frame = points[i], posed[i], None
+        zero = _find_zero(bone, orientations[bone.parent])
+        if not is_rigid:
+            frame = frames[bone.parent]
+            frame = frame if bone.offset is None else matrices.multiply(frame, bone.offset)
         if aims is not None:
-            wanted = subtract(aims[i], head)
-            if is_rigid:
-                wanted = quaternions.unrotate(zero, wanted)
+            wanted = [subtract(aims[end], head) for end in bone.ends]
+            if frame is None:
+                wanted = [quaternions.unrotate(zero, way) for way in wanted]
             else:
-                wanted = matrices.transform(matrices.inverse(m, frame), wanted)
-            wanted = quaternions.unrotate(rotation, wanted)
-            rotation = aim_bone(m, bone, rotation, bone.segment, wanted)
-        orientation = quaternions.multiply(zero, rotation)
-        if is_rigid:
-            along = quaternions.rotate(orientation, bone.segment)
-        else:
-            frame = matrices.multiply(frame, quaternions.to_matrix(rotation))
-            along = matrices.transform(frame, bone.segment)
-        head = add(head, along)
-        points.append(head)
-        posed.append(rotation)
-        orientations.append(orientation)
-    return Pose(tuple(points), tuple(posed), tuple(orientations))
+                inverse = matrices.inverse(m, frame)
+                wanted = [matrices.transform(inverse, way) for way in wanted]
+            posed[i] = rotation = _turn_bone(m, bone, rotation, wanted, weights)
+        orientations[i] = orientation = quaternions.multiply(zero, rotation)
+        if frame is not None:
+            frames[i] = frame = matrices.multiply(frame, quaternions.to_matrix(rotation))
+        for end, segment in zip(bone.ends, bone.segments, strict=True):
+            if frame is None:
+                along = quaternions.rotate(orientation, segment)
+            else:
+                along = matrices.transform(frame, segment)
+            points[end] = add(head, along)
+    return Pose(tuple(points), tuple(posed), tuple(orientations[:-1]))
+
+
+def _turn_bone(
+    m: Arithmetic,
+    bone: Bone,
+    rotation: Quaternion,
+    wanted: list[Vector],
+    weights: tuple[Number, ...],
+) -> Quaternion:
+    """Return the local rotation that brings the ends of a bone nearest to where they shall be.
+
+    These are counted from its head, in its axes at zero.
+    """
+    if len(wanted) == 1:
+        way = quaternions.unrotate(rotation, wanted[0])
+        return aim_bone(m, bone, rotation, bone.segments[0], way)
+    levers = [quaternions.rotate(rotation, segment) for segment in bone.segments]
+    swing = _fit_rotation(levers, wanted, [weights[end] for end in bone.ends])
+    turned = quaternions.normalize(m, quaternions.multiply(swing, rotation))
+    return turned if bone.joint is None else swing_twist.clamp(m, bone.joint, turned)
+
+
+def _fit_rotation(levers: list[Vector], ways: list[Vector], weights: list[Number]) -> Quaternion:
+    """Return the rotation that brings levers nearest to ways.
+
+    Source: Davenport's q-method (Markley and Mortari, "Quaternion attitude estimation using vector
+    observations", Journal of the Astronautical Sciences 48, 2000).
+    """
+    source: Array = np.array(levers)
+    profile = np.einsum("mi...,mj...,m...->...ij", np.array(ways), source, np.array(weights))
+    size = np.einsum("mi...,mi...,m...->...", source, source, np.array(weights))
+    profile = profile + STAYS * size[..., None, None] * np.eye(3)
+    matrix = np.einsum("...ij,ijk->...k", profile, PRODUCTS).reshape(*size.shape, 4, 4)
+    best = np.linalg.eigh(matrix)[1][..., -1]
+    w, x, y, z = (best * np.where(best[..., :1] < 0.0, -1.0, 1.0)).T
+    return (w, x, y, z) if size.ndim else (float(w), float(x), float(y), float(z))

@@ -22,52 +22,77 @@ if TYPE_CHECKING:
     from .kinematic_tree import KinematicTree
 
 
-def compile_bones(chain: KinematicTree, *, is_few: bool) -> list[Bones]:
-    """Return the bones of B chains: one record a chain in floats, or one of all in arrays.
+def compile_bones(tree: KinematicTree, *, is_few: bool) -> list[Bones]:
+    """Return the bones of B trees: one record a tree in floats, or one of all in arrays.
 
-    Slides stay where they start. What is compiled is kept with the chains.
+    Of trees only those that lead to an effector. Slides stay where they start. What is compiled
+    is kept with the trees.
     """
-    known: dict[bool, list[Bones]] = chain.__dict__.setdefault("compiled_bones", {})
+    known: dict[bool, list[Bones]] = tree.__dict__.setdefault("compiled_bones", {})
     if is_few not in known:
-        known[is_few] = _compile(chain, is_few=is_few)
+        rows = range(tree.reach.size) if is_few else (None,)
+        known[is_few] = [_bones(tree, partial(_pick, row=row)) for row in rows]
     return known[is_few]
 
 
-def _compile(chain: KinematicTree, *, is_few: bool) -> list[Bones]:
-    if not is_few:
-        return [_bones(chain, nested.to_numbers)]
-    return [_bones(chain, partial(nested.to_floats, row=row)) for row in range(chain.reach.size)]
+def _pick(array: Array, row: int | None) -> Any:
+    """Return an array (..., B) as tuples of numbers: of one row, or of all."""
+    if row is None:
+        return nested.to_numbers(array, array.ndim - 1)
+    return nested.to_floats(array, row)
 
 
-def _bones(chain: KinematicTree, pick: Callable[[Array], Any]) -> Bones:
+def _bones(tree: KinematicTree, pick: Callable[[Array], Any]) -> Bones:
     """Return one record of bones; ``pick`` makes tuples of numbers of arrays (..., B)."""
-    (root, *steps), joints = chain.resting_steps, chain.joints
-    segments = np.array(steps)
+    topology, led = tree.topology, tree.topology.led
+    joints, heads = tree.joints.take_bones(led), tree.resting_heads[led]
+    place = {bone: i for i, bone in enumerate([-1, *led], start=-1)}
+    parents = [place[topology.parents[bone]] for bone in led]
+    carriers = [*parents, *(place[bone] for bone in topology.effector_bones)]
     volumes = np.linalg.det(joints.offsets.transpose(0, 3, 1, 2))
-    scales = np.cumprod(np.cbrt(np.abs(volumes)), axis=0)
+    scales = np.cbrt(np.abs(volumes))
+    for bone, parent in enumerate(parents):
+        if parent >= 0:
+            scales[bone] *= scales[parent]
     rotations, offsets = turns.from_matrices(joints.offsets), joints.offsets
     bent = offsets / np.cbrt(volumes)[:, None, None] - turns.to_matrices(rotations)
     is_rigid = bool((volumes > 0.0).all() and (np.abs(bent) < SHEAR).all())
+    segments = np.concatenate((heads, tree.ends))
     if is_rigid:
         # Rigid bones are measured in the space of the chain.
-        segments, scales = segments * scales[:, None], np.ones_like(scales)
-        offsets = turns.to_matrices(rotations)
+        segments = segments * scales[carriers][:, None]
+        scales, offsets = np.ones_like(scales), turns.to_matrices(rotations)
     turns_axes = (offsets != np.eye(3)[..., None]).any(axis=(1, 2, 3))
     inverses = arrays.invert(offsets)
-    readiness = pick(joints.readiness) if joints.has_stiffness else (None,) * len(segments)
+    ends = [tuple(p for p, on in enumerate(carriers) if on == bone) for bone in range(len(led))]
+    ways, lengths = pick(segments), pick(arrays.norm(segments))
     columns = (
-        pick(arrays.norm(segments)),
-        pick(segments),
+        parents,
+        ends,
+        [tuple(ways[end] for end in each) for each in ends],
+        [lengths[each[0]] for each in ends],
         _where(turns_axes, pick(offsets)),
         _where(turns_axes, pick(inverses)),
         pick(rotations),
         pick(scales),
         _joints(joints, pick),
         [joint_limits.HINGES.get(kind) for kind in joints.kinds],
-        readiness,
+        pick(joints.readiness) if joints.has_stiffness else (None,) * len(led),
     )
     bones = tuple(Bone(*each) for each in zip(*columns, strict=True))
-    return Bones(bones, pick(root), pick(chain.reach), is_rigid)
+    roots = tuple((i, head) for i, head in enumerate(pick(heads)) if parents[i] < 0)
+    return Bones(bones, roots, pick(tree.reach), is_rigid, len(tree.ends))
+
+
+def weigh_points(tree: KinematicTree) -> Array:
+    """Return the weights of the points of bones, as ``Targets`` takes them, (n + E, B)."""
+    topology = tree.topology
+    if len(tree.ends) == 1:
+        return np.empty((0, tree.reach.size))
+    # None is quite zero: means are taken by them.
+    weights = tree.sqrt_weights**2 + arrays.NO_DIRECTION
+    beyond = [weights[topology.moves[bone]].sum(axis=0) for bone in topology.led]
+    return np.concatenate((beyond, weights))
 
 
 def _where(flags: Flags, values: nested.Nested) -> list[nested.Nested]:

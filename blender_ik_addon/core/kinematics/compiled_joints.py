@@ -129,10 +129,6 @@ class CompiledJoints(Rows):
         """Return turns (n, 4, B) brought inside their ranges."""
         return turn if self.is_free else joint_limits.clamp_turns(self.ranges, turn)
 
-    def clamped_at(self, bone: int, turn: Array) -> Array:
-        """Return turns (4, B) of one bone brought inside their ranges."""
-        return turn if self.is_free else joint_limits.clamp_turns(self.ranges.at(bone), turn)
-
     @cached_property
     def axis_shares(self) -> Array:
         """1 for the axes about which joints turn, as far as their kinds tell, shape (n, 3, 1)."""

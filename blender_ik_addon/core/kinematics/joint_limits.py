@@ -117,18 +117,14 @@ def clamp_kind(kind: JointKind, turn: Array, low: Array, high: Array) -> Array:
 def clamp_rotations(
     kinds: tuple[JointKind, ...], rotations_wxyz: Array, low: Array, high: Array
 ) -> Array:
-    """Return rotations of bones brought inside their ranges.
+    """Return rotations (..., n, 4) of bones of these kinds brought inside their ranges.
 
-    Args:
-        kinds: One a bone.
-        rotations_wxyz: Unit quaternions, shape (..., n, 4).
-        low: Radians about X, Y and Z, -inf for no limit, shape (..., n, 3).
-        high: Shape (..., n, 3).
+    Ranges are radians about X, Y and Z, (..., n, 3), -inf and inf for no limit.
     """
     held = np.array(rotations_wxyz, dtype=np.float64)
     for i, kind in enumerate(kinds):
-        parts = (np.moveaxis(each[..., i, :], -1, 0) for each in (held, low, high))
-        held[..., i, :] = np.stack(clamp_joint(ARRAYS, kind, *(tuple(p) for p in parts)), axis=-1)
+        one = (np.asarray(each)[..., i, :, None] for each in (held, low, high))
+        held[..., i, :] = clamp_kind(kind, *one)[..., 0]
     return held
 
 

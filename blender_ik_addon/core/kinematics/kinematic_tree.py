@@ -200,15 +200,12 @@ class KinematicTree(Rows):
         return None if (shares == 1.0).all() else shares[:, :, None, None]
 
     @property
-    def resting_steps(self) -> Array:
-        """Of chains the root, and the ways from each joint to the next, (n + 1, 3, B).
-
-        In the axes of the posed bones, where slides rest.
-        """
-        heads = self.heads
-        if self.slide_axes is not None:
-            heads = heads + self.slide_axes * self.joints.resting_slide[:, None]
-        return np.concatenate((heads, self.ends[-1:]))
+    def resting_heads(self) -> Array:
+        """The heads, moved by slides at rest, shape (n, 3, B)."""
+        if self.slide_axes is None:
+            return self.heads
+        heads: Array = self.heads + self.slide_axes * self.joints.resting_slide[:, None]
+        return heads
 
 
 def compile_tree(

@@ -7,7 +7,7 @@ knows of it.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,13 +21,7 @@ LARGEST_ZONE = 0.5
 
 
 def measure_reach(lengths: Array) -> tuple[Array, Array]:
-    """Return the farthest distances from roots to effectors, and those below which none folds.
-
-    Args:
-        lengths: Shape (n, B).
-
-    Returns:
-        Two of shape (B,).
+    """Return the farthest and the nearest distances (B,) that segments (n, B) reach.
 
     Source: polygon inequality; the dead zone exists where one segment outreaches all others.
     """
@@ -56,16 +50,9 @@ def ease_distance(
 ) -> Number:
     """Return the distance at which a target is solved for.
 
-    Args:
-        m: Arithmetic of the numbers.
-        distance: From root to target.
-        reach: Farthest reach.
-        least: Distance below which the chain cannot fold.
-        soft: The soft distance.
-
-    Source: Nicholas, "Soft IK", softimageblog 2009: D below a = L - s stays, beyond it becomes
-    a + s (1 - exp((a - D) / s)), which meets it with the same slope and stays below L. The bend of
-    two bones then never turns faster than the root of L / (2 l1 l2 s).
+    Source: Nicholas, "Soft IK", softimageblog 2009: D below a = L - s stays, beyond it becomes a +
+    s (1 - exp((a - D) / s)), which meets it with the same slope and stays below L. The bend of two
+    bones then never turns faster than the root of L / (2 l1 l2 s).
     """
     zone = m.minimum(soft, LARGEST_ZONE * (reach - least))
     first = reach - zone
@@ -75,30 +62,15 @@ def ease_distance(
     return m.where(past > 0.0, m.minimum(near, distance), distance)
 
 
-class Softened(NamedTuple):
-    """What the soft distance makes of a target.
-
-    Attributes:
-        target: Where it is solved for.
-        short: How far that is from where it stands.
-        is_too_far: Whether it stands out of reach.
-    """
-
-    target: Vector
-    short: Number
-    is_too_far: Condition
-
-
 def soften_target(
     m: Arithmetic, root: Any, target: Any, reach: Number, least: Number, soft: Number
-) -> Softened:
-    """Return a target drawn toward the root; arguments as those of ``ease_distance``."""
+) -> tuple[Vector, Number, Condition]:
+    """Return a target drawn toward the root, how far, and whether it stands out of reach."""
     offset = subtract(target, root)
     distance = norm(m, offset)
     near = ease_distance(m, distance, reach, least, soft)
     moved = add(root, scale(offset, m.divide(near, distance)))
-    moved = choose(m, near < distance, moved, target)
-    return Softened(moved, distance - near, distance >= reach)
+    return choose(m, near < distance, moved, target), distance - near, distance >= reach
 
 
 def distances_in_reach(lengths: Array, distance: Array, soft_distance: Array) -> Array:

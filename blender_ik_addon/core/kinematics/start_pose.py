@@ -31,22 +31,13 @@ class StartPose(Rows):
     """The start pose of one chain of n segments, or of B chains.
 
     Numbers are floats for one chain and arrays (B,) for many; vectors are tuples of three floats,
-    or arrays (3, B); other arrays have B as their last axis, or none.
-
-    Attributes:
-        root: The root, armature space.
-        unit: Length of one unit of everything below in armature space.
-        points: Joints relative to the root, shape (n + 1, 3, ...).
-        lengths: Shape (n, ...).
-        reach: Sum of the lengths.
-        least: Distance below which the chain cannot fold.
-        chord: Unit vector from root to effector.
-        side: Unit vector across the chord to where the chain bends.
-        directions: Unit directions of the segments in the frame of chord, side and their
-            product, shape (n, 3, ...).
-        distance: From root to effector.
-        bulge: Size of the mean offset of the inner joints from the chord.
-        closing: Turn at every joint beyond which an even bend opens again.
+    or arrays (3, B); other arrays have B as their last axis, or none. The root stands in armature
+    space, where one ``unit`` of all the rest is so long. Points (n + 1, 3, ...) count from there;
+    directions (n, 3, ...) are those of the segments in the frame of the chord, the side across it
+    that the chain bends to, and their product. Below ``least`` a chain cannot fold; ``distance``
+    is that from root to effector, the bulge the size of the mean offset of the inner joints from
+    the chord. Beyond ``closing``, the turn at every joint, an even bend opens again: there it
+    brings the effector as near as ``nearest``.
     """
 
     root: Any
@@ -61,6 +52,7 @@ class StartPose(Rows):
     distance: Number
     bulge: Number
     closing: Number
+    nearest: Number
 
     @property
     def m(self) -> Arithmetic:
@@ -73,9 +65,16 @@ class StartPose(Rows):
         return np.array(self.root)
 
     @cached_property
-    def squares(self) -> Array:
-        """Squared lengths, shape (n, ...)."""
-        return self.lengths * self.lengths
+    def newton_terms(self) -> tuple[Any, ...]:
+        """Lengths, their squares and the sum of these, the reach, and ones, (n, ...)."""
+        squares = self.lengths * self.lengths
+        total = self._number(squares.sum(axis=0))
+        return self.lengths, squares, total, self.reach, np.ones_like(self.lengths)
+
+    @cached_property
+    def is_uneven(self) -> Condition:
+        """Whether lengths differ by more than storing them makes them."""
+        return self._number(np.ptp(self.lengths, axis=0) > EVEN * self.reach)
 
     @cached_property
     def pair(self) -> tuple[Number, Number]:
@@ -90,16 +89,9 @@ class StartPose(Rows):
     @cached_property
     def is_longest(self) -> Flags:
         """Which segment is the first of the greatest length, shape (n, ...)."""
-        index = np.arange(len(self.lengths))
-        if self.lengths.ndim > 1:
-            index = index[:, None]
+        index = np.arange(len(self.lengths)).reshape(-1, *self.lengths.shape[1:] and (1,))
         flags: Flags = index == np.argmax(self.lengths, axis=0)
         return flags
-
-    @cached_property
-    def is_uneven(self) -> Condition:
-        """Whether lengths differ by more than storing them makes them."""
-        return self._number(_are_uneven(self.lengths, self.reach))
 
     @cached_property
     def ruled_by_longest(self) -> Number:
@@ -117,20 +109,18 @@ class StartPose(Rows):
 
     @cached_property
     def turns(self) -> Array:
-        """How often each segment of an even bend is turned against its middle, (n, 1) or (n,)."""
-        turns = count_turns(len(self.lengths))
-        return turns if self.lengths.ndim == 1 else turns[:, None]
+        """As ``count_turns``."""
+        return count_turns(self.lengths)
 
     def alone(self, row: int) -> StartPose:
         """Return one of many chains in floats."""
-        values: dict[str, Any] = {
-            field.name: np.ascontiguousarray(getattr(self, field.name)[..., row])
-            for field in fields(self)
-        }
+        values: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)[..., row]
+            is_array = field.name in ("points", "lengths", "directions")
+            values[field.name] = np.ascontiguousarray(value) if is_array else value.tolist()
         for name in ("root", "chord", "side"):
-            values[name] = tuple(values[name].tolist())
-        for name in ("unit", "reach", "least", "distance", "bulge", "closing"):
-            values[name] = values[name].item()
+            values[name] = tuple(values[name])
         return StartPose(**values)
 
     def _number(self, value: Any) -> Any:
@@ -138,11 +128,9 @@ class StartPose(Rows):
 
 
 def compile_start_poses(joints: Array, hint: Array) -> StartPose:
-    """Return compiled start poses of many chains.
+    """Return compiled start poses of joints (n + 1, 3, B), armature space.
 
-    Args:
-        joints: Armature space, shape (n + 1, 3, B).
-        hint: Where straight chains bend, shape (3, B); zero for no hint.
+    Straight ones bend to the hint (3, B), zero for none.
     """
     root = joints[0]
     _, exponent = np.frexp(norm(np.diff(joints, axis=0)).sum(axis=0))
@@ -161,6 +149,7 @@ def _describe(root: Array, unit: Array, points: Array, hint: Array) -> StartPose
     inner = points[1:-1].mean(axis=0) if len(points) > 2 else np.zeros_like(root)
     sides = bend_plane.find_bend(ARRAYS, points[1], points[-1], inner, most, hint)
     chord, side, bulge = np.array(sides[0]), np.array(sides[1]), sides[2]
+    closing, nearest = _find_closing_turn(lengths, most)
     frame = np.stack((chord, side, np.cross(chord, side, axis=0)))
     segments = np.diff(points, axis=0) / lengths[:, None, :]
     return StartPose(
@@ -175,39 +164,32 @@ def _describe(root: Array, unit: Array, points: Array, hint: Array) -> StartPose
         directions=np.einsum("kib,nib->nkb", frame, segments),
         distance=norm(points[-1]),
         bulge=bulge,
-        closing=_find_closing_turn(lengths, most),
+        closing=closing,
+        nearest=nearest,
     )
 
 
-def count_turns(count: int) -> Array:
-    """Return how often each of so many segments is turned against the middle, shape (n,)."""
+def count_turns(lengths: Array) -> Array:
+    """Return how often each segment of an even bend is turned against its middle, (n, any)."""
+    count = len(lengths)
     turns: Array = 0.5 * (count - 1) - np.arange(count, dtype=np.float64)
-    return turns
+    return turns if lengths.ndim == 1 else turns[:, None]
 
 
-def _are_uneven(lengths: Array, most: Number) -> Any:
-    """Tell which lengths (n, ...) differ by more than a share of their sums."""
-    return np.ptp(lengths, axis=0) > EVEN * most
-
-
-def _find_closing_turn(lengths: Array, most: Array) -> Array:
-    """Return the turn at every joint that brings the effector nearest to the root, shape (B,).
+def _find_closing_turn(lengths: Array, most: Array) -> tuple[Array, Array]:
+    """Return the turn at every joint that brings the effector nearest to the root, and how near.
 
     A full turn shared out closes chains of equal segments; uneven ones may not close at all.
     """
-    count = len(lengths)
-    full: Array = np.full(lengths.shape[1], 2.0 * np.pi / count)
-    are_uneven = _are_uneven(lengths, most)
-    if not are_uneven.any():
-        return full
-    uneven = lengths[:, are_uneven]
-    low, high = np.zeros(uneven.shape[1]), full[are_uneven]
-    steps = 1j * count_turns(count)[:, None]
-    for _ in range(30):
+    high = np.full_like(most, 2.0 * np.pi / len(lengths))
+    low, steps = (
+        np.where(np.ptp(lengths, axis=0) > EVEN * most, 0.0, high),
+        1j * count_turns(lengths),
+    )
+    for _ in range(30 if (low < high).any() else 0):
         middle = 0.5 * (low + high)
-        segments = uneven * np.exp(steps * middle)
+        segments = lengths * np.exp(steps * middle)
         chord, rate = segments.sum(axis=0), (steps * segments).sum(axis=0)
         is_closing = (np.conj(chord) * rate).real < 0.0
         low, high = np.where(is_closing, middle, low), np.where(is_closing, high, middle)
-    full[are_uneven] = low
-    return full
+    return low, np.abs((lengths * np.exp(steps * low)).sum(axis=0))

@@ -32,16 +32,9 @@ HALF_TURN = 1e-9
 class SwingTwistRange(NamedTuple):
     """The range of a joint.
 
-    Attributes:
-        middle_x: The middle of the swing's range about X, sin(angle / 2).
-        middle_z: About Z.
-        below_x: Half axis of the range on the low side of the middle, inf for none.
-        above_x: On the high side; likewise about Z.
-        below_z: See ``below_x``.
-        above_z: See ``above_x``.
-        twist_low: Radians, -inf for none.
-        twist_high: Radians, inf for none.
-        twist_middle: Radians; zero for a range without both ends.
+    The swing's range has a middle about X and Z, sin(angle / 2), and half axes on the sides below
+    and above it, inf for none. The twist's has ends in radians, infinite for none, and a middle,
+    zero without both ends.
     """
 
     middle_x: Number
@@ -84,17 +77,10 @@ class SwingTwistRange(NamedTuple):
 class SwingTwist(NamedTuple):
     """A rotation inside its range, taken apart.
 
-    Attributes:
-        swing_x: Swing about X, sin(angle / 2).
-        swing_z: About Z.
-        cosine: Of half the swing, at least zero.
-        twist: Radians about Y.
-        offset_x: Of the swing from the middle of its range.
-        offset_z: About Z.
-        half_x: The half axes of the range on that side.
-        half_z: About Z.
-        out: How far out the swing lies in the ellipse that bounds it, 1 on its edge; zero in a box.
-        is_round: Whether an ellipse bounds it.
+    The swing about X and Z, sin(angle / 2), the cosine of half of it, at least zero, and the twist
+    about Y in radians; the swing's offsets from the middle of its range and the half axes of the
+    range on that side; how far out it lies in the ellipse that bounds it, 1 on its edge, zero in a
+    box; and whether an ellipse bounds it.
     """
 
     swing_x: Number

@@ -21,13 +21,11 @@ from ..algebra.nested import Rows
 from ..algebra.quaternions import AXES, Quaternion, multiply, normalize, rotate
 from ..algebra.vectors import ZERO, perpendicular, reject, unit
 
-# Swings nearer to a half turn than this cosine of half the angle lose digits in the product, and
-# the squares of a product of many that are wide run out of numbers.
-NEARLY_OPPOSITE, SMALLEST_PRODUCT = 1e-2, 1e-140
 # Products of so many matrices are quicker one after the other.
 SHORT = 16
-# A product of matrices rounds by what they can be at most. Where it leaves less than this share of
-# a quaternion, wide turns one after the other, it loses digits too.
+# Swings nearer to a half turn than this cosine of half the angle lose digits; so does a product of
+# many matrices that leaves less than this share of a quaternion, for it rounds by what they can be
+# at most.
 LEAST_SHARE = 1e-2
 # Half of R, whatever the directions; and the matrices of R -> -w R s with w and s along the axes.
 HALF = 0.5 * np.eye(4)
@@ -69,43 +67,29 @@ def compile_swings(start: Array, normal: Array) -> Swings:
 def carry_rotation(rotation: Array, swings: Swings, wanted: Array) -> Array:
     """Return the rotations of the bones of B chains, unit quaternions wxyz, shape (B, n, 4).
 
-    Every row is computed by itself: it does not depend on the others.
-
-    Args:
-        rotation: Of the whole chains, shape (B, 4).
-        swings: The start directions.
-        wanted: Directions to reach, of any length, shape (B, n, 3).
+    They start from those of the whole chains, (B, 4), and bring the bones to wanted directions of
+    any length, (B, n, 3). Every row is computed by itself: it does not depend on the others.
     """
     # Sums run in the same order however many rows there are: all arrays lie row by row in memory.
     sizes = np.sqrt((wanted * wanted).sum(axis=-1))[..., None]
-    unit_wanted = np.divide(wanted, sizes, order="C")
-    matrices = np.einsum("bnij,bni->bnj", swings.products, unit_wanted)
+    matrices = np.einsum("bnij,bni->bnj", swings.products, np.divide(wanted, sizes, order="C"))
     matrices = matrices.reshape(*wanted.shape[:2], 4, 4)
     matrices += HALF
     carried = _apply_in_turn(matrices, rotation[:, :, None])[..., 0]
     sizes = np.sqrt((carried * carried).sum(axis=-1))
-    # No product grows: where none is small, no single one has lost digits.
-    if (sizes >= max(NEARLY_OPPOSITE, LEAST_SHARE)).all():
+    # No product grows: where the last one is not small, no single one has lost digits.
+    is_lossy = sizes[:, -1] < LEAST_SHARE
+    if not is_lossy.any():
         carried /= sizes[..., None]
         return carried
-    is_sure = _keeps_digits(sizes)
+    if sizes.shape[1] <= SHORT:
+        before = np.concatenate((np.ones_like(sizes[:, :1]), sizes[:, :-1]), axis=1)
+        is_lossy = (sizes < LEAST_SHARE * before).any(axis=1)
     carried /= np.where(sizes > 0.0, sizes, 1.0)[..., None]
-    for row in np.flatnonzero(~is_sure):
+    for row in np.flatnonzero(is_lossy):
         start, normal = swings.start[row], swings.normal[row]
         carried[row] = _swing_in_turn(rotation[row], start, wanted[row], normal)
     return carried
-
-
-def _keeps_digits(sizes: Array) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Tell of which chains the products (B, n) that are left are large enough, shape (B,)."""
-    before = np.concatenate((np.ones_like(sizes[:, :1]), sizes[:, :-1]), axis=1)
-    is_sure = (sizes >= NEARLY_OPPOSITE * before) & (sizes >= SMALLEST_PRODUCT)
-    count, block = sizes.shape[1], 1
-    while count > SHORT * block:
-        block *= 2
-    if block > 1:
-        is_sure[:, block - 1 :] &= sizes[:, block - 1 :] >= LEAST_SHARE * before[:, : 1 - block]
-    return is_sure.all(axis=1)
 
 
 def _apply_in_turn(matrices: Array, column: Array) -> Array:

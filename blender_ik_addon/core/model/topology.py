@@ -51,6 +51,11 @@ class Topology:
             raise InvalidChainError("An effector hangs on no bone: give it the index of a bone.")
 
     @cached_property
+    def led(self) -> list[int]:
+        """The bones that move an effector."""
+        return np.flatnonzero(self.moves.any(axis=1)).tolist()
+
+    @cached_property
     def is_above(self) -> Flags:
         """Whether the bone of a row is an ancestor of that of a column, shape (n, n)."""
         above = np.zeros((len(self.parents), len(self.parents)), dtype=np.bool_)

@@ -6,7 +6,7 @@ from ..algebra import matrices, quaternions
 from ..algebra.arithmetic import Arithmetic, Number
 from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import Vector, add, dot, norm, smoothstep, subtract
-from ..kinematics.bones import Bones, aim_bone
+from ..kinematics.bones import Bones, Targets, aim_bone
 
 # Where effector or target come closer to a joint than this share of the chain, the direction from
 # that joint means little, and turning it all the way makes the chain jitter near its root.
@@ -14,7 +14,7 @@ SHORT_LEVER = 0.05
 
 
 def step(
-    m: Arithmetic, chain: Bones, rotations: tuple[Quaternion, ...], target: Vector
+    m: Arithmetic, chain: Bones, rotations: tuple[Quaternion, ...], targets: Targets
 ) -> tuple[tuple[Quaternion, ...], Number]:
     """Return the local rotations after one iteration, and the distance left to the target.
 
@@ -22,23 +22,19 @@ def step(
     alike. Then the effector is carried inward, from the axes of one joint to those of the joint
     before it, and each joint turns it toward the target as far as its range allows.
 
-    Args:
-        m: Arithmetic of the numbers.
-        chain: Bones.
-        rotations: Local rotations, one a bone.
-        target: Where the effector shall be.
-
     Source: Wang and Chen, "A combined optimization method for solving the inverse kinematics
-    problem of mechanical manipulators", IEEE Trans. Robotics and Automation 7 (1991), section
-    III; the fade for short levers is derived for this project.
+    problem of mechanical manipulators", IEEE Trans. Robotics and Automation 7 (1991), section III;
+    the fade for short levers is derived for this project.
     """
     bones, short = chain.bones, SHORT_LEVER * chain.reach
-    targets = _carry_outward(chain, rotations, target)
+    offset = subtract(targets.places[0], chain.roots[0][1])
+    carried = _carry_outward(chain, rotations, offset)
     turned = list(rotations)
     effector: Vector | None = None
     for i in reversed(range(len(bones))):
-        bone, wanted = bones[i], targets[i]
-        lever = bone.segment if effector is None else add(bone.segment, effector)
+        bone, wanted = bones[i], carried[i]
+        segment = bone.segments[0]
+        lever = segment if effector is None else add(segment, effector)
         least = m.minimum(dot(lever, lever), dot(wanted, wanted)) * (bone.scale * bone.scale)
         share = None
         if m.any(least < short * short):
@@ -48,16 +44,18 @@ def step(
         if bone.offset is not None:
             effector = matrices.transform(bone.offset, effector)
     assert effector is not None
-    return tuple(turned), norm(m, subtract(subtract(target, chain.root), effector))
+    return tuple(turned), norm(m, subtract(offset, effector))
 
 
-def _carry_outward(chain: Bones, rotations: tuple[Quaternion, ...], target: Vector) -> list[Vector]:
+def _carry_outward(
+    chain: Bones, rotations: tuple[Quaternion, ...], carried: Vector
+) -> list[Vector]:
     """Return the target from the head of each bone, in the bone's posed axes."""
-    carried, found = subtract(target, chain.root), []
+    found = []
     for bone, rotation in zip(chain.bones, rotations, strict=True):
         if bone.inverse is not None:
             carried = matrices.transform(bone.inverse, carried)
         carried = quaternions.unrotate(rotation, carried)
         found.append(carried)
-        carried = subtract(carried, bone.segment)
+        carried = subtract(carried, bone.segments[0])
     return found

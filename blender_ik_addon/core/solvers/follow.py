@@ -52,16 +52,9 @@ def step(m: Arithmetic, chain: Bones, pose: Pose, goal: Vector, led: Led) -> Pos
     """Return the pose after the led end has moved a short way and has dragged the rest.
 
     A joint at the end of its range is carried by the bone that leads it. The first joint of a chain
-    that moves freely has no neighbour, and no range.
-
-    Args:
-        m: Arithmetic of the numbers.
-        chain: Bones.
-        pose: Without orientations for chains of free joints, of which the points tell all. Local
-            rotations are not kept.
-        goal: Where the led end goes; where it does not move, joints are brought into their ranges
-            and nothing else.
-        led: Which end that is.
+    that moves freely has no neighbour, and no range. Chains of free joints have no orientations:
+    their points tell all. Local rotations are not kept. Where the goal is where the end stands,
+    joints are brought into their ranges and nothing else.
 
     Source: the tractrix, d' = (I - d d^T) v / l; solved by separation of variables.
     """

@@ -12,12 +12,13 @@ a number.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from ..algebra.arithmetic import ARRAYS, Arithmetic, Array, Condition, Number
-from ..algebra.arrays import sum_segments
-from ..algebra.vectors import NO_DIRECTION, Vector, norm, smoothstep
+from ..algebra.arithmetic import Arithmetic, Array, Condition, Number
+from ..algebra.nested import choose
+from ..algebra.vectors import NO_DIRECTION, Vector, norm, smoothstep, subtract
 from ..kinematics.start_pose import StartPose
 
 FIRST_DAMPING = 1e-4
@@ -27,13 +28,14 @@ DAMPING_DECAY = 0.3
 # A step damped more than this no longer moves anything: the pose is stuck.
 MOST_DAMPING = 1e8
 
-# Newton's method on the turn of an even bend: steps that make it finer than a start needs.
-EVEN_STEPS, UNEVEN_STEPS = 3, 6
-# The first guess stays off the closing turn by this factor: the chord has no slope there.
-INSIDE = 0.95
+# Newton's method on the turn of an even bend: most steps, and where it is fine enough for a start.
+TURN_STEPS, TURN_TOLERANCE = 10, 1e-9
+EVEN_STEPS = 3
 # Nearer to full reach than this share of the chain the first guess is exact, and better than a
 # step whose terms cancel.
 NEARLY_STRAIGHT = 1e-5
+# The first guess stays off the closing turn by this factor: the chord has no slope there.
+INSIDE = 0.95
 # Share of the arc in the mix: less leaves zig-zags on the way in, more forgets the start pose.
 ARC_SHARE = 0.35
 # The arc fades in while the chord's length changes up to this share of the chain.
@@ -45,61 +47,29 @@ STRAIGHT_AGAINST_ARC = 0.25
 NEARLY_AT_END = 0.05
 
 
-def step(points: Array, lengths: Array, target: Array, damping: Array) -> tuple[Array, Array]:
-    """Return the joints of many chains after one iteration: better ones, or more damping.
+def step(
+    m: Arithmetic, chain: tuple[Any, ...], state: tuple[Any, ...], target: Vector
+) -> tuple[tuple[Any, ...], Number]:
+    """Return the state of chains after one iteration: nearer, or damped more; and the error.
 
-    Args:
-        points: Joints relative to the root, shape (n + 1, 3, B).
-        lengths: Shape (n, B).
-        target: Relative to the root, shape (3, B).
-        damping: Shape (B,).
-
-    Returns:
-        The new joints, and the damping for the next iteration.
-    """
-    m, error = ARRAYS, target - points[-1]
-    size = norm(m, error)
-    squares = lengths * lengths
-    reach = lengths.sum(axis=0)
-    diagonal = raise_diagonal(np.einsum("nb->b", squares), reach, size, damping)
-    moved = sum_segments(
-        turn_segments(m, np.diff(points, axis=0), lengths, squares, error, diagonal)
-    )
-    is_better = norm(m, target - moved[-1]) < size
-    if not is_better.all():
-        moved = np.where(is_better, moved, points)
-    return moved, next_damping(m, damping, is_better)
-
-
-def turn_segments(
-    m: Arithmetic,
-    segments: Array,
-    lengths: Array,
-    squares: Array,
-    error: Vector | Array,
-    diagonal: Number,
-) -> Array:
-    """Return segments turned by one iteration.
+    A chain is what ``StartPose.newton_terms`` has; a state its segments, (n, 3, ...), the damping,
+    and what ``find_gap`` finds.
 
     The unknowns are the unit directions d_i of the segments; the effector is sum(l_i d_i). Least
-    change of the directions weighted by length that cancels the error e to first order solves a
-    3x3 system, A x = e with A = sum l_i^2 (I - d_i d_i^T), whatever the number of segments; d_i
-    then turns toward q_i, l_i times the part of x across it, by 2 atan(|q_i| / 2): the Cayley
-    transform, along (1 - t) d_i + q_i with t = |q_i|^2 / 4, needs no sine. Damping in proportion
-    to |e| keeps quadratic convergence.
-
-    Args:
-        m: Arithmetic of the numbers.
-        segments: Shape (n, 3, ...).
-        lengths: Shape (n, ...).
-        squares: Squared lengths, shape (n, ...).
-        error: From effector to target.
-        diagonal: Sum of the squared lengths, raised by damping.
+    change of the directions weighted by length that cancels the error e to first order solves a 3x3
+    system, A x = e with A = sum l_i^2 (I - d_i d_i^T), whatever the number of segments; d_i then
+    turns toward q_i, l_i times the part of x across it, by 2 atan(|q_i| / 2): the Cayley transform,
+    along (1 - t) d_i + q_i with t = |q_i|^2 / 4, needs no sine. Damping in proportion to |e| keeps
+    quadratic convergence.
 
     Source: derived for this project (Gauss-Newton on a product of spheres, with the Cayley
     transform as its retraction); convergence is tested in
     tests/core/solvers/test_newton_directions.py.
     """
+    segments, damping, error, size = state
+    lengths, squares, square, reach, ones = chain
+    # A third of the trace of sum l_i^2 (I - d_i d_i^T) is two thirds of sum l_i^2.
+    diagonal = square * (1.0 + damping * size / reach * (2.0 / 3.0))
     multiplier = np.array(_solve_symmetric(m, m.total(segments, segments), diagonal, error))
     # With segments s_i = l_i d_i, l_i q_i is l_i^2 x - s_i (s_i . x).
     turned: Array = squares[:, None] * multiplier
@@ -108,19 +78,23 @@ def turn_segments(
     turned += segments * (1.0 - quarter)[:, None]
     # A chain that lies nearly straight has multipliers so large that rounding shows in lengths.
     turned *= (lengths / np.sqrt(m.square(turned)))[:, None]
-    return turned
-
-
-def raise_diagonal(total: Number, reach: Number, error: Number, damping: Number) -> Number:
-    """Return the part of the damped system's diagonal that is sum l_i^2."""
-    # A third of the trace of sum l_i^2 (I - d_i d_i^T) is two thirds of sum l_i^2.
-    return total * (1.0 + damping * error / reach * (2.0 / 3.0))
+    gap = find_gap(m, ones, turned, target)
+    is_better = gap[1] < size
+    damping = next_damping(m, damping, is_better)
+    turned, error, size = choose(is_better, (turned, *gap), (segments, error, size))
+    return (turned, damping, error, size), size
 
 
 def next_damping(m: Arithmetic, damping: Number, is_better: Condition) -> Number:
     """Return the damping after a step that has brought the effector nearer, or has not."""
     more = m.maximum(damping * DAMPING_GROWTH, LEAST_DAMPING_AFTER_REJECTION)
     return m.where(is_better, damping * DAMPING_DECAY, more)
+
+
+def find_gap(m: Arithmetic, ones: Array, segments: Array, target: Vector) -> tuple[Vector, Number]:
+    """Return the way from the effector of segments (n, 3, ...) to the target, and its length."""
+    error = subtract(target, m.total(ones, segments))
+    return error, norm(m, error)
 
 
 def _solve_symmetric(
@@ -146,12 +120,7 @@ def _solve_symmetric(
 def mix_directions(m: Arithmetic, start: StartPose, distance: Number) -> Array:
     """Return where NEWTON starts: unit directions in the frame of the bend, (n, 3, ...).
 
-    The effector is near the target, not on it.
-
-    Args:
-        m: Arithmetic of the numbers.
-        start: Start poses.
-        distance: From root to target, within reach.
+    The effector is near the target, so far from the root, not on it.
 
     Source: derived for this project; smoothness is measured in tests/core/test_continuity.py.
     """
@@ -192,7 +161,7 @@ def bend_evenly(m: Arithmetic, start: StartPose, distance: Number) -> tuple[Arra
     becomes a triangle of that segment, the rest laid straight, and the chord, exactly.
     """
     lengths, longest, rest = start.lengths, start.longest, start.reach - start.longest
-    turn = start.turns * _find_even_turn(m, start, distance)
+    turn = start.turns * _find_turn(m, start, distance)
     is_ruled = longest >= rest
     has_ruled = m.any(is_ruled)
     if has_ruled:
@@ -212,53 +181,41 @@ def bend_evenly(m: Arithmetic, start: StartPose, distance: Number) -> tuple[Arra
     return x, y
 
 
-def _find_even_turn(m: Arithmetic, start: StartPose, distance: Number) -> Number:
-    """Return the turn per joint whose arc has the given chord, or the nearest there is."""
-    count = len(start.lengths)
+def _find_turn(m: Arithmetic, start: StartPose, distance: Number) -> Number:
+    """Return the turn per joint whose arc has the given chord, or the nearest there is.
+
+    Newton's method inside of a bracket, on the root of what the squared chord exceeds its least by:
+    there it has a slope, while the chord itself may have none.
+    """
+    count, lengths, least = len(start.lengths), start.lengths, start.nearest * start.nearest
     if count == 1:
         return 0.0 * distance
-    ratio = distance / start.reach
+    # First what equal segments take, whose chord is sin(half) / sin(half / n) of a segment.
+    ratio, near = distance / start.reach, 6.0 / (1.0 - 1.0 / count**2)
     missing = m.maximum(1.0 - ratio, 0.0)
-    near = 6.0 / (1.0 - 1.0 / count**2)
     half = m.sqrt(missing * (near + (math.pi**2 - near) * missing))
-    can_step = missing > NEARLY_STRAIGHT
     for _ in range(EVEN_STEPS):
-        part = half / count
-        error = m.sin(half) - ratio * count * m.sin(part)
-        rate = m.cos(half) - ratio * m.cos(part)
-        half = half - m.where(can_step, m.divide(error, rate), 0.0)
-    turn = 2.0 * half / count
-    if m.any(start.is_uneven):
-        turn = m.where(start.is_uneven, _find_uneven_turn(m, start, distance, turn), turn)
-    return turn
-
-
-def _find_uneven_turn(m: Arithmetic, start: StartPose, distance: Number, guess: Number) -> Number:
-    """Return the turn as above for uneven lengths, from that of even ones.
-
-    Newton's method inside of a bracket, on the root of what the chord is longer than it can get:
-    there it has a slope, while the chord itself has none.
-    """
-    closing, weighted = start.closing, start.lengths * start.turns
-    least = m.sqrt(sum(part * part for part in _chord(m, start, start.lengths, closing)))
-    low, high = 0.0 * guess, closing
-    turn = m.minimum(guess, INSIDE * high)
-    wanted = m.sqrt(distance - least)
-    for _ in range(UNEVEN_STEPS):
-        x, y = _chord(m, start, start.lengths, turn)
-        dy, dx = _chord(m, start, weighted, turn)
-        size = m.sqrt(x * x + y * y)
-        root = m.sqrt(size - least)
+        error, rate = m.sin(half) - ratio * count * m.sin(half / count), m.cos(half)
+        step = m.divide(error, rate - ratio * m.cos(half / count))
+        half = half - m.where(missing > NEARLY_STRAIGHT, step, 0.0)
+    turn, wanted = 2.0 * half / count, m.sqrt(distance * distance - least)
+    if not m.any(start.is_uneven):
+        return turn
+    low, high, weighted = 0.0 * turn, start.closing, lengths * start.turns
+    turn = m.where(start.is_uneven, m.minimum(turn, INSIDE * high), turn)
+    for _ in range(TURN_STEPS):
+        along, aside = np.cos(start.turns * turn), np.sin(start.turns * turn)
+        x, y = m.total(lengths, along), m.total(lengths, aside)
+        root = m.sqrt(x * x + y * y - least)
+        is_open = start.is_uneven & (m.absolute(root - wanted) > TURN_TOLERANCE * start.reach)
+        if not m.any(is_open):
+            break
         is_low = root > wanted
         low, high = m.where(is_low, turn, low), m.where(is_low, high, turn)
-        slope = (y * dy - x * dx) / m.maximum(2.0 * size * root, 1e-12)
-        following = turn - (root - wanted) / m.where(slope < 0.0, slope, -1e-300)
+        slope = x * m.total(weighted, aside) - y * m.total(weighted, along)
+        slope = slope / m.maximum(root, 1e-12)
+        following = turn + (root - wanted) / m.where(slope > 0.0, slope, 1e-300)
         is_inside = (following >= low) & (following <= high)
-        turn = m.where(is_inside, following, 0.5 * (low + high))
-    return m.where(distance > least, turn, closing)
-
-
-def _chord(m: Arithmetic, start: StartPose, lengths: Array, turn: Number) -> tuple[Number, Number]:
-    """Return the chord of segments bent evenly, or of segments weighted otherwise."""
-    angle = start.turns * turn
-    return m.total(lengths, np.cos(angle)), m.total(lengths, np.sin(angle))
+        following = m.where(is_inside, following, 0.5 * (low + high))
+        turn = m.where(is_open, following, turn)
+    return m.where(start.is_uneven & (distance <= start.nearest), start.closing, turn)

@@ -12,15 +12,11 @@ def bend_elbow(
 ) -> tuple[Number, Number, Number]:
     """Return the elbow's foot on the chord, its height over it, and the effector's place on it.
 
-    Args:
-        m: Arithmetic of the numbers.
-        first: Length of the segment at the root.
-        second: Length of the other one.
-        distance: Root to target, from |first - second| to first + second.
+    The distance lies between the difference of both lengths and their sum.
 
     Source: law of cosines in space; the elbow's foot on the chord and its height over it are
-    written as products of sums, which keeps the triangle closed to rounding near full reach
-    (Kahan, "Miscalculating Area and Angles of a Needle-like Triangle", 2014, section 2).
+    written as products of sums, which keeps the triangle closed to rounding near full reach (Kahan,
+    "Miscalculating Area and Angles of a Needle-like Triangle", 2014, section 2).
     """
     most = first + second
     # Segments of equal length reach the root itself. The triangle needs a base all the same, and

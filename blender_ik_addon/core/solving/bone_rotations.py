@@ -17,18 +17,11 @@ def bone_rotations(chain: Chain, solution: Solution) -> Array:
     """Return the rotation of every bone from the start pose to a solution.
 
     The chain turns as a whole first; each bone then swings the rest of the way, seen from its
-    parent, by the shortest rotation, so it keeps its roll against its parent.
+    parent, by the shortest rotation, so it keeps its roll against its parent. Unit quaternions wxyz
+    in armature space, shape (n, 4), or (B, n, 4): rotation i turns the start orientation of bone i
+    to its solved one.
 
-    Args:
-        chain: The chain that was solved, or many.
-        solution: What ``solve`` returned for it, or ``solve_batch`` for them.
-
-    Returns:
-        Unit quaternions wxyz in armature space, shape (n, 4), or (B, n, 4): rotation i turns the
-        start orientation of bone i to its solved one.
-
-    Raises:
-        InvalidChainError: If the chain has joints; its solution has local rotations.
+    Raises InvalidChainError if the chain has joints; its solution has local rotations.
     """
     if chain.joints is not None:
         raise InvalidChainError(
@@ -54,15 +47,9 @@ def _rotate_bones(compiled: CompiledChains, solutions: Solutions) -> Array:
 
 
 def turn_part_way(points: Array, turns: Array, share: float) -> Array:
-    """Return poses whose bones turn a share of their way, each seen from its parent.
+    """Return joints (B, n + 1, 3) whose bones turn a share of their turns (B, n, 4).
 
-    Args:
-        points: Joints of the start poses, shape (B, n + 1, 3).
-        turns: Rotations of the bones from there, shape (B, n, 4).
-        share: From 0 to 1.
-
-    Returns:
-        Joints, shape (B, n + 1, 3).
+    Each bone is seen from its parent.
     """
     own = turns.copy()
     own[:, 1:] = multiply(conjugate(turns[:, :-1]), turns[:, 1:])

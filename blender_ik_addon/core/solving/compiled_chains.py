@@ -22,6 +22,7 @@ from ..kinematics.start_pose import StartPose, compile_start_poses
 from ..kinematics.transport import Swings, compile_swings
 from ..model.chains import Chain, Chains
 from ..model.joints import Joints
+from ..model.options import Solver
 from ..model.topology import Topology, make_chain
 from .unconstrained_start import UnconstrainedStarts, compile_starts
 
@@ -51,13 +52,9 @@ def compile_once(make: Callable[[Any], Part]) -> cached_property[Part]:
 
 
 class CompiledChains:
-    """B chains as the solvers take them.
+    """B chains as the solvers take them, maybe some rows of others that were compiled before.
 
-    Attributes:
-        chains: The chains.
-        whole: The compiled chains that these are rows of; None if they are no others'.
-        rows: Which ones; None for all of them.
-        count: Of how many chains these were taken: what decides how they are solved.
+    The count is that of all chains that were compiled together: it decides how they are solved.
     """
 
     def __init__(self, chains: Chains) -> None:
@@ -71,15 +68,9 @@ class CompiledChains:
             self.whole = compile_chains(whole)
             self.count = self.whole.count
 
-    @property
-    def is_few(self) -> bool:
-        """Whether chains without limits are solved one by one, in floats."""
-        return self.count <= FEW
-
-    @property
-    def is_few_swept(self) -> bool:
-        """Whether sweeps and drags take chains one by one, in floats."""
-        return self.count <= FEW_SWEPT
+    def are_alone(self, solver: Solver) -> bool:
+        """Tell whether chains are solved, swept or dragged one by one, in floats."""
+        return self.count <= (FEW if solver in (Solver.TWO_BONE, Solver.NEWTON) else FEW_SWEPT)
 
     @compile_once
     def start(self) -> StartPose:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..algebra.arithmetic import ARRAYS, Arithmetic, Array, Number
+from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Number
 from ..algebra.nested import Nested, choose, split
 from ..algebra.vectors import Vector, add, norm, scale, subtract
 from ..kinematics.bones import Bones, Pose, find_rotations, lay_bones, pose_bones
@@ -28,17 +28,11 @@ SHORTER_IN_LIMITS = 0.5
 
 
 class Drag(NamedTuple):
-    """How chains are dragged.
-
-    Attributes:
-        lead: Which end is led.
-        is_anchored: Whether the other end stays where it is.
-        is_few: Whether to go one by one.
-    """
+    """Which end of chains is led, whether the other one stays, and in which arithmetic."""
 
     lead: Lead = Lead.TIP
     is_anchored: bool = False
-    is_few: bool = True
+    m: Arithmetic = FLOATS
 
     @property
     def is_by_tip(self) -> bool:
@@ -47,25 +41,16 @@ class Drag(NamedTuple):
 
 
 def drag_points(drag: Drag, points: Array, goal: Array, max_bend: Array | float = math.pi) -> Array:
-    """Return free chains after one end of each has been led to a goal and has dragged the rest.
+    """Return the joints (n + 1, 3, B) of free chains of which one end has been led to a goal.
 
-    The same way in more or fewer pieces leads to the same pose, to what the shape of the pieces
-    differs by.
-
-    Args:
-        drag: How.
-        points: Joints, root first, in any one Cartesian frame, shape (n + 1, 3, B).
-        goal: Where the led end goes, straight from where it is, shape (3, B).
-        max_bend: Greatest angle between neighbouring segments in radians: one for all, or shape
-            (n - 1,), root first; half a turn is none. Chains that are bent more are first brought
-            into it, from the led end on.
-
-    Returns:
-        Joints, shape (n + 1, 3, B).
+    It goes straight there, (3, B), and drags the rest. The same way in more or fewer pieces leads
+    to the same pose, to what the shape of the pieces differs by. Angles between neighbouring
+    segments are at most ``max_bend`` radians, one for all or shape (n - 1,), root first; half a
+    turn is none. Chains that are bent more are first brought into it, from the led end on.
     """
     angles = (np.zeros(len(points) - 2) + max_bend).tolist()
     bends = [None, *(angle if angle < math.pi else None for angle in angles)]
-    if not (drag.is_few or drag.is_anchored or any(bend is not None for bend in bends)):
+    if not (drag.m is FLOATS or drag.is_anchored or any(bend is not None for bend in bends)):
         return _drag_in_waves(drag, points, goal)
 
     def run(m: Arithmetic, _: None, joints: Nested, place: Nested) -> Nested:
@@ -73,24 +58,17 @@ def drag_points(drag: Drag, points: Array, goal: Array, max_bend: Array | float 
         pose = _drag_pose(m, drag, lay_bones(joints, lengths, bends), Pose(joints), place)
         return (pose.points,)
 
-    dragged: Array = run_chains(run, None, points, goal, is_few=drag.is_few)[0]
+    dragged: Array = run_chains(drag.m, run, None, points, goal)[0]
     return dragged
 
 
 def drag_joints(
     drag: Drag, chains: list[Bones], rotations: Array, goal: Array
 ) -> tuple[Array, Array]:
-    """Return chains with joints after one end of each has been led to a goal.
+    """Return joints (n + 1, 3, B) and local rotations (n, 4, B) after one end has been led.
 
-    Args:
-        drag: How.
-        chains: Their bones, one by one; or one record of all of them side by side.
-        rotations: Local rotations wxyz, inside their ranges, shape (n, 4, B).
-        goal: Shape (3, B).
-
-    Returns:
-        Joints (n + 1, 3, B), and local rotations (n, 4, B). Of a chain whose root moves the first
-        rotation is in no range: it has no neighbour.
+    Chains are given as ``run_chains`` takes them, rotations lie inside of their ranges. Of a chain
+    whose root moves the first rotation is in no range: it has no neighbour.
     """
 
     def run(m: Arithmetic, chain: Bones, turns: Nested, place: Nested) -> Nested:
@@ -103,7 +81,7 @@ def drag_joints(
         off = subtract(pose.points[end], posed.points[end])
         return tuple(add(point, off) for point in posed.points), found
 
-    points, turned = run_chains(run, chains, rotations, goal, is_few=drag.is_few)
+    points, turned = run_chains(drag.m, run, chains, rotations, goal)
     return points, turned
 
 
@@ -131,8 +109,8 @@ def _drag_pose(m: Arithmetic, drag: Drag, chain: Bones, pose: Pose, goal: Vector
 def _drag_in_waves(drag: Drag, points: Array, goal: Array) -> Array:
     """Return many free chains after one end of each has been led straight to a goal.
 
-    A segment takes a step once the one ahead has; so one at a step and the next one at the step
-    before are computed at once, and m steps take n + m rounds instead of n m.
+    A segment takes a step once the one ahead has: one at a step and the next one at the step before
+    are computed at once, and m steps take n + m rounds instead of n m.
     """
     order = -1 if drag.is_by_tip else 1
     ordered = np.ascontiguousarray(points[::order])

@@ -1,32 +1,63 @@
-"""Chains without limits: their tips, their soft distances, what is left to the target."""
+"""Chains without limits: turned tips, soft distances, and joints for targets in reach or not."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algebra.arithmetic import FLOATS, Arithmetic, Array, Number
+from ..algebra.arithmetic import FLOATS, Arithmetic, Array, Condition, Counts, Number
+from ..algebra.arrays import sum_segments
+from ..algebra.nested import choose, to_numbers
 from ..algebra.quaternions import IDENTITY, Quaternion, rotate
-from ..algebra.vectors import Vector, norm, scale, subtract
-from ..kinematics.reach import soften_target
+from ..algebra.vectors import NO_DIRECTION, Vector, add, norm, scale, subtract
+from ..kinematics.bend_plane import Bend, face_side, plan_bend
+from ..kinematics.free_joints import make_free_joints
+from ..kinematics.kinematic_tree import compile_tree
+from ..kinematics.reach import check_reach, soften_target
 from ..kinematics.start_pose import StartPose
-from ..model.options import Solver
+from ..model.options import SolveOptions, Solver
 from ..model.status import name_outcome
-from .free_positions import Positions, position_joints
+from ..model.topology import make_chain
+from ..solvers import jacobian_transpose, newton_directions
+from ..solvers.jacobian_transpose import begin_memory
+from ..solvers.newton_directions import FIRST_DAMPING, find_gap, mix_directions
+from ..solvers.two_bone import bend_elbow
+from .iteration import Method, Progress, Work, iterate, iterate_states, judge_by_rate
+from .sweeps import MOST_SWEEPS, sweep_points
 from .task import Task, accept_distance, check_solver, relate_to_root
+
+FLOAT_SOLVERS = frozenset((Solver.TWO_BONE, Solver.NEWTON, Solver.FABRIK, Solver.CCD))
+"""The solvers that solve one chain in floats."""
+NEWTON = Method(newton_directions.step, is_damped=True, compaction=0.5)
+# NEWTON takes up to 26 iterations in all measured cases; what it has not finished by then is stuck
+# where the sweeps have left it, and it starts from a pose of its own.
+ENOUGH_TO_FINISH = 40
+# Sideways push, as a share of the chain, that takes a straight chain off the line to its target:
+# there FABRIK and CCD stand still.
+NUDGE = 1e-3
+
+
+class Positions(NamedTuple):
+    """Solved joints (n + 1, 3, ...) relative to the root, in units of ``StartPose.unit``.
+
+    With the rotation of the whole chain, the iterations used, and whether the target is out of
+    reach.
+    """
+
+    points: Array
+    rotation: Quaternion
+    iterations: Number
+    is_too_far: Condition
+    is_too_near: Condition
+
+
+# A single bone that takes a rotation leaves nothing to solve.
+NOT_SOLVED = Positions(np.zeros((1, 3)), IDENTITY, 0, is_too_far=True, is_too_near=False)
 
 
 class FreePose(NamedTuple):
-    """The pose of one chain without limits, or of many.
-
-    Attributes:
-        joints: Armature space, shape (n + 1, 3, ...).
-        rotation: Of the whole chain.
-        residual: From effector to target.
-        iterations: Sweeps used.
-        code: Index into ``STATUSES``.
-    """
+    """Joints (n + 1, 3, ...) in armature space, the chain's rotation, and what came of it."""
 
     joints: Array
     rotation: Quaternion
@@ -35,68 +66,206 @@ class FreePose(NamedTuple):
     code: Number
 
 
-# A single bone that takes a rotation leaves nothing to solve.
-NOT_SOLVED = Positions(np.zeros((1, 3)), IDENTITY, 0, is_too_far=True, is_too_near=False)
-
-
 def pose_chain(
-    m: Arithmetic,
-    start: StartPose,
-    rest: StartPose | None,
-    task: Task,
-    solver: Solver,
-    *,
-    is_few: bool = True,
-    use_finish: bool = True,
+    m: Arithmetic, start: StartPose, rest: StartPose | None, task: Task, options: SolveOptions
 ) -> FreePose:
     """Return the pose that brings the effector to its target.
 
-    A tip that takes a rotation is turned first; the rest of the chain is solved for its head.
-
-    Args:
-        m: Arithmetic of the start pose.
-        start: Start pose.
-        rest: The same without the tip; None where no tip takes a rotation, or nothing is left.
-        task: What is asked for, armature space.
-        solver: Of all of the chains.
-        is_few: Whether so few chains were compiled that FABRIK and CCD take them one by one.
-        use_finish: As in ``SolveOptions``.
+    A tip that takes a rotation is turned first; the rest of the chain is solved for its head. The
+    rest is None for a single bone.
     """
-    target, tip, solved = task.target, None, start
+    target, tip = task.target, None
+    solved: StartPose | None = start
     if task.tip is not None:
         tip = rotate(task.tip, scale(start.points[-1] - start.points[-2], start.unit))
-        if rest is None:
-            return _record(m, start, task, start.origin[None], NOT_SOLVED, tip)
         target, solved = subtract(target, tip), rest
-    check_solver(solver, len(solved.lengths))
     short: Number = None
-    if task.soft_distance is not None:
-        reach, least = solved.reach * solved.unit, solved.least * solved.unit
-        softened = soften_target(m, solved.root, target, reach, least, task.soft_distance)
-        target, short = softened.target, softened.short
-    related = relate_to_root(m, solved, target, task)
-    found = position_joints(m, solved, related, solver, is_few=is_few, use_finish=use_finish)
-    joints = found.points * solved.unit + solved.origin
-    if short is not None:
-        found = found._replace(is_too_far=found.is_too_far | softened.is_too_far)
-    return _record(m, start, task, joints, found, tip, short)
-
-
-def _record(
-    m: Arithmetic,
-    start: StartPose,
-    task: Task,
-    joints: Array,
-    found: Positions,
-    tip: Vector | None,
-    short: Number = None,
-) -> FreePose:
-    """Add the tip, measure the residual on what is returned, and name the outcome."""
+    if solved is None:
+        found, joints = NOT_SOLVED, start.origin[None]
+    else:
+        check_solver(options.solver, len(solved.lengths))
+        is_too_far: Condition = False
+        if task.soft_distance is not None:
+            reach, least = solved.reach * solved.unit, solved.least * solved.unit
+            target, short, is_too_far = soften_target(
+                m, solved.root, target, reach, least, task.soft_distance
+            )
+        related = relate_to_root(m, solved, target, task)
+        found = position_joints(m, solved, related, options.solver, use_finish=options.use_finish)
+        found = found._replace(is_too_far=found.is_too_far | is_too_far)
+        joints = found.points * solved.unit + solved.origin
     if tip is not None:
         joints = np.concatenate((joints, (joints[-1] + np.array(tip))[None]))
-    # One number of an array at a time is slow.
+    # The residual is measured on what is returned. One number of an array at a time is slow.
     end = joints[-1].tolist() if m is FLOATS else joints[-1]
     residual = norm(m, subtract(end, task.target))
     accepted = accept_distance(m, task.tolerance, start.reach * start.unit, task.target)
     code = name_outcome(m, residual, accepted, found.is_too_far, found.is_too_near, short=short)
     return FreePose(joints, found.rotation, residual, found.iterations, code)
+
+
+def position_joints(
+    m: Arithmetic, start: StartPose, task: Task, solver: Solver, *, use_finish: bool = True
+) -> Positions:
+    """Return the joints that bring the effector to its target; FORCE takes arrays only."""
+    bend = plan_bend(m, start.chord, start.side, start.reach, task.target, task.pole)
+    is_too_far, is_too_near = check_reach(m, bend.distance, start.reach, start.least)
+    is_out, used = is_too_far | is_too_near, 0
+    if solver is Solver.TWO_BONE:
+        points = _place_elbow(m, start, task, bend, is_out)
+        return Positions(points, bend.rotation, used, is_too_far, is_too_near)
+    if m.all(is_out):
+        local = _lay_along_chord(start, is_too_far)
+    else:
+        # Out of reach a stand-in within is solved for, and its pose replaced.
+        distance = m.where(is_out, 0.5 * (start.reach + start.least), bend.distance)
+        if solver is Solver.NEWTON:
+            segments, used = _bend(m, start, task, distance)
+        else:
+            segments, used = _sweep(m, start, task, bend, distance, solver, use_finish=use_finish)
+        local = sum_segments(segments)
+        if m.any(is_out):
+            local = np.where(is_out, _lay_along_chord(start, is_too_far), local)
+            used = m.where(is_out, 0, used)
+    faced = bend
+    if task.pole is not None or task.use_flip is not None:
+        inner = local[1:-1].sum(axis=0) / max(len(local) - 2, 1)
+        bulge = inner[1], inner[2]
+        faced = face_side(m, bend, bulge, start.reach, task.pole, task.use_flip)
+    points = m.place(local, faced.frame)
+    return Positions(points, bend.rotation, used, is_too_far, is_too_near)
+
+
+def _place_elbow(
+    m: Arithmetic, start: StartPose, task: Task, bend: Bend, is_out: Condition
+) -> Array:
+    """Return the joints of TWO_BONE; stretched or folded chains are its ends."""
+    distance = m.minimum(m.maximum(bend.distance, start.least), start.reach)
+    foot, height, base = bend_elbow(m, *start.pair, distance)
+    height = m.where(is_out, 0.0, height)
+    if task.use_flip is not None:
+        height = m.where(task.use_flip, -height, height)
+    zero = 0.0 * base
+    elbow = add(scale(bend.chord, foot), scale(bend.side, height))
+    return np.array(((zero, zero, zero), elbow, scale(bend.chord, base)))
+
+
+def _lay_along_chord(start: StartPose, is_too_far: Any) -> Array:
+    """Return straight chains, or folded: the longest segment forth, all others back."""
+    steps = np.where(start.is_longest | is_too_far, start.lengths, -start.lengths)
+    points = np.zeros_like(start.points)
+    np.cumsum(steps, axis=0, out=points[1:, 0])
+    return points
+
+
+def _aim(distance: Number) -> Vector:
+    """Return the target in the frame of the bend."""
+    return distance, 0.0 * distance, 0.0 * distance
+
+
+def _bend(m: Arithmetic, start: StartPose, task: Task, distance: Number) -> tuple[Array, Number]:
+    """Return the segments that NEWTON finds in the frame of the bend, and the iterations used."""
+    segments = start.directions * start.lengths[:, None]
+    is_off = find_gap(m, start.newton_terms[-1], segments, _aim(distance))[1] > task.tolerance
+    if m.any(is_off):
+        segments = choose(is_off, _start_anew(m, start, distance), segments)
+    found = _iterate(m, start, task, distance, segments, 0 * task.iterations, task.iterations)
+    return found.best[0], found.used
+
+
+def _start_anew(m: Arithmetic, start: StartPose, distance: Number) -> Array:
+    return mix_directions(m, start, distance) * start.lengths[:, None]
+
+
+def _iterate(
+    m: Arithmetic,
+    start: StartPose,
+    task: Task,
+    distance: Number,
+    segments: Array,
+    used: Number,
+    cap: Number,
+) -> Progress:
+    """Have NEWTON turn segments until the effector is there."""
+    error, size = find_gap(m, start.newton_terms[-1], segments, _aim(distance))
+    state = segments, 0.0 * size + FIRST_DAMPING, error, size
+    work = Work(start.newton_terms, _aim(distance), task.tolerance, cap)
+    return iterate(m, NEWTON, work, Progress(state, state, size, used))
+
+
+def _sweep(
+    m: Arithmetic,
+    start: StartPose,
+    task: Task,
+    bend: Bend,
+    distance: Number,
+    solver: Solver,
+    *,
+    use_finish: bool,
+) -> tuple[Array, Number]:
+    """Return the segments that sweeps find in the frame of the bend, and the iterations used.
+
+    They find their own way from the start pose as it stands, as they do elsewhere. NEWTON finishes
+    what they are too slow for, if need be from a start of its own.
+    """
+    target, tolerance, cap = _aim(distance), task.tolerance, task.iterations
+    points = m.place(start.points, bend.frame.swapaxes(0, 1))
+    segments = points[1:] - points[:-1]
+    is_off = find_gap(m, start.newton_terms[-1], segments, target)[1] > tolerance
+    points = choose(is_off, _nudge_points(m, start, points), points)
+    if solver is Solver.FORCE:
+        points, used = _pull_free_joints(start, task, points, np.array(target))
+    else:
+        asked = target, tolerance, m.minimum(cap, MOST_SWEEPS) if use_finish else cap
+        numbers = to_numbers(points, 2), to_numbers(start.lengths)
+        swept, used = sweep_points(m, solver, *numbers, *asked)
+        points = np.array(swept)
+    segments = points[1:] - points[:-1]
+    if not use_finish:
+        return segments, used
+    enough = m.minimum(cap, used + ENOUGH_TO_FINISH)
+    found = _iterate(m, start, task, distance, segments, used, enough)
+    is_stuck = (found.error > tolerance) & (found.used < cap)
+    if not m.any(is_stuck):
+        return found.best[0], found.used
+    # Chains that lie on one line: no step leads off it.
+    segments = choose(is_stuck, _start_anew(m, start, distance), found.best[0])
+    anew = _iterate(m, start, task, distance, segments, found.used, cap)
+    return choose(anew.error < found.error, anew.best[0], found.best[0]), anew.used
+
+
+def _pull_free_joints(
+    start: StartPose, task: Task, points: Array, target: Array
+) -> tuple[Array, Counts]:
+    """Have FORCE pull chains of free joints; their turns count from these points."""
+    bones, chains = len(points) - 1, points.shape[-1]
+    joints = make_free_joints(chains, bones)
+    tree, _ = compile_tree(make_chain(bones), joints, points[:-1], points[-1:], np.ones(chains))
+    state = tree.make_state(tree.joints.inner(joints.start_wxyz))
+    work = Work(tree, target, task.tolerance, task.iterations)
+    method, memory = judge_by_rate(jacobian_transpose.step), begin_memory(bones, chains)
+    state, used = iterate_states(method, work, state, np.zeros_like(task.iterations), memory)
+    return tree.posed(state).points, used
+
+
+def _nudge_points(m: Arithmetic, start: StartPose, points: Array) -> Array:
+    """Return poses of which none has all inner joints on the line from root to target, along X.
+
+    The push to the side is what is missing to ``NUDGE``, so it comes in without a jump.
+    """
+    count = len(points) - 1
+    if count == 1:
+        return points
+    off_line = np.hypot(points[1:-1, 1], points[1:-1, 2]).max(axis=0)
+    missing = m.maximum(0.0, NUDGE * start.reach - off_line)
+    if not m.any(missing > 0.0):
+        return points
+    pushed, profile = points.copy(), np.sin(np.pi * np.arange(count + 1) / count)
+    pushed[:, 1] += np.multiply.outer(profile, missing)
+    segments = np.diff(pushed, axis=0)
+    sizes = np.sqrt(m.square(segments))[:, None]
+    is_long = sizes > NO_DIRECTION
+    lengths = start.lengths[:, None]
+    laid = segments * (lengths / np.where(is_long, sizes, 1.0))
+    laid = np.where(is_long, laid, np.diff(points, axis=0))
+    return np.where(missing > 0.0, sum_segments(laid), points)

@@ -30,14 +30,7 @@ STANDSTILL = 0.999
 
 @dataclass(frozen=True)
 class Work(nested.Rows):
-    """Chains or trees to iterate on, and how far.
-
-    Attributes:
-        chain: As the step takes it: numbers, nested in any way, or a record that can be taken.
-        target: Where the effector shall be, as the step takes it.
-        tolerance: Accepted distance.
-        caps: Most iterations.
-    """
+    """Chains or trees, as the step takes them, their targets, tolerances, and caps."""
 
     chain: Any
     target: Any
@@ -49,14 +42,10 @@ class Work(nested.Rows):
 class Method:
     """What is repeated, and how to tell that it leads nowhere.
 
-    Attributes:
-        step: One iteration, a ``Step``; or one that ``iterate_states`` takes.
-        is_damped: Whether a step hands on a damping, which shows when it is stuck.
-        is_hopeless: From the errors now and a window ago, the chains, and the iterations that they
-            have used, to which of them to leave; None to judge by the damping alone.
-        run_in: Windows that are not judged.
-        compaction: Share of chains that are done from which on they leave the arrays. Taking a few
-            out costs more than to compute on with them, where a step is cheap.
+    A damped step hands on a damping, which shows when it is stuck. ``is_hopeless`` tells from the
+    errors now and a window ago, the work, and the iterations used, which chains to leave, after a
+    run-in of so many windows. Chains that are done leave the arrays once a share ``compaction`` of
+    them is: taking a few out costs more than to compute on with them, where a step is cheap.
     """
 
     step: Callable[..., Any]
@@ -67,14 +56,7 @@ class Method:
 
 
 class Progress(NamedTuple):
-    """How far chains have come.
-
-    Attributes:
-        state: After the last iteration.
-        best: The best state so far.
-        error: Its distance to the target.
-        used: Iterations.
-    """
+    """The state after the last iteration, the best so far, its error, and the iterations used."""
 
     state: Nested
     best: Nested
@@ -129,21 +111,11 @@ def _few_left(is_open: Condition, compaction: float) -> Counts | None:
 def iterate_states(
     method: Method, work: Work, states: Array, used: Counts, carried: Array
 ) -> tuple[Array, Counts]:
-    """Repeat a step on chains side by side, whose states are one array.
+    """Repeat a step on chains side by side, whose states are one array (..., B).
 
     A step takes what stands now, chains, targets and what the iteration before hands on, and
-    returns what stands then and what it hands on; the chains are the last axis of all of them.
-
-    Args:
-        method: What is repeated.
-        work: The chains and their targets, shape (k, B).
-        states: What stands at first, shape (..., B): joints, or states of bones with joints. The
-            first k numbers of the last row are compared with the target.
-        used: Iterations used so far, shape (B,).
-        carried: What the first step takes on.
-
-    Returns:
-        The best that was found, and the iterations used.
+    returns what stands then and what it hands on. The first rows of the last part of a state are
+    compared with the targets. Returns the best that was found, and all iterations used.
     """
     rows = len(work.target)
 
@@ -178,33 +150,27 @@ def judge_by_rate(step: Callable[..., Any]) -> Method:
 
 
 def run_chains(
+    m: Arithmetic,
     run: Callable[..., tuple[Nested, ...]],
     chains: list[Any] | None,
     *arrays: Array | Counts,
-    is_few: bool,
 ) -> tuple[Any, ...]:
-    """Return what is made of chains: of few one by one in floats, of many side by side.
+    """Return what is made of chains: in floats one by one, in arrays (..., B) side by side.
 
-    Args:
-        run: From the arithmetic, a chain or all of them, and their numbers to tuples of numbers.
-        chains: One by one, or one record of all; None where the numbers tell all.
-        arrays: Numbers of the chains, shape (..., B).
-        is_few: Whether to go one by one.
-
-    Returns:
-        Arrays (..., B).
+    Chains are given one by one, a single one for all rows if these are alike; or one record of all;
+    or None where the numbers tell all.
     """
     count = arrays[0].shape[-1]
-    each = [None] * count if chains is None else chains
-    if is_few:
+    chains = chains or [None] * (count if m is FLOATS else 1)
+    if m is FLOATS:
         rows = [
-            run(FLOATS, each[row], *(nested.to_floats(array, row) for array in arrays))
-            for row in range(count)
+            run(m, chain, *(nested.to_floats(array, row) for array in arrays))
+            for row, chain in enumerate(chains)
         ]
         parts = [np.moveaxis(np.array(part), 0, -1) for part in zip(*rows, strict=True)]
-        return tuple(np.ascontiguousarray(part) for part in parts)
-    given = (each[0], *(nested.to_numbers(array) for array in arrays))
+        return tuple(np.repeat(part, count // len(chains), axis=-1) for part in parts)
+    given = (chains[0], *(nested.to_numbers(array, array.ndim - 1) for array in arrays))
     if count == 1:
         # NumPy rounds one row otherwise than several.
         given = nested.take_rows(given, np.zeros(2, dtype=np.int64))
-    return tuple(np.array(part)[..., :count] for part in run(ARRAYS, *given))
+    return tuple(np.array(part)[..., :count] for part in run(m, *given))

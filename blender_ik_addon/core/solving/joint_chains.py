@@ -113,9 +113,8 @@ def _find_targets(chains: CompiledChains, goals: Goals, options: SolveOptions) -
             soften_target(ARRAYS, *each, soft)
             for each in zip(roots, target - tips, soft_most, soft_least, strict=True)
         ]
-        target = np.array([each.target for each in moved]) + tips
-        short = np.array([each.short for each in moved])
-        is_far = np.array([each.is_too_far for each in moved])
+        moved_target, short, is_far = (np.array(each) for each in zip(*moved, strict=True))
+        target = moved_target + tips
     offset = target - roots
     distance, near = norm(offset), target
     if tree.slide_room is not None:

@@ -14,20 +14,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..algebra import nested
 from ..algebra.arithmetic import Array, Counts, Flags
 from ..algebra.nested import repeat_single
 from ..equilibrium.settling import pull_effectors, undo_losses
 from ..equilibrium.slack_corners import settle_best
-from ..kinematics.compiled_bones import compile_bones
+from ..kinematics.compiled_bones import compile_bones, weigh_points
 from ..kinematics.kinematic_tree import TURN
 from ..model.options import SolveOptions, Solver
-from ..solvers import fabrik_tree
 from .compiled_chains import CompiledChains
-from .iteration import FEW_ITERATIONS, Method
+from .iteration import FEW_ITERATIONS
 from .joint_run import ENOUGH, Run
 from .restarts import ASIDE, start_anew
-from .sweeps import MOST_SWEEPS, sweep_joints, sweeps_of
+from .sweeps import MOST_SWEEPS, SWEPT, sweep_joints
 from .task import Task
 from .unconstrained_start import bend_as_free, nudge_states
 
@@ -35,7 +33,6 @@ from .unconstrained_start import bend_as_free, nudge_states
 NEARLY = (Solver.NEWTON, Solver.TWO_BONE)
 # New starts of chains that have not arrived, and of those on another side than that of their pole.
 ANEW, ANEW_ASIDE = (64, 10, 4), (3, 3, 3)
-SWEEPS_OF_TREES = Method(fabrik_tree.step)
 
 
 def solve_positions(
@@ -53,10 +50,10 @@ def solve_positions(
     Returns:
         The run with what was gone for in the end, states, and the iterations used.
     """
-    solver, uses_sweeps = options.solver, options.solver in (Solver.FABRIK, Solver.CCD)
+    solver = options.solver
     is_fresh = run.is_open(run.start)
     run, state, used = _begin(chains, run, is_fresh, asked, task, options)
-    if uses_sweeps and not options.use_finish:
+    if solver in SWEPT and not options.use_finish:
         return run, state, used
     if run.aims is None or options.orient_weight < 1.0:
         among = None if solver in NEARLY else np.ones_like(is_fresh)
@@ -112,21 +109,24 @@ def _begin(
         if energy is not None and (settles := energy.only_settles).any():
             begun = tree.choose_states(settles, lead(run.target), run.start)
         return run, *pull_effectors(run, energy, begun)
-    sweeps = sweeps_of(solver, is_few=chains.is_few_swept, is_alone=chains.count == 1)
-    if sweeps is None:
+    if solver not in SWEPT:
         return run, run.start, used
-    caps = np.minimum(run.iterations, MOST_SWEEPS) if options.use_finish else run.iterations
-    if not run.is_chain:
-        return run, *run.sweep(SWEEPS_OF_TREES, run.start, used, caps)
-    bones = compile_bones(tree, is_few=sweeps.is_few)
-    given = run.start[:-1, :TURN], run.target, run.tolerance, caps
-    if sweeps.is_alone:
+    return run, *_sweep(chains, run, options)
+
+
+def _sweep(chains: CompiledChains, run: Run, options: SolveOptions) -> tuple[Array, Counts]:
+    """Return the states that sweeps make of those to start from, and the iterations used."""
+    tree, caps, led = run.tree, run.iterations, run.tree.topology.led
+    if options.use_finish:
+        caps = np.minimum(caps, MOST_SWEEPS)
+    bones = compile_bones(chains.tree, is_few=chains.are_alone(options.solver))
+    if chains.count == 1:
         # One chain two times: once is enough for floats.
-        given = nested.take_rows(given, np.zeros(1, dtype=np.int64))
-        found = nested.take_rows(sweep_joints(sweeps, bones[:1], *given), np.zeros_like(caps))
-    else:
-        found = sweep_joints(sweeps, bones, *given)
-    return run, tree.make_state(found.rotations, run.start[:-1, TURN]), found.used
+        bones = bones[:1]
+    turn = run.start[:-1, :TURN].copy()
+    asked = tree.unweigh(run.target), weigh_points(tree), run.tolerance, caps
+    turn[led], used = sweep_joints(options.solver, bones, turn[led], *asked)
+    return tree.make_state(turn, run.start[:-1, TURN]), used
 
 
 def _come_nearer(

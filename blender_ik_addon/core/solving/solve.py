@@ -21,8 +21,7 @@ from ..model.status import name_drag
 from .bone_rotations import bone_rotations, turn_part_way
 from .compiled_chains import compile_chains
 from .dragging import Drag, drag_joints, drag_points
-from .free_chains import pose_chain
-from .free_positions import FLOAT_SOLVERS
+from .free_chains import FLOAT_SOLVERS, pose_chain
 from .joint_chains import NOT_TURNED, solve_joints
 from .task import accept_distance, ask_all, ask_each, ask_one
 
@@ -46,17 +45,17 @@ def solve(chain: Chain, goal: Goal, options: SolveOptions | None = None) -> Solu
     options = options or SolveOptions()
     _check_goals(chain, goal)
     has_tip = goal.tip_rotation_wxyz is not None and options.orient_weight > 0.0
+    compiled = compile_chains(chain)
     if (
         chain.joints is not None
         or chain.topology is not None
         or options.solver not in FLOAT_SOLVERS
         or (has_tip and options.orient_weight < 1.0)
     ):
-        return solve_batch(compile_chains(chain).chains, goal.as_batch(), options)[0]
-    compiled = compile_chains(chain)
+        return solve_batch(compiled.chains, goal.as_batch(), options)[0]
     rest = compiled.each_rest[0] if has_tip else None
     task = ask_one(goal, options)
-    pose = pose_chain(FLOATS, compiled.each_start[0], rest, task, options.solver)
+    pose = pose_chain(FLOATS, compiled.each_start[0], rest, task, options)
     return Solution(
         pose.joints,
         np.array(pose.rotation),
@@ -82,7 +81,7 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
         SolverMismatchError: As ``solve``.
     """
     options = options or SolveOptions()
-    count = len(chains)
+    count, compiled = len(chains), compile_chains(chains)
     _check_goals(chains, goals)
     if options.solver is Solver.FOLLOW:
         return _drag_chains(chains, goals, options)
@@ -91,17 +90,17 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
         return solve_joints(chains, goals, options)
     has_tips = goals.tip_rotation_wxyz is not None and options.orient_weight > 0.0
     has_weights = has_tips and options.orient_weight < 1.0
-    compiled = compile_chains(chains)
-    if compiled.is_few and options.solver in FLOAT_SOLVERS and not has_weights:
-        return _solve_each(chains, goals, options, has_tips=has_tips)
+    can_be_alone = options.solver in FLOAT_SOLVERS and not has_weights
+    is_alone = can_be_alone and compiled.are_alone(options.solver)
     # NumPy adds up the numbers of one chain in another order than those of several.
-    rows = repeat_single(np.arange(count), compiled.count)
+    rows = np.arange(count) if is_alone else repeat_single(np.arange(count), compiled.count)
     if len(rows) > count:
         some = solve_batch(chains.take(rows), goals.take(rows), options.take(rows))
         return some.take(rows[:1])
     if has_weights:
         return _solve_weighted(chains, goals, options)
-    return _solve_all(chains, goals, options, has_tips=has_tips)
+    way = _solve_each if is_alone else _solve_all
+    return way(chains, goals, options, has_tips=has_tips)
 
 
 def _check_goals(chain: Chain, goal: Goal) -> None:
@@ -125,7 +124,7 @@ def _solve_each(
     count, compiled = len(chains), compile_chains(chains)
     rests = compiled.each_rest if has_tips else (None,) * count
     each = zip(compiled.each_start, rests, ask_each(goals, options, count), strict=True)
-    poses = [pose_chain(FLOATS, start, rest, one, options.solver) for start, rest, one in each]
+    poses = [pose_chain(FLOATS, start, rest, task, options) for start, rest, task in each]
     return Solutions(
         np.array([pose.joints for pose in poses]).reshape(chains.joint_positions.shape),
         np.array([pose.rotation for pose in poses]).reshape(count, 4),
@@ -139,15 +138,8 @@ def _solve_each(
 def _solve_all(chains: Chains, goals: Goals, options: SolveOptions, *, has_tips: bool) -> Solutions:
     """Solve chains side by side."""
     count, compiled = len(chains), compile_chains(chains)
-    pose = pose_chain(
-        ARRAYS,
-        compiled.start,
-        compiled.rest if has_tips else None,
-        ask_all(goals, options, count),
-        options.solver,
-        is_few=compiled.is_few_swept,
-        use_finish=options.use_finish,
-    )
+    rest, task = compiled.rest if has_tips else None, ask_all(goals, options, count)
+    pose = pose_chain(ARRAYS, compiled.start, rest, task, options)
     return Solutions(
         pose.joints.transpose(2, 0, 1),
         np.array([np.broadcast_to(x, count) for x in pose.rotation]).T,
@@ -189,12 +181,13 @@ def _drag_chains(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
     Poles, flips, rotations of the tip and soft distances are for chains whose root stays.
     """
     targets, start, compiled = goals.target_position, chains.joint_positions, compile_chains(chains)
-    drag = Drag(options.lead, options.use_anchor, is_few=compiled.is_few_swept)
+    is_few = compiled.are_alone(options.solver)
+    drag = Drag(options.lead, options.use_anchor, FLOATS if is_few else ARRAYS)
     local: Array | None = None
     if chains.joints is None:
         dragged = drag_points(drag, start.transpose(1, 2, 0), targets.T, options.max_bend)
     else:
-        pose, bones = compiled.start, compile_bones(compiled.tree, is_few=drag.is_few)
+        pose, bones = compiled.start, compile_bones(compiled.tree, is_few=is_few)
         goal = (targets.T - pose.root) / pose.unit
         points, turns = drag_joints(drag, bones, compiled.clamped_start, goal)
         dragged, local = points * pose.unit + pose.root, compiled.tree.joints.outer(turns)

@@ -26,14 +26,8 @@ FINEST_TOLERANCE = 1e-14
 class Task:
     """What is asked of a chain, or of many: in armature space, or relative to the root.
 
-    Attributes:
-        target: A vector, or an array (3, B).
-        pole: None where no chain has one.
-        use_flip: Bend to the other side; None where no chain does.
-        tolerance: Accepted distance from effector to target.
-        iterations: Cap.
-        soft_distance: As in ``SolveOptions``; None where no chain has one.
-        tip: Rotation of the tip from its start orientation; None leaves it free.
+    The pole and the flip are None where no chain has one, the soft distance likewise; the tip is
+    its rotation from its start orientation, None to leave it free.
     """
 
     target: Any
@@ -93,13 +87,9 @@ def ask_all(goals: Goals, options: SolveOptions, count: int) -> Task:
 
 
 def relate_to_root(m: Arithmetic, start: StartPose, target: Vector, task: Task) -> Task:
-    """Return what is asked of chains relative to their roots, in units of ``StartPose.unit``.
+    """Return a task with another target relative to the roots, in units of ``StartPose.unit``.
 
-    Args:
-        m: Arithmetic of the start pose.
-        start: Start pose.
-        target: Where to solve for; a vector, or an array (3, B).
-        task: The rest, in armature space; tips and soft distances are met by the target.
+    Tips and soft distances are met by the target.
     """
     pole = task.pole
     if pole is not None:
@@ -119,14 +109,7 @@ def _relate(m: Arithmetic, start: StartPose, point: Vector) -> Any:
 
 
 def accept_distance(m: Arithmetic, tolerance: Number, size: Number, target: Vector) -> Number:
-    """Return how far from its target an effector counts as there, rounding included.
-
-    Args:
-        m: Arithmetic of the numbers.
-        tolerance: As asked for.
-        size: Length of the chain.
-        target: Armature space.
-    """
+    """Return how far from its target an effector of a chain so long counts as there."""
     x, y, z = target
     farthest = m.maximum(m.maximum(m.absolute(x), m.absolute(y)), m.absolute(z))
     return tolerance + FINEST_TOLERANCE * (size + farthest)

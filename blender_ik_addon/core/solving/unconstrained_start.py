@@ -24,7 +24,7 @@ from ..kinematics.kinematic_tree import TURN, KinematicTree
 from ..kinematics.posed import Posed
 from ..kinematics.start_pose import StartPose, compile_start_poses, move_joints
 from ..model.options import Solver
-from .free_positions import position_joints
+from .free_chains import position_joints
 from .task import Task
 
 # A start pose whose mean offset from its chord is less than this share of the reach is straight.

@@ -22,6 +22,7 @@ from blender_ik_addon.core import (
     solve_batch,
 )
 from blender_ik_addon.core.algebra import rotation
+from blender_ik_addon.core.algebra.arithmetic import ARRAYS, FLOATS
 from blender_ik_addon.core.solvers.follow import MOST_AHEAD
 from blender_ik_addon.core.solving.dragging import (
     LONGEST_STEP,
@@ -37,11 +38,11 @@ LEADS = st.sampled_from(list(Lead))
 BENDS = st.sampled_from([None, 0.0, 0.3, 0.8, 1.5, 2.8])
 
 
-def follow(points, path, lead=Lead.TIP, max_bend=None, is_few=True):
+def follow(points, path, lead=Lead.TIP, max_bend=None, m=FLOATS):
     """Drag chains along a path (f, 3, B); floats and arrays are held together below."""
     bend = np.pi if max_bend is None else max_bend
     for place in path:
-        points = drag_points(Drag(lead, is_few=is_few), points, place, bend)
+        points = drag_points(Drag(lead, m=m), points, place, bend)
     return points
 
 
@@ -186,7 +187,7 @@ def test_many_side_by_side_are_as_each_alone(seed, lead, bend):
     # Each goes its own way, of its own length: they take different numbers of steps.
     steps = np.array([0.0, 1e-3, 0.2, 1.0, 6.0])
     path = np.array(list(walk(points, lead, make_rng(seed + 1), steps, 3)))
-    together = follow(points, path, lead, bend, is_few=False)
+    together = follow(points, path, lead, bend, m=ARRAYS)
     for i in range(points.shape[-1]):
         alone = follow(points[..., i : i + 1], path[..., i : i + 1], lead, bend)
         np.testing.assert_allclose(together[..., i : i + 1], alone, atol=1e-12)
