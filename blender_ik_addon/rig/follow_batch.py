@@ -11,7 +11,7 @@ from ..core import Status
 from .changes import Change, OtherChannels
 from .followed import Followed
 from .following import TOO_FAR, FreePose, Stand
-from .members import Members, are_compiled, limbs_of, uids_of
+from .members import Members, are_compiled, limbs_of, poses_of, uids_of
 from .moment import Moment
 from .onward import Begun, Onward, is_near
 from .outcome import Outcome
@@ -40,7 +40,7 @@ class FollowBatch:
         self._states = [state for state, rows in members for _ in rows]
         pairs = zip(self._states, self.limbs, strict=True)
         self._onward = [Onward(state, limb) for state, limb in pairs]
-        self._solve = RigidFollow(self.limbs)
+        self._solve = RigidFollow(self.limbs, poses_of(members))
         specs = [limb.job.spec for limb in self.limbs]
         self._targets = Followed([spec.target for spec in specs if spec.target], "target")
         self._versions = np.full(len(self.limbs), -1)

@@ -156,7 +156,7 @@ class GraphState:
                 else:
                     _put(of_trees, (number, tree.likeness), state, tree)
                 continue
-            is_rigid = limb.rigid is not None and is_even
+            is_rigid = limb.is_rigid and is_even
             if limb.job.spec.options.solver is Solver.FOLLOW and not is_rigid:
                 level.lone.append(lone.get((limb,)) or FollowLimb(state, limb))
             else:

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core import Solver
-from ..core.kinematics.bend_plane import bend_side
-from .channels import Pose, quaternions_of
+from .channels import Pose
 from .joints import BoneJoints
 from .order import Job
 from .plan import ChainPlan
@@ -27,29 +26,6 @@ SHORTEST_SEGMENT = 1e-9
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class RigidBones:
-    """The k written bones of a chain, of which the first m have a segment, if they stay rigid.
-
-    Bones are rigid if each hangs wholly on the one before it and none is scaled unevenly: then
-    turning one turns all below it, and a chain can be solved in the space of its root bone.
-
-    Attributes:
-        offsets_wxyz: Rest rotations seen from the parents, shape (k, 4).
-        local_wxyz: Local rotations of the start pose, shape (k, 4).
-        segments: From head to next joint in the space of the posed bone, own scale included,
-            shape (m, 3).
-        sizes: Own scales, shape (k,).
-        hint: Where a straight chain bends, in the space of the posed root bone, shape (3,).
-    """
-
-    offsets_wxyz: Array
-    local_wxyz: Array
-    segments: Array
-    sizes: Array
-    hint: Array
-
-
-@dataclass(frozen=True, eq=False, slots=True)
 class Limb:
     """One live chain.
 
@@ -62,8 +38,9 @@ class Limb:
         joints: Of the written bones; None where all turn freely.
         stretch: How far they may grow; None where none is to.
         slide: How far they may slide; None where none is to.
-        rigid: None where bones of this chain may change length or the solve needs more than its
-            target; ``solving`` then takes the long way.
+        is_rigid: Whether each bone hangs wholly on the one before it and none is scaled unevenly:
+            then turning one turns all below it, and the chain can be solved in the space of its
+            root bone.
     """
 
     job: Job
@@ -73,7 +50,7 @@ class Limb:
     is_settled: bool
     joints: BoneJoints | None
     stretch: ChainStretch | None
-    rigid: RigidBones | None
+    is_rigid: bool
     slide: ChainSlide | None = None
 
 
@@ -102,12 +79,11 @@ def compiled_limb(
     """
     modes = pose.modes[job.plan.written]
     is_stored = bool(job.spec.stored_pose) and job.spec.start_from is not StartFrom.CURRENT
-    rigid = _rigid_bones(job, pose, start)
     is_eased = job.spec.force is not None and job.spec.force.easing is not None
     is_dragged = job.spec.options.solver is Solver.FOLLOW
-    if is_eased or slide is not None or (is_dragged and not is_plain(job, pose)):
-        # A chain that eases depends on more than its target, and bones that slide are not rigid.
-        rigid = None
+    # A chain that eases depends on more than its target, and bones that slide are not rigid.
+    has_more = is_eased or slide is not None or (is_dragged and not is_plain(job, pose))
+    is_rigid = not has_more and _stays_rigid(job, pose)
     return Limb(
         job,
         start,
@@ -116,7 +92,7 @@ def compiled_limb(
         is_stored and not is_keyed,
         joints,
         stretch,
-        rigid,
+        is_rigid,
         slide,
     )
 
@@ -181,29 +157,15 @@ def is_plain(job: Job, pose: Pose) -> bool:
     )
 
 
-def _rigid_bones(job: Job, pose: Pose, start: Array) -> RigidBones | None:
-    skeleton, plan, written = job.skeleton, job.plan, job.plan.written
+def _stays_rigid(job: Job, pose: Pose) -> bool:
     if not is_simple(job):
-        return None
-    scale = pose.scale[written]
-    segments = segments_of(skeleton, pose, plan) * scale[: len(plan.segments)]
-    local = quaternions_of(start, pose.modes[written])
-    sizes = scale[:, 1]
-    grown = np.cumprod(np.concatenate(([1.0], sizes[:-1])))[: len(segments)]
-    lengths = np.linalg.norm(segments, axis=1) * grown
-    is_sound = np.isfinite(lengths).all() and np.isfinite(local).all() and (scale > 0.0).all()
+        return False
+    scale = pose.scale[job.plan.written]
+    segments = segments_of(job.skeleton, pose, job.plan)
+    grown = np.cumprod(np.concatenate(([1.0], scale[:-1, 1])))[: len(segments)]
+    lengths = np.linalg.norm(segments * scale[: len(segments)], axis=1) * grown
+    is_sound = np.isfinite(lengths).all() and (scale > 0.0).all()
     if not is_sound or (lengths <= SHORTEST_SEGMENT * lengths.sum()).any():
-        return None
+        return False
     uneven = np.ptp(scale[:-1], axis=1) > EVEN_SCALE * scale[:-1].max(axis=1)
-    if uneven.any():
-        return None
-    return RigidBones(skeleton.offsets_wxyz[written], local, segments, sizes, _hint(skeleton, plan))
-
-
-def _hint(skeleton: Skeleton, plan: ChainPlan) -> Array:
-    """Return the side of the rest pose, or of a straight one the Z axis, in the root's space."""
-    side = bend_side(rest_joints(skeleton, plan))
-    if side is None:
-        return np.array([0.0, 0.0, 1.0])
-    hint: Array = skeleton.rest[plan.segments[0]][:3, :3].T @ side
-    return hint
+    return not uneven.any()

@@ -12,12 +12,11 @@ from .bases import Bases
 from .batch_rigs import BatchRigs, Part, bases_of
 from .chain_frames import take_rows
 from .changes import Change
-from .channels import Pose
 from .followed import Followed
 from .frame_solve import FrameSolve
 from .gradual import Eased, Step, Stepped, easing_of, next_step
 from .history import before, remembered
-from .members import Members, are_compiled, limbs_of, uids_of
+from .members import Members, are_compiled, limbs_of, poses_of, uids_of
 from .moment import Moment
 from .outcome import Outcome
 from .places import Places, find_places
@@ -61,7 +60,7 @@ class LimbBatch:
             Part(state, rows, [state.limbs[row].job.plan.written for row in rows])
             for state, rows in members
         ]
-        poses = [_pose_of(state) for state in self._states]
+        poses = poses_of(members)
         self._solve: RigidSolve | FrameSolve
         self._rigs: BatchRigs[Bases] | BatchRigs[Places]
         if is_even:
@@ -84,9 +83,8 @@ class LimbBatch:
         self._solved: Solved | None = None
 
     def _find_places(self) -> Places:
-        states = self._states
-        poses, unmirrored = [_pose_of(each) for each in states], [s.unmirrored for s in states]
-        return find_places(self.limbs, poses, unmirrored)
+        unmirrored = [state.unmirrored for state in self._states]
+        return find_places(self.limbs, poses_of(self._members), unmirrored)
 
     def is_of(self, members: Members, *, is_even: bool) -> bool:
         """Tell whether this batch is compiled of just these chains, in these rows of their rigs."""
@@ -239,8 +237,3 @@ class LimbBatch:
             return self.errors[row]
         assert self._solved is not None
         return self._solved.outcome(self.limbs[row], row)
-
-
-def _pose_of(state: RigState) -> Pose:
-    assert state.pose is not None
-    return state.pose

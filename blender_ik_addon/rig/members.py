@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .channels import Pose
 from .limb import Limb
 from .rig_state import RigState
 
@@ -18,6 +19,11 @@ def limbs_of(members: Members) -> list[Limb]:
 def uids_of(members: Members) -> list[int]:
     """Return the session uids of the limbs' armature objects."""
     return [state.uid for state, rows in members for _ in rows]
+
+
+def poses_of(members: Members) -> list[Pose]:
+    """Return the poses of the limbs' armature objects, one a limb."""
+    return [state.pose for state, rows in members for _ in rows if state.pose is not None]
 
 
 def are_compiled(members: Members, compiled: Members, limbs: Sequence[Limb]) -> bool:

@@ -60,7 +60,7 @@ def solve_once(
         return _dragged(job, pose, target, start, stored)
     joints = chain_joints(read_joints(armature_object), skeleton, plan, spec)
     modes = pose.modes[plan.written]
-    limb = Limb(job, start, stored, modes, False, joints, None, None)
+    limb = Limb(job, start, stored, modes, False, joints, None, is_rigid=False)
     asked = Asked(
         np.zeros(1, dtype=np.int64),
         target.matrix[None],

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from ..core import Chains, Goals, Lead, SolveOptions, Solver, bone_rotations, solve_batch
 from ..core.algebra import rotation
+from .channels import Pose
 from .following import is_too_far
 from .limb import Limb
 from .members import Members
@@ -91,13 +92,13 @@ class Dragged(NamedTuple):
 class RigidFollow:
     """B chains alike, compiled."""
 
-    def __init__(self, limbs: Sequence[Limb]) -> None:
-        """Compile chains that have the same ``likeness`` and rigid bones."""
+    def __init__(self, limbs: Sequence[Limb], poses: Sequence[Pose]) -> None:
+        """Compile chains that have the same ``likeness`` and rigid bones, in these poses."""
         options = limbs[0].job.spec.options
         self._options = SolveOptions(
             solver=Solver.FOLLOW, lead=options.lead, max_bend=options.max_bend
         )
-        self._chain = RigidChain.of([limb.rigid for limb in limbs if limb.rigid is not None])
+        self._chain = RigidChain.of(limbs, poses)
         self._modes = limbs[0].modes
 
     def dragged(

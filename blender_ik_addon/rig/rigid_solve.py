@@ -59,9 +59,8 @@ class RigidSolve:
     def __init__(self, limbs: Sequence[Limb], poses: Sequence[Pose]) -> None:
         """Compile chains that have the same ``likeness`` and rigid bones, in these poses."""
         self.settings = ChainSettings.of(limbs, poses)
-        rigid = [limb.rigid for limb in limbs if limb.rigid is not None]
-        self._chain = RigidChain.of(rigid)
-        local = np.array([each.local_wxyz for each in rigid])
+        self._chain = RigidChain.of(limbs, poses)
+        local = self.settings.local_of(np.array([limb.start for limb in limbs]))
         lengths = np.linalg.norm(np.diff(self._chain.laid(local).joints, axis=1), axis=2)
         self._reach = lengths.sum(axis=1)
         forces = forces_on([limb.job.spec for limb in limbs], lengths)

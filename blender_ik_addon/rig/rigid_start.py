@@ -10,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.algebra import rotation
+from .chain_frames import Hung, framed
 from .chain_joints import NOT_TURNED
-from .limb import RigidBones
+from .channels import Pose
+from .limb import Limb
 
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64] | slice
@@ -33,7 +35,15 @@ class Laid(NamedTuple):
 
 @dataclass(frozen=True)
 class RigidChain:
-    """What of the bones of B chains stays while they turn; as ``RigidBones``, one chain a row."""
+    """What of the k bones of B chains alike stays while they turn.
+
+    Attributes:
+        offsets: Rest rotations seen from the parents wxyz, shape (B, k, 4).
+        segments: From head to next joint in the space of the posed bone, own scale included,
+            shape (B, m, 3).
+        sizes: Own scales, shape (B, k).
+        hints: Where straight chains bend, in the spaces of the posed root bones, shape (B, 3).
+    """
 
     offsets: Array
     segments: Array
@@ -41,13 +51,16 @@ class RigidChain:
     hints: Array
 
     @classmethod
-    def of(cls, bones: Sequence[RigidBones]) -> RigidChain:
-        """Return chains alike as one record."""
+    def of(cls, limbs: Sequence[Limb], poses: Sequence[Pose]) -> RigidChain:
+        """Return chains alike, in these poses, as one record."""
+        pairs = zip(limbs, poses, strict=True)
+        frames = framed([Hung(limb.job.skeleton, pose, limb.job.plan) for limb, pose in pairs])
+        skeletons = [(limb.job.skeleton, limb.job.plan.written) for limb in limbs]
         return cls(
-            np.array([each.offsets_wxyz for each in bones]),
-            np.array([each.segments for each in bones]),
-            np.array([each.sizes for each in bones]),
-            np.array([each.hint for each in bones]),
+            np.array([skeleton.offsets_wxyz[bones] for skeleton, bones in skeletons]),
+            frames.segments * frames.scale[:, : frames.segments.shape[1]],
+            frames.scale[:, :, 1],
+            frames.hint,
         )
 
     def take(self, rows: Rows) -> RigidChain:

@@ -40,7 +40,7 @@ def way_of_tails(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     from blender_ik_addon.rig import limb
 
     if request.param == "bone by bone":
-        monkeypatch.setattr(limb, "_rigid_bones", lambda *_: None)
+        monkeypatch.setattr(limb, "_stays_rigid", lambda *_: False)
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

@@ -83,7 +83,7 @@ def test_tails_alike_are_dragged_as_bone_by_bone(settings, monkeypatch):
     assert len(batch.limbs) == COPIES
     texts = [ob.chain_ik.chains[0].status for ob in tails]
     with monkeypatch.context() as patch:
-        patch.setattr(limb_module, "_rigid_bones", lambda *_: None)
+        patch.setattr(limb_module, "_stays_rigid", lambda *_: False)
         live.memory.clear()
         alone = played(tails)
         assert not batches()

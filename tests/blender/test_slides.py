@@ -228,7 +228,7 @@ def test_chains_without_slides_write_no_location_and_stay_on_the_quick_way():
     assert "location" not in chain.stored_pose
     (graph,) = live.memory.graphs.values()
     (limb,) = graph.rigs[ob.session_uid].limbs
-    assert limb.rigid is not None
+    assert limb.is_rigid
     assert limb.slide is None
 
 

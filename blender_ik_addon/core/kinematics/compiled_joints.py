@@ -184,11 +184,12 @@ class CompiledJoints(Rows):
         edges = self.edges(turn)
         return replace(edges, is_on=edges.is_on & ~edges.is_held & stands[:, None])
 
-    def edges(self, turn: Array) -> limit_edges.Edges:
-        """Return the edges of their ranges that joints stand on."""
+    def edges(self, turn: Array, near: float = limit_edges.ON_EDGE) -> limit_edges.Edges:
+        """Return the edges of their ranges that joints stand on, or are as near to as given."""
         if not self.has_edges:
             return self.no_edges
-        return limit_edges.find_edges(self.ranges, joint_limits.decompose_turns(self.ranges, turn))
+        at = joint_limits.decompose_turns(self.ranges, turn)
+        return limit_edges.find_edges(self.ranges, at, near)
 
 
 def compile_joints(joints: Joints, unit: Array) -> CompiledJoints:

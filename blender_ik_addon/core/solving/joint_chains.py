@@ -27,6 +27,9 @@ from .joint_positions import solve_positions
 from .joint_run import Run
 from .task import FINEST_TOLERANCE, Task, ask_all, check_solver, relate_to_root
 
+# A joint as near as this to an edge, in radians or sines, is held back by it: where springs or stiff
+# joints leave it a little inside, rounding would tell.
+HOLDS_BACK = 1e-5
 SOLVERS_OF_TREES = (Solver.NEWTON, Solver.FABRIK)
 # Of a tree, targets farther than this many times the effector's reach are drawn in to it: what is
 # far away would else outweigh what is near. Somewhat beyond the reach, where a straight limb is the
@@ -293,7 +296,7 @@ def _find_holds(run: Run, state: Array) -> tuple[Flags, Flags | None]:
     pressed: Flags = np.zeros((len(turn), 3, turn.shape[-1]), dtype=np.bool_)
     if is_open.any() and not joints.is_free:
         pull = np.einsum("nkcb,kb->ncb", tree.find_jacobian(posed), tree.weigh(error))
-        edges = joints.edges(turn)
+        edges = joints.edges(turn, HOLDS_BACK)
         turned = np.einsum("ncdb,ndb->ncb", joints.mobilities(turn, edges), pull)
         press = np.einsum("neib,nib->neb", edges.normals, turned)
         # An axis with no room is a lock, not a limit that holds back.

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from blender_ik_addon.core.algebra.small_systems import solve_positive
 
 from blender_ik_addon.core.algebra import arrays, nested, quaternions, turns
+from blender_ik_addon.core.algebra.arrays import solve_positive
 from tests.core.chains import unit
 from tests.helpers import make_rng
 
