@@ -27,8 +27,8 @@ from .joint_positions import solve_positions
 from .joint_run import Run
 from .task import FINEST_TOLERANCE, Task, ask_all, check_solver, relate_to_root
 
-# A joint as near as this to an edge, in radians or sines, is held back by it: where springs or stiff
-# joints leave it a little inside, rounding would tell.
+# A joint as near as this to an edge, in radians or sines, is held back by it: springs may leave it
+# a little inside, and rounding would tell.
 HOLDS_BACK = 1e-5
 SOLVERS_OF_TREES = (Solver.NEWTON, Solver.FABRIK)
 # Of a tree, targets farther than this many times the effector's reach are drawn in to it: what is
