@@ -90,6 +90,14 @@ class Programs:
             self.blender, "blender_characters", arguments, self._blender_variables()
         )
 
+    def start_in_blender(self, module: str, *arguments: object) -> Worker:
+        """Start a worker in Blender by its module; arguments as that says."""
+        texts = [str(argument) for argument in arguments]
+        # Small matrices get nothing from more threads, and the figures would scatter.
+        return self._python(
+            self.blender, module, texts, {**self._blender_variables(), **ONE_THREAD}
+        )
+
     def _python(
         self, name: str, module: str, arguments: list[str], variables: dict[str, str]
     ) -> Worker:
