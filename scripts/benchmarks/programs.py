@@ -14,6 +14,7 @@ from console import ROOT, say, stream
 from environment import Environment, InstallError
 from python_finder import UnavailableError
 
+from benchmarks.sizes import HUMANS
 from benchmarks.workers import Worker
 
 # Inside Blender; a process has one scene, so they also get its layout.
@@ -65,6 +66,8 @@ class Programs:
             UnavailableError: If this machine cannot have it.
             InstallError: If it could not be installed.
         """
+        if subject in HUMANS:
+            return self.start_in_blender("blender_humans", program, HUMANS[subject])
         if program in IN_BLENDER or program == "memory":
             module = "blender_memory" if program == "memory" else "blender_updates"
             manner = [] if program == "memory" else [program]

@@ -5,6 +5,13 @@ from __future__ import annotations
 import dataclasses
 
 OURS = "Chain IK"
+HUMANS = (
+    ("Rigify's human, five chains, dragged", "1 human", "moved", 2.0),
+    ("Rigify's human, five chains, playback", "1 human", "played", 2.2),
+    ("ten of Rigify's humans, dragged", "10 humans", "moved", 1.5),
+    ("ten of Rigify's humans, playback", "10 humans", "played", 1.6),
+)
+"""Real characters: work, scene, task, and goal against the constraint."""
 OUT_OF_PLANE = ", start pose in no plane"
 
 
@@ -79,6 +86,13 @@ def core(case: str, tolerance: float, task: str = "batch", label: str = OURS) ->
 def rival(name: str, ours: Side) -> Side:
     """Return the side of a rival that does the same work."""
     return dataclasses.replace(ours, label=name, program=name)
+
+
+def _humans() -> list[Row]:
+    return [
+        Row(work, work, updated(scene, task), builtin(scene, task), goal, must_reach=True)
+        for work, scene, task, goal in HUMANS
+    ]
 
 
 def _limbs() -> list[Row]:
@@ -194,6 +208,7 @@ def _memory() -> list[Row]:
 
 
 ROWS: tuple[Row, ...] = (
+    *_humans(),
     *_limbs(),
     *_updates(),
     *_playback(),

@@ -13,19 +13,15 @@ from collections.abc import Iterator, Sequence
 from console import say
 
 from benchmarks.programs import Programs
+from benchmarks.rows import HUMANS
 from benchmarks.setting_rows import ROWS, SCENES, Setting
+from benchmarks.sizes import HUMANS as HUMAN_COUNTS
 from benchmarks.workers import Worker, WorkerError
 
 Clocks = dict[str, float]
 
 # Where so many times the work passes on the wall's clock, others had the machine.
 BUSY = 1.25
-HUMANS = (
-    ("Rigify's human, five chains, dragged", 1, "moved", 2.0),
-    ("Rigify's human, five chains, playback", 1, "played", 2.2),
-    ("ten of Rigify's humans, dragged", 10, "moved", 1.5),
-    ("ten of Rigify's humans, playback", 10, "played", 1.6),
-)
 OPENED = ("opening 400 limbs", "100 x 4 x 2", "opened", 3.0)
 UNDONE = ("undo with 2000 chains", "500 x 4 x 2", "undone", 1.0)
 TREE = "tree of four limbs, one bone inherits no rotation, poles"
@@ -97,8 +93,8 @@ class Measuring:
         return self.only.lower() in name.lower()
 
     def _humans(self) -> Iterator[Figure]:
-        for count in (1, 10):
-            chosen = [row for row in HUMANS if row[1] == count and self._is_chosen(row[0])]
+        for scene, count in HUMAN_COUNTS.items():
+            chosen = [row for row in HUMANS if row[1] == scene and self._is_chosen(row[0])]
             if not chosen:
                 continue
             sides = self._start("blender_humans", ("chains", "built-in"), count)
