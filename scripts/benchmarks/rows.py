@@ -104,8 +104,10 @@ def _limbs() -> list[Row]:
     handler = Side("floor inside a handler", "handler", layout, "moved")
     without = Side("the same without any chain", "floor", layout, "idle")
     return [
-        Row("limbs", work, ours, builtin(layout), 0.65),
-        Row("limbs", work, ours, floor(layout), 1.35),
+        # What a handler in Python takes without solving is a floor: held against that.
+        Row("limbs", work, ours, unsolved(layout), 1.35),
+        Row("limbs", work, ours, builtin(layout)),
+        Row("limbs", work, ours, floor(layout)),
         Row("limbs", work, ours, still),
         Row("limbs", work, ours, handler),
         Row("limbs", f"{work}, nothing solved", unsolved(layout), builtin(layout)),
@@ -126,7 +128,8 @@ def _updates() -> list[Row]:
         Row("tens", ten_work, updated(tens), floor(tens)),
         Row("tens", f"{ten_work}, nothing solved", unsolved(tens), builtin(tens)),
         Row("tens out", f"{ten_work}{OUT_OF_PLANE}", updated(tens_out), builtin(tens_out)),
-        Row("one character", one_work, updated(one), builtin(one), 1.0),
+        Row("one character", one_work, updated(one), unsolved(one), 4.0),
+        Row("one character", one_work, updated(one), builtin(one)),
         Row("one character", one_work, updated(one), floor(one)),
         Row("one character", f"{one_work}, nothing solved", unsolved(one), builtin(one)),
         Row("50 bones", fifty_work, updated(fifty), builtin(fifty), 0.65, must_reach=True),
