@@ -109,6 +109,9 @@ def test_a_busy_machine_is_told_and_does_not_count(parts, figure):
     quiet = figure([4.0, 4.0, 4.0], [2.0, 2.0, 2.0])
     assert parts.settings.clock_of([ours]) == "work"
     assert parts.settings.clock_of([quiet]) == "wall"
+    # Short updates end before others have their turn: they tell nothing of how busy it is.
+    short = [figure([0.1], [0.1]) for _ in range(20)]
+    assert parts.settings.clock_of([ours, *short]) == "work"
     assert parts.settings.WORKED in parts.settings.table([ours])
     assert parts.settings.WORKED not in parts.settings.table([quiet])
 
