@@ -6,6 +6,8 @@
     python3 scripts/benchmark.py --stages                  only where the time of an update goes
     python3 scripts/benchmark.py --limits                  only what limited joints reach, and when
     python3 scripts/benchmark.py --characters              only snakes, tails and trees
+    python3 scripts/benchmark.py --settings                only Rigify's human, and every setting
+    python3 scripts/benchmark.py --settings --only FABRIK  only the settings whose names have this
     python3 scripts/benchmark.py --against ../old          only the core, against another checkout
     python3 scripts/benchmark.py --rivals pin,fullik --rounds 9 --blender-version 4.2
 
@@ -29,7 +31,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import environment
-from benchmarks import against, characters, limits, stages
+from benchmarks import against, characters, limits, settings, stages
 from benchmarks.measuring import Group, groups_of
 from benchmarks.programs import ALL_RIVALS, Programs, interpreter, python_variables
 from benchmarks.ratios import Result
@@ -80,6 +82,21 @@ def print_characters(options: argparse.Namespace) -> None:
         text = characters.measured(programs)
     options.output.mkdir(parents=True, exist_ok=True)
     (options.output / "characters.md").write_text(f"{text}\n", encoding="utf-8")
+    print(f"\n{text}\n")
+
+
+def print_settings(options: argparse.Namespace) -> None:
+    """Measure what every setting costs, print and draw it."""
+    with tempfile.TemporaryDirectory(prefix="chain_ik_benchmark_") as folder:
+        programs = Programs(f"bpy-{options.blender_version}", Path(folder))
+        figures = settings.measured(programs, options.rounds, options.only)
+        versions = _versions(programs)
+        options.output.mkdir(parents=True, exist_ok=True)
+        text = f"{heading(versions, options.rounds)}\n\n{settings.table(figures)}"
+        (options.output / "settings.md").write_text(f"{text}\n", encoding="utf-8")
+        file = Path(folder) / "settings.json"
+        file.write_text(json.dumps({"figures": settings.as_json(figures)}), encoding="utf-8")
+        _draw(file, options.output / "settings.png", options.blender_version, "settings_plot")
     print(f"\n{text}\n")
 
 
@@ -143,9 +160,9 @@ def write(
         _draw(file, folder / "plot.png", options.blender_version)
 
 
-def _draw(file: Path, picture: Path, blender_version: str) -> None:
+def _draw(file: Path, picture: Path, blender_version: str, module: str = "plot") -> None:
     label = f"drawing-{environment.ENVIRONMENTS[f'bpy-{blender_version}'].python}"
-    command = [str(interpreter(label)), "-m", "benchmarks.plot", str(file), str(picture)]
+    command = [str(interpreter(label)), "-m", f"benchmarks.{module}", str(file), str(picture)]
     # Matplotlib's list of fonts would else go into the person's own folder.
     own = {"MPLCONFIGDIR": str(environment.FOLDER / label / "matplotlib")}
     code, output = stream(label, command, lambda line: None, env=python_variables(own))
@@ -167,6 +184,7 @@ def parse_command_line() -> argparse.Namespace:
     parser.add_argument("--stages", action="store_true", help="where the time of an update goes")
     parser.add_argument("--limits", action="store_true", help="what limited joints reach")
     parser.add_argument("--characters", action="store_true", help="snakes, tails and trees")
+    parser.add_argument("--settings", action="store_true", help="what every setting costs")
     parser.add_argument("--against", type=Path, metavar="DIR", help="a checkout to compare with")
     options = parser.parse_args()
     names = ALL_RIVALS if options.rivals == "all" else options.rivals.split(",")
@@ -183,7 +201,7 @@ def main() -> int:
     """Measure, print, write. Fails where this project's own side could not be measured."""
     options = parse_command_line()
     rows = chosen(options.only)
-    if not rows:
+    if not rows and not options.settings:
         sys.exit(f"No row has '{options.only}' in its text.")
     try:
         if options.stages:
@@ -197,6 +215,9 @@ def main() -> int:
             return 0
         if options.characters:
             print_characters(options)
+            return 0
+        if options.settings:
+            print_settings(options)
             return 0
         results, versions = measure(rows, options)
         write(options.output, results, versions, options)

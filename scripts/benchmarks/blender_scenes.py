@@ -71,7 +71,7 @@ def build(layout: Layout) -> Stage:
         row, column = divmod(i, columns)
         rig.location = ((column - columns // 2) * distance, (row - columns // 2) * distance, 0.0)
     targets = [_make_empty(f"Target.{i}") for i in range(layout.chains)]
-    positions = _positions(layout, np.array([rig.location for rig in armatures]))
+    positions = target_positions(layout, np.array([rig.location for rig in armatures]))
     stage = Stage(layout, armatures, targets, _make_empty("Unrelated"), positions)
     stage.move_targets(0)
     bpy.context.view_layer.update()
@@ -138,7 +138,13 @@ def allowed_residual(stage: Stage) -> float:
     return layout.tolerance + of_bones + FLOAT32 * 2.0 * float(np.abs(stage.positions).max())
 
 
-def _positions(layout: Layout, origins: Array) -> Array:
+def target_positions(layout: Layout, origins: Array) -> Array:
+    """Return targets in reach of all limbs, shape (TARGET_SETS, chains, 3).
+
+    Args:
+        layout: Of the limbs.
+        origins: Of the armature objects, shape (armatures, 3).
+    """
     local = targets_in_reach(layout.bones, TARGET_SETS * layout.chains)
     local = local.reshape(TARGET_SETS, layout.armatures, layout.limbs, 3)
     roots = np.array([_limb_root(layout, limb) for limb in range(layout.limbs)])

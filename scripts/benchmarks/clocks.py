@@ -32,3 +32,32 @@ def round_milliseconds(
         work()
         times.append(time.perf_counter() - start)
     return 1e3 * statistics.median(times)
+
+
+def round_clocks(
+    prepare: Callable[[], object],
+    work: Callable[[], object],
+    seconds: float = SECONDS / 2,
+    most: int = MOST_REPEATS,
+) -> dict[str, float]:
+    """Return the median time of one round's repetitions by two clocks, in milliseconds.
+
+    The second tells what all threads of the process have worked: where it falls far behind the
+    first, others had the machine, and the first says less.
+
+    Args:
+        prepare: Called before each repetition, outside of the clocks.
+        work: What is timed.
+        seconds: No more repetitions begin after so many.
+        most: Repetitions.
+    """
+    walls: list[float] = []
+    works: list[float] = []
+    begin = time.perf_counter()
+    while not walls or (len(walls) < most and time.perf_counter() - begin < seconds):
+        prepare()
+        start, start_work = time.perf_counter(), time.process_time()
+        work()
+        walls.append(time.perf_counter() - start)
+        works.append(time.process_time() - start_work)
+    return {"wall": 1e3 * statistics.median(walls), "work": 1e3 * statistics.median(works)}

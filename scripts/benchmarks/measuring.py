@@ -12,6 +12,7 @@ from python_finder import UnavailableError
 from benchmarks.programs import ALL_RIVALS, IN_BLENDER, Programs
 from benchmarks.ratios import Facts, Result, Samples
 from benchmarks.rows import Row, Side
+from benchmarks.sizes import LAYOUTS
 from benchmarks.workers import Worker, WorkerError
 
 WorkerKey = tuple[str, str]
@@ -105,7 +106,7 @@ class Group:
             worker.ask("load_rotations", path=rotations)
         if side.task != "idle":
             self.facts[side] = Facts(**worker.ask("check"))
-        if is_new and side.program == "chains":
+        if is_new and side.program == "chains" and side.subject in LAYOUTS:
             worker.ask("save_rotations", path=rotations)
         if side.task == "played":
             worker.ask("key")
@@ -117,7 +118,7 @@ class Group:
         if side.tolerance is not None:
             arguments = {"case": side.subject, "tolerance": side.tolerance}
         figure = self.workers[key_of(side)].ask(side.task, **arguments)
-        self.figures[side].append(float(figure))
+        self.figures[side].append(float(figure["wall"] if isinstance(figure, dict) else figure))
 
     def _result(self, row: Row) -> Result:
         for side in (row.ours, row.rival):

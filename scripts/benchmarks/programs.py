@@ -14,6 +14,7 @@ from console import ROOT, say, stream
 from environment import Environment, InstallError
 from python_finder import UnavailableError
 
+from benchmarks.sizes import HUMANS
 from benchmarks.workers import Worker
 
 # Inside Blender; a process has one scene, so they also get its layout.
@@ -65,6 +66,8 @@ class Programs:
             UnavailableError: If this machine cannot have it.
             InstallError: If it could not be installed.
         """
+        if subject in HUMANS:
+            return self.start_in_blender("blender_humans", program, HUMANS[subject])
         if program in IN_BLENDER or program == "memory":
             module = "blender_memory" if program == "memory" else "blender_updates"
             manner = [] if program == "memory" else [program]
@@ -88,6 +91,14 @@ class Programs:
         arguments = [manner, work, str(size)]
         return self._python(
             self.blender, "blender_characters", arguments, self._blender_variables()
+        )
+
+    def start_in_blender(self, module: str, *arguments: object) -> Worker:
+        """Start a worker in Blender by its module; arguments as that says."""
+        texts = [str(argument) for argument in arguments]
+        # Small matrices get nothing from more threads, and the figures would scatter.
+        return self._python(
+            self.blender, module, texts, {**self._blender_variables(), **ONE_THREAD}
         )
 
     def _python(

@@ -57,12 +57,20 @@ class Layout:
         return self.limbs > 1
 
 
+# Rigify's humans in a scene, by its name.
+HUMANS = {"1 human": 1, "10 humans": 10}
+
 # 5e-6 of a limb of two bones is a chain's default tolerance, 1e-5.
 LAYOUTS: dict[str, Layout] = {
     "100 x 4 x 2": Layout(100, 4, 2, 5e-6),
     "50 x 4 x 2": Layout(50, 4, 2, 5e-6),
     "40 x 4 x 10": Layout(40, 4, 10, 1e-4),
     "40 x 4 x 10 climbing": Layout(40, 4, 10, 1e-4, CLIMB),
+    "25 x 4 x 2": Layout(25, 4, 2, 5e-6),
+    "25 x 4 x 10": Layout(25, 4, 10, 1e-4),
+    "1 x 1 x 4": Layout(1, 1, 4, 1e-4),
+    "1 x 4 x 10": Layout(1, 4, 10, 1e-4),
+    "500 x 4 x 2": Layout(500, 4, 2, 5e-6),
     "1 x 4 x 2": Layout(1, 4, 2, 5e-6),
     "1 x 50": Layout(1, 1, 50, 1e-4),
     "1 x 50 climbing": Layout(1, 1, 50, 1e-4, CLIMB),

@@ -1,0 +1,285 @@
+"""What every setting of a chain costs, in times of Blender's constraint: measured and written.
+
+Real characters come first, then every row of `setting_rows` in its scenes, then what happens once.
+All figures of a row are taken in turn with those of the constraint.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+from collections.abc import Iterator, Sequence
+
+from console import say
+
+from benchmarks.programs import Programs
+from benchmarks.rows import HUMANS
+from benchmarks.setting_rows import ROWS, SCENES, Setting
+from benchmarks.sizes import HUMANS as HUMAN_COUNTS
+from benchmarks.workers import Worker, WorkerError
+
+Clocks = dict[str, float]
+
+# Where so many times the work passes on the wall's clock, others had the machine.
+BUSY = 1.25
+OPENED = ("opening 400 limbs", "100 x 4 x 2", "opened", 3.0)
+UNDONE = ("undo with 2000 chains", "500 x 4 x 2", "undone", 1.0)
+TREE = "tree of four limbs, one bone inherits no rotation, poles"
+ONE_TREE = ("one such tree of ten bones a limb, a move", "1 x 4 x 10", 0.1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Figure:
+    """One measured cell.
+
+    Attributes:
+        name: Of the row.
+        scene: "two", "ten" or "one"; "human" or "once" for what has no such scenes.
+        goal: Greatest ratio, or number of seconds.
+        kind: "ratio"; "more", seconds more than the other; "seconds".
+        ours: A round each.
+        theirs: The same of what it is compared with; empty for seconds.
+        reached: Share of the targets reached; None where nothing is to be reached.
+        reason: Why there are no figures.
+    """
+
+    name: str
+    scene: str
+    goal: float
+    kind: str = "ratio"
+    ours: tuple[Clocks, ...] = ()
+    theirs: tuple[Clocks, ...] = ()
+    reached: float | None = None
+    reason: str = ""
+
+    def value(self, clock: str) -> float | None:
+        """Return what is held against the goal, by one of the two clocks."""
+        if not self.ours:
+            return None
+        ours = [each[clock] for each in self.ours]
+        theirs = [each[clock] for each in self.theirs]
+        if self.kind == "seconds":
+            return statistics.median(ours) / 1e3
+        pairs = list(zip(ours, theirs))
+        if self.kind == "more":
+            return statistics.median([mine - other for mine, other in pairs]) / 1e3
+        return statistics.median([mine / other for mine, other in pairs])
+
+    def milliseconds(self, clock: str) -> float:
+        """Return the median of ours."""
+        return statistics.median([each[clock] for each in self.ours])
+
+    def is_met(self, clock: str) -> bool | None:
+        """Tell whether the goal is met; None without figures."""
+        value = self.value(clock)
+        return None if value is None else value <= self.goal
+
+
+@dataclasses.dataclass
+class Measuring:
+    """One run: the programs, how many rounds, and which rows."""
+
+    programs: Programs
+    rounds: int
+    only: str = ""
+
+    def figures(self) -> Iterator[Figure]:
+        """Measure everything that was chosen, and yield it as it comes."""
+        yield from self._humans()
+        yield from self._settings()
+        yield from self._once()
+
+    def _is_chosen(self, name: str) -> bool:
+        return self.only.lower() in name.lower()
+
+    def _humans(self) -> Iterator[Figure]:
+        for scene, count in HUMAN_COUNTS.items():
+            chosen = [row for row in HUMANS if row[1] == scene and self._is_chosen(row[0])]
+            if not chosen:
+                continue
+            sides = self._start("blender_humans", ("chains", "built-in"), count)
+            try:
+                for name, _, task, goal in chosen:
+                    for side in sides:
+                        side.ask("check")
+                        if task == "played":
+                            side.ask("key")
+                    yield self._compared(Figure(name, "human", goal, reached=1.0), sides, task)
+            finally:
+                _close(sides)
+
+    def _settings(self) -> Iterator[Figure]:
+        chosen = [row for row in ROWS if self._is_chosen(row.name)]
+        if not chosen:
+            return
+        sides = self._start("blender_settings", ("chains", "built-in"))
+        for scene, layout in SCENES.items():
+            sides[1].ask("set_up", layout=layout, row="plain")
+            sides[1].ask("check")
+            for row in chosen:
+                if scene in row.not_in:
+                    continue
+                try:
+                    yield self._of_row(row, scene, layout, sides)
+                except WorkerError as error:
+                    yield Figure(row.name, scene, row.goal(scene), reason=str(error))
+                    # A worker ends where it fails.
+                    sides[0].close()
+                    sides[0] = self.programs.start_in_blender("blender_settings", "chains")
+        _close(sides)
+
+    def _of_row(self, row: Setting, scene: str, layout: str, sides: list[Worker]) -> Figure:
+        sides[0].ask("set_up", layout=layout, row=row.name)
+        facts = sides[0].ask("check")
+        figure = Figure(row.name, scene, row.goal(scene), reached=facts["reached"])
+        return self._compared(figure, sides, "moved")
+
+    def _once(self) -> Iterator[Figure]:
+        for (name, layout, task, goal), other, kind in (
+            (OPENED, "built-in", "ratio"), (UNDONE, "without", "more"),
+        ):  # fmt: skip
+            if self._is_chosen(name):
+                sides = self._start("blender_cold", ("chains", other), layout)
+                yield self._compared(Figure(name, "once", goal, kind), sides, task)
+                _close(sides)
+        name, layout, goal = ONE_TREE
+        if self._is_chosen(name):
+            sides = self._start("blender_settings", ("chains",))
+            sides[0].ask("set_up", layout=layout, row=TREE)
+            facts = sides[0].ask("check")
+            figure = Figure(name, "once", goal, "seconds", reached=facts["reached"])
+            yield self._compared(figure, sides, "moved")
+            _close(sides)
+
+    def _start(self, module: str, manners: Sequence[str], *arguments: object) -> list[Worker]:
+        return [self.programs.start_in_blender(module, manner, *arguments) for manner in manners]
+
+    def _compared(self, figure: Figure, sides: Sequence[Worker], task: str) -> Figure:
+        """Measure all sides in turn, once before it counts."""
+        found: list[list[Clocks]] = [[] for _ in sides]
+        for number in range(self.rounds + 1):
+            for side, times in zip(sides, found):
+                clocks = side.ask(task)
+                if number:
+                    times.append(clocks)
+        theirs = tuple(found[1]) if len(found) > 1 else ()
+        return dataclasses.replace(figure, ours=tuple(found[0]), theirs=theirs)
+
+
+def measured(programs: Programs, rounds: int, only: str = "") -> list[Figure]:
+    """Measure and return all chosen figures."""
+    found = []
+    for figure in Measuring(programs, rounds, only).figures():
+        found.append(figure)
+        value = figure.value("wall")
+        text = figure.reason or f"{short(value)} ({short(figure.value('work'))} by its work)"
+        say(f"{figure.name}, {figure.scene}", text)
+    return found
+
+
+def clock_of(figures: Sequence[Figure]) -> str:
+    """Return the clock that counts: the wall's, unless others had the machine.
+
+    By the sum of all: short updates end before anybody else has his turn, long ones tell.
+    """
+    ours = [each for figure in figures for each in figure.ours]
+    walls, works = (sum(each[clock] for each in ours) for clock in ("wall", "work"))
+    return "work" if walls > BUSY * works else "wall"
+
+
+def short(number: float | None) -> str:
+    """Return a number to three digits, at least two of them behind the point below ten."""
+    if number is None:
+        return "-"
+    return f"{number:.2f}" if abs(number) < 10.0 else f"{number:.3g}"
+
+
+HEAD = ("", "100 of two bones", "100 of ten bones", "one of four bones")
+EXPLAINED = (
+    "Whole updates in times of what Blender's IK constraint takes for plain chains of the same"
+    " lengths, both measured in turn: the median / the goal (milliseconds)."
+)
+WORKED = (
+    "Others had the machine meanwhile: what is told is the time that all threads of each process"
+    " worked, not the time that passed."
+)
+
+
+def table(figures: Sequence[Figure]) -> str:
+    """Return everything as Markdown."""
+    clock = clock_of(figures)
+    lines = [EXPLAINED, *([WORKED] if clock == "work" else []), ""]
+    lines += ["| | x the constraint | goal | met |", "|---|---:|---:|---|"]
+    for figure in figures:
+        if figure.scene in ("human", "once"):
+            lines.append(_single(figure, clock))
+    cells: dict[str, dict[str, Figure]] = {}
+    for figure in figures:
+        if figure.scene in SCENES:
+            cells.setdefault(figure.name, {})[figure.scene] = figure
+    lines += ["", f"| {' | '.join(HEAD)} | met | reached |", "|---|---:|---:|---:|---|---|"]
+    for name, by_scene in cells.items():
+        lines.append(_row(name, by_scene, clock))
+    lines += ["", summary(figures)]
+    lines += [
+        f"Not measured: {each.name}, {each.scene}: {each.reason}" for each in _failed(figures)
+    ]
+    return "\n".join(lines)
+
+
+def summary(figures: Sequence[Figure]) -> str:
+    """Return how many goals are met, in a line."""
+    clock = clock_of(figures)
+    met = sum(figure.is_met(clock) is True for figure in figures)
+    return f"{met} of {len(figures)} goals met"
+
+
+def as_json(figures: Sequence[Figure]) -> list[dict[str, object]]:
+    """Return everything, for the picture."""
+    clock = clock_of(figures)
+    return [
+        {
+            **dataclasses.asdict(figure),
+            "value": figure.value(clock),
+            "is_met": figure.is_met(clock),
+        }
+        for figure in figures
+    ]
+
+
+def _failed(figures: Sequence[Figure]) -> list[Figure]:
+    return [figure for figure in figures if figure.reason]
+
+
+def _single(figure: Figure, clock: str) -> str:
+    if figure.reason:
+        return f"| {figure.name} | - | {figure.goal:g} | not measured |"
+    unit = {"ratio": "", "more": " s more", "seconds": " s"}[figure.kind]
+    value = f"{short(figure.value(clock))}{unit} ({short(figure.milliseconds(clock))} ms)"
+    return f"| {figure.name} | {value} | {figure.goal:g}{unit} | {_word(figure, clock)} |"
+
+
+def _row(name: str, by_scene: dict[str, Figure], clock: str) -> str:
+    cells, words, reached = [], [], []
+    for scene in SCENES:
+        figure = by_scene.get(scene)
+        if figure is None or figure.reason:
+            cells.append("-")
+            words.append("-")
+            reached.append("-")
+            continue
+        value = f"{short(figure.value(clock))} / {figure.goal:g}"
+        value += f" ({short(figure.milliseconds(clock))})"
+        cells.append(value)
+        words.append(_word(figure, clock))
+        reached.append("-" if figure.reached is None else f"{figure.reached:.0%}")
+    return f"| {name} | {' | '.join(cells)} | {' '.join(words)} | {' '.join(reached)} |"
+
+
+def _word(figure: Figure, clock: str) -> str:
+    return {None: "-", True: "yes", False: "NO"}[figure.is_met(clock)]
+
+
+def _close(sides: Sequence[Worker]) -> None:
+    for side in sides:
+        side.close()
