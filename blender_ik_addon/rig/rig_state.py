@@ -169,9 +169,9 @@ class RigState:
         """Read the pose, as the graph has evaluated it."""
         evaluated = self.object.evaluated_get(update.depsgraph)
         self.pose = read_pose(evaluated)
-        self.unmirrored = None
-        if np.linalg.det(self.pose.world[:3, :3]) < 0.0:
-            self.unmirrored = find_unmirrored(evaluated)
+        with np.errstate(invalid="ignore", over="ignore"):
+            is_mirrored = np.linalg.det(self.pose.world[:3, :3]) < 0.0
+        self.unmirrored = find_unmirrored(evaluated) if is_mirrored else None
         self.version += 1
         if update.is_new_frame:
             scale, location = self.pose.scale.copy(), self.pose.location.copy()
