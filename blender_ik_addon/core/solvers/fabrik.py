@@ -34,12 +34,12 @@ def step(m: Arithmetic, chain: Bones, pose: Pose, targets: Targets) -> tuple[Pos
 def lay_segments(
     m: Arithmetic, start: Vector, points: tuple[Vector, ...], lengths: list[Number]
 ) -> tuple[Vector, ...]:
-    """Return points laid one after the other toward others, as far as segments are long.
+    """Return points placed one after the other toward others, as far as segments are long.
 
     Where two meet, a segment keeps its direction.
     """
     # The innermost loop of all: numbers one by one take half the time of vectors.
-    laid, (x, y, z) = [start], start
+    placed, (x, y, z) = [start], start
     for i, length in enumerate(lengths):
         a, b, c = points[i + 1]
         a, b, c = a - x, b - y, c - z
@@ -49,8 +49,8 @@ def lay_segments(
             (a, b, c), size = unit(m, (a, b, c), before), 1.0
         share = length / size
         x, y, z = x + a * share, y + b * share, z + c * share
-        laid.append((x, y, z))
-    return tuple(laid)
+        placed.append((x, y, z))
+    return tuple(placed)
 
 
 def _hang_bones(m: Arithmetic, chain: Bones, pose: Pose, targets: Targets) -> list[Vector]:

@@ -266,6 +266,6 @@ def _nudge_points(m: Arithmetic, start: StartPose, points: Array) -> Array:
     sizes = np.sqrt(m.square(segments))[:, None]
     is_long = sizes > NO_DIRECTION
     lengths = start.lengths[:, None]
-    laid = segments * (lengths / np.where(is_long, sizes, 1.0))
-    laid = np.where(is_long, laid, np.diff(points, axis=0))
-    return np.where(missing > 0.0, sum_segments(laid), points)
+    bent = segments * (lengths / np.where(is_long, sizes, 1.0))
+    bent = np.where(is_long, bent, np.diff(points, axis=0))
+    return np.where(missing > 0.0, sum_segments(bent), points)
