@@ -138,20 +138,20 @@ def _solve_levels(
     Returns:
         Session uids of armature objects that were not written: they have other chains by now.
     """
-    has_written, others = False, frozenset[int]()
+    written: set[int] = set()
+    others = frozenset[int]()
     for number, level in enumerate(graph.levels):
-        if number and has_written and not level.is_carried:
+        if number and written and not level.is_carried:
             # This level hangs on what has just moved.
             update.evaluate_again()
             _place_again(level, update)
             world = None
         if level.carry is not None:
-            level.carry.update(has_written=has_written)
+            level.carry.update(has_written=bool(written))
         world = world or _world(graph, update)
         changes = _changes(level, update, world)
         if changes:
-            has_written = True
-            others |= _write(changes, update, source)
+            others |= _write(changes, update, source, written)
     return others
 
 
@@ -252,8 +252,17 @@ def _is_written_by_another(state: RigState) -> bool:
     )
 
 
-def _write(changes: list[Change], update: Update, source: Source) -> frozenset[int]:
-    """Write the changes, one write an armature object; return which have other chains by now."""
+def _write(
+    changes: list[Change], update: Update, source: Source, written: set[int]
+) -> frozenset[int]:
+    """Write the changes, one write an armature object; return which have other chains by now.
+
+    Args:
+        changes: What is not as it should be.
+        update: Which graph.
+        source: Tells whether armature objects have the chains that are known.
+        written: Session uids of those that this update has written so far; grows.
+    """
     by_object: dict[int, Change] = {}
     for change in changes:
         uid = change.state.uid
@@ -266,11 +275,12 @@ def _write(changes: list[Change], update: Update, source: Source) -> frozenset[i
         if pose is None or (asks_lists and names_of(owner) != state.chain_names):
             others.append(uid)
             continue
-        if is_render:
+        if is_render and uid not in written:
             keep_animated_values(owner, owner.evaluated_get(update.depsgraph))
-        written = write_pose(owner, pose, bones, modes, channels, others_of)
+        written.add(uid)
+        values_of = write_pose(owner, pose, bones, modes, channels, others_of)
         if has_others:
-            memory.written[uid] = {name: values.copy() for name, values in written.items()}
+            memory.written[uid] = {name: values.copy() for name, values in values_of.items()}
     return frozenset(others)
 
 

@@ -141,10 +141,11 @@ def test_a_keyed_setting_has_its_value_of_the_rendered_frame(name, viewport_fram
     assert_renders_as_in_the_viewport(tmp_path, lambda depsgraph: rigs.pose(ob, depsgraph))
 
 
-def test_a_chain_under_another_is_right_in_renders(tmp_path):
+@pytest.mark.parametrize("mode", ["QUATERNION", "XYZ"])
+def test_a_chain_under_another_is_right_in_renders(mode, tmp_path):
     ob, _target = make_swinging_arm()
     limb = ((0, 0, 2), (0.3, 0.1, 2.7), (0, 0, 3.4))
-    rigs.add_bones(ob, limb, prefix="Limb", parent="Bone.1")
+    rigs.add_bones(ob, limb, prefix="Limb", parent="Bone.1", modes=mode)
     limb_target = rigs.make_empty("Limb Target", (0.3, 0.6, 2.0))
     rigs.add_chain(ob, "Limb.1", limb_target, chain_count=2)
 
