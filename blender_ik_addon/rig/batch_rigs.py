@@ -12,7 +12,6 @@ import numpy.typing as npt
 from .bases import Bases, stacked
 from .changes import Change, OtherChannels
 from .channels import Pose
-from .places import Places
 from .rig_state import RigState
 
 Flags = npt.NDArray[np.bool_]
@@ -36,7 +35,7 @@ class Part(NamedTuple):
     bones: Sequence[npt.NDArray[np.int64]]
 
 
-Place = TypeVar("Place", Bases, Places)
+Place = TypeVar("Place")
 
 
 class BatchRigs(Generic[Place]):

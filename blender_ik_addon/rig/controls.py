@@ -11,9 +11,9 @@ import numpy.typing as npt
 from mathutils import Matrix
 
 from . import spaces
-from .chain_frames import Hung, framed
 from .channels import matrices_of, read_pose
 from .checks import check_channels, check_pose, check_shape
+from .framing import Hung, framed
 from .plan import check, planned
 from .side import find_sides
 from .skeleton import compiled

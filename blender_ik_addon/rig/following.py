@@ -12,10 +12,12 @@ import numpy.typing as npt
 from ..core import Chains, Goals, Lead, SolveOptions, Solver, Status, solve_batch
 from . import spaces
 from .animation import driven_paths
-from .chain_frames import ChainFrames, ChainPoses, Hung, framed, part_way
+from .chain_frames import ChainFrames
+from .chain_poses import ChainPoses, part_way
 from .channels import Pose, channels_of, matrices_of, with_locks
 from .checks import check_shape
 from .errors import RigError, no_length
+from .framing import Hung, framed
 from .limb import SHORTEST_SEGMENT
 from .outcome import Outcome
 from .plan import ChainPlan

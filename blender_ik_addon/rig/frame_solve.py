@@ -16,18 +16,21 @@ import numpy.typing as npt
 from ..core import Forces, Goals, SolveOptions
 from ..core.algebra import rotation
 from . import spaces
-from .chain_frames import LENGTHS_AGREE, ChainFrames, ChainPoses, Hung, framed
+from .chain_frames import ChainFrames
+from .chain_poses import LENGTHS_AGREE, ChainPoses
 from .chain_settings import ChainSettings
 from .channels import Pose
 from .errors import RigError, no_length
 from .forces import forces_on, gravity_in_bases
+from .framing import Hung, framed
 from .free_solving import Posing, solve_freely
 from .gradual import Step, Stepped, easing_of, step_poses
-from .jointed_solving import JointedPoses, solve_with_joints
+from .jointed_solving import JointedPoses, solve_with_joints, turn_tips
 from .limb import SHORTEST_SEGMENT, Limb
 from .places import Places
 from .side import Mirrored, flips
 from .solved import Asked, Solved, name_ending
+from .tips import Tips, turned_goals
 
 Array = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -47,7 +50,7 @@ class FrameSolve:
                 for limb, pose in zip(limbs, poses, strict=True)
             ]
         )
-        self._start = self.settings.local_of(np.array([limb.start for limb in limbs]))
+        self._start = self.settings.channels.local_of(np.array([limb.start for limb in limbs]))
         self._homes = self._find_homes()
         # What chains that ease go to, and where they start from, if they have been solved.
         self._found: tuple[ChainPoses, JointedPoses] | None = None
@@ -121,28 +124,27 @@ class FrameSolve:
         """Return what is asked of chains in armature space, from where they start."""
         own, rows = self.settings, asked.rows
         world = places.world[rows]
-        local = own.begun(rows, asked.present) if own.is_current else self._start[rows]
+        local = own.channels.begun(rows, asked.present) if own.is_current else self._start[rows]
         start = frames.posed(
             rotation.matrix_from_quaternion(local), slides=self._start_slides(asked, frames)
         )
         self._check_segments(start, rows)
         mirrored = Mirrored(places.unmirrored[rows], places.keeps[rows])
         options = self._options(rows, places, mirrored, frames, start)
-        tip_turn = self._tip_turn(world, asked.targets, start)
-        goals = self._goals(asked, world, mirrored, tip_turn)
-        posing = Posing(frames, start, goals, options, tip_turn)
+        goals = self._goals(asked, world, mirrored)
+        posing = Posing(frames, start, goals, options, self._tips(world, asked.targets))
         if frames.stretch is None:
             return posing
-        lengths = frames.stretch.grown(start.joints, frames.along(), goals, options)
+        turned = turned_goals(goals, frames, start, posing.tips)
+        lengths = frames.stretch.grown(start.joints, frames.along(), turned, options)
         grown = ~np.isnan(lengths[:, 0])
         if not grown.any():
             return posing
-        start = frames.stretched(start.rotations, lengths)
-        tip_turn = self._tip_turn(world, asked.targets, start)
-        goals = self._goals(asked, world, mirrored, tip_turn)
         # What the bones grow by has the soft distance in it.
         soft = np.where(grown, 0.0, np.asarray(options.soft_distance))
-        return Posing(frames, start, goals, replace(options, soft_distance=soft), tip_turn, lengths)
+        options = replace(options, soft_distance=soft)
+        start = frames.stretched(start.rotations, lengths)
+        return replace(posing, start=start, options=options, lengths=lengths)
 
     def _start_slides(self, asked: Asked, frames: ChainFrames) -> Array | None:
         """Return the slides to start from, shape (b, k); None where nothing slides.
@@ -176,7 +178,9 @@ class FrameSolve:
         own, options = self.settings, self.settings.options.take(rows)
         use_flip: Flags = np.asarray(options.use_flip_bend)
         if own.spec.pole is None:
-            stored = rotation.matrix_from_quaternion(own.zero[rows]) if own.is_current else None
+            stored = (
+                rotation.matrix_from_quaternion(own.channels.zero[rows]) if own.is_current else None
+            )
             without_tip = own.bends_without_tip
             use_flip = flips(use_flip, mirrored, frames, start, stored, without_tip=without_tip)
         largest = places.largest[rows]
@@ -187,36 +191,29 @@ class FrameSolve:
             use_flip_bend=use_flip,
         )
 
-    def _tip_turn(self, world: Array, targets: Array, start: ChainPoses) -> Array | None:
-        """Return the turns of tip bones to the targets' orientations, armature space, (b, 3, 3)."""
+    def _tips(self, world: Array, targets: Array) -> Tips | None:
         if not self.settings.turns_tip:
             return None
         wanted = spaces.orientation(np.linalg.solve(world[:, :3, :3], targets[:, :3, :3]))
-        turn: Array = wanted @ spaces.orientation(start.matrices[:, -1]).transpose(0, 2, 1)
-        return turn
+        return Tips((0,), wanted[:, None], (self.settings.spec.options.orient_weight,))
 
-    def _goals(
-        self, asked: Asked, world: Array, mirrored: Mirrored, tip_turn: Array | None
-    ) -> Goals:
-        own, to_armature = self.settings, np.linalg.inv(world)
-        angle = own.pole_angle[asked.rows]
-        pole, tips = None, None
+    def _goals(self, asked: Asked, world: Array, mirrored: Mirrored) -> Goals:
+        to_armature, angle = np.linalg.inv(world), self.settings.pole_angle[asked.rows]
+        pole = None
         if asked.poles is not None:
             pole = spaces.transform_point(to_armature, asked.poles)
-        if tip_turn is not None and own.plan.ends_at_tail:
-            tips = rotation.quaternion_from_matrix(tip_turn)
         return Goals(
             target_position=spaces.transform_point(to_armature, asked.targets[:, :3, 3]),
             pole_position=pole,
             pole_angle=np.where(mirrored.keeps, -angle, angle),
-            tip_rotation_wxyz=tips,
         )
 
     def _solve_joints(self, posing: Posing, places: Places, rows: Indices) -> JointedPoses:
         joints = self.settings.joints
         assert joints is not None
         forces = self._forces(posing.start, places.world[rows], rows)
-        return solve_with_joints(posing, joints.take(rows), forces)
+        own = joints.take(rows)
+        return turn_tips(posing, solve_with_joints(posing, own, forces), own)
 
     def _forces(self, start: ChainPoses, world: Array, rows: Indices) -> Forces | None:
         """Return what acts on the segments of chains; None where nothing does."""
@@ -260,8 +257,8 @@ class FrameSolve:
         own, rows, poses = self.settings, asked.rows, found.poses
         influence = own.influence[rows]
         local = rotation.quaternion_from_matrix(poses.rotations)
-        near = asked.present if own.is_current else own.stored[rows]
-        channels, has_locks, is_moved = own.finished(rows, local, near)
+        near = asked.present if own.is_current else own.channels.stored[rows]
+        channels, is_kept, is_moved = own.channels.finished(rows, local, near)
         scale = frames.scale + influence[:, None, None] * (poses.scale - frames.scale)
         slides, location = None, None
         if frames.slide is not None and poses.slides is not None:
@@ -270,7 +267,7 @@ class FrameSolve:
         shown = poses
         if is_moved.any():
             moved = np.flatnonzero(is_moved)
-            there = rotation.matrix_from_quaternion(own.local_of(channels[moved]))
+            there = rotation.matrix_from_quaternion(own.channels.local_of(channels[moved]))
             some = None if slides is None else slides[moved]
             shown = poses.put(moved, frames.take(moved).posed(there, scale[moved], some))
         world = places.world[rows]
@@ -290,7 +287,7 @@ class FrameSolve:
             residuals=residuals,
             iterations=solutions.iterations,
             status_codes=codes,
-            has_locks=has_locks,
+            has_locks=is_kept.any(axis=1),
             tip_gaps=found.tip_gaps,
             holds=solutions.holds,
             slide_holds=solutions.slide_holds,

@@ -11,8 +11,10 @@ from ..core import Chains, Goals, Solutions, SolveOptions, Status, solve_batch
 from ..core.algebra import rotation
 from ..core.model.status import STATUSES
 from ..core.solving.compiled_chains import compile_chains
-from .chain_frames import LENGTHS_AGREE, ChainFrames, ChainPoses, take_rows
+from .chain_frames import ChainFrames
+from .chain_poses import LENGTHS_AGREE, ChainPoses, take_rows
 from .settling import settled
+from .tips import Tips, turned_goals, turned_to
 
 Array = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -33,24 +35,27 @@ USED_UP = STATUSES.index(Status.ITERATIONS_USED_UP)
 
 @dataclass(frozen=True)
 class Posing:
-    """What is asked of b chains in armature space, and where they start.
+    """What is asked of b chains or trees in armature space, and where they start.
 
     Attributes:
         frames: What of them stays while their bones rotate.
         start: Their start poses; grown where they stretch.
         goals: Of their effectors.
         options: With distances in armature space.
-        tip_turn: Turns of tip bones to their targets' orientations, shape (b, 3, 3), or None.
+        tips: Orientations that tips shall take; None for none.
         lengths: That segments have grown to in the start pose, shape (b, m); NaN, or None for all,
             where they have not.
+        chains: The start poses as the core takes them, kept from solve to solve; None where they
+            are made anew.
     """
 
     frames: ChainFrames
     start: ChainPoses
     goals: Goals
     options: SolveOptions
-    tip_turn: Array | None = None
+    tips: Tips | None = None
     lengths: Array | None = None
+    chains: Chains | None = None
 
     def take(self, rows: Indices) -> Posing:
         """Return what is asked of some of the chains."""
@@ -59,7 +64,7 @@ class Posing:
             self.start.take(rows),
             self.goals.take(rows),
             self.options.take(rows),
-            take_rows(self.tip_turn, rows),
+            take_rows(self.tips, rows),
             take_rows(self.lengths, rows),
         )
 
@@ -91,8 +96,9 @@ def put_solutions(into: Solutions, rows: Indices, part: Solutions) -> Solutions:
 
 def solve_freely(asked: Posing) -> tuple[Solutions, ChainPoses]:
     """Solve and lay the bones along the solutions; settle what uneven scales leave open."""
+    asked = replace(asked, goals=turned_goals(asked.goals, asked.frames, asked.start, asked.tips))
     solutions, laid = _lay(asked, asked.goals, passes=1)
-    reach = asked.start.reach
+    reach = asked.frames.lengths(asked.start)[:, 0]
     gaps = np.abs(laid.joints - solutions.joint_positions).max(axis=(1, 2))
     is_off = (gaps > LENGTHS_AGREE * reach) & (solutions.status_code != USED_UP)
     rows = np.flatnonzero(is_off)
@@ -104,7 +110,8 @@ def solve_freely(asked: Posing) -> tuple[Solutions, ChainPoses]:
 def _settle(asked: Posing, best: ChainPoses) -> ChainPoses:
     """Return the poses of chains of which the lengths of bones change as they turn."""
     options = asked.options
-    tolerance = np.maximum(0.1 * np.asarray(options.tolerance), SETTLED * asked.start.reach)
+    reach = asked.frames.lengths(asked.start)[:, 0]
+    tolerance = np.maximum(0.1 * np.asarray(options.tolerance), SETTLED * reach)
     target, root = np.array(asked.goals.target_position), asked.start.joints[:, 0]
     best_gap, rows = np.full(len(root), np.inf), np.arange(len(root))
     for share in SETTLING_STARTS:
@@ -164,6 +171,6 @@ def _find_tips(asked: Posing, solutions: Solutions) -> tuple[Array | None, float
     whole = asked.start.matrices[:, -1]
     if solutions.tip_rotation_wxyz is not None:
         return rotation.matrix_from_quaternion(solutions.tip_rotation_wxyz) @ whole, 1.0
-    if asked.tip_turn is None:
+    if asked.tips is None:
         return None, 0.0
-    return asked.tip_turn @ whole, asked.options.orient_weight
+    return turned_to(whole, asked.tips.wanted[:, 0]), asked.tips.shares[0]

@@ -13,8 +13,9 @@ from ..core import Status
 from ..core.algebra import rotation
 from ..core.equilibrium.easing import Easing, Stance, eased
 from ..core.model.status import BLENDED, STATUSES
-from .chain_frames import ChainFrames, ChainPoses
+from .chain_frames import ChainFrames
 from .chain_joints import ChainJoints
+from .chain_poses import ChainPoses
 from .history import Memento
 from .jointed_solving import JointedPoses
 from .moment import Moment
@@ -124,9 +125,9 @@ def step_poses(
     pairs = [(step.now, step.before) for step in steps]
     now = _stacked([each for each, _ in pairs], begun)
     before = _stacked([each for _, each in pairs], wanted)
-    slid = 0 if frames.slide is None else len(frames.rest)
+    slid = 0 if frames.slide is None else frames.scale.shape[1]
     is_slide = np.arange(len(wanted.way))[:, None] < slid
-    sizes = np.where(is_slide, start.reach, 1.0)
+    sizes = np.where(is_slide, frames.lengths(start)[:, 0], 1.0)
     stands = _ease(now, before, wanted, sizes, easing, steps, joints)
     apart = _measure_gaps(stands, wanted, sizes)
     has_arrived = apart <= ARRIVED

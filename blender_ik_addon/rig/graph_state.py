@@ -19,10 +19,9 @@ from .members import Members
 from .moment import goes_on
 from .order import Job, above, levels
 from .rig_state import RigState
-from .rigid_tree import RigidTree, rigid_tree
 from .skeleton import Fingerprint, Skeleton
 from .tree_batch import TreeBatch, TreeMembers
-from .tree_limb import TreeLimb
+from .tree_plan import TreePlan, planned_tree
 from .trees import United, united
 from .update import Update
 from .world import Order
@@ -44,14 +43,14 @@ class Level:
 
     Attributes:
         batches: Those that are solved side by side.
-        lone: Those that are solved by themselves, chains and trees.
+        lone: Dragged chains that are solved by themselves.
         states: The armature objects of all of them.
         carry: Poses the bones above those that only their parents move; None where none are.
         is_carried: Whether these are all.
     """
 
     batches: list[Batch] = field(default_factory=list)
-    lone: list[FollowLimb | TreeLimb] = field(default_factory=list)
+    lone: list[FollowLimb] = field(default_factory=list)
     states: list[RigState] = field(default_factory=list)
     carry: Carry | None = None
     is_carried: bool = False
@@ -137,7 +136,7 @@ class GraphState:
         """Put limbs into their levels: alike ones side by side, others by themselves."""
         batches = [batch for level in self.levels for batch in level.batches]
         known_trees = [tree for batch in _trees_of(batches) for tree in batch.trees]
-        trees = {tree.plan.limbs: tree for tree in known_trees}
+        trees = {tree.limbs: tree for tree in known_trees}
         lone = {each.limbs: each for level in self.levels for each in level.lone}
         self.levels = [Level() for _ in range(1 + max(self._numbers, default=-1))]
         groups: dict[Likeness, Members] = {}
@@ -150,11 +149,9 @@ class GraphState:
             is_even = all([placed[i][2] for i in chosen])
             if len(chosen) > 1:
                 limbs = tuple([state.limbs[placed[i][1]] for i in chosen])
-                tree = (trees.get(limbs) or _rigid(state, limbs)) if is_even else None
-                if tree is None:
-                    level.lone.append(lone.get(limbs) or TreeLimb(state, limbs))
-                else:
-                    _put(of_trees, (number, tree.likeness), state, tree)
+                tree = trees.get(limbs) or _planned(state, limbs)
+                fits = is_even and tree.keeps_shape
+                _put(of_trees, (number, (fits, *tree.likeness)), state, tree)
                 continue
             is_rigid = limb.is_rigid and is_even
             if limb.job.spec.options.solver is Solver.FOLLOW and not is_rigid:
@@ -195,9 +192,10 @@ class GraphState:
             new = (batch for batch in of_limbs if _is_of(batch, members, is_rigid=bool(is_rigid)))
             known = next(new, None)
             self.levels[number].batches.append(known or _batch(members, is_rigid=bool(is_rigid)))
-        for (number, _), trees in of_trees.items():
-            same = next((batch for batch in _trees_of(batches) if batch.is_of(trees)), None)
-            self.levels[number].batches.append(same or TreeBatch(trees))
+        for (number, (is_even, *_)), trees in of_trees.items():
+            fits = bool(is_even)
+            same = (each for each in _trees_of(batches) if each.is_of(trees, is_even=fits))
+            self.levels[number].batches.append(next(same, None) or TreeBatch(trees, is_even=fits))
 
     def _placed(self) -> Iterator[tuple[RigState, int, bool]]:
         for state in self.rigs.values():
@@ -234,9 +232,9 @@ def _trees_of(batches: Iterable[Batch]) -> list[TreeBatch]:
     return [batch for batch in batches if isinstance(batch, TreeBatch)]
 
 
-def _rigid(state: RigState, limbs: tuple[Limb, ...]) -> RigidTree | None:
+def _planned(state: RigState, limbs: tuple[Limb, ...]) -> TreePlan:
     assert state.pose is not None
-    return rigid_tree(limbs, state.pose, state.joints)
+    return planned_tree(limbs, state.pose, state.joints)
 
 
 def _batch(members: Members, *, is_rigid: bool) -> LimbBatch | FollowBatch:

@@ -8,20 +8,22 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..core import Chains, Forces, Goals, Joints, Solutions, Solver
+from ..core import Chains, Forces, Joints, Solutions, Solver
 from ..core.algebra import rotation
 from . import spaces
-from .chain_frames import ChainFrames, ChainPoses, part_way
+from .chain_frames import ChainFrames
 from .chain_joints import ChainJoints
+from .chain_poses import ChainPoses, part_way
 from .errors import RigError
 from .free_solving import Posing, put_solutions, solve_as
+from .tips import turned_goals, turned_to
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
 # Bones that do not take the whole matrix of their parent change their frames as it turns. These are
 # measured again on the solved pose then, and the solve goes on from there.
-FRAME_PASSES = 8
+FRAME_PASSES = 24
 # Bones that grow change the frames of those below as well. After so many passes they keep what they
 # have grown to, which is as long as they shall be but for the last turns, and the joints alone
 # bring the effector to the target.
@@ -37,7 +39,8 @@ class JointedPoses(NamedTuple):
     Attributes:
         solutions: Of the segments, from the last pass.
         poses: Of all written bones.
-        tip_gaps: Radians that limits leave to the wanted orientations of tips, shape (b,).
+        tip_gaps: Radians that limits leave to the wanted orientations of tips, shape (b,); of trees
+            (b, E).
     """
 
     solutions: Solutions
@@ -60,7 +63,7 @@ def solve_with_joints(asked: Posing, joints: ChainJoints, forces: Forces | None)
     """Solve inside the ranges of the joints.
 
     Args:
-        asked: The chains.
+        asked: The chains, or trees.
         joints: Of their written bones.
         forces: On their segments; None for none.
     """
@@ -68,10 +71,10 @@ def solve_with_joints(asked: Posing, joints: ChainJoints, forces: Forces | None)
     rows, some, pose = np.arange(len(asked.start.joints)), asked, asked.start
     own_joints, own_forces = joints, forces
     for number in range(FRAME_PASSES):
-        part, reach = _pass(some, pose, own_joints, own_forces, number), some.start.reach
+        part = _pass(some, pose, own_joints, own_forces, number)
         gaps = np.abs(part.poses.joints - part.solutions.joint_positions).max(axis=(1, 2))
         found = part if found is None else found.put(rows, part)
-        left = np.flatnonzero(gaps > AGREES * reach)
+        left = np.flatnonzero(gaps > AGREES * some.frames.lengths(some.start).max(axis=1))
         if not left.size:
             break
         rows, pose, some = rows[left], part.poses.take(left), some.take(left)
@@ -80,19 +83,18 @@ def solve_with_joints(asked: Posing, joints: ChainJoints, forces: Forces | None)
         if number == 0:
             some = replace(some, options=replace(some.options, solver=Solver.NEWTON))
     assert found is not None
-    is_tip_beyond = len(asked.frames.rest) > asked.frames.segments.shape[1]
-    return _with_tips(asked, found, joints) if is_tip_beyond else found
+    return found
 
 
 def _pass(
     asked: Posing, pose: ChainPoses, joints: ChainJoints, forces: Forces | None, number: int
 ) -> JointedPoses:
     """Solve with the frames that bones have in poses, and pose the bones."""
-    frames, start = asked.frames, asked.start
-    count = frames.segments.shape[1]
-    goals = asked.goals if number == 0 else _go_on(asked, pose)
-    own = frames_for_core(frames, pose, joints)
-    chains = Chains(pose.joints, frames.natural_side(start), own, forces)
+    frames, count = asked.frames, asked.frames.hanging.count
+    chains = asked.chains
+    if number > 0 or chains is None:
+        chains = chains_for_core(frames, pose, joints, forces)
+    goals = turned_goals(asked.goals, frames, pose, asked.tips)
     solutions = solve_as(chains, frames.compiled, goals, asked.options)
     assert solutions.local_rotations_wxyz is not None
     rotations = pose.rotations.copy()
@@ -103,36 +105,50 @@ def _pass(
         posed = frames.posed(rotations, pose.scale, slides)
     else:
         posed = frames.stretched(rotations, asked.lengths)
-    gaps = np.zeros(len(rotations)) + solutions.tip_gap
-    return JointedPoses(solutions, posed, gaps)
+    gaps = np.asarray(solutions.tip_gap)
+    return JointedPoses(solutions, posed, gaps if gaps.ndim else np.zeros(len(rotations)))
 
 
-def frames_for_core(frames: ChainFrames, pose: ChainPoses, joints: ChainJoints) -> Joints:
-    """Return the joints of chains with their frames as they stand in poses.
+def chains_for_core(
+    frames: ChainFrames, pose: ChainPoses, joints: ChainJoints, forces: Forces | None = None
+) -> Chains:
+    """Return chains or trees with their frames as they stand in poses.
 
     Raises:
         RigError: If a bone is scaled flat.
     """
-    count = frames.segments.shape[1]
-    local = rotation.quaternion_from_matrix(pose.rotations)
-    offsets, axes = np.empty((len(local), count, 3, 3)), np.zeros((len(local), count, 3))
-    above, parent = np.broadcast_to(np.eye(3), frames.parent.shape), frames.parent
-    for i in range(count):
-        posed = spaces.parent_frames(parent, frames.rest[i]).rs
-        sizes = np.linalg.norm(posed, axis=(1, 2))
-        if (np.abs(np.linalg.det(posed)) <= FLAT * sizes**3).any():
-            raise RigError("A bone of the chain is scaled flat: give it a scale above zero.")
-        offsets[:, i] = np.linalg.solve(above, posed)
-        if frames.slide is not None:
-            # Location takes the parent's whole matrix, whatever the bone's rotation inherits.
-            way = spaces.transform_direction(parent, frames.slide.heads[:, i])
-            axes[:, i] = np.linalg.solve(above, way[..., None])[..., 0]
-        above, parent = posed @ pose.rotations[:, i], pose.matrices[:, i]
+    hang = frames.hanging
+    return Chains(
+        pose.joints,
+        frames.natural_side(pose) if hang.topology is None else frames.natural_sides(pose),
+        _frames_for_core(frames, pose, joints),
+        forces,
+        topology=hang.topology,
+    )
+
+
+def _frames_for_core(frames: ChainFrames, pose: ChainPoses, joints: ChainJoints) -> Joints:
+    """Return the joints of bones with their frames as they stand in poses."""
+    hang, local = frames.hanging, rotation.quaternion_from_matrix(pose.rotations)
+    rows, above = slice(hang.count), list(hang.parents[: hang.count])
+    posed = pose.frames[:, rows]
+    sizes = np.linalg.norm(posed, axis=(2, 3))
+    if (np.abs(np.linalg.det(posed)) <= FLAT * sizes**3).any():
+        whose = "chain" if hang.topology is None else "tree"
+        raise RigError(f"A bone of the {whose} is scaled flat: give it a scale above zero.")
+    # The root's parent stands for all that is above: nothing turns it.
+    nothing = np.broadcast_to(np.eye(3), (len(posed), 1, 3, 3))
+    carried = np.concatenate((posed @ pose.rotations[:, rows], nothing), axis=1)[:, above]
+    offsets = np.linalg.solve(carried, posed)
     if frames.slide is None or pose.slides is None:
         return joints.for_core(offsets, local)
+    # Location takes the parent's whole matrix, whatever the bone's rotation inherits.
+    parents = np.concatenate((pose.matrices, frames.parent[:, None]), axis=1)[:, above]
+    way = spaces.transform_direction(parents, frames.slide.heads[:, rows])
+    axes = np.linalg.solve(carried, way[..., None])[..., 0]
     # The core counts from where the pose stands.
     low, high = frames.slide.low - pose.slides, frames.slide.high - pose.slides
-    return joints.for_core(offsets, local, (low[:, :count], high[:, :count], axes))
+    return joints.for_core(offsets, local, (low[:, rows], high[:, rows], axes))
 
 
 def _slide(frames: ChainFrames, pose: ChainPoses, solutions: Solutions) -> Array | None:
@@ -144,29 +160,36 @@ def _slide(frames: ChainFrames, pose: ChainPoses, solutions: Solutions) -> Array
     return frames.slide.within(slides)
 
 
-def _go_on(asked: Posing, pose: ChainPoses) -> Goals:
-    """Return goals with their tip rotations told from other poses than the start."""
-    if asked.tip_turn is None or asked.goals.tip_rotation_wxyz is None:
-        return asked.goals
-    there = spaces.orientation(asked.start.matrices[:, -1])
-    here = spaces.orientation(pose.matrices[:, -1])
-    turn = asked.tip_turn @ there @ here.transpose(0, 2, 1)
-    return replace(asked.goals, tip_rotation_wxyz=rotation.quaternion_from_matrix(turn))
+def turn_tips(asked: Posing, found: JointedPoses, joints: ChainJoints | None) -> JointedPoses:
+    """Turn tips beyond the effectors as they shall be, as far as they may.
 
-
-def _with_tips(asked: Posing, found: JointedPoses, joints: ChainJoints) -> JointedPoses:
-    """Turn tips beyond the effectors to pose matrices, as far as they may."""
-    if asked.tip_turn is None:
+    Args:
+        asked: The chains, or trees.
+        found: As solved.
+        joints: Of the written bones; None where all turn freely.
+    """
+    tips, frames, pose = asked.tips, asked.frames, found.poses
+    if tips is None:
         return found
-    frames, pose = asked.frames, found.poses
-    frame = spaces.parent_frames(pose.matrices[:, -2], frames.rest[-1])
-    matrix = asked.tip_turn @ asked.start.matrices[:, -1]
-    wanted = spaces.local_from_pose(frame, matrix, frames.scale[:, -1])
-    wanted = part_way(pose.rotations[:, -1], wanted, asked.options.orient_weight)
-    rotations = pose.rotations.copy()
-    rotations[:, -1] = wanted
-    held = joints.clamped(rotation.quaternion_from_matrix(rotations))[:, -1]
-    rotations[:, -1] = rotation.matrix_from_quaternion(held)
-    left = rotation.quaternion_from_matrix(rotations[:, -1].transpose(0, 2, 1) @ wanted)
-    gaps = 2.0 * np.arctan2(np.linalg.norm(left[:, 1:], axis=1), left[:, 0])
+    hang = frames.hanging
+    after = [i for i, chain in enumerate(tips.chains) if hang.turns_afterwards(chain)]
+    if not after:
+        return found
+    rows = [hang.rows[tips.chains[i]][-1] for i in after]
+    frame = spaces.ParentFrames(pose.frames[:, rows], np.ones(3))
+    matrix = turned_to(asked.start.matrices[:, rows], tips.wanted[:, after])
+    wanted = spaces.local_from_pose(frame, matrix, frames.scale[:, rows])
+    shares = [tips.shares[i] for i in after]
+    if min(shares) < 1.0:
+        share = np.broadcast_to(shares, wanted.shape[:2])
+        wanted = part_way(pose.rotations[:, rows], wanted, share)
+    rotations, gaps = pose.rotations.copy(), found.tip_gaps.copy()
+    rotations[:, rows] = wanted
+    if joints is not None:
+        held = joints.clamped(rotation.quaternion_from_matrix(rotations))[:, rows]
+        rotations[:, rows] = rotation.matrix_from_quaternion(held)
+        left = rotation.quaternion_from_matrix(rotations[:, rows].swapaxes(-1, -2) @ wanted)
+        sine = np.linalg.norm(left[..., 1:], axis=-1)
+        of_chains = [tips.chains[i] for i in after]
+        gaps.reshape(len(gaps), -1)[:, of_chains] = 2.0 * np.arctan2(sine, left[..., 0])
     return JointedPoses(found.solutions, frames.posed(rotations, pose.scale, pose.slides), gaps)

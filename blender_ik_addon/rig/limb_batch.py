@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ..core import IKError
 from .bases import Bases
 from .batch_rigs import BatchRigs, Part, bases_of
-from .chain_frames import take_rows
+from .chain_poses import take_rows
 from .changes import Change
 from .followed import Followed
 from .frame_solve import FrameSolve
@@ -65,11 +65,11 @@ class LimbBatch:
         self._rigs: BatchRigs[Bases] | BatchRigs[Places]
         if is_even:
             self._solve = RigidSolve(self.limbs, poses)
-            modes = self._solve.settings.modes
+            modes = self._solve.settings.channels.modes
             self._rigs = BatchRigs(parts, modes, lambda: bases_of(parts), Bases.differ)
         else:
             self._solve = FrameSolve(self.limbs, poses)
-            modes = self._solve.settings.modes
+            modes = self._solve.settings.channels.modes
             self._rigs = BatchRigs(parts, modes, self._find_places, self._solve.differ)
         specs = [limb.job.spec for limb in self.limbs]
         self._targets = Followed([spec.target for spec in specs if spec.target], "target")

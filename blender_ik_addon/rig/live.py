@@ -17,7 +17,6 @@ from .outcome import Outcome
 from .render_sync import keep_animated_values
 from .rig_state import RigState, Shared, Specs, Store, place
 from .skeleton import Skeleton
-from .tree_limb import TreeLimb
 from .update import GraphKey, Update
 from .world import WorldMatrices
 from .writer import Written, write_pose
@@ -25,7 +24,7 @@ from .writer import Written, write_pose
 ChainKey = tuple[int, int]
 """An armature object's session uid, and a chain's index in its list."""
 Candidates = Callable[[], Iterable[bpy.types.Object]]
-Asked = tuple[Batch | FollowLimb | TreeLimb, int]
+Asked = tuple[Batch | FollowLimb, int]
 """Who knows the outcome of a chain, and its row there."""
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.algebra import rotation
-from .chain_settings import rotation_channels
+from .bone_channels import rotation_channels
 
 Array = npt.NDArray[np.float64]
 

@@ -21,8 +21,9 @@ from ..core.algebra import rotation
 from ..core.solving.compiled_chains import compile_chains
 from . import spaces
 from .bases import Bases, point_in_base
-from .chain_frames import LENGTHS_AGREE
-from .chain_settings import ChainSettings, part_way
+from .bone_channels import part_way
+from .chain_poses import LENGTHS_AGREE
+from .chain_settings import ChainSettings
 from .channels import Pose
 from .forces import forces_on, gravity_in_bases
 from .limb import Limb
@@ -60,12 +61,12 @@ class RigidSolve:
         """Compile chains that have the same ``likeness`` and rigid bones, in these poses."""
         self.settings = ChainSettings.of(limbs, poses)
         self._chain = RigidChain.of(limbs, poses)
-        local = self.settings.local_of(np.array([limb.start for limb in limbs]))
+        local = self.settings.channels.local_of(np.array([limb.start for limb in limbs]))
         lengths = np.linalg.norm(np.diff(self._chain.laid(local).joints, axis=1), axis=2)
         self._reach = lengths.sum(axis=1)
         forces = forces_on([limb.job.spec for limb in limbs], lengths)
         self._forces = self.settings.with_optimum(forces, slice(None))
-        self._start = self._started(slice(None), local, self.settings.stored)
+        self._start = self._started(slice(None), local, self.settings.channels.stored)
         self._taken: dict[bytes, Chains] = {}
         self._bases: Bases | None = None
         self._options = self.settings.options
@@ -75,7 +76,7 @@ class RigidSolve:
         own, is_all = self.settings, len(asked.rows) == len(self.settings)
         pick: Pick = slice(None) if is_all else asked.rows
         if own.is_current:
-            start = self._started(pick, own.begun(pick, asked.present), asked.present)
+            start = self._started(pick, own.channels.begun(pick, asked.present), asked.present)
         else:
             start = self._some(pick)
         from_world = bases.from_world[pick]
@@ -111,9 +112,9 @@ class RigidSolve:
         if own.is_current and own.spec.pole is None and use_flip.any():
             # A chain that starts from its own last pose would change sides at every update, so
             # there a flip is relative to the stored pose.
-            poses = (self._bending(chain, each) for each in (local, own.zero[pick]))
+            poses = (self._bending(chain, each) for each in (local, own.channels.zero[pick]))
             use_flip = use_flip & is_on_side_of(*poses)
-        bones = RigidChannels(local, laid.rest, near, own.modes)
+        bones = RigidChannels(local, laid.rest, near, own.channels.modes)
         return _Start(local, laid.posed[:, -1], chains, bones, use_flip)
 
     def _bending(self, chain: RigidChain, local: Array) -> tuple[Array, Array]:
@@ -193,10 +194,10 @@ class RigidSolve:
     ) -> Solved:
         """Return what influence and locks leave of a solution, measured on what is left."""
         own, (solutions, local, tip_gaps) = self.settings, found
-        channels, has_locks, is_moved = own.finished(pick, local, start.bones.near)
+        channels, is_kept, is_moved = own.channels.finished(pick, local, start.bones.near)
         points, gaps = solutions.joint_positions, solutions.residual
         if is_moved.any():
-            laid = self._chain.take(pick).laid(own.local_of(channels))
+            laid = self._chain.take(pick).laid(own.channels.local_of(channels))
             points = np.where(is_moved[:, None, None], laid.joints, points)
             left = np.linalg.norm(points[:, -1] - goals.target_position, axis=1)
             gaps = np.where(is_moved, left, gaps)
@@ -207,7 +208,7 @@ class RigidSolve:
             residuals=_sizes(bases.to_world[pick], points[:, -1] - goals.target_position),
             iterations=solutions.iterations,
             status_codes=name_ending(solutions.status_code, has_arrived, is_blended, is_moved),
-            has_locks=has_locks,
+            has_locks=is_kept.any(axis=1),
             tip_gaps=tip_gaps,
             holds=solutions.holds,
         )

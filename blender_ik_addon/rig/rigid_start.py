@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.algebra import rotation
-from .chain_frames import Hung, framed
 from .chain_joints import NOT_TURNED
 from .channels import Pose
+from .framing import Hung, framed
 from .limb import Limb
 
 Array = npt.NDArray[np.float64]
@@ -60,7 +60,7 @@ class RigidChain:
             np.array([skeleton.offsets_wxyz[bones] for skeleton, bones in skeletons]),
             frames.segments * frames.scale[:, : frames.segments.shape[1]],
             frames.scale[:, :, 1],
-            frames.hint,
+            frames.hints[:, 0],
         )
 
     def take(self, rows: Rows) -> RigidChain:

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import spaces
-from .chain_frames import ChainFrames, ChainPoses, take_rows
+from .chain_frames import ChainFrames
+from .chain_poses import ChainPoses, take_rows
 
 Array = npt.NDArray[np.float64]
 
@@ -79,10 +80,10 @@ def _columns(frames: ChainFrames, pose: ChainPoses, *, fixed: bool) -> Array:
     effector by ``rs @ (w x inverse(rs) @ (effector - head))``. Turns about the bone's own segment
     are left out: rolls stay.
     """
-    count = frames.segments.shape[1]
-    parent, columns = frames.parent, np.zeros((len(frames.parent), 3, 3 * count))
+    count = frames.hanging.count
+    columns = np.zeros((len(frames.parent), 3, 3 * count))
     for i in range(count - fixed):
-        rs = spaces.parent_frames(parent, frames.rest[i]).rs
+        rs = pose.frames[:, i]
         back = np.linalg.pinv(rs)
         lever = spaces.transform_direction(back, pose.joints[:, -1] - pose.joints[:, i])
         segment = spaces.transform_direction(back, pose.joints[:, i + 1] - pose.joints[:, i])
@@ -92,5 +93,4 @@ def _columns(frames: ChainFrames, pose: ChainPoses, *, fixed: bool) -> Array:
         # Column k of this matrix is e_k x lever.
         turned = np.cross(np.eye(3), lever[:, None], axis=-1).transpose(0, 2, 1)
         columns[:, :, 3 * i : 3 * i + 3] = rs @ turned @ swing_only
-        parent = pose.matrices[:, i]
     return columns

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from ..core.algebra import rotation
 from ..core.algebra.vectors import NO_DIRECTION
 from ..core.kinematics.bend_plane import STRAIGHT
-from .chain_frames import ChainFrames, ChainPoses
+from .chain_frames import ChainFrames
+from .chain_poses import ChainPoses
 
 Array = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -71,7 +72,7 @@ def flips(
         use_flip = use_flip & is_on_stored
         rest = frames.posed(np.broadcast_to(np.eye(3), start.rotations.shape))
         is_on_rest = is_on_side_of(bending(start), bending(rest))
-        keeps = keeps & np.where(frames.is_bent, is_on_rest, is_on_stored)
+        keeps = keeps & np.where(frames.is_bent[:, 0], is_on_rest, is_on_stored)
     flipped: Flags = use_flip ^ keeps
     return flipped
 

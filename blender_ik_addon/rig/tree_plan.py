@@ -12,7 +12,8 @@ import numpy.typing as npt
 from ..core import SolveOptions, Solver
 from ..core.kinematics.bend_plane import bend_side
 from .channels import Pose
-from .joints import BoneJoints
+from .hanging import Hanging
+from .joints import BoneJoints, free_bones
 from .limb import Limb, rest_joints
 from .skeleton import Skeleton
 from .spaces import head_in_parent
@@ -35,14 +36,11 @@ class TreePlan:
     Attributes:
         limbs: The chains, in the order of the list.
         bones: Indices, every bone after its parent, shape (k,).
-        parents: Rows of their parents, -1 for the one root, shape (k,).
-        count: How many bones are solved together. The others, at the end, are tips beyond their
-            effectors that no other chain drives: they turn afterwards.
-        rows: Of each chain, the rows of the bones that it writes, root first.
-        carriers: Rows of the bones that carry the effectors, shape (E,).
+        hanging: Which of them hang on which; those of a generation lie side by side.
         ends: Effectors in the space of the posed bone that carries them, shape (E, 3).
         ways: From the parent's head to the bone's in the space of the posed parent, shape (k, 3);
             that of the root is not used.
+        scale: Scale channels, shape (k, 3).
         start: Rotation channels to start from, shape (k, 4).
         stored: Those of the stored pose, shape (k, 4).
         modes: Rotation modes, shape (k,).
@@ -53,12 +51,10 @@ class TreePlan:
 
     limbs: tuple[Limb, ...]
     bones: Indices
-    parents: Indices
-    count: int
-    rows: tuple[Indices, ...]
-    carriers: Indices
+    hanging: Hanging
     ends: Array
     ways: Array
+    scale: Array
     start: Array
     stored: Array
     modes: npt.NDArray[np.int32]
@@ -96,14 +92,62 @@ class TreePlan:
         )
 
     @cached_property
-    def levers(self) -> list[Array | None]:
-        """Where the ends of each bone lie in its space, None where not in one direction."""
-        ends: list[list[Array]] = [[] for _ in range(self.count)]
-        for row in range(1, self.count):
-            ends[self.parents[row]].append(self.ways[row])
-        for carrier, end in zip(self.carriers.tolist(), self.ends, strict=True):
+    def levers(self) -> Array:
+        """Where the ends of each bone lie in its space, zero where not in one direction, (n, 3)."""
+        ends: list[list[Array]] = [[] for _ in range(self.hanging.count)]
+        for row in range(1, self.hanging.count):
+            ends[self.hanging.parents[row]].append(self.ways[row])
+        for carrier, end in zip(self.hanging.carriers, self.ends, strict=True):
             ends[carrier].append(end)
-        return [_direction(np.array(each)) for each in ends]
+        return np.array([_direction(np.array(each)) for each in ends])
+
+    @cached_property
+    def turning(self) -> tuple[int, ...]:
+        """The chains whose tips take the orientations of their targets."""
+        specs = [limb.job.spec for limb in self.limbs]
+        return tuple(
+            chain
+            for chain, spec in enumerate(specs)
+            if spec.use_rotation and spec.options.orient_weight > 0.0
+        )
+
+    @cached_property
+    def poled(self) -> tuple[int, ...]:
+        """The chains that have poles."""
+        specs = [limb.job.spec for limb in self.limbs]
+        return tuple(chain for chain, spec in enumerate(specs) if spec.pole is not None)
+
+    @cached_property
+    def keeps_shape(self) -> bool:
+        """Whether the bones stand to each other as they do, whatever space the root turns in."""
+        return bool(self.skeleton.takes_whole_parent[self.bones[1:]].all())
+
+    @cached_property
+    def root_limb(self) -> int:
+        """The number of a chain whose root is the tree's."""
+        roots = [int(limb.job.plan.segments[0]) for limb in self.limbs]
+        return roots.index(int(self.bones[0]))
+
+    @cached_property
+    def likeness(self) -> tuple[object, ...]:
+        """What trees must have in common to be solved side by side."""
+        options = self.options
+        return (
+            self.hanging,
+            tuple(self.modes.tolist()),
+            tuple(self.is_current.tolist()),
+            options.solver,
+            options.orient_weight,
+            options.use_finish,
+            self.turning,
+            tuple(self.limbs[chain].job.spec.options.orient_weight for chain in self.turning),
+            self.poled,
+            None if self.joints is None else (self.joints.kinds, self.joints.is_free),
+            # The core takes bones without length, and such as branch, together.
+            tuple(self.ways[1:].any(axis=1).tolist()),
+            tuple(self.ends.any(axis=1).tolist()),
+            tuple(self.levers.any(axis=1).tolist()),
+        )
 
     @cached_property
     def bends(self) -> Array:
@@ -118,10 +162,6 @@ class TreePlan:
             rest = skeleton.rest[own.segments[0]][:3, :3]
             found.append(np.array([0.0, 0.0, 1.0]) if side is None else np.linalg.solve(rest, side))
         return np.array(found)
-
-    def turns_afterwards(self, chain: int) -> bool:
-        """Tell whether a chain's tip is turned after all else."""
-        return bool(self.rows[chain][-1] >= self.count)
 
 
 def planned_tree(limbs: Sequence[Limb], pose: Pose, of_bones: BoneJoints | None) -> TreePlan:
@@ -143,7 +183,6 @@ def planned_tree(limbs: Sequence[Limb], pose: Pose, of_bones: BoneJoints | None)
     rows = tuple(np.array([row_of[b] for b in limb.job.plan.written.tolist()]) for limb in limbs)
     first = np.array([writers[bone][0] for bone in bones])
     index = np.array(bones)
-    ways = _heads(skeleton, pose, index)
     start, stored = np.empty((len(bones), 4)), np.empty((len(bones), 4))
     for number in reversed(range(len(limbs))):
         start[rows[number]] = limbs[number].start
@@ -153,12 +192,15 @@ def planned_tree(limbs: Sequence[Limb], pose: Pose, of_bones: BoneJoints | None)
     return TreePlan(
         limbs=tuple(limbs),
         bones=index,
-        parents=np.array([row_of.get(int(skeleton.parents[bone]), -1) for bone in bones]),
-        count=count,
-        rows=rows,
-        carriers=np.array(carriers),
+        hanging=Hanging(
+            tuple(row_of.get(int(skeleton.parents[bone]), -1) for bone in bones),
+            count,
+            tuple(carriers),
+            tuple(tuple(own.tolist()) for own in rows),
+        ),
         ends=_ends(limbs, skeleton, pose, index[carriers]),
-        ways=ways,
+        ways=_heads(skeleton, pose, index),
+        scale=pose.scale[index],
         start=start,
         stored=stored,
         modes=pose.modes[index],
@@ -233,7 +275,7 @@ def _joints(
     """
     if of_bones is None or all(limb.joints is None for limb in limbs):
         return None
-    joints = free_joints_of(len(bones))
+    joints = free_bones(len(bones))
     zero = np.tile(NOT_TURNED, (len(bones), 1))
     has_zero = False
     for row, bone in enumerate(bones):
@@ -258,30 +300,16 @@ def _joints(
 def _joint_of(limb: Limb, row: int) -> BoneJoints:
     """Return the joint that a chain gives one of its bones."""
     if limb.joints is None:
-        return free_joints_of(1)
+        return free_bones(1)
     joint = limb.joints.take(np.array([row]))
     if joint.zero_wxyz is not None and (joint.zero_wxyz == NOT_TURNED).all():
         return BoneJoints(joint.is_locked, joint.low, joint.high, joint.stiffness)
     return joint
 
 
-def free_joints_of(count: int) -> BoneJoints:
-    """Return the joints of bones that turn freely."""
-    shape = (count, 3)
-    return BoneJoints(
-        np.zeros(shape, dtype=np.bool_),
-        np.full(shape, -np.inf),
-        np.full(shape, np.inf),
-        np.zeros(shape),
-    )
-
-
-def _direction(ends: Array) -> Array | None:
-    if len(ends) == 1:
-        only: Array = ends[0]
-        return only if only.any() else None
+def _direction(ends: Array) -> Array:
+    """Return the farthest of the ends of a bone, or zero where they lie not in one direction."""
     squares = np.einsum("ij,ij->i", ends, ends)
     longest: Array = ends[int(np.argmax(squares))]
     aside = np.linalg.norm(np.cross(ends, longest), axis=1)
-    is_on_line = float(np.max(squares)) > 0.0 and (aside <= ON_LINE * np.max(squares)).all()
-    return longest if is_on_line else None
+    return longest * (len(ends) == 1 or bool((aside <= ON_LINE * np.max(squares)).all()))

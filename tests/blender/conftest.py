@@ -25,13 +25,13 @@ def empty_scene(registered_addon: None) -> None:
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
 
 
-@pytest.fixture(params=["side by side", "bone by bone"])
-def way_of_trees(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have trees solved the one way, then the other; of most both are to show the same."""
-    from tests.blender.rigid_trees import without_batches
+@pytest.fixture(params=["of their root bones", "of their armatures"])
+def space_of_trees(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have trees solved in one space, then in the other; of most both are to show the same."""
+    from tests.blender.rigid_trees import in_armatures
 
-    if request.param == "bone by bone":
-        without_batches(monkeypatch)
+    if request.param == "of their armatures":
+        in_armatures(monkeypatch)
 
 
 @pytest.fixture(params=["side by side", "bone by bone"])

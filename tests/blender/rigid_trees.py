@@ -1,4 +1,4 @@
-"""Random trees of rigid bones in numbers, under all kinds of parents, and both ways to solve them.
+"""Random trees of rigid bones in numbers, under all kinds of parents, in the spaces they go in.
 
 Trees of one seed are alike, and solved side by side where there are several.
 """
@@ -17,9 +17,8 @@ import pytest
 from mathutils import Matrix, Quaternion
 
 from blender_ik_addon.core import Status
-from blender_ik_addon.rig import graph_state, live
+from blender_ik_addon.rig import bases, live
 from blender_ik_addon.rig.tree_batch import TreeBatch
-from blender_ik_addon.rig.tree_limb import TreeLimb
 from tests.blender import jointed_rigs, rigid_rigs, rigs, warm_rigs
 from tests.blender.rigid_goals import Kind
 from tests.blender.rigid_paths import NUDGES, Seen, assert_same, differences, nudge, seen
@@ -295,17 +294,16 @@ def _follow(
     return Limb(ob.name, tuple(names[skipped:]), kind, index)
 
 
-def trees() -> Iterator[TreeBatch | TreeLimb]:
-    """Return who solves trees: those of a batch side by side, others by themselves."""
+def trees() -> Iterator[TreeBatch]:
+    """Return who solves trees, side by side."""
     (graph,) = live.memory.graphs.values()
     for level in graph.levels:
         yield from (batch for batch in level.batches if isinstance(batch, TreeBatch))
-        yield from (lone for lone in level.lone if isinstance(lone, TreeLimb))
 
 
-def without_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have all trees solved bone by bone, as soon as nothing is remembered of them."""
-    monkeypatch.setattr(graph_state, "rigid_tree", lambda *_: None)
+def in_armatures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have all trees solved in the spaces of their armatures, not of their root bones."""
+    monkeypatch.setattr(bases, "EVEN_SPACE", -1.0)
 
 
 def noted(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> list[Any]:
@@ -320,32 +318,31 @@ def noted(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> lis
     return found
 
 
-def seen_slowly(limbs: Sequence[Limb], monkeypatch: pytest.MonkeyPatch) -> list[Seen]:
-    """Return what chains of trees show that are solved bone by bone."""
+def seen_in_armatures(limbs: Sequence[Limb], monkeypatch: pytest.MonkeyPatch) -> list[Seen]:
+    """Return what chains of trees show that are solved in the spaces of their armatures."""
     with monkeypatch.context() as patch:
-        without_batches(patch)
+        in_armatures(patch)
         warm_rigs.forget()
         found = seen(limbs)
-        assert all(isinstance(each, TreeLimb) for each in trees())
     return found
 
 
-def assert_moves_as_bone_by_bone(
+def assert_moves_as_in_armatures(
     limbs: Sequence[Limb], copies: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Check that trees take the quick path, so many side by side, and show what they do slowly.
+    """Check that trees, so many side by side, show the same whatever space they are solved in.
 
-    Where goals cannot be met together last digits may decide how a tree ends, and on either path
+    Where goals cannot be met together last digits may decide how a tree ends, in either space
     alike. Most are as sure of their poses as chains are, and those have to be the same.
     """
     quick = seen(limbs)
-    assert_beside(copies)
-    slow = seen_slowly(limbs, monkeypatch)
+    assert {len(batch.trees) for batch in trees()} == {copies}
+    slow = seen_in_armatures(limbs, monkeypatch)
     unsure: dict[str, Array] = {limb.rig: np.zeros(2) for limb in limbs}
     for seed in range(NUDGES):
         for i, limb in enumerate(limbs):
             nudge(limb, make_rng(1000 * seed + i))
-        for limb, *both in zip(limbs, slow, seen_slowly(limbs, monkeypatch), strict=True):
+        for limb, *both in zip(limbs, slow, seen_in_armatures(limbs, monkeypatch), strict=True):
             unsure[limb.rig] = np.maximum(unsure[limb.rig], differences(*both))
     for limb, one, other in zip(limbs, quick, slow, strict=True):
         if unsure[limb.rig].max() <= SURE:
@@ -353,10 +350,3 @@ def assert_moves_as_bone_by_bone(
                 one = replace(one, status=other.status, text=other.text)
             assert_same(one, other, unsure[limb.rig])
     assert np.mean([each.max() <= SURE for each in unsure.values()]) >= MOST_SURE
-
-
-def assert_beside(copies: int) -> None:
-    """Check that all trees are solved side by side, so many in each batch."""
-    found = list(trees())
-    assert not [each for each in found if isinstance(each, TreeLimb)]
-    assert {len(batch.trees) for batch in found} == {copies}

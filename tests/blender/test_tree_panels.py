@@ -8,7 +8,7 @@ from tests.blender import rigs, tree_rigs
 from tests.blender.selecting import select_objects
 from tests.blender.test_panels import draw, make_active_arm, names
 
-pytestmark = pytest.mark.usefixtures("way_of_trees")
+pytestmark = pytest.mark.usefixtures("space_of_trees")
 
 
 def make_active_tree() -> tree_rigs.Rig:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.blender import jointed_rigs, rigs, scaled_rigs, tree_rigs
 
-pytestmark = pytest.mark.usefixtures("way_of_trees")
+pytestmark = pytest.mark.usefixtures("space_of_trees")
 
 SEEDS = (1, 2, 3)
 

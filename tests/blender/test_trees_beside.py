@@ -6,8 +6,7 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.rig import live, rigid_tree_solve
-from blender_ik_addon.rig.tree_batch import TreeBatch
+from blender_ik_addon.rig import live, tree_batch
 from tests.blender import rigid_trees, rigs, tree_rigs, warm_rigs
 from tests.blender.tree_rigs import Rig
 
@@ -39,9 +38,8 @@ def move(crowd: list[Rig], seed: int = 1) -> None:
 
 
 def sizes() -> list[int]:
-    """Return how many trees each batch has, and 0 for each tree that is solved by itself."""
-    each = rigid_trees.trees()
-    return sorted(len(one.trees) if isinstance(one, TreeBatch) else 0 for one in each)
+    """Return how many trees each batch has."""
+    return sorted(len(batch.trees) for batch in rigid_trees.trees())
 
 
 def said(crowd: list[Rig]) -> list[str]:
@@ -60,7 +58,7 @@ def assert_goes_on(crowd: list[Rig], *but: Rig) -> None:
 
 
 def test_only_trees_whose_targets_move_are_solved_and_written(crowd, monkeypatch):
-    solved = rigid_trees.noted(monkeypatch, rigid_tree_solve, "solve_batch")
+    solved = rigid_trees.noted(monkeypatch, tree_batch, "TreesAsked")
     written = rigid_trees.noted(monkeypatch, live, "write_pose")
     crowd[1].target("Left").location.z -= 0.1
     crowd[3].target("Right").location.z -= 0.1
@@ -95,7 +93,7 @@ def test_targets_that_cannot_be_followed_leave_what_only_they_drive_as_it_stands
     assert crowd[0].chain("Right").status.startswith("Reached")
     texts = said(crowd)
     assert sizes() == [COUNT]
-    rigid_trees.without_batches(monkeypatch)
+    rigid_trees.in_armatures(monkeypatch)
     warm_rigs.forget()
     rigs.updated()
     assert said(crowd) == texts
@@ -107,7 +105,7 @@ def test_targets_that_cannot_be_followed_leave_what_only_they_drive_as_it_stands
 def test_nothing_is_solved_again_while_a_target_cannot_be_followed(crowd, monkeypatch):
     crowd[0].target("Left").location.x = float("nan")
     rigs.updated()
-    solved = rigid_trees.noted(monkeypatch, rigid_tree_solve, "solve_batch")
+    solved = rigid_trees.noted(monkeypatch, tree_batch, "TreesAsked")
     for _ in range(2):
         crowd[0].ob.update_tag()
         rigs.updated()
@@ -154,23 +152,26 @@ def test_a_tree_without_any_weight_keeps_its_pose_and_says_so(crowd):
     assert crowd[1].gaps()["Left"] <= 2e-6 * crowd[1].length
 
 
-OWN_WAYS = [
-    ('pose.bones["Trunk.0"]', "scale", (1.0, 1.3, 1.0)),
-    ('pose.bones["Left.1"]', "lock_rotation", (True, False, False)),
-    ('data.bones["Right.0"]', "inherit_scale", "NONE"),
-    ('chain_ik.chains["Right"]', "influence", 0.5),
-    ('chain_ik.chains["Left"]', "start_from", "CURRENT"),
+BESIDE, APART = [COUNT], [1, COUNT - 1]
+DIFFERENCES = [
+    ('pose.bones["Trunk.0"]', "scale", (1.0, 1.3, 1.0), BESIDE),
+    ('pose.bones["Left.1"]', "lock_rotation", (True, False, False), BESIDE),
+    ('data.bones["Right.0"]', "inherit_scale", "NONE", APART),
+    ('chain_ik.chains["Right"]', "influence", 0.5, BESIDE),
+    ('chain_ik.chains["Left"]', "start_from", "CURRENT", APART),
 ]
 
 
-@pytest.mark.parametrize(("where", "name", "value"), OWN_WAYS)
-def test_what_does_not_stay_rigid_goes_by_itself_and_comes_back(crowd, where, name, value):
+@pytest.mark.parametrize(("where", "name", "value", "expected"), DIFFERENCES)
+def test_a_tree_that_differs_is_solved_beside_or_apart_and_the_others_go_on(
+    crowd, where, name, value, expected
+):
     owner = crowd[2].ob.path_resolve(where)
     former = getattr(owner, name)
     former = former if isinstance(former, str | float) else tuple(former)
     setattr(owner, name, value)
     rigs.updated()
-    assert sizes() == [0, COUNT - 1]
+    assert sizes() == expected
     assert_goes_on(crowd, crowd[2])
     setattr(owner, name, former)
     rigs.updated()

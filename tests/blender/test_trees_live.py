@@ -8,11 +8,11 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.rig import live, rigid_tree_solve, tree_limb
+from blender_ik_addon.rig import live, tree_batch
 from tests.blender import rigid_trees, rigs, tree_rigs
 from tests.blender.selecting import select_objects
 
-pytestmark = pytest.mark.usefixtures("way_of_trees")
+pytestmark = pytest.mark.usefixtures("space_of_trees")
 
 NOISE = 2e-6
 
@@ -30,9 +30,8 @@ def make_live(angle: float = 0.4, **settings: object) -> tree_rigs.Rig:
 @pytest.fixture
 def solves(monkeypatch):
     """Count how often trees are solved."""
-    places = ((tree_limb, "solved_tree"), (rigid_tree_solve, "solve_batch"))
-    found = [rigid_trees.noted(monkeypatch, *place) for place in places]
-    return lambda: sum(map(len, found))
+    found = rigid_trees.noted(monkeypatch, tree_batch, "TreesAsked")
+    return lambda: len(found)
 
 
 def test_nothing_is_solved_or_written_where_nothing_has_changed(solves, monkeypatch):

@@ -1,4 +1,4 @@
-"""Trees of rigid bones: solved side by side, or bone by bone, they come to the same pose."""
+"""Trees of rigid bones come to the same pose in the spaces of root bones and of armatures."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ def build(copies: int, *, is_limited: bool = False, **others: object) -> list[Li
 @pytest.mark.parametrize("copies", [1, 3])
 @pytest.mark.parametrize("solver", ["NEWTON", "FABRIK"])
 @pytest.mark.parametrize("is_limited", [False, True])
-def test_any_rigid_tree_moves_as_bone_by_bone(is_limited, solver, copies, monkeypatch):
+def test_any_rigid_tree_moves_in_any_space_alike(is_limited, solver, copies, monkeypatch):
     limbs = build(copies, is_limited=is_limited, solver=solver)
-    rigid_trees.assert_moves_as_bone_by_bone(limbs, copies, monkeypatch)
+    rigid_trees.assert_moves_as_in_armatures(limbs, copies, monkeypatch)
 
 
 @pytest.mark.parametrize("copies", [1, 3])
-def test_trees_that_cannot_reach_their_targets_move_as_bone_by_bone(copies, monkeypatch):
-    rigid_trees.assert_moves_as_bone_by_bone(build(copies, is_apart=True), copies, monkeypatch)
+def test_trees_that_cannot_reach_their_targets_move_in_any_space(copies, monkeypatch):
+    rigid_trees.assert_moves_as_in_armatures(build(copies, is_apart=True), copies, monkeypatch)
 
 
-def test_keyed_trees_move_as_bone_by_bone(monkeypatch):
+def test_keyed_trees_move_in_any_space(monkeypatch):
     limbs = build(2, is_keyed=True)
     rigs.go_to(5.25)
-    rigid_trees.assert_moves_as_bone_by_bone(limbs, 2, monkeypatch)
+    rigid_trees.assert_moves_as_in_armatures(limbs, 2, monkeypatch)
