@@ -22,8 +22,10 @@ Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
 # Bones that do not take the whole matrix of their parent change their frames as it turns. These are
-# measured again on the solved pose then, and the solve goes on from there.
+# measured again on the solved pose then, and the solve goes on from there, as long as the pose and
+# the solve come nearer to each other: under strongly sheared parents that gains a digit in a few.
 FRAME_PASSES = 24
+COMPARED_PASSES, SHRINKS = 2, 0.5
 # Bones that grow change the frames of those below as well. After so many passes they keep what they
 # have grown to, which is as long as they shall be but for the last turns, and the joints alone
 # bring the effector to the target.
@@ -70,11 +72,18 @@ def solve_with_joints(asked: Posing, joints: ChainJoints, forces: Forces | None)
     found: JointedPoses | None = None
     rows, some, pose = np.arange(len(asked.start.joints)), asked, asked.start
     own_joints, own_forces = joints, forces
+    least, before = np.full((2, len(rows)), np.inf)
     for number in range(FRAME_PASSES):
         part = _pass(some, pose, own_joints, own_forces, number)
         gaps = np.abs(part.poses.joints - part.solutions.joint_positions).max(axis=(1, 2))
-        found = part if found is None else found.put(rows, part)
-        left = np.flatnonzero(gaps > AGREES * some.frames.lengths(some.start).max(axis=1))
+        nearer = np.flatnonzero((gaps < least[rows]) | (asked.lengths is not None))
+        found = part if found is None else found.put(rows[nearer], part.take(nearer))
+        least[rows] = np.minimum(least[rows], gaps)
+        goes_on = gaps > AGREES * some.frames.lengths(some.start).max(axis=1)
+        if asked.lengths is None and number % COMPARED_PASSES == COMPARED_PASSES - 1:
+            goes_on &= least[rows] < SHRINKS * before[rows]
+            before = least.copy()
+        left = np.flatnonzero(goes_on)
         if not left.size:
             break
         rows, pose, some = rows[left], part.poses.take(left), some.take(left)
