@@ -80,17 +80,16 @@ def _columns(frames: ChainFrames, pose: ChainPoses, *, fixed: bool) -> Array:
     effector by ``rs @ (w x inverse(rs) @ (effector - head))``. Turns about the bone's own segment
     are left out: rolls stay.
     """
-    count = frames.hanging.count
-    columns = np.zeros((len(frames.parent), 3, 3 * count))
-    for i in range(count - fixed):
-        rs = pose.frames[:, i]
-        back = np.linalg.pinv(rs)
-        lever = spaces.transform_direction(back, pose.joints[:, -1] - pose.joints[:, i])
-        segment = spaces.transform_direction(back, pose.joints[:, i + 1] - pose.joints[:, i])
-        size = np.linalg.norm(segment, axis=1, keepdims=True)
-        along = segment / np.maximum(size, 1e-300)
-        swing_only = np.eye(3) - along[:, :, None] * along[:, None]
-        # Column k of this matrix is e_k x lever.
-        turned = np.cross(np.eye(3), lever[:, None], axis=-1).transpose(0, 2, 1)
-        columns[:, :, 3 * i : 3 * i + 3] = rs @ turned @ swing_only
+    count = frames.hanging.count - fixed
+    rs, joints = pose.frames[:, :count], pose.joints
+    back = np.linalg.pinv(rs)
+    lever = spaces.transform_direction(back, joints[:, -1:] - joints[:, :count])
+    segment = spaces.transform_direction(back, joints[:, 1 : count + 1] - joints[:, :count])
+    size = np.linalg.norm(segment, axis=2, keepdims=True)
+    along = segment / np.maximum(size, 1e-300)
+    swing_only = np.eye(3) - along[..., None] * along[..., None, :]
+    # Column k of this matrix is e_k x lever.
+    turned = np.cross(np.eye(3), lever[..., None, :]).swapaxes(-1, -2)
+    columns = np.zeros((len(joints), 3, 3 * frames.hanging.count))
+    columns[:, :, : 3 * count] = np.concatenate(np.moveaxis(rs @ turned @ swing_only, 1, 0), axis=2)
     return columns

@@ -73,7 +73,13 @@ class RestFrames:
     @cached_property
     def is_plain(self) -> bool:
         """Whether all bones take the whole parent matrix, as new bones do."""
-        return bool(np.all(self.use_inherit_rotation & (self.inherit_scale == InheritScale.FULL)))
+        return self.turns_and_grows and bool(np.all(self.inherit_scale == InheritScale.FULL))
+
+    @cached_property
+    def turns_and_grows(self) -> bool:
+        """Whether all bones take the whole parent matrix, but for its shear perhaps."""
+        whole = np.isin(self.inherit_scale, (InheritScale.FULL, InheritScale.FIX_SHEAR))
+        return bool(np.all(self.use_inherit_rotation & whole))
 
     def take(self, index: IntArray | np.integer | slice) -> RestFrames:
         """Return the frames of some of the bones, as ``index`` picks along the first axis."""
@@ -137,8 +143,11 @@ def parent_frames(parent_pose: Array, rest: RestFrames) -> ParentFrames:
         parent_pose: Parents' pose matrices, armature space, (..., 3, 3); identity without parent.
         rest: Of the same bones; the leading shapes are broadcast.
     """
-    if rest.is_plain:
+    if rest.turns_and_grows:
         rs = parent_pose @ rest.offset
+        if not rest.is_plain:
+            has_shear = rest.inherit_scale == InheritScale.FULL
+            rs = np.where(has_shear[..., None, None], rs, _without_shear(rs))
         return ParentFrames(rs, np.ones(rs.shape[:-1]))
     mode, turns = rest.inherit_scale[..., None], rest.use_inherit_rotation[..., None]
     is_full, is_aligned = mode == InheritScale.FULL, mode == InheritScale.ALIGNED
