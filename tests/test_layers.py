@@ -180,9 +180,9 @@ def test_checks_accept_the_allowed(path, source):
     assert [found for check in CHECKS for found in check(PurePosixPath(path), source)] == []
 
 
-def list_core_imports() -> dict[str, set[str]]:
-    """Return which modules of the core each of them imports, named from the package's root."""
-    files = sorted((PACKAGE / "core").rglob("*.py"))
+def list_own_imports() -> dict[str, set[str]]:
+    """Return which modules of the package each of them imports, named from its root."""
+    files = sorted(PACKAGE.rglob("*.py"))
     paths = [PurePosixPath(file.relative_to(PACKAGE).as_posix()) for file in files]
     modules = {".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in paths}
     found: dict[str, set[str]] = {}
@@ -197,8 +197,8 @@ def list_core_imports() -> dict[str, set[str]]:
     return found
 
 
-def test_no_modules_of_the_core_import_each_other_in_a_circle():
-    imports = list_core_imports()
+def test_no_modules_import_each_other_in_a_circle():
+    imports = list_own_imports()
     while leaves := [name for name, needed in imports.items() if not needed]:
         for name in leaves:
             del imports[name]
@@ -208,7 +208,7 @@ def test_no_modules_of_the_core_import_each_other_in_a_circle():
 
 
 def test_records_import_nothing_of_the_core_but_its_algebra():
-    for name, needed in list_core_imports().items():
+    for name, needed in list_own_imports().items():
         if name.startswith("core.model"):
             assert all(each.startswith(("core.model", "core.algebra")) for each in needed), name
 

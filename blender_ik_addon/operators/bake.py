@@ -8,7 +8,7 @@ import bpy
 from bpy.props import BoolProperty, IntProperty
 
 from ..core import IKError
-from ..properties import ChainSettings, chain_key, chain_spec, chains_of, owner_of
+from ..properties import ChainGroup, chain_key, chain_spec, chains_of, owner_of
 from ..rig.baking import bake
 from . import selection
 from .chains import ANEW
@@ -82,11 +82,11 @@ def _scene_of(context: bpy.types.Context) -> bpy.types.Scene:
     return cast(bpy.types.Scene, context.scene)
 
 
-def _live(chains: list[ChainSettings]) -> list[ChainSettings]:
+def _live(chains: list[ChainGroup]) -> list[ChainGroup]:
     return [settings for settings in chains if not settings.mute]
 
 
-def _nothing_to_bake(active: ChainSettings, *, use_all: bool) -> str:
+def _nothing_to_bake(active: ChainGroup, *, use_all: bool) -> str:
     if use_all:
         return "No chain of this armature is live: unmute those to bake."
     return f"Chain '{active.name}' is muted, so it moves nothing: unmute it to bake it."

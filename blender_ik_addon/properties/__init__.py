@@ -1,6 +1,6 @@
 """The settings of chains, and their one way into frozen records."""
 
-from .chains import active_chain, chain_key, chains_of, owner_of
+from .chains import ChainGroup, active_chain, chain_key, chains_of, owner_of
 from .file_format import mark, upgrade
 from .forces import creature_text, take_creature
 from .joints import RANGED_AXES, STIFF_AXES, JointSettings, take_over
@@ -17,6 +17,7 @@ __all__ = [
     "SOLVERS",
     "SOURCE",
     "STIFF_AXES",
+    "ChainGroup",
     "ChainSettings",
     "JointSettings",
     "active_chain",

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import bpy
 
 from ..rig import live
 
-if TYPE_CHECKING:
-    from .settings import ChainSettings, ObjectSettings
+# What ``settings`` declares: that file stands above those that work on it, so they cannot name it.
+ChainGroup = bpy.types.PropertyGroup
+"""The settings of one chain, ``settings.ChainSettings``."""
+ObjectGroup = bpy.types.PropertyGroup
+"""The chains of an armature object, ``settings.ObjectSettings``."""
 
 
 def owner_of(settings: bpy.types.PropertyGroup) -> bpy.types.Object:
@@ -17,12 +20,12 @@ def owner_of(settings: bpy.types.PropertyGroup) -> bpy.types.Object:
     return cast(bpy.types.Object, settings.id_data)
 
 
-def chains_of(armature_object: bpy.types.Object) -> list[ChainSettings]:
+def chains_of(armature_object: bpy.types.Object) -> list[ChainGroup]:
     """Return the chains of an object; a fresh list of references, not to be kept."""
-    return list(cast("ObjectSettings", armature_object.chain_ik).chains)
+    return list(cast("ObjectGroup", armature_object.chain_ik).chains)
 
 
-def active_chain(context: bpy.types.Context) -> ChainSettings | None:
+def active_chain(context: bpy.types.Context) -> ChainGroup | None:
     """Return the chain that the context is about, None without.
 
     That is the active one in the list of the active armature; while a target or pole is the
@@ -32,7 +35,7 @@ def active_chain(context: bpy.types.Context) -> ChainSettings | None:
     if active is None:
         return None
     if active.type == "ARMATURE":
-        settings = cast("ObjectSettings", active.chain_ik)
+        settings = cast("ObjectGroup", active.chain_ik)
         is_in_list = 0 <= settings.active_index < len(settings.chains)
         return settings.chains[settings.active_index] if is_in_list else None
     for candidate in context.view_layer.objects if context.view_layer else ():
@@ -42,7 +45,7 @@ def active_chain(context: bpy.types.Context) -> ChainSettings | None:
     return None
 
 
-def chain_key(settings: ChainSettings) -> live.ChainKey:
+def chain_key(settings: ChainGroup) -> live.ChainKey:
     """Return what the live memory knows a chain by."""
     path = settings.path_from_id()
     return owner_of(settings).session_uid, int(path[path.rindex("[") + 1 : -1])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import bpy
 import numpy as np
@@ -15,10 +14,8 @@ from ..core.equilibrium.creature_files import Creature, Curve, parse_creature, w
 from ..core.equilibrium.easing import Easing
 from ..rig.forces import creature_of
 from ..rig.spec import ForceSpec
+from .chains import ChainGroup
 from .updates import OVERRIDABLE, tag
-
-if TYPE_CHECKING:
-    from .settings import ChainSettings
 
 MODES = (
     ("EXACT", "Exact", "Turns follow the torque: axis, lever and force as a triple product"),
@@ -165,7 +162,7 @@ def force_spec(settings: ForceSettings, animated: ForceSettings) -> ForceSpec:
     )
 
 
-def take_creature(chain: ChainSettings, text: str) -> Creature:
+def take_creature(chain: ChainGroup, text: str) -> Creature:
     """Make a chain what a creature file tells, and pull it by a force; return the creature.
 
     What two numbers can say goes to the settings, all else stays text. Only what differs is set:
@@ -190,7 +187,7 @@ def take_creature(chain: ChainSettings, text: str) -> Creature:
     return creature
 
 
-def creature_text(chain: ChainSettings) -> str:
+def creature_text(chain: ChainGroup) -> str:
     """Return the creature that a chain is, as the text of a file.
 
     Raises:

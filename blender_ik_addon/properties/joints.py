@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
@@ -14,10 +14,8 @@ from ..core import JointKind
 from ..rig.checks import check_settings
 from ..rig.joints import KINDS, MOST_STIFFNESS
 from ..rig.spec import OwnJoint, RelativeTo
+from .chains import ChainGroup
 from .updates import LONGEST_NAME, OVERRIDABLE, tag
-
-if TYPE_CHECKING:
-    from .settings import ChainSettings
 
 KINDS_OF_JOINTS = (
     ("BALL", "Ball", "Swings and twists, each axis within its own range"),
@@ -207,7 +205,7 @@ def has_joint(bone: bpy.types.PoseBone) -> bool:
     )
 
 
-def slides_of(chain: ChainSettings, bones: Sequence[str]) -> dict[str, tuple[float, float]]:
+def slides_of(chain: ChainGroup, bones: Sequence[str]) -> dict[str, tuple[float, float]]:
     """Return the slide ranges that the joints of a chain of bones have, by the bone that slides."""
     child = dict(pairwise(bones))
     return {

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..rig.errors import RigError
 from ..rig.overrides import has_linked
 from ..rig.renumbering import Renumbering, places_without
-from .chains import chain_key, owner_of
+from .chains import ChainGroup, chain_key, owner_of
 from .joints import has_joint, slides_of, take_over
 from .records import bones_of_chain
 from .stored import release
 
-if TYPE_CHECKING:
-    from .settings import ChainSettings
 
-
-def remove_chain(settings: ChainSettings, *, keep_pose: bool) -> list[str]:
+def remove_chain(settings: ChainGroup, *, keep_pose: bool) -> list[str]:
     """Remove a chain; keys and drivers of the others stay with them.
 
     Args:
@@ -55,7 +50,7 @@ def _next_active(active: int, places: list[int | None]) -> int:
     return left[0] if left else max(0, len(places) - 2)
 
 
-def remove_joint(settings: ChainSettings) -> list[str]:
+def remove_joint(settings: ChainGroup) -> list[str]:
     """Remove the active joint of a chain; drivers that read the others stay with them.
 
     Returns:
@@ -80,7 +75,7 @@ def remove_joint(settings: ChainSettings) -> list[str]:
     return renumbering.carry_out()
 
 
-def copy_joints(settings: ChainSettings) -> list[str]:
+def copy_joints(settings: ChainGroup) -> list[str]:
     """Replace the joints of a chain by what its bones' own settings for IK say.
 
     Returns:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import bpy
 
@@ -14,16 +13,13 @@ from ..rig.restoring import driven_bones
 from ..rig.spec import Anchor, ChainSpec, ForceSpec, NegativeScale, StartFrom
 from ..rig.stored_text import bones_of_text
 from ..rig.update import Update
-from .chains import chains_of, owner_of
+from .chains import ChainGroup, chains_of, owner_of
 from .forces import force_spec
 from .joints import own_joint
 
-if TYPE_CHECKING:
-    from .settings import ChainSettings
-
 
 def chain_spec(
-    settings: ChainSettings, animated: ChainSettings | None = None, *, with_stored: bool = True
+    settings: ChainGroup, animated: ChainGroup | None = None, *, with_stored: bool = True
 ) -> ChainSpec:
     """Return the settings of a chain as a frozen record.
 
@@ -74,14 +70,14 @@ def chain_spec(
     )
 
 
-def _check_numbers(settings: ChainSettings, animated: ChainSettings, *, has_force: bool) -> None:
+def _check_numbers(settings: ChainGroup, animated: ChainGroup, *, has_force: bool) -> None:
     for group in {settings, animated}:
         check_settings(group)
         if has_force:
             check_settings(group.force)
 
 
-def bones_spec(settings: ChainSettings) -> ChainSpec:
+def bones_spec(settings: ChainGroup) -> ChainSpec:
     """Return which bones a chain drives as a record; nothing else of it, which may be unsound."""
     return ChainSpec(
         name=settings.name,
@@ -92,7 +88,7 @@ def bones_spec(settings: ChainSettings) -> ChainSpec:
     )
 
 
-def stored_spec(settings: ChainSettings) -> ChainSpec:
+def stored_spec(settings: ChainGroup) -> ChainSpec:
     """Return which bones a chain drives, and the pose that it has stored of them.
 
     Raises:
@@ -101,14 +97,14 @@ def stored_spec(settings: ChainSettings) -> ChainSpec:
     return replace(bones_spec(settings), stored_pose=bones_of_text(settings.stored_pose))
 
 
-def _start_from(settings: ChainSettings, force: ForceSpec | None) -> StartFrom:
+def _start_from(settings: ChainGroup, force: ForceSpec | None) -> StartFrom:
     """Return the pose to start from: a chain that eases knows by itself where it stands."""
     start = StartFrom(settings.start_from)
     is_easing = force is not None and force.easing is not None
     return StartFrom.KEYED if is_easing and start is StartFrom.CURRENT else start
 
 
-def idle_joints(settings: ChainSettings) -> list[str]:
+def idle_joints(settings: ChainGroup) -> list[str]:
     """Return the bones that have a joint in a chain but are not among those that it drives."""
     if not settings.joints:
         return []
@@ -117,17 +113,17 @@ def idle_joints(settings: ChainSettings) -> list[str]:
     return sorted(bone for bone in bones if pose is not None and bone in pose.bones)
 
 
-def bones_of_chain(settings: ChainSettings) -> list[str]:
+def bones_of_chain(settings: ChainGroup) -> list[str]:
     """Return the names of the bones that a chain drives, root first; none if it has no bones."""
     return driven_bones(owner_of(settings), bones_spec(settings))
 
 
-def _target(settings: ChainSettings) -> Anchor | None:
+def _target(settings: ChainGroup) -> Anchor | None:
     target = settings.target
     return None if target is None else _anchor(target, settings.subtarget)
 
 
-def _pole(settings: ChainSettings) -> Anchor | None:
+def _pole(settings: ChainGroup) -> Anchor | None:
     # Reading a pointer that was never set has Blender store an empty one.
     pole = settings.pole_target if settings.is_property_set("pole_target") else None
     return None if pole is None else _anchor(pole, settings.pole_subtarget)

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from ..rig.errors import RigError
 from ..rig.spec import StoredBone
 from ..rig.stored_text import bones_of_text, text_of_bones
-from .chains import chains_of, owner_of
+from .chains import ChainGroup, chains_of, owner_of
 from .records import bones_of_chain
-
-if TYPE_CHECKING:
-    from .settings import ChainSettings
 
 Stored = tuple[StoredBone, ...]
 
 
-def as_others_have(settings: ChainSettings, taken: Stored) -> Stored:
+def as_others_have(settings: ChainGroup, taken: Stored) -> Stored:
     """Return a pose taken for a chain with what other chains have stored of its bones.
 
     Those were there before: what stands on shared bones now is what they have solved.
@@ -30,7 +26,7 @@ def as_others_have(settings: ChainSettings, taken: Stored) -> Stored:
     return tuple([_turned_as(bone, known.get(bone.name)) for bone in taken])
 
 
-def tell_others(settings: ChainSettings, taken: Stored) -> None:
+def tell_others(settings: ChainGroup, taken: Stored) -> None:
     """Have other chains that have stored bones of a chain store them as it does."""
     known = {bone.name: bone for bone in taken}
     for other, stored in _others(settings):
@@ -39,7 +35,7 @@ def tell_others(settings: ChainSettings, taken: Stored) -> None:
             other.stored_pose = text_of_bones(told)
 
 
-def shares_bones(settings: ChainSettings) -> bool:
+def shares_bones(settings: ChainGroup) -> bool:
     """Return whether a live chain of the object drives bones that this one does."""
     own = set(bones_of_chain(settings))
     return any(
@@ -49,7 +45,7 @@ def shares_bones(settings: ChainSettings) -> bool:
     )
 
 
-def _others(settings: ChainSettings) -> Iterator[tuple[ChainSettings, Stored]]:
+def _others(settings: ChainGroup) -> Iterator[tuple[ChainGroup, Stored]]:
     """Yield the other chains of the object that have a stored pose, live ones, and that pose."""
     for other in chains_of(owner_of(settings)):
         if other.stored_pose and other.as_pointer() != settings.as_pointer():

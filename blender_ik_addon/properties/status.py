@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import bpy
 
 from ..core import Status
@@ -12,14 +10,11 @@ from ..rig.errors import RigError
 from ..rig.outcome import Outcome
 from ..rig.stored_text import bones_of_text
 from ..rig.wording import distance_in_words, outcome_in_words
-from .chains import chain_key, chains_of, owner_of
+from .chains import ChainGroup, chain_key, chains_of, owner_of
 from .records import idle_joints
 
-if TYPE_CHECKING:
-    from .settings import ChainSettings
 
-
-def status(settings: ChainSettings) -> str:
+def status(settings: ChainGroup) -> str:
     """Return what the last solve of a chain did, in words, or why there was none."""
     outcome = live.memory.outcome(chain_key(settings))
     if settings.mute:
@@ -41,7 +36,7 @@ def status(settings: ChainSettings) -> str:
     return text
 
 
-def _muted(settings: ChainSettings) -> str:
+def _muted(settings: ChainGroup) -> str:
     """Return that a chain is muted, or why it could not give its stored pose back."""
     try:
         bones_of_text(settings.stored_pose)
@@ -66,13 +61,13 @@ def _why_not_posed(owner: bpy.types.Object) -> str:
     return "the armature is hidden, or not in this view layer"
 
 
-def residual(settings: ChainSettings) -> float:
+def residual(settings: ChainGroup) -> float:
     """Return what the last solve of a chain left to its target; -1 without one."""
     outcome = live.memory.outcome(chain_key(settings))
     return -1.0 if outcome is None or isinstance(outcome, str) else outcome.residual
 
 
-def tree_of(settings: ChainSettings) -> list[ChainSettings]:
+def tree_of(settings: ChainGroup) -> list[ChainGroup]:
     """Return the other chains that a chain is one tree with, as it was solved last."""
     outcome = live.memory.outcome(chain_key(settings))
     if settings.mute or not isinstance(outcome, Outcome):
@@ -81,7 +76,7 @@ def tree_of(settings: ChainSettings) -> list[ChainSettings]:
     return [chains[index] for index in outcome.tree if index < len(chains)]
 
 
-def tree_in_words(settings: ChainSettings) -> list[str]:
+def tree_in_words(settings: ChainGroup) -> list[str]:
     """Return what is to be said of a chain's tree: with whom, and whose goals lost by how much."""
     others = tree_of(settings)
     if not others:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import bpy
 
@@ -15,7 +14,7 @@ from ..rig.rig_state import Specs
 from ..rig.spec import ChainSpec, StoredBone
 from ..rig.stored_text import may_have_locations, text_of_bones
 from ..rig.update import Update
-from .chains import chains_of, owner_of
+from .chains import ChainGroup, chains_of, owner_of
 from .records import (
     bones_of_chain,
     bones_spec,
@@ -25,11 +24,8 @@ from .records import (
 )
 from .sharing import as_others_have, tell_others
 
-if TYPE_CHECKING:
-    from .settings import ChainSettings
 
-
-def store(settings: ChainSettings, evaluated: bpy.types.Object | None = None) -> None:
+def store(settings: ChainGroup, evaluated: bpy.types.Object | None = None) -> None:
     """Take the stored pose of a chain from what its bones' channels hold now.
 
     Other live chains that share bones with it take the same of these. A chain that has no stored
@@ -54,7 +50,7 @@ def store(settings: ChainSettings, evaluated: bpy.types.Object | None = None) ->
         _forget_defaults(settings)
 
 
-def _forget_defaults(settings: ChainSettings) -> None:
+def _forget_defaults(settings: ChainGroup) -> None:
     """Unset what holds its default: Blender copies all that is set with every evaluated pose."""
     for setting in settings.bl_rna.properties:
         name = setting.identifier
@@ -67,7 +63,7 @@ def _forget_defaults(settings: ChainSettings) -> None:
             settings.property_unset(name)
 
 
-def release(settings: ChainSettings) -> None:
+def release(settings: ChainGroup) -> None:
     """Give the bones of a chain their stored pose back, and forget it.
 
     Raises:
@@ -82,7 +78,7 @@ def release(settings: ChainSettings) -> None:
         settings.stored_pose = ""
 
 
-def _rename_joints(settings: ChainSettings) -> None:
+def _rename_joints(settings: ChainGroup) -> None:
     """Give own joints the present names of their bones while the stored pose still tells them."""
     if not settings.joints:
         return
@@ -99,7 +95,7 @@ def _rename_joints(settings: ChainSettings) -> None:
             joint.bone = present[joint.bone]
 
 
-def release_scale(settings: ChainSettings) -> None:
+def release_scale(settings: ChainGroup) -> None:
     """Give the bones of a chain their stored scales back, and forget those.
 
     Raises:
@@ -114,7 +110,7 @@ def release_scale(settings: ChainSettings) -> None:
         settings.stored_pose = text_of_bones(bone._replace(scale=()) for bone in spec.stored_pose)
 
 
-def release_slides(settings: ChainSettings, update: Update) -> bool:
+def release_slides(settings: ChainGroup, update: Update) -> bool:
     """Give bones that no longer slide their stored locations back; tell if any had one."""
     owner, spec = owner_of(settings), chain_spec(settings)
     known = live.memory.skeleton(update.key, owner.session_uid)
@@ -131,7 +127,7 @@ def release_slides(settings: ChainSettings, update: Update) -> bool:
     return True
 
 
-def is_off_its_keys(settings: ChainSettings) -> bool:
+def is_off_its_keys(settings: ChainGroup) -> bool:
     """Return whether a chain's bones stand elsewhere than their keyframes put them."""
     scene = bpy.context.scene
     frame = scene.frame_current_final if scene is not None else 0.0
@@ -178,8 +174,8 @@ def prepare(armature_object: bpy.types.Object, update: Update) -> bool:
 
 
 def _prepare_chain(
-    settings: ChainSettings,
-    values: ChainSettings,
+    settings: ChainGroup,
+    values: ChainGroup,
     evaluated: bpy.types.Object,
     update: Update,
 ) -> bool:
@@ -217,7 +213,7 @@ def live_specs(armature_object: bpy.types.Object, update: Update) -> Specs:
 
 def _with_values(
     armature_object: bpy.types.Object, evaluated: bpy.types.Object
-) -> list[tuple[ChainSettings, ChainSettings]]:
+) -> list[tuple[ChainGroup, ChainGroup]]:
     """Return chains with the evaluated settings of each, where what is animated has its value."""
     chains, animated = chains_of(armature_object), chains_of(evaluated)
     if _names(armature_object) != _names(evaluated):
