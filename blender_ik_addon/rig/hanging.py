@@ -27,12 +27,14 @@ class Hanging:
             effectors that no other chain drives: they turn afterwards.
         carriers: Rows of the bones that carry the effectors.
         rows: Of each chain, the rows of the bones that it writes, root first.
+        unturned: Of trees, the bones solved together that do not inherit their parents' rotation.
     """
 
     parents: tuple[int, ...]
     count: int
     carriers: tuple[int, ...]
     rows: tuple[tuple[int, ...], ...]
+    unturned: tuple[int, ...] = ()
 
     @classmethod
     def of_chain(cls, written: int, segments: int) -> Hanging:
@@ -66,7 +68,7 @@ class Hanging:
         """The bones that are solved together, as the core takes a tree; None for a chain."""
         if len(self.carriers) == 1:
             return None
-        return Topology(self.parents[: self.count], self.carriers)
+        return Topology(self.parents[: self.count], self.carriers, self.unturned)
 
     def turns_afterwards(self, chain: int) -> bool:
         """Tell whether a chain's tip is turned after all else."""

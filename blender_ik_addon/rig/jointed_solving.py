@@ -149,6 +149,7 @@ def _frames_for_core(frames: ChainFrames, pose: ChainPoses, joints: ChainJoints)
     nothing = np.broadcast_to(np.eye(3), (len(posed), 1, 3, 3))
     carried = np.concatenate((posed @ pose.rotations[:, rows], nothing), axis=1)[:, above]
     offsets = np.linalg.solve(carried, posed)
+    offsets[:, list(hang.unturned)] = posed[:, list(hang.unturned)]
     if frames.slide is None or pose.slides is None:
         return joints.for_core(offsets, local)
     # Location takes the parent's whole matrix, whatever the bone's rotation inherits.

@@ -189,6 +189,7 @@ def planned_tree(limbs: Sequence[Limb], pose: Pose, of_bones: BoneJoints | None)
         stored[rows[number]] = limbs[number].stored
     specs = [limb.job.spec for limb in limbs]
     carriers = _carriers(limbs, row_of, rows, count)
+    turns = skeleton.frames.use_inherit_rotation
     return TreePlan(
         limbs=tuple(limbs),
         bones=index,
@@ -197,6 +198,7 @@ def planned_tree(limbs: Sequence[Limb], pose: Pose, of_bones: BoneJoints | None)
             count,
             tuple(carriers),
             tuple(tuple(own.tolist()) for own in rows),
+            tuple((1 + np.flatnonzero(~turns[index[1:count]])).tolist()),
         ),
         ends=_ends(limbs, skeleton, pose, index[carriers]),
         ways=_heads(skeleton, pose, index),

@@ -53,6 +53,20 @@ def test_any_scale_of_the_object_is_exact(scale):
         rig.assert_reached(2e-6)
 
 
+@pytest.mark.parametrize("solver", tree_rigs.SOLVERS)
+@pytest.mark.parametrize("has_pole", [False, True])
+@pytest.mark.parametrize("bones", [("Trunk.1",), ("Left.0",), ("Trunk.1", "Left.1", "Right.0")])
+def test_bones_that_do_not_inherit_rotation_are_exact(bones, has_pole, solver):
+    rig = tree_rigs.make_y()
+    scaled_rigs.set_bones(rig.ob, bones, use_inherit_rotation=False)
+    rig.follow(solver=solver)
+    if has_pole:
+        rig.chain("Left").pole_target = rigs.make_empty("Pole", (-1.0, -3.0, 2.0))
+    for seed in SEEDS:
+        rig.place(seed, angle=0.3)
+        rig.assert_reached()
+
+
 @pytest.mark.parametrize("inherit", ["FULL", "NONE", "ALIGNED", "AVERAGE"])
 @pytest.mark.parametrize("scale", [(1.2, 1.2, 1.2), (1.2, 0.9, 1.1)])
 def test_scaled_parents_are_exact_whatever_bones_inherit(inherit, scale):

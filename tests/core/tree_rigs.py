@@ -34,6 +34,7 @@ class TreeRig:
         kinds: One a bone.
         low: Degrees about X, Y and Z, shape (n, 3).
         high: Shape (n, 3).
+        unturned: Bones that their parents carry but do not turn.
     """
 
     parents: tuple[int, ...]
@@ -44,6 +45,7 @@ class TreeRig:
     low: Array
     high: Array
     axes: Array
+    unturned: tuple[int, ...] = ()
 
     @property
     def length(self) -> float:
@@ -72,7 +74,7 @@ class TreeRig:
                 heads[bone], wholes[bone] = self.heads[bone], turn
                 continue
             heads[bone] = heads[parent] + wholes[parent] @ (self.heads[bone] - self.heads[parent])
-            wholes[bone] = wholes[parent] @ turn
+            wholes[bone] = turn if bone in self.unturned else wholes[parent] @ turn
         on = list(self.effector_bones)
         ways = np.einsum("nij,nj->ni", wholes[on], self.tips - self.heads[on])
         return heads, heads[on] + ways
@@ -82,7 +84,9 @@ class TreeRig:
         count = len(self.parents)
         offsets = np.array(
             [
-                self.axes[bone] if parent < 0 else self.axes[parent].T @ self.axes[bone]
+                self.axes[bone]
+                if parent < 0 or bone in self.unturned
+                else self.axes[parent].T @ self.axes[bone]
                 for bone, parent in enumerate(self.parents)
             ]
         )
@@ -100,9 +104,13 @@ class TreeRig:
     def tree(self, start: Array | None = None, **others: Array) -> Chain:
         """Return the package's record of the tree, started at rest or as told."""
         heads, tips = self.posed(at_rest(len(self.parents)) if start is None else start)
-        return tree_of(
-            self.parents, heads, self.effector_bones, tips, joints=self.joints(start), **others
-        )
+        points, joints = np.concatenate((heads, tips)), self.joints(start)
+        return Chain(points, topology=self.topology, joints=joints, **others)
+
+    @property
+    def topology(self) -> Topology:
+        """How the bones hang together, as the package has it."""
+        return Topology(self.parents, self.effector_bones, self.unturned)
 
     def trees(self, count: int) -> Chains:
         """Return the tree at rest so many times."""
@@ -115,7 +123,7 @@ class TreeRig:
         points = np.concatenate((self.heads, self.tips))
         return Chains(
             np.repeat(points[None], count, axis=0),
-            topology=Topology(self.parents, self.effector_bones),
+            topology=self.topology,
             joints=Joints(kinds=self.kinds, **repeated),
         )
 

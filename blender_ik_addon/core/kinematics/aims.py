@@ -95,7 +95,16 @@ class Limbs(Rows):
             still[row, limb[0]] = inner[row, limb[0]] = -1.0
             inner[row, list(limb[1:])] = 1.0 / (len(limb) - 1)
         above = self.topology.is_above[:, None]
-        return above * still, above * inner
+        return self._held(above * still), self._held(above * inner)
+
+    def _held(self, shares: Array) -> Array:
+        """Return shares of heads as shares of what moves as they do when each bone turns."""
+        if not self.topology.unturned:
+            return shares
+        bones = len(shares)
+        is_held = self.topology.held[:, :bones, None] == np.arange(bones)
+        held: Array = np.einsum("npm,nmk->npk", shares, is_held.astype(float))
+        return held
 
 
 def compile_limbs(topology: Topology, posed: Posed, hints: Array) -> Limbs:
@@ -190,11 +199,16 @@ class Poles(Rows):
         return np.where(at.inverse > 0.0, angle, 0.0)
 
     def face(self, posed: Posed, turn: Array) -> Array:
-        """Return turns (n, 4, B) of which the limbs' roots have turned limbs toward their poles."""
-        roots, faced = [limb[0] for limb in self.limbs.bones], turn.copy()
-        back = -self.find_past(posed)[:, None] * self.measure(posed).chord
-        back = np.einsum("pijb,pib->pjb", posed.turn_axes[roots], back)
-        faced[roots] = turns.multiply(turns.from_vectors(back), turn[roots])
+        """Return turns (n, 4, B) of which limbs have turned as a whole toward their poles."""
+        limbs, faced = self.limbs, turn.copy()
+        kept = limbs.topology.unturned
+        led = [
+            (row, b) for row, limb in enumerate(limbs.bones) for b in limb if b in (limb[0], *kept)
+        ]
+        rows, bones = (list(each) for each in zip(*led, strict=True))
+        back = (-self.find_past(posed)[:, None] * self.measure(posed).chord)[rows]
+        back = np.einsum("pijb,pib->pjb", posed.turn_axes[bones], back)
+        faced[bones] = turns.multiply(turns.from_vectors(back), turn[bones])
         return faced
 
     def find_slopes(self, posed: Posed) -> Array:
@@ -297,7 +311,7 @@ class Aims(Rows):
         """Return how outputs change with the turns of each joint, shape (n, rows, 3, B)."""
         rows = [] if self.poles is None else [self.poles.find_slopes(posed)]
         if self.tips is not None:
-            moves = self.topology.moves[:, self.tips.effectors, None, None, None]
-            turned = posed.turn_axes[:, None] * moves
+            moves = self.topology.turns | np.eye(len(posed.heads), dtype=np.bool_)
+            turned = posed.turn_axes[:, None] * moves[:, self.tips.bones, None, None, None]
             rows.append(turned.reshape(len(turned), -1, 3, turned.shape[-1]))
         return np.concatenate(rows, axis=1) * self._scale[:, None]

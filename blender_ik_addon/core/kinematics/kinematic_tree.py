@@ -150,6 +150,7 @@ class KinematicTree(Rows):
         arms = np.einsum("nijb,njb->nib", carrying, arms)
         links, before = offsets.copy(), carrying[: len(arms) - len(self.ends)]
         links[children] = np.einsum("nijb,njkb->nikb", before, offsets[children])
+        links[list(topology.unturned)] = offsets[list(topology.unturned)]
         frames = accumulate_products(links, topology.bone_rounds)
         arms = np.einsum("nijb,njb->nib", frames[carriers], arms)
         points = np.empty((count + len(self.ends), *heads.shape[1:]))
@@ -184,7 +185,7 @@ class KinematicTree(Rows):
 
     def find_jacobian(self, posed: Posed) -> Array:
         """Return how outputs change with the turns of each joint, shape (n, rows, 3, B)."""
-        moved = move_by_turns(posed.frames, posed.find_levers(posed.tips))
+        moved = move_by_turns(posed.frames, posed.find_levers(self._find_held(posed)))
         if self._shares is not None:
             moved *= self._shares
         count, effectors, _, _, trees = moved.shape
@@ -192,6 +193,13 @@ class KinematicTree(Rows):
         if self.aims is None:
             return moved
         return np.concatenate((moved, self.aims.find_jacobian(posed)), axis=1)
+
+    def _find_held(self, posed: Posed) -> Array:
+        """Return what moves as the effectors do when each bone turns, (E, 3, B) or (n, E, 3, B)."""
+        if not self.topology.unturned:
+            return posed.tips
+        held: Array = posed.points[self.topology.held[:, len(posed.heads) :]]
+        return held
 
     @cached_property
     def _shares(self) -> Array | None:

@@ -73,8 +73,11 @@ class Posed(Rows):
         return expressed
 
     def find_levers(self, points: Array) -> Array:
-        """Return the vectors from all heads to points (q, 3, B), in the frames, (n, q, 3, B)."""
-        return self.express(points[None] - self.heads[:, None])
+        """Return the vectors from all heads to points, in the frames, shape (n, q, 3, B).
+
+        Points are the same for all heads, (q, 3, B), or others for each, (n, q, 3, B).
+        """
+        return self.express(points - self.heads[:, None])
 
 
 def move_by_turns(frames: Array, levers: Array) -> Array:

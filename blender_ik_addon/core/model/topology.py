@@ -28,15 +28,21 @@ class Topology:
     Attributes:
         parents: -1 for a root. There may be several of those; their heads never move.
         effector_bones: The bone that carries each effector.
+        unturned: Bones that their parents carry but do not turn: the offsets of their joints are
+            their frames, whatever the parents do. NEWTON solves trees that have some, whatever
+            the solver.
     """
 
     parents: Sequence[int]
     effector_bones: Sequence[int]
+    unturned: Sequence[int] = ()
 
     def __post_init__(self) -> None:
         """Raise ``InvalidChainError`` if a bone stands before its parent, or is none."""
-        for name in ("parents", "effector_bones"):
+        for name in ("parents", "effector_bones", "unturned"):
             indices = np.asarray(getattr(self, name))
+            if name == "unturned" and not indices.size:
+                continue
             if indices.ndim != 1 or not indices.size or indices.dtype.kind not in "iu":
                 words = name.replace("_", " ")
                 raise InvalidChainError(
@@ -49,6 +55,8 @@ class Topology:
             )
         if not all(0 <= bone < len(self.parents) for bone in self.effector_bones):
             raise InvalidChainError("An effector hangs on no bone: give it the index of a bone.")
+        if not all(0 <= bone < len(self.parents) for bone in self.unturned):
+            raise InvalidChainError("What stays unturned is no bone: give the indices of bones.")
 
     @cached_property
     def led(self) -> list[int]:
@@ -58,12 +66,41 @@ class Topology:
     @cached_property
     def is_above(self) -> Flags:
         """Whether the bone of a row is an ancestor of that of a column, shape (n, n)."""
-        above = np.zeros((len(self.parents), len(self.parents)), dtype=np.bool_)
-        for bone, parent in enumerate(self.parents):
+        return self._above(self.parents)
+
+    def _above(self, parents: Sequence[int]) -> Flags:
+        above = np.zeros((len(parents), len(parents)), dtype=np.bool_)
+        for bone, parent in enumerate(parents):
             if parent >= 0:
                 above[:, bone] = above[:, parent]
                 above[parent, bone] = True
         return above
+
+    @cached_property
+    def turning_parents(self) -> list[int]:
+        """The bones that turn each bone, -1 for none."""
+        return [-1 if b in self.unturned else parent for b, parent in enumerate(self.parents)]
+
+    @cached_property
+    def turns(self) -> Flags:
+        """Which bones turn which others, as they turn themselves, shape (n, n)."""
+        return self._above(self.turning_parents)
+
+    @cached_property
+    def held(self) -> Counts:
+        """Which point moves as each head and effector does when a bone turns, (n, n + E).
+
+        That is the point itself, or the head of the first bone on the way there that does not turn.
+        """
+        bones = len(self.parents)
+        held = np.tile(np.arange(bones + len(self.effector_bones)), (bones, 1))
+        for point, carrier in enumerate([*self.parents, *self.effector_bones]):
+            on = point
+            while carrier >= 0:
+                held[carrier, point] = on
+                on = carrier if carrier in self.unturned else on
+                carrier = self.parents[carrier]
+        return held
 
     @cached_property
     def moves(self) -> Flags:
@@ -94,8 +131,8 @@ class Topology:
 
     @cached_property
     def bone_rounds(self) -> Rounds:
-        """Rounds in which all bones gather what their ancestors have; see ``_double_jumps``."""
-        return _double_jumps(self.parents)
+        """Rounds in which bones gather what those have that turn them; see ``_double_jumps``."""
+        return _double_jumps(self.turning_parents)
 
     @cached_property
     def point_rounds(self) -> Rounds:

@@ -53,7 +53,7 @@ def solve_positions(
     solver = options.solver
     is_fresh = run.is_open(run.start)
     run, state, used = _begin(chains, run, is_fresh, asked, task, options)
-    if solver in SWEPT and not options.use_finish:
+    if _is_swept(run, solver) and not options.use_finish:
         return run, state, used
     if run.aims is None or options.orient_weight < 1.0:
         among = None if solver in NEARLY else np.ones_like(is_fresh)
@@ -109,9 +109,14 @@ def _begin(
         if energy is not None and (settles := energy.only_settles).any():
             begun = tree.choose_states(settles, lead(run.target), run.start)
         return run, *pull_effectors(run, energy, begun)
-    if solver not in SWEPT:
+    if not _is_swept(run, solver):
         return run, run.start, used
     return run, *_sweep(chains, run, options)
+
+
+def _is_swept(run: Run, solver: Solver) -> bool:
+    """Tell whether sweeps come first; they turn all that a bone carries."""
+    return solver in SWEPT and not run.tree.topology.unturned
 
 
 def _sweep(chains: CompiledChains, run: Run, options: SolveOptions) -> tuple[Array, Counts]:
