@@ -81,7 +81,11 @@ class ChainJoints:
         return clamp_rotations(self.kinds, turns, self.low, self.high)
 
     def for_core(
-        self, offsets: Array, local: Array, slides: tuple[Array, Array, Array] | None = None
+        self,
+        offsets: Array,
+        local: Array,
+        slides: tuple[Array, Array, Array] | None = None,
+        unturned: tuple[int, ...] = (),
     ) -> Joints:
         """Return the joints of the first m bones for the core.
 
@@ -89,6 +93,7 @@ class ChainJoints:
             offsets: As ``core.Joints`` counts them from rest, shape (B, m, 3, 3).
             local: Local rotations wxyz that the chains start from, shape (B, n, 4), n >= m.
             slides: Least and greatest slides, (B, m) each, and their axes; None for none.
+            unturned: Bones that their parents do not turn.
         """
         count = offsets.shape[1]
         if self.zero is not None:
@@ -104,5 +109,6 @@ class ChainJoints:
             mobility=self.mobility[:, :count],
             slide_low=low,
             slide_high=high,
+            unturned=unturned,
             **({} if axes is None else {"slide_axes": axes}),
         )

@@ -39,6 +39,7 @@ def likeness(limb: Limb) -> tuple[object, ...]:
         (options.lead, options.max_bend) if options.solver is Solver.FOLLOW else None,
         limb.stretch is None,
         limb.slide is None,
+        tuple(limb.job.skeleton.frames.use_inherit_rotation[plan.segments[1:]].tolist()),
     )
 
 

@@ -37,7 +37,9 @@ class Hung(NamedTuple):
 def framed(chains: Sequence[Hung]) -> ChainFrames:
     """Return what of chains alike stays while their bones rotate, where they hang now."""
     plan = chains[0].plan
-    hang = Hanging.of_chain(len(plan.written), len(plan.segments))
+    turns = chains[0].skeleton.frames.use_inherit_rotation[plan.segments[1:]]
+    unturned = tuple((1 + np.flatnonzero(~turns)).tolist())
+    hang = Hanging.of_chain(len(plan.written), len(plan.segments), unturned)
     sides = [bend_side(rest_joints(chain.skeleton, chain.plan)) for chain in chains]
     roots = [int(chain.plan.segments[0]) for chain in chains]
     segments = np.array(

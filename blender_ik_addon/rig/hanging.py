@@ -27,7 +27,7 @@ class Hanging:
             effectors that no other chain drives: they turn afterwards.
         carriers: Rows of the bones that carry the effectors.
         rows: Of each chain, the rows of the bones that it writes, root first.
-        unturned: Of trees, the bones solved together that do not inherit their parents' rotation.
+        unturned: The bones solved together that do not inherit their parents' rotation.
     """
 
     parents: tuple[int, ...]
@@ -37,10 +37,10 @@ class Hanging:
     unturned: tuple[int, ...] = ()
 
     @classmethod
-    def of_chain(cls, written: int, segments: int) -> Hanging:
+    def of_chain(cls, written: int, segments: int, unturned: tuple[int, ...] = ()) -> Hanging:
         """Return how the bones of a chain hang: each on the one before it."""
-        bones = tuple(range(written))
-        return cls(tuple(bone - 1 for bone in bones), segments, (segments - 1,), (bones,))
+        bones, parents = tuple(range(written)), tuple(range(-1, written - 1))
+        return cls(parents, segments, (segments - 1,), (bones,), unturned)
 
     @cached_property
     def generations(self) -> Generations:
@@ -68,7 +68,7 @@ class Hanging:
         """The bones that are solved together, as the core takes a tree; None for a chain."""
         if len(self.carriers) == 1:
             return None
-        return Topology(self.parents[: self.count], self.carriers, self.unturned)
+        return Topology(self.parents[: self.count], self.carriers)
 
     def turns_afterwards(self, chain: int) -> bool:
         """Tell whether a chain's tip is turned after all else."""

@@ -130,13 +130,16 @@ def chains_for_core(
     return Chains(
         pose.joints,
         frames.natural_side(pose) if hang.topology is None else frames.natural_sides(pose),
-        _frames_for_core(frames, pose, joints),
+        # What forces do to bones is told of such that turn with the one before.
+        _frames_for_core(frames, pose, joints, hang.unturned if forces is None else ()),
         forces,
         topology=hang.topology,
     )
 
 
-def _frames_for_core(frames: ChainFrames, pose: ChainPoses, joints: ChainJoints) -> Joints:
+def _frames_for_core(
+    frames: ChainFrames, pose: ChainPoses, joints: ChainJoints, unturned: tuple[int, ...]
+) -> Joints:
     """Return the joints of bones with their frames as they stand in poses."""
     hang, local = frames.hanging, rotation.quaternion_from_matrix(pose.rotations)
     rows, above = slice(hang.count), list(hang.parents[: hang.count])
@@ -149,16 +152,16 @@ def _frames_for_core(frames: ChainFrames, pose: ChainPoses, joints: ChainJoints)
     nothing = np.broadcast_to(np.eye(3), (len(posed), 1, 3, 3))
     carried = np.concatenate((posed @ pose.rotations[:, rows], nothing), axis=1)[:, above]
     offsets = np.linalg.solve(carried, posed)
-    offsets[:, list(hang.unturned)] = posed[:, list(hang.unturned)]
+    offsets[:, list(unturned)] = posed[:, list(unturned)]
     if frames.slide is None or pose.slides is None:
-        return joints.for_core(offsets, local)
+        return joints.for_core(offsets, local, unturned=unturned)
     # Location takes the parent's whole matrix, whatever the bone's rotation inherits.
     parents = np.concatenate((pose.matrices, frames.parent[:, None]), axis=1)[:, above]
     way = spaces.transform_direction(parents, frames.slide.heads[:, rows])
     axes = np.linalg.solve(carried, way[..., None])[..., 0]
     # The core counts from where the pose stands.
     low, high = frames.slide.low - pose.slides, frames.slide.high - pose.slides
-    return joints.for_core(offsets, local, (low[:, rows], high[:, rows], axes))
+    return joints.for_core(offsets, local, (low[:, rows], high[:, rows], axes), unturned)
 
 
 def _slide(frames: ChainFrames, pose: ChainPoses, solutions: Solutions) -> Array | None:

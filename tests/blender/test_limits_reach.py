@@ -7,7 +7,17 @@ import pytest
 from mathutils import Euler, Quaternion
 
 from tests.blender import rigs, scaled_rigs
-from tests.blender.test_limits_held import ARM, EXACT, LIMBS, K, limit, make_limb, violations
+from tests.blender.test_limits_held import (
+    ARM,
+    EXACT,
+    LIMBS,
+    K,
+    edges,
+    limit,
+    make_limb,
+    violation,
+    violations,
+)
 from tests.core.limited_rigs import make_rig as core_rig
 from tests.helpers import make_rng
 
@@ -46,6 +56,33 @@ def test_a_limited_limb_arrives(limb, solver, scale, has_pole):
         scaled_rigs.update()
         assert scaled_rigs.miss(ob, bones, target) <= 1e-3
         assert violations(ob, LIMBS[limb]).max() <= 1e-6
+
+
+FIVE = ((K.BALL, ((-57, 57),) * 3),) * 5
+
+
+@every_solver
+@pytest.mark.parametrize("unturned", [(2,), (1, 3), (4,)], ids=str)
+@pytest.mark.parametrize("has_pole", [False, True], ids=["free", "pole"])
+def test_a_limited_limb_arrives_whose_bones_do_not_inherit_rotation(unturned, has_pole, solver):
+    rng = make_rng(5)
+    points = np.cumsum(np.vstack((np.zeros(3), [0, 0, 1] + 0.1 * rng.normal(size=(5, 3)))), axis=0)
+    ob = rigs.make_rig([tuple(point) for point in points])
+    bones = [bone.name for bone in ob.pose.bones]
+    for bone, (kind, ranges) in zip(ob.pose.bones, FIVE, strict=True):
+        limit(bone, kind, ranges)
+    scaled_rigs.set_bones(ob, [bones[i] for i in unturned], use_inherit_rotation=False)
+    where = [reachable(ob, bones, FIVE, rng) for _ in range(5)]
+    settings = {"pole_target": rigs.make_empty("Pole", (2.0, -3.0, 1.0))} if has_pole else {}
+    _, target = scaled_rigs.follow(ob, bones, where[0], solver=solver, **settings)
+    for place in where:
+        target.location = place
+        scaled_rigs.update()
+        assert scaled_rigs.miss(ob, bones, target) <= 1e-3
+        # What the parents' turns make of poses tells nothing here.
+        for bone in rigs.evaluated(ob).pose.bones:
+            turn = np.array(bone.rotation_quaternion)
+            assert violation(K.BALL, turn, *edges(bone)) <= 1e-6
 
 
 @every_solver

@@ -99,7 +99,7 @@ class Rig:
         repeated = {
             name: np.repeat(getattr(joints, name)[None], count, axis=0)
             for name in vars(joints)
-            if name != "kinds"
+            if name not in ("kinds", "unturned")
         }
         return Chains(
             np.repeat(points[None], count, axis=0), joints=Joints(kinds=self.kinds, **repeated)

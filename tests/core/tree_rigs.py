@@ -99,6 +99,7 @@ class TreeRig:
             mobility=np.ones((count, 3)),
             slide_low=np.zeros(count),
             slide_high=np.zeros(count),
+            unturned=self.unturned,
         )
 
     def tree(self, start: Array | None = None, **others: Array) -> Chain:
@@ -110,7 +111,7 @@ class TreeRig:
     @property
     def topology(self) -> Topology:
         """How the bones hang together, as the package has it."""
-        return Topology(self.parents, self.effector_bones, self.unturned)
+        return Topology(self.parents, self.effector_bones)
 
     def trees(self, count: int) -> Chains:
         """Return the tree at rest so many times."""
@@ -118,13 +119,13 @@ class TreeRig:
         repeated = {
             name: np.repeat(getattr(joints, name)[None], count, axis=0)
             for name in vars(joints)
-            if name != "kinds"
+            if name not in ("kinds", "unturned")
         }
         points = np.concatenate((self.heads, self.tips))
         return Chains(
             np.repeat(points[None], count, axis=0),
             topology=self.topology,
-            joints=Joints(kinds=self.kinds, **repeated),
+            joints=Joints(kinds=self.kinds, unturned=self.unturned, **repeated),
         )
 
     def as_rig(self) -> Rig:

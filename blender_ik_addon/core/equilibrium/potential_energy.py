@@ -136,7 +136,7 @@ class EnergyAt:
         """
         pulls = np.stack((self._energy.gravity, force[:3]))
         moved = np.concatenate((self._mass_jacobian, jacobian[:, :3]), axis=1)
-        whole = curve_work(self._posed, pulls, moved, self._chain.topology.is_above)
+        whole = curve_work(self._posed, pulls, moved, self._chain.topology.turns)
         add_blocks(whole, self._resistance[1])
         return whole
 

@@ -60,6 +60,9 @@ class Joints(Record):
         slide_high: Greatest way; both are zero where nothing slides.
         slide_axes: a_i, of any length, in the posed axes of the bone before, shape (..., n,
             3); by default the Y axes of the offsets, along which bones lie that have not turned.
+        unturned: Bones that the one before carries but does not turn, as those of Blender that
+            inherit no rotation: for these M_i = A_i R_i. NEWTON solves what has some, whatever the
+            solver.
     """
 
     kinds: tuple[JointKind, ...]
@@ -71,6 +74,7 @@ class Joints(Record):
     slide_low: Array = 0.0  # type: ignore[assignment]
     slide_high: Array = 0.0  # type: ignore[assignment]
     slide_axes: Array = None  # type: ignore[assignment]
+    unturned: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         """Copy, check and freeze the arrays."""
@@ -92,6 +96,9 @@ class Joints(Record):
             slide_axes=axes,
         )
         freeze(self, "kinds", tuple(JointKind(kind) for kind in self.kinds))
+        freeze(self, "unturned", tuple(int(bone) for bone in self.unturned))
+        if not all(0 <= bone < len(self.kinds) for bone in self.unturned):
+            raise InvalidChainError("What is not turned is no bone: give the indices of bones.")
         self._check_ranges()
 
     @property

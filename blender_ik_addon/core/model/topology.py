@@ -6,7 +6,7 @@ A chain is a tree with one effector.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -28,9 +28,7 @@ class Topology:
     Attributes:
         parents: -1 for a root. There may be several of those; their heads never move.
         effector_bones: The bone that carries each effector.
-        unturned: Bones that their parents carry but do not turn: the offsets of their joints are
-            their frames, whatever the parents do. NEWTON solves trees that have some, whatever
-            the solver.
+        unturned: As ``Joints.unturned``, from where solvers take it.
     """
 
     parents: Sequence[int]
@@ -39,10 +37,8 @@ class Topology:
 
     def __post_init__(self) -> None:
         """Raise ``InvalidChainError`` if a bone stands before its parent, or is none."""
-        for name in ("parents", "effector_bones", "unturned"):
+        for name in ("parents", "effector_bones"):
             indices = np.asarray(getattr(self, name))
-            if name == "unturned" and not indices.size:
-                continue
             if indices.ndim != 1 or not indices.size or indices.dtype.kind not in "iu":
                 words = name.replace("_", " ")
                 raise InvalidChainError(
@@ -55,8 +51,6 @@ class Topology:
             )
         if not all(0 <= bone < len(self.parents) for bone in self.effector_bones):
             raise InvalidChainError("An effector hangs on no bone: give it the index of a bone.")
-        if not all(0 <= bone < len(self.parents) for bone in self.unturned):
-            raise InvalidChainError("What stays unturned is no bone: give the indices of bones.")
 
     @cached_property
     def led(self) -> list[int]:
@@ -75,6 +69,10 @@ class Topology:
                 above[:, bone] = above[:, parent]
                 above[parent, bone] = True
         return above
+
+    def without_turning(self, unturned: tuple[int, ...]) -> Topology:
+        """Return the same order, of which some bones are not turned by their parents."""
+        return replace(self, unturned=unturned) if unturned else self
 
     @cached_property
     def turning_parents(self) -> list[int]:

@@ -233,18 +233,18 @@ def add_blocks(matrix: Array, blocks: Array) -> None:
     matrix.reshape(-1, count, 3, count, 3)[:, bones, :, bones] += blocks.transpose(0, 3, 1, 2)
 
 
-def curve_work(posed: Posed, pulls: Array, moved: Array, is_above: Flags) -> Array:
+def curve_work(posed: Posed, pulls: Array, moved: Array, turning: Flags) -> Array:
     """Return the second derivatives of the work of pulls, less than zero, shape (B, 3 n, 3 n).
 
-    Of what a turn about joint j moves, a turn about an earlier joint i turns the way: for frames F,
-    of a pull f on what moves by C_j with the turns of j, the derivative is -[F_i^T f] F_i^-1 C_j;
-    for one joint alone the symmetric half of that.
+    Of what a turn about joint j moves, a turn about a joint i that turns j turns the way: for
+    frames F, of a pull f on what moves by C_j with the turns of j, the derivative is
+    -[F_i^T f] F_i^-1 C_j; for one joint alone the symmetric half of that.
 
     Args:
         posed: Where bones are.
         pulls: Shape (p, 3, B).
         moved: How what is pulled moves with turns of the joints, shape (n, 3 p, 3, B).
-        is_above: As ``Topology.is_above``.
+        turning: As ``Topology.turns``.
 
     Source: derived for this project, and tested against differences in
     tests/core/equilibrium/test_potential_energy.py.
@@ -254,7 +254,7 @@ def curve_work(posed: Posed, pulls: Array, moved: Array, is_above: Flags) -> Arr
     turned = np.einsum("pnijb,njkb->bnipk", skew(local), posed.inverse_frames)
     right = moved.transpose(3, 1, 0, 2).reshape(chains, -1, 3 * count)
     pairs = (turned.reshape(chains, 3 * count, -1) @ right).reshape(chains, count, 3, count, 3)
-    pairs *= (is_above + 0.5 * np.eye(count))[:, None, :, None]
+    pairs *= (turning + 0.5 * np.eye(count))[:, None, :, None]
     half = pairs.reshape(chains, 3 * count, 3 * count)
     whole: Array = half + half.transpose(0, 2, 1)
     return whole

@@ -54,7 +54,7 @@ def step(state: Array, tree: KinematicTree, target: Array, damping: Array) -> tu
     flat = jacobian.transpose(3, 1, 0, 2).reshape(len(size), len(error), -1)
     pulls = error.reshape(-1, 3, len(size))
     curvature = flat.transpose(0, 2, 1) @ flat
-    curvature += curve_work(posed, pulls, jacobian, tree.topology.is_above)
+    curvature += curve_work(posed, pulls, jacobian, tree.topology.turns)
     least = np.maximum(damping * size / tree.reach, LEAST_DAMPING)
     # No output is held.
     system = KktSystem(tree, turn, slope, lambda _: curvature, jacobian[:, :0], least)

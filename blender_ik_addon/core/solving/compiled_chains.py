@@ -115,7 +115,9 @@ class CompiledChains:
     @cached_property
     def topology(self) -> Topology:
         """How the bones hang together."""
-        return self.chains.topology or make_chain(self.chains.bone_count)
+        found = self.chains.topology or make_chain(self.chains.bone_count)
+        joints = self.chains.joints
+        return found if joints is None else found.without_turning(joints.unturned)
 
     @cached_property
     def _points(self) -> Array:

@@ -64,7 +64,7 @@ def started_anywhere(rig, chains, rng):
     repeated = {
         name: np.repeat(getattr(rig.joints(), name)[None], chains, axis=0)
         for name in vars(rig.joints())
-        if name != "kinds"
+        if name not in ("kinds", "unturned")
     }
     repeated["start_wxyz"] = starts
     return points, Joints(kinds=rig.kinds, **repeated)
