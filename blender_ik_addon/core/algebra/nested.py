@@ -51,6 +51,8 @@ def choose(condition: Condition, yes: Nested, no: Nested) -> Nested:
         return yes if condition else no
     if condition.all():
         return yes
+    if not condition.any():
+        return no
     return transform_leaves(lambda one, other: np.where(condition, one, other), yes, no)
 
 

@@ -24,6 +24,8 @@ from .start_pose import compile_start_poses
 
 # A bulge smaller than this share of the limb has no side.
 NO_SIDE = 1e-6
+# A vector a quarter turn on from another one has its parts along two axes, exchanged, times these.
+_ACROSS = np.array([-1.0, 1.0])[:, None]
 
 
 class Bulges(NamedTuple):
@@ -33,18 +35,18 @@ class Bulges(NamedTuple):
         posed: Where the bones stand.
         root: The limbs' roots.
         chord: Unit directions from there to their targets.
-        side: To which they shall bend.
+        sides: To which they shall bend, and across that and the chord, shape (P, 2, 3, B).
         offset: From the roots to the means of the inner joints.
-        aside: The part of that across the chord.
-        inverse: One by its square, zero where it has no side, shape (P, B).
+        parts: Of that along the sides, shape (P, 2, B).
+        inverse: One by the square of both, zero where limbs have no side, shape (P, B).
     """
 
     posed: Posed
     root: Array
     chord: Array
-    side: Array
+    sides: Array
     offset: Array
-    aside: Array
+    parts: Array
     inverse: Array
 
 
@@ -61,7 +63,7 @@ class Limbs(Rows):
         reach: Shape (P, B).
     """
 
-    found = ("shares",)
+    found = ("middles", "shares")
     topology: Topology
     bones: tuple[tuple[int, ...], ...]
     effectors: tuple[int, ...]
@@ -84,18 +86,26 @@ class Limbs(Rows):
         )
 
     @cached_property
-    def shares(self) -> tuple[Array, Array]:
-        """What each joint adds, through each joint below it, to vectors from the limbs' roots.
-
-        To what stands still, and to the means of the inner joints, shape (n, P, n) each.
-        """
-        still = np.zeros((len(self.bones), len(self.topology.parents)))
-        inner = np.zeros_like(still)
+    def middles(self) -> Array:
+        """What each joint adds to the ways from the limbs' roots to the means of inner joints."""
+        middles = np.zeros((len(self.bones), len(self.topology.parents)))
         for row, limb in enumerate(self.bones):
-            still[row, limb[0]] = inner[row, limb[0]] = -1.0
-            inner[row, list(limb[1:])] = 1.0 / (len(limb) - 1)
-        above = self.topology.is_above[:, None]
-        return self._held(above * still), self._held(above * inner)
+            middles[row, limb[0]] = -1.0
+            middles[row, list(limb[1:])] = 1.0 / (len(limb) - 1)
+        return middles
+
+    @cached_property
+    def shares(self) -> tuple[Array, Array]:
+        """What each joint adds by the heads below it, and by its own, to such ways, (n, P, n).
+
+        To those from the limbs' roots to what stands still, and to the means of the inner joints.
+        """
+        above = self.topology.is_above[:, None].astype(float)
+        still = self._held(above * np.minimum(np.sign(self.middles), 0.0))
+        inner = self._held(above * self.middles)
+        for shares in (still, inner):
+            np.einsum("npn->np", shares)[...] -= shares.sum(axis=2)
+        return still, inner
 
     def _held(self, shares: Array) -> Array:
         """Return shares of heads as shares of what moves as they do when each bone turns."""
@@ -164,17 +174,18 @@ class Poles(Rows):
         root = heads[[limb[0] for limb in bones]]
         if known is not None and np.array_equal(known.root, root):
             # The roots of limbs that hang on no other bone never move.
-            chord, side = known.chord, known.side
+            chord, sides = known.chord, known.sides
         else:
-            chord, side = self._find_frames(root)
-        offset = np.array([heads[list(limb[1:])].mean(axis=0) for limb in bones]) - root
-        aside = reject(offset, chord)
-        bulges = Bulges(posed, root, chord, side, offset, aside, self._invert_square(aside))
+            chord, sides = self._find_frames(root)
+        offset = np.einsum("pn,nib->pib", self.limbs.middles, heads)
+        parts = np.einsum("psib,pib->psb", sides, offset)
+        inverse = self._invert(dot(parts, parts))
+        bulges = Bulges(posed, root, chord, sides, offset, parts, inverse)
         self.__dict__["_measured"] = bulges
         return bulges
 
     def _find_frames(self, root: Array) -> tuple[Array, Array]:
-        """Return the chords of limbs and the sides that they shall bend to, (P, 3, B) each."""
+        """Return the chords of limbs, (P, 3, B), and their sides as ``Bulges`` has them."""
         limbs, (count, _, trees), flat = self.limbs, root.shape, np.concatenate
         is_set = np.ones(count * trees, dtype=np.bool_)
         pole = Pole(is_set, flat(self.position - root, axis=-1), self.angle.reshape(-1))
@@ -184,19 +195,18 @@ class Poles(Rows):
         chord, side = (
             np.reshape(axis, (3, count, trees)).swapaxes(0, 1) for axis in (plan.chord, plan.side)
         )
-        return chord, side * self.sign
+        side = side * self.sign
+        return chord, np.stack((side, cross(chord, side)), axis=1)
 
-    def _invert_square(self, aside: Array) -> Array:
-        """Return one by the squares of vectors (P, 3, B); zero for one without a side."""
-        square = dot(aside, aside)
+    def _invert(self, square: Array) -> Array:
+        """Return one by squares of vectors (P, B); zero for vectors without a side."""
         has_side = square > (NO_SIDE * self.limbs.reach) ** 2
         return np.where(has_side, 1.0 / np.where(has_side, square, 1.0), 0.0)
 
     def find_past(self, posed: Posed) -> Array:
         """Return by how many radians limbs are turned past their poles, shape (P, B)."""
         at = self.measure(posed)
-        angle = np.arctan2(dot(cross(at.side, at.aside), at.chord), dot(at.side, at.aside))
-        return np.where(at.inverse > 0.0, angle, 0.0)
+        return np.where(at.inverse > 0.0, np.arctan2(at.parts[:, 1], at.parts[:, 0]), 0.0)
 
     def face(self, posed: Posed, turn: Array) -> Array:
         """Return turns (n, 4, B) of which limbs have turned as a whole toward their poles."""
@@ -214,7 +224,8 @@ class Poles(Rows):
     def find_slopes(self, posed: Posed) -> Array:
         """Return how angles past poles change with turns, shape (n, P, 3, B)."""
         at, limbs, (still_shares, shares) = self.measure(posed), self.limbs, self.limbs.shares
-        inner = cross(at.chord, at.aside) * at.inverse[:, None]
+        across = at.parts[:, ::-1] * at.inverse[:, None] * _ACROSS
+        inner = np.einsum("psb,psib->pib", across, at.sides)
         slopes = self._sum_slopes(posed, shares, inner)
         if still_shares.any():
             # As the roots move, so do the ways to the pole and to the target, along which the
@@ -222,7 +233,7 @@ class Poles(Rows):
             distance = np.maximum(norm(self.target - at.root), NO_SIDE * limbs.reach)
             to_pole = self.position - at.root
             aside = reject(to_pole, at.chord)
-            pole = cross(at.chord, aside) * self._invert_square(aside)[:, None]
+            pole = cross(at.chord, aside) * self._invert(dot(aside, aside))[:, None]
             along, pole_along = (dot(way, at.chord) / distance for way in (at.offset, to_pole))
             of_root = -along[:, None] * inner - (1.0 - pole_along)[:, None] * pole
             slopes += self._sum_slopes(posed, still_shares, of_root)
@@ -232,7 +243,6 @@ class Poles(Rows):
     def _sum_slopes(posed: Posed, shares: Array, slopes: Array) -> Array:
         """Return what slopes (P, 3, B) make of turns: joints move those below by their levers."""
         levers = np.einsum("npm,mib->npib", shares, posed.heads)
-        levers -= shares.sum(axis=2)[:, :, None, None] * posed.heads[:, None]
         pulled = np.einsum("nijb,pib->npjb", posed.frames, slopes)
         return cross(posed.express(levers), pulled)
 

@@ -17,7 +17,7 @@ from ..algebra.nested import Rows
 from ..model.joints import JointKind, Joints
 from . import joint_limits, limit_edges
 from .joint_limits import FREE, HINGES
-from .swing_twist import SwingTwistRange
+from .swing_twist import SwingTwist, SwingTwistRange
 
 # Kinds that lock axes whatever way their joints are turned.
 KNOWN = (*HINGES, JointKind.FIXED)
@@ -91,7 +91,7 @@ class CompiledJoints(Rows):
     @cached_property
     def has_edges(self) -> bool:
         """Whether any joint has an end to its range, or a lock that its kind does not tell."""
-        has_ends = bool((self.ranges.has_ends & ~self.ranges.is_held).any())
+        has_ends = bool((self.ranges.has_ends & ~self.is_held).any())
         return has_ends or self.held_bones.size > 0
 
     @cached_property
@@ -99,7 +99,12 @@ class CompiledJoints(Rows):
         """What joints without edges stand on: nothing."""
         shape = self.low.shape
         off = np.zeros(shape, dtype=np.bool_)
-        return limit_edges.Edges(np.zeros((*shape[:2], 3, shape[2])), off, self.ranges.is_held)
+        return limit_edges.Edges(np.zeros((*shape[:2], 3, shape[2])), off)
+
+    @cached_property
+    def is_held(self) -> Flags:
+        """Which axes have no room, shape (n, 3, B)."""
+        return self.ranges.is_held
 
     @cached_property
     def has_stiffness(self) -> bool:
@@ -144,7 +149,7 @@ class CompiledJoints(Rows):
     def held_bones(self) -> Counts:
         """The bones whose locks their kinds do not tell, all locked ones if some are stiff."""
         is_known = np.array([kind in KNOWN for kind in self.kinds])
-        is_held = self.ranges.is_held.any(axis=(1, 2))
+        is_held = self.is_held.any(axis=(1, 2))
         return np.flatnonzero(is_held & (self.has_stiffness | ~is_known))
 
     def turned_by(self, turn: Array, edges: limit_edges.Edges | None) -> Callable[[Array], Array]:
@@ -173,16 +178,15 @@ class CompiledJoints(Rows):
             mobility = np.array(mobility)
             for edge in range(3):
                 mobility[bones] = limit_edges.block_normals(
-                    mobility[bones], edges.normals[bones, edge], edges.is_held[bones, edge]
+                    mobility[bones], edges.normals[bones, edge], self.is_held[bones, edge]
                 )
         return mobility
 
-    def standing_edges(self, turn: Array, stands: Flags) -> limit_edges.Edges | None:
-        """Return the edges that joints stand on, of those flagged (n, B); None where none does."""
-        if not (self.held_bones.size or stands.any()):
-            return None
-        edges = self.edges(turn)
-        return replace(edges, is_on=edges.is_on & ~edges.is_held & stands[:, None])
+    def standing_edges(self, parts: SwingTwist) -> limit_edges.Edges | None:
+        """Return the edges that joints stand on, locks left out; None where none does."""
+        edges = limit_edges.find_edges(self.ranges, parts)
+        edges = replace(edges, is_on=edges.is_on & ~self.is_held)
+        return edges if self.held_bones.size or edges.is_on.any() else None
 
     def edges(self, turn: Array, near: float = limit_edges.ON_EDGE) -> limit_edges.Edges:
         """Return the edges of their ranges that joints stand on, or are as near to as given."""

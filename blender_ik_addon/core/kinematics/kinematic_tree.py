@@ -1,10 +1,10 @@
 """Bones that hang on each other: where turns and slides put them, and how effectors answer.
 
 Layout as in ``arrays``, in the units of the start poses. A *state* is one array (n + 1, C, B), so
-that one loop carries it: a row a bone with the turn wxyz, the slide, 1 where the joint stands on an
-edge of its range, and which edges the last step has kept to, by powers of two; and a last row with
-the *output*, what of the pose the target is compared with: three numbers an effector, times the
-square root of its weight, and after them whatever else is aimed at.
+that one loop carries it: a row a bone with the turn wxyz, the slide, and which edges of its range
+the last step has kept to, by powers of two; and a last row with the *output*, what of the pose the
+target is compared with: three numbers an effector, times the square root of its weight, and after
+them whatever else is aimed at.
 
 A chain is a tree with one effector, a free bone a joint without limits.
 """
@@ -29,7 +29,8 @@ from .posed import Posed, accumulate_products, accumulate_sums, move_by_turns
 from .reach import measure_reach
 from .swing_twist import SwingTwist
 
-TURN = 4
+TURN, ACTIVE = 4, 5
+# Room for the output of a chain with a pole and a turned tip.
 STATE_COLUMNS = 7
 
 
@@ -83,24 +84,25 @@ class KinematicTree(Rows):
         turn: Array,
         slide: Array | None = None,
         active: Array | None = None,
-        at: SwingTwist | None = None,
+        posed: Posed | None = None,
     ) -> Array:
         """Return a state with its output; as ``clamp_state``, but of turns that are allowed.
 
-        ``at`` are the turns taken apart, where they are known so.
+        ``posed`` is where they put the bones, if it is known.
         """
-        rows, joints = self.rows, self.joints
+        rows = self.rows
         state = np.zeros((len(turn) + 1, max(STATE_COLUMNS, rows), turn.shape[-1]))
         state[:-1, :TURN] = turn
         if slide is not None:
             state[:-1, TURN] = slide
-        if joints.has_edges:
-            at = at or joint_limits.decompose_turns(joints.ranges, turn)
-            state[:-1, 5] = limit_edges.find_stopped(joints.ranges, at)
         if active is not None:
-            state[:-1, 6] = active
-        state[-1, :rows] = self.find_output(self.posed(state))
+            state[:-1, ACTIVE] = active
+        state[-1, :rows] = self.find_output(self.posed(state, posed))
         return state
+
+    def restate(self, state: Array, other: KinematicTree) -> Array:
+        """Return the state of the same bones as another tree has them, with other aims or none."""
+        return self.make_state(state[:-1, :TURN], state[:-1, TURN], None, other.posed(state))
 
     def clamp_state(
         self, turn: Array, slide: Array | None = None, active: Array | None = None
@@ -117,8 +119,9 @@ class KinematicTree(Rows):
             slide = np.clip(slide, joints.slide_low, joints.slide_high)
         if joints.is_free:
             return self.make_state(turn, slide, active)
-        at = joint_limits.decompose_turns(joints.ranges, turn)
-        return self.make_state(joint_limits.compose_turns(at), slide, active, at)
+        parts = joint_limits.decompose_turns(joints.ranges, turn)
+        turn = joint_limits.compose_turns(parts)
+        return self.make_state(turn, slide, active, self._pose(turn, slide, parts))
 
     def posed(self, state: Array, made: Posed | None = None) -> Posed:
         """Return where a state puts the bones; an iteration goes on from one of the last two."""
@@ -126,7 +129,7 @@ class KinematicTree(Rows):
         for each, posed in known:
             if each is state:
                 return posed
-        made = made or self._pose(state)
+        made = made or self._pose(state[:-1, :TURN], state[:-1, TURN])
         self.__dict__["_known"] = ((state, made), *known[:1])
         return made
 
@@ -140,11 +143,11 @@ class KinematicTree(Rows):
         self.posed(state, self.posed(first).choose(is_first, self.posed(second)))
         return state
 
-    def _pose(self, state: Array) -> Posed:
+    def _pose(self, turn: Array, slide: Array | None, parts: SwingTwist | None = None) -> Posed:
         topology, offsets, heads = self.topology, self.joints.offsets, self.heads
-        own = turns.to_matrices(state[:-1, :TURN])
-        if self.slide_axes is not None:
-            heads = heads + self.slide_axes * state[:-1, TURN, None]
+        own = turns.to_matrices(turn)
+        if self.slide_axes is not None and slide is not None:
+            heads = heads + self.slide_axes * slide[:, None]
         children, carriers, count = topology.children_of_bones, topology.carriers, len(own)
         arms, carrying = np.concatenate((heads[children], self.ends)), own[carriers]
         arms = np.einsum("nijb,njb->nib", carrying, arms)
@@ -155,9 +158,19 @@ class KinematicTree(Rows):
         arms = np.einsum("nijb,njb->nib", frames[carriers], arms)
         points = np.empty((count + len(self.ends), *heads.shape[1:]))
         points[topology.roots] = heads[topology.roots]
-        points[children], points[count:] = np.split(arms, [len(arms) - len(self.ends)])
+        points[children], points[count:] = arms[: len(before)], arms[len(before) :]
         points = accumulate_sums(points, topology.point_rounds)
-        return Posed(frames, own, points[:count], points[count:])
+        return Posed(frames, own, points[:count], points[count:], parts)
+
+    def find_edges(self, state: Array) -> limit_edges.Edges | None:
+        """Return the edges that joints stand on, locks left out; None where none does."""
+        joints = self.joints
+        if not joints.has_edges:
+            return None
+        parts = self.posed(state).parts
+        if parts is None:
+            parts = joint_limits.decompose_turns(joints.ranges, state[:-1, :TURN])
+        return joints.standing_edges(parts)
 
     def slide_effects(self, posed: Posed) -> Array:
         """Return how effectors move with the slides of each bone, shape (n, 3, B)."""

@@ -41,12 +41,10 @@ class Edges(Rows):
         normals: Unit vectors along which a turn would leave the range, in the axes before the
             joint's own turn, shape (..., 3 edges, 3, B). That of an ellipse is the first.
         is_on: Which edges joints stand on, shape (..., 3 edges, B).
-        is_held: Which of them leave neither way free, shape (..., 3 edges, B).
     """
 
     normals: Array
     is_on: Flags
-    is_held: Flags
 
     def along(self, vector: Array) -> Array:
         """Return vectors (n, 3, B) along the normals, shape (n, 3 edges, B)."""
@@ -80,10 +78,12 @@ def find_edges(ranges: SwingTwistRange, at: SwingTwist, near: float = ON_EDGE) -
     if is_on[..., ::2, :].any():
         signs = np.where(is_high[0], 1.0, -1.0), np.where(is_high[2], 1.0, -1.0)
         normals[..., 0, :, :], normals[..., 2, :, :] = _find_swing_normals(at, on_ellipse, *signs)
-    # By which turn the twist grows at once: half-way between the Y axis before and after the swing.
-    sign = np.where(is_high[1], 1.0, -1.0)
-    normals[..., 1, :, :] = join(scale((-at.swing_z, at.cosine, at.swing_x), sign))
-    return Edges(normals, is_on, ranges.is_held)
+    if is_on[..., 1, :].any():
+        # By which turn the twist grows at once: half-way between the Y axis before and after the
+        # swing.
+        sign = np.where(is_high[1], 1.0, -1.0)
+        normals[..., 1, :, :] = join(scale((-at.swing_z, at.cosine, at.swing_x), sign))
+    return Edges(normals, is_on)
 
 
 def find_rooms(ranges: SwingTwistRange, turn: Array, edges: Edges) -> Array:
@@ -144,13 +144,6 @@ def measure_curvatures(ranges: SwingTwistRange, turn: Array, edges: Edges) -> Ar
         change = np.einsum("tnib,tnjb->nijb", after - before, across) * (0.25 / APART)
         curved[:, edge] = np.where(stays[:, None, None], change + change.swapaxes(1, 2), 0.0)
     return curved
-
-
-def find_stopped(ranges: SwingTwistRange, at: SwingTwist) -> Flags:
-    """Tell which turns stand on any edge that leaves a way free, shape (..., B)."""
-    is_on, _, _ = _flag_edges(ranges, at, ON_EDGE)
-    on: Flags = (is_on & ~ranges.is_held).any(axis=-2)
-    return on
 
 
 def _flag_edges(

@@ -14,8 +14,9 @@ import numpy as np
 from ..algebra import arrays
 from ..algebra.arithmetic import Array, Flags
 from ..algebra.arrays import cross, dot
-from ..algebra.nested import Rows
+from ..algebra.nested import Rows, choose
 from ..model.topology import Rounds
+from .swing_twist import SwingTwist
 
 
 @dataclass(frozen=True)
@@ -27,17 +28,22 @@ class Posed(Rows):
         own: The turns as matrices, shape (n, 3, 3, B).
         heads: Of the bones, shape (n, 3, B).
         tips: The effectors, shape (E, 3, B).
+        parts: The turns taken apart, where they are known so.
     """
 
     frames: Array
     own: Array
     heads: Array
     tips: Array
+    parts: SwingTwist | None = None
 
     def choose(self, is_own: Flags, other: Posed) -> Posed:
         """Return where the bones of these trees stand where flagged (B,), else those of others."""
         mine, others = ((each.frames, each.own, each.heads, each.tips) for each in (self, other))
-        return Posed(*map(np.where, repeat(is_own), mine, others))
+        frames, own, heads, tips = map(np.where, repeat(is_own), mine, others)
+        has_parts = self.parts is not None and other.parts is not None
+        parts = choose(is_own, self.parts, other.parts) if has_parts else None
+        return Posed(frames, own, heads, tips, parts)
 
     @cached_property
     def whole(self) -> Array:

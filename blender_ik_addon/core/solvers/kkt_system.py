@@ -60,7 +60,7 @@ class KktSystem:
             at = joint_limits.decompose_turns(joints.ranges, turn)
             edges = limit_edges.find_edges(joints.ranges, at, NEAR)
         self._free = joints.mobilities(turn, edges)
-        self._edges = replace(edges, is_on=edges.is_on & ~edges.is_held)
+        self._edges = replace(edges, is_on=edges.is_on & ~joints.is_held)
         self._is_plain = not (joints.has_stiffness or joints.held_bones.size)
         self._has_edges = bool(self._edges.is_on.any())
         self._slope, self._edge_curvature = slope, None

@@ -10,9 +10,9 @@ from ..algebra import turns
 from ..algebra.arithmetic import ARRAYS, Array, Flags
 from ..algebra.arrays import norm, solve_positive
 from ..algebra.nested import Nested, put_rows, repeat_single, take_rows
-from ..kinematics.kinematic_tree import TURN, KinematicTree
+from ..kinematics.kinematic_tree import ACTIVE, TURN, KinematicTree
 from ..kinematics.limit_edges import ON_EDGE, Edges
-from .newton_directions import next_damping
+from .newton_directions import MOST_DAMPING, next_damping
 
 # The linear model of a step says little beyond this turn, in radians. Larger steps arrive as soon,
 # but poses for targets close by part.
@@ -23,6 +23,9 @@ MOST_PASSES = 6
 # A step that leaves more of the error than this share is none: where no turn leads nearer, rounding
 # would choose the way.
 HEADWAY = 1.0 - 1e-6
+# A step that is damped by more than so much, compared with what the system itself resists, leads
+# nowhere: more damping would not help it.
+DAMPED_AWAY = 10.0
 # What no joint can do, compared with what all can: a system without would divide by rounding.
 LEAST_SYSTEM = 1e-12
 # And compared with the square of a chain's length.
@@ -59,13 +62,16 @@ def step(state: Array, tree: KinematicTree, target: Array, damping: Array) -> tu
     rows = len(target)
     error = target - state[-1, :rows]
     error_norm = norm(error)
-    move, slide, active = _find_least_step(tree, state, error, damping * error_norm / tree.reach)
+    share_damped = damping * error_norm / tree.reach
+    move, slide, active = _find_least_step(tree, state, error, share_damped)
     share = shrink(move)
     turn = turns.turn_by(state[:-1, :TURN], move * share)
     slide = state[:-1, TURN] if slide is None else state[:-1, TURN] + slide * share
     moved = tree.clamp_state(turn, slide, active)
     is_better = norm(target - moved[-1, :rows]) < HEADWAY * error_norm
     following = next_damping(ARRAYS, damping, is_better)
+    is_stuck = ~is_better & (share_damped > DAMPED_AWAY)
+    following = np.where(is_stuck, MOST_DAMPING, following)
     return tree.choose_states(is_better, moved, state), following
 
 
@@ -102,22 +108,32 @@ def _find_least_step(
 
     And the edges kept to, as states have them. None for slides and edges where there are none.
     """
+    known = tree.__dict__.get("_linear")
+    if known is None or known[0] is not state:
+        # A step that was not taken is tried again with more damping.
+        tree.__dict__["_linear"] = known = state, *_linearize(tree, state, len(error))
+    _, jacobian, free, limits, slides = known
+    found: tuple[Array, Array | None, Array | None] = _solve_pass(
+        tree, (jacobian, free, error, damping), limits, slides, MOST_PASSES
+    )
+    return found
+
+
+def _linearize(
+    tree: KinematicTree, state: Array, rows: int
+) -> tuple[Array, Array, _Limits | None, _Slides | None]:
+    """Return the Jacobian of the first rows of the output, as ``_solve_pass`` takes it."""
     posed, joints, turn = tree.posed(state), tree.joints, state[:-1, :TURN]
-    jacobian = tree.find_jacobian(posed)[:, : len(error)]
-    edges = joints.standing_edges(turn, state[:-1, 5] > 0.0)
-    free = joints.turned_by(turn, edges)(jacobian)
-    limits = slides = None
+    jacobian, edges = tree.find_jacobian(posed)[:, :rows], tree.find_edges(state)
+    free, limits, slides = joints.turned_by(turn, edges)(jacobian), None, None
     if edges is not None:
-        is_kept = edges.is_on & (state[:-1, 6, None] // POWERS % 2.0 == 1.0)
+        is_kept = edges.is_on & (state[:-1, ACTIVE, None] // POWERS % 2.0 == 1.0)
         limits = _Limits(edges, joints.mobilities(turn, edges), is_kept)
     if tree.slide_axes is not None:
         slide, low, high = state[:-1, TURN], joints.slide_low, joints.slide_high
         is_at_end = slide <= low + ON_EDGE, slide >= high - ON_EDGE
         slides = _Slides(tree.slide_effects(posed), high > low, *is_at_end)
-    found: tuple[Array, Array | None, Array | None] = _solve_pass(
-        tree, (jacobian, free, error, damping), limits, slides, MOST_PASSES
-    )
-    return found
+    return jacobian, free, limits, slides
 
 
 def _solve_pass(
@@ -159,6 +175,8 @@ def _solve_pass(
     found, rest = (move, slide, active), np.flatnonzero(is_changed)
     if not rest.size or passes == 1:
         return found
+    if rest.size == len(is_changed):
+        return _solve_pass(tree, given, limits, slides, passes - 1)
     rest = repeat_single(rest, len(is_changed))
     again = take_rows((given, limits, slides), rest)
     return put_rows(found, rest, _solve_pass(tree, *again, passes - 1))

@@ -300,7 +300,7 @@ def _find_holds(run: Run, state: Array) -> tuple[Flags, Flags | None]:
         turned = np.einsum("ncdb,ndb->ncb", joints.mobilities(turn, edges), pull)
         press = np.einsum("neib,nib->neb", edges.normals, turned)
         # An axis with no room is a lock, not a limit that holds back.
-        pressed = edges.is_on & (press > 0.0) & ~edges.is_held
+        pressed = edges.is_on & (press > 0.0) & ~joints.is_held
     if tree.slide_axes is None:
         return pressed, None
     along = np.einsum("nib,ib->nb", tree.slide_effects(posed), error[0])

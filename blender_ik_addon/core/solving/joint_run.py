@@ -167,7 +167,7 @@ class Run(Rows):
             is_fresh: Which have not stood at their targets already, shape (B,): the first weight
                 leads away from where the best has been found before.
         """
-        before, tree, aims = state, self.tree, self.aims
+        before, tree, last, aims = state, self.tree, self.tree, self.aims
         if aims is None:
             return state, used
         if aims.poles is not None and not self.is_chain:
@@ -183,13 +183,13 @@ class Run(Rows):
             aiming = replace(tree, aims=replace(aims, weight=weight * tree.reach))
             finest = np.minimum(self.tolerance, AIM_TOLERANCE * weight * tree.reach)
             caps = np.where(is_led, np.minimum(self.iterations, used + enough), used)
-            begun = aiming.make_state(state[:-1, :TURN], state[:-1, TURN])
+            begun = aiming.restate(state, last)
             work = Work(aiming, target, finest, caps)
             state, used = iterate_states(method, work, begun, used, carried)
-            is_left = norm(target - state[-1, : len(target)]) > finest
+            last, is_left = aiming, norm(target - state[-1, : len(target)]) > finest
             if not is_left.any():
                 break
-        aimed, used = self.close(tree.make_state(state[:-1, :TURN], state[:-1, TURN]), used)
+        aimed, used = self.close(tree.restate(state, last), used)
         is_lost = self.is_open(aimed)
         if not is_lost.any():
             return aimed, used

@@ -36,7 +36,7 @@ def standing(kind: JointKind) -> tuple[SwingTwistRange, np.ndarray, limit_edges.
     edges = limit_edges.find_edges(ranges, joint_limits.decompose_turns(ranges, turn))
     mobility = np.tile(np.eye(3)[:, :, None], (1, 1, COUNT))
     for edge in range(3):
-        mobility = limit_edges.block_normals(mobility, edges.normals[edge], edges.is_held[edge])
+        mobility = limit_edges.block_normals(mobility, edges.normals[edge], ranges.is_held[edge])
     return ranges, turn, edges, mobility
 
 
@@ -53,7 +53,7 @@ every_kind = pytest.mark.parametrize("kind", [kind for kind in JointKind if kind
 def test_a_turn_out_of_an_edge_is_taken_back(kind):
     ranges, turn, edges, mobility = standing(kind)
     for edge in range(3):
-        alone = edges.is_on[edge] & ~edges.is_held[edge]
+        alone = edges.is_on[edge] & ~ranges.is_held[edge]
         move = np.einsum("ijb,jb->ib", mobility, edges.normals[edge])
         out = alone & (np.linalg.norm(move, axis=0) > 0.1)
         assert (taken_back(ranges, turn, move)[out] > 0.01).all()
@@ -64,7 +64,7 @@ def test_a_turn_along_a_blocked_edge_stays(kind):
     ranges, turn, edges, mobility = standing(kind)
     blocked, some = mobility, make_rng(92).normal(size=(3, COUNT))
     for edge in range(3):
-        is_on = edges.is_on[edge] & ~edges.is_held[edge]
+        is_on = edges.is_on[edge] & ~ranges.is_held[edge]
         blocked = limit_edges.block_normals(blocked, edges.normals[edge], is_on)
     along = np.einsum("ijb,jb->ib", blocked, some)
     # What leaves a whole joint nothing is rounding.
@@ -75,7 +75,7 @@ def test_a_turn_along_a_blocked_edge_stays(kind):
 def test_edges_are_where_turns_have_been_stopped(kind):
     ranges, turn, edges, _ = standing(kind)
     # Of two thousand random turns, as many as a hinge within 0.1 to 2.5 radians stops.
-    assert (edges.is_on & ~edges.is_held).any(axis=0).mean() > 0.3
+    assert (edges.is_on & ~ranges.is_held).any(axis=0).mean() > 0.3
     at = joint_limits.decompose_turns(ranges, turn)
     x, z = 0.5 * at.swing_x, 0.5 * at.swing_z
     cosine = np.sqrt(1.0 - x * x - z * z)
@@ -83,7 +83,7 @@ def test_edges_are_where_turns_have_been_stopped(kind):
     inside = limit_edges.find_edges(
         ranges, joint_limits.decompose_turns(ranges, joint_limits.compose_turns(inner))
     )
-    assert not (inside.is_on & ~inside.is_held).any()
+    assert not (inside.is_on & ~ranges.is_held).any()
 
 
 def test_a_range_that_begins_at_rest_has_an_edge_there():
@@ -114,7 +114,7 @@ def test_stiffness_is_told_about_the_axes_of_the_posed_bone() -> None:
 def test_an_edge_is_let_go_when_nothing_presses_on_it_any_more() -> None:
     normals, is_on = np.zeros((1, 3, 3, 2)), np.zeros((1, 3, 2), dtype=np.bool_)
     normals[0, 0, 0], is_on[0, 0] = 1.0, True
-    edges = limit_edges.Edges(normals, is_on, np.zeros_like(is_on))
+    edges = limit_edges.Edges(normals, is_on)
     pull = np.array([[[1.0, -1.0], [0.0, 0.0], [0.0, 0.0]]])
     assert edges.find_pressed(is_on, pull, np.zeros_like(pull))[0, 0].tolist() == [True, False]
     free = np.zeros_like(is_on)
