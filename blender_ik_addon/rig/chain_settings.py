@@ -40,7 +40,9 @@ def likeness(limb: Limb) -> tuple[object, ...]:
         tuple(limb.modes.tolist()),
         None if limb.joints is None else limb.joints.kinds,
         None if force is None else (force.mode, force.gain, force.easing),
-        (options.lead, options.max_bend) if options.solver is Solver.FOLLOW else None,
+        (options.lead, options.max_bend, options.use_anchor)
+        if options.solver is Solver.FOLLOW
+        else None,
         limb.stretch is None,
         limb.slide is None,
     )
@@ -161,26 +163,33 @@ class ChainSettings:
             Rotation channels (b, k, 4), which chains locks have kept from following, and which
             stand elsewhere than they were solved, (b,) each.
         """
-        influence, locks = self.influence[pick], self.locks[pick]
+        channels, has_locks = self.held(pick, self.blended(pick, local), near)
+        return channels, has_locks, (self.influence[pick] < 1.0) | has_locks
+
+    def blended(self, pick: Pick, local: Array) -> Array:
+        """Return the share of the way to solved poses wxyz (b, k, 4) that influence leaves."""
+        influence = self.influence[pick]
         is_blended = influence < 1.0
-        if is_blended.any():
-            blended = part_way(self.zero[pick], local, influence[:, None])
-            if self.joints is not None:
-                blended = self.joints.take(pick).clamped(blended)
-            local = np.where(is_blended[:, None, None], blended, local)
-        channels = rotation_channels(local, near, self.modes)
-        has_locks = np.zeros(len(channels), dtype=np.bool_)
-        if locks.any():
-            held = with_locks(
-                channels.reshape(-1, 4),
-                np.tile(self.modes, len(channels)),
-                near.reshape(-1, 4),
-                locks.reshape(-1, 4),
-                self.uses_4d_locks[pick].ravel(),
-            ).reshape(channels.shape)
-            has_locks = (np.abs(held - channels) > UNLOCKED).any(axis=(1, 2))
-            channels = held
-        return channels, has_locks, is_blended | has_locks
+        if not is_blended.any():
+            return local
+        blended = part_way(self.zero[pick], local, influence[:, None])
+        if self.joints is not None:
+            blended = self.joints.take(pick).clamped(blended)
+        return np.where(is_blended[:, None, None], blended, local)
+
+    def held(self, pick: Pick, local: Array, near: Array) -> tuple[Array, Flags]:
+        """Return what locks leave of poses: as ``finished``, but for influence."""
+        channels, locks = rotation_channels(local, near, self.modes), self.locks[pick]
+        if not locks.any():
+            return channels, np.zeros(len(channels), dtype=np.bool_)
+        held = with_locks(
+            channels.reshape(-1, 4),
+            np.tile(self.modes, len(channels)),
+            near.reshape(-1, 4),
+            locks.reshape(-1, 4),
+            self.uses_4d_locks[pick].ravel(),
+        ).reshape(channels.shape)
+        return held, (np.abs(held - channels) > UNLOCKED).any(axis=(1, 2))
 
 
 def rotation_channels(local: Array, near: Array, modes: npt.NDArray[np.int32]) -> Array:

@@ -12,7 +12,6 @@ from ..core import Solver
 from .carry import Carry, can_carry
 from .chain_settings import likeness
 from .follow_batch import FollowBatch
-from .follow_limb import FollowLimb
 from .limb import Limb
 from .limb_batch import LimbBatch
 from .members import Members
@@ -44,14 +43,14 @@ class Level:
 
     Attributes:
         batches: Those that are solved side by side.
-        lone: Those that are solved by themselves, chains and trees.
+        lone: Trees that are solved by themselves.
         states: The armature objects of all of them.
         carry: Poses the bones above those that only their parents move; None where none are.
         is_carried: Whether these are all.
     """
 
     batches: list[Batch] = field(default_factory=list)
-    lone: list[FollowLimb | TreeLimb] = field(default_factory=list)
+    lone: list[TreeLimb] = field(default_factory=list)
     states: list[RigState] = field(default_factory=list)
     carry: Carry | None = None
     is_carried: bool = False
@@ -156,11 +155,7 @@ class GraphState:
                 else:
                     _put(of_trees, (number, tree.likeness), state, tree)
                 continue
-            is_rigid = limb.is_rigid and is_even
-            if limb.job.spec.options.solver is Solver.FOLLOW and not is_rigid:
-                level.lone.append(lone.get((limb,)) or FollowLimb(state, limb))
-            else:
-                _put(groups, (number, (is_rigid, *likeness(limb))), state, row)
+            _put(groups, (number, (limb.is_rigid and is_even, *likeness(limb))), state, row)
         self._fill_batches(batches, groups, of_trees)
         self._find_carried(placed)
 

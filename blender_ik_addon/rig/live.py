@@ -10,7 +10,6 @@ import numpy as np
 
 from .changes import Change, joined
 from .channels import CHANNEL_SIZES, read_floats
-from .follow_limb import FollowLimb
 from .graph_state import Batch, GraphState, Level
 from .moment import moment_of
 from .outcome import Outcome
@@ -25,7 +24,7 @@ from .writer import Written, write_pose
 ChainKey = tuple[int, int]
 """An armature object's session uid, and a chain's index in its list."""
 Candidates = Callable[[], Iterable[bpy.types.Object]]
-Asked = tuple[Batch | FollowLimb | TreeLimb, int]
+Asked = tuple[Batch | TreeLimb, int]
 """Who knows the outcome of a chain, and its row there."""
 
 
