@@ -11,7 +11,8 @@ from ..core import IKError
 from .batch_rigs import BatchRigs, Part
 from .chain_frames import take_rows
 from .changes import Change
-from .follow_solve import Begun, Dragged, FollowSolve, Stand
+from .drags import Begun, Dragged, Stand
+from .follow_solve import FollowSolve
 from .followed import Followed
 from .members import Members, are_compiled, limbs_of, poses_of, uids_of
 from .moment import Moment
@@ -88,11 +89,14 @@ class FollowBatch:
         # What is not asked, or cannot be dragged, stays as it is.
         wanted = self._rigs.present.copy()
         location = self._rigs.gather("location").reshape(*wanted.shape[:2], 3)
-        inputs = {row: self._inputs(row) for row in rows.tolist()}
         present, stands = wanted[rows].astype(np.float64), location[rows, 0].astype(np.float64)
         targets = self._targets.matrices[rows, :3, 3]
+        inputs: dict[int, bytes] = {}
+        if self._solve.settings.spec.options.use_anchor:
+            pairs = zip(rows.tolist(), targets, strict=True)
+            inputs = {row: self._solve.inputs_of(row, self._rigs.places, to) for row, to in pairs}
         begun = self._onward.begun(rows, targets, present, stands, inputs, moment)
-        for start, (solved, turns, roots) in self._drag(begun):
+        for start, (solved, turns, roots, ending) in self._drag(begun):
             assert solved.location is not None
             for i, row in enumerate(start.rows.tolist()):
                 told = start.turns[i].tobytes() + start.location[i].tobytes()
@@ -101,15 +105,16 @@ class FollowBatch:
                 if has_changed[row] or not is_foreign(self._states[row]):
                     wanted[row], location[row, 0] = solved.channels[i], solved.location[i, 0]
                     written = wanted[row].copy(), location[row, 0].astype(np.float32)
-                    stand = Stand(self.limbs[row], turns[i], roots[i], *written, inputs[row])
+                    stand = Stand(
+                        turns[i],
+                        roots[i],
+                        *written,
+                        inputs.get(row, b""),
+                        ending.codes[i],
+                        ending.holds[i],
+                    )
                     self._onward.remember(row, moment, stand)
         return self._rigs.changes(wanted, has_changed, is_foreign, SAME, {"location": location})
-
-    def _inputs(self, row: int) -> bytes:
-        """Return where a chain hangs and what it is dragged to, to compare."""
-        places = self._rigs.places
-        arrays = places.world[row], places.above[row], self._targets.matrices[row, :3, 3]
-        return b"".join([array.tobytes() for array in arrays])
 
     def _drag(self, begun: Begun) -> list[tuple[Begun, Dragged]]:
         """Drag chains; where one cannot be dragged the others still are."""

@@ -8,7 +8,7 @@ the led one at its target, or of an anchored chain the other one where it has be
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -21,9 +21,10 @@ from .chain_frames import LENGTHS_AGREE, ChainFrames, ChainPoses, Hung, framed
 from .chain_joints import ChainJoints
 from .chain_settings import ChainSettings
 from .channels import Pose
+from .drags import Begun, Dragged, Ending
 from .errors import RigError, no_length
-from .free_solving import solve_as
-from .jointed_solving import frames_for_core
+from .free_solving import Posing, solve_as, solve_freely
+from .jointed_solving import frames_for_core, solve_with_joints
 from .limb import SHORTEST_SEGMENT, Limb
 from .places import Places
 from .slide import is_connected
@@ -38,66 +39,9 @@ Indices = npt.NDArray[np.int64]
 MOST_LENGTHS = 1e7
 # Below a parent that is flatter than this, float32 does not tell where a head is.
 FLAT = 1e-4
-# What draws back an anchored chain draws its led end off the target again, each time by less.
-PASSES, NEARER = 16, 0.9
-
-
-class Stand(NamedTuple):
-    """What a dragged chain remembers of one moment.
-
-    Attributes:
-        limb: The chain.
-        turns: Local rotations wxyz without influence, shape (k, 4): it goes on from these.
-        location: Of the root, without influence, shape (3,).
-        channels: Rotation channels as they were written, shape (k, 4).
-        written_location: Location channels of the root as they were written, shape (3,).
-        inputs: Where it hung and what it was dragged to, to compare.
-    """
-
-    limb: Limb
-    turns: Array
-    location: Array
-    channels: npt.NDArray[np.float32]
-    written_location: npt.NDArray[np.float32]
-    inputs: bytes
-
-
-@dataclass(frozen=True)
-class Begun:
-    """What some of B chains start from, and where they are dragged to: b of them.
-
-    Attributes:
-        rows: Which chains, shape (b,).
-        targets: World positions of their targets, shape (b, 3).
-        turns: Local rotations wxyz, shape (b, k, 4).
-        location: Of the roots, shape (b, 3).
-        near: Rotation channels to stay near, and that locked ones hold, shape (b, k, 4).
-        home: Location of the roots without the chains, shape (b, 3); read where these have
-            influence in part only.
-        is_at_rest: Which have been dragged already to where their targets are, shape (b,).
-    """
-
-    rows: Indices
-    targets: Array
-    turns: Array
-    location: Array
-    near: Array
-    home: Array
-    is_at_rest: Flags
-
-
-class Dragged(NamedTuple):
-    """What a drag of b chains led to.
-
-    Attributes:
-        solved: What stands on the bones, with influence.
-        turns: Local rotations wxyz without, shape (b, k, 4).
-        location: Of the roots without, shape (b, 3).
-    """
-
-    solved: Solved
-    turns: Array
-    location: Array
+# What draws back an anchored chain draws its led end off the target again, each time by less. So it
+# is drawn so often at most, while what is left shrinks by this share.
+PASSES, NEARER = 8, 0.9
 
 
 class Whole(NamedTuple):
@@ -186,15 +130,35 @@ class FollowSolve:
         self._check_chains(start, rows)
         goal = transform_point(np.linalg.inv(places.world[rows]), begun.targets)
         check_distance(start, goal)
-        drawn = np.where(begun.is_at_rest[:, None], start.joints[:, self._led], goal)
+        is_at_rest = begun.codes >= 0
+        drawn = np.where(is_at_rest[:, None], start.joints[:, self._led], goal)
         poses = self._drawn(frames, start, drawn, joints)
+        ending = Ending(np.where(is_at_rest, begun.codes, REACHED), begun.holds.copy())
+        if self._options.use_anchor:
+            poses = self._finished(frames, poses, drawn, joints, ending)
         poses, channels, has_locks = self._locked(frames, poses, begun.near, rows)
         turns, location = rotation.quaternion_from_matrix(poses.rotations), begun.location
         if self.settings.spec.moves_root:
             location = roots.location_of(poses.joints[:, 0])
         whole = Whole(poses, turns, location, channels)
         shown = self._part(frames, roots, whole, begun)
-        return Dragged(self._solved(begun, places, shown, goal, has_locks), turns, location)
+        solved = self._solved(begun, places, shown, ending, has_locks)
+        return Dragged(solved, turns, location, ending)
+
+    def inputs_of(self, row: int, places: Places, target: Array) -> bytes:
+        """Return what a drag of an anchored chain depends on besides its last pose, to compare."""
+        own, options = self.settings, self._options
+        arrays = [places.world[row], places.above[row], target, own.locks[row]]
+        arrays += [self._frames.scale[row], self._frames.segments[row]]
+        arrays.append(np.array([self._led, options.max_bend]))
+        if own.joints is not None:
+            arrays += [own.joints.low[row], own.joints.high[row]]
+        return b"".join([array.tobytes() for array in arrays])
+
+    def _gaps(self, poses: ChainPoses, goal: Array) -> Array:
+        """Return the ways from led ends to goals, shape (b,); zero where they are there."""
+        gaps = _length(goal - poses.joints[:, self._led])
+        return np.where(gaps > LENGTHS_AGREE * poses.reach, gaps, 0.0)
 
     def _start(self, frames: ChainFrames, turns: Array, joints: ChainJoints | None) -> ChainPoses:
         """Return the poses to start from, inside the ranges of joints."""
@@ -214,18 +178,13 @@ class FollowSolve:
     ) -> ChainPoses:
         """Return chains whose led ends have been drawn to goals, as near as they come."""
         sure = start.joints[:, self._sure] if self._options.use_anchor else goal
-        poses, reach, rows = start, start.reach, np.arange(len(goal))
-        gaps = np.full(len(goal), np.inf)
+        poses, rows, gaps = start, np.arange(len(goal)), np.full(len(goal), np.inf)
         for _ in range(PASSES):
             own = None if joints is None else joints.take(rows)
             some = self._laid(frames.take(rows), poses.take(rows), goal[rows], own)
             poses = poses.put(rows, self._placed(some, sure[rows]))
-            former, gaps[rows] = (
-                gaps[rows],
-                np.linalg.norm(poses.joints[rows, self._led] - goal[rows], axis=1),
-            )
-            is_open = (gaps[rows] > LENGTHS_AGREE * reach[rows]) & (gaps[rows] < NEARER * former)
-            rows = rows[is_open]
+            former, gaps = gaps, self._gaps(poses, goal)
+            rows = rows[((gaps > 0.0) & (gaps < NEARER * former))[rows]]
             if not rows.size:
                 break
         return poses
@@ -244,6 +203,39 @@ class FollowSolve:
         rotations[:, : local.shape[1]] = rotation.matrix_from_quaternion(local)
         return frames.posed(rotations)
 
+    def _finished(
+        self,
+        frames: ChainFrames,
+        poses: ChainPoses,
+        goal: Array,
+        joints: ChainJoints | None,
+        ending: Ending,
+    ) -> ChainPoses:
+        """Bring anchored chains as near to goals as they come, and note how that ended."""
+        rows = np.flatnonzero(self._gaps(poses, goal))
+        if not rows.size:
+            return poses
+        sure, reach = poses.joints[rows, self._sure], poses.reach[rows]
+        if joints is None and self._options.max_bend < np.pi:
+            # No other solver knows the greatest bend.
+            is_far = _length(goal[rows] - sure) > reach
+            ending.codes[rows] = np.where(is_far, EXTENDED, USED_UP)
+            return poses
+        root, end = (sure, goal[rows]) if self._sure == 0 else (goal[rows], sure)
+        start = poses.take(rows)
+        start = replace(start, joints=start.joints + (root - start.joints[:, 0])[:, None])
+        # Without new starts: it goes on from where it is.
+        options = SolveOptions(tolerance=LENGTHS_AGREE * reach, use_finish=False)
+        posing = Posing(replace(frames.take(rows), root=root), start, Goals(end), options)
+        if joints is None:
+            solutions, found = solve_freely(posing)
+        else:
+            solutions, found, _ = solve_with_joints(posing, joints.take(rows), None)
+        ending.codes[rows] = solutions.status_code
+        if solutions.holds is not None:
+            ending.holds[rows] = solutions.holds
+        return poses.put(rows, self._placed(found, sure))
+
     def _locked(
         self, frames: ChainFrames, poses: ChainPoses, near: Array, rows: Indices
     ) -> tuple[ChainPoses, Array, Flags]:
@@ -256,7 +248,7 @@ class FollowSolve:
             there = rotation.matrix_from_quaternion(own.local_of(channels[held]))
             posed = frames.take(held).posed(there)
             poses = poses.put(held, self._placed(posed, poses.joints[held, self._sure]))
-        return poses, channels, has_locks
+        return poses, channels, has_locks & self._options.use_anchor
 
     def _part(self, frames: ChainFrames, roots: Roots, whole: Whole, begun: Begun) -> Whole:
         """Return the share that influence takes of poses, and of the locations of their roots.
@@ -280,17 +272,12 @@ class FollowSolve:
         return Whole(whole.poses.put(part, posed), turns, location, channels)
 
     def _solved(
-        self, begun: Begun, places: Places, shown: Whole, goal: Array, has_locks: Flags
+        self, begun: Begun, places: Places, shown: Whole, ending: Ending, has_locks: Flags
     ) -> Solved:
         """Return what stands on the bones, measured there."""
         rows, joints, reach = begun.rows, shown.poses.joints, shown.poses.reach
         led = transform_point(places.world[rows], joints[:, self._led])
-        residuals = np.linalg.norm(led - begun.targets, axis=1)
-        codes = np.full(len(rows), REACHED)
-        if self._options.use_anchor:
-            # What is left without an anchor is what float64 makes of large coordinates.
-            apart = np.linalg.norm(goal - joints[:, self._sure], axis=1)
-            codes = np.where(apart > reach, EXTENDED, USED_UP).astype(np.int8)
+        residuals = _length(led - begun.targets)
         tolerance = np.asarray(self.settings.options.tolerance)[rows]
         has_arrived = residuals - LENGTHS_AGREE * places.largest[rows] * reach <= tolerance
         is_blended = self.settings.influence[rows] < 1.0
@@ -298,9 +285,11 @@ class FollowSolve:
             channels=shown.channels,
             residuals=residuals,
             iterations=np.zeros(len(rows), dtype=np.int64),
-            status_codes=name_ending(codes, has_arrived, is_blended, np.zeros_like(has_locks)),
-            has_locks=has_locks & self._options.use_anchor,
+            # What is left without an anchor is what float64 makes of large coordinates.
+            status_codes=name_ending(ending.codes, has_arrived, is_blended, has_locks),
+            has_locks=has_locks,
             tip_gaps=np.zeros(len(rows)),
+            holds=None if self.settings.joints is None else ending.holds,
             location=shown.location[:, None],
         )
 
@@ -331,8 +320,14 @@ class FollowSolve:
 
 def check_distance(start: ChainPoses, goal: Array) -> None:
     """Raise if chains, or goals (b, 3), are so far off that they lose their shape there."""
-    places = np.stack((start.joints[:, 0], goal))
-    if (np.linalg.norm(places, axis=2).max(axis=0) > MOST_LENGTHS * start.reach).any():
+    farthest = np.maximum(_length(start.joints[:, 0]), _length(goal))
+    if (farthest > MOST_LENGTHS * start.reach).any():
         raise RigError(
             "The chain or its target is too far away to drag it there: bring them nearer."
         )
+
+
+def _length(vectors: Array) -> Array:
+    """Return the lengths (b,) of vectors (b, 3)."""
+    lengths: Array = np.linalg.norm(vectors, axis=1)
+    return lengths

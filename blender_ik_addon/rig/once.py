@@ -12,7 +12,8 @@ from ..core import Solver
 from .changes import OtherChannels
 from .channels import Pose, read_pose
 from .checks import check_channels, check_pose
-from .follow_solve import Begun, FollowSolve
+from .drags import Begun
+from .follow_solve import FollowSolve
 from .frame_solve import FrameSolve
 from .joints import read_joints
 from .limb import Limb
@@ -80,8 +81,9 @@ def _drag(
 ) -> Outcome:
     """Drag a chain to its target from its start, and write where its root is."""
     solve, near, root = FollowSolve([limb], [pose]), limb.start[None], limb.job.plan.written[:1]
-    turns, home, at_rest = solve.settings.local_of(near), pose.location[root], rows.astype(np.bool_)
-    begun = Begun(rows, targets, turns, home, near, home, at_rest)
+    turns, home = solve.settings.local_of(near), pose.location[root]
+    count = len(limb.job.plan.segments)
+    begun = Begun.anew(rows, targets, turns, home, near, home, count)
     outcome = solve.dragged(begun, places).solved.outcome(limb, 0)
     moved = outcome.others["location"].astype(np.float32)
     write_others(limb.job.object, {"location": OtherChannels(root, moved)})

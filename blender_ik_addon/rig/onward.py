@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .chain_settings import ChainSettings
-from .follow_solve import Begun, Stand
+from .drags import Begun, Stand
 from .history import before, remembered
 from .limb import Limb
 from .moment import Moment
-from .rig_state import RigState, is_same
+from .rig_state import RigState
 from .start import start_vector
 
 Array = npt.NDArray[np.float64]
@@ -54,7 +54,7 @@ class Onward:
             targets: World positions of their targets, shape (b, 3).
             present: Rotation channels as they stand, shape (b, k, 4).
             location: Location channels of their roots, shape (b, 3).
-            inputs: Where they hang and what they are dragged to, by row.
+            inputs: What the drags of anchored chains depend on, by row.
             moment: When.
         """
         own, influence = self._settings, self._settings.influence[rows, None]
@@ -75,11 +75,11 @@ class Onward:
             turns[is_known] = [stand.turns for stand in stands]
             location[is_known] = [stand.location for stand in stands]
             near[is_known] = [stand.channels for stand in stands]
-        is_at_rest = np.zeros(len(rows), dtype=np.bool_)
-        if own.spec.options.use_anchor:
-            pairs = zip(rows.tolist(), lasts, strict=True)
-            is_at_rest[:] = [self._is_at_rest(row, last, inputs[row]) for row, last in pairs]
-        return Begun(rows, targets, turns, location, near, home, is_at_rest)
+        begun = Begun.anew(rows, targets, turns, location, near, home, len(own.plan.segments))
+        for i, (row, last) in enumerate(zip(rows.tolist(), lasts, strict=True)):
+            if last is not None and inputs and inputs[row] == last.inputs:
+                begun.codes[i], begun.holds[i] = last.code, last.holds
+        return begun
 
     def remember(self, row: int, moment: Moment, stand: Stand) -> None:
         """Keep where a chain has come to."""
@@ -108,18 +108,6 @@ class Onward:
             for i in np.array(known)[~is_near].tolist():
                 found[i] = None
         return found
-
-    def _is_at_rest(self, row: int, last: Stand | None, inputs: bytes) -> bool:
-        """Tell whether a chain has been dragged already to where its target is.
-
-        An anchored one that does not come there would creep on at every update.
-        """
-        if last is None or last.inputs != inputs:
-            return False
-        one, other = last.limb, self._limbs[row]
-        return one is other or (
-            one.job.spec == other.job.spec and is_same(one.joints, other.joints)
-        )
 
     def _home(self, row: int, moment: Moment) -> Array:
         """Return the location of a root without the chain, shape (3,)."""

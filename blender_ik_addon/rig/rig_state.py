@@ -15,7 +15,7 @@ from .animation import animated_bones
 from .bases import Bases, Posed, read_bases
 from .channels import Pose, read_pose
 from .checks import check_channels, check_pose, is_pose_sound
-from .follow_solve import Stand
+from .drags import Stand
 from .gradual import Eased, easing_of
 from .history import History
 from .joints import BoneJoints, read_joints
