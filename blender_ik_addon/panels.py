@@ -43,10 +43,13 @@ USES = {
     "CCD": ITERATED | {"use_finish"},
     "NEWTON": ITERATED,
     "FORCE": ITERATED | {"force"},
-    "FOLLOW": frozenset(("follow_lead", "max_bend")),
+    "FOLLOW": frozenset(("follow_lead", "use_anchor", "max_bend", "use_limits", "joints")),
 }
 """Which settings solvers use; those of others are not shown."""
-IN_ORDER = ("follow_lead", "max_bend", "iterations", "tolerance", "use_finish", "start_from")
+IN_ORDER = (
+    *("follow_lead", "use_anchor", "max_bend"),
+    *("iterations", "tolerance", "use_finish", "start_from"),
+)
 """Those that the panel of the solver shows, in its order."""
 # Labels do not wrap by themselves; so many characters fit a sidebar of the usual width.
 SIDEBAR_CHARACTERS = 40
@@ -238,7 +241,7 @@ class VIEW3D_PT_chain_ik_joints(ActiveChainPanel):
         column.operator("pose.chain_ik_joints_copy", text="", icon="COPYDOWN")
         index = settings.active_joint_index
         if 0 <= index < len(settings.joints):
-            _draw_joint(held, settings.joints[index], owner_of(settings))
+            _draw_joint(held, settings.joints[index], settings)
 
 
 class VIEW3D_PT_chain_ik_reach(ActiveChainPanel):
@@ -303,9 +306,9 @@ def _draw_anchor(
         layout.prop_search(settings, bone, followed.data, "bones")
 
 
-def _draw_joint(layout: bpy.types.UILayout, joint: JointSettings, owner: bpy.types.Object) -> None:
+def _draw_joint(layout: bpy.types.UILayout, joint: JointSettings, settings: ChainSettings) -> None:
     """Draw what counts for a joint of this kind."""
-    layout.prop_search(joint, "bone", owner.data, "bones")
+    layout.prop_search(joint, "bone", owner_of(settings).data, "bones")
     layout.prop(joint, "kind")
     layout.prop(joint, "relative_to")
     if joint.kind == "CONE":
@@ -317,6 +320,9 @@ def _draw_joint(layout: bpy.types.UILayout, joint: JointSettings, owner: bpy.typ
         ends.active = getattr(joint, f"use_limit_{axis}")
         ends.prop(joint, f"min_{axis}", text="")
         ends.prop(joint, f"max_{axis}", text="")
+    if settings.solver == "FOLLOW":
+        # A drag knows neither stiffness nor slides.
+        return
     column = layout.column(align=True)
     for axis in STIFF_AXES[joint.kind]:
         column.prop(joint, f"stiffness_{axis}", slider=True)

@@ -59,6 +59,7 @@ def chain_spec(
             soft_distance=animated.soft_distance,
             lead=Lead(settings.follow_lead),
             max_bend=animated.max_bend,
+            use_anchor=settings.use_anchor,
         ),
         influence=animated.influence,
         use_limits=settings.use_limits,

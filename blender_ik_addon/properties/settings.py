@@ -296,10 +296,17 @@ class ChainSettings(bpy.types.PropertyGroup):
         override=OVERRIDABLE,
         update=tag,
     )
+    use_anchor: BoolProperty(
+        name="Anchor",
+        description="The end of a chain that follows which does not lead stays where it is",
+        options=set(),
+        override=OVERRIDABLE,
+        update=tag,
+    )
     max_bend: FloatProperty(
         name="Max Bend",
         description="How far a bone of a chain that follows may bend from its neighbour; 180"
-        " degrees for no limit",
+        " degrees for no limit. Of a chain with limits these hold instead",
         default=pi,
         min=0.0,
         max=pi,

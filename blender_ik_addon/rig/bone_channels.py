@@ -103,27 +103,35 @@ class BoneChannels:
             Rotation channels (b, k, 4), which bones locks have kept from following (b, k), and
             which chains or trees stand elsewhere than they were solved, (b,).
         """
-        influence, locks = self.influence[pick], self.locks[pick]
-        is_blended = (influence < 1.0).any(axis=1)
-        if is_blended.any():
-            blended = part_way(self.zero[pick], local, influence)
-            blended = np.where((influence < 1.0)[..., None], blended, local)
-            if self.joints is not None:
-                blended = self.joints.take(pick).clamped(blended)
-            local = np.where(is_blended[:, None, None], blended, local)
-        channels = rotation_channels(local, near, self.modes)
-        is_kept = np.zeros(channels.shape[:2], dtype=np.bool_)
-        if locks.any():
-            held = with_locks(
-                channels.reshape(-1, 4),
-                np.tile(self.modes, len(channels)),
-                near.reshape(-1, 4),
-                locks.reshape(-1, 4),
-                self.uses_4d_locks[pick].ravel(),
-            ).reshape(channels.shape)
-            is_kept = (np.abs(held - channels) > UNLOCKED).any(axis=2)
-            channels = held
+        channels, is_kept = self.held(pick, self.blended(pick, local), near)
+        is_blended = (self.influence[pick] < 1.0).any(axis=1)
         return channels, is_kept, is_blended | is_kept.any(axis=1)
+
+    def blended(self, pick: Pick, local: Array) -> Array:
+        """Return the share of the way to solved poses wxyz (b, k, 4) that influence leaves."""
+        influence = self.influence[pick]
+        is_blended = (influence < 1.0).any(axis=1)
+        if not is_blended.any():
+            return local
+        blended = part_way(self.zero[pick], local, influence)
+        blended = np.where((influence < 1.0)[..., None], blended, local)
+        if self.joints is not None:
+            blended = self.joints.take(pick).clamped(blended)
+        return np.where(is_blended[:, None, None], blended, local)
+
+    def held(self, pick: Pick, local: Array, near: Array) -> tuple[Array, Flags]:
+        """Return what locks leave of poses: as ``finished``, but for influence."""
+        channels, locks = rotation_channels(local, near, self.modes), self.locks[pick]
+        if not locks.any():
+            return channels, np.zeros(channels.shape[:2], dtype=np.bool_)
+        held = with_locks(
+            channels.reshape(-1, 4),
+            np.tile(self.modes, len(channels)),
+            near.reshape(-1, 4),
+            locks.reshape(-1, 4),
+            self.uses_4d_locks[pick].ravel(),
+        ).reshape(channels.shape)
+        return held, (np.abs(held - channels) > UNLOCKED).any(axis=2)
 
 
 def rotation_channels(local: Array, near: Array, modes: npt.NDArray[np.int32]) -> Array:

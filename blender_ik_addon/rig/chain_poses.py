@@ -59,6 +59,12 @@ class ChainPoses:
     scale: Array
     slides: Array | None = None
 
+    @property
+    def reach(self) -> Array:
+        """The lengths of chains, shape (B,)."""
+        reach: Array = np.linalg.norm(np.diff(self.joints, axis=1), axis=2).sum(axis=1)
+        return reach
+
     def take(self, rows: Rows) -> ChainPoses:
         """Return the poses of some of the chains."""
         return take_rows(self, rows)

@@ -36,7 +36,9 @@ def likeness(limb: Limb) -> tuple[object, ...]:
         tuple(limb.modes.tolist()),
         None if limb.joints is None else limb.joints.kinds,
         None if force is None else (force.mode, force.gain, force.easing),
-        (options.lead, options.max_bend) if options.solver is Solver.FOLLOW else None,
+        (options.lead, options.max_bend, options.use_anchor)
+        if options.solver is Solver.FOLLOW
+        else None,
         limb.stretch is None,
         limb.slide is None,
         tuple(limb.job.skeleton.frames.use_inherit_rotation[plan.segments[1:]].tolist()),

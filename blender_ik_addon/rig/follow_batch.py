@@ -7,16 +7,20 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from ..core import Status
-from .changes import Change, OtherChannels
+from ..core import IKError
+from .batch_rigs import BatchRigs, Part
+from .chain_poses import take_rows
+from .changes import Change
+from .drags import Begun, Dragged, Stand
+from .follow_solve import FollowSolve
 from .followed import Followed
-from .following import TOO_FAR, FreePose, Stand
 from .members import Members, are_compiled, limbs_of, poses_of, uids_of
 from .moment import Moment
-from .onward import Begun, Onward, is_near
+from .onward import SAME, Onward
 from .outcome import Outcome
+from .places import Places, find_places
 from .rig_state import RigState
-from .rigid_follow import Dragged, RigidFollow, RootFrames, root_frames
+from .solved import Solved
 from .world import WorldMatrices
 
 Rows = npt.NDArray[np.int64]
@@ -38,15 +42,22 @@ class FollowBatch:
         self.errors: dict[int, str] = {}
         self._members = members
         self._states = [state for state, rows in members for _ in rows]
-        pairs = zip(self._states, self.limbs, strict=True)
-        self._onward = [Onward(state, limb) for state, limb in pairs]
-        self._solve = RigidFollow(self.limbs, poses_of(members))
+        self._solve = FollowSolve(self.limbs, poses_of(members))
+        self._onward = Onward(self._states, self.limbs, self._solve.settings)
+        parts = [
+            Part(state, rows, [state.limbs[row].job.plan.written for row in rows])
+            for state, rows in members
+        ]
+        modes = self._solve.settings.channels.modes
+        self._rigs = BatchRigs(parts, modes, self._find_places, _differ)
         specs = [limb.job.spec for limb in self.limbs]
         self._targets = Followed([spec.target for spec in specs if spec.target], "target")
-        self._versions = np.full(len(self.limbs), -1)
-        self._frames: RootFrames | None = None
+        self._failed: dict[int, str] = {}
         self._starts: dict[int, bytes] = {}
-        self._outcomes: dict[int, Outcome] = {}
+        self._solved: Solved | None = None
+
+    def _find_places(self) -> Places:
+        return find_places(self.limbs, poses_of(self._members), [None] * len(self.limbs))
 
     def is_of(self, members: Members) -> bool:
         """Tell whether this batch is compiled of just these chains, in these rows of their rigs."""
@@ -64,65 +75,74 @@ class FollowBatch:
         """
         self.errors = {}
         has_changed = self._targets.read(world, self.errors)
-        is_read_anew = self._read_frames(has_changed)
+        has_new_poses = self._rigs.read(has_changed)
+        # What could not be dragged is tried again.
+        has_changed[list(self._failed)] = True
         # At a new frame all have to know that they have missed none.
-        is_asked = has_changed | is_read_anew | moment.is_new
-        is_asked[list(self.errors)] = False
-        begun = self._begun(np.flatnonzero(is_asked), moment)
-        if not begun or self._frames is None:
+        is_asked = has_changed | has_new_poses | moment.is_new
+        is_asked[list(self.errors)] = has_changed[list(self.errors)] = False
+        rows = np.flatnonzero(is_asked)
+        if not rows.size:
             return []
-        rows = np.array(list(begun))
+        for row in rows.tolist():
+            self._failed.pop(row, None)
+        # What is not asked, or cannot be dragged, stays as it is.
+        wanted = self._rigs.present.copy()
+        location = self._rigs.gather("location").reshape(*wanted.shape[:2], 3)
+        present, stands = wanted[rows].astype(np.float64), location[rows, 0].astype(np.float64)
         targets = self._targets.matrices[rows, :3, 3]
-        starts = [start for _, start in begun.values()]
-        found = self._solve.dragged(rows, self._frames.rows(rows), starts, targets)
-        changes = []
-        for i, (row, (present, start)) in enumerate(begun.items()):
-            told = start.rotations.tobytes() + start.location.tobytes()
-            is_same = not has_changed[row] and self._starts.get(row) == told
-            self._starts[row] = told
-            if found.is_too_far[i]:
-                self.errors[row] = TOO_FAR
-            elif not (is_same and is_foreign(self._states[row])):
-                change = self._change(row, present, found, i, moment)
-                changes += [] if change is None else [change]
-        return changes
+        inputs: dict[int, bytes] = {}
+        if self._solve.settings.spec.options.use_anchor:
+            pairs = zip(rows.tolist(), targets, strict=True)
+            inputs = {row: self._solve.inputs_of(row, self._rigs.places, to) for row, to in pairs}
+        begun = self._onward.begun(rows, targets, present, stands, inputs, moment)
+        for start, (solved, turns, roots, ending) in self._drag(begun):
+            assert solved.location is not None
+            for i, row in enumerate(start.rows.tolist()):
+                told = start.turns[i].tobytes() + start.location[i].tobytes()
+                has_changed[row] |= self._starts.get(row) != told
+                self._starts[row] = told
+                if has_changed[row] or not is_foreign(self._states[row]):
+                    wanted[row], location[row, 0] = solved.channels[i], solved.location[i, 0]
+                    written = wanted[row].copy(), location[row, 0].astype(np.float32)
+                    stand = Stand(
+                        turns[i],
+                        roots[i],
+                        *written,
+                        inputs.get(row, b""),
+                        ending.codes[i],
+                        ending.holds[i],
+                    )
+                    self._onward.remember(row, moment, stand)
+        return self._rigs.changes(wanted, has_changed, is_foreign, SAME, {"location": location})
+
+    def _drag(self, begun: Begun) -> list[tuple[Begun, Dragged]]:
+        """Drag chains; where one cannot be dragged the others still are."""
+        rows = begun.rows
+        try:
+            dragged = self._solve.dragged(begun, self._rigs.places)
+        except IKError as error:
+            if len(rows) == 1:
+                self._failed[int(rows[0])] = self.errors[int(rows[0])] = str(error)
+                return []
+            half = len(rows) // 2
+            halves = take_rows(begun, slice(half)), take_rows(begun, slice(half, None))
+            return [found for some in halves for found in self._drag(some)]
+        if self._solved is None or len(rows) == len(self.limbs):
+            every = np.zeros(len(self.limbs), dtype=np.int64)
+            self._solved = take_rows(dragged.solved, every)
+        self._solved = self._solved.put(rows, dragged.solved)
+        return [(begun, dragged)]
 
     def outcome(self, row: int) -> Outcome | str | None:
         """Return what the last solve of a chain did, or what is wrong with it."""
-        return self.errors.get(row) or self._outcomes.get(row)
+        if row in self.errors:
+            return self.errors[row]
+        return None if self._solved is None else self._solved.outcome(self.limbs[row], row)
 
-    def _read_frames(self, has_changed: Flags) -> Flags:
-        """Read the spaces of chains anew; mark those whose have changed, tell which were read."""
-        versions = np.array([state.version for state in self._states])
-        is_read_anew: Flags = versions != self._versions
-        if is_read_anew.any():
-            self._versions, former = versions, self._frames
-            self._frames = root_frames(self._members)
-            has_changed |= True if former is None else self._frames.differ(former)
-        return is_read_anew
 
-    def _begun(self, rows: Rows, moment: Moment) -> dict[int, tuple[FreePose, Begun]]:
-        """Return what stands there and what chains start from, by row."""
-        found = {}
-        for row in rows.tolist():
-            onward = self._onward[row]
-            present = onward.present
-            found[row] = present, onward.begun(present, moment)
-        return found
-
-    def _change(
-        self, row: int, present: FreePose, found: Dragged, i: int, moment: Moment
-    ) -> Change | None:
-        """Remember where a chain has come to; return what of it is not as it should be."""
-        limb, onward = self.limbs[row], self._onward[row]
-        written = limb.job.plan.written
-        wanted = found.channels[i].astype(np.float32)
-        location = found.locations[i].astype(np.float32)
-        onward.remember(moment, Stand(found.rotations[i], found.locations[i], wanted, location))
-        self._outcomes[row] = Outcome(
-            found.channels[i], Status.REACHED, float(found.residuals[i]), 0, has_locks=False
-        )
-        if is_near(present.channels, wanted) and is_near(present.location, location):
-            return None
-        others = {"location": OtherChannels(written[:1], location[None])}
-        return Change(self._states[row], written, limb.modes, wanted, others)
+def _differ(places: Places, former: Places) -> Flags:
+    """Tell which chains hang elsewhere than before, shape (B,)."""
+    differs: Flags = (places.world != former.world).any(axis=(1, 2))
+    differs |= (places.above != former.above).any(axis=(1, 2))
+    return differs

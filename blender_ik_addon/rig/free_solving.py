@@ -98,7 +98,7 @@ def solve_freely(asked: Posing) -> tuple[Solutions, ChainPoses]:
     """Solve and lay the bones along the solutions; settle what uneven scales leave open."""
     asked = replace(asked, goals=turned_goals(asked.goals, asked.frames, asked.start, asked.tips))
     solutions, laid = _lay(asked, asked.goals, passes=1)
-    reach = asked.frames.lengths(asked.start)[:, 0]
+    reach = asked.start.reach
     gaps = np.abs(laid.joints - solutions.joint_positions).max(axis=(1, 2))
     is_off = (gaps > LENGTHS_AGREE * reach) & (solutions.status_code != USED_UP)
     rows = np.flatnonzero(is_off)
@@ -110,7 +110,7 @@ def solve_freely(asked: Posing) -> tuple[Solutions, ChainPoses]:
 def _settle(asked: Posing, best: ChainPoses) -> ChainPoses:
     """Return the poses of chains of which the lengths of bones change as they turn."""
     options = asked.options
-    reach = asked.frames.lengths(asked.start)[:, 0]
+    reach = asked.start.reach
     tolerance = np.maximum(0.1 * np.asarray(options.tolerance), SETTLED * reach)
     target, root = np.array(asked.goals.target_position), asked.start.joints[:, 0]
     best_gap, rows = np.full(len(root), np.inf), np.arange(len(root))

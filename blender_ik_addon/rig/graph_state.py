@@ -12,7 +12,6 @@ from ..core import Solver
 from .carry import Carry, can_carry
 from .chain_settings import likeness
 from .follow_batch import FollowBatch
-from .follow_limb import FollowLimb
 from .limb import Limb
 from .limb_batch import LimbBatch
 from .members import Members
@@ -43,14 +42,12 @@ class Level:
 
     Attributes:
         batches: Those that are solved side by side.
-        lone: Dragged chains that are solved by themselves.
         states: The armature objects of all of them.
         carry: Poses the bones above those that only their parents move; None where none are.
         is_carried: Whether these are all.
     """
 
     batches: list[Batch] = field(default_factory=list)
-    lone: list[FollowLimb] = field(default_factory=list)
     states: list[RigState] = field(default_factory=list)
     carry: Carry | None = None
     is_carried: bool = False
@@ -133,11 +130,10 @@ class GraphState:
         self._fill_levels(placed)
 
     def _fill_levels(self, placed: list[tuple[RigState, int, bool]]) -> None:
-        """Put limbs into their levels: alike ones side by side, others by themselves."""
+        """Put chains into their levels, alike ones side by side."""
         batches = [batch for level in self.levels for batch in level.batches]
         known_trees = [tree for batch in _trees_of(batches) for tree in batch.trees]
         trees = {tree.limbs: tree for tree in known_trees}
-        lone = {each.limbs: each for level in self.levels for each in level.lone}
         self.levels = [Level() for _ in range(1 + max(self._numbers, default=-1))]
         groups: dict[Likeness, Members] = {}
         of_trees: dict[Likeness, TreeMembers] = {}
@@ -153,11 +149,7 @@ class GraphState:
                 fits = is_even and tree.keeps_shape
                 _put(of_trees, (number, (fits, *tree.likeness)), state, tree)
                 continue
-            is_rigid = limb.is_rigid and is_even
-            if limb.job.spec.options.solver is Solver.FOLLOW and not is_rigid:
-                level.lone.append(lone.get((limb,)) or FollowLimb(state, limb))
-            else:
-                _put(groups, (number, (is_rigid, *likeness(limb))), state, row)
+            _put(groups, (number, (limb.is_rigid and is_even, *likeness(limb))), state, row)
         self._fill_batches(batches, groups, of_trees)
         self._find_carried(placed)
 

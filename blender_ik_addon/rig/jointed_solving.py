@@ -131,16 +131,20 @@ def chains_for_core(
         pose.joints,
         frames.natural_side(pose) if hang.topology is None else frames.natural_sides(pose),
         # What forces do to bones is told of such that turn with the one before.
-        _frames_for_core(frames, pose, joints, hang.unturned if forces is None else ()),
+        frames_for_core(frames, pose, joints, hang.unturned if forces is None else ()),
         forces,
         topology=hang.topology,
     )
 
 
-def _frames_for_core(
-    frames: ChainFrames, pose: ChainPoses, joints: ChainJoints, unturned: tuple[int, ...]
+def frames_for_core(
+    frames: ChainFrames, pose: ChainPoses, joints: ChainJoints, unturned: tuple[int, ...] = ()
 ) -> Joints:
-    """Return the joints of bones with their frames as they stand in poses."""
+    """Return the joints of bones with their frames as they stand in poses.
+
+    Raises:
+        RigError: If a bone is scaled flat.
+    """
     hang, local = frames.hanging, rotation.quaternion_from_matrix(pose.rotations)
     rows, above = slice(hang.count), list(hang.parents[: hang.count])
     posed = pose.frames[:, rows]

@@ -81,8 +81,9 @@ def compiled_limb(
     is_stored = bool(job.spec.stored_pose) and job.spec.start_from is not StartFrom.CURRENT
     is_eased = job.spec.force is not None and job.spec.force.easing is not None
     is_dragged = job.spec.options.solver is Solver.FOLLOW
-    # A chain that eases depends on more than its target, and bones that slide are not rigid.
-    has_more = is_eased or slide is not None or (is_dragged and not is_plain(job, pose))
+    # A chain that eases depends on more than its target, and bones that slide are not rigid;
+    # those that are dragged have a way of their own.
+    has_more = is_eased or is_dragged or slide is not None
     is_rigid = not has_more and _stays_rigid(job, pose)
     return Limb(
         job,

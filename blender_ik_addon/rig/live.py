@@ -10,7 +10,6 @@ import numpy as np
 
 from .changes import Change, joined
 from .channels import CHANNEL_SIZES, read_floats
-from .follow_limb import FollowLimb
 from .graph_state import Batch, GraphState, Level
 from .moment import moment_of
 from .outcome import Outcome
@@ -24,7 +23,7 @@ from .writer import Written, write_pose
 ChainKey = tuple[int, int]
 """An armature object's session uid, and a chain's index in its list."""
 Candidates = Callable[[], Iterable[bpy.types.Object]]
-Asked = tuple[Batch | FollowLimb, int]
+Asked = tuple[Batch, int]
 """Who knows the outcome of a chain, and its row there."""
 
 
@@ -234,9 +233,6 @@ def _changes(level: Level, update: Update, world: WorldMatrices) -> list[Change]
     moment = moment_of(update)
     for batch in level.batches:
         changes += batch.changes(world, moment, is_foreign)
-    if level.lone:
-        each = (lone.change(world, moment, is_foreign) for lone in level.lone)
-        changes += [change for change in each if change is not None]
     return changes
 
 
@@ -294,8 +290,5 @@ def _note_outcomes(graph: GraphState, update: Update) -> None:
         for batch in level.batches:
             for row, limb in enumerate(batch.limbs):
                 outcomes[batch.uids[row]][limb.job.index] = (batch, row)
-        for lone in level.lone:
-            for row, limb in enumerate(lone.limbs):
-                outcomes[lone.state.uid][limb.job.index] = (lone, row)
     for (uid, index), text in graph.refused.items():
         outcomes[uid][index] = text

@@ -2,14 +2,44 @@
 
 from __future__ import annotations
 
+import bpy
 import numpy as np
 
 from ..core import Solver
+from .animation import driven_paths
+from .errors import RigError
 from .own_joints import sliding_bones
 from .plan import ChainPlan
 from .skeleton import Skeleton
 from .slide import is_connected, slide_axes
 from .spec import ChainSpec
+
+
+def check_dragged(
+    armature_object: bpy.types.Object, skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec
+) -> None:
+    """Raise if a chain that is dragged cannot have its root where it shall be.
+
+    Raises:
+        RigError: With one sentence that says what to do next.
+    """
+    root = plan.written[:1]
+    name = skeleton.names[root[0]]
+    if spec.moves_root:
+        if is_connected(skeleton, root)[0]:
+            raise RigError(
+                f"Bone '{name}' is connected to its parent, so it cannot be dragged:"
+                " clear Connected in edit mode, or choose another solver."
+            )
+        if armature_object.pose.bones[name].lock_location[:] != (False, False, False):
+            raise RigError(
+                f"The location of bone '{name}' is locked, so it cannot be dragged: unlock it."
+            )
+    if (name, "location") in driven_paths(armature_object):
+        raise RigError(
+            f"Bone '{name}' has a driver on its location, which always wins:"
+            " remove the driver, or choose another solver."
+        )
 
 
 def dragged_root(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> int:

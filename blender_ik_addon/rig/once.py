@@ -10,22 +10,24 @@ import numpy.typing as npt
 
 from ..core import Solver
 from .changes import OtherChannels
-from .channels import Pose, matrices_of, read_pose
+from .channels import Pose, read_pose
 from .checks import check_channels, check_pose
-from .following import FreePose, check_dragged, drag
+from .drags import Begun
+from .follow_solve import FollowSolve
 from .frame_solve import FrameSolve
 from .joints import read_joints
 from .limb import Limb
+from .located import check_dragged
 from .order import Job
 from .outcome import Outcome
 from .own_joints import chain_joints
-from .places import find_places
+from .places import Places, find_places
 from .plan import check, planned
 from .skeleton import compiled
 from .solved import Asked
 from .spec import ChainSpec
 from .start import start_channels, stored_bones
-from .targets import Target, read_target
+from .targets import read_target
 from .world import WorldMatrices
 from .writer import write_others, write_rotation
 
@@ -56,32 +58,33 @@ def solve_once(
     check_channels(skeleton, plan, start)
     target = read_target(armature_object, spec, WorldMatrices(depsgraph))
     job = Job(armature_object, 0, spec, skeleton, plan, moved_by)
-    if spec.options.solver is Solver.FOLLOW:
-        return _dragged(job, pose, target, start, stored)
+    is_dragged = spec.options.solver is Solver.FOLLOW
+    if is_dragged:
+        check_dragged(armature_object, skeleton, plan, spec)
     joints = chain_joints(read_joints(armature_object), skeleton, plan, spec)
     modes = pose.modes[plan.written]
     limb = Limb(job, start, stored, modes, False, joints, None, is_rigid=False)
-    asked = Asked(
-        np.zeros(1, dtype=np.int64),
-        target.matrix[None],
-        None if target.pole is None else target.pole[None],
-        pose.rotation[plan.written][None],
-    )
     places = find_places([limb], [pose], [target.unmirrored])
-    outcome = FrameSolve([limb], [pose]).solved(asked, places)[0].outcome(limb, 0)
+    rows, matrix = np.zeros(1, dtype=np.int64), target.matrix[None]
+    if is_dragged:
+        outcome = _drag(limb, pose, places, rows, matrix[:, :3, 3])
+    else:
+        pole = None if target.pole is None else target.pole[None]
+        asked = Asked(rows, matrix, pole, pose.rotation[plan.written][None])
+        outcome = FrameSolve([limb], [pose]).solved(asked, places)[0].outcome(limb, 0)
     write_rotation(armature_object, plan.written, modes, outcome.channels)
     return outcome
 
 
-def _dragged(job: Job, pose: Pose, target: Target, start: Array, stored: Array) -> Outcome:
-    """Drag a chain to its target and write its bones, and where its root is."""
-    owner, skeleton, plan, spec = job.object, job.skeleton, job.plan, job.spec
-    check_dragged(owner, skeleton, plan)
-    modes, root = pose.modes[plan.written], plan.written[:1]
-    location = pose.location[root[0]]
-    home, turns = FreePose(stored, location), matrices_of(start, modes)
-    outcome = drag(skeleton, pose, plan, spec, target, turns, location, start, home).outcome
-    moved = outcome.others["location"][:1].astype(np.float32)
-    write_others(owner, {"location": OtherChannels(root, moved)})
-    write_rotation(owner, plan.written, modes, outcome.channels)
+def _drag(
+    limb: Limb, pose: Pose, places: Places, rows: npt.NDArray[np.int64], targets: Array
+) -> Outcome:
+    """Drag a chain to its target from its start, and write where its root is."""
+    solve, near, root = FollowSolve([limb], [pose]), limb.start[None], limb.job.plan.written[:1]
+    turns, home = solve.settings.channels.local_of(near), pose.location[root]
+    count = len(limb.job.plan.segments)
+    begun = Begun.anew(rows, targets, turns, home, near, home, count)
+    outcome = solve.dragged(begun, places).solved.outcome(limb, 0)
+    moved = outcome.others["location"].astype(np.float32)
+    write_others(limb.job.object, {"location": OtherChannels(root, moved)})
     return outcome

@@ -1,14 +1,14 @@
-"""Where a dragged chain goes on from: its last pose, what stands there, or its start."""
+"""Where dragged chains go on from: their last poses, what stands there, or their starts."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from .channels import Pose, matrices_of
-from .following import FreePose, Stand, whole_way
+from .chain_settings import ChainSettings
+from .drags import Begun, Stand
 from .history import before, remembered
 from .limb import Limb
 from .moment import Moment
@@ -16,99 +16,117 @@ from .rig_state import RigState
 from .start import start_vector
 
 Array = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.int64]
 
 # Channels are float32, and Blender gives back what was written: what differs by more was written
 # by somebody else.
 SAME = 1e-6
 
 
-class Begun(NamedTuple):
-    """What a drag starts from.
-
-    Attributes:
-        rotations: Local rotations, shape (k, 3, 3).
-        location: Of the root, shape (3,).
-        near: Rotation channels to stay near, shape (k, 4).
-    """
-
-    rotations: Array
-    location: Array
-    near: Array
-
-
 class Onward:
-    """One dragged chain in one dependency graph.
+    """B dragged chains alike in one dependency graph.
 
-    Its history is kept with its armature object, as a chain is compiled anew now and then.
+    Their histories are kept with their armature objects, as chains are compiled anew now and then.
     """
 
-    def __init__(self, state: RigState, limb: Limb) -> None:
-        """Take a chain of an armature object."""
-        self._state, self._limb = state, limb
-        self._key = limb.job.plan.written.tobytes()
-        self._home: tuple[tuple[int, float], FreePose] | None = None
+    def __init__(
+        self, states: Sequence[RigState], limbs: Sequence[Limb], settings: ChainSettings
+    ) -> None:
+        """Take chains of armature objects, one a chain."""
+        self._states, self._limbs, self._settings = states, limbs, settings
+        self._keys = [limb.job.plan.written.tobytes() for limb in limbs]
+        self._homes: dict[int, tuple[tuple[int, float], Array]] = {}
 
-    @property
-    def pose(self) -> Pose:
-        """The pose of the armature object."""
-        assert self._state.pose is not None
-        return self._state.pose
+    def begun(
+        self,
+        rows: Indices,
+        targets: Array,
+        present: Array,
+        location: Array,
+        inputs: Mapping[int, bytes],
+        moment: Moment,
+    ) -> Begun:
+        """Return what some of the chains go on from.
 
-    @property
-    def present(self) -> FreePose:
-        """What stands there."""
-        pose, written = self.pose, self._limb.job.plan.written
-        return FreePose(pose.rotation[written], pose.location[written[0]].copy())
-
-    def begun(self, present: FreePose, moment: Moment) -> Begun:
-        """Return what the chain goes on from."""
-        last = self._last(present, moment)
-        if last is not None:
-            return Begun(last.rotations, last.location, last.channels.astype(np.float64))
-        modes, home = self._limb.modes, self.home(moment)
+        Args:
+            rows: Which chains, shape (b,).
+            targets: World positions of their targets, shape (b, 3).
+            present: Rotation channels as they stand, shape (b, k, 4).
+            location: Location channels of their roots, shape (b, 3).
+            inputs: What the drags of anchored chains depend on, by row.
+            moment: When.
+        """
+        own, influence = self._settings, self._settings.influence[rows, None]
+        lasts = self._lasts(rows, present, location, moment)
+        is_known = np.array([last is not None for last in lasts])
+        home = np.zeros(location.shape)
+        for i in np.flatnonzero(~is_known | (influence[:, 0] < 1.0)).tolist():
+            home[i] = self._home(int(rows[i]), moment)
         if moment.is_new:
-            return Begun(matrices_of(home.channels, modes), home.location, home.channels)
-        influence = self._limb.job.spec.influence
-        return Begun(*whole_way(present, home, modes, influence), present.channels)
+            near, turns, location = own.channels.stored[rows], own.channels.zero[rows], home.copy()
+        else:
+            # What stands there is the share of the whole that influence leaves.
+            near, turns = present, own.channels.begun(rows, present)
+            share = np.where(influence > 0.0, influence, np.inf)
+            location = home + (location - home) / share
+        stands = [last for last in lasts if last is not None]
+        if stands:
+            turns[is_known] = [stand.turns for stand in stands]
+            location[is_known] = [stand.location for stand in stands]
+            near[is_known] = [stand.channels for stand in stands]
+        begun = Begun.anew(rows, targets, turns, location, near, home, len(own.plan.segments))
+        for i, (row, last) in enumerate(zip(rows.tolist(), lasts, strict=True)):
+            if last is not None and inputs and inputs[row] == last.inputs:
+                begun.codes[i], begun.holds[i] = last.code, last.holds
+        return begun
 
-    def remember(self, moment: Moment, stand: Stand) -> None:
-        """Keep where the chain has come to."""
-        known, skeleton = self._state.dragged, self._limb.job.skeleton
-        known[self._key] = remembered(known.get(self._key), skeleton, moment, stand)
+    def remember(self, row: int, moment: Moment, stand: Stand) -> None:
+        """Keep where a chain has come to."""
+        known, key = self._states[row].dragged, self._keys[row]
+        skeleton = self._limbs[row].job.skeleton
+        known[key] = remembered(known.get(key), skeleton, moment, stand)
 
-    def home(self, moment: Moment) -> FreePose:
-        """Return the pose without the chain."""
-        key = (self._state.version, moment.frame)
-        if self._home is None or self._home[0] != key:
-            job, animated = self._limb.job, self._state.animated
+    def _lasts(
+        self, rows: Indices, present: Array, location: Array, moment: Moment
+    ) -> list[Stand | None]:
+        """Return the last poses of the chains that go on from them."""
+        found: list[Stand | None] = []
+        for row in rows.tolist():
+            history = self._states[row].dragged.get(self._keys[row])
+            last = before(history, self._limbs[row].job.skeleton, moment)
+            found.append(None if last is None else last.kept)
+        known = [i for i, stand in enumerate(found) if stand is not None]
+        # Where a frame is new animation has put keyed channels elsewhere, which tells nothing.
+        if known and not moment.is_new:
+            stands = [stand for stand in found if stand is not None]
+            off = present[known] - [stand.channels for stand in stands]
+            away = location[known] - [stand.written_location for stand in stands]
+            # NaN is near to nothing.
+            is_near = np.abs(off).max(axis=(1, 2)) <= SAME
+            is_near &= np.abs(away).max(axis=1) <= SAME
+            for i in np.array(known)[~is_near].tolist():
+                found[i] = None
+        return found
+
+    def _home(self, row: int, moment: Moment) -> Array:
+        """Return the location of a root without the chain, shape (3,)."""
+        state, job = self._states[row], self._limbs[row].job
+        key = (state.version, moment.frame)
+        known = self._homes.get(row)
+        if known is None or known[0] != key:
+            animated, pose = state.animated, state.pose
+            assert pose is not None
             is_at_frame = animated is not None and animated.frame == moment.frame
             location = start_vector(
                 job.object,
                 job.skeleton,
-                self.pose,
+                pose,
                 job.plan,
                 job.spec,
                 moment.frame,
                 "location",
                 animated.location if animated is not None and is_at_frame else None,
             )
-            self._home = key, FreePose(self._limb.stored, location[0])
-        return self._home[1]
-
-    def _last(self, present: FreePose, moment: Moment) -> Stand | None:
-        """Return the last pose if the chain goes on from it."""
-        last = before(self._state.dragged.get(self._key), self._limb.job.skeleton, moment)
-        if last is None:
-            return None
-        stand = last.kept
-        # Where a frame is new animation has put keyed channels elsewhere, which tells nothing.
-        goes_on = moment.is_new or (
-            is_near(present.channels, stand.channels)
-            and is_near(present.location, stand.written_location)
-        )
-        return stand if goes_on else None
-
-
-def is_near(one: npt.NDArray[np.floating], other: npt.NDArray[np.floating]) -> bool:
-    """Tell whether channels are the same but for what float32 leaves; NaN never is."""
-    return bool(np.abs(one - other).max() <= SAME)
+            known = self._homes[row] = key, location[0]
+        return known[1]

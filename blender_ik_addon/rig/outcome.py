@@ -25,7 +25,8 @@ class Outcome:
         held_by: Bones and axes whose limits keep the effector from the target, such as "Knee X".
         tip_gap: Radians that are left to the wanted orientation of the tip.
         why: What the chain was asked, and how its joints stand.
-        others: Further channels of the same bones by property name, shape (k, size).
+        others: Further channels by property name, shape (k, size); of chains that are dragged the
+            location of the root alone.
         lacks_stretch: Whether the chain is to stretch and none of its bones may.
         connected: Bones that are to slide and cannot, as they are connected to their parents.
         location_locked: Bones that are to slide and whose location is locked.

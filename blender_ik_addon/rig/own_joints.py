@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from ..core import Solver
 from ..core.algebra import rotation
 from .errors import RigError
 from .forces import creature_of
@@ -49,8 +50,10 @@ def chain_joints(
     joints = _of_creature(of_bones.take(plan.written), plan, spec)
     if spec.joints:
         joints = _with_own(joints, _own_by_row(skeleton, plan, spec), skeleton, plan)
-        if joints.slides is not None:
-            _check_slides(joints.slides, skeleton, plan, spec)
+    if spec.options.solver is Solver.FOLLOW:
+        joints = _of_dragged(joints, moves_root=spec.moves_root)
+    elif joints.slides is not None:
+        _check_slides(joints.slides, skeleton, plan, spec)
     return None if joints.is_free and spec.force is None else joints
 
 
@@ -63,6 +66,19 @@ def _of_creature(joints: BoneJoints, plan: ChainPlan, spec: ChainSpec) -> BoneJo
     is_locked = joints.is_locked.copy()
     is_locked[:count] = np.logical_not([FREE_AXES[kind] for kind in kinds])
     return replace(joints, is_locked=is_locked)
+
+
+def _of_dragged(joints: BoneJoints, *, moves_root: bool) -> BoneJoints:
+    """Return joints of a chain that is dragged: none slides, a root that moves turns freely."""
+    is_free = (np.arange(len(joints.low)) < moves_root)[:, None]
+    return replace(
+        joints,
+        is_locked=joints.is_locked & ~is_free,
+        low=np.where(is_free, -np.inf, joints.low),
+        high=np.where(is_free, np.inf, joints.high),
+        stiffness=np.where(is_free, 0.0, joints.stiffness),
+        slides=None,
+    )
 
 
 def sliding_bones(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> frozenset[int]:

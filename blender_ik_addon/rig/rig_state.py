@@ -15,12 +15,12 @@ from .animation import animated_bones
 from .bases import Bases, Posed, read_bases
 from .channels import Pose, read_pose
 from .checks import check_channels, check_pose, is_pose_sound
-from .following import Stand, check_dragged
+from .drags import Stand
 from .gradual import Eased, easing_of
 from .history import History
 from .joints import BoneJoints, read_joints
 from .limb import Limb, compiled_limb
-from .located import located_bones
+from .located import check_dragged, located_bones
 from .order import Job
 from .own_joints import chain_joints
 from .plan import check, planned
@@ -206,10 +206,9 @@ class RigState:
     def _joints_of(self, job: Job) -> BoneJoints | None:
         if job.spec.options.solver is Solver.FOLLOW:
             assert self.pose is not None
-            check_dragged(self.object, job.skeleton, job.plan)
+            check_dragged(self.object, job.skeleton, job.plan, job.spec)
             # It goes on from what stands there.
             check_channels(job.skeleton, job.plan, self.pose.rotation[job.plan.written])
-            return None
         if self.joints is None or self.skeleton is None:
             return None
         joints = chain_joints(self.joints, self.skeleton, job.plan, job.spec)
@@ -247,7 +246,8 @@ class RigState:
         return chain_slide(self.object, job.skeleton, job.plan, joints, home, present)
 
     def _stretch_of(self, job: Job, frame: float, animated: Array | None) -> ChainStretch | None:
-        if self.stretch is None or not job.spec.use_stretch:
+        is_dragged = job.spec.options.solver is Solver.FOLLOW
+        if self.stretch is None or is_dragged or not job.spec.use_stretch:
             return None
         assert self.pose is not None
         written = job.plan.written

@@ -9,12 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .animation import driven_paths
-from .channels import Pose, read_flags
+from .channels import read_flags
 from .errors import RigError
 from .joints import BoneJoints
 from .plan import ChainPlan
 from .skeleton import Skeleton
-from .spaces import head_in_parent
 
 Array = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -146,19 +145,3 @@ def check_drivers(
             f"Bone '{min(driven)}' has a driver on its location, which always wins:"
             " remove the driver, or switch Slide off in the bone's joint."
         )
-
-
-def head_at(skeleton: Skeleton, pose: Pose, bone: int, location: Array) -> Array:
-    """Return where location channels (3,) put the head of a bone, armature space, shape (3,)."""
-    parent = int(skeleton.parents[bone])
-    head = head_in_parent(
-        skeleton.offsets[bone],
-        location,
-        skeleton.use_local_location[bone],
-        skeleton.use_connect[bone] & (parent >= 0),
-    )
-    if parent < 0:
-        return head
-    above = pose.matrices[parent]
-    moved: Array = above[:3, :3] @ head + above[:3, 3]
-    return moved

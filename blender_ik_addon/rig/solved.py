@@ -63,7 +63,8 @@ class Solved:
         holds: As ``core.Solutions``, shape (b, m, 3); None for chains without joints.
         slide_holds: As there, shape (b, m); None where nothing slides.
         scale: Scale channels, shape (b, k, 3); None where nothing stretches.
-        location: Location channels, shape (b, k, 3); None where nothing slides.
+        location: Location channels, shape (b, k, 3), of chains that are dragged of their roots,
+            (b, 1, 3); None where nothing slides.
     """
 
     channels: Array

@@ -245,18 +245,6 @@ def head_in_parent(
     return offset[..., :3, 3] + np.where(use_connect[..., None], 0.0, moved)
 
 
-def location_of_head(offset: Array, head: Array, use_local_location: BoolArray) -> Array:
-    """Return the location channels (3,) of a bone whose head is to stand somewhere.
-
-    Args:
-        offset: Of ``rest_offsets``, (4, 4).
-        head: In the pose space of the parent, (3,).
-        use_local_location: As on the bone, which is not connected.
-    """
-    moved: Array = head - offset[:3, 3]
-    return np.linalg.solve(offset[:3, :3], moved) if use_local_location else moved
-
-
 def matrices_from_buffer(buffer: npt.NDArray[np.float32], count: int, size: int = 4) -> Array:
     """Return matrices (count, size, size), [row, column], from a ``foreach_get`` buffer.
 

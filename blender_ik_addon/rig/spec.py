@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import bpy
 
-from ..core import JointKind, SolveOptions, StepMode
+from ..core import JointKind, Lead, SolveOptions, Solver, StepMode
 from ..core.equilibrium.easing import Easing
 
 
@@ -167,3 +167,9 @@ class ChainSpec:
     use_keep_volume: bool = False
     force: ForceSpec | None = None
     weight: float = 1.0
+
+    @property
+    def moves_root(self) -> bool:
+        """Whether the chain is dragged and takes its root along: it leads, or is not anchored."""
+        is_led = self.options.lead is Lead.ROOT
+        return self.options.solver is Solver.FOLLOW and (is_led or not self.options.use_anchor)

@@ -266,6 +266,8 @@ def _trees_and_tails() -> tuple[Setting, ...]:
         Setting("FOLLOW", ("solver=FOLLOW", "follow_lead=TIP"), followed),
         Setting("FOLLOW, led by the root", ("follow_lead=ROOT",), by_root),
         Setting("FOLLOW, bends little", ("max_bend",), {**followed, "max_bend": 0.5}),
+        Setting("FOLLOW, anchored", ("use_anchor",), {**followed, "use_anchor": True}),
+        Setting("FOLLOW, limits", (), followed, rig=("balls",)),
         Setting("FOLLOW, uneven bones", (), followed, rig=("uneven",)),
     )
 

@@ -34,15 +34,6 @@ def space_of_trees(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
         in_armatures(monkeypatch)
 
 
-@pytest.fixture(params=["side by side", "bone by bone"])
-def way_of_tails(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have dragged chains go the one way, then the other; both are to show the same."""
-    from blender_ik_addon.rig import limb
-
-    if request.param == "bone by bone":
-        monkeypatch.setattr(limb, "_stays_rigid", lambda *_: False)
-
-
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     session.config._chain_ik_exit_code = int(exitstatus)
 

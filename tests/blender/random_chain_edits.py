@@ -73,6 +73,8 @@ NUMBERS = st.sampled_from(
         ("negative_scale", "MIRROR"),
         ("follow_lead", "ROOT"),
         ("follow_lead", "TIP"),
+        ("use_anchor", True),
+        ("use_anchor", False),
     )
 )
 FORCES = st.sampled_from(

@@ -12,8 +12,6 @@ from tests.blender import rigs
 from tests.blender.selecting import press, refusal, select_bones, select_objects
 from tests.helpers import make_rng
 
-pytestmark = pytest.mark.usefixtures("way_of_tails")
-
 bake = bpy.ops.pose.chain_ik_bake
 COUNT, LAST = 6, 24
 REACH = float(COUNT)

@@ -1,4 +1,4 @@
-"""Tails of rigid bones: side by side in the spaces of their roots as bone by bone."""
+"""Tails alike are dragged side by side: each as if it were alone, whatever befalls the others."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.rig import limb as limb_module
 from blender_ik_addon.rig import live
 from blender_ik_addon.rig.follow_batch import FollowBatch
 from tests.blender import rigs
@@ -74,24 +73,45 @@ def batches() -> list[FollowBatch]:
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"follow_lead": "ROOT"}, {"max_bend": 0.5}, {"use_tail": False}],
+    [
+        {},
+        {"follow_lead": "ROOT"},
+        {"max_bend": 0.5},
+        {"use_tail": False},
+        {"influence": 0.6},
+        {"use_anchor": True},
+        {"use_anchor": True, "follow_lead": "ROOT"},
+    ],
 )
-def test_tails_alike_are_dragged_as_bone_by_bone(settings, monkeypatch):
+def test_a_tail_moves_the_same_whoever_is_dragged_beside_it(settings):
     tails = make_tails(**settings)
     beside = played(tails)
     (batch,) = batches()
     assert len(batch.limbs) == COPIES
-    texts = [ob.chain_ik.chains[0].status for ob in tails]
-    with monkeypatch.context() as patch:
-        patch.setattr(limb_module, "_stays_rigid", lambda *_: False)
-        live.memory.clear()
-        alone = played(tails)
-        assert not batches()
-    # Held joints amplify what float32 leaves.
-    same = 2e-3 if "max_bend" in settings else SAME
-    np.testing.assert_allclose(beside, alone, atol=same)
     assert np.abs(np.diff(beside, axis=0)).max() > 0.05
-    assert texts == [ob.chain_ik.chains[0].status for ob in tails]
+    texts = [ob.chain_ik.chains[0].status for ob in tails]
+    for number, ob in enumerate(tails):
+        for other in tails:
+            other.chain_ik.chains[0].mute = other is not ob
+        alone = played([ob])
+        np.testing.assert_allclose(beside[:, [number]], alone, atol=SAME)
+        assert texts[number] == ob.chain_ik.chains[0].status
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_tail_below_a_flat_bone_does_not_stop_the_others(is_known):
+    tails = make_tails()
+    if is_known:
+        played(tails)
+    tails[1].pose.bones["Above.0"].scale = (1.0, 0.0, 1.0)
+    for _ in range(2):
+        for ob in tails:
+            ob.chain_ik.chains[0].target.animation_data_clear()
+            ob.chain_ik.chains[0].target.location.x += 0.5
+        rigs.updated()
+        texts = [ob.chain_ik.chains[0].status for ob in tails]
+        assert texts.pop(1).startswith("Bone 'Above.0' is scaled flat")
+        assert all(text.startswith("Reached") for text in texts)
 
 
 def test_one_of_many_that_cannot_be_dragged_says_why_and_the_others_go_on():

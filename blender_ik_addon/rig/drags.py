@@ -1,0 +1,108 @@
+"""What drags start from, what they lead to, and what chains remember of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .solved import Codes, Solved
+
+Array = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.int64]
+
+
+class Stand(NamedTuple):
+    """What a dragged chain remembers of one moment.
+
+    Attributes:
+        turns: Local rotations wxyz without influence, shape (k, 4): it goes on from these.
+        location: Of the root, without influence, shape (3,).
+        channels: Rotation channels as they were written, shape (k, 4).
+        written_location: Location channels of the root as they were written, shape (3,).
+        inputs: What it depended on, to compare.
+        code: How it ended, an index into ``core.STATUSES``.
+        holds: Of the segments about X, Y and Z, shape (m, 3): which limits held it back.
+    """
+
+    turns: Array
+    location: Array
+    channels: npt.NDArray[np.float32]
+    written_location: npt.NDArray[np.float32]
+    inputs: bytes
+    code: np.int8
+    holds: Flags
+
+
+@dataclass(frozen=True)
+class Begun:
+    """What some of B chains start from, and where they are dragged to: b of them.
+
+    Attributes:
+        rows: Which chains, shape (b,).
+        targets: World positions of their targets, shape (b, 3).
+        turns: Local rotations wxyz, shape (b, k, 4).
+        location: Of the roots, shape (b, 3).
+        near: Rotation channels to stay near, and that locked ones hold, shape (b, k, 4).
+        home: Location of the roots without the chains, shape (b, 3); read where these have
+            influence in part only.
+        codes: How chains have ended that have been dragged to the same already and are to stay, as
+            otherwise one that cannot reach its target creeps on; -1 for others, shape (b,).
+        holds: Which limits have held those back, shape (b, m, 3).
+    """
+
+    rows: Indices
+    targets: Array
+    turns: Array
+    location: Array
+    near: Array
+    home: Array
+    codes: Codes
+    holds: Flags
+
+    @classmethod
+    def anew(
+        cls,
+        rows: Indices,
+        targets: Array,
+        turns: Array,
+        location: Array,
+        near: Array,
+        home: Array,
+        segments: int,
+    ) -> Begun:
+        """Return what chains with so many segments start from that have not been dragged yet."""
+        codes = np.full(len(rows), -1, dtype=np.int8)
+        holds = np.zeros((len(rows), segments, 3), dtype=np.bool_)
+        return cls(rows, targets, turns, location, near, home, codes, holds)
+
+
+class Ending(NamedTuple):
+    """How drags of b chains with m segments have ended.
+
+    Attributes:
+        codes: Indices into ``core.STATUSES``, shape (b,).
+        holds: As ``core.Solutions``, shape (b, m, 3).
+    """
+
+    codes: Codes
+    holds: Flags
+
+
+class Dragged(NamedTuple):
+    """What a drag of b chains led to.
+
+    Attributes:
+        solved: What stands on the bones, with influence.
+        turns: Local rotations wxyz without, shape (b, k, 4).
+        location: Of the roots without, shape (b, 3).
+        ending: How they have ended without.
+    """
+
+    solved: Solved
+    turns: Array
+    location: Array
+    ending: Ending
