@@ -299,7 +299,9 @@ def framed(chains: Sequence[Hung]) -> ChainFrames:
         np.array([getattr(each, field.name) for each in rest])
         for field in fields(spaces.RestFrames)
     ]
-    sides = [bend_side(rest_joints(chain.skeleton, chain.plan)) for chain in chains]
+    # Chains of a crowd have equal bones, and share their plans.
+    plans = {id(chain.plan): chain for chain in chains}
+    hints = {plan: _hint(chain) for plan, chain in plans.items()}
     roots = [int(chain.plan.segments[0]) for chain in chains]
     above = [int(chain.skeleton.parents[root]) for chain, root in zip(chains, roots, strict=True)]
     parents = [
@@ -318,8 +320,8 @@ def framed(chains: Sequence[Hung]) -> ChainFrames:
         ),
         parent=np.array(parents)[:, :3, :3],
         root=np.array(heads)[:, :3, 3],
-        hint=np.array([_hint(*each) for each in zip(chains, roots, sides, strict=True)]),
-        is_bent=np.array([side is not None for side in sides]),
+        hint=np.array([hints[id(chain.plan)][0] for chain in chains]),
+        is_bent=np.array([hints[id(chain.plan)][1] for chain in chains]),
         compiled=len(chains),
         stretch=_stacked([chain.stretch for chain in chains]),
         slide=_stacked([chain.slide for chain in chains]),
@@ -334,12 +336,14 @@ def _scale_of(chain: Hung) -> Array:
     return scale
 
 
-def _hint(chain: Hung, root: int, side: Array | None) -> Array:
-    """Return the side of the rest pose, or of a straight one the Z axis, in the root's space."""
+def _hint(chain: Hung) -> tuple[Array, bool]:
+    """Return where a chain bends in its root's space: the rest pose's side, else the Z axis."""
+    side = bend_side(rest_joints(chain.skeleton, chain.plan))
     if side is None:
-        return np.array([0.0, 0.0, 1.0])
+        return np.array([0.0, 0.0, 1.0]), False
+    root = chain.plan.segments[0]
     hint: Array = np.linalg.solve(chain.skeleton.rest[root][:3, :3], side)
-    return hint
+    return hint, True
 
 
 def _stacked(records: Sequence[Record | None]) -> Record | None:
