@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..core import IKError, Solver
 from .animation import animated_bones
-from .bases import Bases, Posed, read_bases
+from .bases import Bases, Posed, Roots, WorldSize, read_bases, world_sizes
 from .channels import Pose, read_pose
 from .checks import check_channels, check_pose, is_pose_sound
 from .following import Stand, check_dragged
@@ -89,6 +89,8 @@ class RigState:
         jobs: Chains that can be solved.
         limbs: The same, compiled.
         bases: The spaces of the limbs.
+        roots: What of those stays while the object is posed; None without limbs.
+        size: What the world matrix of that pose does to sizes; None where it has not been asked.
         unmirrored: What shows the object as it would be without negative scale; None where nothing
             mirrors it.
         joints: Of all bones; None where no chain honours them.
@@ -108,6 +110,8 @@ class RigState:
     jobs: list[Job] = field(default_factory=list)
     limbs: list[Limb] = field(default_factory=list)
     bases: Bases | None = None
+    roots: Roots | None = None
+    size: WorldSize | None = None
     unmirrored: Array | None = None
     joints: BoneJoints | None = None
     stretch: BoneStretch | None = None
@@ -172,6 +176,7 @@ class RigState:
         with np.errstate(invalid="ignore", over="ignore"):
             is_mirrored = np.linalg.det(self.pose.world[:3, :3]) < 0.0
         self.unmirrored = find_unmirrored(evaluated) if is_mirrored else None
+        self.size = None
         self.version += 1
         if update.is_new_frame:
             scale, location = self.pose.scale.copy(), self.pose.location.copy()
@@ -267,6 +272,7 @@ class RigState:
         assert pose is not None
         assert self.skeleton is not None
         is_same_pose = former is not None and has_same_channels(former, pose)
+        former_jobs = [limb.job for limb in self.limbs]
         known = {id(limb.job): limb for limb in self.limbs} if is_same_pose else {}
         keyed = animated_bones(self.object)
         self.limbs, sound = [], []
@@ -280,6 +286,8 @@ class RigState:
             sound.append(job)
             self.limbs.append(limb)
         self.jobs = sound
+        if sound != former_jobs:
+            self.roots = Roots.of(self.limbs) if sound else None
 
     def _limb(
         self,
@@ -339,15 +347,20 @@ def is_same(one: Comparable | None, other: Comparable | None) -> bool:
 
 def place(states: Sequence[RigState]) -> None:
     """Place the limbs of armature objects in the poses that were read last."""
-    placed, rigs = [], []
     for state in states:
         state.bases = None
-        if state.limbs and state.skeleton is not None and state.pose is not None:
-            placed.append(state)
-            rigs.append(Posed(state.skeleton, state.pose, state.limbs, state.unmirrored))
-    if rigs:
-        for state, bases in zip(placed, read_bases(rigs), strict=True):
-            state.bases = bases
+    placed = [state for state in states if state.roots is not None and state.pose is not None]
+    unknown = [state for state in placed if state.size is None]
+    poses = [state.pose for state in unknown if state.pose is not None]
+    for state, size in zip(unknown, world_sizes(poses) if poses else (), strict=True):
+        state.size = size
+    rigs = [
+        Posed(state.roots, state.pose, state.size, state.unmirrored is not None)
+        for state in placed
+        if state.roots is not None and state.pose is not None and state.size is not None
+    ]
+    for state, bases in zip(placed, read_bases(rigs) if rigs else (), strict=True):
+        state.bases = bases
 
 
 def has_same_channels(a: Pose, b: Pose) -> bool:
