@@ -129,17 +129,16 @@ class BatchRigs(Generic[Place]):
         """
         count = len(wanted)
         told = {name: values.astype(np.float32).reshape(-1, 3) for name, values in others.items()}
-        differs = _differ(self.present.reshape(-1, 4), wanted.reshape(-1, 4), noise)
+        differs = _differ(self.present, wanted, noise)
         for name, values in told.items():
-            differs |= _differ(self.gather(name), values, noise)
-        differs = differs.reshape(count, -1).any(axis=1)
+            present = self.gather(name).reshape(count, -1, 3)
+            differs |= _differ(present, values.reshape(present.shape), noise)
         differs = np.logical_or.reduceat(differs, self._first)
-        has_changed = np.logical_or.reduceat(has_changed, self._first)
         rows = wanted.reshape(-1, 4)
         found, written = [], []
         for i in np.flatnonzero(differs).tolist():
             state = self._states[i]
-            if has_changed[i] or not is_foreign(state):
+            if not is_foreign(state) or has_changed[self._slices[i]].any():
                 # What of the same object stands right is written with the others.
                 bones, own = self._bones[i], self._bone_rows[i]
                 further = {name: OtherChannels(bones, each[own]) for name, each in told.items()}
@@ -165,11 +164,11 @@ def bases_of(parts: Sequence[Part]) -> Bases:
 def _differ(
     present: npt.NDArray[np.floating], wanted: npt.NDArray[np.floating], noise: float
 ) -> Flags:
-    """Tell which rows of channels (m, size) differ by more than noise; NaN always does."""
+    """Tell which chains have channels (B, k, size) that differ by more than noise, or are NaN."""
     differs: Flags = present != wanted
     if noise:
         differs &= ~(np.abs(wanted - present) <= noise)
-    return differs.any(axis=1)
+    return differs.any(axis=(1, 2))
 
 
 def _pose_of(state: RigState) -> Pose:

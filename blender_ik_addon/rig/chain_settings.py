@@ -119,6 +119,11 @@ class ChainSettings:
         return self.spec.use_rotation and self.spec.use_tail and len(self.plan.segments) > 1
 
     @cached_property
+    def is_whole(self) -> bool:
+        """Whether all chains have full influence, and none has a lock."""
+        return not (self.locks.any() or (self.influence < 1.0).any())
+
+    @cached_property
     def zero(self) -> Array:
         """Local rotations of the stored poses wxyz, shape (B, k, 4)."""
         return self.local_of(self.stored)
@@ -161,6 +166,9 @@ class ChainSettings:
             Rotation channels (b, k, 4), which chains locks have kept from following, and which
             stand elsewhere than they were solved, (b,) each.
         """
+        has_locks = np.zeros(len(local), dtype=np.bool_)
+        if self.is_whole:
+            return rotation_channels(local, near, self.modes), has_locks, has_locks
         influence, locks = self.influence[pick], self.locks[pick]
         is_blended = influence < 1.0
         if is_blended.any():
@@ -169,7 +177,6 @@ class ChainSettings:
                 blended = self.joints.take(pick).clamped(blended)
             local = np.where(is_blended[:, None, None], blended, local)
         channels = rotation_channels(local, near, self.modes)
-        has_locks = np.zeros(len(channels), dtype=np.bool_)
         if locks.any():
             held = with_locks(
                 channels.reshape(-1, 4),
