@@ -25,6 +25,7 @@ Flags = npt.NDArray[np.bool_]
 EVEN_SPACE = 5e-5
 # A world matrix with less volume than this, compared with its longest side, is scaled flat.
 FLAT = 1e-12
+IDENTITY = np.eye(3)
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,7 @@ def read_bases(rigs: Sequence[Posed]) -> list[Bases]:
     at_roots = np.concatenate([rig.pose.matrices[rig.roots.bones] for rig in rigs])
     parents = np.concatenate([rig.roots.parents for rig in rigs])
     above = np.concatenate([rig.pose.matrices[rig.roots.parents] for rig in rigs])[:, :3, :3]
-    above[parents < 0] = np.eye(3)
+    above[parents < 0] = IDENTITY
     frames = spaces.parent_frames(above, spaces.joined_frames([rig.roots.rest for rig in rigs]))
     worlds = np.repeat(np.array([rig.pose.world[:3] for rig in rigs]), counts, axis=0)
     told = np.array([(*rig.size, rig.is_mirrored) for rig in rigs])
@@ -171,7 +172,7 @@ def read_bases(rigs: Sequence[Posed]) -> list[Bases]:
     is_even &= (shows_shape > 0.0) & ~(keeps_bend & (is_mirrored > 0.0))
     is_even &= np.isfinite(at_roots).all(axis=(1, 2))
     # What is not even is solved elsewhere; here it only must not stop the others.
-    to_world = np.where(is_even[:, None, None], worlds[:, :, :3] @ frames.rs, np.eye(3))
+    to_world = np.where(is_even[:, None, None], worlds[:, :, :3] @ frames.rs, IDENTITY)
     heads = np.einsum("cij,cj->ci", worlds[:, :, :3], at_roots[:, :3, 3]) + worlds[:, :, 3]
     from_directions = np.linalg.inv(to_world)
     # Not a product of matrices: NumPy 1 rounds that of one chain otherwise than those of several.
@@ -188,12 +189,12 @@ def read_bases(rigs: Sequence[Posed]) -> list[Bases]:
 def _sizes(frames: spaces.ParentFrames) -> tuple[Array, Flags]:
     """Return the scales of frames, and which of them turn and scale evenly, without mirroring."""
     squares = np.swapaxes(frames.rs, -1, -2) @ frames.rs
-    size = np.sqrt(np.einsum("cii->c", squares) / 3.0)
-    off = squares / (size * size)[:, None, None] - np.eye(3)
-    is_even: Flags = np.abs(off).max(axis=(1, 2)) <= EVEN_SPACE
+    square = np.einsum("cii->c", squares)[:, None, None] / 3.0
+    off = np.abs(squares - square * IDENTITY).max(axis=(1, 2))
+    is_even: Flags = off <= EVEN_SPACE * square[:, 0, 0]
     is_even &= np.abs(frames.post - 1.0).max(axis=1) <= EVEN_SPACE
     is_even &= np.linalg.det(frames.rs) > 0.0
-    return size, is_even
+    return np.sqrt(square[:, 0, 0]), is_even
 
 
 def point_in_base(from_world: Array, points: Array) -> Array:

@@ -93,37 +93,41 @@ class _Group:
         self._hung = np.concatenate((self._bones, roots))
         self._is_tied = skeleton.use_connect[self._hung] & (skeleton.parents[self._hung] >= 0)
         self._poses: dict[int, Pose] = {}
-        self._inputs = np.empty((len(states), 7 * len(self._bones) + 3 * len(self._hung)))
+        # Of each bone rotation channels and mode; scale and location; of the roots the last alone.
+        self._told = np.full((len(states), len(self._hung), 11), np.nan)
+        self._local = np.empty((len(states), len(self._bones), 3, 3))
 
     def update(self) -> list[RigState]:
         """Pose the bones; return the rigs of which any may have moved."""
         poses = [state.pose for state in self._states if state.pose is not None]
-        inputs = np.array([self._inputs_of(pose) for pose in poses])
-        is_other = (inputs != self._inputs).any(axis=1).tolist()
-        known = self._poses
-        rows = [i for i, pose in enumerate(poses) if is_other[i] or pose is not known.get(i)]
+        told = np.array([self._tell(pose) for pose in poses])
+        is_other = told != self._told
+        turned = np.nonzero(is_other[:, : len(self._bones), :5].any(axis=2))
+        if turned[0].size:
+            turns = told[turned]
+            self._local[turned] = matrices_of(turns[:, :4], turns[:, 4].astype(np.int32))
+        has_moved, known = is_other.any(axis=(1, 2)).tolist(), self._poses
+        rows = [i for i, pose in enumerate(poses) if has_moved[i] or pose is not known.get(i)]
         if rows:
-            self._pose([poses[i] for i in rows], inputs[rows])
-            self._poses, self._inputs = dict(enumerate(poses)), inputs
+            self._pose([poses[i] for i in rows], self._local[rows], told[rows])
+            self._poses, self._told = dict(enumerate(poses)), told
         return [self._states[i] for i in rows]
 
-    def _inputs_of(self, pose: Pose) -> Array:
-        """Return what tells where the bones stand: rotations, scales, and locations of all."""
-        bones = self._bones
-        parts = (pose.channels[bones], pose.scale[bones], pose.location[self._hung])
-        return np.concatenate([part.ravel() for part in parts])
+    def _tell(self, pose: Pose) -> Array:
+        """Return what tells where the bones of a rig stand."""
+        bones, told = self._bones, np.zeros(self._told.shape[1:])
+        of_bones = told[: len(bones)]
+        of_bones[:, :4], of_bones[:, 4] = pose.channels[bones], pose.modes[bones]
+        of_bones[:, 5:8], told[:, 8:] = pose.scale[bones], pose.location[self._hung]
+        return told
 
-    def _pose(self, poses: list[Pose], inputs: Array) -> None:
-        """Put the bones of r rigs where their channels have them."""
+    def _pose(self, poses: list[Pose], local: Array, told: Array) -> None:
+        """Put the bones of r rigs where their local rotations and other channels have them."""
         bones, count = self._bones, len(poses)
-        ends = 4 * len(bones), 7 * len(bones)
-        modes = np.concatenate([pose.modes[bones] for pose in poses])
-        local = matrices_of(inputs[:, : ends[0]].reshape(-1, 4), modes)
-        local = local.reshape(count, -1, 3, 3)
-        scale = inputs[:, ends[0] : ends[1]].reshape(count, -1, 3)
+        scale = told[:, : len(bones), 5:8]
         heads = spaces.head_in_parent(
             self._skeleton.offsets[self._hung],
-            inputs[:, ends[1] :].reshape(count, -1, 3),
+            told[..., 8:],
             self._skeleton.use_local_location[self._hung],
             self._is_tied,
         )
