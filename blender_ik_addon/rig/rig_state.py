@@ -91,6 +91,7 @@ class RigState:
         bases: The spaces of the limbs.
         roots: What of those stays while the object is posed; None without limbs.
         size: What the world matrix of that pose does to sizes; None where it has not been asked.
+        is_mirrored: Whether that matrix mirrors.
         unmirrored: What shows the object as it would be without negative scale; None where nothing
             mirrors it.
         joints: Of all bones; None where no chain honours them.
@@ -112,6 +113,7 @@ class RigState:
     bases: Bases | None = None
     roots: Roots | None = None
     size: WorldSize | None = None
+    is_mirrored: bool = False
     unmirrored: Array | None = None
     joints: BoneJoints | None = None
     stretch: BoneStretch | None = None
@@ -171,12 +173,13 @@ class RigState:
 
     def read_pose(self, update: Update) -> None:
         """Read the pose, as the graph has evaluated it."""
-        evaluated = self.object.evaluated_get(update.depsgraph)
+        evaluated, former = self.object.evaluated_get(update.depsgraph), self.pose
         self.pose = read_pose(evaluated)
-        with np.errstate(invalid="ignore", over="ignore"):
-            is_mirrored = np.linalg.det(self.pose.world[:3, :3]) < 0.0
-        self.unmirrored = find_unmirrored(evaluated) if is_mirrored else None
-        self.size = None
+        if former is None or former.world.tobytes() != self.pose.world.tobytes():
+            self.size = None
+            with np.errstate(invalid="ignore", over="ignore"):
+                self.is_mirrored = bool(np.linalg.det(self.pose.world[:3, :3]) < 0.0)
+        self.unmirrored = find_unmirrored(evaluated) if self.is_mirrored else None
         self.version += 1
         if update.is_new_frame:
             scale, location = self.pose.scale.copy(), self.pose.location.copy()
@@ -271,9 +274,14 @@ class RigState:
         pose = self.pose
         assert pose is not None
         assert self.skeleton is not None
-        is_same_pose = former is not None and has_same_channels(former, pose)
         former_jobs = [limb.job for limb in self.limbs]
-        known = {id(limb.job): limb for limb in self.limbs} if is_same_pose else {}
+        known = {id(limb.job): limb for limb in self.limbs}
+        if former is not None:
+            changed = changed_bones(former, pose)
+            for limb in self.limbs if changed.any() else ():
+                plan = limb.job.plan
+                if changed[plan.written].any() or changed[plan.tip]:
+                    del known[id(limb.job)]
         keyed = animated_bones(self.object)
         self.limbs, sound = [], []
         for job in self.jobs:
@@ -363,9 +371,12 @@ def place(states: Sequence[RigState]) -> None:
         state.bases = bases
 
 
-def has_same_channels(a: Pose, b: Pose) -> bool:
-    """Tell whether two poses differ in nothing but rotations and what they lead to."""
-    return all(
-        np.array_equal(getattr(a, name), getattr(b, name))
-        for name in ("location", "scale", "modes", "locks", "uses_4d_locks")
-    )
+def changed_bones(former: Pose, pose: Pose) -> npt.NDArray[np.bool_]:
+    """Tell which bones differ in more than rotations and what those lead to, shape (n,)."""
+    if len(former.modes) != len(pose.modes):
+        return np.ones(len(pose.modes), dtype=np.bool_)
+    changed: npt.NDArray[np.bool_] = former.modes != pose.modes
+    changed |= former.uses_4d_locks != pose.uses_4d_locks
+    for name in ("location", "scale", "locks"):
+        changed |= (getattr(former, name) != getattr(pose, name)).any(axis=1)
+    return changed
