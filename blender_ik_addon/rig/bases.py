@@ -92,6 +92,7 @@ class Roots(NamedTuple):
     Attributes:
         bones: Indices, shape (c,).
         parents: Those of their parents, -1 without, shape (c,).
+        carriers: Those of the parents that there are.
         rest: Their frames.
         distances: Tolerances and soft distances in scene units, shape (c, 2).
         keeps_bend: Which chains bend as if the object were not mirrored, shape (c,).
@@ -99,6 +100,7 @@ class Roots(NamedTuple):
 
     bones: npt.NDArray[np.int64]
     parents: npt.NDArray[np.int64]
+    carriers: npt.NDArray[np.int64]
     rest: spaces.RestFrames
     distances: Array
     keeps_bend: Flags
@@ -108,13 +110,21 @@ class Roots(NamedTuple):
         """Return the roots of chains of one armature object."""
         specs, skeleton = [limb.job.spec for limb in limbs], limbs[0].job.skeleton
         bones = np.array([limb.job.plan.segments[0] for limb in limbs])
+        parents = skeleton.parents[bones]
         return cls(
             bones,
-            skeleton.parents[bones],
+            parents,
+            parents[parents >= 0],
             skeleton.frames.take(bones),
             np.array([(each.options.tolerance, each.options.soft_distance) for each in specs]),
             np.array([each.negative_scale is NegativeScale.KEEP for each in specs]),
         )
+
+
+def hanging_from(roots: Roots, pose: Pose) -> bytes:
+    """Return all that the bases of chains depend on in a pose, to compare."""
+    parents, heads = pose.matrices[roots.carriers], pose.matrices[roots.bones, :3, 3]
+    return pose.world.tobytes() + parents.tobytes() + heads.tobytes()
 
 
 class WorldSize(NamedTuple):
@@ -158,7 +168,7 @@ def read_bases(rigs: Sequence[Posed]) -> list[Bases]:
         rigs: Each with one chain or more; all are computed at once.
     """
     counts = [len(rig.roots.bones) for rig in rigs]
-    at_roots = np.concatenate([rig.pose.matrices[rig.roots.bones] for rig in rigs])
+    at_roots = np.concatenate([rig.pose.matrices[rig.roots.bones, :3, 3] for rig in rigs])
     parents = np.concatenate([rig.roots.parents for rig in rigs])
     above = np.concatenate([rig.pose.matrices[rig.roots.parents] for rig in rigs])[:, :3, :3]
     above[parents < 0] = IDENTITY
@@ -170,10 +180,10 @@ def read_bases(rigs: Sequence[Posed]) -> list[Bases]:
         size, is_even = _sizes(frames)
     keeps_bend = np.concatenate([rig.roots.keeps_bend for rig in rigs])
     is_even &= (shows_shape > 0.0) & ~(keeps_bend & (is_mirrored > 0.0))
-    is_even &= np.isfinite(at_roots).all(axis=(1, 2))
+    is_even &= np.isfinite(at_roots).all(axis=1)
     # What is not even is solved elsewhere; here it only must not stop the others.
     to_world = np.where(is_even[:, None, None], worlds[:, :, :3] @ frames.rs, IDENTITY)
-    heads = np.einsum("cij,cj->ci", worlds[:, :, :3], at_roots[:, :3, 3]) + worlds[:, :, 3]
+    heads = np.einsum("cij,cj->ci", worlds[:, :, :3], at_roots) + worlds[:, :, 3]
     from_directions = np.linalg.inv(to_world)
     # Not a product of matrices: NumPy 1 rounds that of one chain otherwise than those of several.
     origin = (from_directions * heads[:, None]).sum(axis=2, keepdims=True)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..core import IKError, Solver
 from .animation import animated_bones
-from .bases import Bases, Posed, Roots, WorldSize, read_bases, world_sizes
+from .bases import Bases, Posed, Roots, WorldSize, hanging_from, read_bases, world_sizes
 from .channels import Pose, read_pose
 from .checks import check_channels, check_pose, is_pose_sound
 from .following import Stand, check_dragged
@@ -91,6 +91,7 @@ class RigState:
         bases: The spaces of the limbs.
         roots: What of those stays while the object is posed; None without limbs.
         size: What the world matrix of that pose does to sizes; None where it has not been asked.
+        places: What the bases were last found from, as ``bases.hanging_from`` tells.
         is_mirrored: Whether that matrix mirrors.
         unmirrored: What shows the object as it would be without negative scale; None where nothing
             mirrors it.
@@ -113,6 +114,7 @@ class RigState:
     bases: Bases | None = None
     roots: Roots | None = None
     size: WorldSize | None = None
+    places: bytes = b""
     is_mirrored: bool = False
     unmirrored: Array | None = None
     joints: BoneJoints | None = None
@@ -179,7 +181,10 @@ class RigState:
             self.size = None
             with np.errstate(invalid="ignore", over="ignore"):
                 self.is_mirrored = bool(np.linalg.det(self.pose.world[:3, :3]) < 0.0)
-        self.unmirrored = find_unmirrored(evaluated) if self.is_mirrored else None
+        unmirrored = find_unmirrored(evaluated) if self.is_mirrored else None
+        if (unmirrored is None) != (self.unmirrored is None):
+            self.places = b""
+        self.unmirrored = unmirrored
         self.version += 1
         if update.is_new_frame:
             scale, location = self.pose.scale.copy(), self.pose.location.copy()
@@ -295,7 +300,7 @@ class RigState:
             self.limbs.append(limb)
         self.jobs = sound
         if sound != former_jobs:
-            self.roots = Roots.of(self.limbs) if sound else None
+            self.roots, self.places = Roots.of(self.limbs) if sound else None, b""
 
     def _limb(
         self,
@@ -355,19 +360,23 @@ def is_same(one: Comparable | None, other: Comparable | None) -> bool:
 
 def place(states: Sequence[RigState]) -> None:
     """Place the limbs of armature objects in the poses that were read last."""
+    hung: list[RigState] = []
     for state in states:
-        state.bases = None
-    placed = [state for state in states if state.roots is not None and state.pose is not None]
-    unknown = [state for state in placed if state.size is None]
+        if state.roots is None or state.pose is None:
+            state.bases, state.places = None, b""
+        elif state.places != (places := hanging_from(state.roots, state.pose)):
+            state.places = places
+            hung.append(state)
+    unknown = [state for state in hung if state.size is None]
     poses = [state.pose for state in unknown if state.pose is not None]
     for state, size in zip(unknown, world_sizes(poses) if poses else (), strict=True):
         state.size = size
     rigs = [
         Posed(state.roots, state.pose, state.size, state.unmirrored is not None)
-        for state in placed
+        for state in hung
         if state.roots is not None and state.pose is not None and state.size is not None
     ]
-    for state, bases in zip(placed, read_bases(rigs) if rigs else (), strict=True):
+    for state, bases in zip(hung, read_bases(rigs) if rigs else (), strict=True):
         state.bases = bases
 
 
