@@ -172,12 +172,15 @@ def read_bases(rigs: Sequence[Posed]) -> list[Bases]:
     parents = np.concatenate([rig.roots.parents for rig in rigs])
     above = np.concatenate([rig.pose.matrices[rig.roots.parents] for rig in rigs])[:, :3, :3]
     above[parents < 0] = IDENTITY
-    frames = spaces.parent_frames(above, spaces.joined_frames([rig.roots.rest for rig in rigs]))
+    rest = spaces.joined_frames([rig.roots.rest for rig in rigs])
+    frames = spaces.parent_frames(above, rest)
     worlds = np.repeat(np.array([rig.pose.world[:3] for rig in rigs]), counts, axis=0)
     told = np.array([(*rig.size, rig.is_mirrored) for rig in rigs])
     largest, shows_shape, is_mirrored = np.repeat(told, counts, axis=0).T
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        size, is_even = _sizes(frames)
+        size, is_even = _sizes(frames.rs)
+    if not rest.is_plain:
+        is_even &= np.abs(frames.post - 1.0).max(axis=1) <= EVEN_SPACE
     keeps_bend = np.concatenate([rig.roots.keeps_bend for rig in rigs])
     is_even &= (shows_shape > 0.0) & ~(keeps_bend & (is_mirrored > 0.0))
     is_even &= np.isfinite(at_roots).all(axis=1)
@@ -196,15 +199,13 @@ def read_bases(rigs: Sequence[Posed]) -> list[Bases]:
     return [bases.rows(slice(end - count, end)) for end, count in zip(ends, counts, strict=True)]
 
 
-def _sizes(frames: spaces.ParentFrames) -> tuple[Array, Flags]:
-    """Return the scales of frames, and which of them turn and scale evenly, without mirroring."""
-    squares = np.swapaxes(frames.rs, -1, -2) @ frames.rs
-    square = np.einsum("cii->c", squares)[:, None, None] / 3.0
-    off = np.abs(squares - square * IDENTITY).max(axis=(1, 2))
-    is_even: Flags = off <= EVEN_SPACE * square[:, 0, 0]
-    is_even &= np.abs(frames.post - 1.0).max(axis=1) <= EVEN_SPACE
-    is_even &= np.linalg.det(frames.rs) > 0.0
-    return np.sqrt(square[:, 0, 0]), is_even
+def _sizes(frames: Array) -> tuple[Array, Flags]:
+    """Return the scales of frames (c, 3, 3), and which turn and scale evenly, without mirroring."""
+    squares = np.swapaxes(frames, -1, -2) @ frames
+    square = np.einsum("cii->c", squares) / 3.0
+    off = np.abs(squares - square[:, None, None] * IDENTITY).max(axis=(1, 2))
+    is_even: Flags = (off <= EVEN_SPACE * square) & (np.linalg.det(frames) > 0.0)
+    return np.sqrt(square), is_even
 
 
 def point_in_base(from_world: Array, points: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -74,6 +75,7 @@ class BatchRigs(Generic[Place]):
         bones = len(modes)
         self._bone_rows = [slice(own.start * bones, own.stop * bones) for own in self._slices]
         self._versions: list[int] = []
+        self._known_bases: list[Bases | None] = []
         self._places: Place | None = None
         self.present: Channels = np.empty((int(ends[-1]), bones, 4), dtype=np.float32)
 
@@ -96,12 +98,14 @@ class BatchRigs(Generic[Place]):
         if versions == self._versions:
             return False
         self._versions = versions
-        former, self._places = self._places, self._read_places()
         self.present = self.gather("channels").reshape(self.present.shape)
-        if former is None:
-            has_changed[:] = True
-        else:
-            has_changed |= self._differ(self._places, former)
+        bases, known = [state.bases for state in self._states], self._known_bases
+        if len(known) == len(bases) and all(map(operator.is_, bases, known)):
+            # Bases are found anew wherever something hangs elsewhere.
+            return True
+        self._known_bases = bases
+        former, self._places = self._places, self._read_places()
+        has_changed |= True if former is None else self._differ(self._places, former)
         return True
 
     def gather(self, name: str) -> npt.NDArray[Any]:
@@ -136,7 +140,7 @@ class BatchRigs(Generic[Place]):
         differs = np.logical_or.reduceat(differs, self._first)
         rows = wanted.reshape(-1, 4)
         found, written = [], []
-        for i in np.flatnonzero(differs).tolist():
+        for i in differs.nonzero()[0].tolist():
             state = self._states[i]
             if not is_foreign(state) or has_changed[self._slices[i]].any():
                 # What of the same object stands right is written with the others.

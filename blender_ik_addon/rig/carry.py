@@ -96,6 +96,7 @@ class _Group:
         # Of each bone rotation channels and mode; scale and location; of the roots the last alone.
         self._told = np.full((len(states), len(self._hung), 11), np.nan)
         self._local = np.empty((len(states), len(self._bones), 3, 3))
+        self._heads = np.empty((len(states), len(self._hung), 3))
 
     def update(self) -> list[RigState]:
         """Pose the bones; return the rigs of which any may have moved."""
@@ -108,8 +109,15 @@ class _Group:
             self._local[turned] = matrices_of(turns[:, :4], turns[:, 4].astype(np.int32))
         has_moved, known = is_other.any(axis=(1, 2)).tolist(), self._poses
         rows = [i for i, pose in enumerate(poses) if has_moved[i] or pose is not known.get(i)]
+        if is_other[:, :, 8:].any():
+            self._heads = spaces.head_in_parent(
+                self._skeleton.offsets[self._hung],
+                told[:, :, 8:],
+                self._skeleton.use_local_location[self._hung],
+                self._is_tied,
+            )
         if rows:
-            self._pose([poses[i] for i in rows], self._local[rows], told[rows])
+            self._pose(poses, rows, told[rows, : len(self._bones), 5:8])
             self._poses, self._told = dict(enumerate(poses)), told
         return [self._states[i] for i in rows]
 
@@ -121,16 +129,9 @@ class _Group:
         of_bones[:, 5:8], told[:, 8:] = pose.scale[bones], pose.location[self._hung]
         return told
 
-    def _pose(self, poses: list[Pose], local: Array, told: Array) -> None:
-        """Put the bones of r rigs where their local rotations and other channels have them."""
-        bones, count = self._bones, len(poses)
-        scale = told[:, : len(bones), 5:8]
-        heads = spaces.head_in_parent(
-            self._skeleton.offsets[self._hung],
-            told[..., 8:],
-            self._skeleton.use_local_location[self._hung],
-            self._is_tied,
-        )
+    def _pose(self, poses: list[Pose], rigs: list[int], scale: Array) -> None:
+        """Put the bones of r rigs where their local rotations, scales (r, m, 3) and heads are."""
+        bones, count, local, heads = self._bones, len(rigs), self._local[rigs], self._heads[rigs]
         own = np.zeros((count, len(bones), 4, 4))
         own[..., :3, :3] = (self._offsets @ local) * scale[:, :, None]
         own[..., :3, 3] = heads[:, : len(bones)]
@@ -148,6 +149,6 @@ class _Group:
                 axes = spaces.pose_from_local(frames, local[:, rows], scale[:, rows])
                 matrices[:, rows, :3, :3] = axes
         at_roots = spaces.transform_point(matrices[:, self._of_roots], heads[:, len(bones) :])
-        for pose, moved, ends_at in zip(poses, matrices, at_roots, strict=True):
-            pose.matrices[bones] = moved
-            pose.matrices[self._roots, :3, 3] = ends_at
+        for i, moved, ends_at in zip(rigs, matrices, at_roots, strict=True):
+            poses[i].matrices[bones] = moved
+            poses[i].matrices[self._roots, :3, 3] = ends_at

@@ -117,7 +117,7 @@ class LimbBatch:
         is_asked = has_changed | self._is_on_its_way(moment)
         if self.errors:
             is_asked[list(self.errors)] = has_changed[list(self.errors)] = False
-        rows = np.flatnonzero(is_asked)
+        rows = is_asked.nonzero()[0]
         if rows.size:
             self._solve_rows(rows, moment, has_changed)
         elif not has_new_poses:

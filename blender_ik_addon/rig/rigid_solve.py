@@ -201,7 +201,7 @@ class RigidSolve:
             left = np.linalg.norm(points[:, -1] - goals.target_position, axis=1)
             gaps = np.where(is_moved, left, gaps)
         has_arrived = gaps <= bases.tolerance[pick] + self._slack[pick]
-        is_blended = own.influence[pick] < 1.0
+        is_blended = is_moved if own.is_whole else own.influence[pick] < 1.0
         return Solved(
             channels=channels,
             residuals=_sizes(bases.to_world[pick], points[:, -1] - goals.target_position),
