@@ -182,7 +182,8 @@ class RigState:
             with np.errstate(invalid="ignore", over="ignore"):
                 self.is_mirrored = bool(np.linalg.det(self.pose.world[:3, :3]) < 0.0)
         if self.is_mirrored or self.unmirrored is not None:
-            self.unmirrored, self.places = find_unmirrored(evaluated), b""
+            self.unmirrored = find_unmirrored(evaluated) if self.is_mirrored else None
+            self.places = b""
         self.version += 1
         if update.is_new_frame:
             scale, location = self.pose.scale.copy(), self.pose.location.copy()
