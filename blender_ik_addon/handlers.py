@@ -12,6 +12,7 @@ from bpy.app.handlers import persistent
 
 from .properties import SOURCE, mark, sync_anchors, upgrade
 from .rig import live
+from .rig.anchors import shown_everywhere
 from .rig.update import Update
 
 # Threads that are inside an update: ours evaluates the graph and is called again by that. A render
@@ -87,13 +88,17 @@ def on_history(*_arguments: object) -> None:
     view_layer = bpy.context.view_layer
     if view_layer is None:
         return
-    # Without a graph there is nothing that the tags below could reach.
+    # Without a graph there is nothing that the tags below could reach. Where there was one, as
+    # after undo, this update has solved already.
     view_layer.update()
-    for candidate in view_layer.objects:
-        if candidate.type == "ARMATURE" and candidate.chain_ik.chains:
-            if candidate.is_editable:
-                sync_anchors(candidate)
-            candidate.update_tag(refresh={"DATA"})
+    solved = {uid for graph in live.memory.graphs.values() for uid in graph.rigs}
+    rigs = [each for each in view_layer.objects if each.type == "ARMATURE"]
+    missed = [rig for rig in rigs if rig.session_uid not in solved and rig.chain_ik.chains]
+    shown = shown_everywhere() if missed else ()
+    for rig in missed:
+        if rig.is_editable:
+            sync_anchors(rig, shown)
+        rig.update_tag(refresh={"DATA"})
 
 
 @persistent

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import bpy
@@ -145,16 +146,16 @@ def followed(armature_object: bpy.types.Object) -> list[tuple[str, Anchor]]:
     ]
 
 
-def sync_anchors(armature_object: bpy.types.Object) -> bool:
-    """Keep hidden targets and poles of all chains of an object evaluated; tell if that is new."""
-    return anchors.keep_evaluated(armature_object, followed(armature_object))
+def sync_anchors(armature_object: bpy.types.Object, shown: Collection[int]) -> bool:
+    """Keep targets and poles that are not shown everywhere evaluated; tell if that is new."""
+    return anchors.keep_evaluated(armature_object, followed(armature_object), shown)
 
 
 def sync_anchors_if_changed(armature_object: bpy.types.Object, update: Update) -> bool:
     """Sync anchors after chains have come or gone, or something was hidden or shown."""
     uid = armature_object.session_uid
     wanted = tuple(
-        (bone, anchor.object.session_uid, anchor.bone) for bone, anchor in followed(armature_object)
+        [(bone, each.object.session_uid, each.bone) for bone, each in followed(armature_object)]
     )
     known = live.memory.followed.get(uid, ())
     if known == wanted and not update.has_new_relations:
@@ -163,4 +164,4 @@ def sync_anchors_if_changed(armature_object: bpy.types.Object, update: Update) -
         live.memory.followed[uid] = wanted
     else:
         live.memory.followed.pop(uid, None)
-    return sync_anchors(armature_object)
+    return sync_anchors(armature_object, update.shown)

@@ -18,6 +18,7 @@ from bpy.props import (
 
 from ..core import IKError
 from ..rig import live
+from ..rig.anchors import shown_everywhere
 from .chains import owner_of
 from .forces import ForceSettings
 from .joints import JointSettings
@@ -54,7 +55,7 @@ STARTS = (
 
 
 def _retarget(settings: ChainSettings, context: bpy.types.Context) -> None:
-    sync_anchors(owner_of(settings))
+    sync_anchors(owner_of(settings), shown_everywhere())
     tag(settings, context)
 
 

@@ -9,22 +9,29 @@ needed, so what is shown everywhere gets none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
 
 import bpy
+import numpy as np
 
 from .spec import Anchor
 
 NAME = "Chain IK Anchor"
 
 
-def keep_evaluated(armature_object: bpy.types.Object, wanted: Iterable[tuple[str, Anchor]]) -> bool:
+def keep_evaluated(
+    armature_object: bpy.types.Object,
+    wanted: Iterable[tuple[str, Anchor]],
+    shown: Collection[int],
+) -> bool:
     """Give bones an anchor for each of their hidden targets and remove all other anchors.
 
     Args:
         armature_object: The original object.
         wanted: Tip bone names and what their chains follow. Bones of the armature itself need no
             anchor; bones that do not exist get none.
+        shown: Session uids of what needs none, as ``shown_everywhere`` tells.
 
     Returns:
         Whether anchors have come or gone.
@@ -35,7 +42,7 @@ def keep_evaluated(armature_object: bpy.types.Object, wanted: Iterable[tuple[str
     missing = {
         (bone, anchor.object, anchor.bone)
         for bone, anchor in wanted
-        if anchor.object != armature_object and is_hidden_somewhere(anchor.object)
+        if anchor.object != armature_object and anchor.object.session_uid not in shown
     }
     has_changed = False
     for pose_bone in armature_object.pose.bones:
@@ -62,26 +69,43 @@ def keep_evaluated(armature_object: bpy.types.Object, wanted: Iterable[tuple[str
     return has_changed
 
 
-def is_hidden_somewhere(followed: bpy.types.Object) -> bool:
-    """Tell whether some view layer's viewport or render would not evaluate an object by itself.
+def shown_everywhere() -> frozenset[int]:
+    """Return the session uids of objects that viewports and renders of all their scenes evaluate.
 
     Hiding by the eye does not keep Blender from evaluating.
     """
-    if followed.hide_viewport or followed.hide_render or not followed.users_scene:
-        return True
-    holders = {collection.session_uid for collection in followed.users_collection}
-    return any(
-        not _is_shown(view_layer.layer_collection, holders)
-        for scene in followed.users_scene
-        for view_layer in scene.view_layers
-    )
+    present, missing = set[int](), set[int]()
+    for scene in bpy.data.scenes:
+        members = _uids(scene.objects)
+        present.update(members)
+        missing.update(_uids(scene.objects, "hide_viewport"), _uids(scene.objects, "hide_render"))
+        for view_layer in scene.view_layers:
+            covered = list(_shown(view_layer.layer_collection))
+            if None in covered:
+                shown = {uid for each in covered if each is not None for uid in _uids(each.objects)}
+                missing.update(uid for uid in members if uid not in shown)
+    return frozenset(present - missing)
 
 
-def _is_shown(layer: bpy.types.LayerCollection, holders: set[int]) -> bool:
-    """Tell whether any of some collections is shown in viewports and renders below a layer."""
+def _shown(layer: bpy.types.LayerCollection) -> Iterator[bpy.types.Collection | None]:
+    """Yield the collections that viewports and renders show below a layer; None for others."""
     collection = layer.collection
     if layer.exclude or collection.hide_viewport or collection.hide_render:
-        return False
-    return collection.session_uid in holders or any(
-        _is_shown(child, holders) for child in layer.children
-    )
+        yield None
+        return
+    yield collection
+    for child in layer.children:
+        yield from _shown(child)
+
+
+# ``Any``: the stubs know neither foreach_get of collections nor their common type.
+def _uids(objects: Any, flag: str = "") -> list[int]:
+    """Return the session uids of objects, all or those that have a flag."""
+    uids = np.empty(len(objects), dtype=np.int32)
+    objects.foreach_get("session_uid", uids)
+    if flag:
+        flags = np.empty(len(objects), dtype=np.bool_)
+        objects.foreach_get(flag, flags)
+        uids = uids[flags]
+    found: list[int] = uids.tolist()
+    return found

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,6 @@ import numpy.typing as npt
 from . import spaces
 from .channels import Pose
 from .limb import Limb
-from .skeleton import Skeleton
 from .spec import NegativeScale
 
 Array = npt.NDArray[np.float64]
@@ -25,6 +25,7 @@ Flags = npt.NDArray[np.bool_]
 EVEN_SPACE = 5e-5
 # A world matrix with less volume than this, compared with its longest side, is scaled flat.
 FLAT = 1e-12
+IDENTITY = np.eye(3)
 
 
 @dataclass(frozen=True)
@@ -32,49 +33,132 @@ class Bases:
     """The spaces of c chains, each with its root's head as origin.
 
     Attributes:
-        from_world: World space to base, shape (c, 3, 4).
-        to_world: Directions of the base to world space, shape (c, 3, 3).
-        unit: The most that one in the base is in scene units, in any direction, shape (c,).
-        tolerance: Accepted distance in units of the base, shape (c,).
-        soft_distance: In units of the base, shape (c,).
+        numbers: All that is told of them, a row each, which is how they are compared, taken and
+            put together: shape (c, 24).
         is_even: Which spaces turn and scale only, so that a chain keeps its shape in them, (c,).
     """
 
-    from_world: Array
-    to_world: Array
-    unit: Array
-    tolerance: Array
-    soft_distance: Array
+    numbers: Array
     is_even: Flags
+
+    @cached_property
+    def from_world(self) -> Array:
+        """World space to base, shape (c, 3, 4)."""
+        return self.numbers[:, :12].reshape(-1, 3, 4)
+
+    @cached_property
+    def to_world(self) -> Array:
+        """Directions of the base to world space, shape (c, 3, 3)."""
+        return self.numbers[:, 12:21].reshape(-1, 3, 3)
+
+    @property
+    def tolerance(self) -> Array:
+        """Accepted distance in units of the base, shape (c,)."""
+        return self.numbers[:, 21]
+
+    @property
+    def soft_distance(self) -> Array:
+        """In units of the base, shape (c,)."""
+        return self.numbers[:, 22]
+
+    @property
+    def unit(self) -> Array:
+        """The most that one in the base is in scene units, in any direction, shape (c,)."""
+        return self.numbers[:, 23]
 
     def rows(self, rows: slice | list[int]) -> Bases:
         """Return the bases of some of the chains."""
-        return Bases(*(getattr(self, field.name)[rows] for field in fields(self)))
+        return Bases(self.numbers[rows], self.is_even[rows])
 
     def differ(self, former: Bases) -> Flags:
         """Tell which bases are not those of before, shape (c,)."""
-        differs: Flags = (former.from_world != self.from_world).any(axis=(1, 2))
-        differs |= former.tolerance != self.tolerance
-        differs |= former.soft_distance != self.soft_distance
+        differs: Flags = (former.numbers != self.numbers).any(axis=1)
         return differs
 
 
-def stacked(parts: list[Bases]) -> Bases:
+def stacked(parts: Sequence[Bases]) -> Bases:
     """Return the bases of several armature objects, one after the other."""
     if len(parts) == 1:
         return parts[0]
     return Bases(
-        *(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Bases))
+        np.concatenate([part.numbers for part in parts]),
+        np.concatenate([part.is_even for part in parts]),
     )
 
 
-class Posed(NamedTuple):
-    """The chains of one armature object, its present pose, and what undoes negative scales."""
+class Roots(NamedTuple):
+    """What of the root bones of c chains of an armature object stays while it is posed.
 
-    skeleton: Skeleton
+    Attributes:
+        bones: Indices, shape (c,).
+        parents: Those of their parents, -1 without, shape (c,).
+        carriers: Those of the parents that there are.
+        rest: Their frames.
+        distances: Tolerances and soft distances in scene units, shape (c, 2).
+        keeps_bend: Which chains bend as if the object were not mirrored, shape (c,).
+    """
+
+    bones: npt.NDArray[np.int64]
+    parents: npt.NDArray[np.int64]
+    carriers: npt.NDArray[np.int64]
+    rest: spaces.RestFrames
+    distances: Array
+    keeps_bend: Flags
+
+    @classmethod
+    def of(cls, limbs: Sequence[Limb]) -> Roots:
+        """Return the roots of chains of one armature object."""
+        specs, skeleton = [limb.job.spec for limb in limbs], limbs[0].job.skeleton
+        bones = np.array([limb.job.plan.segments[0] for limb in limbs])
+        parents = skeleton.parents[bones]
+        return cls(
+            bones,
+            parents,
+            parents[parents >= 0],
+            skeleton.frames.take(bones),
+            np.array([(each.options.tolerance, each.options.soft_distance) for each in specs]),
+            np.array([each.negative_scale is NegativeScale.KEEP for each in specs]),
+        )
+
+
+def hanging_from(roots: Roots, pose: Pose) -> bytes:
+    """Return all that the bases of chains depend on in a pose, to compare."""
+    parents, heads = pose.matrices[roots.carriers], pose.matrices[roots.bones, :3, 3]
+    return pose.world.tobytes() + parents.tobytes() + heads.tobytes()
+
+
+class WorldSize(NamedTuple):
+    """What the world matrix of an armature object does to sizes.
+
+    Attributes:
+        largest: The most that one in armature space is in scene units, in any direction.
+        shows_shape: Whether the object is not scaled flat.
+    """
+
+    largest: float
+    shows_shape: bool
+
+
+def world_sizes(poses: Sequence[Pose]) -> list[WorldSize]:
+    """Return what the world matrices of armature objects do to sizes."""
+    worlds = np.array([pose.world[:3, :3] for pose in poses])
+    with np.errstate(invalid="ignore", over="ignore"):
+        largest = np.linalg.norm(worlds, ord=2, axis=(1, 2))
+        volume = np.abs(np.linalg.det(worlds))
+        shows = volume > FLAT * np.linalg.norm(worlds, axis=(1, 2)) ** 3
+    return [WorldSize(*each) for each in zip(largest.tolist(), shows.tolist(), strict=True)]
+
+
+class Posed(NamedTuple):
+    """The chains of one armature object: their roots, its present pose and what the object does.
+
+    That is to sizes, and whether it is mirrored.
+    """
+
+    roots: Roots
     pose: Pose
-    limbs: list[Limb]
-    unmirrored: Array | None
+    size: WorldSize
+    is_mirrored: bool
 
 
 def read_bases(rigs: Sequence[Posed]) -> list[Bases]:
@@ -83,80 +167,45 @@ def read_bases(rigs: Sequence[Posed]) -> list[Bases]:
     Args:
         rigs: Each with one chain or more; all are computed at once.
     """
-    counts = [len(rig.limbs) for rig in rigs]
-    roots = [np.array([limb.job.plan.segments[0] for limb in rig.limbs]) for rig in rigs]
-    at_roots = np.concatenate(
-        [rig.pose.matrices[own] for rig, own in zip(rigs, roots, strict=True)]
-    )
-    frames = _parent_frames(rigs, roots)
-    worlds = np.array([rig.pose.world for rig in rigs])
+    counts = [len(rig.roots.bones) for rig in rigs]
+    at_roots = np.concatenate([rig.pose.matrices[rig.roots.bones, :3, 3] for rig in rigs])
+    parents = np.concatenate([rig.roots.parents for rig in rigs])
+    above = np.concatenate([rig.pose.matrices[rig.roots.parents] for rig in rigs])[:, :3, :3]
+    above[parents < 0] = IDENTITY
+    rest = spaces.joined_frames([rig.roots.rest for rig in rigs])
+    frames = spaces.parent_frames(above, rest)
+    worlds = np.repeat(np.array([rig.pose.world[:3] for rig in rigs]), counts, axis=0)
+    told = np.array([(*rig.size, rig.is_mirrored) for rig in rigs])
+    largest, shows_shape, is_mirrored = np.repeat(told, counts, axis=0).T
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        size, is_even = _sizes(frames)
-        is_even &= np.repeat(_shows_shape(worlds[:, :3, :3]), counts)
-        is_even &= ~_keep_their_bend(rigs)
-        largest = np.repeat(np.linalg.norm(worlds[:, :3, :3], ord=2, axis=(1, 2)), counts)
-    is_even &= np.isfinite(at_roots).all(axis=(1, 2))
-    worlds = np.repeat(worlds, counts, axis=0)
+        size, is_even = _sizes(frames.rs)
+    if not rest.is_plain:
+        is_even &= np.abs(frames.post - 1.0).max(axis=1) <= EVEN_SPACE
+    keeps_bend = np.concatenate([rig.roots.keeps_bend for rig in rigs])
+    is_even &= (shows_shape > 0.0) & ~(keeps_bend & (is_mirrored > 0.0))
+    is_even &= np.isfinite(at_roots).all(axis=1)
     # What is not even is solved elsewhere; here it only must not stop the others.
-    to_world = np.where(is_even[:, None, None], worlds[:, :3, :3] @ frames.rs, np.eye(3))
-    heads = np.einsum("cij,cj->ci", worlds[:, :3, :3], at_roots[:, :3, 3]) + worlds[:, :3, 3]
+    to_world = np.where(is_even[:, None, None], worlds[:, :, :3] @ frames.rs, IDENTITY)
+    heads = np.einsum("cij,cj->ci", worlds[:, :, :3], at_roots) + worlds[:, :, 3]
     from_directions = np.linalg.inv(to_world)
     # Not a product of matrices: NumPy 1 rounds that of one chain otherwise than those of several.
     origin = (from_directions * heads[:, None]).sum(axis=2, keepdims=True)
-    options = [limb.job.spec.options for rig in rigs for limb in rig.limbs]
-    unit = np.where(is_even, largest * size, 1.0)
-    bases = Bases(
-        from_world=np.concatenate((from_directions, -origin), axis=2),
-        to_world=to_world,
-        unit=unit,
-        tolerance=np.array([each.tolerance for each in options]) / unit,
-        soft_distance=np.array([each.soft_distance for each in options]) / unit,
-        is_even=is_even,
-    )
+    from_world = np.concatenate((from_directions, -origin), axis=2)
+    unit = np.where(is_even, largest * size, 1.0)[:, None]
+    distances = np.concatenate([rig.roots.distances for rig in rigs]) / unit
+    numbers = (from_world.reshape(-1, 12), to_world.reshape(-1, 9), distances, unit)
+    bases = Bases(np.concatenate(numbers, axis=1), is_even)
     ends = np.cumsum(counts).tolist()
     return [bases.rows(slice(end - count, end)) for end, count in zip(ends, counts, strict=True)]
 
 
-def _parent_frames(
-    rigs: Sequence[Posed], roots: Sequence[npt.NDArray[np.int64]]
-) -> spaces.ParentFrames:
-    """Return the frames that the root bones turn in, armature space."""
-    above, rest = [], []
-    for rig, own in zip(rigs, roots, strict=True):
-        parents = rig.skeleton.parents[own]
-        pose = rig.pose.matrices[parents][:, :3, :3]
-        above.append(np.where((parents >= 0)[:, None, None], pose, np.eye(3)))
-        rest.append(rig.skeleton.frames.take(own))
-    return spaces.parent_frames(np.concatenate(above), spaces.joined_frames(rest))
-
-
-def _sizes(frames: spaces.ParentFrames) -> tuple[Array, Flags]:
-    """Return the scales of frames, and which of them turn and scale evenly, without mirroring."""
-    squares = np.swapaxes(frames.rs, -1, -2) @ frames.rs
-    size = np.sqrt(np.einsum("cii->c", squares) / 3.0)
-    off = squares / (size * size)[:, None, None] - np.eye(3)
-    is_even: Flags = np.abs(off).max(axis=(1, 2)) <= EVEN_SPACE
-    is_even &= np.abs(frames.post - 1.0).max(axis=1) <= EVEN_SPACE
-    is_even &= np.linalg.det(frames.rs) > 0.0
-    return size, is_even
-
-
-def _shows_shape(worlds: Array) -> Flags:
-    """Tell which armature objects are not scaled flat."""
-    volume = np.abs(np.linalg.det(worlds))
-    shows: Flags = volume > FLAT * np.linalg.norm(worlds, axis=(1, 2)) ** 3
-    return shows
-
-
-def _keep_their_bend(rigs: Sequence[Posed]) -> Flags:
-    """Tell which chains bend as if their object were not mirrored, which a base does not show."""
-    return np.array(
-        [
-            rig.unmirrored is not None and limb.job.spec.negative_scale is NegativeScale.KEEP
-            for rig in rigs
-            for limb in rig.limbs
-        ]
-    )
+def _sizes(frames: Array) -> tuple[Array, Flags]:
+    """Return the scales of frames (c, 3, 3), and which turn and scale evenly, without mirroring."""
+    squares = np.swapaxes(frames, -1, -2) @ frames
+    square = np.einsum("cii->c", squares) / 3.0
+    off = np.abs(squares - square[:, None, None] * IDENTITY).max(axis=(1, 2))
+    is_even: Flags = (off <= EVEN_SPACE * square) & (np.linalg.det(frames) > 0.0)
+    return np.sqrt(square), is_even
 
 
 def point_in_base(from_world: Array, points: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -73,6 +74,7 @@ class BatchRigs(Generic[Place]):
         bones = len(modes)
         self._bone_rows = [slice(own.start * bones, own.stop * bones) for own in self._slices]
         self._versions: list[int] = []
+        self._known_bases: list[Bases | None] = []
         self._places: Place | None = None
         self.present: Channels = np.empty((int(ends[-1]), bones, 4), dtype=np.float32)
 
@@ -95,12 +97,14 @@ class BatchRigs(Generic[Place]):
         if versions == self._versions:
             return False
         self._versions = versions
-        former, self._places = self._places, self._read_places()
         self.present = self.gather("channels").reshape(self.present.shape)
-        if former is None:
-            has_changed[:] = True
-        else:
-            has_changed |= self._differ(self._places, former)
+        bases, known = [state.bases for state in self._states], self._known_bases
+        if len(known) == len(bases) and all(map(operator.is_, bases, known)):
+            # Bases are found anew wherever something hangs elsewhere.
+            return True
+        self._known_bases = bases
+        former, self._places = self._places, self._read_places()
+        has_changed |= True if former is None else self._differ(self._places, former)
         return True
 
     def gather(self, name: str) -> npt.NDArray[Any]:
@@ -128,17 +132,16 @@ class BatchRigs(Generic[Place]):
         """
         count = len(wanted)
         told = {name: values.astype(np.float32).reshape(-1, 3) for name, values in others.items()}
-        differs = _differ(self.present.reshape(-1, 4), wanted.reshape(-1, 4), noise)
+        differs = _differ(self.present, wanted, noise)
         for name, values in told.items():
-            differs |= _differ(self.gather(name), values, noise)
-        differs = differs.reshape(count, -1).any(axis=1)
+            present = self.gather(name).reshape(count, -1, 3)
+            differs |= _differ(present, values.reshape(present.shape), noise)
         differs = np.logical_or.reduceat(differs, self._first)
-        has_changed = np.logical_or.reduceat(has_changed, self._first)
         rows = wanted.reshape(-1, 4)
         found, written = [], []
-        for i in np.flatnonzero(differs).tolist():
+        for i in differs.nonzero()[0].tolist():
             state = self._states[i]
-            if has_changed[i] or not is_foreign(state):
+            if not is_foreign(state) or has_changed[self._slices[i]].any():
                 # What of the same object stands right is written with the others.
                 bones, own = self._bones[i], self._bone_rows[i]
                 further = {name: OtherChannels(bones, each[own]) for name, each in told.items()}
@@ -164,11 +167,11 @@ def bases_of(parts: Sequence[Part]) -> Bases:
 def _differ(
     present: npt.NDArray[np.floating], wanted: npt.NDArray[np.floating], noise: float
 ) -> Flags:
-    """Tell which rows of channels (m, size) differ by more than noise; NaN always does."""
+    """Tell which chains have channels (B, k, size) that differ by more than noise, or are NaN."""
     differs: Flags = present != wanted
     if noise:
         differs &= ~(np.abs(wanted - present) <= noise)
-    return differs.any(axis=1)
+    return differs.any(axis=(1, 2))
 
 
 def _pose_of(state: RigState) -> Pose:

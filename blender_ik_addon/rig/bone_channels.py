@@ -69,6 +69,11 @@ class BoneChannels:
         )
 
     @cached_property
+    def is_whole(self) -> bool:
+        """Whether all bones have full influence, and none has a lock."""
+        return not (self.locks.any() or (self.influence < 1.0).any())
+
+    @cached_property
     def zero(self) -> Array:
         """Local rotations of the stored poses wxyz, shape (B, k, 4)."""
         return self.local_of(self.stored)
@@ -103,6 +108,9 @@ class BoneChannels:
             Rotation channels (b, k, 4), which bones locks have kept from following (b, k), and
             which chains or trees stand elsewhere than they were solved, (b,).
         """
+        if self.is_whole:
+            none = np.zeros(local.shape[:2], dtype=np.bool_)
+            return rotation_channels(local, near, self.modes), none, none[:, 0]
         channels, is_kept = self.held(pick, self.blended(pick, local), near)
         is_blended = (self.influence[pick] < 1.0).any(axis=1)
         return channels, is_kept, is_blended | is_kept.any(axis=1)

@@ -16,11 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from . import spaces
-from .channels import matrices_of
+from .channels import Pose, matrices_of
 from .limb import Limb
 from .order import Job, Point
 from .rig_state import RigState, place
-from .skeleton import Skeleton
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -64,10 +63,9 @@ class Carry:
         if not has_written and versions == self._versions:
             return
         moved = [state for group in self._groups for state in group.update()]
-        if moved:
-            for state in moved:
-                state.version += 1
-            place(moved)
+        for state in moved:
+            state.version += 1
+        place(moved)
         self._versions = [state.version for state in self._states]
 
 
@@ -85,62 +83,72 @@ class _Group:
         parents = skeleton.parents[self._bones].tolist()
         self._parents = np.array([row_of.get(parent, -1) for parent in parents], dtype=np.int64)
         levels = np.array([depth[bone] for bone in self._bones.tolist()])
-        self._generations = [np.flatnonzero(levels == each) for each in np.unique(levels)]
-        self._rest = [skeleton.frames.take(self._bones[rows]) for rows in self._generations]
+        generations = [np.flatnonzero(levels == each) for each in np.unique(levels)]
+        self._generations = [
+            (rows, self._parents[rows], skeleton.frames.take(self._bones[rows]))
+            for rows in generations
+        ]
         self._of_roots = np.array([row_of[int(skeleton.parents[root])] for root in roots])
+        self._offsets = skeleton.offsets[self._bones, :3, :3]
+        self._hung = np.concatenate((self._bones, roots))
+        self._is_tied = skeleton.use_connect[self._hung] & (skeleton.parents[self._hung] >= 0)
+        self._poses: dict[int, Pose] = {}
+        # Of each bone rotation channels and mode; scale and location; of the roots the last alone.
+        self._told = np.full((len(states), len(self._hung), 11), np.nan)
+        self._local = np.empty((len(states), len(self._bones), 3, 3))
+        self._heads = np.empty((len(states), len(self._hung), 3))
 
     def update(self) -> list[RigState]:
-        """Pose the bones; return the rigs of which any has moved."""
+        """Pose the bones; return the rigs of which any may have moved."""
         poses = [state.pose for state in self._states if state.pose is not None]
-        bones = self._bones
-        modes = np.concatenate([pose.modes[bones] for pose in poses])
-        channels = np.concatenate([pose.channels[bones] for pose in poses]).astype(np.float64)
-        axes = np.empty((len(poses), len(bones), 3, 3))
-        local = matrices_of(channels, modes).reshape(axes.shape)
-        scale = np.array([pose.scale[bones] for pose in poses])
-        heads = _heads(self._skeleton, bones, np.array([pose.location[bones] for pose in poses]))
-        for rows, rest in zip(self._generations, self._rest, strict=True):
-            parents = self._parents[rows]
+        told = np.array([self._tell(pose) for pose in poses])
+        is_other = told != self._told
+        turned = np.nonzero(is_other[:, : len(self._bones), :5].any(axis=2))
+        if turned[0].size:
+            turns = told[turned]
+            self._local[turned] = matrices_of(turns[:, :4], turns[:, 4].astype(np.int32))
+        has_moved, known = is_other.any(axis=(1, 2)).tolist(), self._poses
+        rows = [i for i, pose in enumerate(poses) if has_moved[i] or pose is not known.get(i)]
+        if is_other[:, :, 8:].any():
+            self._heads = spaces.head_in_parent(
+                self._skeleton.offsets[self._hung],
+                told[:, :, 8:],
+                self._skeleton.use_local_location[self._hung],
+                self._is_tied,
+            )
+        if rows:
+            self._pose(poses, rows, told[rows, : len(self._bones), 5:8])
+            self._poses, self._told = dict(enumerate(poses)), told
+        return [self._states[i] for i in rows]
+
+    def _tell(self, pose: Pose) -> Array:
+        """Return what tells where the bones of a rig stand."""
+        bones, told = self._bones, np.zeros(self._told.shape[1:])
+        of_bones = told[: len(bones)]
+        of_bones[:, :4], of_bones[:, 4] = pose.channels[bones], pose.modes[bones]
+        of_bones[:, 5:8], told[:, 8:] = pose.scale[bones], pose.location[self._hung]
+        return told
+
+    def _pose(self, poses: list[Pose], rigs: list[int], scale: Array) -> None:
+        """Put the bones of r rigs where their local rotations, scales (r, m, 3) and heads are."""
+        bones, count, local, heads = self._bones, len(rigs), self._local[rigs], self._heads[rigs]
+        own = np.zeros((count, len(bones), 4, 4))
+        own[..., :3, :3] = (self._offsets @ local) * scale[:, :, None]
+        own[..., :3, 3] = heads[:, : len(bones)]
+        own[..., 3, 3] = 1.0
+        matrices = np.empty_like(own)
+        for rows, parents, rest in self._generations:
             if parents[0] < 0:
-                above: Array = np.broadcast_to(np.eye(3), (len(poses), len(rows), 3, 3))
-            else:
-                above = axes[:, parents]
-                heads[:, rows] = heads[:, parents] + spaces.transform_direction(
-                    above, heads[:, rows]
-                )
-            frames = spaces.parent_frames(above, rest)
-            axes[:, rows] = spaces.pose_from_local(frames, local[:, rows], scale[:, rows])
-        parents, location = self._of_roots, [pose.location[self._roots] for pose in poses]
-        ways = _heads(self._skeleton, self._roots, np.array(location))
-        at_roots = heads[:, parents] + spaces.transform_direction(axes[:, parents], ways)
-        matrices = np.zeros((len(poses), len(bones), 4, 4))
-        matrices[:, :, :3, :3], matrices[:, :, :3, 3] = axes, heads
-        matrices[:, :, 3, 3] = 1.0
-        return [
-            state
-            for state, own, ends in zip(self._states, matrices, at_roots, strict=True)
-            if self._put(state, own, ends)
-        ]
-
-    def _put(self, state: RigState, matrices: Array, heads: Array) -> bool:
-        """Note where bones stand; tell whether that is elsewhere than before."""
-        pose = state.pose
-        assert pose is not None
-        is_same = np.array_equal(pose.matrices[self._bones], matrices) and np.array_equal(
-            pose.matrices[self._roots, :3, 3], heads
-        )
-        if is_same:
-            return False
-        pose.matrices[self._bones] = matrices
-        pose.matrices[self._roots, :3, 3] = heads
-        return True
-
-
-def _heads(skeleton: Skeleton, bones: Indices, location: Array) -> Array:
-    """Return the heads of bones in the spaces of their posed parents, shape (..., m, 3)."""
-    return spaces.head_in_parent(
-        skeleton.offsets[bones],
-        location,
-        skeleton.use_local_location[bones],
-        skeleton.use_connect[bones] & (skeleton.parents[bones] >= 0),
-    )
+                matrices[:, rows] = own[:, rows]
+                continue
+            above = matrices[:, parents]
+            matrices[:, rows] = above @ own[:, rows]
+            if not rest.is_plain:
+                # Their heads go with their parents, and their axes take a part of that.
+                frames = spaces.parent_frames(above[..., :3, :3], rest)
+                axes = spaces.pose_from_local(frames, local[:, rows], scale[:, rows])
+                matrices[:, rows, :3, :3] = axes
+        at_roots = spaces.transform_point(matrices[:, self._of_roots], heads[:, len(bones) :])
+        for i, moved, ends_at in zip(rigs, matrices, at_roots, strict=True):
+            poses[i].matrices[bones] = moved
+            poses[i].matrices[self._roots, :3, 3] = ends_at

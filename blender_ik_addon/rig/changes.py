@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -45,20 +45,16 @@ class Change(NamedTuple):
     others: Mapping[str, OtherChannels] = NO_OTHERS
 
 
-def joined(one: Change, other: Change) -> Change:
-    """Return two changes of one armature object as one."""
-    others = dict(one.others)
-    for name, added in other.others.items():
-        known = others.get(name)
-        pair = (added,) if known is None else (known, added)
-        others[name] = OtherChannels(
-            np.concatenate([each.bones for each in pair]),
-            np.concatenate([each.values for each in pair]),
-        )
-    return Change(
-        one.state,
-        np.concatenate((one.bones, other.bones)),
-        np.concatenate((one.modes, other.modes)),
-        np.concatenate((one.channels, other.channels)),
-        others,
-    )
+def joined(parts: Sequence[OtherChannels]) -> OtherChannels:
+    """Return values of one property that several chains change as one."""
+    bones, values = ([part[i] for part in parts] for i in range(2))
+    return OtherChannels(np.concatenate(bones), np.concatenate(values))
+
+
+def note(change: Change) -> None:
+    """Keep in mind, in the pose that is known of the armature object, what will stand there."""
+    pose = change.state.pose
+    if pose is not None:
+        pose.note_written(change.bones, change.channels)
+        for name, each in change.others.items():
+            pose.note_others(name, each.bones, each.values)

@@ -38,6 +38,21 @@ def property_of_mode(mode: int) -> str:
     return names.get(mode, "rotation_euler")
 
 
+def _of_products() -> Array:
+    """Return what takes products of a unit quaternion's numbers to its matrix, shape (16, 9)."""
+    units = np.eye(4)
+    alone = rotation.matrix_from_quaternion(units)
+    pairs = rotation.normalize(units[:, None] + units)
+    # A matrix is a sum over pairs of numbers: two that are alike, less what each does alone.
+    shares = rotation.matrix_from_quaternion(pairs) - 0.5 * (alone[:, None] + alone)
+    shares[range(4), range(4)] = alone
+    table: Array = np.round(shares).reshape(16, 9)
+    return table
+
+
+OF_PRODUCTS = _of_products()
+
+
 @dataclass(frozen=True)
 class Pose:
     """The pose of an armature object's n bones, float64.
@@ -156,18 +171,27 @@ def quaternions_of(channels: Array, modes: Integers) -> Array:
 def matrices_of(channels: Array, modes: Integers) -> Array:
     """Return the local rotation matrices (m, 3, 3) of rotation channels (m, 4)."""
     matrices = np.empty((len(modes), 3, 3))
-    for mode in np.unique(modes):
-        rows = modes == mode
+    present = set(modes.tolist())
+    for mode in present:
+        rows = modes == mode if len(present) > 1 else slice(None)
+        own = channels[rows]
         if mode in EULER_MODES:
-            matrices[rows] = rotation.matrix_from_euler(channels[rows, :3], EULER_MODES[int(mode)])
+            matrices[rows] = rotation.matrix_from_euler(own[:, :3], EULER_MODES[mode])
             continue
         if mode == AXIS_ANGLE:
-            quaternions = rotation.quaternion_from_axis_angle(channels[rows])
-        else:
-            quaternions = channels[rows]
-            is_zero = ~quaternions.any(axis=1)
-            quaternions = np.where(is_zero[:, None], [1.0, 0.0, 0.0, 0.0], quaternions)
-        matrices[rows] = rotation.matrix_from_quaternion(rotation.normalize(quaternions))
+            own = rotation.quaternion_from_axis_angle(own)
+        matrices[rows] = _matrices_of_quaternions(own)
+    return matrices
+
+
+def _matrices_of_quaternions(quaternions: Array) -> Array:
+    """Return the rotation matrices (m, 3, 3) of quaternions (m, 4) of any length; zero is none."""
+    squares = np.einsum("mi,mi->m", quaternions, quaternions)[:, None]
+    is_zero = squares == 0.0
+    products = (quaternions[:, :, None] * quaternions[:, None, :]).reshape(-1, 16)
+    products = products / np.where(is_zero, 1.0, squares)
+    matrices: Array = np.einsum("mi,ij->mj", products, OF_PRODUCTS).reshape(-1, 3, 3)
+    matrices[is_zero[:, 0]] = np.eye(3)
     return matrices
 
 

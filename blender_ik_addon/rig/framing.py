@@ -40,7 +40,10 @@ def framed(chains: Sequence[Hung]) -> ChainFrames:
     turns = chains[0].skeleton.frames.use_inherit_rotation[plan.segments[1:]]
     unturned = tuple((1 + np.flatnonzero(~turns)).tolist())
     hang = Hanging.of_chain(len(plan.written), len(plan.segments), unturned)
-    sides = [bend_side(rest_joints(chain.skeleton, chain.plan)) for chain in chains]
+    # Chains of a crowd have equal bones, and share their plans.
+    plans = {id(chain.plan): chain for chain in chains}
+    of_plans = {each: _hint(chain) for each, chain in plans.items()}
+    hints = [of_plans[id(chain.plan)] for chain in chains]
     roots = [int(chain.plan.segments[0]) for chain in chains]
     segments = np.array(
         [segments_of(each.skeleton, each.pose, each.plan, each.slide) for each in chains]
@@ -48,7 +51,6 @@ def framed(chains: Sequence[Hung]) -> ChainFrames:
     ways = np.zeros((len(chains), len(plan.written), 3))
     count = min(len(plan.written), hang.count + 1) - 1
     ways[:, 1 : count + 1] = segments[:, :count]
-    hints = np.array([_hint(*each) for each in zip(chains, roots, sides, strict=True)])
     return ChainFrames(
         hanging=hang,
         rest=rest_by_generation(
@@ -61,8 +63,8 @@ def framed(chains: Sequence[Hung]) -> ChainFrames:
         root=np.array(
             [chain.pose.matrices[root, :3, 3] for chain, root in zip(chains, roots, strict=True)]
         ),
-        hints=hints[:, None],
-        is_bent=np.array([[side is not None] for side in sides]),
+        hints=np.array([[hint] for hint, _ in hints]),
+        is_bent=np.array([[is_bent] for _, is_bent in hints]),
         compiled=len(chains),
         stretch=_stacked([chain.stretch for chain in chains]),
         slide=_stacked([chain.slide for chain in chains]),
@@ -96,12 +98,14 @@ def _scale_of(chain: Hung) -> Array:
     return scale
 
 
-def _hint(chain: Hung, root: int, side: Array | None) -> Array:
-    """Return the side of the rest pose, or of a straight one the Z axis, in the root's space."""
+def _hint(chain: Hung) -> tuple[Array, bool]:
+    """Return where a chain bends in its root's space: the rest pose's side, else the Z axis."""
+    side = bend_side(rest_joints(chain.skeleton, chain.plan))
     if side is None:
-        return np.array([0.0, 0.0, 1.0])
+        return np.array([0.0, 0.0, 1.0]), False
+    root = chain.plan.segments[0]
     hint: Array = np.linalg.solve(chain.skeleton.rest[root][:3, :3], side)
-    return hint
+    return hint, True
 
 
 def _stacked(records: Sequence[Record | None]) -> Record | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import bpy
@@ -53,7 +54,7 @@ class BoneJoints:
     zero_wxyz: Array | None = None
     slides: Array | None = None
 
-    @property
+    @cached_property
     def is_free(self) -> bool:
         """Tell whether all of the bones turn as if they had no joints, and none slides."""
         has_limit = bool(np.isfinite(self.low).any() or np.isfinite(self.high).any())
@@ -114,13 +115,13 @@ def free_bones(count: int) -> BoneJoints:
 def read_joints(armature_object: bpy.types.Object) -> BoneJoints:
     """Return the joints of all bones of an armature object, in the order of its bones."""
     bones = armature_object.pose.bones
-    has_limit = _flags(bones, "use_ik_limit")
-    return BoneJoints(
-        is_locked=_flags(bones, "lock_ik"),
-        low=np.where(has_limit, _numbers(bones, "ik_min"), -np.inf),
-        high=np.where(has_limit, _numbers(bones, "ik_max"), np.inf),
-        stiffness=np.minimum(_numbers(bones, "ik_stiffness"), MOST_STIFFNESS),
-    )
+    joints, has_limit = free_bones(len(bones)), _flags(bones, "use_ik_limit")
+    if has_limit.any():
+        joints.low[has_limit] = _numbers(bones, "ik_min")[has_limit]
+        joints.high[has_limit] = _numbers(bones, "ik_max")[has_limit]
+    joints.is_locked[:] = _flags(bones, "lock_ik")
+    np.minimum(_numbers(bones, "ik_stiffness"), MOST_STIFFNESS, out=joints.stiffness)
+    return joints
 
 
 def _flags(bones: Any, name: str) -> npt.NDArray[np.bool_]:

@@ -33,6 +33,7 @@ Channels = npt.NDArray[np.float32]
 # A chain that starts from its own last pose reads it back as float32: differences of that size
 # are no movement.
 CURRENT_NOISE = 1e-6
+NOBODY = np.zeros((), dtype=np.bool_)
 
 
 class LimbBatch:
@@ -111,11 +112,12 @@ class LimbBatch:
                 known = self._starts.get(name)
                 has_changed |= known is None or (values != known).any(axis=(1, 2))
         # What could not be solved is tried again.
-        has_changed[list(self._failed)] = True
+        if self._failed:
+            has_changed[list(self._failed)] = True
         is_asked = has_changed | self._is_on_its_way(moment)
         if self.errors:
             is_asked[list(self.errors)] = has_changed[list(self.errors)] = False
-        rows = np.flatnonzero(is_asked)
+        rows = is_asked.nonzero()[0]
         if rows.size:
             self._solve_rows(rows, moment, has_changed)
         elif not has_new_poses:
@@ -141,9 +143,9 @@ class LimbBatch:
         return found
 
     def _is_on_its_way(self, moment: Moment) -> Flags:
-        """Tell for which chains that ease time has passed, shape (B,)."""
+        """Tell for which chains that ease time has passed, shape (B,) or for all alike."""
         if self._easing is None:
-            return np.zeros(len(self.limbs), dtype=np.bool_)
+            return NOBODY
         is_begun = moment.is_new and moment.frame == moment.first
         return np.array(
             [known is None or known.frame != moment.frame or is_begun for known in self._moments]
@@ -172,14 +174,16 @@ class LimbBatch:
         if self._easing is not None:
             inputs = [self._inputs(row) for row in rows.tolist()]
             steps = [self._step(row, moment, own) for row, own in zip(rows, inputs, strict=True)]
+        is_all = len(rows) == len(self.limbs)
+        pick = slice(None) if is_all else rows
         asked = Asked(
             rows,
-            self._targets.matrices[rows],
-            None if self._poles is None else self._poles.matrices[rows, :3, 3],
-            self._rigs.present[rows].astype(np.float64),
-            None if location is None else location[rows].astype(np.float64),
+            self._targets.matrices[pick],
+            None if self._poles is None else self._poles.matrices[pick, :3, 3],
+            self._rigs.present[pick].astype(np.float64),
+            None if location is None else location[pick].astype(np.float64),
             steps,
-            ~has_changed[rows],
+            None if steps is None else ~has_changed[pick],
         )
         places, stepped = self._rigs.places, list[Stepped]()
         if isinstance(self._solve, RigidSolve):
@@ -188,8 +192,8 @@ class LimbBatch:
         else:
             assert isinstance(places, Places)
             solved, stepped = self._solve.solved(asked, places)
-        self._wanted[rows] = solved.channels
-        if len(rows) == len(self.limbs):
+        self._wanted[pick] = solved.channels
+        if is_all:
             self._solved = solved
         else:
             every = np.zeros(len(self.limbs), dtype=np.int64)

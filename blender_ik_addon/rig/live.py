@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import bpy
 import numpy as np
 
-from .changes import Change, joined
+from .changes import Change, note
 from .channels import CHANNEL_SIZES, read_floats
 from .graph_state import Batch, GraphState, Level
 from .moment import moment_of
@@ -136,21 +136,23 @@ def _solve_levels(
     Returns:
         Session uids of armature objects that were not written: they have other chains by now.
     """
+    unwritten: dict[int, list[Change]] = {}
     written: set[int] = set()
     others = frozenset[int]()
     for number, level in enumerate(graph.levels):
-        if number and written and not level.is_carried:
+        if number and (unwritten or written) and not level.is_carried:
             # This level hangs on what has just moved.
+            others |= _write(unwritten, update, source, written)
             update.evaluate_again()
             _place_again(level, update)
             world = None
         if level.carry is not None:
-            level.carry.update(has_written=bool(written))
+            level.carry.update(has_written=bool(unwritten or written))
         world = world or _world(graph, update)
-        changes = _changes(level, update, world)
-        if changes:
-            others |= _write(changes, update, source, written)
-    return others
+        for change in _changes(level, update, world):
+            note(change)
+            unwritten.setdefault(change.state.uid, []).append(change)
+    return others | _write(unwritten, update, source, written)
 
 
 def _world(graph: GraphState, update: Update) -> WorldMatrices:
@@ -248,24 +250,21 @@ def _is_written_by_another(state: RigState) -> bool:
 
 
 def _write(
-    changes: list[Change], update: Update, source: Source, written: set[int]
+    unwritten: dict[int, list[Change]], update: Update, source: Source, written: set[int]
 ) -> frozenset[int]:
-    """Write the changes, one write an armature object; return which have other chains by now.
+    """Write what has been noted, once an armature object; return which have other chains by now.
 
     Args:
-        changes: What is not as it should be.
+        unwritten: What is not as it should be, by session uid of the armature object; emptied.
         update: Which graph.
         source: Tells whether armature objects have the chains that are known.
         written: Session uids of those that this update has written so far; grows.
     """
-    by_object: dict[int, Change] = {}
-    for change in changes:
-        uid = change.state.uid
-        by_object[uid] = joined(by_object[uid], change) if uid in by_object else change
     is_render, has_others = update.depsgraph.mode == "RENDER", len(memory.graphs) > 1
     # On a new frame the lists have just been compared.
     names_of, asks_lists, others = source.names, not update.is_new_frame, []
-    for uid, (state, bones, modes, channels, others_of) in by_object.items():
+    for uid, changes in unwritten.items():
+        state = changes[0].state
         owner, pose = state.object, state.pose
         if pose is None or (asks_lists and names_of(owner) != state.chain_names):
             others.append(uid)
@@ -273,9 +272,10 @@ def _write(
         if is_render and uid not in written:
             keep_animated_values(owner, owner.evaluated_get(update.depsgraph))
         written.add(uid)
-        values_of = write_pose(owner, pose, bones, modes, channels, others_of)
+        values_of = write_pose(owner, pose, changes)
         if has_others:
             memory.written[uid] = {name: values.copy() for name, values in values_of.items()}
+    unwritten.clear()
     return frozenset(others)
 
 

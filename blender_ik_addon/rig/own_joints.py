@@ -47,6 +47,8 @@ def chain_joints(
         creature_of(spec.force)
     if not spec.use_limits:
         return None if spec.force is None else free_bones(len(plan.written))
+    if of_bones.is_free and not spec.joints and spec.force is None:
+        return None
     joints = _of_creature(of_bones.take(plan.written), plan, spec)
     if spec.joints:
         joints = _with_own(joints, _own_by_row(skeleton, plan, spec), skeleton, plan)

@@ -34,11 +34,19 @@ class ChainPlan:
 
 
 def planned(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan:
-    """Return the bones of a chain.
+    """Return the bones of a chain, the same record for all that ask for the same bones.
 
     Raises:
         RigError: If the tip bone does not exist or nothing is left to drive.
     """
+    asked = (spec.bone, spec.chain_count, spec.use_tail, spec.use_rotation)
+    known: ChainPlan | None = skeleton.plans.get(asked)
+    if known is None:
+        known = skeleton.plans[asked] = _planned(skeleton, spec)
+    return known
+
+
+def _planned(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan:
     if not spec.bone:
         raise RigError("No tip bone is set: choose the bone at the end of the chain.")
     tip = skeleton.index.get(spec.bone, -1)

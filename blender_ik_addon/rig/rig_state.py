@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..core import IKError, Solver
 from .animation import animated_bones
-from .bases import Bases, Posed, read_bases
+from .bases import Bases, Posed, Roots, WorldSize, hanging_from, read_bases, world_sizes
 from .channels import Pose, read_pose
 from .checks import check_channels, check_pose, is_pose_sound
 from .drags import Stand
@@ -89,6 +89,10 @@ class RigState:
         jobs: Chains that can be solved.
         limbs: The same, compiled.
         bases: The spaces of the limbs.
+        roots: What of those stays while the object is posed; None without limbs.
+        size: What the world matrix of that pose does to sizes; None where it has not been asked.
+        places: What the bases were last found from, as ``bases.hanging_from`` tells.
+        is_mirrored: Whether that matrix mirrors.
         unmirrored: What shows the object as it would be without negative scale; None where nothing
             mirrors it.
         joints: Of all bones; None where no chain honours them.
@@ -108,6 +112,10 @@ class RigState:
     jobs: list[Job] = field(default_factory=list)
     limbs: list[Limb] = field(default_factory=list)
     bases: Bases | None = None
+    roots: Roots | None = None
+    size: WorldSize | None = None
+    places: bytes = b""
+    is_mirrored: bool = False
     unmirrored: Array | None = None
     joints: BoneJoints | None = None
     stretch: BoneStretch | None = None
@@ -167,11 +175,15 @@ class RigState:
 
     def read_pose(self, update: Update) -> None:
         """Read the pose, as the graph has evaluated it."""
-        evaluated = self.object.evaluated_get(update.depsgraph)
+        evaluated, former = self.object.evaluated_get(update.depsgraph), self.pose
         self.pose = read_pose(evaluated)
-        with np.errstate(invalid="ignore", over="ignore"):
-            is_mirrored = np.linalg.det(self.pose.world[:3, :3]) < 0.0
-        self.unmirrored = find_unmirrored(evaluated) if is_mirrored else None
+        if former is None or former.world.tobytes() != self.pose.world.tobytes():
+            self.size = None
+            with np.errstate(invalid="ignore", over="ignore"):
+                self.is_mirrored = bool(np.linalg.det(self.pose.world[:3, :3]) < 0.0)
+        if self.is_mirrored or self.unmirrored is not None:
+            self.unmirrored = find_unmirrored(evaluated) if self.is_mirrored else None
+            self.places = b""
         self.version += 1
         if update.is_new_frame:
             scale, location = self.pose.scale.copy(), self.pose.location.copy()
@@ -266,8 +278,14 @@ class RigState:
         pose = self.pose
         assert pose is not None
         assert self.skeleton is not None
-        is_same_pose = former is not None and has_same_channels(former, pose)
-        known = {id(limb.job): limb for limb in self.limbs} if is_same_pose else {}
+        former_jobs = [limb.job for limb in self.limbs]
+        known = {id(limb.job): limb for limb in self.limbs}
+        if former is not None:
+            changed = changed_bones(former, pose)
+            for limb in self.limbs if changed.any() else ():
+                plan = limb.job.plan
+                if changed[plan.written].any() or changed[plan.tip]:
+                    del known[id(limb.job)]
         keyed = animated_bones(self.object)
         self.limbs, sound = [], []
         for job in self.jobs:
@@ -280,6 +298,8 @@ class RigState:
             sound.append(job)
             self.limbs.append(limb)
         self.jobs = sound
+        if sound != former_jobs:
+            self.roots, self.places = Roots.of(self.limbs) if sound else None, b""
 
     def _limb(
         self,
@@ -339,20 +359,32 @@ def is_same(one: Comparable | None, other: Comparable | None) -> bool:
 
 def place(states: Sequence[RigState]) -> None:
     """Place the limbs of armature objects in the poses that were read last."""
-    placed, rigs = [], []
+    hung: list[RigState] = []
     for state in states:
-        state.bases = None
-        if state.limbs and state.skeleton is not None and state.pose is not None:
-            placed.append(state)
-            rigs.append(Posed(state.skeleton, state.pose, state.limbs, state.unmirrored))
-    if rigs:
-        for state, bases in zip(placed, read_bases(rigs), strict=True):
-            state.bases = bases
+        if state.roots is None or state.pose is None:
+            state.bases, state.places = None, b""
+        elif state.places != (places := hanging_from(state.roots, state.pose)):
+            state.places = places
+            hung.append(state)
+    unknown = [state for state in hung if state.size is None]
+    poses = [state.pose for state in unknown if state.pose is not None]
+    for state, size in zip(unknown, world_sizes(poses) if poses else (), strict=True):
+        state.size = size
+    rigs = [
+        Posed(state.roots, state.pose, state.size, state.unmirrored is not None)
+        for state in hung
+        if state.roots is not None and state.pose is not None and state.size is not None
+    ]
+    for state, bases in zip(hung, read_bases(rigs) if rigs else (), strict=True):
+        state.bases = bases
 
 
-def has_same_channels(a: Pose, b: Pose) -> bool:
-    """Tell whether two poses differ in nothing but rotations and what they lead to."""
-    return all(
-        np.array_equal(getattr(a, name), getattr(b, name))
-        for name in ("location", "scale", "modes", "locks", "uses_4d_locks")
-    )
+def changed_bones(former: Pose, pose: Pose) -> npt.NDArray[np.bool_]:
+    """Tell which bones differ in more than rotations and what those lead to, shape (n,)."""
+    if len(former.modes) != len(pose.modes):
+        return np.ones(len(pose.modes), dtype=np.bool_)
+    changed: npt.NDArray[np.bool_] = former.modes != pose.modes
+    changed |= former.uses_4d_locks != pose.uses_4d_locks
+    for name in ("location", "scale", "locks"):
+        changed |= (getattr(former, name) != getattr(pose, name)).any(axis=1)
+    return changed

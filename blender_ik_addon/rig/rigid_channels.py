@@ -10,8 +10,14 @@ import numpy.typing as npt
 
 from ..core.algebra import rotation
 from .bone_channels import rotation_channels
+from .chain_joints import NOT_TURNED
 
 Array = npt.NDArray[np.float64]
+
+# What takes the products of the numbers of two quaternions p and q to p^-1 q.
+BEYOND_PARENT = np.array(
+    [rotation.multiply(rotation.conjugate(p), q) for p in np.eye(4) for q in np.eye(4)]
+).T
 
 
 @dataclass(frozen=True)
@@ -41,19 +47,21 @@ class RigidChannels:
 
     @cached_property
     def into_local(self) -> Array:
-        """Matrices that take the turn of a bone beyond its parent to its local rotation.
+        """Matrices that take the turns of a bone's parent and of the bone to its local rotation.
 
-        The turn q, in the space of the base, becomes R^-1 q R L, linear in q, with R the frame
-        that the bone acts in (none for the first one) and L its local rotation. (b, k, 4, 4).
+        With turns p and q, in the space of the base, that is R^-1 p^-1 q R L: linear in the 16
+        products of their numbers, with R the frame that the bone acts in (none for the first one)
+        and L its local rotation. Shape (b, k, 4, 16).
         """
         frame = self.rest.copy()
-        frame[:, 0] = (1.0, 0.0, 0.0, 0.0)
+        frame[:, 0] = NOT_TURNED
         back, after = rotation.conjugate(frame), rotation.multiply(frame, self.local)
         columns = [
             rotation.multiply(rotation.multiply(back, np.broadcast_to(unit, back.shape)), after)
             for unit in np.eye(4)
         ]
-        return np.stack(columns, axis=-1)
+        into: Array = np.stack(columns, axis=-1) @ BEYOND_PARENT
+        return into
 
     def with_tips(self, turns: Array, tips: Array | None) -> Array:
         """Return turns of all written bones: a tip beyond the effector turns, or goes along.
@@ -73,10 +81,10 @@ class RigidChannels:
 
     def turned(self, turns: Array) -> Array:
         """Return the local rotations wxyz (b, k, 4) of bones after their turns (b, k, 4)."""
-        own = turns.copy()
-        if own.shape[1] > 1:
-            own[:, 1:] = rotation.multiply(rotation.conjugate(turns[:, :-1]), turns[:, 1:])
-        local: Array = np.einsum("bkij,bkj->bki", self.into_local, own)
+        parents = np.empty_like(turns)
+        parents[:, 0], parents[:, 1:] = NOT_TURNED, turns[:, :-1]
+        products = (parents[..., :, None] * turns[..., None, :]).reshape(*turns.shape[:2], 16)
+        local: Array = np.einsum("bkij,bkj->bki", self.into_local, products)
         return local
 
     def written(self, local: Array) -> Array:

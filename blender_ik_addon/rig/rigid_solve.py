@@ -63,7 +63,7 @@ class RigidSolve:
         self._chain = RigidChain.of(limbs, poses)
         local = self.settings.channels.local_of(np.array([limb.start for limb in limbs]))
         lengths = np.linalg.norm(np.diff(self._chain.laid(local).joints, axis=1), axis=2)
-        self._reach = lengths.sum(axis=1)
+        self._slack = LENGTHS_AGREE * lengths.sum(axis=1)
         forces = forces_on([limb.job.spec for limb in limbs], lengths)
         self._forces = self.settings.with_optimum(forces, slice(None))
         self._start = self._started(slice(None), local, self.settings.channels.stored)
@@ -201,8 +201,8 @@ class RigidSolve:
             points = np.where(is_moved[:, None, None], laid.joints, points)
             left = np.linalg.norm(points[:, -1] - goals.target_position, axis=1)
             gaps = np.where(is_moved, left, gaps)
-        has_arrived = gaps <= bases.tolerance[pick] + LENGTHS_AGREE * self._reach[pick]
-        is_blended = own.influence[pick] < 1.0
+        has_arrived = gaps <= bases.tolerance[pick] + self._slack[pick]
+        is_blended = is_moved if own.channels.is_whole else own.influence[pick] < 1.0
         return Solved(
             channels=channels,
             residuals=_sizes(bases.to_world[pick], points[:, -1] - goals.target_position),
@@ -222,5 +222,6 @@ def angles_between(one: Array, other: Array) -> Array:
 
 def _sizes(to_world: Array, gaps: Array) -> Array:
     """Return how long gaps (b, 3) in the bases are in world space, shape (b,)."""
-    sizes: Array = np.sqrt(np.square(np.einsum("bij,bj->bi", to_world, gaps)).sum(axis=1))
+    gaps = np.einsum("bij,bj->bi", to_world, gaps)
+    sizes: Array = np.sqrt(np.einsum("bi,bi->b", gaps, gaps))
     return sizes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
 
@@ -42,6 +42,8 @@ class Skeleton:
         lengths: Rest lengths, shape (n,).
         use_local_location: Shape (n,).
         use_connect: Shape (n,).
+        plans: Chains of these bones, by what was asked for; ``plan.planned`` keeps them here, for
+            objects with equal bones to share.
     """
 
     fingerprint: Fingerprint
@@ -54,6 +56,7 @@ class Skeleton:
     lengths: Array
     use_local_location: npt.NDArray[np.bool_]
     use_connect: npt.NDArray[np.bool_]
+    plans: dict[tuple[object, ...], Any] = field(default_factory=dict)
 
     @cached_property
     def offsets_wxyz(self) -> Array:

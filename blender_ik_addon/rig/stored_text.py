@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -17,8 +18,11 @@ DRAGGED_LOCATION = f"dragged_{LOCATION}"
 NO_OTHERS: Mapping[str, Any] = MappingProxyType({})
 # What Blender can store; more would come back from it as infinity.
 GREATEST = 3.4028235e38
+# Rigs are read again whenever anything of them changes, stored poses seldom are.
+MOST_KNOWN = 4096
 
 
+@lru_cache(MOST_KNOWN)
 def bones_of_text(text: str) -> tuple[StoredBone, ...]:
     """Return what ``text_of_bones`` has written.
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import bpy
 
+from .anchors import shown_everywhere
+
 GraphKey = tuple[object, ...]
 """What tells dependency graphs apart: scene, view layer and mode."""
 
@@ -100,6 +102,11 @@ class Update:
     def present(self) -> frozenset[int]:
         """Session uids of the scene's objects."""
         return frozenset([member.session_uid for member in self.scene.objects])
+
+    @cached_property
+    def shown(self) -> frozenset[int]:
+        """Session uids of objects that are evaluated in every view layer, viewport and render."""
+        return shown_everywhere()
 
     def ask_for_view_layers(self) -> None:
         """Have Blender tell of changes in view layers of the scene that were never shown so far.

@@ -6,7 +6,6 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
-from .channels import read_floats
 from .errors import RigError
 from .spaces import matrices_from_buffer
 from .spec import Anchor
@@ -62,7 +61,6 @@ class WorldMatrices:
         objects.foreach_get("matrix_world", buffer[: 16 * count])
         buffer[16 * count :] = np.nan
         self._buffer = buffer.reshape(count + 1, 16)
-        self._bones: dict[int, tuple[dict[str, int], Array]] = {}
 
     def matrices(self, rows: npt.NDArray[np.int64]) -> Array:
         """Return the matrices of rows, shape (m, 4, 4)."""
@@ -89,17 +87,11 @@ class WorldMatrices:
 
     def bone_matrix(self, anchor: Anchor, evaluated: bpy.types.Object | None = None) -> Array:
         """Return the pose matrix of a bone, armature space, shape (4, 4)."""
-        uid = anchor.object.session_uid
-        if uid not in self._bones:
-            bones = (evaluated or anchor.object.evaluated_get(self.depsgraph)).pose.bones
-            names = {name: i for i, name in enumerate(bones.keys())}
-            matrices = matrices_from_buffer(read_floats(bones, "matrix", 16), len(bones))
-            self._bones[uid] = names, matrices
-        names, matrices = self._bones[uid]
-        if anchor.bone not in names:
+        posed = evaluated or anchor.object.evaluated_get(self.depsgraph)
+        bone = posed.pose.bones.get(anchor.bone)
+        if bone is None:
             raise RigError(
                 f"Bone '{anchor.bone}' of '{anchor.object.name}' no longer exists:"
                 " choose another bone for the chain to follow."
             )
-        matrix: Array = matrices[names[anchor.bone]]
-        return matrix
+        return np.array(bone.matrix, dtype=np.float64)

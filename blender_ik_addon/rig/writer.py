@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import bpy
 import numpy as np
 import numpy.typing as npt
 
-from .changes import NO_OTHERS, OtherChannels
+from .changes import Change, OtherChannels, joined
 from .channels import CHANNEL_SIZES, PROPERTY_SIZES, Pose, read_floats, rows_of_property
 
 Array = npt.NDArray[np.float64]
@@ -47,31 +47,32 @@ def write_rotation(
     return written
 
 
-def write_pose(
-    armature_object: bpy.types.Object,
-    pose: Pose,
-    bones: npt.NDArray[np.int64],
-    modes: npt.NDArray[np.int32],
-    channels: Array | npt.NDArray[np.float32],
-    others: Mapping[str, OtherChannels] = NO_OTHERS,
-) -> Written:
-    """Write as ``write_rotation`` does, and note it in a pose that is known to be up to date.
+def write_pose(armature_object: bpy.types.Object, pose: Pose, changes: Sequence[Change]) -> Written:
+    """Write changes of one armature object, and tag its pose for evaluation.
 
     Args:
         armature_object: The original object.
-        pose: Its pose as read last, with all that has been written since.
-        bones: Indices in the order of ``Armature.bones``, shape (m,).
-        modes: Rotation modes of these bones, shape (m,).
-        channels: Shape (m, 4).
-        others: Further channels by property name.
+        pose: Its pose as read last, in which the changes are noted.
+        changes: At least one.
+
+    Returns:
+        What the properties that were written hold now.
     """
-    pose.note_written(bones, channels)
-    written: Written = {}
-    if others:
-        for name, each in others.items():
-            pose.note_others(name, each.bones, each.values)
-        written = write_others(armature_object, others)
-    return written | _write_rotations(armature_object, pose, bones, modes, channels)
+    others: dict[str, list[OtherChannels]] = {}
+    for change in changes:
+        for name, each in change.others.items():
+            others.setdefault(name, []).append(each)
+    written = write_others(armature_object, {name: joined(each) for name, each in others.items()})
+    if TELLS_OF_BULK_WRITES and pose.has_only_quaternions:
+        values = written["rotation_quaternion"] = pose.channels.ravel()
+        armature_object.pose.bones.foreach_set("rotation_quaternion", values)
+        _tag(armature_object)
+        return written
+    bones, modes, channels = (
+        np.concatenate([getattr(change, name) for change in changes])
+        for name in ("bones", "modes", "channels")
+    )
+    return written | write_rotation(armature_object, bones, modes, channels)
 
 
 def write_others(armature_object: bpy.types.Object, others: Mapping[str, OtherChannels]) -> Written:
@@ -102,21 +103,6 @@ def _put(
     whole.reshape(-1, size)[bones] = values
     pose_bones.foreach_set(name, whole)
     return whole
-
-
-def _write_rotations(
-    armature_object: bpy.types.Object,
-    pose: Pose,
-    bones: npt.NDArray[np.int64],
-    modes: npt.NDArray[np.int32],
-    channels: Array | npt.NDArray[np.float32],
-) -> Written:
-    if not (TELLS_OF_BULK_WRITES and pose.has_only_quaternions):
-        return write_rotation(armature_object, bones, modes, channels)
-    values = pose.channels.ravel()
-    armature_object.pose.bones.foreach_set("rotation_quaternion", values)
-    _tag(armature_object)
-    return {"rotation_quaternion": values}
 
 
 def _tag(armature_object: bpy.types.Object) -> None:

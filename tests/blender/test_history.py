@@ -6,6 +6,7 @@ import bpy
 import numpy as np
 import pytest
 
+from blender_ik_addon.rig import live
 from tests.blender import rigs
 from tests.helpers import assert_positions_close
 
@@ -258,4 +259,18 @@ def test_a_scene_switched_away_and_back_goes_on():
     named("Rig Target").location = FAR
     bpy.context.view_layer.update()
     bpy.context.window.scene = first
+    assert_follows()
+
+
+def test_undo_has_the_scene_solved_once(monkeypatch):
+    make_arm_with_history()
+    named("Rig Target").location = FAR
+    push("moved")
+    solved, original = [], live.update_chains
+    monkeypatch.setattr(
+        live, "update_chains", lambda *given: solved.append(given) or original(*given)
+    )
+    bpy.ops.ed.undo()
+    rigs.updated()
+    assert len(solved) == 1
     assert_follows()

@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 import pytest
 
+from blender_ik_addon.rig.rigid_solve import RigidSolve
 from tests.blender import rigs
 from tests.helpers import assert_positions_close, make_rng
 
@@ -309,3 +310,28 @@ def test_a_setting_made_by_a_script_takes_effect_in_the_next_update(name):
     after = rigs.pose(ob, rigs.updated())
     assert np.abs(after - before).max() > 1e-4, "the setting changes nothing on this rig"
     np.testing.assert_allclose(after, expected, atol=2e-6)
+
+
+def test_chains_are_compiled_anew_only_where_their_own_bones_differ(monkeypatch):
+    ob = rigs.make_rig(rigs.zigzag(3, length=0.7), is_connected=False)
+    handle = rigs.add_bones(ob, ((0.0, 0.0, 0.0), (0.0, 0.2, 0.0)), prefix="Handle")[0]
+    ob.pose.bones[handle].location = (0.5, 0.3, 0.9)
+    rigs.add_chain(ob, "Bone.2", ob, subtarget=handle)
+    rigs.updated()
+    compiled, original = [], RigidSolve.__init__
+    monkeypatch.setattr(
+        RigidSolve, "__init__", lambda *given: compiled.append(given) or original(*given)
+    )
+
+    def assert_at_handle() -> None:
+        depsgraph = rigs.updated()
+        place = rigs.head(ob, handle, depsgraph)
+        assert_positions_close(rigs.tail(ob, "Bone.2", depsgraph), place, rigs.REACHED)
+
+    for place in ((0.4, 0.5, 0.8), (-0.3, 0.6, 1.0)):
+        ob.pose.bones[handle].location = place
+        assert_at_handle()
+    assert not compiled
+    ob.pose.bones["Bone.1"].location.y = 0.1
+    assert_at_handle()
+    assert len(compiled) == 1
