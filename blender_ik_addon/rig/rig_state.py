@@ -279,10 +279,12 @@ class RigState:
         assert pose is not None
         assert self.skeleton is not None
         former_jobs = [limb.job for limb in self.limbs]
-        known = {id(limb.job): limb for limb in self.limbs}
-        if former is not None:
+        # Of another armature's data no limb is known.
+        limbs = [limb for limb in self.limbs if limb.job.skeleton is self.skeleton]
+        known = {id(limb.job): limb for limb in limbs}
+        if former is not None and limbs:
             changed = changed_bones(former, pose)
-            for limb in self.limbs if changed.any() else ():
+            for limb in limbs if changed.any() else ():
                 plan = limb.job.plan
                 if changed[plan.written].any() or changed[plan.tip]:
                     del known[id(limb.job)]
