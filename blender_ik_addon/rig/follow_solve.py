@@ -180,15 +180,17 @@ class FollowSolve:
     ) -> ChainPoses:
         """Return chains whose led ends have been drawn to goals, as near as they come."""
         sure = start.joints[:, self._sure] if self._options.use_anchor else goal
-        poses, rows, gaps = start, np.arange(len(goal)), np.full(len(goal), np.inf)
-        for _ in range(PASSES):
+        poses = self._placed(self._laid(frames, start, goal, joints), sure)
+        former = np.full(len(goal), np.inf)
+        for _ in range(PASSES - 1):
+            gaps = self._gaps(poses, goal)
+            rows = np.flatnonzero((gaps > 0.0) & (gaps < NEARER * former))
+            if not rows.size:
+                break
+            former = gaps
             own = None if joints is None else joints.take(rows)
             some = self._laid(frames.take(rows), poses.take(rows), goal[rows], own)
             poses = poses.put(rows, self._placed(some, sure[rows]))
-            former, gaps = gaps, self._gaps(poses, goal)
-            rows = rows[((gaps > 0.0) & (gaps < NEARER * former))[rows]]
-            if not rows.size:
-                break
         return poses
 
     def _laid(
