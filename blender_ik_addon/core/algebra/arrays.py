@@ -61,7 +61,7 @@ def compose(outer: Array, inner: Array) -> Array:
 
 def invert(matrix: Array) -> Array:
     """Return the inverses of matrices (..., 3, 3, B)."""
-    columns = cross(np.take(matrix, _NEXT, axis=-3), np.take(matrix, _AFTER, axis=-3))
+    columns = cross(matrix.take(_NEXT, axis=-3), matrix.take(_AFTER, axis=-3))
     determinant = dot(matrix[..., 0, :, :], columns[..., 0, :, :])
     inverse: Array = np.divide(columns.swapaxes(-3, -2), determinant[..., None, None, :], order="C")
     return inverse

@@ -80,7 +80,7 @@ def take_rows(nested: T, rows: Counts | Flags) -> T:
     index: Any = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
 
     def take(part: Array | Rows) -> Array | Rows:
-        return part.take(index) if isinstance(part, Rows) else np.take(part, index, axis=-1)
+        return part.take(index) if isinstance(part, Rows) else part.take(index, axis=-1)
 
     some: T = transform_leaves(take, nested)
     return some

@@ -28,7 +28,7 @@ _SIGNS = np.column_stack(
 
 def multiply(outer: Array, inner: Array) -> Array:
     """Return the turns (..., 4, B) that turn by ``inner`` first, then by ``outer``."""
-    left = np.take(outer, _OUTER, axis=-2) * _SIGNS
+    left = outer.take(_OUTER, axis=-2) * _SIGNS
     left = left.reshape(*outer.shape[:-2], 4, 4, outer.shape[-1])
     product: Array = np.einsum("...ijb,...jb->...ib", left, inner)
     return product
@@ -55,8 +55,8 @@ def to_matrices(turn: Array) -> Array:
     """Return the rotation matrices (..., 3, 3, B) of unit quaternions (..., 4, B)."""
     squares = turn[..., :, None, :] * (turn + turn)[..., None, :, :]
     squares = squares.reshape(*turn.shape[:-2], 16, turn.shape[-1])
-    matrix: Array = np.take(squares, _FIRST, axis=-2) * _FIRST_SIGNS
-    matrix += np.take(squares, _SECOND, axis=-2) * _SECOND_SIGNS
+    matrix: Array = squares.take(_FIRST, axis=-2) * _FIRST_SIGNS
+    matrix += squares.take(_SECOND, axis=-2) * _SECOND_SIGNS
     matrix += _WHOLE
     return matrix.reshape(*turn.shape[:-2], 3, 3, turn.shape[-1])
 

@@ -65,8 +65,8 @@ def step(
     SLSQP in tests/core/equilibrium/test_force_equilibrium.py.
     """
     chain, energy = sprung
-    at = EnergyAt(energy, chain, state)
-    jacobian = chain.find_jacobian(chain.posed(state))
+    at, posed = EnergyAt(energy, chain, state), chain.posed(state)
+    jacobian = chain.find_jacobian(posed)
     held, target = state[-1, : jacobian.shape[1]], target[: jacobian.shape[1]]
     curve = partial(at.curve, jacobian)
     floor = LEAST_STIFFNESS + damping
@@ -94,6 +94,8 @@ def step(
     result = state.copy()
     result[:, :STATE_COLUMNS] = np.where(is_better, moved, state[:, :STATE_COLUMNS])
     result[-1, STATE_COLUMNS] = step_norm
+    # Where the bones stand is known.
+    chain.posed(result, chain.posed(moved).choose(is_better, posed))
     return result, next_damping(ARRAYS, damping, is_better)
 
 

@@ -19,6 +19,8 @@ from . import joint_limits, limit_edges
 from .joint_limits import FREE, HINGES
 from .swing_twist import SwingTwist, SwingTwistRange
 
+# What rounding leaves of products of axes at right angles.
+ROUNDING = 1e-12
 # Kinds that lock axes whatever way their joints are turned.
 KNOWN = (*HINGES, JointKind.FIXED)
 
@@ -40,7 +42,7 @@ class CompiledJoints(Rows):
     """
 
     # The way that chains are solved stays the same, whichever are taken.
-    found = ("has_edges", "has_stiffness", "is_free", "held_bones", "axis_shares")
+    found = ("has_edges", "has_stiffness", "is_free", "is_rigid", "held_bones", "axis_shares")
     kinds: tuple[JointKind, ...]
     offsets: Array
     zero: Array
@@ -87,6 +89,14 @@ class CompiledJoints(Rows):
     def is_free(self) -> bool:
         """Whether all joints turn as they like, none less readily than another."""
         return bool(self.is_unlimited.all()) and not self.has_stiffness
+
+    @cached_property
+    def is_rigid(self) -> bool:
+        """Whether all offsets are rotations, to rounding."""
+        products = np.einsum("nkib,nkjb->nijb", self.offsets, self.offsets)
+        is_even = np.abs(products - np.eye(3)[..., None]).max() <= ROUNDING
+        first, second, third = (self.offsets[:, :, axis] for axis in range(3))
+        return bool(is_even and (arrays.dot(arrays.cross(first, second), third) > 0.0).all())
 
     @cached_property
     def has_edges(self) -> bool:
@@ -182,8 +192,14 @@ class CompiledJoints(Rows):
                 )
         return mobility
 
-    def standing_edges(self, parts: SwingTwist) -> limit_edges.Edges | None:
-        """Return the edges that joints stand on, locks left out; None where none does."""
+    def standing_edges(self, turn: Array, parts: SwingTwist | None) -> limit_edges.Edges | None:
+        """Return the edges that joints stand on, locks left out; None where none does.
+
+        ``parts`` are the turns (n, 4, B) taken apart, if they are known so.
+        """
+        if not self.has_edges:
+            return None
+        parts = parts or joint_limits.decompose_turns(self.ranges, turn)
         edges = limit_edges.find_edges(self.ranges, parts)
         edges = replace(edges, is_on=edges.is_on & ~self.is_held)
         return edges if self.held_bones.size or edges.is_on.any() else None

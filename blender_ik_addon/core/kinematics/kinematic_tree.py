@@ -22,7 +22,7 @@ from ..algebra.arrays import norm
 from ..algebra.nested import Rows
 from ..model.joints import JointKind, Joints
 from ..model.topology import Topology
-from . import joint_limits, limit_edges
+from . import joint_limits
 from .aims import Aims
 from .compiled_joints import CompiledJoints, compile_joints, put_rows_last
 from .posed import Posed, accumulate_products, accumulate_sums, move_by_turns
@@ -144,7 +144,8 @@ class KinematicTree(Rows):
         return state
 
     def _pose(self, turn: Array, slide: Array | None, parts: SwingTwist | None = None) -> Posed:
-        topology, offsets, heads = self.topology, self.joints.offsets, self.heads
+        topology, joints, heads = self.topology, self.joints, self.heads
+        offsets = joints.offsets
         own = turns.to_matrices(turn)
         if self.slide_axes is not None and slide is not None:
             heads = heads + self.slide_axes * slide[:, None]
@@ -160,17 +161,7 @@ class KinematicTree(Rows):
         points[topology.roots] = heads[topology.roots]
         points[children], points[count:] = arms[: len(before)], arms[len(before) :]
         points = accumulate_sums(points, topology.point_rounds)
-        return Posed(frames, own, points[:count], points[count:], parts)
-
-    def find_edges(self, state: Array) -> limit_edges.Edges | None:
-        """Return the edges that joints stand on, locks left out; None where none does."""
-        joints = self.joints
-        if not joints.has_edges:
-            return None
-        parts = self.posed(state).parts
-        if parts is None:
-            parts = joint_limits.decompose_turns(joints.ranges, state[:-1, :TURN])
-        return joints.standing_edges(parts)
+        return Posed(frames, own, points[:count], points[count:], joints.is_rigid, parts)
 
     def slide_effects(self, posed: Posed) -> Array:
         """Return how effectors move with the slides of each bone, shape (n, 3, B)."""

@@ -28,6 +28,7 @@ class Posed(Rows):
         own: The turns as matrices, shape (n, 3, 3, B).
         heads: Of the bones, shape (n, 3, B).
         tips: The effectors, shape (E, 3, B).
+        is_rigid: Whether all frames are rotations.
         parts: The turns taken apart, where they are known so.
     """
 
@@ -35,6 +36,7 @@ class Posed(Rows):
     own: Array
     heads: Array
     tips: Array
+    is_rigid: bool = False
     parts: SwingTwist | None = None
 
     def choose(self, is_own: Flags, other: Posed) -> Posed:
@@ -43,7 +45,7 @@ class Posed(Rows):
         frames, own, heads, tips = map(np.where, repeat(is_own), mine, others)
         has_parts = self.parts is not None and other.parts is not None
         parts = choose(is_own, self.parts, other.parts) if has_parts else None
-        return Posed(frames, own, heads, tips, parts)
+        return Posed(frames, own, heads, tips, self.is_rigid, parts)
 
     @cached_property
     def whole(self) -> Array:
@@ -59,7 +61,7 @@ class Posed(Rows):
     @cached_property
     def inverse_frames(self) -> Array:
         """Shape (n, 3, 3, B)."""
-        return arrays.invert(self.frames)
+        return self.frames.swapaxes(1, 2) if self.is_rigid else arrays.invert(self.frames)
 
     @cached_property
     def turn_axes(self) -> Array:
@@ -67,6 +69,8 @@ class Posed(Rows):
 
         A mirrored frame shows a turn the other way round, which its cofactors know.
         """
+        if self.is_rigid:
+            return self.frames
         x, y, z = (self.frames[:, :, axis] for axis in range(3))
         cofactors = np.stack((cross(y, z), cross(z, x), cross(x, y)), axis=2)
         determinant = dot(x, cofactors[:, :, 0])
@@ -93,8 +97,8 @@ def move_by_turns(frames: Array, levers: Array) -> Array:
     """
     # Column k of a frame times e_k x lever.
     frames = frames[:, None]
-    moved: Array = np.take(frames, _BEHIND, axis=3) * np.take(levers, _AHEAD, axis=2)[:, :, None]
-    moved -= np.take(frames, _AHEAD, axis=3) * np.take(levers, _BEHIND, axis=2)[:, :, None]
+    moved: Array = frames.take(_BEHIND, axis=3) * levers.take(_AHEAD, axis=2)[:, :, None]
+    moved -= frames.take(_AHEAD, axis=3) * levers.take(_BEHIND, axis=2)[:, :, None]
     return moved
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..algebra.arithmetic import Array, Flags
 from ..algebra.arrays import dot, norm, skew
-from ..kinematics import joint_limits, limit_edges
+from ..kinematics import limit_edges
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.limit_edges import NEAR, ON_EDGE
 from ..kinematics.posed import Posed
@@ -55,10 +55,7 @@ class KktSystem:
         """
         joints = tree.joints
         self._jacobian, self._axes = jacobian, joints.free_axes
-        edges = joints.no_edges
-        if joints.has_edges:
-            at = joint_limits.decompose_turns(joints.ranges, turn)
-            edges = limit_edges.find_edges(joints.ranges, at, NEAR)
+        edges = joints.edges(turn, NEAR)
         self._free = joints.mobilities(turn, edges)
         self._edges = replace(edges, is_on=edges.is_on & ~joints.is_held)
         self._is_plain = not (joints.has_stiffness or joints.held_bones.size)

@@ -12,7 +12,7 @@ from ..algebra.arrays import norm, solve_positive
 from ..algebra.nested import Nested, put_rows, repeat_single, take_rows
 from ..kinematics.kinematic_tree import ACTIVE, TURN, KinematicTree
 from ..kinematics.limit_edges import ON_EDGE, Edges
-from .newton_directions import MOST_DAMPING, next_damping
+from .newton_directions import next_damping
 
 # The linear model of a step says little beyond this turn, in radians. Larger steps arrive as soon,
 # but poses for targets close by part.
@@ -23,9 +23,6 @@ MOST_PASSES = 6
 # A step that leaves more of the error than this share is none: where no turn leads nearer, rounding
 # would choose the way.
 HEADWAY = 1.0 - 1e-6
-# A step that is damped by more than so much, compared with what the system itself resists, leads
-# nowhere: more damping would not help it.
-DAMPED_AWAY = 10.0
 # What no joint can do, compared with what all can: a system without would divide by rounding.
 LEAST_SYSTEM = 1e-12
 # And compared with the square of a chain's length.
@@ -62,16 +59,13 @@ def step(state: Array, tree: KinematicTree, target: Array, damping: Array) -> tu
     rows = len(target)
     error = target - state[-1, :rows]
     error_norm = norm(error)
-    share_damped = damping * error_norm / tree.reach
-    move, slide, active = _find_least_step(tree, state, error, share_damped)
+    move, slide, active = _find_least_step(tree, state, error, damping * error_norm / tree.reach)
     share = shrink(move)
     turn = turns.turn_by(state[:-1, :TURN], move * share)
     slide = state[:-1, TURN] if slide is None else state[:-1, TURN] + slide * share
     moved = tree.clamp_state(turn, slide, active)
     is_better = norm(target - moved[-1, :rows]) < HEADWAY * error_norm
     following = next_damping(ARRAYS, damping, is_better)
-    is_stuck = ~is_better & (share_damped > DAMPED_AWAY)
-    following = np.where(is_stuck, MOST_DAMPING, following)
     return tree.choose_states(is_better, moved, state), following
 
 
@@ -124,7 +118,8 @@ def _linearize(
 ) -> tuple[Array, Array, _Limits | None, _Slides | None]:
     """Return the Jacobian of the first rows of the output, as ``_solve_pass`` takes it."""
     posed, joints, turn = tree.posed(state), tree.joints, state[:-1, :TURN]
-    jacobian, edges = tree.find_jacobian(posed)[:, :rows], tree.find_edges(state)
+    jacobian = tree.find_jacobian(posed)[:, :rows]
+    edges = joints.standing_edges(turn, posed.parts)
     free, limits, slides = joints.turned_by(turn, edges)(jacobian), None, None
     if edges is not None:
         is_kept = edges.is_on & (state[:-1, ACTIVE, None] // POWERS % 2.0 == 1.0)
