@@ -294,14 +294,15 @@ class Hung(NamedTuple):
 
 def framed(chains: Sequence[Hung]) -> ChainFrames:
     """Return what of chains alike stays while their bones rotate, where they hang now."""
-    rest = [chain.skeleton.frames.take(chain.plan.written) for chain in chains]
+    # Chains of a crowd have equal bones, and share their plans.
+    plans = {id(chain.plan): chain for chain in chains}
+    hints = {plan: _hint(chain) for plan, chain in plans.items()}
+    rests = {plan: each.skeleton.frames.take(each.plan.written) for plan, each in plans.items()}
+    rest = [rests[id(chain.plan)] for chain in chains]
     columns = [
         np.array([getattr(each, field.name) for each in rest])
         for field in fields(spaces.RestFrames)
     ]
-    # Chains of a crowd have equal bones, and share their plans.
-    plans = {id(chain.plan): chain for chain in chains}
-    hints = {plan: _hint(chain) for plan, chain in plans.items()}
     roots = [int(chain.plan.segments[0]) for chain in chains]
     above = [int(chain.skeleton.parents[root]) for chain, root in zip(chains, roots, strict=True)]
     parents = [
