@@ -42,8 +42,11 @@ def framed(chains: Sequence[Hung]) -> ChainFrames:
     hang = Hanging.of_chain(len(plan.written), len(plan.segments), unturned)
     # Chains of a crowd have equal bones, and share their plans.
     plans = {id(chain.plan): chain for chain in chains}
-    of_plans = {each: _hint(chain) for each, chain in plans.items()}
-    hints = [of_plans[id(chain.plan)] for chain in chains]
+    of_plans = {
+        each: (_hint(chain), chain.skeleton.frames.take(chain.plan.written))
+        for each, chain in plans.items()
+    }
+    hints, rest = zip(*(of_plans[id(chain.plan)] for chain in chains), strict=True)
     roots = [int(chain.plan.segments[0]) for chain in chains]
     segments = np.array(
         [segments_of(each.skeleton, each.pose, each.plan, each.slide) for each in chains]
@@ -53,9 +56,7 @@ def framed(chains: Sequence[Hung]) -> ChainFrames:
     ways[:, 1 : count + 1] = segments[:, :count]
     return ChainFrames(
         hanging=hang,
-        rest=rest_by_generation(
-            hang, [chain.skeleton.frames.take(chain.plan.written) for chain in chains]
-        ),
+        rest=rest_by_generation(hang, rest),
         scale=np.array([_scale_of(chain) for chain in chains]),
         ways=ways,
         ends=segments[:, -1:],

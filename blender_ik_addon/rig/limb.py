@@ -109,17 +109,18 @@ def segments_of(
     if slide is not None:
         location = location.copy()
         location[plan.written] = slide.home
-    following = list(plan.segments[1:])
-    if not plan.ends_at_tail:
-        following.append(plan.tip)
-    heads = head_in_parent(
+    heads = np.zeros((len(plan.segments), 3))
+    following, ends = plan.segments[1:], heads[:-1]
+    if plan.ends_at_tail:
+        heads[-1, 1] = skeleton.lengths[plan.tip]
+    else:
+        following, ends = np.append(following, plan.tip), heads
+    ends[:] = head_in_parent(
         skeleton.offsets[following],
         location[following],
         skeleton.use_local_location[following],
         skeleton.use_connect[following],
     )
-    if plan.ends_at_tail:
-        heads = np.vstack((heads, [0.0, skeleton.lengths[plan.tip], 0.0]))
     return heads
 
 
@@ -163,8 +164,9 @@ def _stays_rigid(job: Job, pose: Pose) -> bool:
         return False
     scale = pose.scale[job.plan.written]
     segments = segments_of(job.skeleton, pose, job.plan)
-    grown = np.cumprod(np.concatenate(([1.0], scale[:-1, 1])))[: len(segments)]
-    lengths = np.linalg.norm(segments * scale[: len(segments)], axis=1) * grown
+    own = segments * scale[: len(segments)]
+    lengths = np.sqrt(np.einsum("ij,ij->i", own, own))
+    lengths[1:] *= np.cumprod(scale[: len(segments) - 1, 1])
     is_sound = np.isfinite(lengths).all() and (scale > 0.0).all()
     if not is_sound or (lengths <= SHORTEST_SEGMENT * lengths.sum()).any():
         return False
