@@ -11,9 +11,9 @@ import bpy
 from bpy.app.handlers import persistent
 
 from .properties import SOURCE, mark, sync_anchors, upgrade
-from .rig import live
-from .rig.anchors import shown_everywhere
-from .rig.update import Update
+from .rig.live import live
+from .rig.reading.anchors import shown_everywhere
+from .rig.reading.update import Update
 
 # Threads that are inside an update: ours evaluates the graph and is called again by that. A render
 # runs its handlers in a thread of its own while the viewport goes on.

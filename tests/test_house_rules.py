@@ -111,7 +111,7 @@ GOOD_SOURCES = [
     (CORE, 'def solve():\n    """Solve."""\n    def step():\n        pass\ndef _help():\n    pass'),
     (CORE, "def f_():\n    '''Doc.'''\n" + "    pass\n" * (MOST_LINES_OF_FUNCTION - 2)),
     (CORE, "try:\n    pass\nexcept (KeyError, ValueError):\n    raise"),
-    ("blender_ik_addon/rig/writer.py", "def register():\n    pass"),
+    ("blender_ik_addon/rig/live/writer.py", "def register():\n    pass"),
     ("blender_ik_addon/operators.py", "class POSE_OT_solve:\n    def execute(self):\n        pass"),
 ]
 

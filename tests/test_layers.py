@@ -26,6 +26,10 @@ ALLOWED = {
 # The package's own __init__ registers them all, but see `find_top_imports_of_blender`.
 ALLOWED["__init__"] = frozenset(ALLOWED)
 
+# Packages of the rig, in the order of their arrows: each may import those before it.
+RIG_PACKAGES = ("reading", "planning", "frames", "posing", "batches", "live", "tools")
+MOST_FILES_OF_PACKAGE = 14
+
 BLENDER_MODULES = frozenset(
     {"bpy", "bpy_extras", "mathutils", "bl_math", "bl_operators", "bl_ui", "blf", "gpu"}
     | {"gpu_extras", "idprop", "rna_prop_ui"}
@@ -168,7 +172,10 @@ GOOD_SOURCES = [
     ("core/solve.py", "import math\nimport numpy.typing as npt\nfrom . import chain\n"),
     ("core/__init__.py", "from .solve import solve\nfrom . import errors"),
     ("rig/reader.py", "import bpy\nfrom mathutils import Matrix\nfrom ..core import solve"),
-    ("properties.py", "from bpy.props import IntProperty\nfrom .rig.plan import Plan"),
+    (
+        "properties.py",
+        "from bpy.props import IntProperty\nfrom .rig.reading.chain_plan import Plan",
+    ),
     ("operators.py", "import bpy\nfrom . import properties\nbpy.ops.ed.undo_push()"),
     ("panels.py", "from .properties import settings\nfrom .rig import spaces"),
     ("__init__.py", "def register():\n    import bpy\n    from . import operators, panels"),
@@ -222,3 +229,23 @@ def test_core_imports_without_blender():
     command = [sys.executable, "-c", code]
     process = subprocess.run(command, cwd=PACKAGE.parent, capture_output=True, text=True)
     assert process.returncode == 0, process.stderr
+
+
+def test_packages_of_the_rig_import_only_those_before_them():
+    for name, needed in list_own_imports().items():
+        if not name.startswith("rig."):
+            continue
+        place = RIG_PACKAGES.index(name.split(".")[1])
+        packages = {module.split(".")[1] for module in needed if module.startswith("rig.")}
+        assert all(RIG_PACKAGES.index(package) <= place for package in packages), name
+
+
+def test_packages_are_small_and_files_of_core_and_rig_have_names_of_their_own():
+    names = []
+    for layer in ("core", "rig"):
+        folders = [folder for folder in (PACKAGE / layer).iterdir() if folder.is_dir()]
+        for folder in folders:
+            files = sorted(file.name for file in folder.glob("*.py") if file.name != "__init__.py")
+            assert len(files) <= MOST_FILES_OF_PACKAGE, f"{folder.name}: {len(files)} files"
+            names += files
+    assert len(set(names)) == len(names), sorted(name for name in names if names.count(name) > 1)

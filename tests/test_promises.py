@@ -1,4 +1,4 @@
-"""docs/promises.md: eight promises, each with tests that exist and that know of it."""
+"""docs/promises.md and docs/behaviour.md: what they say names tests, and code, that exist."""
 
 from __future__ import annotations
 
@@ -39,3 +39,18 @@ def test_tests_that_speak_of_a_promise_are_listed_with_it():
     }
     assert len(said) >= 5
     assert not {(number, path) for number, path in said if path not in promises[number]}
+
+
+def test_every_section_of_the_behaviour_ends_with_its_code_and_its_tests():
+    text = (ROOT / "docs" / "behaviour.md").read_text(encoding="utf-8")
+    sections = re.split(r"^##+ ", text, flags=re.MULTILINE)[1:]
+    assert len(sections) >= 20
+    for section in sections:
+        title, last = section.splitlines()[0], section.strip().splitlines()[-1]
+        code, _, tests = last.partition(". Tests: ")
+        assert code.startswith("Code: "), title
+        files = [f"blender_ik_addon/{name}" for name in re.findall(r"`(\S+?\.py)`", code)]
+        tests = re.findall(r"`(tests/\S+?\.py)`", tests)
+        assert files, title
+        assert tests, title
+        assert not [name for name in (*files, *tests) if not (ROOT / name).is_file()], title

@@ -20,9 +20,9 @@ from ..properties import (
     shares_bones,
     store,
 )
-from ..rig.controls import EMPTY_SIZE, Placement, make_empty, move_to, placement
-from ..rig.renumbering import is_animated
-from ..rig.spec import Anchor, ChainSpec
+from ..rig.reading.spec import Anchor, ChainSpec
+from ..rig.tools.controls import EMPTY_SIZE, Placement, make_empty, move_to, placement
+from ..rig.tools.renumbering import is_animated
 from . import selection
 
 # Options tell of this selection: what was chosen for the last one is not remembered.

@@ -10,7 +10,7 @@ import bpy
 
 from ..core import IKError
 from ..properties import ChainSettings, active_chain
-from ..rig.spec import Anchor
+from ..rig.reading.spec import Anchor
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
 
 from ..core import IKError, SolveOptions, Solver
 from ..properties import NEGATIVE_SCALES, SOLVERS, check_free
-from ..rig.controls import placement
-from ..rig.once import solve_once
-from ..rig.spec import ChainSpec, NegativeScale, StartFrom
-from ..rig.wording import outcome_in_words
+from ..rig.reading.spec import ChainSpec, NegativeScale, StartFrom
+from ..rig.tools.controls import placement
+from ..rig.tools.once import solve_once
+from ..rig.tools.wording import outcome_in_words
 from . import selection
 from .chains import ANEW, AUTOMATIC
 

@@ -6,7 +6,7 @@ from typing import cast
 
 import bpy
 
-from ..rig import live
+from ..rig.live import live
 
 # What ``settings`` declares: that file stands above those that work on it, so they cannot name it.
 ChainGroup = bpy.types.PropertyGroup

@@ -12,8 +12,8 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
 from ..core import StepMode
 from ..core.equilibrium.creature_files import Creature, Curve, parse_creature, write_creature
 from ..core.equilibrium.easing import Easing
-from ..rig.forces import creature_of
-from ..rig.spec import ForceSpec
+from ..rig.planning.acting_forces import creature_of
+from ..rig.reading.spec import ForceSpec
 from .chains import ChainGroup
 from .updates import OVERRIDABLE, tag
 

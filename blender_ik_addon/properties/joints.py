@@ -11,9 +11,9 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
 
 from ..core import JointKind
-from ..rig.checks import check_settings
-from ..rig.joints import KINDS, MOST_STIFFNESS
-from ..rig.spec import OwnJoint, RelativeTo
+from ..rig.planning.checks import check_settings
+from ..rig.reading.bone_joints import KINDS, MOST_STIFFNESS
+from ..rig.reading.spec import OwnJoint, RelativeTo
 from .chains import ChainGroup
 from .updates import LONGEST_NAME, OVERRIDABLE, tag
 

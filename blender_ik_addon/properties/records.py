@@ -8,12 +8,13 @@ from dataclasses import replace
 import bpy
 
 from ..core import Lead, SolveOptions, Solver
-from ..rig import anchors, live
-from ..rig.checks import check_settings
-from ..rig.restoring import driven_bones
-from ..rig.spec import Anchor, ChainSpec, ForceSpec, NegativeScale, StartFrom
-from ..rig.stored_text import bones_of_text
-from ..rig.update import Update
+from ..rig.live import live
+from ..rig.planning.checks import check_settings
+from ..rig.planning.stored_text import bones_of_text
+from ..rig.reading import anchors
+from ..rig.reading.spec import Anchor, ChainSpec, ForceSpec, NegativeScale, StartFrom
+from ..rig.reading.update import Update
+from ..rig.tools.restoring import driven_bones
 from .chains import ChainGroup, chains_of, owner_of
 from .forces import force_spec
 from .joints import own_joint

@@ -17,8 +17,8 @@ from bpy.props import (
 )
 
 from ..core import IKError
-from ..rig import live
-from ..rig.anchors import shown_everywhere
+from ..rig.live import live
+from ..rig.reading.anchors import shown_everywhere
 from .chains import owner_of
 from .forces import ForceSettings
 from .joints import JointSettings

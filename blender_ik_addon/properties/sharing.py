@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 
-from ..rig.errors import RigError
-from ..rig.spec import StoredBone
-from ..rig.stored_text import bones_of_text, text_of_bones
+from ..rig.planning.stored_text import bones_of_text, text_of_bones
+from ..rig.reading.refusals import RigError
+from ..rig.reading.spec import StoredBone
 from .chains import ChainGroup, chains_of, owner_of
 from .records import bones_of_chain
 

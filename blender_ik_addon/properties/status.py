@@ -5,11 +5,11 @@ from __future__ import annotations
 import bpy
 
 from ..core import Status
-from ..rig import live
-from ..rig.errors import RigError
-from ..rig.outcome import Outcome
-from ..rig.stored_text import bones_of_text
-from ..rig.wording import distance_in_words, outcome_in_words
+from ..rig.live import live
+from ..rig.planning.stored_text import bones_of_text
+from ..rig.posing.outcome import Outcome
+from ..rig.reading.refusals import RigError
+from ..rig.tools.wording import distance_in_words, outcome_in_words
 from .chains import ChainGroup, chain_key, chains_of, owner_of
 from .records import idle_joints
 

@@ -7,13 +7,14 @@ from contextlib import suppress
 import bpy
 
 from ..core import IKError
-from ..rig import live, restoring
-from ..rig.errors import RigError
-from ..rig.render_sync import keep_animated_values
-from ..rig.rig_state import Specs
-from ..rig.spec import ChainSpec, StoredBone
-from ..rig.stored_text import may_have_locations, text_of_bones
-from ..rig.update import Update
+from ..rig.batches.rig_state import Specs
+from ..rig.live import live
+from ..rig.live.render_sync import keep_animated_values
+from ..rig.planning.stored_text import may_have_locations, text_of_bones
+from ..rig.reading.refusals import RigError
+from ..rig.reading.spec import ChainSpec, StoredBone
+from ..rig.reading.update import Update
+from ..rig.tools import restoring
 from .chains import ChainGroup, chains_of, owner_of
 from .records import (
     bones_of_chain,

@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks import answering
 from benchmarks.clocks import round_clocks
-from blender_ik_addon.rig.animation import curves
+from blender_ik_addon.rig.reading.animation import curves
 
 LIMBS = {
     "spine.003": (4, "NEWTON"),

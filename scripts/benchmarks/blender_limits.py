@@ -71,7 +71,7 @@ class Limits:
 
 def _violation(rig: bpy.types.Object) -> float:
     """Return by how many radians the turns that a pose shows lie out of their ranges, at most."""
-    from blender_ik_addon.rig.joints import read_joints
+    from blender_ik_addon.rig.reading.bone_joints import read_joints
 
     joints = read_joints(rig)
     turns = _shown_turns(rig)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from benchmarks.cases import arc, targets_in_reach
 from benchmarks.sizes import Layout
-from blender_ik_addon.rig.animation import curves
+from blender_ik_addon.rig.reading.animation import curves
 
 Array = npt.NDArray[np.float64]
 

@@ -14,9 +14,9 @@ from mathutils import Vector
 
 from blender_ik_addon.core import Status
 from blender_ik_addon.core.algebra import rotation
-from blender_ik_addon.rig import limb as limb_module
-from blender_ik_addon.rig import live
-from blender_ik_addon.rig.channels import AXIS_ANGLE, MODE_NUMBERS, matrices_of
+from blender_ik_addon.rig.live import live
+from blender_ik_addon.rig.planning import live_chain as limb_module
+from blender_ik_addon.rig.reading.channels import AXIS_ANGLE, MODE_NUMBERS, matrices_of
 from tests.blender import rigs, warm_rigs
 from tests.blender.rigid_rigs import Limb
 from tests.core.chains import random_direction

@@ -17,8 +17,9 @@ import pytest
 from mathutils import Matrix, Quaternion
 
 from blender_ik_addon.core import Status
-from blender_ik_addon.rig import bases, live
-from blender_ik_addon.rig.tree_batch import TreeBatch
+from blender_ik_addon.rig.batches.tree_batch import TreeBatch
+from blender_ik_addon.rig.frames import bases
+from blender_ik_addon.rig.live import live
 from tests.blender import jointed_rigs, rigid_rigs, rigs, warm_rigs
 from tests.blender.rigid_goals import Kind
 from tests.blender.rigid_paths import NUDGES, Seen, assert_same, differences, nudge, seen

@@ -6,9 +6,9 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.rig import live
-from blender_ik_addon.rig.channels import Pose
-from blender_ik_addon.rig.update import Update
+from blender_ik_addon.rig.live import live
+from blender_ik_addon.rig.reading.channels import Pose
+from blender_ik_addon.rig.reading.update import Update
 from tests.blender import rigs
 from tests.helpers import make_rng
 

@@ -6,8 +6,8 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.rig import live
-from blender_ik_addon.rig.follow_batch import FollowBatch
+from blender_ik_addon.rig.batches.follow_batch import FollowBatch
+from blender_ik_addon.rig.live import live
 from tests.blender import rigs
 from tests.helpers import make_rng
 

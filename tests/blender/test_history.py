@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.rig import live
+from blender_ik_addon.rig.live import live
 from tests.blender import rigs
 from tests.helpers import assert_positions_close
 

@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.rig.rigid_solve import RigidSolve
+from blender_ik_addon.rig.posing.base_solve import BaseSolve
 from tests.blender import rigs
 from tests.helpers import assert_positions_close, make_rng
 
@@ -318,9 +318,9 @@ def test_chains_are_compiled_anew_only_where_their_own_bones_differ(monkeypatch)
     ob.pose.bones[handle].location = (0.5, 0.3, 0.9)
     rigs.add_chain(ob, "Bone.2", ob, subtarget=handle)
     rigs.updated()
-    compiled, original = [], RigidSolve.__init__
+    compiled, original = [], BaseSolve.__init__
     monkeypatch.setattr(
-        RigidSolve, "__init__", lambda *given: compiled.append(given) or original(*given)
+        BaseSolve, "__init__", lambda *given: compiled.append(given) or original(*given)
     )
 
     def assert_at_handle() -> None:

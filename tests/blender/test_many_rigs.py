@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from mathutils import Vector
 
-from blender_ik_addon.rig import live
-from blender_ik_addon.rig.graph_state import MANY
+from blender_ik_addon.rig.live import live
+from blender_ik_addon.rig.live.graph_state import MANY
 from tests.blender import rigs
 from tests.helpers import make_rng
 

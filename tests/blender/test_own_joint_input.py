@@ -10,10 +10,10 @@ import pytest
 
 from blender_ik_addon.core import JointKind
 from blender_ik_addon.properties import chain_spec
-from blender_ik_addon.rig.joints import read_joints
-from blender_ik_addon.rig.own_joints import chain_joints
-from blender_ik_addon.rig.plan import planned
-from blender_ik_addon.rig.skeleton import compiled
+from blender_ik_addon.rig.planning.own_joints import chain_joints
+from blender_ik_addon.rig.reading.bone_joints import read_joints
+from blender_ik_addon.rig.reading.chain_plan import planned
+from blender_ik_addon.rig.reading.skeleton import compiled
 from tests.blender import jointed_rigs, rigs
 from tests.blender.jointed_rigs import give
 

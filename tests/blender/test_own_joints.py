@@ -6,8 +6,8 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.rig import limb as rig_limb
-from blender_ik_addon.rig import live
+from blender_ik_addon.rig.live import live
+from blender_ik_addon.rig.planning import live_chain as rig_limb
 from tests.blender import jointed_rigs, rigs
 from tests.blender.jointed_rigs import READ_BACK, any_turn, give, tail_at, turn
 from tests.helpers import make_rng

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from blender_ik_addon.rig import live
+from blender_ik_addon.rig.live import live
 from tests.blender import rigs, scaled_rigs
 from tests.blender.jointed_rigs import about, give, local
 from tests.blender.sliding_rigs import (

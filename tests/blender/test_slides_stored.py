@@ -4,8 +4,8 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.rig import live
-from blender_ik_addon.rig.frame_solve import FrameSolve
+from blender_ik_addon.rig.live import live
+from blender_ik_addon.rig.posing.frame_solve import FrameSolve
 from tests.blender import renders, rigs
 from tests.blender.jointed_rigs import give
 from tests.blender.sliding_rigs import (

@@ -17,8 +17,8 @@ import pytest
 from mathutils import Matrix, Vector
 
 from blender_ik_addon.core.algebra import rotation
-from blender_ik_addon.rig import spaces
-from blender_ik_addon.rig.spaces import InheritScale
+from blender_ik_addon.rig.reading import spaces
+from blender_ik_addon.rig.reading.spaces import InheritScale
 
 Array = npt.NDArray[np.float64]
 

@@ -4,7 +4,7 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.rig import live
+from blender_ik_addon.rig.live import live
 from tests.blender import renders, rigs
 from tests.blender.stretchy_rigs import (
     DIRECTION,

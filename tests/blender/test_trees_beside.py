@@ -6,7 +6,8 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.rig import live, tree_batch
+from blender_ik_addon.rig.batches import tree_batch
+from blender_ik_addon.rig.live import live
 from tests.blender import rigid_trees, rigs, tree_rigs, warm_rigs
 from tests.blender.tree_rigs import Rig
 

@@ -11,9 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from blender_ik_addon.core import SolveOptions, Solver, Status
-from blender_ik_addon.rig.outcome import Outcome
-from blender_ik_addon.rig.reasons import Reasons
-from blender_ik_addon.rig.wording import distance_in_words, outcome_in_words
+from blender_ik_addon.rig.posing.outcome import Outcome
+from blender_ik_addon.rig.posing.reasons import Reasons
+from blender_ik_addon.rig.tools.wording import distance_in_words, outcome_in_words
 from tests.blender import rigs
 
 METRES = {"m": 1.0, "mm": 1e-3, "um": 1e-6}

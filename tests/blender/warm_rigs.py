@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
-from blender_ik_addon.rig import live
+from blender_ik_addon.rig.live import live
 from tests.blender import rigs
 
 Limb = tuple[str, str, str]

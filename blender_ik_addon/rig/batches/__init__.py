@@ -1,0 +1,1 @@
+"""Chains alike that are compared and solved side by side."""

@@ -1,0 +1,179 @@
+"""The armature objects of a batch: their bases and poses as arrays, and what is written to them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ..frames.bases import Bases, stacked
+from ..reading.channels import Pose
+from .changes import Change, OtherChannels
+from .rig_state import RigState
+
+Flags = npt.NDArray[np.bool_]
+Channels = npt.NDArray[np.float32]
+Array = npt.NDArray[np.float64]
+NOTHING: Mapping[str, Array] = MappingProxyType({})
+
+
+class Part(NamedTuple):
+    """What of one armature object is in a batch: chains, or trees.
+
+    Attributes:
+        state: The armature object.
+        rows: Of the chains among those of the object in whose bases they are solved, one a chain or
+            tree.
+        bones: That each of them writes, shape (k,) each.
+    """
+
+    state: RigState
+    rows: list[int]
+    bones: Sequence[npt.NDArray[np.int64]]
+
+
+Place = TypeVar("Place")
+
+
+class BatchRigs(Generic[Place]):
+    """What B chains or trees alike hang on, k bones each.
+
+    Attributes:
+        present: What stands on the bones, or has been written to them, shape (B, k, 4).
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        modes: npt.NDArray[np.int32],
+        read_places: Callable[[], Place],
+        differ: Callable[[Place, Place], Flags],
+    ) -> None:
+        """Take the armature objects, and the rotation modes of the bones (k,).
+
+        Args:
+            parts: What of each object is in the batch.
+            modes: Of the bones.
+            read_places: Returns where the chains or trees hang, as last read.
+            differ: Tells which of them hang elsewhere than before, shape (B,).
+        """
+        self._states = [part.state for part in parts]
+        self._read_places: Callable[[], Place] = read_places
+        self._differ: Callable[[Place, Place], Flags] = differ
+        self._bones = [np.concatenate(part.bones) for part in parts]
+        self._modes = [np.tile(modes, len(part.rows)) for part in parts]
+        ends = np.cumsum([len(part.rows) for part in parts])
+        self._first = ends - [len(part.rows) for part in parts]
+        self._slices = [
+            slice(*edges) for edges in zip(self._first.tolist(), ends.tolist(), strict=True)
+        ]
+        bones = len(modes)
+        self._bone_rows = [slice(own.start * bones, own.stop * bones) for own in self._slices]
+        self._versions: list[int] = []
+        self._known_bases: list[Bases | None] = []
+        self._places: Place | None = None
+        self.present: Channels = np.empty((int(ends[-1]), bones, 4), dtype=np.float32)
+
+    @property
+    def places(self) -> Place:
+        """Where the chains or trees hang, as read last."""
+        assert self._places is not None
+        return self._places
+
+    def read(self, has_changed: Flags) -> bool:
+        """Take over poses that have been read anew; mark what hangs elsewhere than before.
+
+        Args:
+            has_changed: Which chains or trees have changed, shape (B,); marked in place.
+
+        Returns:
+            Whether any pose has been read anew.
+        """
+        versions = [state.version for state in self._states]
+        if versions == self._versions:
+            return False
+        self._versions = versions
+        self.present = self.gather("channels").reshape(self.present.shape)
+        bases, known = [state.bases for state in self._states], self._known_bases
+        if len(known) == len(bases) and all(map(operator.is_, bases, known)):
+            # Bases are found anew wherever something hangs elsewhere.
+            return True
+        self._known_bases = bases
+        former, self._places = self._places, self._read_places()
+        has_changed |= True if former is None else self._differ(self._places, former)
+        return True
+
+    def gather(self, name: str) -> npt.NDArray[Any]:
+        """Return what channels hold on all bones, one after the other, by their name in poses."""
+        pairs = zip(self._states, self._bones, strict=True)
+        return np.concatenate([getattr(_pose_of(state), name)[bones] for state, bones in pairs])
+
+    def changes(
+        self,
+        wanted: Channels,
+        has_changed: Flags,
+        is_foreign: Callable[[RigState], bool],
+        noise: float = 0.0,
+        others: Mapping[str, Array] = NOTHING,
+    ) -> list[Change]:
+        """Return what differs from what stands there, one change an armature object.
+
+        Args:
+            wanted: What shall stand there, shape (B, k, 4).
+            has_changed: Which chains or trees have another input than before, shape (B,).
+            is_foreign: Whether an armature object stands as another window's graph wrote it:
+                answering that would go back and forth for ever.
+            noise: Channels that differ by no more are the same.
+            others: What shall stand in further channels, shape (B, k, 3), by property name.
+        """
+        count = len(wanted)
+        told = {name: values.astype(np.float32).reshape(-1, 3) for name, values in others.items()}
+        differs = _differ(self.present, wanted, noise)
+        for name, values in told.items():
+            present = self.gather(name).reshape(count, -1, 3)
+            differs |= _differ(present, values.reshape(present.shape), noise)
+        differs = np.logical_or.reduceat(differs, self._first)
+        rows = wanted.reshape(-1, 4)
+        found, written = [], []
+        for i in differs.nonzero()[0].tolist():
+            state = self._states[i]
+            if not is_foreign(state) or has_changed[self._slices[i]].any():
+                # What of the same object stands right is written with the others.
+                bones, own = self._bones[i], self._bone_rows[i]
+                further = {name: OtherChannels(bones, each[own]) for name, each in told.items()}
+                found.append(Change(state, bones, self._modes[i], rows[own], further))
+                written.append(self._slices[i])
+        if len(written) == len(self._states):
+            self.present[:] = wanted
+        else:
+            for own in written:
+                self.present[own] = wanted[own]
+        return found
+
+
+def bases_of(parts: Sequence[Part]) -> Bases:
+    """Return the bases of chains or trees as read last."""
+    found = []
+    for part in parts:
+        assert part.state.bases is not None
+        found.append(part.state.bases.rows(part.rows))
+    return stacked(found)
+
+
+def _differ(
+    present: npt.NDArray[np.floating], wanted: npt.NDArray[np.floating], noise: float
+) -> Flags:
+    """Tell which chains have channels (B, k, size) that differ by more than noise, or are NaN."""
+    differs: Flags = present != wanted
+    if noise:
+        differs &= ~(np.abs(wanted - present) <= noise)
+    return differs.any(axis=(1, 2))
+
+
+def _pose_of(state: RigState) -> Pose:
+    assert state.pose is not None
+    return state.pose

@@ -1,0 +1,154 @@
+"""Where the parents of chains stand that hang under other chains' bones, without evaluating again.
+
+Once such a chain has moved, Blender has not: asking it to evaluate its graph a second time costs as
+much as all else. A bone stands where its own channels and its parent put it, unless a constraint or
+a driver has a say in it, so the bones above these chains are posed here. They always are, not only
+after a move, so that a pose never depends on who has posed its parents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import cast
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+from ..planning.live_chain import LiveChain
+from ..planning.order import Job, Point
+from ..reading import spaces
+from ..reading.channels import Pose, matrices_of
+from .rig_state import RigState, place
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+
+
+def can_carry(job: Job, moved: Collection[Point]) -> bool:
+    """Tell whether nothing but the parents of its root moves a chain.
+
+    Args:
+        job: The chain.
+        moved: The bones that are written before it is solved.
+    """
+    by, uid = job.moved_by, job.object.session_uid
+    data = cast(bpy.types.Armature, job.object.data).animation_data
+    if by.has_constraints or (data is not None and data.drivers):
+        return False
+    anchored = set(by.anchor_points)
+    return all(point[0] == uid and point not in anchored for point in by.points if point in moved)
+
+
+class Carry:
+    """The bones above the chains of one level, of all rigs that have some."""
+
+    def __init__(self, members: Sequence[tuple[RigState, list[LiveChain]]]) -> None:
+        """Take armature objects, each with its chains."""
+        self._states = [state for state, _ in members]
+        self._versions: list[int] = []
+        groups: dict[tuple[int, tuple[int, ...]], list[RigState]] = {}
+        for state, own in members:
+            roots = tuple(sorted({int(live_chain.job.plan.segments[0]) for live_chain in own}))
+            groups.setdefault((id(state.skeleton), roots), []).append(state)
+        self._groups = [_Group(members, np.array(roots)) for (_, roots), members in groups.items()]
+
+    def update(self, *, has_written: bool) -> None:
+        """Pose the bones above the chains where their channels put them.
+
+        Args:
+            has_written: Whether any chain has been written since.
+        """
+        versions = [state.version for state in self._states]
+        if not has_written and versions == self._versions:
+            return
+        moved = [state for group in self._groups for state in group.update()]
+        for state in moved:
+            state.version += 1
+        place(moved)
+        self._versions = [state.version for state in self._states]
+
+
+class _Group:
+    """Rigs of one skeleton whose chains have the same roots."""
+
+    def __init__(self, states: list[RigState], roots: Indices) -> None:
+        skeleton = states[0].skeleton
+        assert skeleton is not None
+        self._states, self._skeleton, self._roots = states, skeleton, roots
+        above = {bone for root in roots.tolist() for bone in skeleton.ancestors(root)[1:]}
+        depth = {bone: len(skeleton.ancestors(bone)) for bone in above}
+        self._bones = np.array(sorted(above, key=lambda bone: (depth[bone], bone)))
+        row_of = {bone: row for row, bone in enumerate(self._bones.tolist())}
+        parents = skeleton.parents[self._bones].tolist()
+        self._parents = np.array([row_of.get(parent, -1) for parent in parents], dtype=np.int64)
+        levels = np.array([depth[bone] for bone in self._bones.tolist()])
+        generations = [np.flatnonzero(levels == each) for each in np.unique(levels)]
+        self._generations = [
+            (rows, self._parents[rows], skeleton.frames.take(self._bones[rows]))
+            for rows in generations
+        ]
+        self._of_roots = np.array([row_of[int(skeleton.parents[root])] for root in roots])
+        self._offsets = skeleton.offsets[self._bones, :3, :3]
+        self._hung = np.concatenate((self._bones, roots))
+        self._is_tied = skeleton.use_connect[self._hung] & (skeleton.parents[self._hung] >= 0)
+        self._poses: dict[int, Pose] = {}
+        # Of each bone rotation channels and mode; scale and location; of the roots the last alone.
+        self._told = np.full((len(states), len(self._hung), 11), np.nan)
+        self._local = np.empty((len(states), len(self._bones), 3, 3))
+        self._heads = np.empty((len(states), len(self._hung), 3))
+
+    def update(self) -> list[RigState]:
+        """Pose the bones; return the rigs of which any may have moved."""
+        poses = [state.pose for state in self._states if state.pose is not None]
+        told = np.array([self._tell(pose) for pose in poses])
+        is_other = told != self._told
+        turned = np.nonzero(is_other[:, : len(self._bones), :5].any(axis=2))
+        if turned[0].size:
+            turns = told[turned]
+            self._local[turned] = matrices_of(turns[:, :4], turns[:, 4].astype(np.int32))
+        has_moved, known = is_other.any(axis=(1, 2)).tolist(), self._poses
+        rows = [i for i, pose in enumerate(poses) if has_moved[i] or pose is not known.get(i)]
+        if is_other[:, :, 8:].any():
+            self._heads = spaces.head_in_parent(
+                self._skeleton.offsets[self._hung],
+                told[:, :, 8:],
+                self._skeleton.use_local_location[self._hung],
+                self._is_tied,
+            )
+        if rows:
+            self._pose(poses, rows, told[rows, : len(self._bones), 5:8])
+            self._poses, self._told = dict(enumerate(poses)), told
+        return [self._states[i] for i in rows]
+
+    def _tell(self, pose: Pose) -> Array:
+        """Return what tells where the bones of a rig stand."""
+        bones, told = self._bones, np.zeros(self._told.shape[1:])
+        of_bones = told[: len(bones)]
+        of_bones[:, :4], of_bones[:, 4] = pose.channels[bones], pose.modes[bones]
+        of_bones[:, 5:8], told[:, 8:] = pose.scale[bones], pose.location[self._hung]
+        return told
+
+    def _pose(self, poses: list[Pose], rigs: list[int], scale: Array) -> None:
+        """Put the bones of r rigs where their local rotations, scales (r, m, 3) and heads are."""
+        bones, count, local, heads = self._bones, len(rigs), self._local[rigs], self._heads[rigs]
+        own = np.zeros((count, len(bones), 4, 4))
+        own[..., :3, :3] = (self._offsets @ local) * scale[:, :, None]
+        own[..., :3, 3] = heads[:, : len(bones)]
+        own[..., 3, 3] = 1.0
+        matrices = np.empty_like(own)
+        for rows, parents, rest in self._generations:
+            if parents[0] < 0:
+                matrices[:, rows] = own[:, rows]
+                continue
+            above = matrices[:, parents]
+            matrices[:, rows] = above @ own[:, rows]
+            if not rest.is_plain:
+                # Their heads go with their parents, and their axes take a part of that.
+                frames = spaces.parent_frames(above[..., :3, :3], rest)
+                axes = spaces.pose_from_local(frames, local[:, rows], scale[:, rows])
+                matrices[:, rows, :3, :3] = axes
+        at_roots = spaces.transform_point(matrices[:, self._of_roots], heads[:, len(bones) :])
+        for i, moved, ends_at in zip(rigs, matrices, at_roots, strict=True):
+            poses[i].matrices[bones] = moved
+            poses[i].matrices[self._roots, :3, 3] = ends_at

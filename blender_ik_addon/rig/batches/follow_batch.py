@@ -1,0 +1,150 @@
+"""Live chains alike that are dragged, of any number of armature objects, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core import IKError
+from ..frames.chain_poses import take_rows
+from ..frames.places import Places, find_places
+from ..posing.drags import Begun, Dragged, Stand
+from ..posing.follow_solve import FollowSolve
+from ..posing.outcome import Outcome
+from ..posing.solved import Solved
+from ..reading.moment import Moment
+from ..reading.world import WorldMatrices
+from .batch_rigs import BatchRigs, Part
+from .changes import Change
+from .drag_state import SAME, DragState
+from .followed import Followed
+from .members import Members, are_compiled, live_chains_of, poses_of, uids_of
+from .rig_state import RigState
+
+Rows = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+
+class FollowBatch:
+    """B dragged chains alike in one dependency graph.
+
+    Attributes:
+        live_chains: The chains.
+        uids: Session uids of their armature objects.
+        errors: What is wrong with a chain, by row.
+    """
+
+    def __init__(self, members: Members) -> None:
+        """Compile chains: armature objects, and the rows of their chains."""
+        self.live_chains, self.uids = live_chains_of(members), uids_of(members)
+        self.errors: dict[int, str] = {}
+        self._members = members
+        self._states = [state for state, rows in members for _ in rows]
+        self._solve = FollowSolve(self.live_chains, poses_of(members))
+        self._drag_states = DragState(self._states, self.live_chains, self._solve.settings)
+        parts = [
+            Part(state, rows, [state.live_chains[row].job.plan.written for row in rows])
+            for state, rows in members
+        ]
+        modes = self._solve.settings.channels.modes
+        self._rigs = BatchRigs(parts, modes, self._find_places, _differ)
+        specs = [live_chain.job.spec for live_chain in self.live_chains]
+        self._targets = Followed([spec.target for spec in specs if spec.target], "target")
+        self._failed: dict[int, str] = {}
+        self._starts: dict[int, bytes] = {}
+        self._solved: Solved | None = None
+
+    def _find_places(self) -> Places:
+        return find_places(
+            self.live_chains, poses_of(self._members), [None] * len(self.live_chains)
+        )
+
+    def is_of(self, members: Members) -> bool:
+        """Tell whether this batch is compiled of just these chains, in these rows of their rigs."""
+        return are_compiled(members, self._members, self.live_chains)
+
+    def changes(
+        self, world: WorldMatrices, moment: Moment, is_foreign: Callable[[RigState], bool]
+    ) -> list[Change]:
+        """Drag the chains whose input has changed; return what is not as it should be.
+
+        Args:
+            world: Where targets are.
+            moment: When the update happens.
+            is_foreign: Whether an armature object stands as another window's graph wrote it.
+        """
+        self.errors = {}
+        has_changed = self._targets.read(world, self.errors)
+        has_new_poses = self._rigs.read(has_changed)
+        # What could not be dragged is tried again.
+        has_changed[list(self._failed)] = True
+        # At a new frame all have to know that they have missed none.
+        is_asked = has_changed | has_new_poses | moment.is_new
+        is_asked[list(self.errors)] = has_changed[list(self.errors)] = False
+        rows = np.flatnonzero(is_asked)
+        if not rows.size:
+            return []
+        for row in rows.tolist():
+            self._failed.pop(row, None)
+        # What is not asked, or cannot be dragged, stays as it is.
+        wanted = self._rigs.present.copy()
+        location = self._rigs.gather("location").reshape(*wanted.shape[:2], 3)
+        present, stands = wanted[rows].astype(np.float64), location[rows, 0].astype(np.float64)
+        targets = self._targets.matrices[rows, :3, 3]
+        inputs: dict[int, bytes] = {}
+        if self._solve.settings.spec.options.use_anchor:
+            pairs = zip(rows.tolist(), targets, strict=True)
+            inputs = {row: self._solve.inputs_of(row, self._rigs.places, to) for row, to in pairs}
+        begun = self._drag_states.begun(rows, targets, present, stands, inputs, moment)
+        for start, (solved, turns, roots, ending) in self._drag(begun):
+            assert solved.location is not None
+            for i, row in enumerate(start.rows.tolist()):
+                told = start.turns[i].tobytes() + start.location[i].tobytes()
+                has_changed[row] |= self._starts.get(row) != told
+                self._starts[row] = told
+                if has_changed[row] or not is_foreign(self._states[row]):
+                    wanted[row], location[row, 0] = solved.channels[i], solved.location[i, 0]
+                    written = wanted[row].copy(), location[row, 0].astype(np.float32)
+                    stand = Stand(
+                        turns[i],
+                        roots[i],
+                        *written,
+                        inputs.get(row, b""),
+                        ending.codes[i],
+                        ending.holds[i],
+                    )
+                    self._drag_states.remember(row, moment, stand)
+        return self._rigs.changes(wanted, has_changed, is_foreign, SAME, {"location": location})
+
+    def _drag(self, begun: Begun) -> list[tuple[Begun, Dragged]]:
+        """Drag chains; where one cannot be dragged the others still are."""
+        rows = begun.rows
+        try:
+            dragged = self._solve.dragged(begun, self._rigs.places)
+        except IKError as error:
+            if len(rows) == 1:
+                self._failed[int(rows[0])] = self.errors[int(rows[0])] = str(error)
+                return []
+            half = len(rows) // 2
+            halves = take_rows(begun, slice(half)), take_rows(begun, slice(half, None))
+            return [found for some in halves for found in self._drag(some)]
+        if self._solved is None or len(rows) == len(self.live_chains):
+            every = np.zeros(len(self.live_chains), dtype=np.int64)
+            self._solved = take_rows(dragged.solved, every)
+        self._solved = self._solved.put(rows, dragged.solved)
+        return [(begun, dragged)]
+
+    def outcome(self, row: int) -> Outcome | str | None:
+        """Return what the last solve of a chain did, or what is wrong with it."""
+        if row in self.errors:
+            return self.errors[row]
+        return None if self._solved is None else self._solved.outcome(self.live_chains[row], row)
+
+
+def _differ(places: Places, former: Places) -> Flags:
+    """Tell which chains hang elsewhere than before, shape (B,)."""
+    differs: Flags = (places.world != former.world).any(axis=(1, 2))
+    differs |= (places.above != former.above).any(axis=(1, 2))
+    return differs

@@ -1,0 +1,71 @@
+"""The targets or poles of many chains, found again in bulk."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core import IKError
+from ..reading.spec import Anchor
+from ..reading.world import Order, WorldMatrices
+
+Array = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+class Followed:
+    """The targets or the poles of B chains.
+
+    Attributes:
+        matrices: World matrices as read last, shape (B, 4, 4); NaN for what cannot be followed.
+    """
+
+    def __init__(self, anchors: Sequence[Anchor], word: str) -> None:
+        """Take the anchors, and the word that tells what they are."""
+        self._anchors, self._word = anchors, word
+        self._on_bones = [i for i, anchor in enumerate(anchors) if anchor.bone]
+        self._order: Order | None = None
+        self._rows: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self.matrices: Array = np.full((len(anchors), 4, 4), np.nan)
+
+    def read(self, world: WorldMatrices, errors: dict[int, str]) -> Flags:
+        """Read the matrices; return which have changed, and note what cannot be followed.
+
+        What cannot be followed counts as changed.
+
+        Args:
+            world: Where the anchors are.
+            errors: Takes what is wrong, by row.
+        """
+        if world.order is not self._order:
+            self._order, row_of = world.order, world.order.row_of
+            rows = [row_of.get(anchor.object.session_uid, -1) for anchor in self._anchors]
+            self._rows = np.array(rows)
+        matrices = world.matrices(self._rows)
+        for i in self._on_bones:
+            try:
+                matrices[i] = matrices[i] @ world.bone_matrix(self._anchors[i])
+            except IKError:
+                matrices[i] = np.nan
+        # One call instead of a look at every number: a sum is finite if all are.
+        if not math.isfinite(matrices.sum()):
+            self._read_one_by_one(matrices, world, errors)
+        count = len(matrices)
+        changed: Flags = matrices.reshape(count, 16) != self.matrices.reshape(count, 16)
+        self.matrices = matrices
+        return changed.any(axis=1)
+
+    def _read_one_by_one(
+        self, matrices: Array, world: WorldMatrices, errors: dict[int, str]
+    ) -> None:
+        """Look at what is not visible, or not finite, and say what is wrong with it."""
+        is_finite = np.isfinite(matrices).all(axis=(1, 2))
+        for i in np.flatnonzero(~is_finite).tolist():
+            try:
+                matrices[i] = world.matrix(self._anchors[i], self._word)
+            except IKError as error:
+                matrices[i] = np.nan
+                errors[i] = str(error)

@@ -1,0 +1,398 @@
+"""What an update knows of one armature object: read anew when Blender says that it has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Protocol
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+from ...core import IKError, Solver
+from ..frames.bases import Bases, Posed, Roots, WorldSize, hanging_from, read_bases, world_sizes
+from ..planning.checks import check_channels, check_pose, is_pose_sound
+from ..planning.live_chain import LiveChain, compile_live_chain
+from ..planning.located import check_dragged, located_bones
+from ..planning.order import Job
+from ..planning.own_joints import chain_joints
+from ..planning.slide import ChainSlide, chain_slide, check_drivers
+from ..planning.start_channels import completed, start_channels, start_vector
+from ..planning.stretch import BoneStretch, ChainStretch, read_stretch
+from ..posing.drags import Stand
+from ..posing.eased_poses import Eased, easing_of
+from ..posing.history import History
+from ..reading.animation import animated_bones
+from ..reading.bone_joints import BoneJoints, read_joints
+from ..reading.chain_plan import check, planned
+from ..reading.channels import Pose, read_pose
+from ..reading.skeleton import Fingerprint, Skeleton, compiled
+from ..reading.spec import ChainSpec, StartFrom, StoredBone
+from ..reading.targets import find_unmirrored
+from ..reading.update import Update
+
+Array = npt.NDArray[np.float64]
+Specs = dict[int, ChainSpec | str]
+"""The settings of chains by index, or what is wrong with them in one sentence."""
+Store = Callable[[bpy.types.Object, int, tuple[StoredBone, ...]], None]
+"""Keeps the stored pose of a chain, told by its armature object and index."""
+
+
+class Comparable(Protocol):
+    """A record that can be told from another one."""
+
+    def is_same(self, other: Any) -> bool:
+        """Tell whether another record says the same."""
+
+
+class Animated(NamedTuple):
+    """What Blender's evaluation of a frame gave the channels of all bones.
+
+    Attributes:
+        frame: With subframe.
+        rotation: Shape (n, 4).
+        scale: Shape (n, 3).
+        location: Shape (n, 3).
+    """
+
+    frame: float
+    rotation: Array
+    scale: Array
+    location: Array
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What the rigs of a graph share.
+
+    Attributes:
+        skeletons: By fingerprint: the rigs of a crowd have equal bones.
+        store: Takes what is stored for a chain that bones have joined.
+    """
+
+    skeletons: dict[Fingerprint, Skeleton]
+    store: Store
+
+
+@dataclass
+class RigState:
+    """One armature object in one dependency graph.
+
+    Attributes:
+        object: Original.
+        uid: Its session uid.
+        chain_names: Of all chains of the object, live or not, in order.
+        skeleton: Its bones.
+        pose: As read last; rotation channels as written last.
+        animated: Frame, and the channels that Blender's evaluation of that frame gave.
+        jobs: Chains that can be solved.
+        live_chains: The same, compiled.
+        bases: The spaces of the chains.
+        roots: What of those stays while the object is posed; None without chains.
+        size: What the world matrix of that pose does to sizes; None where it has not been asked.
+        places: What the bases were last found from, as ``bases.hanging_from`` tells.
+        is_mirrored: Whether that matrix mirrors.
+        unmirrored: What shows the object as it would be without negative scale; None where nothing
+            mirrors it.
+        joints: Of all bones; None where no chain honours them.
+        stretch: Of all bones; None where no chain stretches.
+        errors: By chain index.
+        eased: What chains that ease remember, by the bones that they write.
+        dragged: What chains that are dragged remember, likewise.
+        version: Grows whenever pose and bases are read.
+    """
+
+    object: bpy.types.Object
+    uid: int
+    chain_names: list[str] = field(default_factory=list)
+    skeleton: Skeleton | None = None
+    pose: Pose | None = None
+    animated: Animated | None = None
+    jobs: list[Job] = field(default_factory=list)
+    live_chains: list[LiveChain] = field(default_factory=list)
+    bases: Bases | None = None
+    roots: Roots | None = None
+    size: WorldSize | None = None
+    places: bytes = b""
+    is_mirrored: bool = False
+    unmirrored: Array | None = None
+    joints: BoneJoints | None = None
+    stretch: BoneStretch | None = None
+    errors: dict[int, str] = field(default_factory=dict)
+    eased: dict[bytes, History[Eased]] = field(default_factory=dict)
+    dragged: dict[bytes, History[Stand]] = field(default_factory=dict)
+    version: int = 0
+
+    def read(self, chain_names: list[str], specs: Specs, update: Update, shared: Shared) -> None:
+        """Read everything, and keep what is as it was.
+
+        Args:
+            chain_names: Of all of the object's chains, live or not, in order.
+            specs: Settings of the live ones by index, or what is wrong with them.
+            update: Which graph, and when.
+            shared: What rigs of this graph share.
+        """
+        self.chain_names = chain_names
+        skeleton = compiled(self.object, self.skeleton, shared.skeletons)
+        known_jobs = {job.index: job for job in self.jobs} if skeleton is self.skeleton else {}
+        if self.skeleton is not None and self.skeleton.names != skeleton.names:
+            # It tells of other bones, one a row.
+            self.animated = None
+        self.skeleton, self.jobs = skeleton, []
+        self.errors = {index: spec for index, spec in specs.items() if isinstance(spec, str)}
+        sound = {index: spec for index, spec in specs.items() if not isinstance(spec, str)}
+        former = self.pose
+        self.read_pose(update)
+        has_limits = any(spec.use_limits or spec.force is not None for spec in sound.values())
+        self.joints = read_joints(self.object) if has_limits else None
+        has_stretch = any(spec.use_stretch for spec in sound.values())
+        self.stretch = read_stretch(self.object) if has_stretch else None
+        joints: dict[int, BoneJoints | None] = {}
+        assert self.pose is not None
+        is_whole_pose_sound = is_pose_sound(self.pose)
+        for index, spec in sound.items():
+            try:
+                job = self._job(index, spec, known_jobs.get(index), update, shared)
+                if not is_whole_pose_sound:
+                    check_pose(self.object, skeleton, self.pose, job.plan)
+                joints[index] = self._joints_of(job)
+            except IKError as error:
+                self.errors[index] = str(error)
+                continue
+            self.jobs.append(job)
+        self._refuse_slid_tips(joints)
+        self._forget()
+        self._compile_chains(former, update, joints)
+
+    def _forget(self) -> None:
+        """Forget the motion of chains that no longer go on from their last pose."""
+        specs = {job.plan.written.tobytes(): job.spec for job in self.jobs}
+        easing = {key for key, spec in specs.items() if easing_of(spec)}
+        led = {key for key, spec in specs.items() if spec.options.solver is Solver.FOLLOW}
+        self.eased = {key: past for key, past in self.eased.items() if key in easing}
+        self.dragged = {key: past for key, past in self.dragged.items() if key in led}
+
+    def read_pose(self, update: Update) -> None:
+        """Read the pose, as the graph has evaluated it."""
+        evaluated, former = self.object.evaluated_get(update.depsgraph), self.pose
+        self.pose = read_pose(evaluated)
+        if former is None or former.world.tobytes() != self.pose.world.tobytes():
+            self.size = None
+            with np.errstate(invalid="ignore", over="ignore"):
+                self.is_mirrored = bool(np.linalg.det(self.pose.world[:3, :3]) < 0.0)
+        if self.is_mirrored or self.unmirrored is not None:
+            self.unmirrored = find_unmirrored(evaluated) if self.is_mirrored else None
+            self.places = b""
+        self.version += 1
+        if update.is_new_frame:
+            scale, location = self.pose.scale.copy(), self.pose.location.copy()
+            self.animated = Animated(update.frame, self.pose.rotation, scale, location)
+
+    def _job(
+        self, index: int, spec: ChainSpec, known: Job | None, update: Update, shared: Shared
+    ) -> Job:
+        """Return a chain to solve, the known one if nothing that it depends on has changed."""
+        assert self.skeleton is not None
+        if known is not None and known.spec == spec and not update.has_new_relations:
+            relations = known.moved_by
+            if not (relations.has_constraints and not update.listed.isdisjoint(relations.owners)):
+                return known
+        plan = planned(self.skeleton, spec)
+        moved_by = check(self.object, self.skeleton, plan, spec, update.present)
+        assert self.pose is not None
+        stored = completed(
+            spec.stored_pose,
+            self.skeleton,
+            self.pose,
+            plan,
+            with_scale=spec.use_stretch,
+            sliding=located_bones(self.skeleton, plan, spec),
+            is_dragged=spec.options.solver is Solver.FOLLOW,
+        )
+        if stored != spec.stored_pose:
+            shared.store(self.object, index, stored)
+            spec = replace(spec, stored_pose=stored)
+        return Job(self.object, index, spec, self.skeleton, plan, moved_by)
+
+    def _joints_of(self, job: Job) -> BoneJoints | None:
+        if job.spec.options.solver is Solver.FOLLOW:
+            assert self.pose is not None
+            check_dragged(self.object, job.skeleton, job.plan, job.spec)
+            # It goes on from what stands there.
+            check_channels(job.skeleton, job.plan, self.pose.rotation[job.plan.written])
+        if self.joints is None or self.skeleton is None:
+            return None
+        joints = chain_joints(self.joints, self.skeleton, job.plan, job.spec)
+        if joints is not None and joints.slides is not None:
+            check_drivers(self.object, self.skeleton, job.plan, joints)
+        return joints
+
+    def _refuse_slid_tips(self, joints_of: dict[int, BoneJoints | None]) -> None:
+        """Leave out chains that bring the head of a bone to a target which another chain slides."""
+        slid = {
+            bone: job.spec.name
+            for job in self.jobs
+            if (joints := joints_of[job.index]) is not None and joints.slides is not None
+            for bone in job.plan.written[joints.slides.any(axis=1)].tolist()
+        }
+        for job in [job for job in self.jobs if not job.plan.ends_at_tail] if slid else ():
+            tip = job.plan.tip
+            if tip in slid and tip not in job.plan.written:
+                self.jobs.remove(job)
+                self.errors[job.index] = (
+                    f"The head of bone '{job.spec.bone}' slides with chain '{slid[tip]}':"
+                    " choose its parent as the tip bone, and switch Use Tail on."
+                )
+
+    def _slide_of(
+        self, job: Job, joints: BoneJoints | None, frame: float, animated: Array | None
+    ) -> ChainSlide | None:
+        if joints is None or joints.slides is None:
+            return None
+        assert self.pose is not None
+        home = start_vector(
+            self.object, job.skeleton, self.pose, job.plan, job.spec, frame, "location", animated
+        )
+        present = self.pose.location[job.plan.written]
+        return chain_slide(self.object, job.skeleton, job.plan, joints, home, present)
+
+    def _stretch_of(self, job: Job, frame: float, animated: Array | None) -> ChainStretch | None:
+        is_dragged = job.spec.options.solver is Solver.FOLLOW
+        if self.stretch is None or is_dragged or not job.spec.use_stretch:
+            return None
+        assert self.pose is not None
+        written = job.plan.written
+        return ChainStretch(
+            share=self.stretch.share[written],
+            is_locked=self.stretch.is_locked[written],
+            scale=start_vector(
+                self.object, job.skeleton, self.pose, job.plan, job.spec, frame, "scale", animated
+            ),
+            use_keep_volume=np.array(job.spec.use_keep_volume),
+        )
+
+    def _compile_chains(
+        self, former: Pose | None, update: Update, joints_of: dict[int, BoneJoints | None]
+    ) -> None:
+        pose = self.pose
+        assert pose is not None
+        assert self.skeleton is not None
+        former_jobs = [live_chain.job for live_chain in self.live_chains]
+        # Of another armature's data no chain is known.
+        live_chains = [
+            live_chain
+            for live_chain in self.live_chains
+            if live_chain.job.skeleton is self.skeleton
+        ]
+        known = {id(live_chain.job): live_chain for live_chain in live_chains}
+        if former is not None and live_chains:
+            changed = changed_bones(former, pose)
+            for live_chain in live_chains if changed.any() else ():
+                plan = live_chain.job.plan
+                if changed[plan.written].any() or changed[plan.tip]:
+                    del known[id(live_chain.job)]
+        keyed = animated_bones(self.object)
+        self.live_chains, sound = [], []
+        for job in self.jobs:
+            joints = joints_of[job.index]
+            try:
+                live_chain = self._compile_chain(job, joints, known.get(id(job)), keyed, update)
+            except IKError as error:
+                self.errors[job.index] = str(error)
+                continue
+            sound.append(job)
+            self.live_chains.append(live_chain)
+        self.jobs = sound
+        if sound != former_jobs:
+            self.roots, self.places = Roots.of(self.live_chains) if sound else None, b""
+
+    def _compile_chain(
+        self,
+        job: Job,
+        joints: BoneJoints | None,
+        known: LiveChain | None,
+        keyed: frozenset[str],
+        update: Update,
+    ) -> LiveChain:
+        """Return a chain compiled, the known one if nothing has changed.
+
+        Args:
+            job: The chain.
+            joints: Of its bones.
+            known: As compiled last, if the channels that are no rotations are the same.
+            keyed: Names of the object's animated bones.
+            update: When.
+
+        Raises:
+            RigError: If what it starts from is not finite.
+        """
+        pose, skeleton, animated = self.pose, self.skeleton, self.animated
+        assert pose is not None
+        assert skeleton is not None
+        at_frame = animated if animated is not None and animated.frame == update.frame else None
+        rotations, scales, locations = (None,) * 3 if at_frame is None else at_frame[1:]
+        stretch = self._stretch_of(job, update.frame, scales)
+        slide = self._slide_of(job, joints, update.frame, locations)
+        if known is not None and not (
+            is_same(known.joints, joints)
+            and is_same(known.stretch, stretch)
+            and is_same(known.slide, slide)
+        ):
+            known = None
+        names = {skeleton.names[bone] for bone in job.plan.written}
+        is_keyed = not keyed.isdisjoint(names)
+        if known is not None and known.is_settled and not is_keyed:
+            return known
+        start, stored = start_channels(
+            self.object, skeleton, pose, job.plan, job.spec, update.frame, rotations
+        )
+        for channels in (start, stored):
+            check_channels(skeleton, job.plan, channels)
+        if job.spec.start_from is StartFrom.CURRENT:
+            # What stands there is read at every solve.
+            start = stored
+        starts_alike = known is not None and np.array_equal(known.start, start)
+        if known is not None and starts_alike and np.array_equal(known.stored, stored):
+            return known
+        return compile_live_chain(
+            job, pose, start, stored, joints, stretch, slide, is_keyed=is_keyed
+        )
+
+
+def is_same(one: Comparable | None, other: Comparable | None) -> bool:
+    """Tell whether two records, or none, say the same."""
+    return one is other if one is None else one.is_same(other)
+
+
+def place(states: Sequence[RigState]) -> None:
+    """Place the chains of armature objects in the poses that were read last."""
+    hung: list[RigState] = []
+    for state in states:
+        if state.roots is None or state.pose is None:
+            state.bases, state.places = None, b""
+        elif state.places != (places := hanging_from(state.roots, state.pose)):
+            state.places = places
+            hung.append(state)
+    unknown = [state for state in hung if state.size is None]
+    poses = [state.pose for state in unknown if state.pose is not None]
+    for state, size in zip(unknown, world_sizes(poses) if poses else (), strict=True):
+        state.size = size
+    rigs = [
+        Posed(state.roots, state.pose, state.size, state.unmirrored is not None)
+        for state in hung
+        if state.roots is not None and state.pose is not None and state.size is not None
+    ]
+    for state, bases in zip(hung, read_bases(rigs) if rigs else (), strict=True):
+        state.bases = bases
+
+
+def changed_bones(former: Pose, pose: Pose) -> npt.NDArray[np.bool_]:
+    """Tell which bones differ in more than rotations and what those lead to, shape (n,)."""
+    if len(former.modes) != len(pose.modes):
+        return np.ones(len(pose.modes), dtype=np.bool_)
+    changed: npt.NDArray[np.bool_] = former.modes != pose.modes
+    changed |= former.uses_4d_locks != pose.uses_4d_locks
+    for name in ("location", "scale", "locks"):
+        changed |= (getattr(former, name) != getattr(pose, name)).any(axis=1)
+    return changed

@@ -1,0 +1,1 @@
+"""Bones under any parents, as arrays of chains and trees alike."""

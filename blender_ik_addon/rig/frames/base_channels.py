@@ -1,0 +1,92 @@
+"""Rotation channels of rigid bones from the turns that their chains have taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core.algebra import rotation
+from .bone_channels import rotation_channels
+from .chain_joints import NOT_TURNED
+
+Array = npt.NDArray[np.float64]
+
+# What takes the products of the numbers of two quaternions p and q to p^-1 q.
+BEYOND_PARENT = np.array(
+    [rotation.multiply(rotation.conjugate(p), q) for p in np.eye(4) for q in np.eye(4)]
+).T
+
+
+@dataclass(frozen=True)
+class BaseChannels:
+    """The k written bones of b chains alike.
+
+    Attributes:
+        local: Local rotations of the start pose wxyz, shape (b, k, 4).
+        rest: Rotations of the frames that those act in, as they stand in the start pose, in the
+            space of the base, shape (b, k, 4).
+        near: Rotation channels to stay near, so that curves do not flip, shape (b, k, 4).
+        modes: Rotation modes, shape (k,).
+    """
+
+    local: Array
+    rest: Array
+    near: Array
+    modes: npt.NDArray[np.int32]
+
+    def take(self, rows: slice | npt.NDArray[np.int64]) -> BaseChannels:
+        """Return the bones of some of the chains."""
+        if isinstance(rows, slice):
+            return self
+        some = BaseChannels(self.local[rows], self.rest[rows], self.near[rows], self.modes)
+        some.__dict__["into_local"] = self.into_local[rows]
+        return some
+
+    @cached_property
+    def into_local(self) -> Array:
+        """Matrices that take the turns of a bone's parent and of the bone to its local rotation.
+
+        With turns p and q, in the space of the base, that is R^-1 p^-1 q R L: linear in the 16
+        products of their numbers, with R the frame that the bone acts in (none for the first one)
+        and L its local rotation. Shape (b, k, 4, 16).
+        """
+        frame = self.rest.copy()
+        frame[:, 0] = NOT_TURNED
+        back, after = rotation.conjugate(frame), rotation.multiply(frame, self.local)
+        columns = [
+            rotation.multiply(rotation.multiply(back, np.broadcast_to(unit, back.shape)), after)
+            for unit in np.eye(4)
+        ]
+        into: Array = np.stack(columns, axis=-1) @ BEYOND_PARENT
+        return into
+
+    def with_tips(self, turns: Array, tips: Array | None) -> Array:
+        """Return turns of all written bones: a tip beyond the effector turns, or goes along.
+
+        Args:
+            turns: Of the bones with a segment, shape (b, m, 4).
+            tips: Turns of the tips, shape (b, 4), or None.
+        """
+        if self.local.shape[1] == turns.shape[1]:
+            return turns
+        last = turns[:, -1] if tips is None else tips
+        return np.concatenate((turns, last[:, None]), axis=1)
+
+    def channels(self, turns: Array) -> Array:
+        """Return the rotation channels (b, k, 4) of bones after their turns (b, k, 4)."""
+        return self.written(self.turned(turns))
+
+    def turned(self, turns: Array) -> Array:
+        """Return the local rotations wxyz (b, k, 4) of bones after their turns (b, k, 4)."""
+        parents = np.empty_like(turns)
+        parents[:, 0], parents[:, 1:] = NOT_TURNED, turns[:, :-1]
+        products = (parents[..., :, None] * turns[..., None, :]).reshape(*turns.shape[:2], 16)
+        local: Array = np.einsum("bkij,bkj->bki", self.into_local, products)
+        return local
+
+    def written(self, local: Array) -> Array:
+        """Return the rotation channels (b, k, 4) of local rotations wxyz (b, k, 4)."""
+        return rotation_channels(local, self.near, self.modes)

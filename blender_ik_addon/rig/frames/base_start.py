@@ -1,0 +1,99 @@
+"""Chains of rigid bones in the spaces that their root bones turn in: where rotations put them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core.algebra import rotation
+from ..planning.live_chain import LiveChain
+from ..reading.channels import Pose
+from .chain_joints import NOT_TURNED
+from .framing import Hung, framed
+
+Array = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64] | slice
+
+
+class Laid(NamedTuple):
+    """Where local rotations put chains, root heads at the origin.
+
+    Attributes:
+        rest: Rotations of the frames that bones turn in, wxyz, shape (B, k, 4).
+        posed: Rotations of the bones, shape (B, k, 4).
+        joints: Heads and effectors, shape (B, m + 1, 3).
+    """
+
+    rest: Array
+    posed: Array
+    joints: Array
+
+
+@dataclass(frozen=True)
+class BaseChain:
+    """What of the k bones of B chains alike stays while they turn.
+
+    Attributes:
+        offsets: Rest rotations seen from the parents wxyz, shape (B, k, 4).
+        segments: From head to next joint in the space of the posed bone, own scale included,
+            shape (B, m, 3).
+        sizes: Own scales, shape (B, k).
+        hints: Where straight chains bend, in the spaces of the posed root bones, shape (B, 3).
+    """
+
+    offsets: Array
+    segments: Array
+    sizes: Array
+    hints: Array
+
+    @classmethod
+    def of(cls, live_chains: Sequence[LiveChain], poses: Sequence[Pose]) -> BaseChain:
+        """Return chains alike, in these poses, as one record."""
+        pairs = zip(live_chains, poses, strict=True)
+        frames = framed(
+            [Hung(live_chain.job.skeleton, pose, live_chain.job.plan) for live_chain, pose in pairs]
+        )
+        skeletons = [
+            (live_chain.job.skeleton, live_chain.job.plan.written) for live_chain in live_chains
+        ]
+        return cls(
+            np.array([skeleton.offsets_wxyz[bones] for skeleton, bones in skeletons]),
+            frames.segments * frames.scale[:, : frames.segments.shape[1]],
+            frames.scale[:, :, 1],
+            frames.hints[:, 0],
+        )
+
+    def take(self, rows: Rows) -> BaseChain:
+        """Return some of the chains."""
+        return BaseChain(*(values[rows] for values in vars(self).values()))
+
+    def laid(self, local: Array) -> Laid:
+        """Return where local rotations (B, k, 4) put the bones: each after the one it hangs on."""
+        rest, posed = np.empty_like(local), np.empty_like(local)
+        rest[:, 0] = NOT_TURNED
+        size, head = np.ones(len(local)), np.zeros((len(local), 3))
+        joints = [head]
+        for i in range(local.shape[1]):
+            if i:
+                rest[:, i] = rotation.multiply(posed[:, i - 1], self.offsets[:, i])
+            posed[:, i] = rotation.multiply(rest[:, i], local[:, i])
+            if i < self.segments.shape[1]:
+                head = head + size[:, None] * rotation.rotate(posed[:, i], self.segments[:, i])
+                joints.append(head)
+            size = size * self.sizes[:, i]
+        return Laid(rest, posed, np.stack(joints, axis=1))
+
+    def core_offsets(self) -> Array:
+        """Return the frames of the bones that have a segment, as ``core.Joints`` counts them.
+
+        A base is the space that the root turns in: nothing is left of its own offset.
+        """
+        count = self.segments.shape[1]
+        offsets = rotation.matrix_from_quaternion(self.offsets[:, :count])
+        offsets[:, 0] = np.eye(3)
+        offsets[:, 1:] *= self.sizes[:, : count - 1, None, None]
+        return offsets

@@ -1,0 +1,223 @@
+"""The spaces that the root bones of chains turn in, between world space and the chains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..planning.live_chain import LiveChain
+from ..reading import spaces
+from ..reading.channels import Pose
+from ..reading.spec import NegativeScale
+
+Array = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+# A space that is sheared or stretched by less than this counts as even. Targets are met exactly all
+# the same, for they come in through the inverse of the very space; only what is shortest or nearest
+# is told by its measure. Rest matrices of bones that point against their parents, legs under hips,
+# are as uneven as 1e-5.
+EVEN_SPACE = 5e-5
+# A world matrix with less volume than this, compared with its longest side, is scaled flat.
+FLAT = 1e-12
+IDENTITY = np.eye(3)
+
+
+@dataclass(frozen=True)
+class Bases:
+    """The spaces of c chains, each with its root's head as origin.
+
+    Attributes:
+        numbers: All that is told of them, a row each, which is how they are compared, taken and
+            put together: shape (c, 24).
+        is_even: Which spaces turn and scale only, so that a chain keeps its shape in them, (c,).
+    """
+
+    numbers: Array
+    is_even: Flags
+
+    @cached_property
+    def from_world(self) -> Array:
+        """World space to base, shape (c, 3, 4)."""
+        return self.numbers[:, :12].reshape(-1, 3, 4)
+
+    @cached_property
+    def to_world(self) -> Array:
+        """Directions of the base to world space, shape (c, 3, 3)."""
+        return self.numbers[:, 12:21].reshape(-1, 3, 3)
+
+    @property
+    def tolerance(self) -> Array:
+        """Accepted distance in units of the base, shape (c,)."""
+        return self.numbers[:, 21]
+
+    @property
+    def soft_distance(self) -> Array:
+        """In units of the base, shape (c,)."""
+        return self.numbers[:, 22]
+
+    @property
+    def unit(self) -> Array:
+        """The most that one in the base is in scene units, in any direction, shape (c,)."""
+        return self.numbers[:, 23]
+
+    def rows(self, rows: slice | list[int]) -> Bases:
+        """Return the bases of some of the chains."""
+        return Bases(self.numbers[rows], self.is_even[rows])
+
+    def differ(self, former: Bases) -> Flags:
+        """Tell which bases are not those of before, shape (c,)."""
+        differs: Flags = (former.numbers != self.numbers).any(axis=1)
+        return differs
+
+
+def stacked(parts: Sequence[Bases]) -> Bases:
+    """Return the bases of several armature objects, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    return Bases(
+        np.concatenate([part.numbers for part in parts]),
+        np.concatenate([part.is_even for part in parts]),
+    )
+
+
+class Roots(NamedTuple):
+    """What of the root bones of c chains of an armature object stays while it is posed.
+
+    Attributes:
+        bones: Indices, shape (c,).
+        parents: Those of their parents, -1 without, shape (c,).
+        carriers: Those of the parents that there are.
+        rest: Their frames.
+        distances: Tolerances and soft distances in scene units, shape (c, 2).
+        keeps_bend: Which chains bend as if the object were not mirrored, shape (c,).
+    """
+
+    bones: npt.NDArray[np.int64]
+    parents: npt.NDArray[np.int64]
+    carriers: npt.NDArray[np.int64]
+    rest: spaces.RestFrames
+    distances: Array
+    keeps_bend: Flags
+
+    @classmethod
+    def of(cls, live_chains: Sequence[LiveChain]) -> Roots:
+        """Return the roots of chains of one armature object."""
+        specs, skeleton = (
+            [live_chain.job.spec for live_chain in live_chains],
+            live_chains[0].job.skeleton,
+        )
+        bones = np.array([live_chain.job.plan.segments[0] for live_chain in live_chains])
+        parents = skeleton.parents[bones]
+        return cls(
+            bones,
+            parents,
+            parents[parents >= 0],
+            skeleton.frames.take(bones),
+            np.array([(each.options.tolerance, each.options.soft_distance) for each in specs]),
+            np.array([each.negative_scale is NegativeScale.KEEP for each in specs]),
+        )
+
+
+def hanging_from(roots: Roots, pose: Pose) -> bytes:
+    """Return all that the bases of chains depend on in a pose, to compare."""
+    parents, heads = pose.matrices[roots.carriers], pose.matrices[roots.bones, :3, 3]
+    return pose.world.tobytes() + parents.tobytes() + heads.tobytes()
+
+
+class WorldSize(NamedTuple):
+    """What the world matrix of an armature object does to sizes.
+
+    Attributes:
+        largest: The most that one in armature space is in scene units, in any direction.
+        shows_shape: Whether the object is not scaled flat.
+    """
+
+    largest: float
+    shows_shape: bool
+
+
+def world_sizes(poses: Sequence[Pose]) -> list[WorldSize]:
+    """Return what the world matrices of armature objects do to sizes."""
+    worlds = np.array([pose.world[:3, :3] for pose in poses])
+    with np.errstate(invalid="ignore", over="ignore"):
+        largest = np.linalg.norm(worlds, ord=2, axis=(1, 2))
+        volume = np.abs(np.linalg.det(worlds))
+        shows = volume > FLAT * np.linalg.norm(worlds, axis=(1, 2)) ** 3
+    return [WorldSize(*each) for each in zip(largest.tolist(), shows.tolist(), strict=True)]
+
+
+class Posed(NamedTuple):
+    """The chains of one armature object: their roots, its present pose and what the object does.
+
+    That is to sizes, and whether it is mirrored.
+    """
+
+    roots: Roots
+    pose: Pose
+    size: WorldSize
+    is_mirrored: bool
+
+
+def read_bases(rigs: Sequence[Posed]) -> list[Bases]:
+    """Return the bases of the chains of armature objects in their present poses.
+
+    Args:
+        rigs: Each with one chain or more; all are computed at once.
+    """
+    counts = [len(rig.roots.bones) for rig in rigs]
+    at_roots = np.concatenate([rig.pose.matrices[rig.roots.bones, :3, 3] for rig in rigs])
+    parents = np.concatenate([rig.roots.parents for rig in rigs])
+    above = np.concatenate([rig.pose.matrices[rig.roots.parents] for rig in rigs])[:, :3, :3]
+    above[parents < 0] = IDENTITY
+    rest = spaces.joined_frames([rig.roots.rest for rig in rigs])
+    frames = spaces.parent_frames(above, rest)
+    worlds = np.repeat(np.array([rig.pose.world[:3] for rig in rigs]), counts, axis=0)
+    told = np.array([(*rig.size, rig.is_mirrored) for rig in rigs])
+    largest, shows_shape, is_mirrored = np.repeat(told, counts, axis=0).T
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        size, is_even = _sizes(frames.rs)
+    if not rest.is_plain:
+        is_even &= np.abs(frames.post - 1.0).max(axis=1) <= EVEN_SPACE
+    keeps_bend = np.concatenate([rig.roots.keeps_bend for rig in rigs])
+    is_even &= (shows_shape > 0.0) & ~(keeps_bend & (is_mirrored > 0.0))
+    is_even &= np.isfinite(at_roots).all(axis=1)
+    # What is not even is solved elsewhere; here it only must not stop the others.
+    to_world = np.where(is_even[:, None, None], worlds[:, :, :3] @ frames.rs, IDENTITY)
+    heads = np.einsum("cij,cj->ci", worlds[:, :, :3], at_roots) + worlds[:, :, 3]
+    from_directions = np.linalg.inv(to_world)
+    # Not a product of matrices: NumPy 1 rounds that of one chain otherwise than those of several.
+    origin = (from_directions * heads[:, None]).sum(axis=2, keepdims=True)
+    from_world = np.concatenate((from_directions, -origin), axis=2)
+    unit = np.where(is_even, largest * size, 1.0)[:, None]
+    distances = np.concatenate([rig.roots.distances for rig in rigs]) / unit
+    numbers = (from_world.reshape(-1, 12), to_world.reshape(-1, 9), distances, unit)
+    bases = Bases(np.concatenate(numbers, axis=1), is_even)
+    ends = np.cumsum(counts).tolist()
+    return [bases.rows(slice(end - count, end)) for end, count in zip(ends, counts, strict=True)]
+
+
+def _sizes(frames: Array) -> tuple[Array, Flags]:
+    """Return the scales of frames (c, 3, 3), and which turn and scale evenly, without mirroring."""
+    squares = np.swapaxes(frames, -1, -2) @ frames
+    square = np.einsum("cii->c", squares) / 3.0
+    off = np.abs(squares - square[:, None, None] * IDENTITY).max(axis=(1, 2))
+    is_even: Flags = (off <= EVEN_SPACE * square) & (np.linalg.det(frames) > 0.0)
+    return np.sqrt(square), is_even
+
+
+def point_in_base(from_world: Array, points: Array) -> Array:
+    """Return world positions (b, 3) in bases, given by their ``from_world`` (b, 3, 4)."""
+    moved: Array = np.einsum("bij,bj->bi", from_world[:, :, :3], points) + from_world[:, :, 3]
+    return moved
+
+
+def points_in_base(from_world: Array, points: Array) -> Array:
+    """Return world positions (b, m, 3), m for each base; as ``point_in_base``."""
+    turned: Array = points @ from_world[:, :, :3].transpose(0, 2, 1)
+    return turned + from_world[:, None, :, 3]

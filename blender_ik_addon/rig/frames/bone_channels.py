@@ -1,0 +1,165 @@
+"""The rotation channels of bones: their stored pose, and what influence and locks leave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core.algebra import rotation
+from ..reading.channels import Pose, channels_of, quaternions_of, with_locks
+from .chain_joints import ChainJoints
+
+Array = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.int64]
+Pick = slice | Indices
+
+# Channels that locks change by less than this are as they would be without.
+UNLOCKED = 1e-6
+
+
+@dataclass(frozen=True)
+class BoneChannels:
+    """The channels of the k bones of B chains or trees alike. Arrays have one row each.
+
+    Attributes:
+        modes: Rotation modes, shape (k,).
+        stored: Rotation channels of the stored poses, shape (B, k, 4).
+        influence: Shape (B, k).
+        locks: As ``Pose.locks``, shape (B, k, 4).
+        uses_4d_locks: As ``Pose.uses_4d_locks``, shape (B, k).
+        joints: None where all bones turn freely.
+    """
+
+    modes: npt.NDArray[np.int32]
+    stored: Array
+    influence: Array
+    locks: Flags
+    uses_4d_locks: Flags
+    joints: ChainJoints | None
+
+    @classmethod
+    def of(
+        cls,
+        placed: Sequence[tuple[Pose, Indices]],
+        stored: Sequence[Array],
+        influence: Sequence[Array],
+        joints: ChainJoints | None,
+    ) -> BoneChannels:
+        """Return the channels of chains or trees alike.
+
+        Args:
+            placed: Poses of their armature objects, and which of the bones are theirs.
+            stored: Rotation channels of their stored poses, shape (k, 4) each.
+            influence: Shape (k,) each.
+            joints: None where all bones turn freely.
+        """
+        pose, bones = placed[0]
+        return cls(
+            modes=pose.modes[bones],
+            stored=np.array(stored),
+            influence=np.array(influence),
+            locks=np.array([pose.locks[own] for pose, own in placed]),
+            uses_4d_locks=np.array([pose.uses_4d_locks[own] for pose, own in placed]),
+            joints=joints,
+        )
+
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether all bones have full influence, and none has a lock."""
+        return not (self.locks.any() or (self.influence < 1.0).any())
+
+    @cached_property
+    def zero(self) -> Array:
+        """Local rotations of the stored poses wxyz, shape (B, k, 4)."""
+        return self.local_of(self.stored)
+
+    def local_of(self, channels: Array) -> Array:
+        """Return the local rotations wxyz (b, k, 4) of rotation channels (b, k, 4)."""
+        modes = np.tile(self.modes, len(channels))
+        return quaternions_of(channels.reshape(-1, 4), modes).reshape(channels.shape)
+
+    def begun(self, pick: Pick, present: Array) -> Array:
+        """Return the local rotations wxyz (b, k, 4) to go on from, where channels stand now.
+
+        That is, of a bone with influence, a share of its last solution. The solve goes on from
+        the whole of it; from the share it would creep at every update.
+        """
+        local, influence = self.local_of(present), self.influence[pick]
+        if not (influence < 1.0).any():
+            return local
+        share = 1.0 / np.where(influence > 0.0, influence, np.inf)
+        whole = part_way(self.zero[pick], local, share)
+        return np.where((influence == 1.0)[..., None], local, whole)
+
+    def finished(self, pick: Pick, local: Array, near: Array) -> tuple[Array, Flags, Flags]:
+        """Return what influence and locks leave of solved poses.
+
+        Args:
+            pick: Which chains or trees, b of them.
+            local: Local rotations wxyz as solved, shape (b, k, 4).
+            near: Rotation channels to stay near, and that locked ones hold, shape (b, k, 4).
+
+        Returns:
+            Rotation channels (b, k, 4), which bones locks have kept from following (b, k), and
+            which chains or trees stand elsewhere than they were solved, (b,).
+        """
+        if self.is_whole:
+            none = np.zeros(local.shape[:2], dtype=np.bool_)
+            return rotation_channels(local, near, self.modes), none, none[:, 0]
+        channels, is_kept = self.held(pick, self.blended(pick, local), near)
+        is_blended = (self.influence[pick] < 1.0).any(axis=1)
+        return channels, is_kept, is_blended | is_kept.any(axis=1)
+
+    def blended(self, pick: Pick, local: Array) -> Array:
+        """Return the share of the way to solved poses wxyz (b, k, 4) that influence leaves."""
+        influence = self.influence[pick]
+        is_blended = (influence < 1.0).any(axis=1)
+        if not is_blended.any():
+            return local
+        blended = part_way(self.zero[pick], local, influence)
+        blended = np.where((influence < 1.0)[..., None], blended, local)
+        if self.joints is not None:
+            blended = self.joints.take(pick).clamped(blended)
+        return np.where(is_blended[:, None, None], blended, local)
+
+    def held(self, pick: Pick, local: Array, near: Array) -> tuple[Array, Flags]:
+        """Return what locks leave of poses: as ``finished``, but for influence."""
+        channels, locks = rotation_channels(local, near, self.modes), self.locks[pick]
+        if not locks.any():
+            return channels, np.zeros(channels.shape[:2], dtype=np.bool_)
+        held = with_locks(
+            channels.reshape(-1, 4),
+            np.tile(self.modes, len(channels)),
+            near.reshape(-1, 4),
+            locks.reshape(-1, 4),
+            self.uses_4d_locks[pick].ravel(),
+        ).reshape(channels.shape)
+        return held, (np.abs(held - channels) > UNLOCKED).any(axis=2)
+
+
+def rotation_channels(local: Array, near: Array, modes: npt.NDArray[np.int32]) -> Array:
+    """Return the rotation channels (b, k, 4) of local rotations wxyz (b, k, 4).
+
+    Args:
+        local: Of the bones.
+        near: Rotation channels to stay near, so that curves do not flip, shape (b, k, 4).
+        modes: Rotation modes, shape (k,).
+    """
+    if not modes.any():
+        return rotation.nearest_quaternion(local, near)
+    matrices = rotation.matrix_from_quaternion(local.reshape(-1, 4))
+    each = np.tile(modes, len(local))
+    return channels_of(matrices, each, near.reshape(-1, 4)).reshape(local.shape)
+
+
+def part_way(start: Array, end: Array, share: float | Array) -> Array:
+    """Return rotations wxyz (..., 4) a share of the short way from start to end."""
+    if isinstance(share, float) and share == 1.0:
+        return end
+    turn = rotation.multiply(rotation.conjugate(start), end)
+    return rotation.multiply(start, rotation.power(turn, share))

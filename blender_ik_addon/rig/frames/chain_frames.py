@@ -1,0 +1,293 @@
+"""Chains and trees under their parent bones: posed by local rotations, or laid along solutions.
+
+B of them alike, of k written bones of which the first n are solved together, and E effectors; one
+chain is a tree with one effector, whose n segments lie one after the other. Parents may turn,
+scale, shear and mirror: nothing here needs bones to be rigid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core import Solutions
+from ...core.algebra import rotation
+from ..planning.hanging import Hanging
+from ..planning.slide import ChainSlide
+from ..planning.stretch import ChainStretch
+from ..reading import spaces
+from ..reading.spaces import transform_direction
+from .chain_poses import ChainPoses, Rows, part_way, take_rows
+
+Array = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class ChainFrames:
+    """What of chains or trees stays while their bones rotate.
+
+    Attributes:
+        hanging: Which bones hang on which.
+        rest: Rest frames of the written bones: a record of (B, g) for each generation.
+        scale: Their scale channels; of bones that may grow without their growth, shape (B, k, 3).
+        ways: From the parent's head to the bone's in the space of the posed parent, shape
+            (B, k, 3); that of the root is not used.
+        ends: Effectors in the space of the posed bone that carries them, shape (B, E, 3).
+        parent: Pose matrices of the roots' parents, identity without, shape (B, 3, 3).
+        root: The roots' heads without any slide, armature space, shape (B, 3).
+        hints: Where straight chains bend, in the spaces of their posed root bones, shape (B, E, 3).
+        is_bent: Whether the hint is the side of the rest pose, shape (B, E).
+        compiled: Of how many these are some, which decides how the core solves them.
+        stretch: How far bones of chains may grow; None where none is to.
+        slide: How far bones of chains may slide; None where none is to.
+    """
+
+    hanging: Hanging
+    rest: tuple[spaces.RestFrames, ...]
+    scale: Array
+    ways: Array
+    ends: Array
+    parent: Array
+    root: Array
+    hints: Array
+    is_bent: Flags
+    compiled: int
+    stretch: ChainStretch | None = None
+    slide: ChainSlide | None = None
+
+    @property
+    def segments(self) -> Array:
+        """Of chains, from head to next joint in the space of the posed bone, shape (B, n, 3)."""
+        return np.concatenate((self.ways[:, 1 : self.hanging.count], self.ends), axis=1)
+
+    def take(self, rows: Rows) -> ChainFrames:
+        """Return some of the chains."""
+        return take_rows(self, rows)
+
+    def posed(
+        self, rotations: Array, scale: Array | None = None, slides: Array | None = None
+    ) -> ChainPoses:
+        """Return the bones posed by their channels.
+
+        Args:
+            rotations: Local rotations, shape (B, k, 3, 3).
+            scale: Scale channels, shape (B, k, 3).
+            slides: How far bones have slid, shape (B, k).
+        """
+        scale = self.scale if scale is None else scale
+        if self.slide is not None and slides is None:
+            slides = np.zeros(rotations.shape[:2])
+        return self._walked(lambda rows, _: (rotations[:, rows], scale[:, rows]), slides)
+
+    def stretched(self, rotations: Array, lengths: Array) -> ChainPoses:
+        """Return the chains posed by local rotations, segments as long as asked, (B, m).
+
+        NaN leaves a segment as long as it is.
+        """
+
+        def local(rows: slice, frame: spaces.ParentFrames) -> tuple[Array, Array]:
+            own: Array = rotations[:, rows]
+            if rows.start >= lengths.shape[1]:
+                return own, self.scale[:, rows]
+            return own, self._scale_giving(rows, frame, frame.rs @ own, lengths[:, rows])
+
+        return self._walked(local)
+
+    def along(self) -> Array:
+        """Return what share of each segment lies along its bone's Y axis, shape (B, n)."""
+        visible = self.scale[:, : self.hanging.count] * self.segments
+        share: Array = np.abs(visible[..., 1]) / np.linalg.norm(visible, axis=2)
+        return share
+
+    def laid_along(
+        self,
+        start: ChainPoses,
+        solutions: Solutions,
+        tip: Array | None,
+        tip_share: float,
+        is_stretched: Flags | None = None,
+    ) -> ChainPoses:
+        """Return the chains with their segments along solutions', rolls kept from the start.
+
+        The root bone turns with the chain as a whole; every bone then swings, in the space of its
+        own parent, by the shortest rotation that lays its segment along the solved one. That is
+        exact for any parent matrix, sheared and mirrored ones too.
+
+        Args:
+            start: The start poses.
+            solutions: Of the segments.
+            tip: Pose matrices that the last bones take, as near as they can, shape (B, 3, 3).
+            tip_share: Share of the way that the last bones turn to them, from 0 to 1.
+            is_stretched: Whose segments take the solutions' lengths as well, shape (B,).
+        """
+        whole = rotation.matrix_from_quaternion(solutions.chain_rotation_wxyz)
+        directions = np.diff(solutions.joint_positions, axis=1)
+        count, last, segments = directions.shape[1], start.rotations.shape[1] - 1, self.segments
+
+        def scale_of(rows: slice, frame: spaces.ParentFrames, local: Array | None) -> Array:
+            scale: Array = self.scale[:, rows]
+            if is_stretched is None or rows.start >= count:
+                return scale
+            if local is None:
+                # The swing keeps lengths: the segment is compared where it is turned.
+                way = transform_direction(np.linalg.pinv(frame.rs), directions[:, rows])
+                matrix: Array = np.broadcast_to(np.eye(3), frame.rs.shape)
+            else:
+                way, matrix = directions[:, rows], frame.rs @ local
+            lengths = np.where(is_stretched[:, None], np.linalg.norm(way, axis=-1), np.nan)
+            return self._scale_giving(rows, frame, matrix, lengths)
+
+        def local_turn(rows: slice, frame: spaces.ParentFrames) -> tuple[Array, Array]:
+            local: Array = start.rotations[:, rows]
+            if tip is not None and rows.start == last:
+                turned = spaces.local_from_pose(frame, tip[:, None], self.scale[:, rows])
+                local = part_way(local, turned, tip_share)
+                return local, scale_of(rows, frame, local)
+            if rows.start >= count:
+                return local, self.scale[:, rows]
+            if rows.start == 0:
+                turned = whole[:, None] @ start.matrices[:, rows]
+                local = spaces.local_from_pose(frame, turned, self.scale[:, rows])
+            scale = scale_of(rows, frame, None)
+            return _swung(frame, local, segments[:, rows], scale, directions[:, rows]), scale
+
+        return self._walked(local_turn)
+
+    def rolled(
+        self, start: ChainPoses, poses: ChainPoses, levers: Array, kept: Flags
+    ) -> ChainPoses:
+        """Return trees whose free bones point as they do in poses, and roll no more than they need.
+
+        How a straight limb is rolled moves nothing, so the core leaves it to the way that it has
+        come; the next target may then have it otherwise. Here every bone swings, in the space of
+        its own parent, by the shortest rotation that points it where it shall be.
+
+        Args:
+            start: The start poses.
+            poses: As solved.
+            levers: Where the ends of each bone lie in its space, shape (B, n, 3).
+            kept: Bones whose whole rotation is wanted, shape (n,).
+        """
+        wanted = transform_direction(poses.matrices[:, : self.hanging.count], levers)
+
+        def local_turn(rows: slice, frame: spaces.ParentFrames) -> tuple[Array, Array]:
+            scale: Array = self.scale[:, rows]
+            if rows.start >= self.hanging.count:
+                return poses.rotations[:, rows], scale
+            before, lever = start.rotations[:, rows], levers[:, rows]
+            own = kept[rows]
+            if own.all():
+                return spaces.local_from_pose(frame, poses.matrices[:, rows], scale), scale
+            local = _swung(frame, before, lever, scale, wanted[:, rows])
+            if own.any():
+                whole = spaces.local_from_pose(frame, poses.matrices[:, rows], scale)
+                local = np.where(own[:, None, None], whole, local)
+            return local, scale
+
+        return self._walked(local_turn)
+
+    def nudged(self, pose: ChainPoses, turns: Array, tip: Array | None) -> ChainPoses:
+        """Return poses with local rotations turned on by rotation vectors (B, m, 3).
+
+        Tips that take pose matrices of their own keep them, shape (B, 3, 3).
+        """
+        angles = np.linalg.norm(turns, axis=2, keepdims=True)
+        steps = rotation.quaternion_from_axis_angle(np.concatenate((angles, turns), axis=2))
+        steps, last = rotation.matrix_from_quaternion(steps), pose.rotations.shape[1] - 1
+
+        def local_turn(rows: slice, frame: spaces.ParentFrames) -> tuple[Array, Array]:
+            local: Array = pose.rotations[:, rows]
+            if tip is not None and rows.start == last:
+                local = spaces.local_from_pose(frame, tip[:, None], pose.scale[:, rows])
+            elif rows.start < steps.shape[1]:
+                local = steps[:, rows] @ local
+            return local, pose.scale[:, rows]
+
+        return self._walked(local_turn)
+
+    def natural_side(self, pose: ChainPoses) -> Array:
+        """Return where straight chains bend in poses, armature space, shape (B, 3)."""
+        return transform_direction(pose.matrices[:, 0], self.hints[:, 0])
+
+    def natural_sides(self, pose: ChainPoses) -> Array:
+        """Return where bones in one line bend in poses, armature space, shape (B, n, 3)."""
+        sides = np.zeros(pose.scale.shape)
+        for chain, own in reversed(list(enumerate(self.hanging.rows))):
+            side = transform_direction(pose.matrices[:, own[0]], self.hints[:, chain])
+            sides[:, own] = side[:, None]
+        return sides[:, : self.hanging.count]
+
+    def lengths(self, pose: ChainPoses, world: Array | None = None) -> Array:
+        """Return the ways from the root to the effectors along the bones, shape (B, E).
+
+        Args:
+            pose: The bones.
+            world: In which space, as linear maps of armature space (B, 3, 3); None for that itself.
+        """
+        hang, joints = self.hanging, pose.joints
+        if world is not None:
+            joints = joints @ world.swapaxes(-1, -2)
+        above = [0, *hang.parents[1 : hang.count], *hang.carriers]
+        steps = np.linalg.norm(joints - joints[:, above], axis=2)
+        paths = [hang.path(carrier) for carrier in hang.carriers]
+        ends = [
+            steps[:, path].sum(axis=1) + steps[:, hang.count + i] for i, path in enumerate(paths)
+        ]
+        return np.stack(ends, axis=1)
+
+    def _scale_giving(
+        self, rows: slice, frame: spaces.ParentFrames, matrix: Array, lengths: Array
+    ) -> Array:
+        """Return the scale channels of a bone whose segments take lengths (B, 1) after matrices."""
+        scale: Array = self.scale[:, rows]
+        if self.stretch is None:
+            return scale
+        bone, segment = rows.start, frame.post * self.segments[:, rows]
+        grown = self.stretch.scale_giving(
+            bone, scale[:, 0], segment[:, 0], matrix[:, 0], lengths[:, 0]
+        )
+        return scale * grown[:, None]
+
+    def _walked(
+        self,
+        local_turn: Callable[[slice, spaces.ParentFrames], tuple[Array, Array]],
+        slides: Array | None = None,
+    ) -> ChainPoses:
+        """Pose one generation after the other by the rotations and scales of a function."""
+        hang, ways, ends, root = self.hanging, self.ways, self.ends, self.root
+        if self.slide is not None and slides is not None:
+            # A slide moves the head that the segment before it leads to.
+            moved = self.slide.heads * slides[..., None]
+            root, ways = root + transform_direction(self.parent, moved[:, 0]), ways + moved
+            if len(hang.parents) > hang.count:
+                ends = ends + moved[:, hang.count :]
+        scales, heads = np.empty(self.scale.shape), np.empty(self.scale.shape)
+        rotations, frames, matrices = np.empty((3, *self.scale.shape, 3))
+        for rest, (rows, above) in zip(self.rest, hang.generations, strict=True):
+            if above is None:
+                parent, heads[:, rows] = self.parent[:, None], root[:, None]
+            else:
+                parent = matrices[:, above]
+                heads[:, rows] = heads[:, above] + transform_direction(parent, ways[:, rows])
+            frame = spaces.parent_frames(parent, rest)
+            local, scale = local_turn(rows, frame)
+            frames[:, rows], rotations[:, rows], scales[:, rows] = frame.rs, local, scale
+            matrices[:, rows] = spaces.pose_from_local(frame, local, scale)
+        carriers = list(hang.carriers)
+        effectors = heads[:, carriers] + transform_direction(matrices[:, carriers], ends)
+        joints = np.concatenate((heads[:, : hang.count], effectors), axis=1)
+        return ChainPoses(rotations, frames, matrices, joints, scales, slides)
+
+
+def _swung(
+    frame: spaces.ParentFrames, local: Array, segment: Array, scale: Array, direction: Array
+) -> Array:
+    """Return local rotations swung on until segments of the posed bones lie along directions."""
+    before = transform_direction(local, spaces.local_start(frame, segment, scale))
+    wanted = spaces.local_direction(frame, direction, before)
+    swung: Array = rotation.matrix_from_quaternion(rotation.between(before, wanted)) @ local
+    return swung

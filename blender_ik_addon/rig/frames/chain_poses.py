@@ -1,0 +1,93 @@
+"""Posed chains and trees, and how to take some of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core.algebra import rotation
+from ..planning.hanging import Hanging
+from ..reading import spaces
+
+Array = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64] | slice
+Record = TypeVar("Record")
+
+# What float32 matrices of parents leave of lengths, as a share of the chain.
+LENGTHS_AGREE = 1e-6
+
+
+def take_rows(record: Record, rows: Rows) -> Record:
+    """Return an array, or a record of arrays, with some of its rows; what is not there stays so."""
+    own: Any = record
+    if isinstance(own, np.ndarray):
+        own = own[rows]
+    elif isinstance(own, Hanging):
+        return record
+    elif isinstance(own, tuple):
+        own = type(own)([take_rows(each, rows) for each in own])
+    elif isinstance(own, spaces.RestFrames):
+        own = own.take(rows)
+    elif is_dataclass(own) and not isinstance(own, type):
+        values = {field.name: take_rows(getattr(own, field.name), rows) for field in fields(own)}
+        own = replace(own, **values)
+    taken: Record = own
+    return taken
+
+
+@dataclass(frozen=True)
+class ChainPoses:
+    """Posed chains or trees.
+
+    Attributes:
+        rotations: Local rotation matrices, shape (B, k, 3, 3).
+        frames: In which they act, shape (B, k, 3, 3).
+        matrices: Pose matrices, armature space, shape (B, k, 3, 3).
+        joints: Heads of the bones that are solved together, and effectors, armature space,
+            shape (B, n + E, 3).
+        scale: Scale channels, shape (B, k, 3).
+        slides: How far bones have slid, shape (B, k); None where none is to.
+    """
+
+    rotations: Array
+    frames: Array
+    matrices: Array
+    joints: Array
+    scale: Array
+    slides: Array | None = None
+
+    @property
+    def reach(self) -> Array:
+        """The lengths of chains, shape (B,)."""
+        reach: Array = np.linalg.norm(np.diff(self.joints, axis=1), axis=2).sum(axis=1)
+        return reach
+
+    def take(self, rows: Rows) -> ChainPoses:
+        """Return the poses of some of the chains."""
+        return take_rows(self, rows)
+
+    def put(self, rows: Rows, others: ChainPoses) -> ChainPoses:
+        """Return these poses with others in some rows."""
+        values = []
+        for field in fields(self):
+            own, other = getattr(self, field.name), getattr(others, field.name)
+            if own is not None:
+                own = own.copy()
+                own[rows] = other
+            values.append(own)
+        return ChainPoses(*values)
+
+
+def part_way(start: Array, end: Array, share: float | Array) -> Array:
+    """Return rotation matrices (..., 3, 3) turned a share of the short way from start to end.
+
+    Shares may be arrays that go with the matrices' leading axes.
+    """
+    if isinstance(share, float) and share == 1.0:
+        return end
+    turn = rotation.quaternion_from_matrix(np.swapaxes(start, -1, -2) @ end)
+    between: Array = start @ rotation.matrix_from_quaternion(rotation.power(turn, share))
+    return between

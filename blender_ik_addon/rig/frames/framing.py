@@ -1,0 +1,123 @@
+"""Chains as they hang now: what of them stays while their bones rotate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core.kinematics.bend_plane import bend_side
+from ..planning.hanging import Hanging
+from ..planning.live_chain import rest_joints, segments_of
+from ..planning.slide import ChainSlide
+from ..planning.stretch import ChainStretch
+from ..reading import spaces
+from ..reading.chain_plan import ChainPlan
+from ..reading.channels import Pose
+from ..reading.skeleton import Skeleton
+from .chain_frames import ChainFrames
+
+Array = npt.NDArray[np.float64]
+Record = TypeVar("Record")
+
+
+class Hung(NamedTuple):
+    """One chain to frame: the armature's bones, their pose, which bones, what may grow or slide."""
+
+    skeleton: Skeleton
+    pose: Pose
+    plan: ChainPlan
+    stretch: ChainStretch | None = None
+    slide: ChainSlide | None = None
+
+
+def framed(chains: Sequence[Hung]) -> ChainFrames:
+    """Return what of chains alike stays while their bones rotate, where they hang now."""
+    plan = chains[0].plan
+    turns = chains[0].skeleton.frames.use_inherit_rotation[plan.segments[1:]]
+    unturned = tuple((1 + np.flatnonzero(~turns)).tolist())
+    hang = Hanging.of_chain(len(plan.written), len(plan.segments), unturned)
+    # Chains of a crowd have equal bones, and share their plans.
+    plans = {id(chain.plan): chain for chain in chains}
+    of_plans = {
+        each: (_hint(chain), chain.skeleton.frames.take(chain.plan.written))
+        for each, chain in plans.items()
+    }
+    hints, rest = zip(*(of_plans[id(chain.plan)] for chain in chains), strict=True)
+    roots = [int(chain.plan.segments[0]) for chain in chains]
+    segments = np.array(
+        [segments_of(each.skeleton, each.pose, each.plan, each.slide) for each in chains]
+    )
+    ways = np.zeros((len(chains), len(plan.written), 3))
+    count = min(len(plan.written), hang.count + 1) - 1
+    ways[:, 1 : count + 1] = segments[:, :count]
+    return ChainFrames(
+        hanging=hang,
+        rest=rest_by_generation(hang, rest),
+        scale=np.array([_scale_of(chain) for chain in chains]),
+        ways=ways,
+        ends=segments[:, -1:],
+        parent=np.array([_above(*each) for each in zip(chains, roots, strict=True)]),
+        root=np.array(
+            [chain.pose.matrices[root, :3, 3] for chain, root in zip(chains, roots, strict=True)]
+        ),
+        hints=np.array([[hint] for hint, _ in hints]),
+        is_bent=np.array([[is_bent] for _, is_bent in hints]),
+        compiled=len(chains),
+        stretch=_stacked([chain.stretch for chain in chains]),
+        slide=_stacked([chain.slide for chain in chains]),
+    )
+
+
+def rest_by_generation(
+    hang: Hanging, rest: Sequence[spaces.RestFrames]
+) -> tuple[spaces.RestFrames, ...]:
+    """Return the rest frames of chains or trees alike, a record of (B, g) for each generation."""
+    columns = [
+        np.array([getattr(each, field.name) for each in rest])
+        for field in fields(spaces.RestFrames)
+    ]
+    return tuple(
+        spaces.RestFrames(*(column[:, rows] for column in columns)) for rows, _ in hang.generations
+    )
+
+
+def _above(chain: Hung, root: int) -> Array:
+    parent = int(chain.skeleton.parents[root])
+    matrix: Array = chain.pose.matrices[parent, :3, :3] if parent >= 0 else np.eye(3)
+    return matrix
+
+
+def _scale_of(chain: Hung) -> Array:
+    scale: Array = chain.pose.scale[chain.plan.written]
+    if chain.stretch is not None:
+        # What may be locked holds what stands there, the rest what stood there before any growth.
+        scale = np.where(chain.stretch.is_locked, scale, chain.stretch.scale)
+    return scale
+
+
+def _hint(chain: Hung) -> tuple[Array, bool]:
+    """Return where a chain bends in its root's space: the rest pose's side, else the Z axis."""
+    side = bend_side(rest_joints(chain.skeleton, chain.plan))
+    if side is None:
+        return np.array([0.0, 0.0, 1.0]), False
+    root = chain.plan.segments[0]
+    hint: Array = np.linalg.solve(chain.skeleton.rest[root][:3, :3], side)
+    return hint, True
+
+
+def _stacked(records: Sequence[Record | None]) -> Record | None:
+    """Return records of chains alike as one of all of them; their names are left out."""
+    present: list[Any] = [record for record in records if record is not None]
+    if not present:
+        return None
+    values = {
+        field.name: np.array([getattr(each, field.name) for each in present])
+        for field in fields(present[0])
+        if not isinstance(getattr(present[0], field.name), tuple)
+    }
+    found: Record = type(present[0])(**values)
+    return found

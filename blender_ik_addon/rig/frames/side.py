@@ -1,0 +1,113 @@
+"""To which side chains bend where no pole says so: mirrored, flipped, or as they stand."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core.algebra import rotation
+from ...core.algebra.vectors import NO_DIRECTION
+from ...core.kinematics.bend_plane import STRAIGHT
+from .chain_frames import ChainFrames
+from .chain_poses import ChainPoses
+
+Array = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Bending = tuple[Array, Array]
+"""Joints (b, n, 3) of chains that bend, and where they would bend if they were straight (b, 3)."""
+
+
+class Mirrored(NamedTuple):
+    """What shows armatures as they would be without negative scale.
+
+    Attributes:
+        unmirrored: Linear maps of armature space, after which the world matrices show that,
+            shape (b, 3, 3).
+        keeps: Which chains shall bend as if nothing were mirrored, and are, shape (b,).
+    """
+
+    unmirrored: Array
+    keeps: Flags
+
+    def take(self, rows: npt.NDArray[np.int64] | slice) -> Mirrored:
+        """Return what shows some of the armatures."""
+        return Mirrored(self.unmirrored[rows], self.keeps[rows])
+
+
+def flips(
+    use_flip: Flags,
+    mirrored: Mirrored,
+    frames: ChainFrames,
+    start: ChainPoses,
+    stored: Array | None,
+    *,
+    without_tip: bool,
+) -> Flags:
+    """Return whether chains without poles bend to the other side than their start poses, (b,).
+
+    Args:
+        use_flip: The setting, shape (b,).
+        mirrored: What negative scale does.
+        frames: The chains.
+        start: The poses that they start from.
+        stored: Local rotations of the stored poses, shape (b, k, 3, 3), of chains that start from
+            their own last poses: those would change sides at every update, so there a flip is
+            relative to the stored pose, and what negative scale has mirrored to the rest pose.
+        without_tip: Whether the last segment does not bend.
+    """
+    keeps = mirrored.keeps
+    if not (keeps.any() or (stored is not None and use_flip.any())):
+        return use_flip
+
+    def bending(pose: ChainPoses) -> Bending:
+        joints = pose.joints[:, :-1] if without_tip else pose.joints
+        return joints, frames.natural_side(pose)
+
+    side = find_sides(*bending(start))
+    keeps = keeps & (np.einsum("bi,bij,bj->b", side, mirrored.unmirrored, side) < 0.0)
+    if stored is not None:
+        is_on_stored = is_on_side_of(bending(start), bending(frames.posed(stored)))
+        use_flip = use_flip & is_on_stored
+        rest = frames.posed(np.broadcast_to(np.eye(3), start.rotations.shape))
+        is_on_rest = is_on_side_of(bending(start), bending(rest))
+        keeps = keeps & np.where(frames.is_bent[:, 0], is_on_rest, is_on_stored)
+    flipped: Flags = use_flip ^ keeps
+    return flipped
+
+
+def is_on_side_of(pose: Bending, reference: Bending) -> Flags:
+    """Tell which poses bend to the side of other ones swung to the same chords, shape (b,)."""
+    source, goal = (joints[:, -1] - joints[:, 0] for joints, _ in (reference, pose))
+    sizes = [np.linalg.norm(chord, axis=1, keepdims=True) for chord in (source, goal)]
+    has_chords = (sizes[0] > 0.0) & (sizes[1] > 0.0)
+    source, goal = (
+        np.where(has_chords, chord / np.where(has_chords, size, 1.0), [1.0, 0.0, 0.0])
+        for chord, size in zip((source, goal), sizes, strict=True)
+    )
+    swung = rotation.rotate(rotation.between(source, goal), find_sides(*reference))
+    is_on_side: Flags = (find_sides(*pose) * swung).sum(axis=1) >= 0.0
+    return is_on_side | ~has_chords[:, 0]
+
+
+def find_sides(joints: Array, natural: Array) -> Array:
+    """Return where poses bend, or would if they were bent, unit vectors but for the natural ones.
+
+    Args:
+        joints: That bend, shape (b, n, 3).
+        natural: Where straight chains bend, shape (b, 3).
+    """
+    if joints.shape[1] < 3:
+        return natural
+    points = joints - joints[:, :1]
+    reach = np.linalg.norm(np.diff(joints, axis=1), axis=2).sum(axis=1, keepdims=True)
+    chord = points[:, -1]
+    size = np.linalg.norm(chord, axis=1, keepdims=True)
+    chord = np.where(size > NO_DIRECTION * reach, chord, points[:, 1])
+    chord = chord / np.linalg.norm(chord, axis=1, keepdims=True)
+    inner = points[:, 1:-1].mean(axis=1)
+    offset = inner - chord * (inner * chord).sum(axis=1, keepdims=True)
+    bulge = np.linalg.norm(offset, axis=1, keepdims=True)
+    is_straight = bulge <= STRAIGHT * reach
+    return np.where(is_straight, natural, offset / np.where(is_straight, 1.0, bulge))

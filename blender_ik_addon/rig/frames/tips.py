@@ -1,0 +1,56 @@
+"""Orientations that tips shall take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core import Goals
+from ...core.algebra import rotation
+from ..reading import spaces
+from .chain_frames import ChainFrames
+from .chain_poses import ChainPoses
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Tips:
+    """Which of the E chains of b trees alike turn their tips, and to what; a chain is the only one.
+
+    Attributes:
+        chains: Their numbers.
+        wanted: Orientations, armature space, a matrix for each of them, shape (b, t, 3, 3).
+        shares: Shares of the way that tips beyond effectors turn there, from 0 to 1.
+    """
+
+    chains: tuple[int, ...]
+    wanted: Array
+    shares: tuple[float, ...]
+
+
+def turned_to(matrices: Array, wanted: Array) -> Array:
+    """Return pose matrices (..., 3, 3) turned until they show wanted orientations (..., 3, 3)."""
+    turned: Array = wanted @ spaces.orientation(matrices).swapaxes(-1, -2) @ matrices
+    return turned
+
+
+def turned_goals(goals: Goals, frames: ChainFrames, pose: ChainPoses, tips: Tips | None) -> Goals:
+    """Return goals with the turns of tips that carry effectors, told from poses to start from."""
+    hang = frames.hanging
+    chains = () if tips is None else tips.chains
+    within = [i for i, chain in enumerate(chains) if not hang.turns_afterwards(chain)]
+    if tips is None or not within:
+        return goals
+    of_chains = [tips.chains[i] for i in within]
+    here = spaces.orientation(pose.matrices[:, [hang.carriers[chain] for chain in of_chains]])
+    there = tips.wanted[:, within]
+    turns = rotation.quaternion_from_matrix(there @ here.swapaxes(-1, -2))
+    if hang.topology is None:
+        return replace(goals, tip_rotation_wxyz=turns[:, 0])
+    every = np.tile([1.0, 0.0, 0.0, 0.0], (*goals.target_position.shape[:2], 1))
+    every[:, of_chains] = turns
+    has_turns = [chain in of_chains for chain in range(len(hang.carriers))]
+    return replace(goals, tip_rotation_wxyz=every, has_tip_rotation=has_turns)

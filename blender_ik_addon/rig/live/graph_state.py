@@ -1,0 +1,278 @@
+"""What is known of one dependency graph: its rigs, and their chains in the order of solving."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import bpy
+
+from ...core import Solver
+from ..batches.carry import Carry, can_carry
+from ..batches.chain_batch import ChainBatch
+from ..batches.follow_batch import FollowBatch
+from ..batches.members import Members
+from ..batches.rig_state import RigState
+from ..batches.tree_batch import TreeBatch, TreeMembers
+from ..frames.batch_settings import batch_key
+from ..planning.live_chain import LiveChain
+from ..planning.order import Job, above, levels
+from ..planning.shared_bones import United, united
+from ..planning.tree_plan import TreePlan, planned_tree
+from ..reading.moment import goes_on
+from ..reading.skeleton import Fingerprint, Skeleton
+from ..reading.update import Update
+from ..reading.world import Order
+
+Batch = ChainBatch | FollowBatch | TreeBatch
+"""What is solved side by side."""
+BatchKey = tuple[int, tuple[object, ...]]
+"""A level, and what those have in common that are solved side by side there."""
+Member = TypeVar("Member")
+
+
+# From so many changes on it is quicker to look at all targets than to ask what each change is.
+MANY = 30
+
+
+@dataclass
+class Level:
+    """Chains that hang on nothing that their own or a later level moves.
+
+    Attributes:
+        batches: Those that are solved side by side.
+        states: The armature objects of all of them.
+        carry: Poses the bones above those that only their parents move; None where none are.
+        is_carried: Whether these are all.
+    """
+
+    batches: list[Batch] = field(default_factory=list)
+    states: list[RigState] = field(default_factory=list)
+    carry: Carry | None = None
+    is_carried: bool = False
+
+
+@dataclass
+class GraphState:
+    """One dependency graph.
+
+    Attributes:
+        rigs: By session uid of the armature object.
+        levels: In the order of solving.
+        skeletons: Those in use, by fingerprint.
+        tied: By rig, the owners of constraints and drivers that its chains may hang on. Muting one
+            changes what hangs on what, and Blender then lists its owner only.
+        order: Of the graph's objects in bulk reads.
+        refused: What is wrong with chains that are sound by themselves, by armature object and
+            index.
+    """
+
+    rigs: dict[int, RigState] = field(default_factory=dict)
+    levels: list[Level] = field(default_factory=list)
+    skeletons: dict[Fingerprint, Skeleton] = field(default_factory=dict)
+    tied: dict[int, frozenset[int]] = field(default_factory=dict)
+    order: Order | None = None
+    refused: dict[tuple[int, int], str] = field(default_factory=dict)
+    _assembled: list[tuple[LiveChain, bool]] = field(default_factory=list)
+    _jobs: list[Job] = field(default_factory=list)
+    _anchors: frozenset[int] = frozenset()
+    _goes_on: bool = False
+    _united: United = field(default_factory=lambda: United((), {}))
+    _numbers: list[int] = field(default_factory=list)
+
+    def touched(self, update: Update) -> frozenset[int]:
+        """Return the session uids of rigs that may have changed, of others perhaps as well."""
+        if update.depsgraph.mode == "RENDER":
+            # Its originals are those of the viewport: what stands there tells nothing of the frame.
+            return frozenset(self.rigs)
+        tied = [uid for uid, owners in self.tied.items() if not owners.isdisjoint(update.listed)]
+        return update.listed_armatures.union(tied) if tied else update.listed_armatures
+
+    def with_other_lists(self, names_of: Callable[[bpy.types.Object], list[str]]) -> frozenset[int]:
+        """Return the session uids of rigs that have other chains than are known here."""
+        return frozenset(
+            [uid for uid, rig in self.rigs.items() if names_of(rig.object) != rig.chain_names]
+        )
+
+    def is_idle(self, update: Update) -> bool:
+        """Tell whether nothing that any chain follows has changed."""
+        if update.depsgraph.mode == "RENDER" or update.count > MANY or update.has_new_relations:
+            return False
+        if update.is_new_frame and self._goes_on:
+            # Time itself moves chains that ease, and others have to know that they missed no frame.
+            return False
+        # Any armature object may have chains now, or be posable again.
+        return not update.listed_armatures and self._anchors.isdisjoint(update.listed)
+
+    def assemble(self) -> None:
+        """Sort the chains into levels and batches; what is as it was keeps what it knows."""
+        placed = list(self._placed())
+        fits = [(state.live_chains[row], is_even) for state, row, is_even in placed]
+        if _is_same(fits, self._assembled) and self.levels:
+            return
+        self._assembled = fits
+        in_use = [state.skeleton for state in self.rigs.values() if state.skeleton is not None]
+        self.skeletons = {skeleton.fingerprint: skeleton for skeleton in in_use}
+        jobs = [live_chain.job for live_chain, _ in fits]
+        if len(jobs) != len(self._jobs) or any(
+            one is not other for one, other in zip(jobs, self._jobs, strict=True)
+        ):
+            self._jobs, self._united = jobs, united([live_chain for live_chain, _ in fits])
+            self._numbers = levels(above(jobs, self._united.groups))
+            self.refused = {
+                (jobs[i].object.session_uid, jobs[i].index): text
+                for i, text in self._united.refused.items()
+            }
+            self._anchors = _followed(jobs)
+            self._goes_on = any(goes_on(job.spec) for job in jobs)
+            self.tied = _tied(jobs)
+        self._fill_levels(placed)
+
+    def _fill_levels(self, placed: list[tuple[RigState, int, bool]]) -> None:
+        """Put chains into their levels, alike ones side by side."""
+        batches = [batch for level in self.levels for batch in level.batches]
+        known_trees = [tree for batch in _trees_of(batches) for tree in batch.trees]
+        trees = {tree.live_chains: tree for tree in known_trees}
+        self.levels = [Level() for _ in range(1 + max(self._numbers, default=-1))]
+        groups: dict[BatchKey, Members] = {}
+        of_trees: dict[BatchKey, TreeMembers] = {}
+        for chosen, number in zip(self._united.groups, self._numbers, strict=True):
+            state, row, _ = placed[chosen[0]]
+            live_chain, level = state.live_chains[row], self.levels[number]
+            if not level.states or level.states[-1] is not state:
+                level.states.append(state)
+            is_even = all([placed[i][2] for i in chosen])
+            if len(chosen) > 1:
+                live_chains = tuple([state.live_chains[placed[i][1]] for i in chosen])
+                tree = trees.get(live_chains) or _planned(state, live_chains)
+                fits = is_even and tree.keeps_shape
+                _put(of_trees, (number, (fits, *tree.batch_key)), state, tree)
+                continue
+            _put(
+                groups,
+                (number, (live_chain.keeps_shape and is_even, *batch_key(live_chain))),
+                state,
+                row,
+            )
+        self._fill_batches(batches, groups, of_trees)
+        self._find_carried(placed)
+
+    def _find_carried(self, placed: list[tuple[RigState, int, bool]]) -> None:
+        """Find the chains and trees below others that only their parents move."""
+        if len(self.levels) < 2:
+            return
+        moved = {point for job in self._jobs for point in job.points()}
+        for number, level in enumerate(self.levels[1:], start=1):
+            carried: dict[int, tuple[RigState, list[LiveChain]]] = {}
+            level.is_carried = True
+            for chosen, own in zip(self._united.groups, self._numbers, strict=True):
+                if own != number:
+                    continue
+                if not all(can_carry(self._jobs[i], moved) for i in chosen):
+                    level.is_carried = False
+                    continue
+                state, live_chain = _top(placed, chosen)
+                carried.setdefault(state.uid, (state, []))[1].append(live_chain)
+            if carried:
+                level.carry = Carry(list(carried.values()))
+
+    def _fill_batches(
+        self,
+        batches: list[Batch],
+        groups: dict[BatchKey, Members],
+        of_trees: dict[BatchKey, TreeMembers],
+    ) -> None:
+        """Put what is solved side by side into its levels; the same as before is kept compiled."""
+        of_chains = [batch for batch in batches if not isinstance(batch, TreeBatch)]
+        for (number, (keeps_shape, *_)), members in groups.items():
+            new = (
+                batch
+                for batch in of_chains
+                if _is_of(batch, members, keeps_shape=bool(keeps_shape))
+            )
+            known = next(new, None)
+            self.levels[number].batches.append(
+                known or _batch(members, keeps_shape=bool(keeps_shape))
+            )
+        for (number, (is_even, *_)), trees in of_trees.items():
+            fits = bool(is_even)
+            same = (each for each in _trees_of(batches) if each.is_of(trees, is_even=fits))
+            self.levels[number].batches.append(next(same, None) or TreeBatch(trees, is_even=fits))
+
+    def _placed(self) -> Iterator[tuple[RigState, int, bool]]:
+        for state in self.rigs.values():
+            if state.bases is not None:
+                for row, is_even in enumerate(state.bases.is_even.tolist()):
+                    yield state, row, is_even
+
+
+def _put(
+    groups: dict[BatchKey, list[tuple[RigState, list[Member]]]],
+    key: BatchKey,
+    state: RigState,
+    member: Member,
+) -> None:
+    """Add a chain or tree to those that it is like; armature objects come one after the other."""
+    members = groups.setdefault(key, [])
+    if members and members[-1][0] is state:
+        members[-1][1].append(member)
+    else:
+        members.append((state, [member]))
+
+
+def _top(
+    placed: list[tuple[RigState, int, bool]], chosen: Sequence[int]
+) -> tuple[RigState, LiveChain]:
+    """Return the armature object of chains, and that of them whose root is above all others."""
+    live_chains = [placed[i][0].live_chains[placed[i][1]] for i in chosen]
+    return placed[chosen[0]][0], min(live_chains, key=_depth)
+
+
+def _depth(live_chain: LiveChain) -> int:
+    return len(live_chain.job.skeleton.ancestors(int(live_chain.job.plan.segments[0])))
+
+
+def _trees_of(batches: Iterable[Batch]) -> list[TreeBatch]:
+    return [batch for batch in batches if isinstance(batch, TreeBatch)]
+
+
+def _planned(state: RigState, live_chains: tuple[LiveChain, ...]) -> TreePlan:
+    assert state.pose is not None
+    return planned_tree(live_chains, state.pose, state.joints)
+
+
+def _batch(members: Members, *, keeps_shape: bool) -> ChainBatch | FollowBatch:
+    state, rows = members[0]
+    is_dragged = state.live_chains[rows[0]].job.spec.options.solver is Solver.FOLLOW
+    return FollowBatch(members) if is_dragged else ChainBatch(members, is_even=keeps_shape)
+
+
+def _is_of(batch: ChainBatch | FollowBatch, members: Members, *, keeps_shape: bool) -> bool:
+    if isinstance(batch, ChainBatch):
+        return batch.is_of(members, is_even=keeps_shape)
+    return batch.is_of(members)
+
+
+def _is_same(one: list[tuple[LiveChain, bool]], other: list[tuple[LiveChain, bool]]) -> bool:
+    return len(one) == len(other) and all(
+        a is b and fits == fitted for (a, fits), (b, fitted) in zip(one, other, strict=True)
+    )
+
+
+def _tied(jobs: Iterable[Job]) -> dict[int, frozenset[int]]:
+    tied: dict[int, frozenset[int]] = {}
+    for job in jobs:
+        if job.moved_by.has_constraints:
+            uid = job.object.session_uid
+            tied[uid] = tied.get(uid, frozenset()).union(job.moved_by.owners)
+    return tied
+
+
+def _followed(jobs: Iterable[Job]) -> frozenset[int]:
+    return frozenset(
+        anchor.object.session_uid
+        for job in jobs
+        for anchor in (job.spec.target, job.spec.pole)
+        if anchor is not None
+    )

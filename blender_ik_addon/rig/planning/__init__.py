@@ -1,0 +1,1 @@
+"""What each chain is made of: its bones, their joints, its order."""

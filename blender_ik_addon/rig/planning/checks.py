@@ -1,0 +1,129 @@
+"""The one check between Blender and the records: whatever is not finite stops its own chain only.
+
+Blender stores NaN in any float, and evaluates it into whatever hangs below.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+from ..reading.chain_plan import ChainPlan
+from ..reading.channels import Pose
+from ..reading.refusals import RigError
+from ..reading.skeleton import Skeleton
+
+Array = npt.NDArray[np.float64]
+
+# Blender evaluates in float32, where the squares of larger numbers overflow.
+LARGEST = 1e18
+
+
+def check_settings(
+    group: bpy.types.PropertyGroup, names: Sequence[str] = (), whose: str = ""
+) -> None:
+    """Raise if a number among the settings is not finite.
+
+    Args:
+        group: The settings.
+        names: Of the floats that are read; all of the group's own if left out.
+        whose: What the settings belong to, such as " of the joint of 'Knee'".
+
+    Raises:
+        RigError: With the name of the setting as the panel shows it.
+    """
+    kind: Any = type(group)
+    names = names or _float_names(kind)
+    # A sum is finite if all are, and NaN passes through the ranges of properties.
+    if math.isfinite(sum([getattr(group, name) for name in names])):
+        return
+    name = next(name for name in names if not math.isfinite(getattr(group, name)))
+    label = group.bl_rna.properties[name].name
+    raise RigError(
+        f"The setting '{label}'{whose} is not a number:"
+        " enter a new value, or correct its keyframes and driver."
+    )
+
+
+def is_sound(values: npt.NDArray[np.floating]) -> bool:
+    """Tell whether numbers are finite, and not so large that Blender loses their squares."""
+    # One sum of squares is sooner than a look at each: it is NaN or large if any of them is.
+    return float(np.vdot(values, values)) < LARGEST * LARGEST
+
+
+def _sound_rows(values: Array) -> npt.NDArray[np.bool_]:
+    sound: npt.NDArray[np.bool_] = (np.abs(values) < LARGEST).all(axis=1)
+    return sound
+
+
+@cache
+def _float_names(kind: Any) -> tuple[str, ...]:
+    """Return the floats that can be set in a class of settings."""
+    properties = kind.bl_rna.properties
+    return tuple(
+        [each.identifier for each in properties if each.type == "FLOAT" and not each.is_readonly]
+    )
+
+
+def is_pose_sound(pose: Pose) -> bool:
+    """Tell whether all matrices, locations and scales of a pose are; rotations need not be."""
+    return all(is_sound(part) for part in (pose.world, pose.matrices, pose.location, pose.scale))
+
+
+def check_pose(
+    armature_object: bpy.types.Object, skeleton: Skeleton, pose: Pose, plan: ChainPlan
+) -> None:
+    """Raise if the pose that a chain is solved in is not sound; its own rotations need not be.
+
+    Raises:
+        RigError: With the name of the object or bone to look at.
+    """
+    if not is_sound(pose.world):
+        raise RigError(
+            f"The transform of armature '{armature_object.name}' is not finite or too large:"
+            " check its location, rotation, scale, parents, drivers and constraints."
+        )
+    root = int(plan.segments[0])
+    above = int(skeleton.parents[root])
+    is_carried = above < 0 or is_sound(pose.matrices[above])
+    if not (is_carried and is_sound(pose.matrices[root, :3, 3])):
+        upward = skeleton.ancestors(root)
+        spoiled = [bone for bone in upward if not is_sound(pose.matrices[bone])]
+        raise _not_finite(skeleton.names[(spoiled or upward)[-1]])
+    written = plan.written
+    channels = np.hstack((pose.location[written], pose.scale[written]))
+    check_channels(skeleton, plan, channels)
+
+
+def check_channels(skeleton: Skeleton, plan: ChainPlan, channels: Array) -> None:
+    """Raise if channels of a chain's written bones, shape (k, m), are not sound.
+
+    Raises:
+        RigError: With the name of the first bone to look at.
+    """
+    if not is_sound(channels):
+        row = int(np.flatnonzero(~_sound_rows(channels))[0])
+        raise _not_finite(skeleton.names[plan.written[row]])
+
+
+def check_shape(world: Array) -> None:
+    """Raise if the world matrix of an armature object, shape (4, 4), is scaled flat.
+
+    Raises:
+        RigError: With what to do next.
+    """
+    if np.linalg.matrix_rank(world[:3, :3]) < 3:
+        raise RigError("The armature object is scaled flat: give it a scale above zero.")
+
+
+def _not_finite(bone: str) -> RigError:
+    return RigError(
+        f"The transform of bone '{bone}' is not finite or too large:"
+        " check its location, rotation and scale, its keyframes, drivers and constraints."
+    )

@@ -1,0 +1,174 @@
+"""One live chain compiled: what a solve needs that stays while only targets and parents move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core import Solver
+from ..reading.bone_joints import BoneJoints
+from ..reading.chain_plan import ChainPlan
+from ..reading.channels import Pose
+from ..reading.skeleton import Skeleton
+from ..reading.spaces import head_in_parent
+from ..reading.spec import StartFrom
+from .order import Job
+from .slide import ChainSlide
+from .stretch import ChainStretch
+
+Array = npt.NDArray[np.float64]
+
+# Scales that differ by less count as even, and lengths below this share of the chain as none.
+EVEN_SCALE = 1e-6
+SHORTEST_SEGMENT = 1e-9
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LiveChain:
+    """One live chain.
+
+    Attributes:
+        job: The chain.
+        start: Rotation channels that it starts from, shape (k, 4).
+        stored: Rotation channels of the stored pose, shape (k, 4).
+        modes: Rotation modes of the written bones, shape (k,).
+        is_settled: Whether the start depends on neither keyframes nor the present pose.
+        joints: Of the written bones; None where all turn freely.
+        stretch: How far they may grow; None where none is to.
+        slide: How far they may slide; None where none is to.
+        keeps_shape: Whether each bone hangs wholly on the one before it and none is scaled
+            unevenly: then turning one turns all below it, and the chain can be solved in the space
+            of its root bone.
+    """
+
+    job: Job
+    start: Array
+    stored: Array
+    modes: npt.NDArray[np.int32]
+    is_settled: bool
+    joints: BoneJoints | None
+    stretch: ChainStretch | None
+    keeps_shape: bool
+    slide: ChainSlide | None = None
+
+
+def compile_live_chain(
+    job: Job,
+    pose: Pose,
+    start: Array,
+    stored: Array,
+    joints: BoneJoints | None,
+    stretch: ChainStretch | None,
+    slide: ChainSlide | None = None,
+    *,
+    is_keyed: bool,
+) -> LiveChain:
+    """Return a chain compiled on a pose.
+
+    Args:
+        job: The chain.
+        pose: Of its armature object.
+        start: Rotation channels that it starts from, shape (k, 4).
+        stored: Rotation channels of the stored pose, shape (k, 4).
+        joints: Of the written bones; None where all turn freely.
+        stretch: How far they may grow; None where none is to.
+        slide: How far they may slide; None where none is to.
+        is_keyed: Whether any of its bones has keyframes.
+    """
+    modes = pose.modes[job.plan.written]
+    is_stored = bool(job.spec.stored_pose) and job.spec.start_from is not StartFrom.CURRENT
+    is_eased = job.spec.force is not None and job.spec.force.easing is not None
+    is_dragged = job.spec.options.solver is Solver.FOLLOW
+    # A chain that eases depends on more than its target, and bones that slide are not rigid;
+    # those that are dragged have a way of their own.
+    has_more = is_eased or is_dragged or slide is not None
+    keeps_shape = not has_more and _keeps_shape(job, pose)
+    return LiveChain(
+        job,
+        start,
+        stored,
+        modes,
+        is_stored and not is_keyed,
+        joints,
+        stretch,
+        keeps_shape,
+        slide,
+    )
+
+
+def segments_of(
+    skeleton: Skeleton, pose: Pose, plan: ChainPlan, slide: ChainSlide | None = None
+) -> Array:
+    """Return segments from head to next joint in the spaces of the posed bones, shape (m, 3).
+
+    Those of bones that slide, as they are without any slide.
+    """
+    location = pose.location
+    if slide is not None:
+        location = location.copy()
+        location[plan.written] = slide.home
+    heads = np.zeros((len(plan.segments), 3))
+    following, ends = plan.segments[1:], heads[:-1]
+    if plan.ends_at_tail:
+        heads[-1, 1] = skeleton.lengths[plan.tip]
+    else:
+        following, ends = np.append(following, plan.tip), heads
+    ends[:] = head_in_parent(
+        skeleton.offsets[following],
+        location[following],
+        skeleton.use_local_location[following],
+        skeleton.use_connect[following],
+    )
+    return heads
+
+
+def rest_joints(skeleton: Skeleton, plan: ChainPlan) -> Array:
+    """Return the joints of a chain at rest, armature space, shape (m + 1, 3)."""
+    heads = skeleton.rest[plan.segments][:, :3, 3]
+    end = skeleton.rest[plan.tip][:3, 3]
+    if plan.ends_at_tail:
+        end = end + skeleton.rest[plan.tip][:3, 1] * skeleton.lengths[plan.tip]
+    return np.vstack((heads, end))
+
+
+def is_simple(job: Job) -> bool:
+    """Tell whether a chain does nothing but turn bones that hang wholly on the one before."""
+    spec, written = job.spec, job.plan.written
+    options, count = spec.options, len(job.plan.segments)
+    turns_tip_of_segment = spec.use_rotation and spec.use_tail and options.orient_weight > 0.0
+    fits = options.solver is not Solver.TWO_BONE or count - turns_tip_of_segment == 2
+    return bool(
+        fits
+        and not spec.use_stretch
+        and job.skeleton.takes_whole_parent[written[1:]].all()
+        and job.skeleton.has_square_rest[written[1:]].all()
+    )
+
+
+def is_plain(job: Job, pose: Pose) -> bool:
+    """Tell whether nothing is to be done to a chain's pose before or after it is solved."""
+    spec = job.spec
+    weight = spec.options.orient_weight if spec.use_rotation else 1.0
+    return bool(
+        spec.start_from is not StartFrom.CURRENT
+        and spec.influence == 1.0
+        and weight in (0.0, 1.0)
+        and not pose.locks[job.plan.written].any()
+    )
+
+
+def _keeps_shape(job: Job, pose: Pose) -> bool:
+    if not is_simple(job):
+        return False
+    scale = pose.scale[job.plan.written]
+    segments = segments_of(job.skeleton, pose, job.plan)
+    own = segments * scale[: len(segments)]
+    lengths = np.sqrt(np.einsum("ij,ij->i", own, own))
+    lengths[1:] *= np.cumprod(scale[: len(segments) - 1, 1])
+    is_sound = np.isfinite(lengths).all() and (scale > 0.0).all()
+    if not is_sound or (lengths <= SHORTEST_SEGMENT * lengths.sum()).any():
+        return False
+    uneven = np.ptp(scale[:-1], axis=1) > EVEN_SCALE * scale[:-1].max(axis=1)
+    return not uneven.any()

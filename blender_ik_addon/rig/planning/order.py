@@ -1,0 +1,90 @@
+"""The order in which chains have to be solved: each after those that move what it hangs on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+import bpy
+
+from ..reading.chain_plan import ChainPlan
+from ..reading.dependencies import MovedBy, Point
+from ..reading.skeleton import Skeleton
+from ..reading.spec import ChainSpec
+
+Group = tuple[int, ...]
+"""Indices of chains that are solved together: one, or those of a tree."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Job:
+    """One chain that can be solved.
+
+    Attributes:
+        object: The armature object, original.
+        index: Of the chain in the object's list.
+        spec: Its settings.
+        skeleton: The armature's bones.
+        plan: The chain's bones.
+        moved_by: What moves it.
+    """
+
+    object: bpy.types.Object
+    index: int
+    spec: ChainSpec
+    skeleton: Skeleton
+    plan: ChainPlan
+    moved_by: MovedBy
+
+    def points(self) -> list[Point]:
+        """Return the bones that it writes."""
+        uid, names = self.object.session_uid, self.skeleton.names
+        return [(uid, names[bone]) for bone in self.plan.written.tolist()]
+
+
+def _moved_by(job: Job) -> Collection[Point]:
+    return job.moved_by.points
+
+
+def above(
+    jobs: Sequence[Job],
+    groups: Sequence[Group],
+    points_of: Callable[[Job], Collection[Point]] = _moved_by,
+) -> list[set[int]]:
+    """Return which groups move each group, itself left out.
+
+    Args:
+        jobs: All chains.
+        groups: What is solved together.
+        points_of: Tells the bones that move a chain.
+    """
+    owner = {
+        point: number
+        for number, group in enumerate(groups)
+        for i in group
+        for point in jobs[i].points()
+    }
+    found = []
+    for number, group in enumerate(groups):
+        moving = {owner[p] for i in group for p in points_of(jobs[i]) if p in owner}
+        found.append(moving - {number})
+    return found
+
+
+def levels(moved_by: Sequence[Iterable[int]]) -> list[int]:
+    """Return the level of every group: it hangs on nothing that its own or a later level moves.
+
+    Groups that hang on each other in a ring have no such order; they stay in the order given.
+
+    Args:
+        moved_by: As ``above`` tells.
+    """
+    level: dict[int, int] = {}
+
+    def place(i: int, open_groups: frozenset[int]) -> int:
+        if i not in level:
+            first = set(moved_by[i]) - open_groups
+            level[i] = 1 + max((place(j, open_groups | {i}) for j in first), default=-1)
+        return level[i]
+
+    return [place(i, frozenset()) for i in range(len(moved_by))]

@@ -1,0 +1,206 @@
+"""The joints of a chain's bones: its own ones, and those of the bones' settings for the others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core import Solver
+from ...core.algebra import rotation
+from ..reading.bone_joints import KINDS, MOST_STIFFNESS, BoneJoints, free_bones
+from ..reading.chain_plan import ChainPlan
+from ..reading.refusals import RigError
+from ..reading.skeleton import Skeleton
+from ..reading.spec import ChainSpec, OwnJoint, RelativeTo
+from .acting_forces import creature_of
+from .slide import is_connected
+from .start_channels import renamed
+
+Array = npt.NDArray[np.float64]
+
+FREE_AXES = {kind: free for free, kind in KINDS.items()}
+NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
+ALONG = np.array([0.0, 1.0, 0.0])
+
+
+def chain_joints(
+    of_bones: BoneJoints, skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec
+) -> BoneJoints | None:
+    """Return the joints of the written bones of a chain; None where all of them turn freely.
+
+    A chain that is pulled by a force has joints in any case: forces act on those.
+
+    Args:
+        of_bones: What the settings of all bones of the armature object say.
+        skeleton: The bones.
+        plan: The chain's bones.
+        spec: The chain's settings.
+
+    Raises:
+        RigError: If an own joint cannot be used; the text says what to do next.
+        InvalidCreatureError: If the creature of a chain cannot be read.
+    """
+    if spec.force is not None:
+        # Says what is wrong with it, if anything is.
+        creature_of(spec.force)
+    if not spec.use_limits:
+        return None if spec.force is None else free_bones(len(plan.written))
+    if of_bones.is_free and not spec.joints and spec.force is None:
+        return None
+    joints = _of_creature(of_bones.take(plan.written), plan, spec)
+    if spec.joints:
+        joints = _with_own(joints, _own_by_row(skeleton, plan, spec), skeleton, plan)
+    if spec.options.solver is Solver.FOLLOW:
+        joints = _of_dragged(joints, moves_root=spec.moves_root)
+    elif joints.slides is not None:
+        _check_slides(joints.slides, skeleton, plan, spec)
+    return None if joints.is_free and spec.force is None else joints
+
+
+def _of_creature(joints: BoneJoints, plan: ChainPlan, spec: ChainSpec) -> BoneJoints:
+    """Return joints of the kinds that a creature tells; the ranges stay those of the bones."""
+    count = len(plan.segments)
+    kinds = None if spec.force is None else creature_of(spec.force).kinds(count)
+    if kinds is None:
+        return joints
+    is_locked = joints.is_locked.copy()
+    is_locked[:count] = np.logical_not([FREE_AXES[kind] for kind in kinds])
+    return replace(joints, is_locked=is_locked)
+
+
+def _of_dragged(joints: BoneJoints, *, moves_root: bool) -> BoneJoints:
+    """Return joints of a chain that is dragged: none slides, a root that moves turns freely."""
+    is_free = (np.arange(len(joints.low)) < moves_root)[:, None]
+    return replace(
+        joints,
+        is_locked=joints.is_locked & ~is_free,
+        low=np.where(is_free, -np.inf, joints.low),
+        high=np.where(is_free, np.inf, joints.high),
+        stiffness=np.where(is_free, 0.0, joints.stiffness),
+        slides=None,
+    )
+
+
+def sliding_bones(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> frozenset[int]:
+    """Return the bones whose location a chain writes.
+
+    Raises:
+        RigError: If an own joint cannot be used; the text says what to do next.
+    """
+    if not spec.use_limits or not any(joint.slides for joint in spec.joints):
+        return frozenset()
+    own = _own_by_row(skeleton, plan, spec)
+    bones = plan.written[[row for row, joint in own.items() if joint.slides]]
+    return frozenset(bones[~is_connected(skeleton, bones)].tolist())
+
+
+def _with_own(
+    joints: BoneJoints, own: dict[int, OwnJoint], skeleton: Skeleton, plan: ChainPlan
+) -> BoneJoints:
+    """Return the joints of written bones with own ones in their rows."""
+    is_locked, stiffness = joints.is_locked.copy(), joints.stiffness.copy()
+    low, high = joints.low.copy(), joints.high.copy()
+    zero = np.tile(NOT_TURNED, (len(low), 1))
+    slides = np.zeros((len(low), 2))
+    for row, joint in own.items():
+        bone = int(plan.written[row])
+        _check(joint, skeleton.names[bone])
+        is_locked[row] = np.logical_not(FREE_AXES[joint.kind])
+        low[row], high[row], slides[row] = joint.low, joint.high, joint.slide
+        stiffness[row] = np.minimum(joint.stiffness, MOST_STIFFNESS)
+        if joint.relative_to is not RelativeTo.REST:
+            zero[row] = _straight_on(skeleton, bone)
+    is_rest = bool((zero == NOT_TURNED).all())
+    return BoneJoints(
+        is_locked,
+        low,
+        high,
+        stiffness,
+        None if is_rest else zero,
+        slides if slides.any() else None,
+    )
+
+
+def _own_by_row(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> dict[int, OwnJoint]:
+    """Return the own joints of a chain by the row of the written bone that each one holds.
+
+    Joints of bones that exist outside of the chain wait there until the chain is longer again.
+    """
+    rows = {bone: row for row, bone in enumerate(plan.written.tolist())}
+    own: dict[int, OwnJoint] = {}
+    for joint in spec.joints:
+        row = rows.get(_bone_of(joint, skeleton, plan, spec))
+        if row is None:
+            continue
+        if joint.relative_to is RelativeTo.CHILD:
+            row += 1
+        if row == len(rows):
+            raise RigError(
+                f"Bone '{joint.bone}' is the last of the chain and has no child in it to limit:"
+                " set From to Rest or Parent in its joint."
+            )
+        if row in own:
+            name = skeleton.names[plan.written[row]]
+            raise RigError(
+                f"Bone '{name}' has two joints in this chain, of its own or from its parent bone:"
+                " remove one of them."
+            )
+        own[row] = joint
+    return own
+
+
+def _bone_of(joint: OwnJoint, skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> int:
+    """Return the index of a joint's bone, also of one renamed since the pose was stored."""
+    if not joint.bone:
+        raise RigError("A joint of this chain has no bone: choose its bone or remove it.")
+    bone = skeleton.index.get(joint.bone)
+    if bone is None:
+        bone = renamed(spec.stored_pose, skeleton, plan).get(joint.bone)
+    if bone is None:
+        raise RigError(
+            f"Bone '{joint.bone}', which has a joint in this chain, no longer exists:"
+            " choose the joint's bone again or remove the joint."
+        )
+    return bone
+
+
+def _check(joint: OwnJoint, name: str) -> None:
+    ranges = zip((*joint.low, joint.slide[0]), (*joint.high, joint.slide[1]), strict=True)
+    for word, (least, greatest) in zip(("X", "Y", "Z", "slide"), ranges, strict=True):
+        if least > greatest:
+            raise RigError(
+                f"Bone '{name}' has a joint whose {word} range ends before it begins:"
+                " swap or correct its two ends."
+            )
+
+
+def _check_slides(slides: Array, skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> None:
+    name = skeleton.names[plan.written[np.flatnonzero(slides.any(axis=1))[0]]]
+    if spec.use_stretch:
+        raise RigError(
+            f"Bone '{name}' slides in a chain that stretches, and only one of them can bring it to"
+            " its target: switch Stretch off, or Slide in the bone's joint."
+        )
+    if slides[len(plan.segments) :].any():
+        raise RigError(
+            f"Bone '{skeleton.names[plan.tip]}' cannot slide, as its head is what comes to the"
+            " target: switch Slide off in its joint, or switch Use Tail on."
+        )
+
+
+def _straight_on(skeleton: Skeleton, bone: int) -> Array:
+    """Return the local rotation that lays a bone along its parent: the shortest, wxyz."""
+    name = skeleton.names[bone]
+    if skeleton.parents[bone] < 0:
+        raise RigError(
+            f"Bone '{name}' has no parent to measure from: set From to Rest in its joint."
+        )
+    if not skeleton.frames.use_inherit_rotation[bone]:
+        raise RigError(
+            f"Bone '{name}' does not inherit its parent's rotation: set From to Rest in its joint."
+        )
+    # The parent's Y axis, told in the bone's rest frame.
+    along = skeleton.offsets[bone][1, :3]
+    return rotation.between(ALONG, along / np.linalg.norm(along))

@@ -1,0 +1,128 @@
+"""Which chains are solved together: those that share bones are one tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...core import Solver
+from ..reading.dependencies import Point
+from .live_chain import LiveChain
+from .order import Group
+from .rings import closing_chain
+
+SOLVERS = (Solver.NEWTON, Solver.FABRIK)
+"""Those that solve trees."""
+
+
+@dataclass(frozen=True)
+class United:
+    """What of chains is solved together.
+
+    Attributes:
+        groups: In the order of their first chains.
+        refused: Chains that are not solved, by index, and why.
+    """
+
+    groups: tuple[Group, ...]
+    refused: dict[int, str]
+
+
+def united(live_chains: Sequence[LiveChain]) -> United:
+    """Return which chains are solved together, and which cannot be.
+
+    Args:
+        live_chains: All live chains, those of one armature object in the order of its list.
+    """
+    jobs = [live_chain.job for live_chain in live_chains]
+    lost: dict[int, str] = {}
+    while True:
+        groups, refused = _sharing(live_chains, lost)
+        found = _carried(live_chains, groups)
+        if found is None and (ring := closing_chain(jobs, groups)) is not None:
+            i, other = ring
+            found = i, _ring_in_words(live_chains[other])
+        if found is None:
+            return United(groups, refused | lost)
+        lost[found[0]] = found[1]
+
+
+def _sharing(
+    live_chains: Sequence[LiveChain], lost: dict[int, str]
+) -> tuple[tuple[Group, ...], dict[int, str]]:
+    """Put chains that write a bone in common into groups; tell which cannot be put there."""
+    first: dict[Point, int] = {}
+    group_of: dict[int, list[int]] = {}
+    refused: dict[int, str] = {}
+    for i, live_chain in enumerate(live_chains):
+        if i in lost:
+            continue
+        points = live_chain.job.points()
+        shared = {first[point]: point for point in reversed(points) if point in first}
+        problem = _problem(live_chains, i, shared) if shared else None
+        if problem is not None:
+            refused[i] = problem
+            continue
+        members = [i]
+        for other in shared:
+            if group_of[other] is not members:
+                members += group_of[other]
+                group_of.update(dict.fromkeys(group_of[other], members))
+        group_of[i] = members
+        for point in points:
+            first.setdefault(point, i)
+    groups = {id(members): tuple(sorted(members)) for members in group_of.values()}
+    return tuple(sorted(groups.values())), refused
+
+
+def _problem(live_chains: Sequence[LiveChain], i: int, shared: dict[int, Point]) -> str | None:
+    """Return why a chain cannot be solved together with those that it shares bones with.
+
+    Args:
+        live_chains: All chains.
+        i: The chain.
+        shared: A bone in common with each other chain.
+    """
+    for other, (_, bone) in sorted(shared.items()):
+        for each, whose in ((i, "this chain"), (other, f"'{live_chains[other].job.spec.name}'")):
+            cure = _cure(live_chains[each])
+            if cure is not None:
+                name = live_chains[other].job.spec.name
+                return (
+                    f"Bone '{bone}' is already driven by chain '{name}', and they cannot be solved"
+                    f" together: {cure} for {whose}, shorten one of the two or mute it."
+                )
+    return None
+
+
+def _cure(live_chain: LiveChain) -> str | None:
+    """Return what a chain needs to share bones; None for nothing."""
+    if live_chain.job.spec.options.solver not in SOLVERS:
+        return "choose Newton or FABRIK as the solver"
+    if live_chain.job.spec.use_stretch:
+        return "switch Stretch off"
+    if live_chain.slide is not None:
+        return "switch the slides of joints off"
+    return None
+
+
+def _carried(live_chains: Sequence[LiveChain], groups: Sequence[Group]) -> tuple[int, str] | None:
+    """Return a chain that follows a bone of its own tree, and why that cannot be."""
+    for group in groups:
+        for i in reversed(group) if len(group) > 1 else ():
+            followed = set(live_chains[i].job.moved_by.anchor_points)
+            for other in group:
+                if not followed.isdisjoint(live_chains[other].job.points()):
+                    name = live_chains[other].job.spec.name
+                    return i, (
+                        f"This chain follows bones of chain '{name}' and shares others with it:"
+                        " choose a target and a pole that neither of them moves."
+                    )
+    return None
+
+
+def _ring_in_words(other: LiveChain) -> str:
+    return (
+        f"This chain and chain '{other.job.spec.name}' follow each other:"
+        " give one of the two a target that neither of them moves."
+    )

@@ -1,0 +1,147 @@
+"""Bones that slide along themselves, by the joints that their chain gives them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+from ..reading.animation import driven_paths
+from ..reading.bone_joints import BoneJoints
+from ..reading.chain_plan import ChainPlan
+from ..reading.channels import read_flags
+from ..reading.refusals import RigError
+from ..reading.skeleton import Skeleton
+
+Array = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+# A share of a slide so small is what float32 makes of none: its channel is left alone.
+NO_SHARE = 1e-6
+
+
+@dataclass(frozen=True)
+class ChainSlide:
+    """How far the k written bones of a chain may slide, and from where; or of B chains.
+
+    A slide is counted in the unit of the bone's location channels, along the Y axis of its rest
+    pose: its head moves, whatever the bone's own rotation is.
+
+    Attributes:
+        low: Least slides, shape (..., k).
+        high: Greatest slides, shape (..., k); zero, as the least, where a bone does not slide.
+        axes: What a slide of one adds to the location channels, shape (..., k, 3).
+        heads: What it moves heads by, in the pose space of the parents, shape (..., k, 3).
+        home: Location channels without any slide, shape (..., k, 3).
+        connected: Of one chain: names of bones that shall slide and are connected to their parents.
+        locked: Names of those whose location is locked.
+    """
+
+    low: Array
+    high: Array
+    axes: Array
+    heads: Array
+    home: Array
+    connected: tuple[str, ...] = ()
+    locked: tuple[str, ...] = ()
+
+    @property
+    def moves_root(self) -> Flags:
+        """Whether the head of the chain's first bone slides, shape (...)."""
+        moves: Flags = self.axes[..., 0, :].any(axis=-1)
+        return moves
+
+    def is_same(self, other: ChainSlide | None) -> bool:
+        """Tell whether another record says the same."""
+        return other is not None and all(
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in vars(self)
+        )
+
+    def location(self, slides: Array) -> Array:
+        """Return the location channels (..., k, 3) of slides (..., k)."""
+        location: Array = self.home + self.axes * slides[..., None]
+        return location
+
+    def slides_at(self, location: Array) -> Array:
+        """Return the slides (..., k) that location channels (..., k, 3) hold."""
+        # Axes are unit vectors: they turn, or are zero.
+        slides: Array = ((location - self.home) * self.axes).sum(axis=-1)
+        return np.where(self.high > self.low, slides, 0.0)
+
+    def within(self, slides: Array) -> Array:
+        """Return slides (..., k) brought into their ranges."""
+        return np.clip(slides, self.low, self.high)
+
+
+def slide_axes(skeleton: Skeleton, bones: npt.NDArray[np.int64]) -> Array:
+    """Return what a slide of one adds to the location channels of bones, shape (m, 3)."""
+    along = skeleton.offsets[bones][:, :3, 1]
+    along = np.where(np.abs(along) < NO_SHARE, 0.0, along)
+    is_local = skeleton.use_local_location[bones]
+    axes: Array = np.where(is_local[:, None], np.array([0.0, 1.0, 0.0]), along)
+    return axes
+
+
+def is_connected(skeleton: Skeleton, bones: npt.NDArray[np.int64]) -> Flags:
+    """Return which bones ignore their location, shape (m,)."""
+    connected: Flags = skeleton.use_connect[bones] & (skeleton.parents[bones] >= 0)
+    return connected
+
+
+def chain_slide(
+    armature_object: bpy.types.Object,
+    skeleton: Skeleton,
+    plan: ChainPlan,
+    joints: BoneJoints,
+    home: Array,
+    present: Array,
+) -> ChainSlide:
+    """Return how the written bones of a chain slide.
+
+    Args:
+        armature_object: The original object.
+        skeleton: Its bones.
+        plan: The chain's bones.
+        joints: Of the written bones, some of which slide.
+        home: Location channels without any slide, shape (k, 3).
+        present: Location channels as they stand; those that no slide moves keep it, shape (k, 3).
+    """
+    assert joints.slides is not None
+    written = plan.written
+    low, high = joints.slides.T
+    shall_slide = (low < high) | (low != 0.0)
+    axes = slide_axes(skeleton, written)
+    locks = read_flags(armature_object.pose.bones, "lock_location", 3).reshape(-1, 3)[written]
+    connected = shall_slide & is_connected(skeleton, written)
+    locked = shall_slide & ~connected & (locks & (axes != 0.0)).any(axis=1)
+    slides = shall_slide & ~connected & ~locked
+    names = [skeleton.names[bone] for bone in written]
+    return ChainSlide(
+        low=np.where(slides, low, 0.0),
+        high=np.where(slides, high, 0.0),
+        axes=np.where(slides[:, None], axes, 0.0),
+        heads=np.where(slides[:, None], skeleton.offsets[written][:, :3, 1], 0.0),
+        home=np.where(slides[:, None] & (axes != 0.0), home, present),
+        connected=tuple(names[i] for i in np.flatnonzero(connected)),
+        locked=tuple(names[i] for i in np.flatnonzero(locked)),
+    )
+
+
+def check_drivers(
+    armature_object: bpy.types.Object, skeleton: Skeleton, plan: ChainPlan, joints: BoneJoints
+) -> None:
+    """Raise if a bone that slides has a driver on its location.
+
+    Raises:
+        RigError: With one sentence that says what to do next.
+    """
+    assert joints.slides is not None
+    names = {skeleton.names[bone] for bone in plan.written[joints.slides.any(axis=1)]}
+    driven = names & {name for name, prop in driven_paths(armature_object) if prop == "location"}
+    if driven:
+        raise RigError(
+            f"Bone '{min(driven)}' has a driver on its location, which always wins:"
+            " remove the driver, or switch Slide off in the bone's joint."
+        )

@@ -1,0 +1,215 @@
+"""The pose that a solve starts from, as rotation channels."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from typing import Literal
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+from ..reading.animation import keyed_rotation, keyed_vector
+from ..reading.chain_plan import ChainPlan
+from ..reading.channels import MODE_NAMES, MODE_NUMBERS, QUATERNION, Pose, converted
+from ..reading.skeleton import Skeleton
+from ..reading.spec import ChainSpec, StartFrom, StoredBone
+
+Array = npt.NDArray[np.float64]
+VectorName = Literal["scale", "location"]
+
+
+def start_channels(
+    armature_object: bpy.types.Object,
+    skeleton: Skeleton,
+    pose: Pose,
+    plan: ChainPlan,
+    spec: ChainSpec,
+    frame: float,
+    animated: Array | None,
+) -> tuple[Array, Array]:
+    """Return the rotation channels that a chain starts from, and those that it has stored.
+
+    Args:
+        armature_object: The original object.
+        skeleton: Its bones.
+        pose: Its present pose.
+        plan: The chain's bones.
+        spec: The chain's settings.
+        frame: With subframe.
+        animated: All bones' rotation channels as Blender's evaluation of this frame left them,
+            shape (n, 4), or None where the frame has not been evaluated anew.
+
+    Returns:
+        Two arrays of the written bones, shape (k, 4), both in the bones' present modes. The
+        stored pose has the values of this frame where bones are keyed.
+    """
+    names = [skeleton.names[bone] for bone in plan.written]
+    modes = pose.modes[plan.written]
+    present = pose.rotation[plan.written]
+    stored = _stored_channels(spec.stored_pose, skeleton, plan, pose)
+    keyed = keyed_rotation(
+        armature_object, names, modes, frame, None if animated is None else animated[plan.written]
+    )
+    stored = np.where(keyed.is_keyed, keyed.values, stored)
+    if spec.start_from is StartFrom.CURRENT:
+        return present, stored
+    if spec.start_from is StartFrom.REST:
+        return rest_channels(modes), stored
+    return stored, stored
+
+
+def start_vector(
+    armature_object: bpy.types.Object,
+    skeleton: Skeleton,
+    pose: Pose,
+    plan: ChainPlan,
+    spec: ChainSpec,
+    frame: float,
+    name: VectorName,
+    animated: Array | None,
+) -> Array:
+    """Return the scale or location that a chain's bones have without the chain, shape (k, 3).
+
+    Args: As ``start_channels``, but ``animated`` are channels of that name, shape (n, 3).
+    """
+    values: Array = getattr(pose, name)[plan.written]
+    for i, bone in enumerate(paired(spec.stored_pose, skeleton, plan)):
+        stored: tuple[float, ...] = getattr(bone, name, ())
+        if stored:
+            values[i] = stored
+    names = [skeleton.names[bone] for bone in plan.written]
+    own = None if animated is None else animated[plan.written]
+    keyed = keyed_vector(armature_object, names, name, frame, own)
+    return np.where(keyed.is_keyed, keyed.values, values)
+
+
+def rest_channels(modes: npt.NDArray[np.int32]) -> Array:
+    """Return the rotation channels of bones at rest, shape (m, 4)."""
+    channels = np.zeros((len(modes), 4))
+    channels[modes == QUATERNION, 0] = 1.0
+    # An axis-angle of no turn needs an axis all the same: Blender's own default is Y.
+    channels[modes < QUATERNION, 2] = 1.0
+    return channels
+
+
+def _stored_channels(
+    stored: Sequence[StoredBone], skeleton: Skeleton, plan: ChainPlan, pose: Pose
+) -> Array:
+    """Return stored channels by bone; of bones that were not stored, the present ones."""
+    modes = pose.modes[plan.written]
+    channels = pose.rotation[plan.written]
+    stored_modes = modes.copy()
+    for i, bone in enumerate(paired(stored, skeleton, plan)):
+        if bone is not None:
+            channels[i] = bone.rotation
+            stored_modes[i] = MODE_NUMBERS[bone.rotation_mode]
+    return converted(channels, stored_modes, modes)
+
+
+def paired(
+    stored: Sequence[StoredBone], skeleton: Skeleton, plan: ChainPlan
+) -> list[StoredBone | None]:
+    """Return what is stored for each written bone of a chain.
+
+    Bones are told by name. Where the chain is the same but for names that no longer exist, they
+    are told by their order, so that renaming a bone loses nothing.
+    """
+    names = [skeleton.names[bone] for bone in plan.written]
+    is_renamed_only = len(stored) == len(names) and all(
+        bone.name == name or bone.name not in skeleton.index
+        for bone, name in zip(stored, names, strict=True)
+    )
+    if is_renamed_only:
+        return list(stored)
+    by_name = {bone.name: bone for bone in stored}
+    return [by_name.get(name) for name in names]
+
+
+def renamed(stored: Sequence[StoredBone], skeleton: Skeleton, plan: ChainPlan) -> dict[str, int]:
+    """Return the written bones whose names have changed since they were stored, by former name."""
+    pairs = zip(paired(stored, skeleton, plan), plan.written.tolist(), strict=True)
+    return {
+        bone.name: present
+        for bone, present in pairs
+        if bone is not None and bone.name not in skeleton.index
+    }
+
+
+def stored_bones(
+    skeleton: Skeleton,
+    pose: Pose,
+    plan: ChainPlan,
+    *,
+    with_scale: bool,
+    sliding: Container[int] = (),
+    is_dragged: bool = False,
+) -> tuple[StoredBone, ...]:
+    """Return what the channels of a chain's written bones hold now.
+
+    Args:
+        skeleton: The armature's bones.
+        pose: Their pose.
+        plan: The chain's bones.
+        with_scale: Whether to store scales as well.
+        sliding: Bones of which to store the location as well.
+        is_dragged: Whether the chain moves those freely, not along an axis.
+    """
+    return tuple(
+        StoredBone(
+            name=skeleton.names[bone],
+            rotation_mode=MODE_NAMES[int(pose.modes[bone])],
+            rotation=_numbers(pose.rotation[bone]),
+            scale=_numbers(pose.scale[bone]) if with_scale else (),
+            location=_numbers(pose.location[bone]) if bone in sliding else (),
+            is_dragged=is_dragged and bone in sliding,
+        )
+        for bone in plan.written.tolist()
+    )
+
+
+def completed(
+    stored: tuple[StoredBone, ...],
+    skeleton: Skeleton,
+    pose: Pose,
+    plan: ChainPlan,
+    *,
+    with_scale: bool,
+    sliding: Container[int] = (),
+    is_dragged: bool = False,
+) -> tuple[StoredBone, ...]:
+    """Return a stored pose with the bones that have joined its chain since, as they stand now.
+
+    A chain that stretches or slides since needs scales or locations; it has written none before.
+    """
+    if not stored:
+        return stored
+    pairs = paired(stored, skeleton, plan)
+    if with_scale or sliding:
+        lacking = {
+            bone.name: index
+            for bone, index in zip(pairs, plan.written.tolist(), strict=True)
+            if bone is not None
+        }
+
+        def filled(bone: StoredBone) -> StoredBone:
+            index = lacking.get(bone.name)
+            if index is not None and with_scale and not bone.scale:
+                bone = bone._replace(scale=_numbers(pose.scale[index]))
+            if index is not None and index in sliding and not bone.location:
+                location = _numbers(pose.location[index])
+                bone = bone._replace(location=location, is_dragged=is_dragged)
+            return bone
+
+        stored = tuple([filled(bone) for bone in stored])
+    if all(bone is not None for bone in pairs):
+        return stored
+    known = {bone.name for bone in stored}
+    present = stored_bones(
+        skeleton, pose, plan, with_scale=with_scale, sliding=sliding, is_dragged=is_dragged
+    )
+    return (*stored, *(bone for bone in present if bone.name not in known))
+
+
+def _numbers(values: Array) -> tuple[float, ...]:
+    return tuple(float(value) for value in values)

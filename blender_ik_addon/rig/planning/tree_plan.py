@@ -1,0 +1,326 @@
+"""A tree of chains compiled: its bones, what carries its effectors, and where it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core import SolveOptions, Solver
+from ...core.kinematics.bend_plane import bend_side
+from ..reading.bone_joints import BoneJoints, free_bones
+from ..reading.channels import Pose
+from ..reading.skeleton import Skeleton
+from ..reading.spaces import head_in_parent
+from ..reading.spec import StartFrom
+from .hanging import Hanging
+from .live_chain import LiveChain, rest_joints
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+# Ends of a bone that lie off one line by less than this, as a share of their distance, are on it:
+# so much do rest matrices leave of heads that meet, in float32.
+ON_LINE = 5e-7
+NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+@dataclass(frozen=True, eq=False)
+class TreePlan:
+    """The k bones that E chains write together.
+
+    Attributes:
+        live_chains: The chains, in the order of the list.
+        bones: Indices, every bone after its parent, shape (k,).
+        hanging: Which of them hang on which; those of a generation lie side by side.
+        ends: Effectors in the space of the posed bone that carries them, shape (E, 3).
+        ways: From the parent's head to the bone's in the space of the posed parent, shape (k, 3);
+            that of the root is not used.
+        scale: Scale channels, shape (k, 3).
+        start: Rotation channels to start from, shape (k, 4).
+        stored: Those of the stored pose, shape (k, 4).
+        modes: Rotation modes, shape (k,).
+        is_current: Which bones start from what stands there, shape (k,).
+        influence: The largest of the chains that write the bone, shape (k,).
+        joints: None where all bones turn freely.
+    """
+
+    live_chains: tuple[LiveChain, ...]
+    bones: Indices
+    hanging: Hanging
+    ends: Array
+    ways: Array
+    scale: Array
+    start: Array
+    stored: Array
+    modes: npt.NDArray[np.int32]
+    is_current: Flags
+    influence: Array
+    joints: BoneJoints | None
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """The armature's bones."""
+        return self.live_chains[0].job.skeleton
+
+    @property
+    def weights(self) -> Array:
+        """What the effectors count: their weights, faded out with their influences, shape (E,)."""
+        specs = [live_chain.job.spec for live_chain in self.live_chains]
+        weights = np.array([spec.weight for spec in specs])
+        faded = weights * [spec.influence for spec in specs]
+        # With no influence at all the pose is the stored one, whatever is solved.
+        return faded if faded.any() else weights
+
+    @property
+    def options(self) -> SolveOptions:
+        """One for all chains: what is finest, and goes on for longest."""
+        each = [live_chain.job.spec.options for live_chain in self.live_chains]
+        turning = [
+            live_chain.job.spec.options
+            for live_chain in self.live_chains
+            if live_chain.job.spec.use_rotation
+        ]
+        is_newton = any(one.solver is Solver.NEWTON for one in each)
+        return SolveOptions(
+            solver=Solver.NEWTON if is_newton else Solver.FABRIK,
+            iterations=max(one.iterations for one in each),
+            tolerance=min(one.tolerance for one in each),
+            orient_weight=max([one.orient_weight for one in turning], default=0.0),
+            soft_distance=min(one.soft_distance for one in each),
+            use_finish=any(one.use_finish for one in each),
+        )
+
+    @cached_property
+    def levers(self) -> Array:
+        """Where the ends of each bone lie in its space, zero where not in one direction, (n, 3)."""
+        ends: list[list[Array]] = [[] for _ in range(self.hanging.count)]
+        for row in range(1, self.hanging.count):
+            ends[self.hanging.parents[row]].append(self.ways[row])
+        for carrier, end in zip(self.hanging.carriers, self.ends, strict=True):
+            ends[carrier].append(end)
+        return np.array([_direction(np.array(each)) for each in ends])
+
+    @cached_property
+    def turning(self) -> tuple[int, ...]:
+        """The chains whose tips take the orientations of their targets."""
+        specs = [live_chain.job.spec for live_chain in self.live_chains]
+        return tuple(
+            chain
+            for chain, spec in enumerate(specs)
+            if spec.use_rotation and spec.options.orient_weight > 0.0
+        )
+
+    @cached_property
+    def poled(self) -> tuple[int, ...]:
+        """The chains that have poles."""
+        specs = [live_chain.job.spec for live_chain in self.live_chains]
+        return tuple(chain for chain, spec in enumerate(specs) if spec.pole is not None)
+
+    @cached_property
+    def keeps_shape(self) -> bool:
+        """Whether the bones stand to each other as they do, whatever space the root turns in."""
+        return bool(self.skeleton.takes_whole_parent[self.bones[1:]].all())
+
+    @cached_property
+    def root_chain(self) -> int:
+        """The number of a chain whose root is the tree's."""
+        roots = [int(live_chain.job.plan.segments[0]) for live_chain in self.live_chains]
+        return roots.index(int(self.bones[0]))
+
+    @cached_property
+    def batch_key(self) -> tuple[object, ...]:
+        """What trees must have in common to be solved side by side."""
+        options = self.options
+        return (
+            self.hanging,
+            tuple(self.modes.tolist()),
+            tuple(self.is_current.tolist()),
+            options.solver,
+            options.orient_weight,
+            options.use_finish,
+            self.turning,
+            tuple(self.live_chains[chain].job.spec.options.orient_weight for chain in self.turning),
+            self.poled,
+            None if self.joints is None else (self.joints.kinds, self.joints.is_free),
+            # The core takes bones without length, and such as branch, together.
+            tuple(self.ways[1:].any(axis=1).tolist()),
+            tuple(self.ends.any(axis=1).tolist()),
+            tuple(self.levers.any(axis=1).tolist()),
+        )
+
+    @cached_property
+    def bends(self) -> Array:
+        """Where straight chains bend, in the spaces of their root bones, shape (E, 3).
+
+        As for chains by themselves: the side of the rest pose, else the root bone's Z axis.
+        """
+        found = []
+        for live_chain in self.live_chains:
+            skeleton, own = live_chain.job.skeleton, live_chain.job.plan
+            side = bend_side(rest_joints(skeleton, own))
+            rest = skeleton.rest[own.segments[0]][:3, :3]
+            found.append(np.array([0.0, 0.0, 1.0]) if side is None else np.linalg.solve(rest, side))
+        return np.array(found)
+
+
+def planned_tree(
+    live_chains: Sequence[LiveChain], pose: Pose, of_bones: BoneJoints | None
+) -> TreePlan:
+    """Return the tree of chains that share bones.
+
+    Args:
+        live_chains: The chains, in the order of the list.
+        pose: Of their armature object.
+        of_bones: What the settings of all bones say; None where no chain of the object honours
+            them.
+    """
+    skeleton = live_chains[0].job.skeleton
+    writers: dict[int, list[int]] = {}
+    for number, live_chain in enumerate(live_chains):
+        for bone in live_chain.job.plan.written.tolist():
+            writers.setdefault(bone, []).append(number)
+    bones, count = _ordered(live_chains, skeleton, writers)
+    row_of = {bone: row for row, bone in enumerate(bones)}
+    rows = tuple(
+        np.array([row_of[b] for b in live_chain.job.plan.written.tolist()])
+        for live_chain in live_chains
+    )
+    first = np.array([writers[bone][0] for bone in bones])
+    index = np.array(bones)
+    start, stored = np.empty((len(bones), 4)), np.empty((len(bones), 4))
+    for number in reversed(range(len(live_chains))):
+        start[rows[number]] = live_chains[number].start
+        stored[rows[number]] = live_chains[number].stored
+    specs = [live_chain.job.spec for live_chain in live_chains]
+    carriers = _carriers(live_chains, row_of, rows, count)
+    turns = skeleton.frames.use_inherit_rotation
+    return TreePlan(
+        live_chains=tuple(live_chains),
+        bones=index,
+        hanging=Hanging(
+            tuple(row_of.get(int(skeleton.parents[bone]), -1) for bone in bones),
+            count,
+            tuple(carriers),
+            tuple(tuple(own.tolist()) for own in rows),
+            tuple((1 + np.flatnonzero(~turns[index[1:count]])).tolist()),
+        ),
+        ends=_ends(live_chains, skeleton, pose, index[carriers]),
+        ways=_heads(skeleton, pose, index),
+        scale=pose.scale[index],
+        start=start,
+        stored=stored,
+        modes=pose.modes[index],
+        is_current=np.array([specs[i].start_from is StartFrom.CURRENT for i in first]),
+        influence=np.array([max(specs[i].influence for i in writers[bone]) for bone in bones]),
+        joints=_joints(live_chains, bones, rows, writers, of_bones),
+    )
+
+
+def _ordered(
+    live_chains: Sequence[LiveChain], skeleton: Skeleton, writers: dict[int, list[int]]
+) -> tuple[list[int], int]:
+    """Return the bones, parents first and tips that turn afterwards last, and how many do not."""
+    last = {
+        live_chain.job.plan.tip
+        for live_chain in live_chains
+        if len(live_chain.job.plan.written) > len(live_chain.job.plan.segments)
+        and len(writers[live_chain.job.plan.tip]) == 1
+    }
+    depth = {bone: len(skeleton.ancestors(bone)) for bone in writers}
+    bones = sorted(writers, key=lambda bone: (bone in last, depth[bone], bone))
+    return bones, len(bones) - len(last)
+
+
+def _carriers(
+    live_chains: Sequence[LiveChain], row_of: dict[int, int], rows: Sequence[Indices], count: int
+) -> list[int]:
+    """Return the rows of the bones that carry the effectors.
+
+    A head is carried by its parent; by the bone itself where that turns to the target as well and
+    other chains go on from it, so that all of them are told of its turn.
+    """
+    found = []
+    for live_chain, own in zip(live_chains, rows, strict=True):
+        plan, tip = live_chain.job.plan, int(own[-1])
+        is_beyond = len(plan.written) > len(plan.segments) and tip < count
+        found.append(tip if is_beyond else row_of[int(plan.segments[-1])])
+    return found
+
+
+def _ends(live_chains: Sequence[LiveChain], skeleton: Skeleton, pose: Pose, on: Indices) -> Array:
+    ends = np.zeros((len(live_chains), 3))
+    for number, (live_chain, carrier) in enumerate(zip(live_chains, on.tolist(), strict=True)):
+        plan = live_chain.job.plan
+        if plan.ends_at_tail:
+            ends[number, 1] = skeleton.lengths[plan.tip]
+        elif carrier != plan.tip:
+            ends[number] = _heads(skeleton, pose, np.array([plan.tip]))[0]
+    return ends
+
+
+def _heads(skeleton: Skeleton, pose: Pose, bones: Indices) -> Array:
+    """Return the heads of bones in the spaces of their posed parents, shape (m, 3)."""
+    return head_in_parent(
+        skeleton.offsets[bones],
+        pose.location[bones],
+        skeleton.use_local_location[bones],
+        skeleton.use_connect[bones],
+    )
+
+
+def _joints(
+    live_chains: Sequence[LiveChain],
+    bones: Sequence[int],
+    rows: Sequence[Indices],
+    writers: dict[int, list[int]],
+    of_bones: BoneJoints | None,
+) -> BoneJoints | None:
+    """Return the joints of a tree's bones: of each those of the first chain that honours any.
+
+    A joint that a chain gives the bone as its own comes before what the bone's settings say.
+    """
+    if of_bones is None or all(live_chain.joints is None for live_chain in live_chains):
+        return None
+    joints = free_bones(len(bones))
+    zero = np.tile(NOT_TURNED, (len(bones), 1))
+    has_zero = False
+    for row, bone in enumerate(bones):
+        plain = of_bones.take(np.array([bone]))
+        chosen: BoneJoints | None = None
+        for number in writers[bone]:
+            if not live_chains[number].job.spec.use_limits:
+                continue
+            found = _joint_of(live_chains[number], int(np.flatnonzero(rows[number] == row)[0]))
+            if chosen is None or chosen.is_same(plain):
+                chosen = found
+        if chosen is not None:
+            for name in ("is_locked", "low", "high", "stiffness"):
+                getattr(joints, name)[row] = getattr(chosen, name)[0]
+            if chosen.zero_wxyz is not None:
+                zero[row], has_zero = chosen.zero_wxyz[0], True
+    return BoneJoints(
+        joints.is_locked, joints.low, joints.high, joints.stiffness, zero if has_zero else None
+    )
+
+
+def _joint_of(live_chain: LiveChain, row: int) -> BoneJoints:
+    """Return the joint that a chain gives one of its bones."""
+    if live_chain.joints is None:
+        return free_bones(1)
+    joint = live_chain.joints.take(np.array([row]))
+    if joint.zero_wxyz is not None and (joint.zero_wxyz == NOT_TURNED).all():
+        return BoneJoints(joint.is_locked, joint.low, joint.high, joint.stiffness)
+    return joint
+
+
+def _direction(ends: Array) -> Array:
+    """Return the farthest of the ends of a bone, or zero where they lie not in one direction."""
+    squares = np.einsum("ij,ij->i", ends, ends)
+    longest: Array = ends[int(np.argmax(squares))]
+    aside = np.linalg.norm(np.cross(ends, longest), axis=1)
+    return longest * (len(ends) == 1 or bool((aside <= ON_LINE * np.max(squares)).all()))

@@ -1,0 +1,1 @@
+"""What a solve does to chains and trees: targets in, channels out."""

@@ -1,0 +1,229 @@
+"""Solve chains of rigid bones side by side: targets in, local rotations out, nothing else.
+
+A chain whose bones stay rigid is solved in the space that its root bone turns in, its *base*. With
+G the turn of a bone there and R its rest frame as it stands in the start pose, a bone's new local
+rotation is (R^-1 (G_parent^-1 G) R) before the one that it started from. Everything but the turns
+is compiled; ``frame_solve``, through any parent matrix, gives the same, and is what
+tests/blender/test_rig_rigid.py compares this with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core import Chains, Goals, Solutions, SolveOptions, bone_rotations, solve_batch
+from ...core.algebra import rotation
+from ...core.solving.compiled_chains import compile_chains
+from ..frames.base_channels import BaseChannels
+from ..frames.base_start import BaseChain
+from ..frames.bases import Bases, point_in_base
+from ..frames.batch_settings import BatchSettings
+from ..frames.bone_channels import part_way
+from ..frames.chain_poses import LENGTHS_AGREE
+from ..frames.side import is_on_side_of
+from ..planning.acting_forces import forces_on, gravity_in_bases
+from ..planning.live_chain import LiveChain
+from ..reading import spaces
+from ..reading.channels import Pose
+from .solved import Asked, Solved, name_ending
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+Pick = slice | Indices
+
+# So many choices of so few chains are kept compiled.
+MOST_TAKEN, FEW_TAKEN = 64, 24
+
+
+class _Start(NamedTuple):
+    """Chains in the poses that they start from: one row a chain.
+
+    Local rotations and tips are wxyz; ``bones`` makes channels of turns from there.
+    """
+
+    local: Array
+    tip: Array
+    chains: Chains
+    bones: BaseChannels
+    use_flip: Flags
+
+
+class BaseSolve:
+    """B chains alike, compiled. Arrays with one row a chain unless said otherwise."""
+
+    def __init__(self, live_chains: Sequence[LiveChain], poses: Sequence[Pose]) -> None:
+        """Compile chains that have the same ``batch_key`` and rigid bones, in these poses."""
+        self.settings = BatchSettings.of(live_chains, poses)
+        self._chain = BaseChain.of(live_chains, poses)
+        local = self.settings.channels.local_of(
+            np.array([live_chain.start for live_chain in live_chains])
+        )
+        lengths = np.linalg.norm(np.diff(self._chain.laid(local).joints, axis=1), axis=2)
+        self._slack = LENGTHS_AGREE * lengths.sum(axis=1)
+        forces = forces_on([live_chain.job.spec for live_chain in live_chains], lengths)
+        self._forces = self.settings.with_optimum(forces, slice(None))
+        self._start = self._started(slice(None), local, self.settings.channels.stored)
+        self._taken: dict[bytes, Chains] = {}
+        self._bases: Bases | None = None
+        self._options = self.settings.options
+
+    def solved(self, asked: Asked, bases: Bases) -> Solved:
+        """Return what brings some of the chains, which hang in these bases, to their targets."""
+        own, is_all = self.settings, len(asked.rows) == len(self.settings)
+        pick: Pick = slice(None) if is_all else asked.rows
+        if own.is_current:
+            start = self._started(pick, own.channels.begun(pick, asked.present), asked.present)
+        else:
+            start = self._some(pick)
+        from_world = bases.from_world[pick]
+        tips = self._tip_turns(start.tip, from_world, asked.targets)
+        goals = Goals(
+            target_position=point_in_base(from_world, asked.targets[:, :3, 3]),
+            pole_position=None if asked.poles is None else point_in_base(from_world, asked.poles),
+            pole_angle=0.0 if asked.poles is None else own.pole_angle[pick],
+            tip_rotation_wxyz=tips if own.plan.ends_at_tail else None,
+        )
+        options, chains = self._options_in(pick, bases), start.chains
+        if own.is_current:
+            options = replace(options, use_flip_bend=start.use_flip)
+        if chains.forces is not None:
+            chains = chains.under(gravity_in_bases(chains.forces, bases.to_world[pick]))
+        solutions = solve_batch(chains, goals, options)
+        local, tip_gaps = self._turned(pick, start, chains, solutions, tips)
+        return self._finished(pick, bases, start, goals, (solutions, local, tip_gaps))
+
+    def _started(self, pick: Pick, local: Array, near: Array) -> _Start:
+        """Return some of the chains in a pose, and the channels (b, k, 4) to stay near."""
+        own, chain = self.settings, self._chain.take(pick)
+        laid, joints, forces = chain.laid(local), own.joints, self._forces
+        chains = Chains(
+            laid.joints,
+            rotation.rotate(laid.posed[:, 0], chain.hints),
+            None if joints is None else joints.take(pick).for_core(chain.core_offsets(), local),
+            forces if forces is None or isinstance(pick, slice) else forces.take(pick),
+        )
+        # What is compiled together decides how chains are solved, not how many of them move.
+        compile_chains(chains).count = len(own)
+        use_flip: Flags = np.asarray(own.options.use_flip_bend)[pick]
+        if own.is_current and own.spec.pole is None and use_flip.any():
+            # A chain that starts from its own last pose would change sides at every update, so
+            # there a flip is relative to the stored pose.
+            poses = (self._bending(chain, each) for each in (local, own.channels.zero[pick]))
+            use_flip = use_flip & is_on_side_of(*poses)
+        bones = BaseChannels(local, laid.rest, near, own.channels.modes)
+        return _Start(local, laid.posed[:, -1], chains, bones, use_flip)
+
+    def _bending(self, chain: BaseChain, local: Array) -> tuple[Array, Array]:
+        """Return the joints (b, n, 3) that bend in a pose, and where they would if straight."""
+        laid = chain.laid(local)
+        joints = laid.joints[:, :-1] if self.settings.bends_without_tip else laid.joints
+        return joints, rotation.rotate(laid.posed[:, 0], chain.hints)
+
+    def _some(self, pick: Pick) -> _Start:
+        """Return the compiled start of some of the chains; of a few of them it is kept."""
+        start = self._start
+        if isinstance(pick, slice):
+            return start
+        key = pick.tobytes()
+        chains = self._taken.get(key)
+        if chains is None:
+            chains = start.chains.take(pick)
+            if len(pick) <= FEW_TAKEN:
+                if len(self._taken) >= MOST_TAKEN:
+                    self._taken.clear()
+                self._taken[key] = chains
+        use_flip = start.use_flip[pick]
+        return _Start(start.local[pick], start.tip[pick], chains, start.bones.take(pick), use_flip)
+
+    def _options_in(self, pick: Pick, bases: Bases) -> SolveOptions:
+        """Return the options of some of the chains, with distances in the bases."""
+        if bases is not self._bases:
+            self._bases = bases
+            self._options = replace(
+                self.settings.options, tolerance=bases.tolerance, soft_distance=bases.soft_distance
+            )
+        return self._options if isinstance(pick, slice) else self._options.take(pick)
+
+    def _tip_turns(self, start: Array, from_world: Array, targets: Array) -> Array | None:
+        """Return the turns of tip bones from the start pose to their targets' orientations."""
+        if not self.settings.turns_tip:
+            return None
+        wanted = spaces.orientation(from_world[:, :, :3] @ targets[:, :3, :3])
+        return rotation.multiply(rotation.quaternion_from_matrix(wanted), rotation.conjugate(start))
+
+    def _turned(
+        self, pick: Pick, start: _Start, chains: Chains, solutions: Solutions, tips: Array | None
+    ) -> tuple[Array, Array]:
+        """Return the local rotations wxyz (b, k, 4) of a solution, and what tips lack (b,)."""
+        own, no_gaps = self.settings, np.zeros(len(start.local))
+        is_tip_beyond = tips is not None and not own.plan.ends_at_tail
+        weight = own.spec.options.orient_weight
+        if own.joints is None:
+            turns = bone_rotations(chains, solutions)
+            local = start.bones.turned(start.bones.with_tips(turns, tips))
+            if is_tip_beyond and weight < 1.0:
+                local[:, -1] = part_way(start.local[:, -1], local[:, -1], weight)
+            return local, no_gaps
+        joints = own.joints.take(pick)
+        assert solutions.local_rotations_wxyz is not None
+        local = joints.local_of(solutions.local_rotations_wxyz)
+        if local.shape == start.local.shape:
+            return local, no_gaps + solutions.tip_gap
+        local = np.concatenate((local, start.local[:, -1:]), axis=1)
+        if tips is None:
+            return local, no_gaps + solutions.tip_gap
+        frame = self._chain.take(pick).laid(local).rest[:, -1]
+        wanted = rotation.multiply(tips, start.tip)
+        wanted = rotation.multiply(rotation.conjugate(frame), wanted)
+        wanted = part_way(start.local[:, -1], wanted, weight)
+        local[:, -1] = wanted
+        local[:, -1] = joints.clamped(local)[:, -1]
+        return local, angles_between(local[:, -1], wanted)
+
+    def _finished(
+        self,
+        pick: Pick,
+        bases: Bases,
+        start: _Start,
+        goals: Goals,
+        found: tuple[Solutions, Array, Array],
+    ) -> Solved:
+        """Return what influence and locks leave of a solution, measured on what is left."""
+        own, (solutions, local, tip_gaps) = self.settings, found
+        channels, is_kept, is_moved = own.channels.finished(pick, local, start.bones.near)
+        points, gaps = solutions.joint_positions, solutions.residual
+        if is_moved.any():
+            laid = self._chain.take(pick).laid(own.channels.local_of(channels))
+            points = np.where(is_moved[:, None, None], laid.joints, points)
+            left = np.linalg.norm(points[:, -1] - goals.target_position, axis=1)
+            gaps = np.where(is_moved, left, gaps)
+        has_arrived = gaps <= bases.tolerance[pick] + self._slack[pick]
+        is_blended = is_moved if own.channels.is_whole else own.influence[pick] < 1.0
+        return Solved(
+            channels=channels,
+            residuals=_sizes(bases.to_world[pick], points[:, -1] - goals.target_position),
+            iterations=solutions.iterations,
+            status_codes=name_ending(solutions.status_code, has_arrived, is_blended, is_moved),
+            has_locks=is_kept.any(axis=1),
+            tip_gaps=tip_gaps,
+            holds=solutions.holds,
+        )
+
+
+def angles_between(one: Array, other: Array) -> Array:
+    """Return the angles between rotations wxyz (..., 4), radians."""
+    left = rotation.multiply(rotation.conjugate(one), other)
+    return 2.0 * np.arctan2(np.linalg.norm(left[..., 1:], axis=-1), np.abs(left[..., 0]))
+
+
+def _sizes(to_world: Array, gaps: Array) -> Array:
+    """Return how long gaps (b, 3) in the bases are in world space, shape (b,)."""
+    gaps = np.einsum("bij,bj->bi", to_world, gaps)
+    sizes: Array = np.sqrt(np.einsum("bi,bi->b", gaps, gaps))
+    return sizes

@@ -1,0 +1,338 @@
+"""Drag chains side by side through any parent matrix: targets in, rotations and locations out.
+
+Chains are dragged in the spaces of their armatures. Where locks, limits or uneven scales keep bones
+from lying as a drag lays them, the root is put so that the end that counts is where it shall be:
+the led one at its target, or of an anchored chain the other one where it has been.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core import Chains, Goals, Lead, SolveOptions, Solver
+from ...core.algebra import rotation
+from ...core.model.status import EXTENDED
+from ..frames.batch_settings import BatchSettings
+from ..frames.chain_frames import ChainFrames
+from ..frames.chain_joints import ChainJoints
+from ..frames.chain_poses import LENGTHS_AGREE, ChainPoses
+from ..frames.framing import Hung, framed
+from ..frames.places import Places
+from ..planning.live_chain import SHORTEST_SEGMENT, LiveChain
+from ..planning.slide import is_connected
+from ..reading.channels import Pose
+from ..reading.refusals import RigError, no_length
+from ..reading.spaces import transform_direction, transform_point
+from .drags import Begun, Dragged, Ending
+from .free_solving import Posing, solve_as, solve_freely
+from .jointed_solving import frames_for_core, solve_with_joints
+from .solved import REACHED, USED_UP, Solved, name_ending
+
+Array = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.int64]
+
+# Farther from the origin, in lengths of the chain, float32 no longer tells its joints apart.
+MOST_LENGTHS = 1e7
+# Below a parent that is flatter than this, float32 does not tell where a head is.
+FLAT = 1e-4
+# What draws back an anchored chain draws its led end off the target again, each time by less. So it
+# is drawn so often at most, while what is left shrinks by this share.
+PASSES, NEARER = 8, 0.9
+
+
+class Whole(NamedTuple):
+    """Chains as dragged, or the share of the way that influence leaves: b of them.
+
+    Attributes:
+        poses: Where they stand.
+        turns: Local rotations wxyz, shape (b, k, 4).
+        location: Of the roots, shape (b, 3).
+        channels: Rotation channels, shape (b, k, 4).
+    """
+
+    poses: ChainPoses
+    turns: Array
+    location: Array
+    channels: Array
+
+
+class Roots(NamedTuple):
+    """Where location channels put the roots of b chains, armature space.
+
+    Attributes:
+        origins: Their heads without any location, shape (b, 3).
+        moved: What location channels add to them, shape (b, 3, 3).
+    """
+
+    origins: Array
+    moved: Array
+
+    def heads_at(self, location: Array) -> Array:
+        """Return the heads (b, 3) that location channels give."""
+        return self.origins + transform_direction(self.moved, location)
+
+    def location_of(self, heads: Array) -> Array:
+        """Return the location channels (b, 3) that give heads."""
+        return np.linalg.solve(self.moved, (heads - self.origins)[..., None])[..., 0]
+
+
+class FollowSolve:
+    """B chains alike, compiled."""
+
+    def __init__(self, live_chains: Sequence[LiveChain], poses: Sequence[Pose]) -> None:
+        """Compile chains that have the same ``batch_key``, in these poses."""
+        self.settings = BatchSettings.of(live_chains, poses)
+        self._live_chains = live_chains
+        options = self.settings.spec.options
+        self._options = SolveOptions(
+            solver=Solver.FOLLOW,
+            lead=options.lead,
+            max_bend=options.max_bend,
+            use_anchor=options.use_anchor,
+        )
+        self._led = -1 if options.lead is Lead.TIP else 0
+        # The end that decides where the whole chain is.
+        self._sure = -1 - self._led if options.use_anchor else self._led
+        jobs = [live_chain.job for live_chain in live_chains]
+        pairs = zip(jobs, poses, strict=True)
+        self._frames = framed([Hung(job.skeleton, pose, job.plan) for job, pose in pairs])
+        roots = [(job.skeleton, int(job.plan.written[0])) for job in jobs]
+        self._offsets = np.array([skeleton.offsets[root] for skeleton, root in roots])
+        is_local = np.array([skeleton.use_local_location[root] for skeleton, root in roots])
+        self._moved = np.where(is_local[:, None, None], self._offsets[:, :3, :3], np.eye(3))
+        connected = [is_connected(job.skeleton, job.plan.written[:1])[0] for job in jobs]
+        self._moved[connected] = 0.0
+
+    def dragged(self, begun: Begun, places: Places) -> Dragged:
+        """Return what brings the led ends of some of the chains to their targets.
+
+        They go straight there. Bones swing by the shortest rotations; poles and rotations of
+        targets are for chains whose root stays.
+
+        Raises:
+            IKError: If one of them cannot be dragged; the text says what to do next.
+        """
+        rows, own = begun.rows, self.settings
+        self._check_places(places, rows)
+        above = places.above[rows]
+        roots = Roots(
+            transform_point(above, self._offsets[rows, :3, 3]),
+            above[:, :3, :3] @ self._moved[rows],
+        )
+        root = roots.heads_at(begun.location)
+        frames = replace(self._frames.take(rows), parent=above[:, :3, :3], root=root)
+        joints = None if own.joints is None else own.joints.take(rows)
+        start = self._start(frames, begun.turns, joints)
+        self._check_chains(start, rows)
+        goal = transform_point(np.linalg.inv(places.world[rows]), begun.targets)
+        check_distance(start, goal)
+        is_at_rest = begun.codes >= 0
+        drawn = np.where(is_at_rest[:, None], start.joints[:, self._led], goal)
+        poses = self._drawn(frames, start, drawn, joints)
+        ending = Ending(np.where(is_at_rest, begun.codes, REACHED), begun.holds.copy())
+        if self._options.use_anchor:
+            poses = self._finished(frames, poses, drawn, joints, ending)
+        poses, channels, has_locks = self._locked(frames, poses, begun.near, rows)
+        turns, location = rotation.quaternion_from_matrix(poses.rotations), begun.location
+        if self.settings.spec.moves_root:
+            location = roots.location_of(poses.joints[:, 0])
+        whole = Whole(poses, turns, location, channels)
+        shown = self._part(frames, roots, whole, begun)
+        solved = self._solved(begun, places, shown, ending, has_locks)
+        return Dragged(solved, turns, location, ending)
+
+    def inputs_of(self, row: int, places: Places, target: Array) -> bytes:
+        """Return what a drag of an anchored chain depends on besides its last pose, to compare."""
+        own, options = self.settings, self._options
+        arrays = [places.world[row], places.above[row], target, own.channels.locks[row]]
+        arrays += [self._frames.scale[row], self._frames.segments[row]]
+        arrays.append(np.array([self._led, options.max_bend]))
+        if own.joints is not None:
+            arrays += [own.joints.low[row], own.joints.high[row]]
+        return b"".join([array.tobytes() for array in arrays])
+
+    def _gaps(self, poses: ChainPoses, goal: Array) -> Array:
+        """Return the ways from led ends to goals, shape (b,); zero where they are there."""
+        gaps = _length(goal - poses.joints[:, self._led])
+        return np.where(gaps > LENGTHS_AGREE * poses.reach, gaps, 0.0)
+
+    def _start(self, frames: ChainFrames, turns: Array, joints: ChainJoints | None) -> ChainPoses:
+        """Return the poses to start from, inside the ranges of joints."""
+        start = frames.posed(rotation.matrix_from_quaternion(turns))
+        if joints is None:
+            return start
+        held = frames.posed(rotation.matrix_from_quaternion(joints.clamped(turns)))
+        return self._placed(held, start.joints[:, self._sure])
+
+    def _placed(self, poses: ChainPoses, sure: Array) -> ChainPoses:
+        """Return poses shifted so that the end that decides is where it shall be, (b, 3)."""
+        way = sure - poses.joints[:, self._sure]
+        return replace(poses, joints=poses.joints + way[:, None])
+
+    def _drawn(
+        self, frames: ChainFrames, start: ChainPoses, goal: Array, joints: ChainJoints | None
+    ) -> ChainPoses:
+        """Return chains whose led ends have been drawn to goals, as near as they come."""
+        sure = start.joints[:, self._sure] if self._options.use_anchor else goal
+        poses = self._placed(self._laid(frames, start, goal, joints), sure)
+        former = np.full(len(goal), np.inf)
+        for _ in range(PASSES - 1):
+            gaps = self._gaps(poses, goal)
+            rows = np.flatnonzero((gaps > 0.0) & (gaps < NEARER * former))
+            if not rows.size:
+                break
+            former = gaps
+            own = None if joints is None else joints.take(rows)
+            some = self._laid(frames.take(rows), poses.take(rows), goal[rows], own)
+            poses = poses.put(rows, self._placed(some, sure[rows]))
+        return poses
+
+    def _laid(
+        self, frames: ChainFrames, poses: ChainPoses, goal: Array, joints: ChainJoints | None
+    ) -> ChainPoses:
+        """Return chains as one drag from poses lays them, wherever."""
+        own = None if joints is None else frames_for_core(frames, poses, joints)
+        chains = Chains(poses.joints, None, own)
+        solutions = solve_as(chains, frames.compiled, Goals(goal), self._options)
+        if joints is None or solutions.local_rotations_wxyz is None:
+            return frames.laid_along(poses, solutions, None, 0.0)
+        rotations = poses.rotations.copy()
+        local = joints.local_of(solutions.local_rotations_wxyz)
+        rotations[:, : local.shape[1]] = rotation.matrix_from_quaternion(local)
+        return frames.posed(rotations)
+
+    def _finished(
+        self,
+        frames: ChainFrames,
+        poses: ChainPoses,
+        goal: Array,
+        joints: ChainJoints | None,
+        ending: Ending,
+    ) -> ChainPoses:
+        """Bring anchored chains as near to goals as they come, and note how that ended."""
+        rows = np.flatnonzero(self._gaps(poses, goal))
+        if not rows.size:
+            return poses
+        sure, reach = poses.joints[rows, self._sure], poses.reach[rows]
+        if joints is None and self._options.max_bend < np.pi:
+            # No other solver knows the greatest bend.
+            is_far = _length(goal[rows] - sure) > reach
+            ending.codes[rows] = np.where(is_far, EXTENDED, USED_UP)
+            return poses
+        root, end = (sure, goal[rows]) if self._sure == 0 else (goal[rows], sure)
+        start = poses.take(rows)
+        start = replace(start, joints=start.joints + (root - start.joints[:, 0])[:, None])
+        # Without new starts: it goes on from where it is.
+        options = SolveOptions(tolerance=LENGTHS_AGREE * reach, use_finish=False)
+        posing = Posing(replace(frames.take(rows), root=root), start, Goals(end), options)
+        if joints is None:
+            solutions, found = solve_freely(posing)
+        else:
+            solutions, found, _ = solve_with_joints(posing, joints.take(rows), None)
+        ending.codes[rows] = solutions.status_code
+        if solutions.holds is not None:
+            ending.holds[rows] = solutions.holds
+        return poses.put(rows, self._placed(found, sure))
+
+    def _locked(
+        self, frames: ChainFrames, poses: ChainPoses, near: Array, rows: Indices
+    ) -> tuple[ChainPoses, Array, Flags]:
+        """Return what locks leave of poses, rotation channels, and which chains they have held."""
+        own = self.settings
+        local = rotation.quaternion_from_matrix(poses.rotations)
+        channels, is_kept = own.channels.held(rows, local, near)
+        has_locks = is_kept.any(axis=1)
+        held = np.flatnonzero(has_locks)
+        if held.size:
+            there = rotation.matrix_from_quaternion(own.channels.local_of(channels[held]))
+            posed = frames.take(held).posed(there)
+            poses = poses.put(held, self._placed(posed, poses.joints[held, self._sure]))
+        return poses, channels, has_locks & self._options.use_anchor
+
+    def _part(self, frames: ChainFrames, roots: Roots, whole: Whole, begun: Begun) -> Whole:
+        """Return the share that influence takes of poses, and of the locations of their roots.
+
+        The others keep their channels: locks of quaternions hold Euler angles, of which there are
+        two sets for one rotation, and locked again it might become another one.
+        """
+        own, rows = self.settings, begun.rows
+        part = np.flatnonzero(own.influence[rows] < 1.0)
+        if not part.size:
+            return whole
+        some, share = rows[part], own.influence[rows[part], None]
+        local = own.channels.blended(some, whole.turns[part])
+        channels, location = whole.channels.copy(), whole.location.copy()
+        channels[part] = own.channels.held(some, local, begun.near[part])[0]
+        home = begun.home[part]
+        location[part] = home + share * (location[part] - home)
+        frames = replace(frames, root=roots.heads_at(location)).take(part)
+        turns = own.channels.local_of(channels)
+        posed = frames.posed(rotation.matrix_from_quaternion(turns[part]))
+        return Whole(whole.poses.put(part, posed), turns, location, channels)
+
+    def _solved(
+        self, begun: Begun, places: Places, shown: Whole, ending: Ending, has_locks: Flags
+    ) -> Solved:
+        """Return what stands on the bones, measured there."""
+        rows, joints, reach = begun.rows, shown.poses.joints, shown.poses.reach
+        led = transform_point(places.world[rows], joints[:, self._led])
+        residuals = _length(led - begun.targets)
+        tolerance = np.asarray(self.settings.options.tolerance)[rows]
+        has_arrived = residuals - LENGTHS_AGREE * places.largest[rows] * reach <= tolerance
+        is_blended = self.settings.influence[rows] < 1.0
+        return Solved(
+            channels=shown.channels,
+            residuals=residuals,
+            iterations=np.zeros(len(rows), dtype=np.int64),
+            # What is left without an anchor is what float64 makes of large coordinates.
+            status_codes=name_ending(ending.codes, has_arrived, is_blended, has_locks),
+            has_locks=has_locks,
+            tip_gaps=np.zeros(len(rows)),
+            holds=None if self.settings.joints is None else ending.holds,
+            location=shown.location[:, None],
+        )
+
+    def _check_places(self, places: Places, rows: Indices) -> None:
+        """Raise if an armature object is scaled flat, or a bone that no location moves in."""
+        if places.is_flat[rows].any():
+            raise RigError("The armature object is scaled flat: give it a scale above zero.")
+        above = places.above[rows, :3, :3]
+        thin = np.abs(np.linalg.det(above)) <= FLAT * np.linalg.norm(above, axis=(1, 2)) ** 3
+        for i in np.flatnonzero(thin).tolist():
+            sizes = np.linalg.svd(above[i], compute_uv=False)
+            if sizes[-1] <= FLAT * sizes[0]:
+                job = self._live_chains[rows[i]].job
+                parent = job.skeleton.parents[job.plan.written[0]]
+                raise RigError(
+                    f"Bone '{job.skeleton.names[parent]}' is scaled flat, so nothing below it can"
+                    " be dragged: give it a scale above zero."
+                )
+
+    def _check_chains(self, start: ChainPoses, rows: Indices) -> None:
+        """Raise if a bone has no length."""
+        lengths = np.linalg.norm(np.diff(start.joints, axis=1), axis=2)
+        short = np.argwhere(lengths <= SHORTEST_SEGMENT * lengths.sum(axis=1, keepdims=True))
+        if len(short):
+            job = self._live_chains[rows[short[0, 0]]].job
+            raise no_length(job.skeleton.names[job.plan.segments[short[0, 1]]])
+
+
+def check_distance(start: ChainPoses, goal: Array) -> None:
+    """Raise if chains, or goals (b, 3), are so far off that they lose their shape there."""
+    farthest = np.maximum(_length(start.joints[:, 0]), _length(goal))
+    if (farthest > MOST_LENGTHS * start.reach).any():
+        raise RigError(
+            "The chain or its target is too far away to drag it there: bring them nearer."
+        )
+
+
+def _length(vectors: Array) -> Array:
+    """Return the lengths (b,) of vectors (b, 3)."""
+    lengths: Array = np.linalg.norm(vectors, axis=1)
+    return lengths

@@ -1,0 +1,212 @@
+"""Solve chains whose joints are limited: their frames to the core, local rotations back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core import Chains, Forces, Joints, Solutions, Solver
+from ...core.algebra import rotation
+from ..frames.chain_frames import ChainFrames
+from ..frames.chain_joints import ChainJoints
+from ..frames.chain_poses import ChainPoses, part_way
+from ..frames.tips import turned_goals, turned_to
+from ..reading import spaces
+from ..reading.refusals import RigError
+from .free_solving import Posing, put_solutions, solve_as
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+
+# Bones that do not take the whole matrix of their parent change their frames as it turns. These are
+# measured again on the solved pose then, and the solve goes on from there, as long as the pose and
+# the solve come nearer to each other: under strongly sheared parents that gains a digit in a few.
+FRAME_PASSES = 24
+COMPARED_PASSES, SHRINKS = 2, 0.5
+# Bones that grow change the frames of those below as well. After so many passes they keep what they
+# have grown to, which is as long as they shall be but for the last turns, and the joints alone
+# bring the effector to the target.
+LENGTH_PASSES = 6
+AGREES = 1e-6
+# Axes whose volume is less than this share of a cube's are scaled flat.
+FLAT = 1e-9
+
+
+class JointedPoses(NamedTuple):
+    """Solved chains.
+
+    Attributes:
+        solutions: Of the segments, from the last pass.
+        poses: Of all written bones.
+        tip_gaps: Radians that limits leave to the wanted orientations of tips, shape (b,); of trees
+            (b, E).
+    """
+
+    solutions: Solutions
+    poses: ChainPoses
+    tip_gaps: Array
+
+    def take(self, rows: Indices) -> JointedPoses:
+        """Return some of the chains."""
+        return JointedPoses(self.solutions.take(rows), self.poses.take(rows), self.tip_gaps[rows])
+
+    def put(self, rows: Indices, part: JointedPoses) -> JointedPoses:
+        """Return these with others in some rows."""
+        gaps = self.tip_gaps.copy()
+        gaps[rows] = part.tip_gaps
+        solutions = put_solutions(self.solutions, rows, part.solutions)
+        return JointedPoses(solutions, self.poses.put(rows, part.poses), gaps)
+
+
+def solve_with_joints(asked: Posing, joints: ChainJoints, forces: Forces | None) -> JointedPoses:
+    """Solve inside the ranges of the joints.
+
+    Args:
+        asked: The chains, or trees.
+        joints: Of their written bones.
+        forces: On their segments; None for none.
+    """
+    found: JointedPoses | None = None
+    rows, some, pose = np.arange(len(asked.start.joints)), asked, asked.start
+    own_joints, own_forces = joints, forces
+    least, before = np.full((2, len(rows)), np.inf)
+    for number in range(FRAME_PASSES):
+        part = _pass(some, pose, own_joints, own_forces, number)
+        gaps = np.abs(part.poses.joints - part.solutions.joint_positions).max(axis=(1, 2))
+        nearer = np.flatnonzero((gaps < least[rows]) | (asked.lengths is not None))
+        found = part if found is None else found.put(rows[nearer], part.take(nearer))
+        least[rows] = np.minimum(least[rows], gaps)
+        goes_on = gaps > AGREES * some.frames.lengths(some.start).max(axis=1)
+        if asked.lengths is None and number % COMPARED_PASSES == COMPARED_PASSES - 1:
+            goes_on &= least[rows] < SHRINKS * before[rows]
+            before = least.copy()
+        left = np.flatnonzero(goes_on)
+        if not left.size:
+            break
+        rows, pose, some = rows[left], part.poses.take(left), some.take(left)
+        own_joints = own_joints.take(left)
+        own_forces = None if own_forces is None else own_forces.take(left)
+        if number == 0:
+            some = replace(some, options=replace(some.options, solver=Solver.NEWTON))
+    assert found is not None
+    return found
+
+
+def _pass(
+    asked: Posing, pose: ChainPoses, joints: ChainJoints, forces: Forces | None, number: int
+) -> JointedPoses:
+    """Solve with the frames that bones have in poses, and pose the bones."""
+    frames, count = asked.frames, asked.frames.hanging.count
+    chains = asked.chains
+    if number > 0 or chains is None:
+        chains = chains_for_core(frames, pose, joints, forces)
+    goals = turned_goals(asked.goals, frames, pose, asked.tips)
+    solutions = solve_as(chains, frames.compiled, goals, asked.options)
+    assert solutions.local_rotations_wxyz is not None
+    rotations = pose.rotations.copy()
+    local = joints.local_of(solutions.local_rotations_wxyz)
+    rotations[:, :count] = rotation.matrix_from_quaternion(local)
+    slides = _slide(frames, pose, solutions)
+    if asked.lengths is None or number >= LENGTH_PASSES:
+        posed = frames.posed(rotations, pose.scale, slides)
+    else:
+        posed = frames.stretched(rotations, asked.lengths)
+    gaps = np.asarray(solutions.tip_gap)
+    return JointedPoses(solutions, posed, gaps if gaps.ndim else np.zeros(len(rotations)))
+
+
+def chains_for_core(
+    frames: ChainFrames, pose: ChainPoses, joints: ChainJoints, forces: Forces | None = None
+) -> Chains:
+    """Return chains or trees with their frames as they stand in poses.
+
+    Raises:
+        RigError: If a bone is scaled flat.
+    """
+    hang = frames.hanging
+    return Chains(
+        pose.joints,
+        frames.natural_side(pose) if hang.topology is None else frames.natural_sides(pose),
+        # What forces do to bones is told of such that turn with the one before.
+        frames_for_core(frames, pose, joints, hang.unturned if forces is None else ()),
+        forces,
+        topology=hang.topology,
+    )
+
+
+def frames_for_core(
+    frames: ChainFrames, pose: ChainPoses, joints: ChainJoints, unturned: tuple[int, ...] = ()
+) -> Joints:
+    """Return the joints of bones with their frames as they stand in poses.
+
+    Raises:
+        RigError: If a bone is scaled flat.
+    """
+    hang, local = frames.hanging, rotation.quaternion_from_matrix(pose.rotations)
+    rows, above = slice(hang.count), list(hang.parents[: hang.count])
+    posed = pose.frames[:, rows]
+    sizes = np.linalg.norm(posed, axis=(2, 3))
+    if (np.abs(np.linalg.det(posed)) <= FLAT * sizes**3).any():
+        whose = "chain" if hang.topology is None else "tree"
+        raise RigError(f"A bone of the {whose} is scaled flat: give it a scale above zero.")
+    # The root's parent stands for all that is above: nothing turns it.
+    nothing = np.broadcast_to(np.eye(3), (len(posed), 1, 3, 3))
+    carried = np.concatenate((posed @ pose.rotations[:, rows], nothing), axis=1)[:, above]
+    offsets = np.linalg.solve(carried, posed)
+    offsets[:, list(unturned)] = posed[:, list(unturned)]
+    if frames.slide is None or pose.slides is None:
+        return joints.for_core(offsets, local, unturned=unturned)
+    # Location takes the parent's whole matrix, whatever the bone's rotation inherits.
+    parents = np.concatenate((pose.matrices, frames.parent[:, None]), axis=1)[:, above]
+    way = spaces.transform_direction(parents, frames.slide.heads[:, rows])
+    axes = np.linalg.solve(carried, way[..., None])[..., 0]
+    # The core counts from where the pose stands.
+    low, high = frames.slide.low - pose.slides, frames.slide.high - pose.slides
+    return joints.for_core(offsets, local, (low[:, rows], high[:, rows], axes), unturned)
+
+
+def _slide(frames: ChainFrames, pose: ChainPoses, solutions: Solutions) -> Array | None:
+    """Return the slides (b, k) of solutions that have started from poses."""
+    if frames.slide is None or pose.slides is None or solutions.slides is None:
+        return None
+    slides = pose.slides.copy()
+    slides[:, : solutions.slides.shape[1]] += solutions.slides
+    return frames.slide.within(slides)
+
+
+def turn_tips(asked: Posing, found: JointedPoses, joints: ChainJoints | None) -> JointedPoses:
+    """Turn tips beyond the effectors as they shall be, as far as they may.
+
+    Args:
+        asked: The chains, or trees.
+        found: As solved.
+        joints: Of the written bones; None where all turn freely.
+    """
+    tips, frames, pose = asked.tips, asked.frames, found.poses
+    if tips is None:
+        return found
+    hang = frames.hanging
+    after = [i for i, chain in enumerate(tips.chains) if hang.turns_afterwards(chain)]
+    if not after:
+        return found
+    rows = [hang.rows[tips.chains[i]][-1] for i in after]
+    frame = spaces.ParentFrames(pose.frames[:, rows], np.ones(3))
+    matrix = turned_to(asked.start.matrices[:, rows], tips.wanted[:, after])
+    wanted = spaces.local_from_pose(frame, matrix, frames.scale[:, rows])
+    shares = [tips.shares[i] for i in after]
+    if min(shares) < 1.0:
+        share = np.broadcast_to(shares, wanted.shape[:2])
+        wanted = part_way(pose.rotations[:, rows], wanted, share)
+    rotations, gaps = pose.rotations.copy(), found.tip_gaps.copy()
+    rotations[:, rows] = wanted
+    if joints is not None:
+        held = joints.clamped(rotation.quaternion_from_matrix(rotations))[:, rows]
+        rotations[:, rows] = rotation.matrix_from_quaternion(held)
+        left = rotation.quaternion_from_matrix(rotations[:, rows].swapaxes(-1, -2) @ wanted)
+        sine = np.linalg.norm(left[..., 1:], axis=-1)
+        of_chains = [tips.chains[i] for i in after]
+        gaps.reshape(len(gaps), -1)[:, of_chains] = 2.0 * np.arctan2(sine, left[..., 0])
+    return JointedPoses(found.solutions, frames.posed(rotations, pose.scale, pose.slides), gaps)

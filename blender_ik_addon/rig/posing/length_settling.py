@@ -1,0 +1,95 @@
+"""Bring laid chains all the way to their targets where their bones change length as they turn.
+
+Under parents that scale unevenly the length of a segment depends on its direction, which the core
+does not know: it solves for rigid segments. What is left is closed here, on the bones themselves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..frames.chain_frames import ChainFrames
+from ..frames.chain_poses import ChainPoses, take_rows
+from ..reading import spaces
+
+Array = npt.NDArray[np.float64]
+
+MAX_STEPS = 40
+FIRST_DAMPING = 1e-4
+MOST_DAMPING = 1e6
+# The linear model of a step says little beyond this turn, in radians.
+LARGEST_TURN = 0.5
+
+
+def settled(
+    frames: ChainFrames, pose: ChainPoses, target: Array, tip: Array | None, tolerance: Array
+) -> ChainPoses:
+    """Return poses turned on, as little as it takes, until their effectors meet targets.
+
+    Damped Gauss-Newton on local swings. Where bones below inherit the whole matrix of the bone
+    that turns, its derivative is exact; for other modes it is near, and only steps that bring the
+    effector closer are taken.
+
+    Args:
+        frames: The chains.
+        pose: Near the targets.
+        target: Armature space, shape (b, 3).
+        tip: Pose matrices that the last bones take and keep, shape (b, 3, 3), or None.
+        tolerance: Accepted distances, armature space, shape (b,).
+
+    Returns:
+        The poses, or the closest ones found.
+
+    Source: derived for this project; proved on evaluated bones in tests/blender/test_rig_scales.py.
+    """
+    damping = np.full(len(target), FIRST_DAMPING)
+    rows = np.arange(len(target))
+    found, error = pose, target - pose.joints[:, -1]
+    for _ in range(MAX_STEPS):
+        is_open = (np.linalg.norm(error, axis=1) > tolerance[rows]) & (damping <= MOST_DAMPING)
+        if not is_open.all():
+            left = np.flatnonzero(is_open)
+            if not left.size:
+                break
+            rows, damping, error = rows[left], damping[left], error[left]
+            frames, pose, tip = frames.take(left), pose.take(left), take_rows(tip, left)
+        columns = _columns(frames, pose, fixed=tip is not None)
+        system = columns @ columns.transpose(0, 2, 1)
+        trace = np.einsum("bii->b", system)
+        system = system + np.eye(3) * (damping * trace / 3.0)[:, None, None]
+        multiplier = np.linalg.solve(system, error[..., None])
+        turns = (columns.transpose(0, 2, 1) @ multiplier).reshape(len(rows), -1, 3)
+        largest = np.abs(turns).max(axis=(1, 2))
+        turns *= np.minimum(1.0, LARGEST_TURN / np.maximum(largest, 1e-12))[:, None, None]
+        trial = frames.nudged(pose, turns, tip)
+        trial_error = target[rows] - trial.joints[:, -1]
+        is_better = np.linalg.norm(trial_error, axis=1) < np.linalg.norm(error, axis=1)
+        better = np.flatnonzero(is_better)
+        pose = pose.put(better, trial.take(better))
+        found = found.put(rows[better], trial.take(better))
+        error = np.where(is_better[:, None], trial_error, error)
+        damping = np.where(is_better, damping * 0.3, np.maximum(8.0 * damping, 1e-2))
+    return found
+
+
+def _columns(frames: ChainFrames, pose: ChainPoses, *, fixed: bool) -> Array:
+    """Return how effectors move with each local rotation vector, shape (b, 3, 3 m).
+
+    A bone's frame ``rs`` maps its local space to armature space, so a small turn w moves the
+    effector by ``rs @ (w x inverse(rs) @ (effector - head))``. Turns about the bone's own segment
+    are left out: rolls stay.
+    """
+    count = frames.hanging.count - fixed
+    rs, joints = pose.frames[:, :count], pose.joints
+    back = np.linalg.pinv(rs)
+    lever = spaces.transform_direction(back, joints[:, -1:] - joints[:, :count])
+    segment = spaces.transform_direction(back, joints[:, 1 : count + 1] - joints[:, :count])
+    size = np.linalg.norm(segment, axis=2, keepdims=True)
+    along = segment / np.maximum(size, 1e-300)
+    swing_only = np.eye(3) - along[..., None] * along[..., None, :]
+    # Column k of this matrix is e_k x lever.
+    turned = np.cross(np.eye(3), lever[..., None, :]).swapaxes(-1, -2)
+    columns = np.zeros((len(joints), 3, 3 * frames.hanging.count))
+    columns[:, :, : 3 * count] = np.concatenate(np.moveaxis(rs @ turned @ swing_only, 1, 0), axis=2)
+    return columns

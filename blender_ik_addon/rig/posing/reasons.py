@@ -1,0 +1,116 @@
+"""Why an effector is not at its target, or a tip off its rotation: what the words need to know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core import SolveOptions
+from ...core.algebra import rotation
+from ...core.kinematics.joint_limits import clamp_rotations as clamped
+from ..reading.bone_joints import BoneJoints
+from ..reading.chain_plan import ChainPlan
+from ..reading.skeleton import Skeleton
+from ..reading.spec import ChainSpec
+
+Array = npt.NDArray[np.float64]
+
+# A joint nearer than this to an end of its range, in radians, stands there: half a degree.
+AT_END = 0.01
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """What a chain was asked, and how its joints stand.
+
+    Attributes:
+        options: Of the chain, or of the tree that it is solved with.
+        has_locked_joints: Whether any joint on the way to the effector has an axis without room.
+        is_at_limits: Whether any joint stands at an end of its range, where a tip is off.
+        is_tip_beyond: Whether the tip lies beyond the effector, so that only its own joint can keep
+            it from the wanted orientation.
+        turns_tip_first: Whether the tip takes its orientation before its position counts.
+    """
+
+    options: SolveOptions = field(default_factory=SolveOptions)
+    has_locked_joints: bool = False
+    is_at_limits: bool = False
+    is_tip_beyond: bool = False
+    turns_tip_first: bool = False
+
+
+def reasons_of(
+    options: SolveOptions,
+    joints: BoneJoints | None,
+    rotations: Array,
+    segments: int,
+    tip_gap: float,
+    *,
+    is_tip_beyond: bool = False,
+    turns_tip_first: bool = False,
+) -> Reasons:
+    """Return what may have kept a chain.
+
+    Args:
+        options: Of the chain, or of its tree.
+        joints: Of its n bones; None where all turn freely.
+        rotations: Their local rotations, shape (n, 3, 3).
+        segments: How many of the bones, from the root, lead to the effector.
+        tip_gap: Radians that are left to the wanted orientation of the tip.
+        is_tip_beyond: As ``Reasons``.
+        turns_tip_first: As ``Reasons``, of a chain whose joints are free.
+    """
+    if joints is None:
+        return Reasons(options, turns_tip_first=turns_tip_first)
+    is_off = tip_gap > 0.0 and not is_tip_beyond
+    return Reasons(
+        options,
+        has_locked_joints=_are_locked(joints.take(slice(segments))),
+        is_at_limits=is_off and _are_at_ends(joints, rotations),
+        is_tip_beyond=is_tip_beyond,
+    )
+
+
+def turns_tip_first(spec: ChainSpec) -> bool:
+    """Tell whether the effector of a free chain is at the end of a tip that takes a rotation."""
+    return spec.use_tail and spec.use_rotation and spec.options.orient_weight > 0.0
+
+
+def _are_locked(joints: BoneJoints) -> bool:
+    return bool(joints.is_locked.any() or (joints.high - joints.low <= 2.0 * AT_END).any())
+
+
+def _are_at_ends(joints: BoneJoints, rotations: Array) -> bool:
+    turned = joints.turns_of(rotation.quaternion_from_matrix(rotations))
+    has_room = joints.high - joints.low > 2.0 * AT_END
+    low, high = joints.low + AT_END * has_room, joints.high - AT_END * has_room
+    inner = clamped(joints.kinds, turned, low, high)
+    past = rotation.multiply(rotation.conjugate(turned), inner)
+    return bool((np.linalg.norm(past[:, 1:], axis=1) > 0.1 * AT_END).any())
+
+
+def holding(
+    skeleton: Skeleton,
+    plan: ChainPlan,
+    holds: npt.NDArray[np.bool_] | None,
+    slide_holds: npt.NDArray[np.bool_] | None = None,
+) -> tuple[str, ...]:
+    """Return the bones and axes whose limits hold a chain back, in words, root first.
+
+    Args:
+        skeleton: The armature's bones.
+        plan: The chain's bones.
+        holds: Of the segments about X, Y and Z, shape (m, 3); None for none.
+        slide_holds: Of their slides, shape (m,); None for none.
+    """
+    if holds is None:
+        return ()
+    if slide_holds is not None:
+        holds = np.column_stack((holds, slide_holds))
+    words = ("X", "Y", "Z", "slide")
+    return tuple(
+        f"{skeleton.names[plan.segments[bone]]} {words[axis]}"
+        for bone, axis in np.argwhere(holds).tolist()
+    )

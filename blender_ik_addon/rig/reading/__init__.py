@@ -1,0 +1,1 @@
+"""What stands in Blender, as arrays and frozen records."""

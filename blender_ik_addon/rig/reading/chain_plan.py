@@ -1,0 +1,146 @@
+"""Which bones a chain drives, and whether it can: everything that does not depend on the pose."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+from .animation import driven_paths
+from .dependencies import Dependencies, MovedBy
+from .refusals import RigError
+from .skeleton import Skeleton
+from .spec import Anchor, ChainSpec
+
+
+@dataclass(frozen=True, slots=True)
+class ChainPlan:
+    """The bones of one chain.
+
+    Attributes:
+        segments: Bones whose segments reach from root to effector, root first, shape (m,).
+        tip: The chain's tip bone; with ``use_tail`` the last segment, else the bone after it.
+        written: Bones that are written, root first: the segments, and a tip that is turned.
+        ends_at_tail: Whether the effector is the tip bone's tail, else its head.
+    """
+
+    segments: npt.NDArray[np.int64]
+    tip: int
+    written: npt.NDArray[np.int64]
+    ends_at_tail: bool
+
+
+def planned(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan:
+    """Return the bones of a chain, the same record for all that ask for the same bones.
+
+    Raises:
+        RigError: If the tip bone does not exist or nothing is left to drive.
+    """
+    asked = (spec.bone, spec.chain_count, spec.use_tail, spec.use_rotation)
+    known: ChainPlan | None = skeleton.plans.get(asked)
+    if known is None:
+        known = skeleton.plans[asked] = _planned(skeleton, spec)
+    return known
+
+
+def _planned(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan:
+    if not spec.bone:
+        raise RigError("No tip bone is set: choose the bone at the end of the chain.")
+    tip = skeleton.index.get(spec.bone, -1)
+    if tip < 0:
+        raise RigError(f"Bone '{spec.bone}' no longer exists: choose another tip.")
+    upward = skeleton.ancestors(tip)
+    if not spec.use_tail:
+        upward = upward[1:]
+        if not upward:
+            raise RigError(
+                f"Bone '{spec.bone}' has no parent that could bring its head to the target:"
+                " choose a bone further down, or switch Use Tail on."
+            )
+    count = spec.chain_count or len(upward)
+    segments = upward[:count][::-1]
+    turns_tip = spec.use_rotation and not spec.use_tail
+    written = [*segments, tip] if turns_tip else segments
+    return ChainPlan(np.array(segments), tip, np.array(written), spec.use_tail)
+
+
+def check(
+    armature_object: bpy.types.Object,
+    skeleton: Skeleton,
+    plan: ChainPlan,
+    spec: ChainSpec,
+    present: Container[int],
+) -> MovedBy:
+    """Raise if a chain's target, pole or bones cannot be used; return what moves them.
+
+    Args:
+        armature_object: The original object.
+        skeleton: Its bones.
+        plan: The chain's bones.
+        spec: The chain's settings.
+        present: Session uids of the scene's objects.
+
+    Raises:
+        RigError: With one sentence that says what to do next.
+    """
+    if not armature_object.is_editable:
+        raise RigError("The armature is linked: make a library override of it to pose it here.")
+    if spec.target is None:
+        raise RigError("No target is set: choose an object for the chain to follow.")
+    names = {skeleton.names[bone] for bone in plan.written}
+    own = {(armature_object.session_uid, name) for name in names}
+    moved_by = Dependencies()
+    for anchor, word in ((spec.target, "target"), (spec.pole, "pole")):
+        if anchor is not None:
+            _check_anchor(armature_object, anchor, word, present)
+            moved_by.add_anchor(anchor)
+            if not own.isdisjoint(moved_by.points):
+                raise _below_itself(armature_object, anchor, word)
+    _check_drivers(armature_object, names, use_stretch=spec.use_stretch)
+    moved_by.add_chain(armature_object, skeleton.names[plan.segments[0]])
+    return moved_by.found()
+
+
+def _check_drivers(
+    armature_object: bpy.types.Object, names: set[str], *, use_stretch: bool
+) -> None:
+    paths = driven_paths(armature_object)
+    driven = names & {name for name, prop in paths if prop.startswith("rotation")}
+    if driven:
+        raise RigError(
+            f"Bone '{min(driven)}' has a driver on its rotation, which always wins:"
+            " remove the driver or end the chain before that bone."
+        )
+    driven = names & {name for name, prop in paths if prop == "scale"}
+    if driven and use_stretch:
+        raise RigError(
+            f"Bone '{min(driven)}' has a driver on its scale, which always wins:"
+            " remove the driver, or switch Stretch off."
+        )
+
+
+def _check_anchor(
+    armature_object: bpy.types.Object, anchor: Anchor, word: str, present: Container[int]
+) -> None:
+    owner, name = anchor.object, anchor.object.name
+    if owner.session_uid not in present:
+        raise RigError(f"The {word} '{name}' is no longer in the scene: choose another {word}.")
+    if owner == armature_object and not anchor.bone:
+        raise RigError(f"The {word} is the armature itself: choose one of its bones as {word}.")
+    if owner.type == "ARMATURE" and anchor.bone and anchor.bone not in owner.pose.bones:
+        raise RigError(f"The {word} bone '{anchor.bone}' no longer exists: choose another.")
+
+
+def _below_itself(armature_object: bpy.types.Object, anchor: Anchor, word: str) -> RigError:
+    if anchor.object == armature_object:
+        return RigError(
+            f"The {word} bone '{anchor.bone}' hangs below the chain that would follow it:"
+            " choose a bone outside the chain."
+        )
+    return RigError(
+        f"The {word} '{anchor.object.name}' hangs below the chain that would follow it:"
+        " clear its parent or constraint, or choose another object."
+    )

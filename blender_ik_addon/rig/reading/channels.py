@@ -1,0 +1,260 @@
+"""Pose channels of an armature as arrays: read in bulk, rotations of all modes made alike.
+
+A bone's *rotation channels* are the four numbers of its rotation mode: quaternion wxyz, angle and
+axis, or three Euler angles and a zero. Which numbers count is told by the mode alone, so rows of
+different bones fit into one array.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+from ...core.algebra import rotation
+from .spaces import matrices_from_buffer
+
+Array = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int32]
+Flags = npt.NDArray[np.bool_]
+Channels = npt.NDArray[np.float32]
+
+# ``PoseBone.rotation_mode`` as the integers that ``foreach_get`` gives.
+QUATERNION, AXIS_ANGLE = 0, -1
+EULER_MODES = dict(enumerate(rotation.EULER_ORDERS, start=1))
+MODE_NAMES = {QUATERNION: "QUATERNION", AXIS_ANGLE: "AXIS_ANGLE", **EULER_MODES}
+MODE_NUMBERS = {name: number for number, name in MODE_NAMES.items()}
+PROPERTY_SIZES = {"rotation_quaternion": 4, "rotation_euler": 3, "rotation_axis_angle": 4}
+CHANNEL_SIZES = {"location": 3, "scale": 3, **PROPERTY_SIZES}
+
+
+def property_of_mode(mode: int) -> str:
+    """Return the name of the pose bone property that a rotation mode writes."""
+    names = {QUATERNION: "rotation_quaternion", AXIS_ANGLE: "rotation_axis_angle"}
+    return names.get(mode, "rotation_euler")
+
+
+def _of_products() -> Array:
+    """Return what takes products of a unit quaternion's numbers to its matrix, shape (16, 9)."""
+    units = np.eye(4)
+    alone = rotation.matrix_from_quaternion(units)
+    pairs = rotation.normalize(units[:, None] + units)
+    # A matrix is a sum over pairs of numbers: two that are alike, less what each does alone.
+    shares = rotation.matrix_from_quaternion(pairs) - 0.5 * (alone[:, None] + alone)
+    shares[range(4), range(4)] = alone
+    table: Array = np.round(shares).reshape(16, 9)
+    return table
+
+
+OF_PRODUCTS = _of_products()
+
+
+@dataclass(frozen=True)
+class Pose:
+    """The pose of an armature object's n bones, float64.
+
+    Attributes:
+        world: The object's world matrix, shape (4, 4).
+        matrices: Evaluated pose matrices, armature space, shape (n, 4, 4).
+        location: Shape (n, 3).
+        scale: Shape (n, 3).
+        modes: Rotation modes as integers, shape (n,).
+        channels: Rotation channels as Blender stores them, float32, shape (n, 4); what is written
+            later is noted here.
+        locks: Locked axes x, y, z and w, shape (n, 4).
+        uses_4d_locks: Whether the locks of a quaternion or axis-angle mean its four numbers, in
+            the order of the channels; else they mean its XYZ Euler angles, shape (n,).
+    """
+
+    world: Array
+    matrices: Array
+    location: Array
+    scale: Array
+    modes: Integers
+    channels: Channels
+    locks: Flags
+    uses_4d_locks: Flags
+
+    @cached_property
+    def has_only_quaternions(self) -> bool:
+        """Whether all bones turn by quaternions, as new bones do."""
+        return not self.modes.any()
+
+    @property
+    def rotation(self) -> Array:
+        """The rotation channels, float64, shape (n, 4); a copy."""
+        return self.channels.astype(np.float64)
+
+    def note_written(self, bones: npt.NDArray[np.int64], channels: npt.ArrayLike) -> None:
+        """Keep in mind what the rotation channels of bones hold now."""
+        self.channels[bones] = channels
+
+    def note_others(self, name: str, bones: npt.NDArray[np.int64], values: npt.ArrayLike) -> None:
+        """Keep in mind what other channels of bones hold now: locations or scales."""
+        getattr(self, name)[bones] = values
+
+
+def read_pose(evaluated: bpy.types.Object) -> Pose:
+    """Return the pose of an evaluated armature object."""
+    bones = evaluated.pose.bones
+    count = len(bones)
+    modes = np.empty(count, dtype=np.int32)
+    bones.foreach_get("rotation_mode", modes)
+    return Pose(
+        world=np.array(evaluated.matrix_world, dtype=np.float64),
+        matrices=matrices_from_buffer(read_floats(bones, "matrix", 16), count),
+        location=read_floats(bones, "location", 3).reshape(count, 3).astype(np.float64),
+        scale=read_floats(bones, "scale", 3).reshape(count, 3).astype(np.float64),
+        modes=modes,
+        channels=read_rotation(bones, modes),
+        locks=np.column_stack(
+            (
+                read_flags(bones, "lock_rotation", 3).reshape(count, 3),
+                read_flags(bones, "lock_rotation_w", 1),
+            )
+        ),
+        uses_4d_locks=read_flags(bones, "lock_rotations_4d", 1),
+    )
+
+
+def read_rotation(bones: Any, modes: Integers) -> Channels:
+    """Return the rotation channels of pose bones in the given modes, shape (n, 4)."""
+    if not modes.any():
+        return read_floats(bones, "rotation_quaternion", 4).reshape(-1, 4)
+    channels = np.zeros((len(modes), 4), dtype=np.float32)
+    for name, size in PROPERTY_SIZES.items():
+        rows = rows_of_property(modes, name)
+        if rows.any():
+            values = read_floats(bones, name, size).reshape(-1, size)
+            channels[rows, :size] = values[rows]
+    return channels
+
+
+def rows_of_property(modes: Integers, name: str) -> Flags:
+    """Return which bones have a mode that writes the named property, shape (n,)."""
+    rows: Flags = modes > QUATERNION
+    if name == "rotation_quaternion":
+        rows = modes == QUATERNION
+    elif name == "rotation_axis_angle":
+        rows = modes == AXIS_ANGLE
+    return rows
+
+
+def read_floats(bones: Any, name: str, size: int) -> npt.NDArray[np.float32]:
+    """Return a float property of all pose bones, shape (n * size,)."""
+    buffer = np.empty(len(bones) * size, dtype=np.float32)
+    bones.foreach_get(name, buffer)
+    return buffer
+
+
+def read_flags(bones: Any, name: str, size: int) -> Flags:
+    """Return a boolean property of all pose bones, shape (n * size,)."""
+    buffer = np.empty(len(bones) * size, dtype=np.bool_)
+    bones.foreach_get(name, buffer)
+    return buffer
+
+
+def quaternions_of(channels: Array, modes: Integers) -> Array:
+    """Return the local rotations wxyz (m, 4) of rotation channels (m, 4)."""
+    if not modes.any():
+        is_zero = ~channels.any(axis=1)
+        if is_zero.any():
+            channels = np.where(is_zero[:, None], [1.0, 0.0, 0.0, 0.0], channels)
+        return rotation.normalize(channels)
+    return rotation.quaternion_from_matrix(matrices_of(channels, modes))
+
+
+def matrices_of(channels: Array, modes: Integers) -> Array:
+    """Return the local rotation matrices (m, 3, 3) of rotation channels (m, 4)."""
+    matrices = np.empty((len(modes), 3, 3))
+    present = set(modes.tolist())
+    for mode in present:
+        rows = modes == mode if len(present) > 1 else slice(None)
+        own = channels[rows]
+        if mode in EULER_MODES:
+            matrices[rows] = rotation.matrix_from_euler(own[:, :3], EULER_MODES[mode])
+            continue
+        if mode == AXIS_ANGLE:
+            own = rotation.quaternion_from_axis_angle(own)
+        matrices[rows] = _matrices_of_quaternions(own)
+    return matrices
+
+
+def _matrices_of_quaternions(quaternions: Array) -> Array:
+    """Return the rotation matrices (m, 3, 3) of quaternions (m, 4) of any length; zero is none."""
+    squares = np.einsum("mi,mi->m", quaternions, quaternions)[:, None]
+    is_zero = squares == 0.0
+    products = (quaternions[:, :, None] * quaternions[:, None, :]).reshape(-1, 16)
+    products = products / np.where(is_zero, 1.0, squares)
+    matrices: Array = np.einsum("mi,ij->mj", products, OF_PRODUCTS).reshape(-1, 3, 3)
+    matrices[is_zero[:, 0]] = np.eye(3)
+    return matrices
+
+
+def channels_of(matrices: Array, modes: Integers, reference: Array) -> Array:
+    """Return the rotation channels (m, 4) of local rotations that lie nearest to given ones.
+
+    Args:
+        matrices: Local rotation matrices, shape (m, 3, 3).
+        modes: Shape (m,).
+        reference: Rotation channels to stay near, so that curves do not flip, shape (m, 4).
+
+    Returns:
+        Shape (m, 4).
+    """
+    channels = np.zeros((len(modes), 4))
+    for mode in np.unique(modes):
+        rows = modes == mode
+        near = reference[rows]
+        if mode in EULER_MODES:
+            order = EULER_MODES[int(mode)]
+            channels[rows, :3] = rotation.euler_from_matrix(matrices[rows], order, near[:, :3])
+            continue
+        quaternions = rotation.quaternion_from_matrix(matrices[rows])
+        if mode == AXIS_ANGLE:
+            channels[rows] = rotation.axis_angle_from_quaternion(quaternions, near)
+        else:
+            channels[rows] = rotation.nearest_quaternion(quaternions, near)
+    return channels
+
+
+def converted(channels: Array, from_modes: Integers, to_modes: Integers) -> Array:
+    """Return rotation channels (m, 4) said in other modes; unchanged where the mode is the same."""
+    if np.array_equal(from_modes, to_modes):
+        return channels
+    matrices = matrices_of(channels, from_modes)
+    other = channels_of(matrices, to_modes, np.zeros_like(channels))
+    return np.where((from_modes == to_modes)[:, None], channels, other)
+
+
+def with_locks(
+    channels: Array, modes: Integers, start: Array, locks: Flags, uses_4d_locks: Flags
+) -> Array:
+    """Return rotation channels (m, 4) in which locked ones hold their start values.
+
+    Args:
+        channels: Solved, shape (m, 4).
+        modes: Shape (m,).
+        start: What locked channels keep, shape (m, 4).
+        locks: As ``Pose.locks``, shape (m, 4).
+        uses_4d_locks: As ``Pose.uses_4d_locks``, shape (m,).
+    """
+    if not locks.any():
+        return channels
+    is_euler = modes > QUATERNION
+    own = np.where(is_euler[:, None], locks, np.roll(locks, 1, axis=1))
+    own[is_euler, 3] = False
+    own[~is_euler & ~uses_4d_locks] = False
+    locked = np.where(own, start, channels)
+    by_angles = ~is_euler & ~uses_4d_locks & locks[:, :3].any(axis=1)
+    if by_angles.any():
+        rows, xyz = modes[by_angles], np.full(by_angles.sum(), MODE_NUMBERS["XYZ"])
+        kept = converted(start[by_angles], rows, xyz)
+        free = channels_of(matrices_of(channels[by_angles], rows), xyz, kept)
+        free[:, :3] = np.where(locks[by_angles, :3], kept[:, :3], free[:, :3])
+        locked[by_angles] = channels_of(matrices_of(free, xyz), rows, start[by_angles])
+    return locked

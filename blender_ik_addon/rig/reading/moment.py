@@ -1,0 +1,39 @@
+"""When an update happens, and which chains time matters to."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...core import Solver
+from .spec import ChainSpec
+from .update import Update
+
+
+class Moment(NamedTuple):
+    """When an update happens.
+
+    Attributes:
+        frame: With subframe.
+        seconds: Of one frame.
+        first: Frame at which the scene starts.
+        is_new: Whether Blender has just gone to this frame.
+    """
+
+    frame: float
+    seconds: float
+    first: float
+    is_new: bool
+
+
+def moment_of(update: Update) -> Moment:
+    """Return when an update happens."""
+    scene = update.scene
+    render = scene.render
+    first = scene.frame_preview_start if scene.use_preview_range else scene.frame_start
+    return Moment(update.frame, render.fps_base / render.fps, first, update.is_new_frame)
+
+
+def goes_on(spec: ChainSpec) -> bool:
+    """Tell whether a chain goes on from its last pose."""
+    is_eased = spec.force is not None and spec.force.easing is not None
+    return is_eased or spec.options.solver is Solver.FOLLOW

@@ -1,0 +1,165 @@
+"""An armature's bones as arrays: what changes in edit mode only, compiled once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, cast
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+from ...core.algebra import rotation
+from .spaces import InheritScale, RestFrames, matrices_from_buffer, rest_frames, rest_offsets
+
+Array = npt.NDArray[np.float64]
+
+# What tells two states of the bones apart; the parent-relative matrices stand for the hierarchy.
+_REST_FLOATS = {"matrix_local": 16, "matrix": 9, "head": 3, "length": 1}
+_REST_FLAGS = ("use_inherit_rotation", "use_local_location", "use_connect")
+
+
+# Rest matrices of most bones are off by less, in float32; the turns of others would not be exact.
+SQUARE = 5e-6
+
+Fingerprint = tuple[object, ...]
+"""Equal for equal bones."""
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """The n bones of an armature, in the order of ``Armature.bones``.
+
+    Attributes:
+        fingerprint: Equal for equal bones.
+        names: Bone names.
+        index: Bone index by name.
+        parents: Index of the parent bone, -1 without, shape (n,).
+        rest: Rest matrices in armature space, shape (n, 4, 4).
+        offsets: Rest matrices seen from the parent's, shape (n, 4, 4).
+        frames: What the pose evaluation needs of the bones.
+        lengths: Rest lengths, shape (n,).
+        use_local_location: Shape (n,).
+        use_connect: Shape (n,).
+        plans: Chains of these bones, by what was asked for; ``plan.planned`` keeps them here, for
+            objects with equal bones to share.
+    """
+
+    fingerprint: Fingerprint
+    names: tuple[str, ...]
+    index: dict[str, int]
+    parents: npt.NDArray[np.int64]
+    rest: Array
+    offsets: Array
+    frames: RestFrames
+    lengths: Array
+    use_local_location: npt.NDArray[np.bool_]
+    use_connect: npt.NDArray[np.bool_]
+    plans: dict[tuple[object, ...], Any] = field(default_factory=dict)
+
+    @cached_property
+    def offsets_wxyz(self) -> Array:
+        """The rotations of ``offsets``, shape (n, 4)."""
+        return rotation.quaternion_from_matrix(self.offsets[:, :3, :3])
+
+    @cached_property
+    def has_square_rest(self) -> npt.NDArray[np.bool_]:
+        """Which bones have rest matrices that do nothing but turn, shape (n,).
+
+        Those of bones that point against their parents are only nearly so.
+        """
+        turns = self.offsets[:, :3, :3]
+        off = np.swapaxes(turns, -1, -2) @ turns - np.eye(3)
+        square: npt.NDArray[np.bool_] = np.abs(off).max(axis=(1, 2)) <= SQUARE
+        return square
+
+    @cached_property
+    def takes_whole_parent(self) -> npt.NDArray[np.bool_]:
+        """Which bones take rotation, scale and shear of their parents as they are, shape (n,)."""
+        whole: npt.NDArray[np.bool_] = self.frames.use_inherit_rotation & (
+            self.frames.inherit_scale == InheritScale.FULL
+        )
+        return whole
+
+    def ancestors(self, bone: int) -> list[int]:
+        """Return a bone and all bones above it, the bone first."""
+        found = []
+        while bone >= 0:
+            found.append(bone)
+            bone = int(self.parents[bone])
+        return found
+
+
+def fingerprint(armature: bpy.types.Armature) -> Fingerprint:
+    """Return what tells whether a compiled skeleton still describes an armature."""
+    bones = armature.bones
+    floats = [_floats(bones, name, size).tobytes() for name, size in _REST_FLOATS.items()]
+    flags = [_flags(bones, name).tobytes() for name in _REST_FLAGS]
+    return (tuple(bones.keys()), *floats, *flags, _integers(bones, "inherit_scale").tobytes())
+
+
+def compiled(
+    armature_object: bpy.types.Object,
+    known: Skeleton | None = None,
+    others: dict[Fingerprint, Skeleton] | None = None,
+) -> Skeleton:
+    """Return the skeleton of an armature object.
+
+    Args:
+        armature_object: The original object.
+        known: Its skeleton so far, returned where nothing has changed.
+        others: Skeletons by fingerprint, to share among objects with equal bones; grows.
+    """
+    armature = cast(bpy.types.Armature, armature_object.data)
+    present = fingerprint(armature)
+    if known is not None and known.fingerprint == present:
+        return known
+    if others is None:
+        return _compiled(armature, present)
+    if present not in others:
+        others[present] = _compiled(armature, present)
+    return others[present]
+
+
+def _compiled(armature: bpy.types.Armature, present: Fingerprint) -> Skeleton:
+    bones = armature.bones
+    count = len(bones)
+    names = tuple(bones.keys())
+    index = {name: i for i, name in enumerate(names)}
+    parents = np.array(
+        [index[bone.parent.name] if bone.parent else -1 for bone in bones], dtype=np.int64
+    )
+    rest = matrices_from_buffer(_floats(bones, "matrix_local", 16), count)
+    use_inherit_rotation = _flags(bones, "use_inherit_rotation")
+    return Skeleton(
+        fingerprint=present,
+        names=names,
+        index=index,
+        parents=parents,
+        rest=rest,
+        offsets=rest_offsets(rest, parents),
+        frames=rest_frames(rest, parents, use_inherit_rotation, _integers(bones, "inherit_scale")),
+        lengths=_floats(bones, "length", 1).astype(np.float64),
+        use_local_location=_flags(bones, "use_local_location"),
+        use_connect=_flags(bones, "use_connect"),
+    )
+
+
+# ``Any``: the stubs know neither foreach_get of collections nor their common type.
+def _floats(bones: Any, name: str, size: int) -> npt.NDArray[np.float32]:
+    buffer = np.empty(len(bones) * size, dtype=np.float32)
+    bones.foreach_get(name, buffer)
+    return buffer
+
+
+def _flags(bones: Any, name: str) -> npt.NDArray[np.bool_]:
+    buffer = np.empty(len(bones), dtype=np.bool_)
+    bones.foreach_get(name, buffer)
+    return buffer
+
+
+def _integers(bones: Any, name: str) -> npt.NDArray[np.int32]:
+    buffer = np.empty(len(bones), dtype=np.int32)
+    bones.foreach_get(name, buffer)
+    return buffer

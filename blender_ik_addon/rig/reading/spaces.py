@@ -1,0 +1,335 @@
+"""Every conversion between world, armature, parent bone and local space, and nothing else.
+
+How Blender hangs a bone under its parent, 3x3 matrices in armature space, columns as axes::
+
+    pose = (rs @ local_rotation @ diag(own scale)) * post
+    rs   = parent frame @ offset
+
+``offset`` is the bone's rest matrix seen from its parent's. The parent frame is the parent's pose
+matrix, cleaned as ``inherit_scale`` and ``use_inherit_rotation`` ask; ``post`` holds three factors
+for the finished columns and differs from one in ALIGNED only. All of them may be reflected,
+stretched or sheared, so nothing here takes a transpose for an inverse.
+
+A frame is *flat* where it is squashed to less than ``_FLAT`` of its longest side, as under a zero
+scale. Nothing raises there: what it cannot show is left alone, and every result is finite.
+
+Every function works on any leading shape ``...`` and returns new arrays.
+
+Source: derived from the behaviour of Blender's pose evaluation (4.2 to 5.2); proved by
+tests/blender/test_spaces.py against ``PoseBone.matrix``.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core.algebra import rotation
+
+Array = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.integer]
+
+# float32 knows a direction to 1e-7: across a frame thinner than this there is noise, not shape.
+_FLAT = 1e-6
+# Blender lets X and Z be where the cosine between them is smaller, or rounds to one (measured).
+_SQUARE, _IN_LINE = 1e-4, 1.0 - 2.0**-24
+_X, _Y = np.eye(3)[:2]
+_NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])
+
+
+class InheritScale(enum.IntEnum):
+    """``Bone.inherit_scale`` as the integers that ``foreach_get`` gives."""
+
+    FULL = 0
+    FIX_SHEAR = 1
+    AVERAGE = 2
+    NONE = 3
+    NONE_LEGACY = 4
+    ALIGNED = 5
+
+
+@dataclass(frozen=True)
+class RestFrames:
+    """What the pose evaluation needs of bones at rest; all fields share one leading shape ``...``.
+
+    Attributes:
+        parent_rest: Parents' rest matrices, armature space, (..., 3, 3); identity without parent.
+        offset: ``inverse(parent rest) @ rest``, (..., 3, 3); the rest matrix without parent.
+        use_inherit_rotation: (...), True without parent.
+        inherit_scale: ``InheritScale`` values, (...), FULL without parent.
+    """
+
+    parent_rest: Array
+    offset: Array
+    use_inherit_rotation: BoolArray
+    inherit_scale: npt.NDArray[np.int32]
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether all bones take the whole parent matrix, as new bones do."""
+        return self.turns_and_grows and bool(np.all(self.inherit_scale == InheritScale.FULL))
+
+    @cached_property
+    def turns_and_grows(self) -> bool:
+        """Whether all bones take the whole parent matrix, but for its shear perhaps."""
+        whole = np.isin(self.inherit_scale, (InheritScale.FULL, InheritScale.FIX_SHEAR))
+        return bool(np.all(self.use_inherit_rotation & whole))
+
+    def take(self, index: IntArray | np.integer | slice) -> RestFrames:
+        """Return the frames of some of the bones, as ``index`` picks along the first axis."""
+        return RestFrames(*(getattr(self, field.name)[index] for field in fields(self)))
+
+
+def joined_frames(parts: Sequence[RestFrames]) -> RestFrames:
+    """Return rest frames of several armatures, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    return RestFrames(
+        *(
+            np.concatenate([getattr(part, field.name) for part in parts])
+            for field in fields(RestFrames)
+        )
+    )
+
+
+@dataclass(frozen=True)
+class ParentFrames:
+    """The space in which bones' own rotations and scales act.
+
+    Attributes:
+        rs: The parents' rotation, scale and shear with the rest offset, (..., 3, 3).
+        post: Factors of the finished pose matrices' columns, never negative, (..., 3).
+    """
+
+    rs: Array
+    post: Array
+
+
+def rest_offsets(rest: Array, parents: IntArray) -> Array:
+    """Return rest matrices seen from the parents', (n, 4, 4); arguments as for ``rest_frames``."""
+    return np.linalg.inv(_rest_of_parents(rest, parents)) @ rest
+
+
+def rest_frames(
+    rest: Array, parents: IntArray, use_inherit_rotation: BoolArray, inherit_scale: IntArray
+) -> RestFrames:
+    """Return the rest frames of an armature's n bones.
+
+    Args:
+        rest: ``Bone.matrix_local``, armature space, (n, 4, 4).
+        parents: Index of each bone's parent, (n,); negative without parent.
+        use_inherit_rotation: As on the bones, (n,); ignored without parent, as Blender does.
+        inherit_scale: As on the bones, (n,); the same.
+    """
+    is_root = parents < 0
+    return RestFrames(
+        parent_rest=_rest_of_parents(rest, parents)[:, :3, :3],
+        offset=rest_offsets(rest, parents)[:, :3, :3],
+        use_inherit_rotation=use_inherit_rotation | is_root,
+        inherit_scale=np.where(is_root, InheritScale.FULL, inherit_scale).astype(np.int32),
+    )
+
+
+def parent_frames(parent_pose: Array, rest: RestFrames) -> ParentFrames:
+    """Return the frames in which bones' own rotations act.
+
+    Args:
+        parent_pose: Parents' pose matrices, armature space, (..., 3, 3); identity without parent.
+        rest: Of the same bones; the leading shapes are broadcast.
+    """
+    if rest.turns_and_grows:
+        rs = parent_pose @ rest.offset
+        if not rest.is_plain:
+            has_shear = rest.inherit_scale == InheritScale.FULL
+            rs = np.where(has_shear[..., None, None], rs, _without_shear(rs))
+        return ParentFrames(rs, np.ones(rs.shape[:-1]))
+    mode, turns = rest.inherit_scale[..., None], rest.use_inherit_rotation[..., None]
+    is_full, is_aligned = mode == InheritScale.FULL, mode == InheritScale.ALIGNED
+    is_fix_shear, is_legacy = mode == InheritScale.FIX_SHEAR, mode == InheritScale.NONE_LEGACY
+    straight = _without_shear(parent_pose)
+    lengths = np.linalg.norm(parent_pose, axis=-2)
+    volume = np.abs(np.linalg.det(parent_pose))[..., None]
+    # Sheared columns are longer than their volume warrants; a zero one has no box to compare with.
+    box = np.prod(lengths, axis=-1, keepdims=True)
+    trimmed = lengths * np.cbrt(np.where(box > 0.0, volume / np.where(box > 0.0, box, 1.0), 1.0))
+    axes = _unit(np.where(is_legacy[..., None], parent_pose, straight), axis=-2)
+    axes = np.where((is_full | is_fix_shear)[..., None], parent_pose, axes)
+    axes = np.where(turns[..., None], axes, rest.parent_rest)
+    sizes = np.where(mode == InheritScale.AVERAGE, np.cbrt(volume), np.ones(3))
+    sizes = np.where(is_full & ~turns, lengths, np.where(is_fix_shear & ~turns, trimmed, sizes))
+    post = np.where(is_aligned, np.where(turns, np.linalg.norm(straight, axis=-2), trimmed), 1.0)
+    rs = (axes * sizes[..., None, :]) @ rest.offset
+    return ParentFrames(np.where(is_fix_shear[..., None], _without_shear(rs), rs), post)
+
+
+def pose_from_local(frames: ParentFrames, local_rotation: Array, scale: Array) -> Array:
+    """Return pose matrices (..., 3, 3) of own rotations (..., 3, 3) and scale channels (..., 3)."""
+    pose: Array = (frames.rs @ local_rotation) * (scale * frames.post)[..., None, :]
+    return pose
+
+
+def local_from_pose(frames: ParentFrames, pose: Array, scale: Array) -> Array:
+    """Return the own rotations (..., 3, 3), determinant +1, that give wanted pose matrices.
+
+    Exact for every pose that these frames and scales can show. For any other the Y direction is
+    exact and X as near as can be. Where a zero scale hides an axis, the visible ones decide.
+
+    Args:
+        frames: Of the bones' parents.
+        pose: Wanted pose matrices, armature space, (..., 3, 3), of any scale and shear.
+        scale: The bones' scale channels, (..., 3); only the signs matter.
+    """
+    # ``post`` is never negative and lengths are dropped, so it has nothing to say here.
+    sign = np.where(scale < 0.0, -1.0, 1.0)[..., None, :]
+    x, y, z = np.moveaxis(_unit(_inverse(frames.rs) @ pose, axis=-2) * sign, -1, 0)
+    # Where the first two do not show y, only x or z is left: anything across it will do.
+    y = _first_visible(y, rotation.cross(z, x), _across(_Y, x + z), _across(_X, x + z))
+    x = _first_visible(_across(x, y), rotation.cross(y, z), _across(_X, y), _across(_Y, y))
+    return np.stack((x, y, rotation.cross(x, y)), axis=-1)
+
+
+def local_start(frames: ParentFrames, segment: Array, scale: Array) -> Array:
+    """Return unit directions (..., 3) of segments before the bones' own rotations turn them.
+
+    A segment that the scale squashes to nothing keeps its unscaled direction, one without length
+    lies along Y.
+
+    Args:
+        frames: Of the bones' parents.
+        segment: From head to next joint in the bone's pose space, (..., 3): ``head_in_parent`` of
+            the next bone, or (0, length, 0) for the tail.
+        scale: The bones' scale channels, (..., 3).
+    """
+    visible = scale * frames.post * segment
+    plain = np.where(np.any(segment != 0.0, axis=-1, keepdims=True), segment, _Y)
+    return _unit(np.where(np.any(visible != 0.0, axis=-1, keepdims=True), visible, plain))
+
+
+def local_direction(frames: ParentFrames, direction: Array, otherwise: Array) -> Array:
+    """Return the unit directions (..., 3) onto which own rotations have to turn ``local_start``.
+
+    The segment then lies along ``direction``, or as near to it as a flat frame can show, because
+    ``pose @ segment = rs @ local_rotation @ (scale * post * segment)``.
+
+    Args:
+        frames: Of the bones' parents.
+        direction: Wanted directions, armature space, (..., 3), of any length.
+        otherwise: Unit vectors, (..., 3), for where there is nothing to turn to: a zero direction,
+            or one that a flat frame hides. ``local_rotation @ local_start(...)`` keeps the bone.
+    """
+    size = np.linalg.norm(frames.rs, axis=(-2, -1))[..., None]
+    wanted = transform_direction(_inverse(frames.rs), _unit(direction)) * size
+    return _first_visible(wanted, np.broadcast_to(otherwise, wanted.shape))
+
+
+def head_in_parent(
+    offset: Array, location: Array, use_local_location: BoolArray, use_connect: BoolArray
+) -> Array:
+    """Return bones' heads in the pose space of their parents, (..., 3).
+
+    They stay there while only rotations and scales change, whatever the bones inherit.
+
+    Args:
+        offset: ``rest_offsets``, (..., 4, 4).
+        location: The bones' location channels, (..., 3).
+        use_local_location: As on the bones, (...).
+        use_connect: As on the bones, (...); a connected bone ignores its location.
+    """
+    moved = np.where(use_local_location[..., None], transform_direction(offset, location), location)
+    return offset[..., :3, 3] + np.where(use_connect[..., None], 0.0, moved)
+
+
+def matrices_from_buffer(buffer: npt.NDArray[np.float32], count: int, size: int = 4) -> Array:
+    """Return matrices (count, size, size), [row, column], from a ``foreach_get`` buffer.
+
+    Raises:
+        ValueError: If the buffer does not hold ``count * size * size`` numbers.
+    """
+    matrices = buffer.reshape(count, size, size).swapaxes(-1, -2)
+    return np.array(matrices, dtype=np.float64, order="C")
+
+
+def transform_point(matrix: Array, point: Array) -> Array:
+    """Return points (..., 3) in the space that (..., 4, 4) matrices lead to."""
+    moved: Array = transform_direction(matrix, point) + matrix[..., :3, 3]
+    return moved
+
+
+def transform_direction(matrix: Array, vector: Array) -> Array:
+    """Return vectors (..., 3) in the space that (..., 3, 3) or (..., 4, 4) matrices lead to."""
+    turned: Array = (matrix[..., :3, :3] @ vector[..., None])[..., 0]
+    return turned
+
+
+def orientation(matrix: Array) -> Array:
+    """Return the rotations (..., 3, 3) nearest to what matrices show, mirrored ones too.
+
+    Y is exact and Z as near as can be; a mirrored matrix has its X reversed, as the bones of
+    Blender's own mirrored rigs have.
+    """
+    y = _unit(matrix[..., :, 1])
+    z = _unit(_across(matrix[..., :, 2], y))
+    return np.stack((rotation.cross(y, z), y, z), axis=-1)
+
+
+def _rest_of_parents(rest: Array, parents: IntArray) -> Array:
+    return np.where((parents >= 0)[:, None, None], rest[parents], np.eye(4))
+
+
+def _without_shear(matrix: Array) -> Array:
+    """Return (..., 3, 3) with perpendicular columns: Y kept, X and Z moved alike, volume kept."""
+    x, y, z = np.moveaxis(matrix, -1, 0)
+    x, z = _across(x, _unit(y)), _across(z, _unit(y))
+    cosine = np.sum(_unit(x) * _unit(z), axis=-1, keepdims=True)
+    cosine[(np.abs(cosine) < _SQUARE) | (np.abs(cosine) > _IN_LINE)] = 0.0
+    # X and Z turn by equal angles about Y, away from each other, until they are perpendicular.
+    over, under = (1.0 + cosine) ** -0.5, (1.0 - cosine) ** -0.5
+    keep, lean = (over + under) / 2.0, (over - under) / 2.0
+    shrink = (1.0 - cosine**2) ** 0.25
+    x_straight = keep * x + lean * _unit(z) * np.linalg.norm(x, axis=-1, keepdims=True)
+    z_straight = keep * z + lean * _unit(x) * np.linalg.norm(z, axis=-1, keepdims=True)
+    return np.stack((x_straight * shrink, y, z_straight * shrink), axis=-1)
+
+
+def _inverse(matrix: Array) -> Array:
+    """Return inverses (..., 3, 3); of flat matrices the pseudo-inverse without the flat side."""
+    by_next, by_last = matrix[..., _NEXT], matrix[..., _LAST]
+    cofactors = by_next[..., _NEXT, :] * by_last[..., _LAST, :]
+    cofactors = cofactors - by_last[..., _NEXT, :] * by_next[..., _LAST, :]
+    determinant = np.sum(matrix[..., 0, :] * cofactors[..., 0, :], axis=-1)
+    # The norms of a matrix and of its inverse multiply to its longest side by its shortest.
+    sides = np.linalg.norm(matrix, axis=(-2, -1)) * np.linalg.norm(cofactors, axis=(-2, -1))
+    is_flat = np.abs(determinant) <= _FLAT * sides
+    divisor = np.where(is_flat, 1.0, determinant)[..., None, None]
+    inverse: Array = np.swapaxes(cofactors, -1, -2) / divisor
+    if np.any(is_flat):
+        inverse[is_flat] = np.linalg.pinv(matrix[is_flat], rcond=_FLAT)
+    return inverse
+
+
+def _first_visible(*vectors: Array) -> Array:
+    """Return the directions of the first of about unit vectors (..., 3) that are not zero."""
+    result = _unit(vectors[-1])
+    for vector in vectors[-2::-1]:
+        is_zero = np.linalg.norm(vector, axis=-1, keepdims=True) <= _FLAT
+        result = np.where(is_zero, result, _unit(vector))
+    return result
+
+
+def _across(vector: Array, axis: Array) -> Array:
+    """Return the parts of vectors (..., 3) perpendicular to unit axes."""
+    part: Array = vector - axis * np.sum(vector * axis, axis=-1, keepdims=True)
+    return part
+
+
+def _unit(vector: Array, axis: int = -1) -> Array:
+    """Return vectors of length one, zero staying zero; axis -2 takes the columns of matrices."""
+    length = np.linalg.norm(vector, axis=axis, keepdims=True)
+    direction: Array = vector / np.where(length > 0.0, length, 1.0)
+    return direction

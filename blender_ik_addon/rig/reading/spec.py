@@ -1,0 +1,175 @@
+"""What a chain in the scene asks for: settings as a frozen record, made when they change."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import bpy
+
+from ...core import JointKind, Lead, SolveOptions, Solver, StepMode
+from ...core.equilibrium.easing import Easing
+
+
+class StartFrom(enum.StrEnum):
+    """The pose that a solve starts from."""
+
+    KEYED = "KEYED"
+    REST = "REST"
+    CURRENT = "CURRENT"
+
+
+class NegativeScale(enum.StrEnum):
+    """How a limb mirrored by negative scale of its object bends."""
+
+    MIRROR = "MIRROR"
+    KEEP = "KEEP"
+
+
+class RelativeTo(enum.StrEnum):
+    """What the turns of an own joint are counted from."""
+
+    REST = "REST"
+    PARENT = "PARENT"
+    CHILD = "CHILD"
+
+
+Axes = tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnJoint:
+    """A joint that a chain gives a bone instead of the one that the bone's own settings make.
+
+    Attributes:
+        bone: Its name.
+        kind: What it is.
+        low: Least turns about X, Y and Z in radians, -inf for no limit. They may exclude rest.
+        high: Greatest turns.
+        stiffness: About X, Y and Z, from 0 to 0.99.
+        relative_to: What turns are counted from: the bone's rest pose, the bone standing straight
+            on from its parent, or, as the joint of the next bone of the chain, that one standing
+            straight on from this.
+        slide: Least and greatest way along the Y axis of the bone's rest pose, in the unit of its
+            location channels; both zero for none.
+    """
+
+    bone: str
+    kind: JointKind
+    low: Axes
+    high: Axes
+    stiffness: Axes = (0.0, 0.0, 0.0)
+    relative_to: RelativeTo = RelativeTo.REST
+    slide: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def slides(self) -> bool:
+        """Whether the bone slides at all."""
+        return self.slide != (0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A point of the scene: an object, or a bone of an armature object.
+
+    Holds a reference to the object. Blender lists every armature object when one is deleted, so
+    a record with a reference to that is read anew before it is used again.
+    """
+
+    object: bpy.types.Object
+    bone: str = ""
+
+
+class StoredBone(NamedTuple):
+    """What the channels of a bone held: its rotation mode, the values of that mode, and others.
+
+    The scale is stored of bones that may stretch, the location of those that slide or, whole, of
+    the root of a chain that is dragged; else both are empty.
+    """
+
+    name: str
+    rotation_mode: str
+    rotation: tuple[float, ...]
+    scale: tuple[float, ...] = ()
+    location: tuple[float, ...] = ()
+    is_dragged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ForceSpec:
+    """What acts on the bones of a chain that a force pulls.
+
+    Attributes:
+        stiffness: Of the springs at root and tip, as the core's ``Forces`` counts it.
+        comfort: Radians to either side that cost nothing, at root and tip.
+        mass: Of the whole chain; each bone weighs its share of the length.
+        gravity: How strongly it pulls, along -Z of world space.
+        creature: A creature file's text, which tells stiffness, comfort, masses and joints instead;
+            empty for none.
+        mode: How torques become turns.
+        gain: Turn for a torque, radians; None for a step that is stable by itself.
+        easing: How the chain goes to its target in time; None to be there at once.
+    """
+
+    stiffness: tuple[float, float] = (1.0, 1.0)
+    comfort: tuple[float, float] = (0.0, 0.0)
+    mass: float = 1.0
+    gravity: float = 0.0
+    creature: str = ""
+    mode: StepMode = StepMode.EXACT
+    gain: float | None = None
+    easing: Easing | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChainSpec:
+    """The settings of one chain.
+
+    Attributes:
+        name: As shown in messages.
+        bone: Name of the tip bone.
+        chain_count: Bones from the tip (or, without ``use_tail``, from its parent) up; 0 = all.
+        use_tail: The effector is the tip bone's tail, else its head.
+        use_rotation: The tip bone takes the target's rotation.
+        target: What to follow.
+        pole: What to bend toward.
+        pole_angle: Radians about the line from root to target.
+        negative_scale: See ``NegativeScale``.
+        start_from: See ``StartFrom``.
+        stored_pose: The pose before the chain first wrote; empty: the channels as they stand.
+        options: What goes to the solver; its tolerance in scene units.
+        influence: From 0 (stored pose) to 1 (solution); bones turn their share of the way.
+        use_limits: Whether the joints of the bones hold, own ones and those of their settings.
+        joints: Own joints, at most one a bone.
+        use_stretch: Whether bones grow toward a target out of reach, by their IK Stretch.
+        use_keep_volume: Whether they get thinner as they grow.
+        force: What acts on the bones; None where the solver is not FORCE.
+        weight: What the target counts where chains that share bones cannot all be met, 0 to 1.
+    """
+
+    name: str
+    bone: str
+    chain_count: int = 0
+    use_tail: bool = True
+    use_rotation: bool = False
+    target: Anchor | None = None
+    pole: Anchor | None = None
+    pole_angle: float = 0.0
+    negative_scale: NegativeScale = NegativeScale.MIRROR
+    start_from: StartFrom = StartFrom.KEYED
+    stored_pose: tuple[StoredBone, ...] = ()
+    options: SolveOptions = field(default_factory=SolveOptions)
+    influence: float = 1.0
+    use_limits: bool = True
+    joints: tuple[OwnJoint, ...] = ()
+    use_stretch: bool = False
+    use_keep_volume: bool = False
+    force: ForceSpec | None = None
+    weight: float = 1.0
+
+    @property
+    def moves_root(self) -> bool:
+        """Whether the chain is dragged and takes its root along: it leads, or is not anchored."""
+        is_led = self.options.lead is Lead.ROOT
+        return self.options.solver is Solver.FOLLOW and (is_led or not self.options.use_anchor)

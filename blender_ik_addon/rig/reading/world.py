@@ -1,0 +1,97 @@
+"""World matrices of the objects of a dependency graph, read in bulk."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+from .refusals import RigError
+from .spaces import matrices_from_buffer
+from .spec import Anchor
+
+Array = npt.NDArray[np.float64]
+
+
+def not_finite(anchor: Anchor, word: str) -> RigError:
+    """Return what to say of a target or pole whose matrix is not finite."""
+    return RigError(
+        f"The transform of the {word} '{anchor.object.name}' is not finite:"
+        " check its location, rotation, scale, parents, drivers and constraints."
+    )
+
+
+class Order:
+    """Which row of a bulk read is which object.
+
+    Attributes:
+        count: Number of objects.
+        row_of: Rows by session uid.
+    """
+
+    def __init__(self, depsgraph: bpy.types.Depsgraph) -> None:
+        """Ask every visible object of a graph for its uid; only originals know theirs."""
+        uids = [visible.original.session_uid for visible in depsgraph.objects]
+        self.count = len(uids)
+        self.row_of = {uid: row for row, uid in enumerate(uids)}
+
+
+class WorldMatrices:
+    """What a graph has evaluated; good until it is evaluated again.
+
+    Attributes:
+        depsgraph: The graph.
+        order: Which row is which object.
+    """
+
+    def __init__(self, depsgraph: bpy.types.Depsgraph, known: Order | None = None) -> None:
+        """Read the matrices of all visible objects.
+
+        Args:
+            depsgraph: The graph.
+            known: Its order as found before, if nothing can have been hidden or shown since.
+        """
+        self.depsgraph = depsgraph
+        objects = depsgraph.objects
+        is_known = known is not None and known.count == len(objects)
+        self.order = known if known is not None and is_known else Order(depsgraph)
+        count = self.order.count
+        # A row of NaN at the end: what is not visible has row -1.
+        buffer = np.empty(16 * count + 16, dtype=np.float32)
+        objects.foreach_get("matrix_world", buffer[: 16 * count])
+        buffer[16 * count :] = np.nan
+        self._buffer = buffer.reshape(count + 1, 16)
+
+    def matrices(self, rows: npt.NDArray[np.int64]) -> Array:
+        """Return the matrices of rows, shape (m, 4, 4)."""
+        return matrices_from_buffer(self._buffer[rows], len(rows))
+
+    def matrix(self, anchor: Anchor, word: str) -> Array:
+        """Return the world matrix of one object or bone, shape (4, 4).
+
+        Raises:
+            RigError: If Blender does not evaluate the object, or to something not finite.
+        """
+        evaluated = anchor.object.evaluated_get(self.depsgraph)
+        if not evaluated.is_evaluated:
+            raise RigError(
+                f"The {word} '{anchor.object.name}' is hidden, so Blender does not evaluate it:"
+                f" show it, or choose it again as {word}."
+            )
+        matrix = np.array(evaluated.matrix_world, dtype=np.float64)
+        if anchor.bone and evaluated.type == "ARMATURE":
+            matrix = matrix @ self.bone_matrix(anchor, evaluated)
+        if not np.isfinite(matrix).all():
+            raise not_finite(anchor, word)
+        return matrix
+
+    def bone_matrix(self, anchor: Anchor, evaluated: bpy.types.Object | None = None) -> Array:
+        """Return the pose matrix of a bone, armature space, shape (4, 4)."""
+        posed = evaluated or anchor.object.evaluated_get(self.depsgraph)
+        bone = posed.pose.bones.get(anchor.bone)
+        if bone is None:
+            raise RigError(
+                f"Bone '{anchor.bone}' of '{anchor.object.name}' no longer exists:"
+                " choose another bone for the chain to follow."
+            )
+        return np.array(bone.matrix, dtype=np.float64)

@@ -1,0 +1,1 @@
+"""What operators do to chains, targets and keyframes."""

@@ -1,0 +1,125 @@
+"""Targets and poles that a new chain brings along, placed so that the pose does not move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+from mathutils import Matrix
+
+from ..frames.framing import Hung, framed
+from ..frames.side import find_sides
+from ..planning.checks import check_channels, check_pose, check_shape
+from ..reading import spaces
+from ..reading.chain_plan import check, planned
+from ..reading.channels import matrices_of, read_pose
+from ..reading.skeleton import compiled
+from ..reading.spec import Anchor, ChainSpec
+from ..reading.world import not_finite
+
+Array = npt.NDArray[np.float64]
+Shape = Literal["CUBE", "SPHERE"]
+
+# Shares of the chain's length: how far a pole stands off, and how large empties are drawn.
+POLE_DISTANCE = 0.75
+EMPTY_SIZE = 0.06
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where the controls of a chain have to be for its pose not to move.
+
+    Attributes:
+        target: World matrix of the effector with the tip bone's rotation, shape (4, 4).
+        pole: A point off the bend side, world space, shape (3,).
+        length: The chain's length in world space.
+        bone_count: Bones that the solver bends; a tip that takes the target's rotation is none.
+    """
+
+    target: Array
+    pole: Array
+    length: float
+    bone_count: int
+
+
+def placement(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
+    """Return where the controls of a chain belong in its present pose.
+
+    Raises:
+        RigError: If the chain has no bones or no finite pose, or cannot follow the target that it
+            names.
+    """
+    skeleton = compiled(armature_object)
+    plan = planned(skeleton, spec)
+    if spec.target is not None:
+        if not np.isfinite(np.array(spec.target.object.matrix_world)).all():
+            raise not_finite(spec.target, "target")
+        check(armature_object, skeleton, plan, spec, {spec.target.object.session_uid})
+    pose = read_pose(armature_object)
+    check_pose(armature_object, skeleton, pose, plan)
+    check_channels(skeleton, plan, pose.rotation[plan.written])
+    check_shape(pose.world)
+    frames = framed([Hung(skeleton, pose, plan)])
+    posed = frames.posed(matrices_of(pose.rotation[plan.written], pose.modes[plan.written])[None])
+    joints = spaces.transform_point(pose.world, posed.joints[0])
+    length = float(np.linalg.norm(np.diff(joints, axis=0), axis=1).sum())
+    # A tip that takes the target's rotation does not bend.
+    bends = slice(-1) if spec.use_rotation and spec.use_tail and len(joints) > 2 else slice(None)
+    bending = joints[bends]
+    side = find_sides(posed.joints[:, bends], frames.natural_side(posed))[0]
+    side = spaces.transform_direction(pose.world, side)
+    chord = bending[-1] - bending[0]
+    # Only the part across the chord counts: a pole on its line would give no side.
+    side = side - chord * (side @ chord) / max(float(chord @ chord), 1e-12)
+    side = side / max(float(np.linalg.norm(side)), 1e-12)
+    target = np.eye(4)
+    target[:3, :3] = spaces.orientation(pose.world[:3, :3] @ pose.matrices[plan.tip][:3, :3])
+    target[:3, 3] = joints[-1]
+    pole = bending[1:].mean(axis=0) + POLE_DISTANCE * length * side
+    return Placement(target, pole, length, bone_count=len(bending) - 1)
+
+
+def make_empty(
+    collection: bpy.types.Collection, name: str, matrix: Array, size: float, shape: Shape
+) -> bpy.types.Object:
+    """Return a new empty in a collection.
+
+    Args:
+        collection: Where to put it.
+        name: Blender appends a number where it is taken.
+        matrix: World matrix, shape (4, 4).
+        size: Display size in scene units.
+        shape: How it is drawn.
+    """
+    empty = bpy.data.objects.new(name, None)
+    empty.empty_display_type = shape
+    empty.empty_display_size = size
+    empty.matrix_world = Matrix(matrix.tolist())
+    collection.objects.link(empty)
+    return empty
+
+
+def move_to(anchor: Anchor, matrix: Array) -> None:
+    """Move an object or a bone to a world matrix without scale; its own scale stays.
+
+    What it shows as orientation afterwards (``spaces.orientation``) is that of the matrix, also
+    where its scale is negative.
+    """
+    if anchor.bone:
+        moved: bpy.types.Object | bpy.types.PoseBone = anchor.object.pose.bones[anchor.bone]
+        matrix = np.linalg.inv(np.array(anchor.object.matrix_world, dtype=np.float64)) @ matrix
+    else:
+        moved = anchor.object
+    scale = moved.scale.copy()
+    _, y, z = np.where(np.array(scale) < 0.0, -1.0, 1.0)
+    placed = np.eye(4)
+    placed[:3, :3] = spaces.orientation(matrix[:3, :3]) * np.array([y * z, y, z])
+    placed[:3, 3] = matrix[:3, 3]
+    if isinstance(moved, bpy.types.PoseBone):
+        moved.matrix = Matrix(placed.tolist())
+    else:
+        moved.matrix_world = Matrix(placed.tolist())
+    moved.scale = scale

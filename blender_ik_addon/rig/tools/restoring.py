@@ -1,0 +1,225 @@
+"""The stored pose: taken before a chain first writes, and given back."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from ...core import Solver
+from ..batches.changes import OtherChannels
+from ..live.writer import write_others, write_rotation
+from ..planning.checks import check_channels
+from ..planning.located import located_bones
+from ..planning.slide import slide_axes
+from ..planning.start_channels import paired, renamed, stored_bones
+from ..planning.stretch import read_stretch
+from ..reading.animation import keyed_rotation, keyed_vector
+from ..reading.chain_plan import planned
+from ..reading.channels import MODE_NUMBERS, converted, read_flags, read_pose
+from ..reading.refusals import RigError
+from ..reading.skeleton import Skeleton, compiled
+from ..reading.spec import ChainSpec, StoredBone
+
+
+def take(
+    armature_object: bpy.types.Object, evaluated: bpy.types.Object, spec: ChainSpec
+) -> tuple[StoredBone, ...]:
+    """Return what the channels of a chain's bones hold now; nothing without bones.
+
+    Args:
+        armature_object: The original object.
+        evaluated: Where to read the channels: its evaluated copy in a render, else itself.
+        spec: The chain's settings.
+
+    Raises:
+        RigError: If they hold anything that is not finite.
+    """
+    if armature_object.pose is None:
+        return ()
+    skeleton = compiled(armature_object)
+    try:
+        plan = planned(skeleton, spec)
+    except RigError:
+        return ()
+    pose = read_pose(evaluated)
+    written = plan.written
+    channels = (pose.rotation[written], pose.location[written], pose.scale[written])
+    check_channels(skeleton, plan, np.hstack(channels))
+    try:
+        sliding = located_bones(skeleton, plan, spec)
+    except RigError:
+        # It is not solved before its joints are put right; what is lacking is stored then.
+        sliding = frozenset()
+    return stored_bones(
+        skeleton,
+        pose,
+        plan,
+        with_scale=spec.use_stretch,
+        sliding=sliding,
+        is_dragged=_is_dragged(spec),
+    )
+
+
+def _is_dragged(spec: ChainSpec) -> bool:
+    return spec.options.solver is Solver.FOLLOW
+
+
+def give_back(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) -> None:
+    """Write the stored pose of a chain back; keyed channels take their F-curves' values.
+
+    Args:
+        armature_object: The original object.
+        spec: The chain's settings, with the stored pose.
+        frame: The present frame, with subframe.
+    """
+    skeleton = compiled(armature_object)
+    targets = _bones(skeleton, spec)
+    if not targets:
+        return
+    pose = read_pose(armature_object)
+    bones = np.array(list(targets))
+    modes = pose.modes[bones]
+    stored = np.array([bone.rotation for bone in targets.values()])
+    stored_modes = np.array([MODE_NUMBERS[bone.rotation_mode] for bone in targets.values()])
+    channels = converted(stored, stored_modes, modes)
+    names = [skeleton.names[bone] for bone in bones]
+    keyed = keyed_rotation(armature_object, names, modes, frame, None)
+    channels = np.where(keyed.is_keyed, keyed.values, channels)
+    _give_back_scale(armature_object, skeleton, targets, frame)
+    _give_back_location(armature_object, skeleton, targets, frame)
+    write_rotation(armature_object, bones, modes, channels)
+
+
+def give_back_scale(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) -> None:
+    """Write the stored scales of a chain back alone; as ``give_back``."""
+    skeleton = compiled(armature_object)
+    _give_back_scale(armature_object, skeleton, _bones(skeleton, spec), frame)
+
+
+def give_back_location(
+    armature_object: bpy.types.Object, spec: ChainSpec, names: frozenset[str], frame: float
+) -> None:
+    """Write the stored locations of some bones of a chain back alone; as ``give_back``.
+
+    Args:
+        armature_object: The original object.
+        spec: The chain's settings, with the stored pose.
+        names: Of the bones, as they are stored.
+        frame: The present frame, with subframe.
+    """
+    skeleton = compiled(armature_object)
+    stored = _bones(skeleton, spec)
+    targets = {index: bone for index, bone in stored.items() if bone.name in names}
+    _give_back_location(armature_object, skeleton, targets, frame)
+
+
+def idle_locations(
+    armature_object: bpy.types.Object, spec: ChainSpec, known: Skeleton | None
+) -> frozenset[str]:
+    """Return the names of bones whose location is stored and that their chain no longer slides.
+
+    Args:
+        armature_object: The original object.
+        spec: The chain's settings, with the stored pose.
+        known: The object's bones so far, which saves time where they are the same.
+    """
+    skeleton = compiled(armature_object, known)
+    try:
+        sliding = located_bones(skeleton, planned(skeleton, spec), spec)
+    except RigError:
+        return frozenset()
+    stored = _bones(skeleton, spec)
+    kept = {
+        bone.name
+        for index, bone in stored.items()
+        if index in sliding and bone.is_dragged == _is_dragged(spec)
+    }
+    return frozenset([bone.name for bone in spec.stored_pose if bone.location]) - kept
+
+
+def _give_back_location(
+    armature_object: bpy.types.Object,
+    skeleton: Skeleton,
+    targets: dict[int, StoredBone],
+    frame: float,
+) -> None:
+    bones = np.array([index for index, bone in targets.items() if bone.location], dtype=np.int64)
+    if not bones.size:
+        return
+    location = np.array([targets[index].location for index in bones.tolist()])
+    names = [skeleton.names[bone] for bone in bones]
+    keyed = keyed_vector(armature_object, names, "location", frame, None)
+    is_locked = read_flags(armature_object.pose.bones, "lock_location", 3).reshape(-1, 3)[bones]
+    # Channels that slides do not move are not the chain's.
+    is_dragged = np.array([targets[index].is_dragged for index in bones.tolist()])
+    is_slid = (is_dragged[:, None] | (slide_axes(skeleton, bones) != 0.0)) & ~is_locked
+    location = np.where(keyed.is_keyed, keyed.values, location)
+    location = np.where(is_slid, location, read_pose(armature_object).location[bones])
+    others = {"location": OtherChannels(bones, location.astype(np.float32))}
+    write_others(armature_object, others)
+
+
+def _give_back_scale(
+    armature_object: bpy.types.Object,
+    skeleton: Skeleton,
+    targets: dict[int, StoredBone],
+    frame: float,
+) -> None:
+    bones = np.array([index for index, bone in targets.items() if bone.scale], dtype=np.int64)
+    if not bones.size:
+        return
+    scale = np.array([targets[index].scale for index in bones.tolist()])
+    names = [skeleton.names[bone] for bone in bones]
+    keyed = keyed_vector(armature_object, names, "scale", frame, None)
+    is_locked = read_stretch(armature_object).is_locked[bones]
+    present = read_pose(armature_object).scale[bones]
+    scale = np.where(keyed.is_keyed, keyed.values, scale)
+    scale = np.where(is_locked, present, scale).astype(np.float32)
+    write_others(armature_object, {"scale": OtherChannels(bones, scale)})
+
+
+def _bones(skeleton: Skeleton, spec: ChainSpec) -> dict[int, StoredBone]:
+    """Return what is stored, by index of the bone that it belongs to."""
+    by_name = {
+        skeleton.index[bone.name]: bone for bone in spec.stored_pose if bone.name in skeleton.index
+    }
+    try:
+        plan = planned(skeleton, spec)
+    except RigError:
+        return by_name
+    in_chain = zip(plan.written, paired(spec.stored_pose, skeleton, plan), strict=True)
+    return by_name | {int(bone): stored for bone, stored in in_chain if stored is not None}
+
+
+def renamed_bones(armature_object: bpy.types.Object, spec: ChainSpec) -> dict[str, str]:
+    """Return the present names of a chain's bones by those that they were stored with."""
+    skeleton = compiled(armature_object)
+    try:
+        plan = planned(skeleton, spec)
+    except RigError:
+        return {}
+    found = renamed(spec.stored_pose, skeleton, plan)
+    return {former: skeleton.names[bone] for former, bone in found.items()}
+
+
+def is_off_its_keys(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) -> bool:
+    """Return whether the keyed channels of a chain's bones hold other values than their curves."""
+    skeleton = compiled(armature_object)
+    plan = planned(skeleton, spec)
+    pose = read_pose(armature_object)
+    names = [skeleton.names[bone] for bone in plan.written]
+    keyed = keyed_rotation(armature_object, names, pose.modes[plan.written], frame, None)
+    apart = np.abs(pose.rotation[plan.written] - keyed.values) > 1e-5
+    return bool((apart & keyed.is_keyed).any())
+
+
+def driven_bones(armature_object: bpy.types.Object, spec: ChainSpec) -> list[str]:
+    """Return the names of the bones that a chain writes, root first; none if it has no bones."""
+    if armature_object.type != "ARMATURE":
+        return []
+    skeleton = compiled(armature_object)
+    try:
+        plan = planned(skeleton, spec)
+    except RigError:
+        return []
+    return [skeleton.names[bone] for bone in plan.written]

@@ -1,0 +1,124 @@
+"""What happened, in words for an animator."""
+
+from __future__ import annotations
+
+import math
+
+from ...core import Solver, Status
+from ..posing.outcome import Outcome
+
+# Beyond this a distance is told by its size only: infinite targets are stored as 3.4e38.
+FARTHEST = 1e6
+# So many holding limits are named.
+MOST_NAMES = 3
+# Less than this, in radians, is no gap that a person would see.
+SMALLEST_TIP_GAP = 1e-3
+NOTHING = "0 um"
+"""A distance that is none."""
+# From which length in metres a unit is used, its size, its name.
+_UNITS = ((0.1, 1.0, "m"), (1e-4, 1e-3, "mm"), (0.0, 1e-6, "um"))
+
+
+def distance_in_words(distance: float, metres: float = 1.0) -> str:
+    """Return a distance in scene units with a fitting metric unit.
+
+    Args:
+        distance: In scene units.
+        metres: Length of one scene unit.
+    """
+    value = distance * metres
+    if value < 0.5e-9:
+        return NOTHING
+    _, size, name = next(unit for unit in _UNITS if value >= unit[0])
+    count = value / size
+    return f"{count:.0f} {name}" if 9.95 <= count <= FARTHEST else f"{count:.2g} {name}"
+
+
+def outcome_in_words(outcome: Outcome, metres: float = 1.0) -> str:
+    """Return the status line of a solve."""
+    text = _ending_in_words(outcome, metres)
+    if outcome.connected:
+        bones = _listed(outcome.connected)
+        text += f"; connected bones cannot slide, clear Connected in edit mode: {bones}"
+    if outcome.location_locked:
+        bones = _listed(outcome.location_locked)
+        text += f"; bones with a locked location cannot slide, unlock it: {bones}"
+    return text
+
+
+def _ending_in_words(outcome: Outcome, metres: float) -> str:
+    """Return how a solve has ended."""
+    gap = distance_in_words(outcome.residual, metres)
+    status, is_limited = outcome.status, outcome.status is Status.LIMITED
+    if outcome.has_locks and status is not Status.REACHED and not (is_limited and outcome.held_by):
+        return (
+            f"Held back by locked rotation channels, {gap} left: unlock them, or shorten the chain"
+        )
+    text = _gap_in_words(outcome, gap)
+    if outcome.lacks_stretch and status in (Status.EXTENDED, Status.SOFTENED):
+        text += "; to stretch, set IK Stretch on the bones and unlock their Y scale"
+    is_there = status is not Status.BLENDED and not is_limited
+    if outcome.tip_gap > SMALLEST_TIP_GAP and is_there:
+        text += f"; {_tip_in_words(outcome)}"
+    return text
+
+
+def _gap_in_words(outcome: Outcome, gap: str) -> str:
+    """Return how an effector has come to its target, or why not."""
+    status = outcome.status
+    if status in (Status.LIMITED, Status.OUTWEIGHED, Status.ITERATIONS_USED_UP):
+        return _failure_in_words(outcome, gap)
+    way = "Part of the way by influence" if not outcome.is_eased else "On its way"
+    rotated = " with the target's rotation" if outcome.why.turns_tip_first else ""
+    return {
+        Status.REACHED: f"Reached{_details(outcome, gap)}",
+        Status.EXTENDED: f"Out of reach by {gap}{rotated}: extended",
+        Status.FOLDED: f"Too near by {gap}{rotated}: folded",
+        Status.SOFTENED: f"Kept {gap} short of the target by the soft distance",
+        Status.BLENDED: f"{way}, {gap} left",
+    }[status]
+
+
+def _details(outcome: Outcome, gap: str) -> str:
+    """Return what is left where that is worth a word, and the iterations, in brackets."""
+    count = _iterations(outcome) if outcome.iterations else ""
+    told = [word for word in (gap, count) if word and word != NOTHING]
+    return f" ({', '.join(told)})" if told else ""
+
+
+def _failure_in_words(outcome: Outcome, gap: str) -> str:
+    """Return why an effector is not where it could be if its joints were free and it alone."""
+    options, status = outcome.why.options, outcome.status
+    if status is Status.LIMITED and outcome.held_by:
+        return f"Held back by the limits of {_listed(outcome.held_by)}, {gap} left"
+    if status is Status.OUTWEIGHED and outcome.outweighed_by:
+        return f"Outweighed by {_listed(outcome.outweighed_by)}: {gap} off"
+    if status is not Status.ITERATIONS_USED_UP and outcome.why.has_locked_joints:
+        return f"Held back by locked joints, {gap} left"
+    if status is Status.ITERATIONS_USED_UP and outcome.iterations >= options.iterations:
+        cure = "" if options.solver is Solver.NEWTON else " or choose the solver Newton"
+        return f"Stopped {gap} short after {_iterations(outcome)}: raise Iterations{cure}"
+    return f"Stopped {gap} short: no nearer pose was found"
+
+
+def _tip_in_words(outcome: Outcome) -> str:
+    """Return by how much the tip is off the target's rotation, and why."""
+    first = "the position comes first"
+    if outcome.why.is_tip_beyond:
+        first = "its own joint holds it"
+    elif outcome.why.is_at_limits or outcome.why.has_locked_joints:
+        first = "position and joints come first"
+    angle = f"{math.degrees(outcome.tip_gap):.1f} degrees"
+    return f"the tip is {angle} off the target's rotation, as {first}"
+
+
+def _iterations(outcome: Outcome) -> str:
+    count = outcome.iterations
+    return f"{count} iteration{'s' if count != 1 else ''}"
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    """Return names in one line, the first few of many."""
+    shown = names[:MOST_NAMES]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
