@@ -10,13 +10,18 @@ REPEATS = 60
 # Stage to the module below ``blender_ik_addon`` and the functions that make it up.
 STAGES = {
     "read": (
-        ("rig.live", "_world"),
-        ("rig.live", "_read_rigs"),
-        ("rig.graph_state", "GraphState.touched"),
-        ("rig.followed", "Followed.read"),
+        ("rig.live.live", "_world"),
+        ("rig.live.live", "_read_rigs"),
+        ("rig.live.graph_state", "GraphState.touched"),
+        ("rig.batches.followed", "Followed.read"),
     ),
-    "solve": (("rig.rigid_solve", "RigidSolve.solved"), ("rig.frame_solve", "FrameSolve.solved")),
-    "write": (("rig.live", "_write"),),
+    "solve": (
+        ("rig.posing.base_solve", "BaseSolve.solved"),
+        ("rig.posing.frame_solve", "FrameSolve.solved"),
+        ("rig.posing.tree_solve", "TreeSolve.solved"),
+        ("rig.posing.follow_solve", "FollowSolve.dragged"),
+    ),
+    "write": (("rig.live.live", "_write"),),
     "handler": (("handlers", "_run"),),
 }
 

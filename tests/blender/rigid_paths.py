@@ -95,11 +95,11 @@ def ways(limbs: Sequence[Limb]) -> tuple[dict[tuple[int, int], int], set[tuple[i
     """Return which chains are solved as rigid, with how many, and which are not."""
     (graph,) = live.memory.graphs.values()
     (level,) = graph.levels
-    beside, alone = {}, {(lone.state.uid, lone.limb.job.index) for lone in level.lone}
+    beside, alone = {}, set()
     for batch in level.batches:
-        for uid, limb in zip(batch.uids, batch.limbs, strict=True):
+        for uid, limb in zip(batch.uids, batch.live_chains, strict=True):
             if getattr(batch, "is_even", True):
-                beside[uid, limb.job.index] = len(batch.limbs)
+                beside[uid, limb.job.index] = len(batch.live_chains)
             else:
                 alone.add((uid, limb.job.index))
     assert {limb.key for limb in limbs} == beside.keys() | alone
@@ -116,7 +116,7 @@ def assert_quick(limbs: Sequence[Limb], copies: int) -> None:
 def bone_by_bone(limbs: Sequence[Limb], monkeypatch: pytest.MonkeyPatch) -> list[Seen]:
     """Return what chains show that are solved the long way."""
     with monkeypatch.context() as patch:
-        patch.setattr(limb_module, "_stays_rigid", lambda *_: False)
+        patch.setattr(limb_module, "_keeps_shape", lambda *_: False)
         warm_rigs.forget()
         found = seen(limbs)
         assert not ways(limbs)[0]

@@ -16,7 +16,7 @@ from tests.blender.test_rig_bad_input import make_scene
 
 PACKAGE = Path(__file__).resolve().parents[2] / "blender_ik_addon"
 SOURCES = (
-    *sorted((PACKAGE / "rig").glob("*.py")),
+    *sorted((PACKAGE / "rig").rglob("*.py")),
     PACKAGE / "properties" / "status.py",
     # What of the core reaches people; the rest is checked before the core is asked.
     PACKAGE / "core" / "equilibrium" / "creature_files.py",

@@ -87,7 +87,7 @@ def test_a_tail_moves_the_same_whoever_is_dragged_beside_it(settings):
     tails = make_tails(**settings)
     beside = played(tails)
     (batch,) = batches()
-    assert len(batch.limbs) == COPIES
+    assert len(batch.live_chains) == COPIES
     assert np.abs(np.diff(beside, axis=0)).max() > 0.05
     texts = [ob.chain_ik.chains[0].status for ob in tails]
     for number, ob in enumerate(tails):
@@ -148,7 +148,7 @@ def test_a_tail_that_is_muted_or_gone_leaves_the_others_to_move_as_before():
     left = played([tails[0], tails[3]])
     np.testing.assert_allclose(left, whole[:, [0, 3]], atol=SAME)
     (batch,) = batches()
-    assert len(batch.limbs) == 2
+    assert len(batch.live_chains) == 2
 
 
 def test_a_tail_moved_by_hand_goes_on_from_there_and_at_rest_nothing_is_written():

@@ -165,7 +165,7 @@ def test_the_long_way_holds_joints_as_the_rigid_one_does(kind, relative_to, monk
     poses = []
     for is_long in (False, True):
         if is_long:
-            monkeypatch.setattr(rig_limb, "_stays_rigid", lambda *_: False)
+            monkeypatch.setattr(rig_limb, "_keeps_shape", lambda *_: False)
         ob, target = make_limb(rigs.zigzag(3), name=f"Rig {is_long}", rolls=[0.3, 0.5, -0.4])
         chain = follow(ob, target, "Bone.2")
         give(chain, "Bone.1", kind, cone=25, **ranges)

@@ -227,8 +227,8 @@ def test_chains_without_slides_write_no_location_and_stay_on_the_quick_way():
     np.testing.assert_array_equal(locations(ob), np.float32([(0.1, 0.2, 0.3), (0, 0, 0)]))
     assert "location" not in chain.stored_pose
     (graph,) = live.memory.graphs.values()
-    (limb,) = graph.rigs[ob.session_uid].limbs
-    assert limb.is_rigid
+    (limb,) = graph.rigs[ob.session_uid].live_chains
+    assert limb.keeps_shape
     assert limb.slide is None
 
 

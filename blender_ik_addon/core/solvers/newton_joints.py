@@ -53,7 +53,7 @@ def step(state: Array, tree: KinematicTree, target: Array, damping: Array) -> tu
 
     Source: projected Gauss-Newton with an active set (Nocedal and Wright, "Numerical Optimization",
     2006, chapters 10 and 16); the edges as rank-one blocks of joint mobilities are derived for this
-    project and tested in tests/core/kinematics/test_limit_edges.py, test_limited_reach.py and
+    project and tested in tests/core/kinematics/test_limit_edges.py, test_reach.py and
     test_tree_reach.py.
     """
     rows = len(target)

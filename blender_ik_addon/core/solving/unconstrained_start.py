@@ -120,7 +120,7 @@ def bend_as_free(run: UnconstrainedStart, task: Task) -> Array:
     """Return the turns (n, 4, B), whatever their ranges, that lead a run toward its targets.
 
     Source: derived for this project; tested in tests/core/solving/limits/test_smoothness.py and
-    test_limited_reach.py.
+    test_reach.py.
     """
     start, stays = run.bent, is_straight(run.bent)
     asked = task
