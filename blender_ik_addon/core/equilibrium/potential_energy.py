@@ -115,7 +115,12 @@ class EnergyAt:
     @cached_property
     def _mass_jacobian(self) -> Array:
         """How masses times places move with turns of the joints, shape (n, 3, 3, B)."""
-        levers = self._posed.express(_sum_from(self._lifted))
+        borne = _sum_from(self._lifted)
+        if (topology := self._chain.topology).unturned:
+            # What a bone carries that it does not turn moves with the first head there.
+            beyond = np.concatenate((borne, np.zeros_like(borne[:1])))
+            borne = borne - beyond[topology.held[:, -1]]
+        levers = self._posed.express(borne)
         return move_by_turns(self._posed.frames, levers[:, None])[:, 0]
 
     @property

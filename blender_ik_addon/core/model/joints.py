@@ -62,7 +62,7 @@ class Joints(Record):
             3); by default the Y axes of the offsets, along which bones lie that have not turned.
         unturned: Bones that the one before carries but does not turn, as those of Blender that
             inherit no rotation: for these M_i = A_i R_i. NEWTON solves what has some, whatever the
-            solver.
+            solver; FORCE settles it, and FOLLOW refuses it.
     """
 
     kinds: tuple[JointKind, ...]

@@ -6,7 +6,7 @@ A chain is a tree with one effector.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -28,12 +28,12 @@ class Topology:
     Attributes:
         parents: -1 for a root. There may be several of those; their heads never move.
         effector_bones: The bone that carries each effector.
-        unturned: As ``Joints.unturned``, from where solvers take it.
+        unturned: As ``Joints.unturned``, which alone tells it; solvers note it here.
     """
 
     parents: Sequence[int]
     effector_bones: Sequence[int]
-    unturned: Sequence[int] = ()
+    unturned: tuple[int, ...] = field(init=False, default=())
 
     def __post_init__(self) -> None:
         """Raise ``InvalidChainError`` if a bone stands before its parent, or is none."""
@@ -72,7 +72,11 @@ class Topology:
 
     def without_turning(self, unturned: tuple[int, ...]) -> Topology:
         """Return the same order, of which some bones are not turned by their parents."""
-        return replace(self, unturned=unturned) if unturned else self
+        if not unturned:
+            return self
+        found = Topology(self.parents, self.effector_bones)
+        freeze(found, "unturned", unturned)
+        return found
 
     @cached_property
     def turning_parents(self) -> list[int]:

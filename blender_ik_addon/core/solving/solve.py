@@ -12,7 +12,7 @@ from ..algebra.nested import repeat_single
 from ..algebra.rotation import conjugate, multiply, power
 from ..kinematics.compiled_bones import compile_bones
 from ..model.chains import Chain, Chains
-from ..model.errors import InvalidGoalError
+from ..model.errors import InvalidGoalError, SolverMismatchError
 from ..model.goals import Goal, Goals
 from ..model.options import Lead, SolveOptions, Solver
 from ..model.records import check_shape
@@ -180,6 +180,11 @@ def _drag_chains(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
     No chain is turned as a whole: every bone swings from its parent by the shortest rotation.
     Poles, flips, rotations of the tip and soft distances are for chains whose root stays.
     """
+    if chains.joints is not None and chains.joints.unturned:
+        raise SolverMismatchError(
+            "Follow drags bones that turn with the one before: leave unturned out,"
+            " or choose another solver."
+        )
     targets, start, compiled = goals.target_position, chains.joint_positions, compile_chains(chains)
     is_few = compiled.are_alone(options.solver)
     drag = Drag(options.lead, options.use_anchor, FLOATS if is_few else ARRAYS)

@@ -130,8 +130,7 @@ def chains_for_core(
     return Chains(
         pose.joints,
         frames.natural_side(pose) if hang.topology is None else frames.natural_sides(pose),
-        # What forces do to bones is told of such that turn with the one before.
-        frames_for_core(frames, pose, joints, hang.unturned if forces is None else ()),
+        frames_for_core(frames, pose, joints, hang.unturned),
         forces,
         topology=hang.topology,
     )

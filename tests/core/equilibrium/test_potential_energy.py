@@ -1,5 +1,7 @@
 """Slopes and curvatures of potential energy are those that differences of it show."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -20,9 +22,10 @@ every_rig = pytest.mark.parametrize("name", ["arm", "offset_bones", "bent_rest",
 class Case:
     """Chains in random poses, a random force on their effectors, and the work of both."""
 
-    def __init__(self, name):
+    def __init__(self, name, unturned=()):
         rng, self.rig = make_rng(3), RIGS[name]()
         points, joints = started_anywhere(self.rig, COUNT, rng)
+        joints = replace(joints, unturned=unturned)
         self.forces = random_forces(rng, COUNT, len(joints.kinds))
         # Not so stiff that differences are rounding.
         self.forces.__dict__["stiffness"] = rng.uniform(0.1, 2.0, self.forces.stiffness.shape)
@@ -56,9 +59,10 @@ def test_the_potential_energy_is_that_of_springs_and_weight(name):
         np.testing.assert_allclose(ours[i], theirs, rtol=1e-9)
 
 
+@pytest.mark.parametrize("unturned", [(), (1,)])
 @every_rig
-def test_slopes_and_curvatures_are_those_of_differences(name):
-    case = Case(name)
+def test_slopes_and_curvatures_are_those_of_differences(name, unturned):
+    case = Case(name, unturned)
     at, posed = case.at(case.turn)
     jacobian = case.tree.find_jacobian(posed)
     slope = at.slope - np.einsum("kb,nkcb->ncb", case.force, jacobian)
