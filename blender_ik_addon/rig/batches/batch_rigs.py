@@ -110,7 +110,7 @@ class BatchRigs(Generic[Place]):
     def gather(self, name: str) -> npt.NDArray[Any]:
         """Return what channels hold on all bones, one after the other, by their name in poses."""
         pairs = zip(self._states, self._bones, strict=True)
-        return np.concatenate([getattr(_pose_of(state), name)[bones] for state, bones in pairs])
+        return np.concatenate([getattr(pose_of(state), name)[bones] for state, bones in pairs])
 
     def changes(
         self,
@@ -174,6 +174,7 @@ def _differ(
     return differs.any(axis=(1, 2))
 
 
-def _pose_of(state: RigState) -> Pose:
+def pose_of(state: RigState) -> Pose:
+    """Return the pose of an armature object that has been read."""
     assert state.pose is not None
     return state.pose

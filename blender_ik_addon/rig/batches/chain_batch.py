@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from ...core import IKError
 from ..frames.bases import Bases
 from ..frames.chain_poses import take_rows
 from ..frames.places import Places, find_places
@@ -22,6 +22,7 @@ from ..reading.world import WorldMatrices
 from .batch_rigs import BatchRigs, Part, bases_of
 from .changes import Change
 from .followed import Followed
+from .isolating import solve_again
 from .members import Members, are_compiled, live_chains_of, poses_of, uids_of
 from .rig_state import RigState
 
@@ -52,11 +53,8 @@ class ChainBatch:
             members: The chains.
             is_even: Whether all of them are rigid, and hang in spaces that keep their shape.
         """
-        self.live_chains, self.uids, self.is_even = (
-            live_chains_of(members),
-            uids_of(members),
-            is_even,
-        )
+        self.live_chains, self.uids = live_chains_of(members), uids_of(members)
+        self.is_even = is_even
         self.errors: dict[int, str] = {}
         self._failed: dict[int, str] = {}
         self._members = members
@@ -123,18 +121,20 @@ class ChainBatch:
             is_asked[list(self.errors)] = has_changed[list(self.errors)] = False
         rows = is_asked.nonzero()[0]
         if rows.size:
-            self._solve_rows(rows, moment, has_changed)
+            solve = partial(self._solve_together, moment, has_changed)
+            self._failed = solve_again(rows, solve, self._failed)
+            self.errors = self._failed | self.errors
         elif not has_new_poses:
             return []
         wanted, others = self._wanted, self._others()
         if self.errors:
             # A chain that cannot be solved keeps its pose.
-            failed = list(self.errors)
+            kept = list(self.errors)
             wanted = wanted.copy()
-            wanted[failed] = self._rigs.present[failed]
+            wanted[kept] = self._rigs.present[kept]
             others = {name: values.copy() for name, values in others.items()}
             for name, values in others.items():
-                values[failed] = self._rigs.gather(name).reshape(values.shape)[failed]
+                values[kept] = self._rigs.gather(name).reshape(values.shape)[kept]
         noise = CURRENT_NOISE if self._solve.settings.is_current else 0.0
         return self._rigs.changes(wanted, is_asked, is_foreign, noise, others)
 
@@ -155,20 +155,7 @@ class ChainBatch:
             [known is None or known.frame != moment.frame or is_begun for known in self._moments]
         )
 
-    def _solve_rows(self, rows: Rows, moment: Moment, has_changed: Flags) -> None:
-        """Solve chains; where one cannot be solved the others still are."""
-        for row in rows.tolist():
-            self._failed.pop(row, None)
-        try:
-            self._solve_together(rows, moment, has_changed)
-        except IKError as error:
-            if len(rows) == 1:
-                self._failed[int(rows[0])] = self.errors[int(rows[0])] = str(error)
-                return
-            for row in rows:
-                self._solve_rows(np.array([row]), moment, has_changed)
-
-    def _solve_together(self, rows: Rows, moment: Moment, has_changed: Flags) -> None:
+    def _solve_together(self, moment: Moment, has_changed: Flags, rows: Rows) -> None:
         starts = self._starting() if self._solve.settings.is_current else {}
         for name, values in starts.items():
             known = self._starts.setdefault(name, np.full_like(values, np.nan))

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from ...core import IKError
 from ..frames.chain_poses import take_rows
 from ..frames.places import Places, find_places
 from ..posing.drags import Begun, Dragged, Stand
@@ -20,6 +19,7 @@ from .batch_rigs import BatchRigs, Part
 from .changes import Change
 from .drag_state import SAME, DragState
 from .followed import Followed
+from .isolating import solve_again
 from .members import Members, are_compiled, live_chains_of, poses_of, uids_of
 from .rig_state import RigState
 
@@ -86,8 +86,6 @@ class FollowBatch:
         rows = np.flatnonzero(is_asked)
         if not rows.size:
             return []
-        for row in rows.tolist():
-            self._failed.pop(row, None)
         # What is not asked, or cannot be dragged, stays as it is.
         wanted = self._rigs.present.copy()
         location = self._rigs.gather("location").reshape(*wanted.shape[:2], 3)
@@ -120,21 +118,18 @@ class FollowBatch:
 
     def _drag(self, begun: Begun) -> list[tuple[Begun, Dragged]]:
         """Drag chains; where one cannot be dragged the others still are."""
-        rows = begun.rows
-        try:
-            dragged = self._solve.dragged(begun, self._rigs.places)
-        except IKError as error:
-            if len(rows) == 1:
-                self._failed[int(rows[0])] = self.errors[int(rows[0])] = str(error)
-                return []
-            half = len(rows) // 2
-            halves = take_rows(begun, slice(half)), take_rows(begun, slice(half, None))
-            return [found for some in halves for found in self._drag(some)]
-        if self._solved is None or len(rows) == len(self.live_chains):
+        found: list[tuple[Begun, Dragged]] = []
+
+        def drag(rows: Rows) -> None:
+            some = take_rows(begun, np.flatnonzero(np.isin(begun.rows, rows)))
+            found.append((some, self._solve.dragged(some, self._rigs.places)))
+
+        self._failed = solve_again(begun.rows, drag, self._failed)
+        self.errors = self._failed | self.errors
+        for some, (solved, *_) in found:
             every = np.zeros(len(self.live_chains), dtype=np.int64)
-            self._solved = take_rows(dragged.solved, every)
-        self._solved = self._solved.put(rows, dragged.solved)
-        return [(begun, dragged)]
+            self._solved = (self._solved or take_rows(solved, every)).put(some.rows, solved)
+        return found
 
     def outcome(self, row: int) -> Outcome | str | None:
         """Return what the last solve of a chain did, or what is wrong with it."""

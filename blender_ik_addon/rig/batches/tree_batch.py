@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from ...core import IKError
 from ...core.model.status import STATUSES
 from ..frames.chain_poses import take_rows
 from ..frames.places import find_places
@@ -17,13 +17,13 @@ from ..planning.tree_plan import TreePlan
 from ..posing.outcome import Outcome
 from ..posing.tree_outcome import NO_WEIGHT, TreeEnd
 from ..posing.tree_solve import SolvedTrees, TreesAsked, TreeSolve
-from ..reading.channels import Pose
 from ..reading.moment import Moment
 from ..reading.world import WorldMatrices
-from .batch_rigs import BatchRigs, Part, bases_of
+from .batch_rigs import BatchRigs, Part, bases_of, pose_of
 from .chain_batch import CURRENT_NOISE
 from .changes import Change
 from .followed import Followed
+from .isolating import solve_again
 from .rig_state import RigState
 
 Array = npt.NDArray[np.float64]
@@ -60,7 +60,7 @@ class TreeBatch:
             for state, plan in zip(self._states, self.trees, strict=True)
             for _ in plan.live_chains
         ]
-        poses = [_pose_of(state) for state in self._states]
+        poses = [pose_of(state) for state in self._states]
         self._solve = TreeSolve(self.trees, poses, is_even=is_even)
         self._is_even, self._base_rows = is_even, _base_rows(members)
         self._parts = [
@@ -91,7 +91,7 @@ class TreeBatch:
         states = [state for state in self._states for _ in range(chains)]
         places = find_places(
             self.live_chains,
-            [_pose_of(state) for state in states],
+            [pose_of(state) for state in states],
             [state.unmirrored for state in states],
         )
         return in_armatures(places, chains, self.trees[0].root_chain)
@@ -166,25 +166,15 @@ class TreeBatch:
 
     def _solve_rows(self, rows: Rows) -> None:
         """Solve trees, those together of which the same chains can be followed."""
-        for row in rows.tolist():
-            self._failed.pop(row, None)
         followed = self._is_followed[rows]
-        for pattern in np.unique(followed, axis=0):
-            self._solve_alike(rows[(followed == pattern).all(axis=1)], pattern)
+        for pattern in followed[:1] if followed.all() else np.unique(followed, axis=0):
+            alike = rows[(followed == pattern).all(axis=1)]
+            solve = partial(self._solve_together, pattern)
+            self._failed = solve_again(alike, solve, self._failed)
+        for row, text in self._failed.items():
+            self._tell(np.arange(len(self.trees)) == row, text)
 
-    def _solve_alike(self, rows: Rows, is_followed: Flags) -> None:
-        """Solve trees; where one cannot be solved the others still are."""
-        try:
-            self._solve_together(rows, is_followed)
-        except IKError as error:
-            if len(rows) > 1:
-                for row in rows:
-                    self._solve_alike(np.array([row]), is_followed)
-                return
-            self._failed[int(rows[0])] = str(error)
-            self._tell(np.arange(len(self.trees)) == rows[0], str(error))
-
-    def _solve_together(self, rows: Rows, is_followed: Flags) -> None:
+    def _solve_together(self, is_followed: Flags, rows: Rows) -> None:
         (count, chains), present = self._weights.shape, self._rigs.present
         poles = np.zeros((count, 0, 3))
         if self._poles is not None:
@@ -224,11 +214,6 @@ class TreeBatch:
             weights=self._weights[tree] * self._is_followed[tree],
         )
         return end.outcome(self.trees[tree], chain)
-
-
-def _pose_of(state: RigState) -> Pose:
-    assert state.pose is not None
-    return state.pose
 
 
 def _base_rows(members: TreeMembers) -> list[list[int]]:
