@@ -65,8 +65,8 @@ class Rig:
     def frames(self, rotations: Array) -> list[Array]:
         """Return the posed axes of all bones."""
         frame, frames = np.eye(3), []
-        for offset, rotation in zip(self.offsets, rotations, strict=True):
-            frame = frame @ offset @ matrix(rotation)
+        for offset, turn in zip(self.offsets, matrix(np.asarray(rotations)), strict=True):
+            frame = frame @ offset @ turn
             frames.append(frame)
         return frames
 
@@ -95,15 +95,18 @@ class Rig:
 
     def chains(self, count: int) -> Chains:
         """Return the chain at rest so many times."""
-        joints, points = self.joints(), self.points(at_rest(len(self.kinds)))
+        return self.started(np.repeat(at_rest(len(self.kinds))[None], count, axis=0))
+
+    def started(self, starts: Array) -> Chains:
+        """Return the chain once for each start pose, local rotations wxyz (B, n, 4)."""
+        joints = self.joints()
         repeated = {
-            name: np.repeat(getattr(joints, name)[None], count, axis=0)
+            name: np.repeat(getattr(joints, name)[None], len(starts), axis=0)
             for name in vars(joints)
-            if name not in ("kinds", "unturned")
+            if name not in ("kinds", "unturned", "start_wxyz")
         }
-        return Chains(
-            np.repeat(points[None], count, axis=0), joints=Joints(kinds=self.kinds, **repeated)
-        )
+        points = np.array([self.points(start) for start in starts])
+        return Chains(points, joints=Joints(kinds=self.kinds, start_wxyz=starts, **repeated))
 
     def some_rotations(self, rng: np.random.Generator, share: float = 0.8) -> Array:
         """Return random local rotations inside a share of the ranges, wxyz (n, 4)."""
@@ -127,17 +130,21 @@ class Rig:
 
 
 def matrix(wxyz: Array) -> Array:
-    """Return the matrix of a quaternion, whatever its length."""
-    w, v = wxyz[0], wxyz[1:]
-    cross = np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
-    rotation: Array = (w * w - v @ v) * np.eye(3) + 2.0 * np.outer(v, v) + 2.0 * w * cross
-    return rotation / (wxyz @ wxyz)
+    """Return the matrices (..., 3, 3) of quaternions (..., 4), whatever their lengths."""
+    w, v = wxyz[..., 0, None, None], wxyz[..., 1:]
+    cross = np.zeros((*v.shape, 3))
+    cross[..., [2, 0, 1], [1, 2, 0]], cross[..., [1, 2, 0], [2, 0, 1]] = v, -v
+    inner = (v * v).sum(axis=-1)[..., None, None]
+    outer = v[..., :, None] * v[..., None, :]
+    rotation: Array = (w * w - inner) * np.eye(3) + 2.0 * outer + 2.0 * w * cross
+    return rotation / (w * w + inner)
 
 
 def multiply(a: Array, b: Array) -> Array:
-    """Return the quaternion that turns by ``b`` first."""
-    vector = a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:])
-    return np.array([a[0] * b[0] - a[1:] @ b[1:], *vector])
+    """Return the quaternions (..., 4) that turn by ``b`` first."""
+    vector = a[..., :1] * b[..., 1:] + b[..., :1] * a[..., 1:] + np.cross(a[..., 1:], b[..., 1:])
+    scalar = a[..., :1] * b[..., :1] - (a[..., 1:] * b[..., 1:]).sum(axis=-1, keepdims=True)
+    return np.concatenate((scalar, vector), axis=-1)
 
 
 def about(axis: int, angle: float) -> Array:
@@ -392,7 +399,11 @@ def poles_beside(targets: Array, length: float, rng: np.random.Generator) -> Arr
 
 def misses(rig: Rig, solutions: Solutions | Sequence[Solution], targets: Array) -> Array:
     """Return the ways from the posed tips to the targets, shares of the length."""
-    tips = np.array([rig.points(s.local_rotations_wxyz)[-1] for s in solutions])
+    turns = matrix(np.array([solution.local_rotations_wxyz for solution in solutions]))
+    frames, tips = np.eye(3), np.zeros((len(turns), 3))
+    for i, (offset, segment) in enumerate(zip(rig.offsets, rig.segments, strict=True)):
+        frames = frames @ offset @ turns[:, i]
+        tips += frames @ segment
     return np.linalg.norm(tips - targets, axis=1) / rig.length
 
 

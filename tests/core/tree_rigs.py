@@ -65,19 +65,22 @@ class TreeRig:
         return found
 
     def posed(self, rotations: Array) -> tuple[Array, Array]:
-        """Return heads (n, 3) and effectors (E, 3) for local rotations wxyz (n, 4)."""
-        heads, wholes = np.empty_like(self.heads), np.empty((len(self.heads), 3, 3))
+        """Return heads (..., n, 3), effectors (..., E, 3) for local rotations wxyz (..., n, 4)."""
+        # Posed axes are those at rest, turned in them by the bone's own rotation.
+        turns = self.axes @ matrix(rotations) @ self.axes.transpose(0, 2, 1)
+        heads, wholes = np.empty((*turns.shape[:-2], 3)), np.empty_like(turns)
         for bone, parent in enumerate(self.parents):
-            # Posed axes are those at rest, turned in them by the bone's own rotation.
-            turn = self.axes[bone] @ matrix(rotations[bone]) @ self.axes[bone].T
+            turn = turns[..., bone, :, :]
             if parent < 0:
-                heads[bone], wholes[bone] = self.heads[bone], turn
+                heads[..., bone, :], wholes[..., bone, :, :] = self.heads[bone], turn
                 continue
-            heads[bone] = heads[parent] + wholes[parent] @ (self.heads[bone] - self.heads[parent])
-            wholes[bone] = turn if bone in self.unturned else wholes[parent] @ turn
+            above = wholes[..., parent, :, :]
+            way = above @ (self.heads[bone] - self.heads[parent])
+            heads[..., bone, :] = heads[..., parent, :] + way
+            wholes[..., bone, :, :] = turn if bone in self.unturned else above @ turn
         on = list(self.effector_bones)
-        ways = np.einsum("nij,nj->ni", wholes[on], self.tips - self.heads[on])
-        return heads, heads[on] + ways
+        ways = np.einsum("...nij,nj->...ni", wholes[..., on, :, :], self.tips - self.heads[on])
+        return heads, heads[..., on, :] + ways
 
     def joints(self, start: Array | None = None) -> Joints:
         """Return the package's record of the joints."""

@@ -72,11 +72,53 @@ def advance_batch(
 
     Source: as ``easing.eased``.
     """
-    given = chains
-    if chains.joints is None:
-        chains = compile_chains(chains).unconstrained
+    found = solve_batch(_jointed(chains), goals, options)
+    return _come_nearer(chains, goals, options, found, easing, history, seconds)
+
+
+def move(
+    chain: Chain, targets: Array, options: SolveOptions, easing: Easing, seconds: float
+) -> list[Solution]:
+    """Return the poses of one chain whose target stands at places (f, 3) at frames, the first new.
+
+    What it aims at hangs on no history: all frames are solved side by side, alike ones once.
+
+    Args:
+        chain: Start pose.
+        targets: Where the target stands.
+        options: As in ``advance_batch``.
+        easing: How to go there.
+        seconds: From frame to frame.
+    """
+    places, numbers = np.unique(targets, axis=0, return_inverse=True)
+    chains, solutions, history = chain.as_batch(), [], None
+    alike = _jointed(chains).take(np.zeros(len(places), int))
+    found = solve_batch(alike, Goals(places), options)
+    for number in numbers.ravel():
+        goals, aim = Goals(places[[number]]), found[number].as_batch()
+        time = 0.0 if history is None else seconds
+        passed, history = _come_nearer(chains, goals, options, aim, easing, history, time)
+        solutions.append(passed[0])
+    return solutions
+
+
+def _jointed(chains: Chains) -> Chains:
+    """Return chains with joints, free ones if they have none."""
+    return chains if chains.joints is not None else compile_chains(chains).unconstrained
+
+
+def _come_nearer(
+    given: Chains,
+    goals: Goals,
+    options: SolveOptions,
+    found: Solutions,
+    easing: Easing,
+    history: History | None,
+    seconds: float,
+) -> tuple[Solutions, History]:
+    """Return the poses of chains some time after their last ones, on the way to what was found."""
+    chains = _jointed(given)
     compiled = compile_chains(chains)
-    found = solve_batch(chains, goals, options)
     assert found.local_rotations_wxyz is not None
     assert found.slides is not None
     wanted, wanted_slides = compiled.tree.joints.inner(found.local_rotations_wxyz), found.slides.T

@@ -15,7 +15,7 @@ from blender_ik_addon.core import (
 )
 from blender_ik_addon.core.equilibrium.easing import Easing
 from tests.core.equilibrium.energies import make_forces
-from tests.core.equilibrium.gradual import advance
+from tests.core.equilibrium.gradual import advance, move
 from tests.core.limited_rigs import RIGS, targets_of
 from tests.helpers import make_rng
 
@@ -43,13 +43,9 @@ def still(_seconds):
 
 def motion(chain, target, easing, rate, seconds, options=OPTIONS):
     """Return the solutions frame by frame, the first one at no time."""
-    found, history = [], None
-    for frame in range(round(seconds * rate) + 1):
-        time = 0.0 if frame == 0 else 1.0 / rate
-        goal = Goal(target(frame / rate))
-        solution, history = advance(chain, goal, options, easing, history, time)
-        found.append(solution)
-    return found
+    frames = range(round(seconds * rate) + 1)
+    targets = np.array([target(frame / rate) for frame in frames])
+    return move(chain, targets, options, easing, 1.0 / rate)
 
 
 def joints_of(solutions):
@@ -118,10 +114,9 @@ def test_limits_are_kept_on_the_way_and_turns_are_no_faster_than_told(name):
     chain = rig.chain()
     forces = make_forces(np.ones(len(rig.kinds)), np.ones(len(rig.kinds)), [0.0, -1.0, 0.0])
     chain = Chain(chain.joint_positions, joints=chain.joints, forces=forces)
-    history, before, fastest = None, None, 3.0
-    for target in np.repeat(targets_of(rig, 3, rng), 12, axis=0):
-        goal, easing = Goal(target), Easing(0.1, fastest)
-        solution, history = advance(chain, goal, OPTIONS, easing, history, 1 / 24)
+    before, fastest = None, 3.0
+    targets = np.repeat(targets_of(rig, 3, rng), 12, axis=0)
+    for solution in move(chain, targets, OPTIONS, Easing(0.1, fastest), 1 / 24):
         local = solution.local_rotations_wxyz
         assert rig.violations(local).max() <= 1e-6
         if before is not None:

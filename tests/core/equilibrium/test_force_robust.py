@@ -1,15 +1,15 @@
 """FORCE never diverges, whatever springs, limits, weight and targets chains are given."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from blender_ik_addon.core import (
     Chain,
-    Chains,
     Forces,
     Goal,
     Goals,
-    Joints,
     SolveOptions,
     Solver,
     Status,
@@ -59,24 +59,16 @@ def random_forces(rng, chains, count):
 
 def started_anywhere(rig, chains, rng):
     """Return the rig so many times, each in a pose of its own inside the ranges."""
-    starts = np.array([rig.some_rotations(rng, 0.9) for _ in range(chains)])
-    points = np.array([rig.points(start) for start in starts])
-    repeated = {
-        name: np.repeat(getattr(rig.joints(), name)[None], chains, axis=0)
-        for name in vars(rig.joints())
-        if name not in ("kinds", "unturned")
-    }
-    repeated["start_wxyz"] = starts
-    return points, Joints(kinds=rig.kinds, **repeated)
+    return rig.started(np.array([rig.some_rotations(rng, 0.9) for _ in range(chains)]))
 
 
 def assert_never_diverges(rig, chains, rng):
-    points, joints = started_anywhere(rig, chains, rng)
+    started = started_anywhere(rig, chains, rng)
+    points = started.joint_positions
     forces = random_forces(rng, chains, len(rig.kinds))
     targets = unit(rng.normal(size=(chains, 3))) * rig.length * rng.uniform(0, 1.3, (chains, 1))
     options = SolveOptions(solver=Solver.FORCE, tolerance=1e-5 * rig.length)
-    posed = Chains(points, joints=joints, forces=forces)
-    solutions = solve_batch(posed, Goals(targets), options)
+    solutions = solve_batch(replace(started, forces=forces), Goals(targets), options)
     assert np.isfinite(solutions.joint_positions).all()
     assert np.isfinite(solutions.local_rotations_wxyz).all()
     before = np.linalg.norm(points[:, -1] - targets, axis=1)
@@ -104,6 +96,7 @@ def test_none_of_10000_random_chains_diverges(seed):
     assert_never_diverges(rig, 200, rng)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RIGS)
 def test_rigs_of_all_sorts_keep_their_limits_and_lengths(name):
     assert_never_diverges(RIGS[name](), 10, make_rng(5))

@@ -24,12 +24,12 @@ class Case:
 
     def __init__(self, name, unturned=()):
         rng, self.rig = make_rng(3), RIGS[name]()
-        points, joints = started_anywhere(self.rig, COUNT, rng)
-        joints = replace(joints, unturned=unturned)
+        started = started_anywhere(self.rig, COUNT, rng)
+        joints = replace(started.joints, unturned=unturned)
         self.forces = random_forces(rng, COUNT, len(joints.kinds))
         # Not so stiff that differences are rounding.
         self.forces.__dict__["stiffness"] = rng.uniform(0.1, 2.0, self.forces.stiffness.shape)
-        chains = Chains(points, joints=joints, forces=self.forces)
+        chains = Chains(started.joint_positions, joints=joints, forces=self.forces)
         compiled = compile_chains(chains)
         self.tree, self.energy = compiled.tree, compiled.potential_energy
         poses = [[self.rig.some_rotations(rng, 0.9) for _ in range(COUNT)]]

@@ -1,15 +1,15 @@
 """Limited chains keep the promises of free ones: what is solved stays, moves along, is alone."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
 
 from blender_ik_addon.core import (
-    Chain,
+    Chains,
     Goal,
     Goals,
-    Joints,
     SolveOptions,
     Solver,
     solve,
@@ -24,6 +24,7 @@ from tests.core.limited_rigs import (
     poles_beside,
     poles_of,
     targets_of,
+    worst_violation,
 )
 from tests.helpers import make_rng
 
@@ -63,12 +64,17 @@ def far_targets(rig, count, rng):
     return 1.6 * rig.length * unit(rng.normal(size=(count, 3)))
 
 
-def moved_when_solved_again(rig, target, pole, solver):
-    """Return how far bones turn where the solution is the start pose of the same task."""
-    once = solve(rig.chain(), Goal(target, pole), options_for(rig, solver))
-    start = once.local_rotations_wxyz
-    again = solve(rig.chain(start), Goal(target, pole), options_for(rig, solver))
-    return largest_turn(start, again.local_rotations_wxyz)
+def largest_turns(first, second):
+    """Return the largest angle between the bones of two poses, of each chain."""
+    pairs = zip(first.local_rotations_wxyz, second.local_rotations_wxyz, strict=True)
+    return np.array([largest_turn(*pair) for pair in pairs])
+
+
+def solved_twice(rig, goals, solver):
+    """Return the solutions, and those of the same tasks from there."""
+    options = options_for(rig, solver)
+    once = solve_batch(rig.chains(len(goals.target_position)), goals, options)
+    return once, solve_batch(rig.started(once.local_rotations_wxyz), goals, options)
 
 
 @every_rig
@@ -77,25 +83,19 @@ def moved_when_solved_again(rig, target, pole, solver):
 def test_solved_again_nothing_moves(name, solver, has_pole):
     rig, rng = RIGS[name](), make_rng(21)
     targets = targets_of(rig, 8, rng)
-    moves = [
-        moved_when_solved_again(rig, target, pole if has_pole else None, solver)
-        for target, pole in zip(targets, poles_beside(targets, rig.length, rng), strict=True)
-    ]
-    assert max(moves) <= SAME_TURN, np.round(np.sort(moves), 4)
+    poles = poles_beside(targets, rig.length, rng) if has_pole else None
+    moves = largest_turns(*solved_twice(rig, Goals(targets, poles), solver))
+    assert np.max(moves) <= SAME_TURN, np.round(np.sort(moves), 4)
 
 
 @cache
 def far_solved_again(name: str, solver: Solver) -> tuple[float, float]:
     """Return the most that bones turn, and the nearest changes by, out of reach solved again."""
-    rig, moves, gains = RIGS[name](), [], []
-    for target in far_targets(rig, 10, make_rng(22)):
-        once = solve(rig.chain(), Goal(target), options_for(rig, solver))
-        start = once.local_rotations_wxyz
-        again = solve(rig.chain(start), Goal(target), options_for(rig, solver))
-        moves.append(largest_turn(start, again.local_rotations_wxyz))
-        gains.append(abs(once.residual - again.residual) / rig.length)
+    rig = RIGS[name]()
+    once, again = solved_twice(rig, Goals(far_targets(rig, 10, make_rng(22))), solver)
+    gains = np.abs(once.residual - again.residual) / rig.length
     # NumPy's maximum, so that NaN is the largest.
-    return float(np.max(moves)), float(np.max(gains))
+    return float(np.max(largest_turns(once, again))), float(np.max(gains))
 
 
 @every_rig
@@ -137,54 +137,47 @@ def test_a_batch_gives_what_its_chains_give_alone(
     assert max(turns) <= alike, np.array(turns)
 
 
-def scaled(chain: Chain, scale: float) -> Chain:
-    """Return the same chain in another unit."""
-    return Chain(scale * chain.joint_positions, joints=chain.joints)
+def scaled(chains: Chains, scale: float) -> Chains:
+    """Return the same chains in another unit."""
+    return Chains(scale * chains.joint_positions, joints=chains.joints)
 
 
-def in_frame(chain: Chain, frame: np.ndarray, shift: np.ndarray) -> Chain:
-    """Return the chain turned (or mirrored) and moved: limits and turns stay."""
-    joints = chain.joints
-    offsets = joints.offsets.copy()
-    offsets[0] = frame @ offsets[0]
-    fields = {name: getattr(joints, name) for name in vars(joints)}
-    moved = Joints(**{**fields, "offsets": offsets})
-    return Chain(chain.joint_positions @ frame.T + shift, joints=moved)
+def in_frame(chains: Chains, frame: np.ndarray, shift: np.ndarray) -> Chains:
+    """Return the chains turned (or mirrored) and moved: limits and turns stay."""
+    offsets = chains.joints.offsets.copy()
+    offsets[:, 0] = frame @ offsets[:, 0]
+    moved = replace(chains.joints, offsets=offsets)
+    return Chains(chains.joint_positions @ frame.T + shift, joints=moved)
 
 
 @every_rig
 @every_solver
+@with_and_without_pole
 @pytest.mark.parametrize("scale", [0.01, 100.0])
-def test_scaled_the_answer_scales(name, solver, scale):
+def test_scaled_the_answer_scales(name, solver, scale, has_pole):
     rig, rng = RIGS[name](), make_rng(24)
-    chain, targets = rig.chain(), targets_of(rig, 6, rng)
-    poles = poles_beside(targets, rig.length, rng)
-    for i, target in enumerate(targets):
-        pole = poles[i] if i % 2 else None
-        goal = Goal(target, pole)
-        big = Goal(scale * target, None if pole is None else scale * pole)
-        small = solve(chain, goal, options_for(rig, solver))
-        large = solve(scaled(chain, scale), big, options_for(rig, solver, scale))
-        turn = largest_turn(small.local_rotations_wxyz, large.local_rotations_wxyz)
-        assert turn <= SAME_TURN, (i, turn)
+    chains, targets = rig.chains(6), targets_of(rig, 6, rng)
+    poles = poles_beside(targets, rig.length, rng) if has_pole else None
+    big = Goals(scale * targets, None if poles is None else scale * poles)
+    small = solve_batch(chains, Goals(targets, poles), options_for(rig, solver))
+    large = solve_batch(scaled(chains, scale), big, options_for(rig, solver, scale))
+    assert np.max(largest_turns(small, large)) <= SAME_TURN
 
 
 @every_rig
 @every_solver
+@with_and_without_pole
 @pytest.mark.parametrize("is_mirror", [False, True], ids=["moved", "mirrored"])
-def test_moved_or_mirrored_the_answer_moves_along(name, solver, is_mirror):
+def test_moved_or_mirrored_the_answer_moves_along(name, solver, is_mirror, has_pole):
     rig, rng = RIGS[name](), make_rng(25)
-    chain, targets = rig.chain(), targets_of(rig, 6, rng)
-    poles = poles_beside(targets, rig.length, rng)
+    chains, targets = rig.chains(6), targets_of(rig, 6, rng)
+    poles = poles_beside(targets, rig.length, rng) if has_pole else None
     frame = random_frame(rng) @ np.diag([-1.0 if is_mirror else 1.0, 1.0, 1.0])
     shift = rng.normal(size=3) * rig.length
-    for i, target in enumerate(targets):
-        pole = poles[i] if i % 2 else None
-        away = Goal(frame @ target + shift, None if pole is None else frame @ pole + shift)
-        here = solve(chain, Goal(target, pole), options_for(rig, solver))
-        there = solve(in_frame(chain, frame, shift), away, options_for(rig, solver))
-        turn = largest_turn(here.local_rotations_wxyz, there.local_rotations_wxyz)
-        assert turn <= SAME_TURN, (i, turn)
+    away = Goals(targets @ frame.T + shift, None if poles is None else poles @ frame.T + shift)
+    here = solve_batch(chains, Goals(targets, poles), options_for(rig, solver))
+    there = solve_batch(in_frame(chains, frame, shift), away, options_for(rig, solver))
+    assert np.max(largest_turns(here, there)) <= SAME_TURN
 
 
 @every_solver
@@ -210,13 +203,13 @@ def test_any_target_gives_numbers(solver, has_pole):
     rig = knee()
     rest = rig.points(np.tile([1.0, 0.0, 0.0, 0.0], (2, 1)))
     points = [rest[0], rest[1], rest[2], 2.0 * rest[2], -rest[2], [1e-12, 0, 0], [0, 0, 1e6]]
-    for target in np.array(points, float):
-        for pole in ([0.0, 0.0, 0.0], rest[2], [0.0, 1e-9, 1.0]) if has_pole else [None]:
-            goal = Goal(target, None if pole is None else np.array(pole))
-            solution = solve(rig.chain(), goal, options_for(rig, solver))
-            assert np.isfinite(solution.local_rotations_wxyz).all()
-            assert np.isfinite(solution.joint_positions).all()
-            assert rig.violations(solution.local_rotations_wxyz).max() <= 1e-6
+    targets = np.array(points, float)
+    for pole in ([0.0, 0.0, 0.0], rest[2], [0.0, 1e-9, 1.0]) if has_pole else [None]:
+        goals = Goals(targets, None if pole is None else np.tile(pole, (len(targets), 1)))
+        solutions = solve_batch(rig.chains(len(targets)), goals, options_for(rig, solver))
+        assert np.isfinite(solutions.local_rotations_wxyz).all()
+        assert np.isfinite(solutions.joint_positions).all()
+        assert worst_violation(rig, solutions) <= 1e-6
 
 
 def test_the_local_rotation_matrix_of_the_tests_is_a_rotation():

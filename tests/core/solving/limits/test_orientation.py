@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import Goal, SolveOptions, Solver, solve
+from blender_ik_addon.core import Goal, Goals, SolveOptions, Solver, solve, solve_batch
 from tests.core.chains import ITERATIVE
 from tests.core.limited_rigs import (
     RIGS,
@@ -14,6 +14,7 @@ from tests.core.limited_rigs import (
     make_rig,
     matrix,
     multiply,
+    worst_violation,
 )
 from tests.helpers import make_rng
 
@@ -45,10 +46,11 @@ def posed(rig, rng, share=0.5):
 def test_position_and_rotation_of_a_pose_within_limits_are_both_met(solver):
     rig, rng = make_rig([(K.BALL, ((-70, 70),) * 3)] * 5), make_rng(71)
     met = 0
-    for _ in range(40):
-        target, wanted = posed(rig, rng)
-        options = SolveOptions(solver, tolerance=1e-4)
-        solution = solve(rig.chain(), Goal(target, tip_rotation_wxyz=wanted), options)
+    drawn = [posed(rig, rng) for _ in range(40)]
+    targets, turns = (np.array(each) for each in zip(*drawn, strict=True))
+    options = SolveOptions(solver, tolerance=1e-4)
+    solutions = solve_batch(rig.chains(40), Goals(targets, tip_rotation_wxyz=turns), options)
+    for solution, wanted in zip(solutions, turns, strict=True):
         assert rig.violations(solution.local_rotations_wxyz).max() <= 1e-6
         gap = gap_of(rig, solution, wanted)
         assert solution.tip_gap == pytest.approx(gap, abs=1e-5)
@@ -60,15 +62,13 @@ def test_position_and_rotation_of_a_pose_within_limits_are_both_met(solver):
 @pytest.mark.parametrize("name", ["arm", "tail", "mixed_lengths", "offset_bones", "finger"])
 def test_any_wanted_rotation_costs_no_limit_and_no_target(name, solver):
     rig, rng = RIGS[name](), make_rng(72)
-    arrived = 0
-    for _ in range(15):
-        target, _ = posed(rig, rng)
-        wanted = rng.normal(size=4)
-        options = SolveOptions(solver, tolerance=1e-5 * rig.length)
-        solution = solve(rig.chain(), Goal(target, tip_rotation_wxyz=wanted), options)
-        assert rig.violations(solution.local_rotations_wxyz).max() <= 1e-6
-        arrived += solution.residual <= 1e-3 * rig.length
-    assert arrived == 15
+    drawn = [(posed(rig, rng)[0], rng.normal(size=4)) for _ in range(15)]
+    targets, wanted = (np.array(each) for each in zip(*drawn, strict=True))
+    options = SolveOptions(solver, tolerance=1e-5 * rig.length)
+    goals = Goals(targets, tip_rotation_wxyz=wanted)
+    solutions = solve_batch(rig.chains(15), goals, options)
+    assert worst_violation(rig, solutions) <= 1e-6
+    assert np.max(solutions.residual) <= 1e-3 * rig.length
 
 
 @every_solver

@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core import (
-    Goal,
     Goals,
     Solution,
     Solutions,
     SolveOptions,
     Solver,
     Status,
-    solve,
     solve_batch,
 )
 from tests.core.chains import ITERATIVE, Array, side_of, unit
@@ -95,19 +93,20 @@ def degrees_past(joints: Array, target: Array, pole: Array) -> float:
 
 def walks(name: str, has_pole: bool, solver: Solver) -> Iterator[Walk]:
     """Return four walks at which no limb turns about itself."""
-    rig, rng, count = RIGS[name](), make_rng(51), 0
-    options = SolveOptions(solver, tolerance=1e-8 * rig.length)
-    while count < 4:
+    rig, rng, paths, poles = RIGS[name](), make_rng(51), [], []
+    while len(paths) < 4:
         middle = rig.points(rig.some_rotations(rng, 0.6))[-1]
         # On the axis of a root that yaws every limb turns about itself: a true singularity.
         if np.hypot(middle[0], middle[2]) < 0.2 * rig.length:
             continue
-        count += 1
         steps = rig.length * STEP * np.arange(11)
-        targets = middle + steps[:, None] * unit(rng.normal(size=3))
-        pole = poles_beside(middle[None], rig.length, rng)[0] if has_pole else None
-        solutions = [solve(rig.chain(), Goal(target, pole), options) for target in targets]
-        yield Walk(targets, pole, solutions)
+        paths.append(middle + steps[:, None] * unit(rng.normal(size=3)))
+        poles.append(poles_beside(middle[None], rig.length, rng)[0] if has_pole else None)
+    options = SolveOptions(solver, tolerance=1e-8 * rig.length)
+    goals = Goals(np.vstack(paths), np.repeat(poles, 11, axis=0) if has_pole else None)
+    solutions = list(solve_batch(rig.chains(44), goals, options))
+    for i, (targets, pole) in enumerate(zip(paths, poles, strict=True)):
+        yield Walk(targets, pole, solutions[11 * i : 11 * i + 11])
 
 
 @pytest.mark.parametrize(("name", "has_pole", "solver"), SMOOTH)
@@ -139,10 +138,10 @@ def test_a_pose_hardly_nearer_to_what_is_out_of_reach_is_not_jumped_to(name: str
     for share in rng.uniform(0.2, 1.3, 8):
         first = share * rig.length * unit(rng.normal(size=3))
         way = rig.length * STEP * unit(rng.normal(size=3))
-        solutions = [solve(rig.chain(), Goal(first + i * way), options) for i in range(11)]
+        targets = first + np.arange(11)[:, None] * way
+        solutions = solve_batch(rig.chains(11), Goals(targets), options)
         assert solutions[0].status is not Status.REACHED
-        poses = [solution.local_rotations_wxyz for solution in solutions]
-        assert joint_steps(poses).max() <= STEEPEST * STEP
+        assert joint_steps(solutions.local_rotations_wxyz).max() <= STEEPEST * STEP
 
 
 def bends_and_zigzag(joints: Array) -> tuple[float, float]:
