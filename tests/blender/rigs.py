@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import bpy
 import numpy as np
@@ -23,6 +24,17 @@ def zigzag(count: int, seed: int = 0, length: float = 1.0) -> Array:
     steps = np.array([0.0, 0.0, 1.0]) + make_rng(seed).uniform(-0.4, 0.4, (count, 3))
     steps *= length / np.linalg.norm(steps, axis=1, keepdims=True)
     return np.vstack((np.zeros(3), np.cumsum(steps, axis=0)))
+
+
+@contextmanager
+def at_rest() -> Iterator[None]:
+    """Build without solving: chains that stand already are solved at every step of it."""
+    settings = bpy.context.scene.chain_ik
+    settings.use_live = False
+    try:
+        yield
+    finally:
+        settings.use_live = True
 
 
 def link(ob: bpy.types.Object, collection: bpy.types.Collection | None = None) -> bpy.types.Object:

@@ -10,7 +10,8 @@ nearer on the line: turns where the two differ are judged apart (``is_same_edge`
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import bpy
@@ -165,14 +166,28 @@ class ConstrainedBone:
         if not is_straight:
             joints[1:] = np.cumsum(rng.normal(size=(count, 3)), axis=0)
         rolls = np.zeros(count) if is_straight else rng.uniform(-3.0, 3.0, count)
-        self.ob = rigs.make_rig(joints, rolls=rolls)
-        self.target = rigs.make_empty()
-        self.root, self.bone = (self.ob.pose.bones[i] for i in (0, -1))
-        self.constraint = self.bone.constraints.new("IK")
-        self.constraint.target, self.constraint.use_stretch = self.target, False
+        ob = rigs.make_rig(joints, rolls=rolls)
+        ob.pose.bones[-1].constraints.new("IK").use_stretch = False
+        self._take(ob)
         self.rest = np.array(self.bone.bone.matrix_local)
         # Blender inverts rest matrices by transposing them.
         np.testing.assert_allclose(self.rest[:3, :3].T @ self.rest[:3, :3], np.eye(3), atol=1e-6)
+
+    def _take(self, ob: bpy.types.Object) -> None:
+        self.ob, self.target = ob, rigs.make_empty()
+        self.root, self.bone = (ob.pose.bones[i] for i in (0, -1))
+        (self.constraint,) = self.bone.constraints
+        self.constraint.target = self.target
+
+    def copied(self, count: int) -> list[ConstrainedBone]:
+        """Return the same bone in objects of their own."""
+        objects = [rigs.link(self.ob.copy()) for _ in range(count)]
+        # Their pose bones know their bones from then on.
+        bpy.context.view_layer.update()
+        found = [copy.copy(self) for _ in objects]
+        for each, ob in zip(found, objects, strict=True):
+            each._take(ob)
+        return found
 
     def set_joint(self, joint: Joint, parent: str = "FIXED") -> None:
         """Set locks and limits of the bone; the one above holds still or turns freely."""
@@ -184,12 +199,19 @@ class ConstrainedBone:
         matrix = self.rest[:3, :3] @ rotation.matrix_from_quaternion(quaternion)
         return self.rest[:3, 3] + matrix[:, 1] * self.bone.bone.length
 
-    def solved(self, start: Array, target: Array, iterations: int = 500) -> Array:
-        """Return the evaluated rotation of the bone, wxyz."""
+    def aim(self, start: Array, target: Array, iterations: int = 500) -> None:
+        """Pose the bone and place its target, for the next update."""
         self.bone.rotation_quaternion = start
         self.target.location = target
         self.constraint.iterations = iterations
-        bpy.context.view_layer.update()
+
+    def solved(self, start: Array, target: Array, iterations: int = 500) -> Array:
+        """Return the evaluated rotation of the bone, wxyz."""
+        self.aim(start, target, iterations)
+        return shown([self])[0]
+
+    def shown(self) -> Array:
+        """Return the rotation of the bone as evaluated by the last update, wxyz."""
         evaluated = rigs.evaluated(self.ob, bpy.context.view_layer.depsgraph)
         pose = np.array(evaluated.pose.bones[self.bone.name].matrix)[:3, :3]
         above = np.eye(3)
@@ -207,10 +229,20 @@ def set_joint(bone: bpy.types.PoseBone, joint: Joint) -> None:
         setattr(bone, f"ik_max_{axis}", min(joint.high[i], np.pi))
 
 
-def constrained_bones() -> Iterator[ConstrainedBone]:
-    for is_second in (False, True):
-        for is_straight in (False, True):
-            yield ConstrainedBone(is_second=is_second, is_straight=is_straight)
+def constrained_bones() -> list[ConstrainedBone]:
+    """Return bones of four rigs, each in many objects: evaluated together, in one update."""
+    firsts = [
+        ConstrainedBone(is_second=is_second, is_straight=is_straight)
+        for is_second in (False, True)
+        for is_straight in (False, True)
+    ]
+    return [bone for first in firsts for bone in (first, *first.copied(PER_RIG - 1))]
+
+
+def shown(bones: Sequence[ConstrainedBone]) -> list[Array]:
+    """Return the rotations of bones as Blender evaluates them, wxyz."""
+    bpy.context.view_layer.update()
+    return [bone.shown() for bone in bones]
 
 
 def clamped_one(quaternion: Array, joint: Joint) -> Array:
@@ -220,20 +252,18 @@ def clamped_one(quaternion: Array, joint: Joint) -> Array:
 @every_joint
 def test_blender_clamps_a_pose_beyond_its_limits_to_our_rotation(kind: str, limits: str) -> None:
     rng = make_rng(1)
-    ours, blenders, reached = [], [], []
-    for rig in constrained_bones():
-        for _ in range(PER_RIG):
-            while True:
-                joint, posed = some_joint(kind, limits, rng), some_rotation(kind, rng)
-                unlimited = clamped_one(posed, without_limits(joint))
-                if is_same_edge(joint, unlimited):
-                    break
-            rig.set_joint(joint)
-            start = posed_for_blender(kind, posed)
-            blenders.append(rig.solved(start, rig.tail(unlimited), iterations=1))
-            ours.append(clamped_one(posed, joint))
-            reached.append(unlimited)
-    assert_rotations_close(ours, blenders, TOLERANCE)
+    ours, reached, bones = [], [], constrained_bones()
+    for bone in bones:
+        while True:
+            joint, posed = some_joint(kind, limits, rng), some_rotation(kind, rng)
+            unlimited = clamped_one(posed, without_limits(joint))
+            if is_same_edge(joint, unlimited):
+                break
+        bone.set_joint(joint)
+        bone.aim(posed_for_blender(kind, posed), bone.tail(unlimited), iterations=1)
+        ours.append(clamped_one(posed, joint))
+        reached.append(unlimited)
+    assert_rotations_close(ours, shown(bones), TOLERANCE)
     if limits != "none" and kind != "FIXED":
         distances = 1.0 - np.abs(np.sum(np.multiply(ours, reached), axis=1))
         assert np.mean(distances > 1e-6) > 0.2, "the limits are put to the test"
@@ -253,15 +283,13 @@ def test_a_turn_beyond_a_half_goes_to_the_nearer_edge_for_us_and_not_for_blender
 @every_joint
 def test_blender_keeps_what_we_clamped(kind: str, limits: str) -> None:
     rng = make_rng(2)
-    ours, blenders = [], []
-    for rig in constrained_bones():
-        for _ in range(PER_RIG):
-            joint, quaternion = some_clamped(kind, limits, rng)
-            rig.set_joint(joint)
-            ours.append(quaternion)
-            start = posed_for_blender(kind, quaternion)
-            blenders.append(rig.solved(start, rig.tail(quaternion)))
-    assert_rotations_close(ours, blenders, TOLERANCE)
+    ours, bones = [], constrained_bones()
+    for bone in bones:
+        joint, quaternion = some_clamped(kind, limits, rng)
+        bone.set_joint(joint)
+        bone.aim(posed_for_blender(kind, quaternion), bone.tail(quaternion))
+        ours.append(quaternion)
+    assert_rotations_close(ours, shown(bones), TOLERANCE)
 
 
 def some_clamped(kind: str, limits: str, rng: np.random.Generator) -> tuple[Joint, Array]:
@@ -275,16 +303,14 @@ def some_clamped(kind: str, limits: str, rng: np.random.Generator) -> tuple[Join
 @every_joint
 def test_whatever_blender_solves_we_leave_as_it_is(kind: str, limits: str) -> None:
     rng = make_rng(3)
-    joints, blenders = [], []
-    for rig in constrained_bones():
-        for _ in range(PER_RIG):
-            joint = some_joint(kind, limits, rng)
-            rig.set_joint(joint, parent="BALL")
-            solved = rig.solved(some_rotation(kind, rng), 2.0 * rng.normal(size=3))
-            if is_clear(solved):
-                joints.append(joint)
-                blenders.append(solved)
-    assert len(joints) > 2 * PER_RIG
+    drawn, bones = [], constrained_bones()
+    for bone in bones:
+        drawn.append(some_joint(kind, limits, rng))
+        bone.set_joint(drawn[-1], parent="BALL")
+        bone.aim(some_rotation(kind, rng), 2.0 * rng.normal(size=3))
+    pairs = [pair for pair in zip(drawn, shown(bones), strict=True) if is_clear(pair[1])]
+    assert len(pairs) > 2 * PER_RIG
+    joints, blenders = zip(*pairs, strict=True)
     assert_rotations_close(clamped(np.array(blenders), joints), blenders, TOLERANCE)
 
 

@@ -15,9 +15,9 @@ from tests.helpers import make_rng
 COUNT = MANY + 6
 
 
-@pytest.fixture
-def crowd() -> list[tuple[str, str]]:
-    """Names of rigs, each with an arm of two or three bones, and of their targets."""
+@rigs.at_rest()
+def make_crowd() -> list[tuple[str, str]]:
+    """Return the names of rigs, each with an arm of two or three bones, and of their targets."""
     names = []
     for i in range(COUNT):
         ob = rigs.make_rig(rigs.zigzag(2 + i % 2, seed=i, length=0.9), f"Rig {i}")
@@ -26,6 +26,13 @@ def crowd() -> list[tuple[str, str]]:
         solver = "TWO_BONE" if i % 2 == 0 else "NEWTON"
         rigs.add_chain(ob, f"Bone.{1 + i % 2}", target, solver=solver)
         names.append((ob.name, target.name))
+    return names
+
+
+@pytest.fixture
+def crowd() -> list[tuple[str, str]]:
+    """Names of rigs and of their targets, which they follow."""
+    names = make_crowd()
     bpy.context.view_layer.update()
     return names
 
