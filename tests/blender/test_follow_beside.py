@@ -71,6 +71,7 @@ def batches() -> list[FollowBatch]:
     return [batch for batch in found if isinstance(batch, FollowBatch)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "settings",
     [

@@ -76,6 +76,7 @@ def test_bones_stay_inside_their_limits_while_an_end_is_dragged(limb, lead):
     assert np.abs(rigs.pose(ob) - before).max() > 0.3
 
 
+@pytest.mark.slow
 @every_limb
 def test_a_chain_with_its_root_anchored_goes_wherever_its_joints_let_it(limb):
     ob, target = make_tail(LIMBS[limb], use_anchor=True)

@@ -69,6 +69,7 @@ def test_what_was_dragged_before_the_start_is_no_part_of_the_motion():
     np.testing.assert_allclose(played(ob, range(2, 12)), first[1:], atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fastest", [0.0, 1.0])
 @pytest.mark.parametrize("is_keyed", [False, True])
 def test_24_and_120_frames_a_second_show_the_same_motion(is_keyed, fastest):

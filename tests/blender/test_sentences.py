@@ -101,6 +101,7 @@ def test_a_bone_of_another_rig_that_is_gone_is_named_until_it_is_there_again():
 LIMITS = "limit|lock|joint"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("use_rotation", [False, True])
 @pytest.mark.parametrize("solver", ["FABRIK", "CCD", "NEWTON", "FORCE"])
 def test_chains_without_limits_and_locks_never_speak_of_them(solver, use_rotation):
@@ -121,6 +122,7 @@ def test_chains_without_limits_and_locks_never_speak_of_them(solver, use_rotatio
     assert len(said) > 1, said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["FABRIK", "CCD", "NEWTON", "FORCE"])
 def test_limits_that_are_switched_off_are_not_spoken_of(solver):
     rng = make_rng(6)

@@ -275,6 +275,7 @@ def test_a_frame_looks_the_same_however_one_gets_there():
     assert np.abs(shown[1] - shown[20]).max() > 0.1
 
 
+@pytest.mark.slow
 def test_small_steps_of_a_target_are_small_steps_of_the_pose():
     rig = make_live()
     former = None
