@@ -33,7 +33,7 @@ OLDEST_BLENDER, OLDEST = "4.2", "core-3.11"
 QUICK_RUNS = ("lint", OLDEST, "bpy-5.2")
 NOT_SLOW, SLOW = ("-m", "not slow"), ("-m", "slow and not exhaustive")
 ON_OLDEST = ("-m", "not slow or (oldest and not exhaustive)")
-ONE_CASE, SOME_CASES = ("--few", "1"), ("--few", "5")
+ONE_CASE, SOME_CASES = ("--few", "1"), ("--few", "3")
 
 # Runs go on side by side: threads of their own for small systems would only wait for each other.
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "VECLIB_MAXIMUM")}
@@ -154,16 +154,17 @@ def plan_runs(options: argparse.Namespace) -> dict[str, Callable[[str], Outcome]
         str(path.relative_to(ROOT)) for path in sorted((ROOT / "tests").glob("test_*.py"))
     ]
     runs: dict[str, Callable[[str], Outcome]] = {"lint": lint}
+    # The longest are begun first, so that no core waits at the end.
     if not options.quick:
-        # Begun early: it takes the longest.
         runs["core-slow"] = lambda label: run_in_environment(
             label, ["tests/core", *core_tests, *SLOW, *options.pytest], OLDEST
         )
     for version in BLENDER_VERSIONS:
         # Slow tests have hardly ever told of an older Blender what they do not of the newest, but
-        # for what random and spoiled input does.
+        # for what random and spoiled input does. What changed between the oldest and the newest
+        # shows in any case of a test.
         is_whole = version == BLENDER_VERSIONS[0] or options.thorough
-        some = ON_OLDEST if version == OLDEST_BLENDER else NOT_SLOW
+        some = ON_OLDEST if version == OLDEST_BLENDER else (*NOT_SLOW, *SOME_CASES)
         few = extra if is_whole else [*some, *extra]
         runs[f"bpy-{version}"] = lambda label, few=few: run_in_environment(
             label, ["tests/blender", *few]
