@@ -111,3 +111,13 @@ def take_record(kind: type[Kind], record: Any, rows: Counts | int | None) -> Kin
             value = take_record(type(value), value, rows)
         taken.__dict__[name] = value
     return taken
+
+
+def join_records(first: Kind, second: Kind) -> Kind:
+    """Return a record of many with the rows of one record and then of another."""
+    joined = object.__new__(type(first))
+    for name, value in vars(first).items():
+        if isinstance(value, np.ndarray):
+            value = np.concatenate((value, getattr(second, name)))
+        joined.__dict__[name] = value
+    return joined

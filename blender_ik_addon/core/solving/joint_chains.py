@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algebra import rotation, turns
+from ..algebra import quaternions, rotation, turns
 from ..algebra.arithmetic import ARRAYS, Array, Counts, Flags
 from ..algebra.arrays import invert, norm
 from ..equilibrium.settling import move_off_ends
@@ -20,12 +20,14 @@ from ..model.chains import Chains
 from ..model.errors import SolverMismatchError
 from ..model.goals import Goals
 from ..model.options import SolveOptions, Solver
+from ..model.records import join_records
 from ..model.solutions import Solutions
 from ..model.status import LIMITED, OUTWEIGHED, name_outcome
 from .compiled_chains import CompiledChains, compile_chains
 from .joint_positions import solve_positions
-from .joint_run import Run
-from .task import FINEST_TOLERANCE, Task, ask_all, check_solver, relate_to_root
+from .joint_run import NEARLY, Run
+from .lone_chains import solve_alone
+from .task import AT_REACH, FINEST_TOLERANCE, Task, ask_all, check_solver, relate_to_root
 
 # A joint as near as this to an edge, in radians or sines, is held back by it: springs may leave it
 # a little inside, and rounding would tell.
@@ -38,9 +40,6 @@ FARTHEST = 1.05
 # A chain that is straight but for this share of its length is held back by nothing: what is left of
 # a bend shrinks ever more slowly there.
 STRAIGHT = 1e-6
-# Targets that lie so little within the reach have been drawn in to it.
-AT_REACH = 1e-12
-NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 class Targets(NamedTuple):
@@ -77,10 +76,27 @@ def solve_joints(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
         raise SolverMismatchError(
             f"{options.solver} does not solve chains that share bones: choose NEWTON or FABRIK."
         )
-    if len(chains) == 1:
-        twice = np.zeros(2, dtype=np.int64)
-        found = solve_joints(compiled.twice, goals.take(twice), options.take(twice))
-        return found.take(twice[:1])
+    lone, alone, left = None, None, np.arange(len(chains))
+    if options.solver in NEARLY and compiled.are_alone(options.solver):
+        lone = compiled.each_lone
+    if lone is not None:
+        alone, left = solve_alone(lone, goals, options)
+    if alone is not None and not left.size:
+        return alone
+    if alone is None and len(chains) > 1:
+        return _solve_together(compiled, goals, options)
+    # NumPy adds up the numbers of one chain in another order than those of several.
+    rows = np.repeat(left, 2) if len(left) == 1 else left
+    some = compile_chains(compiled.some(rows)), goals.take(rows), options.take(rows)
+    rest = _solve_together(*some).take(np.arange(len(left)))
+    if alone is None:
+        return rest
+    done = np.setdiff1d(np.arange(len(chains)), left)
+    return join_records(alone, rest).take(np.argsort(np.concatenate((done, left))))
+
+
+def _solve_together(compiled: CompiledChains, goals: Goals, options: SolveOptions) -> Solutions:
+    """Solve chains or trees side by side."""
     targets = _find_targets(compiled, goals, options)
     run, asked, task = _ask(compiled, goals, options, targets)
     last, state, used = solve_positions(compiled, run, asked, task, options)
@@ -271,7 +287,7 @@ def _record(
         gaps[list(run.aims.tips.effectors)] = norm(run.aims.tips.find_turns_past(posed))
     return Solutions(
         joint_positions=np.moveaxis(points, -1, 0),
-        chain_rotation_wxyz=np.tile(NOT_TURNED, (len(unit), 1)),
+        chain_rotation_wxyz=np.tile(quaternions.IDENTITY, (len(unit), 1)),
         tip_rotation_wxyz=None,
         residual=_by_chain(chains, residuals),
         iterations=used,
