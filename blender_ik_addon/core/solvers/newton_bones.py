@@ -2,42 +2,86 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..algebra import matrices, quaternions
 from ..algebra.arithmetic import FLOATS, Arithmetic
 from ..algebra.quaternions import Quaternion
-from ..algebra.vectors import ZERO, Vector, cross, dot, norm, scale, subtract
+from ..algebra.vectors import ZERO, Vector, add, cross, dot, norm, scale, subtract
 from ..kinematics import limit_edges, swing_twist
 from ..kinematics.bones import AXES, Bones, Pose, find_zero, pose_bones
 from ..kinematics.limit_edges import LEAST_LEAVING, LEAST_MOBILITY
 from ..kinematics.swing_twist import SwingTwist
 from .newton_directions import next_damping
-from .newton_joints import HEADWAY, LARGEST_TURN, LEAST_SYSTEM, MOST_PASSES, NOTHING
+from .newton_joints import (
+    HEADWAY,
+    LARGEST_TURN,
+    LEAST_SYSTEM,
+    LEAST_WITH_AIMS,
+    MOST_PASSES,
+    NOTHING,
+)
 
 Kept = tuple[tuple[int, ...], ...]
 """Of each bone the edges that its joint keeps to: 0 about X, 1 about Y, 2 about Z."""
 
 
+class Side(NamedTuple):
+    """The side of its chord that a chain shall bend to, as ``Poles`` has it.
+
+    Unit vectors toward it and across, the square of the least bulge that has a side, and the weight
+    of a radian.
+    """
+
+    toward: Vector
+    across: Vector
+    least: float
+    weight: float
+
+    def measure(self, points: Sequence[Vector]) -> tuple[float, Vector]:
+        """Return the weighted angle past the side, and how it grows with the mean inner joint."""
+        inner, share = points[1:-1], 1.0 / (len(points) - 2)
+        x, y, z = (sum(each) * share for each in zip(*inner, strict=True))
+        along, aside = dot((x, y, z), self.toward), dot((x, y, z), self.across)
+        square = along * along + aside * aside
+        if square <= self.least:
+            return 0.0, ZERO
+        by = self.weight / square
+        slope = subtract(scale(self.across, along * by), scale(self.toward, aside * by))
+        return self.weight * math.atan2(aside, along), slope
+
+
 class JointedBones(NamedTuple):
-    """The bones of a chain, and the edges of each joint that are locks, not limits."""
+    """The bones of a chain, which edges of each joint are locks, not limits, and a side or none."""
 
     chain: Bones
     locks: Kept
+    side: Side | None = None
+
+    def measure(self, stance: Stance) -> Stance:
+        """Return a stance with what the side measures there, or none, and no edge kept to."""
+        past, slope = (0.0, ZERO) if self.side is None else self.side.measure(stance.pose.points)
+        return stance._replace(kept=(), past=past, slope=slope)
 
 
 class Stance(NamedTuple):
-    """Where turns put bones, the turns taken apart (None for free joints), and edges kept to."""
+    """Where turns put bones, the turns taken apart (None for free joints), and edges kept to.
+
+    What the side measures there; zero without one.
+    """
 
     pose: Pose
     parts: tuple[SwingTwist | None, ...]
     kept: Kept
+    past: float = 0.0
+    slope: Vector = ZERO
 
-    @property
-    def tip(self) -> Vector:
-        """The effector."""
-        return self.pose.points[-1]
+    def find_gap(self, target: Vector) -> float:
+        """Return the distance of the effector from the target, and the side beside it."""
+        x, y, z = subtract(target, self.pose.points[-1])
+        return math.sqrt(x * x + y * y + z * z + self.past * self.past)
 
 
 class Lever(NamedTuple):
@@ -45,7 +89,8 @@ class Lever(NamedTuple):
 
     The arm leads from the head to the effector, the frame is that of the joint's turn. The axis is
     that of a hinge, None of other joints. No turn goes along blocked ones, unit vectors at right
-    angles; edges are numbers and normals of the limits that the joint stands on.
+    angles; edges are numbers and normals of the limits that the joint stands on. With turns along
+    the growth what the side measures grows most.
     """
 
     arm: Vector
@@ -53,6 +98,15 @@ class Lever(NamedTuple):
     axis: Vector | None
     blocked: tuple[Vector, ...]
     edges: tuple[tuple[int, Vector], ...]
+    growth: Vector = ZERO
+
+
+class _Wanted(NamedTuple):
+    """What a step shall cancel: the way to the target, and past the side, None without one."""
+
+    error: Vector
+    aside: float | None
+    damping: float
 
 
 def stand(bones: JointedBones, turns: Sequence[Quaternion], kept: Kept = ()) -> Stance:
@@ -66,7 +120,9 @@ def stand(bones: JointedBones, turns: Sequence[Quaternion], kept: Kept = ()) -> 
             turn = swing_twist.compose(FLOATS, part)
         parts.append(part)
         allowed.append(turn)
-    return Stance(pose_bones(FLOATS, bones.chain, tuple(allowed)), tuple(parts), kept)
+    pose = pose_bones(FLOATS, bones.chain, tuple(allowed))
+    past, slope = (0.0, ZERO) if bones.side is None else bones.side.measure(pose.points)
+    return Stance(pose, tuple(parts), kept, past, slope)
 
 
 def step(
@@ -80,19 +136,19 @@ def step(
     Source: as ``newton_joints.step``; tests/core/test_row_independence.py compares the two.
     """
     stance, damping, levers = state
-    error = subtract(target, stance.tip)
-    size = norm(m, error)
-    if levers is None:
-        levers = _find_levers(m, bones, stance)
-    kept = stance.kept or ((),) * len(levers)
-    moves, kept = _find_least_step(levers, kept, error, damping * size / bones.chain.reach)
+    size = stance.find_gap(target)
+    levers = levers or _find_levers(m, bones, stance)
+    aside = None if bones.side is None else -stance.past
+    error = subtract(target, stance.pose.points[-1])
+    wanted = _Wanted(error, aside, damping * size / bones.chain.reach)
+    moves, kept = _find_least_step(levers, stance.kept or ((),) * len(levers), wanted)
     share = LARGEST_TURN / max(LARGEST_TURN, max(norm(m, move) for move in moves))
     turned = [
         quaternions.multiply(_turn_in_frame(m, lever, scale(move, share)), turn)
         for lever, move, turn in zip(levers, moves, stance.pose.rotations, strict=True)
     ]
     moved = stand(bones, turned, kept)
-    left = norm(m, subtract(target, moved.tip))
+    left = moved.find_gap(target)
     is_better = left < HEADWAY * size
     damping = next_damping(m, damping, is_better)
     return ((moved, damping, None), left) if is_better else ((stance, damping, levers), size)
@@ -103,9 +159,9 @@ def _turn_in_frame(m: Arithmetic, lever: Lever, move: Vector) -> Quaternion:
 
 
 def _find_levers(m: Arithmetic, bones: JointedBones, stance: Stance) -> list[Lever]:
-    pose, levers = stance.pose, []
+    points, levers, growths = stance.pose.points, [], _find_growths(stance)
     # The last one is what roots hang on.
-    orientations = (*pose.orientations, quaternions.IDENTITY)
+    orientations = (*stance.pose.orientations, quaternions.IDENTITY)
     for i, (bone, locks) in enumerate(zip(bones.chain.bones, bones.locks, strict=True)):
         frame, part = find_zero(bone, orientations[bone.parent]), stance.parts[i]
         axis = None if bone.hinge is None else quaternions.rotate(frame, AXES[bone.hinge])
@@ -120,9 +176,23 @@ def _find_levers(m: Arithmetic, bones: JointedBones, stance: Stance) -> list[Lev
                     edges.append((edge, quaternions.rotate(frame, normal)))
                 elif axis is None:
                     blocked = _block(m, blocked, quaternions.rotate(frame, normal))
-        arm = subtract(stance.tip, pose.points[i])
-        levers.append(Lever(arm, frame, axis, blocked, tuple(edges)))
+        arm = subtract(points[-1], points[i])
+        levers.append(Lever(arm, frame, axis, blocked, tuple(edges), growths[i]))
     return levers
+
+
+def _find_growths(stance: Stance) -> list[Vector]:
+    """Return the turns of each joint, outside of frames, that what the side measures grows with."""
+    points, slope = stance.pose.points, stance.slope
+    count = len(points) - 1
+    if slope == ZERO:
+        return [ZERO] * count
+    slope, beyond, growths = scale(slope, 1.0 / (count - 1)), ZERO, []
+    for later, point in enumerate(reversed(points[:-1])):
+        # The sum of the ways from this joint to the inner ones beyond it.
+        growths.append(cross(subtract(beyond, scale(point, later)), slope))
+        beyond = add(beyond, point)
+    return growths[::-1]
 
 
 def _block(m: Arithmetic, blocked: tuple[Vector, ...], normal: Vector) -> tuple[Vector, ...]:
@@ -140,9 +210,7 @@ def _drop(blocked: tuple[Vector, ...], vector: Vector) -> Vector:
     return vector
 
 
-def _find_least_step(
-    levers: list[Lever], kept: Kept, error: Vector, damping: float
-) -> tuple[list[Vector], Kept]:
+def _find_least_step(levers: list[Lever], kept: Kept, wanted: _Wanted) -> tuple[list[Vector], Kept]:
     """Return turns that cancel the error to first order, and the edges kept to."""
     kept = tuple(
         tuple(edge for edge, _ in lever.edges if edge in each)
@@ -151,7 +219,7 @@ def _find_least_step(
     has_edges = any(lever.edges for lever in levers)
     for _ in range(MOST_PASSES):
         held = [_keep(lever, each) for lever, each in zip(levers, kept, strict=True)]
-        multiplier = _solve(held, error, damping)
+        multiplier = _solve(held, wanted)
         moves = [_move(lever, multiplier) for lever in held]
         pressed = kept
         if has_edges:
@@ -179,14 +247,21 @@ def _keep(lever: Lever, kept: tuple[int, ...]) -> Lever:
     return lever._replace(blocked=blocked)
 
 
-def _move(lever: Lever, multiplier: Vector) -> Vector:
-    """Return the turn that a pull on the effector makes."""
-    pull, axis = cross(lever.arm, multiplier), lever.axis
-    return _drop(lever.blocked, pull) if axis is None else scale(axis, dot(axis, pull))
+def _move(lever: Lever, multiplier: tuple[Vector, float]) -> Vector:
+    """Return the turn that a pull on the effector, and to the side, makes."""
+    pull, aside = cross(lever.arm, multiplier[0]), multiplier[1]
+    if aside:
+        pull = add(pull, scale(lever.growth, aside))
+    return _allow(lever, pull)
+
+
+def _allow(lever: Lever, turn: Vector) -> Vector:
+    axis = lever.axis
+    return _drop(lever.blocked, turn) if axis is None else scale(axis, dot(axis, turn))
 
 
 def _find_pressed(
-    lever: Lever, kept: tuple[int, ...], move: Vector, multiplier: Vector
+    lever: Lever, kept: tuple[int, ...], move: Vector, multiplier: tuple[Vector, float]
 ) -> tuple[int, ...]:
     """Return the edges to keep to, as ``Edges.find_pressed``."""
     if not lever.edges:
@@ -203,25 +278,35 @@ def _find_pressed(
     )
 
 
-def _solve(levers: list[Lever], error: Vector, damping: float) -> Vector:
-    """Return what pull on the effector cancels the error, as ``newton_joints`` damps it."""
+def _solve(levers: list[Lever], wanted: _Wanted) -> tuple[Vector, float]:
+    """Return what pull cancels what is wanted, as ``newton_joints`` damps it."""
     xx = yy = zz = xy = xz = yz = 0.0
-    for arm, _, axis, blocked, _ in levers:
+    for lever in levers:
+        x, y, z = arm = lever.arm
         ways: tuple[Vector, ...]
-        if axis is None:
-            x, y, z = arm
-            square, ways, sign = (
-                x * x + y * y + z * z,
-                (arm, *(cross(b, arm) for b in blocked)),
-                -1.0,
-            )
+        if lever.axis is None:
+            # The square of the matrix of a vector product, but for what is blocked.
+            square, sign = x * x + y * y + z * z, -1.0
             xx, yy, zz = xx + square, yy + square, zz + square
+            ways = arm, *(cross(axis, arm) for axis in lever.blocked)
         else:
-            ways, sign = (cross(axis, arm),), 1.0
+            ways, sign = (cross(lever.axis, arm),), 1.0
         for x, y, z in ways:
-            sx, sy = sign * x, sign * y
-            xx, yy, zz = xx + sx * x, yy + sy * y, zz + sign * z * z
-            xy, xz, yz = xy + sx * y, xz + sx * z, yz + sy * z
+            xx, yy, zz = xx + sign * x * x, yy + sign * y * y, zz + sign * z * z
+            xy, xz, yz = xy + sign * x * y, xz + sign * x * z, yz + sign * y * z
+    coupling, square = ZERO, 0.0
+    for lever in levers if wanted.aside is not None else ():
+        growth = _allow(lever, lever.growth)
+        coupling, square = add(coupling, cross(growth, lever.arm)), square + dot(growth, growth)
     trace = max(xx + yy + zz, 0.0)
-    extra = max(trace / 3.0 * damping, LEAST_SYSTEM * trace + NOTHING)
-    return matrices.solve_positive((xx + extra, xy, xz, yy + extra, yz, zz + extra), error)
+    share = LEAST_SYSTEM if wanted.aside is None else LEAST_WITH_AIMS
+    least = share * (trace + square) + NOTHING
+    extra = max(trace / 3.0 * wanted.damping, least)
+    system = xx + extra, xy, xz, yy + extra, yz, zz + extra
+    pull = matrices.solve_positive(system, wanted.error)
+    if wanted.aside is None:
+        return pull, 0.0
+    across = matrices.solve_positive(system, coupling)
+    square += max(square * wanted.damping, least)
+    aside = (wanted.aside - dot(coupling, pull)) / (square - dot(coupling, across))
+    return subtract(pull, scale(across, aside)), aside

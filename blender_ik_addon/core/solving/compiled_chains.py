@@ -31,6 +31,8 @@ from .unconstrained_start import UnconstrainedStarts, compile_starts
 # forms and NEWTON on directions solve, and those that sweeps and drags take through many steps;
 # `scripts/benchmark.py --stages` measures where that pays.
 FEW, FEW_SWEPT = 6, 24
+# Chains with joints that NEWTON solves have no more bones than these together.
+FEW_BONES = 36
 
 Part = TypeVar("Part")
 
@@ -106,7 +108,7 @@ class CompiledChains:
     def each_lone(self) -> tuple[LoneChain, ...] | None:
         """Chains with joints one by one, in floats; None for such as floats do not know."""
         runs = () if self.is_tree else self.unconstrained_starts.runs
-        if not runs:
+        if not runs or self.count * self.chains.bone_count > FEW_BONES:
             return None
         return compile_lone_chains(self.each_start, self.tree, self.clamped_start, runs[0])
 

@@ -6,6 +6,7 @@ same first; so a pose does not depend on which of the two has found it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,9 @@ from ..algebra import quaternions
 from ..algebra.arithmetic import FLOATS, Array, Counts, Number
 from ..algebra.nested import to_floats
 from ..algebra.quaternions import Quaternion
-from ..algebra.vectors import Vector, add, norm, scale, subtract
+from ..algebra.vectors import Vector, add, cross, norm, scale, subtract
+from ..kinematics.aims import NO_SIDE
+from ..kinematics.bend_plane import plan_bend
 from ..kinematics.compiled_bones import compile_bones
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.start_pose import StartPose
@@ -23,15 +26,25 @@ from ..model.options import SolveOptions
 from ..model.solutions import Solutions
 from ..model.status import name_outcome
 from ..solvers import newton_bones
-from ..solvers.newton_bones import JointedBones, Stance
+from ..solvers.newton_bones import JointedBones, Side, Stance
 from ..solvers.newton_directions import FIRST_DAMPING
-from .iteration import Method, Progress, Work, iterate
-from .joint_run import ENOUGH, NEAR, SLOW, leave_at
+from .iteration import Method, Progress, Work, iterate, stands_still
+from .joint_run import (
+    AIM_TOLERANCE,
+    AIM_WEIGHTS,
+    ENOUGH,
+    ENOUGH_TO_AIM,
+    NEAR,
+    SLOW,
+    leave_at,
+)
+from .restarts import ASIDE
 from .task import AT_REACH, Task, accept_distance, ask_each, relate_to_root
 from .unconstrained_start import LoneStart, UnconstrainedStart, bend_alone
 
 # What comes nearer slowly is not soon there.
-METHOD = Method(newton_bones.step, is_damped=True, is_hopeless=leave_at(SLOW))
+CLOSING = Method(newton_bones.step, is_damped=True, is_hopeless=leave_at(SLOW))
+AIMING = Method(newton_bones.step, is_damped=True, is_hopeless=stands_still)
 
 
 class LoneChain(NamedTuple):
@@ -45,6 +58,7 @@ class LoneChain(NamedTuple):
     begun: Stance
     bends_from: LoneStart
     zero: tuple[Quaternion, ...]
+    can_swivel: bool
 
 
 class LonePose(NamedTuple):
@@ -75,7 +89,11 @@ def compile_lone_chains(
         )
         bones = JointedBones(chain, locks)
         begin = newton_bones.stand(bones, to_floats(begun, row))
-        found.append(LoneChain(start, bones, begin, run.alone(row), to_floats(joints.zero, row)))
+        found.append(
+            LoneChain(
+                start, bones, begin, run.alone(row), to_floats(joints.zero, row), tree.can_swivel
+            )
+        )
     return tuple(found)
 
 
@@ -84,7 +102,8 @@ def solve_alone(
 ) -> tuple[Solutions | None, Counts]:
     """Return the poses of chains that arrive soon, None if there are none; and all other rows."""
     left, tasks = np.arange(len(chains)), list(ask_each(goals, options, len(chains)))
-    if not (tasks[0].pole is tasks[0].tip is tasks[0].soft_distance is None):
+    is_blended = tasks[0].pole is not None and options.orient_weight < 1.0
+    if is_blended or tasks[0].tip is not None or tasks[0].soft_distance is not None:
         return None, left
     poses = list(map(_pose, chains, tasks))
     found = [pose for pose in poses if pose is not None]
@@ -113,22 +132,57 @@ def _pose(chain: LoneChain, task: Task) -> LonePose | None:
 
 def _reach(chain: LoneChain, task: Task) -> tuple[Stance, int] | None:
     """Return a stance at a target that is relative to the root, and the iterations used."""
-    accepted = max(task.tolerance, NEAR * chain.bones.chain.reach)
-
-    def find_gap(stance: Stance) -> float:
-        gap: float = norm(FLOATS, subtract(task.target, stance.tip))
-        return gap
-
+    target, accepted = task.target, max(task.tolerance, NEAR * chain.start.reach)
     stance, used = chain.begun, 0
-    if find_gap(stance) > accepted:
+    is_fresh = stance.find_gap(target) > accepted
+    if is_fresh:
         stance = newton_bones.stand(chain.bones, bend_alone(chain.bends_from, task))
-    gap = find_gap(stance)
-    if gap > accepted:
-        work = Work(chain.bones, task.target, task.tolerance, min(task.iterations, ENOUGH))
-        state = stance, FIRST_DAMPING, None
-        found = iterate(FLOATS, METHOD, work, Progress(state, state, gap, 0))
-        stance, gap, used = found.best[0], found.error, found.used
-    return (stance, used) if gap <= accepted else None
+    side = None if task.pole is None else _find_side(chain.start, task)
+    if side is not None:
+        stance, used = _aim(chain, side, task, stance, is_fresh=is_fresh)
+    if stance.find_gap(target) > accepted:
+        cap = min(task.iterations, used + ENOUGH)
+        stance, used = _iterate(CLOSING, chain.bones, task, stance, used, cap)
+        if stance.find_gap(target) > accepted:
+            return None
+    if side is not None and chain.can_swivel:
+        past, _ = side.measure(stance.pose.points)
+        return None if abs(past) > ASIDE else (stance, used)
+    return stance, used
+
+
+def _iterate(
+    method: Method, bones: JointedBones, task: Task, stance: Stance, used: int, cap: int
+) -> tuple[Stance, int]:
+    """Repeat steps toward the target, and to the side of the bones."""
+    state = stance, FIRST_DAMPING, None
+    begun = Progress(state, state, stance.find_gap(task.target), used)
+    found = iterate(FLOATS, method, Work(bones, task.target, task.tolerance, cap), begun)
+    return found.best[0], found.used
+
+
+def _find_side(start: StartPose, task: Task) -> Side:
+    """Return the side of the pole, in radians."""
+    bend = plan_bend(FLOATS, start.chord, start.side, start.reach, task.target, task.pole)
+    side = scale(bend.side, -1.0 if task.use_flip else 1.0)
+    return Side(side, cross(bend.chord, side), (NO_SIDE * start.reach) ** 2, 1.0)
+
+
+def _aim(
+    chain: LoneChain, side: Side, task: Task, stance: Stance, *, is_fresh: bool
+) -> tuple[Stance, int]:
+    """As ``Run.aim``: bring the effector to its target and the bend to its side, as far as can."""
+    used, reach = 0, chain.bones.chain.reach
+    for weight, enough in zip(AIM_WEIGHTS, ENOUGH_TO_AIM, strict=True):
+        bones = chain.bones._replace(side=side._replace(weight=weight * reach))
+        finest = min(task.tolerance, AIM_TOLERANCE * weight * reach)
+        is_led = is_fresh or weight == AIM_WEIGHTS[-1]
+        cap = min(task.iterations, used + enough) if is_led else used
+        asked, stance = replace(task, tolerance=finest), bones.measure(stance)
+        stance, used = _iterate(AIMING, bones, asked, stance, used, cap)
+        if stance.find_gap(task.target) <= finest:
+            break
+    return chain.bones.measure(stance), used
 
 
 def _record(poses: list[LonePose]) -> Solutions:
