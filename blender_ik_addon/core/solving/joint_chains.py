@@ -10,6 +10,7 @@ import numpy as np
 from ..algebra import quaternions, rotation, turns
 from ..algebra.arithmetic import ARRAYS, Array, Counts, Flags
 from ..algebra.arrays import invert, norm
+from ..algebra.nested import take_rows
 from ..equilibrium.settling import move_off_ends
 from ..kinematics.aims import Aims, Poles, Tips
 from ..kinematics.compiled_joints import put_rows_last
@@ -26,7 +27,7 @@ from ..model.status import LIMITED, OUTWEIGHED, name_outcome
 from .compiled_chains import CompiledChains, compile_chains
 from .joint_positions import solve_positions
 from .joint_run import NEARLY, Run
-from .lone_chains import solve_alone
+from .lone_chains import Begun, solve_alone
 from .task import AT_REACH, FINEST_TOLERANCE, Task, ask_all, check_solver, relate_to_root
 
 # A joint as near as this to an edge, in radians or sines, is held back by it: springs may leave it
@@ -76,30 +77,45 @@ def solve_joints(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
         raise SolverMismatchError(
             f"{options.solver} does not solve chains that share bones: choose NEWTON or FABRIK."
         )
-    lone, alone, left = None, None, np.arange(len(chains))
+    lone = None
     if options.solver in NEARLY and compiled.are_alone(options.solver):
         lone = compiled.each_lone
-    if lone is not None:
-        alone, left = solve_alone(lone, goals, options)
-    if alone is not None and not left.size:
-        return alone
-    if alone is None and len(chains) > 1:
+    if lone is None and len(chains) > 1:
         return _solve_together(compiled, goals, options)
-    # NumPy adds up the numbers of one chain in another order than those of several.
-    rows = np.repeat(left, 2) if len(left) == 1 else left
-    some = compile_chains(compiled.some(rows)), goals.take(rows), options.take(rows)
-    rest = _solve_together(*some).take(np.arange(len(left)))
-    if alone is None:
-        return rest
-    done = np.setdiff1d(np.arange(len(chains)), left)
-    return join_records(alone, rest).take(np.argsort(np.concatenate((done, left))))
+    parts: list[tuple[Counts, Solutions]] = []
+    left: list[tuple[Counts, Begun | None]] = [(np.arange(len(chains)), None)]
+    if lone is not None:
+        parts, left = solve_alone(lone, goals, options)
+    parts += [(rows, _solve_some(compiled, goals, options, rows, begun)) for rows, begun in left]
+    if len(parts) == 1:
+        return parts[0][1]
+    order = np.argsort(np.concatenate([rows for rows, _ in parts]))
+    return join_records([part for _, part in parts]).take(order)
 
 
-def _solve_together(compiled: CompiledChains, goals: Goals, options: SolveOptions) -> Solutions:
+def _solve_some(
+    chains: CompiledChains, goals: Goals, options: SolveOptions, rows: Counts, begun: Begun | None
+) -> Solutions:
+    """Solve some rows side by side, from where floats have brought them.
+
+    NumPy adds up the numbers of one chain in another order than those of several: a single row is
+    solved two times.
+    """
+    own = np.arange(len(rows))
+    if len(rows) == 1:
+        twice = np.zeros(2, dtype=np.int64)
+        rows, begun = rows[twice], take_rows(begun, twice)
+    some = compile_chains(chains.some(rows)), goals.take(rows), options.take(rows)
+    return _solve_together(*some, begun).take(own)
+
+
+def _solve_together(
+    compiled: CompiledChains, goals: Goals, options: SolveOptions, begun: Begun | None = None
+) -> Solutions:
     """Solve chains or trees side by side."""
     targets = _find_targets(compiled, goals, options)
     run, asked, task = _ask(compiled, goals, options, targets)
-    last, state, used = solve_positions(compiled, run, asked, task, options)
+    last, state, used = solve_positions(compiled, run, asked, task, options, begun)
     is_open = run.find_open_effectors(state)
     return _record(compiled, goals, options, targets, last, state, used, is_open)
 

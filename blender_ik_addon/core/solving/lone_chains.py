@@ -1,7 +1,7 @@
 """Chains with joints one by one, in floats: bent as free ones bend, then NEWTON.
 
-Only what arrives soon is solved so. All the rest is left to ``joint_positions``, which would do the
-same first; so a pose does not depend on which of the two has found it.
+Only what arrives so is solved here. All the rest is left to ``joint_positions``, which would do the
+same first and goes on; so a pose does not depend on which of the two has found it.
 """
 
 from __future__ import annotations
@@ -35,16 +35,12 @@ from .joint_run import (
     ENOUGH,
     ENOUGH_TO_AIM,
     NEAR,
-    SLOW,
-    leave_at,
 )
 from .restarts import ASIDE
 from .task import AT_REACH, Task, accept_distance, ask_each, relate_to_root
 from .unconstrained_start import LoneStart, UnconstrainedStart, bend_alone
 
-# What comes nearer slowly is not soon there.
-CLOSING = Method(newton_bones.step, is_damped=True, is_hopeless=leave_at(SLOW))
-AIMING = Method(newton_bones.step, is_damped=True, is_hopeless=stands_still)
+NEWTON = Method(newton_bones.step, is_damped=True, is_hopeless=stands_still)
 
 
 class LoneChain(NamedTuple):
@@ -59,6 +55,21 @@ class LoneChain(NamedTuple):
     bends_from: LoneStart
     zero: tuple[Quaternion, ...]
     can_swivel: bool
+
+
+class Begun(NamedTuple):
+    """Turns of joints that are no start poses, (n, 4, B), and the iterations used, (B,)."""
+
+    turn: Array
+    used: Counts
+
+
+class _Tried(NamedTuple):
+    """A stance, the iterations used, and whether it is the solution; None where it is no start."""
+
+    stance: Stance
+    used: int
+    has_arrived: bool | None
 
 
 class LonePose(NamedTuple):
@@ -99,65 +110,80 @@ def compile_lone_chains(
 
 def solve_alone(
     chains: tuple[LoneChain, ...], goals: Goals, options: SolveOptions
-) -> tuple[Solutions | None, Counts]:
-    """Return the poses of chains that arrive soon, None if there are none; and all other rows."""
-    left, tasks = np.arange(len(chains)), list(ask_each(goals, options, len(chains)))
+) -> tuple[list[tuple[Counts, Solutions]], list[tuple[Counts, Begun | None]]]:
+    """Return rows that have arrived, with their solutions; and others, from where to go on.
+
+    None stands for the start.
+    """
+    tasks = list(ask_each(goals, options, len(chains)))
     is_blended = tasks[0].pole is not None and options.orient_weight < 1.0
     if is_blended or tasks[0].tip is not None or tasks[0].soft_distance is not None:
-        return None, left
-    poses = list(map(_pose, chains, tasks))
-    found = [pose for pose in poses if pose is not None]
-    left = np.array([row for row, pose in enumerate(poses) if pose is None], dtype=np.int64)
-    return _record(found) if found else None, left
+        return [], [(np.arange(len(chains)), None)]
+    tried = [_try(*each) for each in zip(chains, tasks, strict=True)]
+    arrived, stopped, fresh = (
+        np.array(
+            [row for row, each in enumerate(tried) if each.has_arrived is flag], dtype=np.int64
+        )
+        for flag in (True, False, None)
+    )
+    found: list[tuple[Counts, Solutions]] = []
+    left: list[tuple[Counts, Begun | None]] = []
+    if arrived.size:
+        poses = [_pose(chains[row], tasks[row], tried[row]) for row in arrived]
+        found.append((arrived, _record(poses)))
+    if stopped.size:
+        turns = [tried[row].stance.pose.rotations for row in stopped]
+        used = np.array([tried[row].used for row in stopped])
+        left.append((stopped, Begun(np.array(turns).transpose(1, 2, 0).copy(), used)))
+    if fresh.size:
+        left.append((fresh, None))
+    return found, left
 
 
-def _pose(chain: LoneChain, task: Task) -> LonePose | None:
-    """Return the pose that brings the effector to its target; None where it does not soon."""
-    start = chain.start
-    m, unit = FLOATS, start.unit
-    related = relate_to_root(m, start, task.target, task)
-    distance = norm(m, related.target)
-    found = _reach(chain, related) if distance < start.reach * (1.0 - AT_REACH) else None
-    if found is None:
-        return None
-    stance, used = found
-    joints = [add(scale(point, unit), start.root) for point in stance.pose.points]
+def _pose(chain: LoneChain, task: Task, tried: _Tried) -> LonePose:
+    """Return the pose of a chain whose effector has arrived, in armature space."""
+    m, start = FLOATS, chain.start
+    joints = [add(scale(point, start.unit), start.root) for point in tried.stance.pose.points]
     residual = norm(m, subtract(joints[-1], task.target))
-    accepted = accept_distance(m, task.tolerance, start.reach * unit, task.target)
-    code = name_outcome(m, residual, accepted, False, distance < start.least)
-    zeros = zip(chain.zero, stance.pose.rotations, strict=True)
+    accepted = accept_distance(m, task.tolerance, start.reach * start.unit, task.target)
+    is_too_near = norm(m, subtract(task.target, start.root)) < start.least * start.unit
+    code = name_outcome(m, residual, accepted, False, is_too_near)
+    zeros = zip(chain.zero, tried.stance.pose.rotations, strict=True)
     turned = [quaternions.multiply(zero, turn) for zero, turn in zeros]
-    return LonePose(joints, turned, residual, used, code)
+    return LonePose(joints, turned, residual, tried.used, code)
 
 
-def _reach(chain: LoneChain, task: Task) -> tuple[Stance, int] | None:
-    """Return a stance at a target that is relative to the root, and the iterations used."""
-    target, accepted = task.target, max(task.tolerance, NEAR * chain.start.reach)
-    stance, used = chain.begun, 0
+def _try(chain: LoneChain, task: Task) -> _Tried:
+    """Bend a chain toward its target, and to the side of its pole."""
+    start = chain.start
+    task = relate_to_root(FLOATS, start, task.target, task)
+    stance, target, used = chain.begun, task.target, 0
+    accepted = max(task.tolerance, NEAR * start.reach)
+    if norm(FLOATS, target) >= start.reach * (1.0 - AT_REACH):
+        return _Tried(stance, used, None)
     is_fresh = stance.find_gap(target) > accepted
     if is_fresh:
         stance = newton_bones.stand(chain.bones, bend_alone(chain.bends_from, task))
-    side = None if task.pole is None else _find_side(chain.start, task)
+    side = None if task.pole is None else _find_side(start, task)
     if side is not None:
         stance, used = _aim(chain, side, task, stance, is_fresh=is_fresh)
     if stance.find_gap(target) > accepted:
         cap = min(task.iterations, used + ENOUGH)
-        stance, used = _iterate(CLOSING, chain.bones, task, stance, used, cap)
+        stance, used = _iterate(chain.bones, task, stance, used, cap)
         if stance.find_gap(target) > accepted:
-            return None
-    if side is not None and chain.can_swivel:
-        past, _ = side.measure(stance.pose.points)
-        return None if abs(past) > ASIDE else (stance, used)
-    return stance, used
+            # Where the pole leads astray, the way without it is looked for from the start.
+            return _Tried(stance, used, False if side is None else None)
+    is_aside = side is not None and abs(side.measure(stance.pose.points)[0]) > ASIDE
+    return _Tried(stance, used, not (is_aside and chain.can_swivel))
 
 
 def _iterate(
-    method: Method, bones: JointedBones, task: Task, stance: Stance, used: int, cap: int
+    bones: JointedBones, task: Task, stance: Stance, used: int, cap: int
 ) -> tuple[Stance, int]:
     """Repeat steps toward the target, and to the side of the bones."""
     state = stance, FIRST_DAMPING, None
     begun = Progress(state, state, stance.find_gap(task.target), used)
-    found = iterate(FLOATS, method, Work(bones, task.target, task.tolerance, cap), begun)
+    found = iterate(FLOATS, NEWTON, Work(bones, task.target, task.tolerance, cap), begun)
     return found.best[0], found.used
 
 
@@ -179,7 +205,7 @@ def _aim(
         is_led = is_fresh or weight == AIM_WEIGHTS[-1]
         cap = min(task.iterations, used + enough) if is_led else used
         asked, stance = replace(task, tolerance=finest), bones.measure(stance)
-        stance, used = _iterate(AIMING, bones, asked, stance, used, cap)
+        stance, used = _iterate(bones, asked, stance, used, cap)
         if stance.find_gap(task.target) <= finest:
             break
     return chain.bones.measure(stance), used
