@@ -25,9 +25,11 @@ from ..model.records import join_records
 from ..model.solutions import Solutions
 from ..model.status import LIMITED, OUTWEIGHED, name_outcome
 from .compiled_chains import CompiledChains, compile_chains
+from .free_chains import FLOAT_SOLVERS
 from .joint_positions import solve_positions
-from .joint_run import NEARLY, Run
+from .joint_run import Run
 from .lone_chains import Begun, solve_alone
+from .sweeps import SWEPT
 from .task import AT_REACH, FINEST_TOLERANCE, Task, ask_all, check_solver, relate_to_root
 
 # A joint as near as this to an edge, in radians or sines, is held back by it: springs may leave it
@@ -78,7 +80,8 @@ def solve_joints(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
             f"{options.solver} does not solve chains that share bones: choose NEWTON or FABRIK."
         )
     lone = None
-    if options.solver in NEARLY and compiled.are_alone(options.solver):
+    is_bare = options.solver in SWEPT and not options.use_finish
+    if options.solver in FLOAT_SOLVERS and compiled.are_alone(options.solver) and not is_bare:
         lone = compiled.each_lone
     if lone is None and len(chains) > 1:
         return _solve_together(compiled, goals, options)

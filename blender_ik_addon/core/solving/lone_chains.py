@@ -1,4 +1,4 @@
-"""Chains with joints one by one, in floats: bent as free ones bend, then NEWTON.
+"""Chains with joints one by one, in floats: bent as free ones bend, or swept, then NEWTON.
 
 Only what arrives so is solved here. All the rest is left to ``joint_positions``, which would do the
 same first and goes on; so a pose does not depend on which of the two has found it.
@@ -15,14 +15,15 @@ from ..algebra import quaternions
 from ..algebra.arithmetic import FLOATS, Array, Counts, Number
 from ..algebra.nested import to_floats
 from ..algebra.quaternions import Quaternion
-from ..algebra.vectors import Vector, add, cross, norm, scale, subtract
+from ..algebra.vectors import Vector, add, cross, norm, reject, scale, subtract
 from ..kinematics.aims import NO_SIDE
 from ..kinematics.bend_plane import plan_bend
+from ..kinematics.bones import Targets
 from ..kinematics.compiled_bones import compile_bones
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.start_pose import StartPose
 from ..model.goals import Goals
-from ..model.options import SolveOptions
+from ..model.options import SolveOptions, Solver
 from ..model.solutions import Solutions
 from ..model.status import name_outcome
 from ..solvers import newton_bones
@@ -37,8 +38,9 @@ from .joint_run import (
     NEAR,
 )
 from .restarts import ASIDE
+from .sweeps import MOST_SWEEPS, SWEPT, sweep_bones
 from .task import AT_REACH, Task, accept_distance, ask_each, relate_to_root
-from .unconstrained_start import LoneStart, UnconstrainedStart, bend_alone
+from .unconstrained_start import ON_LINE, LoneStart, UnconstrainedStart, bend_alone, is_straight
 
 NEWTON = Method(newton_bones.step, is_damped=True, is_hopeless=stands_still)
 
@@ -119,7 +121,7 @@ def solve_alone(
     is_blended = tasks[0].pole is not None and options.orient_weight < 1.0
     if is_blended or tasks[0].tip is not None or tasks[0].soft_distance is not None:
         return [], [(np.arange(len(chains)), None)]
-    tried = [_try(*each) for each in zip(chains, tasks, strict=True)]
+    tried = [_try(*each, options.solver) for each in zip(chains, tasks, strict=True)]
     arrived, stopped, fresh = (
         np.array(
             [row for row, each in enumerate(tried) if each.has_arrived is flag], dtype=np.int64
@@ -153,21 +155,25 @@ def _pose(chain: LoneChain, task: Task, tried: _Tried) -> LonePose:
     return LonePose(joints, turned, residual, tried.used, code)
 
 
-def _try(chain: LoneChain, task: Task) -> _Tried:
-    """Bend a chain toward its target, and to the side of its pole."""
+def _try(chain: LoneChain, task: Task, solver: Solver) -> _Tried:
+    """Bend or sweep a chain toward its target, and bend it to the side of its pole."""
     start = chain.start
     task = relate_to_root(FLOATS, start, task.target, task)
     stance, target, used = chain.begun, task.target, 0
     accepted = max(task.tolerance, NEAR * start.reach)
     if norm(FLOATS, target) >= start.reach * (1.0 - AT_REACH):
         return _Tried(stance, used, None)
-    is_fresh = stance.find_gap(target) > accepted
-    if is_fresh:
+    is_fresh, is_swept = stance.find_gap(target) > accepted, solver in SWEPT
+    if is_swept:
+        if is_straight(start) and norm(FLOATS, reject(target, start.chord)) < ON_LINE * start.reach:
+            return _Tried(stance, used, None)
+        stance, used = _sweep(chain, task, solver)
+    elif is_fresh:
         stance = newton_bones.stand(chain.bones, bend_alone(chain.bends_from, task))
     side = None if task.pole is None else _find_side(start, task)
     if side is not None:
-        stance, used = _aim(chain, side, task, stance, is_fresh=is_fresh)
-    if stance.find_gap(target) > accepted:
+        stance, used = _aim(chain, side, task, stance, used, is_fresh=is_fresh)
+    if stance.find_gap(target) > (task.tolerance if is_swept and side is None else accepted):
         cap = min(task.iterations, used + ENOUGH)
         stance, used = _iterate(chain.bones, task, stance, used, cap)
         if stance.find_gap(target) > accepted:
@@ -175,6 +181,13 @@ def _try(chain: LoneChain, task: Task) -> _Tried:
             return _Tried(stance, used, False if side is None else None)
     is_aside = side is not None and abs(side.measure(stance.pose.points)[0]) > ASIDE
     return _Tried(stance, used, not (is_aside and chain.can_swivel))
+
+
+def _sweep(chain: LoneChain, task: Task, solver: Solver) -> tuple[Stance, int]:
+    """As ``sweep_joints``, of one chain."""
+    asked = Targets((task.target,)), task.tolerance, min(task.iterations, MOST_SWEEPS)
+    pose, used = sweep_bones(FLOATS, solver, chain.bones.chain, chain.begun.pose, *asked)
+    return newton_bones.stand(chain.bones, pose.rotations), used
 
 
 def _iterate(
@@ -195,10 +208,10 @@ def _find_side(start: StartPose, task: Task) -> Side:
 
 
 def _aim(
-    chain: LoneChain, side: Side, task: Task, stance: Stance, *, is_fresh: bool
+    chain: LoneChain, side: Side, task: Task, stance: Stance, used: int, *, is_fresh: bool
 ) -> tuple[Stance, int]:
     """As ``Run.aim``: bring the effector to its target and the bend to its side, as far as can."""
-    used, reach = 0, chain.bones.chain.reach
+    reach = chain.bones.chain.reach
     for weight, enough in zip(AIM_WEIGHTS, ENOUGH_TO_AIM, strict=True):
         bones = chain.bones._replace(side=side._replace(weight=weight * reach))
         finest = min(task.tolerance, AIM_TOLERANCE * weight * reach)
