@@ -14,15 +14,8 @@ from ..kinematics import limit_edges, swing_twist
 from ..kinematics.bones import AXES, Bones, Pose, find_zero, pose_bones
 from ..kinematics.limit_edges import LEAST_LEAVING, LEAST_MOBILITY
 from ..kinematics.swing_twist import SwingTwist
+from . import newton_joints
 from .newton_directions import next_damping
-from .newton_joints import (
-    HEADWAY,
-    LARGEST_TURN,
-    LEAST_SYSTEM,
-    LEAST_WITH_AIMS,
-    MOST_PASSES,
-    NOTHING,
-)
 
 Kept = tuple[tuple[int, ...], ...]
 """Of each bone the edges that its joint keeps to: 0 about X, 1 about Y, 2 about Z."""
@@ -142,20 +135,17 @@ def step(
     error = subtract(target, stance.pose.points[-1])
     wanted = _Wanted(error, aside, damping * size / bones.chain.reach)
     moves, kept = _find_least_step(levers, stance.kept or ((),) * len(levers), wanted)
-    share = LARGEST_TURN / max(LARGEST_TURN, max(norm(m, move) for move in moves))
-    turned = [
-        quaternions.multiply(_turn_in_frame(m, lever, scale(move, share)), turn)
-        for lever, move, turn in zip(levers, moves, stance.pose.rotations, strict=True)
-    ]
+    largest = newton_joints.LARGEST_TURN
+    share = largest / max(largest, max(norm(m, move) for move in moves))
+    turned = []
+    for lever, move, turn in zip(levers, moves, stance.pose.rotations, strict=True):
+        own = quaternions.unrotate(lever.frame, scale(move, share))
+        turned.append(quaternions.multiply(quaternions.from_vector(m, own), turn))
     moved = stand(bones, turned, kept)
     left = moved.find_gap(target)
-    is_better = left < HEADWAY * size
+    is_better = left < newton_joints.HEADWAY * size
     damping = next_damping(m, damping, is_better)
     return ((moved, damping, None), left) if is_better else ((stance, damping, levers), size)
-
-
-def _turn_in_frame(m: Arithmetic, lever: Lever, move: Vector) -> Quaternion:
-    return quaternions.from_vector(m, quaternions.unrotate(lever.frame, move))
 
 
 def _find_levers(m: Arithmetic, bones: JointedBones, stance: Stance) -> list[Lever]:
@@ -217,7 +207,7 @@ def _find_least_step(levers: list[Lever], kept: Kept, wanted: _Wanted) -> tuple[
         for lever, each in zip(levers, kept, strict=True)
     )
     has_edges = any(lever.edges for lever in levers)
-    for _ in range(MOST_PASSES):
+    for _ in range(newton_joints.MOST_PASSES):
         held = [_keep(lever, each) for lever, each in zip(levers, kept, strict=True)]
         multiplier = _solve(held, wanted)
         moves = [_move(lever, multiplier) for lever in held]
@@ -267,14 +257,11 @@ def _find_pressed(
     if not lever.edges:
         return ()
     pull = _move(lever, multiplier)
+    presses, crosses = -LEAST_LEAVING, LEAST_LEAVING
     return tuple(
         edge
         for edge, normal in lever.edges
-        if (
-            dot(normal, pull) > -LEAST_LEAVING
-            if edge in kept
-            else dot(normal, move) > LEAST_LEAVING
-        )
+        if (dot(normal, pull) > presses if edge in kept else dot(normal, move) > crosses)
     )
 
 
@@ -299,8 +286,8 @@ def _solve(levers: list[Lever], wanted: _Wanted) -> tuple[Vector, float]:
         growth = _allow(lever, lever.growth)
         coupling, square = add(coupling, cross(growth, lever.arm)), square + dot(growth, growth)
     trace = max(xx + yy + zz, 0.0)
-    share = LEAST_SYSTEM if wanted.aside is None else LEAST_WITH_AIMS
-    least = share * (trace + square) + NOTHING
+    share = newton_joints.LEAST_SYSTEM if wanted.aside is None else newton_joints.LEAST_WITH_AIMS
+    least = share * (trace + square) + newton_joints.NOTHING
     extra = max(trace / 3.0 * wanted.damping, least)
     system = xx + extra, xy, xz, yy + extra, yz, zz + extra
     pull = matrices.solve_positive(system, wanted.error)

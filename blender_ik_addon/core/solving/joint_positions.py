@@ -23,13 +23,15 @@ from ..kinematics.kinematic_tree import TURN
 from ..model.options import SolveOptions, Solver
 from .compiled_chains import CompiledChains
 from .iteration import FEW_ITERATIONS
-from .joint_run import ENOUGH, NEARLY, Run
+from .joint_run import ENOUGH, Run
 from .lone_chains import Begun
 from .restarts import ASIDE, start_anew
 from .sweeps import MOST_SWEEPS, SWEPT, sweep_joints
 from .task import Task
 from .unconstrained_start import bend_as_free, nudge_states
 
+# The solvers that stop nearer than any other start would lead; the others close to the tolerance.
+NEARLY = (Solver.NEWTON, Solver.TWO_BONE)
 # New starts of chains that have not arrived, and of those on another side than that of their pole.
 ANEW, ANEW_ASIDE = (64, 10, 4), (3, 3, 3)
 

@@ -12,7 +12,6 @@ from ..algebra.arrays import norm
 from ..algebra.nested import Rows
 from ..kinematics.aims import Aims
 from ..kinematics.kinematic_tree import TURN, KinematicTree
-from ..model.options import Solver
 from ..solvers import newton_joints, weighted_least_squares
 from ..solvers.newton_directions import FIRST_DAMPING
 from .iteration import Method, Work, iterate_states, stands_still
@@ -29,8 +28,6 @@ ENOUGH_TO_AIM = (16, 30)
 ENOUGH = 60
 # Iterations for the compromise of several effectors.
 ENOUGH_TO_COMPROMISE = 50
-# The solvers that stop nearer than any other start would lead; the others close to the tolerance.
-NEARLY = (Solver.NEWTON, Solver.TWO_BONE)
 # Nearer than this share of the reach a pose is not bettered by another start, whatever is asked.
 NEAR = 1e-7
 # A pose that does not arrive either replaces another one only if it comes nearer by this share of
@@ -41,15 +38,15 @@ WORTH_A_JUMP = 0.02
 SLOW, STANDSTILL = 0.5, 1.0 - 1e-6
 
 
-def leave_at(share: float) -> Callable[..., Flags]:
+def _leave_at(share: float) -> Callable[..., Flags]:
     """Return a test for errors of which a window leaves more than a share."""
     return lambda error, window_error, *_: error > share * window_error
 
 
 NEWTON = Method(newton_joints.step, is_damped=True, is_hopeless=stands_still, compaction=0.4)
-NEWTON_OF_SEVERAL = Method(newton_joints.step, is_damped=True, is_hopeless=leave_at(SLOW))
-AIMING_OF_SEVERAL = Method(newton_joints.step, is_damped=True, is_hopeless=leave_at(STANDSTILL))
-COMPROMISE = Method(weighted_least_squares.step, is_damped=True, is_hopeless=leave_at(STANDSTILL))
+NEWTON_OF_SEVERAL = Method(newton_joints.step, is_damped=True, is_hopeless=_leave_at(SLOW))
+AIMING_OF_SEVERAL = Method(newton_joints.step, is_damped=True, is_hopeless=_leave_at(STANDSTILL))
+COMPROMISE = Method(weighted_least_squares.step, is_damped=True, is_hopeless=_leave_at(STANDSTILL))
 
 
 @dataclass(frozen=True)
