@@ -39,7 +39,7 @@ from .joint_run import (
 )
 from .restarts import ASIDE
 from .sweeps import MOST_SWEEPS, SWEPT, sweep_bones
-from .task import AT_REACH, Task, accept_distance, ask_each, relate_to_root
+from .task import AT_REACH, FINEST_TOLERANCE, Task, accept_distance, ask_each, relate_to_root
 from .unconstrained_start import ON_LINE, LoneStart, UnconstrainedStart, bend_alone, is_straight
 
 NEWTON = Method(newton_bones.step, is_damped=True, is_hopeless=stands_still)
@@ -67,11 +67,15 @@ class Begun(NamedTuple):
 
 
 class _Tried(NamedTuple):
-    """A stance, the iterations used, and whether it is the solution; None where it is no start."""
+    """A stance, the iterations used, and whether it is the solution; None where it is no start.
+
+    And whether the target is out of reach.
+    """
 
     stance: Stance
     used: int
     has_arrived: bool | None
+    is_far: bool = False
 
 
 class LonePose(NamedTuple):
@@ -149,7 +153,7 @@ def _pose(chain: LoneChain, task: Task, tried: _Tried) -> LonePose:
     residual = norm(m, subtract(joints[-1], task.target))
     accepted = accept_distance(m, task.tolerance, start.reach * start.unit, task.target)
     is_too_near = norm(m, subtract(task.target, start.root)) < start.least * start.unit
-    code = name_outcome(m, residual, accepted, False, is_too_near)
+    code = name_outcome(m, residual, accepted, tried.is_far, is_too_near)
     zeros = zip(chain.zero, tried.stance.pose.rotations, strict=True)
     turned = [quaternions.multiply(zero, turn) for zero, turn in zeros]
     return LonePose(joints, turned, residual, tried.used, code)
@@ -157,30 +161,37 @@ def _pose(chain: LoneChain, task: Task, tried: _Tried) -> LonePose:
 
 def _try(chain: LoneChain, task: Task, solver: Solver) -> _Tried:
     """Bend or sweep a chain toward its target, and bend it to the side of its pole."""
-    start = chain.start
-    task = relate_to_root(FLOATS, start, task.target, task)
-    stance, target, used = chain.begun, task.target, 0
-    accepted = max(task.tolerance, NEAR * start.reach)
-    if norm(FLOATS, target) >= start.reach * (1.0 - AT_REACH):
-        return _Tried(stance, used, None)
-    is_fresh, is_swept = stance.find_gap(target) > accepted, solver in SWEPT
+    start, reach = chain.start, chain.bones.chain.reach
+    task = asked = relate_to_root(FLOATS, start, task.target, task)
+    stance, used, is_swept = chain.begun, 0, solver in SWEPT
+    distance = norm(FLOATS, task.target)
+    is_far = distance >= reach * (1.0 - AT_REACH)
+    if distance > reach:
+        near = scale(task.target, reach / distance)
+        task = replace(task, target=near, tolerance=FINEST_TOLERANCE * reach)
+    accepted = max(task.tolerance, NEAR * reach)
+    is_fresh = stance.find_gap(task.target) > accepted
     if is_swept:
-        if is_straight(start) and norm(FLOATS, reject(target, start.chord)) < ON_LINE * start.reach:
+        off = norm(FLOATS, reject(task.target, start.chord))
+        if is_far or (is_straight(start) and off < ON_LINE * start.reach):
             return _Tried(stance, used, None)
         stance, used = _sweep(chain, task, solver)
     elif is_fresh:
-        stance = newton_bones.stand(chain.bones, bend_alone(chain.bends_from, task))
+        stance = newton_bones.stand(chain.bones, bend_alone(chain.bends_from, asked))
     side = None if task.pole is None else _find_side(start, task)
     if side is not None:
         stance, used = _aim(chain, side, task, stance, used, is_fresh=is_fresh)
-    if stance.find_gap(target) > (task.tolerance if is_swept and side is None else accepted):
+    gap = stance.find_gap(task.target)
+    if is_far and gap > accepted:
+        return _Tried(stance, used, None)
+    if gap > (task.tolerance if is_swept and side is None else accepted):
         cap = min(task.iterations, used + ENOUGH)
         stance, used = _iterate(chain.bones, task, stance, used, cap)
-        if stance.find_gap(target) > accepted:
+        if stance.find_gap(task.target) > accepted:
             # Where the pole leads astray, the way without it is looked for from the start.
             return _Tried(stance, used, False if side is None else None)
     is_aside = side is not None and abs(side.measure(stance.pose.points)[0]) > ASIDE
-    return _Tried(stance, used, not (is_aside and chain.can_swivel))
+    return _Tried(stance, used, not (is_aside and chain.can_swivel), is_far)
 
 
 def _sweep(chain: LoneChain, task: Task, solver: Solver) -> tuple[Stance, int]:
