@@ -79,6 +79,30 @@ def test_a_start_in_the_corner_of_a_range_without_rest_turns_alike_alone():
     assert apart_alone(rig, Goals(targets_of(rig, 12, make_rng(83))), SolveOptions()) <= ALIKE_ALONE
 
 
+@pytest.mark.parametrize("has_pole", [False, True], ids=["free", "pole"])
+@pytest.mark.parametrize("solver", [Solver.NEWTON, Solver.FABRIK, Solver.CCD])
+@pytest.mark.parametrize("name", ["arm", "spider_leg"])
+def test_few_chains_of_which_some_are_stopped_by_limits_are_posed_as_each_alone(
+    name, solver, has_pole
+):
+    rig, rng = RIGS[name](), make_rng(85)
+    targets = targets_of(rig, 5, rng)
+    # Too far, and too near for the limits.
+    targets[1] *= 3.0
+    targets[3] *= 0.02
+    goals, chains = Goals(targets, poles_of(rig, 5, rng) if has_pole else None), rig.chains(5)
+    options = SolveOptions(solver=solver)
+    together = solve_batch(chains, goals, options)
+    assert len(set(together.statuses)) > 1
+    for row, beside in enumerate(together):
+        rows = np.array([row])
+        (alone,) = solve_batch(chains.take(rows), goals.take(rows), options)
+        np.testing.assert_array_equal(beside.joint_positions, alone.joint_positions)
+        np.testing.assert_array_equal(beside.local_rotations_wxyz, alone.local_rotations_wxyz)
+        np.testing.assert_array_equal(beside.holds, alone.holds)
+        assert (beside.iterations, beside.status) == (alone.iterations, alone.status)
+
+
 def test_rotations_from_positions_are_refused_where_joints_turn():
     chains: Chains = RIGS["arm"]().chains(2)
     solutions = solve_batch(chains, Goals(targets_of(RIGS["arm"](), 2, make_rng(83))))

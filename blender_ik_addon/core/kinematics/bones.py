@@ -169,21 +169,21 @@ def hold_joint(
     parent, child = (held, orientation) if is_child else (orientation, held)
     local = swing_twist.clamp(m, bone.joint, _find_rotation(bone, parent, child))
     if is_child:
-        return quaternions.multiply(_find_zero(bone, parent), local)
+        return quaternions.multiply(find_zero(bone, parent), local)
     zero = quaternions.multiply(child, quaternions.conjugate(local))
     if bone.offset is None:
         return zero
     return quaternions.multiply(zero, quaternions.conjugate(bone.offset_rotation))
 
 
-def _find_zero(bone: Bone, parent: Quaternion) -> Quaternion:
+def find_zero(bone: Bone, parent: Quaternion) -> Quaternion:
     """Return the axes of a bone at zero."""
     return parent if bone.offset is None else quaternions.multiply(parent, bone.offset_rotation)
 
 
 def _find_rotation(bone: Bone, parent: Quaternion, child: Quaternion) -> Quaternion:
     """Return the local rotation of a posed bone."""
-    return quaternions.multiply(quaternions.conjugate(_find_zero(bone, parent)), child)
+    return quaternions.multiply(quaternions.conjugate(find_zero(bone, parent)), child)
 
 
 def find_rotations(
@@ -220,7 +220,7 @@ def pose_bones(
     frames = [matrices.IDENTITY] * (len(bones) + 1)
     for i, bone in enumerate(bones):
         head, rotation, frame = points[i], posed[i], None
-        zero = _find_zero(bone, orientations[bone.parent])
+        zero = find_zero(bone, orientations[bone.parent])
         if not is_rigid:
             frame = frames[bone.parent]
             frame = frame if bone.offset is None else matrices.multiply(frame, bone.offset)

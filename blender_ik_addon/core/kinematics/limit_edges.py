@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..algebra import turns
-from ..algebra.arithmetic import ARRAYS, Array, Flags
+from ..algebra.arithmetic import ARRAYS, Arithmetic, Array, Condition, Flags, Number
 from ..algebra.arrays import skew
 from ..algebra.nested import Rows, join
 from ..algebra.vectors import ZERO, Vector, add, choose, scale, unit
@@ -73,17 +73,33 @@ class Edges(Rows):
 
 def find_edges(ranges: SwingTwistRange, at: SwingTwist, near: float = ON_EDGE) -> Edges:
     """Return the edges of their ranges that turns stand on, or are as near to as given."""
-    is_on, on_ellipse, is_high = _flag_edges(ranges, at, near)
+    flags, found = list_edges(ARRAYS, ranges, at, near)
+    is_on: Flags = join(flags).astype(np.bool_)
     normals = np.zeros((*is_on.shape[:-1], 3, is_on.shape[-1]))
-    if is_on[..., ::2, :].any():
-        signs = np.where(is_high[0], 1.0, -1.0), np.where(is_high[2], 1.0, -1.0)
-        normals[..., 0, :, :], normals[..., 2, :, :] = _find_swing_normals(at, on_ellipse, *signs)
-    if is_on[..., 1, :].any():
+    for edge, normal in enumerate(found):
+        if normal is not None:
+            normals[..., edge, :, :] = join(normal)
+    return Edges(normals, is_on)
+
+
+def list_edges(
+    m: Arithmetic, ranges: SwingTwistRange, at: SwingTwist, near: float = ON_EDGE
+) -> tuple[tuple[Condition, Condition, Condition], tuple[Vector | None, ...]]:
+    """Return which of its three edges a turn is near to, and their normals as ``Edges`` has them.
+
+    Normals of edges that no turn is near to may be None.
+    """
+    (on_x, on_y, on_z), on_ellipse, (high_x, high_y, high_z) = _flag_edges(m, ranges, at, near)
+    of_x: Vector | None = None
+    of_y, of_z = of_x, of_x
+    if m.any(on_x | on_z):
+        signs = m.where(high_x, 1.0, -1.0), m.where(high_z, 1.0, -1.0)
+        of_x, of_z = _find_swing_normals(m, at, on_ellipse, *signs)
+    if m.any(on_y):
         # By which turn the twist grows at once: half-way between the Y axis before and after the
         # swing.
-        sign = np.where(is_high[1], 1.0, -1.0)
-        normals[..., 1, :, :] = join(scale((-at.swing_z, at.cosine, at.swing_x), sign))
-    return Edges(normals, is_on)
+        of_y = scale((-at.swing_z, at.cosine, at.swing_x), m.where(high_y, 1.0, -1.0))
+    return (on_x, on_y, on_z), (of_x, of_y, of_z)
 
 
 def find_rooms(ranges: SwingTwistRange, turn: Array, edges: Edges) -> Array:
@@ -147,34 +163,34 @@ def measure_curvatures(ranges: SwingTwistRange, turn: Array, edges: Edges) -> Ar
 
 
 def _flag_edges(
-    ranges: SwingTwistRange, at: SwingTwist, near: float
-) -> tuple[Flags, Flags, tuple[Flags, Flags, Flags]]:
+    m: Arithmetic, ranges: SwingTwistRange, at: SwingTwist, near: float
+) -> tuple[tuple[Condition, ...], Condition, tuple[Condition, ...]]:
     """Return which edges turns are near to, which of them are ellipses, and which are high ends."""
     # Where a range ends at its middle, a quarter of an ellipse meets that end at a right angle.
-    x, z = np.minimum(ranges.above_x, ranges.below_x), np.minimum(ranges.above_z, ranges.below_z)
-    at_corner = (np.abs(at.offset_x) <= ON_EDGE) & (x <= HELD)
-    at_corner |= (np.abs(at.offset_z) <= ON_EDGE) & (z <= HELD)
-    on_ellipse = at.is_round & (at.out >= 1.0 - near) & ~at_corner
+    x, z = m.minimum(ranges.above_x, ranges.below_x), m.minimum(ranges.above_z, ranges.below_z)
+    at_corner = (m.absolute(at.offset_x) <= ON_EDGE) & (x <= HELD)
+    at_corner = at_corner | (m.absolute(at.offset_z) <= ON_EDGE) & (z <= HELD)
+    on_ellipse = at.is_round & (at.out >= 1.0 - near) & m.negate(at_corner)
     # An ellipse bounds more than its box does.
-    by = near if near == ON_EDGE else np.where(at.is_round, ON_EDGE, near)
+    by = near if near == ON_EDGE else m.where(at.is_round, ON_EDGE, near)
     on_x, high_x = _find_end(at.offset_x, -ranges.below_x, ranges.above_x, by)
     on_z, high_z = _find_end(at.offset_z, -ranges.below_z, ranges.above_z, by)
     on_y, high_y = _find_end(at.twist, ranges.twist_low, ranges.twist_high, near)
-    is_on = np.empty((*on_x.shape[:-1], 3, on_x.shape[-1]), dtype=np.bool_)
-    is_on[..., 0, :], is_on[..., 1, :] = on_ellipse | on_x, on_y
-    is_on[..., 2, :] = on_z & ~on_ellipse
+    is_on = on_ellipse | on_x, on_y, on_z & m.negate(on_ellipse)
     return is_on, on_ellipse, (high_x, high_y, high_z)
 
 
-def _find_end(value: Array, low: Array, high: Array, near: Array | float) -> tuple[Flags, Flags]:
+def _find_end(
+    value: Number, low: Number, high: Number, near: Number
+) -> tuple[Condition, Condition]:
     """Return which values are near to an end, and which to the high one; of two the nearer one."""
     is_high = (value >= high - near) & (high - value <= value - low)
     return is_high | (value <= low + near), is_high
 
 
 def _find_swing_normals(
-    at: SwingTwist, on_ellipse: Flags, sign_x: Array, sign_z: Array
-) -> tuple[Array, Array]:
+    m: Arithmetic, at: SwingTwist, on_ellipse: Condition, sign_x: Number, sign_z: Number
+) -> tuple[Vector, Vector]:
     """Return how s_x and s_z grow with turns, at unit length; the first on an ellipse its normal.
 
     From s_x = y_z / (2 c), s_z = -y_x / (2 c), c^2 = (1 + y_y) / 2 with y the swung Y axis, whose
@@ -182,17 +198,15 @@ def _find_swing_normals(
     """
     sx, sz, c = at.swing_x, at.swing_z, at.cosine
     x, y, z = -2.0 * c * sz, 1.0 - 2.0 * (sx * sx + sz * sz), 2.0 * c * sx
-    half = 0.5 / np.maximum(c, LEAST_COSINE)
+    half = 0.5 / m.maximum(c, LEAST_COSINE)
     of_x, of_z = half * half * sx, half * half * sz
     by_x: Vector = (y * half + z * of_x, -x * half, -x * of_x)
     by_z: Vector = (z * of_z, -z * half, y * half - x * of_z)
-    pull_x, pull_z = (
-        offset / np.where(on_ellipse, axis, 1.0) ** 2
-        for offset, axis in ((at.offset_x, at.half_x), (at.offset_z, at.half_z))
-    )
+    wide_x, wide_z = m.where(on_ellipse, at.half_x, 1.0), m.where(on_ellipse, at.half_z, 1.0)
+    pull_x, pull_z = at.offset_x / (wide_x * wide_x), at.offset_z / (wide_z * wide_z)
     across = add(scale(by_x, pull_x), scale(by_z, pull_z))
-    first = choose(ARRAYS, on_ellipse, across, scale(by_x, sign_x))
-    return join(unit(ARRAYS, first, ZERO)), join(unit(ARRAYS, scale(by_z, sign_z), ZERO))
+    first = choose(m, on_ellipse, across, scale(by_x, sign_x))
+    return unit(m, first, ZERO), unit(m, scale(by_z, sign_z), ZERO)
 
 
 def block_normals(mobility: Array, normal: Array, is_blocked: Flags) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -111,3 +112,14 @@ def take_record(kind: type[Kind], record: Any, rows: Counts | int | None) -> Kin
             value = take_record(type(value), value, rows)
         taken.__dict__[name] = value
     return taken
+
+
+def join_records(records: Sequence[Kind]) -> Kind:
+    """Return a record of many with the rows of one record after those of another."""
+    first = records[0]
+    joined = object.__new__(type(first))
+    for name, value in vars(first).items():
+        if isinstance(value, np.ndarray):
+            value = np.concatenate([getattr(each, name) for each in records])
+        joined.__dict__[name] = value
+    return joined

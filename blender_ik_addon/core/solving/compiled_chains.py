@@ -24,12 +24,15 @@ from ..model.chains import Chain, Chains
 from ..model.joints import Joints
 from ..model.options import Solver
 from ..model.topology import Topology, make_chain
+from .lone_chains import LoneChain, compile_lone_chains
 from .unconstrained_start import UnconstrainedStarts, compile_starts
 
 # Chains of which no more are compiled together are solved one by one, in floats: those that closed
 # forms and NEWTON on directions solve, and those that sweeps and drags take through many steps;
 # `scripts/benchmark.py --stages` measures where that pays.
 FEW, FEW_SWEPT = 6, 24
+# Chains with joints that NEWTON solves have no more bones than these together.
+FEW_BONES = 36
 
 Part = TypeVar("Part")
 
@@ -63,6 +66,7 @@ class CompiledChains:
         self.whole: CompiledChains | None = None
         self.rows: Counts | None = None
         self.count: int = len(chains)
+        self._some: dict[bytes, Chains] = {}
         if chains.source is not None:
             whole, self.rows = chains.source
             self.whole = compile_chains(whole)
@@ -99,6 +103,14 @@ class CompiledChains:
         """As ``rest``, one by one, in floats."""
         rest = self.rest
         return tuple(rest and rest.alone(row) for row in range(len(self.chains)))
+
+    @compile_once
+    def each_lone(self) -> tuple[LoneChain, ...] | None:
+        """Chains with joints one by one, in floats; None for such as floats do not know."""
+        runs = () if self.is_tree else self.unconstrained_starts.runs
+        if not runs or self.count * self.chains.bone_count > FEW_BONES:
+            return None
+        return compile_lone_chains(self.each_start, self.tree, self.clamped_start, runs[0])
 
     @compile_once
     def swings(self) -> Swings:
@@ -227,14 +239,12 @@ class CompiledChains:
         forces = self.chains.forces
         return chains if forces is None else chains.under(forces.gravity)
 
-    @cached_property
-    def twice(self) -> Chains:
-        """The one chain that these are, two times.
-
-        NumPy adds the numbers of one row up in another order than those of several: chains with
-        joints are never solved alone, so that a pose does not depend on its neighbours.
-        """
-        return self.chains.take(np.zeros(2, dtype=np.int64))
+    def some(self, rows: Counts) -> Chains:
+        """Return some of few chains, kept compiled; a row may be there twice."""
+        key = rows.tobytes()
+        if key not in self._some:
+            self._some[key] = self.chains.take(rows)
+        return self._some[key]
 
 
 def compile_chains(chain: Chain) -> CompiledChains:

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algebra import rotation, turns
+from ..algebra import quaternions, rotation, turns
 from ..algebra.arithmetic import ARRAYS, Array, Counts, Flags
 from ..algebra.arrays import invert, norm
+from ..algebra.nested import take_rows
 from ..equilibrium.settling import move_off_ends
 from ..kinematics.aims import Aims, Poles, Tips
 from ..kinematics.compiled_joints import put_rows_last
@@ -20,12 +21,16 @@ from ..model.chains import Chains
 from ..model.errors import SolverMismatchError
 from ..model.goals import Goals
 from ..model.options import SolveOptions, Solver
+from ..model.records import join_records
 from ..model.solutions import Solutions
 from ..model.status import LIMITED, OUTWEIGHED, name_outcome
 from .compiled_chains import CompiledChains, compile_chains
+from .free_chains import FLOAT_SOLVERS
 from .joint_positions import solve_positions
 from .joint_run import Run
-from .task import FINEST_TOLERANCE, Task, ask_all, check_solver, relate_to_root
+from .lone_chains import Begun, solve_alone
+from .sweeps import SWEPT
+from .task import AT_REACH, FINEST_TOLERANCE, Task, ask_all, check_solver, relate_to_root
 
 # A joint as near as this to an edge, in radians or sines, is held back by it: springs may leave it
 # a little inside, and rounding would tell.
@@ -38,9 +43,6 @@ FARTHEST = 1.05
 # A chain that is straight but for this share of its length is held back by nothing: what is left of
 # a bend shrinks ever more slowly there.
 STRAIGHT = 1e-6
-# Targets that lie so little within the reach have been drawn in to it.
-AT_REACH = 1e-12
-NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 class Targets(NamedTuple):
@@ -77,13 +79,46 @@ def solve_joints(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
         raise SolverMismatchError(
             f"{options.solver} does not solve chains that share bones: choose NEWTON or FABRIK."
         )
-    if len(chains) == 1:
+    lone = None
+    is_bare = options.solver in SWEPT and not options.use_finish
+    if options.solver in FLOAT_SOLVERS and compiled.are_alone(options.solver) and not is_bare:
+        lone = compiled.each_lone
+    if lone is None and len(chains) > 1:
+        return _solve_together(compiled, goals, options)
+    parts: list[tuple[Counts, Solutions]] = []
+    left: list[tuple[Counts, Begun | None]] = [(np.arange(len(chains)), None)]
+    if lone is not None:
+        parts, left = solve_alone(lone, goals, options)
+    parts += [(rows, _solve_some(compiled, goals, options, rows, begun)) for rows, begun in left]
+    if len(parts) == 1:
+        return parts[0][1]
+    order = np.argsort(np.concatenate([rows for rows, _ in parts]))
+    return join_records([part for _, part in parts]).take(order)
+
+
+def _solve_some(
+    chains: CompiledChains, goals: Goals, options: SolveOptions, rows: Counts, begun: Begun | None
+) -> Solutions:
+    """Solve some rows side by side, from where floats have brought them.
+
+    NumPy adds up the numbers of one chain in another order than those of several: a single row is
+    solved two times.
+    """
+    own = np.arange(len(rows))
+    if len(rows) == 1:
         twice = np.zeros(2, dtype=np.int64)
-        found = solve_joints(compiled.twice, goals.take(twice), options.take(twice))
-        return found.take(twice[:1])
+        rows, begun = rows[twice], take_rows(begun, twice)
+    some = compile_chains(chains.some(rows)), goals.take(rows), options.take(rows)
+    return _solve_together(*some, begun).take(own)
+
+
+def _solve_together(
+    compiled: CompiledChains, goals: Goals, options: SolveOptions, begun: Begun | None = None
+) -> Solutions:
+    """Solve chains or trees side by side."""
     targets = _find_targets(compiled, goals, options)
     run, asked, task = _ask(compiled, goals, options, targets)
-    last, state, used = solve_positions(compiled, run, asked, task, options)
+    last, state, used = solve_positions(compiled, run, asked, task, options, begun)
     is_open = run.find_open_effectors(state)
     return _record(compiled, goals, options, targets, last, state, used, is_open)
 
@@ -271,7 +306,7 @@ def _record(
         gaps[list(run.aims.tips.effectors)] = norm(run.aims.tips.find_turns_past(posed))
     return Solutions(
         joint_positions=np.moveaxis(points, -1, 0),
-        chain_rotation_wxyz=np.tile(NOT_TURNED, (len(unit), 1)),
+        chain_rotation_wxyz=np.tile(quaternions.IDENTITY, (len(unit), 1)),
         tip_rotation_wxyz=None,
         residual=_by_chain(chains, residuals),
         iterations=used,

@@ -24,6 +24,7 @@ from ..model.options import SolveOptions, Solver
 from .compiled_chains import CompiledChains
 from .iteration import FEW_ITERATIONS
 from .joint_run import ENOUGH, Run
+from .lone_chains import Begun
 from .restarts import ASIDE, start_anew
 from .sweeps import MOST_SWEEPS, SWEPT, sweep_joints
 from .task import Task
@@ -36,7 +37,12 @@ ANEW, ANEW_ASIDE = (64, 10, 4), (3, 3, 3)
 
 
 def solve_positions(
-    chains: CompiledChains, run: Run, asked: Array, task: Task | None, options: SolveOptions
+    chains: CompiledChains,
+    run: Run,
+    asked: Array,
+    task: Task | None,
+    options: SolveOptions,
+    begun: Begun | None = None,
 ) -> tuple[Run, Array, Counts]:
     """Return the poses that bring effectors to their targets.
 
@@ -46,25 +52,28 @@ def solve_positions(
         asked: Of chains, the targets before those too far were drawn in, shape (3, B).
         task: The same of chains, for where they start; None for trees.
         options: As asked for.
+        begun: What floats have come to, one by one.
 
     Returns:
         The run with what was gone for in the end, states, and the iterations used.
     """
-    solver = options.solver
-    is_fresh = run.is_open(run.start)
-    run, state, used = _begin(chains, run, is_fresh, asked, task, options)
-    if _is_swept(run, solver) and not options.use_finish:
-        return run, state, used
-    if run.aims is None or options.orient_weight < 1.0:
-        among = None if solver in NEARLY else np.ones_like(is_fresh)
-        state, used = run.close(state, used, among)
-    if run.aims is not None:
-        aims = run.aims.take_share(run.tree.posed(state), options.orient_weight)
-        run = replace(run, aims=aims)
-        state, used = run.aim(state, used, is_fresh)
-    state, used = run.compromise(state, used)
+    if begun is not None:
+        state, used = run.tree.clamp_state(begun.turn, run.start[:-1, TURN]), begun.used
+    else:
+        is_fresh = run.is_open(run.start)
+        run, state, used = _begin(chains, run, is_fresh, asked, task, options)
+        if _is_swept(run, options.solver) and not options.use_finish:
+            return run, state, used
+        if run.aims is None or options.orient_weight < 1.0:
+            among = None if options.solver in NEARLY else np.ones_like(is_fresh)
+            state, used = run.close(state, used, among)
+        if run.aims is not None:
+            aims = run.aims.take_share(run.tree.posed(state), options.orient_weight)
+            run = replace(run, aims=aims)
+            state, used = run.aim(state, used, is_fresh)
+        state, used = run.compromise(state, used)
     # Small steps of FORCE may have used up the cap: NEWTON takes few for the rest.
-    is_force = solver is Solver.FORCE
+    is_force = options.solver is Solver.FORCE
     may_go_on = (FEW_ITERATIONS if is_force else used) < run.iterations
     is_open = run.is_open(state) & may_go_on
     if is_open.any():

@@ -9,6 +9,7 @@ import numpy as np
 from ..algebra.arithmetic import ARRAYS, FLOATS, Array
 from ..algebra.arrays import norm
 from ..algebra.nested import repeat_single
+from ..algebra.quaternions import IDENTITY
 from ..algebra.rotation import conjugate, multiply, power
 from ..kinematics.compiled_bones import compile_bones
 from ..model.chains import Chain, Chains
@@ -22,7 +23,7 @@ from .bone_rotations import bone_rotations, turn_part_way
 from .compiled_chains import compile_chains
 from .dragging import Drag, drag_joints, drag_points
 from .free_chains import FLOAT_SOLVERS, pose_chain
-from .joint_chains import NOT_TURNED, solve_joints
+from .joint_chains import solve_joints
 from .task import accept_distance, ask_all, ask_each, ask_one
 
 
@@ -202,7 +203,7 @@ def _drag_chains(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
     accepted = accept_distance(ARRAYS, options.tolerance, size, tuple(targets.T))
     return Solutions(
         joint_positions=joints,
-        chain_rotation_wxyz=np.tile(NOT_TURNED, (len(chains), 1)),
+        chain_rotation_wxyz=np.tile(IDENTITY, (len(chains), 1)),
         tip_rotation_wxyz=None,
         residual=residuals,
         iterations=np.zeros(len(chains), dtype=np.int64),

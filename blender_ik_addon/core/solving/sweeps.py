@@ -35,7 +35,7 @@ def sweep_points(
         zero = 0.0 * points[0][0]
         rotations = ((zero + 1.0, zero, zero, zero),) * len(lengths)
     chain, pose = lay_bones(points, lengths), Pose(points, rotations)
-    pose, used = _sweep(m, solver, chain, pose, Targets((target,)), tolerance, cap)
+    pose, used = sweep_bones(m, solver, chain, pose, Targets((target,)), tolerance, cap)
     return pose.points, used
 
 
@@ -58,7 +58,7 @@ def sweep_joints(
         m: Arithmetic, chain: Bones, turns: Nested, ends: Nested, shares: Nested, *limits: Number
     ) -> Nested:
         pose = pose_bones(m, chain, turns)
-        pose, used = _sweep(m, solver, chain, pose, Targets(ends, shares), *limits)
+        pose, used = sweep_bones(m, solver, chain, pose, Targets(ends, shares), *limits)
         return pose.rotations, used
 
     m = FLOATS if isinstance(chains[0].reach, float) else ARRAYS
@@ -66,7 +66,7 @@ def sweep_joints(
     return turned, used
 
 
-def _sweep(
+def sweep_bones(
     m: Arithmetic,
     solver: Solver,
     chain: Bones,
@@ -75,6 +75,7 @@ def _sweep(
     tolerance: Number,
     cap: Number,
 ) -> tuple[Pose, Number]:
+    """Return the pose that sweeps make of another one, and the iterations used."""
     work, error = Work(chain, targets, tolerance, cap), find_distance(m, pose.points, targets)
     if solver is Solver.FABRIK:
         swept = iterate(m, FABRIK, work, Progress(pose, pose, error, 0 * cap))

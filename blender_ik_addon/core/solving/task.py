@@ -19,6 +19,8 @@ from ..model.options import SolveOptions, Solver
 
 # A tolerance below this share of the chain's length asks for more than rounding leaves.
 FINEST_TOLERANCE = 1e-14
+# Targets that lie so little within the reach have been drawn in to it.
+AT_REACH = 1e-12
 
 
 # Frozen records take twice as long to make, which shows where two bones take some microseconds.

@@ -9,14 +9,17 @@ with its target no turn leads nearer: there runs of bones are bent a little firs
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from ..algebra import arrays, turns
-from ..algebra.arithmetic import ARRAYS, Array, Flags
+from ..algebra import arrays, matrices, quaternions, turns
+from ..algebra.arithmetic import ARRAYS, FLOATS, Array, Flags
 from ..algebra.arrays import NO_DIRECTION, norm, reject
-from ..algebra.nested import Rows
-from ..algebra.vectors import smoothstep
+from ..algebra.matrices import Matrix
+from ..algebra.nested import Rows, to_floats
+from ..algebra.quaternions import Quaternion
+from ..algebra.vectors import Vector, smoothstep
 from ..kinematics import joint_limits, limit_edges, swing_twist
 from ..kinematics.bend_plane import Pole, plan_bend
 from ..kinematics.compiled_joints import CompiledJoints
@@ -46,7 +49,8 @@ class UnconstrainedStart(Rows):
         start: The start poses.
         bent: The same; of straight ones, bent to the middles of their joints' ranges.
         turn: The joints' turns there, whether allowed or not, shape (n, 4, B).
-        inner: What expresses a rotation vector in the frame of each joint, (n, 3, 3, B).
+        inner: What expresses a rotation vector in the frame of each joint, less about axes that
+            turn less readily, (n, 3, 3, B).
     """
 
     run: tuple[int, ...]
@@ -55,6 +59,31 @@ class UnconstrainedStart(Rows):
     bent: StartPose
     turn: Array
     inner: Array
+
+    def alone(self, row: int) -> LoneStart:
+        """Return what one of the runs bends from, in floats."""
+        bent = self.bent
+        directions = np.diff(bent.points, axis=0) / bent.lengths[:, None]
+        return LoneStart(
+            bent.alone(row),
+            bool(is_straight(bent)[row]),
+            tuple(joint_limits.HINGES.get(kind) for kind in self.joints.kinds),
+            *(to_floats(each, row) for each in (directions, self.turn, self.inner)),
+        )
+
+
+class LoneStart(NamedTuple):
+    """What a run of one chain bends from: as ``UnconstrainedStart``, of bones one by one.
+
+    Hinges are the numbers of their axes, None for other joints; directions are those of segments.
+    """
+
+    bent: StartPose
+    is_straight: bool
+    hinges: tuple[int | None, ...]
+    directions: tuple[Vector, ...]
+    turn: tuple[Quaternion, ...]
+    inner: tuple[Matrix, ...]
 
 
 @dataclass(frozen=True)
@@ -99,6 +128,9 @@ def _compile_run(
     points = _find_points(tree, run, posed)
     bent = move_joints(start, (points - points[0]) / start.unit)
     inner = arrays.invert(posed.turn_axes[bones])
+    if joints.has_stiffness:
+        weights = limit_edges.weigh_axes(turn[bones], joints.readiness)
+        inner = np.einsum("nijb,njkb->nikb", weights, inner)
     return UnconstrainedStart(run, joints, start, bent, turn[bones], inner)
 
 
@@ -141,11 +173,33 @@ def bend_as_free(run: UnconstrainedStart, task: Task) -> Array:
     moved = bones.copy()
     moved[1:] = turns.multiply(turns.conjugate(bones[:-1]), bones[1:])
     local = np.einsum("nijb,njb->nib", run.inner, turns.to_vectors(moved))
-    if run.joints.has_stiffness:
-        weights = limit_edges.weigh_axes(run.turn, run.joints.readiness)
-        local = np.einsum("nijb,njb->nib", weights, local)
     turned = turns.multiply(turns.from_vectors(local), run.turn)
     return joint_limits.keep_hinge_angles(run.joints.kinds, turned)
+
+
+def bend_alone(run: LoneStart, task: Task) -> list[Quaternion]:
+    """As ``bend_as_free``, of one chain."""
+    m, start, asked = FLOATS, run.bent, task
+    if run.is_straight and task.pole is None:
+        asked = replace(task, pole=Pole(True, tuple(start.points[-1].tolist()), 0.0))
+    free = position_joints(m, start, asked, Solver.NEWTON)
+    whole, turned, back = free.rotation, [], quaternions.IDENTITY
+    if run.is_straight:
+        whole = plan_bend(m, start.chord, start.side, start.reach, task.target, None).rotation
+    along = (free.points[1:] - free.points[:-1]) / start.lengths[:, None]
+    for hinge, before, after, turn, inner in zip(
+        run.hinges, run.directions, along.tolist(), run.turn, run.inner, strict=True
+    ):
+        swing = quaternions.between(m, quaternions.rotate(whole, before), after)
+        orientation = quaternions.multiply(swing, whole)
+        moved = quaternions.to_vector(m, quaternions.multiply(back, orientation))
+        own = quaternions.from_vector(m, matrices.transform(inner, moved))
+        turned.append(quaternions.multiply(own, turn))
+        back = quaternions.conjugate(orientation)
+        if hinge is not None:
+            angle = joint_limits.find_hinge_angle(m, turned[-1], hinge)
+            turned[-1] = quaternions.about(m, matrices.IDENTITY[hinge], angle)
+    return turned
 
 
 def nudge_states(

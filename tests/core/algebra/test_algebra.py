@@ -64,8 +64,17 @@ KINDS = {
     "reference": rotations(),
 }
 MATRIX = st.tuples(triples, triples, triples)
+# The rows of a positive definite matrix from the diagonal on.
+BESIDE, DIAGONAL = st.floats(-0.5, 0.5), st.floats(2.0, 5.0)
+POSITIVE = st.tuples(DIAGONAL, BESIDE, BESIDE, DIAGONAL, BESIDE, DIAGONAL)
 OWN = {
-    "matrices": {"a": MATRIX, "outer": MATRIX, "inner": MATRIX},
+    "matrices": {
+        "a": MATRIX,
+        "outer": MATRIX,
+        "inner": MATRIX,
+        "system": POSITIVE,
+        "right": triples,
+    },
     "vectors": {"a": triples, "b": triples},
     "quaternions": {"yes": rotations(), "no": rotations(), "a": MATRIX},
 }
@@ -248,6 +257,13 @@ def test_a_swing_turns_as_between_does_whatever_the_lengths(source, target, size
         assert quaternions.rotate(
             quaternions.normalize(FLOATS, quaternions.swing(FLOATS, *pair)), source
         ) == pytest.approx(source)
+
+
+@given(system=POSITIVE, x=triples)
+def test_a_positive_system_is_solved(system, x):
+    xx, xy, xz, yy, yz, zz = system
+    right = matrices.transform(((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)), x)
+    assert matrices.solve_positive(system, right) == pytest.approx(x, abs=1e-12)
 
 
 @given(v=st.tuples(*(3 * [st.floats(-1.7, 1.7)])))
