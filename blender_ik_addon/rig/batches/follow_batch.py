@@ -43,7 +43,7 @@ class FollowBatch:
         self._members = members
         self._states = [state for state, rows in members for _ in rows]
         self._solve = FollowSolve(self.live_chains, poses_of(members))
-        self._drag_states = DragState(self._states, self.live_chains, self._solve.settings)
+        self._drag_state = DragState(self._states, self.live_chains, self._solve.settings)
         parts = [
             Part(state, rows, [state.live_chains[row].job.plan.written for row in rows])
             for state, rows in members
@@ -95,7 +95,7 @@ class FollowBatch:
         if self._solve.settings.spec.options.use_anchor:
             pairs = zip(rows.tolist(), targets, strict=True)
             inputs = {row: self._solve.inputs_of(row, self._rigs.places, to) for row, to in pairs}
-        begun = self._drag_states.begun(rows, targets, present, stands, inputs, moment)
+        begun = self._drag_state.begun(rows, targets, present, stands, inputs, moment)
         for start, (solved, turns, roots, ending) in self._drag(begun):
             assert solved.location is not None
             for i, row in enumerate(start.rows.tolist()):
@@ -113,7 +113,7 @@ class FollowBatch:
                         ending.codes[i],
                         ending.holds[i],
                     )
-                    self._drag_states.remember(row, moment, stand)
+                    self._drag_state.remember(row, moment, stand)
         return self._rigs.changes(wanted, has_changed, is_foreign, SAME, {"location": location})
 
     def _drag(self, begun: Begun) -> list[tuple[Begun, Dragged]]:

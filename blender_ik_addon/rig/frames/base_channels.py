@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.algebra import rotation
+from ..reading.bone_joints import NOT_TURNED
 from .bone_channels import rotation_channels
-from .chain_joints import NOT_TURNED
 
 Array = npt.NDArray[np.float64]
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from ...core.algebra import rotation
 from ..planning.live_chain import LiveChain
+from ..reading.bone_joints import NOT_TURNED
 from ..reading.channels import Pose
-from .chain_joints import NOT_TURNED
 from .framing import Hung, framed
 
 Array = npt.NDArray[np.float64]

@@ -93,7 +93,7 @@ class BoneChannels:
         if not (influence < 1.0).any():
             return local
         share = 1.0 / np.where(influence > 0.0, influence, np.inf)
-        whole = part_way(self.zero[pick], local, share)
+        whole = rotation.interpolate(self.zero[pick], local, share)
         return np.where((influence == 1.0)[..., None], local, whole)
 
     def finished(self, pick: Pick, local: Array, near: Array) -> tuple[Array, Flags, Flags]:
@@ -121,7 +121,7 @@ class BoneChannels:
         is_blended = (influence < 1.0).any(axis=1)
         if not is_blended.any():
             return local
-        blended = part_way(self.zero[pick], local, influence)
+        blended = rotation.interpolate(self.zero[pick], local, influence)
         blended = np.where((influence < 1.0)[..., None], blended, local)
         if self.joints is not None:
             blended = self.joints.take(pick).clamped(blended)
@@ -155,11 +155,3 @@ def rotation_channels(local: Array, near: Array, modes: npt.NDArray[np.int32]) -
     matrices = rotation.matrix_from_quaternion(local.reshape(-1, 4))
     each = np.tile(modes, len(local))
     return channels_of(matrices, each, near.reshape(-1, 4)).reshape(local.shape)
-
-
-def part_way(start: Array, end: Array, share: float | Array) -> Array:
-    """Return rotations wxyz (..., 4) a share of the short way from start to end."""
-    if isinstance(share, float) and share == 1.0:
-        return end
-    turn = rotation.multiply(rotation.conjugate(start), end)
-    return rotation.multiply(start, rotation.power(turn, share))

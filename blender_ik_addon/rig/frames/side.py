@@ -63,7 +63,7 @@ def flips(
 
     def bending(pose: ChainPoses) -> Bending:
         joints = pose.joints[:, :-1] if without_tip else pose.joints
-        return joints, frames.natural_side(pose)
+        return joints, frames.natural_sides(pose)[:, 0]
 
     side = find_sides(*bending(start))
     keeps = keeps & (np.einsum("bi,bij,bj->b", side, mirrored.unmirrored, side) < 0.0)

@@ -70,6 +70,19 @@ class Hanging:
             return None
         return Topology(self.parents[: self.count], self.carriers)
 
+    @cached_property
+    def above(self) -> list[int]:
+        """Which joint is before each one: heads of the bones solved together, then effectors."""
+        return [0, *self.parents[1 : self.count], *self.carriers]
+
+    @cached_property
+    def on_ways(self) -> npt.NDArray[np.float64]:
+        """One for the joints on the way to each effector, else zero, shape (n + E, E)."""
+        found = np.zeros((len(self.above), len(self.carriers)))
+        for chain, carrier in enumerate(self.carriers):
+            found[[*self.path(carrier), self.count + chain], chain] = 1.0
+        return found
+
     def turns_afterwards(self, chain: int) -> bool:
         """Tell whether a chain's tip is turned after all else."""
         return self.rows[chain][-1] >= self.count

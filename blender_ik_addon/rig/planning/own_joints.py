@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ...core import Solver
 from ...core.algebra import rotation
-from ..reading.bone_joints import KINDS, MOST_STIFFNESS, BoneJoints, free_bones
+from ..reading.bone_joints import KINDS, MOST_STIFFNESS, NOT_TURNED, BoneJoints, free_bones
 from ..reading.chain_plan import ChainPlan
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
@@ -21,7 +21,6 @@ from .start_channels import renamed
 Array = npt.NDArray[np.float64]
 
 FREE_AXES = {kind: free for free, kind in KINDS.items()}
-NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
 ALONG = np.array([0.0, 1.0, 0.0])
 
 

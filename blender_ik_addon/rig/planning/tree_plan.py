@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ...core import SolveOptions, Solver
 from ...core.kinematics.bend_plane import bend_side
-from ..reading.bone_joints import BoneJoints, free_bones
+from ..reading.bone_joints import NOT_TURNED, BoneJoints, free_bones
 from ..reading.channels import Pose
 from ..reading.skeleton import Skeleton
 from ..reading.spaces import head_in_parent
@@ -26,7 +26,6 @@ Flags = npt.NDArray[np.bool_]
 # Ends of a bone that lie off one line by less than this, as a share of their distance, are on it:
 # so much do rest matrices leave of heads that meet, in float32.
 ON_LINE = 5e-7
-NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,6 @@ from ..frames.base_channels import BaseChannels
 from ..frames.base_start import BaseChain
 from ..frames.bases import Bases, point_in_base
 from ..frames.batch_settings import BatchSettings
-from ..frames.bone_channels import part_way
 from ..frames.chain_poses import LENGTHS_AGREE
 from ..frames.side import is_on_side_of
 from ..planning.acting_forces import forces_on, gravity_in_bases
@@ -168,7 +167,7 @@ class BaseSolve:
             turns = bone_rotations(chains, solutions)
             local = start.bones.turned(start.bones.with_tips(turns, tips))
             if is_tip_beyond and weight < 1.0:
-                local[:, -1] = part_way(start.local[:, -1], local[:, -1], weight)
+                local[:, -1] = rotation.interpolate(start.local[:, -1], local[:, -1], weight)
             return local, no_gaps
         joints = own.joints.take(pick)
         assert solutions.local_rotations_wxyz is not None
@@ -181,7 +180,7 @@ class BaseSolve:
         frame = self._chain.take(pick).laid(local).rest[:, -1]
         wanted = rotation.multiply(tips, start.tip)
         wanted = rotation.multiply(rotation.conjugate(frame), wanted)
-        wanted = part_way(start.local[:, -1], wanted, weight)
+        wanted = rotation.interpolate(start.local[:, -1], wanted, weight)
         local[:, -1] = wanted
         local[:, -1] = joints.clamped(local)[:, -1]
         return local, angles_between(local[:, -1], wanted)

@@ -127,7 +127,7 @@ def step_poses(
     before = _stacked([each for _, each in pairs], wanted)
     slid = 0 if frames.slide is None else frames.scale.shape[1]
     is_slide = np.arange(len(wanted.way))[:, None] < slid
-    sizes = np.where(is_slide, start.reach, 1.0)
+    sizes = np.where(is_slide, frames.lengths(start)[:, 0], 1.0)
     stands = _ease(now, before, wanted, sizes, easing, steps, joints)
     apart = _measure_gaps(stands, wanted, sizes)
     has_arrived = apart <= ARRIVED

@@ -23,10 +23,11 @@ from ..frames.chain_joints import ChainJoints
 from ..frames.chain_poses import LENGTHS_AGREE, ChainPoses
 from ..frames.framing import Hung, framed
 from ..frames.places import Places
-from ..planning.live_chain import SHORTEST_SEGMENT, LiveChain
+from ..planning.checks import check_segments
+from ..planning.live_chain import LiveChain
 from ..planning.slide import is_connected
 from ..reading.channels import Pose
-from ..reading.refusals import RigError, no_length
+from ..reading.refusals import RigError, scaled_flat
 from ..reading.spaces import transform_direction, transform_point
 from .drags import Begun, Dragged, Ending
 from .free_solving import Posing, solve_as, solve_freely
@@ -129,9 +130,9 @@ class FollowSolve:
         frames = replace(self._frames.take(rows), parent=above[:, :3, :3], root=root)
         joints = None if own.joints is None else own.joints.take(rows)
         start = self._start(frames, begun.turns, joints)
-        self._check_chains(start, rows)
+        check_segments(self._live_chains, rows, start.joints)
         goal = transform_point(np.linalg.inv(places.world[rows]), begun.targets)
-        check_distance(start, goal)
+        check_distance(start.joints[:, 0], goal, self._reach(start))
         is_at_rest = begun.codes >= 0
         drawn = np.where(is_at_rest[:, None], start.joints[:, self._led], goal)
         poses = self._drawn(frames, start, drawn, joints)
@@ -157,10 +158,14 @@ class FollowSolve:
             arrays += [own.joints.low[row], own.joints.high[row]]
         return b"".join([array.tobytes() for array in arrays])
 
+    def _reach(self, poses: ChainPoses) -> Array:
+        """Return the lengths of chains, shape (b,)."""
+        return self._frames.lengths(poses)[:, 0]
+
     def _gaps(self, poses: ChainPoses, goal: Array) -> Array:
         """Return the ways from led ends to goals, shape (b,); zero where they are there."""
         gaps = _length(goal - poses.joints[:, self._led])
-        return np.where(gaps > LENGTHS_AGREE * poses.reach, gaps, 0.0)
+        return np.where(gaps > LENGTHS_AGREE * self._reach(poses), gaps, 0.0)
 
     def _start(self, frames: ChainFrames, turns: Array, joints: ChainJoints | None) -> ChainPoses:
         """Return the poses to start from, inside the ranges of joints."""
@@ -219,7 +224,7 @@ class FollowSolve:
         rows = np.flatnonzero(self._gaps(poses, goal))
         if not rows.size:
             return poses
-        sure, reach = poses.joints[rows, self._sure], poses.reach[rows]
+        sure, reach = poses.joints[rows, self._sure], self._reach(poses)[rows]
         if joints is None and self._options.max_bend < np.pi:
             # No other solver knows the greatest bend.
             is_far = _length(goal[rows] - sure) > reach
@@ -280,7 +285,7 @@ class FollowSolve:
         self, begun: Begun, places: Places, shown: Whole, ending: Ending, has_locks: Flags
     ) -> Solved:
         """Return what stands on the bones, measured there."""
-        rows, joints, reach = begun.rows, shown.poses.joints, shown.poses.reach
+        rows, joints, reach = begun.rows, shown.poses.joints, self._reach(shown.poses)
         led = transform_point(places.world[rows], joints[:, self._led])
         residuals = _length(led - begun.targets)
         tolerance = np.asarray(self.settings.options.tolerance)[rows]
@@ -301,7 +306,7 @@ class FollowSolve:
     def _check_places(self, places: Places, rows: Indices) -> None:
         """Raise if an armature object is scaled flat, or a bone that no location moves in."""
         if places.is_flat[rows].any():
-            raise RigError("The armature object is scaled flat: give it a scale above zero.")
+            raise scaled_flat()
         above = places.above[rows, :3, :3]
         thin = np.abs(np.linalg.det(above)) <= FLAT * np.linalg.norm(above, axis=(1, 2)) ** 3
         for i in np.flatnonzero(thin).tolist():
@@ -314,19 +319,11 @@ class FollowSolve:
                     " be dragged: give it a scale above zero."
                 )
 
-    def _check_chains(self, start: ChainPoses, rows: Indices) -> None:
-        """Raise if a bone has no length."""
-        lengths = np.linalg.norm(np.diff(start.joints, axis=1), axis=2)
-        short = np.argwhere(lengths <= SHORTEST_SEGMENT * lengths.sum(axis=1, keepdims=True))
-        if len(short):
-            job = self._live_chains[rows[short[0, 0]]].job
-            raise no_length(job.skeleton.names[job.plan.segments[short[0, 1]]])
 
-
-def check_distance(start: ChainPoses, goal: Array) -> None:
+def check_distance(roots: Array, goal: Array, reach: Array) -> None:
     """Raise if chains, or goals (b, 3), are so far off that they lose their shape there."""
-    farthest = np.maximum(_length(start.joints[:, 0]), _length(goal))
-    if (farthest > MOST_LENGTHS * start.reach).any():
+    farthest = np.maximum(_length(roots), _length(goal))
+    if (farthest > MOST_LENGTHS * reach).any():
         raise RigError(
             "The chain or its target is too far away to drag it there: bring them nearer."
         )

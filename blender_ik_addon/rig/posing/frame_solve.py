@@ -23,10 +23,11 @@ from ..frames.places import Places
 from ..frames.side import Mirrored, flips
 from ..frames.tips import Tips, turned_goals
 from ..planning.acting_forces import forces_on, gravity_in_bases
-from ..planning.live_chain import SHORTEST_SEGMENT, LiveChain
+from ..planning.checks import check_segments
+from ..planning.live_chain import LiveChain
 from ..reading import spaces
 from ..reading.channels import Pose
-from ..reading.refusals import RigError, no_length
+from ..reading.refusals import scaled_flat
 from .eased_poses import Step, Stepped, easing_of, step_poses
 from .free_solving import Posing, solve_freely
 from .jointed_solving import JointedPoses, solve_with_joints, turn_tips
@@ -97,7 +98,7 @@ class FrameSolve:
         """
         rows, own = asked.rows, self.settings
         if places.is_flat[rows].any():
-            raise RigError("The armature object is scaled flat: give it a scale above zero.")
+            raise scaled_flat()
         is_known = np.zeros(len(rows), dtype=np.bool_)
         if asked.is_known is not None:
             is_known = asked.is_known & self._is_found[rows]
@@ -136,7 +137,7 @@ class FrameSolve:
         start = frames.posed(
             rotation.matrix_from_quaternion(local), slides=self._start_slides(asked, frames)
         )
-        self._check_segments(start, rows)
+        check_segments(self._live_chains, rows, start.joints)
         mirrored = Mirrored(places.unmirrored[rows], places.keeps[rows])
         options = self._options(rows, places, mirrored, frames, start)
         goals = self._goals(asked, world, mirrored)
@@ -166,13 +167,6 @@ class FrameSolve:
             return np.zeros(slide.low.shape)
         there = slide.slides_at(asked.location) / np.where(influence > 0.0, influence, np.inf)
         return np.where(influence > 0.0, slide.within(there), 0.0)
-
-    def _check_segments(self, start: ChainPoses, rows: Indices) -> None:
-        lengths = np.linalg.norm(np.diff(start.joints, axis=1), axis=2)
-        short = np.argwhere(lengths <= SHORTEST_SEGMENT * lengths.sum(axis=1, keepdims=True))
-        if len(short):
-            job = self._live_chains[rows[short[0, 0]]].job
-            raise no_length(job.skeleton.names[job.plan.segments[short[0, 1]]])
 
     def _options(
         self,
@@ -281,8 +275,7 @@ class FrameSolve:
         world = places.world[rows]
         effectors = spaces.transform_point(world, shown.joints[:, -1])
         residuals = np.linalg.norm(effectors - asked.targets[:, :3, 3], axis=1)
-        segments = np.diff(shown.joints, axis=1) @ world[:, :3, :3].transpose(0, 2, 1)
-        reach = np.linalg.norm(segments, axis=2).sum(axis=1)
+        reach = frames.lengths(shown, world[:, :3, :3])[:, 0]
         tolerance = np.asarray(own.options.tolerance)[rows]
         solutions = found.solutions
         has_arrived = residuals - LENGTHS_AGREE * reach <= tolerance

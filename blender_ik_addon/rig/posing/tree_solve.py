@@ -22,7 +22,7 @@ from ..planning.tree_plan import TreePlan
 from ..reading import spaces
 from ..reading.bone_joints import free_bones
 from ..reading.channels import Pose
-from ..reading.refusals import RigError
+from ..reading.refusals import scaled_flat
 from ..reading.spaces import InheritScale, RestFrames
 from .free_solving import Posing
 from .jointed_solving import AGREES, JointedPoses, chains_for_core, solve_with_joints, turn_tips
@@ -97,10 +97,8 @@ class TreeSolve:
             is_even: Whether they are solved in the spaces of their root bones.
         """
         self._like, self._hang = plans[0], plans[0].hanging
-        options, specs = (
-            [plan.options for plan in plans],
-            [[live_chain.job.spec for live_chain in plan.live_chains] for plan in plans],
-        )
+        options = [plan.options for plan in plans]
+        specs = [[live_chain.job.spec for live_chain in plan.live_chains] for plan in plans]
         self._options = replace(
             options[0],
             iterations=np.array([int(each.iterations) for each in options]),
@@ -133,7 +131,7 @@ class TreeSolve:
         """
         rows, places = asked.rows, asked.places
         if places.is_flat.any():
-            raise RigError("The armature object is scaled flat: give it a scale above zero.")
+            raise scaled_flat()
         frames = replace(self._frames.take(rows), parent=places.parent, root=places.root)
         assert self._joints is not None
         joints, tips = self._joints.take(rows), self._tips(asked)

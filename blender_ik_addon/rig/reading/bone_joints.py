@@ -20,6 +20,7 @@ Indices = npt.NDArray[np.int64]
 AXES = "xyz"
 # Blender's own solver never lets a bone be stiffer than this.
 MOST_STIFFNESS = 0.99
+NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
 # By which axes are free, X first.
 KINDS = {
     (True, True, True): JointKind.BALL,
