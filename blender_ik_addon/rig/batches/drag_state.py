@@ -57,7 +57,7 @@ class DragState:
             inputs: What the drags of anchored chains depend on, by row.
             moment: When.
         """
-        own, influence = self._settings, self._settings.influence[rows, None]
+        own, influence = self._settings, self._settings.influence[rows]
         lasts = self._lasts(rows, present, location, moment)
         is_known = np.array([last is not None for last in lasts])
         home = np.zeros(location.shape)

@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core import Topology
+from ..reading.chain_plan import ChainPlan
+from ..reading.skeleton import Skeleton
 
 Indices = npt.NDArray[np.int64]
 Generations = tuple[tuple[slice, Indices | slice | None], ...]
@@ -37,8 +39,11 @@ class Hanging:
     unturned: tuple[int, ...] = ()
 
     @classmethod
-    def of_chain(cls, written: int, segments: int, unturned: tuple[int, ...] = ()) -> Hanging:
+    def of_chain(cls, skeleton: Skeleton, plan: ChainPlan) -> Hanging:
         """Return how the bones of a chain hang: each on the one before it."""
+        written, segments = len(plan.written), len(plan.segments)
+        turns = skeleton.frames.use_inherit_rotation[plan.segments[1:]]
+        unturned = tuple((1 + np.flatnonzero(~turns)).tolist())
         bones, parents = tuple(range(written)), tuple(range(-1, written - 1))
         return cls(parents, segments, (segments - 1,), (bones,), unturned)
 
