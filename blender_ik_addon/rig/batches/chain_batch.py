@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..frames.bases import Bases
 from ..frames.places import Places, in_bases
 from ..posing.base_solve import BaseSolve
-from ..posing.eased_poses import Eased, Step, Stepped, easing_of, next_step
+from ..posing.eased_poses import Eased, Step, Stepped, next_step
 from ..posing.frame_solve import FrameSolve
 from ..posing.history import before, remembered
 from ..posing.solved import Asked
@@ -63,7 +63,7 @@ class ChainBatch(Batch):
         self._poled = np.array([i for i, spec in enumerate(specs) if spec.pole], dtype=np.int64)
         poles = [spec.pole for spec in specs if spec.pole]
         self._poles = Followed(poles, "pole") if poles else None
-        self._easing = easing_of(specs[0])
+        self._easing = specs[0].easing
         count, bones = len(self.driven), len(first.bones)
         self._shape = (count, chains)
         # Which bones each chain drives.

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import bpy
 
-from ...core import Solver
 from ..batches.batch import Members
 from ..batches.carry import Carry, can_carry
 from ..batches.chain_batch import ChainBatch
@@ -18,7 +17,6 @@ from ..planning.live_chain import LiveChain
 from ..planning.order import Job, above, levels
 from ..planning.shared_bones import United, united
 from ..planning.tree_plan import planned_tree
-from ..reading.moment import goes_on
 from ..reading.skeleton import Fingerprint, Skeleton
 from ..reading.update import Update
 from ..reading.world import Order
@@ -122,7 +120,7 @@ class GraphState:
                 for i, text in self._united.refused.items()
             }
             self._anchors = _followed(jobs)
-            self._goes_on = any(goes_on(job.spec) for job in jobs)
+            self._goes_on = any(job.spec.is_dragged or job.spec.easing for job in jobs)
             self.tied = _tied(jobs)
         self._fill_levels(placed)
 
@@ -197,8 +195,8 @@ def _driven(state: RigState, live_chains: tuple[LiveChain, ...]) -> Driven:
 
 
 def _batch(members: Members, *, is_even: bool) -> Batch:
-    solver = members[0][1][0][1].options.solver
-    return FollowBatch(members) if solver is Solver.FOLLOW else ChainBatch(members, is_even=is_even)
+    is_dragged = members[0][1][0][1].specs[0].is_dragged
+    return FollowBatch(members) if is_dragged else ChainBatch(members, is_even=is_even)
 
 
 def _is_same(one: list[tuple[LiveChain, bool]], other: list[tuple[LiveChain, bool]]) -> bool:

@@ -125,7 +125,7 @@ class Driven:
             tuple(self.modes.tolist()),
             None if self.joints is None else self.joints.kinds,
             None if force is None else (force.mode, force.gain, force.easing),
-            drag if options.solver is Solver.FOLLOW else None,
+            drag if spec.is_dragged else None,
             live_chain.stretch is None,
             live_chain.slide is None,
         )

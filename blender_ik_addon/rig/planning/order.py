@@ -39,10 +39,14 @@ class Job:
     plan: ChainPlan
     moved_by: MovedBy
 
+    def written_names(self) -> list[str]:
+        """Return the names of the bones that it writes."""
+        return [self.skeleton.names[bone] for bone in self.plan.written.tolist()]
+
     def points(self) -> list[Point]:
         """Return the bones that it writes."""
-        uid, names = self.object.session_uid, self.skeleton.names
-        return [(uid, names[bone]) for bone in self.plan.written.tolist()]
+        uid = self.object.session_uid
+        return [(uid, name) for name in self.written_names()]
 
 
 def _moved_by(job: Job) -> Collection[Point]:

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from ...core import Solver
 from ...core.algebra import rotation
 from ..reading.bone_joints import KINDS, MOST_STIFFNESS, NOT_TURNED, BoneJoints, free_bones
 from ..reading.chain_plan import ChainPlan
@@ -51,7 +50,7 @@ def chain_joints(
     joints = _of_creature(of_bones.take(plan.written), plan, spec)
     if spec.joints:
         joints = _with_own(joints, _own_by_row(skeleton, plan, spec), skeleton, plan)
-    if spec.options.solver is Solver.FOLLOW:
+    if spec.is_dragged:
         joints = _of_dragged(joints, moves_root=spec.moves_root)
     elif joints.slides is not None:
         _check_slides(joints.slides, skeleton, plan, spec)

@@ -17,7 +17,7 @@ from ..reading.spaces import head_in_parent
 from ..reading.spec import StartFrom
 from .driven import Driven
 from .hanging import Hanging
-from .live_chain import LiveChain, rest_joints
+from .live_chain import LiveChain, is_same, rest_joints
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -222,7 +222,7 @@ def _joints(
             if not live_chains[number].job.spec.use_limits:
                 continue
             found = _joint_of(live_chains[number], int(np.flatnonzero(rows[number] == row)[0]))
-            if chosen is None or chosen.is_same(plain):
+            if chosen is None or is_same(chosen, plain):
                 chosen = found
         if chosen is not None:
             for name in ("is_locked", "low", "high", "stiffness"):

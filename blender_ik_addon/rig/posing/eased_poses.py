@@ -73,11 +73,6 @@ class Eased(NamedTuple):
     stepped: Stepped
 
 
-def easing_of(spec: ChainSpec) -> Easing | None:
-    """Return how a chain eases; None if it is at its target at once."""
-    return None if spec.force is None else spec.force.easing
-
-
 def next_step(last: Memento[Eased] | None, spec: ChainSpec, moment: Moment, inputs: bytes) -> Step:
     """Return the step that a chain makes at a moment.
 

@@ -23,7 +23,7 @@ from ..frames.chain_joints import ChainJoints
 from ..frames.chain_poses import LENGTHS_AGREE, ChainPoses
 from ..frames.framing import Hung, framed, framed_trees
 from ..frames.places import Places
-from ..frames.side import Mirrored, flips
+from ..frames.side import flips
 from ..frames.tips import Tips, turned_goals
 from ..planning.acting_forces import forces_on, gravity_in_bases
 from ..planning.checks import check_segments
@@ -34,7 +34,7 @@ from ..reading import spaces
 from ..reading.bone_joints import free_bones
 from ..reading.channels import Pose
 from ..reading.refusals import scaled_flat
-from .eased_poses import Stepped, easing_of, step_poses
+from .eased_poses import Stepped, step_poses
 from .free_solving import Posing, solve_freely
 from .jointed_solving import AGREES, JointedPoses, chains_for_core, solve_with_joints, turn_tips
 from .solved import Asked, Solved, name_ending
@@ -73,7 +73,6 @@ class FrameSolve:
                 for each, pose in zip(jobs, poses, strict=True)
             ]
             self._frames = framed(hung)
-        self._homes = _find_homes(driven)
         # The start poses of all trees, where they hung then, and how the core takes them.
         self._begun: tuple[ChainFrames, Array, ChainPoses, Chains] | None = None
         # What chains that ease go to, and where they start from, if they have been solved.
@@ -105,7 +104,7 @@ class FrameSolve:
         """Return some of the chains or trees where they hang."""
         frames, above, root = self._frames.take(rows), places.above[rows], places.root[rows]
         if frames.slide is not None:
-            home = spaces.transform_point(above, self._homes[rows])
+            home = spaces.transform_point(above, frames.slide.root)
             root = np.where(frames.slide.moves_root[:, None], home, root)
         return replace(frames, parent=above[:, :3, :3], root=root)
 
@@ -190,9 +189,15 @@ class FrameSolve:
         own, stored = self.settings, None
         if own.is_current:
             stored = rotation.matrix_from_quaternion(own.channels.zero[rows])
-        mirrored = Mirrored(places.unmirrored[rows], places.keeps[rows, 0])
-        without_tip = own.bends_without_tip
-        return flips(use_flip, mirrored, frames, start, stored, without_tip=without_tip)
+        return flips(
+            use_flip,
+            places.unmirrored[rows],
+            places.keeps[rows, 0],
+            frames,
+            start,
+            stored,
+            without_tip=own.bends_without_tip,
+        )
 
     def _goals(self, asked: Asked, places: Places, start: ChainPoses) -> Goals:
         """Return the goals, without the turns of tips."""
@@ -257,7 +262,7 @@ class FrameSolve:
         self, asked: Asked, places: Places, frames: ChainFrames
     ) -> tuple[JointedPoses, list[Stepped]]:
         """Return chains that ease on their way; while only time passes they go to the same."""
-        rows, easing, joints = asked.rows, easing_of(self.settings.spec), self._joints
+        rows, easing, joints = asked.rows, self.settings.spec.easing, self._joints
         assert easing is not None
         assert joints is not None
         assert asked.steps is not None
@@ -320,21 +325,6 @@ class FrameSolve:
             scale=scale,
             location=location,
         )
-
-
-def _find_homes(driven: Sequence[Driven]) -> Array:
-    """Return the roots' heads without any slide in the spaces of their parents, (B, 3)."""
-    found = np.zeros((len(driven), 3))
-    for row, each in enumerate(driven):
-        slide, skeleton, root = each.live_chains[0].slide, each.skeleton, int(each.bones[0])
-        if slide is not None:
-            found[row] = spaces.head_in_parent(
-                skeleton.offsets[root],
-                slide.home[0],
-                skeleton.use_local_location[root],
-                skeleton.use_connect[root] & (skeleton.parents[root] >= 0),
-            )
-    return found
 
 
 def _grown(posing: Posing, stretch: ChainStretch) -> Posing:

@@ -12,7 +12,6 @@ from ...core import Status
 from ...core.model.status import STATUSES
 from ..planning.driven import Driven
 from ..reading.channels import matrices_of
-from .eased_poses import easing_of
 from .reasons import Reasons, reasons_of, turns_tip_first
 from .solved import Solved
 
@@ -102,7 +101,7 @@ def outcome_of(
         lacks_stretch=live_chain.stretch is not None and not live_chain.stretch.may_grow,
         connected=() if slide is None else slide.connected,
         location_locked=() if slide is None else slide.locked,
-        is_eased=easing_of(job.spec) is not None,
+        is_eased=job.spec.easing is not None,
         tree=tuple(each.job.index for each in driven.live_chains if each is not live_chain),
         outweighed_by=() if weights is None else _outweighing(solved, driven, row, chain, weights),
     )

@@ -8,7 +8,6 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
-from ...core import Solver
 from ..batches.changes import OtherChannels
 from ..frames.places import Places, in_armatures
 from ..live.writer import write_others, write_rotation
@@ -55,20 +54,19 @@ def solve_once(
     if not spec.stored_pose:
         spec = replace(spec, stored_pose=stored_bones(skeleton, pose, plan, with_scale=False))
     frame = scene.frame_current_final
-    start, stored = start_channels(armature_object, skeleton, pose, plan, spec, frame, None)
+    job = Job(armature_object, 0, spec, skeleton, plan, moved_by)
+    start, stored = start_channels(job, pose, frame, None)
     check_channels(skeleton, plan, start)
     target = read_target(armature_object, spec, WorldMatrices(depsgraph))
-    job = Job(armature_object, 0, spec, skeleton, plan, moved_by)
-    is_dragged = spec.options.solver is Solver.FOLLOW
-    if is_dragged:
-        check_dragged(armature_object, skeleton, plan, spec)
+    if spec.is_dragged:
+        check_dragged(job)
     joints = chain_joints(read_joints(armature_object), skeleton, plan, spec)
     modes = pose.modes[plan.written]
     live_chain = LiveChain(job, start, stored, modes, False, joints, None, keeps_shape=False)
     driven = driven_alone(live_chain)
     places = in_armatures([driven], [pose], [target.unmirrored])
     rows, matrix = np.zeros(1, dtype=np.int64), target.matrix[None]
-    if is_dragged:
+    if spec.is_dragged:
         outcome = _drag(driven, pose, places, rows, matrix[:, :3, 3])
     else:
         pole = None if target.pole is None else target.pole[None, None]
