@@ -77,7 +77,9 @@ class ChainBatch(Batch):
         self._wanted: Channels = np.full((count, bones, 4), np.nan, dtype=np.float32)
         # What chains have started from that start from what stands there.
         self._starts: dict[str, npt.NDArray[np.floating]] = {}
+        self._noise: Array | None = None
         if self._solve.settings.is_current:
+            self._noise = np.where(first.is_current, CURRENT_NOISE, 0.0)[:, None]
             self._starts["channels"] = self._wanted.copy()
             if self.live_chains[0].slide is not None:
                 self._starts["location"] = np.full((count, bones, 3), np.nan)
@@ -106,8 +108,8 @@ class ChainBatch(Batch):
         has_changed = self._read_followed(world)
         has_new_poses = self._rigs.read(has_changed)
         for name, values in self._starting().items():
-            is_current = self._solve.settings.like.is_current
-            has_changed |= (values != self._starts[name])[:, is_current].any(axis=(1, 2))
+            differs = (values != self._starts[name])[:, self.driven[0].is_current]
+            has_changed |= differs.any(axis=(1, 2))
         # What could not be solved is tried again.
         if self._failed:
             has_changed[list(self._failed)] = True
@@ -125,8 +127,7 @@ class ChainBatch(Batch):
                 name: np.where(kept, self._rigs.gather(name).reshape(values.shape), values)
                 for name, values in others.items()
             }
-        noise = CURRENT_NOISE if self._solve.settings.is_current else 0.0
-        return self._rigs.changes(wanted, is_asked, is_foreign, noise, others)
+        return self._rigs.changes(wanted, is_asked, is_foreign, self._noise, others)
 
     def _read_followed(self, world: WorldMatrices) -> Flags:
         """Read targets and poles, and note what is wrong; tell what moves by them, shape (B,)."""

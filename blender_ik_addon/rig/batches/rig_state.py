@@ -201,15 +201,8 @@ class RigState:
         plan = planned(self.skeleton, spec)
         moved_by = check(self.object, self.skeleton, plan, spec, update.present)
         assert self.pose is not None
-        stored = completed(
-            spec.stored_pose,
-            self.skeleton,
-            self.pose,
-            plan,
-            with_scale=spec.use_stretch,
-            sliding=located_bones(self.skeleton, plan, spec),
-            is_dragged=spec.is_dragged,
-        )
+        located = located_bones(self.skeleton, plan, spec)
+        stored = completed(self.skeleton, self.pose, plan, spec, located)
         if stored != spec.stored_pose:
             shared.store(self.object, index, stored)
             spec = replace(spec, stored_pose=stored)

@@ -54,12 +54,7 @@ class BatchSettings:
         first, each = driven[0], [own.options for own in driven]
         specs = [own.specs for own in driven]
         joints = ChainJoints.of([own.joints for own in driven])
-        channels = BoneChannels.of(
-            [(pose, own.bones) for own, pose in zip(driven, poses, strict=True)],
-            [own.stored for own in driven],
-            [own.influence for own in driven],
-            joints,
-        )
+        channels = BoneChannels.of(driven, poses, joints)
         pole_angle = np.array([[spec.pole_angle for spec in own] for own in specs])
         if len(specs[0]) > 1:
             # The options of a tree hold for all of its chains.

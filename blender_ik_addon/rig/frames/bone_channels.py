@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.algebra import rotation
+from ..planning.driven import Driven
 from ..reading.channels import Pose, channels_of, quaternions_of, with_locks
 from .chain_joints import ChainJoints
 
@@ -44,27 +45,16 @@ class BoneChannels:
 
     @classmethod
     def of(
-        cls,
-        placed: Sequence[tuple[Pose, Indices]],
-        stored: Sequence[Array],
-        influence: Sequence[Array],
-        joints: ChainJoints | None,
+        cls, driven: Sequence[Driven], poses: Sequence[Pose], joints: ChainJoints | None
     ) -> BoneChannels:
-        """Return the channels of chains or trees alike.
-
-        Args:
-            placed: Poses of their armature objects, and which of the bones are theirs.
-            stored: Rotation channels of their stored poses, shape (k, 4) each.
-            influence: Shape (k,) each.
-            joints: None where all bones turn freely.
-        """
-        pose, bones = placed[0]
+        """Return the channels of chains or trees alike, in these poses, with these joints."""
+        placed = [(pose, own.bones) for own, pose in zip(driven, poses, strict=True)]
         return cls(
-            modes=pose.modes[bones],
-            stored=np.array(stored),
-            influence=np.array(influence),
-            locks=np.array([pose.locks[own] for pose, own in placed]),
-            uses_4d_locks=np.array([pose.uses_4d_locks[own] for pose, own in placed]),
+            modes=driven[0].modes,
+            stored=np.array([own.stored for own in driven]),
+            influence=np.array([own.influence for own in driven]),
+            locks=np.array([pose.locks[bones] for pose, bones in placed]),
+            uses_4d_locks=np.array([pose.uses_4d_locks[bones] for pose, bones in placed]),
             joints=joints,
         )
 

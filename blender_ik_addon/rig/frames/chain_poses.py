@@ -81,3 +81,9 @@ def turned_part_way(start: Array, end: Array, share: float | Array) -> Array:
         return end
     one, other = rotation.quaternion_from_matrix(start), rotation.quaternion_from_matrix(end)
     return rotation.matrix_from_quaternion(rotation.interpolate(one, other, share))
+
+
+def angles_between(one: Array, other: Array) -> Array:
+    """Return the angles between rotations wxyz (..., 4), radians."""
+    left = rotation.multiply(rotation.conjugate(one), other)
+    return 2.0 * np.arctan2(np.linalg.norm(left[..., 1:], axis=-1), np.abs(left[..., 0]))

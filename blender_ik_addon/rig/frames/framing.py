@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ...core.kinematics.bend_plane import bend_side
 from ..planning.hanging import Hanging
-from ..planning.live_chain import rest_joints, segments_of
+from ..planning.live_chain import LiveChain, rest_joints, segments_of
 from ..planning.slide import ChainSlide
 from ..planning.stretch import ChainStretch
 from ..planning.tree_plan import TreePlan
@@ -33,6 +33,14 @@ class Hung(NamedTuple):
     plan: ChainPlan
     stretch: ChainStretch | None = None
     slide: ChainSlide | None = None
+
+
+def framed_chains(live_chains: Sequence[LiveChain], poses: Sequence[Pose]) -> ChainFrames:
+    """Return what of live chains alike stays, in these poses of their armature objects."""
+    pairs = zip(live_chains, poses, strict=True)
+    return framed(
+        [Hung(own.job.skeleton, pose, own.job.plan, own.stretch, own.slide) for own, pose in pairs]
+    )
 
 
 def framed(chains: Sequence[Hung]) -> ChainFrames:

@@ -18,7 +18,8 @@ from ..reading.chain_plan import ChainPlan
 from ..reading.channels import Pose
 from ..reading.refusals import RigError, no_length
 from ..reading.skeleton import Skeleton
-from .live_chain import SHORTEST_SEGMENT, LiveChain
+from .driven import Driven
+from .live_chain import SHORTEST_SEGMENT
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -114,11 +115,11 @@ def check_channels(skeleton: Skeleton, plan: ChainPlan, channels: Array) -> None
         raise _not_finite(skeleton.names[plan.written[row]])
 
 
-def check_segments(live_chains: Sequence[LiveChain], rows: Indices, joints: Array) -> None:
+def check_segments(driven: Sequence[Driven], rows: Indices, joints: Array) -> None:
     """Raise if a bone of chains has no length.
 
     Args:
-        live_chains: The chains.
+        driven: Chains alone.
         rows: Some of them, shape (b,).
         joints: Theirs, shape (b, m + 1, 3).
 
@@ -128,7 +129,7 @@ def check_segments(live_chains: Sequence[LiveChain], rows: Indices, joints: Arra
     lengths = np.linalg.norm(np.diff(joints, axis=1), axis=2)
     short = np.argwhere(lengths <= SHORTEST_SEGMENT * lengths.sum(axis=1, keepdims=True))
     if len(short):
-        job = live_chains[rows[short[0, 0]]].job
+        job = driven[rows[short[0, 0]]].live_chains[0].job
         raise no_length(job.skeleton.names[job.plan.segments[short[0, 1]]])
 
 

@@ -51,10 +51,10 @@ class Driven:
         """The armature's bones."""
         return self.live_chains[0].job.skeleton
 
-    @property
-    def specs(self) -> list[ChainSpec]:
+    @cached_property
+    def specs(self) -> tuple[ChainSpec, ...]:
         """The settings of the chains."""
-        return [live_chain.job.spec for live_chain in self.live_chains]
+        return tuple([live_chain.job.spec for live_chain in self.live_chains])
 
     @property
     def weights(self) -> Array:

@@ -12,7 +12,6 @@ from ..reading.bone_joints import BoneJoints
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import Pose
 from ..reading.skeleton import Skeleton
-from ..reading.spaces import head_in_parent
 from ..reading.spec import StartFrom
 from .order import Job
 from .slide import ChainSlide
@@ -113,12 +112,7 @@ def segments_of(
         heads[-1, 1] = skeleton.lengths[plan.tip]
     else:
         following, ends = np.append(following, plan.tip), heads
-    ends[:] = head_in_parent(
-        skeleton.offsets[following],
-        location[following],
-        skeleton.use_local_location[following],
-        skeleton.use_connect[following],
-    )
+    ends[:] = skeleton.heads(following, location[following])
     return heads
 
 

@@ -12,7 +12,7 @@ from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec
 from .order import Job
 from .own_joints import sliding_bones
-from .slide import is_connected, slide_axes
+from .slide import slide_axes
 
 
 def check_dragged(job: Job) -> None:
@@ -23,7 +23,7 @@ def check_dragged(job: Job) -> None:
     """
     root, name = job.plan.written[:1], job.written_names()[0]
     if job.spec.moves_root:
-        if is_connected(job.skeleton, root)[0]:
+        if job.skeleton.is_connected[root[0]]:
             raise RigError(
                 f"Bone '{name}' is connected to its parent, so it cannot be dragged:"
                 " clear Connected in edit mode, or choose another solver."
@@ -42,7 +42,7 @@ def check_dragged(job: Job) -> None:
 def dragged_root(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> int:
     """Return the root of a chain that is dragged as a whole; -1 for one whose root stays."""
     root = plan.written[:1]
-    if not spec.is_dragged or is_connected(skeleton, root)[0]:
+    if not spec.is_dragged or skeleton.is_connected[root[0]]:
         return -1
     return int(root[0])
 

@@ -14,7 +14,6 @@ from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec, OwnJoint, RelativeTo
 from .acting_forces import creature_of
-from .slide import is_connected
 from .start_channels import renamed
 
 Array = npt.NDArray[np.float64]
@@ -91,7 +90,7 @@ def sliding_bones(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> froze
         return frozenset()
     own = _own_by_row(skeleton, plan, spec)
     bones = plan.written[[row for row, joint in own.items() if joint.slides]]
-    return frozenset(bones[~is_connected(skeleton, bones)].tolist())
+    return frozenset(bones[~skeleton.is_connected[bones]].tolist())
 
 
 def _with_own(

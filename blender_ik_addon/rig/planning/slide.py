@@ -12,7 +12,6 @@ from ..reading.bone_joints import BoneJoints
 from ..reading.channels import read_flags
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
-from ..reading.spaces import head_in_parent
 from .order import Job
 
 Array = npt.NDArray[np.float64]
@@ -80,12 +79,6 @@ def slide_axes(skeleton: Skeleton, bones: npt.NDArray[np.int64]) -> Array:
     return axes
 
 
-def is_connected(skeleton: Skeleton, bones: npt.NDArray[np.int64]) -> Flags:
-    """Return which bones ignore their location, shape (m,)."""
-    connected: Flags = skeleton.use_connect[bones] & (skeleton.parents[bones] >= 0)
-    return connected
-
-
 def chain_slide(job: Job, joints: BoneJoints, home: Array, present: Array) -> ChainSlide:
     """Return how the written bones of a chain slide.
 
@@ -101,7 +94,7 @@ def chain_slide(job: Job, joints: BoneJoints, home: Array, present: Array) -> Ch
     shall_slide = (low < high) | (low != 0.0)
     axes = slide_axes(skeleton, written)
     locks = read_flags(job.object.pose.bones, "lock_location", 3)[written]
-    connected = shall_slide & is_connected(skeleton, written)
+    connected = shall_slide & skeleton.is_connected[written]
     locked = shall_slide & ~connected & (locks & (axes != 0.0)).any(axis=1)
     slides = shall_slide & ~connected & ~locked
     names = job.written_names()
@@ -112,12 +105,7 @@ def chain_slide(job: Job, joints: BoneJoints, home: Array, present: Array) -> Ch
         axes=np.where(slides[:, None], axes, 0.0),
         heads=np.where(slides[:, None], skeleton.offsets[written][:, :3, 1], 0.0),
         home=home,
-        root=head_in_parent(
-            skeleton.offsets[written[0]],
-            home[0],
-            skeleton.use_local_location[written[0]],
-            is_connected(skeleton, written[:1])[0],
-        ),
+        root=skeleton.heads(written[:1], home[:1])[0],
         connected=tuple(names[i] for i in np.flatnonzero(connected)),
         locked=tuple(names[i] for i in np.flatnonzero(locked)),
     )

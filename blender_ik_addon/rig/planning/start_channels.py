@@ -12,7 +12,7 @@ from ..reading.animation import keyed_rotation, keyed_vector
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import MODE_NAMES, MODE_NUMBERS, QUATERNION, Pose, converted
 from ..reading.skeleton import Skeleton
-from ..reading.spec import StartFrom, StoredBone
+from ..reading.spec import ChainSpec, StartFrom, StoredBone
 from .order import Job
 
 Array = npt.NDArray[np.float64]
@@ -115,13 +115,7 @@ def renamed(stored: Sequence[StoredBone], skeleton: Skeleton, plan: ChainPlan) -
 
 
 def stored_bones(
-    skeleton: Skeleton,
-    pose: Pose,
-    plan: ChainPlan,
-    *,
-    with_scale: bool,
-    sliding: Container[int] = (),
-    is_dragged: bool = False,
+    skeleton: Skeleton, pose: Pose, plan: ChainPlan, spec: ChainSpec, located: Container[int] = ()
 ) -> tuple[StoredBone, ...]:
     """Return what the channels of a chain's written bones hold now.
 
@@ -129,41 +123,35 @@ def stored_bones(
         skeleton: The armature's bones.
         pose: Their pose.
         plan: The chain's bones.
-        with_scale: Whether to store scales as well.
-        sliding: Bones of which to store the location as well.
-        is_dragged: Whether the chain moves those freely, not along an axis.
+        spec: Its settings: where bones grow, scales are stored as well.
+        located: Bones of which to store the location as well.
     """
     return tuple(
         StoredBone(
             name=skeleton.names[bone],
             rotation_mode=MODE_NAMES[int(pose.modes[bone])],
             rotation=_numbers(pose.rotation[bone]),
-            scale=_numbers(pose.scale[bone]) if with_scale else (),
-            location=_numbers(pose.location[bone]) if bone in sliding else (),
-            is_dragged=is_dragged and bone in sliding,
+            scale=_numbers(pose.scale[bone]) if spec.use_stretch else (),
+            location=_numbers(pose.location[bone]) if bone in located else (),
+            is_dragged=spec.is_dragged and bone in located,
         )
         for bone in plan.written.tolist()
     )
 
 
 def completed(
-    stored: tuple[StoredBone, ...],
-    skeleton: Skeleton,
-    pose: Pose,
-    plan: ChainPlan,
-    *,
-    with_scale: bool,
-    sliding: Container[int] = (),
-    is_dragged: bool = False,
+    skeleton: Skeleton, pose: Pose, plan: ChainPlan, spec: ChainSpec, located: Container[int]
 ) -> tuple[StoredBone, ...]:
     """Return a stored pose with the bones that have joined its chain since, as they stand now.
 
     A chain that stretches or slides since needs scales or locations; it has written none before.
+    The arguments are as for ``stored_bones``.
     """
+    stored = spec.stored_pose
     if not stored:
         return stored
     pairs = paired(stored, skeleton, plan)
-    if with_scale or sliding:
+    if spec.use_stretch or located:
         lacking = {
             bone.name: index
             for bone, index in zip(pairs, plan.written.tolist(), strict=True)
@@ -172,20 +160,18 @@ def completed(
 
         def filled(bone: StoredBone) -> StoredBone:
             index = lacking.get(bone.name)
-            if index is not None and with_scale and not bone.scale:
+            if index is not None and spec.use_stretch and not bone.scale:
                 bone = bone._replace(scale=_numbers(pose.scale[index]))
-            if index is not None and index in sliding and not bone.location:
+            if index is not None and index in located and not bone.location:
                 location = _numbers(pose.location[index])
-                bone = bone._replace(location=location, is_dragged=is_dragged)
+                bone = bone._replace(location=location, is_dragged=spec.is_dragged)
             return bone
 
         stored = tuple([filled(bone) for bone in stored])
     if all(bone is not None for bone in pairs):
         return stored
     known = {bone.name for bone in stored}
-    present = stored_bones(
-        skeleton, pose, plan, with_scale=with_scale, sliding=sliding, is_dragged=is_dragged
-    )
+    present = stored_bones(skeleton, pose, plan, spec, located)
     return (*stored, *(bone for bone in present if bone.name not in known))
 
 

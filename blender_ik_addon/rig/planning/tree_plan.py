@@ -13,7 +13,6 @@ from ...core.kinematics.bend_plane import bend_side
 from ..reading.bone_joints import NOT_TURNED, BoneJoints, free_bones
 from ..reading.channels import Pose
 from ..reading.skeleton import Skeleton
-from ..reading.spaces import head_in_parent
 from ..reading.spec import StartFrom
 from .driven import Driven
 from .hanging import Hanging
@@ -136,7 +135,7 @@ def planned_tree(
             tuple((1 + np.flatnonzero(~turns[index[1:count]])).tolist()),
         ),
         ends=_ends(live_chains, skeleton, pose, index[carriers]),
-        ways=_heads(skeleton, pose, index),
+        ways=skeleton.heads(index, pose.location[index]),
         scale=pose.scale[index],
         start=start,
         stored=stored,
@@ -185,18 +184,8 @@ def _ends(live_chains: Sequence[LiveChain], skeleton: Skeleton, pose: Pose, on: 
         if plan.ends_at_tail:
             ends[number, 1] = skeleton.lengths[plan.tip]
         elif carrier != plan.tip:
-            ends[number] = _heads(skeleton, pose, np.array([plan.tip]))[0]
+            ends[number] = skeleton.heads(np.array([plan.tip]), pose.location[[plan.tip]])[0]
     return ends
-
-
-def _heads(skeleton: Skeleton, pose: Pose, bones: Indices) -> Array:
-    """Return the heads of bones in the spaces of their posed parents, shape (m, 3)."""
-    return head_in_parent(
-        skeleton.offsets[bones],
-        pose.location[bones],
-        skeleton.use_local_location[bones],
-        skeleton.use_connect[bones],
-    )
 
 
 def _joints(

@@ -23,7 +23,7 @@ from ..frames.base_channels import BaseChannels
 from ..frames.base_start import BaseChain
 from ..frames.bases import Bases, point_in_base
 from ..frames.batch_settings import BatchSettings
-from ..frames.chain_poses import LENGTHS_AGREE
+from ..frames.chain_poses import LENGTHS_AGREE, angles_between
 from ..frames.side import is_on_side_of
 from ..planning.acting_forces import forces_on, gravity_in_bases
 from ..planning.driven import Driven
@@ -213,12 +213,6 @@ class BaseSolve:
             tip_gaps=tip_gaps[:, None],
             holds=solutions.holds,
         )
-
-
-def angles_between(one: Array, other: Array) -> Array:
-    """Return the angles between rotations wxyz (..., 4), radians."""
-    left = rotation.multiply(rotation.conjugate(one), other)
-    return 2.0 * np.arctan2(np.linalg.norm(left[..., 1:], axis=-1), np.abs(left[..., 0]))
 
 
 def _sizes(to_world: Array, gaps: Array) -> Array:

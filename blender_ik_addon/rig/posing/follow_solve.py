@@ -22,11 +22,10 @@ from ..frames.batch_settings import BatchSettings
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_joints import ChainJoints
 from ..frames.chain_poses import LENGTHS_AGREE, ChainPoses
-from ..frames.framing import Hung, framed
+from ..frames.framing import framed_chains
 from ..frames.places import Places
 from ..planning.checks import check_segments
 from ..planning.driven import Driven
-from ..planning.slide import is_connected
 from ..reading.channels import Pose
 from ..reading.refusals import RigError, scaled_flat
 from ..reading.spaces import transform_direction, transform_point
@@ -90,7 +89,7 @@ class FollowSolve:
     def __init__(self, driven: Sequence[Driven], poses: Sequence[Pose]) -> None:
         """Compile chains that have the same ``batch_key``, in these poses."""
         self.settings = BatchSettings.of(driven, poses)
-        self._live_chains = [each.live_chains[0] for each in driven]
+        self._driven = driven
         options = self.settings.spec.options
         self._options = SolveOptions(
             solver=Solver.FOLLOW,
@@ -101,14 +100,12 @@ class FollowSolve:
         self._led = -1 if options.lead is Lead.TIP else 0
         # The end that decides where the whole chain is.
         self._sure = -1 - self._led if options.use_anchor else self._led
-        jobs = [live_chain.job for live_chain in self._live_chains]
-        pairs = zip(jobs, poses, strict=True)
-        self._frames = framed([Hung(job.skeleton, pose, job.plan) for job, pose in pairs])
-        roots = [(job.skeleton, int(job.plan.written[0])) for job in jobs]
+        self._frames = framed_chains([each.live_chains[0] for each in driven], poses)
+        roots = [(each.skeleton, int(each.bones[0])) for each in driven]
         self._offsets = np.array([skeleton.offsets[root] for skeleton, root in roots])
         is_local = np.array([skeleton.use_local_location[root] for skeleton, root in roots])
         self._moved = np.where(is_local[:, None, None], self._offsets[:, :3, :3], np.eye(3))
-        connected = [is_connected(job.skeleton, job.plan.written[:1])[0] for job in jobs]
+        connected = [skeleton.is_connected[root] for skeleton, root in roots]
         self._moved[connected] = 0.0
 
     def dragged(self, begun: Begun, places: Places) -> Dragged:
@@ -131,7 +128,7 @@ class FollowSolve:
         frames = replace(self._frames.take(rows), parent=above[:, :3, :3], root=root)
         joints = None if own.joints is None else own.joints.take(rows)
         start = self._start(frames, begun.turns, joints)
-        check_segments(self._live_chains, rows, start.joints)
+        check_segments(self._driven, rows, start.joints)
         goal = point_in_base(places.from_world[rows], begun.targets)
         check_distance(start.joints[:, 0], goal, self._reach(start))
         is_at_rest = begun.codes >= 0
@@ -313,10 +310,10 @@ class FollowSolve:
         for i in np.flatnonzero(thin).tolist():
             sizes = np.linalg.svd(above[i], compute_uv=False)
             if sizes[-1] <= FLAT * sizes[0]:
-                job = self._live_chains[rows[i]].job
-                parent = job.skeleton.parents[job.plan.written[0]]
+                own = self._driven[rows[i]]
+                name = own.skeleton.names[own.skeleton.parents[own.bones[0]]]
                 raise RigError(
-                    f"Bone '{job.skeleton.names[parent]}' is scaled flat, so nothing below it can"
+                    f"Bone '{name}' is scaled flat, so nothing below it can"
                     " be dragged: give it a scale above zero."
                 )
 

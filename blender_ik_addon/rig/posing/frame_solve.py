@@ -21,7 +21,7 @@ from ..frames.batch_settings import BatchSettings
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_joints import ChainJoints
 from ..frames.chain_poses import LENGTHS_AGREE, ChainPoses
-from ..frames.framing import Hung, framed, framed_trees
+from ..frames.framing import framed_chains, framed_trees
 from ..frames.places import Places
 from ..frames.side import flips
 from ..frames.tips import Tips, turned_goals
@@ -67,12 +67,7 @@ class FrameSolve:
                 [free_bones(len(own.like.bones))] * len(trees)
             )
         else:
-            jobs = [each.live_chains[0] for each in driven]
-            hung = [
-                Hung(each.job.skeleton, pose, each.job.plan, each.stretch, each.slide)
-                for each, pose in zip(jobs, poses, strict=True)
-            ]
-            self._frames = framed(hung)
+            self._frames = framed_chains([each.live_chains[0] for each in driven], poses)
         # The start poses of all trees, where they hung then, and how the core takes them.
         self._begun: tuple[ChainFrames, Array, ChainPoses, Chains] | None = None
         # What chains that ease go to, and where they start from, if they have been solved.
@@ -155,8 +150,7 @@ class FrameSolve:
         slides = self._start_slides(asked, frames)
         start = frames.posed(rotation.matrix_from_quaternion(local), slides=slides)
         if not own.is_tree:
-            live_chains = [each.live_chains[0] for each in self._driven]
-            check_segments(live_chains, rows, start.joints)
+            check_segments(self._driven, rows, start.joints)
             return start, None
         assert self._joints is not None
         chains = chains_for_core(frames, start, self._joints.take(rows))

@@ -12,7 +12,7 @@ from ...core import Chains, Forces, Joints, Solutions, Solver
 from ...core.algebra import rotation
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_joints import ChainJoints
-from ..frames.chain_poses import ChainPoses, turned_part_way
+from ..frames.chain_poses import ChainPoses, angles_between, turned_part_way
 from ..frames.tips import turned_goals, turned_to
 from ..reading import spaces
 from ..reading.refusals import RigError
@@ -204,8 +204,6 @@ def turn_tips(asked: Posing, found: JointedPoses, joints: ChainJoints | None) ->
     if joints is not None:
         held = joints.clamped(rotation.quaternion_from_matrix(rotations))[:, rows]
         rotations[:, rows] = rotation.matrix_from_quaternion(held)
-        left = rotation.quaternion_from_matrix(rotations[:, rows].swapaxes(-1, -2) @ wanted)
-        sine = np.linalg.norm(left[..., 1:], axis=-1)
-        of_chains = [tips.chains[i] for i in after]
-        gaps.reshape(len(gaps), -1)[:, of_chains] = 2.0 * np.arctan2(sine, left[..., 0])
+        left = angles_between(held, rotation.quaternion_from_matrix(wanted))
+        gaps.reshape(len(gaps), -1)[:, [tips.chains[i] for i in after]] = left
     return JointedPoses(found.solutions, frames.posed(rotations, pose.scale, pose.slides), gaps)

@@ -12,7 +12,14 @@ import numpy.typing as npt
 
 from ...core.algebra import rotation
 from .channels import read_flags, read_floats, read_integers
-from .spaces import InheritScale, RestFrames, matrices_from_buffer, rest_frames, rest_offsets
+from .spaces import (
+    InheritScale,
+    RestFrames,
+    head_in_parent,
+    matrices_from_buffer,
+    rest_frames,
+    rest_offsets,
+)
 
 Array = npt.NDArray[np.float64]
 
@@ -42,7 +49,7 @@ class Skeleton:
         frames: What the pose evaluation needs of the bones.
         lengths: Rest lengths, shape (n,).
         use_local_location: Shape (n,).
-        use_connect: Shape (n,).
+        is_connected: Which bones ignore their location, shape (n,).
         plans: Chains of these bones, by what was asked for; ``plan.planned`` keeps them here, for
             objects with equal bones to share.
     """
@@ -56,7 +63,7 @@ class Skeleton:
     frames: RestFrames
     lengths: Array
     use_local_location: npt.NDArray[np.bool_]
-    use_connect: npt.NDArray[np.bool_]
+    is_connected: npt.NDArray[np.bool_]
     plans: dict[tuple[object, ...], Any] = field(default_factory=dict)
 
     @cached_property
@@ -82,6 +89,11 @@ class Skeleton:
             self.frames.inherit_scale == InheritScale.FULL
         )
         return whole
+
+    def heads(self, bones: npt.NDArray[np.int64], location: Array) -> Array:
+        """Return where location channels (..., m, 3) put heads in the spaces of posed parents."""
+        tied, is_local = self.is_connected[bones], self.use_local_location[bones]
+        return head_in_parent(self.offsets[bones], location, is_local, tied)
 
     def ancestors(self, bone: int) -> list[int]:
         """Return a bone and all bones above it, the bone first."""
@@ -145,5 +157,5 @@ def _compiled(armature: bpy.types.Armature, present: Fingerprint) -> Skeleton:
         ),
         lengths=read_floats(bones, "length", 1).astype(np.float64),
         use_local_location=read_flags(bones, "use_local_location"),
-        use_connect=read_flags(bones, "use_connect"),
+        is_connected=read_flags(bones, "use_connect") & (parents >= 0),
     )

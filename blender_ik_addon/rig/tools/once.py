@@ -52,7 +52,7 @@ def solve_once(
     pose = read_pose(armature_object.evaluated_get(depsgraph))
     check_pose(armature_object, skeleton, pose, plan)
     if not spec.stored_pose:
-        spec = replace(spec, stored_pose=stored_bones(skeleton, pose, plan, with_scale=False))
+        spec = replace(spec, stored_pose=stored_bones(skeleton, pose, plan, spec))
     frame = scene.frame_current_final
     job = Job(armature_object, 0, spec, skeleton, plan, moved_by)
     start, stored = start_channels(job, pose, frame, None)

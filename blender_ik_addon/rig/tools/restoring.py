@@ -44,18 +44,11 @@ def take(
     channels = (pose.rotation[written], pose.location[written], pose.scale[written])
     check_channels(skeleton, plan, np.hstack(channels))
     try:
-        sliding = located_bones(skeleton, plan, spec)
+        located = located_bones(skeleton, plan, spec)
     except RigError:
         # It is not solved before its joints are put right; what is lacking is stored then.
-        sliding = frozenset()
-    return stored_bones(
-        skeleton,
-        pose,
-        plan,
-        with_scale=spec.use_stretch,
-        sliding=sliding,
-        is_dragged=spec.is_dragged,
-    )
+        located = frozenset()
+    return stored_bones(skeleton, pose, plan, spec, located)
 
 
 def give_back(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) -> None:
