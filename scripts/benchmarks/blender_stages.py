@@ -18,7 +18,6 @@ STAGES = {
     "solve": (
         ("rig.posing.base_solve", "BaseSolve.solved"),
         ("rig.posing.frame_solve", "FrameSolve.solved"),
-        ("rig.posing.tree_solve", "TreeSolve.solved"),
         ("rig.posing.follow_solve", "FollowSolve.dragged"),
     ),
     "write": (("rig.live.live", "_write"),),

@@ -17,7 +17,7 @@ import pytest
 from mathutils import Matrix, Quaternion
 
 from blender_ik_addon.core import Status
-from blender_ik_addon.rig.batches.tree_batch import TreeBatch
+from blender_ik_addon.rig.batches.chain_batch import ChainBatch
 from blender_ik_addon.rig.frames import bases
 from blender_ik_addon.rig.live import live
 from tests.blender import jointed_rigs, rigid_rigs, rigs, warm_rigs
@@ -295,11 +295,11 @@ def _follow(
     return Limb(ob.name, tuple(names[skipped:]), kind, index)
 
 
-def trees() -> Iterator[TreeBatch]:
+def trees() -> Iterator[ChainBatch]:
     """Return who solves trees, side by side."""
     (graph,) = live.memory.graphs.values()
     for level in graph.levels:
-        yield from (batch for batch in level.batches if isinstance(batch, TreeBatch))
+        yield from (batch for batch in level.batches if len(batch.driven[0].live_chains) > 1)
 
 
 def in_armatures(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -337,7 +337,7 @@ def assert_moves_as_in_armatures(
     alike. Most are as sure of their poses as chains are, and those have to be the same.
     """
     quick = seen(limbs)
-    assert {len(batch.trees) for batch in trees()} == {copies}
+    assert {len(batch.driven) for batch in trees()} == {copies}
     slow = seen_in_armatures(limbs, monkeypatch)
     unsure: dict[str, Array] = {limb.rig: np.zeros(2) for limb in limbs}
     for seed in range(NUDGES):

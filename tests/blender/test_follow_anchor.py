@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import bpy
 import numpy as np
 import pytest
 
 from tests.blender import rigs
-from tests.blender.selecting import press, select_objects
+from tests.blender.selecting import select_objects
 from tests.helpers import make_rng
 
 COUNT = 6
@@ -198,25 +197,3 @@ def test_locked_rotations_stay_and_what_is_left_is_said(lead):
     chain = ob.chain_ik.chains[0]
     assert chain.status.startswith("Held back by locked rotation channels, 1 m left")
     assert chain.residual == pytest.approx(1.0, abs=1e-5)
-
-
-@every_lead
-def test_a_bake_shows_the_live_motion_and_mute_gives_the_stored_pose_back(lead):
-    ob, target = make_rope(lead)
-    scene = bpy.context.scene
-    scene.frame_start, scene.frame_end = 1, 12
-    stood, home = rigs.pose(ob), np.array(target.location)
-    rng = make_rng(4)
-    ways = np.cumsum(rng.uniform(-0.4, 0.4, (12, 3)), axis=0)
-    rigs.key(target, "location", {frame + 1: home + way for frame, way in enumerate(ways)})
-    chain = ob.chain_ik.chains[0]
-    live = np.array([points(ob, rigs.go_to(frame)) for frame in range(1, 13)])
-    assert np.abs(live - live[:1]).max() > 0.3
-    chain.mute = True
-    np.testing.assert_allclose(rigs.pose(ob, rigs.updated()), stood, atol=SAME)
-    chain.mute = False
-    rigs.go_to(5)
-    press(bpy.ops.pose.chain_ik_bake)
-    assert chain.mute
-    baked = np.array([points(ob, rigs.go_to(frame)) for frame in range(1, 13)])
-    np.testing.assert_allclose(baked, live, atol=2.0 * SAME * COUNT)

@@ -167,8 +167,9 @@ def test_a_share_of_the_way_stays_inside_the_limits(influence):
 
 @every_lead
 @pytest.mark.parametrize("use_anchor", [False, True])
-def test_a_bake_shows_the_live_motion_and_mute_gives_the_stored_pose_back(use_anchor, lead):
-    ob, target = make_tail(TAIL, follow_lead=lead, use_anchor=use_anchor)
+@pytest.mark.parametrize("limb", [(), TAIL], ids=["free", "limited"])
+def test_a_bake_shows_the_live_motion_and_mute_gives_the_stored_pose_back(limb, use_anchor, lead):
+    ob, target = make_tail(limb, follow_lead=lead, use_anchor=use_anchor)
     scene, chain, last = bpy.context.scene, ob.chain_ik.chains[0], 12
     scene.frame_start, scene.frame_end = 1, last
     chain.mute = True

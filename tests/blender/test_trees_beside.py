@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.rig.batches import tree_batch
+from blender_ik_addon.rig.batches import chain_batch
 from blender_ik_addon.rig.live import live
 from tests.blender import rigid_trees, rigs, tree_rigs, warm_rigs
 from tests.blender.tree_rigs import Rig
@@ -40,7 +40,7 @@ def move(crowd: list[Rig], seed: int = 1) -> None:
 
 def sizes() -> list[int]:
     """Return how many trees each batch has."""
-    return sorted(len(batch.trees) for batch in rigid_trees.trees())
+    return sorted(len(batch.driven) for batch in rigid_trees.trees())
 
 
 def said(crowd: list[Rig]) -> list[str]:
@@ -59,7 +59,7 @@ def assert_goes_on(crowd: list[Rig], *but: Rig) -> None:
 
 
 def test_only_trees_whose_targets_move_are_solved_and_written(crowd, monkeypatch):
-    solved = rigid_trees.noted(monkeypatch, tree_batch, "TreesAsked")
+    solved = rigid_trees.noted(monkeypatch, chain_batch, "Asked")
     written = rigid_trees.noted(monkeypatch, live, "write_pose")
     crowd[1].target("Left").location.z -= 0.1
     crowd[3].target("Right").location.z -= 0.1
@@ -106,7 +106,7 @@ def test_targets_that_cannot_be_followed_leave_what_only_they_drive_as_it_stands
 def test_nothing_is_solved_again_while_a_target_cannot_be_followed(crowd, monkeypatch):
     crowd[0].target("Left").location.x = float("nan")
     rigs.updated()
-    solved = rigid_trees.noted(monkeypatch, tree_batch, "TreesAsked")
+    solved = rigid_trees.noted(monkeypatch, chain_batch, "Asked")
     for _ in range(2):
         crowd[0].ob.update_tag()
         rigs.updated()

@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.rig.batches import tree_batch
+from blender_ik_addon.rig.batches import chain_batch
 from blender_ik_addon.rig.live import live
 from tests.blender import rigid_trees, rigs, tree_rigs
 from tests.blender.selecting import select_objects
@@ -31,7 +31,7 @@ def make_live(angle: float = 0.4, **settings: object) -> tree_rigs.Rig:
 @pytest.fixture
 def solves(monkeypatch):
     """Count how often trees are solved."""
-    found = rigid_trees.noted(monkeypatch, tree_batch, "TreesAsked")
+    found = rigid_trees.noted(monkeypatch, chain_batch, "Asked")
     return lambda: len(found)
 
 

@@ -58,6 +58,13 @@ def power(quaternion: Array, share: float | Array) -> Array:
     return _join(quaternions.power(ARRAYS, _split(quaternion), share))
 
 
+def interpolate(start: Array, end: Array, share: float | Array) -> Array:
+    """Return unit quaternions (..., 4) a share, one or (...), of the way from some to others."""
+    if isinstance(share, float) and share == 1.0:
+        return end
+    return _join(quaternions.interpolate(ARRAYS, _split(start), _split(end), share))
+
+
 def nearest_quaternion(quaternion: Array, reference: Array) -> Array:
     """Return each quaternion or its negative (the same rotation), whichever is nearer."""
     along = (quaternion * reference).sum(axis=-1)

@@ -117,7 +117,7 @@ class BatchRigs(Generic[Place]):
         wanted: Channels,
         has_changed: Flags,
         is_foreign: Callable[[RigState], bool],
-        noise: float = 0.0,
+        noise: Array | float | None = None,
         others: Mapping[str, Array] = NOTHING,
     ) -> list[Change]:
         """Return what differs from what stands there, one change an armature object.
@@ -127,7 +127,7 @@ class BatchRigs(Generic[Place]):
             has_changed: Which chains or trees have another input than before, shape (B,).
             is_foreign: Whether an armature object stands as another window's graph wrote it:
                 answering that would go back and forth for ever.
-            noise: Channels that differ by no more are the same.
+            noise: Channels that differ by no more are the same; one for all, or of bones (k, 1).
             others: What shall stand in further channels, shape (B, k, 3), by property name.
         """
         count = len(wanted)
@@ -165,11 +165,13 @@ def bases_of(parts: Sequence[Part]) -> Bases:
 
 
 def _differ(
-    present: npt.NDArray[np.floating], wanted: npt.NDArray[np.floating], noise: float
+    present: npt.NDArray[np.floating],
+    wanted: npt.NDArray[np.floating],
+    noise: Array | float | None,
 ) -> Flags:
     """Tell which chains have channels (B, k, size) that differ by more than noise, or are NaN."""
     differs: Flags = present != wanted
-    if noise:
+    if noise is not None:
         differs &= ~(np.abs(wanted - present) <= noise)
     return differs.any(axis=(1, 2))
 

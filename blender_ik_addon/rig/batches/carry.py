@@ -91,7 +91,6 @@ class _Group:
         self._of_roots = np.array([row_of[int(skeleton.parents[root])] for root in roots])
         self._offsets = skeleton.offsets[self._bones, :3, :3]
         self._hung = np.concatenate((self._bones, roots))
-        self._is_tied = skeleton.use_connect[self._hung] & (skeleton.parents[self._hung] >= 0)
         self._poses: dict[int, Pose] = {}
         # Of each bone rotation channels and mode; scale and location; of the roots the last alone.
         self._told = np.full((len(states), len(self._hung), 11), np.nan)
@@ -110,12 +109,7 @@ class _Group:
         has_moved, known = is_other.any(axis=(1, 2)).tolist(), self._poses
         rows = [i for i, pose in enumerate(poses) if has_moved[i] or pose is not known.get(i)]
         if is_other[:, :, 8:].any():
-            self._heads = spaces.head_in_parent(
-                self._skeleton.offsets[self._hung],
-                told[:, :, 8:],
-                self._skeleton.use_local_location[self._hung],
-                self._is_tied,
-            )
+            self._heads = self._skeleton.heads(self._hung, told[:, :, 8:])
         if rows:
             self._pose(poses, rows, told[rows, : len(self._bones), 5:8])
             self._poses, self._told = dict(enumerate(poses)), told

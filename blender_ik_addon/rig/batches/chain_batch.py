@@ -1,4 +1,4 @@
-"""Live chains alike, of any number of armature objects, compared and solved as arrays."""
+"""Live chains or trees alike, of any number of armature objects, compared and solved as arrays."""
 
 from __future__ import annotations
 
@@ -9,21 +9,19 @@ import numpy as np
 import numpy.typing as npt
 
 from ..frames.bases import Bases
-from ..frames.chain_poses import take_rows
-from ..frames.places import Places, find_places
+from ..frames.places import Places, in_bases
 from ..posing.base_solve import BaseSolve
-from ..posing.eased_poses import Eased, Step, Stepped, easing_of, next_step
+from ..posing.eased_poses import Eased, Step, Stepped, next_step
 from ..posing.frame_solve import FrameSolve
 from ..posing.history import before, remembered
-from ..posing.outcome import Outcome
-from ..posing.solved import Asked, Solved
+from ..posing.solved import Asked
 from ..reading.moment import Moment
 from ..reading.world import WorldMatrices
-from .batch_rigs import BatchRigs, Part, bases_of
+from .batch import Batch, Members
+from .batch_rigs import BatchRigs, bases_of
 from .changes import Change
 from .followed import Followed
 from .isolating import solve_again
-from .members import Members, are_compiled, live_chains_of, poses_of, uids_of
 from .rig_state import RigState
 
 Array = npt.NDArray[np.float64]
@@ -31,72 +29,75 @@ Rows = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Channels = npt.NDArray[np.float32]
 
-# A chain that starts from its own last pose reads it back as float32: differences of that size
-# are no movement.
+# What starts from its own last pose reads it back as float32: differences of that size are no
+# movement.
 CURRENT_NOISE = 1e-6
 NOBODY = np.zeros((), dtype=np.bool_)
+NO_WEIGHT = "No chain of this tree has a weight above zero: raise one."
 
 
-class ChainBatch:
-    """B live chains alike in one dependency graph.
-
-    Attributes:
-        live_chains: The chains.
-        uids: Session uids of their armature objects.
-        errors: What is wrong with a chain, by row.
-    """
+class ChainBatch(Batch):
+    """B live chains, or trees of E chains, alike, of k bones, in one dependency graph."""
 
     def __init__(self, members: Members, *, is_even: bool) -> None:
-        """Compile chains: armature objects, and the rows of their chains.
+        """Compile chains or trees that have the same key.
 
         Args:
-            members: The chains.
-            is_even: Whether all of them are rigid, and hang in spaces that keep their shape.
+            members: The chains or trees.
+            is_even: Whether all of them hang in spaces that keep their shape, and a chain is rigid.
         """
-        self.live_chains, self.uids = live_chains_of(members), uids_of(members)
-        self.is_even = is_even
-        self.errors: dict[int, str] = {}
-        self._failed: dict[int, str] = {}
-        self._members = members
-        self._states = [state for state, rows in members for _ in rows]
-        parts = [
-            Part(state, rows, [state.live_chains[row].job.plan.written for row in rows])
-            for state, rows in members
-        ]
-        poses = poses_of(members)
+        super().__init__(members, is_even=is_even)
         self._solve: BaseSolve | FrameSolve
         self._rigs: BatchRigs[Bases] | BatchRigs[Places]
-        if is_even:
-            self._solve = BaseSolve(self.live_chains, poses)
-            modes = self._solve.settings.channels.modes
-            self._rigs = BatchRigs(parts, modes, lambda: bases_of(parts), Bases.differ)
+        first = self.driven[0]
+        chains, is_tree = len(first.live_chains), len(first.live_chains) > 1
+        if is_even and not is_tree:
+            self._solve = BaseSolve(self.driven, self._poses)
+            self._rigs = BatchRigs(
+                self._parts, first.modes, lambda: bases_of(self._parts), Bases.differ
+            )
         else:
-            self._solve = FrameSolve(self.live_chains, poses)
-            modes = self._solve.settings.channels.modes
-            self._rigs = BatchRigs(parts, modes, self._find_places, self._solve.differ)
-        specs = [live_chain.job.spec for live_chain in self.live_chains]
-        self._targets = Followed([spec.target for spec in specs if spec.target], "target")
+            self._solve = FrameSolve(self.driven, self._poses, is_even=is_even)
+            self._rigs = BatchRigs(self._parts, first.modes, self._find_places, self._differ)
+        specs = [spec for each in self.driven for spec in each.specs]
+        self._poled = np.array([i for i, spec in enumerate(specs) if spec.pole], dtype=np.int64)
         poles = [spec.pole for spec in specs if spec.pole]
         self._poles = Followed(poles, "pole") if poles else None
-        self._easing = easing_of(specs[0])
-        count, written = len(self.live_chains), len(modes)
-        self._wanted: Channels = np.full((count, written, 4), np.nan, dtype=np.float32)
+        self._easing = specs[0].easing
+        count, bones = len(self.driven), len(first.bones)
+        self._shape = (count, chains)
+        # Which bones each chain drives.
+        self._drives = np.zeros((chains, bones), dtype=np.int64)
+        for chain, own in enumerate(first.hanging.rows):
+            self._drives[chain, list(own)] = 1
+        # Which chains have all that they follow, what any of these pulls, and whether all are fine.
+        self._is_followed = np.zeros(self._shape, dtype=np.bool_)
+        self._has_pull = np.zeros(count, dtype=np.bool_)
+        self._is_sound = False
+        self._wanted: Channels = np.full((count, bones, 4), np.nan, dtype=np.float32)
+        # What chains have started from that start from what stands there.
         self._starts: dict[str, npt.NDArray[np.floating]] = {}
+        self._noise: Array | None = None
+        if self._solve.settings.is_current:
+            self._noise = np.where(first.is_current, CURRENT_NOISE, 0.0)[:, None]
+            self._starts["channels"] = self._wanted.copy()
+            if self.live_chains[0].slide is not None:
+                self._starts["location"] = np.full((count, bones, 3), np.nan)
         self._moments: list[Moment | None] = [None] * count
-        self._solved: Solved | None = None
 
     def _find_places(self) -> Places:
-        unmirrored = [state.unmirrored for state in self._states]
-        return find_places(self.live_chains, poses_of(self._members), unmirrored)
+        if self.is_even:
+            return in_bases(bases_of(self._parts), self._shape[1])
+        return super()._find_places()
 
-    def is_of(self, members: Members, *, is_even: bool) -> bool:
-        """Tell whether this batch is compiled of just these chains, in these rows of their rigs."""
-        return is_even == self.is_even and are_compiled(members, self._members, self.live_chains)
+    def _differ(self, places: Places, former: Places) -> Flags:
+        assert isinstance(self._solve, FrameSolve)
+        return places.differ(former, self._solve.owns_root)
 
     def changes(
         self, world: WorldMatrices, moment: Moment, is_foreign: Callable[[RigState], bool]
     ) -> list[Change]:
-        """Solve the chains whose input has changed; return what is not as it should be.
+        """Solve what has another input than before; return what is not as it should be.
 
         Args:
             world: Where targets and poles are.
@@ -104,47 +105,72 @@ class ChainBatch:
             is_foreign: Whether an armature object stands as another window's graph wrote it:
                 answering that would go back and forth for ever.
         """
-        self.errors = {}
-        has_changed = self._targets.read(world, self.errors)
-        if self._poles is not None:
-            has_changed |= self._poles.read(world, self.errors)
+        has_changed = self._read_followed(world)
         has_new_poses = self._rigs.read(has_changed)
-        if self._solve.settings.is_current:
-            for name, values in self._starting().items():
-                known = self._starts.get(name)
-                has_changed |= known is None or (values != known).any(axis=(1, 2))
+        for name, values in self._starting().items():
+            differs = (values != self._starts[name])[:, self.driven[0].is_current]
+            has_changed |= differs.any(axis=(1, 2))
         # What could not be solved is tried again.
         if self._failed:
             has_changed[list(self._failed)] = True
-        is_asked = has_changed | self._is_on_its_way(moment)
-        if self.errors:
-            is_asked[list(self.errors)] = has_changed[list(self.errors)] = False
+        is_asked = (has_changed | self._is_on_its_way(moment)) & self._has_pull
         rows = is_asked.nonzero()[0]
         if rows.size:
-            solve = partial(self._solve_together, moment, has_changed)
-            self._failed = solve_again(rows, solve, self._failed)
-            self.errors = self._failed | self.errors
+            self._solve_rows(rows, moment, has_changed)
         elif not has_new_poses:
             return []
         wanted, others = self._wanted, self._others()
         if self.errors:
-            # A chain that cannot be solved keeps its pose.
-            kept = list(self.errors)
-            wanted = wanted.copy()
-            wanted[kept] = self._rigs.present[kept]
-            others = {name: values.copy() for name, values in others.items()}
-            for name, values in others.items():
-                values[kept] = self._rigs.gather(name).reshape(values.shape)[kept]
-        noise = CURRENT_NOISE if self._solve.settings.is_current else 0.0
-        return self._rigs.changes(wanted, is_asked, is_foreign, noise, others)
+            kept = self._find_kept()
+            wanted = np.where(kept, self._rigs.present, wanted)
+            others = {
+                name: np.where(kept, self._rigs.gather(name).reshape(values.shape), values)
+                for name, values in others.items()
+            }
+        return self._rigs.changes(wanted, is_asked, is_foreign, self._noise, others)
+
+    def _read_followed(self, world: WorldMatrices) -> Flags:
+        """Read targets and poles, and note what is wrong; tell what moves by them, shape (B,)."""
+        self.errors = {}
+        has_moved = self._targets.read(world, self.errors)
+        if self._poles is not None:
+            of_poles: dict[int, str] = {}
+            has_moved[self._poled] |= self._poles.read(world, of_poles)
+            for i, text in of_poles.items():
+                self.errors.setdefault(int(self._poled[i]), text)
+        has_changed: Flags = has_moved.reshape(self._shape)
+        if not self.errors and self._is_sound:
+            return has_changed.any(axis=1)
+        is_followed = np.ones(self._shape, dtype=np.bool_)
+        is_followed.flat[list(self.errors)] = False
+        has_changed = (has_changed & is_followed) | (is_followed != self._is_followed)
+        self._is_followed = is_followed
+        self._has_pull = (self._solve.settings.weights * is_followed).any(axis=1)
+        self._tell((~self._has_pull).nonzero()[0].tolist(), NO_WEIGHT)
+        self._is_sound = not self.errors
+        return has_changed.any(axis=1)
+
+    def _tell(self, rows: list[int], text: str) -> None:
+        """Note what is wrong with all chains of trees that have no other error."""
+        for row in rows:
+            for chain in range(self._shape[1]):
+                self.errors.setdefault(row * self._shape[1] + chain, text)
+
+    def _find_kept(self) -> Flags:
+        """Return the bones that only chains drive that cannot be solved, shape (B, k, 1)."""
+        is_sound = self._has_pull.copy()
+        is_sound[list(self._failed)] = False
+        drives = (self._is_followed & is_sound[:, None]).astype(np.int64) @ self._drives
+        kept: Flags = (drives == 0)[:, :, None]
+        return kept
 
     def _starting(self) -> dict[str, npt.NDArray[np.floating]]:
         """Return what chains that start from what stands there start from, (B, k, size) each."""
-        found: dict[str, npt.NDArray[np.floating]] = {"channels": self._rigs.present}
-        if self.live_chains[0].slide is not None:
-            location = self._rigs.gather("location")
-            found["location"] = location.reshape(len(self.live_chains), -1, 3)
-        return found
+        present = self._rigs.present
+        return {
+            name: present if name == "channels" else self._rigs.gather(name).reshape(known.shape)
+            for name, known in self._starts.items()
+        }
 
     def _is_on_its_way(self, moment: Moment) -> Flags:
         """Tell for which chains that ease time has passed, shape (B,) or for all alike."""
@@ -155,23 +181,37 @@ class ChainBatch:
             [known is None or known.frame != moment.frame or is_begun for known in self._moments]
         )
 
-    def _solve_together(self, moment: Moment, has_changed: Flags, rows: Rows) -> None:
-        starts = self._starting() if self._solve.settings.is_current else {}
+    def _solve_rows(self, rows: Rows, moment: Moment, has_changed: Flags) -> None:
+        """Solve chains or trees, those together of which the same chains can be followed."""
+        followed = self._is_followed[rows]
+        is_whole = followed.all()
+        for pattern in followed[:1] if is_whole else np.unique(followed, axis=0):
+            alike = rows if is_whole else rows[(followed == pattern).all(axis=1)]
+            solve = partial(self._solve_together, moment, has_changed, pattern)
+            self._failed = solve_again(alike, solve, self._failed)
+        for row, text in self._failed.items():
+            self._tell([row], text)
+
+    def _solve_together(
+        self, moment: Moment, has_changed: Flags, is_followed: Flags, rows: Rows
+    ) -> None:
+        starts = self._starting()
         for name, values in starts.items():
-            known = self._starts.setdefault(name, np.full_like(values, np.nan))
-            known[rows] = values[rows]
+            self._starts[name][rows] = values[rows]
         location = starts.get("location")
         inputs, steps = [], None
         if self._easing is not None:
             inputs = [self._inputs(row) for row in rows.tolist()]
             steps = [self._step(row, moment, own) for row, own in zip(rows, inputs, strict=True)]
-        is_all = len(rows) == len(self.live_chains)
-        pick = slice(None) if is_all else rows
+        count = len(self.driven)
+        pick = slice(None) if len(rows) == count else rows
+        poles = self._poles
         asked = Asked(
             rows,
-            self._targets.matrices[pick],
-            None if self._poles is None else self._poles.matrices[pick, :3, 3],
+            self._targets.matrices.reshape(*self._shape, 4, 4)[pick],
+            None if poles is None else poles.matrices[:, :3, 3].reshape(count, -1, 3)[pick],
             self._rigs.present[pick].astype(np.float64),
+            is_followed,
             None if location is None else location[pick].astype(np.float64),
             steps,
             None if steps is None else ~has_changed[pick],
@@ -184,11 +224,7 @@ class ChainBatch:
             assert isinstance(places, Places)
             solved, stepped = self._solve.solved(asked, places)
         self._wanted[pick] = solved.channels
-        if is_all:
-            self._solved = solved
-        else:
-            every = np.zeros(len(self.live_chains), dtype=np.int64)
-            self._solved = (self._solved or take_rows(solved, every)).put(rows, solved)
+        self._keep(rows, solved)
         for row, own, each in zip(rows.tolist(), inputs, stepped, strict=False):
             self._remember(row, moment, own, each)
 
@@ -203,13 +239,8 @@ class ChainBatch:
         """Return what the solve of a chain depends on besides the chain itself, to compare."""
         places = self._rigs.places
         assert isinstance(places, Places)
-        arrays = [
-            places.world,
-            places.above,
-            places.head,
-            places.unmirrored,
-            self._targets.matrices,
-        ]
+        arrays = [places.from_world, places.above, places.root, places.unmirrored]
+        arrays.append(self._targets.matrices)
         if self._poles is not None:
             arrays.append(self._poles.matrices)
         return b"".join([array[row].tobytes() for array in arrays])
@@ -226,9 +257,8 @@ class ChainBatch:
         histories[key] = remembered(histories.get(key), job.skeleton, moment, kept)
         self._moments[row] = moment
 
-    def outcome(self, row: int) -> Outcome | str:
-        """Return what the last solve of a chain did, or what is wrong with it."""
-        if row in self.errors:
-            return self.errors[row]
-        assert self._solved is not None
-        return self._solved.outcome(self.live_chains[row], row)
+    def _weights(self, row: int) -> Array | None:
+        if self._shape[1] == 1:
+            return None
+        weights: Array = self._solve.settings.weights[row] * self._is_followed[row]
+        return weights

@@ -57,7 +57,7 @@ class DragState:
             inputs: What the drags of anchored chains depend on, by row.
             moment: When.
         """
-        own, influence = self._settings, self._settings.influence[rows, None]
+        own, influence = self._settings, self._settings.influence[rows]
         lasts = self._lasts(rows, present, location, moment)
         is_known = np.array([last is not None for last in lasts])
         home = np.zeros(location.shape)
@@ -115,18 +115,8 @@ class DragState:
         key = (state.version, moment.frame)
         known = self._homes.get(row)
         if known is None or known[0] != key:
-            animated, pose = state.animated, state.pose
-            assert pose is not None
-            is_at_frame = animated is not None and animated.frame == moment.frame
-            location = start_vector(
-                job.object,
-                job.skeleton,
-                pose,
-                job.plan,
-                job.spec,
-                moment.frame,
-                "location",
-                animated.location if animated is not None and is_at_frame else None,
-            )
+            assert state.pose is not None
+            animated = state.animated_at(moment.frame)[2]
+            location = start_vector(job, state.pose, moment.frame, "location", animated)
             known = self._homes[row] = key, location[0]
         return known[1]

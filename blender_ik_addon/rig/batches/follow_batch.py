@@ -8,62 +8,33 @@ import numpy as np
 import numpy.typing as npt
 
 from ..frames.chain_poses import take_rows
-from ..frames.places import Places, find_places
+from ..frames.places import Places
 from ..posing.drags import Begun, Dragged, Stand
 from ..posing.follow_solve import FollowSolve
-from ..posing.outcome import Outcome
-from ..posing.solved import Solved
 from ..reading.moment import Moment
 from ..reading.world import WorldMatrices
-from .batch_rigs import BatchRigs, Part
+from .batch import Batch, Members
+from .batch_rigs import BatchRigs
 from .changes import Change
 from .drag_state import SAME, DragState
-from .followed import Followed
 from .isolating import solve_again
-from .members import Members, are_compiled, live_chains_of, poses_of, uids_of
 from .rig_state import RigState
 
 Rows = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 
-class FollowBatch:
-    """B dragged chains alike in one dependency graph.
-
-    Attributes:
-        live_chains: The chains.
-        uids: Session uids of their armature objects.
-        errors: What is wrong with a chain, by row.
-    """
+class FollowBatch(Batch):
+    """B dragged chains alike in one dependency graph."""
 
     def __init__(self, members: Members) -> None:
-        """Compile chains: armature objects, and the rows of their chains."""
-        self.live_chains, self.uids = live_chains_of(members), uids_of(members)
-        self.errors: dict[int, str] = {}
-        self._members = members
-        self._states = [state for state, rows in members for _ in rows]
-        self._solve = FollowSolve(self.live_chains, poses_of(members))
-        self._drag_states = DragState(self._states, self.live_chains, self._solve.settings)
-        parts = [
-            Part(state, rows, [state.live_chains[row].job.plan.written for row in rows])
-            for state, rows in members
-        ]
-        modes = self._solve.settings.channels.modes
-        self._rigs = BatchRigs(parts, modes, self._find_places, _differ)
-        specs = [live_chain.job.spec for live_chain in self.live_chains]
-        self._targets = Followed([spec.target for spec in specs if spec.target], "target")
-        self._failed: dict[int, str] = {}
+        """Compile chains that have the same key."""
+        super().__init__(members, is_even=False)
+        self._solve = FollowSolve(self.driven, self._poses)
+        settings = self._solve.settings
+        self._drag_state = DragState(self._states, self.live_chains, settings)
+        self._rigs = BatchRigs(self._parts, settings.channels.modes, self._find_places, _differ)
         self._starts: dict[int, bytes] = {}
-        self._solved: Solved | None = None
-
-    def _find_places(self) -> Places:
-        return find_places(
-            self.live_chains, poses_of(self._members), [None] * len(self.live_chains)
-        )
-
-    def is_of(self, members: Members) -> bool:
-        """Tell whether this batch is compiled of just these chains, in these rows of their rigs."""
-        return are_compiled(members, self._members, self.live_chains)
 
     def changes(
         self, world: WorldMatrices, moment: Moment, is_foreign: Callable[[RigState], bool]
@@ -95,7 +66,7 @@ class FollowBatch:
         if self._solve.settings.spec.options.use_anchor:
             pairs = zip(rows.tolist(), targets, strict=True)
             inputs = {row: self._solve.inputs_of(row, self._rigs.places, to) for row, to in pairs}
-        begun = self._drag_states.begun(rows, targets, present, stands, inputs, moment)
+        begun = self._drag_state.begun(rows, targets, present, stands, inputs, moment)
         for start, (solved, turns, roots, ending) in self._drag(begun):
             assert solved.location is not None
             for i, row in enumerate(start.rows.tolist()):
@@ -113,7 +84,7 @@ class FollowBatch:
                         ending.codes[i],
                         ending.holds[i],
                     )
-                    self._drag_states.remember(row, moment, stand)
+                    self._drag_state.remember(row, moment, stand)
         return self._rigs.changes(wanted, has_changed, is_foreign, SAME, {"location": location})
 
     def _drag(self, begun: Begun) -> list[tuple[Begun, Dragged]]:
@@ -127,19 +98,10 @@ class FollowBatch:
         self._failed = solve_again(begun.rows, drag, self._failed)
         self.errors = self._failed | self.errors
         for some, (solved, *_) in found:
-            every = np.zeros(len(self.live_chains), dtype=np.int64)
-            self._solved = (self._solved or take_rows(solved, every)).put(some.rows, solved)
+            self._keep(some.rows, solved)
         return found
-
-    def outcome(self, row: int) -> Outcome | str | None:
-        """Return what the last solve of a chain did, or what is wrong with it."""
-        if row in self.errors:
-            return self.errors[row]
-        return None if self._solved is None else self._solved.outcome(self.live_chains[row], row)
 
 
 def _differ(places: Places, former: Places) -> Flags:
-    """Tell which chains hang elsewhere than before, shape (B,)."""
-    differs: Flags = (places.world != former.world).any(axis=(1, 2))
-    differs |= (places.above != former.above).any(axis=(1, 2))
-    return differs
+    """Tell which chains hang elsewhere than before, shape (B,), but for their own roots."""
+    return places.differ(former, owns_root=True)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import bpy
 import numpy as np
 import numpy.typing as npt
 
-from ...core import IKError, Solver
+from ...core import IKError
 from ..frames.bases import Bases, Posed, Roots, WorldSize, hanging_from, read_bases, world_sizes
 from ..planning.checks import check_channels, check_pose, is_pose_sound
-from ..planning.live_chain import LiveChain, compile_live_chain
+from ..planning.live_chain import LiveChain, compile_live_chain, is_same
 from ..planning.located import check_dragged, located_bones
 from ..planning.order import Job
 from ..planning.own_joints import chain_joints
@@ -21,7 +21,7 @@ from ..planning.slide import ChainSlide, chain_slide, check_drivers
 from ..planning.start_channels import completed, start_channels, start_vector
 from ..planning.stretch import BoneStretch, ChainStretch, read_stretch
 from ..posing.drags import Stand
-from ..posing.eased_poses import Eased, easing_of
+from ..posing.eased_poses import Eased
 from ..posing.history import History
 from ..reading.animation import animated_bones
 from ..reading.bone_joints import BoneJoints, read_joints
@@ -37,13 +37,6 @@ Specs = dict[int, ChainSpec | str]
 """The settings of chains by index, or what is wrong with them in one sentence."""
 Store = Callable[[bpy.types.Object, int, tuple[StoredBone, ...]], None]
 """Keeps the stored pose of a chain, told by its armature object and index."""
-
-
-class Comparable(Protocol):
-    """A record that can be told from another one."""
-
-    def is_same(self, other: Any) -> bool:
-        """Tell whether another record says the same."""
 
 
 class Animated(NamedTuple):
@@ -168,8 +161,8 @@ class RigState:
     def _forget(self) -> None:
         """Forget the motion of chains that no longer go on from their last pose."""
         specs = {job.plan.written.tobytes(): job.spec for job in self.jobs}
-        easing = {key for key, spec in specs.items() if easing_of(spec)}
-        led = {key for key, spec in specs.items() if spec.options.solver is Solver.FOLLOW}
+        easing = {key for key, spec in specs.items() if spec.easing}
+        led = {key for key, spec in specs.items() if spec.is_dragged}
         self.eased = {key: past for key, past in self.eased.items() if key in easing}
         self.dragged = {key: past for key, past in self.dragged.items() if key in led}
 
@@ -189,6 +182,13 @@ class RigState:
             scale, location = self.pose.scale.copy(), self.pose.location.copy()
             self.animated = Animated(update.frame, self.pose.rotation, scale, location)
 
+    def animated_at(self, frame: float) -> tuple[Array | None, Array | None, Array | None]:
+        """Return what the evaluation of a frame gave rotations, scales and locations, if known."""
+        animated = self.animated
+        if animated is None or animated.frame != frame:
+            return None, None, None
+        return animated[1:]
+
     def _job(
         self, index: int, spec: ChainSpec, known: Job | None, update: Update, shared: Shared
     ) -> Job:
@@ -201,31 +201,24 @@ class RigState:
         plan = planned(self.skeleton, spec)
         moved_by = check(self.object, self.skeleton, plan, spec, update.present)
         assert self.pose is not None
-        stored = completed(
-            spec.stored_pose,
-            self.skeleton,
-            self.pose,
-            plan,
-            with_scale=spec.use_stretch,
-            sliding=located_bones(self.skeleton, plan, spec),
-            is_dragged=spec.options.solver is Solver.FOLLOW,
-        )
+        located = located_bones(self.skeleton, plan, spec)
+        stored = completed(self.skeleton, self.pose, plan, spec, located)
         if stored != spec.stored_pose:
             shared.store(self.object, index, stored)
             spec = replace(spec, stored_pose=stored)
         return Job(self.object, index, spec, self.skeleton, plan, moved_by)
 
     def _joints_of(self, job: Job) -> BoneJoints | None:
-        if job.spec.options.solver is Solver.FOLLOW:
+        if job.spec.is_dragged:
             assert self.pose is not None
-            check_dragged(self.object, job.skeleton, job.plan, job.spec)
+            check_dragged(job)
             # It goes on from what stands there.
             check_channels(job.skeleton, job.plan, self.pose.rotation[job.plan.written])
         if self.joints is None or self.skeleton is None:
             return None
         joints = chain_joints(self.joints, self.skeleton, job.plan, job.spec)
         if joints is not None and joints.slides is not None:
-            check_drivers(self.object, self.skeleton, job.plan, joints)
+            check_drivers(job, joints)
         return joints
 
     def _refuse_slid_tips(self, joints_of: dict[int, BoneJoints | None]) -> None:
@@ -251,24 +244,18 @@ class RigState:
         if joints is None or joints.slides is None:
             return None
         assert self.pose is not None
-        home = start_vector(
-            self.object, job.skeleton, self.pose, job.plan, job.spec, frame, "location", animated
-        )
-        present = self.pose.location[job.plan.written]
-        return chain_slide(self.object, job.skeleton, job.plan, joints, home, present)
+        home = start_vector(job, self.pose, frame, "location", animated)
+        return chain_slide(job, joints, home, self.pose.location[job.plan.written])
 
     def _stretch_of(self, job: Job, frame: float, animated: Array | None) -> ChainStretch | None:
-        is_dragged = job.spec.options.solver is Solver.FOLLOW
-        if self.stretch is None or is_dragged or not job.spec.use_stretch:
+        if self.stretch is None or job.spec.is_dragged or not job.spec.use_stretch:
             return None
         assert self.pose is not None
         written = job.plan.written
         return ChainStretch(
             share=self.stretch.share[written],
             is_locked=self.stretch.is_locked[written],
-            scale=start_vector(
-                self.object, job.skeleton, self.pose, job.plan, job.spec, frame, "scale", animated
-            ),
+            scale=start_vector(job, self.pose, frame, "scale", animated),
             use_keep_volume=np.array(job.spec.use_keep_volume),
         )
 
@@ -327,11 +314,9 @@ class RigState:
         Raises:
             RigError: If what it starts from is not finite.
         """
-        pose, skeleton, animated = self.pose, self.skeleton, self.animated
+        pose, skeleton = self.pose, job.skeleton
         assert pose is not None
-        assert skeleton is not None
-        at_frame = animated if animated is not None and animated.frame == update.frame else None
-        rotations, scales, locations = (None,) * 3 if at_frame is None else at_frame[1:]
+        rotations, scales, locations = self.animated_at(update.frame)
         stretch = self._stretch_of(job, update.frame, scales)
         slide = self._slide_of(job, joints, update.frame, locations)
         if known is not None and not (
@@ -340,13 +325,10 @@ class RigState:
             and is_same(known.slide, slide)
         ):
             known = None
-        names = {skeleton.names[bone] for bone in job.plan.written}
-        is_keyed = not keyed.isdisjoint(names)
+        is_keyed = not keyed.isdisjoint(job.written_names())
         if known is not None and known.is_settled and not is_keyed:
             return known
-        start, stored = start_channels(
-            self.object, skeleton, pose, job.plan, job.spec, update.frame, rotations
-        )
+        start, stored = start_channels(job, pose, update.frame, rotations)
         for channels in (start, stored):
             check_channels(skeleton, job.plan, channels)
         if job.spec.start_from is StartFrom.CURRENT:
@@ -358,11 +340,6 @@ class RigState:
         return compile_live_chain(
             job, pose, start, stored, joints, stretch, slide, is_keyed=is_keyed
         )
-
-
-def is_same(one: Comparable | None, other: Comparable | None) -> bool:
-    """Tell whether two records, or none, say the same."""
-    return one is other if one is None else one.is_same(other)
 
 
 def place(states: Sequence[RigState]) -> None:

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.algebra import rotation
-from .bone_channels import rotation_channels
-from .chain_joints import NOT_TURNED
+from ..reading.bone_joints import NOT_TURNED
 
 Array = npt.NDArray[np.float64]
 
@@ -75,10 +74,6 @@ class BaseChannels:
         last = turns[:, -1] if tips is None else tips
         return np.concatenate((turns, last[:, None]), axis=1)
 
-    def channels(self, turns: Array) -> Array:
-        """Return the rotation channels (b, k, 4) of bones after their turns (b, k, 4)."""
-        return self.written(self.turned(turns))
-
     def turned(self, turns: Array) -> Array:
         """Return the local rotations wxyz (b, k, 4) of bones after their turns (b, k, 4)."""
         parents = np.empty_like(turns)
@@ -86,7 +81,3 @@ class BaseChannels:
         products = (parents[..., :, None] * turns[..., None, :]).reshape(*turns.shape[:2], 16)
         local: Array = np.einsum("bkij,bkj->bki", self.into_local, products)
         return local
-
-    def written(self, local: Array) -> Array:
-        """Return the rotation channels (b, k, 4) of local rotations wxyz (b, k, 4)."""
-        return rotation_channels(local, self.near, self.modes)

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from ...core.algebra import rotation
 from ..planning.live_chain import LiveChain
+from ..reading.bone_joints import NOT_TURNED
 from ..reading.channels import Pose
-from .chain_joints import NOT_TURNED
-from .framing import Hung, framed
+from .framing import framed_chains
 
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64] | slice
@@ -53,10 +53,7 @@ class BaseChain:
     @classmethod
     def of(cls, live_chains: Sequence[LiveChain], poses: Sequence[Pose]) -> BaseChain:
         """Return chains alike, in these poses, as one record."""
-        pairs = zip(live_chains, poses, strict=True)
-        frames = framed(
-            [Hung(live_chain.job.skeleton, pose, live_chain.job.plan) for live_chain, pose in pairs]
-        )
+        frames = framed_chains(live_chains, poses)
         skeletons = [
             (live_chain.job.skeleton, live_chain.job.plan.written) for live_chain in live_chains
         ]

@@ -108,10 +108,8 @@ class Roots(NamedTuple):
     @classmethod
     def of(cls, live_chains: Sequence[LiveChain]) -> Roots:
         """Return the roots of chains of one armature object."""
-        specs, skeleton = (
-            [live_chain.job.spec for live_chain in live_chains],
-            live_chains[0].job.skeleton,
-        )
+        specs = [live_chain.job.spec for live_chain in live_chains]
+        skeleton = live_chains[0].job.skeleton
         bones = np.array([live_chain.job.plan.segments[0] for live_chain in live_chains])
         parents = skeleton.parents[bones]
         return cls(

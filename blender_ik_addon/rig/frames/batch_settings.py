@@ -1,18 +1,19 @@
-"""What chains alike are asked for."""
+"""What chains or trees alike are asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from ...core import Forces, SolveOptions, Solver
-from ..planning.live_chain import LiveChain
+from ...core import Forces, SolveOptions
+from ..planning.driven import Driven
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import Pose
-from ..reading.spec import ChainSpec, StartFrom
+from ..reading.spec import ChainSpec
 from .bone_channels import BoneChannels
 from .chain_joints import ChainJoints
 
@@ -21,72 +22,49 @@ Flags = npt.NDArray[np.bool_]
 Pick = slice | npt.NDArray[np.int64]
 
 
-def batch_key(live_chain: LiveChain) -> tuple[object, ...]:
-    """Return what chains must have in common to be solved side by side."""
-    spec, plan = live_chain.job.spec, live_chain.job.plan
-    options, force = spec.options, spec.force
-    return (
-        options.solver,
-        options.orient_weight if spec.use_rotation else None,
-        options.use_finish,
-        spec.pole is None,
-        spec.start_from is StartFrom.CURRENT,
-        plan.ends_at_tail,
-        len(plan.segments),
-        tuple(live_chain.modes.tolist()),
-        None if live_chain.joints is None else live_chain.joints.kinds,
-        None if force is None else (force.mode, force.gain, force.easing),
-        (options.lead, options.max_bend, options.use_anchor)
-        if options.solver is Solver.FOLLOW
-        else None,
-        live_chain.stretch is None,
-        live_chain.slide is None,
-        tuple(live_chain.job.skeleton.frames.use_inherit_rotation[plan.segments[1:]].tolist()),
-    )
-
-
 @dataclass(frozen=True)
 class BatchSettings:
-    """The settings of B chains alike of k written bones. Arrays have one row a chain.
+    """The settings of B chains, or trees of E chains, alike, of k written bones. One row each.
 
     Attributes:
-        spec: Of the first one: what all have in common.
-        plan: Its bones; of the others only the indices differ.
+        like: The first one: what all have in common, but for indices and numbers.
         channels: Of the bones.
+        start: Local rotations to start from wxyz, shape (B, k, 4).
         options: With tolerance and soft distance in scene units.
-        pole_angle: Radians, shape (B,).
-        influence: Shape (B,).
-        joints: None for chains whose joints turn freely.
+        tolerance: Accepted distances in scene units, shape (B, E).
+        pole_angle: Radians; flips of trees are in it, shape (B, E).
+        influence: Of the chains, the least of their bones', shape (B, E).
+        weights: Of the effectors, shape (B, E).
+        joints: None where all bones turn freely.
     """
 
-    spec: ChainSpec
-    plan: ChainPlan
+    like: Driven
     channels: BoneChannels
+    start: Array
     options: SolveOptions
+    tolerance: Array
     pole_angle: Array
     influence: Array
+    weights: Array
     joints: ChainJoints | None
 
     @classmethod
-    def of(cls, live_chains: Sequence[LiveChain], poses: Sequence[Pose]) -> BatchSettings:
-        """Return the settings of chains that have the same ``batch_key``, in these poses."""
-        placed = [
-            (pose, live_chain.job.plan.written)
-            for live_chain, pose in zip(live_chains, poses, strict=True)
-        ]
-        specs = [live_chain.job.spec for live_chain in live_chains]
-        each, first = [spec.options for spec in specs], live_chains[0]
-        joints = ChainJoints.of([live_chain.joints for live_chain in live_chains])
-        bones = [np.ones(len(live_chain.stored)) for live_chain in live_chains]
+    def of(cls, driven: Sequence[Driven], poses: Sequence[Pose]) -> BatchSettings:
+        """Return the settings of chains or trees that have the same key, in these poses."""
+        first, each = driven[0], [own.options for own in driven]
+        specs = [own.specs for own in driven]
+        joints = ChainJoints.of([own.joints for own in driven])
+        channels = BoneChannels.of(driven, poses, joints)
+        pole_angle = np.array([[spec.pole_angle for spec in own] for own in specs])
+        if len(specs[0]) > 1:
+            # The options of a tree hold for all of its chains.
+            flips = [[bool(spec.options.use_flip_bend) for spec in own] for own in specs]
+            pole_angle = pole_angle + np.pi * np.array(flips)
+        influence = [channels.influence[:, list(rows)].min(axis=1) for rows in first.hanging.rows]
         return cls(
-            spec=specs[0],
-            plan=first.job.plan,
-            channels=BoneChannels.of(
-                placed,
-                [live_chain.stored for live_chain in live_chains],
-                [ones * spec.influence for ones, spec in zip(bones, specs, strict=True)],
-                joints,
-            ),
+            like=first,
+            channels=channels,
+            start=channels.local_of(np.array([own.start for own in driven])),
             options=replace(
                 each[0],
                 iterations=np.array([int(own.iterations) for own in each]),
@@ -94,29 +72,55 @@ class BatchSettings:
                 use_flip_bend=np.array([bool(own.use_flip_bend) for own in each]),
                 soft_distance=np.array([float(own.soft_distance) for own in each]),
             ),
-            pole_angle=np.array([spec.pole_angle for spec in specs]),
-            influence=np.array([spec.influence for spec in specs]),
+            tolerance=np.array([[float(spec.options.tolerance) for spec in own] for own in specs]),
+            pole_angle=pole_angle,
+            influence=np.stack(influence, axis=1),
+            weights=np.array([own.weights for own in driven]),
             joints=joints,
         )
 
     def __len__(self) -> int:
-        """Return the number of chains."""
+        """Return the number of chains or trees."""
         return len(self.influence)
 
     @property
-    def is_current(self) -> bool:
-        """Whether chains start from what stands there."""
-        return self.spec.start_from is StartFrom.CURRENT
+    def spec(self) -> ChainSpec:
+        """The settings of the first chain."""
+        return self.like.specs[0]
 
     @property
-    def turns_tip(self) -> bool:
-        """Whether tips take the rotation of their targets, at least in part."""
-        return self.spec.use_rotation and self.spec.options.orient_weight > 0.0
+    def plan(self) -> ChainPlan:
+        """The bones of the first chain."""
+        return self.like.live_chains[0].job.plan
+
+    @cached_property
+    def is_current(self) -> bool:
+        """Whether any bones start from what stands there."""
+        return bool(self.like.is_current.any())
+
+    @cached_property
+    def is_tree(self) -> bool:
+        """Whether there is more than one effector."""
+        return len(self.like.live_chains) > 1
 
     @property
     def bends_without_tip(self) -> bool:
         """Whether the last segment of a chain of several is turned, and does not bend."""
         return self.spec.use_rotation and self.spec.use_tail and len(self.plan.segments) > 1
+
+    def begun(self, rows: Pick, present: Array) -> Array:
+        """Return the local rotations wxyz (b, k, 4) to start from, some of what stands there."""
+        if not self.is_current:
+            return self.start[rows]
+        there = self.channels.begun(rows, present)
+        return np.where(self.like.is_current[:, None], there, self.start[rows])
+
+    def near(self, rows: Pick, present: Array) -> Array:
+        """Return the rotation channels (b, k, 4) to stay near, which locks hold."""
+        stored: Array = self.channels.stored[rows]
+        if not self.is_current:
+            return stored
+        return np.where(self.like.is_current[:, None], present, stored)
 
     def with_optimum(self, forces: Forces | None, pick: Pick) -> Forces | None:
         """Return forces on some of the chains, whose springs rest in the stored pose if need be."""

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.algebra import rotation
+from ..planning.driven import Driven
 from ..reading.channels import Pose, channels_of, quaternions_of, with_locks
 from .chain_joints import ChainJoints
 
@@ -44,27 +45,16 @@ class BoneChannels:
 
     @classmethod
     def of(
-        cls,
-        placed: Sequence[tuple[Pose, Indices]],
-        stored: Sequence[Array],
-        influence: Sequence[Array],
-        joints: ChainJoints | None,
+        cls, driven: Sequence[Driven], poses: Sequence[Pose], joints: ChainJoints | None
     ) -> BoneChannels:
-        """Return the channels of chains or trees alike.
-
-        Args:
-            placed: Poses of their armature objects, and which of the bones are theirs.
-            stored: Rotation channels of their stored poses, shape (k, 4) each.
-            influence: Shape (k,) each.
-            joints: None where all bones turn freely.
-        """
-        pose, bones = placed[0]
+        """Return the channels of chains or trees alike, in these poses, with these joints."""
+        placed = [(pose, own.bones) for own, pose in zip(driven, poses, strict=True)]
         return cls(
-            modes=pose.modes[bones],
-            stored=np.array(stored),
-            influence=np.array(influence),
-            locks=np.array([pose.locks[own] for pose, own in placed]),
-            uses_4d_locks=np.array([pose.uses_4d_locks[own] for pose, own in placed]),
+            modes=driven[0].modes,
+            stored=np.array([own.stored for own in driven]),
+            influence=np.array([own.influence for own in driven]),
+            locks=np.array([pose.locks[bones] for pose, bones in placed]),
+            uses_4d_locks=np.array([pose.uses_4d_locks[bones] for pose, bones in placed]),
             joints=joints,
         )
 
@@ -93,7 +83,7 @@ class BoneChannels:
         if not (influence < 1.0).any():
             return local
         share = 1.0 / np.where(influence > 0.0, influence, np.inf)
-        whole = part_way(self.zero[pick], local, share)
+        whole = rotation.interpolate(self.zero[pick], local, share)
         return np.where((influence == 1.0)[..., None], local, whole)
 
     def finished(self, pick: Pick, local: Array, near: Array) -> tuple[Array, Flags, Flags]:
@@ -121,7 +111,7 @@ class BoneChannels:
         is_blended = (influence < 1.0).any(axis=1)
         if not is_blended.any():
             return local
-        blended = part_way(self.zero[pick], local, influence)
+        blended = rotation.interpolate(self.zero[pick], local, influence)
         blended = np.where((influence < 1.0)[..., None], blended, local)
         if self.joints is not None:
             blended = self.joints.take(pick).clamped(blended)
@@ -155,11 +145,3 @@ def rotation_channels(local: Array, near: Array, modes: npt.NDArray[np.int32]) -
     matrices = rotation.matrix_from_quaternion(local.reshape(-1, 4))
     each = np.tile(modes, len(local))
     return channels_of(matrices, each, near.reshape(-1, 4)).reshape(local.shape)
-
-
-def part_way(start: Array, end: Array, share: float | Array) -> Array:
-    """Return rotations wxyz (..., 4) a share of the short way from start to end."""
-    if isinstance(share, float) and share == 1.0:
-        return end
-    turn = rotation.multiply(rotation.conjugate(start), end)
-    return rotation.multiply(start, rotation.power(turn, share))

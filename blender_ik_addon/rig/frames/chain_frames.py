@@ -20,7 +20,7 @@ from ..planning.slide import ChainSlide
 from ..planning.stretch import ChainStretch
 from ..reading import spaces
 from ..reading.spaces import transform_direction
-from .chain_poses import ChainPoses, Rows, part_way, take_rows
+from .chain_poses import ChainPoses, Rows, take_rows, turned_part_way
 
 Array = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -145,7 +145,7 @@ class ChainFrames:
             local: Array = start.rotations[:, rows]
             if tip is not None and rows.start == last:
                 turned = spaces.local_from_pose(frame, tip[:, None], self.scale[:, rows])
-                local = part_way(local, turned, tip_share)
+                local = turned_part_way(local, turned, tip_share)
                 return local, scale_of(rows, frame, local)
             if rows.start >= count:
                 return local, self.scale[:, rows]
@@ -209,10 +209,6 @@ class ChainFrames:
 
         return self._walked(local_turn)
 
-    def natural_side(self, pose: ChainPoses) -> Array:
-        """Return where straight chains bend in poses, armature space, shape (B, 3)."""
-        return transform_direction(pose.matrices[:, 0], self.hints[:, 0])
-
     def natural_sides(self, pose: ChainPoses) -> Array:
         """Return where bones in one line bend in poses, armature space, shape (B, n, 3)."""
         sides = np.zeros(pose.scale.shape)
@@ -228,16 +224,10 @@ class ChainFrames:
             pose: The bones.
             world: In which space, as linear maps of armature space (B, 3, 3); None for that itself.
         """
-        hang, joints = self.hanging, pose.joints
-        if world is not None:
-            joints = joints @ world.swapaxes(-1, -2)
-        above = [0, *hang.parents[1 : hang.count], *hang.carriers]
-        steps = np.linalg.norm(joints - joints[:, above], axis=2)
-        paths = [hang.path(carrier) for carrier in hang.carriers]
-        ends = [
-            steps[:, path].sum(axis=1) + steps[:, hang.count + i] for i, path in enumerate(paths)
-        ]
-        return np.stack(ends, axis=1)
+        joints = pose.joints if world is None else pose.joints @ world.swapaxes(-1, -2)
+        steps = np.linalg.norm(joints - joints[:, self.hanging.above], axis=2)
+        ways: Array = steps @ self.hanging.on_ways
+        return ways
 
     def _scale_giving(
         self, rows: slice, frame: spaces.ParentFrames, matrix: Array, lengths: Array

@@ -11,12 +11,10 @@ import numpy.typing as npt
 from ...core import JointKind, Joints
 from ...core.algebra import rotation
 from ...core.kinematics.joint_limits import clamp_rotations
-from ..reading.bone_joints import BoneJoints
+from ..reading.bone_joints import NOT_TURNED, BoneJoints
 
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64] | slice
-
-NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 @dataclass(frozen=True)

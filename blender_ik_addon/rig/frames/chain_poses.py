@@ -59,12 +59,6 @@ class ChainPoses:
     scale: Array
     slides: Array | None = None
 
-    @property
-    def reach(self) -> Array:
-        """The lengths of chains, shape (B,)."""
-        reach: Array = np.linalg.norm(np.diff(self.joints, axis=1), axis=2).sum(axis=1)
-        return reach
-
     def take(self, rows: Rows) -> ChainPoses:
         """Return the poses of some of the chains."""
         return take_rows(self, rows)
@@ -81,13 +75,15 @@ class ChainPoses:
         return ChainPoses(*values)
 
 
-def part_way(start: Array, end: Array, share: float | Array) -> Array:
-    """Return rotation matrices (..., 3, 3) turned a share of the short way from start to end.
-
-    Shares may be arrays that go with the matrices' leading axes.
-    """
+def turned_part_way(start: Array, end: Array, share: float | Array) -> Array:
+    """Return rotation matrices (..., 3, 3) as ``rotation.interpolate`` does quaternions."""
     if isinstance(share, float) and share == 1.0:
         return end
-    turn = rotation.quaternion_from_matrix(np.swapaxes(start, -1, -2) @ end)
-    between: Array = start @ rotation.matrix_from_quaternion(rotation.power(turn, share))
-    return between
+    one, other = rotation.quaternion_from_matrix(start), rotation.quaternion_from_matrix(end)
+    return rotation.matrix_from_quaternion(rotation.interpolate(one, other, share))
+
+
+def angles_between(one: Array, other: Array) -> Array:
+    """Return the angles between rotations wxyz (..., 4), radians."""
+    left = rotation.multiply(rotation.conjugate(one), other)
+    return 2.0 * np.arctan2(np.linalg.norm(left[..., 1:], axis=-1), np.abs(left[..., 0]))

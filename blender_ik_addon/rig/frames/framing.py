@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from ...core.kinematics.bend_plane import bend_side
 from ..planning.hanging import Hanging
-from ..planning.live_chain import rest_joints, segments_of
+from ..planning.live_chain import LiveChain, rest_joints, segments_of
 from ..planning.slide import ChainSlide
 from ..planning.stretch import ChainStretch
+from ..planning.tree_plan import TreePlan
 from ..reading import spaces
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import Pose
@@ -34,12 +35,18 @@ class Hung(NamedTuple):
     slide: ChainSlide | None = None
 
 
+def framed_chains(live_chains: Sequence[LiveChain], poses: Sequence[Pose]) -> ChainFrames:
+    """Return what of live chains alike stays, in these poses of their armature objects."""
+    pairs = zip(live_chains, poses, strict=True)
+    return framed(
+        [Hung(own.job.skeleton, pose, own.job.plan, own.stretch, own.slide) for own, pose in pairs]
+    )
+
+
 def framed(chains: Sequence[Hung]) -> ChainFrames:
     """Return what of chains alike stays while their bones rotate, where they hang now."""
     plan = chains[0].plan
-    turns = chains[0].skeleton.frames.use_inherit_rotation[plan.segments[1:]]
-    unturned = tuple((1 + np.flatnonzero(~turns)).tolist())
-    hang = Hanging.of_chain(len(plan.written), len(plan.segments), unturned)
+    hang = Hanging.of_chain(chains[0].skeleton, plan)
     # Chains of a crowd have equal bones, and share their plans.
     plans = {id(chain.plan): chain for chain in chains}
     of_plans = {
@@ -69,6 +76,34 @@ def framed(chains: Sequence[Hung]) -> ChainFrames:
         compiled=len(chains),
         stretch=_stacked([chain.stretch for chain in chains]),
         slide=_stacked([chain.slide for chain in chains]),
+    )
+
+
+def framed_trees(plans: Sequence[TreePlan], *, is_even: bool) -> ChainFrames:
+    """Return what of trees alike stays while their bones rotate, wherever they hang.
+
+    Args:
+        plans: The trees.
+        is_even: Whether their root bones turn in the very spaces that they are solved in.
+    """
+    hang, count = plans[0].hanging, len(plans)
+    rest = rest_by_generation(hang, [plan.skeleton.frames.take(plan.bones) for plan in plans])
+    if is_even:
+        nothing = np.tile(np.eye(3), (count, 1, 1, 1))
+        takes_all = np.ones((count, 1), dtype=np.bool_)
+        whole = np.full((count, 1), spaces.InheritScale.FULL, dtype=np.int32)
+        rest = (spaces.RestFrames(nothing, nothing, takes_all, whole), *rest[1:])
+    return ChainFrames(
+        hanging=hang,
+        rest=rest,
+        scale=np.array([plan.scale for plan in plans]),
+        ways=np.array([plan.ways for plan in plans]),
+        ends=np.array([plan.ends for plan in plans]),
+        parent=np.tile(np.eye(3), (count, 1, 1)),
+        root=np.zeros((count, 3)),
+        hints=np.array([plan.bends for plan in plans]),
+        is_bent=np.ones((count, len(hang.carriers)), dtype=np.bool_),
+        compiled=count,
     )
 
 

@@ -1,4 +1,4 @@
-"""Where chains hang that are solved in the spaces of their armatures."""
+"""Where chains and trees hang: in the spaces of their armatures, or of their root bones."""
 
 from __future__ import annotations
 
@@ -8,73 +8,103 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..planning.live_chain import LiveChain
+from ..planning.driven import Driven
 from ..reading.channels import Pose
 from ..reading.spec import NegativeScale
+from .bases import Bases
 
 Array = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
+NOWHERE = np.eye(4)
+
 
 @dataclass(frozen=True)
 class Places:
-    """Where B chains hang.
+    """Where B chains, or trees of E chains, are solved, and hang there.
 
     Attributes:
-        world: World matrices of the armature objects, shape (B, 4, 4).
-        largest: The most that one in armature space is in scene units, shape (B,).
-        is_flat: Which armature objects are scaled flat, shape (B,).
+        from_world: World space to that space, shape (B, 3, 4).
+        to_world: Its directions to world space, shape (B, 3, 3).
+        unit: The most that one in it is in scene units, shape (B,).
         above: Pose matrices of the roots' parents, identity without, shape (B, 4, 4).
-        head: The roots' heads, armature space, shape (B, 3).
-        unmirrored: Linear maps of armature space after which the world matrices show what they
-            would show without negative scale, shape (B, 3, 3).
-        keeps: Which chains shall bend as if nothing were mirrored, and are, shape (B,).
+        root: The roots' heads, shape (B, 3).
+        unmirrored: Linear maps of the space after which ``to_world`` shows what it would show
+            without negative scale, shape (B, 3, 3).
+        keeps: Which chains shall bend as if nothing were mirrored, and are, shape (B, E).
+        is_flat: Which armature objects are scaled flat, shape (B,).
     """
 
-    world: Array
-    largest: Array
-    is_flat: Flags
+    from_world: Array
+    to_world: Array
+    unit: Array
     above: Array
-    head: Array
+    root: Array
     unmirrored: Array
     keeps: Flags
+    is_flat: Flags
+
+    def differ(self, former: Places, owns_root: Flags | bool = False) -> Flags:
+        """Tell which chains or trees hang elsewhere than before, shape (B,).
+
+        Args:
+            former: Where they hung.
+            owns_root: Which ones put their roots somewhere themselves.
+        """
+        differs: Flags = (self.root != former.root).any(axis=1) & ~np.asarray(owns_root)
+        differs |= (self.keeps != former.keeps).any(axis=1)
+        for name in ("from_world", "to_world", "above", "unmirrored"):
+            differs |= (getattr(self, name) != getattr(former, name)).any(axis=(1, 2))
+        return differs
 
 
-def find_places(
-    live_chains: Sequence[LiveChain], poses: Sequence[Pose], unmirrored: Sequence[Array | None]
+def in_bases(bases: Bases, chains: int) -> Places:
+    """Return trees of so many chains in the spaces of their root bones, which keep their shape.
+
+    There the start pose is always the same, whatever the parents do.
+    """
+    count = len(bases.unit)
+    return Places(
+        from_world=bases.from_world,
+        to_world=bases.to_world,
+        unit=bases.unit,
+        above=np.tile(NOWHERE, (count, 1, 1)),
+        root=np.zeros((count, 3)),
+        unmirrored=np.tile(NOWHERE[:3, :3], (count, 1, 1)),
+        keeps=np.zeros((count, chains), dtype=np.bool_),
+        is_flat=np.zeros(count, dtype=np.bool_),
+    )
+
+
+def in_armatures(
+    driven: Sequence[Driven], poses: Sequence[Pose], unmirrored: Sequence[Array | None]
 ) -> Places:
-    """Return where chains hang.
+    """Return chains or trees in the spaces of their armatures.
 
     Args:
-        live_chains: The chains.
+        driven: The chains or trees.
         poses: Of their armature objects.
         unmirrored: What shows these without negative scale; None where nothing mirrors them.
     """
     world = np.array([pose.world for pose in poses])
     sizes = np.linalg.svd(world[:, :3, :3], compute_uv=False)
-    roots = [int(live_chain.job.plan.segments[0]) for live_chain in live_chains]
-    above = [
-        int(live_chain.job.skeleton.parents[root])
-        for live_chain, root in zip(live_chains, roots, strict=True)
+    is_flat = sizes[:, 2] <= sizes[:, 0] * 3.0 * np.finfo(float).eps
+    sound = np.where(is_flat[:, None, None], NOWHERE, world)
+    hung = [
+        (pose.matrices, int(each.bones[0]), int(each.skeleton.parents[each.bones[0]]))
+        for each, pose in zip(driven, poses, strict=True)
     ]
     keeps = [
-        shown is not None and live_chain.job.spec.negative_scale is NegativeScale.KEEP
-        for live_chain, shown in zip(live_chains, unmirrored, strict=True)
+        [shown is not None and spec.negative_scale is NegativeScale.KEEP for spec in each.specs]
+        for each, shown in zip(driven, unmirrored, strict=True)
     ]
-    nothing = np.eye(3)
     return Places(
-        world=world,
-        largest=sizes[:, 0],
-        is_flat=sizes[:, 2] <= sizes[:, 0] * 3.0 * np.finfo(float).eps,
-        above=np.array(
-            [
-                pose.matrices[parent] if parent >= 0 else np.eye(4)
-                for pose, parent in zip(poses, above, strict=True)
-            ]
-        ),
-        head=np.array(
-            [pose.matrices[root][:3, 3] for pose, root in zip(poses, roots, strict=True)]
-        ),
-        unmirrored=np.array([nothing if shown is None else shown for shown in unmirrored]),
+        from_world=np.linalg.inv(sound)[:, :3],
+        to_world=world[:, :3, :3],
+        unit=sizes[:, 0],
+        above=np.array([matrices[up] if up >= 0 else NOWHERE for matrices, _, up in hung]),
+        root=np.array([matrices[root, :3, 3] for matrices, root, _ in hung]),
+        unmirrored=np.array([NOWHERE[:3, :3] if shown is None else shown for shown in unmirrored]),
         keeps=np.array(keeps),
+        is_flat=is_flat,
     )

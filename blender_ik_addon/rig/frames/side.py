@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
@@ -19,26 +17,10 @@ Bending = tuple[Array, Array]
 """Joints (b, n, 3) of chains that bend, and where they would bend if they were straight (b, 3)."""
 
 
-class Mirrored(NamedTuple):
-    """What shows armatures as they would be without negative scale.
-
-    Attributes:
-        unmirrored: Linear maps of armature space, after which the world matrices show that,
-            shape (b, 3, 3).
-        keeps: Which chains shall bend as if nothing were mirrored, and are, shape (b,).
-    """
-
-    unmirrored: Array
-    keeps: Flags
-
-    def take(self, rows: npt.NDArray[np.int64] | slice) -> Mirrored:
-        """Return what shows some of the armatures."""
-        return Mirrored(self.unmirrored[rows], self.keeps[rows])
-
-
 def flips(
     use_flip: Flags,
-    mirrored: Mirrored,
+    unmirrored: Array,
+    keeps: Flags,
     frames: ChainFrames,
     start: ChainPoses,
     stored: Array | None,
@@ -49,7 +31,9 @@ def flips(
 
     Args:
         use_flip: The setting, shape (b,).
-        mirrored: What negative scale does.
+        unmirrored: Linear maps of armature space after which the world matrices show what they
+            would show without negative scale, shape (b, 3, 3).
+        keeps: Which chains shall bend as if nothing were mirrored, and are, shape (b,).
         frames: The chains.
         start: The poses that they start from.
         stored: Local rotations of the stored poses, shape (b, k, 3, 3), of chains that start from
@@ -57,16 +41,15 @@ def flips(
             relative to the stored pose, and what negative scale has mirrored to the rest pose.
         without_tip: Whether the last segment does not bend.
     """
-    keeps = mirrored.keeps
     if not (keeps.any() or (stored is not None and use_flip.any())):
         return use_flip
 
     def bending(pose: ChainPoses) -> Bending:
         joints = pose.joints[:, :-1] if without_tip else pose.joints
-        return joints, frames.natural_side(pose)
+        return joints, frames.natural_sides(pose)[:, 0]
 
     side = find_sides(*bending(start))
-    keeps = keeps & (np.einsum("bi,bij,bj->b", side, mirrored.unmirrored, side) < 0.0)
+    keeps = keeps & (np.einsum("bi,bij,bj->b", side, unmirrored, side) < 0.0)
     if stored is not None:
         is_on_stored = is_on_side_of(bending(start), bending(frames.posed(stored)))
         use_flip = use_flip & is_on_stored

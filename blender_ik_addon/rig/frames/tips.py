@@ -10,6 +10,7 @@ import numpy.typing as npt
 from ...core import Goals
 from ...core.algebra import rotation
 from ..reading import spaces
+from ..reading.bone_joints import NOT_TURNED
 from .chain_frames import ChainFrames
 from .chain_poses import ChainPoses
 
@@ -50,7 +51,7 @@ def turned_goals(goals: Goals, frames: ChainFrames, pose: ChainPoses, tips: Tips
     turns = rotation.quaternion_from_matrix(there @ here.swapaxes(-1, -2))
     if hang.topology is None:
         return replace(goals, tip_rotation_wxyz=turns[:, 0])
-    every = np.tile([1.0, 0.0, 0.0, 0.0], (*goals.target_position.shape[:2], 1))
+    every = np.tile(NOT_TURNED, (*goals.target_position.shape[:2], 1))
     every[:, of_chains] = turns
     has_turns = [chain in of_chains for chain in range(len(hang.carriers))]
     return replace(goals, tip_rotation_wxyz=every, has_tip_rotation=has_turns)

@@ -4,32 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 import bpy
 
-from ...core import Solver
+from ..batches.batch import Members
 from ..batches.carry import Carry, can_carry
 from ..batches.chain_batch import ChainBatch
 from ..batches.follow_batch import FollowBatch
-from ..batches.members import Members
 from ..batches.rig_state import RigState
-from ..batches.tree_batch import TreeBatch, TreeMembers
-from ..frames.batch_settings import batch_key
+from ..planning.driven import Driven, driven_alone
 from ..planning.live_chain import LiveChain
 from ..planning.order import Job, above, levels
 from ..planning.shared_bones import United, united
-from ..planning.tree_plan import TreePlan, planned_tree
-from ..reading.moment import goes_on
+from ..planning.tree_plan import planned_tree
 from ..reading.skeleton import Fingerprint, Skeleton
 from ..reading.update import Update
 from ..reading.world import Order
 
-Batch = ChainBatch | FollowBatch | TreeBatch
+Batch = ChainBatch | FollowBatch
 """What is solved side by side."""
 BatchKey = tuple[int, tuple[object, ...]]
 """A level, and what those have in common that are solved side by side there."""
-Member = TypeVar("Member")
 
 
 # From so many changes on it is quicker to look at all targets than to ask what each change is.
@@ -125,37 +120,33 @@ class GraphState:
                 for i, text in self._united.refused.items()
             }
             self._anchors = _followed(jobs)
-            self._goes_on = any(goes_on(job.spec) for job in jobs)
+            self._goes_on = any(job.spec.is_dragged or job.spec.easing for job in jobs)
             self.tied = _tied(jobs)
         self._fill_levels(placed)
 
     def _fill_levels(self, placed: list[tuple[RigState, int, bool]]) -> None:
         """Put chains into their levels, alike ones side by side."""
         batches = [batch for level in self.levels for batch in level.batches]
-        known_trees = [tree for batch in _trees_of(batches) for tree in batch.trees]
-        trees = {tree.live_chains: tree for tree in known_trees}
+        known = {each.live_chains: each for batch in batches for each in batch.driven}
         self.levels = [Level() for _ in range(1 + max(self._numbers, default=-1))]
         groups: dict[BatchKey, Members] = {}
-        of_trees: dict[BatchKey, TreeMembers] = {}
         for chosen, number in zip(self._united.groups, self._numbers, strict=True):
-            state, row, _ = placed[chosen[0]]
-            live_chain, level = state.live_chains[row], self.levels[number]
+            state, level = placed[chosen[0]][0], self.levels[number]
             if not level.states or level.states[-1] is not state:
                 level.states.append(state)
-            is_even = all([placed[i][2] for i in chosen])
-            if len(chosen) > 1:
-                live_chains = tuple([state.live_chains[placed[i][1]] for i in chosen])
-                tree = trees.get(live_chains) or _planned(state, live_chains)
-                fits = is_even and tree.keeps_shape
-                _put(of_trees, (number, (fits, *tree.batch_key)), state, tree)
-                continue
-            _put(
-                groups,
-                (number, (live_chain.keeps_shape and is_even, *batch_key(live_chain))),
-                state,
-                row,
-            )
-        self._fill_batches(batches, groups, of_trees)
+            rows, fits = [placed[i][1] for i in chosen], all([placed[i][2] for i in chosen])
+            live_chains = tuple([state.live_chains[row] for row in rows])
+            driven = known.get(live_chains) or _driven(state, live_chains)
+            key = number, (fits and driven.keeps_shape, *driven.batch_key)
+            members = groups.setdefault(key, [])
+            # Armature objects come one after the other.
+            if not members or members[-1][0] is not state:
+                members.append((state, []))
+            members[-1][1].append((rows[driven.root_chain], driven))
+        for (number, (is_even, *_)), members in groups.items():
+            fits = bool(is_even)
+            same = (batch for batch in batches if batch.is_of(members, is_even=fits))
+            self.levels[number].batches.append(next(same, None) or _batch(members, is_even=fits))
         self._find_carried(placed)
 
     def _find_carried(self, placed: list[tuple[RigState, int, bool]]) -> None:
@@ -177,48 +168,11 @@ class GraphState:
             if carried:
                 level.carry = Carry(list(carried.values()))
 
-    def _fill_batches(
-        self,
-        batches: list[Batch],
-        groups: dict[BatchKey, Members],
-        of_trees: dict[BatchKey, TreeMembers],
-    ) -> None:
-        """Put what is solved side by side into its levels; the same as before is kept compiled."""
-        of_chains = [batch for batch in batches if not isinstance(batch, TreeBatch)]
-        for (number, (keeps_shape, *_)), members in groups.items():
-            new = (
-                batch
-                for batch in of_chains
-                if _is_of(batch, members, keeps_shape=bool(keeps_shape))
-            )
-            known = next(new, None)
-            self.levels[number].batches.append(
-                known or _batch(members, keeps_shape=bool(keeps_shape))
-            )
-        for (number, (is_even, *_)), trees in of_trees.items():
-            fits = bool(is_even)
-            same = (each for each in _trees_of(batches) if each.is_of(trees, is_even=fits))
-            self.levels[number].batches.append(next(same, None) or TreeBatch(trees, is_even=fits))
-
     def _placed(self) -> Iterator[tuple[RigState, int, bool]]:
         for state in self.rigs.values():
             if state.bases is not None:
                 for row, is_even in enumerate(state.bases.is_even.tolist()):
                     yield state, row, is_even
-
-
-def _put(
-    groups: dict[BatchKey, list[tuple[RigState, list[Member]]]],
-    key: BatchKey,
-    state: RigState,
-    member: Member,
-) -> None:
-    """Add a chain or tree to those that it is like; armature objects come one after the other."""
-    members = groups.setdefault(key, [])
-    if members and members[-1][0] is state:
-        members[-1][1].append(member)
-    else:
-        members.append((state, [member]))
 
 
 def _top(
@@ -233,25 +187,16 @@ def _depth(live_chain: LiveChain) -> int:
     return len(live_chain.job.skeleton.ancestors(int(live_chain.job.plan.segments[0])))
 
 
-def _trees_of(batches: Iterable[Batch]) -> list[TreeBatch]:
-    return [batch for batch in batches if isinstance(batch, TreeBatch)]
-
-
-def _planned(state: RigState, live_chains: tuple[LiveChain, ...]) -> TreePlan:
+def _driven(state: RigState, live_chains: tuple[LiveChain, ...]) -> Driven:
+    if len(live_chains) == 1:
+        return driven_alone(live_chains[0])
     assert state.pose is not None
     return planned_tree(live_chains, state.pose, state.joints)
 
 
-def _batch(members: Members, *, keeps_shape: bool) -> ChainBatch | FollowBatch:
-    state, rows = members[0]
-    is_dragged = state.live_chains[rows[0]].job.spec.options.solver is Solver.FOLLOW
-    return FollowBatch(members) if is_dragged else ChainBatch(members, is_even=keeps_shape)
-
-
-def _is_of(batch: ChainBatch | FollowBatch, members: Members, *, keeps_shape: bool) -> bool:
-    if isinstance(batch, ChainBatch):
-        return batch.is_of(members, is_even=keeps_shape)
-    return batch.is_of(members)
+def _batch(members: Members, *, is_even: bool) -> Batch:
+    is_dragged = members[0][1][0][1].specs[0].is_dragged
+    return FollowBatch(members) if is_dragged else ChainBatch(members, is_even=is_even)
 
 
 def _is_same(one: list[tuple[LiveChain, bool]], other: list[tuple[LiveChain, bool]]) -> bool:

@@ -16,10 +16,13 @@ import numpy.typing as npt
 
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import Pose
-from ..reading.refusals import RigError
+from ..reading.refusals import RigError, no_length
 from ..reading.skeleton import Skeleton
+from .driven import Driven
+from .live_chain import SHORTEST_SEGMENT
 
 Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
 
 # Blender evaluates in float32, where the squares of larger numbers overflow.
 LARGEST = 1e18
@@ -112,14 +115,22 @@ def check_channels(skeleton: Skeleton, plan: ChainPlan, channels: Array) -> None
         raise _not_finite(skeleton.names[plan.written[row]])
 
 
-def check_shape(world: Array) -> None:
-    """Raise if the world matrix of an armature object, shape (4, 4), is scaled flat.
+def check_segments(driven: Sequence[Driven], rows: Indices, joints: Array) -> None:
+    """Raise if a bone of chains has no length.
+
+    Args:
+        driven: Chains alone.
+        rows: Some of them, shape (b,).
+        joints: Theirs, shape (b, m + 1, 3).
 
     Raises:
-        RigError: With what to do next.
+        InvalidChainError: With the name of the first such bone.
     """
-    if np.linalg.matrix_rank(world[:3, :3]) < 3:
-        raise RigError("The armature object is scaled flat: give it a scale above zero.")
+    lengths = np.linalg.norm(np.diff(joints, axis=1), axis=2)
+    short = np.argwhere(lengths <= SHORTEST_SEGMENT * lengths.sum(axis=1, keepdims=True))
+    if len(short):
+        job = driven[rows[short[0, 0]]].live_chains[0].job
+        raise no_length(job.skeleton.names[job.plan.segments[short[0, 1]]])
 
 
 def _not_finite(bone: str) -> RigError:

@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core import Topology
+from ..reading.chain_plan import ChainPlan
+from ..reading.skeleton import Skeleton
 
 Indices = npt.NDArray[np.int64]
 Generations = tuple[tuple[slice, Indices | slice | None], ...]
@@ -37,8 +39,11 @@ class Hanging:
     unturned: tuple[int, ...] = ()
 
     @classmethod
-    def of_chain(cls, written: int, segments: int, unturned: tuple[int, ...] = ()) -> Hanging:
+    def of_chain(cls, skeleton: Skeleton, plan: ChainPlan) -> Hanging:
         """Return how the bones of a chain hang: each on the one before it."""
+        written, segments = len(plan.written), len(plan.segments)
+        turns = skeleton.frames.use_inherit_rotation[plan.segments[1:]]
+        unturned = tuple((1 + np.flatnonzero(~turns)).tolist())
         bones, parents = tuple(range(written)), tuple(range(-1, written - 1))
         return cls(parents, segments, (segments - 1,), (bones,), unturned)
 
@@ -69,6 +74,19 @@ class Hanging:
         if len(self.carriers) == 1:
             return None
         return Topology(self.parents[: self.count], self.carriers)
+
+    @cached_property
+    def above(self) -> list[int]:
+        """Which joint is before each one: heads of the bones solved together, then effectors."""
+        return [0, *self.parents[1 : self.count], *self.carriers]
+
+    @cached_property
+    def on_ways(self) -> npt.NDArray[np.float64]:
+        """One for the joints on the way to each effector, else zero, shape (n + E, E)."""
+        found = np.zeros((len(self.above), len(self.carriers)))
+        for chain, carrier in enumerate(self.carriers):
+            found[[*self.path(carrier), self.count + chain], chain] = 1.0
+        return found
 
     def turns_afterwards(self, chain: int) -> bool:
         """Tell whether a chain's tip is turned after all else."""

@@ -12,7 +12,6 @@ from ..reading.bone_joints import BoneJoints
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import Pose
 from ..reading.skeleton import Skeleton
-from ..reading.spaces import head_in_parent
 from ..reading.spec import StartFrom
 from .order import Job
 from .slide import ChainSlide
@@ -79,11 +78,9 @@ def compile_live_chain(
     """
     modes = pose.modes[job.plan.written]
     is_stored = bool(job.spec.stored_pose) and job.spec.start_from is not StartFrom.CURRENT
-    is_eased = job.spec.force is not None and job.spec.force.easing is not None
-    is_dragged = job.spec.options.solver is Solver.FOLLOW
     # A chain that eases depends on more than its target, and bones that slide are not rigid;
     # those that are dragged have a way of their own.
-    has_more = is_eased or is_dragged or slide is not None
+    has_more = job.spec.easing or job.spec.is_dragged or slide is not None
     keeps_shape = not has_more and _keeps_shape(job, pose)
     return LiveChain(
         job,
@@ -115,12 +112,7 @@ def segments_of(
         heads[-1, 1] = skeleton.lengths[plan.tip]
     else:
         following, ends = np.append(following, plan.tip), heads
-    ends[:] = head_in_parent(
-        skeleton.offsets[following],
-        location[following],
-        skeleton.use_local_location[following],
-        skeleton.use_connect[following],
-    )
+    ends[:] = skeleton.heads(following, location[following])
     return heads
 
 
@@ -131,6 +123,13 @@ def rest_joints(skeleton: Skeleton, plan: ChainPlan) -> Array:
     if plan.ends_at_tail:
         end = end + skeleton.rest[plan.tip][:3, 1] * skeleton.lengths[plan.tip]
     return np.vstack((heads, end))
+
+
+def is_same(one: object, other: object) -> bool:
+    """Tell whether two records of arrays, or none, say the same."""
+    if one is None or other is None:
+        return one is other
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in vars(one))
 
 
 def is_simple(job: Job) -> bool:

@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-import bpy
 import numpy as np
 
-from ...core import Solver
 from ..reading.animation import driven_paths
 from ..reading.chain_plan import ChainPlan
+from ..reading.channels import read_flags
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec
+from .order import Job
 from .own_joints import sliding_bones
-from .slide import is_connected, slide_axes
+from .slide import slide_axes
 
 
-def check_dragged(
-    armature_object: bpy.types.Object, skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec
-) -> None:
+def check_dragged(job: Job) -> None:
     """Raise if a chain that is dragged cannot have its root where it shall be.
 
     Raises:
         RigError: With one sentence that says what to do next.
     """
-    root = plan.written[:1]
-    name = skeleton.names[root[0]]
-    if spec.moves_root:
-        if is_connected(skeleton, root)[0]:
+    root, name = job.plan.written[:1], job.written_names()[0]
+    if job.spec.moves_root:
+        if job.skeleton.is_connected[root[0]]:
             raise RigError(
                 f"Bone '{name}' is connected to its parent, so it cannot be dragged:"
                 " clear Connected in edit mode, or choose another solver."
             )
-        if armature_object.pose.bones[name].lock_location[:] != (False, False, False):
+        if read_flags(job.object.pose.bones, "lock_location", 3)[root].any():
             raise RigError(
                 f"The location of bone '{name}' is locked, so it cannot be dragged: unlock it."
             )
-    if (name, "location") in driven_paths(armature_object):
+    if (name, "location") in driven_paths(job.object):
         raise RigError(
             f"Bone '{name}' has a driver on its location, which always wins:"
             " remove the driver, or choose another solver."
@@ -45,7 +42,7 @@ def check_dragged(
 def dragged_root(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> int:
     """Return the root of a chain that is dragged as a whole; -1 for one whose root stays."""
     root = plan.written[:1]
-    if spec.options.solver is not Solver.FOLLOW or is_connected(skeleton, root)[0]:
+    if not spec.is_dragged or skeleton.is_connected[root[0]]:
         return -1
     return int(root[0])
 
@@ -56,7 +53,7 @@ def located_bones(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> froze
     Raises:
         RigError: If an own joint cannot be used; the text says what to do next.
     """
-    if spec.options.solver is Solver.FOLLOW:
+    if spec.is_dragged:
         return frozenset({dragged_root(skeleton, plan, spec)}) - {-1}
     return sliding_bones(skeleton, plan, spec)
 

@@ -7,21 +7,18 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from ...core import Solver
 from ...core.algebra import rotation
-from ..reading.bone_joints import KINDS, MOST_STIFFNESS, BoneJoints, free_bones
+from ..reading.bone_joints import KINDS, MOST_STIFFNESS, NOT_TURNED, BoneJoints, free_bones
 from ..reading.chain_plan import ChainPlan
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec, OwnJoint, RelativeTo
 from .acting_forces import creature_of
-from .slide import is_connected
 from .start_channels import renamed
 
 Array = npt.NDArray[np.float64]
 
 FREE_AXES = {kind: free for free, kind in KINDS.items()}
-NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
 ALONG = np.array([0.0, 1.0, 0.0])
 
 
@@ -52,7 +49,7 @@ def chain_joints(
     joints = _of_creature(of_bones.take(plan.written), plan, spec)
     if spec.joints:
         joints = _with_own(joints, _own_by_row(skeleton, plan, spec), skeleton, plan)
-    if spec.options.solver is Solver.FOLLOW:
+    if spec.is_dragged:
         joints = _of_dragged(joints, moves_root=spec.moves_root)
     elif joints.slides is not None:
         _check_slides(joints.slides, skeleton, plan, spec)
@@ -93,7 +90,7 @@ def sliding_bones(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> froze
         return frozenset()
     own = _own_by_row(skeleton, plan, spec)
     bones = plan.written[[row for row, joint in own.items() if joint.slides]]
-    return frozenset(bones[~is_connected(skeleton, bones)].tolist())
+    return frozenset(bones[~skeleton.is_connected[bones]].tolist())
 
 
 def _with_own(

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from ...core import Solver
 from ..reading.dependencies import Point
 from .live_chain import LiveChain
-from .order import Group
-from .rings import closing_chain
+from .order import Group, closing_chain
 
 SOLVERS = (Solver.NEWTON, Solver.FABRIK)
 """Those that solve trees."""

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import bpy
 import numpy as np
 import numpy.typing as npt
 
 from ..reading.animation import driven_paths
 from ..reading.bone_joints import BoneJoints
-from ..reading.chain_plan import ChainPlan
 from ..reading.channels import read_flags
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
+from .order import Job
 
 Array = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -35,6 +34,7 @@ class ChainSlide:
         axes: What a slide of one adds to the location channels, shape (..., k, 3).
         heads: What it moves heads by, in the pose space of the parents, shape (..., k, 3).
         home: Location channels without any slide, shape (..., k, 3).
+        root: The head of the root without any slide in its parent's space, shape (..., 3).
         connected: Of one chain: names of bones that shall slide and are connected to their parents.
         locked: Names of those whose location is locked.
     """
@@ -44,6 +44,7 @@ class ChainSlide:
     axes: Array
     heads: Array
     home: Array
+    root: Array
     connected: tuple[str, ...] = ()
     locked: tuple[str, ...] = ()
 
@@ -52,12 +53,6 @@ class ChainSlide:
         """Whether the head of the chain's first bone slides, shape (...)."""
         moves: Flags = self.axes[..., 0, :].any(axis=-1)
         return moves
-
-    def is_same(self, other: ChainSlide | None) -> bool:
-        """Tell whether another record says the same."""
-        return other is not None and all(
-            np.array_equal(getattr(self, name), getattr(other, name)) for name in vars(self)
-        )
 
     def location(self, slides: Array) -> Array:
         """Return the location channels (..., k, 3) of slides (..., k)."""
@@ -84,62 +79,48 @@ def slide_axes(skeleton: Skeleton, bones: npt.NDArray[np.int64]) -> Array:
     return axes
 
 
-def is_connected(skeleton: Skeleton, bones: npt.NDArray[np.int64]) -> Flags:
-    """Return which bones ignore their location, shape (m,)."""
-    connected: Flags = skeleton.use_connect[bones] & (skeleton.parents[bones] >= 0)
-    return connected
-
-
-def chain_slide(
-    armature_object: bpy.types.Object,
-    skeleton: Skeleton,
-    plan: ChainPlan,
-    joints: BoneJoints,
-    home: Array,
-    present: Array,
-) -> ChainSlide:
+def chain_slide(job: Job, joints: BoneJoints, home: Array, present: Array) -> ChainSlide:
     """Return how the written bones of a chain slide.
 
     Args:
-        armature_object: The original object.
-        skeleton: Its bones.
-        plan: The chain's bones.
+        job: The chain.
         joints: Of the written bones, some of which slide.
         home: Location channels without any slide, shape (k, 3).
         present: Location channels as they stand; those that no slide moves keep it, shape (k, 3).
     """
     assert joints.slides is not None
-    written = plan.written
+    skeleton, written = job.skeleton, job.plan.written
     low, high = joints.slides.T
     shall_slide = (low < high) | (low != 0.0)
     axes = slide_axes(skeleton, written)
-    locks = read_flags(armature_object.pose.bones, "lock_location", 3).reshape(-1, 3)[written]
-    connected = shall_slide & is_connected(skeleton, written)
+    locks = read_flags(job.object.pose.bones, "lock_location", 3)[written]
+    connected = shall_slide & skeleton.is_connected[written]
     locked = shall_slide & ~connected & (locks & (axes != 0.0)).any(axis=1)
     slides = shall_slide & ~connected & ~locked
-    names = [skeleton.names[bone] for bone in written]
+    names = job.written_names()
+    home = np.where(slides[:, None] & (axes != 0.0), home, present)
     return ChainSlide(
         low=np.where(slides, low, 0.0),
         high=np.where(slides, high, 0.0),
         axes=np.where(slides[:, None], axes, 0.0),
         heads=np.where(slides[:, None], skeleton.offsets[written][:, :3, 1], 0.0),
-        home=np.where(slides[:, None] & (axes != 0.0), home, present),
+        home=home,
+        root=skeleton.heads(written[:1], home[:1])[0],
         connected=tuple(names[i] for i in np.flatnonzero(connected)),
         locked=tuple(names[i] for i in np.flatnonzero(locked)),
     )
 
 
-def check_drivers(
-    armature_object: bpy.types.Object, skeleton: Skeleton, plan: ChainPlan, joints: BoneJoints
-) -> None:
+def check_drivers(job: Job, joints: BoneJoints) -> None:
     """Raise if a bone that slides has a driver on its location.
 
     Raises:
         RigError: With one sentence that says what to do next.
     """
     assert joints.slides is not None
-    names = {skeleton.names[bone] for bone in plan.written[joints.slides.any(axis=1)]}
-    driven = names & {name for name, prop in driven_paths(armature_object) if prop == "location"}
+    pairs = zip(job.written_names(), joints.slides.any(axis=1), strict=True)
+    names = {name for name, slides in pairs if slides}
+    driven = names & {name for name, prop in driven_paths(job.object) if prop == "location"}
     if driven:
         raise RigError(
             f"Bone '{min(driven)}' has a driver on its location, which always wins:"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from typing import Literal
 
-import bpy
 import numpy as np
 import numpy.typing as npt
 
@@ -14,28 +13,20 @@ from ..reading.chain_plan import ChainPlan
 from ..reading.channels import MODE_NAMES, MODE_NUMBERS, QUATERNION, Pose, converted
 from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec, StartFrom, StoredBone
+from .order import Job
 
 Array = npt.NDArray[np.float64]
 VectorName = Literal["scale", "location"]
 
 
 def start_channels(
-    armature_object: bpy.types.Object,
-    skeleton: Skeleton,
-    pose: Pose,
-    plan: ChainPlan,
-    spec: ChainSpec,
-    frame: float,
-    animated: Array | None,
+    job: Job, pose: Pose, frame: float, animated: Array | None
 ) -> tuple[Array, Array]:
     """Return the rotation channels that a chain starts from, and those that it has stored.
 
     Args:
-        armature_object: The original object.
-        skeleton: Its bones.
-        pose: Its present pose.
-        plan: The chain's bones.
-        spec: The chain's settings.
+        job: The chain.
+        pose: The present pose of its armature object.
         frame: With subframe.
         animated: All bones' rotation channels as Blender's evaluation of this frame left them,
             shape (n, 4), or None where the frame has not been evaluated anew.
@@ -44,13 +35,11 @@ def start_channels(
         Two arrays of the written bones, shape (k, 4), both in the bones' present modes. The
         stored pose has the values of this frame where bones are keyed.
     """
-    names = [skeleton.names[bone] for bone in plan.written]
-    modes = pose.modes[plan.written]
-    present = pose.rotation[plan.written]
-    stored = _stored_channels(spec.stored_pose, skeleton, plan, pose)
-    keyed = keyed_rotation(
-        armature_object, names, modes, frame, None if animated is None else animated[plan.written]
-    )
+    written, spec = job.plan.written, job.spec
+    modes, present = pose.modes[written], pose.rotation[written]
+    stored = _stored_channels(job, pose)
+    own = None if animated is None else animated[written]
+    keyed = keyed_rotation(job.object, job.written_names(), modes, frame, own)
     stored = np.where(keyed.is_keyed, keyed.values, stored)
     if spec.start_from is StartFrom.CURRENT:
         return present, stored
@@ -60,27 +49,19 @@ def start_channels(
 
 
 def start_vector(
-    armature_object: bpy.types.Object,
-    skeleton: Skeleton,
-    pose: Pose,
-    plan: ChainPlan,
-    spec: ChainSpec,
-    frame: float,
-    name: VectorName,
-    animated: Array | None,
+    job: Job, pose: Pose, frame: float, name: VectorName, animated: Array | None
 ) -> Array:
     """Return the scale or location that a chain's bones have without the chain, shape (k, 3).
 
     Args: As ``start_channels``, but ``animated`` are channels of that name, shape (n, 3).
     """
-    values: Array = getattr(pose, name)[plan.written]
-    for i, bone in enumerate(paired(spec.stored_pose, skeleton, plan)):
+    values: Array = getattr(pose, name)[job.plan.written]
+    for i, bone in enumerate(paired(job.spec.stored_pose, job.skeleton, job.plan)):
         stored: tuple[float, ...] = getattr(bone, name, ())
         if stored:
             values[i] = stored
-    names = [skeleton.names[bone] for bone in plan.written]
-    own = None if animated is None else animated[plan.written]
-    keyed = keyed_vector(armature_object, names, name, frame, own)
+    own = None if animated is None else animated[job.plan.written]
+    keyed = keyed_vector(job.object, job.written_names(), name, frame, own)
     return np.where(keyed.is_keyed, keyed.values, values)
 
 
@@ -93,14 +74,11 @@ def rest_channels(modes: npt.NDArray[np.int32]) -> Array:
     return channels
 
 
-def _stored_channels(
-    stored: Sequence[StoredBone], skeleton: Skeleton, plan: ChainPlan, pose: Pose
-) -> Array:
+def _stored_channels(job: Job, pose: Pose) -> Array:
     """Return stored channels by bone; of bones that were not stored, the present ones."""
-    modes = pose.modes[plan.written]
-    channels = pose.rotation[plan.written]
+    modes, channels = pose.modes[job.plan.written], pose.rotation[job.plan.written]
     stored_modes = modes.copy()
-    for i, bone in enumerate(paired(stored, skeleton, plan)):
+    for i, bone in enumerate(paired(job.spec.stored_pose, job.skeleton, job.plan)):
         if bone is not None:
             channels[i] = bone.rotation
             stored_modes[i] = MODE_NUMBERS[bone.rotation_mode]
@@ -137,13 +115,7 @@ def renamed(stored: Sequence[StoredBone], skeleton: Skeleton, plan: ChainPlan) -
 
 
 def stored_bones(
-    skeleton: Skeleton,
-    pose: Pose,
-    plan: ChainPlan,
-    *,
-    with_scale: bool,
-    sliding: Container[int] = (),
-    is_dragged: bool = False,
+    skeleton: Skeleton, pose: Pose, plan: ChainPlan, spec: ChainSpec, located: Container[int] = ()
 ) -> tuple[StoredBone, ...]:
     """Return what the channels of a chain's written bones hold now.
 
@@ -151,41 +123,35 @@ def stored_bones(
         skeleton: The armature's bones.
         pose: Their pose.
         plan: The chain's bones.
-        with_scale: Whether to store scales as well.
-        sliding: Bones of which to store the location as well.
-        is_dragged: Whether the chain moves those freely, not along an axis.
+        spec: Its settings: where bones grow, scales are stored as well.
+        located: Bones of which to store the location as well.
     """
     return tuple(
         StoredBone(
             name=skeleton.names[bone],
             rotation_mode=MODE_NAMES[int(pose.modes[bone])],
             rotation=_numbers(pose.rotation[bone]),
-            scale=_numbers(pose.scale[bone]) if with_scale else (),
-            location=_numbers(pose.location[bone]) if bone in sliding else (),
-            is_dragged=is_dragged and bone in sliding,
+            scale=_numbers(pose.scale[bone]) if spec.use_stretch else (),
+            location=_numbers(pose.location[bone]) if bone in located else (),
+            is_dragged=spec.is_dragged and bone in located,
         )
         for bone in plan.written.tolist()
     )
 
 
 def completed(
-    stored: tuple[StoredBone, ...],
-    skeleton: Skeleton,
-    pose: Pose,
-    plan: ChainPlan,
-    *,
-    with_scale: bool,
-    sliding: Container[int] = (),
-    is_dragged: bool = False,
+    skeleton: Skeleton, pose: Pose, plan: ChainPlan, spec: ChainSpec, located: Container[int]
 ) -> tuple[StoredBone, ...]:
     """Return a stored pose with the bones that have joined its chain since, as they stand now.
 
     A chain that stretches or slides since needs scales or locations; it has written none before.
+    The arguments are as for ``stored_bones``.
     """
+    stored = spec.stored_pose
     if not stored:
         return stored
     pairs = paired(stored, skeleton, plan)
-    if with_scale or sliding:
+    if spec.use_stretch or located:
         lacking = {
             bone.name: index
             for bone, index in zip(pairs, plan.written.tolist(), strict=True)
@@ -194,20 +160,18 @@ def completed(
 
         def filled(bone: StoredBone) -> StoredBone:
             index = lacking.get(bone.name)
-            if index is not None and with_scale and not bone.scale:
+            if index is not None and spec.use_stretch and not bone.scale:
                 bone = bone._replace(scale=_numbers(pose.scale[index]))
-            if index is not None and index in sliding and not bone.location:
+            if index is not None and index in located and not bone.location:
                 location = _numbers(pose.location[index])
-                bone = bone._replace(location=location, is_dragged=is_dragged)
+                bone = bone._replace(location=location, is_dragged=spec.is_dragged)
             return bone
 
         stored = tuple([filled(bone) for bone in stored])
     if all(bone is not None for bone in pairs):
         return stored
     known = {bone.name for bone in stored}
-    present = stored_bones(
-        skeleton, pose, plan, with_scale=with_scale, sliding=sliding, is_dragged=is_dragged
-    )
+    present = stored_bones(skeleton, pose, plan, spec, located)
     return (*stored, *(bone for bone in present if bone.name not in known))
 
 

@@ -41,7 +41,7 @@ def read_stretch(armature_object: bpy.types.Object) -> BoneStretch:
     bones = armature_object.pose.bones
     return BoneStretch(
         share=read_floats(bones, "ik_stretch", 1).astype(np.float64),
-        is_locked=read_flags(bones, "lock_scale", 3).reshape(-1, 3),
+        is_locked=read_flags(bones, "lock_scale", 3),
     )
 
 
@@ -72,12 +72,6 @@ class ChainStretch:
         # The square, as Blender's own solver weighs it.
         weights: Array = np.where(self.is_locked[..., 1], 0.0, self.share) ** 2
         return weights
-
-    def is_same(self, other: ChainStretch | None) -> bool:
-        """Tell whether another record says the same."""
-        return other is not None and all(
-            np.array_equal(getattr(self, name), getattr(other, name)) for name in vars(self)
-        )
 
     def grown(self, joints: Array, along: Array, goals: Goals, options: SolveOptions) -> Array:
         """Return the lengths of segments that bring effectors to targets, shape (B, m).

@@ -9,15 +9,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ...core import SolveOptions, Solver
 from ...core.kinematics.bend_plane import bend_side
-from ..reading.bone_joints import BoneJoints, free_bones
+from ..reading.bone_joints import NOT_TURNED, BoneJoints, free_bones
 from ..reading.channels import Pose
 from ..reading.skeleton import Skeleton
-from ..reading.spaces import head_in_parent
 from ..reading.spec import StartFrom
+from .driven import Driven
 from .hanging import Hanging
-from .live_chain import LiveChain, rest_joints
+from .live_chain import LiveChain, is_same, rest_joints
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -26,74 +25,22 @@ Flags = npt.NDArray[np.bool_]
 # Ends of a bone that lie off one line by less than this, as a share of their distance, are on it:
 # so much do rest matrices leave of heads that meet, in float32.
 ON_LINE = 5e-7
-NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 @dataclass(frozen=True, eq=False)
-class TreePlan:
-    """The k bones that E chains write together.
+class TreePlan(Driven):
+    """The k bones that E chains write together that share some.
 
     Attributes:
-        live_chains: The chains, in the order of the list.
-        bones: Indices, every bone after its parent, shape (k,).
-        hanging: Which of them hang on which; those of a generation lie side by side.
         ends: Effectors in the space of the posed bone that carries them, shape (E, 3).
         ways: From the parent's head to the bone's in the space of the posed parent, shape (k, 3);
             that of the root is not used.
         scale: Scale channels, shape (k, 3).
-        start: Rotation channels to start from, shape (k, 4).
-        stored: Those of the stored pose, shape (k, 4).
-        modes: Rotation modes, shape (k,).
-        is_current: Which bones start from what stands there, shape (k,).
-        influence: The largest of the chains that write the bone, shape (k,).
-        joints: None where all bones turn freely.
     """
 
-    live_chains: tuple[LiveChain, ...]
-    bones: Indices
-    hanging: Hanging
     ends: Array
     ways: Array
     scale: Array
-    start: Array
-    stored: Array
-    modes: npt.NDArray[np.int32]
-    is_current: Flags
-    influence: Array
-    joints: BoneJoints | None
-
-    @property
-    def skeleton(self) -> Skeleton:
-        """The armature's bones."""
-        return self.live_chains[0].job.skeleton
-
-    @property
-    def weights(self) -> Array:
-        """What the effectors count: their weights, faded out with their influences, shape (E,)."""
-        specs = [live_chain.job.spec for live_chain in self.live_chains]
-        weights = np.array([spec.weight for spec in specs])
-        faded = weights * [spec.influence for spec in specs]
-        # With no influence at all the pose is the stored one, whatever is solved.
-        return faded if faded.any() else weights
-
-    @property
-    def options(self) -> SolveOptions:
-        """One for all chains: what is finest, and goes on for longest."""
-        each = [live_chain.job.spec.options for live_chain in self.live_chains]
-        turning = [
-            live_chain.job.spec.options
-            for live_chain in self.live_chains
-            if live_chain.job.spec.use_rotation
-        ]
-        is_newton = any(one.solver is Solver.NEWTON for one in each)
-        return SolveOptions(
-            solver=Solver.NEWTON if is_newton else Solver.FABRIK,
-            iterations=max(one.iterations for one in each),
-            tolerance=min(one.tolerance for one in each),
-            orient_weight=max([one.orient_weight for one in turning], default=0.0),
-            soft_distance=min(one.soft_distance for one in each),
-            use_finish=any(one.use_finish for one in each),
-        )
 
     @cached_property
     def levers(self) -> Array:
@@ -106,31 +53,9 @@ class TreePlan:
         return np.array([_direction(np.array(each)) for each in ends])
 
     @cached_property
-    def turning(self) -> tuple[int, ...]:
-        """The chains whose tips take the orientations of their targets."""
-        specs = [live_chain.job.spec for live_chain in self.live_chains]
-        return tuple(
-            chain
-            for chain, spec in enumerate(specs)
-            if spec.use_rotation and spec.options.orient_weight > 0.0
-        )
-
-    @cached_property
-    def poled(self) -> tuple[int, ...]:
-        """The chains that have poles."""
-        specs = [live_chain.job.spec for live_chain in self.live_chains]
-        return tuple(chain for chain, spec in enumerate(specs) if spec.pole is not None)
-
-    @cached_property
     def keeps_shape(self) -> bool:
         """Whether the bones stand to each other as they do, whatever space the root turns in."""
         return bool(self.skeleton.takes_whole_parent[self.bones[1:]].all())
-
-    @cached_property
-    def root_chain(self) -> int:
-        """The number of a chain whose root is the tree's."""
-        roots = [int(live_chain.job.plan.segments[0]) for live_chain in self.live_chains]
-        return roots.index(int(self.bones[0]))
 
     @cached_property
     def batch_key(self) -> tuple[object, ...]:
@@ -144,7 +69,7 @@ class TreePlan:
             options.orient_weight,
             options.use_finish,
             self.turning,
-            tuple(self.live_chains[chain].job.spec.options.orient_weight for chain in self.turning),
+            tuple(self.specs[chain].options.orient_weight for chain in self.turning),
             self.poled,
             None if self.joints is None else (self.joints.kinds, self.joints.is_free),
             # The core takes bones without length, and such as branch, together.
@@ -210,7 +135,7 @@ def planned_tree(
             tuple((1 + np.flatnonzero(~turns[index[1:count]])).tolist()),
         ),
         ends=_ends(live_chains, skeleton, pose, index[carriers]),
-        ways=_heads(skeleton, pose, index),
+        ways=skeleton.heads(index, pose.location[index]),
         scale=pose.scale[index],
         start=start,
         stored=stored,
@@ -259,18 +184,8 @@ def _ends(live_chains: Sequence[LiveChain], skeleton: Skeleton, pose: Pose, on: 
         if plan.ends_at_tail:
             ends[number, 1] = skeleton.lengths[plan.tip]
         elif carrier != plan.tip:
-            ends[number] = _heads(skeleton, pose, np.array([plan.tip]))[0]
+            ends[number] = skeleton.heads(np.array([plan.tip]), pose.location[[plan.tip]])[0]
     return ends
-
-
-def _heads(skeleton: Skeleton, pose: Pose, bones: Indices) -> Array:
-    """Return the heads of bones in the spaces of their posed parents, shape (m, 3)."""
-    return head_in_parent(
-        skeleton.offsets[bones],
-        pose.location[bones],
-        skeleton.use_local_location[bones],
-        skeleton.use_connect[bones],
-    )
 
 
 def _joints(
@@ -296,7 +211,7 @@ def _joints(
             if not live_chains[number].job.spec.use_limits:
                 continue
             found = _joint_of(live_chains[number], int(np.flatnonzero(rows[number] == row)[0]))
-            if chosen is None or chosen.is_same(plain):
+            if chosen is None or is_same(chosen, plain):
                 chosen = found
         if chosen is not None:
             for name in ("is_locked", "low", "high", "stiffness"):

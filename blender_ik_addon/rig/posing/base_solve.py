@@ -23,11 +23,10 @@ from ..frames.base_channels import BaseChannels
 from ..frames.base_start import BaseChain
 from ..frames.bases import Bases, point_in_base
 from ..frames.batch_settings import BatchSettings
-from ..frames.bone_channels import part_way
-from ..frames.chain_poses import LENGTHS_AGREE
+from ..frames.chain_poses import LENGTHS_AGREE, angles_between
 from ..frames.side import is_on_side_of
 from ..planning.acting_forces import forces_on, gravity_in_bases
-from ..planning.live_chain import LiveChain
+from ..planning.driven import Driven
 from ..reading import spaces
 from ..reading.channels import Pose
 from .solved import Asked, Solved, name_ending
@@ -57,16 +56,14 @@ class _Start(NamedTuple):
 class BaseSolve:
     """B chains alike, compiled. Arrays with one row a chain unless said otherwise."""
 
-    def __init__(self, live_chains: Sequence[LiveChain], poses: Sequence[Pose]) -> None:
+    def __init__(self, driven: Sequence[Driven], poses: Sequence[Pose]) -> None:
         """Compile chains that have the same ``batch_key`` and rigid bones, in these poses."""
-        self.settings = BatchSettings.of(live_chains, poses)
-        self._chain = BaseChain.of(live_chains, poses)
-        local = self.settings.channels.local_of(
-            np.array([live_chain.start for live_chain in live_chains])
-        )
+        self.settings = BatchSettings.of(driven, poses)
+        self._chain = BaseChain.of([each.live_chains[0] for each in driven], poses)
+        local = self.settings.start
         lengths = np.linalg.norm(np.diff(self._chain.laid(local).joints, axis=1), axis=2)
         self._slack = LENGTHS_AGREE * lengths.sum(axis=1)
-        forces = forces_on([live_chain.job.spec for live_chain in live_chains], lengths)
+        forces = forces_on([each.specs[0] for each in driven], lengths)
         self._forces = self.settings.with_optimum(forces, slice(None))
         self._start = self._started(slice(None), local, self.settings.channels.stored)
         self._taken: dict[bytes, Chains] = {}
@@ -81,12 +78,12 @@ class BaseSolve:
             start = self._started(pick, own.channels.begun(pick, asked.present), asked.present)
         else:
             start = self._some(pick)
-        from_world = bases.from_world[pick]
-        tips = self._tip_turns(start.tip, from_world, asked.targets)
+        from_world, targets, poles = bases.from_world[pick], asked.targets[:, 0], asked.poles
+        tips = self._tip_turns(start.tip, from_world, targets)
         goals = Goals(
-            target_position=point_in_base(from_world, asked.targets[:, :3, 3]),
-            pole_position=None if asked.poles is None else point_in_base(from_world, asked.poles),
-            pole_angle=0.0 if asked.poles is None else own.pole_angle[pick],
+            target_position=point_in_base(from_world, targets[:, :3, 3]),
+            pole_position=None if poles is None else point_in_base(from_world, poles[:, 0]),
+            pole_angle=0.0 if poles is None else own.pole_angle[pick, 0],
             tip_rotation_wxyz=tips if own.plan.ends_at_tail else None,
         )
         options, chains = self._options_in(pick, bases), start.chains
@@ -152,7 +149,7 @@ class BaseSolve:
 
     def _tip_turns(self, start: Array, from_world: Array, targets: Array) -> Array | None:
         """Return the turns of tip bones from the start pose to their targets' orientations."""
-        if not self.settings.turns_tip:
+        if not self.settings.like.turning:
             return None
         wanted = spaces.orientation(from_world[:, :, :3] @ targets[:, :3, :3])
         return rotation.multiply(rotation.quaternion_from_matrix(wanted), rotation.conjugate(start))
@@ -168,7 +165,7 @@ class BaseSolve:
             turns = bone_rotations(chains, solutions)
             local = start.bones.turned(start.bones.with_tips(turns, tips))
             if is_tip_beyond and weight < 1.0:
-                local[:, -1] = part_way(start.local[:, -1], local[:, -1], weight)
+                local[:, -1] = rotation.interpolate(start.local[:, -1], local[:, -1], weight)
             return local, no_gaps
         joints = own.joints.take(pick)
         assert solutions.local_rotations_wxyz is not None
@@ -181,7 +178,7 @@ class BaseSolve:
         frame = self._chain.take(pick).laid(local).rest[:, -1]
         wanted = rotation.multiply(tips, start.tip)
         wanted = rotation.multiply(rotation.conjugate(frame), wanted)
-        wanted = part_way(start.local[:, -1], wanted, weight)
+        wanted = rotation.interpolate(start.local[:, -1], wanted, weight)
         local[:, -1] = wanted
         local[:, -1] = joints.clamped(local)[:, -1]
         return local, angles_between(local[:, -1], wanted)
@@ -204,22 +201,18 @@ class BaseSolve:
             left = np.linalg.norm(points[:, -1] - goals.target_position, axis=1)
             gaps = np.where(is_moved, left, gaps)
         has_arrived = gaps <= bases.tolerance[pick] + self._slack[pick]
-        is_blended = is_moved if own.channels.is_whole else own.influence[pick] < 1.0
+        is_blended = is_moved if own.channels.is_whole else own.influence[pick, 0] < 1.0
+        residuals = _sizes(bases.to_world[pick], points[:, -1] - goals.target_position)
+        codes = name_ending(solutions.status_code, has_arrived, is_blended, is_moved)
         return Solved(
             channels=channels,
-            residuals=_sizes(bases.to_world[pick], points[:, -1] - goals.target_position),
+            is_kept=is_kept,
+            residuals=residuals[:, None],
             iterations=solutions.iterations,
-            status_codes=name_ending(solutions.status_code, has_arrived, is_blended, is_moved),
-            has_locks=is_kept.any(axis=1),
-            tip_gaps=tip_gaps,
+            status_codes=codes[:, None],
+            tip_gaps=tip_gaps[:, None],
             holds=solutions.holds,
         )
-
-
-def angles_between(one: Array, other: Array) -> Array:
-    """Return the angles between rotations wxyz (..., 4), radians."""
-    left = rotation.multiply(rotation.conjugate(one), other)
-    return 2.0 * np.arctan2(np.linalg.norm(left[..., 1:], axis=-1), np.abs(left[..., 0]))
 
 
 def _sizes(to_world: Array, gaps: Array) -> Array:

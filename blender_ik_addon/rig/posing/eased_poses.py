@@ -73,11 +73,6 @@ class Eased(NamedTuple):
     stepped: Stepped
 
 
-def easing_of(spec: ChainSpec) -> Easing | None:
-    """Return how a chain eases; None if it is at its target at once."""
-    return None if spec.force is None else spec.force.easing
-
-
 def next_step(last: Memento[Eased] | None, spec: ChainSpec, moment: Moment, inputs: bytes) -> Step:
     """Return the step that a chain makes at a moment.
 
@@ -127,7 +122,7 @@ def step_poses(
     before = _stacked([each for _, each in pairs], wanted)
     slid = 0 if frames.slide is None else frames.scale.shape[1]
     is_slide = np.arange(len(wanted.way))[:, None] < slid
-    sizes = np.where(is_slide, start.reach, 1.0)
+    sizes = np.where(is_slide, frames.lengths(start)[:, 0], 1.0)
     stands = _ease(now, before, wanted, sizes, easing, steps, joints)
     apart = _measure_gaps(stands, wanted, sizes)
     has_arrived = apart <= ARRIVED

@@ -17,16 +17,17 @@ import numpy.typing as npt
 from ...core import Chains, Goals, Lead, SolveOptions, Solver
 from ...core.algebra import rotation
 from ...core.model.status import EXTENDED
+from ..frames.bases import point_in_base
 from ..frames.batch_settings import BatchSettings
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_joints import ChainJoints
 from ..frames.chain_poses import LENGTHS_AGREE, ChainPoses
-from ..frames.framing import Hung, framed
+from ..frames.framing import framed_chains
 from ..frames.places import Places
-from ..planning.live_chain import SHORTEST_SEGMENT, LiveChain
-from ..planning.slide import is_connected
+from ..planning.checks import check_segments
+from ..planning.driven import Driven
 from ..reading.channels import Pose
-from ..reading.refusals import RigError, no_length
+from ..reading.refusals import RigError, scaled_flat
 from ..reading.spaces import transform_direction, transform_point
 from .drags import Begun, Dragged, Ending
 from .free_solving import Posing, solve_as, solve_freely
@@ -85,10 +86,10 @@ class Roots(NamedTuple):
 class FollowSolve:
     """B chains alike, compiled."""
 
-    def __init__(self, live_chains: Sequence[LiveChain], poses: Sequence[Pose]) -> None:
+    def __init__(self, driven: Sequence[Driven], poses: Sequence[Pose]) -> None:
         """Compile chains that have the same ``batch_key``, in these poses."""
-        self.settings = BatchSettings.of(live_chains, poses)
-        self._live_chains = live_chains
+        self.settings = BatchSettings.of(driven, poses)
+        self._driven = driven
         options = self.settings.spec.options
         self._options = SolveOptions(
             solver=Solver.FOLLOW,
@@ -99,14 +100,12 @@ class FollowSolve:
         self._led = -1 if options.lead is Lead.TIP else 0
         # The end that decides where the whole chain is.
         self._sure = -1 - self._led if options.use_anchor else self._led
-        jobs = [live_chain.job for live_chain in live_chains]
-        pairs = zip(jobs, poses, strict=True)
-        self._frames = framed([Hung(job.skeleton, pose, job.plan) for job, pose in pairs])
-        roots = [(job.skeleton, int(job.plan.written[0])) for job in jobs]
+        self._frames = framed_chains([each.live_chains[0] for each in driven], poses)
+        roots = [(each.skeleton, int(each.bones[0])) for each in driven]
         self._offsets = np.array([skeleton.offsets[root] for skeleton, root in roots])
         is_local = np.array([skeleton.use_local_location[root] for skeleton, root in roots])
         self._moved = np.where(is_local[:, None, None], self._offsets[:, :3, :3], np.eye(3))
-        connected = [is_connected(job.skeleton, job.plan.written[:1])[0] for job in jobs]
+        connected = [skeleton.is_connected[root] for skeleton, root in roots]
         self._moved[connected] = 0.0
 
     def dragged(self, begun: Begun, places: Places) -> Dragged:
@@ -129,38 +128,42 @@ class FollowSolve:
         frames = replace(self._frames.take(rows), parent=above[:, :3, :3], root=root)
         joints = None if own.joints is None else own.joints.take(rows)
         start = self._start(frames, begun.turns, joints)
-        self._check_chains(start, rows)
-        goal = transform_point(np.linalg.inv(places.world[rows]), begun.targets)
-        check_distance(start, goal)
+        check_segments(self._driven, rows, start.joints)
+        goal = point_in_base(places.from_world[rows], begun.targets)
+        check_distance(start.joints[:, 0], goal, self._reach(start))
         is_at_rest = begun.codes >= 0
         drawn = np.where(is_at_rest[:, None], start.joints[:, self._led], goal)
         poses = self._drawn(frames, start, drawn, joints)
         ending = Ending(np.where(is_at_rest, begun.codes, REACHED), begun.holds.copy())
         if self._options.use_anchor:
             poses = self._finished(frames, poses, drawn, joints, ending)
-        poses, channels, has_locks = self._locked(frames, poses, begun.near, rows)
+        poses, channels, is_kept = self._locked(frames, poses, begun.near, rows)
         turns, location = rotation.quaternion_from_matrix(poses.rotations), begun.location
         if self.settings.spec.moves_root:
             location = roots.location_of(poses.joints[:, 0])
         whole = Whole(poses, turns, location, channels)
         shown = self._part(frames, roots, whole, begun)
-        solved = self._solved(begun, places, shown, ending, has_locks)
+        solved = self._solved(begun, places, shown, ending, is_kept)
         return Dragged(solved, turns, location, ending)
 
     def inputs_of(self, row: int, places: Places, target: Array) -> bytes:
         """Return what a drag of an anchored chain depends on besides its last pose, to compare."""
         own, options = self.settings, self._options
-        arrays = [places.world[row], places.above[row], target, own.channels.locks[row]]
+        arrays = [places.from_world[row], places.above[row], target, own.channels.locks[row]]
         arrays += [self._frames.scale[row], self._frames.segments[row]]
         arrays.append(np.array([self._led, options.max_bend]))
         if own.joints is not None:
             arrays += [own.joints.low[row], own.joints.high[row]]
         return b"".join([array.tobytes() for array in arrays])
 
+    def _reach(self, poses: ChainPoses) -> Array:
+        """Return the lengths of chains, shape (b,)."""
+        return self._frames.lengths(poses)[:, 0]
+
     def _gaps(self, poses: ChainPoses, goal: Array) -> Array:
         """Return the ways from led ends to goals, shape (b,); zero where they are there."""
         gaps = _length(goal - poses.joints[:, self._led])
-        return np.where(gaps > LENGTHS_AGREE * poses.reach, gaps, 0.0)
+        return np.where(gaps > LENGTHS_AGREE * self._reach(poses), gaps, 0.0)
 
     def _start(self, frames: ChainFrames, turns: Array, joints: ChainJoints | None) -> ChainPoses:
         """Return the poses to start from, inside the ranges of joints."""
@@ -219,7 +222,7 @@ class FollowSolve:
         rows = np.flatnonzero(self._gaps(poses, goal))
         if not rows.size:
             return poses
-        sure, reach = poses.joints[rows, self._sure], poses.reach[rows]
+        sure, reach = poses.joints[rows, self._sure], self._reach(poses)[rows]
         if joints is None and self._options.max_bend < np.pi:
             # No other solver knows the greatest bend.
             is_far = _length(goal[rows] - sure) > reach
@@ -243,17 +246,16 @@ class FollowSolve:
     def _locked(
         self, frames: ChainFrames, poses: ChainPoses, near: Array, rows: Indices
     ) -> tuple[ChainPoses, Array, Flags]:
-        """Return what locks leave of poses, rotation channels, and which chains they have held."""
+        """Return what locks leave of poses, rotation channels, and which bones they have held."""
         own = self.settings
         local = rotation.quaternion_from_matrix(poses.rotations)
         channels, is_kept = own.channels.held(rows, local, near)
-        has_locks = is_kept.any(axis=1)
-        held = np.flatnonzero(has_locks)
+        held = np.flatnonzero(is_kept.any(axis=1))
         if held.size:
             there = rotation.matrix_from_quaternion(own.channels.local_of(channels[held]))
             posed = frames.take(held).posed(there)
             poses = poses.put(held, self._placed(posed, poses.joints[held, self._sure]))
-        return poses, channels, has_locks & self._options.use_anchor
+        return poses, channels, is_kept & self._options.use_anchor
 
     def _part(self, frames: ChainFrames, roots: Roots, whole: Whole, begun: Begun) -> Whole:
         """Return the share that influence takes of poses, and of the locations of their roots.
@@ -262,10 +264,10 @@ class FollowSolve:
         two sets for one rotation, and locked again it might become another one.
         """
         own, rows = self.settings, begun.rows
-        part = np.flatnonzero(own.influence[rows] < 1.0)
+        part = np.flatnonzero(own.influence[rows, 0] < 1.0)
         if not part.size:
             return whole
-        some, share = rows[part], own.influence[rows[part], None]
+        some, share = rows[part], own.influence[rows[part]]
         local = own.channels.blended(some, whole.turns[part])
         channels, location = whole.channels.copy(), whole.location.copy()
         channels[part] = own.channels.held(some, local, begun.near[part])[0]
@@ -277,56 +279,49 @@ class FollowSolve:
         return Whole(whole.poses.put(part, posed), turns, location, channels)
 
     def _solved(
-        self, begun: Begun, places: Places, shown: Whole, ending: Ending, has_locks: Flags
+        self, begun: Begun, places: Places, shown: Whole, ending: Ending, is_kept: Flags
     ) -> Solved:
         """Return what stands on the bones, measured there."""
-        rows, joints, reach = begun.rows, shown.poses.joints, shown.poses.reach
-        led = transform_point(places.world[rows], joints[:, self._led])
-        residuals = _length(led - begun.targets)
-        tolerance = np.asarray(self.settings.options.tolerance)[rows]
-        has_arrived = residuals - LENGTHS_AGREE * places.largest[rows] * reach <= tolerance
-        is_blended = self.settings.influence[rows] < 1.0
+        own, rows, reach = self.settings, begun.rows, self._reach(shown.poses)
+        goal = point_in_base(places.from_world[rows], begun.targets)
+        gaps = transform_direction(places.to_world[rows], shown.poses.joints[:, self._led] - goal)
+        residuals, unit = _length(gaps), places.unit[rows]
+        has_arrived = residuals - LENGTHS_AGREE * unit * reach <= own.tolerance[rows, 0]
+        is_blended = own.influence[rows, 0] < 1.0
+        # What is left without an anchor is what float64 makes of large coordinates.
+        codes = name_ending(ending.codes, has_arrived, is_blended, is_kept.any(axis=1))
         return Solved(
             channels=shown.channels,
-            residuals=residuals,
+            is_kept=is_kept,
+            residuals=residuals[:, None],
             iterations=np.zeros(len(rows), dtype=np.int64),
-            # What is left without an anchor is what float64 makes of large coordinates.
-            status_codes=name_ending(ending.codes, has_arrived, is_blended, has_locks),
-            has_locks=has_locks,
-            tip_gaps=np.zeros(len(rows)),
-            holds=None if self.settings.joints is None else ending.holds,
+            status_codes=codes[:, None],
+            tip_gaps=np.zeros((len(rows), 1)),
+            holds=None if own.joints is None else ending.holds,
             location=shown.location[:, None],
         )
 
     def _check_places(self, places: Places, rows: Indices) -> None:
         """Raise if an armature object is scaled flat, or a bone that no location moves in."""
         if places.is_flat[rows].any():
-            raise RigError("The armature object is scaled flat: give it a scale above zero.")
+            raise scaled_flat()
         above = places.above[rows, :3, :3]
         thin = np.abs(np.linalg.det(above)) <= FLAT * np.linalg.norm(above, axis=(1, 2)) ** 3
         for i in np.flatnonzero(thin).tolist():
             sizes = np.linalg.svd(above[i], compute_uv=False)
             if sizes[-1] <= FLAT * sizes[0]:
-                job = self._live_chains[rows[i]].job
-                parent = job.skeleton.parents[job.plan.written[0]]
+                own = self._driven[rows[i]]
+                name = own.skeleton.names[own.skeleton.parents[own.bones[0]]]
                 raise RigError(
-                    f"Bone '{job.skeleton.names[parent]}' is scaled flat, so nothing below it can"
+                    f"Bone '{name}' is scaled flat, so nothing below it can"
                     " be dragged: give it a scale above zero."
                 )
 
-    def _check_chains(self, start: ChainPoses, rows: Indices) -> None:
-        """Raise if a bone has no length."""
-        lengths = np.linalg.norm(np.diff(start.joints, axis=1), axis=2)
-        short = np.argwhere(lengths <= SHORTEST_SEGMENT * lengths.sum(axis=1, keepdims=True))
-        if len(short):
-            job = self._live_chains[rows[short[0, 0]]].job
-            raise no_length(job.skeleton.names[job.plan.segments[short[0, 1]]])
 
-
-def check_distance(start: ChainPoses, goal: Array) -> None:
+def check_distance(roots: Array, goal: Array, reach: Array) -> None:
     """Raise if chains, or goals (b, 3), are so far off that they lose their shape there."""
-    farthest = np.maximum(_length(start.joints[:, 0]), _length(goal))
-    if (farthest > MOST_LENGTHS * start.reach).any():
+    farthest = np.maximum(_length(roots), _length(goal))
+    if (farthest > MOST_LENGTHS * reach).any():
         raise RigError(
             "The chain or its target is too far away to drag it there: bring them nearer."
         )

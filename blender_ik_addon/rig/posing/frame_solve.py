@@ -1,8 +1,9 @@
-"""Solve chains side by side through any parent matrix: targets in, channels out.
+"""Solve chains and trees side by side through any parent matrix: targets in, channels out.
 
-What ``base_solve`` does for bones that stay rigid, for all others: bones that are scaled unevenly,
-inherit their parents' matrices in part, stretch, slide, or ease toward their targets in time.
-Chains are solved in the spaces of their armatures.
+What ``base_solve`` does for chains whose bones stay rigid, for all others: bones that are scaled
+unevenly, inherit their parents' matrices in part, stretch, slide, or ease toward their targets in
+time; and for trees. Chains are solved in the spaces of their armatures, trees also in those of
+their root bones.
 """
 
 from __future__ import annotations
@@ -13,23 +14,29 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from ...core import Forces, Goals, SolveOptions
+from ...core import Chains, Forces, Goals
 from ...core.algebra import rotation
+from ..frames.bases import points_in_base
 from ..frames.batch_settings import BatchSettings
 from ..frames.chain_frames import ChainFrames
+from ..frames.chain_joints import ChainJoints
 from ..frames.chain_poses import LENGTHS_AGREE, ChainPoses
-from ..frames.framing import Hung, framed
+from ..frames.framing import framed_chains, framed_trees
 from ..frames.places import Places
-from ..frames.side import Mirrored, flips
+from ..frames.side import flips
 from ..frames.tips import Tips, turned_goals
 from ..planning.acting_forces import forces_on, gravity_in_bases
-from ..planning.live_chain import SHORTEST_SEGMENT, LiveChain
+from ..planning.checks import check_segments
+from ..planning.driven import Driven
+from ..planning.stretch import ChainStretch
+from ..planning.tree_plan import TreePlan
 from ..reading import spaces
+from ..reading.bone_joints import free_bones
 from ..reading.channels import Pose
-from ..reading.refusals import RigError, no_length
-from .eased_poses import Step, Stepped, easing_of, step_poses
+from ..reading.refusals import scaled_flat
+from .eased_poses import Stepped, step_poses
 from .free_solving import Posing, solve_freely
-from .jointed_solving import JointedPoses, solve_with_joints, turn_tips
+from .jointed_solving import AGREES, JointedPoses, chains_for_core, solve_with_joints, turn_tips
 from .solved import Asked, Solved, name_ending
 
 Array = npt.NDArray[np.float64]
@@ -38,128 +45,125 @@ Indices = npt.NDArray[np.int64]
 
 
 class FrameSolve:
-    """B chains alike, compiled."""
+    """B chains, or trees of E chains, alike, compiled."""
 
-    def __init__(self, live_chains: Sequence[LiveChain], poses: Sequence[Pose]) -> None:
-        """Compile chains that have the same ``batch_key``, in these poses."""
-        self.settings = BatchSettings.of(live_chains, poses)
-        self._live_chains = live_chains
-        self._frames = framed(
-            [
-                Hung(
-                    live_chain.job.skeleton,
-                    pose,
-                    live_chain.job.plan,
-                    live_chain.stretch,
-                    live_chain.slide,
-                )
-                for live_chain, pose in zip(live_chains, poses, strict=True)
-            ]
-        )
-        self._start = self.settings.channels.local_of(
-            np.array([live_chain.start for live_chain in live_chains])
-        )
-        self._homes = self._find_homes()
+    def __init__(
+        self, driven: Sequence[Driven], poses: Sequence[Pose], *, is_even: bool = False
+    ) -> None:
+        """Compile chains or trees that have the same key, in these poses.
+
+        Args:
+            driven: The chains or trees.
+            poses: Of their armature objects.
+            is_even: Whether trees are solved in the spaces of their root bones.
+        """
+        self.settings = own = BatchSettings.of(driven, poses)
+        self._driven, self._joints = driven, own.joints
+        trees = [each for each in driven if isinstance(each, TreePlan)]
+        self._levers = np.array([tree.levers for tree in trees])
+        if trees:
+            self._frames = framed_trees(trees, is_even=is_even)
+            self._joints = own.joints or ChainJoints.of(
+                [free_bones(len(own.like.bones))] * len(trees)
+            )
+        else:
+            self._frames = framed_chains([each.live_chains[0] for each in driven], poses)
+        # The start poses of all trees, where they hung then, and how the core takes them.
+        self._begun: tuple[ChainFrames, Array, ChainPoses, Chains] | None = None
         # What chains that ease go to, and where they start from, if they have been solved.
         self._found: tuple[ChainPoses, JointedPoses] | None = None
-        self._is_found = np.zeros(len(live_chains), dtype=np.bool_)
+        self._is_found = np.zeros(len(driven), dtype=np.bool_)
 
-    def _find_homes(self) -> Array:
-        """Return the roots' heads without any slide in the spaces of their parents, (B, 3)."""
-        found = np.zeros((len(self._live_chains), 3))
-        for row, live_chain in enumerate(self._live_chains):
-            if live_chain.slide is not None:
-                skeleton, root = live_chain.job.skeleton, int(live_chain.job.plan.segments[0])
-                found[row] = spaces.head_in_parent(
-                    skeleton.offsets[root],
-                    live_chain.slide.home[0],
-                    skeleton.use_local_location[root],
-                    skeleton.use_connect[root] & (skeleton.parents[root] >= 0),
-                )
-        return found
-
-    def differ(self, places: Places, former: Places) -> Flags:
-        """Tell which chains hang elsewhere than before, shape (B,)."""
-        differs: Flags = (places.world != former.world).any(axis=(1, 2))
-        differs |= (places.above != former.above).any(axis=(1, 2))
-        differs |= (places.unmirrored != former.unmirrored).any(axis=(1, 2))
-        slide = self._frames.slide
-        # A root that the chain slides is written by the chain itself.
-        is_own = False if slide is None else slide.moves_root
-        differs |= (places.head != former.head).any(axis=1) & ~np.asarray(is_own)
-        return differs
+    @property
+    def owns_root(self) -> Flags | bool:
+        """Which chains slide their own roots, shape (B,) or for all alike."""
+        return False if self._frames.slide is None else self._frames.slide.moves_root
 
     def solved(self, asked: Asked, places: Places) -> tuple[Solved, list[Stepped]]:
-        """Return what brings some of the chains, which hang there, to their targets.
+        """Return what brings some of the chains or trees, which hang there, to their targets.
 
         Raises:
             IKError: If one of them cannot be solved; the text says what to do next.
         """
-        rows, own = asked.rows, self.settings
+        rows = asked.rows
         if places.is_flat[rows].any():
-            raise RigError("The armature object is scaled flat: give it a scale above zero.")
-        is_known = np.zeros(len(rows), dtype=np.bool_)
-        if asked.is_known is not None:
-            is_known = asked.is_known & self._is_found[rows]
+            raise scaled_flat()
         frames, stepped = self._placed(places, rows), list[Stepped]()
-        if own.joints is None:
-            solutions, poses = solve_freely(self._ask(asked, places, frames))
-            found = JointedPoses(solutions, poses, np.zeros(len(rows)))
-        elif asked.steps is None:
-            posing = self._ask(asked, places, frames)
-            found = self._solve_joints(posing, places, rows)
+        if asked.steps is None:
+            found = self._solve(asked, places, frames)[1]
         else:
-            fresh = np.flatnonzero(~is_known)
-            if fresh.size:
-                posing = self._ask(_take(asked, fresh), places, frames.take(fresh))
-                new = self._solve_joints(posing, places, rows[fresh])
-                self._keep(rows[fresh], posing.start, new)
-            assert self._found is not None
-            start, found = self._found[0].take(rows), self._found[1].take(rows)
-            found, stepped = self._step(frames, start, found, asked.steps, rows)
+            found, stepped = self._step(asked, places, frames)
         return self._finished(asked, places, frames, found), stepped
 
     def _placed(self, places: Places, rows: Indices) -> ChainFrames:
-        """Return some of the chains where they hang."""
-        frames, above = self._frames.take(rows), places.above[rows]
-        root = places.head[rows]
+        """Return some of the chains or trees where they hang."""
+        frames, above, root = self._frames.take(rows), places.above[rows], places.root[rows]
         if frames.slide is not None:
-            home = spaces.transform_point(above, self._homes[rows])
+            home = spaces.transform_point(above, frames.slide.root)
             root = np.where(frames.slide.moves_root[:, None], home, root)
         return replace(frames, parent=above[:, :3, :3], root=root)
 
-    def _ask(self, asked: Asked, places: Places, frames: ChainFrames) -> Posing:
-        """Return what is asked of chains in armature space, from where they start."""
+    def _solve(
+        self, asked: Asked, places: Places, frames: ChainFrames
+    ) -> tuple[ChainPoses, JointedPoses]:
+        """Return the poses that chains or trees start from, and as solved."""
         own, rows = self.settings, asked.rows
-        world = places.world[rows]
-        local = own.channels.begun(rows, asked.present) if own.is_current else self._start[rows]
-        start = frames.posed(
-            rotation.matrix_from_quaternion(local), slides=self._start_slides(asked, frames)
+        posing = self._ask(asked, places, frames)
+        if self._joints is None:
+            solutions, poses = solve_freely(posing)
+            return posing.start, JointedPoses(solutions, poses, np.zeros(len(rows)))
+        joints = self._joints.take(rows)
+        found = solve_with_joints(posing, joints, self._forces(posing, places, rows))
+        if own.joints is None:
+            found = self._rolled(asked, posing, found)
+        return posing.start, turn_tips(posing, found, None if own.joints is None else joints)
+
+    def _ask(self, asked: Asked, places: Places, frames: ChainFrames) -> Posing:
+        """Return what is asked in the spaces of places, from where chains or trees start."""
+        own, rows = self.settings, asked.rows
+        start, chains = self._begin(asked, frames)
+        unit, options = places.unit[rows], own.options.take(rows)
+        options = replace(
+            options,
+            tolerance=options.tolerance / unit,
+            soft_distance=options.soft_distance / unit,
         )
-        self._check_segments(start, rows)
-        mirrored = Mirrored(places.unmirrored[rows], places.keeps[rows])
-        options = self._options(rows, places, mirrored, frames, start)
-        goals = self._goals(asked, world, mirrored)
-        posing = Posing(frames, start, goals, options, self._tips(world, asked.targets))
-        if frames.stretch is None:
-            return posing
-        turned = turned_goals(goals, frames, start, posing.tips)
-        lengths = frames.stretch.grown(start.joints, frames.along(), turned, options)
-        grown = ~np.isnan(lengths[:, 0])
-        if not grown.any():
-            return posing
-        # What the bones grow by has the soft distance in it.
-        soft = np.where(grown, 0.0, np.asarray(options.soft_distance))
-        options = replace(options, soft_distance=soft)
-        start = frames.stretched(start.rotations, lengths)
-        return replace(posing, start=start, options=options, lengths=lengths)
+        if not own.is_tree and own.spec.pole is None:
+            flipped = self._flips(np.asarray(options.use_flip_bend), places, rows, frames, start)
+            options = replace(options, use_flip_bend=flipped)
+        goals, tips = self._goals(asked, places, start), self._tips(asked, places)
+        posing = Posing(frames, start, goals, options, tips, chains=chains)
+        return posing if frames.stretch is None else _grown(posing, frames.stretch)
+
+    def _begin(self, asked: Asked, frames: ChainFrames) -> tuple[ChainPoses, Chains | None]:
+        """Return the start poses, and how the core takes them; kept while they stay the same."""
+        own, rows = self.settings, asked.rows
+        local = own.begun(rows, asked.present)
+        if self._begun is not None:
+            where, known, start, chains = self._begun
+            is_same = np.array_equal(known[rows], local)
+            is_same = is_same and np.array_equal(where.parent[rows], frames.parent)
+            if is_same and np.array_equal(where.root[rows], frames.root):
+                if len(rows) == len(known):
+                    return start, chains
+                return start.take(rows), chains.take(rows)
+        slides = self._start_slides(asked, frames)
+        start = frames.posed(rotation.matrix_from_quaternion(local), slides=slides)
+        if not own.is_tree:
+            check_segments(self._driven, rows, start.joints)
+            return start, None
+        assert self._joints is not None
+        chains = chains_for_core(frames, start, self._joints.take(rows))
+        if len(rows) == len(own):
+            self._begun = frames, local, start, chains
+        return start, chains
 
     def _start_slides(self, asked: Asked, frames: ChainFrames) -> Array | None:
         """Return the slides to start from, shape (b, k); None where nothing slides.
 
         As for rotations, what stands there with influence is a share of the last solution.
         """
-        slide, influence = frames.slide, self.settings.influence[asked.rows][:, None]
+        slide, influence = frames.slide, self.settings.influence[asked.rows]
         if slide is None:
             return None
         if not self.settings.is_current or asked.location is None:
@@ -167,149 +171,169 @@ class FrameSolve:
         there = slide.slides_at(asked.location) / np.where(influence > 0.0, influence, np.inf)
         return np.where(influence > 0.0, slide.within(there), 0.0)
 
-    def _check_segments(self, start: ChainPoses, rows: Indices) -> None:
-        lengths = np.linalg.norm(np.diff(start.joints, axis=1), axis=2)
-        short = np.argwhere(lengths <= SHORTEST_SEGMENT * lengths.sum(axis=1, keepdims=True))
-        if len(short):
-            job = self._live_chains[rows[short[0, 0]]].job
-            raise no_length(job.skeleton.names[job.plan.segments[short[0, 1]]])
-
-    def _options(
+    def _flips(
         self,
-        rows: Indices,
+        use_flip: Flags,
         places: Places,
-        mirrored: Mirrored,
+        rows: Indices,
         frames: ChainFrames,
         start: ChainPoses,
-    ) -> SolveOptions:
-        """Return the options in armature space; distances that hold in every direction."""
-        own, options = self.settings, self.settings.options.take(rows)
-        use_flip: Flags = np.asarray(options.use_flip_bend)
-        if own.spec.pole is None:
-            stored = (
-                rotation.matrix_from_quaternion(own.channels.zero[rows]) if own.is_current else None
-            )
-            without_tip = own.bends_without_tip
-            use_flip = flips(use_flip, mirrored, frames, start, stored, without_tip=without_tip)
-        largest = places.largest[rows]
-        return replace(
-            options,
-            tolerance=options.tolerance / largest,
-            soft_distance=options.soft_distance / largest,
-            use_flip_bend=use_flip,
+    ) -> Flags:
+        """Return which chains without poles bend to the other side than their start poses."""
+        own, stored = self.settings, None
+        if own.is_current:
+            stored = rotation.matrix_from_quaternion(own.channels.zero[rows])
+        return flips(
+            use_flip,
+            places.unmirrored[rows],
+            places.keeps[rows, 0],
+            frames,
+            start,
+            stored,
+            without_tip=own.bends_without_tip,
         )
 
-    def _tips(self, world: Array, targets: Array) -> Tips | None:
-        if not self.settings.turns_tip:
-            return None
-        wanted = spaces.orientation(np.linalg.solve(world[:, :3, :3], targets[:, :3, :3]))
-        return Tips((0,), wanted[:, None], (self.settings.spec.options.orient_weight,))
-
-    def _goals(self, asked: Asked, world: Array, mirrored: Mirrored) -> Goals:
-        to_armature, angle = np.linalg.inv(world), self.settings.pole_angle[asked.rows]
-        pole = None
-        if asked.poles is not None:
-            pole = spaces.transform_point(to_armature, asked.poles)
+    def _goals(self, asked: Asked, places: Places, start: ChainPoses) -> Goals:
+        """Return the goals, without the turns of tips."""
+        own, rows, stays = self.settings, asked.rows, ~asked.is_followed
+        from_world, angle = places.from_world[rows], own.pole_angle[rows]
+        angle = np.where(places.keeps[rows], -angle, angle)
+        ends = points_in_base(from_world, asked.targets[:, :, :3, 3])
+        poles = None if asked.poles is None else points_in_base(from_world, asked.poles)
+        if not own.is_tree:
+            return Goals(ends[:, 0], None if poles is None else poles[:, 0], angle[:, 0])
+        if stays.any():
+            ends[:, stays] = start.joints[:, self._frames.hanging.count :][:, stays]
+        of_chains, has_poles = None, np.zeros(len(stays), dtype=np.bool_)
+        if poles is not None:
+            poled = list(own.like.poled)
+            has_poles[poled] = kept = asked.is_followed[poled]
+            of_chains = ends.copy()
+            of_chains[:, has_poles] = poles[:, kept]
         return Goals(
-            target_position=spaces.transform_point(to_armature, asked.targets[:, :3, 3]),
-            pole_position=pole,
-            pole_angle=np.where(mirrored.keeps, -angle, angle),
+            target_position=ends,
+            weight=own.weights[rows] * asked.is_followed,
+            pole_position=of_chains,
+            has_pole=has_poles.tolist(),
+            pole_angle=angle,
         )
 
-    def _solve_joints(self, posing: Posing, places: Places, rows: Indices) -> JointedPoses:
-        joints = self.settings.joints
-        assert joints is not None
-        forces = self._forces(posing.start, places.world[rows], rows)
-        own = joints.take(rows)
-        return turn_tips(posing, solve_with_joints(posing, own, forces), own)
-
-    def _forces(self, start: ChainPoses, world: Array, rows: Indices) -> Forces | None:
-        """Return what acts on the segments of chains; None where nothing does."""
-        specs = [self._live_chains[row].job.spec for row in rows.tolist()]
-        lengths = np.linalg.norm(np.diff(start.joints, axis=1), axis=2)
-        forces = self.settings.with_optimum(forces_on(specs, lengths), rows)
-        if forces is None:
+    def _tips(self, asked: Asked, places: Places) -> Tips | None:
+        """Return the orientations that tips shall take, in the spaces of places."""
+        like = self.settings.like
+        chains = [chain for chain in like.turning if asked.is_followed[chain]]
+        if not chains:
             return None
-        return replace(forces, gravity=gravity_in_bases(forces, world[:, :3, :3]))
+        from_world = places.from_world[asked.rows]
+        turns = from_world[:, None, :, :3] @ asked.targets[:, chains, :3, :3]
+        shares = [like.specs[chain].options.orient_weight for chain in chains]
+        return Tips(tuple(chains), spaces.orientation(turns), tuple(shares))
 
-    def _keep(self, rows: Indices, start: ChainPoses, found: JointedPoses) -> None:
-        """Keep what chains that ease go to: while only time passes it stays."""
-        if self._found is None:
-            first = np.zeros(len(self._live_chains), dtype=np.int64)
-            self._found = start.take(first), found.take(first)
-        starts, poses = self._found
-        self._found = starts.put(rows, start), poses.put(rows, found)
-        self._is_found[rows] = True
+    def _forces(self, posing: Posing, places: Places, rows: Indices) -> Forces | None:
+        """Return what acts on the segments of chains; None where nothing does."""
+        if self.settings.is_tree or self.settings.spec.force is None:
+            return None
+        specs = [self._driven[row].specs[0] for row in rows.tolist()]
+        lengths = np.linalg.norm(np.diff(posing.start.joints, axis=1), axis=2)
+        forces = self.settings.with_optimum(forces_on(specs, lengths), rows)
+        assert forces is not None
+        return replace(forces, gravity=gravity_in_bases(forces, places.to_world[rows]))
+
+    def _rolled(self, asked: Asked, posing: Posing, found: JointedPoses) -> JointedPoses:
+        """Return poses of free trees without needless rolls, unless effectors would feel it."""
+        hang, frames, poses = posing.frames.hanging, posing.frames, found.poses
+        kept = ~self._levers.any(axis=(0, 2))
+        if posing.tips is not None:
+            kept[[hang.carriers[chain] for chain in posing.tips.chains]] = True
+        poled = [chain for chain in self.settings.like.poled if asked.is_followed[chain]]
+        kept[[hang.limb_root(chain) for chain in poled]] = True
+        rolled = frames.rolled(posing.start, poses, self._levers[asked.rows], kept)
+        moved = np.abs(rolled.joints - poses.joints)[:, hang.count :].max(axis=(1, 2))
+        same = np.flatnonzero(moved <= AGREES * frames.lengths(posing.start).max(axis=1))
+        return found._replace(poses=poses.put(same, rolled.take(same)))
 
     def _step(
-        self,
-        frames: ChainFrames,
-        start: ChainPoses,
-        found: JointedPoses,
-        steps: Sequence[Step],
-        rows: Indices,
+        self, asked: Asked, places: Places, frames: ChainFrames
     ) -> tuple[JointedPoses, list[Stepped]]:
-        easing, joints = easing_of(self.settings.spec), self.settings.joints
+        """Return chains that ease on their way; while only time passes they go to the same."""
+        rows, easing, joints = asked.rows, self.settings.spec.easing, self._joints
         assert easing is not None
         assert joints is not None
-        return step_poses(frames, start, found, joints.take(rows), easing, steps)
+        assert asked.steps is not None
+        assert asked.is_known is not None
+        fresh = np.flatnonzero(~(asked.is_known & self._is_found[rows]))
+        if fresh.size:
+            new = self._solve(asked.take(fresh), places, frames.take(fresh))
+            if self._found is None:
+                first = np.zeros(len(self._driven), dtype=np.int64)
+                self._found = new[0].take(first), new[1].take(first)
+            starts, poses = self._found
+            self._found = starts.put(rows[fresh], new[0]), poses.put(rows[fresh], new[1])
+            self._is_found[rows[fresh]] = True
+        assert self._found is not None
+        start, found = self._found[0].take(rows), self._found[1].take(rows)
+        return step_poses(frames, start, found, joints.take(rows), easing, asked.steps)
 
     def _finished(
-        self,
-        asked: Asked,
-        places: Places,
-        frames: ChainFrames,
-        found: JointedPoses,
+        self, asked: Asked, places: Places, frames: ChainFrames, found: JointedPoses
     ) -> Solved:
         """Return what influence and locks leave of solved poses, measured on what is left."""
-        own, rows, poses = self.settings, asked.rows, found.poses
-        influence = own.influence[rows]
-        local = rotation.quaternion_from_matrix(poses.rotations)
-        near = asked.present if own.is_current else own.channels.stored[rows]
+        own, rows, shown = self.settings, asked.rows, found.poses
+        local = rotation.quaternion_from_matrix(shown.rotations)
+        near, influence = own.near(rows, asked.present), own.influence[rows]
         channels, is_kept, is_moved = own.channels.finished(rows, local, near)
-        scale = frames.scale + influence[:, None, None] * (poses.scale - frames.scale)
-        slides, location = None, None
-        if frames.slide is not None and poses.slides is not None:
-            slides = frames.slide.within(influence[:, None] * poses.slides)
+        scale, slides, location = None, None, None
+        if frames.stretch is not None:
+            scale = frames.scale + influence[..., None] * (shown.scale - frames.scale)
+        if frames.slide is not None and shown.slides is not None:
+            slides = frames.slide.within(influence * shown.slides)
             location = frames.slide.location(slides)
-        shown = poses
         if is_moved.any():
             moved = np.flatnonzero(is_moved)
             there = rotation.matrix_from_quaternion(own.channels.local_of(channels[moved]))
-            some = None if slides is None else slides[moved]
-            shown = poses.put(moved, frames.take(moved).posed(there, scale[moved], some))
-        world = places.world[rows]
-        effectors = spaces.transform_point(world, shown.joints[:, -1])
-        residuals = np.linalg.norm(effectors - asked.targets[:, :3, 3], axis=1)
-        segments = np.diff(shown.joints, axis=1) @ world[:, :3, :3].transpose(0, 2, 1)
-        reach = np.linalg.norm(segments, axis=2).sum(axis=1)
-        tolerance = np.asarray(own.options.tolerance)[rows]
-        solutions = found.solutions
-        has_arrived = residuals - LENGTHS_AGREE * reach <= tolerance
+            some = [None if each is None else each[moved] for each in (scale, slides)]
+            shown = shown.put(moved, frames.take(moved).posed(there, *some))
+        world = places.to_world[rows]
+        ends = points_in_base(places.from_world[rows], asked.targets[:, :, :3, 3])
+        gaps = (shown.joints[:, frames.hanging.count :] - ends) @ world.swapaxes(-1, -2)
+        residuals = np.where(asked.is_followed, np.linalg.norm(gaps, axis=2), 0.0)
+        # Less what float32 parents make of a solve that has arrived.
+        exact = residuals - LENGTHS_AGREE * frames.lengths(shown, world)
+        has_arrived, solutions = exact <= own.tolerance[rows], found.solutions
         # Bones that change as they turn may stand elsewhere than they were solved.
         codes = name_ending(
-            solutions.status_code, has_arrived, influence < 1.0, np.ones_like(is_moved)
+            solutions.status_code.reshape(residuals.shape),
+            has_arrived,
+            influence < 1.0,
+            np.ones_like(has_arrived),
         )
         return Solved(
             channels=channels,
+            is_kept=is_kept,
             residuals=residuals,
             iterations=solutions.iterations,
             status_codes=codes,
-            has_locks=is_kept.any(axis=1),
-            tip_gaps=found.tip_gaps,
+            tip_gaps=found.tip_gaps.reshape(residuals.shape),
             holds=solutions.holds,
             slide_holds=solutions.slide_holds,
-            scale=None if frames.stretch is None else scale,
+            scale=scale,
             location=location,
         )
 
 
-def _take(asked: Asked, rows: Indices) -> Asked:
-    """Return what is asked of some of the chains, whatever steps they make."""
-    return Asked(
-        asked.rows[rows],
-        asked.targets[rows],
-        None if asked.poles is None else asked.poles[rows],
-        asked.present[rows],
-        None if asked.location is None else asked.location[rows],
+def _grown(posing: Posing, stretch: ChainStretch) -> Posing:
+    """Return what is asked of chains with the lengths that bones grow to."""
+    frames, start, options = posing.frames, posing.start, posing.options
+    goals = turned_goals(posing.goals, frames, start, posing.tips)
+    lengths = stretch.grown(start.joints, frames.along(), goals, options)
+    has_grown = ~np.isnan(lengths[:, 0])
+    if not has_grown.any():
+        return posing
+    # What the bones grow by has the soft distance in it.
+    soft = np.where(has_grown, 0.0, np.asarray(options.soft_distance))
+    return replace(
+        posing,
+        start=frames.stretched(start.rotations, lengths),
+        options=replace(options, soft_distance=soft),
+        lengths=lengths,
     )

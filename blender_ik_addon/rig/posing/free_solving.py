@@ -98,7 +98,7 @@ def solve_freely(asked: Posing) -> tuple[Solutions, ChainPoses]:
     """Solve and lay the bones along the solutions; settle what uneven scales leave open."""
     asked = replace(asked, goals=turned_goals(asked.goals, asked.frames, asked.start, asked.tips))
     solutions, laid = _lay(asked, asked.goals, passes=1)
-    reach = asked.start.reach
+    reach = asked.frames.lengths(asked.start)[:, 0]
     gaps = np.abs(laid.joints - solutions.joint_positions).max(axis=(1, 2))
     is_off = (gaps > LENGTHS_AGREE * reach) & (solutions.status_code != USED_UP)
     rows = np.flatnonzero(is_off)
@@ -110,7 +110,7 @@ def solve_freely(asked: Posing) -> tuple[Solutions, ChainPoses]:
 def _settle(asked: Posing, best: ChainPoses) -> ChainPoses:
     """Return the poses of chains of which the lengths of bones change as they turn."""
     options = asked.options
-    reach = asked.start.reach
+    reach = asked.frames.lengths(asked.start)[:, 0]
     tolerance = np.maximum(0.1 * np.asarray(options.tolerance), SETTLED * reach)
     target, root = np.array(asked.goals.target_position), asked.start.joints[:, 0]
     best_gap, rows = np.full(len(root), np.inf), np.arange(len(root))
@@ -141,7 +141,7 @@ def _settle(asked: Posing, best: ChainPoses) -> ChainPoses:
 def _lay(asked: Posing, goals: Goals, *, passes: int) -> tuple[Solutions, ChainPoses]:
     """Solve with the lengths that the bones have, as often as asked, and lay the bones along."""
     frames, start = asked.frames, asked.start
-    bend, joints = frames.natural_side(start), start.joints
+    bend, joints = frames.natural_sides(start)[:, 0], start.joints
     for _ in range(passes):
         solutions = solve_as(Chains(joints, bend), frames.compiled, goals, asked.options)
         tip, share = _find_tips(asked, solutions)

@@ -12,7 +12,7 @@ from ...core import Chains, Forces, Joints, Solutions, Solver
 from ...core.algebra import rotation
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_joints import ChainJoints
-from ..frames.chain_poses import ChainPoses, part_way
+from ..frames.chain_poses import ChainPoses, angles_between, turned_part_way
 from ..frames.tips import turned_goals, turned_to
 from ..reading import spaces
 from ..reading.refusals import RigError
@@ -126,10 +126,10 @@ def chains_for_core(
     Raises:
         RigError: If a bone is scaled flat.
     """
-    hang = frames.hanging
+    hang, sides = frames.hanging, frames.natural_sides(pose)
     return Chains(
         pose.joints,
-        frames.natural_side(pose) if hang.topology is None else frames.natural_sides(pose),
+        sides[:, 0] if hang.topology is None else sides,
         frames_for_core(frames, pose, joints, hang.unturned),
         forces,
         topology=hang.topology,
@@ -198,14 +198,12 @@ def turn_tips(asked: Posing, found: JointedPoses, joints: ChainJoints | None) ->
     shares = [tips.shares[i] for i in after]
     if min(shares) < 1.0:
         share = np.broadcast_to(shares, wanted.shape[:2])
-        wanted = part_way(pose.rotations[:, rows], wanted, share)
+        wanted = turned_part_way(pose.rotations[:, rows], wanted, share)
     rotations, gaps = pose.rotations.copy(), found.tip_gaps.copy()
     rotations[:, rows] = wanted
     if joints is not None:
         held = joints.clamped(rotation.quaternion_from_matrix(rotations))[:, rows]
         rotations[:, rows] = rotation.matrix_from_quaternion(held)
-        left = rotation.quaternion_from_matrix(rotations[:, rows].swapaxes(-1, -2) @ wanted)
-        sine = np.linalg.norm(left[..., 1:], axis=-1)
-        of_chains = [tips.chains[i] for i in after]
-        gaps.reshape(len(gaps), -1)[:, of_chains] = 2.0 * np.arctan2(sine, left[..., 0])
+        left = angles_between(held, rotation.quaternion_from_matrix(wanted))
+        gaps.reshape(len(gaps), -1)[:, [tips.chains[i] for i in after]] = left
     return JointedPoses(found.solutions, frames.posed(rotations, pose.scale, pose.slides), gaps)

@@ -1,4 +1,4 @@
-"""What one solve did to a chain."""
+"""What one solve did to a chain, alone or of a tree, and what keeps it from its target."""
 
 from __future__ import annotations
 
@@ -9,7 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core import Status
-from .reasons import Reasons
+from ...core.model.status import STATUSES
+from ..planning.driven import Driven
+from ..reading.channels import matrices_of
+from .reasons import Reasons, reasons_of, turns_tip_first
+from .solved import Solved
+
+Array = npt.NDArray[np.float64]
+
+# Chains that pull less than this share of the hardest pull are not named, and one that weighs less
+# than this share of another gives way to it.
+HARDLY = 0.01
 
 
 @dataclass(frozen=True)
@@ -50,3 +60,89 @@ class Outcome:
     is_eased: bool = False
     tree: tuple[int, ...] = ()
     outweighed_by: tuple[str, ...] = ()
+
+
+def outcome_of(
+    solved: Solved, driven: Driven, row: int, chain: int = 0, weights: Array | None = None
+) -> Outcome:
+    """Return what a solve did to a chain.
+
+    Args:
+        solved: The solve.
+        driven: What the chain drives, alone or with others.
+        row: Of that in the solve.
+        chain: Its number there.
+        weights: Of the effectors, shape (E,); None for a chain alone.
+    """
+    live_chain, hang, joints = driven.live_chains[chain], driven.hanging, driven.joints
+    job, slide, rows = live_chain.job, live_chain.slide, np.array(hang.rows[chain])
+    status, tip_gap = _statuses(solved, row)[chain], float(solved.tip_gaps[row, chain])
+    channels = solved.channels[row, rows]
+    others = {"scale": solved.scale, "location": solved.location}
+    segments = rows[rows < hang.count]
+    return Outcome(
+        channels=channels,
+        status=status,
+        residual=float(solved.residuals[row, chain]),
+        iterations=int(solved.iterations[row]),
+        has_locks=bool(solved.is_kept[row, rows].any()),
+        held_by=_holding(solved, driven, row, segments) if status is Status.LIMITED else (),
+        tip_gap=tip_gap,
+        why=reasons_of(
+            driven.options,
+            None if joints is None else joints.take(rows),
+            matrices_of(channels, driven.modes[rows]),
+            len(segments),
+            tip_gap,
+            is_tip_beyond=hang.turns_afterwards(chain),
+            turns_tip_first=weights is None and turns_tip_first(job.spec),
+        ),
+        others={name: values[row] for name, values in others.items() if values is not None},
+        lacks_stretch=live_chain.stretch is not None and not live_chain.stretch.may_grow,
+        connected=() if slide is None else slide.connected,
+        location_locked=() if slide is None else slide.locked,
+        is_eased=job.spec.easing is not None,
+        tree=tuple(each.job.index for each in driven.live_chains if each is not live_chain),
+        outweighed_by=() if weights is None else _outweighing(solved, driven, row, chain, weights),
+    )
+
+
+def _statuses(solved: Solved, row: int) -> list[Status]:
+    return [STATUSES[code] for code in solved.status_codes[row].tolist()]
+
+
+def _holding(
+    solved: Solved, driven: Driven, row: int, segments: npt.NDArray[np.int64]
+) -> tuple[str, ...]:
+    """Return the bones and axes whose limits hold a chain back, in words, root first."""
+    if solved.holds is None:
+        return ()
+    holds = solved.holds[row]
+    if solved.slide_holds is not None:
+        holds = np.column_stack((holds, solved.slide_holds[row]))
+    words, names = ("X", "Y", "Z", "slide"), driven.skeleton.names
+    return tuple(
+        f"{names[driven.bones[segments[bone]]]} {words[axis]}"
+        for bone, axis in np.argwhere(holds[segments]).tolist()
+    )
+
+
+def _outweighing(
+    solved: Solved, driven: Driven, row: int, chain: int, weights: Array
+) -> tuple[str, ...]:
+    """Return the names of the chains that pull at bones of a chain, the hardest first.
+
+    One that has arrived pulls only if it is so much heavier that the rest is within tolerance.
+    """
+    all_rows, statuses = driven.hanging.rows, _statuses(solved, row)
+    own, pulls = set(all_rows[chain]), weights * solved.residuals[row]
+    others = [
+        other
+        for other in np.argsort(-pulls, kind="stable").tolist()
+        if other != chain
+        and weights[other] > 0.0
+        and not own.isdisjoint(all_rows[other])
+        and (statuses[other] is not Status.REACHED or weights[chain] < HARDLY * weights[other])
+    ]
+    hardest = max((pulls[other] for other in others), default=0.0)
+    return tuple(driven.specs[other].name for other in others if pulls[other] >= HARDLY * hardest)

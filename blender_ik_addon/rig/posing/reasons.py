@@ -11,8 +11,6 @@ from ...core import SolveOptions
 from ...core.algebra import rotation
 from ...core.kinematics.joint_limits import clamp_rotations as clamped
 from ..reading.bone_joints import BoneJoints
-from ..reading.chain_plan import ChainPlan
-from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec
 
 Array = npt.NDArray[np.float64]
@@ -89,28 +87,3 @@ def _are_at_ends(joints: BoneJoints, rotations: Array) -> bool:
     inner = clamped(joints.kinds, turned, low, high)
     past = rotation.multiply(rotation.conjugate(turned), inner)
     return bool((np.linalg.norm(past[:, 1:], axis=1) > 0.1 * AT_END).any())
-
-
-def holding(
-    skeleton: Skeleton,
-    plan: ChainPlan,
-    holds: npt.NDArray[np.bool_] | None,
-    slide_holds: npt.NDArray[np.bool_] | None = None,
-) -> tuple[str, ...]:
-    """Return the bones and axes whose limits hold a chain back, in words, root first.
-
-    Args:
-        skeleton: The armature's bones.
-        plan: The chain's bones.
-        holds: Of the segments about X, Y and Z, shape (m, 3); None for none.
-        slide_holds: Of their slides, shape (m,); None for none.
-    """
-    if holds is None:
-        return ()
-    if slide_holds is not None:
-        holds = np.column_stack((holds, slide_holds))
-    words = ("X", "Y", "Z", "slide")
-    return tuple(
-        f"{skeleton.names[plan.segments[bone]]} {words[axis]}"
-        for bone, axis in np.argwhere(holds).tolist()
-    )

@@ -13,8 +13,8 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 import bpy
-import numpy as np
 
+from .channels import read_flags, read_integers
 from .spec import Anchor
 
 NAME = "Chain IK Anchor"
@@ -98,14 +98,8 @@ def _shown(layer: bpy.types.LayerCollection) -> Iterator[bpy.types.Collection | 
         yield from _shown(child)
 
 
-# ``Any``: the stubs know neither foreach_get of collections nor their common type.
 def _uids(objects: Any, flag: str = "") -> list[int]:
     """Return the session uids of objects, all or those that have a flag."""
-    uids = np.empty(len(objects), dtype=np.int32)
-    objects.foreach_get("session_uid", uids)
-    if flag:
-        flags = np.empty(len(objects), dtype=np.bool_)
-        objects.foreach_get(flag, flags)
-        uids = uids[flags]
-    found: list[int] = uids.tolist()
+    uids = read_integers(objects, "session_uid")
+    found: list[int] = (uids[read_flags(objects, flag)] if flag else uids).tolist()
     return found

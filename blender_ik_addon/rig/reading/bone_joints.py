@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import bpy
 import numpy as np
@@ -12,7 +11,7 @@ import numpy.typing as npt
 
 from ...core import JointKind
 from ...core.algebra import rotation
-from ...core.kinematics.joint_limits import clamp_rotations
+from .channels import read_flags, read_floats
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -20,6 +19,7 @@ Indices = npt.NDArray[np.int64]
 AXES = "xyz"
 # Blender's own solver never lets a bone be stiffer than this.
 MOST_STIFFNESS = 0.99
+NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
 # By which axes are free, X first.
 KINDS = {
     (True, True, True): JointKind.BALL,
@@ -67,12 +67,6 @@ class BoneJoints:
             return local_wxyz
         return rotation.multiply(rotation.conjugate(self.zero_wxyz), local_wxyz)
 
-    def local_of(self, turns_wxyz: Array) -> Array:
-        """Return the local rotations (..., n, 4) that turns of joints (..., n, 4) make."""
-        if self.zero_wxyz is None:
-            return turns_wxyz
-        return rotation.multiply(self.zero_wxyz, turns_wxyz)
-
     def take(self, bones: Indices | slice) -> BoneJoints:
         """Return the joints of some of the bones."""
         return BoneJoints(
@@ -84,22 +78,10 @@ class BoneJoints:
             None if self.slides is None else self.slides[bones],
         )
 
-    def clamped(self, rotations: Array) -> Array:
-        """Return local rotation matrices (n, 3, 3) brought inside the ranges of the joints."""
-        turned = self.turns_of(rotation.quaternion_from_matrix(rotations))
-        held = clamp_rotations(self.kinds, turned, self.low, self.high)
-        return rotation.matrix_from_quaternion(self.local_of(held))
-
     @property
     def kinds(self) -> tuple[JointKind, ...]:
         """Return what each joint is."""
         return tuple(KINDS[tuple(free)] for free in (~self.is_locked).tolist())
-
-    def is_same(self, other: BoneJoints | None) -> bool:
-        """Tell whether another record says the same."""
-        return other is not None and all(
-            np.array_equal(getattr(self, name), getattr(other, name)) for name in vars(self)
-        )
 
 
 def free_bones(count: int) -> BoneJoints:
@@ -115,24 +97,18 @@ def free_bones(count: int) -> BoneJoints:
 def read_joints(armature_object: bpy.types.Object) -> BoneJoints:
     """Return the joints of all bones of an armature object, in the order of its bones."""
     bones = armature_object.pose.bones
-    joints, has_limit = free_bones(len(bones)), _flags(bones, "use_ik_limit")
+
+    def numbers(name: str) -> Array:
+        columns = [read_floats(bones, f"{name}_{axis}", 1) for axis in AXES]
+        return np.column_stack(columns).astype(np.float64)
+
+    def flags(name: str) -> npt.NDArray[np.bool_]:
+        return np.column_stack([read_flags(bones, f"{name}_{axis}") for axis in AXES])
+
+    joints, has_limit = free_bones(len(bones)), flags("use_ik_limit")
     if has_limit.any():
-        joints.low[has_limit] = _numbers(bones, "ik_min")[has_limit]
-        joints.high[has_limit] = _numbers(bones, "ik_max")[has_limit]
-    joints.is_locked[:] = _flags(bones, "lock_ik")
-    np.minimum(_numbers(bones, "ik_stiffness"), MOST_STIFFNESS, out=joints.stiffness)
+        joints.low[has_limit] = numbers("ik_min")[has_limit]
+        joints.high[has_limit] = numbers("ik_max")[has_limit]
+    joints.is_locked[:] = flags("lock_ik")
+    np.minimum(numbers("ik_stiffness"), MOST_STIFFNESS, out=joints.stiffness)
     return joints
-
-
-def _flags(bones: Any, name: str) -> npt.NDArray[np.bool_]:
-    values = np.empty((3, len(bones)), dtype=np.bool_)
-    for axis, row in zip(AXES, values, strict=True):
-        bones.foreach_get(f"{name}_{axis}", row)
-    return values.T
-
-
-def _numbers(bones: Any, name: str) -> Array:
-    values = np.empty((3, len(bones)), dtype=np.float32)
-    for axis, row in zip(AXES, values, strict=True):
-        bones.foreach_get(f"{name}_{axis}", row)
-    return values.T.astype(np.float64)

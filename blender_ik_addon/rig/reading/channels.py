@@ -102,8 +102,7 @@ def read_pose(evaluated: bpy.types.Object) -> Pose:
     """Return the pose of an evaluated armature object."""
     bones = evaluated.pose.bones
     count = len(bones)
-    modes = np.empty(count, dtype=np.int32)
-    bones.foreach_get("rotation_mode", modes)
+    modes = read_integers(bones, "rotation_mode")
     return Pose(
         world=np.array(evaluated.matrix_world, dtype=np.float64),
         matrices=matrices_from_buffer(read_floats(bones, "matrix", 16), count),
@@ -112,12 +111,9 @@ def read_pose(evaluated: bpy.types.Object) -> Pose:
         modes=modes,
         channels=read_rotation(bones, modes),
         locks=np.column_stack(
-            (
-                read_flags(bones, "lock_rotation", 3).reshape(count, 3),
-                read_flags(bones, "lock_rotation_w", 1),
-            )
+            (read_flags(bones, "lock_rotation", 3), read_flags(bones, "lock_rotation_w"))
         ),
-        uses_4d_locks=read_flags(bones, "lock_rotations_4d", 1),
+        uses_4d_locks=read_flags(bones, "lock_rotations_4d"),
     )
 
 
@@ -144,17 +140,25 @@ def rows_of_property(modes: Integers, name: str) -> Flags:
     return rows
 
 
-def read_floats(bones: Any, name: str, size: int) -> npt.NDArray[np.float32]:
-    """Return a float property of all pose bones, shape (n * size,)."""
-    buffer = np.empty(len(bones) * size, dtype=np.float32)
-    bones.foreach_get(name, buffer)
+# ``Any``: the stubs know neither foreach_get of collections nor their common type.
+def read_floats(collection: Any, name: str, size: int) -> npt.NDArray[np.float32]:
+    """Return a float property of all bones or other members, shape (n * size,)."""
+    buffer = np.empty(len(collection) * size, dtype=np.float32)
+    collection.foreach_get(name, buffer)
     return buffer
 
 
-def read_flags(bones: Any, name: str, size: int) -> Flags:
-    """Return a boolean property of all pose bones, shape (n * size,)."""
-    buffer = np.empty(len(bones) * size, dtype=np.bool_)
-    bones.foreach_get(name, buffer)
+def read_flags(collection: Any, name: str, size: int = 1) -> Flags:
+    """Return a boolean property, shape (n,), or (n, size) of several numbers."""
+    buffer = np.empty(len(collection) * size, dtype=np.bool_)
+    collection.foreach_get(name, buffer)
+    return buffer if size == 1 else buffer.reshape(-1, size)
+
+
+def read_integers(collection: Any, name: str) -> Integers:
+    """Return an integer property, shape (n,)."""
+    buffer = np.empty(len(collection), dtype=np.int32)
+    collection.foreach_get(name, buffer)
     return buffer
 
 

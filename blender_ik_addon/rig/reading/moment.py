@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...core import Solver
-from .spec import ChainSpec
 from .update import Update
 
 
@@ -31,9 +29,3 @@ def moment_of(update: Update) -> Moment:
     render = scene.render
     first = scene.frame_preview_start if scene.use_preview_range else scene.frame_start
     return Moment(update.frame, render.fps_base / render.fps, first, update.is_new_frame)
-
-
-def goes_on(spec: ChainSpec) -> bool:
-    """Tell whether a chain goes on from its last pose."""
-    is_eased = spec.force is not None and spec.force.easing is not None
-    return is_eased or spec.options.solver is Solver.FOLLOW

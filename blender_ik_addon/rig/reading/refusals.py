@@ -9,6 +9,11 @@ class RigError(IKError):
     """A chain's bones, target or pole cannot be used; the text says what to do next."""
 
 
+def scaled_flat() -> RigError:
+    """Return what to say of an armature object that is scaled flat."""
+    return RigError("The armature object is scaled flat: give it a scale above zero.")
+
+
 def no_length(name: str) -> InvalidChainError:
     """Return what to say of a bone without length."""
     return InvalidChainError(

@@ -11,7 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.algebra import rotation
-from .spaces import InheritScale, RestFrames, matrices_from_buffer, rest_frames, rest_offsets
+from .channels import read_flags, read_floats, read_integers
+from .spaces import (
+    InheritScale,
+    RestFrames,
+    head_in_parent,
+    matrices_from_buffer,
+    rest_frames,
+    rest_offsets,
+)
 
 Array = npt.NDArray[np.float64]
 
@@ -41,7 +49,7 @@ class Skeleton:
         frames: What the pose evaluation needs of the bones.
         lengths: Rest lengths, shape (n,).
         use_local_location: Shape (n,).
-        use_connect: Shape (n,).
+        is_connected: Which bones ignore their location, shape (n,).
         plans: Chains of these bones, by what was asked for; ``plan.planned`` keeps them here, for
             objects with equal bones to share.
     """
@@ -55,7 +63,7 @@ class Skeleton:
     frames: RestFrames
     lengths: Array
     use_local_location: npt.NDArray[np.bool_]
-    use_connect: npt.NDArray[np.bool_]
+    is_connected: npt.NDArray[np.bool_]
     plans: dict[tuple[object, ...], Any] = field(default_factory=dict)
 
     @cached_property
@@ -82,6 +90,11 @@ class Skeleton:
         )
         return whole
 
+    def heads(self, bones: npt.NDArray[np.int64], location: Array) -> Array:
+        """Return where location channels (..., m, 3) put heads in the spaces of posed parents."""
+        tied, is_local = self.is_connected[bones], self.use_local_location[bones]
+        return head_in_parent(self.offsets[bones], location, is_local, tied)
+
     def ancestors(self, bone: int) -> list[int]:
         """Return a bone and all bones above it, the bone first."""
         found = []
@@ -94,9 +107,9 @@ class Skeleton:
 def fingerprint(armature: bpy.types.Armature) -> Fingerprint:
     """Return what tells whether a compiled skeleton still describes an armature."""
     bones = armature.bones
-    floats = [_floats(bones, name, size).tobytes() for name, size in _REST_FLOATS.items()]
-    flags = [_flags(bones, name).tobytes() for name in _REST_FLAGS]
-    return (tuple(bones.keys()), *floats, *flags, _integers(bones, "inherit_scale").tobytes())
+    floats = [read_floats(bones, name, size).tobytes() for name, size in _REST_FLOATS.items()]
+    flags = [read_flags(bones, name).tobytes() for name in _REST_FLAGS]
+    return (tuple(bones.keys()), *floats, *flags, read_integers(bones, "inherit_scale").tobytes())
 
 
 def compiled(
@@ -130,8 +143,8 @@ def _compiled(armature: bpy.types.Armature, present: Fingerprint) -> Skeleton:
     parents = np.array(
         [index[bone.parent.name] if bone.parent else -1 for bone in bones], dtype=np.int64
     )
-    rest = matrices_from_buffer(_floats(bones, "matrix_local", 16), count)
-    use_inherit_rotation = _flags(bones, "use_inherit_rotation")
+    rest = matrices_from_buffer(read_floats(bones, "matrix_local", 16), count)
+    use_inherit_rotation = read_flags(bones, "use_inherit_rotation")
     return Skeleton(
         fingerprint=present,
         names=names,
@@ -139,27 +152,10 @@ def _compiled(armature: bpy.types.Armature, present: Fingerprint) -> Skeleton:
         parents=parents,
         rest=rest,
         offsets=rest_offsets(rest, parents),
-        frames=rest_frames(rest, parents, use_inherit_rotation, _integers(bones, "inherit_scale")),
-        lengths=_floats(bones, "length", 1).astype(np.float64),
-        use_local_location=_flags(bones, "use_local_location"),
-        use_connect=_flags(bones, "use_connect"),
+        frames=rest_frames(
+            rest, parents, use_inherit_rotation, read_integers(bones, "inherit_scale")
+        ),
+        lengths=read_floats(bones, "length", 1).astype(np.float64),
+        use_local_location=read_flags(bones, "use_local_location"),
+        is_connected=read_flags(bones, "use_connect") & (parents >= 0),
     )
-
-
-# ``Any``: the stubs know neither foreach_get of collections nor their common type.
-def _floats(bones: Any, name: str, size: int) -> npt.NDArray[np.float32]:
-    buffer = np.empty(len(bones) * size, dtype=np.float32)
-    bones.foreach_get(name, buffer)
-    return buffer
-
-
-def _flags(bones: Any, name: str) -> npt.NDArray[np.bool_]:
-    buffer = np.empty(len(bones), dtype=np.bool_)
-    bones.foreach_get(name, buffer)
-    return buffer
-
-
-def _integers(bones: Any, name: str) -> npt.NDArray[np.int32]:
-    buffer = np.empty(len(bones), dtype=np.int32)
-    bones.foreach_get(name, buffer)
-    return buffer

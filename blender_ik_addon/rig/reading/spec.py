@@ -169,7 +169,17 @@ class ChainSpec:
     weight: float = 1.0
 
     @property
+    def is_dragged(self) -> bool:
+        """Whether the chain is dragged: it goes on from its last pose."""
+        return self.options.solver is Solver.FOLLOW
+
+    @property
+    def easing(self) -> Easing | None:
+        """How it goes to its target in time; None to be there at once."""
+        return None if self.force is None else self.force.easing
+
+    @property
     def moves_root(self) -> bool:
         """Whether the chain is dragged and takes its root along: it leads, or is not anchored."""
         is_led = self.options.lead is Lead.ROOT
-        return self.options.solver is Solver.FOLLOW and (is_led or not self.options.use_anchor)
+        return self.is_dragged and (is_led or not self.options.use_anchor)

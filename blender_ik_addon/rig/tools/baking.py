@@ -139,9 +139,7 @@ def _channels(armature_object: bpy.types.Object, chains: Mapping[int, ChainSpec]
     """Return the channels that chains write, without the locked ones."""
     skeleton, pose = compiled(armature_object), read_pose(armature_object)
     bones = armature_object.pose.bones
-    is_locked = {
-        name: read_flags(bones, f"lock_{name}", 3).reshape(-1, 3) for name in ("location", "scale")
-    }
+    is_locked = {name: read_flags(bones, f"lock_{name}", 3) for name in ("location", "scale")}
     found: list[Channel] = []
     for spec in chains.values():
         plan = planned(skeleton, spec)

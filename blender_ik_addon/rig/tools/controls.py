@@ -12,10 +12,11 @@ from mathutils import Matrix
 
 from ..frames.framing import Hung, framed
 from ..frames.side import find_sides
-from ..planning.checks import check_channels, check_pose, check_shape
+from ..planning.checks import check_channels, check_pose
 from ..reading import spaces
 from ..reading.chain_plan import check, planned
 from ..reading.channels import matrices_of, read_pose
+from ..reading.refusals import scaled_flat
 from ..reading.skeleton import compiled
 from ..reading.spec import Anchor, ChainSpec
 from ..reading.world import not_finite
@@ -61,7 +62,8 @@ def placement(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
     pose = read_pose(armature_object)
     check_pose(armature_object, skeleton, pose, plan)
     check_channels(skeleton, plan, pose.rotation[plan.written])
-    check_shape(pose.world)
+    if np.linalg.matrix_rank(pose.world[:3, :3]) < 3:
+        raise scaled_flat()
     frames = framed([Hung(skeleton, pose, plan)])
     posed = frames.posed(matrices_of(pose.rotation[plan.written], pose.modes[plan.written])[None])
     joints = spaces.transform_point(pose.world, posed.joints[0])
@@ -69,7 +71,7 @@ def placement(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
     # A tip that takes the target's rotation does not bend.
     bends = slice(-1) if spec.use_rotation and spec.use_tail and len(joints) > 2 else slice(None)
     bending = joints[bends]
-    side = find_sides(posed.joints[:, bends], frames.natural_side(posed))[0]
+    side = find_sides(posed.joints[:, bends], frames.natural_sides(posed)[:, 0])[0]
     side = spaces.transform_direction(pose.world, side)
     chord = bending[-1] - bending[0]
     # Only the part across the chord counts: a pole on its line would give no side.

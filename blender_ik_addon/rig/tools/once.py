@@ -8,11 +8,11 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
-from ...core import Solver
 from ..batches.changes import OtherChannels
-from ..frames.places import Places, find_places
+from ..frames.places import Places, in_armatures
 from ..live.writer import write_others, write_rotation
 from ..planning.checks import check_channels, check_pose
+from ..planning.driven import Driven, driven_alone
 from ..planning.live_chain import LiveChain
 from ..planning.located import check_dragged
 from ..planning.order import Job
@@ -21,7 +21,7 @@ from ..planning.start_channels import start_channels, stored_bones
 from ..posing.drags import Begun
 from ..posing.follow_solve import FollowSolve
 from ..posing.frame_solve import FrameSolve
-from ..posing.outcome import Outcome
+from ..posing.outcome import Outcome, outcome_of
 from ..posing.solved import Asked
 from ..reading.bone_joints import read_joints
 from ..reading.chain_plan import check, planned
@@ -52,43 +52,39 @@ def solve_once(
     pose = read_pose(armature_object.evaluated_get(depsgraph))
     check_pose(armature_object, skeleton, pose, plan)
     if not spec.stored_pose:
-        spec = replace(spec, stored_pose=stored_bones(skeleton, pose, plan, with_scale=False))
+        spec = replace(spec, stored_pose=stored_bones(skeleton, pose, plan, spec))
     frame = scene.frame_current_final
-    start, stored = start_channels(armature_object, skeleton, pose, plan, spec, frame, None)
+    job = Job(armature_object, 0, spec, skeleton, plan, moved_by)
+    start, stored = start_channels(job, pose, frame, None)
     check_channels(skeleton, plan, start)
     target = read_target(armature_object, spec, WorldMatrices(depsgraph))
-    job = Job(armature_object, 0, spec, skeleton, plan, moved_by)
-    is_dragged = spec.options.solver is Solver.FOLLOW
-    if is_dragged:
-        check_dragged(armature_object, skeleton, plan, spec)
+    if spec.is_dragged:
+        check_dragged(job)
     joints = chain_joints(read_joints(armature_object), skeleton, plan, spec)
     modes = pose.modes[plan.written]
     live_chain = LiveChain(job, start, stored, modes, False, joints, None, keeps_shape=False)
-    places = find_places([live_chain], [pose], [target.unmirrored])
+    driven = driven_alone(live_chain)
+    places = in_armatures([driven], [pose], [target.unmirrored])
     rows, matrix = np.zeros(1, dtype=np.int64), target.matrix[None]
-    if is_dragged:
-        outcome = _drag(live_chain, pose, places, rows, matrix[:, :3, 3])
+    if spec.is_dragged:
+        outcome = _drag(driven, pose, places, rows, matrix[:, :3, 3])
     else:
-        pole = None if target.pole is None else target.pole[None]
-        asked = Asked(rows, matrix, pole, pose.rotation[plan.written][None])
-        outcome = FrameSolve([live_chain], [pose]).solved(asked, places)[0].outcome(live_chain, 0)
+        pole = None if target.pole is None else target.pole[None, None]
+        has_all, stands = np.ones(1, dtype=np.bool_), pose.rotation[plan.written][None]
+        asked = Asked(rows, matrix[None], pole, stands, has_all)
+        outcome = outcome_of(FrameSolve([driven], [pose]).solved(asked, places)[0], driven, 0)
     write_rotation(armature_object, plan.written, modes, outcome.channels)
     return outcome
 
 
 def _drag(
-    live_chain: LiveChain, pose: Pose, places: Places, rows: npt.NDArray[np.int64], targets: Array
+    driven: Driven, pose: Pose, places: Places, rows: npt.NDArray[np.int64], targets: Array
 ) -> Outcome:
     """Drag a chain to its target from its start, and write where its root is."""
-    solve, near, root = (
-        FollowSolve([live_chain], [pose]),
-        live_chain.start[None],
-        live_chain.job.plan.written[:1],
-    )
-    turns, home = solve.settings.channels.local_of(near), pose.location[root]
-    count = len(live_chain.job.plan.segments)
-    begun = Begun.anew(rows, targets, turns, home, near, home, count)
-    outcome = solve.dragged(begun, places).solved.outcome(live_chain, 0)
+    solve, near, root = FollowSolve([driven], [pose]), driven.start[None], driven.bones[:1]
+    home = pose.location[root]
+    begun = Begun.anew(rows, targets, solve.settings.start, home, near, home, driven.hanging.count)
+    outcome = outcome_of(solve.dragged(begun, places).solved, driven, 0)
     moved = outcome.others["location"].astype(np.float32)
-    write_others(live_chain.job.object, {"location": OtherChannels(root, moved)})
+    write_others(driven.live_chains[0].job.object, {"location": OtherChannels(root, moved)})
     return outcome

@@ -5,14 +5,12 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
-from ...core import Solver
 from ..batches.changes import OtherChannels
 from ..live.writer import write_others, write_rotation
 from ..planning.checks import check_channels
 from ..planning.located import located_bones
 from ..planning.slide import slide_axes
-from ..planning.start_channels import paired, renamed, stored_bones
-from ..planning.stretch import read_stretch
+from ..planning.start_channels import VectorName, paired, renamed, stored_bones
 from ..reading.animation import keyed_rotation, keyed_vector
 from ..reading.chain_plan import planned
 from ..reading.channels import MODE_NUMBERS, converted, read_flags, read_pose
@@ -46,22 +44,11 @@ def take(
     channels = (pose.rotation[written], pose.location[written], pose.scale[written])
     check_channels(skeleton, plan, np.hstack(channels))
     try:
-        sliding = located_bones(skeleton, plan, spec)
+        located = located_bones(skeleton, plan, spec)
     except RigError:
         # It is not solved before its joints are put right; what is lacking is stored then.
-        sliding = frozenset()
-    return stored_bones(
-        skeleton,
-        pose,
-        plan,
-        with_scale=spec.use_stretch,
-        sliding=sliding,
-        is_dragged=_is_dragged(spec),
-    )
-
-
-def _is_dragged(spec: ChainSpec) -> bool:
-    return spec.options.solver is Solver.FOLLOW
+        located = frozenset()
+    return stored_bones(skeleton, pose, plan, spec, located)
 
 
 def give_back(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) -> None:
@@ -85,15 +72,15 @@ def give_back(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) 
     names = [skeleton.names[bone] for bone in bones]
     keyed = keyed_rotation(armature_object, names, modes, frame, None)
     channels = np.where(keyed.is_keyed, keyed.values, channels)
-    _give_back_scale(armature_object, skeleton, targets, frame)
-    _give_back_location(armature_object, skeleton, targets, frame)
+    _give_back_vector(armature_object, skeleton, targets, frame, "scale")
+    _give_back_vector(armature_object, skeleton, targets, frame, "location")
     write_rotation(armature_object, bones, modes, channels)
 
 
 def give_back_scale(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) -> None:
     """Write the stored scales of a chain back alone; as ``give_back``."""
     skeleton = compiled(armature_object)
-    _give_back_scale(armature_object, skeleton, _bones(skeleton, spec), frame)
+    _give_back_vector(armature_object, skeleton, _bones(skeleton, spec), frame, "scale")
 
 
 def give_back_location(
@@ -110,7 +97,7 @@ def give_back_location(
     skeleton = compiled(armature_object)
     stored = _bones(skeleton, spec)
     targets = {index: bone for index, bone in stored.items() if bone.name in names}
-    _give_back_location(armature_object, skeleton, targets, frame)
+    _give_back_vector(armature_object, skeleton, targets, frame, "location")
 
 
 def idle_locations(
@@ -132,50 +119,34 @@ def idle_locations(
     kept = {
         bone.name
         for index, bone in stored.items()
-        if index in sliding and bone.is_dragged == _is_dragged(spec)
+        if index in sliding and bone.is_dragged == spec.is_dragged
     }
     return frozenset([bone.name for bone in spec.stored_pose if bone.location]) - kept
 
 
-def _give_back_location(
+def _give_back_vector(
     armature_object: bpy.types.Object,
     skeleton: Skeleton,
     targets: dict[int, StoredBone],
     frame: float,
+    name: VectorName,
 ) -> None:
-    bones = np.array([index for index, bone in targets.items() if bone.location], dtype=np.int64)
-    if not bones.size:
+    """Write stored scales or locations back, where the chain may have changed them."""
+    stored = {index: getattr(bone, name) for index, bone in targets.items() if getattr(bone, name)}
+    if not stored:
         return
-    location = np.array([targets[index].location for index in bones.tolist()])
+    bones = np.array(list(stored))
     names = [skeleton.names[bone] for bone in bones]
-    keyed = keyed_vector(armature_object, names, "location", frame, None)
-    is_locked = read_flags(armature_object.pose.bones, "lock_location", 3).reshape(-1, 3)[bones]
-    # Channels that slides do not move are not the chain's.
-    is_dragged = np.array([targets[index].is_dragged for index in bones.tolist()])
-    is_slid = (is_dragged[:, None] | (slide_axes(skeleton, bones) != 0.0)) & ~is_locked
-    location = np.where(keyed.is_keyed, keyed.values, location)
-    location = np.where(is_slid, location, read_pose(armature_object).location[bones])
-    others = {"location": OtherChannels(bones, location.astype(np.float32))}
-    write_others(armature_object, others)
-
-
-def _give_back_scale(
-    armature_object: bpy.types.Object,
-    skeleton: Skeleton,
-    targets: dict[int, StoredBone],
-    frame: float,
-) -> None:
-    bones = np.array([index for index, bone in targets.items() if bone.scale], dtype=np.int64)
-    if not bones.size:
-        return
-    scale = np.array([targets[index].scale for index in bones.tolist()])
-    names = [skeleton.names[bone] for bone in bones]
-    keyed = keyed_vector(armature_object, names, "scale", frame, None)
-    is_locked = read_stretch(armature_object).is_locked[bones]
-    present = read_pose(armature_object).scale[bones]
-    scale = np.where(keyed.is_keyed, keyed.values, scale)
-    scale = np.where(is_locked, present, scale).astype(np.float32)
-    write_others(armature_object, {"scale": OtherChannels(bones, scale)})
+    keyed = keyed_vector(armature_object, names, name, frame, None)
+    is_own = ~read_flags(armature_object.pose.bones, f"lock_{name}", 3)[bones]
+    if name == "location":
+        # Channels that slides do not move are not the chain's.
+        is_dragged = np.array([targets[index].is_dragged for index in stored])
+        is_own &= is_dragged[:, None] | (slide_axes(skeleton, bones) != 0.0)
+    values = np.where(keyed.is_keyed, keyed.values, list(stored.values()))
+    present = getattr(read_pose(armature_object), name)[bones]
+    values = np.where(is_own, values, present).astype(np.float32)
+    write_others(armature_object, {name: OtherChannels(bones, values)})
 
 
 def _bones(skeleton: Skeleton, spec: ChainSpec) -> dict[int, StoredBone]:

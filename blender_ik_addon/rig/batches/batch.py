@@ -1,0 +1,85 @@
+"""Chains or trees alike, of any number of armature objects: what all batches of them know."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..frames.chain_poses import take_rows
+from ..frames.places import Places, in_armatures
+from ..planning.driven import Driven
+from ..posing.outcome import Outcome, outcome_of
+from ..posing.solved import Solved
+from .batch_rigs import Part, pose_of
+from .followed import Followed
+from .rig_state import RigState
+
+Rows = npt.NDArray[np.int64]
+Members = list[tuple[RigState, list[tuple[int, Driven]]]]
+"""By armature object: chains or trees, and the row of the chain whose root is theirs."""
+
+
+class Batch:
+    """B live chains, or trees of E chains, alike in one dependency graph.
+
+    Attributes:
+        driven: The chains or trees.
+        live_chains: Their chains, those of one tree after those of the one before.
+        uids: Session uids of the chains' armature objects.
+        errors: What is wrong with a chain, by row.
+        is_even: Whether they are rigid, and hang in spaces that keep their shape.
+    """
+
+    def __init__(self, members: Members, *, is_even: bool) -> None:
+        """Take chains or trees that have the same key."""
+        self.is_even = is_even
+        self.driven = [each for _, own in members for _, each in own]
+        self.live_chains = [chain for each in self.driven for chain in each.live_chains]
+        self.uids = [state.uid for state, own in members for _, each in own for _ in each.specs]
+        self.errors: dict[int, str] = {}
+        self._failed: dict[int, str] = {}
+        self._states = [state for state, own in members for _ in own]
+        self._poses = [pose_of(state) for state in self._states]
+        self._parts = [
+            Part(state, [row for row, _ in own], [each.bones for _, each in own])
+            for state, own in members
+        ]
+        specs = [spec for each in self.driven for spec in each.specs]
+        self._targets = Followed([spec.target for spec in specs if spec.target], "target")
+        self._solved: Solved | None = None
+
+    def is_of(self, members: Members, *, is_even: bool) -> bool:
+        """Tell whether this batch is compiled of just these, in these rows of their rigs."""
+        # When another chain of a rig has come or gone, the same chains stand in other rows.
+        rows = [[row for row, _ in own] for _, own in members]
+        driven = [each for _, own in members for _, each in own]
+        return (
+            is_even == self.is_even
+            and rows == [part.rows for part in self._parts]
+            and all(one is other for one, other in zip(driven, self.driven, strict=True))
+        )
+
+    def _find_places(self) -> Places:
+        poses = [pose_of(state) for state in self._states]
+        return in_armatures(self.driven, poses, [state.unmirrored for state in self._states])
+
+    def _keep(self, rows: Rows, solved: Solved) -> None:
+        """Keep what a solve did to some of the chains or trees."""
+        if len(rows) == len(self.driven):
+            self._solved = solved
+        else:
+            every = np.zeros(len(self.driven), dtype=np.int64)
+            self._solved = (self._solved or take_rows(solved, every)).put(rows, solved)
+
+    def _weights(self, _row: int) -> npt.NDArray[np.float64] | None:
+        """Return what effectors of a tree count, shape (E,); None for a chain alone."""
+        return None
+
+    def outcome(self, row: int) -> Outcome | str | None:
+        """Return what the last solve of a chain did, or what is wrong with it."""
+        if row in self.errors:
+            return self.errors[row]
+        if self._solved is None:
+            return None
+        tree, chain = divmod(row, len(self.driven[0].live_chains))
+        return outcome_of(self._solved, self.driven[tree], tree, chain, self._weights(tree))

@@ -1,0 +1,148 @@
+"""What is solved together: a chain alone, or the chains of a tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core import SolveOptions, Solver
+from ..reading.bone_joints import BoneJoints
+from ..reading.skeleton import Skeleton
+from ..reading.spec import ChainSpec, StartFrom
+from .hanging import Hanging
+from .live_chain import LiveChain
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Driven:
+    """The k bones that E chains write together; one chain is a tree with one effector.
+
+    Attributes:
+        live_chains: The chains, in the order of the list.
+        bones: Indices, every bone after its parent, shape (k,).
+        hanging: Which of them hang on which; those of a generation lie side by side.
+        start: Rotation channels to start from, shape (k, 4).
+        stored: Those of the stored pose, shape (k, 4).
+        modes: Rotation modes, shape (k,).
+        is_current: Which bones start from what stands there, shape (k,).
+        influence: The largest of the chains that write the bone, shape (k,).
+        joints: None where all bones turn freely.
+    """
+
+    live_chains: tuple[LiveChain, ...]
+    bones: Indices
+    hanging: Hanging
+    start: Array
+    stored: Array
+    modes: npt.NDArray[np.int32]
+    is_current: Flags
+    influence: Array
+    joints: BoneJoints | None
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """The armature's bones."""
+        return self.live_chains[0].job.skeleton
+
+    @cached_property
+    def specs(self) -> tuple[ChainSpec, ...]:
+        """The settings of the chains."""
+        return tuple([live_chain.job.spec for live_chain in self.live_chains])
+
+    @property
+    def weights(self) -> Array:
+        """What the effectors count: their weights, faded out with their influences, shape (E,)."""
+        specs = self.specs
+        if len(specs) == 1:
+            return np.ones(1)
+        weights = np.array([spec.weight for spec in specs])
+        faded = weights * [spec.influence for spec in specs]
+        # With no influence at all the pose is the stored one, whatever is solved.
+        return faded if faded.any() else weights
+
+    @cached_property
+    def options(self) -> SolveOptions:
+        """One for all chains: what is finest, and goes on for longest."""
+        each = [spec.options for spec in self.specs]
+        if len(each) == 1:
+            return each[0]
+        turning = [spec.options for spec in self.specs if spec.use_rotation]
+        is_newton = any(one.solver is Solver.NEWTON for one in each)
+        return SolveOptions(
+            solver=Solver.NEWTON if is_newton else Solver.FABRIK,
+            iterations=max(one.iterations for one in each),
+            tolerance=min(one.tolerance for one in each),
+            orient_weight=max([one.orient_weight for one in turning], default=0.0),
+            soft_distance=min(one.soft_distance for one in each),
+            use_finish=any(one.use_finish for one in each),
+        )
+
+    @cached_property
+    def turning(self) -> tuple[int, ...]:
+        """The chains whose tips take the orientations of their targets, at least in part."""
+        pairs = enumerate(self.specs)
+        return tuple(
+            i for i, spec in pairs if spec.use_rotation and spec.options.orient_weight > 0.0
+        )
+
+    @cached_property
+    def poled(self) -> tuple[int, ...]:
+        """The chains that have poles."""
+        return tuple(i for i, spec in enumerate(self.specs) if spec.pole is not None)
+
+    @cached_property
+    def root_chain(self) -> int:
+        """The number of a chain whose root is that of all."""
+        roots = [int(live_chain.job.plan.segments[0]) for live_chain in self.live_chains]
+        return roots.index(int(self.bones[0]))
+
+    @property
+    def keeps_shape(self) -> bool:
+        """Whether they can be solved in the space that the root turns in."""
+        return self.live_chains[0].keeps_shape
+
+    @property
+    def batch_key(self) -> tuple[object, ...]:
+        """What chains must have in common to be solved side by side."""
+        live_chain, spec = self.live_chains[0], self.specs[0]
+        options, force, plan = spec.options, spec.force, live_chain.job.plan
+        drag = (options.lead, options.max_bend, options.use_anchor)
+        return (
+            self.hanging,
+            options.solver,
+            options.orient_weight if spec.use_rotation else None,
+            options.use_finish,
+            spec.pole is None,
+            spec.start_from is StartFrom.CURRENT,
+            plan.ends_at_tail,
+            tuple(self.modes.tolist()),
+            None if self.joints is None else self.joints.kinds,
+            None if force is None else (force.mode, force.gain, force.easing),
+            drag if spec.is_dragged else None,
+            live_chain.stretch is None,
+            live_chain.slide is None,
+        )
+
+
+def driven_alone(live_chain: LiveChain) -> Driven:
+    """Return what a chain drives that shares no bone with another one."""
+    spec, plan = live_chain.job.spec, live_chain.job.plan
+    count = len(plan.written)
+    return Driven(
+        live_chains=(live_chain,),
+        bones=plan.written,
+        hanging=Hanging.of_chain(live_chain.job.skeleton, plan),
+        start=live_chain.start,
+        stored=live_chain.stored,
+        modes=live_chain.modes,
+        is_current=np.full(count, spec.start_from is StartFrom.CURRENT),
+        influence=np.full(count, spec.influence),
+        joints=live_chain.joints,
+    )
