@@ -23,6 +23,7 @@ ROOTED = frozenset(
     (
         "use_rotation",
         "orient_weight",
+        "rotation_bone",
         "pole_target",
         "pole_subtarget",
         "pole_angle",
@@ -203,6 +204,9 @@ class VIEW3D_PT_chain_ik_goal(ActiveChainPanel):
             weight = row.row()
             weight.active = settings.use_rotation
             weight.prop(settings, "orient_weight", text="")
+            turned = layout.row()
+            turned.active = settings.use_rotation
+            turned.prop(settings, "rotation_bone")
 
 
 class VIEW3D_PT_chain_ik_pole(ActiveChainPanel):

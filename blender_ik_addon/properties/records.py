@@ -12,7 +12,7 @@ from ..rig.live import live
 from ..rig.planning.checks import check_settings
 from ..rig.planning.stored_text import bones_of_text
 from ..rig.reading import anchors
-from ..rig.reading.spec import Anchor, ChainSpec, ForceSpec, NegativeScale, StartFrom
+from ..rig.reading.spec import Anchor, ChainSpec, ForceSpec, NegativeScale, RotationBone, StartFrom
 from ..rig.reading.update import Update
 from ..rig.tools.restoring import driven_bones
 from .chains import ChainGroup, chains_of, owner_of
@@ -45,6 +45,7 @@ def chain_spec(
         chain_count=settings.chain_count,
         use_tail=settings.use_tail,
         use_rotation=settings.use_rotation,
+        rotation_bone=RotationBone(settings.rotation_bone),
         target=_target(settings),
         pole=_pole(settings),
         pole_angle=animated.pole_angle,
@@ -88,6 +89,7 @@ def bones_spec(settings: ChainGroup) -> ChainSpec:
         chain_count=settings.chain_count,
         use_tail=settings.use_tail,
         use_rotation=settings.use_rotation,
+        rotation_bone=RotationBone(settings.rotation_bone),
     )
 
 

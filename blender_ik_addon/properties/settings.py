@@ -47,6 +47,14 @@ LEADS = (
     ("TIP", "Tip", "The tip goes to the target and drags the chain"),
     ("ROOT", "Root", "The root goes to the target and drags the chain"),
 )
+ROTATION_BONES = (
+    ("TIP", "Tip", "The tip bone, which then does not bend: the bones before it reach"),
+    (
+        "AUTO",
+        "Hand or Foot",
+        "The bone that is connected to the tip's tail, if there is one: all bones reach",
+    ),
+)
 STARTS = (
     ("KEYED", "Keyed", "Start from the bones' keyframes at this frame, else the stored pose"),
     ("REST", "Rest", "Start from the rest pose"),
@@ -194,7 +202,16 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     use_rotation: BoolProperty(
         name="Rotation",
-        description="Give the tip bone the target's rotation",
+        description="Give the rotation bone the target's rotation",
+        options=set(),
+        override=OVERRIDABLE,
+        update=_rechain,
+    )
+    rotation_bone: EnumProperty(
+        name="Rotation Bone",
+        description="The bone that takes the target's rotation",
+        items=ROTATION_BONES,
+        default="TIP",
         options=set(),
         override=OVERRIDABLE,
         update=_rechain,

@@ -270,7 +270,7 @@ def test_the_status_is_shown_in_full_in_lines_that_fit():
 
 def test_a_muted_chain_is_greyed_out_and_its_row_is_not():
     _, chain = make_active_arm()
-    needs_more = {"orient_weight", "use_keep_volume"}
+    needs_more = {"orient_weight", "rotation_bone", "use_keep_volume"}
     assert all(item.is_active for item in draw() if item.name not in needs_more)
     chain.mute = True
     rigs.updated()

@@ -116,7 +116,7 @@ class BatchSettings:
     @property
     def bends_without_tip(self) -> bool:
         """Whether the last segment of a chain of several is turned, and does not bend."""
-        return self.spec.use_rotation and self.spec.use_tail and len(self.plan.segments) > 1
+        return self.spec.use_rotation and self.plan.ends_at_tail and len(self.plan.segments) > 1
 
     def with_optimum(self, forces: Forces | None, pick: Pick) -> Forces | None:
         """Return forces on some of the chains, whose springs rest in the stored pose if need be."""

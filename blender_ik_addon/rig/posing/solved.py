@@ -109,7 +109,7 @@ class Solved:
                 len(job.plan.segments),
                 tip_gap,
                 is_tip_beyond=not job.plan.ends_at_tail,
-                turns_tip_first=turns_tip_first(job.spec),
+                turns_tip_first=turns_tip_first(job.plan, job.spec),
             ),
             others={name: values[row] for name, values in others.items() if values is not None},
             lacks_stretch=live_chain.stretch is not None and not live_chain.stretch.may_grow,

@@ -82,6 +82,11 @@ class Skeleton:
         )
         return whole
 
+    def connected_child(self, bone: int) -> int | None:
+        """Return the one bone that is connected to the tail of a bone; None for none or several."""
+        children = np.flatnonzero((self.parents == bone) & self.use_connect)
+        return int(children[0]) if len(children) == 1 else None
+
     def ancestors(self, bone: int) -> list[int]:
         """Return a bone and all bones above it, the bone first."""
         found = []

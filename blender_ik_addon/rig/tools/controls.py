@@ -67,7 +67,9 @@ def placement(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
     joints = spaces.transform_point(pose.world, posed.joints[0])
     length = float(np.linalg.norm(np.diff(joints, axis=0), axis=1).sum())
     # A tip that takes the target's rotation does not bend.
-    bends = slice(-1) if spec.use_rotation and spec.use_tail and len(joints) > 2 else slice(None)
+    bends = (
+        slice(-1) if spec.use_rotation and plan.ends_at_tail and len(joints) > 2 else slice(None)
+    )
     bending = joints[bends]
     side = find_sides(posed.joints[:, bends], frames.natural_side(posed))[0]
     side = spaces.transform_direction(pose.world, side)
