@@ -217,7 +217,9 @@ class VIEW3D_PT_chain_ik_pole(ActiveChainPanel):
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         _draw_anchor(layout, settings, "pole_target", "pole_subtarget")
-        if settings.pole_target is not None:
+        if settings.pole_target is None:
+            layout.operator("pose.chain_ik_pole_add", icon="ADD")
+        else:
             layout.prop(settings, "pole_angle")
         layout.prop(settings, "use_flip_bend")
         layout.prop(settings, "negative_scale", text="Mirrored")

@@ -1,11 +1,12 @@
 """The settings of chains, and their one way into frozen records."""
 
 from .chains import ChainGroup, active_chain, chain_key, chains_of, owner_of
+from .creating import add_chain, free_name
 from .file_format import mark, upgrade
 from .forces import creature_text, take_creature
 from .joints import RANGED_AXES, STIFF_AXES, JointSettings, take_over
 from .lists import copy_joints, remove_chain, remove_joint
-from .records import bones_of_chain, chain_spec, idle_joints, sync_anchors
+from .records import bones_of_chain, bones_spec, chain_spec, idle_joints, sync_anchors
 from .settings import NEGATIVE_SCALES, SOLVERS, ChainSettings, register, unregister
 from .sharing import shares_bones
 from .status import tree_in_words, tree_of
@@ -21,13 +22,16 @@ __all__ = [
     "ChainSettings",
     "JointSettings",
     "active_chain",
+    "add_chain",
     "bones_of_chain",
+    "bones_spec",
     "chain_key",
     "chain_spec",
     "chains_of",
     "check_free",
     "copy_joints",
     "creature_text",
+    "free_name",
     "idle_joints",
     "is_off_its_keys",
     "mark",

@@ -364,6 +364,12 @@ class ObjectSettings(bpy.types.PropertyGroup):
 
     chains: CollectionProperty(type=ChainSettings, override=EXTENSIBLE)
     active_index: IntProperty(name="Active Chain", options=set(), override=OVERRIDABLE)
+    is_control: BoolProperty(
+        name="Control",
+        description="A chain has made this object; it may go with the chain",
+        options={"HIDDEN"},
+        override=OVERRIDABLE,
+    )
     format: IntProperty(
         name="Format",
         description="Which version of Chain IK has saved these settings; 0 before the first save",

@@ -275,7 +275,7 @@ def test_a_muted_chain_is_greyed_out_and_its_row_is_not():
     chain.mute = True
     rigs.updated()
     assert [item.name for item in draw(only="Status")] == ["Muted"]
-    of_joints = names(draw(only="Joints"), "operator") | {"joints"}
+    of_joints = names(draw(only="Joints"), "operator") | {"joints", "pose.chain_ik_pole_add"}
     for item in draw():
         is_setting = (item.kind == "prop" and item.name != "use_live") or item.name in of_joints
         assert item.is_active == (not is_setting and item.name != "Muted")

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from mathutils import Matrix
 
+from ..anatomy.bone_names import Side
 from ..frames.framing import Hung, framed
 from ..frames.side import find_sides
 from ..planning.checks import check_channels, check_pose, check_shape
@@ -23,9 +24,11 @@ from ..reading.world import not_finite
 Array = npt.NDArray[np.float64]
 Shape = Literal["CUBE", "SPHERE"]
 
-# Shares of the chain's length: how far a pole stands off, and how large empties are drawn.
-POLE_DISTANCE = 0.75
+# Shares of the chain's length: how far a pole stands off, outside of the body that the limb belongs
+# to, and how large controls are drawn.
+POLE_DISTANCE = 1.5
 EMPTY_SIZE = 0.06
+BONE_SIZE = 0.2
 
 
 @dataclass(frozen=True)
@@ -84,22 +87,50 @@ def placement(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
     return Placement(target, pole, length, bone_count=len(bending) - 1)
 
 
-def make_empty(
-    collection: bpy.types.Collection, name: str, matrix: Array, size: float, shape: Shape
-) -> bpy.types.Object:
-    """Return a new empty in a collection.
+@dataclass(frozen=True)
+class Control:
+    """A control to be made.
 
-    Args:
-        collection: Where to put it.
+    Attributes:
         name: Blender appends a number where it is taken.
-        matrix: World matrix, shape (4, 4).
-        size: Display size in scene units.
+        matrix: World matrix without scale, shape (4, 4).
+        length: Of the chain that it moves, scene units; controls are drawn in proportion.
         shape: How it is drawn.
     """
-    empty = bpy.data.objects.new(name, None)
-    empty.empty_display_type = shape
-    empty.empty_display_size = size
-    empty.matrix_world = Matrix(matrix.tolist())
+
+    name: str
+    matrix: Array
+    length: float
+    shape: Shape
+
+
+def target_control(chain: str, placed: Placement) -> Control:
+    """Return what a chain follows where nothing else is to be its target."""
+    return Control(_named(chain, "Target"), placed.target, placed.length, "CUBE")
+
+
+def pole_control(chain: str, placed: Placement) -> Control:
+    """Return what a chain bends to where nothing else is to be its pole."""
+    matrix = np.eye(4)
+    matrix[:3, 3] = placed.pole
+    return Control(_named(chain, "Pole"), matrix, placed.length, "SPHERE")
+
+
+def _named(chain: str, word: str) -> str:
+    """Return a name that ends with the side if that of the chain does: so it can be mirrored."""
+    for side in Side:
+        if side.value and chain.endswith(side.value):
+            return f"{chain.removesuffix(side.value)} {word}{side.value}"
+    return f"{chain} {word}"
+
+
+def make_empty(collection: bpy.types.Collection, control: Control) -> bpy.types.Object:
+    """Return a new empty in a collection, marked as a control that a chain has brought along."""
+    empty = bpy.data.objects.new(control.name, None)
+    empty.empty_display_type = control.shape
+    empty.empty_display_size = EMPTY_SIZE * control.length
+    empty.matrix_world = Matrix(control.matrix.tolist())
+    empty.chain_ik.is_control = True
     collection.objects.link(empty)
     return empty
 
