@@ -11,16 +11,17 @@ from bpy.props import BoolProperty
 from ..core import IKError
 from ..properties import (
     chains_of,
+    own_controls,
     owner_of,
     release,
     remove_chain,
     store,
 )
 from . import selection
+from .controls import delete_controls
 
 # Options tell of this selection: what was chosen for the last one is not remembered.
 ANEW: set[Literal["SKIP_SAVE"]] = {"SKIP_SAVE"}
-AUTOMATIC = ("AUTO", "Automatic", "Two-Bone for two bones of their own, else Newton")
 
 
 class POSE_OT_chain_ik_remove(bpy.types.Operator):
@@ -34,14 +35,32 @@ class POSE_OT_chain_ik_remove(bpy.types.Operator):
     keep_pose: BoolProperty(
         name="Keep Pose", description="Leave the bones as the chain has posed them", options=ANEW
     )
+    delete_controls: BoolProperty(
+        name="Delete Controls",
+        description="Delete the target and the pole as well that were made for this chain, where no"
+        " other chain follows them",
+        options=ANEW,
+    )
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         return selection.is_possible(cls, selection.problem_of_chain(context))
 
+    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
+        if bpy.app.background or not own_controls(selection.chain(context)):
+            return self.execute(context)
+        self.delete_controls = True
+        return set(context.window_manager.invoke_props_dialog(self))
+
     def execute(self, context: bpy.types.Context) -> set[str]:
+        settings = selection.chain(context)
+        owner = owner_of(settings)
+        controls = own_controls(settings) if self.delete_controls else []
         remove = partial(remove_chain, keep_pose=self.keep_pose)
-        return selection.change(self, remove, selection.chain(context))
+        result = selection.change(self, remove, settings)
+        if result == {"FINISHED"}:
+            delete_controls(context, owner, controls)
+        return result
 
 
 class POSE_OT_chain_ik_restore(bpy.types.Operator):

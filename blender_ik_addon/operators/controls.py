@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import bpy
 
@@ -42,10 +43,32 @@ def make_controls(
         return [Anchor(make_empty(collection, control)) for control in controls]
     check_editable(armature_object)
     matrices = rest_matrices(armature_object, controls, parent)
-    mode = armature_object.mode
-    context.view_layer.objects.active = armature_object
-    bpy.ops.object.mode_set(mode="EDIT")
-    anchors = add_edit_bones(armature_object, controls, matrices, parent)
-    bpy.ops.object.mode_set(mode=mode)
+    with _edit_mode(context, armature_object):
+        anchors = add_edit_bones(armature_object, controls, matrices, parent)
     dress(anchors, controls)
     return anchors
+
+
+def delete_controls(
+    context: bpy.types.Context, armature_object: bpy.types.Object, anchors: Sequence[Anchor]
+) -> None:
+    """Delete controls: empties, and bones of an armature."""
+    bones = [anchor.bone for anchor in anchors if anchor.bone]
+    for anchor in anchors:
+        if not anchor.bone:
+            bpy.data.objects.remove(anchor.object)
+    if bones:
+        with _edit_mode(context, armature_object):
+            edit_bones = armature_object.data.edit_bones
+            for name in bones:
+                edit_bones.remove(edit_bones[name])
+
+
+@contextmanager
+def _edit_mode(context: bpy.types.Context, armature_object: bpy.types.Object) -> Iterator[None]:
+    """Have an armature in edit mode for a while; then it is the active object."""
+    context.view_layer.objects.active = armature_object
+    mode = armature_object.mode
+    bpy.ops.object.mode_set(mode="EDIT")
+    yield
+    bpy.ops.object.mode_set(mode=mode)

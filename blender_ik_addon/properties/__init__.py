@@ -1,7 +1,7 @@
 """The settings of chains, and their one way into frozen records."""
 
 from .chains import ChainGroup, active_chain, chain_key, chains_of, owner_of
-from .creating import add_chain, free_name
+from .creating import add_chain, free_name, own_controls
 from .file_format import mark, upgrade
 from .forces import creature_text, take_creature
 from .joints import RANGED_AXES, STIFF_AXES, JointSettings, take_over
@@ -35,6 +35,7 @@ __all__ = [
     "idle_joints",
     "is_off_its_keys",
     "mark",
+    "own_controls",
     "owner_of",
     "register",
     "release",

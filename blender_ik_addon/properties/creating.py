@@ -6,8 +6,10 @@ from typing import cast
 
 import bpy
 
-from ..rig.reading.spec import ChainSpec
+from ..rig.reading.spec import Anchor, ChainSpec
+from ..rig.tools.control_bones import is_control_bone
 from .chains import ChainGroup, ObjectGroup, chains_of
+from .records import anchors_of
 from .sharing import shares_bones
 
 
@@ -51,3 +53,20 @@ def free_name(armature_object: bpy.types.Object, wanted: str) -> str:
     taken = {settings.name for settings in chains_of(armature_object)}
     names = (wanted, *(f"{wanted}.{number:03d}" for number in range(1, len(taken) + 2)))
     return next(name for name in names if name not in taken)
+
+
+def own_controls(settings: ChainGroup) -> list[Anchor]:
+    """Return the target and the pole of a chain that were made for it and that no other follows."""
+    shared = [
+        anchor
+        for owner in bpy.data.objects
+        if owner.type == "ARMATURE"
+        for chain in chains_of(owner)
+        if chain != settings
+        for anchor in anchors_of(chain)
+    ]
+    return [each for each in anchors_of(settings) if each not in shared and _is_control(each)]
+
+
+def _is_control(anchor: Anchor) -> bool:
+    return is_control_bone(anchor) if anchor.bone else bool(anchor.object.chain_ik.is_control)

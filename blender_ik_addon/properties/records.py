@@ -139,13 +139,17 @@ def _anchor(followed: bpy.types.Object, bone: str) -> Anchor:
     return Anchor(followed, bone if followed.type == "ARMATURE" else "")
 
 
+def anchors_of(settings: ChainGroup) -> list[Anchor]:
+    """Return what a chain follows: its target and its pole, as far as it has them."""
+    return [anchor for anchor in (_target(settings), _pole(settings)) if anchor is not None]
+
+
 def followed(armature_object: bpy.types.Object) -> list[tuple[str, Anchor]]:
     """Return tip bones and what their chains follow, targets and poles."""
     return [
         (settings.bone, anchor)
         for settings in chains_of(armature_object)
-        for anchor in (_target(settings), _pole(settings))
-        if anchor is not None
+        for anchor in anchors_of(settings)
     ]
 
 

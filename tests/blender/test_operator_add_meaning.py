@@ -213,3 +213,32 @@ def test_a_pole_can_be_added_later_and_moves_nothing(kind):
     after = [np.array(rigs.evaluated(ob).pose.bones[name].matrix) for name in bones]
     np.testing.assert_allclose(after, before, atol=2e-5)
     assert refusal(pole_add) == "This chain has a pole already."
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("deletes", [True, False])
+def test_removing_a_chain_deletes_the_controls_made_for_it_on_request(kind, deletes):
+    ob = rigs.make_rig(LIMB)
+    bones = ["Bone.0", "Bone.1"]
+    before = len(bpy.data.objects), len(ob.data.bones)
+    select_bones(ob, bones)
+    press(add, control=kind)
+    press(bpy.ops.pose.chain_ik_remove, delete_controls=deletes)
+    after = len([each for each in bpy.data.objects if each.users_scene]), len(ob.data.bones)
+    assert (after == before) == deletes
+    assert not ob.chain_ik.chains
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_controls_that_another_chain_follows_and_those_of_a_person_stay(kind):
+    ob, own = rigs.make_rig(LIMB), rigs.make_empty("Own")
+    select_bones(ob, ["Bone.0", "Bone.1"], own)
+    press(add, control=kind)
+    shared = newest(ob).pole_target, newest(ob).pole_subtarget
+    rigs.add_chain(ob, "Bone.2", own, chain_count=1)
+    newest(ob).pole_target, newest(ob).pole_subtarget = shared
+    press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
+    assert own.name in bpy.context.scene.objects
+    assert (newest(ob).pole_target, newest(ob).pole_subtarget) == shared
+    if kind == "BONE":
+        assert shared[1] in ob.data.bones
