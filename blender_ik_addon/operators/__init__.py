@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from . import add, bake, chains, creatures, joints, solve
+from . import add, bake, chains, characters, creatures, joints, solve
 
-_MODULES = (add, chains, creatures, joints, solve, bake)
+_MODULES = (add, characters, chains, creatures, joints, solve, bake)
 
 
 def register() -> None:

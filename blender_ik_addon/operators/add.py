@@ -18,6 +18,7 @@ from ..properties import (
     store,
 )
 from ..rig.anatomy.limbs import is_end
+from ..rig.reading.skeleton import compiled
 from ..rig.reading.spec import Anchor, ChainSpec, RotationBone
 from ..rig.tools.controls import Placement, move_to, placement, pole_control, target_control
 from ..rig.tools.renumbering import is_animated
@@ -210,10 +211,10 @@ class POSE_OT_chain_ik_pole_add(bpy.types.Operator):
 
 
 def _ends_limb(selected: Selection) -> bool:
-    """Tell whether the tip is a hand or foot by name, the one bone connected to that before it."""
-    bones = selected.armature_object.data.bones
-    connected = [child.name for child in bones[selected.bones[-2]].children if child.use_connect]
-    return is_end(selected.bone) and connected == [selected.bone]
+    """Tell whether the tip is a hand or foot by name, the one bone at the end of that before it."""
+    skeleton = compiled(selected.armature_object)
+    before, tip = (skeleton.index[name] for name in selected.bones[-2:])
+    return is_end(selected.bone) and skeleton.child_at_tail(before) == tip
 
 
 def _is_control(target: Anchor) -> bool:

@@ -102,16 +102,22 @@ def armature_of(context: bpy.types.Context) -> bpy.types.Object | None:
     return selected[0] if len(selected) == 1 else None
 
 
-def problem(context: bpy.types.Context) -> str:
-    """Return what keeps the selection from naming a chain, in words; empty if nothing does."""
+def problem_of_armature(context: bpy.types.Context) -> str:
+    """Return what keeps an armature from getting chains, in words; empty if nothing does."""
     owner = armature_of(context)
     if owner is None:
         return "Select an armature and make it active."
     if problem_of_owner(context):
         return problem_of_owner(context)
-    if owner.mode == "EDIT":
-        return "Leave edit mode: chains work on the pose."
-    if owner.mode == "POSE" and not _selected_bones(context, owner):
+    return "Leave edit mode: chains work on the pose." if owner.mode == "EDIT" else ""
+
+
+def problem(context: bpy.types.Context) -> str:
+    """Return what keeps the selection from naming a chain, in words; empty if nothing does."""
+    if problem_of_armature(context):
+        return problem_of_armature(context)
+    owner = cast(bpy.types.Object, armature_of(context))
+    if owner.mode == "POSE" and not selected_bones(context, owner):
         return "Select the bones of the chain."
     return ""
 
@@ -133,7 +139,7 @@ def read(context: bpy.types.Context, tip: str = "") -> Selection:
         RigError: If no chain or more than one is meant, with what to do next.
     """
     owner = cast(bpy.types.Object, armature_of(context))
-    selected = {tip} if tip else _selected_bones(context, owner)
+    selected = {tip} if tip else selected_bones(context, owner)
     if not selected:
         raise RigError("Choose the bone at the end of the chain, or select its bones in pose mode.")
     if tip and tip not in owner.pose.bones:
@@ -152,7 +158,7 @@ def read(context: bpy.types.Context, tip: str = "") -> Selection:
     return Selection(owner, run, target, pole)
 
 
-def _selected_bones(context: bpy.types.Context, owner: bpy.types.Object) -> set[str]:
+def selected_bones(context: bpy.types.Context, owner: bpy.types.Object) -> set[str]:
     """Return the names of the bones that are seen to be selected."""
     bones = context.selected_pose_bones or () if owner.mode == "POSE" else ()
     return {bone.name for bone in bones if bone.id_data == owner}

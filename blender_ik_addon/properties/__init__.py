@@ -6,7 +6,15 @@ from .file_format import mark, upgrade
 from .forces import creature_text, take_creature
 from .joints import RANGED_AXES, STIFF_AXES, JointSettings, take_over
 from .lists import copy_joints, remove_chain, remove_joint
-from .records import bones_of_chain, bones_spec, chain_spec, idle_joints, sync_anchors
+from .mirroring import check_opposite, copy_mirrored
+from .records import (
+    bones_of_chain,
+    bones_spec,
+    chain_spec,
+    idle_joints,
+    sync_anchors,
+    target_and_pole,
+)
 from .settings import NEGATIVE_SCALES, SOLVERS, ChainSettings, register, unregister
 from .sharing import shares_bones
 from .status import tree_in_words, tree_of
@@ -29,7 +37,9 @@ __all__ = [
     "chain_spec",
     "chains_of",
     "check_free",
+    "check_opposite",
     "copy_joints",
+    "copy_mirrored",
     "creature_text",
     "free_name",
     "idle_joints",
@@ -46,6 +56,7 @@ __all__ = [
     "sync_anchors",
     "take_creature",
     "take_over",
+    "target_and_pole",
     "tree_in_words",
     "tree_of",
     "unregister",

@@ -139,9 +139,14 @@ def _anchor(followed: bpy.types.Object, bone: str) -> Anchor:
     return Anchor(followed, bone if followed.type == "ARMATURE" else "")
 
 
+def target_and_pole(settings: ChainGroup) -> tuple[Anchor | None, Anchor | None]:
+    """Return what a chain follows and bends to; None for what it has not."""
+    return _target(settings), _pole(settings)
+
+
 def anchors_of(settings: ChainGroup) -> list[Anchor]:
-    """Return what a chain follows: its target and its pole, as far as it has them."""
-    return [anchor for anchor in (_target(settings), _pole(settings)) if anchor is not None]
+    """Return the target and the pole of a chain, as far as it has them."""
+    return [anchor for anchor in target_and_pole(settings) if anchor is not None]
 
 
 def followed(armature_object: bpy.types.Object) -> list[tuple[str, Anchor]]:

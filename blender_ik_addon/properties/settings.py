@@ -52,7 +52,7 @@ ROTATION_BONES = (
     (
         "AUTO",
         "Hand or Foot",
-        "The bone that is connected to the tip's tail, if there is one: all bones reach",
+        "The one bone at the tip's tail, if there is one: all bones of the chain reach",
     ),
 )
 STARTS = (

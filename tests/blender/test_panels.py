@@ -153,7 +153,7 @@ def test_an_armature_without_chains_shows_the_buttons_and_no_settings():
     drawn = draw()
     assert names(drawn) == {"use_live"}
     assert names(drawn, "list") == {"chains"}
-    actions = {"add", "remove", "store", "restore", "solve", "bake"}
+    actions = {"add", "remove", "store", "restore", "mirror", "setup", "solve", "bake"}
     assert names(drawn, "operator") == {f"pose.chain_ik_{action}" for action in actions}
 
 

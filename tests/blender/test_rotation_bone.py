@@ -19,6 +19,7 @@ def connect(ob, *, is_connected, others):
     rigs.enter(ob, "EDIT")
     bones = ob.data.edit_bones
     bones[HAND].use_connect = is_connected
+    bones[HAND].head.x += 0.0 if is_connected else 0.1
     for number in range(others):
         other = bones.new(f"Other.{number}")
         other.head, other.tail = bones[FORE].tail, bones[FORE].tail + bones[HAND].vector
@@ -81,7 +82,18 @@ def test_switching_back_to_the_tip_gives_the_hand_its_pose_back():
     assert rigs.rotations(ob)[HAND] == rest
 
 
-def test_without_one_connected_child_the_tip_takes_the_rotation():
+def test_a_hand_that_begins_at_the_tail_need_not_be_connected():
+    ob, chain, target = make_limb(solver="TWO_BONE")
+    rigs.enter(ob, "EDIT")
+    ob.data.edit_bones[HAND].use_connect = False
+    bpy.ops.object.mode_set(mode="OBJECT")
+    target.location.x -= 0.1
+    scaled_rigs.update()
+    assert chain.status.startswith("Reached"), chain.status
+    np.testing.assert_allclose(axes_of_bone(ob, HAND), axes_of_object(target), atol=2e-6)
+
+
+def test_without_one_bone_at_its_tail_the_tip_takes_the_rotation():
     for is_connected, others in ((False, 0), (True, 1)):
         ob, chain, target = make_limb(is_connected, others, solver="NEWTON")
         np.testing.assert_allclose(axes_of_bone(ob, FORE), axes_of_object(target), atol=2e-6)

@@ -46,7 +46,7 @@ class Limb:
         kind: What it is.
         name: For people, with the side: "Arm.L".
         bones: Names of the bones that bend, root first.
-        end: Name of the bone that is connected to the last and takes the target's rotation, a
+        end: Name of the bone at the tail of the last that takes the target's rotation, a
             hand, foot or head; empty without.
     """
 
@@ -98,7 +98,7 @@ def _limb(
     """Yield a limb of these bones if they are enough to bend."""
     if len(run) >= SHORT:
         names = body.skeleton.names
-        is_turned = end is not None and body.skeleton.connected_child(run[-1]) == end
+        is_turned = end is not None and body.skeleton.child_at_tail(run[-1]) == end
         yield Limb(
             kind,
             f"{name}{body.side(run[0]).value}",
@@ -125,7 +125,7 @@ def _legs(body: Body, starts: list[int], name: str) -> Iterator[Limb]:
         if lower is None:
             continue
         run, end = [start, lower], body.child_of_part(lower, (Part.FOOT, Part.HAND))
-        toe = None if end is None else body.skeleton.connected_child(end)
+        toe = None if end is None else body.skeleton.child_at_tail(end)
         if end is not None and toe is not None and -body.skeleton.rest[end, 2, 1] > STEEP:
             run, end = [*run, end], toe
         yield from _limb(body, LimbKind.LEG, name, run, end)

@@ -70,7 +70,7 @@ def _planned(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan:
     if ends_at_tail and spec.use_rotation and spec.rotation_bone is RotationBone.AUTO:
         # Its head is where the tail of the tip is: a hand is turned, and the arm reaches with all
         # its bones.
-        hand = skeleton.connected_child(tip)
+        hand = skeleton.child_at_tail(tip)
         tip, ends_at_tail = (tip, True) if hand is None else (hand, False)
     turns_tip = spec.use_rotation and not ends_at_tail
     written = [*segments, tip] if turns_tip else segments

@@ -27,6 +27,10 @@ Fingerprint = tuple[object, ...]
 """Equal for equal bones."""
 
 
+# A bone whose head is as near to the tail of its parent, of its length, begins there.
+TOUCHING = 1e-3
+
+
 @dataclass(frozen=True)
 class Skeleton:
     """The n bones of an armature, in the order of ``Armature.bones``.
@@ -82,10 +86,16 @@ class Skeleton:
         )
         return whole
 
-    def connected_child(self, bone: int) -> int | None:
-        """Return the one bone that is connected to the tail of a bone; None for none or several."""
-        children = np.flatnonzero((self.parents == bone) & self.use_connect)
-        return int(children[0]) if len(children) == 1 else None
+    def child_at_tail(self, bone: int) -> int | None:
+        """Return the one child that begins at the tail of a bone; None for none or several.
+
+        Connected ones do; so do others at rest in files of motion capture, which connect no bones.
+        """
+        children = np.flatnonzero(self.parents == bone)
+        at_tail = self.offsets[children, :3, 3] - (0.0, self.lengths[bone], 0.0)
+        gaps = np.linalg.norm(at_tail, axis=1)
+        touching = children[self.use_connect[children] | (gaps <= TOUCHING * self.lengths[bone])]
+        return int(touching[0]) if len(touching) == 1 else None
 
     def ancestors(self, bone: int) -> list[int]:
         """Return a bone and all bones above it, the bone first."""

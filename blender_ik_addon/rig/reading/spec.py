@@ -139,8 +139,8 @@ class ChainSpec:
         chain_count: Bones from the tip (or, without ``use_tail``, from its parent) up; 0 = all.
         use_tail: The effector is the tip bone's tail, else its head.
         use_rotation: A bone takes the target's rotation.
-        rotation_bone: Which one: the tip bone, or the one bone that is connected to its tail, such
-            as the hand of an arm; without such a bone the tip.
+        rotation_bone: Which one: the tip bone, or the one bone at its tail, such as the hand of
+            an arm; without such a bone the tip.
         target: What to follow.
         pole: What to bend toward.
         pole_angle: Radians about the line from root to target.
