@@ -67,6 +67,11 @@ def chain(context: bpy.types.Context) -> ChainSettings:
     return cast(ChainSettings, active_chain(context))
 
 
+def scene_of(context: bpy.types.Context) -> bpy.types.Scene:
+    """Return the scene, which every context with an active object has."""
+    return cast(bpy.types.Scene, context.scene)
+
+
 def is_possible(operator: type[bpy.types.Operator], problem: str) -> bool:
     """Tell a ``poll`` whether nothing keeps the operator from running, and the user what does."""
     if problem:

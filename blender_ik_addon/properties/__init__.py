@@ -1,6 +1,6 @@
 """The settings of chains, and their one way into frozen records."""
 
-from .chains import ChainGroup, active_chain, chain_key, chains_of, owner_of
+from .chains import ChainGroup, active_chain, chain_key, chains_of, is_idle, owner_of
 from .creating import add_chain, free_name, own_controls
 from .file_format import mark, upgrade
 from .forces import creature_text, take_creature
@@ -8,6 +8,7 @@ from .joints import RANGED_AXES, STIFF_AXES, JointSettings, take_over
 from .lists import copy_joints, remove_chain, remove_joint
 from .mirroring import check_opposite, copy_mirrored
 from .records import (
+    anchors_of,
     bones_of_chain,
     bones_spec,
     chain_spec,
@@ -31,6 +32,7 @@ __all__ = [
     "JointSettings",
     "active_chain",
     "add_chain",
+    "anchors_of",
     "bones_of_chain",
     "bones_spec",
     "chain_key",
@@ -43,6 +45,7 @@ __all__ = [
     "creature_text",
     "free_name",
     "idle_joints",
+    "is_idle",
     "is_off_its_keys",
     "mark",
     "own_controls",

@@ -18,7 +18,7 @@ from ..reading import spaces
 from ..reading.chain_plan import check, planned
 from ..reading.channels import matrices_of, read_pose
 from ..reading.skeleton import compiled
-from ..reading.spec import Anchor, ChainSpec
+from ..reading.spec import Anchor, ChainSpec, NegativeScale
 from ..reading.world import not_finite
 
 Array = npt.NDArray[np.float64]
@@ -75,6 +75,7 @@ def placement(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
     )
     bending = joints[bends]
     side = find_sides(posed.joints[:, bends], frames.natural_side(posed))[0]
+    side = _toward_pole(side, posed.joints[0, bends], spec, is_mirrored=_is_mirrored(pose.world))
     side = spaces.transform_direction(pose.world, side)
     chord = bending[-1] - bending[0]
     # Only the part across the chord counts: a pole on its line would give no side.
@@ -83,8 +84,30 @@ def placement(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
     target = np.eye(4)
     target[:3, :3] = spaces.orientation(pose.world[:3, :3] @ pose.matrices[plan.tip][:3, :3])
     target[:3, 3] = joints[-1]
-    pole = bending[1:].mean(axis=0) + POLE_DISTANCE * length * side
+    # From a point on the chord: only so its angle about the chord is the one that was turned to.
+    share = (bending[1:].mean(axis=0) - bending[0]) @ chord / max(float(chord @ chord), 1e-12)
+    pole = bending[0] + share * chord + POLE_DISTANCE * length * side
     return Placement(target, pole, length, bone_count=len(bending) - 1)
+
+
+def _is_mirrored(world: Array) -> bool:
+    return bool(np.linalg.det(world[:3, :3]) < 0.0)
+
+
+def _toward_pole(side: Array, joints: Array, spec: ChainSpec, *, is_mirrored: bool) -> Array:
+    """Return which way a pole lies of a chain that bends to a side, armature space, shape (3,).
+
+    The pole angle turns the bend away from the pole about the line from root to tip.
+    """
+    is_kept = is_mirrored and spec.negative_scale is NegativeScale.KEEP
+    angle = spec.pole_angle if is_kept else -spec.pole_angle
+    if angle == 0.0:
+        return side
+    chord = joints[-1] - joints[0]
+    axis = chord / max(float(np.linalg.norm(chord)), 1e-12)
+    across = side - axis * (side @ axis)
+    turned: Array = across * np.cos(angle) + np.cross(axis, across) * np.sin(angle)
+    return turned
 
 
 @dataclass(frozen=True)
