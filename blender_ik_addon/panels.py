@@ -23,6 +23,7 @@ ROOTED = frozenset(
     (
         "use_rotation",
         "orient_weight",
+        "rotation_bone",
         "pole_target",
         "pole_subtarget",
         "pole_angle",
@@ -148,6 +149,9 @@ class VIEW3D_PT_chain_ik(ChainPanel):
         column.separator()
         column.operator("pose.chain_ik_store", text="", icon="ARMATURE_DATA")
         column.operator("pose.chain_ik_restore", text="", icon="LOOP_BACK")
+        column.separator()
+        column.operator("pose.chain_ik_mirror", text="", icon="MOD_MIRROR")
+        layout.operator("pose.chain_ik_setup", icon="OUTLINER_OB_ARMATURE")
         row = layout.row(align=True)
         row.prop(context.scene.chain_ik, "use_live", toggle=True, icon="PLAY")
         row.operator("pose.chain_ik_solve")
@@ -203,6 +207,9 @@ class VIEW3D_PT_chain_ik_goal(ActiveChainPanel):
             weight = row.row()
             weight.active = settings.use_rotation
             weight.prop(settings, "orient_weight", text="")
+            turned = layout.row()
+            turned.active = settings.use_rotation
+            turned.prop(settings, "rotation_bone")
 
 
 class VIEW3D_PT_chain_ik_pole(ActiveChainPanel):
@@ -213,7 +220,9 @@ class VIEW3D_PT_chain_ik_pole(ActiveChainPanel):
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         _draw_anchor(layout, settings, "pole_target", "pole_subtarget")
-        if settings.pole_target is not None:
+        if settings.pole_target is None:
+            layout.operator("pose.chain_ik_pole_add", icon="ADD")
+        else:
             layout.prop(settings, "pole_angle")
         layout.prop(settings, "use_flip_bend")
         layout.prop(settings, "negative_scale", text="Mirrored")

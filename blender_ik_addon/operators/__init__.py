@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from . import bake, chains, creatures, joints, solve
+from . import add, bake, chains, characters, creatures, joints, matching, solve
 
-_MODULES = (chains, creatures, joints, solve, bake)
+_MODULES = (add, characters, chains, creatures, joints, matching, solve, bake)
 
 
 def register() -> None:

@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from typing import cast
 
 import bpy
+from mathutils import Vector
 
 from ..core import IKError
 from ..properties import ChainSettings, active_chain
+from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import Anchor
+
+# Of one chain: the target, and the pole.
+MOST_CONTROLS = 2
 
 
 @dataclass(frozen=True)
@@ -18,21 +23,31 @@ class Selection:
     """A selected chain and what it shall follow.
 
     Attributes:
-        armature_object: The active armature object.
-        bone: Name of the active bone, the tip.
-        chain_count: Selected bones in a line up from the tip; 0 if only the tip is selected.
-        target: Another selected object, or a selected bone off that line; None without.
+        armature_object: The armature object.
+        bones: Names of the selected run of bones, root first; one of them is the tip alone.
+        target: A selected object or bone outside of the run; None without.
+        pole: Another one, farther from the tip.
     """
 
     armature_object: bpy.types.Object
-    bone: str
-    chain_count: int
+    bones: tuple[str, ...]
     target: Anchor | None
+    pole: Anchor | None = None
+
+    @property
+    def bone(self) -> str:
+        """The tip bone."""
+        return self.bones[-1]
+
+    @property
+    def chain_count(self) -> int:
+        """How many bones are selected in a line; 0, all up to the root, for one bone."""
+        return len(self.bones) if len(self.bones) > 1 else 0
 
 
 def problem_of_owner(context: bpy.types.Context) -> str:
     """Return what keeps the active armature from being posed, in words; empty if nothing does."""
-    active = context.active_object
+    active = armature_of(context) or context.active_object
     if active is not None and not active.is_editable:
         return "This armature is linked: make a library override of it first."
     return ""
@@ -50,6 +65,11 @@ def problem_of_chain(context: bpy.types.Context) -> str:
 def chain(context: bpy.types.Context) -> ChainSettings:
     """Return the active chain; only where ``problem_of_chain`` finds none."""
     return cast(ChainSettings, active_chain(context))
+
+
+def scene_of(context: bpy.types.Context) -> bpy.types.Scene:
+    """Return the scene, which every context with an active object has."""
+    return cast(bpy.types.Scene, context.scene)
 
 
 def is_possible(operator: type[bpy.types.Operator], problem: str) -> bool:
@@ -78,40 +98,102 @@ def change(
     return {"FINISHED"}
 
 
-def problem(context: bpy.types.Context) -> str:
-    """Return what keeps the selection from naming a chain, in words; empty if nothing does."""
+def armature_of(context: bpy.types.Context) -> bpy.types.Object | None:
+    """Return the armature that is meant: the active object, else the one that is selected."""
     active = context.active_object
-    if active is None or active.type != "ARMATURE":
+    if active is not None and active.type == "ARMATURE":
+        return active
+    selected = [each for each in context.selected_objects if each.type == "ARMATURE"]
+    return selected[0] if len(selected) == 1 else None
+
+
+def problem_of_armature(context: bpy.types.Context) -> str:
+    """Return what keeps an armature from getting chains, in words; empty if nothing does."""
+    owner = armature_of(context)
+    if owner is None:
         return "Select an armature and make it active."
     if problem_of_owner(context):
         return problem_of_owner(context)
-    if active.mode == "EDIT":
-        return "Leave edit mode: chains work on the pose."
-    if active.data.bones.active is None:
-        return "Click the bone at the end of the chain, so that it is the active one."
+    return "Leave edit mode: chains work on the pose." if owner.mode == "EDIT" else ""
+
+
+def problem(context: bpy.types.Context) -> str:
+    """Return what keeps the selection from naming a chain, in words; empty if nothing does."""
+    if problem_of_armature(context):
+        return problem_of_armature(context)
+    owner = cast(bpy.types.Object, armature_of(context))
+    if owner.mode == "POSE" and not selected_bones(context, owner):
+        return "Select the bones of the chain."
     return ""
 
 
-def read(context: bpy.types.Context) -> Selection:
-    """Return the selection; only where ``problem`` finds none."""
-    armature_object = cast(bpy.types.Object, context.active_object)
-    tip = armature_object.pose.bones[armature_object.data.bones.active.name]
-    selected = {
-        bone.name for bone in context.selected_pose_bones or () if bone.id_data == armature_object
-    }
-    line = [tip.name]
-    above = tip.parent
+def shows_bones(context: bpy.types.Context) -> bool:
+    """Tell whether a person sees which bones are selected."""
+    owner = armature_of(context)
+    return owner is not None and owner.mode == "POSE"
+
+
+def read(context: bpy.types.Context, tip: str = "") -> Selection:
+    """Return the selection; only where ``problem`` finds none.
+
+    Args:
+        context: With the armature and whatever is selected beside it.
+        tip: The tip bone, in modes in which no bone can be seen to be selected.
+
+    Raises:
+        RigError: If no chain or more than one is meant, with what to do next.
+    """
+    owner = cast(bpy.types.Object, armature_of(context))
+    selected = {tip} if tip else selected_bones(context, owner)
+    if not selected:
+        raise RigError("Choose the bone at the end of the chain, or select its bones in pose mode.")
+    if tip and tip not in owner.pose.bones:
+        raise RigError(f"Bone '{tip}' does not exist: choose the bone at the end of the chain.")
+    run = _longest_run(owner, selected)
+    others = [Anchor(each) for each in context.selected_objects if not _belongs(each, owner)]
+    others += [Anchor(owner, name) for name in sorted(selected.difference(run))]
+    if len(others) > MOST_CONTROLS:
+        raise RigError(
+            "More is selected than a chain, a target and a pole:"
+            " select one run of bones, and at most two controls."
+        )
+    end = owner.matrix_world @ owner.pose.bones[run[-1]].tail
+    others.sort(key=lambda anchor: (_place(anchor) - end).length)
+    target, pole = (*others, None, None)[:MOST_CONTROLS]
+    return Selection(owner, run, target, pole)
+
+
+def selected_bones(context: bpy.types.Context, owner: bpy.types.Object) -> set[str]:
+    """Return the names of the bones that are seen to be selected."""
+    bones = context.selected_pose_bones or () if owner.mode == "POSE" else ()
+    return {bone.name for bone in bones if bone.id_data == owner}
+
+
+def _longest_run(owner: bpy.types.Object, selected: set[str]) -> tuple[str, ...]:
+    """Return the longest line of selected bones, root first; of equal ones that of the active."""
+    active = owner.data.bones.active
+    name = "" if active is None else active.name
+    return max(
+        (_run_up(owner, tip, selected) for tip in sorted(selected)),
+        # Of two single bones Blender takes the active one for the tip, the other for the target.
+        key=lambda run: (len(run), run[-1] == name, name in run),
+    )
+
+
+def _run_up(owner: bpy.types.Object, tip: str, selected: set[str]) -> tuple[str, ...]:
+    line, above = [tip], owner.pose.bones[tip].parent
     while above is not None and above.name in selected:
         line.append(above.name)
         above = above.parent
-    off_line = sorted(selected.difference(line))
-    others = [other for other in context.selected_objects if not _belongs(other, armature_object)]
-    target = None
-    if others:
-        target = Anchor(others[0])
-    elif off_line:
-        target = Anchor(armature_object, off_line[0])
-    return Selection(armature_object, tip.name, len(line) if len(line) > 1 else 0, target)
+    return tuple(line[::-1])
+
+
+def _place(anchor: Anchor) -> Vector:
+    """Return where an object or a bone is, world space."""
+    matrix = anchor.object.matrix_world
+    return (
+        matrix @ anchor.object.pose.bones[anchor.bone].head if anchor.bone else matrix.translation
+    )
 
 
 def _belongs(candidate: bpy.types.Object, armature_object: bpy.types.Object) -> bool:

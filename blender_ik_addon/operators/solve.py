@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bpy
-from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
 
 from ..core import IKError, SolveOptions, Solver
 from ..properties import NEGATIVE_SCALES, SOLVERS, check_free
@@ -12,7 +12,8 @@ from ..rig.tools.controls import placement
 from ..rig.tools.once import solve_once
 from ..rig.tools.wording import outcome_in_words
 from . import selection
-from .chains import ANEW, AUTOMATIC
+from .add import AUTOMATIC
+from .chains import ANEW
 
 
 class POSE_OT_chain_ik_solve(bpy.types.Operator):
@@ -24,6 +25,11 @@ class POSE_OT_chain_ik_solve(bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     solver: EnumProperty(name="Solver", description="The algorithm", items=(AUTOMATIC, *SOLVERS))
+    bone: StringProperty(
+        name="Tip Bone",
+        description="The bone at the end of the chain, where none is seen to be selected",
+        options={*ANEW, "HIDDEN"},
+    )
     chain_count: IntProperty(
         name="Chain Length",
         description="How many bones are driven; 0 for those selected, or all up to the root",
@@ -73,16 +79,16 @@ class POSE_OT_chain_ik_solve(bpy.types.Operator):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         problem = selection.problem(context)
-        if not problem and selection.read(context).target is None:
-            problem = "Select a target as well: an object, or a bone outside the chain."
+        if not problem and selection.shows_bones(context):
+            problem = _problem(context)
         return selection.is_possible(cls, problem)
 
     def execute(self, context: bpy.types.Context) -> set[str]:
-        selected = selection.read(context)
         depsgraph = context.evaluated_depsgraph_get()
-        # Shown afterwards in the panel at the bottom left; the same number gives the same chain.
-        self.chain_count = self.chain_count or selected.chain_count
         try:
+            selected = selection.read(context, self.bone)
+            # Shown afterwards in the panel at the bottom left; given again, the chain is the same.
+            self.chain_count = self.chain_count or selected.chain_count
             spec = self._spec(selected)
             check_free(selected.armature_object, spec)
             outcome = solve_once(depsgraph, selected.armature_object, spec)
@@ -102,7 +108,7 @@ class POSE_OT_chain_ik_solve(bpy.types.Operator):
                 use_tail=self.use_tail,
                 use_rotation=self.use_rotation,
                 target=selected.target,
-                pole=None,
+                pole=selected.pole,
                 pole_angle=0.0,
                 negative_scale=NegativeScale(self.negative_scale),
                 start_from=StartFrom.REST if self.use_rest_start else StartFrom.CURRENT,
@@ -121,6 +127,15 @@ class POSE_OT_chain_ik_solve(bpy.types.Operator):
         chosen = spec("NEWTON")
         is_pair = placement(selected.armature_object, chosen).bone_count == 2
         return spec("TWO_BONE") if is_pair else chosen
+
+
+def _problem(context: bpy.types.Context) -> str:
+    """Return why the selection cannot be solved, in words; empty if it can."""
+    try:
+        has_target = selection.read(context).target is not None
+    except IKError as error:
+        return str(error)
+    return "" if has_target else "Select a target as well: an object, or a bone outside the chain."
 
 
 register, unregister = bpy.utils.register_classes_factory((POSE_OT_chain_ik_solve,))

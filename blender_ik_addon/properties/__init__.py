@@ -1,11 +1,21 @@
 """The settings of chains, and their one way into frozen records."""
 
-from .chains import ChainGroup, active_chain, chain_key, chains_of, owner_of
+from .chains import ChainGroup, active_chain, chain_key, chains_of, is_idle, owner_of
+from .creating import add_chain, free_name, own_controls
 from .file_format import mark, upgrade
 from .forces import creature_text, take_creature
 from .joints import RANGED_AXES, STIFF_AXES, JointSettings, take_over
 from .lists import copy_joints, remove_chain, remove_joint
-from .records import bones_of_chain, chain_spec, idle_joints, sync_anchors
+from .mirroring import check_opposite, copy_mirrored
+from .records import (
+    anchors_of,
+    bones_of_chain,
+    bones_spec,
+    chain_spec,
+    idle_joints,
+    sync_anchors,
+    target_and_pole,
+)
 from .settings import NEGATIVE_SCALES, SOLVERS, ChainSettings, register, unregister
 from .sharing import shares_bones
 from .status import tree_in_words, tree_of
@@ -21,16 +31,24 @@ __all__ = [
     "ChainSettings",
     "JointSettings",
     "active_chain",
+    "add_chain",
+    "anchors_of",
     "bones_of_chain",
+    "bones_spec",
     "chain_key",
     "chain_spec",
     "chains_of",
     "check_free",
+    "check_opposite",
     "copy_joints",
+    "copy_mirrored",
     "creature_text",
+    "free_name",
     "idle_joints",
+    "is_idle",
     "is_off_its_keys",
     "mark",
+    "own_controls",
     "owner_of",
     "register",
     "release",
@@ -41,6 +59,7 @@ __all__ = [
     "sync_anchors",
     "take_creature",
     "take_over",
+    "target_and_pole",
     "tree_in_words",
     "tree_of",
     "unregister",

@@ -25,6 +25,11 @@ def chains_of(armature_object: bpy.types.Object) -> list[ChainGroup]:
     return list(cast("ObjectGroup", armature_object.chain_ik).chains)
 
 
+def is_idle(settings: ChainGroup) -> bool:
+    """Tell whether a chain leaves its bones alone: it is muted, or its influence is zero."""
+    return bool(settings.mute or settings.influence <= 0.0)
+
+
 def active_chain(context: bpy.types.Context) -> ChainGroup | None:
     """Return the chain that the context is about, None without.
 

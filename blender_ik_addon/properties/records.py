@@ -12,7 +12,7 @@ from ..rig.live import live
 from ..rig.planning.checks import check_settings
 from ..rig.planning.stored_text import bones_of_text
 from ..rig.reading import anchors
-from ..rig.reading.spec import Anchor, ChainSpec, ForceSpec, NegativeScale, StartFrom
+from ..rig.reading.spec import Anchor, ChainSpec, ForceSpec, NegativeScale, RotationBone, StartFrom
 from ..rig.reading.update import Update
 from ..rig.tools.restoring import driven_bones
 from .chains import ChainGroup, chains_of, owner_of
@@ -45,6 +45,7 @@ def chain_spec(
         chain_count=settings.chain_count,
         use_tail=settings.use_tail,
         use_rotation=settings.use_rotation,
+        rotation_bone=RotationBone(settings.rotation_bone),
         target=_target(settings),
         pole=_pole(settings),
         pole_angle=animated.pole_angle,
@@ -88,6 +89,7 @@ def bones_spec(settings: ChainGroup) -> ChainSpec:
         chain_count=settings.chain_count,
         use_tail=settings.use_tail,
         use_rotation=settings.use_rotation,
+        rotation_bone=RotationBone(settings.rotation_bone),
     )
 
 
@@ -137,13 +139,22 @@ def _anchor(followed: bpy.types.Object, bone: str) -> Anchor:
     return Anchor(followed, bone if followed.type == "ARMATURE" else "")
 
 
+def target_and_pole(settings: ChainGroup) -> tuple[Anchor | None, Anchor | None]:
+    """Return what a chain follows and bends to; None for what it has not."""
+    return _target(settings), _pole(settings)
+
+
+def anchors_of(settings: ChainGroup) -> list[Anchor]:
+    """Return the target and the pole of a chain, as far as it has them."""
+    return [anchor for anchor in target_and_pole(settings) if anchor is not None]
+
+
 def followed(armature_object: bpy.types.Object) -> list[tuple[str, Anchor]]:
     """Return tip bones and what their chains follow, targets and poles."""
     return [
         (settings.bone, anchor)
         for settings in chains_of(armature_object)
-        for anchor in (_target(settings), _pole(settings))
-        if anchor is not None
+        for anchor in anchors_of(settings)
     ]
 
 

@@ -47,6 +47,14 @@ LEADS = (
     ("TIP", "Tip", "The tip goes to the target and drags the chain"),
     ("ROOT", "Root", "The root goes to the target and drags the chain"),
 )
+ROTATION_BONES = (
+    ("TIP", "Tip", "The tip bone, which then does not bend: the bones before it reach"),
+    (
+        "AUTO",
+        "Hand or Foot",
+        "The one bone at the tip's tail, if there is one: all bones of the chain reach",
+    ),
+)
 STARTS = (
     ("KEYED", "Keyed", "Start from the bones' keyframes at this frame, else the stored pose"),
     ("REST", "Rest", "Start from the rest pose"),
@@ -194,7 +202,16 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     use_rotation: BoolProperty(
         name="Rotation",
-        description="Give the tip bone the target's rotation",
+        description="Give the rotation bone the target's rotation",
+        options=set(),
+        override=OVERRIDABLE,
+        update=_rechain,
+    )
+    rotation_bone: EnumProperty(
+        name="Rotation Bone",
+        description="The bone that takes the target's rotation",
+        items=ROTATION_BONES,
+        default="TIP",
         options=set(),
         override=OVERRIDABLE,
         update=_rechain,
@@ -347,6 +364,12 @@ class ObjectSettings(bpy.types.PropertyGroup):
 
     chains: CollectionProperty(type=ChainSettings, override=EXTENSIBLE)
     active_index: IntProperty(name="Active Chain", options=set(), override=OVERRIDABLE)
+    is_control: BoolProperty(
+        name="Control",
+        description="A chain has made this object; it may go with the chain",
+        options={"HIDDEN"},
+        override=OVERRIDABLE,
+    )
     format: IntProperty(
         name="Format",
         description="Which version of Chain IK has saved these settings; 0 before the first save",

@@ -8,7 +8,7 @@ from contextlib import suppress
 from ..rig.planning.stored_text import bones_of_text, text_of_bones
 from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import StoredBone
-from .chains import ChainGroup, chains_of, owner_of
+from .chains import ChainGroup, chains_of, is_idle, owner_of
 from .records import bones_of_chain
 
 Stored = tuple[StoredBone, ...]
@@ -39,7 +39,7 @@ def shares_bones(settings: ChainGroup) -> bool:
     """Return whether a live chain of the object drives bones that this one does."""
     own = set(bones_of_chain(settings))
     return any(
-        not other.mute and not own.isdisjoint(bones_of_chain(other))
+        not is_idle(other) and not own.isdisjoint(bones_of_chain(other))
         for other in chains_of(owner_of(settings))
         if other.as_pointer() != settings.as_pointer()
     )

@@ -10,15 +10,15 @@ from ..rig.planning.stored_text import bones_of_text
 from ..rig.posing.outcome import Outcome
 from ..rig.reading.refusals import RigError
 from ..rig.tools.wording import distance_in_words, outcome_in_words
-from .chains import ChainGroup, chain_key, chains_of, owner_of
+from .chains import ChainGroup, chain_key, chains_of, is_idle, owner_of
 from .records import idle_joints
 
 
 def status(settings: ChainGroup) -> str:
     """Return what the last solve of a chain did, in words, or why there was none."""
     outcome = live.memory.outcome(chain_key(settings))
-    if settings.mute:
-        return _muted(settings)
+    if is_idle(settings):
+        return _idle(settings)
     scene = bpy.context.scene
     if scene is not None and not scene.chain_ik.use_live:
         return "Live is off"
@@ -36,13 +36,13 @@ def status(settings: ChainGroup) -> str:
     return text
 
 
-def _muted(settings: ChainGroup) -> str:
-    """Return that a chain is muted, or why it could not give its stored pose back."""
+def _idle(settings: ChainGroup) -> str:
+    """Return why a chain leaves its bones alone, or could not give their stored pose back."""
     try:
         bones_of_text(settings.stored_pose)
     except RigError as error:
         return str(error)
-    return "Muted"
+    return "Muted" if settings.mute else "Influence is zero: the bones are free to be posed"
 
 
 def _why_not_posed(owner: bpy.types.Object) -> str:
@@ -70,7 +70,7 @@ def residual(settings: ChainGroup) -> float:
 def tree_of(settings: ChainGroup) -> list[ChainGroup]:
     """Return the other chains that a chain is one tree with, as it was solved last."""
     outcome = live.memory.outcome(chain_key(settings))
-    if settings.mute or not isinstance(outcome, Outcome):
+    if is_idle(settings) or not isinstance(outcome, Outcome):
         return []
     chains = chains_of(owner_of(settings))
     return [chains[index] for index in outcome.tree if index < len(chains)]

@@ -15,7 +15,7 @@ from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import ChainSpec, StoredBone
 from ..rig.reading.update import Update
 from ..rig.tools import restoring
-from .chains import ChainGroup, chains_of, owner_of
+from .chains import ChainGroup, chains_of, is_idle, owner_of
 from .records import (
     bones_of_chain,
     bones_spec,
@@ -144,7 +144,7 @@ def check_free(armature_object: bpy.types.Object, spec: ChainSpec) -> None:
     wanted = set(restoring.driven_bones(armature_object, spec))
     for settings in chains_of(armature_object):
         shared = wanted.intersection(bones_of_chain(settings))
-        if shared and not settings.mute:
+        if shared and not is_idle(settings):
             raise RigError(
                 f"Bone '{min(shared)}' is driven by the live chain '{settings.name}':"
                 " mute that chain, or move its target."
@@ -152,7 +152,7 @@ def check_free(armature_object: bpy.types.Object, spec: ChainSpec) -> None:
 
 
 def prepare(armature_object: bpy.types.Object, update: Update) -> bool:
-    """Give chains their stored pose, muted ones theirs back, and hidden targets their anchors.
+    """Give chains their stored pose, idle ones theirs back, and hidden targets their anchors.
 
     Returns:
         Whether something was written that the graph has to take in.
@@ -164,7 +164,7 @@ def prepare(armature_object: bpy.types.Object, update: Update) -> bool:
     evaluated = armature_object.evaluated_get(update.depsgraph)
     has_kept = False
     for settings, values in _with_values(armature_object, evaluated):
-        is_left = values.mute and bool(settings.stored_pose)
+        is_left = is_idle(values) and bool(settings.stored_pose)
         if is_left and is_render and not has_kept:
             keep_animated_values(armature_object, evaluated)
             has_kept = True
@@ -189,7 +189,7 @@ def _prepare_chain(
     if not is_render:
         _rename_joints(settings)
     stored = settings.stored_pose
-    if values.mute:
+    if is_idle(values):
         release(settings)
         return bool(stored)
     if not stored:
@@ -204,7 +204,7 @@ def live_specs(armature_object: bpy.types.Object, update: Update) -> Specs:
     evaluated = armature_object.evaluated_get(update.depsgraph)
     specs: Specs = {}
     for index, (settings, values) in enumerate(_with_values(armature_object, evaluated)):
-        if not values.mute:
+        if not is_idle(values):
             try:
                 specs[index] = chain_spec(settings, values)
             except IKError as error:

@@ -118,7 +118,8 @@ class Settings:
                 _give_joint(chain, limb, dict(row.joint))
             if self.poles:
                 self._set_pole(chain, number, limb)
-            chain.bone = bone
+            bones = rig.data.bones
+            chain.bone = bones[bone].parent.name if row.has_hand and chain.use_tail else bone
             chain.target = rig if "handles" in row.rig else target
             if "handles" in row.rig:
                 chain.subtarget = setting_rigs.handle_name(limb)

@@ -115,7 +115,7 @@ def _plain() -> tuple[Setting, ...]:
 
 
 def _poles_and_turns() -> tuple[Setting, ...]:
-    turned = {"use_rotation": True, "use_tail": False}
+    turned = {"use_rotation": True, "rotation_bone": "AUTO"}
     half = {**turned, "orient_weight": 0.5}
     mirrored = ("mirrored",)
     return (
@@ -125,7 +125,13 @@ def _poles_and_turns() -> tuple[Setting, ...]:
         Setting("flip", ("use_flip_bend",), {"use_flip_bend": True}),
         Setting("pole is a bone", ("pole_subtarget",), rig=("pole bones",), has_pole=True),
         Setting("target is a bone", ("subtarget",), rig=("handles",)),
-        Setting("rotation", ("use_rotation",), turned, ROTATION, has_hand=True),
+        Setting(
+            "rotation", ("use_rotation", "rotation_bone=AUTO"), turned, ROTATION, has_hand=True
+        ),
+        Setting(
+            "rotation of the tip, by its head", ("rotation_bone=TIP",),
+            {"use_rotation": True, "use_tail": False}, has_hand=True,
+        ),
         Setting("half rotation", ("orient_weight",), half, HALF, has_hand=True),
         Setting("rotation, pole", (), turned, has_hand=True, has_pole=True),
         Setting("half rotation, pole", (), half, has_hand=True, has_pole=True),

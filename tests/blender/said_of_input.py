@@ -169,8 +169,8 @@ INPUT = {
         set_near,
     ),
     "Two-Bone on two bones, one of which takes the target's rotation": Said(
-        "Two-Bone bends two bones and this chain has # to bend:"
-        " choose FABRIK, CCD or Newton, or lengthen the chain.",
+        "Two-Bone bends two bones, and one is left where the tip takes the target's rotation:"
+        " set Rotation Bone to Hand or Foot, or lengthen the chain.",
         set_chain(use_rotation=True),
         set_chain(chain_count=3),
         both(set_near, set_chain(solver="TWO_BONE", chain_count=2)),

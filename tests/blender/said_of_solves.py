@@ -135,6 +135,12 @@ TWISTED = both(goes(0.5, 1.0, 2.0), turned(0.0, -3.0, 0.0))
 """A rotation that no tip can take at its target."""
 
 
+ONE_LEFT = (
+    "the tip takes it, so one bone is left to reach; set Rotation Bone to Hand or Foot, or lengthen"
+    " the chain"
+)
+
+
 def off(reason: str) -> str:
     return f"Reached (# iterations); the tip is # degrees off the target's rotation, as {reason}"
 
@@ -152,6 +158,18 @@ SOLVES = {
         set_chain(use_rotation=True),
         set_chain(use_rotation=False),
         TWISTED,
+    ),
+    "a rotation that leaves one bone to reach a target that is too far": Said(
+        f"Out of reach by # with the target's rotation: {ONE_LEFT}",
+        set_chain(use_rotation=True),
+        set_chain(use_rotation=False),
+        both(TWISTED, set_chain(chain_count=2), goes(0.2, 0.4, 2.3)),
+    ),
+    "a rotation that leaves one bone to reach a target that is too near": Said(
+        f"Too near by # with the target's rotation: {ONE_LEFT}",
+        set_chain(use_rotation=True),
+        set_chain(use_rotation=False),
+        both(TWISTED, set_chain(chain_count=2), goes(0.1, 0.4, 1.3)),
     ),
     "soft distance": Said(
         "Kept # short of the target by the soft distance",

@@ -24,12 +24,22 @@ def select_bones(ob: bpy.types.Object, bones: Sequence[str], *targets: bpy.types
     """Select bones in pose mode, the last one active, and objects beside the armature."""
     select_objects(*targets, active=ob)
     rigs.enter(ob, "POSE")
+    _select(ob, bones)
+    ob.data.bones.active = ob.data.bones[bones[-1]] if bones else None
+    bpy.context.view_layer.update()
+
+
+def deselect_bones(ob: bpy.types.Object) -> None:
+    """Select no bone; the active one stays active."""
+    _select(ob, ())
+    bpy.context.view_layer.update()
+
+
+def _select(ob: bpy.types.Object, bones: Sequence[str]) -> None:
     for bone in ob.pose.bones:
         # Blender 5.0 moved the selection from the armature's bones to the pose bones.
         holder = bone if hasattr(bone, "select") else bone.bone
         holder.select = bone.name in bones
-    ob.data.bones.active = ob.data.bones[bones[-1]] if bones else None
-    bpy.context.view_layer.update()
 
 
 def press(operator: Callable[..., set[str]], **settings: object) -> None:

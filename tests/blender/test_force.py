@@ -333,6 +333,6 @@ def test_a_chain_can_be_added_and_solved_once_with_a_force():
     select_bones(ob, ["Bone.3"], target)
     press(bpy.ops.pose.chain_ik_solve, solver="FORCE")
     rigs.assert_reaches(ob, "Bone.3", target)
-    press(bpy.ops.pose.chain_ik_add, solver="FORCE", use_snap=False)
+    press(bpy.ops.pose.chain_ik_add, control="EMPTY", solver="FORCE", use_snap=False)
     assert ob.chain_ik.chains[0].solver == "FORCE"
     rigs.assert_reaches(ob, "Bone.3", target)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import bpy
 import numpy as np
@@ -22,7 +23,7 @@ from tests.blender.keyed_limbs import (
 )
 from tests.blender.selecting import press, refusal, select_objects, state
 
-add = bpy.ops.pose.chain_ik_add
+add = partial(bpy.ops.pose.chain_ik_add, control="EMPTY")
 remove = bpy.ops.pose.chain_ik_remove
 
 
@@ -280,9 +281,8 @@ def test_keys_that_wait_for_a_new_chain_are_told_and_not_deleted(capfd):
     ob = make_limbs()
     key_chains(ob, Tail=0.25)
     ob.chain_ik.chains.remove(2)  # as a script may, which leaves the keys behind
-    ob.data.bones.active = ob.data.bones["Tail.1"]
     keys = keyed(ob.animation_data.action)
-    press(add)
+    press(add, bone="Tail.1")
     assert keyed(ob.animation_data.action) == keys
     assert "of a chain that is gone" in capfd.readouterr().out
 
@@ -291,7 +291,6 @@ def test_without_such_keys_a_new_chain_is_added_without_a_word(capfd):
     ob = make_limbs()
     key_chains(ob)
     press(remove)
-    ob.data.bones.active = ob.data.bones["Left.1"]
-    press(add)
+    press(add, bone="Left.1")
     assert played(ob) == {"Right": 1.0, "Tail": 0.25, "Left.1": 1.0}
     assert "of a chain that is gone" not in capfd.readouterr().out

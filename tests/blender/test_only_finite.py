@@ -39,8 +39,8 @@ SPOILED = {
     "bone to follow": spoil("Bad", 'pose.bones["Other.1"].location'),
 }
 OPERATORS = {
-    "add with an empty": ({"chain_count": 2}, "chain_ik_add", ()),
-    "add with a pole": ({"use_pole": True}, "chain_ik_add", ()),
+    "add with an empty": ({"chain_count": 2, "control": "EMPTY"}, "chain_ik_add", ()),
+    "add with a pole": ({"use_pole": True, "control": "EMPTY"}, "chain_ik_add", ()),
     "add with an object": ({}, "chain_ik_add", ("Free",)),
     "add with a bone": ({}, "chain_ik_add", ("Other.1",)),
     "add with a rotation": ({"use_rotation": True}, "chain_ik_add", ("Free",)),

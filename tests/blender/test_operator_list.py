@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import bpy
 import numpy as np
@@ -19,7 +20,7 @@ from tests.blender.selecting import (
     without_rotations,
 )
 
-add = bpy.ops.pose.chain_ik_add
+add = partial(bpy.ops.pose.chain_ik_add, control="EMPTY")
 remove = bpy.ops.pose.chain_ik_remove
 restore = bpy.ops.pose.chain_ik_restore
 store = bpy.ops.pose.chain_ik_store

@@ -65,7 +65,7 @@ def test_chain_length_can_be_given_also_in_object_mode():
     ob, target = make_selection(1)
     rigs.enter(ob, "OBJECT")
     before = rigs.rotations(ob)
-    press(solve, chain_count=3)
+    press(solve, chain_count=3, bone="Bone.3")
     after = rigs.rotations(ob)
     assert ob.mode == "OBJECT"
     assert [n for n in after if after[n] != before[n]] == ["Bone.1", "Bone.2", "Bone.3"]
@@ -261,14 +261,16 @@ def test_a_root_bone_has_no_head_to_bring_anywhere():
 
 def test_a_target_bone_below_the_chain_is_refused():
     ob = rigs.make_rig(rigs.zigzag(4))
-    select_bones(ob, ["Bone.3", "Bone.1", "Bone.2"])
+    select_bones(ob, ["Bone.3", "Bone.0", "Bone.1"])
     before = state()
     assert "'Bone.3' hangs below the chain" in refusal(solve)
     assert state() == before
 
 
-def test_the_button_asks_for_the_armature_when_the_target_is_the_active_object():
+def test_in_object_mode_the_tip_has_to_be_chosen():
     ob, target = make_selection()
     rigs.enter(ob, "OBJECT")
     select_objects(ob, active=target)
-    assert refusal(solve) == "Select an armature and make it active."
+    assert refusal(solve) == (
+        "Choose the bone at the end of the chain, or select its bones in pose mode."
+    )

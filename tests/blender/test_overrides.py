@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import bpy
@@ -14,7 +15,7 @@ from tests.blender.jointed_rigs import give
 from tests.blender.selecting import press, refusal, select_bones, select_objects
 
 remove = bpy.ops.pose.chain_ik_remove
-add = bpy.ops.pose.chain_ik_add
+add = partial(bpy.ops.pose.chain_ik_add, control="EMPTY")
 joint_remove = bpy.ops.pose.chain_ik_joint_remove
 joint_add = bpy.ops.pose.chain_ik_joint_add
 joints_copy = bpy.ops.pose.chain_ik_joints_copy

@@ -153,7 +153,7 @@ def test_an_armature_without_chains_shows_the_buttons_and_no_settings():
     drawn = draw()
     assert names(drawn) == {"use_live"}
     assert names(drawn, "list") == {"chains"}
-    actions = {"add", "remove", "store", "restore", "solve", "bake"}
+    actions = {"add", "remove", "store", "restore", "mirror", "setup", "solve", "bake"}
     assert names(drawn, "operator") == {f"pose.chain_ik_{action}" for action in actions}
 
 
@@ -270,12 +270,12 @@ def test_the_status_is_shown_in_full_in_lines_that_fit():
 
 def test_a_muted_chain_is_greyed_out_and_its_row_is_not():
     _, chain = make_active_arm()
-    needs_more = {"orient_weight", "use_keep_volume"}
+    needs_more = {"orient_weight", "rotation_bone", "use_keep_volume"}
     assert all(item.is_active for item in draw() if item.name not in needs_more)
     chain.mute = True
     rigs.updated()
     assert [item.name for item in draw(only="Status")] == ["Muted"]
-    of_joints = names(draw(only="Joints"), "operator") | {"joints"}
+    of_joints = names(draw(only="Joints"), "operator") | {"joints", "pose.chain_ik_pole_add"}
     for item in draw():
         is_setting = (item.kind == "prop" and item.name != "use_live") or item.name in of_joints
         assert item.is_active == (not is_setting and item.name != "Muted")

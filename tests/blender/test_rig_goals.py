@@ -7,6 +7,7 @@ import pytest
 from mathutils import Quaternion
 
 from tests.blender import rigs, scaled_rigs
+from tests.blender.oriented import axes_of_bone, axes_of_object, turned_target
 from tests.helpers import make_rng
 
 MISS = 1e-6
@@ -29,23 +30,6 @@ def chain_to(ob, bones, target, **settings):
 def assert_on(ob, bones, point, chain, bound=MISS):
     gap = np.linalg.norm(rigs.tail(ob, bones[-1]) - point) / scaled_rigs.limb_length(ob, bones)
     assert gap <= bound, f"missed by {gap:.3g} of the limb: {chain.status}"
-
-
-def axes_of_bone(ob, bone):
-    """Return the bone's unit axes as columns, world space."""
-    matrix = scaled_rigs.world_of(ob) @ rigs.evaluated(ob).pose.bones[bone].matrix
-    return np.array(matrix.to_quaternion().to_matrix())
-
-
-def axes_of_object(ob):
-    return np.array(scaled_rigs.world_of(ob).to_quaternion().to_matrix())
-
-
-def turned_target(point, seed=0):
-    target = rigs.make_empty("Target", point)
-    target.rotation_mode = "QUATERNION"
-    target.rotation_quaternion = scaled_rigs.random_quaternion(make_rng(seed), 1.5)
-    return target
 
 
 @every_solver

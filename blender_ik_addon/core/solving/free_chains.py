@@ -83,7 +83,7 @@ def pose_chain(
     if solved is None:
         found, joints = NOT_SOLVED, start.origin[None]
     else:
-        check_solver(options.solver, len(solved.lengths))
+        check_solver(options.solver, len(solved.lengths), turns_tip=task.tip is not None)
         is_too_far: Condition = False
         if task.soft_distance is not None:
             reach, least = solved.reach * solved.unit, solved.least * solved.unit

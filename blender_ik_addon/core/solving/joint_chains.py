@@ -74,7 +74,8 @@ def solve_joints(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
         found = solve_joints(compiled.unconstrained, goals, options)
         return drop_joints(chains, found, goals, options)
     if not compiled.is_tree:
-        check_solver(options.solver, chains.bone_count - _has_tips(goals, options))
+        turns_tip = _has_tips(goals, options)
+        check_solver(options.solver, chains.bone_count - turns_tip, turns_tip=turns_tip)
     elif options.solver not in SOLVERS_OF_TREES:
         raise SolverMismatchError(
             f"{options.solver} does not solve chains that share bones: choose NEWTON or FABRIK."

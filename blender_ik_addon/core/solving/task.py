@@ -117,13 +117,18 @@ def accept_distance(m: Arithmetic, tolerance: Number, size: Number, target: Vect
     return tolerance + FINEST_TOLERANCE * (size + farthest)
 
 
-def check_solver(solver: Solver, count: int) -> None:
-    """Raise if a solver does not apply to chains of so many segments.
+def check_solver(solver: Solver, count: int, *, turns_tip: bool) -> None:
+    """Raise if a solver does not apply to chains of so many segments, one more that is turned.
 
     Raises:
         SolverMismatchError: If TWO_BONE is asked for any other number than two.
     """
     if solver is Solver.TWO_BONE and count != 2:
+        if turns_tip and count < 2:
+            raise SolverMismatchError(
+                "Two-Bone bends two bones, and one is left where the tip takes the target's"
+                " rotation: set Rotation Bone to Hand or Foot, or lengthen the chain."
+            )
         cure = "lengthen" if count < 2 else "shorten"
         raise SolverMismatchError(
             f"Two-Bone bends two bones and this chain has {count} to bend:"

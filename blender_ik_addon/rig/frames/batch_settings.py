@@ -106,7 +106,7 @@ class BatchSettings:
     @property
     def bends_without_tip(self) -> bool:
         """Whether the last segment of a chain of several is turned, and does not bend."""
-        return self.spec.use_rotation and self.spec.use_tail and len(self.plan.segments) > 1
+        return self.spec.use_rotation and self.plan.ends_at_tail and len(self.plan.segments) > 1
 
     def begun(self, rows: Pick, present: Array) -> Array:
         """Return the local rotations wxyz (b, k, 4) to start from, some of what stands there."""

@@ -136,7 +136,8 @@ def is_simple(job: Job) -> bool:
     """Tell whether a chain does nothing but turn bones that hang wholly on the one before."""
     spec, written = job.spec, job.plan.written
     options, count = spec.options, len(job.plan.segments)
-    turns_tip_of_segment = spec.use_rotation and spec.use_tail and options.orient_weight > 0.0
+    ends_at_tail = job.plan.ends_at_tail
+    turns_tip_of_segment = spec.use_rotation and ends_at_tail and options.orient_weight > 0.0
     fits = options.solver is not Solver.TWO_BONE or count - turns_tip_of_segment == 2
     return bool(
         fits

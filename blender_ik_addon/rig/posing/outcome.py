@@ -95,7 +95,7 @@ def outcome_of(
             len(segments),
             tip_gap,
             is_tip_beyond=hang.turns_afterwards(chain),
-            turns_tip_first=weights is None and turns_tip_first(job.spec),
+            turns_tip_first=weights is None and turns_tip_first(job.plan, job.spec),
         ),
         others={name: values[row] for name, values in others.items() if values is not None},
         lacks_stretch=live_chain.stretch is not None and not live_chain.stretch.may_grow,

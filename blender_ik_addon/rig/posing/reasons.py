@@ -11,6 +11,7 @@ from ...core import SolveOptions
 from ...core.algebra import rotation
 from ...core.kinematics.joint_limits import clamp_rotations as clamped
 from ..reading.bone_joints import BoneJoints
+from ..reading.chain_plan import ChainPlan
 from ..reading.spec import ChainSpec
 
 Array = npt.NDArray[np.float64]
@@ -30,6 +31,7 @@ class Reasons:
         is_tip_beyond: Whether the tip lies beyond the effector, so that only its own joint can keep
             it from the wanted orientation.
         turns_tip_first: Whether the tip takes its orientation before its position counts.
+        is_one_left: Whether that leaves no more than one bone to reach with.
     """
 
     options: SolveOptions = field(default_factory=SolveOptions)
@@ -37,6 +39,7 @@ class Reasons:
     is_at_limits: bool = False
     is_tip_beyond: bool = False
     turns_tip_first: bool = False
+    is_one_left: bool = False
 
 
 def reasons_of(
@@ -61,7 +64,8 @@ def reasons_of(
         turns_tip_first: As ``Reasons``, of a chain whose joints are free.
     """
     if joints is None:
-        return Reasons(options, turns_tip_first=turns_tip_first)
+        is_one_left = turns_tip_first and segments <= 2
+        return Reasons(options, turns_tip_first=turns_tip_first, is_one_left=is_one_left)
     is_off = tip_gap > 0.0 and not is_tip_beyond
     return Reasons(
         options,
@@ -71,9 +75,9 @@ def reasons_of(
     )
 
 
-def turns_tip_first(spec: ChainSpec) -> bool:
+def turns_tip_first(plan: ChainPlan, spec: ChainSpec) -> bool:
     """Tell whether the effector of a free chain is at the end of a tip that takes a rotation."""
-    return spec.use_tail and spec.use_rotation and spec.options.orient_weight > 0.0
+    return plan.ends_at_tail and spec.use_rotation and spec.options.orient_weight > 0.0
 
 
 def _are_locked(joints: BoneJoints) -> bool:

@@ -13,7 +13,7 @@ from .animation import driven_paths
 from .dependencies import Dependencies, MovedBy
 from .refusals import RigError
 from .skeleton import Skeleton
-from .spec import Anchor, ChainSpec
+from .spec import Anchor, ChainSpec, RotationBone
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +22,10 @@ class ChainPlan:
 
     Attributes:
         segments: Bones whose segments reach from root to effector, root first, shape (m,).
-        tip: The chain's tip bone; with ``use_tail`` the last segment, else the bone after it.
+        tip: The bone whose tail or head is the effector, and that takes the target's rotation: the
+            last segment, or the bone after it.
         written: Bones that are written, root first: the segments, and a tip that is turned.
-        ends_at_tail: Whether the effector is the tip bone's tail, else its head.
+        ends_at_tail: Whether the effector is the tail of ``tip``, else its head.
     """
 
     segments: npt.NDArray[np.int64]
@@ -39,7 +40,10 @@ def planned(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan:
     Raises:
         RigError: If the tip bone does not exist or nothing is left to drive.
     """
-    asked = (spec.bone, spec.chain_count, spec.use_tail, spec.use_rotation)
+    asked = (
+        *(spec.bone, spec.chain_count, spec.use_tail),
+        *(spec.use_rotation, spec.rotation_bone),
+    )
     known: ChainPlan | None = skeleton.plans.get(asked)
     if known is None:
         known = skeleton.plans[asked] = _planned(skeleton, spec)
@@ -62,9 +66,15 @@ def _planned(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan:
             )
     count = spec.chain_count or len(upward)
     segments = upward[:count][::-1]
-    turns_tip = spec.use_rotation and not spec.use_tail
+    ends_at_tail = spec.use_tail
+    if ends_at_tail and spec.use_rotation and spec.rotation_bone is RotationBone.AUTO:
+        # Its head is where the tail of the tip is: a hand is turned, and the arm reaches with all
+        # its bones.
+        hand = skeleton.child_at_tail(tip)
+        tip, ends_at_tail = (tip, True) if hand is None else (hand, False)
+    turns_tip = spec.use_rotation and not ends_at_tail
     written = [*segments, tip] if turns_tip else segments
-    return ChainPlan(np.array(segments), tip, np.array(written), spec.use_tail)
+    return ChainPlan(np.array(segments), tip, np.array(written), ends_at_tail)
 
 
 def check(

@@ -35,6 +35,10 @@ Fingerprint = tuple[object, ...]
 """Equal for equal bones."""
 
 
+# A bone whose head is as near to the tail of its parent, of its length, begins there.
+TOUCHING = 1e-3
+
+
 @dataclass(frozen=True)
 class Skeleton:
     """The n bones of an armature, in the order of ``Armature.bones``.
@@ -94,6 +98,17 @@ class Skeleton:
         """Return where location channels (..., m, 3) put heads in the spaces of posed parents."""
         tied, is_local = self.is_connected[bones], self.use_local_location[bones]
         return head_in_parent(self.offsets[bones], location, is_local, tied)
+
+    def child_at_tail(self, bone: int) -> int | None:
+        """Return the one child that begins at the tail of a bone; None for none or several.
+
+        Connected ones do; so do others at rest in files of motion capture, which connect no bones.
+        """
+        children = np.flatnonzero(self.parents == bone)
+        at_tail = self.offsets[children, :3, 3] - (0.0, self.lengths[bone], 0.0)
+        gaps = np.linalg.norm(at_tail, axis=1)
+        touching = children[self.is_connected[children] | (gaps <= TOUCHING * self.lengths[bone])]
+        return int(touching[0]) if len(touching) == 1 else None
 
     def ancestors(self, bone: int) -> list[int]:
         """Return a bone and all bones above it, the bone first."""

@@ -35,6 +35,13 @@ class RelativeTo(enum.StrEnum):
     CHILD = "CHILD"
 
 
+class RotationBone(enum.StrEnum):
+    """The bone of a chain that takes the target's rotation."""
+
+    TIP = "TIP"
+    AUTO = "AUTO"
+
+
 Axes = tuple[float, float, float]
 
 
@@ -131,7 +138,9 @@ class ChainSpec:
         bone: Name of the tip bone.
         chain_count: Bones from the tip (or, without ``use_tail``, from its parent) up; 0 = all.
         use_tail: The effector is the tip bone's tail, else its head.
-        use_rotation: The tip bone takes the target's rotation.
+        use_rotation: A bone takes the target's rotation.
+        rotation_bone: Which one: the tip bone, or the one bone at its tail, such as the hand of
+            an arm; without such a bone the tip.
         target: What to follow.
         pole: What to bend toward.
         pole_angle: Radians about the line from root to target.
@@ -153,6 +162,7 @@ class ChainSpec:
     chain_count: int = 0
     use_tail: bool = True
     use_rotation: bool = False
+    rotation_bone: RotationBone = RotationBone.TIP
     target: Anchor | None = None
     pole: Anchor | None = None
     pole_angle: float = 0.0

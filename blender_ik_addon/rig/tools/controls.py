@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from mathutils import Matrix
 
+from ..anatomy.bone_names import Side
 from ..frames.framing import Hung, framed
 from ..frames.side import find_sides
 from ..planning.checks import check_channels, check_pose
@@ -18,15 +19,17 @@ from ..reading.chain_plan import check, planned
 from ..reading.channels import matrices_of, read_pose
 from ..reading.refusals import scaled_flat
 from ..reading.skeleton import compiled
-from ..reading.spec import Anchor, ChainSpec
+from ..reading.spec import Anchor, ChainSpec, NegativeScale
 from ..reading.world import not_finite
 
 Array = npt.NDArray[np.float64]
 Shape = Literal["CUBE", "SPHERE"]
 
-# Shares of the chain's length: how far a pole stands off, and how large empties are drawn.
-POLE_DISTANCE = 0.75
+# Shares of the chain's length: how far a pole stands off, outside of the body that the limb belongs
+# to, and how large controls are drawn.
+POLE_DISTANCE = 1.5
 EMPTY_SIZE = 0.06
+BONE_SIZE = 0.2
 
 
 @dataclass(frozen=True)
@@ -69,9 +72,12 @@ def placement(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
     joints = spaces.transform_point(pose.world, posed.joints[0])
     length = float(np.linalg.norm(np.diff(joints, axis=0), axis=1).sum())
     # A tip that takes the target's rotation does not bend.
-    bends = slice(-1) if spec.use_rotation and spec.use_tail and len(joints) > 2 else slice(None)
+    bends = (
+        slice(-1) if spec.use_rotation and plan.ends_at_tail and len(joints) > 2 else slice(None)
+    )
     bending = joints[bends]
     side = find_sides(posed.joints[:, bends], frames.natural_sides(posed)[:, 0])[0]
+    side = _toward_pole(side, posed.joints[0, bends], spec, is_mirrored=_is_mirrored(pose.world))
     side = spaces.transform_direction(pose.world, side)
     chord = bending[-1] - bending[0]
     # Only the part across the chord counts: a pole on its line would give no side.
@@ -80,26 +86,76 @@ def placement(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
     target = np.eye(4)
     target[:3, :3] = spaces.orientation(pose.world[:3, :3] @ pose.matrices[plan.tip][:3, :3])
     target[:3, 3] = joints[-1]
-    pole = bending[1:].mean(axis=0) + POLE_DISTANCE * length * side
+    # From a point on the chord: only so its angle about the chord is the one that was turned to.
+    share = (bending[1:].mean(axis=0) - bending[0]) @ chord / max(float(chord @ chord), 1e-12)
+    pole = bending[0] + share * chord + POLE_DISTANCE * length * side
     return Placement(target, pole, length, bone_count=len(bending) - 1)
 
 
-def make_empty(
-    collection: bpy.types.Collection, name: str, matrix: Array, size: float, shape: Shape
-) -> bpy.types.Object:
-    """Return a new empty in a collection.
+def _is_mirrored(world: Array) -> bool:
+    return bool(np.linalg.det(world[:3, :3]) < 0.0)
 
-    Args:
-        collection: Where to put it.
+
+def _toward_pole(side: Array, joints: Array, spec: ChainSpec, *, is_mirrored: bool) -> Array:
+    """Return which way a pole lies of a chain that bends to a side, armature space, shape (3,).
+
+    The pole angle turns the bend away from the pole about the line from root to tip.
+    """
+    is_kept = is_mirrored and spec.negative_scale is NegativeScale.KEEP
+    angle = spec.pole_angle if is_kept else -spec.pole_angle
+    if angle == 0.0:
+        return side
+    chord = joints[-1] - joints[0]
+    axis = chord / max(float(np.linalg.norm(chord)), 1e-12)
+    across = side - axis * (side @ axis)
+    turned: Array = across * np.cos(angle) + np.cross(axis, across) * np.sin(angle)
+    return turned
+
+
+@dataclass(frozen=True)
+class Control:
+    """A control to be made.
+
+    Attributes:
         name: Blender appends a number where it is taken.
-        matrix: World matrix, shape (4, 4).
-        size: Display size in scene units.
+        matrix: World matrix without scale, shape (4, 4).
+        length: Of the chain that it moves, scene units; controls are drawn in proportion.
         shape: How it is drawn.
     """
-    empty = bpy.data.objects.new(name, None)
-    empty.empty_display_type = shape
-    empty.empty_display_size = size
-    empty.matrix_world = Matrix(matrix.tolist())
+
+    name: str
+    matrix: Array
+    length: float
+    shape: Shape
+
+
+def target_control(chain: str, placed: Placement) -> Control:
+    """Return what a chain follows where nothing else is to be its target."""
+    return Control(_named(chain, "Target"), placed.target, placed.length, "CUBE")
+
+
+def pole_control(chain: str, placed: Placement) -> Control:
+    """Return what a chain bends to where nothing else is to be its pole."""
+    matrix = np.eye(4)
+    matrix[:3, 3] = placed.pole
+    return Control(_named(chain, "Pole"), matrix, placed.length, "SPHERE")
+
+
+def _named(chain: str, word: str) -> str:
+    """Return a name that ends with the side if that of the chain does: so it can be mirrored."""
+    for side in Side:
+        if side.value and chain.endswith(side.value):
+            return f"{chain.removesuffix(side.value)} {word}{side.value}"
+    return f"{chain} {word}"
+
+
+def make_empty(collection: bpy.types.Collection, control: Control) -> bpy.types.Object:
+    """Return a new empty in a collection, marked as a control that a chain has brought along."""
+    empty = bpy.data.objects.new(control.name, None)
+    empty.empty_display_type = control.shape
+    empty.empty_display_size = EMPTY_SIZE * control.length
+    empty.matrix_world = Matrix(control.matrix.tolist())
+    empty.chain_ik.is_control = True
     collection.objects.link(empty)
     return empty
 

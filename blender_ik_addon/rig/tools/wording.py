@@ -13,6 +13,10 @@ FARTHEST = 1e6
 MOST_NAMES = 3
 # Less than this, in radians, is no gap that a person would see.
 SMALLEST_TIP_GAP = 1e-3
+ONE_LEFT = (
+    "the tip takes it, so one bone is left to reach; set Rotation Bone to Hand or Foot, or lengthen"
+    " the chain"
+)
 NOTHING = "0 um"
 """A distance that is none."""
 # From which length in metres a unit is used, its size, its name.
@@ -70,10 +74,14 @@ def _gap_in_words(outcome: Outcome, gap: str) -> str:
         return _failure_in_words(outcome, gap)
     way = "Part of the way by influence" if not outcome.is_eased else "On its way"
     rotated = " with the target's rotation" if outcome.why.turns_tip_first else ""
+    if outcome.why.is_one_left:
+        extended = folded = ONE_LEFT
+    else:
+        extended, folded = "extended", "folded"
     return {
         Status.REACHED: f"Reached{_details(outcome, gap)}",
-        Status.EXTENDED: f"Out of reach by {gap}{rotated}: extended",
-        Status.FOLDED: f"Too near by {gap}{rotated}: folded",
+        Status.EXTENDED: f"Out of reach by {gap}{rotated}: {extended}",
+        Status.FOLDED: f"Too near by {gap}{rotated}: {folded}",
         Status.SOFTENED: f"Kept {gap} short of the target by the soft distance",
         Status.BLENDED: f"{way}, {gap} left",
     }[status]

@@ -1,0 +1,226 @@
+"""The operators that add a chain, and a pole to one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
+
+from ..core import IKError
+from ..properties import (
+    SOLVERS,
+    add_chain,
+    bones_spec,
+    free_name,
+    is_off_its_keys,
+    owner_of,
+    store,
+)
+from ..rig.anatomy.limbs import is_end
+from ..rig.reading.skeleton import compiled
+from ..rig.reading.spec import Anchor, ChainSpec, RotationBone
+from ..rig.tools.controls import Placement, move_to, placement, pole_control, target_control
+from ..rig.tools.renumbering import is_animated
+from . import selection
+from .chains import ANEW
+from .controls import CONTROLS, make_controls
+from .selection import Selection
+
+AUTOMATIC = ("AUTO", "Automatic", "Two-Bone for two bones of their own, else Newton")
+
+
+def _tips(operator: bpy.types.Operator, context: bpy.types.Context) -> list[tuple[str, str, str]]:
+    """Return the bones to search the tip in."""
+    owner = None if context is None else selection.armature_of(context)
+    names = [] if owner is None else owner.pose.bones.keys()
+    return [(name, name, "") for name in names] or [("", "", "")]
+
+
+class POSE_OT_chain_ik_add(bpy.types.Operator):
+    """Add a chain of the selected bones; the pose does not move."""
+
+    bl_idname = "pose.chain_ik_add"
+    bl_label = "Add Chain"
+    bl_description = (
+        "Add a chain of the selected bones. It follows what is selected besides, an object or a"
+        " bone, else a new control; a second one becomes the pole. The pose does not move, unless"
+        " the target is an object that is no empty"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+    bl_property = "tip"
+
+    bone: StringProperty(
+        name="Tip Bone", description="The bone at the end of the chain", options={*ANEW, "HIDDEN"}
+    )
+    tip: EnumProperty(
+        name="Tip Bone",
+        description="The bone at the end of the chain, searched in a list",
+        items=_tips,
+        options={*ANEW, "HIDDEN"},
+    )
+    chain_count: IntProperty(
+        name="Chain Length",
+        description="How many bones are driven; 0 for those selected, or all up to the root",
+        min=0,
+        max=300,
+        options=ANEW,
+    )
+    solver: EnumProperty(
+        name="Solver", description="The algorithm", items=(AUTOMATIC, *SOLVERS), options=ANEW
+    )
+    control: EnumProperty(
+        name="Control", description="What a new target or pole is", items=CONTROLS
+    )
+    use_tail: BoolProperty(
+        name="Use Tail",
+        description="Bring the tip bone's tail to the target",
+        default=True,
+        options=ANEW,
+    )
+    use_rotation: BoolProperty(
+        name="Rotation", description="Take the target's rotation", options=ANEW
+    )
+    use_pole: BoolProperty(
+        name="Add Pole", description="Add a pole on the side to which the limb bends", options=ANEW
+    )
+    use_snap: BoolProperty(
+        name="Snap Target",
+        description="Move the target to the tip, so that the pose stays as it is",
+        default=True,
+        options=ANEW,
+    )
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return selection.is_possible(cls, selection.problem(context))
+
+    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
+        if selection.shows_bones(context) or bpy.app.background:
+            return self.execute(context)
+        context.window_manager.invoke_search_popup(self)
+        return {"RUNNING_MODAL"}
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        tip = self.tip if self.properties.is_property_set("tip") else self.bone
+        try:
+            selected = selection.read(context, tip)
+            owner = selected.armature_object
+            wanted = self._wanted(selected)
+            placed = placement(owner, wanted)
+            self._choose(wanted, placed)
+            wanted = self._with_controls(context, selected, wanted, placed)
+        except IKError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        solver = "" if self.solver == AUTOMATIC[0] else self.solver
+        settings = add_chain(owner, wanted, placed.bone_count, solver)
+        store(settings)
+        if is_off_its_keys(settings):
+            self.report(
+                {"WARNING"}, "The bones' keyframes differ from their pose: insert keys to keep it."
+            )
+        if is_animated(owner, owner.chain_ik.active_index):
+            self.report(
+                {"WARNING"},
+                "Keys or drivers of a chain that is gone animate the new one: delete those that are"
+                " not for it.",
+            )
+        return {"FINISHED"}
+
+    def _wanted(self, selected: Selection) -> ChainSpec:
+        """Return the chain that the selection and the settings mean."""
+        bones, count = selected.bones, selected.chain_count
+        # Of a run that ends with a hand or foot the bones before it reach, and it is turned.
+        has_end = count > 2 and self.use_tail and _ends_limb(selected)
+        is_chosen = self.properties.is_property_set("use_rotation")
+        return ChainSpec(
+            name=free_name(selected.armature_object, bones[-1]),
+            bone=bones[-2] if has_end else bones[-1],
+            chain_count=self.chain_count or count - has_end,
+            use_tail=self.use_tail,
+            use_rotation=self.use_rotation if is_chosen else has_end,
+            rotation_bone=RotationBone.AUTO,
+            target=selected.target,
+            pole=selected.pole,
+        )
+
+    def _choose(self, wanted: ChainSpec, placed: Placement) -> None:
+        """Show in the panel at the bottom left what was chosen; given again, it is the same."""
+        self.chain_count = wanted.chain_count
+        self.use_rotation = wanted.use_rotation
+        if not self.properties.is_property_set("use_pole"):
+            self.use_pole = placed.bone_count == 2 and wanted.pole is None
+        if not self.properties.is_property_set("use_snap"):
+            self.use_snap = wanted.target is None or _is_control(wanted.target)
+
+    def _with_controls(
+        self,
+        context: bpy.types.Context,
+        selected: Selection,
+        wanted: ChainSpec,
+        placed: Placement,
+    ) -> ChainSpec:
+        """Return the chain with a target, and with the pole that it has or is to have."""
+        owner, controls = selected.armature_object, []
+        if wanted.target is None:
+            controls.append(target_control(wanted.name, placed))
+        elif self.use_snap:
+            move_to(wanted.target, placed.target)
+            name = wanted.target.bone or wanted.target.object.name
+            self.report({"INFO"}, f"'{name}' was moved to the tip of the chain")
+        if wanted.pole is None and self.use_pole:
+            controls.append(pole_control(wanted.name, placed))
+        made = iter(make_controls(context, owner, controls, self.control))
+        target = wanted.target or next(made)
+        return replace(wanted, target=target, pole=wanted.pole or next(made, None))
+
+
+class POSE_OT_chain_ik_pole_add(bpy.types.Operator):
+    """Add a pole to the active chain, on the side to which it bends."""
+
+    bl_idname = "pose.chain_ik_pole_add"
+    bl_label = "Add Pole"
+    bl_description = "Add a pole to the active chain, on the side to which it bends now"
+    bl_options = {"REGISTER", "UNDO"}
+
+    control: EnumProperty(name="Control", description="What the pole is", items=CONTROLS)
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        problem = selection.problem_of_chain(context)
+        if not problem and selection.chain(context).pole_target is not None:
+            problem = "This chain has a pole already."
+        return selection.is_possible(cls, problem)
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        settings = selection.chain(context)
+        owner = owner_of(settings)
+        index = list(owner.chain_ik.chains).index(settings)
+        try:
+            placed = placement(owner, bones_spec(settings))
+            control = pole_control(settings.name, placed)
+            (pole,) = make_controls(context, owner, [control], self.control)
+        except IKError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        settings = owner.chain_ik.chains[index]
+        settings.pole_target = pole.object
+        settings.pole_subtarget = pole.bone
+        return {"FINISHED"}
+
+
+def _ends_limb(selected: Selection) -> bool:
+    """Tell whether the tip is a hand or foot by name, the one bone at the end of that before it."""
+    skeleton = compiled(selected.armature_object)
+    before, tip = (skeleton.index[name] for name in selected.bones[-2:])
+    return is_end(selected.bone) and skeleton.child_at_tail(before) == tip
+
+
+def _is_control(target: Anchor) -> bool:
+    """Tell whether a target may be moved unasked: a bone, or an empty."""
+    return bool(target.bone) or target.object.type == "EMPTY"
+
+
+classes = (POSE_OT_chain_ik_add, POSE_OT_chain_ik_pole_add)
+register, unregister = bpy.utils.register_classes_factory(classes)

@@ -1,0 +1,207 @@
+"""The operators for whole characters: chains for all limbs at once, and for the other side."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import cast
+
+import bpy
+from bpy.props import EnumProperty
+
+from ..core import IKError
+from ..properties import (
+    add_chain,
+    bones_of_chain,
+    bones_spec,
+    chains_of,
+    check_opposite,
+    copy_mirrored,
+    free_name,
+    owner_of,
+    store,
+    target_and_pole,
+)
+from ..rig.anatomy.bone_names import opposite
+from ..rig.anatomy.free_bones import free_bones
+from ..rig.anatomy.limb_chains import PRESETS, chain_of
+from ..rig.anatomy.limbs import Limb, LimbKind, find_limbs
+from ..rig.anatomy.symmetry import mirrored_place
+from ..rig.reading.refusals import RigError
+from ..rig.reading.skeleton import compiled
+from ..rig.reading.spec import Anchor, ChainSpec
+from ..rig.tools.controls import (
+    Control,
+    Placement,
+    Shape,
+    placement,
+    pole_control,
+    target_control,
+)
+from . import selection
+from .chains import ANEW
+from .controls import CONTROLS, make_controls
+
+KINDS = [(kind.name, kind.value, PRESETS[kind].word, 2**i) for i, kind in enumerate(LimbKind)]
+USUAL = {kind.name for kind in LimbKind if kind is not LimbKind.FINGER}
+SCOPES = (
+    ("ALL", "All Limbs", "Every limb of the armature that is found by names and structure"),
+    ("SELECTED", "Selected", "The limbs that have a selected bone"),
+)
+NOTHING_FOUND = (
+    "No limb without a chain was found by the bones' names: select the bones of one and press +."
+)
+
+
+class POSE_OT_chain_ik_setup(bpy.types.Operator):
+    """Add chains for the limbs of a whole character."""
+
+    bl_idname = "pose.chain_ik_setup"
+    bl_label = "Set Up Limbs"
+    bl_description = (
+        "Add a chain with target, and pole where one helps, for every limb that is found by the"
+        " names of the bones and how they hang together; the pose does not move"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    scope: EnumProperty(name="Limbs", description="Which limbs", items=SCOPES, options=ANEW)
+    kinds: EnumProperty(
+        name="Kinds",
+        description="Which kinds of limbs get chains",
+        items=KINDS,
+        default=USUAL,
+        options={"ENUM_FLAG"},
+    )
+    control: EnumProperty(name="Control", description="What targets and poles are", items=CONTROLS)
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return selection.is_possible(cls, selection.problem_of_armature(context))
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        owner = cast(bpy.types.Object, selection.armature_of(context))
+        limbs = self._limbs(context, owner)
+        placed, problems = _placed(owner, limbs)
+        try:
+            if not placed and not problems:
+                raise RigError(NOTHING_FOUND)
+            names = _add_chains(context, owner, placed, self.control)
+        except IKError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        for problem in problems:
+            self.report({"WARNING"} if names else {"ERROR"}, problem)
+        if names:
+            self.report({"INFO"}, f"Set up {len(names)} chains: {', '.join(names)}")
+        return {"FINISHED"} if names else {"CANCELLED"}
+
+    def _limbs(self, context: bpy.types.Context, owner: bpy.types.Object) -> list[Limb]:
+        """Return the limbs that are asked for and that no chain drives yet."""
+        skeleton = compiled(owner)
+        driven = {bone for chain in chains_of(owner) for bone in bones_of_chain(chain)}
+        chosen = selection.selected_bones(context, owner)
+        return [
+            limb
+            for limb in find_limbs(skeleton, free_bones(owner, skeleton))
+            if limb.kind.name in self.kinds
+            and driven.isdisjoint((*limb.bones, limb.end))
+            and (self.scope == "ALL" or not chosen.isdisjoint((*limb.bones, limb.end)))
+        ]
+
+
+class POSE_OT_chain_ik_mirror(bpy.types.Operator):
+    """Add the same chain on the other side of the character."""
+
+    bl_idname = "pose.chain_ik_mirror"
+    bl_label = "Mirror to Other Side"
+    bl_description = (
+        "Add the active chain's counterpart on the other side, with its settings, joints, target"
+        " and pole; bones of both sides are told by their names"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return selection.is_possible(cls, selection.problem_of_chain(context))
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        source = selection.chain(context)
+        owner = owner_of(source)
+        index = owner.chain_ik.active_index
+        try:
+            check_opposite(source)
+            spec, solver = bones_spec(source), source.solver
+            length = placement(owner, spec).length
+        except IKError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        target, pole = target_and_pole(source)
+        wanted = replace(
+            spec,
+            name=free_name(owner, opposite(spec.name)),
+            bone=opposite(spec.bone),
+            target=target and _opposite_anchor(context, owner, target, "CUBE", length),
+            pole=pole and _opposite_anchor(context, owner, pole, "SPHERE", length),
+        )
+        copy = add_chain(owner, wanted, 0, solver)
+        left_out = copy_mirrored(chains_of(owner)[index], copy)
+        store(copy)
+        if left_out:
+            names = ", ".join(left_out)
+            self.report({"WARNING"}, f"Joints left out, as axes differ on the other side: {names}")
+        return {"FINISHED"}
+
+
+def _placed(
+    owner: bpy.types.Object, limbs: list[Limb]
+) -> tuple[list[tuple[Limb, ChainSpec, Placement]], list[str]]:
+    """Return limbs with their chains and where the controls belong, and what is wrong with some."""
+    placed, problems = [], []
+    for limb in limbs:
+        spec = chain_of(limb)
+        try:
+            placed.append((limb, spec, placement(owner, spec)))
+        except IKError as error:
+            problems.append(f"{limb.name}: {error}")
+    return placed, problems
+
+
+def _add_chains(
+    context: bpy.types.Context,
+    owner: bpy.types.Object,
+    placed: list[tuple[Limb, ChainSpec, Placement]],
+    kind: str,
+) -> list[str]:
+    """Make all controls in one go, add the chains and return their names."""
+    controls: list[Control] = []
+    for limb, spec, place in placed:
+        controls.append(target_control(spec.name, place))
+        if PRESETS[limb.kind].use_pole:
+            controls.append(pole_control(spec.name, place))
+    made = iter(make_controls(context, owner, controls, kind))
+    names = []
+    for limb, spec, place in placed:
+        target = next(made)
+        pole = next(made) if PRESETS[limb.kind].use_pole else None
+        wanted = replace(spec, name=free_name(owner, spec.name), target=target, pole=pole)
+        store(add_chain(owner, wanted, place.bone_count))
+        names.append(wanted.name)
+    return names
+
+
+def _opposite_anchor(
+    context: bpy.types.Context, owner: bpy.types.Object, anchor: Anchor, shape: Shape, length: float
+) -> Anchor:
+    """Return the control of the other side, made where there is none."""
+    name = anchor.bone or anchor.object.name
+    other = opposite(name)
+    if anchor.bone and other != name and other in anchor.object.pose.bones:
+        return Anchor(anchor.object, other)
+    if not anchor.bone and other != name and other in context.scene.objects:
+        return Anchor(context.scene.objects[other])
+    control = Control(other, mirrored_place(owner, anchor), length, shape)
+    kind = "BONE" if anchor.bone and anchor.object == owner else "EMPTY"
+    return make_controls(context, owner, [control], kind)[0]
+
+
+classes = (POSE_OT_chain_ik_setup, POSE_OT_chain_ik_mirror)
+register, unregister = bpy.utils.register_classes_factory(classes)

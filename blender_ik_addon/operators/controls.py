@@ -1,0 +1,74 @@
+"""The controls that new chains bring along: empties, or bones of the same armature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import bpy
+
+from ..rig.reading.spec import Anchor
+from ..rig.tools.control_bones import add_edit_bones, check_editable, dress, rest_matrices
+from ..rig.tools.controls import Control, make_empty
+
+CONTROLS = (
+    ("BONE", "Bones", "Bones of the same armature: posing never leaves pose mode"),
+    ("EMPTY", "Empties", "Empty objects"),
+)
+
+
+def make_controls(
+    context: bpy.types.Context,
+    armature_object: bpy.types.Object,
+    controls: Sequence[Control],
+    kind: str,
+    parent: str = "",
+) -> list[Anchor]:
+    """Make controls where they belong, and return them.
+
+    References to bones are stale afterwards.
+
+    Args:
+        context: Its scene takes empties.
+        armature_object: Takes bones; the active object then.
+        controls: What to make.
+        kind: "BONE" or "EMPTY".
+        parent: Name of the bone to hang control bones under; empty for none.
+
+    Raises:
+        RigError: If the armature takes no bones; nothing is made then.
+    """
+    if kind == "EMPTY" or not controls:
+        collection = context.scene.collection
+        return [Anchor(make_empty(collection, control)) for control in controls]
+    check_editable(armature_object)
+    matrices = rest_matrices(armature_object, controls, parent)
+    with _edit_mode(context, armature_object):
+        anchors = add_edit_bones(armature_object, controls, matrices, parent)
+    dress(anchors, controls)
+    return anchors
+
+
+def delete_controls(
+    context: bpy.types.Context, armature_object: bpy.types.Object, anchors: Sequence[Anchor]
+) -> None:
+    """Delete controls: empties, and bones of an armature."""
+    bones = [anchor.bone for anchor in anchors if anchor.bone]
+    for anchor in anchors:
+        if not anchor.bone:
+            bpy.data.objects.remove(anchor.object)
+    if bones:
+        with _edit_mode(context, armature_object):
+            edit_bones = armature_object.data.edit_bones
+            for name in bones:
+                edit_bones.remove(edit_bones[name])
+
+
+@contextmanager
+def _edit_mode(context: bpy.types.Context, armature_object: bpy.types.Object) -> Iterator[None]:
+    """Have an armature in edit mode for a while; then it is the active object."""
+    context.view_layer.objects.active = armature_object
+    mode = armature_object.mode
+    bpy.ops.object.mode_set(mode="EDIT")
+    yield
+    bpy.ops.object.mode_set(mode=mode)

@@ -1,0 +1,182 @@
+"""The operators that match FK and IK: snap the controls, keep the pose, switch with keys."""
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, IntProperty
+
+from ..core import IKError
+from ..properties import ChainGroup, anchors_of, chain_key, chain_spec, is_idle, owner_of
+from ..rig.tools.baking import bake
+from ..rig.tools.matching import (
+    hold_anchors,
+    key_anchors,
+    key_step,
+    key_switch,
+    match_controls,
+)
+from . import selection
+from .chains import ANEW
+
+SIDES = (
+    ("TOGGLE", "Other", "To IK if the chain is idle now, else to FK"),
+    ("IK", "IK", "The chain takes over from the pose that stands at this frame"),
+    ("FK", "FK", "The bones keep the pose that the chain gives them at this frame"),
+)
+
+
+class Ranged:
+    """What the operators on one frame or a range have in common."""
+
+    use_range: BoolProperty(
+        name="Range", description="At each frame of a range, with keys", options=ANEW
+    )
+    frame_start: IntProperty(
+        name="Start Frame", description="First frame; that of the scene by default", options=ANEW
+    )
+    frame_end: IntProperty(
+        name="End Frame", description="Last frame; that of the scene by default", options=ANEW
+    )
+
+    def frames(self, scene: bpy.types.Scene) -> range:
+        """Return the frames that are asked for, and show them."""
+        for name in ("frame_start", "frame_end"):
+            if not self.properties.is_property_set(name):
+                setattr(self, name, getattr(scene, name))
+        return range(self.frame_start, self.frame_end + 1)
+
+
+class POSE_OT_chain_ik_snap_target(Ranged, bpy.types.Operator):
+    """Move target and pole of the active chain to where the present pose has them (FK to IK)."""
+
+    bl_idname = "pose.chain_ik_snap_target"
+    bl_label = "Snap Target"
+    bl_description = (
+        "Move target and pole of the active chain to where its present pose has them, so that"
+        " nothing moves when the chain takes over (FK to IK). Flip Bend is switched off: the pose"
+        " tells the side"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    use_keys: BoolProperty(name="Key", description="Key target and pole", options=ANEW)
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return selection.is_possible(cls, _problem(context))
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        settings, scene = selection.chain(context), selection.scene_of(context)
+        frame, subframe = scene.frame_current, scene.frame_subframe
+        try:
+            settings.use_flip_bend = False
+            if not self.use_range:
+                anchors = match_controls(owner_of(settings), chain_spec(settings))
+                if self.use_keys:
+                    key_anchors(anchors, frame)
+                return {"FINISHED"}
+            for each in self.frames(scene):
+                scene.frame_set(each)
+                settings = selection.chain(context)
+                key_anchors(match_controls(owner_of(settings), chain_spec(settings)), each)
+        except IKError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        finally:
+            if self.use_range:
+                scene.frame_set(frame, subframe=subframe)
+        return {"FINISHED"}
+
+
+class POSE_OT_chain_ik_apply(Ranged, bpy.types.Operator):
+    """Keep the pose that the active chain gives its bones, and mute it (IK to FK)."""
+
+    bl_idname = "pose.chain_ik_apply"
+    bl_label = "Apply to Bones"
+    bl_description = (
+        "Keep the pose that the active chain gives its bones, as their own, and mute the chain"
+        " (IK to FK)"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    use_keys: BoolProperty(name="Key", description="Key the bones at this frame", options=ANEW)
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        problem = _problem(context)
+        if not problem and is_idle(selection.chain(context)):
+            problem = "The chain leaves its bones alone: unmute it, or raise its influence."
+        return selection.is_possible(cls, problem)
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        settings, scene = selection.chain(context), selection.scene_of(context)
+        owner, (_, index) = owner_of(settings), chain_key(settings)
+        frames = (
+            self.frames(scene)
+            if self.use_range
+            else range(scene.frame_current, scene.frame_current + 1)
+        )
+        try:
+            if self.use_range or self.use_keys:
+                bake(scene, owner, {index: chain_spec(settings)}, frames[0], frames[-1])
+        except IKError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        settings = owner.chain_ik.chains[index]
+        settings.stored_pose = ""
+        settings.mute = True
+        return {"FINISHED"}
+
+
+class POSE_OT_chain_ik_switch(bpy.types.Operator):
+    """Switch the active chain between FK and IK at this frame, with keys, without a pop."""
+
+    bl_idname = "pose.chain_ik_switch"
+    bl_label = "Switch FK/IK"
+    bl_description = (
+        "Switch the active chain between FK and IK at this frame: match one side to the other, and"
+        " key both and the influence, so that nothing pops"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    to: EnumProperty(name="To", description="Which side plays from here", items=SIDES, options=ANEW)
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return selection.is_possible(cls, _problem(context))
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        settings, scene = selection.chain(context), selection.scene_of(context)
+        owner, frame = owner_of(settings), scene.frame_current
+        to_ik = is_idle(settings) if self.to == "TOGGLE" else self.to == "IK"
+        path = settings.path_from_id("influence")
+        try:
+            key_switch(owner, chain_spec(settings), frame)
+            if to_ik:
+                hold_anchors(anchors_of(settings), frame - 1)
+                key_anchors(match_controls(owner, chain_spec(settings)), frame)
+                if settings.use_flip_bend:
+                    flip = settings.path_from_id("use_flip_bend")
+                    key_step(owner, flip, frame, before=True, after=False)
+        except IKError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        settings.mute = False
+        key_step(owner, path, frame, before=float(not to_ik), after=float(to_ik))
+        scene.frame_set(frame)
+        self.report({"INFO"}, f"{settings.name}: {'IK' if to_ik else 'FK'} from frame {frame} on")
+        return {"FINISHED"}
+
+
+def _problem(context: bpy.types.Context) -> str:
+    """Return what keeps the active chain from being matched, in words; empty if nothing does."""
+    problem = selection.problem_of_chain(context)
+    if problem:
+        return problem
+    settings: ChainGroup = selection.chain(context)
+    if settings.solver == "FOLLOW":
+        return "A chain that follows goes on from its last pose: bake it instead."
+    return "" if settings.target is not None else "This chain has no target: choose one first."
+
+
+classes = (POSE_OT_chain_ik_snap_target, POSE_OT_chain_ik_apply, POSE_OT_chain_ik_switch)
+register, unregister = bpy.utils.register_classes_factory(classes)

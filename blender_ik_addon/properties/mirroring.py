@@ -1,0 +1,89 @@
+"""The chain of the other side: settings, joints and controls mirrored at the armature's middle."""
+
+from __future__ import annotations
+
+import math
+
+import bpy
+
+from ..rig.anatomy.bone_names import opposite
+from ..rig.anatomy.symmetry import is_mirrored
+from ..rig.reading.refusals import RigError
+from .chains import ChainGroup, chains_of, owner_of
+from .joints import JointSettings
+from .records import bones_of_chain
+
+# What a mirrored chain has of its own, or cannot be written.
+OWN = frozenset(
+    "rna_type name bone target subtarget pole_target pole_subtarget stored_pose status residual"
+    " joints active_joint_index force mute".split()
+)
+TURNED = ("pole_angle",)
+
+
+def check_opposite(settings: ChainGroup) -> list[str]:
+    """Return the bones of the other side that correspond to those of a chain, root first.
+
+    Raises:
+        RigError: If a bone has no side, or no counterpart, or a chain drives those already.
+    """
+    owner = owner_of(settings)
+    bones = bones_of_chain(settings)
+    if not bones:
+        raise RigError("This chain has no bones: choose its tip bone first.")
+    others = [opposite(name) for name in bones]
+    for name, other in zip(bones, others, strict=True):
+        if name == other:
+            raise RigError(
+                f"The name of bone '{name}' tells no side: end it with .L or .R, or press +"
+                " for the other side."
+            )
+        if other not in owner.pose.bones:
+            raise RigError(f"There is no bone '{other}' on the other side of '{name}'.")
+    for chain in chains_of(owner):
+        if set(bones_of_chain(chain)) & set(others):
+            raise RigError(f"Chain '{chain.name}' drives the other side already: remove it first.")
+    return others
+
+
+def copy_mirrored(source: ChainGroup, copy: ChainGroup) -> list[str]:
+    """Give a chain the settings of another one, for the other side.
+
+    Returns:
+        Names of bones whose joints were left out, as their axes are not mirrored.
+    """
+    _copy(source, copy, OWN)
+    for name in TURNED:
+        setattr(copy, name, -getattr(source, name))
+    if source.solver == "FORCE":
+        _copy(source.force, copy.force, frozenset(("rna_type",)))
+    left_out = []
+    owner = owner_of(source)
+    for joint in source.joints:
+        other = opposite(joint.bone)
+        if other in owner.pose.bones and is_mirrored(owner, joint.bone, other):
+            _mirror_joint(joint, copy.joints.add(), other)
+        else:
+            left_out.append(joint.bone)
+    return left_out
+
+
+def _copy(
+    source: bpy.types.PropertyGroup, copy: bpy.types.PropertyGroup, without: frozenset[str]
+) -> None:
+    """Copy what is set; what holds its default is not stored, as Blender copies all that is."""
+    for setting in source.bl_rna.properties:
+        name = setting.identifier
+        if name not in without and source.is_property_set(name):
+            setattr(copy, name, getattr(source, name))
+
+
+def _mirror_joint(joint: JointSettings, copy: JointSettings, bone: str) -> None:
+    """Turns about X stay as they are, those about Y and Z change their sense."""
+    _copy(joint, copy, frozenset(("rna_type", "bone")))
+    copy.bone = bone
+    for axis in "yz":
+        low, high = getattr(joint, f"min_{axis}"), getattr(joint, f"max_{axis}")
+        if (low, high) != (-math.pi, math.pi):
+            setattr(copy, f"min_{axis}", -high)
+            setattr(copy, f"max_{axis}", -low)

@@ -1,0 +1,1 @@
+"""What bones are parts of which limbs, told by names and structure."""

@@ -1,0 +1,116 @@
+"""A skeleton as its bones' names tell it: parts of a body, and runs of bones of one part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from ..reading.skeleton import Skeleton
+from .bone_names import BoneName, Part, Side, read
+
+Fits = Callable[[int], bool]
+
+
+class Body:
+    """A skeleton and what its names say.
+
+    Attributes:
+        skeleton: The bones.
+        names: What the name of each bone says.
+        parts: The part that each bone is, where need be by the bone above it.
+        usable: Which bones chains may drive and limbs may have, shape (n,).
+        children: Indices of the bones under each bone.
+    """
+
+    def __init__(self, skeleton: Skeleton, is_free: npt.NDArray[np.bool_]) -> None:
+        """Read the names.
+
+        Args:
+            skeleton: The bones.
+            is_free: Which bones chains may drive, shape (n,).
+        """
+        self.skeleton = skeleton
+        self.names: list[BoneName] = [read(name) for name in skeleton.names]
+        self.usable = is_free & ~np.array([name.is_helper for name in self.names], dtype=bool)
+        self.children: list[list[int]] = [[] for _ in skeleton.names]
+        for bone, parent in enumerate(skeleton.parents.tolist()):
+            if parent >= 0:
+                self.children[parent].append(bone)
+        self.parts = [self._part(bone) for bone in range(len(skeleton.names))]
+
+    def _part(self, bone: int) -> Part:
+        part = self.names[bone].part
+        above = self.part_above(bone)
+        if part is Part.ARM:
+            return Part.FOREARM if above in (Part.ARM, Part.UPPER_ARM) else Part.UPPER_ARM
+        if part is Part.LEG and above is Part.THIGH:
+            return Part.SHIN
+        return part
+
+    def part_above(self, bone: int) -> Part:
+        """Return the part that the name of a bone's parent tells."""
+        parent = int(self.skeleton.parents[bone])
+        return self.names[parent].part if parent >= 0 else Part.OTHER
+
+    def side(self, bone: int) -> Side:
+        """Return the side that a bone is on."""
+        return self.names[bone].side
+
+    def is_trunk(self, bone: int) -> bool:
+        """Tell whether a bone is one of spine, neck and head, and free."""
+        is_middle = self.side(bone) is Side.MIDDLE and bool(self.usable[bone])
+        return is_middle and self.parts[bone] in (Part.SPINE, Part.NECK, Part.HEAD)
+
+    def all_of(self, part: Part) -> list[int]:
+        """Return the usable bones of a part."""
+        return [i for i, each in enumerate(self.parts) if each is part and self.usable[i]]
+
+    def first_of(self, part: Part) -> list[int]:
+        """Return the usable bones of a part whose parents are not of it, or of another side."""
+        return [bone for bone in self.all_of(part) if not self._goes_on_from_above(bone)]
+
+    def _goes_on_from_above(self, bone: int) -> bool:
+        parent = int(self.skeleton.parents[bone])
+        is_same = parent >= 0 and self.parts[parent] is self.parts[bone]
+        return is_same and self.side(parent) is self.side(bone)
+
+    def child_of_part(self, bone: int, parts: Iterable[Part]) -> int | None:
+        """Return the first usable child of a bone that is one of these parts; None without."""
+        wanted = set(parts)
+        fitting = (i for i in self.children[bone] if self.parts[i] in wanted and self.usable[i])
+        return next(fitting, None)
+
+    def run(self, start: int, fits: Fits) -> list[int]:
+        """Return a bone and those after it, one after the other, as long as they fit.
+
+        Where it branches, a connected bone goes on before others.
+        """
+        found = [start]
+        while True:
+            after = [
+                bone
+                for bone in self.children[found[-1]]
+                if self.usable[bone] and self.side(bone) is self.side(start) and fits(bone)
+            ]
+            if not after:
+                return found
+            found.append(min(after, key=lambda bone: not self.skeleton.is_connected[bone]))
+
+    def run_of(self, start: int) -> list[int]:
+        """Return a bone and those after it that are of its part."""
+        return self.run(start, lambda bone: self.parts[bone] is self.parts[start])
+
+    def shared_root(self, bones: list[int]) -> int | None:
+        """Return the lowest bone in the middle that all these bones hang under; None without."""
+        if not bones:
+            return None
+        first, *others = (self.skeleton.ancestors(bone)[1:] for bone in bones)
+        shared = set(first).intersection(*others)
+        return next((i for i in first if i in shared and self.side(i) is Side.MIDDLE), None)
+
+    def height(self, start: int, end: int) -> float:
+        """Return how far up one bone's head lies from another's at rest, of their distance."""
+        way = self.skeleton.rest[end, :3, 3] - self.skeleton.rest[start, :3, 3]
+        return float(way[2] / max(np.linalg.norm(way), 1e-12))

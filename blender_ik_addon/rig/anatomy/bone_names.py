@@ -1,0 +1,150 @@
+"""What the name of a bone says: a part of the body, a side, a number. Derived for this project.
+
+Conventions that it knows: Blender's own and Rigify's (``upper_arm.L``, ``upper_arm_fk.L``),
+Mixamo's (``mixamorig:LeftForeArm``), the Unreal mannequin's (``lowerarm_l``), VRM's
+(``J_Bip_L_LowerArm``) and those of motion capture (``LHipJoint``, ``LeftUpLeg``).
+"""
+
+from __future__ import annotations
+
+import enum
+import itertools
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+
+class Side(enum.StrEnum):
+    """A side of the body; the value ends the names of what belongs to it."""
+
+    LEFT = ".L"
+    RIGHT = ".R"
+    MIDDLE = ""
+
+
+class Part(enum.StrEnum):
+    """A part of the body, as far as limbs are told by it."""
+
+    UPPER_ARM = "upper arm"
+    FOREARM = "forearm"
+    HAND = "hand"
+    THIGH = "thigh"
+    SHIN = "shin"
+    FOOT = "foot"
+    TOE = "toe"
+    SHOULDER = "shoulder"
+    SPINE = "spine"
+    NECK = "neck"
+    HEAD = "head"
+    TAIL = "tail"
+    WING = "wing"
+    FINGER = "finger"
+    LEG = "leg"
+    ARM = "arm"
+    OTHER = ""
+
+
+class BoneName(NamedTuple):
+    """A bone's name, taken apart.
+
+    Attributes:
+        part: What it names; ``LEG`` and ``ARM`` where the bone above has to tell which part.
+        side: Which side it names.
+        words: The words that are left, in lower case.
+        is_helper: Whether it names a bone that only serves others: twists, mechanisms, IK controls.
+    """
+
+    part: Part
+    side: Side
+    words: tuple[str, ...]
+    is_helper: bool
+
+
+_OPPOSITE = {"l": "r", "r": "l", "left": "right", "right": "left"}
+_SIDES = {
+    **dict.fromkeys(("l", "left"), Side.LEFT),
+    **dict.fromkeys(("r", "right"), Side.RIGHT),
+}
+_HELPERS = frozenset(
+    "mch org vis wgt tweak twist ik target pole roll helper corrective switch widget master"
+    " parent pivot spin heel mid handle ctrl control props prop root socket nub end".split()
+)
+_NOISE = frozenset(
+    "def fk bip j c bone mixamorig character valve biped b bn jnt joint skin".split()
+)
+_PARTS = {
+    Part.UPPER_ARM: "upperarm uparm humerus bicep",
+    Part.FOREARM: "forearm lowerarm lowarm elbow",
+    Part.HAND: "hand wrist",
+    Part.THIGH: "thigh upperleg upleg femur frontthigh hindthigh rearthigh",
+    Part.SHIN: "shin calf lowerleg lowleg knee frontshin hindshin rearshin",
+    Part.FOOT: "foot forefoot ankle paw frontfoot hindfoot rearfoot",
+    Part.TOE: "toe toes toebase ball hoof fronttoe hindtoe reartoe",
+    Part.SHOULDER: "shoulder clavicle collar collarbone",
+    Part.SPINE: "spine chest upperchest lowerback back abdomen torso waist",
+    Part.NECK: "neck",
+    Part.HEAD: "head",
+    Part.TAIL: "tail",
+    Part.WING: "wing fin sidefin backfin topfin tentacle trunk antenna",
+    Part.FINGER: "thumb index middle ring pinky little",
+    Part.LEG: "leg frontleg hindleg rearleg",
+    Part.ARM: "arm",
+}
+_PART_OF = {word: part for part, words in _PARTS.items() for word in words.split()}
+# Before a capital after a small letter, before the last capital of several, and at numbers.
+_CAMEL = re.compile(
+    r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])"
+)
+
+
+@lru_cache(maxsize=4096)
+def read(name: str) -> BoneName:
+    """Return what a bone's name says."""
+    words = _words(name)
+    is_helper = any(word in _HELPERS for word in words)
+    # The last one: in r_toe.L the first letter says that the toe is one of the rear leg.
+    side = next((_SIDES[word] for word in reversed(words) if word in _SIDES), Side.MIDDLE)
+    words = [word for word in words if word not in _SIDES and word not in _NOISE]
+    return BoneName(_part(words), side, tuple(words), is_helper)
+
+
+def opposite(name: str) -> str:
+    """Return the name of the same bone of the other side; the same name where it has no side."""
+    words = _split(name)
+    for i in reversed(range(len(words))):
+        other = _OPPOSITE.get(words[i].lower())
+        if other is not None:
+            return "".join((*words[:i], _in_case_of(words[i], other), *words[i + 1 :]))
+    return name
+
+
+def _in_case_of(model: str, word: str) -> str:
+    """Return a word in capitals, capitalised or small, as another one is."""
+    if model.isupper():
+        return word.upper()
+    return word.capitalize() if model[0].isupper() else word
+
+
+def _split(name: str) -> list[str]:
+    """Return words and what separates them, in order; joined again they are the name."""
+    pieces = re.split(r"([^A-Za-z0-9]+)", name)
+    return [word for piece in pieces for word in _CAMEL.split(piece) if word]
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of a name in lower case, without what stands before a colon."""
+    plain = name.rpartition(":")[2]
+    found = [word.lower() for word in _split(plain) if word[0].isalnum()]
+    return [word for word in found if not word.isdigit()]
+
+
+def _part(words: list[str]) -> Part:
+    """Return the part that words name: of two words together, else of the last that names one."""
+    for first, second in itertools.pairwise(words):
+        if first + second in _PART_OF:
+            return _PART_OF[first + second]
+    # A finger of a hand, a toe of a foot: what it is stands last, but the fingers' names win.
+    named = [_PART_OF[word] for word in words if word in _PART_OF]
+    if Part.FINGER in named:
+        return Part.FINGER
+    return named[-1] if named else Part.OTHER

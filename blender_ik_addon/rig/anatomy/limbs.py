@@ -1,0 +1,205 @@
+"""The limbs of a character, found by the names of its bones and by how they hang together.
+
+Derived for this project; ``docs/characters.md`` lists what it finds on the rigs it is tested with.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..reading.skeleton import Skeleton
+from .body import Body
+from .bone_names import Part, read
+
+# A foot that points down by this share of its length at rest is a hock: the leg bends three bones
+# and stands on its toes. Rigify's human and bird have 0.53, its cat, wolf and horse over 0.96.
+STEEP = 0.75
+# A trunk that rises by less than this share of its length lies: the body goes on four legs.
+LYING = 0.5
+# The fewest bones of tails, wings and legs of spiders, and of what bends otherwise.
+LONG, SHORT = 3, 2
+
+
+class LimbKind(enum.StrEnum):
+    """What a limb is; the value is for people."""
+
+    ARM = "Arm"
+    LEG = "Leg"
+    SPIDER_LEG = "Spider Leg"
+    FINGER = "Finger"
+    SPINE = "Spine"
+    NECK = "Neck"
+    TAIL = "Tail"
+    WING = "Wing"
+
+
+@dataclass(frozen=True, slots=True)
+class Limb:
+    """A limb.
+
+    Attributes:
+        kind: What it is.
+        name: For people, with the side: "Arm.L".
+        bones: Names of the bones that bend, root first.
+        end: Name of the bone at the tail of the last that takes the target's rotation, a
+            hand, foot or head; empty without.
+    """
+
+    kind: LimbKind
+    name: str
+    bones: tuple[str, ...]
+    end: str = ""
+
+
+def find_limbs(skeleton: Skeleton, is_free: npt.NDArray[np.bool_]) -> list[Limb]:
+    """Return the limbs of a skeleton, in the order of their first bones.
+
+    Args:
+        skeleton: The bones.
+        is_free: Which bones chains may drive, shape (n,).
+    """
+    body = Body(skeleton, is_free)
+    legs = [bone for bone in body.all_of(Part.THIGH) if not _is_front(body, bone)]
+    fronts = [bone for bone in body.all_of(Part.THIGH) if _is_front(body, bone)]
+    arms = body.all_of(Part.UPPER_ARM) + fronts
+    chest = body.shared_root(arms or body.all_of(Part.SHOULDER))
+    hips = body.shared_root(legs)
+    tails = _tail_starts(body, hips, chest)
+    if hips is None and tails:
+        hips = int(skeleton.parents[tails[0]])
+    spine = _spine(body, hips, chest)
+    lies = hips is not None and chest is not None and body.height(hips, chest) < LYING
+    found = [
+        *_legs(body, legs, "Hind Leg" if lies and arms else "Leg"),
+        *(_legs(body, arms, "Front Leg") if lies or fronts else _arms(body, arms)),
+        *_limb(body, LimbKind.SPINE, "Spine", spine),
+        *_neck(body, chest),
+        *_tails(body, tails),
+        *_wings(body),
+        *_spider_legs(body),
+        *_fingers(body),
+    ]
+    return sorted(found, key=lambda limb: skeleton.index[limb.bones[0]])
+
+
+def is_end(name: str) -> bool:
+    """Tell by its name whether a bone is a hand or foot, which is turned rather than bent."""
+    return read(name).part in (Part.HAND, Part.FOOT)
+
+
+def _limb(
+    body: Body, kind: LimbKind, name: str, run: list[int], end: int | None = None
+) -> Iterator[Limb]:
+    """Yield a limb of these bones if they are enough to bend."""
+    if len(run) >= SHORT:
+        names = body.skeleton.names
+        is_turned = end is not None and body.skeleton.child_at_tail(run[-1]) == end
+        yield Limb(
+            kind,
+            f"{name}{body.side(run[0]).value}",
+            tuple(names[bone] for bone in run),
+            names[end] if is_turned and end is not None and body.usable[end] else "",
+        )
+
+
+def _is_front(body: Body, bone: int) -> bool:
+    return "front" in body.names[bone].words
+
+
+def _arms(body: Body, starts: list[int]) -> Iterator[Limb]:
+    for start in starts:
+        lower = body.child_of_part(start, (Part.FOREARM,))
+        if lower is not None:
+            hand = body.child_of_part(lower, (Part.HAND,))
+            yield from _limb(body, LimbKind.ARM, "Arm", [start, lower], hand)
+
+
+def _legs(body: Body, starts: list[int], name: str) -> Iterator[Limb]:
+    for start in starts:
+        lower = body.child_of_part(start, (Part.SHIN, Part.FOREARM))
+        if lower is None:
+            continue
+        run, end = [start, lower], body.child_of_part(lower, (Part.FOOT, Part.HAND))
+        toe = None if end is None else body.skeleton.child_at_tail(end)
+        if end is not None and toe is not None and -body.skeleton.rest[end, 2, 1] > STEEP:
+            run, end = [*run, end], toe
+        yield from _limb(body, LimbKind.LEG, name, run, end)
+
+
+def _spine(body: Body, hips: int | None, chest: int | None) -> list[int]:
+    """Return the bones between hips, which carry the legs, and chest, the last of them."""
+    if chest is None:
+        return []
+    line = body.skeleton.ancestors(chest)[::-1]
+    if hips in line:
+        line = line[line.index(hips) + 1 :]
+    else:
+        line = line[next((i for i, bone in enumerate(line) if body.is_trunk(bone)), len(line)) :]
+    return line if all(body.usable[bone] for bone in line) else []
+
+
+def _neck(body: Body, chest: int | None) -> Iterator[Limb]:
+    """Yield what stands on the chest, but for the head at its end."""
+    starts = [] if chest is None else [i for i in body.children[chest] if body.is_trunk(i)]
+    for start in starts[:1]:
+        run = body.run(start, body.is_trunk)
+        heads = [i for i, bone in enumerate(run) if body.parts[bone] is Part.HEAD]
+        last = heads[0] if heads else len(run) - 1
+        yield from _limb(body, LimbKind.NECK, "Neck", run[:last], run[last])
+
+
+def _tail_starts(body: Body, hips: int | None, chest: int | None) -> list[int]:
+    """Return where tails begin: by name, or as a spine does that leaves the way to the chest."""
+    end = hips if chest is None else chest
+    line = [] if end is None else body.skeleton.ancestors(end)
+    off_line = [
+        child
+        for bone in line[1:]
+        for child in body.children[bone]
+        if child not in line and body.is_trunk(child)
+    ]
+    return body.first_of(Part.TAIL) + off_line
+
+
+def _tails(body: Body, starts: list[int]) -> Iterator[Limb]:
+    for start in starts:
+        run = body.run_of(start)
+        if len(run) >= LONG:
+            yield from _limb(body, LimbKind.TAIL, "Tail", run)
+
+
+def _wings(body: Body) -> Iterator[Limb]:
+    for start in body.first_of(Part.WING):
+        run = body.run_of(start)
+        yield from _limb(body, LimbKind.WING, _title(body, start), run)
+
+
+def _spider_legs(body: Body) -> Iterator[Limb]:
+    """Yield legs whose names tell no thighs, in pairs from the first on."""
+    runs = [body.run(start, lambda _bone: True) for start in body.first_of(Part.LEG)]
+    counts: dict[str, int] = {}
+    for run in runs:
+        if len(run) >= LONG:
+            side = body.side(run[0]).value
+            counts[side] = counts.get(side, 0) + 1
+            yield from _limb(body, LimbKind.SPIDER_LEG, f"Leg {counts[side]}", run)
+
+
+def _fingers(body: Body) -> Iterator[Limb]:
+    """Yield fingers, and toes that have fingers' names."""
+    for start in body.first_of(Part.FINGER):
+        above = {body.parts[bone] for bone in body.skeleton.ancestors(start)}
+        is_toe = not above.isdisjoint((Part.FOOT, Part.TOE))
+        name = f"{_title(body, start)}{' Toe' if is_toe else ''}"
+        yield from _limb(body, LimbKind.FINGER, name, body.run_of(start))
+
+
+def _title(body: Body, bone: int) -> str:
+    """Return what a bone's name says, for people."""
+    told = [word for word in body.names[bone].words if len(word) > 1 and word != "hand"]
+    return " ".join(told).title()

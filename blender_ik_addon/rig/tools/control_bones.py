@@ -1,0 +1,131 @@
+"""Control bones: bones of the same armature that chains follow, with shapes that riggers know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+from mathutils import Matrix
+
+from ..reading import spaces
+from ..reading.refusals import RigError
+from ..reading.spec import Anchor
+from .controls import BONE_SIZE, Control, Shape
+
+Array = npt.NDArray[np.float64]
+
+COLLECTION = "Chain IK Controls"
+PALETTE = "THEME09"
+# Segments of the circles that a sphere is drawn with.
+SEGMENTS = 24
+
+
+def check_editable(armature_object: bpy.types.Object) -> None:
+    """Raise if no bones can be added to an armature.
+
+    Raises:
+        RigError: With what to do next.
+    """
+    armature = armature_object.data
+    if armature.library is not None or armature.override_library is not None:
+        raise RigError("The armature is linked, so it takes no new bones: choose empties.")
+
+
+def rest_matrices(
+    armature_object: bpy.types.Object, controls: Sequence[Control], parent: str
+) -> list[Array]:
+    """Return the rest matrices that put new bones where controls belong now.
+
+    Args:
+        armature_object: The original object.
+        controls: What to make.
+        parent: Name of the bone to hang them under; empty for none.
+
+    Returns:
+        One for each control, armature space, shape (4, 4).
+    """
+    to_armature = np.linalg.inv(_matrix(armature_object.matrix_world))
+    if parent:
+        bone = armature_object.pose.bones[parent]
+        to_rest = _matrix(bone.bone.matrix_local) @ np.linalg.inv(_matrix(bone.matrix))
+        to_armature = to_rest @ to_armature
+    matrices = [to_armature @ control.matrix for control in controls]
+    for matrix in matrices:
+        matrix[:3, :3] = spaces.orientation(matrix[:3, :3])
+    return matrices
+
+
+def add_edit_bones(
+    armature_object: bpy.types.Object,
+    controls: Sequence[Control],
+    matrices: Sequence[Array],
+    parent: str,
+) -> list[Anchor]:
+    """Add bones to an armature in edit mode and return them; names only outlive that mode."""
+    edit_bones = armature_object.data.edit_bones
+    unit = float(np.cbrt(abs(np.linalg.det(_matrix(armature_object.matrix_world)[:3, :3])))) or 1.0
+    anchors = []
+    for control, matrix in zip(controls, matrices, strict=True):
+        bone = edit_bones.new(control.name)
+        bone.tail = (0.0, BONE_SIZE * control.length / unit, 0.0)
+        bone.matrix = Matrix(matrix.tolist())
+        bone.parent = edit_bones[parent] if parent else None
+        bone.use_deform = False
+        anchors.append(Anchor(armature_object, bone.name))
+    return anchors
+
+
+def dress(anchors: Sequence[Anchor], controls: Sequence[Control]) -> None:
+    """Give new control bones their shapes, their colour, and a bone collection of their own."""
+    for anchor, control in zip(anchors, controls, strict=True):
+        armature, bone = anchor.object.data, anchor.object.pose.bones[anchor.bone]
+        collection = armature.collections_all.get(COLLECTION) or armature.collections.new(
+            COLLECTION
+        )
+        collection.assign(bone)
+        bone.custom_shape = _shape(control.shape)
+        bone.color.palette = PALETTE
+        bone.rotation_mode = "QUATERNION"
+
+
+def is_control_bone(anchor: Anchor) -> bool:
+    """Tell whether a chain has made a bone."""
+    bone = anchor.object.data.bones.get(anchor.bone)
+    return bone is not None and COLLECTION in bone.collections
+
+
+def _shape(shape: Shape) -> bpy.types.Object:
+    """Return the object that bones are drawn as; it is in no scene."""
+    name = f"WGT-Chain IK {shape.title()}"
+    known = bpy.data.objects.get(name)
+    if known is not None:
+        return known
+    points, edges = _box() if shape == "CUBE" else _sphere()
+    mesh = bpy.data.meshes.new(name)
+    mesh.from_pydata(points.tolist(), edges.tolist(), [])
+    return bpy.data.objects.new(name, mesh)
+
+
+def _box() -> tuple[Array, npt.NDArray[np.int64]]:
+    """Return the corners and edges of a box around a bone of length one along Y."""
+    corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (0.0, 1.0) for z in (-0.5, 0.5)])
+    # Two corners that differ along one axis only are the ends of an edge.
+    differs = (corners[:, None] != corners[None]).sum(axis=2)
+    near = np.argwhere(np.triu(differs == 1))
+    return corners, near
+
+
+def _sphere() -> tuple[Array, npt.NDArray[np.int64]]:
+    """Return the points and edges of three circles about the head of a bone of length one."""
+    angles = np.linspace(0.0, 2.0 * np.pi, SEGMENTS, endpoint=False)
+    flat = 0.5 * np.stack((np.cos(angles), np.sin(angles), np.zeros(SEGMENTS)), axis=1)
+    points = np.concatenate([np.roll(flat, axis, axis=1) for axis in range(3)])
+    around = np.arange(SEGMENTS)
+    ring = np.stack((around, np.roll(around, -1)), axis=1)
+    return points, np.concatenate([ring + SEGMENTS * axis for axis in range(3)])
+
+
+def _matrix(matrix: Matrix) -> Array:
+    return np.array(matrix, dtype=np.float64)

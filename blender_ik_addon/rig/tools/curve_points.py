@@ -1,0 +1,86 @@
+"""Keys put on F-curves so that what they play stays as it is."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+# Halvings of the interval in which the parameter of a frame is sought.
+HALVINGS = 60
+
+
+def split(curve: bpy.types.FCurve, frame: float) -> None:
+    """Put a key on a curve without changing what it plays; one that is there stays.
+
+    Bezier segments are split by de Casteljau's construction, exactly unless their handles are so
+    long that Blender would shorten those of the parts.
+    """
+    points = sorted(curve.keyframe_points, key=lambda point: point.co.x)
+    before = [point for point in points if point.co.x <= frame]
+    after = [point for point in points if point.co.x > frame]
+    if before and before[-1].co.x == frame:
+        return
+    is_bezier = bool(before and after) and before[-1].interpolation == "BEZIER"
+    corners = _corners(before[-1], after[0]) if is_bezier else np.zeros((4, 2))
+    interpolation = before[-1].interpolation if before else "LINEAR"
+    if before and not after:
+        # Level from here on, whatever the handle of what was the last key says.
+        before[-1].interpolation = "LINEAR"
+    # References to points are void once one is added.
+    ends = [point.co.x for point in (*before[-1:], *after[:1])]
+    added = curve.keyframe_points.insert(frame, curve.evaluate(frame), options={"FAST"})
+    added.interpolation = interpolation
+    if is_bezier:
+        left, right = _split(corners, frame)
+        found = {point.co.x: point for point in curve.keyframe_points}
+        _set(found[ends[0]], right_handle=left[1])
+        _set(found[frame], left_handle=left[2], right_handle=right[1])
+        _set(found[ends[1]], left_handle=right[2])
+    curve.keyframe_points.sort()
+
+
+def _set(
+    point: bpy.types.Keyframe, left_handle: Array | None = None, right_handle: Array | None = None
+) -> None:
+    """Set handles of a key, which are free from then on."""
+    point.handle_left_type = point.handle_right_type = "FREE"
+    if left_handle is not None:
+        point.handle_left = left_handle.tolist()
+    if right_handle is not None:
+        point.handle_right = right_handle.tolist()
+
+
+def _corners(start: bpy.types.Keyframe, end: bpy.types.Keyframe) -> Array:
+    """Return the control points of a segment as Blender plays it, shape (4, 2).
+
+    Handles that are longer than the segment along the frames are shortened to its length.
+    """
+    corners = np.array([start.co, start.handle_right, end.handle_left, end.co], dtype=np.float64)
+    length = corners[3, 0] - corners[0, 0]
+    for key, handle in ((0, 1), (3, 2)):
+        way = corners[handle] - corners[key]
+        corners[handle] = corners[key] + way / max(1.0, abs(way[0]) / length)
+    return corners
+
+
+def _split(corners: Array, frame: float) -> tuple[Array, Array]:
+    """Return the control points of a Bezier segment before and after a frame."""
+    low, high = 0.0, 1.0
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        left, right = _halves(corners, middle)
+        low, high = (middle, high) if left[3, 0] < frame else (low, middle)
+    return left, right
+
+
+def _halves(corners: Array, share: float) -> tuple[Array, Array]:
+    """Return the control points of the parts of a Bezier curve, de Casteljau's construction."""
+    left, right = [corners[0]], [corners[3]]
+    while len(corners) > 1:
+        corners = corners[:-1] + share * (corners[1:] - corners[:-1])
+        left.append(corners[0])
+        right.append(corners[-1])
+    return np.array(left), np.array(right[::-1])

@@ -1,0 +1,126 @@
+"""FK and IK matched: controls put where a pose has them, and both sides keyed at a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import bpy
+import numpy as np
+
+from ..reading.animation import curves
+from ..reading.chain_plan import planned
+from ..reading.channels import property_of_mode, read_pose
+from ..reading.skeleton import compiled
+from ..reading.spec import Anchor, ChainSpec
+from .controls import move_to, placement
+from .curve_points import split
+from .keys import ChannelKeys, check_keyable, write_keys
+
+
+def match_controls(armature_object: bpy.types.Object, spec: ChainSpec) -> list[Anchor]:
+    """Put the target and the pole of a chain where its present pose has them; return both.
+
+    The pole stands on the side to which the chain bends, its pole angle away. A chain that starts
+    from this pose must not flip its bend: that would turn its bones round.
+
+    Raises:
+        RigError: If the chain has no bones, or its pose is not sound; nothing is moved then.
+    """
+    # Where they are now has no say.
+    placed = placement(armature_object, replace(spec, target=None, pole=None))
+    anchors = []
+    if spec.target is not None:
+        move_to(spec.target, placed.target)
+        anchors.append(spec.target)
+    if spec.pole is not None:
+        matrix = np.array(spec.pole.object.matrix_world, dtype=np.float64)
+        if spec.pole.bone:
+            bone = spec.pole.object.pose.bones[spec.pole.bone]
+            matrix = matrix @ np.array(bone.matrix, dtype=np.float64)
+        matrix[:3, 3] = placed.pole
+        move_to(spec.pole, matrix)
+        anchors.append(spec.pole)
+    return anchors
+
+
+def key_anchors(anchors: Iterable[Anchor], frame: int) -> None:
+    """Key location and rotation of objects and bones at a frame, as they stand."""
+    for anchor in anchors:
+        moved = _moved(anchor)
+        for prop in _channels(moved):
+            moved.keyframe_insert(prop, frame=frame, group=anchor.bone or "Object Transforms")
+
+
+def hold_anchors(anchors: Iterable[Anchor], frame: int) -> None:
+    """Key location and rotation of objects and bones at a frame as they play there.
+
+    What is keyed later then changes nothing up to that frame.
+    """
+    for anchor in anchors:
+        moved = _moved(anchor)
+        known = {(each.data_path, each.array_index): each for each in curves(anchor.object)}
+        for prop in _channels(moved):
+            for component in range(len(getattr(moved, prop))):
+                path = moved.path_from_id(prop) if anchor.bone else prop
+                curve = known.get((path, component))
+                if curve is None:
+                    moved.keyframe_insert(prop, index=component, frame=frame)
+                else:
+                    split(curve, frame)
+
+
+def _moved(anchor: Anchor) -> bpy.types.Object | bpy.types.PoseBone:
+    return anchor.object.pose.bones[anchor.bone] if anchor.bone else anchor.object
+
+
+def _channels(moved: bpy.types.Object | bpy.types.PoseBone) -> tuple[str, str]:
+    names = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}
+    return "location", names.get(moved.rotation_mode, "rotation_euler")
+
+
+def key_switch(armature_object: bpy.types.Object, spec: ChainSpec, frame: int) -> None:
+    """Key the rotations of a chain's bones: what they hold, and what they held a frame before.
+
+    So what they start from before that frame stays as it was.
+
+    Args:
+        armature_object: The original object.
+        spec: The chain's settings, with its stored pose.
+        frame: Where to key.
+
+    Raises:
+        RigError: If keys could not be written, or would not show.
+    """
+    check_keyable(armature_object)
+    skeleton, pose = compiled(armature_object), read_pose(armature_object)
+    stored = {bone.name: bone for bone in spec.stored_pose}
+    known = {(each.data_path, each.array_index): each for each in curves(armature_object)}
+    channels = []
+    for bone in planned(skeleton, spec).written.tolist():
+        name, prop = skeleton.names[bone], property_of_mode(int(pose.modes[bone]))
+        path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].{prop}'
+        held = getattr(armature_object.pose.bones[name], prop)
+        for component, value in enumerate(held):
+            curve, before = known.get((path, component)), value
+            if curve is not None:
+                split(curve, frame - 1)
+                curve.keyframe_points.insert(frame, value, options={"FAST"})
+                continue
+            if name in stored and len(stored[name].rotation) == len(held):
+                before = stored[name].rotation[component]
+            channels.append(ChannelKeys(name, prop, component, np.array([before, value])))
+    write_keys(armature_object, [frame - 1, frame], channels)
+
+
+def key_step(owner: bpy.types.ID, path: str, frame: int, before: float, after: float) -> None:
+    """Key a property so that it jumps to a value at a frame, and is another one until then."""
+    holder_path, _, name = path.rpartition(".")
+    for at, value in ((frame - 1, before), (frame, after)):
+        setattr(owner.path_resolve(holder_path), name, value)
+        owner.keyframe_insert(path, frame=at)
+    for curve in curves(owner):
+        if curve.data_path == path:
+            for point in curve.keyframe_points:
+                if point.co.x in (frame - 1, frame):
+                    point.interpolation = "CONSTANT"
