@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from . import bake, chains, creatures, joints, solve
+from . import bake, chains, convert, creatures, joints, solve
 
-_MODULES = (chains, creatures, joints, solve, bake)
+_MODULES = (chains, creatures, joints, solve, bake, convert)
 
 
 def register() -> None:

@@ -13,7 +13,9 @@ from ..properties import (
     SOLVERS,
     ChainSettings,
     chains_of,
+    free_name,
     is_off_its_keys,
+    names_of_chains,
     owner_of,
     release,
     remove_chain,
@@ -78,7 +80,7 @@ class POSE_OT_chain_ik_add(bpy.types.Operator):
         selected = selection.read(context)
         owner = selected.armature_object
         wanted = ChainSpec(
-            name=_free_name(owner, selected.bone),
+            name=free_name(names_of_chains(owner), selected.bone),
             bone=selected.bone,
             chain_count=self.chain_count or selected.chain_count,
             use_tail=self.use_tail,
@@ -214,12 +216,6 @@ class POSE_OT_chain_ik_store(bpy.types.Operator):
             return {"CANCELLED"}
         owner_of(settings).update_tag()
         return {"FINISHED"}
-
-
-def _free_name(owner: bpy.types.Object, wanted: str) -> str:
-    taken = {settings.name for settings in chains_of(owner)}
-    names = (wanted, *(f"{wanted}.{number:03d}" for number in range(1, len(taken) + 2)))
-    return next(name for name in names if name not in taken)
 
 
 def _add_pole(context: bpy.types.Context, settings: ChainSettings, placed: Placement) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import cast
 
@@ -71,15 +71,18 @@ def change(
         operator.report({"ERROR"}, str(error))
         return {"CANCELLED"}
     if readers:
-        names = ", ".join(readers)
-        operator.report(
-            {"WARNING"}, f"Drivers of {names} read what is gone: give them something else to read."
-        )
+        operator.report({"WARNING"}, readers_in_words(readers))
     return {"FINISHED"}
 
 
-def problem(context: bpy.types.Context) -> str:
-    """Return what keeps the selection from naming a chain, in words; empty if nothing does."""
+def readers_in_words(readers: Iterable[str]) -> str:
+    """Return what to tell of data whose drivers are broken now."""
+    names = ", ".join(sorted(readers))
+    return f"Drivers of {names} read what is gone: give them something else to read."
+
+
+def problem_of_armature(context: bpy.types.Context) -> str:
+    """Return what keeps the active object's pose from being changed, in words, or nothing."""
     active = context.active_object
     if active is None or active.type != "ARMATURE":
         return "Select an armature and make it active."
@@ -87,18 +90,28 @@ def problem(context: bpy.types.Context) -> str:
         return problem_of_owner(context)
     if active.mode == "EDIT":
         return "Leave edit mode: chains work on the pose."
-    if active.data.bones.active is None:
-        return "Click the bone at the end of the chain, so that it is the active one."
     return ""
+
+
+def problem(context: bpy.types.Context) -> str:
+    """Return what keeps the selection from naming a chain, in words; empty if nothing does."""
+    found = problem_of_armature(context)
+    if not found and cast(bpy.types.Object, context.active_object).data.bones.active is None:
+        return "Click the bone at the end of the chain, so that it is the active one."
+    return found
+
+
+def bones(context: bpy.types.Context) -> list[str]:
+    """Return the selected bones of the active armature; only where no problem is found."""
+    owner = context.active_object
+    return [bone.name for bone in context.selected_pose_bones or () if bone.id_data == owner]
 
 
 def read(context: bpy.types.Context) -> Selection:
     """Return the selection; only where ``problem`` finds none."""
     armature_object = cast(bpy.types.Object, context.active_object)
     tip = armature_object.pose.bones[armature_object.data.bones.active.name]
-    selected = {
-        bone.name for bone in context.selected_pose_bones or () if bone.id_data == armature_object
-    }
+    selected = set(bones(context))
     line = [tip.name]
     above = tip.parent
     while above is not None and above.name in selected:

@@ -1,6 +1,15 @@
 """The settings of chains, and their one way into frozen records."""
 
-from .chains import ChainGroup, active_chain, chain_key, chains_of, owner_of
+from .chains import (
+    ChainGroup,
+    active_chain,
+    chain_key,
+    chains_of,
+    free_name,
+    names_of_chains,
+    owner_of,
+)
+from .conversion import Conversion, to_chains, to_constraints
 from .file_format import mark, upgrade
 from .forces import creature_text, take_creature
 from .joints import RANGED_AXES, STIFF_AXES, JointSettings, take_over
@@ -19,6 +28,7 @@ __all__ = [
     "STIFF_AXES",
     "ChainGroup",
     "ChainSettings",
+    "Conversion",
     "JointSettings",
     "active_chain",
     "bones_of_chain",
@@ -28,9 +38,11 @@ __all__ = [
     "check_free",
     "copy_joints",
     "creature_text",
+    "free_name",
     "idle_joints",
     "is_off_its_keys",
     "mark",
+    "names_of_chains",
     "owner_of",
     "register",
     "release",
@@ -41,6 +53,8 @@ __all__ = [
     "sync_anchors",
     "take_creature",
     "take_over",
+    "to_chains",
+    "to_constraints",
     "tree_in_words",
     "tree_of",
     "unregister",
