@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,10 +27,9 @@ from ..rig.tools import converting, pole_angles
 from ..rig.tools.moving import Moving
 from ..rig.tools.overrides import has_linked
 from ..rig.tools.renumbering import Renumbering, is_animated, places_without
-from .chains import chains_of, free_name, names_of_chains
+from .chains import ChainGroup, chains_of, free_name, names_of_chains
 from .lists import remove_chain
-from .records import chain_spec
-from .sharing import shares_bones
+from .records import bones_of_chain, chain_spec
 from .stored import store
 
 Array = npt.NDArray[np.float64]
@@ -134,9 +134,7 @@ def to_chains(
     ]
     count = len(chains_of(armature_object))
     conversion = _converted(depsgraph, armature_object, found, _to_chain)
-    for settings in chains_of(armature_object)[count:]:
-        if settings.solver == "TWO_BONE" and shares_bones(settings):
-            settings.solver = "NEWTON"
+    _make_trees(chains_of(armature_object), count)
     if conversion.count:
         armature_object.chain_ik.active_index = len(chains_of(armature_object)) - 1
         if not depsgraph.scene.chain_ik.use_live:
@@ -278,6 +276,16 @@ def _to_constraint(rig: _Rig, conversion: Conversion, index: int) -> tuple[str, 
     conversion.readers.update(moving.carry_out({"pole_angle": turned}))
     conversion.readers.update(remove_chain(chains[index], keep_pose=keep_pose))
     return spec.name, plan
+
+
+def _make_trees(chains: Sequence[ChainGroup], first: int) -> None:
+    """Have new chains, from the first one on, take a solver that can share bones where they do."""
+    bones = [bones_of_chain(settings) for settings in chains]
+    live = zip(chains, bones, strict=True)
+    users = Counter(bone for settings, own in live if not settings.mute for bone in own)
+    for settings, own in zip(chains[first:], bones[first:], strict=True):
+        if any(users[bone] > (0 if settings.mute else 1) for bone in own):
+            settings.solver = "NEWTON"
 
 
 def _copy(source: Any, goal: Any, names: Iterable[str]) -> None:
