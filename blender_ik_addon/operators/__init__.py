@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from . import add, bake, chains, characters, creatures, joints, matching, solve
+from . import add, bake, chains, characters, convert, creatures, joints, matching, solve
 
-_MODULES = (add, characters, chains, creatures, joints, matching, solve, bake)
+_MODULES = (add, characters, chains, creatures, joints, matching, solve, bake, convert)
 
 
 def register() -> None:

@@ -14,6 +14,7 @@ from ..properties import (
     bones_spec,
     free_name,
     is_off_its_keys,
+    names_of_chains,
     owner_of,
     store,
 )
@@ -135,7 +136,7 @@ class POSE_OT_chain_ik_add(bpy.types.Operator):
         has_end = count > 2 and self.use_tail and _ends_limb(selected)
         is_chosen = self.properties.is_property_set("use_rotation")
         return ChainSpec(
-            name=free_name(selected.armature_object, bones[-1]),
+            name=free_name(names_of_chains(selected.armature_object), bones[-1]),
             bone=bones[-2] if has_end else bones[-1],
             chain_count=self.chain_count or count - has_end,
             use_tail=self.use_tail,

@@ -17,6 +17,7 @@ from ..properties import (
     check_opposite,
     copy_mirrored,
     free_name,
+    names_of_chains,
     owner_of,
     store,
     target_and_pole,
@@ -137,7 +138,7 @@ class POSE_OT_chain_ik_mirror(bpy.types.Operator):
         target, pole = target_and_pole(source)
         wanted = replace(
             spec,
-            name=free_name(owner, opposite(spec.name)),
+            name=free_name(names_of_chains(owner), opposite(spec.name)),
             bone=opposite(spec.bone),
             target=target and _opposite_anchor(context, owner, target, "CUBE", length),
             pole=pole and _opposite_anchor(context, owner, pole, "SPHERE", length),
@@ -182,7 +183,9 @@ def _add_chains(
     for limb, spec, place in placed:
         target = next(made)
         pole = next(made) if PRESETS[limb.kind].use_pole else None
-        wanted = replace(spec, name=free_name(owner, spec.name), target=target, pole=pole)
+        wanted = replace(
+            spec, name=free_name(names_of_chains(owner), spec.name), target=target, pole=pole
+        )
         store(add_chain(owner, wanted, place.bone_count))
         names.append(wanted.name)
     return names

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import cast
 
@@ -91,11 +91,14 @@ def change(
         operator.report({"ERROR"}, str(error))
         return {"CANCELLED"}
     if readers:
-        names = ", ".join(readers)
-        operator.report(
-            {"WARNING"}, f"Drivers of {names} read what is gone: give them something else to read."
-        )
+        operator.report({"WARNING"}, readers_in_words(readers))
     return {"FINISHED"}
+
+
+def readers_in_words(readers: Iterable[str]) -> str:
+    """Return what to tell of data whose drivers are broken now."""
+    names = ", ".join(sorted(readers))
+    return f"Drivers of {names} read what is gone: give them something else to read."
 
 
 def armature_of(context: bpy.types.Context) -> bpy.types.Object | None:

@@ -1,7 +1,17 @@
 """The settings of chains, and their one way into frozen records."""
 
-from .chains import ChainGroup, active_chain, chain_key, chains_of, is_idle, owner_of
-from .creating import add_chain, free_name, own_controls
+from .chains import (
+    ChainGroup,
+    active_chain,
+    chain_key,
+    chains_of,
+    free_name,
+    is_idle,
+    names_of_chains,
+    owner_of,
+)
+from .conversion import Conversion, to_chains, to_constraints
+from .creating import add_chain, own_controls
 from .file_format import mark, upgrade
 from .forces import creature_text, take_creature
 from .joints import RANGED_AXES, STIFF_AXES, JointSettings, take_over
@@ -29,6 +39,7 @@ __all__ = [
     "STIFF_AXES",
     "ChainGroup",
     "ChainSettings",
+    "Conversion",
     "JointSettings",
     "active_chain",
     "add_chain",
@@ -48,6 +59,7 @@ __all__ = [
     "is_idle",
     "is_off_its_keys",
     "mark",
+    "names_of_chains",
     "own_controls",
     "owner_of",
     "register",
@@ -60,6 +72,8 @@ __all__ = [
     "take_creature",
     "take_over",
     "target_and_pole",
+    "to_chains",
+    "to_constraints",
     "tree_in_words",
     "tree_of",
     "unregister",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import cast
 
 import bpy
@@ -28,6 +29,17 @@ def chains_of(armature_object: bpy.types.Object) -> list[ChainGroup]:
 def is_idle(settings: ChainGroup) -> bool:
     """Tell whether a chain leaves its bones alone: it is muted, or its influence is zero."""
     return bool(settings.mute or settings.influence <= 0.0)
+
+
+def free_name(taken: Collection[str], wanted: str) -> str:
+    """Return a wanted name, with a number if it is taken."""
+    names = (wanted, *(f"{wanted}.{number:03d}" for number in range(1, len(taken) + 2)))
+    return next(name for name in names if name not in taken)
+
+
+def names_of_chains(armature_object: bpy.types.Object) -> list[str]:
+    """Return the names of the chains of an object."""
+    return [settings.name for settings in chains_of(armature_object)]
 
 
 def active_chain(context: bpy.types.Context) -> ChainGroup | None:

@@ -48,13 +48,6 @@ def add_chain(
     return settings
 
 
-def free_name(armature_object: bpy.types.Object, wanted: str) -> str:
-    """Return a name that no chain of an armature object has."""
-    taken = {settings.name for settings in chains_of(armature_object)}
-    names = (wanted, *(f"{wanted}.{number:03d}" for number in range(1, len(taken) + 2)))
-    return next(name for name in names if name not in taken)
-
-
 def own_controls(settings: ChainGroup) -> list[Anchor]:
     """Return the target and the pole of a chain that were made for it and that no other follows."""
     shared = [

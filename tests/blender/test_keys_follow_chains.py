@@ -216,7 +216,7 @@ def test_keys_that_play_on_another_rig_as_well_keep_the_chain_from_being_removed
     rigs.go_to(2)
     before, keys = state(), keyed(action)
     assert refusal(remove) == (
-        "The action 'RigAction' animates the chains of 'Other' as well, so its keys cannot follow"
+        "The action 'RigAction' animates 'Other' as well, so its keys cannot follow"
         " the chains of one alone: give each of them its own action first."
     )
     assert (state(), keyed(action)) == (before, keys)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import bpy
 
@@ -28,32 +28,37 @@ def places_without(count: int, removed: int) -> list[int | None]:
     return [None if i == removed else i - (i > removed) for i in range(count)]
 
 
-class Renumbering:
-    """What is to change for keys, drivers and keying sets to stay with chains or joints.
+class Paths(Protocol):
+    """What becomes of data paths."""
 
-    What is for items that go is removed. Drivers of other data that read such items stay, but read
-    what is not there, by its name, so that Blender shows that they are broken.
+    def after(self, path: str) -> str | None:
+        """Return the path to the same thing afterwards; None if it goes, others as they are."""
+
+    def broken(self, path: str) -> str:
+        """Return a path that leads nowhere, for what reads a thing that goes."""
+
+
+class Rewriting:
+    """What is to change for keys, drivers and keying sets to stay with what they are for.
+
+    What is for things that go is removed. Drivers of other data that read such things stay, but
+    read what is not there, by its name, so that Blender shows that they are broken.
     """
 
-    def __init__(
-        self, armature_object: bpy.types.Object, places: Places, chain: int | None = None
-    ) -> None:
+    def __init__(self, armature_object: bpy.types.Object, paths: Paths) -> None:
         """Find out what is to change; nothing is changed yet.
 
         Args:
             armature_object: The original object.
-            places: Of its chains, or of the joints of one of them.
-            chain: Index of the chain whose joints get other places; by default the chains do.
+            paths: What becomes of its data paths.
 
         Raises:
             RigError: If keys cannot follow, with one sentence that says what to do next.
         """
-        self._paths = _paths(armature_object, places, chain)
+        self._paths = paths
         self._renamed: list[tuple[Any, str]] = []
         self._removed: list[tuple[Any, Any]] = []
         self._readers: set[str] = set()
-        if list(places) == list(range(len(places))):
-            return
         self._add_keys(armature_object)
         data = armature_object.animation_data
         if data is not None:
@@ -63,8 +68,8 @@ class Renumbering:
             for block in (user, getattr(user, "node_tree", None)):
                 self._add_reading(armature_object, block, user.name)
             for keying_set in getattr(user, "keying_sets", ()):
-                paths = [path for path in keying_set.paths if path.id == armature_object]
-                self._add(keying_set.paths, paths)
+                paths_of_object = [path for path in keying_set.paths if path.id == armature_object]
+                self._add(keying_set.paths, paths_of_object)
 
     def carry_out(self) -> list[str]:
         """Change what is to change.
@@ -155,9 +160,8 @@ def _check_own(
             continue
         if any(_key(*pair) == key for pair in held_actions(other)):
             raise RigError(
-                f"The action '{action.name}' animates the chains of '{other.name}' as well, so its"
-                " keys cannot follow the chains of one alone: give each of them its own action"
-                " first."
+                f"The action '{action.name}' animates '{other.name}' as well, so its keys cannot"
+                " follow the chains of one alone: give each of them its own action first."
             )
 
 
@@ -177,6 +181,25 @@ class _Found(NamedTuple):
     item: int
     rest: str
     is_by_name: bool
+
+
+class Renumbering(Rewriting):
+    """What is to change for keys, drivers and keying sets to stay with chains or joints."""
+
+    def __init__(
+        self, armature_object: bpy.types.Object, places: Places, chain: int | None = None
+    ) -> None:
+        """Find out what is to change; nothing is changed yet.
+
+        Args:
+            armature_object: The original object.
+            places: Of its chains, or of the joints of one of them.
+            chain: Index of the chain whose joints get other places; by default the chains do.
+
+        Raises:
+            RigError: If keys cannot follow, with one sentence that says what to do next.
+        """
+        super().__init__(armature_object, _paths(armature_object, places, chain))
 
 
 @dataclass(frozen=True)

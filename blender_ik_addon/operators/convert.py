@@ -1,0 +1,82 @@
+"""The operator that makes chains of Blender's IK constraints, and constraints of chains."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty
+
+from ..core import IKError
+from ..properties import Conversion, active_chain, chain_key, to_chains, to_constraints
+from . import selection
+from .chains import ANEW
+
+DIRECTIONS = (
+    ("TO_CHAINS", "To Chains", "Make chains of IK constraints"),
+    ("TO_CONSTRAINTS", "To Constraints", "Make IK constraints of chains"),
+)
+
+
+class POSE_OT_chain_ik_convert(bpy.types.Operator):
+    """Make chains of IK constraints, or IK constraints of chains."""
+
+    bl_idname = "pose.chain_ik_convert"
+    bl_label = "Convert"
+    bl_description = (
+        "Make chains of the IK constraints of the selected bones, or an IK constraint of the"
+        " active chain. Settings, keys and drivers go along; what has no counterpart is told"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    direction: EnumProperty(
+        name="Direction", description="What becomes of what", items=DIRECTIONS, options=ANEW
+    )
+    use_all: BoolProperty(
+        name="All", description="Convert all of the armature's", default=False, options=ANEW
+    )
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return selection.is_possible(cls, selection.problem_of_armature(context))
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        owner = cast(bpy.types.Object, selection.armature_of(context))
+        depsgraph = context.evaluated_depsgraph_get()
+        is_to_chains = self.direction == "TO_CHAINS"
+        try:
+            if is_to_chains:
+                bones = None if self.use_all else selection.selected_bones(context, owner)
+                done = to_chains(depsgraph, owner, bones)
+            else:
+                active = active_chain(context)
+                one = [] if active is None else [chain_key(active)[1]]
+                done = to_constraints(depsgraph, owner, None if self.use_all else one)
+        except IKError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        return self._told(done, is_to_chains=is_to_chains)
+
+    def _told(self, done: Conversion, *, is_to_chains: bool) -> set[str]:
+        if not done.count:
+            for problem in done.problems or [self._nothing(is_to_chains=is_to_chains)]:
+                self.report({"ERROR"}, problem)
+            return {"CANCELLED"}
+        for problem in (*done.problems, *done.remarks):
+            self.report({"WARNING"}, problem)
+        if done.readers:
+            self.report({"WARNING"}, selection.readers_in_words(done.readers))
+        before, after = ("constraint", "chain") if is_to_chains else ("chain", "constraint")
+        ending = "" if done.count == 1 else "s"
+        self.report({"INFO"}, f"Converted {done.count} {before}{ending} to {after}{ending}")
+        return {"FINISHED"}
+
+    def _nothing(self, *, is_to_chains: bool) -> str:
+        if not is_to_chains:
+            return "There is no chain to convert: select one in the list."
+        if self.use_all:
+            return "No bone of this armature has an IK constraint."
+        return "No selected bone has an IK constraint: select those that have, or convert all."
+
+
+register, unregister = bpy.utils.register_classes_factory((POSE_OT_chain_ik_convert,))

@@ -1,0 +1,316 @@
+"""IK constraints become chains, and chains constraints: the one goes once the other one stands."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+from ..core import IKError
+from ..rig.frames.framing import Hung, framed
+from ..rig.planning.checks import check_channels, check_pose
+from ..rig.planning.order import Job
+from ..rig.planning.start_channels import start_channels
+from ..rig.reading.animation import animated_bones
+from ..rig.reading.chain_plan import ChainPlan, check, planned
+from ..rig.reading.channels import matrices_of, read_pose
+from ..rig.reading.refusals import RigError
+from ..rig.reading.skeleton import compiled
+from ..rig.reading.spec import ChainSpec
+from ..rig.tools import converting, pole_angles
+from ..rig.tools.moving import Moving
+from ..rig.tools.overrides import has_linked
+from ..rig.tools.renumbering import Renumbering, is_animated, places_without
+from .chains import ChainGroup, chains_of, free_name, names_of_chains
+from .lists import remove_chain
+from .records import bones_of_chain, chain_spec
+from .stored import store
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass
+class Conversion:
+    """What has become of an armature's constraints or chains.
+
+    Attributes:
+        count: How many have been converted.
+        problems: Why others have not been, a sentence each.
+        remarks: What is otherwise than before, a sentence each.
+        readers: The names of data with drivers that read what is gone.
+    """
+
+    count: int = 0
+    problems: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    readers: set[str] = field(default_factory=set)
+
+
+class _Rig:
+    """An armature object as it is shown before anything of it is converted."""
+
+    def __init__(self, depsgraph: bpy.types.Depsgraph, armature_object: bpy.types.Object) -> None:
+        self.depsgraph, self.owner = depsgraph, armature_object
+        self.evaluated = armature_object.evaluated_get(depsgraph)
+        self.skeleton = compiled(armature_object)
+        self.pose = read_pose(self.evaluated)
+        self.present = {member.session_uid for member in depsgraph.scene.objects}
+        self.animated = animated_bones(armature_object)
+        self.is_live = depsgraph.scene.chain_ik.use_live
+
+    def job(self, spec: ChainSpec, index: int) -> Job:
+        """Return a chain that can follow its goals.
+
+        Raises:
+            IKError: If it cannot.
+        """
+        plan = planned(self.skeleton, spec)
+        moved_by = check(self.owner, self.skeleton, plan, spec, self.present)
+        check_pose(self.owner, self.skeleton, self.pose, plan)
+        check_channels(self.skeleton, plan, self.pose.rotation[plan.written])
+        return Job(self.owner, index, spec, self.skeleton, plan, moved_by)
+
+    def root_axes(self, job: Job) -> Array:
+        """Return how the root bone lies in the bend of the pose without any chain."""
+        frame = self.depsgraph.scene.frame_current_final
+        _, channels = start_channels(job, self.pose, frame, None)
+        spec, plan = job.spec, job.plan
+        rotations = matrices_of(channels, self.pose.modes[plan.written])[None]
+        without_tip = spec.use_rotation and plan.ends_at_tail and len(plan.segments) > 1
+        frames = framed([Hung(self.skeleton, self.pose, plan)])
+        return pole_angles.root_axes(frames, rotations, without_tip=without_tip)
+
+    def joints(self, plan: ChainPlan) -> Array:
+        """Return where the joints of a chain are shown now, world space, shape (m + 1, 3)."""
+        evaluated = self.owner.evaluated_get(self.depsgraph)
+        return converting.shown_joints(evaluated, self.skeleton, plan)
+
+    def may_grow(self, plan: ChainPlan) -> bool:
+        """Tell whether any bone of a chain has an IK stretch."""
+        names = [self.skeleton.names[bone] for bone in plan.segments]
+        return any(self.owner.pose.bones[name].ik_stretch > 0.0 for name in names)
+
+    def keeps_shown_pose(
+        self, spec: ChainSpec, plan: ChainPlan, settings: Any, moving: Moving
+    ) -> bool:
+        """Tell whether the pose that is shown is to be the one to start from.
+
+        Without a pole that alone tells where two bones bend; the way there is not the same.
+        """
+        is_whole = not settings.mute and settings.influence == 1.0 and not self.may_grow(plan)
+        names = {self.skeleton.names[bone] for bone in plan.written}
+        fades = any(map(moving.animates, ("influence", "mute", "enabled")))
+        is_still = names.isdisjoint(self.animated) and not fades
+        return len(plan.segments) <= 2 and spec.pole is None and is_whole and is_still
+
+
+def to_chains(
+    depsgraph: bpy.types.Depsgraph,
+    armature_object: bpy.types.Object,
+    bones: Collection[str] | None = None,
+) -> Conversion:
+    """Convert the IK constraints of bones to chains; what has no counterpart stays.
+
+    Args:
+        depsgraph: Of the view layer; evaluated again.
+        armature_object: The original object.
+        bones: Names of the bones that have the constraints; None for all.
+
+    Raises:
+        RigError: If nothing can be converted, with what to do first.
+    """
+    converting.check_solver(armature_object)
+    found = [
+        (f"Constraint '{constraint.name}' of '{bone.name}'", (bone.name, constraint.name))
+        for bone in armature_object.pose.bones
+        if bones is None or bone.name in bones
+        for constraint in converting.ik_constraints(bone)
+    ]
+    count = len(chains_of(armature_object))
+    conversion = _converted(depsgraph, armature_object, found, _to_chain)
+    _make_trees(chains_of(armature_object), count)
+    if conversion.count:
+        armature_object.chain_ik.active_index = len(chains_of(armature_object)) - 1
+        if not depsgraph.scene.chain_ik.use_live:
+            conversion.remarks.append("Live is off, so chains stand still: switch it on.")
+    return conversion
+
+
+def to_constraints(
+    depsgraph: bpy.types.Depsgraph,
+    armature_object: bpy.types.Object,
+    indices: Iterable[int] | None = None,
+) -> Conversion:
+    """Convert chains to IK constraints; what has no counterpart stays.
+
+    Args:
+        depsgraph: Of the view layer; evaluated again.
+        armature_object: The original object.
+        indices: Of the chains; None for all.
+
+    Raises:
+        RigError: If nothing can be converted, with what to do first.
+    """
+    converting.check_solver(armature_object)
+    chains = armature_object.chain_ik.chains
+    # From the last one on, as those behind one that goes get other places.
+    found = [
+        (f"Chain '{chains[index].name}'", (index,))
+        for index in sorted(range(len(chains)) if indices is None else indices, reverse=True)
+    ]
+    return _converted(depsgraph, armature_object, found, _to_constraint)
+
+
+def _converted(
+    depsgraph: bpy.types.Depsgraph,
+    armature_object: bpy.types.Object,
+    found: Sequence[tuple[str, tuple[Any, ...]]],
+    convert: Callable[..., tuple[str, ChainPlan]],
+) -> Conversion:
+    """Convert one after the other, and compare what is shown before and afterwards."""
+    conversion, rig = Conversion(), _Rig(depsgraph, armature_object)
+    plans: list[tuple[str, ChainPlan, Array]] = []
+    for whose, key in found:
+        try:
+            name, plan = convert(rig, conversion, *key)
+        except IKError as error:
+            conversion.problems.append(f"{whose}: {error}")
+        else:
+            plans.append((name, plan, rig.joints(plan)))
+    conversion.count = len(plans)
+    if not plans:
+        return conversion
+    armature_object.update_tag()
+    depsgraph.update()
+    metres = depsgraph.scene.unit_settings.scale_length
+    for name, plan, before in plans if rig.is_live else ():
+        change = converting.change_in_words(before, rig.joints(plan), metres)
+        if change:
+            conversion.remarks.append(f"Chain '{name}' {change}")
+    return conversion
+
+
+def _to_chain(rig: _Rig, conversion: Conversion, bone: str, name: str) -> tuple[str, ChainPlan]:
+    """Convert one constraint; return the name of the chain, and its bones.
+
+    Raises:
+        IKError: If it has no counterpart; nothing is changed then.
+    """
+    owner = rig.owner
+    constraint = owner.pose.bones[bone].constraints[name]
+    converting.check_constraint(owner.pose.bones[bone], constraint)
+    spec = converting.spec_of_constraint(rig.skeleton, bone, constraint)
+    index = len(owner.chain_ik.chains)
+    job = rig.job(spec, index)
+    plan = job.plan
+    moving = Moving(owner, converting.move_to_chain(owner, bone, name, index))
+    turned = pole_angles.UNCHANGED
+    if spec.pole is not None:
+        angle_of = partial(pole_angles.angle_of_chain, rig.root_axes(job))
+        turned = pole_angles.change_of(angle_of, spec.pole_angle)
+    if rig.keeps_shown_pose(spec, plan, constraint, moving):
+        converting.take_shown_pose(owner, rig.evaluated, rig.skeleton, rig.pose, plan)
+    settings = owner.chain_ik.chains.add()
+    settings.name = free_name(names_of_chains(owner), spec.name)
+    _copy(constraint, settings, converting.SHARED)
+    settings.use_stretch = constraint.use_stretch and rig.may_grow(plan)
+    settings.solver = "TWO_BONE" if _bending(spec, plan) == 2 else "NEWTON"
+    settings.pole_angle = math.remainder(turned.of_key(spec.pole_angle), math.tau)
+    settings.use_tail, settings.chain_count = spec.use_tail, spec.chain_count
+    settings.bone = spec.bone
+    _follow_alike(constraint, settings)
+    if not settings.mute:
+        store(settings)
+    name_of_chain = settings.name
+    _tell_lost(conversion, name_of_chain, "a chain has", converting.lost_of_constraint(constraint))
+    if is_animated(owner, index):
+        conversion.remarks.append(
+            f"Chain '{name_of_chain}': keys or drivers of a chain that is gone animate it, so"
+            " delete those that are not for it."
+        )
+    conversion.readers.update(moving.carry_out({"pole_angle": turned}))
+    constraints = owner.pose.bones[bone].constraints
+    constraints.remove(constraints[name])
+    return name_of_chain, plan
+
+
+def _to_constraint(rig: _Rig, conversion: Conversion, index: int) -> tuple[str, ChainPlan]:
+    """Convert one chain; return its name and its bones.
+
+    Raises:
+        IKError: If it has no counterpart; nothing is changed then.
+    """
+    owner, chains = rig.owner, rig.owner.chain_ik.chains
+    if has_linked(owner, chains, [index]):
+        raise RigError("It comes from a library and cannot be removed here: mute it instead.")
+    Renumbering(owner, places_without(len(chains), index))
+    settings = chains[index]
+    spec = chain_spec(settings)
+    job = rig.job(spec, index)
+    plan = job.plan
+    converting.check_chain(rig.skeleton, plan, spec, owner.pose.bones)
+    bone = owner.pose.bones[spec.bone]
+    name = free_name(bone.constraints.keys(), spec.name)
+    moving = Moving(owner, converting.move_to_constraint(owner, index, bone.name, name))
+    turned = pole_angles.UNCHANGED
+    if spec.pole is not None:
+        flip = math.pi if settings.use_flip_bend else 0.0
+        angle_of = partial(pole_angles.angle_of_constraint, rig.root_axes(job), flip=flip)
+        turned = pole_angles.change_of(angle_of, settings.pole_angle)
+    turned = pole_angles.in_range(turned, moving.values("pole_angle"))
+    keep_pose = rig.keeps_shown_pose(spec, plan, settings, moving)
+    constraint = bone.constraints.new("IK")
+    constraint.name = name
+    _copy(settings, constraint, converting.SHARED)
+    # Where no bone may grow Blender's default does nothing, and a chain has it off.
+    constraint.use_stretch = settings.use_stretch or not rig.may_grow(plan)
+    constraint.pole_angle = math.remainder(turned.of_key(settings.pole_angle), math.tau)
+    constraint.use_tail = settings.use_tail
+    constraint.chain_count = min(settings.chain_count, converting.MOST_BONES_OF_CONSTRAINT)
+    _follow_alike(settings, constraint)
+    _tell_lost(conversion, spec.name, "the constraint has", converting.lost_of_chain(spec))
+    conversion.readers.update(moving.carry_out({"pole_angle": turned}))
+    conversion.readers.update(remove_chain(chains[index], keep_pose=keep_pose))
+    return spec.name, plan
+
+
+def _make_trees(chains: Sequence[ChainGroup], first: int) -> None:
+    """Have new chains, from the first one on, take a solver that can share bones where they do."""
+    bones = [bones_of_chain(settings) for settings in chains]
+    live = zip(chains, bones, strict=True)
+    users = Counter(bone for settings, own in live if not settings.mute for bone in own)
+    for settings, own in zip(chains[first:], bones[first:], strict=True):
+        if any(users[bone] > (0 if settings.mute else 1) for bone in own):
+            settings.solver = "NEWTON"
+
+
+def _copy(source: Any, goal: Any, names: Iterable[str]) -> None:
+    for name in names:
+        if getattr(goal, name) != getattr(source, name):
+            setattr(goal, name, getattr(source, name))
+
+
+def _follow_alike(source: Any, goal: Any) -> None:
+    """Have a new constraint or chain follow what another one does."""
+    for name in ("target", "subtarget", "pole_target", "pole_subtarget"):
+        # Reading a pointer that was never set has Blender store an empty one.
+        if getattr(source, name):
+            setattr(goal, name, getattr(source, name))
+
+
+def _bending(spec: ChainSpec, plan: ChainPlan) -> int:
+    """Return how many bones bend: a tip that takes the target's rotation does not."""
+    return len(plan.segments) - (spec.use_rotation and plan.ends_at_tail)
+
+
+def _tell_lost(conversion: Conversion, name: str, who: str, lost: Sequence[str]) -> None:
+    if lost:
+        end = "it was dropped" if len(lost) == 1 else "they were dropped"
+        conversion.remarks.append(f"Chain '{name}': {who} no {', no '.join(lost)}; {end}.")

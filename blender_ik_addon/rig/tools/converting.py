@@ -1,0 +1,306 @@
+"""Blender's IK constraints and chains: what each of them has that the other one has as well."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+from ...core import Solver
+from ..live.writer import write_rotation
+from ..reading.chain_plan import ChainPlan
+from ..reading.channels import QUATERNION, Pose, converted
+from ..reading.refusals import RigError
+from ..reading.skeleton import Skeleton
+from ..reading.spaces import transform_point
+from ..reading.spec import Anchor, ChainSpec, NegativeScale, StartFrom
+from .moving import Move
+from .wording import distance_in_words
+
+Array = npt.NDArray[np.float64]
+IKConstraint = Any
+"""What Blender calls a kinematic constraint; its stubs know the common part of constraints."""
+
+# Of the same name and meaning in both.
+SHARED = ("mute", "influence", "weight", "use_rotation", "orient_weight", "iterations")
+# Those of which both can be animated, by their names in constraints; the eye in Blender's panel
+# animates the opposite of mute.
+_OF_CONSTRAINTS = {
+    name: name for name in ("mute", "influence", "weight", "orient_weight", "pole_angle")
+} | {"enabled": "mute"}
+_OF_CHAINS = {name: name for name in _OF_CONSTRAINTS.values()}
+
+MOST_BONES_OF_CONSTRAINT = 255
+# 0.01 in float32 is a little less.
+LEAST_WEIGHT = 0.01 - 1e-6
+USUAL_TOLERANCE = 1e-5
+# A head farther from the tail of the parent than this share of the parent's length is elsewhere.
+SAME_PLACE = 1e-5
+# Joints that move by no more than this share of the chain's length stand where they stood.
+SAME_POSE = 1e-3
+
+# What only matters to the other of Blender's two solvers, with what new constraints have.
+_OF_CONSTRAINTS_ALONE: dict[str, object] = {"reference_axis": "BONE"} | {
+    f"lock_{what}_{axis}": True for what in ("location", "rotation") for axis in "xyz"
+}
+
+
+def ik_constraints(bone: bpy.types.PoseBone) -> list[IKConstraint]:
+    """Return the IK constraints of a bone."""
+    return [constraint for constraint in bone.constraints if constraint.type == "IK"]
+
+
+def spec_of_constraint(skeleton: Skeleton, bone: str, constraint: IKConstraint) -> ChainSpec:
+    """Return what a chain has to be like for the bones and goals of a constraint.
+
+    Without its tip a constraint brings the tail of the parent to the target, and turns the parent:
+    where that is something else than the bone's head, the chain ends at the parent.
+    """
+    use_tail, tip = constraint.use_tail, skeleton.index[bone]
+    parent = int(skeleton.parents[tip])
+    if not use_tail and parent >= 0:
+        is_elsewhere = not _is_on_parent(skeleton, tip)
+        if is_elsewhere or constraint.use_rotation:
+            use_tail, bone = True, skeleton.names[parent]
+    pole = constraint.pole_target
+    return ChainSpec(
+        name=constraint.name,
+        bone=bone,
+        chain_count=constraint.chain_count,
+        use_tail=use_tail,
+        use_rotation=constraint.use_rotation,
+        target=Anchor(constraint.target, constraint.subtarget) if constraint.target else None,
+        pole=None if pole is None else Anchor(pole, constraint.pole_subtarget),
+        pole_angle=constraint.pole_angle,
+        influence=constraint.influence,
+    )
+
+
+def _is_on_parent(skeleton: Skeleton, bone: int) -> bool:
+    parent = int(skeleton.parents[bone])
+    tail = np.array((0.0, skeleton.lengths[parent], 0.0))
+    gap = float(np.linalg.norm(skeleton.offsets[bone][:3, 3] - tail))
+    return bool(skeleton.is_connected[bone]) or gap <= SAME_PLACE * float(skeleton.lengths[parent])
+
+
+def check_solver(armature_object: bpy.types.Object) -> None:
+    """Raise if an armature's constraints are solved by the solver that has no counterpart here.
+
+    Raises:
+        RigError: With what to do first.
+    """
+    if armature_object.pose.ik_solver != "LEGACY":
+        raise RigError(
+            "This armature's IK Solver is iTaSC, which has no counterpart: set it to Standard in"
+            " the armature's properties first."
+        )
+
+
+def check_constraint(bone: bpy.types.PoseBone, constraint: IKConstraint) -> None:
+    """Raise if a constraint does what no chain does.
+
+    Raises:
+        RigError: With what to do first.
+    """
+    if constraint.is_override_data or _is_in_library(bone, constraint.name):
+        raise RigError("It comes from a library and cannot be removed here: mute it instead.")
+    if constraint.ik_type != "COPY_POSE":
+        raise RigError("Chains keep no distance: set its IK Type to Copy Pose first.")
+    if not constraint.use_location:
+        raise RigError("No chain turns its tip alone: switch its Position on first.")
+    if not constraint.iterations:
+        raise RigError("It has no iterations, so it moves nothing: enter some first.")
+    if constraint.target_space != "WORLD":
+        raise RigError("Chains follow in world space: set its Target Space to that first.")
+    goals = (
+        (constraint.target, constraint.subtarget),
+        (constraint.pole_target, constraint.pole_subtarget),
+    )
+    for goal, part in goals:
+        if goal is None:
+            continue
+        if goal.type == "ARMATURE" and not part:
+            raise RigError(f"It names no bone of '{goal.name}': choose one first.")
+        if goal.type != "ARMATURE" and part:
+            raise RigError(
+                f"Chains do not follow a vertex group, such as '{part}' of '{goal.name}':"
+                " follow an empty with a vertex parent instead."
+            )
+    if _counts(constraint) and sum(map(_counts, ik_constraints(bone))) > 1:
+        raise RigError(
+            "Of several IK constraints of a bone Blender uses the first: mute or delete the others"
+            " first."
+        )
+
+
+def _is_in_library(bone: bpy.types.PoseBone, name: str) -> bool:
+    """Tell whether what an override is of has a constraint; 4.2 does not tell of the constraint."""
+    override = bone.id_data.override_library
+    bones = override.reference.pose.bones if override else {}
+    return bone.name in bones and name in bones[bone.name].constraints
+
+
+def _counts(constraint: IKConstraint) -> bool:
+    return not constraint.mute and constraint.target is not None
+
+
+def check_chain(
+    skeleton: Skeleton,
+    plan: ChainPlan,
+    spec: ChainSpec,
+    bones: bpy.types.bpy_prop_collection[bpy.types.PoseBone],
+) -> None:
+    """Raise if a chain does what no constraint does.
+
+    Args:
+        skeleton: The bones of the armature.
+        plan: Those of the chain.
+        spec: Its settings.
+        bones: All pose bones.
+
+    Raises:
+        RigError: With what to do first.
+    """
+    driven = [bones[skeleton.names[bone]] for bone in plan.segments]
+    if spec.options.solver in (Solver.FORCE, Solver.FOLLOW):
+        raise RigError("No constraint pulls or drags its bones: choose another solver first.")
+    if spec.joints and spec.use_limits:
+        raise RigError("No constraint has joints of its own: remove those first.")
+    if not spec.use_limits and any(map(_has_limits, driven)):
+        raise RigError("Constraints always honour the limits of bones: switch Limits on first.")
+    if spec.options.use_flip_bend and spec.pole is None:
+        raise RigError("No constraint flips a bend: add a pole, or switch Flip Bend off first.")
+    if spec.use_rotation and not plan.ends_at_tail:
+        raise RigError(
+            f"No constraint turns '{skeleton.names[plan.tip]}' as well, which it does not reach"
+            " with: switch Rotation off, and give that bone a Copy Rotation constraint."
+        )
+    if len(driven) > MOST_BONES_OF_CONSTRAINT:
+        raise RigError(f"No constraint drives more than {MOST_BONES_OF_CONSTRAINT} bones.")
+    weights = (spec.weight, float(spec.options.orient_weight) if spec.use_rotation else 1.0)
+    if min(weights) < LEAST_WEIGHT:
+        raise RigError("No constraint has a weight below 0.01: enter a greater one first.")
+    if not spec.use_tail and not _is_on_parent(skeleton, skeleton.index[spec.bone]):
+        raise RigError("No constraint reaches with a head that is not at the tail of its parent.")
+    if any(map(_counts, ik_constraints(bones[spec.bone]))):
+        raise RigError(f"'{spec.bone}' has an IK constraint already: delete that first.")
+
+
+def _has_limits(bone: bpy.types.PoseBone) -> bool:
+    names = ("use_ik_limit", "lock_ik", "ik_stiffness")
+    return any(getattr(bone, f"{name}_{axis}") for name in names for axis in "xyz")
+
+
+def lost_of_constraint(constraint: IKConstraint) -> list[str]:
+    """Return the labels of what is set in a constraint but has no counterpart in a chain."""
+    labels = constraint.bl_rna.properties
+    return [
+        labels[name].name
+        for name, default in _OF_CONSTRAINTS_ALONE.items()
+        if getattr(constraint, name) != default
+    ]
+
+
+def lost_of_chain(spec: ChainSpec) -> list[str]:
+    """Return the labels of what is set in a chain but has no counterpart in a constraint."""
+    options = spec.options
+    lost = {
+        "Solver": options.solver in (Solver.FABRIK, Solver.CCD),
+        "Soft Distance": float(options.soft_distance) > 0.0,
+        "Tolerance": abs(float(options.tolerance) - USUAL_TOLERANCE) > 1e-3 * USUAL_TOLERANCE,
+        "Start From": spec.start_from is not StartFrom.KEYED,
+        "Negative Scale": spec.negative_scale is not NegativeScale.MIRROR,
+        "Keep Volume": spec.use_stretch and spec.use_keep_volume,
+        "Joints": bool(spec.joints),
+    }
+    return [label for label, is_lost in lost.items() if is_lost]
+
+
+def move_to_chain(
+    armature_object: bpy.types.Object, bone: str, constraint: str, index: int
+) -> Move:
+    """Return where the settings of a constraint go that becomes the chain of an index."""
+    bones = armature_object.pose.bones
+    of_bone = ("pose.bones", bones.find(bone), bone)
+    before = [
+        head
+        for owner in _items(*of_bone)
+        for head in _items(
+            f"{owner}.constraints", bones[bone].constraints.find(constraint), constraint
+        )
+    ]
+    behind = f"chain_ik.chains[{index}]."
+    return Move(_dotted(before), behind, _OF_CONSTRAINTS, ("enabled",), None)
+
+
+def move_to_constraint(
+    armature_object: bpy.types.Object, index: int, bone: str, constraint: str
+) -> Move:
+    """Return where the settings of the chain of an index go that becomes a constraint."""
+    chains = armature_object.chain_ik.chains
+    name = chains[index].name
+    before = _items("chain_ik.chains", index, name if chains.find(name) == index else None)
+    behind = _items(f"{_items('pose.bones', None, bone)[-1]}.constraints", None, constraint)[-1]
+    return Move(_dotted(before), f"{behind}.", _OF_CHAINS, (), ("use_flip_bend",))
+
+
+def _items(items: str, index: int | None, name: str | None) -> list[str]:
+    """Return the paths to an item by index and by name, as far as these tell it."""
+    paths = [] if index is None else [f"{items}[{index}]"]
+    return paths + ([] if name is None else [f'{items}["{bpy.utils.escape_identifier(name)}"]'])
+
+
+def _dotted(paths: Sequence[str]) -> tuple[str, ...]:
+    return tuple([f"{path}." for path in paths])
+
+
+def shown_joints(evaluated: bpy.types.Object, skeleton: Skeleton, plan: ChainPlan) -> Array:
+    """Return where the joints of a chain are shown, world space, shape (m + 1, 3)."""
+    bones = evaluated.pose.bones
+    tip = bones[skeleton.names[plan.tip]]
+    points = [bones[skeleton.names[bone]].head for bone in plan.segments]
+    points.append(tip.tail if plan.ends_at_tail else tip.head)
+    world = np.array(evaluated.matrix_world, dtype=np.float64)
+    return transform_point(world, np.array(points, dtype=np.float64))
+
+
+def take_shown_pose(
+    armature_object: bpy.types.Object,
+    evaluated: bpy.types.Object,
+    skeleton: Skeleton,
+    pose: Pose,
+    plan: ChainPlan,
+) -> None:
+    """Write the rotations that a chain's bones are shown with into their channels."""
+    turns = []
+    for bone in plan.written:
+        shown = evaluated.pose.bones[skeleton.names[bone]]
+        local = evaluated.convert_space(
+            pose_bone=shown, matrix=shown.matrix, from_space="POSE", to_space="LOCAL"
+        )
+        turns.append(local.to_quaternion())
+    modes = pose.modes[plan.written]
+    channels = converted(np.array(turns, dtype=np.float64), np.full_like(modes, QUATERNION), modes)
+    write_rotation(armature_object, plan.written, modes, channels)
+
+
+def change_in_words(before: Array, after: Array, metres: float) -> str:
+    """Return how joints (m + 1, 3) of a chain stand elsewhere than before; empty if they do not.
+
+    Args:
+        before: World space.
+        after: World space.
+        metres: Length of one scene unit.
+    """
+    length = float(np.linalg.norm(np.diff(before, axis=0), axis=1).sum())
+    gaps: list[float] = np.linalg.norm(after - before, axis=1).tolist()
+    if max(gaps) <= SAME_POSE * length:
+        return ""
+    most, tip = (distance_in_words(gap, metres) for gap in (max(gaps), gaps[-1]))
+    bones = f"{len(gaps) - 1} bone{'s' if len(gaps) > 2 else ''}"
+    if gaps[-1] <= SAME_POSE * length:
+        return f"({bones}): same tip, other bends, joints up to {most} apart."
+    return f"({bones}): the tip is {tip} off, joints are up to {most} apart."

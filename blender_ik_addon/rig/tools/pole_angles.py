@@ -1,0 +1,110 @@
+"""Pole angles of Blender's IK constraint and of chains, each told by the other.
+
+The constraint turns its start pose about the root, as one piece, until its end lies on the line to
+the target and a vector of the root bone, its X axis turned toward Z by the pole angle, faces the
+pole. Chains turn their bend side to the pole, and by the pole angle on from there. So what leads
+from one to the other is how the root bone lies in the bend of the start pose.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ..frames.chain_frames import ChainFrames
+from ..frames.side import find_sides
+from ..reading.refusals import RigError
+from .moving import Change
+
+Array = npt.NDArray[np.float64]
+
+UNCHANGED = Change(lambda value: value, 1.0, 0.0)
+# Half a turn may be this much more in float32.
+ROUNDING = 1e-6
+
+
+def root_axes(frames: ChainFrames, rotations: Array, *, without_tip: bool) -> Array:
+    """Return how the X and Z axes of a root bone lie across the chord of a start pose, (2, 2).
+
+    Rows are X and Z; columns the bend side, and across it counter-clockwise seen from the target.
+
+    Args:
+        frames: Of one chain.
+        rotations: Local rotations of the start pose, shape (1, k, 3, 3).
+        without_tip: Whether the last segment does not bend.
+    """
+    posed = frames.posed(rotations)
+    joints = posed.joints[:, :-1] if without_tip else posed.joints
+    side = find_sides(joints, frames.natural_sides(posed)[:, 0])[0]
+    chord = joints[0, -1] - joints[0, 0]
+    chord = chord / max(float(np.linalg.norm(chord)), 1e-12)
+    side = side - chord * (side @ chord)
+    side = side / max(float(np.linalg.norm(side)), 1e-12)
+    axes: Array = posed.matrices[0, 0].T[[0, 2]]
+    axes = axes / np.linalg.norm(axes, axis=1, keepdims=True)
+    across: Array = axes @ np.stack((side, np.cross(chord, side)), axis=1)
+    return across
+
+
+def angle_of_chain(axes: Array, angle: float) -> float:
+    """Return the pole angle of a chain that bends as a constraint with the given one does.
+
+    Args:
+        axes: As ``root_axes`` tells them.
+        angle: Of the constraint, radians.
+    """
+    side, across = np.array((math.cos(angle), math.sin(angle))) @ axes
+    return -math.atan2(across, side)
+
+
+def angle_of_constraint(axes: Array, angle: float, flip: float = 0.0) -> float:
+    """Return the pole angle of a constraint that bends as a chain with the given one does.
+
+    Args:
+        axes: As ``root_axes`` tells them.
+        angle: Of the chain, radians.
+        flip: What it is turned by besides, as it bends to the other side.
+    """
+    angle += flip
+    facing = np.array((math.cos(angle), -math.sin(angle)))
+    # A root bone that points across its chord has one direction only to show the pole.
+    cosine, sine = np.linalg.pinv(axes.T, rcond=1e-6) @ facing
+    return math.atan2(sine, cosine)
+
+
+def change_of(angle_of: Callable[[float], float], angle: float) -> Change:
+    """Return what becomes of a pole angle that is animated, without jumps by full turns.
+
+    Args:
+        angle_of: What any angle becomes, within half a turn to either side.
+        angle: The present one, by whose offset all that has no keys is changed.
+    """
+    offset = math.remainder(angle_of(angle) - angle, math.tau)
+
+    def of_key(value: float) -> float:
+        return value + offset + math.remainder(angle_of(value) - value - offset, math.tau)
+
+    return Change(of_key, 1.0, offset)
+
+
+def in_range(change: Change, keys: Sequence[float]) -> Change:
+    """Return a change, or one by full turns more, that leaves keys in the range of a constraint.
+
+    Raises:
+        RigError: If none does.
+    """
+    for turn in (0.0, -math.tau, math.tau):
+        turned = _turned(change, turn)
+        if all(abs(turned.of_key(key)) <= math.pi + ROUNDING for key in keys):
+            return turned
+    raise RigError(
+        "Keys of its Pole Angle would pass 180 degrees, where a constraint's ends: change them"
+        " first."
+    )
+
+
+def _turned(change: Change, turn: float) -> Change:
+    return Change(lambda value: change.of_key(value) + turn, 1.0, change.offset + turn)
