@@ -51,8 +51,8 @@ def bake(
     channels = written_channels(armature_object, chains.values())
     read, frames = reader(armature_object, channels), range(first, last + 1)
     values, idle = [], set(chains)
-    with played(scene, [armature_object], frames) as moments:
-        for frame in moments:
+    with frame_kept(scene):
+        for frame in played(scene, [armature_object], frames):
             for index, spec in chains.items():
                 outcome = live.memory.outcome((armature_object.session_uid, index))
                 if isinstance(outcome, str):
@@ -74,7 +74,7 @@ def check_live(scene: bpy.types.Scene) -> None:
         RigError: With what to do next.
     """
     if not scene.chain_ik.use_live:
-        raise RigError("Live is off, so no chain moves: turn it on to bake.")
+        raise RigError("Live is off, so no chain moves: turn it on first.")
 
 
 def not_baked(chain: str, frame: int, why: str) -> RigError:
@@ -91,27 +91,27 @@ def never_moved(chain: str) -> RigError:
 
 
 @contextmanager
+def frame_kept(scene: bpy.types.Scene) -> Iterator[None]:
+    """Leave a scene at the frame where it stood."""
+    frame, subframe = scene.frame_current, scene.frame_subframe
+    try:
+        yield
+    finally:
+        scene.frame_set(frame, subframe=subframe)
+
+
 def played(
     scene: bpy.types.Scene, armature_objects: Iterable[bpy.types.Object], frames: Iterable[int]
-) -> Iterator[Iterator[int]]:
-    """Give an iterator that sets frame after frame; leave the scene at the frame where it stood.
+) -> Iterator[int]:
+    """Set frame after frame and yield it once the chains are solved.
 
     Args:
         scene: To play.
         armature_objects: Those whose chains, if they go on from their last pose, start again.
         frames: In rising order.
     """
-    frame, subframe = scene.frame_current, scene.frame_subframe
     for armature_object in armature_objects:
         live.memory.restart(armature_object.session_uid)
-    try:
-        yield _set(scene, frames)
-    finally:
-        scene.frame_set(frame, subframe=subframe)
-
-
-def _set(scene: bpy.types.Scene, frames: Iterable[int]) -> Iterator[int]:
-    """Set frame after frame and yield it once the chains are solved."""
     for frame in frames:
         scene.frame_set(frame)
         yield frame
