@@ -43,8 +43,11 @@ def _run(reader: argparse.ArgumentParser, argv: Sequence[str]) -> int:
             return COMMANDS[options.command](options, stdout)
     except CommandError as error:
         return _told(error, error.code)
-    except (IKError, OSError) as error:
+    except IKError as error:
         return _told(error, ERROR)
+    except OSError as error:
+        name = error.filename or "A file"
+        return _told(f"{name} cannot be read or written: {error.strerror}.", ERROR)
     except KeyboardInterrupt:
         return _told("Interrupted, so nothing was written.", INTERRUPTED)
 

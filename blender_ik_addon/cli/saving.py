@@ -69,10 +69,18 @@ def save(path: Path) -> None:
     with open(bpy.data.filepath, "rb") as file:
         is_compressed = file.read(7) != b"BLENDER"
     with replaced(path) as temporary:
+        name = str(temporary)
         try:
             bpy.ops.wm.save_as_mainfile(
-                filepath=str(temporary), copy=True, check_existing=False, compress=is_compressed
+                filepath=name, copy=True, check_existing=False, compress=is_compressed
             )
-        except RuntimeError as error:
-            reason = str(error).strip().splitlines()[0].removeprefix("Error: ")
-            raise CommandError(f"{path} could not be saved: {reason}.") from error
+            # On a full disk Blender takes a compressed file for saved that ends in the middle.
+            with bpy.data.libraries.load(name):  # type: ignore[func-returns-value]
+                pass
+        except (OSError, RuntimeError) as error:
+            raise CommandError(
+                f"{path} could not be saved whole: make room on the disk, or choose another place."
+            ) from error
+        finally:
+            # Blender writes there first.
+            Path(f"{name}@").unlink(missing_ok=True)
