@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core import Status
-from ..properties import bones_of_chain
+from ..properties import bones_of_chain, status_with
 from ..rig.live import live
 from ..rig.posing.outcome import Outcome
 from ..rig.tools.baking import never_moved, not_baked, played
@@ -137,7 +137,7 @@ class _Recorder:
         rig = chosen.object
         self._channels = tuple(written_channels(rig, chosen.specs())) if with_values else ()
         self._read = reader(rig, self._channels)
-        self._values: list[list[float]] = []
+        self._values: list[Array] = []
         self._results: dict[int, list[Result]] = {index: [] for index in chosen.chains}
 
     def note(self, frame: int) -> None:
@@ -170,7 +170,7 @@ class _Recorder:
 
 def _result(frame: int, chosen: Chosen, index: int, outcome: Outcome | str | None) -> Result:
     settings = chosen.settings(index)
-    text = str(settings.status)
+    text = status_with(settings, outcome)
     if settings.mute:
         return Result(frame, MUTED, text, None)
     if not isinstance(outcome, Outcome):

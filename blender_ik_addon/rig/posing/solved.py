@@ -105,7 +105,7 @@ class Solved:
             why=reasons_of(
                 job.spec.options,
                 live_chain.joints,
-                matrices_of(self.channels[row], live_chain.modes),
+                lambda: matrices_of(self.channels[row], live_chain.modes),
                 len(job.plan.segments),
                 tip_gap,
                 is_tip_beyond=not job.plan.ends_at_tail,

@@ -64,7 +64,7 @@ class TreeEnd:
             why=reasons_of(
                 plan.options,
                 joints,
-                matrices_of(self.channels[rows], plan.modes[rows]),
+                lambda: matrices_of(self.channels[rows], plan.modes[rows]),
                 sum(row < plan.hanging.count for row in rows),
                 tip_gap,
                 is_tip_beyond=plan.hanging.turns_afterwards(chain),

@@ -17,6 +17,7 @@ from ..reading.channels import (
     Pose,
     property_of_mode,
     read_flags,
+    read_floats,
     read_pose,
 )
 from ..reading.skeleton import Skeleton, compiled
@@ -71,25 +72,23 @@ def written_channels(
     return list(dict.fromkeys(found))
 
 
-def reader(
-    armature_object: bpy.types.Object, channels: Iterable[Channel]
-) -> Callable[[], list[float]]:
-    """Return what tells what channels of an object hold whenever it is asked."""
+def reader(armature_object: bpy.types.Object, channels: Iterable[Channel]) -> Callable[[], Array]:
+    """Return what tells what c channels of an object hold whenever it is asked, shape (c,)."""
     index = compiled(armature_object).index
-    columns = [(each.prop, index[each.bone], each.component) for each in channels]
+    columns: dict[str, tuple[list[int], list[int]]] = {}
+    for number, (bone, prop, component) in enumerate(channels):
+        numbers, places = columns.setdefault(prop, ([], []))
+        numbers.append(number)
+        places.append(index[bone] * CHANNEL_SIZES[prop] + component)
+    count = sum(len(numbers) for numbers, _ in columns.values())
 
-    def read() -> list[float]:
-        pose = read_pose(armature_object)
-        return [float(_property(pose, prop)[bone, i]) for prop, bone, i in columns]
+    def read() -> Array:
+        values, bones = np.empty(count), armature_object.pose.bones
+        for prop, (numbers, places) in columns.items():
+            values[numbers] = read_floats(bones, prop, CHANNEL_SIZES[prop])[places]
+        return values
 
     return read
-
-
-def _property(pose: Pose, prop: str) -> npt.NDArray[np.floating]:
-    if prop in ("location", "scale"):
-        values: Array = getattr(pose, prop)
-        return values
-    return pose.channels
 
 
 def _others(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> Iterator[tuple[int, str, int]]:
