@@ -22,7 +22,7 @@ def main(argv: list[str]) -> int:
     # Started rarely, so that Blender's start need not wait for it.
     from .program import run
 
-    return run(argv, prog=f"blender -b FILE.blend -c {COMMAND}")
+    return run(argv, prog=f"blender -b file.blend -c {COMMAND}")
 
 
 def register() -> None:
