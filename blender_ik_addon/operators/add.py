@@ -19,10 +19,10 @@ from ..properties import (
     store,
 )
 from ..rig.anatomy.limbs import is_end
+from ..rig.keying.renumbering import is_animated
 from ..rig.reading.skeleton import compiled
 from ..rig.reading.spec import Anchor, ChainSpec, RotationBone
 from ..rig.tools.controls import Placement, move_to, placement, pole_control, target_control
-from ..rig.tools.renumbering import is_animated
 from . import selection
 from .chains import ANEW
 from .controls import CONTROLS, make_controls

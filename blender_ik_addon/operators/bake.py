@@ -9,7 +9,7 @@ from bpy.props import BoolProperty, IntProperty
 
 from ..core import IKError
 from ..properties import ChainGroup, chain_key, chain_spec, chains_of, owner_of
-from ..rig.tools.baking import bake
+from ..rig.keying.baking import bake
 from . import selection
 from .chains import ANEW
 

@@ -7,7 +7,7 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty
 
 from ..core import IKError
 from ..properties import ChainGroup, anchors_of, chain_key, chain_spec, is_idle, owner_of
-from ..rig.tools.baking import bake
+from ..rig.keying.baking import bake
 from ..rig.tools.matching import (
     hold_anchors,
     key_anchors,

@@ -28,7 +28,7 @@ from .records import (
 )
 from .settings import NEGATIVE_SCALES, SOLVERS, ChainSettings, register, unregister
 from .sharing import shares_bones
-from .status import tree_in_words, tree_of
+from .status import status_with, tree_in_words, tree_of
 from .stored import SOURCE, check_free, is_off_its_keys, release, store
 
 __all__ = [
@@ -67,6 +67,7 @@ __all__ = [
     "remove_chain",
     "remove_joint",
     "shares_bones",
+    "status_with",
     "store",
     "sync_anchors",
     "take_creature",

@@ -15,6 +15,8 @@ import numpy.typing as npt
 
 from ..core import IKError
 from ..rig.frames.framing import Hung, framed
+from ..rig.keying.moving import Moving
+from ..rig.keying.renumbering import Renumbering, is_animated, places_without
 from ..rig.planning.checks import check_channels, check_pose
 from ..rig.planning.order import Job
 from ..rig.planning.start_channels import start_channels
@@ -25,9 +27,7 @@ from ..rig.reading.refusals import RigError
 from ..rig.reading.skeleton import compiled
 from ..rig.reading.spec import ChainSpec
 from ..rig.tools import converting, pole_angles
-from ..rig.tools.moving import Moving
 from ..rig.tools.overrides import has_linked
-from ..rig.tools.renumbering import Renumbering, is_animated, places_without
 from .chains import ChainGroup, chains_of, free_name, names_of_chains
 from .lists import remove_chain
 from .records import bones_of_chain, chain_spec

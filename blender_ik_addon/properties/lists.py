@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ..rig.keying.renumbering import Renumbering, places_without
 from ..rig.reading.refusals import RigError
 from ..rig.tools.overrides import has_linked
-from ..rig.tools.renumbering import Renumbering, places_without
 from .chains import ChainGroup, chain_key, owner_of
 from .joints import has_joint, slides_of, take_over
 from .records import bones_of_chain

@@ -16,7 +16,11 @@ from .records import idle_joints
 
 def status(settings: ChainGroup) -> str:
     """Return what the last solve of a chain did, in words, or why there was none."""
-    outcome = live.memory.outcome(chain_key(settings))
+    return status_with(settings, live.memory.outcome(chain_key(settings)))
+
+
+def status_with(settings: ChainGroup, outcome: Outcome | str | None) -> str:
+    """Return the same for an outcome that is known."""
     if is_idle(settings):
         return _idle(settings)
     scene = bpy.context.scene

@@ -99,6 +99,26 @@ def test_a_limb_that_turns_right_round_is_keyed_without_jumps(mode):
     assert max(np.abs(np.diff(each)).max() for each in values.values()) < 1.5
 
 
+def test_bones_that_chains_share_are_keyed_without_jumps():
+    """Each chain tells the channels of the shared bones, which are made even once."""
+    ob = rigs.make_rig([(0, 0, 0), (1, 0, 0.1), (2, 0, 0)])
+    rigs.add_bones(ob, [(2, 0, 0), (2.6, 0.3, 0)], prefix="Thumb", parent="Bone.1")
+    angles = np.linspace(0.1, 6.2, 2 * LAST)
+    for tip, distance, name in (("Bone.1", 1.5, "Round"), ("Thumb.0", 1.9, "Round Too")):
+        target = rigs.make_empty(name)
+        ways = [(distance * np.cos(a), distance * np.sin(a), 0.1) for a in angles]
+        rigs.key(target, "location", {i + 1: way for i, way in enumerate(ways)})
+        rigs.add_chain(ob, tip, target, solver="NEWTON")
+    select_objects(active=ob)
+    live = played(ob, range(1, 2 * LAST + 1))
+    press(bake, use_all=True, frame_end=2 * LAST)
+    assert_keys_show(ob, live, range(1, 2 * LAST + 1))
+    for bone in ob.pose.bones:
+        path = f'pose.bones["{bone.name}"].rotation_quaternion'
+        turns = np.array([np.array(keys_of(ob)[path, i])[:, 1] for i in range(4)])
+        assert ((turns[:, 1:] * turns[:, :-1]).sum(axis=0) > 0.0).all(), bone.name
+
+
 def test_a_chain_that_stretches_keys_its_scale_and_one_that_slides_its_location():
     ob, _ = make_tail(use_stretch=True, swing={**SWING, 6: (0, 0, 7.0)})
     for bone in ob.pose.bones:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from mathutils import Vector
 
-from blender_ik_addon.rig.tools.curve_points import split
+from blender_ik_addon.rig.keying.curve_points import split
 from tests.blender import rigs
 from tests.blender.selecting import press, refusal, select_bones, state
 from tests.helpers import make_rng

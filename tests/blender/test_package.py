@@ -11,6 +11,8 @@ from pathlib import Path
 import bpy
 import pytest
 
+from tests.blender.command_lines import contents, make_scene, results_of, save
+
 ROOT = Path(__file__).resolve().parents[2]
 SESSION = Path(__file__).with_name("package_session.py")
 MARK = "CHAIN_IK_SESSION "
@@ -81,3 +83,26 @@ def test_disabling_leaves_nothing_behind(session):
     # Else the session could not see what it looks for.
     assert {"handlers", "classes", "properties"} <= set(session["kinds_in_use"])
     assert session["left_behind"] == {}
+
+
+@pytest.mark.slow
+@pytest.mark.oldest
+def test_the_command_line_of_the_zip_bakes_in_one_process_and_in_two(session, tmp_path):
+    (zip_path,) = Path(session["folder"]).glob("chain_ik-*.zip")
+    variables = {**os.environ, "BLENDER_USER_RESOURCES": str(tmp_path / "user")}
+    if bpy.app.binary_path:
+        install = ["-c", "extension", "install-file", "-r", "user_default", "-e", str(zip_path)]
+        run([bpy.app.binary_path, "-b", *install], variables)
+        start, command = [bpy.app.binary_path, "-b"], ["-c", "chain_ik"]
+    else:
+        zipfile.ZipFile(zip_path).extractall(tmp_path / "chain_ik")
+        variables["PYTHONPATH"] = str(tmp_path)
+        start, command = [sys.executable, "-m", "chain_ik"], []
+    make_scene()
+    file = save(tmp_path / "scene.blend")
+    for jobs in ("1", "2"):
+        outputs = [f"--output={tmp_path / jobs}.blend", f"--report={tmp_path / jobs}.json"]
+        said = run([*start, str(file), *command, "bake", *outputs, "--jobs", jobs], variables)
+        assert "frame 12 of 12" in said.splitlines()
+        assert len(results_of((tmp_path / f"{jobs}.json").read_text("utf-8"))["Arm"]) == 12
+    assert contents(tmp_path / "1.blend") == contents(tmp_path / "2.blend")

@@ -91,7 +91,7 @@ def outcome_of(
         why=reasons_of(
             driven.options,
             None if joints is None else joints.take(rows),
-            matrices_of(channels, driven.modes[rows]),
+            lambda: matrices_of(channels, driven.modes[rows]),
             len(segments),
             tip_gap,
             is_tip_beyond=hang.turns_afterwards(chain),

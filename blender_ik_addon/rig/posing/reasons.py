@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -45,7 +46,7 @@ class Reasons:
 def reasons_of(
     options: SolveOptions,
     joints: BoneJoints | None,
-    rotations: Array,
+    rotations: Callable[[], Array],
     segments: int,
     tip_gap: float,
     *,
@@ -57,7 +58,7 @@ def reasons_of(
     Args:
         options: Of the chain, or of its tree.
         joints: Of its n bones; None where all turn freely.
-        rotations: Their local rotations, shape (n, 3, 3).
+        rotations: Tells their local rotations, shape (n, 3, 3), where they matter.
         segments: How many of the bones, from the root, lead to the effector.
         tip_gap: Radians that are left to the wanted orientation of the tip.
         is_tip_beyond: As ``Reasons``.
@@ -70,7 +71,7 @@ def reasons_of(
     return Reasons(
         options,
         has_locked_joints=_are_locked(joints.take(slice(segments))),
-        is_at_limits=is_off and _are_at_ends(joints, rotations),
+        is_at_limits=is_off and _are_at_ends(joints, rotations()),
         is_tip_beyond=is_tip_beyond,
     )
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core import Solver
+from ..keying.moving import Move
 from ..live.writer import write_rotation
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import QUATERNION, Pose, converted
@@ -17,7 +18,6 @@ from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
 from ..reading.spaces import transform_point
 from ..reading.spec import Anchor, ChainSpec, NegativeScale, StartFrom
-from .moving import Move
 from .wording import distance_in_words
 
 Array = npt.NDArray[np.float64]

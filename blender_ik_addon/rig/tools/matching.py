@@ -8,14 +8,14 @@ from dataclasses import replace
 import bpy
 import numpy as np
 
+from ..keying.curve_points import split
+from ..keying.keys import ChannelKeys, check_keyable, write_keys
 from ..reading.animation import curves
 from ..reading.chain_plan import planned
 from ..reading.channels import property_of_mode, read_pose
 from ..reading.skeleton import compiled
 from ..reading.spec import Anchor, ChainSpec
 from .controls import move_to, placement
-from .curve_points import split
-from .keys import ChannelKeys, check_keyable, write_keys
 
 
 def match_controls(armature_object: bpy.types.Object, spec: ChainSpec) -> list[Anchor]:

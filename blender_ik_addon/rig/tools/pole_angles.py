@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from ..frames.chain_frames import ChainFrames
 from ..frames.side import find_sides
+from ..keying.moving import Change
 from ..reading.refusals import RigError
-from .moving import Change
 
 Array = npt.NDArray[np.float64]
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import bpy
 import numpy as np
 
+from ..keying.renumbering import Rewriting
 from ..reading.refusals import RigError
-from .renumbering import Rewriting
 
 # What is left of an offset that has been added and taken away again is none.
 NO_OFFSET = 1e-6

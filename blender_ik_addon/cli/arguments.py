@@ -1,0 +1,155 @@
+"""What can be asked for on the command line."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from .frames import frames_of
+
+STDOUT = "-"
+EXIT_CODES = (
+    "exit codes: 0 all chains reached their targets, 1 error, 2 wrong usage,"
+    " 3 something was not reached"
+)
+INDEPENDENT, DEPENDENT = "independent", "dependent"
+"""Armatures whose frames can be solved in any order, and those with chains that go on from frame to
+frame or hang on such ones."""
+
+
+def parser(prog: str, *, takes_file: bool) -> argparse.ArgumentParser:
+    """Return what reads the arguments.
+
+    Args:
+        prog: How the program is called.
+        takes_file: Whether the file to open comes first.
+    """
+    whole = argparse.ArgumentParser(
+        prog, description="Solve, bake and report chains.", epilog=EXIT_CODES, allow_abbrev=False
+    )
+    if takes_file:
+        whole.add_argument("file", type=Path, help="the .blend file to open")
+        whole.add_argument(
+            *("-y", "--enable-autoexec"), action="store_true", help="run the scripts of the file"
+        )
+    commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def add(name: str, text: str) -> argparse.ArgumentParser:
+        return commands.add_parser(
+            name, help=text, description=text, epilog=EXIT_CODES, allow_abbrev=False
+        )
+
+    solve = add("solve", "Go to a frame, solve, and save the pose.")
+    _add_choice(solve, "the scene's present one")
+    _add_output(solve, is_required=False)
+    _add_report(solve, None)
+
+    bake = add("bake", "Key what chains do at every frame, and save.")
+    _add_choice(bake, "the scene's range")
+    _add_output(bake, is_required=True)
+    _add_bake(bake)
+    _add_jobs(bake)
+
+    report = add("report", "Solve, and tell what became of each chain at each frame.")
+    _add_choice(report, "the scene's range")
+    _add_report(report, STDOUT)
+    _add_jobs(report)
+
+    _add_chunk(add("chunk", "Solve some of the frames of a bake into a file, for merge."))
+
+    merge = add("merge", "Key what chunks have solved, and save.")
+    merge.add_argument("chunks", type=Path, nargs="+", metavar="CHUNK", help="files of chunk")
+    _add_frames(merge, "the scene's range")
+    _add_output(merge, is_required=True)
+    _add_bake(merge)
+    return whole
+
+
+def _add_choice(command: argparse.ArgumentParser, default: str) -> None:
+    """Add what chooses frames and chains."""
+    _add_frames(command, default)
+    command.add_argument(
+        "--armature",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="only armature objects of such names, as in 'Crowd*'; can be given again",
+    )
+    command.add_argument(
+        "--chains",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="only chains of such names, as in 'Arm*'; can be given again",
+    )
+
+
+def _add_frames(command: argparse.ArgumentParser, default: str) -> None:
+    command.add_argument(
+        "--frames",
+        type=frames_of,
+        metavar="LIST",
+        help=f"such as 1-250 or 10,20,30-40; by default {default}",
+    )
+    command.add_argument(
+        "--from",
+        type=int,
+        dest="first",
+        metavar="FRAME",
+        help="where chains that go on from frame to frame start; by default the first of --frames",
+    )
+
+
+def _add_output(command: argparse.ArgumentParser, *, is_required: bool) -> None:
+    group = command.add_mutually_exclusive_group(required=is_required)
+    group.add_argument("--output", type=Path, metavar="FILE", help="the .blend file to write")
+    group.add_argument("--overwrite", action="store_true", help="write to the file that is open")
+
+
+def _add_bake(command: argparse.ArgumentParser) -> None:
+    _add_report(command, None)
+    command.add_argument(
+        "--keep-live", action="store_true", help="do not mute the chains afterwards"
+    )
+
+
+def _add_report(command: argparse.ArgumentParser, default: str | None) -> None:
+    told = f"by default {default}" if default else "by default none"
+    command.add_argument(
+        "--report",
+        default=default,
+        metavar="FILE",
+        help=f"where to write what became of each chain, as JSON; - for stdout; {told}",
+    )
+
+
+def _add_jobs(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--jobs",
+        type=_positive,
+        default=1,
+        metavar="N",
+        help="solve the frames in so many processes; the result is the same",
+    )
+
+
+def _add_chunk(command: argparse.ArgumentParser) -> None:
+    _add_choice(command, "the scene's range")
+    command.add_argument(
+        "--output", type=Path, required=True, metavar="FILE", help="the .npz file to write"
+    )
+    command.add_argument(
+        "--only",
+        choices=(INDEPENDENT, DEPENDENT),
+        help="only armatures whose frames can be solved in any order, or only all others: those"
+        " have to be solved whole",
+    )
+    # For processes that this program starts.
+    command.add_argument("--report-only", action="store_true", help=argparse.SUPPRESS)
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("at least 1")
+    return number

@@ -1,0 +1,122 @@
+"""Which chains are meant: by patterns for their names, and for those of their armatures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+import bpy
+
+from ..core import IKError
+from ..properties import ChainGroup, chain_key, chain_spec, chains_of, owner_of
+from ..rig.keying.going_on import LiveRig, going_on
+from ..rig.reading.animation import curves
+from ..rig.reading.spec import ChainSpec
+from .errors import CommandError
+
+MOST_NAMES = 5
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Chains of one armature object.
+
+    Attributes:
+        object: The original armature object.
+        chains: Names by index.
+        goes_on: Whether frames depend on those before, by these or other chains of the scene.
+    """
+
+    object: bpy.types.Object
+    chains: dict[int, str]
+    goes_on: bool
+
+    def settings(self, index: int) -> ChainGroup:
+        """Return the settings of a chain; not to be kept."""
+        return chains_of(self.object)[index]
+
+    def specs(self) -> list[ChainSpec]:
+        """Return the settings of all as records.
+
+        Raises:
+            CommandError: If one of them is not sound.
+        """
+        found = []
+        for index, name in self.chains.items():
+            try:
+                found.append(chain_spec(self.settings(index), with_stored=False))
+            except IKError as error:
+                raise CommandError(f"Chain '{name}' cannot be baked: {error}") from error
+        return found
+
+
+def choose(scene: bpy.types.Scene, armatures: Sequence[str], chains: Sequence[str]) -> list[Chosen]:
+    """Return the live chains of a scene whose names match, in the scene's order.
+
+    Args:
+        scene: Where to look.
+        armatures: Patterns of which one has to match the armature object; none for all.
+        chains: The same for chains.
+
+    Raises:
+        CommandError: If a pattern matches nothing, or all that match are muted.
+    """
+    rigs = [each for each in scene.objects if each.type == "ARMATURE" and chains_of(each)]
+    if not rigs:
+        raise CommandError(f"Scene '{scene.name}' has no chains: add one, or save another scene.")
+    _check(armatures, [rig.name for rig in rigs], "armature object with chains", "armature objects")
+    rigs = [rig for rig in rigs if _is_meant(rig.name, armatures)]
+    names = [settings.name for rig in rigs for settings in chains_of(rig)]
+    _check(chains, names, "chain", "chains")
+    dependent = going_on(_live_rigs(scene))
+    found = []
+    for rig in rigs:
+        meant = {
+            chain_key(settings)[1]: settings.name
+            for settings in chains_of(rig)
+            if _is_meant(settings.name, chains) and _may_move(settings)
+        }
+        if meant:
+            found.append(Chosen(rig, meant, rig.session_uid in dependent))
+    if not found:
+        raise CommandError("All chosen chains are muted, so they move nothing: unmute them first.")
+    return found
+
+
+def _check(patterns: Iterable[str], names: list[str], what: str, those: str) -> None:
+    for pattern in patterns:
+        if not any(_is_meant(name, [pattern]) for name in names):
+            known = list(dict.fromkeys(names))
+            shown = ", ".join(f"'{name}'" for name in known[:MOST_NAMES])
+            more = " and others" if len(known) > MOST_NAMES else ""
+            raise CommandError(f"No {what} is called '{pattern}': the {those} are {shown}{more}.")
+
+
+def _is_meant(name: str, patterns: Sequence[str]) -> bool:
+    # Names may have brackets, which mean something in patterns.
+    return not patterns or any(name == each or fnmatchcase(name, each) for each in patterns)
+
+
+def _may_move(settings: ChainGroup) -> bool:
+    """Tell whether a chain is live, or may be at another frame."""
+    owner = owner_of(settings)
+    path = f"{settings.path_from_id()}.mute"
+    data = owner.animation_data
+    animated = [*curves(owner), *(data.drivers if data is not None else ())]
+    return not settings.mute or any(curve.data_path == path for curve in animated)
+
+
+def _live_rigs(scene: bpy.types.Scene) -> dict[int, LiveRig]:
+    found = {}
+    for rig in scene.objects:
+        specs = []
+        for settings in chains_of(rig) if rig.type == "ARMATURE" else ():
+            # Those that are not sound are not solved.
+            with suppress(IKError):
+                if _may_move(settings):
+                    specs.append(chain_spec(settings, with_stored=False))
+        if specs:
+            found[rig.session_uid] = LiveRig(rig, specs)
+    return found

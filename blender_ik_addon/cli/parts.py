@@ -1,0 +1,199 @@
+"""What the chains of one armature object did, frame by frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+from ..core import Status
+from ..properties import bones_of_chain, status_with
+from ..rig.keying.baking import never_moved, not_baked, played
+from ..rig.keying.written import Channel, reader, written_channels
+from ..rig.live import live
+from ..rig.posing.outcome import Outcome
+from .choosing import Chosen
+
+Array = npt.NDArray[np.float64]
+Tell = Callable[[int, int], None]
+"""Called with how many frames have been played, and of how many."""
+
+MUTED, NOT_SOLVED = "MUTED", "NOT_SOLVED"
+"""Status codes of chains without an outcome; those of others are the core's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of a chain at a frame.
+
+    Attributes:
+        frame: Which one.
+        code: Name of the status, ``MUTED`` or ``NOT_SOLVED``.
+        text: The status in words, as the sidebar shows it.
+        reached: Whether the effector is at its target; None where the chain is muted.
+        residual: From effector to target in scene units; None where nothing was solved.
+        iterations: Sweeps used; None where nothing was solved.
+        limits_hit: Bones and axes whose limits keep the effector from the target.
+    """
+
+    frame: int
+    code: str
+    text: str
+    reached: bool | None
+    residual: float | None = None
+    iterations: int | None = None
+    limits_hit: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChainResults:
+    """What became of one chain.
+
+    Attributes:
+        index: In the list of its armature object.
+        name: Of the chain.
+        bones: Those that it writes, root first.
+        results: Frame by frame.
+    """
+
+    index: int
+    name: str
+    bones: tuple[str, ...]
+    results: tuple[Result, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What the chosen chains of one armature object did at some frames.
+
+    Attributes:
+        armature: Full name of the object.
+        goes_on: Whether frames depend on those before.
+        first: The frame at which playing began.
+        frames: In rising order, f of them.
+        chains: What became of each.
+        channels: What the chains write, c of them; none where only the report is wanted.
+        values: Of the channels, shape (f, c).
+    """
+
+    armature: str
+    goes_on: bool
+    first: int
+    frames: tuple[int, ...]
+    chains: tuple[ChainResults, ...]
+    channels: tuple[Channel, ...]
+    values: Array
+
+
+def moments(frames: Sequence[int], first: int, *, goes_on: bool) -> Sequence[int]:
+    """Return the frames to play: more than are wanted where chains go on from frame to frame."""
+    return range(first, frames[-1] + 1) if goes_on else frames
+
+
+def play(
+    scene: bpy.types.Scene,
+    chosen: Sequence[Chosen],
+    frames: Sequence[int],
+    first: int,
+    tell: Tell,
+    *,
+    with_values: bool,
+) -> list[Part]:
+    """Play frames and note what chains do. The scene is left at the last of them.
+
+    Args:
+        scene: To play; its chains are live.
+        chosen: Which chains, an item an armature object.
+        frames: What to note, in rising order.
+        first: Where chains start that go on from frame to frame.
+        tell: Called after each frame.
+        with_values: Whether to note what the chains write, to key it. Each has to be solved then.
+
+    Raises:
+        RigError: If one of them cannot be solved.
+    """
+    if not chosen:
+        return []
+    recorders = [_Recorder(each, with_values=with_values) for each in chosen]
+    goes_on = any(each.goes_on for each in chosen)
+    wanted, order = set(frames), moments(frames, first, goes_on=goes_on)
+    for number, frame in enumerate(played(scene, [each.object for each in chosen], order), 1):
+        if frame in wanted:
+            for recorder in recorders:
+                recorder.note(frame)
+        tell(number, len(order))
+    return [recorder.part(tuple(frames), first) for recorder in recorders]
+
+
+class _Recorder:
+    """Notes what the chosen chains of one armature object do."""
+
+    def __init__(self, chosen: Chosen, *, with_values: bool) -> None:
+        self._chosen = chosen
+        self._with_values = with_values
+        rig = chosen.object
+        self._channels = tuple(written_channels(rig, chosen.specs())) if with_values else ()
+        self._read = reader(rig, self._channels)
+        self._values: list[Array] = []
+        self._results: dict[int, list[Result]] = {index: [] for index in chosen.chains}
+
+    def note(self, frame: int) -> None:
+        """Note what stands there now.
+
+        Raises:
+            RigError: If values are wanted, and a chain cannot be solved.
+        """
+        for index, results in self._results.items():
+            outcome = live.memory.outcome((self._chosen.object.session_uid, index))
+            if self._with_values and isinstance(outcome, str):
+                raise not_baked(self._chosen.chains[index], frame, outcome)
+            results.append(_result(frame, self._chosen, index, outcome))
+        if self._with_values:
+            self._values.append(self._read())
+
+    def part(self, frames: tuple[int, ...], first: int) -> Part:
+        """Return what has been noted."""
+        chosen = self._chosen
+        chains = [
+            ChainResults(index, name, tuple(bones_of_chain(chosen.settings(index))), tuple(results))
+            for (index, name), results in zip(
+                chosen.chains.items(), self._results.values(), strict=True
+            )
+        ]
+        values = np.array(self._values).reshape(len(self._values), len(self._channels))
+        name = chosen.object.name_full
+        return Part(name, chosen.goes_on, first, frames, tuple(chains), self._channels, values)
+
+
+def _result(frame: int, chosen: Chosen, index: int, outcome: Outcome | str | None) -> Result:
+    settings = chosen.settings(index)
+    text = status_with(settings, outcome)
+    if settings.mute:
+        return Result(frame, MUTED, text, None)
+    if not isinstance(outcome, Outcome):
+        return Result(frame, NOT_SOLVED, text, False)
+    status, residual = outcome.status, float(outcome.residual)
+    is_reached = status is Status.REACHED
+    count, held = int(outcome.iterations), tuple(outcome.held_by)
+    return Result(frame, status.value, text, is_reached, residual, count, held)
+
+
+def check_moved(parts: Iterable[Part]) -> None:
+    """Raise if a chain is solved at none of the frames.
+
+    Raises:
+        RigError: With what to do next.
+    """
+    for part in parts:
+        for chain in part.chains:
+            if all(result.residual is None for result in chain.results):
+                raise never_moved(chain.name)
+
+
+def is_reached(parts: Iterable[Part]) -> bool:
+    """Tell whether no chain has missed its target at any frame."""
+    results = (each for part in parts for chain in part.chains for each in chain.results)
+    return all(each.reached is not False for each in results)

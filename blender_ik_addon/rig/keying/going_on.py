@@ -1,0 +1,58 @@
+"""Which armature objects pose otherwise when the frames before are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import bpy
+
+from ..reading.chain_plan import planned
+from ..reading.dependencies import Dependencies
+from ..reading.refusals import RigError
+from ..reading.skeleton import compiled
+from ..reading.spec import ChainSpec, StartFrom
+
+
+@dataclass(frozen=True)
+class LiveRig:
+    """An armature object and the settings of its live chains."""
+
+    object: bpy.types.Object
+    chains: Sequence[ChainSpec]
+
+
+def going_on(rigs: Mapping[int, LiveRig]) -> set[int]:
+    """Return the armature objects with chains that go on from frame to frame, or hang on such ones.
+
+    Args:
+        rigs: All of a scene, by session uid.
+
+    Returns:
+        Session uids.
+    """
+    found = {uid for uid, rig in rigs.items() if any(map(_remembers, rig.chains))}
+    owners = {uid: _owners(rig) for uid, rig in rigs.items()} if found else {}
+    while more := {uid for uid in owners.keys() - found if owners[uid] & found}:
+        found |= more
+    return found
+
+
+def _remembers(spec: ChainSpec) -> bool:
+    return spec.is_dragged or spec.easing is not None or spec.start_from is StartFrom.CURRENT
+
+
+def _owners(rig: LiveRig) -> set[int]:
+    """Return the session uids of all objects that the chains of a rig hang on."""
+    found, skeleton = Dependencies(), compiled(rig.object)
+    for spec in rig.chains:
+        for anchor in (spec.target, spec.pole):
+            if anchor is not None:
+                found.add_anchor(anchor)
+        try:
+            root = int(planned(skeleton, spec).written[0])
+        except RigError:
+            # It is not solved.
+            continue
+        found.add_chain(rig.object, skeleton.names[root])
+    return found.owners

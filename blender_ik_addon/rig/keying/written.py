@@ -1,0 +1,111 @@
+"""The channels that chains write: which ones they are, and what they hold now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+from ..planning.located import located_components
+from ..reading.chain_plan import ChainPlan, planned
+from ..reading.channels import (
+    CHANNEL_SIZES,
+    EULER_MODES,
+    Pose,
+    property_of_mode,
+    read_flags,
+    read_floats,
+    read_pose,
+)
+from ..reading.skeleton import Skeleton, compiled
+from ..reading.spec import ChainSpec
+
+Array = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+class Channel(NamedTuple):
+    """One channel of a pose bone.
+
+    Attributes:
+        bone: Name of the bone.
+        prop: Property of it, such as ``rotation_quaternion``.
+        component: Index within the property.
+    """
+
+    bone: str
+    prop: str
+    component: int
+
+
+def written_channels(
+    armature_object: bpy.types.Object, chains: Iterable[ChainSpec]
+) -> list[Channel]:
+    """Return the channels that chains write, without the locked ones.
+
+    Args:
+        armature_object: The original object.
+        chains: Settings of its chains.
+
+    Raises:
+        RigError: If a chain has no bones, with what to do next.
+    """
+    skeleton, pose = compiled(armature_object), read_pose(armature_object)
+    bones = armature_object.pose.bones
+    is_locked = {name: read_flags(bones, f"lock_{name}", 3) for name in ("location", "scale")}
+    found: list[Channel] = []
+    for spec in chains:
+        plan = planned(skeleton, spec)
+        for bone in plan.written.tolist():
+            prop, free = property_of_mode(int(pose.modes[bone])), ~_locked_rotation(pose, bone)
+            name = skeleton.names[bone]
+            found += [Channel(name, prop, each) for each in np.flatnonzero(free).tolist()]
+        for bone, prop, component in _others(skeleton, plan, spec):
+            if not is_locked[prop][bone, component]:
+                found.append(Channel(skeleton.names[bone], prop, component))
+    # Chains of one tree share bones.
+    return list(dict.fromkeys(found))
+
+
+def reader(armature_object: bpy.types.Object, channels: Iterable[Channel]) -> Callable[[], Array]:
+    """Return what tells what c channels of an object hold whenever it is asked, shape (c,)."""
+    index = compiled(armature_object).index
+    columns: dict[str, tuple[list[int], list[int]]] = {}
+    for number, (bone, prop, component) in enumerate(channels):
+        numbers, places = columns.setdefault(prop, ([], []))
+        numbers.append(number)
+        places.append(index[bone] * CHANNEL_SIZES[prop] + component)
+    count = sum(len(numbers) for numbers, _ in columns.values())
+
+    def read() -> Array:
+        values, bones = np.empty(count), armature_object.pose.bones
+        for prop, (numbers, places) in columns.items():
+            values[numbers] = read_floats(bones, prop, CHANNEL_SIZES[prop])[places]
+        return values
+
+    return read
+
+
+def _others(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> Iterator[tuple[int, str, int]]:
+    """Yield the channels besides rotations that a chain writes: bone, property, component."""
+    for bone, components in located_components(skeleton, plan, spec).items():
+        yield from ((bone, "location", each) for each in components)
+    if spec.use_stretch:
+        components = (0, 1, 2) if spec.use_keep_volume else (1,)
+        yield from ((bone, "scale", each) for bone in plan.written.tolist() for each in components)
+
+
+def _locked_rotation(pose: Pose, bone: int) -> Flags:
+    """Return which components of a bone's rotation property are locked, shape (size,)."""
+    mode, locks = int(pose.modes[bone]), pose.locks[bone]
+    if mode in EULER_MODES:
+        locked: Flags = locks[:3]
+    elif pose.uses_4d_locks[bone]:
+        locked = np.roll(locks, 1)
+    else:
+        # The locks hold Euler angles then, which all four numbers have a share of.
+        locked = np.full(CHANNEL_SIZES[property_of_mode(mode)], locks[:3].all())
+    return locked
