@@ -9,11 +9,11 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
-from ..keying.keys import ChannelKeys, check_keyable, write_keys
-from ..keying.written import Channel, reader, written_channels
 from ..live import live
 from ..reading.refusals import RigError
 from ..reading.spec import ChainSpec
+from .keys import ChannelKeys, check_keyable, write_keys
+from .written import Channel, reader, written_channels
 
 Array = npt.NDArray[np.float64]
 
