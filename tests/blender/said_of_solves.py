@@ -343,6 +343,11 @@ SOLVES = {
 }
 STATES = {
     "muted": Said("Muted", set_chain(mute=True), set_chain(mute=False)),
+    "no influence": Said(
+        "Influence is zero: the bones are free to be posed",
+        set_chain(influence=0.0),
+        set_chain(influence=1.0),
+    ),
     "not live": Said("Live is off", scene_live(is_live=False), scene_live(is_live=True)),
     "edit mode": Said("Not solved: the armature is in edit mode", mode("EDIT"), mode("POSE")),
     "rest position": Said(
