@@ -10,7 +10,7 @@ from typing import Literal
 import bpy
 from bpy.app.handlers import persistent
 
-from .properties import SOURCE, mark, sync_anchors, upgrade
+from .properties import SOURCE, activate_chain_of, chains_of, mark, sync_anchors, upgrade
 from .rig.live import live
 from .rig.reading.anchors import shown_everywhere
 from .rig.reading.update import Update
@@ -18,6 +18,8 @@ from .rig.reading.update import Update
 # Threads that are inside an update: ours evaluates the graph and is called again by that. A render
 # runs its handlers in a thread of its own while the viewport goes on.
 _busy: set[int] = set()
+# By session uid of the armature object: which bone was active there last.
+_active_bones: dict[int, str] = {}
 
 # An update that touches none of these types cannot have moved a target, a bone or a setting.
 RELEVANT_TYPES: tuple[Literal["OBJECT", "ARMATURE", "ACTION", "SCENE"], ...] = (
@@ -69,10 +71,24 @@ def _is_render_underway(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) 
     )
 
 
+def _follow_active_bone(active: bpy.types.Object | None) -> None:
+    """Make the chain of a bone active that has just become active; no other choice is undone."""
+    if active is None or active.mode != "POSE" or not (active.is_editable and chains_of(active)):
+        return
+    bone = active.data.bones.active
+    name, uid = "" if bone is None else bone.name, active.session_uid
+    known = _active_bones.get(uid, name)
+    _active_bones[uid] = name
+    if name != known:
+        activate_chain_of(active, name)
+
+
 @persistent
 def on_update(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = None) -> None:
-    """Solve after something in the scene has changed."""
+    """Solve after something in the scene has changed, or another bone has been clicked."""
     _run(scene, depsgraph, is_new_frame=False)
+    if depsgraph is not None and depsgraph.mode == "VIEWPORT":
+        _follow_active_bone(depsgraph.view_layer.objects.active)
 
 
 @persistent
@@ -85,6 +101,7 @@ def on_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = Non
 def on_history(*_arguments: object) -> None:
     """Forget what is known of data that has just been replaced: load, undo, redo."""
     live.memory.clear()
+    _active_bones.clear()
     view_layer = bpy.context.view_layer
     if view_layer is None:
         return
@@ -144,3 +161,4 @@ def unregister() -> None:
     for name, handler in _HANDLERS.items():
         getattr(bpy.app.handlers, name).remove(handler)
     _busy.clear()
+    _active_bones.clear()

@@ -54,6 +54,8 @@ IN_ORDER = (
 """Those that the panel of the solver shows, in its order."""
 # Labels do not wrap by themselves; so many characters fit a sidebar of the usual width.
 SIDEBAR_CHARACTERS = 40
+# Always as many, so that what is below stays where it is.
+STATUS_LINES = 2
 
 
 class CHAINIK_UL_chains(bpy.types.UIList):
@@ -156,17 +158,49 @@ class VIEW3D_PT_chain_ik(ChainPanel):
         row.prop(context.scene.chain_ik, "use_live", toggle=True, icon="PLAY")
         row.operator("pose.chain_ik_solve")
         row.operator("pose.chain_ik_bake")
+        row.operator_menu_enum("pose.chain_ik_convert", "direction", text="Convert")
 
 
 class VIEW3D_PT_chain_ik_status(ActiveChainPanel):
-    """What the last solve did."""
+    """What the last solve did, at a fixed height."""
 
     bl_label = "Status"
+
+    def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
+        lines = textwrap.wrap(
+            settings.status, SIDEBAR_CHARACTERS, max_lines=STATUS_LINES, placeholder=" ..."
+        )
+        column = layout.column(align=True)
+        for line in (lines + [""] * STATUS_LINES)[:STATUS_LINES]:
+            column.label(text=line)
+
+
+class VIEW3D_PT_chain_ik_details(ActiveChainPanel):
+    """The whole status, however long it is."""
+
+    bl_label = "Details"
+    bl_parent_id = "VIEW3D_PT_chain_ik_status"
+    bl_options = {"DEFAULT_CLOSED"}
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         column = layout.column(align=True)
         for line in textwrap.wrap(settings.status, SIDEBAR_CHARACTERS):
             column.label(text=line)
+
+
+class VIEW3D_PT_chain_ik_match(ActiveChainPanel):
+    """One side matched to the other: the pose of the bones, and target and pole."""
+
+    bl_label = "FK / IK"
+    bl_options = {"DEFAULT_CLOSED"}
+    about = "start_from"
+
+    def draw(self, _context: bpy.types.Context) -> None:
+        # Not greyed out with a muted chain: that is one of the two sides.
+        column = self.layout.column(align=True)
+        column.operator("pose.chain_ik_switch", icon="ARROW_LEFTRIGHT")
+        column.operator("pose.chain_ik_snap_target", icon="SNAP_ON")
+        column.operator("pose.chain_ik_apply", icon="CHECKMARK")
 
 
 class VIEW3D_PT_chain_ik_tree(ActiveChainPanel):
@@ -348,9 +382,11 @@ classes = (
     CHAINIK_UL_joints,
     VIEW3D_PT_chain_ik,
     VIEW3D_PT_chain_ik_status,
+    VIEW3D_PT_chain_ik_details,
     VIEW3D_PT_chain_ik_tree,
     VIEW3D_PT_chain_ik_goal,
     VIEW3D_PT_chain_ik_pole,
+    VIEW3D_PT_chain_ik_match,
     VIEW3D_PT_chain_ik_solver,
     VIEW3D_PT_chain_ik_force,
     VIEW3D_PT_chain_ik_joints,

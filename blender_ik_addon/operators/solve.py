@@ -9,6 +9,7 @@ from ..core import IKError, SolveOptions, Solver
 from ..properties import NEGATIVE_SCALES, SOLVERS, check_free
 from ..rig.reading.spec import ChainSpec, NegativeScale, StartFrom
 from ..rig.tools.controls import placement
+from ..rig.tools.lengths import length_unit
 from ..rig.tools.once import solve_once
 from ..rig.tools.wording import outcome_in_words
 from . import selection
@@ -95,8 +96,7 @@ class POSE_OT_chain_ik_solve(bpy.types.Operator):
         except IKError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
-        metres = context.scene.unit_settings.scale_length
-        self.report({"INFO"}, outcome_in_words(outcome, metres))
+        self.report({"INFO"}, outcome_in_words(outcome, length_unit(context.scene)))
         return {"FINISHED"}
 
     def _spec(self, selected: selection.Selection) -> ChainSpec:

@@ -1,5 +1,6 @@
 """The settings of chains, and their one way into frozen records."""
 
+from .activating import activate_chain_of
 from .chains import (
     ChainGroup,
     active_chain,
@@ -41,6 +42,7 @@ __all__ = [
     "ChainSettings",
     "Conversion",
     "JointSettings",
+    "activate_chain_of",
     "active_chain",
     "add_chain",
     "anchors_of",

@@ -27,6 +27,7 @@ from ..rig.reading.refusals import RigError
 from ..rig.reading.skeleton import compiled
 from ..rig.reading.spec import ChainSpec
 from ..rig.tools import converting, pole_angles
+from ..rig.tools.lengths import length_unit
 from ..rig.tools.overrides import has_linked
 from .chains import ChainGroup, chains_of, free_name, names_of_chains
 from .lists import remove_chain
@@ -189,9 +190,9 @@ def _converted(
         return conversion
     armature_object.update_tag()
     depsgraph.update()
-    metres = depsgraph.scene.unit_settings.scale_length
+    unit = length_unit(depsgraph.scene)
     for name, plan, before in plans if rig.is_live else ():
-        change = converting.change_in_words(before, rig.joints(plan), metres)
+        change = converting.change_in_words(before, rig.joints(plan), unit)
         if change:
             conversion.remarks.append(f"Chain '{name}' {change}")
     return conversion

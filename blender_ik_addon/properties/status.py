@@ -9,7 +9,8 @@ from ..rig.live import live
 from ..rig.planning.stored_text import bones_of_text
 from ..rig.posing.outcome import Outcome
 from ..rig.reading.refusals import RigError
-from ..rig.tools.wording import distance_in_words, outcome_in_words
+from ..rig.tools.lengths import length_in_words, length_unit
+from ..rig.tools.wording import outcome_in_words
 from .chains import ChainGroup, chain_key, chains_of, is_idle, owner_of
 from .records import idle_joints
 
@@ -33,7 +34,9 @@ def status_with(settings: ChainGroup, outcome: Outcome | str | None) -> str:
         return "Not solved yet: the scene has not been updated since"
     if isinstance(outcome, str):
         return outcome
-    text = outcome_in_words(outcome, scene.unit_settings.scale_length if scene else 1.0)
+    text = outcome_in_words(outcome, length_unit(scene))
+    if outcome.put_back and scene is not None and scene.tool_settings.use_keyframe_insert_auto:
+        text = f"Auto-keying keys bones of this chain: delete those keys. {text}"
     idle = idle_joints(settings)
     if idle:
         text += f"; joints of bones that are not in the chain have no effect: {', '.join(idle)}"
@@ -85,11 +88,10 @@ def tree_in_words(settings: ChainGroup) -> list[str]:
     others = tree_of(settings)
     if not others:
         return []
-    scene = bpy.context.scene
-    metres = scene.unit_settings.scale_length if scene is not None else 1.0
+    unit = length_unit(bpy.context.scene)
     lines = [f"One tree with {', '.join([other.name for other in others])}"]
     for chain in (settings, *others):
         outcome = live.memory.outcome(chain_key(chain))
         if isinstance(outcome, Outcome) and outcome.status is not Status.REACHED:
-            lines.append(f"{chain.name}: {distance_in_words(outcome.residual, metres)} off")
+            lines.append(f"{chain.name}: {length_in_words(outcome.residual, unit)} off")
     return lines

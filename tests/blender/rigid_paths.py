@@ -87,7 +87,7 @@ def _seen(limb: Limb, posed: bpy.types.Object) -> Seen:
 
 def _without_numbers(status: str) -> str:
     """Return a status without its numbers; what is next to nothing is told or not."""
-    told = re.sub(r"[\d.e+-]+ (um|mm|m|iterations?)\b", "#", status)
+    told = re.sub(r"[\d.e+-]+ (m|iterations?)\b", "#", status)
     return re.sub(r"^Reached \(#(, #)?\)", "Reached", told)
 
 

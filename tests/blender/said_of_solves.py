@@ -324,7 +324,7 @@ SOLVES = {
         ),
     ),
     "a slide of a connected bone": Said(
-        "Reached (#); connected bones cannot slide, clear Connected in edit mode: Limb.1",
+        "Reached; connected bones cannot slide, clear Connected in edit mode: Limb.1",
         joint(LIMB[1], **SLIDES),
         APART,
     ),
@@ -333,6 +333,12 @@ SOLVES = {
         set_on("1", "lock_location", (False, True, False)),
         set_on("1", "lock_location", (True, False, True)),
         both(APART, joint(LIMB[1], **SLIDES)),
+    ),
+    "a bone that is turned by hand": Said(
+        "This chain poses Limb.1, so what was done by hand is gone: move the target, or mute the"
+        " chain to pose it. Reached (# iterations)",
+        set_on("1", "rotation_quaternion", (0.8, 0.6, 0.0, 0.0)),
+        goes(0.5, 0.5, 1.1),
     ),
     "a joint outside of the chain": Said(
         "Reached; joints of bones that are not in the chain have no effect: Limb.0",

@@ -27,7 +27,7 @@ SOURCES = (
 # Shorter texts are names of properties, of units and the like.
 FEWEST_WORDS = 3
 Step = Callable[[Any], object]
-NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?: (?:um|mm|m)\b)?")
+NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?: (?:µm|mm|cm|m|km)\b)?")
 
 
 def nothing(_scene: Any) -> None:

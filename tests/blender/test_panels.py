@@ -126,6 +126,8 @@ def test_the_tab_has_the_list_and_the_panels_of_a_chain():
     labels = [panel.bl_label for panel in panels()]
     assert labels[0] == "Chain IK"
     assert set(labels[1:]) == {
+        "Details",
+        "FK / IK",
         "Goal",
         "Joints",
         "Pole",
@@ -153,7 +155,7 @@ def test_an_armature_without_chains_shows_the_buttons_and_no_settings():
     drawn = draw()
     assert names(drawn) == {"use_live"}
     assert names(drawn, "list") == {"chains"}
-    actions = {"add", "remove", "store", "restore", "mirror", "setup", "solve", "bake"}
+    actions = {"add", "remove", "store", "restore", "mirror", "setup", "solve", "bake", "convert"}
     assert names(drawn, "operator") == {f"pose.chain_ik_{action}" for action in actions}
 
 
@@ -261,11 +263,23 @@ def test_the_status_is_shown_in_full_in_lines_that_fit():
     for bone in ("Bone.1", "A bone with a name that nobody would give"):
         chain.bone = bone
         rigs.updated()
-        lines = [item.name for item in draw(only="Status") if item.kind == "label"]
+        lines = [item.name for item in draw(only="Details") if item.kind == "label"]
         assert " ".join(lines) == chain.status
         assert all(0 < len(line) <= 45 for line in lines)
     assert len(lines) > 1
     assert "no longer exists" in chain.status
+
+
+def test_the_status_takes_as_many_lines_whatever_it_says():
+    _, chain = make_active_arm()
+    rigs.updated()
+    for bone in ("Bone.1", "A bone with a name that nobody would give, not in this life"):
+        chain.bone = bone
+        rigs.updated()
+        lines = [item.name for item in draw(only="Status") if item.kind == "label"]
+        assert len(lines) == 2
+        assert chain.status.startswith(" ".join(lines).strip().removesuffix(" ..."))
+    assert lines[1].endswith(" ...")
 
 
 def test_a_muted_chain_is_greyed_out_and_its_row_is_not():
@@ -274,11 +288,21 @@ def test_a_muted_chain_is_greyed_out_and_its_row_is_not():
     assert all(item.is_active for item in draw() if item.name not in needs_more)
     chain.mute = True
     rigs.updated()
-    assert [item.name for item in draw(only="Status")] == ["Muted"]
+    assert [item.name for item in draw(only="Status")] == ["Muted", ""]
     of_joints = names(draw(only="Joints"), "operator") | {"joints", "pose.chain_ik_pole_add"}
     for item in draw():
         is_setting = (item.kind == "prop" and item.name != "use_live") or item.name in of_joints
-        assert item.is_active == (not is_setting and item.name != "Muted")
+        assert item.is_active == (not is_setting and item.name not in ("Muted", ""))
+
+
+def test_both_sides_of_a_switch_are_at_hand_whether_the_chain_is_muted_or_not():
+    _, chain = make_active_arm()
+    for mute in (False, True):
+        chain.mute = mute
+        drawn = draw(only="FK")
+        actions = {"switch", "snap_target", "apply"}
+        assert names(drawn, "operator") == {f"pose.chain_ik_{action}" for action in actions}
+        assert all(item.is_active for item in drawn)
 
 
 @pytest.mark.parametrize("role", ["target", "pole_target"])

@@ -13,51 +13,84 @@ from hypothesis import strategies as st
 from blender_ik_addon.core import SolveOptions, Solver, Status
 from blender_ik_addon.rig.posing.outcome import Outcome
 from blender_ik_addon.rig.posing.reasons import Reasons
-from blender_ik_addon.rig.tools.wording import distance_in_words, outcome_in_words
+from blender_ik_addon.rig.tools.lengths import UNITS, LengthUnit, length_in_words, length_unit
+from blender_ik_addon.rig.tools.wording import outcome_in_words
 from tests.blender import rigs
 
-METRES = {"m": 1.0, "mm": 1e-3, "um": 1e-6}
+UNIT = LengthUnit()
 
 
 @pytest.mark.parametrize(
-    ("distance", "words"),
+    ("length", "words"),
     [
-        (0.0, "0 um"),
-        (2e-10, "0 um"),
-        (2e-7, "0.2 um"),
-        (1.5e-5, "15 um"),
+        (0.0, "0 m"),
+        (2e-7, "0 m"),
+        (1.5e-5, "15 µm"),
         (2.5e-4, "0.25 mm"),
         (1e-3, "1 mm"),
         (9.5e-3, "9.5 mm"),
-        (0.012, "12 mm"),
-        (0.34, "0.34 m"),
+        (0.012, "1.2 cm"),
+        (0.34, "34 cm"),
         (1.0, "1 m"),
         (2.34, "2.3 m"),
         (42.0, "42 m"),
-        (1234.0, "1234 m"),
+        (1234.0, "1.2 km"),
+        (3.4e38, "3.4e+38 m"),
     ],
 )
-def test_distances_have_two_digits_and_a_fitting_unit(distance, words):
-    assert distance_in_words(distance) == words
+def test_lengths_have_two_digits_and_a_fitting_unit(length, words):
+    assert length_in_words(length, UNIT) == words
 
 
-@given(st.floats(1e-8, 1e5))
+@pytest.mark.parametrize(
+    ("system", "unit", "words"),
+    [
+        ("METRIC", "ADAPTIVE", "1.2 cm"),
+        ("METRIC", "METERS", "0.012 m"),
+        ("METRIC", "MILLIMETERS", "12 mm"),
+        ("METRIC", "MICROMETERS", "12345 µm"),
+        ("IMPERIAL", "ADAPTIVE", "486 thou"),
+        ("IMPERIAL", "INCHES", '0.49"'),
+        ("IMPERIAL", "FEET", "0.041'"),
+        ("NONE", "ADAPTIVE", "0.012"),
+    ],
+)
+def test_lengths_are_told_in_the_unit_of_the_scene(system, unit, words):
+    settings = bpy.context.scene.unit_settings
+    settings.system, settings.length_unit = system, unit
+    assert length_in_words(0.012345, length_unit(bpy.context.scene)) == words
+
+
+def test_every_unit_that_a_scene_offers_is_known():
+    settings = bpy.context.scene.unit_settings
+    for system in ("METRIC", "IMPERIAL"):
+        settings.system = system
+        for unit in ("ADAPTIVE", *UNITS):
+            try:
+                settings.length_unit = unit
+            except TypeError:
+                continue
+            if unit == "ADAPTIVE":
+                continue
+            size, ending = UNITS[unit]
+            exact = bpy.utils.units.to_value(system, "LENGTH", f"1{ending.replace('µ', 'u')}")
+            assert exact == pytest.approx(size, rel=1e-6), unit
+
+
+@given(st.floats(1e-5, 1e5))
 @example(0.9996)
 @example(99.6)
 @example(0.0996)
 @example(9.96e-5)
-def test_a_distance_is_a_plain_number_that_is_right_to_two_digits(distance):
-    words = distance_in_words(distance)
-    match = re.fullmatch(r"(\d+(?:\.\d+)?) (m|mm|um)", words)
-    assert match, words
-    assert float(match[1]) * METRES[match[2]] == pytest.approx(distance, rel=0.051)
+def test_a_length_is_right_to_two_digits(length):
+    words = length_in_words(length, UNIT)
+    read = bpy.utils.units.to_value("METRIC", "LENGTH", words.replace("µ", "u"))
+    assert read == pytest.approx(length, rel=0.051), words
 
 
-@pytest.mark.parametrize(
-    ("metres", "words"), [(0.01, "20 mm"), (0.001, "2 mm"), (1000.0, "2000 m")]
-)
-def test_distances_follow_the_unit_scale_of_the_scene(metres, words):
-    assert distance_in_words(2.0, metres) == words
+@pytest.mark.parametrize(("metres", "words"), [(0.01, "2 cm"), (0.001, "2 mm"), (1000.0, "2 km")])
+def test_lengths_follow_the_unit_scale_of_the_scene(metres, words):
+    assert length_in_words(2.0, LengthUnit(metres=metres)) == words
 
 
 def outcome(
@@ -76,13 +109,13 @@ def outcome(
 @pytest.mark.parametrize(
     ("ended", "words"),
     [
-        (outcome(Status.REACHED, 2e-7, 5), "Reached (0.2 um, 5 iterations)"),
-        (outcome(Status.REACHED, 2e-7, 1), "Reached (0.2 um, 1 iteration)"),
-        (outcome(Status.REACHED, 2e-7), "Reached (0.2 um)"),
-        (outcome(Status.REACHED, 0.0, 5), "Reached (5 iterations)"),
+        (outcome(Status.REACHED, 2e-5, 5), "Reached (20 µm, 5 iterations)"),
+        (outcome(Status.REACHED, 2e-5, 1), "Reached (20 µm, 1 iteration)"),
+        (outcome(Status.REACHED, 2e-5), "Reached (20 µm)"),
+        (outcome(Status.REACHED, 2e-7, 5), "Reached (5 iterations)"),
         (outcome(Status.REACHED, 0.0), "Reached"),
-        (outcome(Status.EXTENDED, 0.34), "Out of reach by 0.34 m: extended"),
-        (outcome(Status.FOLDED, 0.05), "Too near by 50 mm: folded"),
+        (outcome(Status.EXTENDED, 0.34), "Out of reach by 34 cm: extended"),
+        (outcome(Status.FOLDED, 0.05), "Too near by 5 cm: folded"),
         (
             outcome(Status.ITERATIONS_USED_UP, 0.002, 30, "CCD", 30),
             "Stopped 2 mm short after 30 iterations: raise Iterations or choose the solver Newton",
@@ -95,20 +128,20 @@ def outcome(
             outcome(Status.ITERATIONS_USED_UP, 0.002, 30, "CCD", 31),
             "Stopped 2 mm short: no nearer pose was found",
         ),
-        (outcome(Status.BLENDED, 0.1, 4), "Part of the way by influence, 0.1 m left"),
+        (outcome(Status.BLENDED, 0.1, 4), "Part of the way by influence, 10 cm left"),
         (
             outcome(Status.ITERATIONS_USED_UP, 0.1, 4, has_locks=True),
-            "Held back by locked rotation channels, 0.1 m left: unlock them, or shorten the chain",
+            "Held back by locked rotation channels, 10 cm left: unlock them, or shorten the chain",
         ),
     ],
 )
 def test_every_end_of_a_solve_has_its_words(ended, words):
-    assert outcome_in_words(ended) == words
+    assert outcome_in_words(ended, UNIT) == words
 
 
 @pytest.mark.parametrize("status", Status)
 def test_no_status_is_without_words(status):
-    assert outcome_in_words(outcome(status, 0.1, 3))
+    assert outcome_in_words(outcome(status, 0.1, 3), UNIT)
 
 
 def make_arm_with_status(location, **settings) -> bpy.types.PropertyGroup:
@@ -120,7 +153,7 @@ def make_arm_with_status(location, **settings) -> bpy.types.PropertyGroup:
     ("location", "settings", "words"),
     [
         ((0.6, 0.5, 1.2), {"solver": "TWO_BONE"}, r"Reached"),
-        ((0.6, 0.5, 1.2), {"solver": "FABRIK"}, r"Reached \(\d.* um, \d+ iterations?\)"),
+        ((0.6, 0.5, 1.2), {"solver": "FABRIK"}, r"Reached \((\d.* µm, )?\d+ iterations?\)"),
         ((3, 4, 0), {"solver": "NEWTON"}, r"Out of reach by 3 m: extended"),
         ((0.6, 0.5, 1.2), {"influence": 0.5}, r"Part of the way by influence, \d.* left"),
         ((0.6, 0.5, 1.2), {"mute": True}, "Muted"),
@@ -162,7 +195,7 @@ def test_a_chain_that_is_not_live_says_so():
 
 def test_the_status_follows_the_unit_scale_of_the_scene():
     bpy.context.scene.unit_settings.scale_length = 0.01
-    assert make_arm_with_status((3, 4, 0)).status == "Out of reach by 30 mm: extended"
+    assert make_arm_with_status((3, 4, 0)).status == "Out of reach by 0.03 m: extended"
 
 
 def test_the_residual_is_the_distance_that_is_left():

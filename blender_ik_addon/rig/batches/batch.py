@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
@@ -75,6 +77,10 @@ class Batch:
         """Return what effectors of a tree count, shape (E,); None for a chain alone."""
         return None
 
+    def _put_back(self, _row: int) -> tuple[str, ...]:
+        """Return the bones of a chain that somebody has posed since it was solved last."""
+        return ()
+
     def outcome(self, row: int) -> Outcome | str | None:
         """Return what the last solve of a chain did, or what is wrong with it."""
         if row in self.errors:
@@ -82,4 +88,6 @@ class Batch:
         if self._solved is None:
             return None
         tree, chain = divmod(row, len(self.driven[0].live_chains))
-        return outcome_of(self._solved, self.driven[tree], tree, chain, self._weights(tree))
+        driven, weights = self.driven[tree], self._weights(tree)
+        outcome = outcome_of(self._solved, driven, tree, chain, weights)
+        return replace(outcome, put_back=self._put_back(row))

@@ -75,6 +75,8 @@ class ChainBatch(Batch):
         self._has_pull = np.zeros(count, dtype=np.bool_)
         self._is_sound = False
         self._wanted: Channels = np.full((count, bones, 4), np.nan, dtype=np.float32)
+        # Which bones somebody has posed since their chains were solved last.
+        self._is_put_back = np.zeros((count, bones), dtype=np.bool_)
         # What chains have started from that start from what stands there.
         self._starts: dict[str, npt.NDArray[np.floating]] = {}
         self._noise: Array | None = None
@@ -114,6 +116,9 @@ class ChainBatch(Batch):
         if self._failed:
             has_changed[list(self._failed)] = True
         is_asked = (has_changed | self._is_on_its_way(moment)) & self._has_pull
+        if has_new_poses:
+            self._note_put_back(moment, is_foreign)
+        self._is_put_back[is_asked] = False
         rows = is_asked.nonzero()[0]
         if rows.size:
             self._solve_rows(rows, moment, has_changed)
@@ -163,6 +168,21 @@ class ChainBatch(Batch):
         drives = (self._is_followed & is_sound[:, None]).astype(np.int64) @ self._drives
         kept: Flags = (drives == 0)[:, :, None]
         return kept
+
+    def _note_put_back(self, moment: Moment, is_foreign: Callable[[RigState], bool]) -> None:
+        """Note bones that stand neither as their chains have put them nor as keys do."""
+        if moment.is_new:
+            self._is_put_back[:] = False
+            return
+        differs = (self._rigs.present != self._wanted).any(axis=2)
+        differs &= self._has_pull[:, None] & ~np.isnan(self._wanted[..., 0])
+        for row in differs.any(axis=1).nonzero()[0].tolist():
+            own, state = self.driven[row], self._states[row]
+            if not all(each.is_settled for each in own.live_chains):
+                is_start = self._rigs.present[row] == own.start.astype(np.float32)
+                differs[row] &= ~is_start.all(axis=1)
+            if row not in self._failed and not is_foreign(state):
+                self._is_put_back[row] |= differs[row]
 
     def _starting(self) -> dict[str, npt.NDArray[np.floating]]:
         """Return what chains that start from what stands there start from, (B, k, size) each."""
@@ -262,3 +282,9 @@ class ChainBatch(Batch):
             return None
         weights: Array = self._solve.settings.weights[row] * self._is_followed[row]
         return weights
+
+    def _put_back(self, row: int) -> tuple[str, ...]:
+        tree, chain = divmod(row, self._shape[1])
+        driven = self.driven[tree]
+        own = [i for i in driven.hanging.rows[chain] if self._is_put_back[tree, i]]
+        return tuple(driven.skeleton.names[driven.bones[i]] for i in own)

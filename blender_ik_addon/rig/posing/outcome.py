@@ -43,6 +43,7 @@ class Outcome:
         is_eased: Whether the chain eases toward its target in time.
         tree: Indices of the other chains of the object that it is one tree with.
         outweighed_by: Names of those that keep the effector from the target.
+        put_back: Bones that somebody has posed since, which the chain has put back.
     """
 
     channels: npt.NDArray[np.float64]
@@ -60,6 +61,7 @@ class Outcome:
     is_eased: bool = False
     tree: tuple[int, ...] = ()
     outweighed_by: tuple[str, ...] = ()
+    put_back: tuple[str, ...] = ()
 
 
 def outcome_of(

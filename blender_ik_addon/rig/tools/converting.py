@@ -18,7 +18,7 @@ from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
 from ..reading.spaces import transform_point
 from ..reading.spec import Anchor, ChainSpec, NegativeScale, StartFrom
-from .wording import distance_in_words
+from .lengths import LengthUnit, length_in_words
 
 Array = npt.NDArray[np.float64]
 IKConstraint = Any
@@ -287,19 +287,19 @@ def take_shown_pose(
     write_rotation(armature_object, plan.written, modes, channels)
 
 
-def change_in_words(before: Array, after: Array, metres: float) -> str:
+def change_in_words(before: Array, after: Array, unit: LengthUnit) -> str:
     """Return how joints (m + 1, 3) of a chain stand elsewhere than before; empty if they do not.
 
     Args:
         before: World space.
         after: World space.
-        metres: Length of one scene unit.
+        unit: How the scene shows lengths.
     """
     length = float(np.linalg.norm(np.diff(before, axis=0), axis=1).sum())
     gaps: list[float] = np.linalg.norm(after - before, axis=1).tolist()
     if max(gaps) <= SAME_POSE * length:
         return ""
-    most, tip = (distance_in_words(gap, metres) for gap in (max(gaps), gaps[-1]))
+    most, tip = (length_in_words(gap, unit) for gap in (max(gaps), gaps[-1]))
     bones = f"{len(gaps) - 1} bone{'s' if len(gaps) > 2 else ''}"
     if gaps[-1] <= SAME_POSE * length:
         return f"({bones}): same tip, other bends, joints up to {most} apart."

@@ -6,9 +6,8 @@ import math
 
 from ...core import Solver, Status
 from ..posing.outcome import Outcome
+from .lengths import LengthUnit, is_visible, length_in_words
 
-# Beyond this a distance is told by its size only: infinite targets are stored as 3.4e38.
-FARTHEST = 1e6
 # So many holding limits are named.
 MOST_NAMES = 3
 # Less than this, in radians, is no gap that a person would see.
@@ -17,30 +16,21 @@ ONE_LEFT = (
     "the tip takes it, so one bone is left to reach; set Rotation Bone to Hand or Foot, or lengthen"
     " the chain"
 )
-NOTHING = "0 um"
-"""A distance that is none."""
-# From which length in metres a unit is used, its size, its name.
-_UNITS = ((0.1, 1.0, "m"), (1e-4, 1e-3, "mm"), (0.0, 1e-6, "um"))
 
 
-def distance_in_words(distance: float, metres: float = 1.0) -> str:
-    """Return a distance in scene units with a fitting metric unit.
+def outcome_in_words(outcome: Outcome, unit: LengthUnit) -> str:
+    """Return the status line of a solve.
 
     Args:
-        distance: In scene units.
-        metres: Length of one scene unit.
+        outcome: What it did.
+        unit: How the scene shows lengths.
     """
-    value = distance * metres
-    if value < 0.5e-9:
-        return NOTHING
-    _, size, name = next(unit for unit in _UNITS if value >= unit[0])
-    count = value / size
-    return f"{count:.0f} {name}" if 9.95 <= count <= FARTHEST else f"{count:.2g} {name}"
-
-
-def outcome_in_words(outcome: Outcome, metres: float = 1.0) -> str:
-    """Return the status line of a solve."""
-    text = _ending_in_words(outcome, metres)
+    text = _ending_in_words(outcome, unit)
+    if outcome.put_back:
+        text = (
+            f"This chain poses {_listed(outcome.put_back)}, so what was done by hand is gone:"
+            f" move the target, or mute the chain to pose it. {text}"
+        )
     if outcome.connected:
         bones = _listed(outcome.connected)
         text += f"; connected bones cannot slide, clear Connected in edit mode: {bones}"
@@ -50,15 +40,18 @@ def outcome_in_words(outcome: Outcome, metres: float = 1.0) -> str:
     return text
 
 
-def _ending_in_words(outcome: Outcome, metres: float) -> str:
+def _ending_in_words(outcome: Outcome, unit: LengthUnit) -> str:
     """Return how a solve has ended."""
-    gap = distance_in_words(outcome.residual, metres)
+    gap = length_in_words(outcome.residual, unit)
     status, is_limited = outcome.status, outcome.status is Status.LIMITED
     if outcome.has_locks and status is not Status.REACHED and not (is_limited and outcome.held_by):
         return (
             f"Held back by locked rotation channels, {gap} left: unlock them, or shorten the chain"
         )
-    text = _gap_in_words(outcome, gap)
+    if status is Status.REACHED:
+        text = f"Reached{_details(outcome, gap if is_visible(outcome.residual, unit) else '')}"
+    else:
+        text = _gap_in_words(outcome, gap)
     if outcome.lacks_stretch and status in (Status.EXTENDED, Status.SOFTENED):
         text += "; to stretch, set IK Stretch on the bones and unlock their Y scale"
     is_there = status is not Status.BLENDED and not is_limited
@@ -68,7 +61,7 @@ def _ending_in_words(outcome: Outcome, metres: float) -> str:
 
 
 def _gap_in_words(outcome: Outcome, gap: str) -> str:
-    """Return how an effector has come to its target, or why not."""
+    """Return why an effector is not at its target."""
     status = outcome.status
     if status in (Status.LIMITED, Status.OUTWEIGHED, Status.ITERATIONS_USED_UP):
         return _failure_in_words(outcome, gap)
@@ -79,7 +72,6 @@ def _gap_in_words(outcome: Outcome, gap: str) -> str:
     else:
         extended, folded = "extended", "folded"
     return {
-        Status.REACHED: f"Reached{_details(outcome, gap)}",
         Status.EXTENDED: f"Out of reach by {gap}{rotated}: {extended}",
         Status.FOLDED: f"Too near by {gap}{rotated}: {folded}",
         Status.SOFTENED: f"Kept {gap} short of the target by the soft distance",
@@ -90,7 +82,7 @@ def _gap_in_words(outcome: Outcome, gap: str) -> str:
 def _details(outcome: Outcome, gap: str) -> str:
     """Return what is left where that is worth a word, and the iterations, in brackets."""
     count = _iterations(outcome) if outcome.iterations else ""
-    told = [word for word in (gap, count) if word and word != NOTHING]
+    told = [word for word in (gap, count) if word]
     return f" ({', '.join(told)})" if told else ""
 
 

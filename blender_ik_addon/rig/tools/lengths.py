@@ -1,0 +1,76 @@
+"""Lengths in words, in the unit that a scene shows them in."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import bpy
+import numpy as np
+
+# Beyond this a length is told by its size only: infinite targets are stored as 3.4e38.
+LONGEST = 1e6
+# In metres: what is less is no gap that a person would see.
+SHORTEST = 1e-6
+DIGITS = 2
+# Those that can be chosen for a scene, in metres, and how Blender ends numbers of them.
+UNITS = {
+    "KILOMETERS": (1e3, " km"),
+    "METERS": (1.0, " m"),
+    "CENTIMETERS": (1e-2, " cm"),
+    "MILLIMETERS": (1e-3, " mm"),
+    "MICROMETERS": (1e-6, " µm"),
+    "MILES": (1609.344, " mi"),
+    "FEET": (0.3048, "'"),
+    "INCHES": (0.0254, '"'),
+    "THOU": (2.54e-5, " thou"),
+}
+
+
+class LengthUnit(NamedTuple):
+    """How a scene shows lengths.
+
+    Attributes:
+        system: ``METRIC``, ``IMPERIAL``, or ``NONE`` for plain numbers of scene units.
+        unit: One of ``UNITS``, or ``ADAPTIVE`` for the one that fits.
+        metres: Length of one scene unit.
+    """
+
+    system: str = "METRIC"
+    unit: str = "ADAPTIVE"
+    metres: float = 1.0
+
+
+def length_unit(scene: bpy.types.Scene | None) -> LengthUnit:
+    """Return how a scene shows lengths; in metres without a scene."""
+    if scene is None:
+        return LengthUnit()
+    settings = scene.unit_settings
+    return LengthUnit(settings.system, settings.length_unit, settings.scale_length)
+
+
+def is_visible(length: float, unit: LengthUnit) -> bool:
+    """Tell whether a length in scene units is one that a person would see."""
+    return length * unit.metres >= SHORTEST
+
+
+def length_in_words(length: float, unit: LengthUnit) -> str:
+    """Return a length in scene units, to two digits, as Blender writes it."""
+    metres = length * unit.metres if is_visible(length, unit) else 0.0
+    if unit.system == "NONE":
+        return _number(metres / unit.metres)
+    if unit.unit in UNITS:
+        size, ending = UNITS[unit.unit]
+        return f"{_number(metres / size)}{ending}"
+    if metres > LONGEST:
+        return f"{_number(metres)} m"
+    words: str = bpy.utils.units.to_string(unit.system, "LENGTH", metres, precision=DIGITS)
+    return words
+
+
+def _number(value: float) -> str:
+    """Return a number to two digits, or whole."""
+    if value > LONGEST:
+        return f"{value:.2g}"
+    if value >= 10.0:
+        return f"{value:.0f}"
+    return np.format_float_positional(value, precision=DIGITS, fractional=False, trim="-")
