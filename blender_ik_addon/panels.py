@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import bpy
+from bl_ui.utils import PresetPanel
 
 from .properties import (
     RANGED_AXES,
@@ -328,10 +329,25 @@ class VIEW3D_PT_chain_ik_force(ActiveChainPanel):
         eased.prop(force, "fastest")
 
 
+class VIEW3D_PT_chain_ik_presets(PresetPanel, bpy.types.Panel):
+    """The presets, those that come along and one's own."""
+
+    bl_label = "Chain Presets"
+    preset_subdir = "chain_ik"
+    preset_operator = "script.execute_preset"
+    preset_add_operator = "pose.chain_ik_preset_add"
+
+
 class VIEW3D_PT_chain_ik_solver(ActiveChainPanel):
     """How the chain is solved."""
 
     bl_label = "Solver"
+
+    def draw_header_preset(self, context: bpy.types.Context) -> None:
+        # A preset sets the active chain of the active object.
+        settings = active_chain(context)
+        if settings is not None and context.active_object == owner_of(settings):
+            VIEW3D_PT_chain_ik_presets.draw_panel_header(self.layout)
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         layout.prop(settings, "solver")
@@ -387,6 +403,7 @@ classes = (
     VIEW3D_PT_chain_ik_goal,
     VIEW3D_PT_chain_ik_pole,
     VIEW3D_PT_chain_ik_match,
+    VIEW3D_PT_chain_ik_presets,
     VIEW3D_PT_chain_ik_solver,
     VIEW3D_PT_chain_ik_force,
     VIEW3D_PT_chain_ik_joints,

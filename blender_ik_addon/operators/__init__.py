@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from . import add, bake, chains, characters, convert, creatures, joints, matching, solve
+from . import add, bake, chains, characters, convert, creatures, joints, matching, presets, solve
 
-_MODULES = (add, characters, chains, creatures, joints, matching, solve, bake, convert)
+_MODULES = (add, characters, chains, creatures, joints, matching, presets, solve, bake, convert)
 
 
 def register() -> None:

@@ -1,0 +1,65 @@
+"""Presets of the settings of a chain, by Blender's own mechanism: files that set them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+import bpy
+from bl_operators.presets import AddPresetBase
+
+from ..properties import ChainSettings, owner_of
+from . import selection
+
+FOLDER = "chain_ik"
+SHIPPED = str(Path(__file__).parents[1])
+"""Where the folder with presets is that come with the extension."""
+# What belongs to one chain of one rig: a preset leaves it alone.
+OWN = frozenset(
+    (
+        *("name", "bone", "chain_count", "target", "subtarget", "pole_target", "pole_subtarget"),
+        *("pole_angle", "use_flip_bend", "mute", "influence", "joints", "active_joint_index"),
+        *("stored_pose", "status", "residual", "rna_type", "creature"),
+    )
+)
+
+
+class POSE_OT_chain_ik_preset_add(AddPresetBase, bpy.types.Operator):  # type: ignore[misc]
+    """Add the settings of the active chain to the presets, or remove a preset."""
+
+    bl_idname = "pose.chain_ik_preset_add"
+    bl_label = "Add Chain Preset"
+    bl_description = "Add the settings of the active chain to the presets, or remove a preset"
+    preset_menu = "VIEW3D_PT_chain_ik_presets"
+    preset_subdir = FOLDER
+    preset_defines: ClassVar = [
+        "holder = bpy.context.active_object.chain_ik",
+        "settings = holder.chains[holder.active_index]",
+    ]
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        problem = selection.problem_of_chain(context)
+        if not problem and context.active_object != owner_of(selection.chain(context)):
+            problem = "Make the armature the active object: presets are for its active chain."
+        return selection.is_possible(cls, problem)
+
+    @property
+    def preset_values(self) -> list[str]:
+        """The settings that a preset holds, as the file names them."""
+        chain = ChainSettings.bl_rna.properties
+        force = chain["force"].fixed_type.properties
+        names = [f"settings.{name}" for name in chain.keys() if name not in {*OWN, "force"}]
+        return names + [f"settings.force.{name}" for name in force.keys() if name not in OWN]
+
+
+def register() -> None:
+    """Register the operator and the presets that come with the extension."""
+    bpy.utils.register_class(POSE_OT_chain_ik_preset_add)
+    bpy.utils.register_preset_path(SHIPPED)
+
+
+def unregister() -> None:
+    """Remove both."""
+    bpy.utils.unregister_preset_path(SHIPPED)
+    bpy.utils.unregister_class(POSE_OT_chain_ik_preset_add)

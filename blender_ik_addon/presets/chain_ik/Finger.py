@@ -1,0 +1,10 @@
+"""A finger, bent as little as it takes."""
+
+import bpy
+
+holder = bpy.context.active_object.chain_ik
+settings = holder.chains[holder.active_index]
+
+settings.solver = "NEWTON"
+settings.use_rotation = False
+settings.rotation_bone = "TIP"
