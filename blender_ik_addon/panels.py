@@ -329,7 +329,7 @@ class VIEW3D_PT_chain_ik_force(ActiveChainPanel):
         eased.prop(force, "fastest")
 
 
-class VIEW3D_PT_chain_ik_presets(PresetPanel, bpy.types.Panel):
+class CHAINIK_PT_presets(PresetPanel, bpy.types.Panel):
     """The presets, those that come along and one's own."""
 
     bl_label = "Chain Presets"
@@ -347,7 +347,7 @@ class VIEW3D_PT_chain_ik_solver(ActiveChainPanel):
         # A preset sets the active chain of the active object.
         settings = active_chain(context)
         if settings is not None and context.active_object == owner_of(settings):
-            VIEW3D_PT_chain_ik_presets.draw_panel_header(self.layout)
+            CHAINIK_PT_presets.draw_panel_header(self.layout)
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         layout.prop(settings, "solver")
@@ -403,7 +403,7 @@ classes = (
     VIEW3D_PT_chain_ik_goal,
     VIEW3D_PT_chain_ik_pole,
     VIEW3D_PT_chain_ik_match,
-    VIEW3D_PT_chain_ik_presets,
+    CHAINIK_PT_presets,
     VIEW3D_PT_chain_ik_solver,
     VIEW3D_PT_chain_ik_force,
     VIEW3D_PT_chain_ik_joints,

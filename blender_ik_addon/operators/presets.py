@@ -30,7 +30,7 @@ class POSE_OT_chain_ik_preset_add(AddPresetBase, bpy.types.Operator):  # type: i
     bl_idname = "pose.chain_ik_preset_add"
     bl_label = "Add Chain Preset"
     bl_description = "Add the settings of the active chain to the presets, or remove a preset"
-    preset_menu = "VIEW3D_PT_chain_ik_presets"
+    preset_menu = "CHAINIK_PT_presets"
     preset_subdir = FOLDER
     preset_defines: ClassVar = [
         "holder = bpy.context.active_object.chain_ik",

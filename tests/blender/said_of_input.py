@@ -177,7 +177,7 @@ INPUT = {
     ),
     "dragged by a connected bone": Said(
         "Bone 'Limb.1' is connected to its parent, so it cannot be dragged:"
-        " clear Connected in edit mode, or choose another solver.",
+        " clear Connected in edit mode, switch Anchor on, or choose another solver.",
         set_chain(chain_count=2),
         set_chain(chain_count=0),
         set_chain(solver="FOLLOW"),

@@ -28,9 +28,7 @@ def make_chain(count: int = 2) -> bpy.types.PropertyGroup:
 
 
 def apply(name: str) -> None:
-    bpy.ops.script.execute_preset(
-        filepath=str(shipped()[name]), menu_idname="VIEW3D_PT_chain_ik_presets"
-    )
+    bpy.ops.script.execute_preset(filepath=str(shipped()[name]), menu_idname="CHAINIK_PT_presets")
     rigs.updated()
 
 
