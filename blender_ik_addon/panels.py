@@ -56,7 +56,7 @@ IN_ORDER = (
 # Labels do not wrap by themselves; so many characters fit a sidebar of the usual width.
 SIDEBAR_CHARACTERS = 40
 # Always as many, so that what is below stays where it is.
-STATUS_LINES = 2
+STATUS_LINES = 3
 
 
 class CHAINIK_UL_chains(bpy.types.UIList):

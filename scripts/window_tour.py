@@ -3,8 +3,9 @@
     BLENDER_USER_RESOURCES=$(mktemp -d) blender --factory-startup --enable-event-simulate \
         --python scripts/window_tour.py -- dist/chain_ik-0.1.0.zip out/window docs/images/window.png
 
-It installs the extension, adds Rigify's metarig, puts a chain with a pole on its left arm, drags
-the target with the mouse, drops it, undoes, redoes, flips the bend, mutes, and unmutes. Each step
+It installs the extension, adds Rigify's metarig, puts a chain with control bones on its left arm,
+drags the target with the mouse in pose mode, drops it, undoes, redoes, flips the bend, mutes, and
+unmutes. Each step
 leaves a picture in the folder; the third argument is where the picture while dragging goes. The
 exit code is 1, after a sentence, if the arm does not do what it should.
 
@@ -29,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from window_driver import MOMENT, REDRAW, Session, Viewport, check, play
 
 MODULE = "bl_ext.user_default.chain_ik"
-RIG, ROOT, TIP = "metarig", "upper_arm.L", "forearm.L"
+RIG, ROOT, TIP, HAND = "metarig", "upper_arm.L", "forearm.L", "hand.L"
 
 # Metres. Blender stores float32; a solve accepts 1e-5.
 REACHED = 2e-5
@@ -39,7 +40,6 @@ SAME_PLACE = 1e-6
 # from its front and left; the sidebar hides a quarter of the view, so the centre is beside the rig.
 UI_SCALE = 1.2
 VIEW_CENTRE, VIEW_DISTANCE, VIEW_ANGLES = Vector((0.40, 0.0, 1.45)), 1.7, (1.45, 0.0, 0.4)
-CONTROL_SIZE = 0.035
 DRAG_TO = Vector((0.52, 0.0, 1.72))
 DRAG_STEPS = 8
 
@@ -86,14 +86,24 @@ def read_arm() -> Arm:
     """Return the arm as Blender has evaluated it. By name: undo replaces all references."""
     rig = bpy.data.objects[RIG]
     evaluated = rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    tip = evaluated.pose.bones[TIP]
+    bones = evaluated.pose.bones
+    tip = bones[TIP]
     chains = rig.chain_ik.chains
     return Arm(
-        target=chains[0].target.matrix_world.translation.copy() if chains else None,
+        target=evaluated.matrix_world @ bones[chains[0].subtarget].head if chains else None,
         elbow=evaluated.matrix_world @ tip.head,
         wrist=evaluated.matrix_world @ tip.tail,
         status=str(chains[0].status) if chains else "",
     )
+
+
+def select_bones(rig: bpy.types.Object, *names: str) -> None:
+    """Select bones of a rig in pose mode, and no others; the last one is active."""
+    for bone in rig.pose.bones:
+        # Blender 5.0 moved the selection from the armature's bones to the pose bones.
+        holder = bone if hasattr(bone, "select") else bone.bone
+        holder.select = bone.name in names
+    rig.data.bones.active = rig.data.bones[names[-1]]
 
 
 class Tour:
@@ -139,41 +149,30 @@ class Tour:
         check(RIG in bpy.data.objects, "Rigify added no metarig.")
 
     def add_chain(self, rest: Arm) -> Session:
-        """Select the arm's bones, press the sidebar's plus, tick Add Pole in the redo panel."""
+        """Select upper arm, forearm and hand, and press the sidebar's plus."""
         rig = bpy.data.objects[RIG]
         with self.viewport.context():
             bpy.ops.object.mode_set(mode="POSE")
-            for bone in rig.pose.bones:
-                # Blender 5.0 moved the selection from the armature's bones to the pose bones.
-                holder = bone if hasattr(bone, "select") else bone.bone
-                holder.select = bone.name in (ROOT, TIP)
-            rig.data.bones.active = rig.data.bones[TIP]
+            select_bones(rig, ROOT, TIP, HAND)
             bpy.ops.ed.undo_push(message="Select Bones")
         yield from self.viewport.show_tab("Chain IK")
         yield from self.viewport.widen_sidebar(50)
         with self.viewport.context():
             bpy.ops.pose.chain_ik_add("INVOKE_DEFAULT", True)
-            bpy.context.window_manager.operators[-1].properties.use_pole = True
-            bpy.ops.ed.undo_redo()
         yield REDRAW
         (chain,) = bpy.data.objects[RIG].chain_ik.chains
         check(chain.chain_count == 2, f"The chain has {chain.chain_count} bones instead of two.")
         check(chain.solver == "TWO_BONE", f"The solver of two bones is {chain.solver}.")
-        check(chain.pole_target is not None, "The chain has no pole.")
+        check(chain.pole_subtarget != "", "The chain has no pole.")
+        check(chain.use_rotation, "The hand does not take the target's rotation.")
         self.note("1_added").check_same_pose(rest, "After the chain was added")
         read_arm().check_reached("After the chain was added")
 
     def select_target(self) -> Session:
-        """Go to object mode, draw the controls smaller than the hand, and click the target."""
-        chain = bpy.data.objects[RIG].chain_ik.chains[0]
-        target = chain.target
-        for control in (target, chain.pole_target):
-            control.empty_display_size = CONTROL_SIZE
+        """Select the control bone of the hand; the armature stays in pose mode."""
+        rig = bpy.data.objects[RIG]
         with self.viewport.context():
-            bpy.ops.object.mode_set(mode="OBJECT")
-            bpy.ops.object.select_all(action="DESELECT")
-            target.select_set(True)
-            bpy.context.view_layer.objects.active = target
+            select_bones(rig, rig.chain_ik.chains[0].subtarget)
             bpy.ops.ed.undo_push(message="Select Target")
         yield REDRAW
 
