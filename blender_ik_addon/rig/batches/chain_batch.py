@@ -174,8 +174,10 @@ class ChainBatch(Batch):
         if moment.is_new:
             self._is_put_back[:] = False
             return
-        differs = (self._rigs.present != self._wanted).any(axis=2)
-        differs &= self._has_pull[:, None] & ~np.isnan(self._wanted[..., 0])
+        differs = self._rigs.present != self._wanted
+        if not differs.any():
+            return
+        differs = differs.any(axis=2) & self._has_pull[:, None] & ~np.isnan(self._wanted[..., 0])
         for row in differs.any(axis=1).nonzero()[0].tolist():
             own, state = self.driven[row], self._states[row]
             if not all(each.is_settled for each in own.live_chains):
