@@ -207,7 +207,7 @@ class VIEW3D_PT_chain_ik_match(ActiveChainPanel):
 class VIEW3D_PT_chain_ik_tree(ActiveChainPanel):
     """Which chains are solved together with this one, and what each of them counts."""
 
-    bl_label = "Tree"
+    bl_label = "Shared Bones"
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -228,7 +228,7 @@ class VIEW3D_PT_chain_ik_tree(ActiveChainPanel):
 class VIEW3D_PT_chain_ik_goal(ActiveChainPanel):
     """Which bones follow what."""
 
-    bl_label = "Goal"
+    bl_label = "Bones and Target"
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         owner = settings.id_data
@@ -260,7 +260,7 @@ class VIEW3D_PT_chain_ik_pole(ActiveChainPanel):
         else:
             layout.prop(settings, "pole_angle")
         layout.prop(settings, "use_flip_bend")
-        layout.prop(settings, "negative_scale", text="Mirrored")
+        layout.prop(settings, "negative_scale")
 
 
 class VIEW3D_PT_chain_ik_joints(ActiveChainPanel):

@@ -22,10 +22,11 @@ from ..rig.anatomy.limbs import is_end
 from ..rig.keying.renumbering import is_animated
 from ..rig.reading.skeleton import compiled
 from ..rig.reading.spec import Anchor, ChainSpec, RotationBone
+from ..rig.tools.control_bones import takes_bones
 from ..rig.tools.controls import Placement, move_to, placement, pole_control, target_control
 from . import selection
 from .chains import ANEW
-from .controls import CONTROLS, make_controls
+from .controls import CONTROLS, NO_BONES, make_controls, parents
 from .selection import Selection
 
 AUTOMATIC = ("AUTO", "Automatic", "Two-Bone for two bones of their own, else Newton")
@@ -72,6 +73,11 @@ class POSE_OT_chain_ik_add(bpy.types.Operator):
     )
     control: EnumProperty(
         name="Control", description="What a new target or pole is", items=CONTROLS
+    )
+    parent: StringProperty(
+        name="Parent",
+        description="The bone that new control bones hang under, such as the root; empty for none",
+        search=parents,
     )
     use_tail: BoolProperty(
         name="Use Tail",
@@ -172,7 +178,9 @@ class POSE_OT_chain_ik_add(bpy.types.Operator):
             self.report({"INFO"}, f"'{name}' was moved to the tip of the chain")
         if wanted.pole is None and self.use_pole:
             controls.append(pole_control(wanted.name, placed))
-        made = iter(make_controls(context, owner, controls, self.control))
+        made = iter(make_controls(context, owner, controls, self.control, self.parent))
+        if controls and self.control == "BONE" and not takes_bones(owner):
+            self.report({"INFO"}, NO_BONES)
         target = wanted.target or next(made)
         return replace(wanted, target=target, pole=wanted.pole or next(made, None))
 

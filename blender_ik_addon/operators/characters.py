@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import cast
 
 import bpy
-from bpy.props import EnumProperty
+from bpy.props import EnumProperty, StringProperty
 
 from ..core import IKError
 from ..properties import (
@@ -30,6 +30,7 @@ from ..rig.anatomy.symmetry import mirrored_place
 from ..rig.reading.refusals import RigError
 from ..rig.reading.skeleton import compiled
 from ..rig.reading.spec import Anchor, ChainSpec
+from ..rig.tools.control_bones import takes_bones
 from ..rig.tools.controls import (
     Control,
     Placement,
@@ -40,7 +41,7 @@ from ..rig.tools.controls import (
 )
 from . import selection
 from .chains import ANEW
-from .controls import CONTROLS, make_controls
+from .controls import CONTROLS, NO_BONES, make_controls, parents
 
 KINDS = [(kind.name, kind.value, PRESETS[kind].word, 2**i) for i, kind in enumerate(LimbKind)]
 USUAL = {kind.name for kind in LimbKind if kind is not LimbKind.FINGER}
@@ -49,7 +50,7 @@ SCOPES = (
     ("SELECTED", "Selected", "The limbs that have a selected bone"),
 )
 NOTHING_FOUND = (
-    "No limb without a chain was found by the bones' names: select the bones of one and press +."
+    "No limb was found that still needs a chain: select the bones of one in pose mode and press +."
 )
 
 
@@ -73,6 +74,11 @@ class POSE_OT_chain_ik_setup(bpy.types.Operator):
         options={"ENUM_FLAG"},
     )
     control: EnumProperty(name="Control", description="What targets and poles are", items=CONTROLS)
+    parent: StringProperty(
+        name="Parent",
+        description="The bone that new control bones hang under, such as the root; empty for none",
+        search=parents,
+    )
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -85,10 +91,12 @@ class POSE_OT_chain_ik_setup(bpy.types.Operator):
         try:
             if not placed and not problems:
                 raise RigError(NOTHING_FOUND)
-            names = _add_chains(context, owner, placed, self.control)
+            names = _add_chains(context, owner, placed, self.control, self.parent)
         except IKError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
+        if self.control == "BONE" and not takes_bones(owner):
+            self.report({"INFO"}, NO_BONES)
         for problem in problems:
             self.report({"WARNING"} if names else {"ERROR"}, problem)
         if names:
@@ -171,6 +179,7 @@ def _add_chains(
     owner: bpy.types.Object,
     placed: list[tuple[Limb, ChainSpec, Placement]],
     kind: str,
+    parent: str,
 ) -> list[str]:
     """Make all controls in one go, add the chains and return their names."""
     controls: list[Control] = []
@@ -178,7 +187,7 @@ def _add_chains(
         controls.append(target_control(spec.name, place))
         if PRESETS[limb.kind].use_pole:
             controls.append(pole_control(spec.name, place))
-    made = iter(make_controls(context, owner, controls, kind))
+    made = iter(make_controls(context, owner, controls, kind, parent))
     names = []
     for limb, spec, place in placed:
         target = next(made)

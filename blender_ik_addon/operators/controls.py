@@ -8,13 +8,31 @@ from contextlib import contextmanager
 import bpy
 
 from ..rig.reading.spec import Anchor
-from ..rig.tools.control_bones import add_edit_bones, check_editable, dress, rest_matrices
+from ..rig.tools.control_bones import (
+    add_edit_bones,
+    check_parent,
+    dress,
+    rest_matrices,
+    takes_bones,
+)
 from ..rig.tools.controls import Control, make_empty
+from . import selection
 
 CONTROLS = (
     ("BONE", "Bones", "Bones of the same armature: posing never leaves pose mode"),
     ("EMPTY", "Empties", "Empty objects"),
 )
+
+NO_BONES = "An armature from a library takes no new bones, so the controls are empties."
+
+
+def parents(
+    _operator: bpy.types.Operator, context: bpy.types.Context | None, text: str
+) -> list[str]:
+    """Return the bones that control bones can hang under, for a search."""
+    owner = None if context is None else selection.armature_of(context)
+    names = [] if owner is None else owner.data.bones.keys()
+    return [name for name in names if text.lower() in name.lower()]
 
 
 def make_controls(
@@ -32,16 +50,16 @@ def make_controls(
         context: Its scene takes empties.
         armature_object: Takes bones; the active object then.
         controls: What to make.
-        kind: "BONE" or "EMPTY".
+        kind: "BONE" or "EMPTY"; an armature that takes no bones gets empties.
         parent: Name of the bone to hang control bones under; empty for none.
 
     Raises:
-        RigError: If the armature takes no bones; nothing is made then.
+        RigError: If there is no such parent; nothing is made then.
     """
-    if kind == "EMPTY" or not controls:
+    check_parent(armature_object, parent)
+    if kind == "EMPTY" or not controls or not takes_bones(armature_object):
         collection = context.scene.collection
         return [Anchor(make_empty(collection, control)) for control in controls]
-    check_editable(armature_object)
     matrices = rest_matrices(armature_object, controls, parent)
     with _edit_mode(context, armature_object):
         anchors = add_edit_bones(armature_object, controls, matrices, parent)

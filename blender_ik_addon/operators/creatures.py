@@ -62,7 +62,7 @@ class POSE_OT_chain_ik_creature_load(bpy.types.Operator):
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
         owner_of(chain).update_tag()
-        self.report({"INFO"}, f"Chain '{chain.name}' is a {creature.name} now")
+        self.report({"INFO"}, f"Loaded creature '{creature.name}' into chain '{chain.name}'")
         return {"FINISHED"}
 
     def _path(self) -> Path:

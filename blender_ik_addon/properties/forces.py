@@ -47,7 +47,7 @@ class ForceSettings(bpy.types.PropertyGroup):
     )
     comfort_root: FloatProperty(
         name="Comfort Root",
-        description="How far the first bones turn to either side before their springs resist",
+        description="Dead zone: how far the first bones turn before their springs resist",
         default=0.0,
         min=0.0,
         max=math.pi,
@@ -133,8 +133,8 @@ class ForceSettings(bpy.types.PropertyGroup):
         update=tag,
     )
     fastest: FloatProperty(
-        name="Fastest",
-        description="Most that a joint turns in a second; 0 for no bound",
+        name="Max Speed",
+        description="Largest rotation of a joint per second; 0 for no limit",
         default=0.0,
         min=0.0,
         soft_max=20.0,

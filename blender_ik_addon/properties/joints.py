@@ -66,7 +66,7 @@ def _use_limit(axis: str) -> Any:
 def _end(axis: str, word: str, default: float) -> Any:
     return FloatProperty(
         name=f"{word} {axis}",
-        description=f"{word} turn about the bone's {axis} axis; the range may leave out rest",
+        description=f"{word} rotation about the bone's {axis} axis; the range may leave out rest",
         default=default,
         soft_min=-math.pi,
         soft_max=math.pi,
@@ -80,7 +80,7 @@ def _end(axis: str, word: str, default: float) -> Any:
 def _stiffness(axis: str) -> Any:
     return FloatProperty(
         name=f"Stiffness {axis}",
-        description=f"How little the bone turns about its {axis} axis compared with others",
+        description=f"Resistance to rotation about the bone's {axis} axis",
         min=0.0,
         max=MOST_STIFFNESS,
         subtype="FACTOR",
@@ -93,7 +93,7 @@ def _stiffness(axis: str) -> Any:
 def _slide_end(word: str, default: float) -> Any:
     return FloatProperty(
         name=f"{word} Slide",
-        description=f"{word} way along the bone's Y axis at rest, from its stored location",
+        description=f"{word} distance along the bone's Y axis at rest, from its stored location",
         default=default,
         subtype="DISTANCE",
         options=set(),
@@ -132,17 +132,17 @@ class JointSettings(bpy.types.PropertyGroup):
         update=tag,
     )
     use_limit_x: _use_limit("X")
-    min_x: _end("X", "Least", -math.pi)
-    max_x: _end("X", "Greatest", math.pi)
+    min_x: _end("X", "Min", -math.pi)
+    max_x: _end("X", "Max", math.pi)
     use_limit_y: _use_limit("Y")
-    min_y: _end("Y", "Least", -math.pi)
-    max_y: _end("Y", "Greatest", math.pi)
+    min_y: _end("Y", "Min", -math.pi)
+    max_y: _end("Y", "Max", math.pi)
     use_limit_z: _use_limit("Z")
-    min_z: _end("Z", "Least", -math.pi)
-    max_z: _end("Z", "Greatest", math.pi)
+    min_z: _end("Z", "Min", -math.pi)
+    max_z: _end("Z", "Max", math.pi)
     cone_angle: FloatProperty(
-        name="Opening",
-        description="How far the bone swings to all sides: half the opening of the cone",
+        name="Cone Angle",
+        description="How far the bone may swing from the middle, in every direction",
         default=math.radians(45.0),
         min=0.0,
         max=math.pi,
@@ -161,8 +161,8 @@ class JointSettings(bpy.types.PropertyGroup):
         override=OVERRIDABLE,
         update=tag,
     )
-    slide_min: _slide_end("Least", 0.0)
-    slide_max: _slide_end("Greatest", 1.0)
+    slide_min: _slide_end("Min", 0.0)
+    slide_max: _slide_end("Max", 1.0)
 
 
 def own_joint(settings: JointSettings) -> OwnJoint:

@@ -95,7 +95,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     name: StringProperty(name="Name", default="Chain", override=OVERRIDABLE, update=tag)
     mute: BoolProperty(
         name="Mute",
-        description="Let go of the bones and give them their stored pose back",
+        description="Leave the bones alone and give them their stored pose back",
         override=OVERRIDABLE,
         update=tag,
     )
@@ -119,7 +119,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     chain_count: IntProperty(
         name="Chain Length",
-        description="How many bones are driven, counted from the tip; 0 for all up to the root",
+        description="Number of bones in the chain, counted from the tip; 0 for all up to the root",
         default=0,
         min=0,
         max=300,
@@ -218,7 +218,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     orient_weight: FloatProperty(
         name="Weight",
-        description="How much of the target's rotation the tip bone takes",
+        description="How much of the target's rotation the rotation bone takes",
         default=1.0,
         min=0.0,
         max=1.0,
@@ -228,7 +228,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     iterations: IntProperty(
         name="Iterations",
-        description="Cap on the sweeps of the iterative solvers",
+        description="Maximum number of iterations",
         default=500,
         min=1,
         soft_max=500,
@@ -259,8 +259,8 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     use_limits: BoolProperty(
         name="Limits",
-        description="Honour the joints below, and the locks, limits and stiffness that bones"
-        " without one have for IK",
+        description="Use the joints below. Bones without a joint use their own IK locks, limits and"
+        " stiffness",
         default=True,
         options=set(),
         override=OVERRIDABLE,
@@ -281,8 +281,8 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     soft_distance: FloatProperty(
         name="Soft Distance",
-        description="From this far before full reach on the chain straightens more and more"
-        " slowly, so that knees do not pop; it then stops short of the target",
+        description="Distance before full reach at which the chain starts to straighten more"
+        " slowly, so that knees do not pop. The chain then stops short of the target",
         default=0.0,
         min=0.0,
         soft_max=1.0,
@@ -316,15 +316,15 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     use_anchor: BoolProperty(
         name="Anchor",
-        description="The end of a chain that follows which does not lead stays where it is",
+        description="Keep the other end of the chain in place",
         options=set(),
         override=OVERRIDABLE,
         update=tag,
     )
     max_bend: FloatProperty(
         name="Max Bend",
-        description="How far a bone of a chain that follows may bend from its neighbour; 180"
-        " degrees for no limit. Of a chain with limits these hold instead",
+        description="Largest angle between neighbouring bones; 180 degrees for no limit. Not used"
+        " where joint limits hold",
         default=pi,
         min=0.0,
         max=pi,

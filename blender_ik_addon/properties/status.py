@@ -31,12 +31,12 @@ def status_with(settings: ChainGroup, outcome: Outcome | str | None) -> str:
     if reason:
         return f"Not solved: {reason}"
     if outcome is None:
-        return "Not solved yet: the scene has not been updated since"
+        return "Not solved yet: move the target, or change the frame"
     if isinstance(outcome, str):
         return outcome
     text = outcome_in_words(outcome, length_unit(scene))
     if outcome.put_back and scene is not None and scene.tool_settings.use_keyframe_insert_auto:
-        text = f"Auto-keying keys bones of this chain: delete those keys. {text}"
+        text += ". Auto Keying has keyed it: delete that key"
     idle = idle_joints(settings)
     if idle:
         text += f"; joints of bones that are not in the chain have no effect: {', '.join(idle)}"
@@ -89,7 +89,7 @@ def tree_in_words(settings: ChainGroup) -> list[str]:
     if not others:
         return []
     unit = length_unit(bpy.context.scene)
-    lines = [f"One tree with {', '.join([other.name for other in others])}"]
+    lines = [f"Solved together with {', '.join([other.name for other in others])}"]
     for chain in (settings, *others):
         outcome = live.memory.outcome(chain_key(chain))
         if isinstance(outcome, Outcome) and outcome.status is not Status.REACHED:

@@ -131,7 +131,8 @@ def to_chains(ob: bpy.types.Object, *bones: str) -> None:
 
 def to_constraints(ob: bpy.types.Object, *, use_all: bool = True) -> None:
     """Convert the active chain, or all of them, as the button does."""
-    select_bones(ob, [ob.pose.bones[0].name])
+    # A click on a bone of another chain would make that the active one.
+    select_bones(ob, [ob.chain_ik.chains[ob.chain_ik.active_index].bone])
     press(convert, direction="TO_CONSTRAINTS", use_all=use_all)
 
 

@@ -142,7 +142,7 @@ ONE_LEFT = (
 
 
 def off(reason: str) -> str:
-    return f"Reached (# iterations); the tip is # degrees off the target's rotation, as {reason}"
+    return f"Reached (# iterations); the rotation is # degrees off the target's, as {reason}"
 
 
 SOLVES = {
@@ -313,7 +313,7 @@ SOLVES = {
         both(set_chain(solver="FORCE"), ROTATED, goes(0.0, 0.6, 1.8), turned(0.2, 0.5, 0.3)),
     ),
     "a tip beyond the effector": Said(
-        "Reached; the tip is # degrees off the target's rotation, as its own joint holds it",
+        "Reached; the rotation is # degrees off the target's, as its own joint holds it",
         set_on("2", "use_ik_limit_x", True),
         set_on("2", "use_ik_limit_x", False),
         both(
@@ -335,8 +335,8 @@ SOLVES = {
         both(APART, joint(LIMB[1], **SLIDES)),
     ),
     "a bone that is turned by hand": Said(
-        "This chain poses Limb.1, so what was done by hand is gone: move the target, or mute the"
-        " chain to pose it. Reached (# iterations)",
+        "This chain poses Limb.1, so it went back: move the target, or switch to FK to pose by"
+        " hand. Reached (# iterations)",
         set_on("1", "rotation_quaternion", (0.8, 0.6, 0.0, 0.0)),
         goes(0.5, 0.5, 1.1),
     ),

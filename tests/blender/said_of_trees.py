@@ -76,7 +76,7 @@ def no_weights(rig: tree_rigs.Rig) -> None:
 
 def shared(cure: str) -> str:
     return (
-        "Bone 'Trunk.0' is already driven by chain 'Left', and they cannot be solved together:"
+        "Bone 'Trunk.0' already belongs to chain 'Left', and they cannot be solved together:"
         f" {cure}, shorten one of the two or mute it."
     )
 

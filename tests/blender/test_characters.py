@@ -237,7 +237,7 @@ def test_only_the_selected_limbs_are_set_up_on_request_and_none_twice(rigify):
     press(setup)
     assert len(found(ob)) == 6
     before = state()
-    assert refusal(setup).startswith("No limb without a chain was found")
+    assert refusal(setup).startswith("No limb was found that still needs a chain")
     assert state() == before
 
 

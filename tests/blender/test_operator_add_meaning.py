@@ -242,3 +242,42 @@ def test_controls_that_another_chain_follows_and_those_of_a_person_stay(kind):
     assert (newest(ob).pole_target, newest(ob).pole_subtarget) == shared
     if kind == "BONE":
         assert shared[1] in ob.data.bones
+
+
+def test_control_bones_hang_under_the_parent_that_is_chosen():
+    ob = make_arm("upper_arm.L", "forearm.L", "hand.L")
+    rigs.add_bones(ob, ((1, 0, 0), (1, 0, 1)), prefix="Root")
+    rigs.turn_bones(ob, seed=3)
+    select_bones(ob, ["upper_arm.L", "forearm.L"])
+    before = rigs.pose(ob)
+    press(bpy.ops.pose.chain_ik_add, parent="Root.0")
+    chain = newest(ob)
+    controls = (chain.subtarget, chain.pole_subtarget)
+    assert [ob.data.bones[name].parent.name for name in controls] == ["Root.0"] * 2
+    np.testing.assert_allclose(rigs.pose(ob)[: len(before)], before, atol=1e-5)
+
+
+def test_a_parent_that_is_not_there_is_refused_and_nothing_is_made():
+    ob = make_arm("upper_arm.L", "forearm.L", "hand.L")
+    select_bones(ob, ["upper_arm.L", "forearm.L"])
+    count = len(ob.data.bones)
+    assert refusal(bpy.ops.pose.chain_ik_add, parent="Nobody") == (
+        "Bone 'Nobody' does not exist: choose another parent for the controls."
+    )
+    assert len(ob.data.bones) == count
+    assert not ob.chain_ik.chains
+
+
+def test_an_armature_from_a_library_gets_empties(tmp_path):
+    ob = make_arm("upper_arm.L", "forearm.L", "hand.L")
+    library = str(tmp_path / "library.blend")
+    bpy.data.libraries.write(library, {ob.data}, fake_user=True)
+    with bpy.data.libraries.load(library, link=True) as (_, wanted):
+        wanted.armatures = [ob.data.name]
+    rigs.enter(ob, "OBJECT")
+    ob.data = wanted.armatures[0]
+    rigs.enter(ob, "POSE")
+    select_bones(ob, ["upper_arm.L", "forearm.L"])
+    press(bpy.ops.pose.chain_ik_add)
+    chain = newest(ob)
+    assert (chain.target.type, chain.pole_target.type) == ("EMPTY", "EMPTY")

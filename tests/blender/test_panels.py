@@ -126,16 +126,16 @@ def test_the_tab_has_the_list_and_the_panels_of_a_chain():
     labels = [panel.bl_label for panel in panels()]
     assert labels[0] == "Chain IK"
     assert set(labels[1:]) == {
+        "Bones and Target",
         "Details",
         "FK / IK",
-        "Goal",
         "Joints",
         "Pole",
         "Force",
         "Reach",
         "Solver",
         "Status",
-        "Tree",
+        "Shared Bones",
     }
     for panel in panels():
         assert (panel.bl_space_type, panel.bl_region_type) == ("VIEW_3D", "UI")

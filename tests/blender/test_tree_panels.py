@@ -19,22 +19,22 @@ def make_active_tree() -> tree_rigs.Rig:
 
 
 def said() -> list[str]:
-    return [item.name for item in draw(only="Tree") if item.kind == "label"]
+    return [item.name for item in draw(only="Shared") if item.kind == "label"]
 
 
 def test_a_chain_by_itself_shows_no_tree():
     make_active_arm(solver="NEWTON")
-    assert not draw(only="Tree")
+    assert not draw(only="Shared")
 
 
 def test_chains_that_share_bones_say_so_and_show_their_weights():
     rig = make_active_tree()
-    assert said() == ["One tree with Right"]
-    assert names(draw(only="Tree")) == {"weight"}
-    assert len([item for item in draw(only="Tree") if item.kind == "prop"]) == 2
+    assert said() == ["Solved together with Right"]
+    assert names(draw(only="Shared")) == {"weight"}
+    assert len([item for item in draw(only="Shared") if item.kind == "prop"]) == 2
     rig.chain("Right").mute = True
     rigs.updated()
-    assert not draw(only="Tree")
+    assert not draw(only="Shared")
 
 
 def test_goals_that_lost_are_told_with_what_is_left():
@@ -44,6 +44,6 @@ def test_goals_that_lost_are_told_with_what_is_left():
     rigs.updated()
     gaps = rig.gaps()
     lines = said()
-    assert lines[0] == "One tree with Right"
+    assert lines[0] == "Solved together with Right"
     assert lines[1:] == [f"{name}: {gaps[name]:.2g} m off" for name in ("Left", "Right")]
     assert rig.chain("Left").status == f"Outweighed by Right: {gaps['Left']:.2g} m off"

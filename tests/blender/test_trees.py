@@ -316,7 +316,7 @@ def test_other_solvers_are_refused_with_what_to_do(solver):
     rig.place(1)
     rigs.updated()
     assert rig.chain("Right").status == (
-        "Bone 'Trunk.0' is already driven by chain 'Left', and they cannot be solved together:"
+        "Bone 'Trunk.0' already belongs to chain 'Left', and they cannot be solved together:"
         " choose Newton or FABRIK as the solver for this chain, shorten one of the two or mute it."
     )
     assert rig.gaps()["Left"] <= 2e-6

@@ -88,7 +88,7 @@ def _problem(live_chains: Sequence[LiveChain], i: int, shared: dict[int, Point])
             if cure is not None:
                 name = live_chains[other].job.spec.name
                 return (
-                    f"Bone '{bone}' is already driven by chain '{name}', and they cannot be solved"
+                    f"Bone '{bone}' already belongs to chain '{name}', and they cannot be solved"
                     f" together: {cure} for {whose}, shorten one of the two or mute it."
                 )
     return None

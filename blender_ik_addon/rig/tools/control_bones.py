@@ -22,15 +22,20 @@ PALETTE = "THEME09"
 SEGMENTS = 24
 
 
-def check_editable(armature_object: bpy.types.Object) -> None:
-    """Raise if no bones can be added to an armature.
+def takes_bones(armature_object: bpy.types.Object) -> bool:
+    """Tell whether bones can be added to an armature: not to one that comes from a library."""
+    armature = armature_object.data
+    return armature.library is None and armature.override_library is None
+
+
+def check_parent(armature_object: bpy.types.Object, parent: str) -> None:
+    """Raise if control bones cannot hang under a bone.
 
     Raises:
         RigError: With what to do next.
     """
-    armature = armature_object.data
-    if armature.library is not None or armature.override_library is not None:
-        raise RigError("The armature is linked, so it takes no new bones: choose empties.")
+    if parent and parent not in armature_object.data.bones:
+        raise RigError(f"Bone '{parent}' does not exist: choose another parent for the controls.")
 
 
 def rest_matrices(

@@ -10,11 +10,10 @@ import numpy as np
 
 from ..keying.curve_points import split
 from ..keying.keys import ChannelKeys, check_keyable, write_keys
+from ..keying.written import reader, written_channels
 from ..reading.animation import curves
-from ..reading.chain_plan import planned
-from ..reading.channels import property_of_mode, read_pose
-from ..reading.skeleton import compiled
-from ..reading.spec import Anchor, ChainSpec
+from ..reading.channels import CHANNEL_SIZES
+from ..reading.spec import Anchor, ChainSpec, StoredBone
 from .controls import move_to, placement
 
 
@@ -80,7 +79,7 @@ def _channels(moved: bpy.types.Object | bpy.types.PoseBone) -> tuple[str, str]:
 
 
 def key_switch(armature_object: bpy.types.Object, spec: ChainSpec, frame: int) -> None:
-    """Key the rotations of a chain's bones: what they hold, and what they held a frame before.
+    """Key what a chain writes to its bones: what they hold, and what they held a frame before.
 
     So what they start from before that frame stays as it was.
 
@@ -93,24 +92,32 @@ def key_switch(armature_object: bpy.types.Object, spec: ChainSpec, frame: int) -
         RigError: If keys could not be written, or would not show.
     """
     check_keyable(armature_object)
-    skeleton, pose = compiled(armature_object), read_pose(armature_object)
     stored = {bone.name: bone for bone in spec.stored_pose}
     known = {(each.data_path, each.array_index): each for each in curves(armature_object)}
-    channels = []
-    for bone in planned(skeleton, spec).written.tolist():
-        name, prop = skeleton.names[bone], property_of_mode(int(pose.modes[bone]))
+    channels = written_channels(armature_object, [spec])
+    added = []
+    for channel, value in zip(channels, reader(armature_object, channels)().tolist(), strict=True):
+        name, prop, component = channel
         path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].{prop}'
-        held = getattr(armature_object.pose.bones[name], prop)
-        for component, value in enumerate(held):
-            curve, before = known.get((path, component)), value
-            if curve is not None:
-                split(curve, frame - 1)
-                curve.keyframe_points.insert(frame, value, options={"FAST"})
-                continue
-            if name in stored and len(stored[name].rotation) == len(held):
-                before = stored[name].rotation[component]
-            channels.append(ChannelKeys(name, prop, component, np.array([before, value])))
-    write_keys(armature_object, [frame - 1, frame], channels)
+        curve = known.get((path, component))
+        if curve is not None:
+            split(curve, frame - 1)
+            curve.keyframe_points.insert(frame, value, options={"FAST"})
+            continue
+        held = _held(stored.get(name), prop)
+        before = held[component] if component < len(held) else value
+        added.append(ChannelKeys(name, prop, component, np.array([before, value])))
+    write_keys(armature_object, [frame - 1, frame], added)
+
+
+def _held(bone: StoredBone | None, prop: str) -> tuple[float, ...]:
+    """Return what a property held before the chain first wrote, empty if nobody knows."""
+    if bone is None:
+        return ()
+    if prop not in ("location", "scale"):
+        return bone.rotation if len(bone.rotation) == CHANNEL_SIZES[prop] else ()
+    values: tuple[float, ...] = getattr(bone, prop)
+    return values
 
 
 def key_step(owner: bpy.types.ID, path: str, frame: int, before: float, after: float) -> None:

@@ -28,8 +28,8 @@ def outcome_in_words(outcome: Outcome, unit: LengthUnit) -> str:
     text = _ending_in_words(outcome, unit)
     if outcome.put_back:
         text = (
-            f"This chain poses {_listed(outcome.put_back)}, so what was done by hand is gone:"
-            f" move the target, or mute the chain to pose it. {text}"
+            f"This chain poses {_listed(outcome.put_back)}, so it went back: move the target, or"
+            f" switch to FK to pose by hand. {text}"
         )
     if outcome.connected:
         bones = _listed(outcome.connected)
@@ -109,7 +109,7 @@ def _tip_in_words(outcome: Outcome) -> str:
     elif outcome.why.is_at_limits or outcome.why.has_locked_joints:
         first = "position and joints come first"
     angle = f"{math.degrees(outcome.tip_gap):.1f} degrees"
-    return f"the tip is {angle} off the target's rotation, as {first}"
+    return f"the rotation is {angle} off the target's, as {first}"
 
 
 def _iterations(outcome: Outcome) -> str:
