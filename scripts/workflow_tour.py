@@ -30,7 +30,7 @@ FRAMES, TO_FK, TO_IK = range(1, 41), 16, 28
 # Metres, and what matrices of bones may differ by.
 REACHED = 2e-5
 SAME = 1e-4
-VIEW_CENTRE, VIEW_DISTANCE, VIEW_ANGLES = Vector((0.45, 0.0, 1.0)), 2.9, (1.45, 0.0, 0.4)
+VIEW_CENTRE, VIEW_DISTANCE, VIEW_ANGLES = Vector((0.55, -0.2, 0.95)), 4.0, (1.35, 0.0, 0.65)
 
 
 def rig() -> bpy.types.Object:
@@ -146,10 +146,14 @@ class Day:
         self.picture("2_posed")
 
     def turn_by_hand(self) -> Session:
-        """Turn the forearm although a chain poses it: it goes back, and the status says why."""
+        """Press R on the forearm, which a chain poses: it goes back, and the status says why."""
         with self.viewport.context():
             select_bones("forearm.L")
-        rig().pose.bones["forearm.L"].rotation_quaternion = (0.8, 0.6, 0.0, 0.0)
+        x, y = self.viewport.pixel_of(rig().pose.bones["forearm.L"].tail)
+        yield from self.viewport.drag([(x, y)], button="")
+        self.viewport.press("R")
+        yield from self.viewport.drag([(x, y + 40), (x - 30, y + 80)], button="")
+        self.viewport.press("LEFTMOUSE")
         yield REDRAW
         status = rig().chain_ik.chains["Arm.L"].status
         check(status.startswith("This chain poses forearm.L"), status)

@@ -133,8 +133,8 @@ class POSE_OT_chain_ik_switch(bpy.types.Operator):
     bl_idname = "pose.chain_ik_switch"
     bl_label = "Switch FK/IK"
     bl_description = (
-        "Switch the active chain between FK and IK at this frame: match one side to the other, and"
-        " key both and the influence, so that nothing pops"
+        "Switch the active chain between FK and IK at this frame: match the pose, and set the keys"
+        " that keep it from popping"
     )
     bl_options = {"REGISTER", "UNDO"}
 

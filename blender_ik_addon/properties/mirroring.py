@@ -35,7 +35,7 @@ def check_opposite(settings: ChainGroup) -> list[str]:
     for name, other in zip(bones, others, strict=True):
         if name == other:
             raise RigError(
-                f"The name of bone '{name}' tells no side: end it with .L or .R, or press +"
+                f"Bone '{name}' has no side in its name: end it with .L or .R, or press +"
                 " for the other side."
             )
         if other not in owner.pose.bones:

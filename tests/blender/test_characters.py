@@ -305,7 +305,7 @@ def test_a_chain_that_has_no_other_side_says_why():
     assert state() == before
     rigs.add_chain(ob, "Bone.0", None)
     ob.chain_ik.active_index = 2
-    assert refusal(mirror).startswith("The name of bone 'Bone.0' tells no side")
+    assert refusal(mirror).startswith("Bone 'Bone.0' has no side in its name")
 
 
 def test_the_page_on_characters_lists_what_is_found():

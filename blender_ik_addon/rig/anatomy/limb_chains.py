@@ -25,12 +25,18 @@ class Preset:
 
 
 PRESETS = {
-    LimbKind.ARM: Preset(use_pole=True, word="Two bones to the hand, which is turned; a pole"),
-    LimbKind.LEG: Preset(use_pole=True, word="The bones down to the foot, which is turned; a pole"),
+    LimbKind.ARM: Preset(
+        use_pole=True, word="Two bones; the hand takes the target's rotation; a pole"
+    ),
+    LimbKind.LEG: Preset(
+        use_pole=True, word="Two bones or three; the foot takes the target's rotation; a pole"
+    ),
     LimbKind.SPIDER_LEG: Preset(use_pole=True, word="Three bones or more to the ground; a pole"),
     LimbKind.FINGER: Preset(word="The bones of a finger to its tip"),
-    LimbKind.SPINE: Preset(turns_tip=True, word="From the hips to the chest, which is turned"),
-    LimbKind.NECK: Preset(word="From the chest to the head, which is turned"),
+    LimbKind.SPINE: Preset(
+        turns_tip=True, word="From the hips to the chest, which takes the target's rotation"
+    ),
+    LimbKind.NECK: Preset(word="From the chest to the head, which takes the target's rotation"),
     LimbKind.TAIL: Preset(word="All bones of the tail to its tip"),
     LimbKind.WING: Preset(word="All bones of a wing or fin to its tip"),
 }
