@@ -34,8 +34,8 @@ const JOB_TYPE = {
 // Where Blender's frames end.
 const FARTHEST = 1048574;
 
-// Windows starts no command line longer than 32767; this leaves room for Blender and the file.
-const LONGEST_COMMAND = 30000;
+// Windows starts no command line longer than 32767; this leaves room for quotes, Blender and the file.
+const LONGEST_COMMAND = 28000;
 
 function compileJob(job) {
     const settings = job.settings;

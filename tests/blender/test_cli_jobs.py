@@ -195,6 +195,24 @@ def test_chains_that_go_on_are_played_from_the_first_frame_or_refused(tmp_path, 
     assert contents(merged) == contents(whole)
 
 
+@pytest.mark.parametrize("name", ["only ropes", "no ropes"])
+def test_a_chunk_for_which_there_is_nothing_is_merged_as_well(tmp_path, name):
+    if name == "only ropes":
+        make_rope("Rope", 6.0)
+        bpy.context.scene.frame_end = LAST
+    else:
+        make_scene()
+    file = save(tmp_path / "scene.blend")
+    whole, merged = tmp_path / "whole.blend", tmp_path / "merged.blend"
+    assert command("bake", "--output", whole) in (0, 3)
+    opened(file)
+    chunks = [tmp_path / f"{kind}.npz" for kind in ("independent", "dependent")]
+    for chunk in chunks:
+        assert command("chunk", *WHOLE, "--only", chunk.stem, "--output", chunk) == 0
+    assert command("merge", *chunks, *WHOLE, "--output", merged) in (0, 3)
+    assert contents(merged) == contents(whole)
+
+
 def test_a_chunk_makes_its_folder_but_not_the_one_above(file, capfd):
     folder = file.with_name("chunks")
     assert command("chunk", "--frames", 1, "--output", folder / "a.npz") == 0

@@ -212,7 +212,6 @@ def test_a_farm_that_is_killed_at_any_moment_leaves_the_file_and_can_go_on_or_be
     moments: list[Callable[[Farm], bool]] = [
         lambda farm: "frame 2 of" in farm.log("frames 1 to 18"),
         lambda farm: folder.is_dir() and bool(seen(folder)),
-        lambda farm: "merge" in farm.running,
         lambda farm: is_writing(farm) or output.exists(),
     ]
     farm = Farm(tasks, tmp_path / "logs")
