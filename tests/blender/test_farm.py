@@ -165,21 +165,22 @@ def test_a_farm_gives_the_keys_of_one_bake_though_a_worker_is_killed(tmp_path):
         give(chain, **settings)
         rigs.key(target, "location", {1: (1.8, 2.0, 1.5), LAST: (-1.0, 1.5, 2.5)})
     chain.start_from = "CURRENT"
-    slow_down(5)
+    slow_down(4)
     file, before = save_shot(tmp_path)
-    farm, victim = Farm(submitted(), tmp_path / "logs"), "frames 21 to 40"
+    farm, victim = Farm(submitted(chunk_size=24), tmp_path / "logs"), "frames 25 to 48"
 
     def kill_once(farm: Farm) -> bool:
-        if not farm.ended and "frame 2 of 20" in farm.log(victim).splitlines():
+        is_first = victim not in dict(farm.ended)
+        if is_first and "frame 2 of 24" in farm.log(victim).splitlines():
             farm.running[victim].send_signal(signal.SIGKILL)
             farm.running[victim].wait()
         return False
 
     farm.run(kill_once)
-    names = ["whole", "frames 1 to 20", victim, "frames 41 to 60", "merge"]
+    names = ["whole", "frames 1 to 24", victim, "merge"]
     assert sorted(farm.ended) == sorted([(victim, -signal.SIGKILL), *((each, 0) for each in names)])
     assert farm.ended[-1] == ("merge", 0)
-    assert "frame 60 of 60" in farm.log("whole")
+    assert "frame 48 of 48" in farm.log("whole")
 
     assert seen(file.parent) == {"shot.blend", "shot-baked.blend", "shot-baked-report.json", FOLDER}
     files = {f"{each.replace(' ', '_')}.npz" for each in names[:-1]}
@@ -217,7 +218,7 @@ def test_a_farm_that_is_killed_at_any_moment_leaves_the_file_and_can_go_on_or_be
     farm = Farm(tasks, tmp_path / "logs")
     for moment in moments:
         farm.run(moment)
-        assert len(farm.done) < len(tasks)
+        assert len(farm.done) < len(tasks) or output.exists()
         assert file.read_bytes() == before
         assert not output.exists() or len(contents(output)) == 2
     farm.run()
