@@ -121,6 +121,11 @@ def _add_report(command: argparse.ArgumentParser, default: str | None) -> None:
         metavar="FILE",
         help=f"where to write what became of each chain, as JSON; - for stdout; {told}",
     )
+    command.add_argument(
+        "--accept-unreached",
+        action="store_true",
+        help="end with 0 also where something was not reached, for what takes 3 for a failure",
+    )
 
 
 def _add_jobs(command: argparse.ArgumentParser) -> None:

@@ -64,6 +64,7 @@ def tell_report(options: argparse.Namespace, stdout: TextIO) -> int:
 def chunk(options: argparse.Namespace, _stdout: TextIO) -> int:
     """Write what chains do at some frames to a file."""
     scene = _scene()
+    saving.make_folder(options.output)
     _check_output(options)
     made_of = chunks.origin(scene)
     frames, chosen = _frames(options, scene), choose(scene, options.armature, options.chains)
@@ -257,4 +258,4 @@ def _report(options: argparse.Namespace, parts: Sequence[Part], stdout: TextIO) 
     elif options.report is not None:
         with saving.replaced(Path(options.report)) as temporary:
             temporary.write_text(text, encoding="utf-8")
-    return 0 if is_reached(parts) else NOT_REACHED
+    return 0 if options.accept_unreached or is_reached(parts) else NOT_REACHED

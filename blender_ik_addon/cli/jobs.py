@@ -121,12 +121,13 @@ class _Run:
             if (done := sum(self.played.values())) > before:
                 self.tell(done, self.total)
 
-    def stop(self) -> None:
-        """End what still runs."""
+    def stop(self) -> bool:
+        """End what still runs; tell whether this is the first to do so."""
         with self.lock:
-            self.is_over = True
+            is_first, self.is_over = not self.is_over, True
             for process in self.processes:
                 process.kill()
+        return is_first
 
 
 def run(tasks: Sequence[Task], jobs: int, tell: Tell) -> None:
@@ -143,8 +144,9 @@ def run(tasks: Sequence[Task], jobs: int, tell: Tell) -> None:
             why = state.attempt(number, task)
             if why is None:
                 return
-        state.stop()
-        raise CommandError(f"{task.name} could not be solved: {why.strip().rstrip('.')}.")
+        # Those that were ended for another's sake have nothing to tell.
+        if state.stop():
+            raise CommandError(f"{task.name} could not be solved: {why.strip().rstrip('.')}.")
 
     with ThreadPoolExecutor(jobs) as pool:
         try:

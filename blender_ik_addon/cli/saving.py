@@ -29,6 +29,14 @@ def check_place(path: Path) -> None:
         raise CommandError(f"The folder {folder} cannot be written to: choose another.")
 
 
+def make_folder(path: Path) -> None:
+    """Make the folder of a file, but not the one that holds it: that would hide a wrong path."""
+    folder = path.absolute().parent
+    if folder.parent.is_dir() and not folder.exists():
+        # Another process may make it just now.
+        folder.mkdir(exist_ok=True)
+
+
 def are_same(one: Path, other: Path) -> bool:
     """Tell whether two paths lead to the same place."""
     if one.exists() and other.exists():

@@ -47,6 +47,40 @@ def make_scene(count: int = 1) -> list[bpy.types.Object]:
     return found
 
 
+def make_rope(name: str, offset: float) -> bpy.types.Object:
+    """Return a rig that is dragged, and so depends on the frames before."""
+    ob = rigs.make_rig(rigs.zigzag(5, seed=7), name=name)
+    ob.location.y = offset
+    target = rigs.make_empty(f"{name} Lead")
+    ways = {1: (0, offset, 5), 5: (3, offset, 3), LAST: (-2, offset, 4)}
+    rigs.key(target, "location", ways)
+    rigs.add_chain(ob, "Bone.4", target, name="Rope", solver="FOLLOW", use_anchor=True)
+    return ob
+
+
+def make_varied_scene() -> None:
+    """Make rigs of several kinds: keyed, limited, in a tree, muted in between, dragged."""
+    ob, other, tree = make_scene(3)
+    rigs.key_bones(ob, frames=(1, 5, LAST))
+    other.scale = (1.0, 1.3, -0.8)
+    for bone in list(other.pose.bones)[:4]:
+        bone.use_ik_limit_x = True
+        bone.ik_min_x, bone.ik_max_x = -0.2, 0.3
+    rigs.key(other, "chain_ik.chains[1].mute", {1: False, 4: True, 7: False})
+    rigs.key(other, "chain_ik.chains[0].influence", {1: 1.0, LAST: 0.3})
+    rigs.add_bones(tree, [(0, 0, 3), (0.6, 0.3, 3)], prefix="Thumb", parent="Bone.1")
+    target = rigs.make_empty("Thumb Target")
+    rigs.key(target, "location", {1: (1, 0, 2), LAST: (-1, 1, 2)})
+    rigs.add_chain(tree, "Thumb.0", target, name="Thumb")
+    for chain in tree.chain_ik.chains:
+        chain.solver = "NEWTON"
+    rope = make_rope("Rope", 6.0)
+    # Hangs on the rope, and so on the frames before as well.
+    hook = rigs.make_rig(name="Hook")
+    hook.location.y = 6.0
+    rigs.add_chain(hook, "Bone.1", rope, subtarget="Bone.2", name="Hook")
+
+
 def save(path: Path, **options: object) -> Path:
     """Save what is open, evaluated, and keep it open as that file."""
     bpy.context.view_layer.update()

@@ -20,7 +20,9 @@ from tests.blender.command_lines import (
     LAST,
     contents,
     keys_of,
+    make_rope,
     make_scene,
+    make_varied_scene,
     needs_module,
     opened,
     ran,
@@ -30,40 +32,6 @@ from tests.blender.command_lines import (
 
 pytestmark = pytest.mark.slow
 WHOLE = ("--frames", f"1-{LAST}")
-
-
-def make_rope(name: str, offset: float) -> bpy.types.Object:
-    """Return a rig that is dragged, and so depends on the frames before."""
-    ob = rigs.make_rig(rigs.zigzag(5, seed=7), name=name)
-    ob.location.y = offset
-    target = rigs.make_empty(f"{name} Lead")
-    ways = {1: (0, offset, 5), 5: (3, offset, 3), LAST: (-2, offset, 4)}
-    rigs.key(target, "location", ways)
-    rigs.add_chain(ob, "Bone.4", target, name="Rope", solver="FOLLOW", use_anchor=True)
-    return ob
-
-
-def make_varied_scene() -> None:
-    """Make rigs of several kinds: keyed, limited, in a tree, muted in between, dragged."""
-    ob, other, tree = make_scene(3)
-    rigs.key_bones(ob, frames=(1, 5, LAST))
-    other.scale = (1.0, 1.3, -0.8)
-    for bone in list(other.pose.bones)[:4]:
-        bone.use_ik_limit_x = True
-        bone.ik_min_x, bone.ik_max_x = -0.2, 0.3
-    rigs.key(other, "chain_ik.chains[1].mute", {1: False, 4: True, 7: False})
-    rigs.key(other, "chain_ik.chains[0].influence", {1: 1.0, LAST: 0.3})
-    rigs.add_bones(tree, [(0, 0, 3), (0.6, 0.3, 3)], prefix="Thumb", parent="Bone.1")
-    target = rigs.make_empty("Thumb Target")
-    rigs.key(target, "location", {1: (1, 0, 2), LAST: (-1, 1, 2)})
-    rigs.add_chain(tree, "Thumb.0", target, name="Thumb")
-    for chain in tree.chain_ik.chains:
-        chain.solver = "NEWTON"
-    rope = make_rope("Rope", 6.0)
-    # Hangs on the rope, and so on the frames before as well.
-    hook = rigs.make_rig(name="Hook")
-    hook.location.y = 6.0
-    rigs.add_chain(hook, "Bone.1", rope, subtarget="Bone.2", name="Hook")
 
 
 @pytest.fixture
@@ -227,6 +195,51 @@ def test_chains_that_go_on_are_played_from_the_first_frame_or_refused(tmp_path, 
     assert contents(merged) == contents(whole)
 
 
+@pytest.mark.parametrize("name", ["only ropes", "no ropes"])
+def test_a_chunk_for_which_there_is_nothing_is_merged_as_well(tmp_path, name):
+    if name == "only ropes":
+        make_rope("Rope", 6.0)
+        bpy.context.scene.frame_end = LAST
+    else:
+        make_scene()
+    file = save(tmp_path / "scene.blend")
+    whole, merged = tmp_path / "whole.blend", tmp_path / "merged.blend"
+    assert command("bake", "--output", whole) in (0, 3)
+    opened(file)
+    chunks = [tmp_path / f"{kind}.npz" for kind in ("independent", "dependent")]
+    for chunk in chunks:
+        assert command("chunk", *WHOLE, "--only", chunk.stem, "--output", chunk) == 0
+    assert command("merge", *chunks, *WHOLE, "--output", merged) in (0, 3)
+    assert contents(merged) == contents(whole)
+
+
+def test_a_chunk_makes_its_folder_but_not_the_one_above(file, capfd):
+    folder = file.with_name("chunks")
+    assert command("chunk", "--frames", 1, "--output", folder / "a.npz") == 0
+    assert command("chunk", "--frames", 2, "--output", folder / "b.npz") == 0
+    assert {each.name for each in folder.iterdir()} == {"a.npz", "b.npz"}
+    wrong = file.with_name("wrong")
+    said = refusal(capfd, "chunk", "--output", wrong / "chunks" / "a.npz")
+    assert said == f"The folder {wrong / 'chunks'} does not exist: make it first."
+    assert not wrong.exists()
+
+
+def test_what_is_out_of_reach_is_no_failure_where_that_is_asked_for(file):
+    arm = bpy.data.objects["Rig 0"].chain_ik.chains["Arm"]
+    arm.target = rigs.make_empty("Far", (99.0, 0.0, 0.0))
+    save(file)
+    chunks = make_chunks(file, "1-12")
+    output = ("--output", file.with_name("out.blend"))
+    report = ("report", "--report", file.with_name("report.json"))
+    for asked in (report, ("bake", *output), ("merge", *chunks, *output)):
+        for more, code in (((), 3), (("--accept-unreached",), 0)):
+            opened(file)
+            assert command(*asked, *more) == code
+    # Errors stay what they are.
+    opened(file)
+    assert command("merge", *chunks, *output, "--accept-unreached", "--frames", "13") == 1
+
+
 def test_a_chain_that_cannot_be_solved_stops_a_chunk(file, capfd):
     bpy.data.objects["Rig 1"].chain_ik.chains["Arm"].target = None
     save(file)
@@ -372,9 +385,11 @@ def test_a_process_that_fails_is_run_once_more_and_then_told(tmp_path):
     assert marks.read_text() == "xxxx"
 
 
-def test_a_process_that_fails_ends_the_others():
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_process_that_fails_ends_the_others_and_is_the_one_that_is_told(is_first):
     slow = python("import time; time.sleep(60)", "Frames 5-8")
+    failing = python("import os; os.abort()", "Frames 1-4")
     before = time.monotonic()
     with pytest.raises(CommandError, match="Frames 1-4 could not be solved"):
-        run([python("import os; os.abort()", "Frames 1-4"), slow], 2, tell([]))
+        run([failing, slow] if is_first else [slow, failing], 2, tell([]))
     assert time.monotonic() - before < 30.0
