@@ -9,7 +9,7 @@ from bpy.props import BoolProperty, IntProperty
 
 from ..core import IKError
 from ..properties import ChainGroup, chain_key, chain_spec, chains_of, owner_of
-from ..rig.keying.baking import bake
+from ..rig.keying.baking import bake, mute_for_good
 from . import selection
 from .chains import ANEW
 
@@ -66,7 +66,7 @@ class POSE_OT_chain_ik_bake(bpy.types.Operator):
         if self.mute:
             # Playing frames has had Blender look again at every reference from before.
             for index in specs:
-                owner.chain_ik.chains[index].mute = True
+                mute_for_good(owner, index)
         bones = f"{count} bone{'s' if count != 1 else ''}"
         self.report({"INFO"}, f"Baked {bones} from frame {first} to {last}")
         return {"FINISHED"}

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..live import live
+from ..reading.animation import curves
 from ..reading.refusals import RigError
 from ..reading.spec import ChainSpec
 from .keys import ChannelKeys, check_keyable, write_keys
@@ -137,6 +138,23 @@ def key(
         part = slice(int(numbers[0]), int(numbers[-1]) + 1)
         keys = [ChannelKeys(*each, values[part, i]) for i, each in enumerate(channels)]
         write_keys(armature_object, frames[part], keys)
+
+
+def mute_for_good(armature_object: bpy.types.Object, index: int) -> None:
+    """Mute a chain, and the keys and drivers that would unmute it, so that baked keys play.
+
+    Args:
+        armature_object: The original object.
+        index: Of the chain.
+    """
+    settings = armature_object.chain_ik.chains[index]
+    name = bpy.utils.escape_identifier(settings.name)
+    paths = {f"chain_ik.chains[{place}].mute" for place in (index, f'"{name}"')}
+    data = armature_object.animation_data
+    for curve in (*curves(armature_object), *(data.drivers if data is not None else ())):
+        if curve.data_path in paths:
+            curve.mute = True
+    settings.mute = True
 
 
 def _continuous(values: Array, channels: Sequence[Channel]) -> Array:
