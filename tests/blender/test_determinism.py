@@ -165,7 +165,7 @@ def make_crowd(solver: str, count: int) -> list[str]:
 @pytest.mark.parametrize("solver", ["NEWTON", "FABRIK", "CCD", "FORCE"])
 def test_a_crowd_shows_what_two_of_it_show(solver):
     """Many are solved side by side, few one by one."""
-    names = make_crowd(solver, 24)
+    names = make_crowd(solver, 32)
     expected = same_again.seen(names, FEW_FRAMES)
     for name in names[2:]:
         bpy.data.objects[name].chain_ik.chains[0].mute = True
