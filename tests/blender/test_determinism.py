@@ -32,6 +32,8 @@ CLOSE = 1e-6
 LONGEST = 16.0
 """No chain is longer; positions are told in shares of it."""
 FEW_FRAMES = (2, 5, 7)
+CROWD = 32
+"""More than are solved one by one."""
 MOST_OTHERS = 0.02
 """So many of the objects may take other numbers of iterations."""
 ALL = {**KINDS, **BONDS}
@@ -147,25 +149,40 @@ def test_without_other_live_chains_the_rest_shows_the_same(played, share):
     assert others <= MOST_OTHERS * len(kept) * len(FEW_FRAMES)
 
 
-def make_crowd(solver: str, count: int) -> list[str]:
-    """Return the names of rigs that are alike, with limits, whose targets move."""
-    names = []
+CROWDS = [
+    ("TWO_BONE", False, True),
+    ("NEWTON", False, False),
+    ("NEWTON", True, False),
+    ("NEWTON", True, True),
+    ("FABRIK", True, False),
+    ("CCD", True, False),
+    ("FORCE", True, False),
+]
+
+
+def make_crowd(solver: str, *, has_limits: bool, has_pole: bool) -> list[str]:
+    """Return the names of rigs that are alike, whose targets move."""
+    names, bones = [], 2 if solver == "TWO_BONE" else 4
     with rigs.at_rest():
-        for number in range(count):
-            ob = rigs.make_rig(rigs.zigzag(4, seed=3), name=f"{solver} {number}")
-            limited()(ob, ob.pose.bones.keys())
+        for number in range(CROWD):
+            ob = rigs.make_rig(rigs.zigzag(bones, seed=3), name=f"{solver} {number}")
+            if has_limits:
+                limited()(ob, ob.pose.bones.keys())
             target = rigs.make_empty(f"{ob.name} Target")
-            ways = np.add(make_rng(number).uniform(-1.0, 1.0, (2, 3)), (0.0, 0.0, 2.2))
+            ways = make_rng(number).uniform(-1.0, 1.0, (2, 3)) * (1.0, 1.0, 0.5)
+            ways[:, 2] += 0.6 * bones
             rigs.key(target, "location", {FRAMES[0]: ways[0], FRAMES[-1]: ways[1]})
-            rigs.add_chain(ob, "Bone.3", target, solver=solver, tolerance=kept_file.TOLERANCE)
+            pole = rigs.make_empty(f"{ob.name} Pole", (2.0, 3.0, 1.0)) if has_pole else None
+            chain = rigs.add_chain(ob, f"Bone.{bones - 1}", target, solver=solver)
+            chain.tolerance, chain.pole_target = kept_file.TOLERANCE, pole
             names.append(ob.name)
     return names
 
 
-@pytest.mark.parametrize("solver", ["NEWTON", "FABRIK", "CCD", "FORCE"])
-def test_a_crowd_shows_what_two_of_it_show(solver):
+@pytest.mark.parametrize(("solver", "has_limits", "has_pole"), CROWDS)
+def test_a_crowd_shows_what_two_of_it_show(solver, has_limits, has_pole):
     """Many are solved side by side, few one by one."""
-    names = make_crowd(solver, 32)
+    names = make_crowd(solver, has_limits=has_limits, has_pole=has_pole)
     expected = same_again.seen(names, FEW_FRAMES)
     for name in names[2:]:
         bpy.data.objects[name].chain_ik.chains[0].mute = True
