@@ -199,10 +199,12 @@ def test_renders_show_what_playing_shows(scene, tmp_path):
     assert_same(played(ob, shuffled(4)), expected)
 
 
-def test_a_bake_shows_what_playing_shows(scene):
+@pytest.mark.parametrize("pressed_at", [1, 5])
+def test_a_bake_shows_what_playing_shows(scene, pressed_at):
+    """Also one that is pressed where the chain is muted."""
     ob = scene.ob
     expected = played(ob)
-    rigs.go_to(5)
+    rigs.go_to(pressed_at)
     press(bpy.ops.pose.chain_ik_bake, use_all=True)
     assert_same(played(ob), expected)
     assert_same(played(ob, shuffled(5)), expected)
