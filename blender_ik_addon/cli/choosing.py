@@ -10,9 +10,9 @@ from fnmatch import fnmatchcase
 import bpy
 
 from ..core import IKError
-from ..properties import ChainGroup, chain_key, chain_spec, chains_of, owner_of
+from ..properties import ChainGroup, chain_spec, chains_of
+from ..rig.keying.baking import may_move
 from ..rig.keying.going_on import LiveRig, going_on
-from ..rig.reading.animation import curves
 from ..rig.reading.spec import ChainSpec
 from .errors import CommandError
 
@@ -74,9 +74,9 @@ def choose(scene: bpy.types.Scene, armatures: Sequence[str], chains: Sequence[st
     found = []
     for rig in rigs:
         meant = {
-            chain_key(settings)[1]: settings.name
-            for settings in chains_of(rig)
-            if _is_meant(settings.name, chains) and _may_move(settings)
+            index: settings.name
+            for index, settings in enumerate(chains_of(rig))
+            if _is_meant(settings.name, chains) and may_move(rig, index)
         }
         if meant:
             found.append(Chosen(rig, meant, rig.session_uid in dependent))
@@ -99,23 +99,14 @@ def _is_meant(name: str, patterns: Sequence[str]) -> bool:
     return not patterns or any(name == each or fnmatchcase(name, each) for each in patterns)
 
 
-def _may_move(settings: ChainGroup) -> bool:
-    """Tell whether a chain is live, or may be at another frame."""
-    owner = owner_of(settings)
-    path = f"{settings.path_from_id()}.mute"
-    data = owner.animation_data
-    animated = [*curves(owner), *(data.drivers if data is not None else ())]
-    return not settings.mute or any(curve.data_path == path for curve in animated)
-
-
 def _live_rigs(scene: bpy.types.Scene) -> dict[int, LiveRig]:
     found = {}
     for rig in scene.objects:
         specs = []
-        for settings in chains_of(rig) if rig.type == "ARMATURE" else ():
+        for index, settings in enumerate(chains_of(rig) if rig.type == "ARMATURE" else ()):
             # Those that are not sound are not solved.
             with suppress(IKError):
-                if _may_move(settings):
+                if may_move(rig, index):
                     specs.append(chain_spec(settings, with_stored=False))
         if specs:
             found[rig.session_uid] = LiveRig(rig, specs)

@@ -11,7 +11,7 @@ from typing import TextIO
 
 import bpy
 
-from ..rig.keying.baking import check_live, frame_kept, key
+from ..rig.keying.baking import check_live, frame_kept, key, mute_for_good
 from ..rig.keying.keys import check_keyable
 from . import chunks, jobs, report, saving
 from .arguments import DEPENDENT, INDEPENDENT, STDOUT
@@ -209,7 +209,7 @@ def _keyed(
         key(rig, part.frames, part.channels, part.values)
         if not options.keep_live:
             for chain in part.chains:
-                rig.chain_ik.chains[chain.index].mute = True
+                mute_for_good(rig, chain.index)
     # The keys play.
     scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
     _save(options)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core import Status
-from ..properties import bones_of_chain, status_with
+from ..properties import bones_of_chain, is_idle, status_with
 from ..rig.keying.baking import never_moved, not_baked, played
 from ..rig.keying.written import Channel, reader, written_channels
 from ..rig.live import live
@@ -33,7 +33,7 @@ class Result:
         frame: Which one.
         code: Name of the status, ``MUTED`` or ``NOT_SOLVED``.
         text: The status in words, as the sidebar shows it.
-        reached: Whether the effector is at its target; None where the chain is muted.
+        reached: Whether the effector is at its target; None where the chain is idle.
         residual: From effector to target in scene units; None where nothing was solved.
         iterations: Sweeps used; None where nothing was solved.
         limits_hit: Bones and axes whose limits keep the effector from the target.
@@ -171,7 +171,7 @@ class _Recorder:
 def _result(frame: int, chosen: Chosen, index: int, outcome: Outcome | str | None) -> Result:
     settings = chosen.settings(index)
     text = status_with(settings, outcome)
-    if settings.mute:
+    if is_idle(settings):
         return Result(frame, MUTED, text, None)
     if not isinstance(outcome, Outcome):
         return Result(frame, NOT_SOLVED, text, False)

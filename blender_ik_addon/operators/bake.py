@@ -9,7 +9,7 @@ from bpy.props import BoolProperty, IntProperty
 
 from ..core import IKError
 from ..properties import ChainGroup, chain_key, chain_spec, chains_of, owner_of
-from ..rig.keying.baking import bake
+from ..rig.keying.baking import bake, may_move, mute_for_good
 from . import selection
 from .chains import ANEW
 
@@ -52,21 +52,22 @@ class POSE_OT_chain_ik_bake(bpy.types.Operator):
         self._take_range(_scene_of(context))
         active = selection.chain(context)
         owner = owner_of(active)
-        chosen = _live(chains_of(owner) if self.use_all else [active])
+        wanted = chains_of(owner) if self.use_all else [active]
+        chosen = [index for _, index in map(chain_key, wanted) if may_move(owner, index)]
         if not chosen:
             self.report({"ERROR"}, _nothing_to_bake(active, use_all=self.use_all))
             return {"CANCELLED"}
         first, last = self.frame_start, self.frame_end
         try:
-            specs = {chain_key(settings)[1]: chain_spec(settings) for settings in chosen}
-            count = bake(_scene_of(context), owner, specs, first, last)
+            specs = {index: chain_spec(owner.chain_ik.chains[index]) for index in chosen}
+            count, baked = bake(_scene_of(context), owner, specs, first, last)
         except IKError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
         if self.mute:
             # Playing frames has had Blender look again at every reference from before.
-            for index in specs:
-                owner.chain_ik.chains[index].mute = True
+            for index in baked:
+                mute_for_good(owner, index)
         bones = f"{count} bone{'s' if count != 1 else ''}"
         self.report({"INFO"}, f"Baked {bones} from frame {first} to {last}")
         return {"FINISHED"}
@@ -80,10 +81,6 @@ class POSE_OT_chain_ik_bake(bpy.types.Operator):
 def _scene_of(context: bpy.types.Context) -> bpy.types.Scene:
     """Return the scene, which every context with an active object has."""
     return cast(bpy.types.Scene, context.scene)
-
-
-def _live(chains: list[ChainGroup]) -> list[ChainGroup]:
-    return [settings for settings in chains if not settings.mute]
 
 
 def _nothing_to_bake(active: ChainGroup, *, use_all: bool) -> str:

@@ -7,7 +7,7 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty
 
 from ..core import IKError
 from ..properties import ChainGroup, anchors_of, chain_key, chain_spec, is_idle, owner_of
-from ..rig.keying.baking import bake
+from ..rig.keying.baking import bake, mute_for_good
 from ..rig.tools.matching import (
     hold_anchors,
     key_anchors,
@@ -121,9 +121,8 @@ class POSE_OT_chain_ik_apply(Ranged, bpy.types.Operator):
         except IKError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
-        settings = owner.chain_ik.chains[index]
-        settings.stored_pose = ""
-        settings.mute = True
+        owner.chain_ik.chains[index].stored_pose = ""
+        mute_for_good(owner, index)
         return {"FINISHED"}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import bpy
 import numpy as np
 import numpy.typing as npt
@@ -184,16 +186,16 @@ def planar(seed: int = 3, **settings: object) -> Limb:
     return limb
 
 
-def played(limb: Limb) -> list[np.ndarray]:
+def played(limb: Limb, frames: Sequence[float] = FRAMES) -> list[np.ndarray]:
     """Return the joints of a limb at some frames."""
     found = []
-    for frame in FRAMES:
+    for frame in frames:
         rigs.go_to(frame)
         found.append(limb.joints())
     return found
 
 
-def assert_played(limb: Limb, expected: list[np.ndarray]) -> None:
-    for frame, joints, wanted in zip(FRAMES, played(limb), expected, strict=True):
+def assert_played(limb: Limb, expected: list[np.ndarray], frames: Sequence[float] = FRAMES) -> None:
+    for frame, joints, wanted in zip(frames, played(limb, frames), expected, strict=True):
         gap = np.linalg.norm(joints - wanted, axis=1).max() / limb.length
         assert gap <= CLOSE, f"joints {gap:.3g} of the length apart at frame {frame}"

@@ -203,14 +203,14 @@ def play(path: Path = FILE) -> dict[str, dict[str, Any]]:
 def _state(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> dict[str, Any]:
     chains = list(ob.chain_ik.chains)
     return {
-        "rotations": [_rotation(bone) for bone in ob.pose.bones],
+        "rotations": [rotation_of(bone) for bone in ob.pose.bones],
         "others": [(*bone.location, *bone.scale) for bone in ob.pose.bones],
         "tips": [rigs.tail(ob, chain.bone, depsgraph) for chain in chains],
         "misses": [chain.residual for chain in chains],
     }
 
 
-def _rotation(bone: bpy.types.PoseBone) -> Array:
+def rotation_of(bone: bpy.types.PoseBone) -> Array:
     """Return what a bone's rotation channels say, wxyz."""
     if bone.rotation_mode == "QUATERNION":
         found = Quaternion(bone.rotation_quaternion).normalized()

@@ -231,6 +231,27 @@ def test_all_live_chains_or_the_active_one_alone():
     np.testing.assert_allclose(played(ob), live, atol=4 * SAME)
 
 
+@pytest.mark.parametrize(("name", "value"), [("influence", 0.0), ("mute", True)])
+def test_of_all_chains_one_that_is_idle_in_the_whole_range_is_left_alone(name, value):
+    ob, target = make_tail()
+    rigs.add_bones(ob, rigs.zigzag(2) + np.array([3, 0, 0]), prefix="Arm")
+    ob.pose.bones["Arm.0"].rotation_quaternion = (0.8, 0.6, 0.0, 0.0)
+    ob.pose.bones["Arm.0"].keyframe_insert("rotation_quaternion", frame=5)
+    before = keys_of(ob)
+    rigs.add_chain(ob, "Arm.1", target, chain_count=2)
+    path = f"chain_ik.chains[1].{name}"
+    rigs.key(ob, path, {1: value, LAST: value, LAST + 1: type(value)(not value)})
+    live = played(ob)
+    press(bake, use_all=True)
+    assert [chain.mute for chain in ob.chain_ik.chains] == [True, value is True]
+    assert before.items() <= keys_of(ob).items()
+    assert not [path for path, _ in keys_of(ob) if "Arm.1" in path]
+    np.testing.assert_allclose(played(ob), live, atol=4 * SAME)
+    rigs.go_to(LAST + 1)
+    assert not ob.chain_ik.chains[1].mute
+    assert ob.chain_ik.chains[1].influence == 1.0
+
+
 def test_what_keeps_curves_from_playing_is_switched_off():
     ob, _ = make_tail(modes="XYZ")
     rigs.key_bones(ob)

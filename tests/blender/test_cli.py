@@ -138,6 +138,15 @@ def test_what_is_muted_asks_for_nothing(file, capfd):
     assert (code, list(results_of(out))) == (0, ["Bone"])
 
 
+def test_at_frames_without_influence_nothing_is_asked_for(file, capfd):
+    ob = bpy.data.objects["Rig 0"]
+    rigs.key(ob, ob.chain_ik.chains["Arm"].path_from_id("influence"), {1: 0.0, 4: 0.0, 5: 1.0})
+    save(file)
+    code, out, _ = run(capfd, "report", "--frames", "2,6")
+    found = [(each["code"], each["reached"]) for each in results_of(out)["Arm"]]
+    assert (code, found) == (0, [("MUTED", None), ("REACHED", True)])
+
+
 def test_nothing_is_on_stdout_but_what_is_asked_for(file, capfd):
     code, out, err = run(capfd, "bake", "--output", file.with_name("out.blend"))
     assert (code, out) == (0, "")

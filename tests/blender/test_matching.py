@@ -162,6 +162,19 @@ def test_applying_keeps_the_pose_and_mutes_the_chain(use_keys):
     assert refusal(apply).startswith("The chain leaves its bones alone")
 
 
+def test_what_is_applied_stays_though_muting_was_keyed():
+    ob = make_arm()
+    ob.pose.bones[ob.chain_ik.chains[0].subtarget].location.y -= 0.4
+    rigs.key(ob, "chain_ik.chains[0].mute", {1: False, 10: True, 20: False})
+    rigs.go_to(5)
+    before = turns(ob)
+    press(apply, use_keys=True)
+    for frame in (5, 20, 1, 12):
+        rigs.go_to(frame)
+        assert ob.chain_ik.chains[0].mute
+        assert apart(turns(ob), before) <= 1e-6
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("is_keyed", [False, True])
 def test_switching_in_the_middle_of_a_shot_pops_neither_then_nor_when_scrubbing(kind, is_keyed):

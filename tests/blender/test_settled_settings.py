@@ -41,7 +41,7 @@ def set_up(limbs: Sequence[Limb], seed: int) -> None:
     rng = make_rng(seed)
     for limb in limbs:
         if rng.random() < 0.6:
-            limb.settings.influence = rng.choice((0.0, 0.3, 0.5, 0.9))
+            limb.settings.influence = rng.choice((0.1, 0.3, 0.5, 0.9))
         for name in limb.bones if rng.random() < 0.5 else ():
             bone = limb.object.pose.bones[name]
             bone.lock_rotation = [bool(rng.random() < 0.3) for _ in range(3)]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import bpy
 import numpy as np
 import numpy.typing as npt
 
 from ..live import live
+from ..reading.animation import curves
 from ..reading.refusals import RigError
 from ..reading.spec import ChainSpec
 from .keys import ChannelKeys, check_keyable, write_keys
@@ -18,18 +20,26 @@ from .written import Channel, reader, written_channels
 Array = npt.NDArray[np.float64]
 
 
+class Baked(NamedTuple):
+    """How many bones have been keyed, and of which chains, by index."""
+
+    bones: int
+    chains: tuple[int, ...]
+
+
 def bake(
     scene: bpy.types.Scene,
     armature_object: bpy.types.Object,
     chains: Mapping[int, ChainSpec],
     first: int,
     last: int,
-) -> int:
+) -> Baked:
     """Key what live chains write to their bones at every frame of a range, played in order.
 
     Chains that go on from their last pose start from their keyed or stored one at the first frame,
     so that the same comes out each time. Nothing is keyed unless all frames could be solved; the
-    scene then stands at the frame where it stood before.
+    scene then stands at the frame where it stood before. Chains that are idle all the time are left
+    alone, unless there are no others.
 
     Args:
         scene: To play; its chains are live.
@@ -39,7 +49,7 @@ def bake(
         last: Last frame.
 
     Returns:
-        How many bones have been keyed.
+        What has been keyed.
 
     Raises:
         RigError: With one sentence that says what to do next.
@@ -58,13 +68,17 @@ def bake(
                 if isinstance(outcome, str):
                     raise not_baked(spec.name, frame, outcome)
                 if outcome is not None:
-                    # None at some frames: its muting is animated.
+                    # None at some frames: its muting or influence is animated.
                     idle.discard(index)
             values.append(read())
-    if idle:
+    if idle == set(chains):
         raise never_moved(chains[min(idle)].name)
-    key(armature_object, frames, channels, np.array(values))
-    return len({channel.bone for channel in channels})
+    baked = {index: spec for index, spec in chains.items() if index not in idle}
+    kept = written_channels(armature_object, baked.values())
+    place = {channel: i for i, channel in enumerate(channels)}
+    columns = [place[channel] for channel in kept]
+    key(armature_object, frames, kept, np.array(values)[:, columns])
+    return Baked(len({channel.bone for channel in kept}), tuple(baked))
 
 
 def check_live(scene: bpy.types.Scene) -> None:
@@ -137,6 +151,33 @@ def key(
         part = slice(int(numbers[0]), int(numbers[-1]) + 1)
         keys = [ChannelKeys(*each, values[part, i]) for i, each in enumerate(channels)]
         write_keys(armature_object, frames[part], keys)
+
+
+def may_move(armature_object: bpy.types.Object, index: int) -> bool:
+    """Tell whether a chain is not muted, or may be unmuted at another frame."""
+    settings = armature_object.chain_ik.chains[index]
+    return not settings.mute or any(not each.mute for each in _muting(armature_object, index))
+
+
+def mute_for_good(armature_object: bpy.types.Object, index: int) -> None:
+    """Mute a chain, and the keys and drivers that would unmute it, so that baked keys play.
+
+    Args:
+        armature_object: The original object.
+        index: Of the chain.
+    """
+    for curve in _muting(armature_object, index):
+        curve.mute = True
+    armature_object.chain_ik.chains[index].mute = True
+
+
+def _muting(armature_object: bpy.types.Object, index: int) -> list[bpy.types.FCurve]:
+    """Return the keys and drivers of a chain's muting."""
+    name = bpy.utils.escape_identifier(armature_object.chain_ik.chains[index].name)
+    paths = {f"chain_ik.chains[{place}].mute" for place in (index, f'"{name}"')}
+    data = armature_object.animation_data
+    animated = (*curves(armature_object), *(data.drivers if data is not None else ()))
+    return [curve for curve in animated if curve.data_path in paths]
 
 
 def _continuous(values: Array, channels: Sequence[Channel]) -> Array:
