@@ -13,8 +13,8 @@ from . import selection
 from .chains import ANEW
 
 DIRECTIONS = (
-    ("TO_CHAINS", "To Chains", "Make chains of IK constraints"),
-    ("TO_CONSTRAINTS", "To Constraints", "Make IK constraints of chains"),
+    ("TO_CHAINS", "To Chains", "Replace IK constraints with chains"),
+    ("TO_CONSTRAINTS", "To Constraints", "Replace chains with IK constraints"),
 )
 
 
@@ -24,8 +24,8 @@ class POSE_OT_chain_ik_convert(bpy.types.Operator):
     bl_idname = "pose.chain_ik_convert"
     bl_label = "Convert"
     bl_description = (
-        "Make chains of the IK constraints of the selected bones, or an IK constraint of the"
-        " active chain. Settings, keys and drivers go along; what has no counterpart is told"
+        "Replace the IK constraints of the selected bones with chains, or the active chain with an"
+        " IK constraint. Settings, keys and drivers go along; what cannot be converted is reported"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -76,7 +76,7 @@ class POSE_OT_chain_ik_convert(bpy.types.Operator):
             return "There is no chain to convert: select one in the list."
         if self.use_all:
             return "No bone of this armature has an IK constraint."
-        return "No selected bone has an IK constraint: select those that have, or convert all."
+        return "No selected bone has an IK constraint: select the bones that have one in pose mode."
 
 
 register, unregister = bpy.utils.register_classes_factory((POSE_OT_chain_ik_convert,))

@@ -67,11 +67,12 @@ CONSTRAINTS: dict[str, tuple[Callable[[Limb], None], str]] = {
     ),
     "distance": (
         set_up(ik_type="DISTANCE"),
-        "Constraint 'IK' of 'Limb.1': Chains keep no distance: set its IK Type to Copy Pose first.",
+        "Constraint 'IK' of 'Limb.1': Chains have no Distance mode: set IK Type to Copy Pose"
+        " first.",
     ),
     "position": (
         set_up(use_location=False, use_rotation=True),
-        "Constraint 'IK' of 'Limb.1': No chain turns its tip alone: switch its Position on first.",
+        "Constraint 'IK' of 'Limb.1': Chains need a position: switch Position on first.",
     ),
     "iterations": (
         set_up(iterations=0),
@@ -175,29 +176,28 @@ def flip_without_pole(limb: Limb) -> None:
 CHAINS_ALONE: dict[str, tuple[Callable[[Limb], None], str]] = {
     "force": (
         set_chain(solver="FORCE"),
-        "No constraint pulls or drags its bones: choose another solver first.",
+        "IK constraints have no Force and no Follow: choose another solver first.",
     ),
-    "joints": (own_joint, "No constraint has joints of its own: remove those first."),
+    "joints": (own_joint, "IK constraints have no joints of their own: remove those first."),
     "limits off": (
         limit_without,
         "Constraints always honour the limits of bones: switch Limits on first.",
     ),
     "flip": (
         flip_without_pole,
-        "No constraint flips a bend: add a pole, or switch Flip Bend off first.",
+        "IK constraints have no Flip Bend: add a pole, or switch it off.",
     ),
     "hand": (
         turn_hand,
-        "No constraint turns 'Limb.2' as well, which it does not reach with: switch Rotation off,"
-        " and give that bone a Copy Rotation constraint.",
+        "IK constraints do not turn 'Limb.2' as well: switch Rotation off, and give that bone a Copy Rotation constraint.",
     ),
     "weight": (
         set_chain(weight=0.0),
-        "No constraint has a weight below 0.01: enter a greater one first.",
+        "IK constraints have no weight below 0.01: enter a greater one first.",
     ),
     "off its parent": (
         end_off_parent,
-        "No constraint reaches with a head that is not at the tail of its parent.",
+        "IK constraints reach with a head only at the tail of its parent: switch Use Tail on.",
     ),
     "another": (constrain_as_well, "'Limb.2' has an IK constraint already: delete that first."),
     "no target": (
@@ -226,7 +226,7 @@ def test_no_constraint_drives_more_bones_than_blender_counts():
     limb.add_chain(name="Rope", chain_count=256)
     select_bones(limb.ob, [limb.bones[-1]])
     assert refusal(convert, direction="TO_CONSTRAINTS") == (
-        "Chain 'Rope': No constraint drives more than 255 bones."
+        "Chain 'Rope': IK constraints move 255 bones at most: shorten the chain."
     )
 
 

@@ -108,9 +108,9 @@ def check_constraint(bone: bpy.types.PoseBone, constraint: IKConstraint) -> None
     if constraint.is_override_data or _is_in_library(bone, constraint.name):
         raise RigError("It comes from a library and cannot be removed here: mute it instead.")
     if constraint.ik_type != "COPY_POSE":
-        raise RigError("Chains keep no distance: set its IK Type to Copy Pose first.")
+        raise RigError("Chains have no Distance mode: set IK Type to Copy Pose first.")
     if not constraint.use_location:
-        raise RigError("No chain turns its tip alone: switch its Position on first.")
+        raise RigError("Chains need a position: switch Position on first.")
     if not constraint.iterations:
         raise RigError("It has no iterations, so it moves nothing: enter some first.")
     if constraint.target_space != "WORLD":
@@ -166,25 +166,29 @@ def check_chain(
     """
     driven = [bones[skeleton.names[bone]] for bone in plan.segments]
     if spec.options.solver in (Solver.FORCE, Solver.FOLLOW):
-        raise RigError("No constraint pulls or drags its bones: choose another solver first.")
+        raise RigError("IK constraints have no Force and no Follow: choose another solver first.")
     if spec.joints and spec.use_limits:
-        raise RigError("No constraint has joints of its own: remove those first.")
+        raise RigError("IK constraints have no joints of their own: remove those first.")
     if not spec.use_limits and any(map(_has_limits, driven)):
         raise RigError("Constraints always honour the limits of bones: switch Limits on first.")
     if spec.options.use_flip_bend and spec.pole is None:
-        raise RigError("No constraint flips a bend: add a pole, or switch Flip Bend off first.")
+        raise RigError("IK constraints have no Flip Bend: add a pole, or switch it off.")
     if spec.use_rotation and not plan.ends_at_tail:
         raise RigError(
-            f"No constraint turns '{skeleton.names[plan.tip]}' as well, which it does not reach"
-            " with: switch Rotation off, and give that bone a Copy Rotation constraint."
+            f"IK constraints do not turn '{skeleton.names[plan.tip]}' as well: switch Rotation off,"
+            " and give that bone a Copy Rotation constraint."
         )
     if len(driven) > MOST_BONES_OF_CONSTRAINT:
-        raise RigError(f"No constraint drives more than {MOST_BONES_OF_CONSTRAINT} bones.")
+        raise RigError(
+            f"IK constraints move {MOST_BONES_OF_CONSTRAINT} bones at most: shorten the chain."
+        )
     weights = (spec.weight, float(spec.options.orient_weight) if spec.use_rotation else 1.0)
     if min(weights) < LEAST_WEIGHT:
-        raise RigError("No constraint has a weight below 0.01: enter a greater one first.")
+        raise RigError("IK constraints have no weight below 0.01: enter a greater one first.")
     if not spec.use_tail and not _is_on_parent(skeleton, skeleton.index[spec.bone]):
-        raise RigError("No constraint reaches with a head that is not at the tail of its parent.")
+        raise RigError(
+            "IK constraints reach with a head only at the tail of its parent: switch Use Tail on."
+        )
     if any(map(_counts, ik_constraints(bones[spec.bone]))):
         raise RigError(f"'{spec.bone}' has an IK constraint already: delete that first.")
 
