@@ -96,7 +96,7 @@ def key_switch(armature_object: bpy.types.Object, spec: ChainSpec, frame: int) -
     skeleton, pose = compiled(armature_object), read_pose(armature_object)
     stored = {bone.name: bone for bone in spec.stored_pose}
     known = {(each.data_path, each.array_index): each for each in curves(armature_object)}
-    channels = []
+    channels, frames = [], np.array([frame - 1.0, frame])
     for bone in planned(skeleton, spec).written.tolist():
         name, prop = skeleton.names[bone], property_of_mode(int(pose.modes[bone]))
         path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].{prop}'
@@ -109,8 +109,9 @@ def key_switch(armature_object: bpy.types.Object, spec: ChainSpec, frame: int) -
                 continue
             if name in stored and len(stored[name].rotation) == len(held):
                 before = stored[name].rotation[component]
-            channels.append(ChannelKeys(name, prop, component, np.array([before, value])))
-    write_keys(armature_object, [frame - 1, frame], channels)
+            values = np.array([before, value])
+            channels.append(ChannelKeys(name, prop, component, frames, values))
+    write_keys(armature_object, channels)
 
 
 def key_step(owner: bpy.types.ID, path: str, frame: int, before: float, after: float) -> None:
