@@ -52,11 +52,14 @@ class POSE_OT_chain_ik_bake(Stepwise):
         description="Key every so many frames, and the last one. All of them are played",
         default=1,
         min=1,
+        options=ANEW,
     )
     which: EnumProperty(
         name="Chains", description="Which chains to bake", items=WHICH, options=ANEW
     )
-    action: EnumProperty(name="Action", description="Where the keys go", items=ACTIONS)
+    action: EnumProperty(
+        name="Action", description="Where the keys go", items=ACTIONS, options=ANEW
+    )
     tolerance: FloatProperty(
         name="Tolerance",
         description=(
@@ -68,9 +71,13 @@ class POSE_OT_chain_ik_bake(Stepwise):
         soft_max=0.1,
         step=0.1,
         precision=4,
+        options=ANEW,
     )
     mute: BoolProperty(
-        name="Mute", description="Mute the chains afterwards, so that the keys play", default=True
+        name="Mute",
+        description="Mute the chains afterwards, so that the keys play",
+        default=True,
+        options=ANEW,
     )
 
     _is_asked = False

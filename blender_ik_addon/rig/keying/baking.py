@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..live import live
+from ..live.standing import standing
 from ..reading.refusals import RigError
 from ..reading.spec import ChainSpec
 from .keys import ChannelKeys, check_keyable, give_new_action, write_keys
@@ -166,13 +167,17 @@ def never_moved(chain: str) -> RigError:
 
 @contextmanager
 def frame_kept(scene: bpy.types.Scene) -> Iterator[None]:
-    """Leave a scene at the frame where it stood; if it is still there."""
-    frame, subframe = scene.frame_current, scene.frame_subframe
+    """Leave a scene at the frame where it stood, and as it stood if not all has been played."""
+    frame, subframe, before = scene.frame_current, scene.frame_subframe, standing()
+    is_whole = False
     try:
         yield
+        is_whole = True
     finally:
         with suppress(ReferenceError):
             scene.frame_set(frame, subframe=subframe)
+            if not is_whole:
+                before.put_back()
 
 
 def played(
