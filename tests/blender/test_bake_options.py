@@ -11,6 +11,7 @@ from blender_ik_addon.rig.keying.baking import Keying
 from blender_ik_addon.rig.keying.baking import bake as bake_in_steps
 from blender_ik_addon.rig.reading.refusals import RigError
 from tests.blender import rigs
+from tests.blender.pulled_rigs import give, make_pulled
 from tests.blender.selecting import press, refusal, select_bones, select_objects, state
 from tests.blender.sliding_rigs import place, robot
 from tests.blender.test_bake import LAST, SAME, SWING, keys_of, make_tail, played
@@ -31,6 +32,24 @@ def make_rope(name="Rope"):
     target = rigs.make_empty(f"{name} Lead")
     rigs.key(target, "location", {1: (0, 0, 5), 5: (3, 0, 3), LAST: (-2, 1, 4)})
     rigs.add_chain(ob, "Bone.4", target, solver="FOLLOW")
+    select_objects(active=ob)
+    rigs.updated()
+    return ob, target
+
+
+def make_half_rope():
+    """Return the same with half its influence, so that its pose does not tell how it goes on."""
+    ob, target = make_rope()
+    ob.chain_ik.chains[0].influence = 0.5
+    rigs.updated()
+    return ob, target
+
+
+def make_easing():
+    """Return a rig with a chain that eases toward a moving target, selected."""
+    ob, target, chain = make_pulled(5, (1.8, 2.0, 1.5), stiffness_root=2.0, stiffness_tip=0.5)
+    give(chain, ease=0.25, use_gradual=True)
+    rigs.key(target, "location", {1: (1.8, 2.0, 1.5), 6: (-1, 1.5, 2.5), LAST: (1, 1, 3)})
     select_objects(active=ob)
     rigs.updated()
     return ob, target
@@ -329,7 +348,7 @@ def test_steps_yield_frame_by_frame_and_key_at_the_end():
     assert bpy.context.scene.frame_current == 1
 
 
-@pytest.mark.parametrize("make", [make_tail, make_rope])
+@pytest.mark.parametrize("make", [make_tail, make_rope, make_half_rope, make_easing])
 @pytest.mark.parametrize("steps", [1, 5, LAST])
 def test_a_bake_that_is_given_up_leaves_everything_as_it_was(make, steps):
     ob, _ = make()
