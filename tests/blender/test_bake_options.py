@@ -1,4 +1,4 @@
-"""Bake: every so many frames, some of the chains, another action, fewer keys, and given up."""
+"""Bake: every so many frames, some of the chains, another action, and fewer keys."""
 
 from __future__ import annotations
 
@@ -6,12 +6,7 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.properties import chain_spec
-from blender_ik_addon.rig.keying.baking import Keying
-from blender_ik_addon.rig.keying.baking import bake as bake_in_steps
-from blender_ik_addon.rig.reading.refusals import RigError
 from tests.blender import rigs
-from tests.blender.pulled_rigs import give, make_pulled
 from tests.blender.selecting import press, refusal, select_bones, select_objects, state
 from tests.blender.sliding_rigs import place, robot
 from tests.blender.test_bake import LAST, SAME, SWING, keys_of, make_tail, played
@@ -37,24 +32,6 @@ def make_rope(name="Rope"):
     return ob, target
 
 
-def make_half_rope():
-    """Return the same with half its influence, so that its pose does not tell how it goes on."""
-    ob, target = make_rope()
-    ob.chain_ik.chains[0].influence = 0.5
-    rigs.updated()
-    return ob, target
-
-
-def make_easing():
-    """Return a rig with a chain that eases toward a moving target, selected."""
-    ob, target, chain = make_pulled(5, (1.8, 2.0, 1.5), stiffness_root=2.0, stiffness_tip=0.5)
-    give(chain, ease=0.25, use_gradual=True)
-    rigs.key(target, "location", {1: (1.8, 2.0, 1.5), 6: (-1, 1.5, 2.5), LAST: (1, 1, 3)})
-    select_objects(active=ob)
-    rigs.updated()
-    return ob, target
-
-
 def make_two():
     """Return a rig with two chains, a bone to follow, and their target objects; all keyed."""
     ob, target = make_tail()
@@ -74,15 +51,6 @@ def baked_bones(ob):
 
 def frames_of(ob):
     return {tuple(x for x, _ in keys) for keys in keys_of(ob).values()}
-
-
-def channels(ob):
-    """Return the rotation, location and scale channels of all bones as they stand."""
-    bones = ob.pose.bones
-    return {
-        bone.name: (tuple(getattr(bone, rigs.rotation_property(bone))), *bone.location, *bone.scale)
-        for bone in bones
-    }
 
 
 @pytest.mark.parametrize(("step", "keyed"), [(2, [1, 3, 5, 7, 9, 11, 12]), (4, [1, 5, 9, 12])])
@@ -329,109 +297,3 @@ def test_a_turn_of_which_one_number_is_locked_keeps_its_keys():
     found = {path.split('"')[1]: len(keys) for (path, _), keys in keys_of(ob).items()}
     assert found["Bone.1"] == LAST > found["Bone.0"]
     assert np.abs(played(ob) - live).max() < 1.0
-
-
-def in_steps(ob, frames=range(1, LAST + 1)):
-    """Return the steps of a bake of the first chain, as a window does them."""
-    settings = ob.chain_ik.chains[0]
-    return bake_in_steps(bpy.context.scene, ob, {0: chain_spec(settings)}, frames, Keying())
-
-
-def test_steps_yield_frame_by_frame_and_key_at_the_end():
-    ob, _ = make_tail()
-    work = in_steps(ob)
-    for frame in range(1, LAST + 1):
-        assert not rigs.curves_of(ob)
-        assert next(work) == frame == bpy.context.scene.frame_current
-    assert next(work, None) is None
-    assert frames_of(ob) == {tuple(range(1, LAST + 1))}
-    assert bpy.context.scene.frame_current == 1
-
-
-@pytest.mark.parametrize("make", [make_tail, make_rope, make_half_rope, make_easing])
-@pytest.mark.parametrize("steps", [1, 5, LAST])
-def test_a_bake_that_is_given_up_leaves_everything_as_it_was(make, steps):
-    ob, _ = make()
-    rigs.key_bones(ob, frames=(20, 30))
-    for frame in range(1, 5):
-        rigs.go_to(frame)
-    before, of_bones, pose = (state(), keys_of(ob)), channels(ob), rigs.pose(ob)
-    work = in_steps(ob, range(2, 2 + LAST))
-    for _ in range(steps):
-        next(work)
-    work.close()
-    rigs.updated()
-    assert bpy.context.scene.frame_current == 4
-    assert (state(), keys_of(ob)) == before
-    assert channels(ob) == of_bones
-    np.testing.assert_array_equal(rigs.pose(ob), pose)
-    # And it plays on as if nothing had been.
-    on = [rigs.pose(ob, rigs.go_to(frame)) for frame in (5, 6)]
-    for frame in range(1, 5):
-        rigs.go_to(frame)
-    expected = [rigs.pose(ob, rigs.go_to(frame)) for frame in (5, 6)]
-    np.testing.assert_allclose(on, expected, atol=SAME)
-
-
-def test_a_bake_that_fails_in_the_middle_leaves_everything_as_it_was():
-    ob, _ = make_rope()
-    rigs.key(ob, "scale", {7: (1, 1, 1), 8: (0, 0, 0)})
-    for curve in rigs.curves_of(ob):
-        for point in curve.keyframe_points:
-            point.interpolation = "CONSTANT"
-    select_objects(active=ob)
-    for frame in range(1, 5):
-        rigs.go_to(frame)
-    before, pose = (state(), channels(ob)), rigs.pose(ob)
-    assert "cannot be baked at frame 8" in refusal(bake)
-    rigs.updated()
-    assert (state(), channels(ob)) == before
-    np.testing.assert_array_equal(rigs.pose(ob), pose)
-
-
-def rename_bone(ob):
-    ob.pose.bones["Bone.1"].name = "Other"
-
-
-def remove_chain(ob):
-    ob.chain_ik.chains.remove(0)
-
-
-def edit(ob):
-    rigs.enter(ob, "EDIT")
-
-
-def remove(ob):
-    bpy.data.objects.remove(ob)
-
-
-def undo(_ob):
-    bpy.ops.ed.undo()
-
-
-def load(_ob):
-    bpy.ops.wm.read_homefile(use_empty=True)
-
-
-@pytest.mark.parametrize("change", [rename_bone, remove_chain, edit, remove, undo, load])
-def test_a_bake_of_what_has_changed_meanwhile_is_refused(change):
-    bpy.ops.ed.undo_push(message="empty")
-    ob, _ = make_tail()
-    bpy.ops.ed.undo_push(message="made")
-    work = in_steps(ob)
-    for _ in range(3):
-        next(work)
-    change(ob)
-    with pytest.raises(RigError, match="has changed during the bake, so nothing is keyed"):
-        next(work)
-    assert not [each for each in bpy.data.actions if each.name.startswith("Rig Baked")]
-    work.close()
-
-
-def test_live_that_is_switched_off_meanwhile_is_told():
-    ob, _ = make_tail()
-    work = in_steps(ob)
-    next(work)
-    bpy.context.scene.chain_ik.use_live = False
-    with pytest.raises(RigError, match="Live is off"):
-        next(work)

@@ -174,6 +174,9 @@ def test_frames_are_ranges_and_lists(file, capfd, text, frames):
         ["bake"],
         ["bake", "--output", "x.blend", "--overwrite"],
         ["merge", "--overwrite"],
+        ["bake", "--overwrite", "--step", "0"],
+        ["bake", "--overwrite", "--tolerance", "-1"],
+        ["bake", "--overwrite", "--tolerance", "nan"],
         ["chunk"],
     ],
 )
