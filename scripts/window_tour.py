@@ -254,6 +254,9 @@ class Tour:
             bpy.context.view_layer.objects.active = rig
             bpy.ops.ed.undo_push(message="Select Rig")
         first = bpy.context.scene.frame_current
+        yield from self.press_bake(BAKED_FRAMES, answer="ESC")
+        yield REDRAW
+        check(rig.animation_data is None, "A dialog that was closed has baked.")
         yield from self.press_bake(BAKED_FRAMES * 100)
         yield from self.wait_until(lambda: bpy.context.scene.frame_current > first + 1)
         check(bpy.context.scene.frame_current > first + 1, "Bake plays no frames.")
@@ -276,13 +279,13 @@ class Tour:
         found = count_keys(bpy.data.objects[RIG])
         check(found == {2}, f"With another step Bake has set {found} keys.")
 
-    def press_bake(self, last: int) -> Session:
-        """Press the button and accept what it asks."""
+    def press_bake(self, last: int, answer: str = "RET") -> Session:
+        """Press the button, and a key on what it asks."""
         yield from self.viewport.drag([self.viewport.pixel_of(DRAG_TO)], button="")
         with self.viewport.context():
             bpy.ops.pose.chain_ik_bake("INVOKE_DEFAULT", True, frame_start=1, frame_end=last)
         yield REDRAW
-        self.viewport.press("RET")
+        self.viewport.press(answer)
 
     def wait_until(self, is_so: Callable[[], bool]) -> Session:
         """Wait until something is so, or for too long."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 
 import bpy
 
@@ -13,19 +13,21 @@ from ..core import IKError
 # Seconds of work until the window gets its turn, and from one timer event to the next.
 TURN, PAUSE = 0.03, 0.005
 
+Steps = Generator[int, None, None]
+
 
 class Stepwise(bpy.types.Operator):
     """What such an operator inherits: itself it says what to do, and what comes at the end.
 
-    The work is an iterator that yields after each step, raises an ``IKError`` if it fails, and
+    The work is a generator that yields after each step, raises an ``IKError`` if it fails, and
     leaves everything as it was when it is closed before its end.
     """
 
-    _work: Iterator[int] = iter(())
+    _work: Steps | None = None
     _timer: bpy.types.Timer | None = None
     _done = _total = 0
 
-    def do(self, context: bpy.types.Context, work: Iterator[int], total: int) -> set[str]:
+    def do(self, context: bpy.types.Context, work: Steps, total: int) -> set[str]:
         """Do all steps now.
 
         Args:
@@ -36,7 +38,7 @@ class Stepwise(bpy.types.Operator):
         self._work, self._done, self._total = work, 0, total
         return self._go_on(context, math.inf)
 
-    def do_in_window(self, context: bpy.types.Context, work: Iterator[int], total: int) -> set[str]:
+    def do_in_window(self, context: bpy.types.Context, work: Steps, total: int) -> set[str]:
         """Do a few steps at each event of a timer; arguments as for ``do``."""
         self._work, self._done, self._total = work, 0, total
         manager = context.window_manager
@@ -55,8 +57,13 @@ class Stepwise(bpy.types.Operator):
         return self._go_on(context, TURN) if event.type == "TIMER" else {"RUNNING_MODAL"}
 
     def cancel(self, context: bpy.types.Context) -> None:
-        """Leave everything as it was. Blender calls it as well, where it closes the window."""
-        self._work.close()
+        """Leave everything as it was.
+
+        Blender calls it as well: where it closes the window, and where a person closes a dialog
+        before there is any work.
+        """
+        if self._work is not None:
+            self._work.close()
         self._tidy(context)
 
     def finish(self) -> set[str]:
@@ -66,7 +73,7 @@ class Stepwise(bpy.types.Operator):
     def _go_on(self, context: bpy.types.Context, seconds: float) -> set[str]:
         end = time.perf_counter() + seconds
         try:
-            for _ in self._work:
+            for _ in self._work or ():
                 self._done += 1
                 if time.perf_counter() > end:
                     self._tell(context)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -42,7 +42,7 @@ def bake(
     chains: Mapping[int, ChainSpec],
     frames: range,
     keying: Keying,
-) -> Iterator[int]:
+) -> Generator[int, None, None]:
     """Key what live chains write to their bones in a range of frames, each played in its order.
 
     Chains that go on from their last pose start from their keyed or stored one at the first frame,
