@@ -4,10 +4,10 @@
         --python scripts/window_tour.py -- dist/chain_ik-0.1.0.zip out/window docs/images/window.png
 
 It installs the extension, adds Rigify's metarig, puts a chain with control bones on its left arm,
-drags the target with the mouse in pose mode, drops it, undoes, redoes, flips the bend, mutes, and
-unmutes. Each step
-leaves a picture in the folder; the third argument is where the picture while dragging goes. The
-exit code is 1, after a sentence, if the arm does not do what it should.
+drags the target with the mouse in pose mode, drops it, undoes, redoes, flips the bend, mutes,
+unmutes, and bakes, at first until Esc. Each step leaves a picture in the folder; the third argument
+is where the picture while dragging goes. The exit code is 1, after a sentence, if the arm does not
+do what it should.
 
 Needs an X screen (1600 x 900 is right; a virtual one will do), the program `import` of
 ImageMagick, and an empty folder for Blender's user files, so that nobody's own Blender is changed.
@@ -18,6 +18,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,6 +43,7 @@ UI_SCALE = 1.2
 VIEW_CENTRE, VIEW_DISTANCE, VIEW_ANGLES = Vector((0.40, 0.0, 1.45)), 1.7, (1.45, 0.0, 0.4)
 DRAG_TO = Vector((0.52, 0.0, 1.72))
 DRAG_STEPS = 8
+BAKED_FRAMES = 100
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,16 @@ def select_bones(rig: bpy.types.Object, *names: str) -> None:
     rig.data.bones.active = rig.data.bones[names[-1]]
 
 
+def count_keys(rig: bpy.types.Object) -> set[int]:
+    """Return how many keys the curves of an object have."""
+    action = rig.animation_data.action
+    curves = getattr(action, "fcurves", None)
+    if curves is None:
+        # Blender 5.0 has them in a bag of the slot alone.
+        curves = action.layers[0].strips[0].channelbag(rig.animation_data.action_slot).fcurves
+    return {len(curve.keyframe_points) for curve in curves}
+
+
 class Tour:
     """The session; every method is a step that a person takes."""
 
@@ -124,6 +136,7 @@ class Tour:
         dropped = read_arm()
         yield from self.undo_and_redo(rest, dropped)
         yield from self.flip_and_mute(rest, dropped)
+        yield from self.bake()
         print(f"The window tour passed; pictures are in {self.folder}.")
 
     def install(self) -> Session:
@@ -230,6 +243,59 @@ class Tour:
         yield REDRAW
         self.note("9_unmuted").check_same_pose(dropped, "Unmuted,")
         yield MOMENT
+
+    def bake(self) -> Session:
+        """Press Bake and stop it; press it again and wait; then change a setting at the bottom."""
+        rig = bpy.data.objects[RIG]
+        with self.viewport.context():
+            bpy.ops.object.select_all(action="DESELECT")
+            rig.select_set(True)
+            bpy.context.view_layer.objects.active = rig
+            bpy.ops.ed.undo_push(message="Select Rig")
+        first = bpy.context.scene.frame_current
+        yield from self.press_bake(BAKED_FRAMES, answer="ESC")
+        yield REDRAW
+        check(rig.animation_data is None, "A dialog that was closed has baked.")
+        yield from self.press_bake(BAKED_FRAMES * 100)
+        yield from self.wait_until(lambda: bpy.context.scene.frame_current > first + 1)
+        check(bpy.context.scene.frame_current > first + 1, "Bake plays no frames.")
+        check(self.is_busy(), "Bake has ended before it could be stopped.")
+        self.note("10_baking")
+        self.viewport.press("ESC")
+        yield REDRAW
+        check(not self.is_busy(), "Esc has not stopped the bake.")
+        check(bpy.context.scene.frame_current == first, "Esc has left another frame.")
+        check(rig.animation_data is None, "Esc has left keys.")
+        yield from self.press_bake(BAKED_FRAMES)
+        yield from self.wait_until(lambda: not self.is_busy())
+        rig = bpy.data.objects[RIG]
+        check(count_keys(rig) == {BAKED_FRAMES}, f"Bake has set {count_keys(rig)} keys.")
+        check(rig.chain_ik.chains[0].mute, "The chain is not muted after the bake.")
+        with self.viewport.context():
+            bpy.context.window_manager.operators[-1].properties.step = BAKED_FRAMES
+            bpy.ops.ed.undo_redo()
+        yield REDRAW
+        found = count_keys(bpy.data.objects[RIG])
+        check(found == {2}, f"With another step Bake has set {found} keys.")
+
+    def press_bake(self, last: int, answer: str = "RET") -> Session:
+        """Press the button, and a key on what it asks."""
+        yield from self.viewport.drag([self.viewport.pixel_of(DRAG_TO)], button="")
+        with self.viewport.context():
+            bpy.ops.pose.chain_ik_bake("INVOKE_DEFAULT", True, frame_start=1, frame_end=last)
+        yield REDRAW
+        self.viewport.press(answer)
+
+    def wait_until(self, is_so: Callable[[], bool]) -> Session:
+        """Wait until something is so, or for too long."""
+        for _ in range(50):
+            yield REDRAW
+            if is_so():
+                return
+
+    def is_busy(self) -> bool:
+        """Tell whether an operator holds the window."""
+        return len(self.viewport.window.modal_operators) > 0
 
     def note(self, name: str) -> Arm:
         """Take the picture of a step, print where the arm is, and return it."""

@@ -205,7 +205,7 @@ class Day:
         before = poses(FRAMES)
         with self.viewport.context():
             bpy.ops.pose.chain_ik_bake(
-                use_all=True, frame_start=FRAMES[0], frame_end=FRAMES[-1], mute=True
+                which="ALL", frame_start=FRAMES[0], frame_end=FRAMES[-1], mute=True
             )
         yield REDRAW
         worst = np.abs(poses(FRAMES) - before).max()

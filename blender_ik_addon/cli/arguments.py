@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 
 from .frames import frames_of
@@ -111,6 +112,21 @@ def _add_bake(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--keep-live", action="store_true", help="do not mute the chains afterwards"
     )
+    command.add_argument(
+        "--step",
+        type=_positive,
+        default=1,
+        metavar="N",
+        help="key every so many of the frames, and the last one of each range",
+    )
+    command.add_argument(
+        "--tolerance",
+        type=_distance,
+        default=0.0,
+        metavar="X",
+        help="leave out keys as long as no bone turns by more than X radians from what was baked,"
+        " or moves or grows by more than X of its length; by default none is left out",
+    )
 
 
 def _add_report(command: argparse.ArgumentParser, default: str | None) -> None:
@@ -157,4 +173,11 @@ def _positive(text: str) -> int:
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError("at least 1")
+    return number
+
+
+def _distance(text: str) -> float:
+    number = float(text)
+    if not 0.0 <= number < math.inf:
+        raise argparse.ArgumentTypeError("a number from 0 on")
     return number

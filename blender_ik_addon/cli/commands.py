@@ -6,12 +6,13 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TextIO
 
 import bpy
 
-from ..rig.keying.baking import check_live, frame_kept, key, mute_for_good
+from ..rig.keying.baking import check_live, frame_kept, key, mute_for_good, stepped
 from ..rig.keying.keys import check_keyable
 from . import chunks, jobs, report, saving
 from .arguments import DEPENDENT, INDEPENDENT, STDOUT
@@ -46,10 +47,11 @@ def bake(options: argparse.Namespace, stdout: TextIO) -> int:
     """Key what chains do, and save."""
     scene = _scene()
     _check_output(options)
-    frames, chosen = _frames(options, scene), choose(scene, options.armature, options.chains)
+    runs = stepped(_frames(options, scene), options.step)
+    chosen, frames = choose(scene, options.armature, options.chains), tuple(chain(*runs))
     _check_keyable([each.object for each in chosen])
     parts = _solved(options, scene, chosen, frames, with_values=True)
-    return _keyed(options, scene, parts, stdout)
+    return _keyed(options, scene, runs, parts, stdout)
 
 
 def tell_report(options: argparse.Namespace, stdout: TextIO) -> int:
@@ -82,14 +84,14 @@ def merge(options: argparse.Namespace, stdout: TextIO) -> int:
     """Key what chunks hold, and save."""
     scene = _scene()
     _check_output(options)
-    frames = _frames(options, scene)
-    made_of = chunks.origin(scene)
+    runs = stepped(_frames(options, scene), options.step)
+    frames, made_of = tuple(chain(*runs)), chunks.origin(scene)
     files = {str(path): chunks.read(path, made_of) for path in options.chunks}
     for name, file in files.items():
         if not file.has_values:
             raise CommandError(f"{name} holds a report and no values: make it for a bake.")
     parts = chunks.join(files, frames, _first(options, frames))
-    return _keyed(options, scene, parts, stdout)
+    return _keyed(options, scene, runs, parts, stdout)
 
 
 COMMANDS: dict[str, Callable[[argparse.Namespace, TextIO], int]] = {
@@ -198,7 +200,11 @@ def _tasks(
 
 
 def _keyed(
-    options: argparse.Namespace, scene: bpy.types.Scene, parts: Sequence[Part], stdout: TextIO
+    options: argparse.Namespace,
+    scene: bpy.types.Scene,
+    runs: Sequence[Sequence[int]],
+    parts: Sequence[Part],
+    stdout: TextIO,
 ) -> int:
     """Key what chains do, mute them, save and report."""
     check_moved(parts)
@@ -206,7 +212,7 @@ def _keyed(
     rigs = [known[part.armature] for part in parts]
     _check_keyable(rigs)
     for rig, part in zip(rigs, parts, strict=True):
-        key(rig, part.frames, part.channels, part.values)
+        key(rig, runs, part.channels, part.values, options.tolerance)
         if not options.keep_live:
             for chain in part.chains:
                 mute_for_good(rig, chain.index)

@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Sequence
 
 import bpy
-from bpy.props import BoolProperty, IntProperty
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
 
 from ..core import IKError
 from ..properties import ChainGroup, chain_key, chain_spec, chains_of, owner_of
-from ..rig.keying.baking import bake, may_move, mute_for_good
+from ..rig.keying.baking import Keying, bake, may_move, mute_for_good
 from . import selection
 from .chains import ANEW
+from .stepwise import Stepwise
+
+WHICH = (
+    ("ACTIVE", "Active", "Bake the active chain"),
+    ("SELECTED", "Selected", "Bake the chains of the selected bones, targets and poles"),
+    ("ALL", "All", "Bake all live chains of the armature"),
+)
+NOTHING = {
+    "ACTIVE": "Chain '{}' is muted, so it moves nothing: unmute it to bake it.",
+    "SELECTED": "No live chain is selected: select bones or the target of those to bake.",
+    "ALL": "No chain of this armature is live: unmute those to bake.",
+}
+ACTIONS = (
+    ("ACTIVE", "Active", "Key into the action of the armature; it gets one if it has none"),
+    ("NEW", "New", "Key into a copy of the action, and keep the action as it is"),
+)
 
 
-class POSE_OT_chain_ik_bake(bpy.types.Operator):
-    """Key what the active chain does to its bones, frame by frame."""
+class POSE_OT_chain_ik_bake(Stepwise):
+    """Key what chains do to their bones, frame by frame."""
 
     bl_idname = "pose.chain_ik_bake"
     bl_label = "Bake"
     bl_description = (
-        "Key what the active chain does to its bones, frame by frame. Keys of these bones in the"
-        " range are replaced, all others stay"
+        "Key what chains do to their bones, frame by frame. Keys of these bones in the range are"
+        " replaced, all others stay"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -31,62 +47,92 @@ class POSE_OT_chain_ik_bake(bpy.types.Operator):
     frame_end: IntProperty(
         name="End Frame", description="Last frame; that of the scene by default", options=ANEW
     )
-    use_all: BoolProperty(
-        name="All Chains", description="Bake all live chains of the armature", options=ANEW
+    step: IntProperty(
+        name="Step",
+        description="Key every so many frames, and the last one. All of them are played",
+        default=1,
+        min=1,
+        options=ANEW,
+    )
+    which: EnumProperty(
+        name="Chains", description="Which chains to bake", items=WHICH, options=ANEW
+    )
+    action: EnumProperty(
+        name="Action", description="Where the keys go", items=ACTIONS, options=ANEW
+    )
+    tolerance: FloatProperty(
+        name="Tolerance",
+        description=(
+            "Leave out keys as long as no bone turns by more radians than this from what was baked,"
+            " or moves or grows by more of its own length, at any keyed frame. 0 keeps all keys"
+        ),
+        default=0.0,
+        min=0.0,
+        soft_max=0.1,
+        step=0.1,
+        precision=4,
+        options=ANEW,
     )
     mute: BoolProperty(
-        name="Mute", description="Mute the chains afterwards, so that the keys play", default=True
+        name="Mute",
+        description="Mute the chains afterwards, so that the keys play",
+        default=True,
+        options=ANEW,
     )
+
+    _is_asked = False
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         return selection.is_possible(cls, selection.problem_of_chain(context))
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
-        self._take_range(_scene_of(context))
+        self._take_range(selection.scene_of(context))
         if bpy.app.background:
             return self.execute(context)
+        self._is_asked = True
         return set(context.window_manager.invoke_props_dialog(self))
 
     def execute(self, context: bpy.types.Context) -> set[str]:
-        self._take_range(_scene_of(context))
-        active = selection.chain(context)
-        owner = owner_of(active)
-        wanted = chains_of(owner) if self.use_all else [active]
-        chosen = [index for _, index in map(chain_key, wanted) if may_move(owner, index)]
+        scene, active = selection.scene_of(context), selection.chain(context)
+        self._take_range(scene)
+        self._owner = owner_of(active)
+        wanted = [chain_key(settings)[1] for settings in self._meant(context, active)]
+        chosen = [index for index in wanted if may_move(self._owner, index)]
         if not chosen:
-            self.report({"ERROR"}, _nothing_to_bake(active, use_all=self.use_all))
+            self.report({"ERROR"}, NOTHING[self.which].format(active.name))
             return {"CANCELLED"}
-        first, last = self.frame_start, self.frame_end
+        frames = range(self.frame_start, self.frame_end + 1)
+        keying = Keying(self.step, self.tolerance, self.action == "NEW")
         try:
-            specs = {index: chain_spec(owner.chain_ik.chains[index]) for index in chosen}
-            count, baked = bake(_scene_of(context), owner, specs, first, last)
+            specs = {index: chain_spec(self._owner.chain_ik.chains[index]) for index in chosen}
         except IKError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
-        if self.mute:
+        work = bake(scene, self._owner, specs, frames, keying)
+        # A script, and the panel at the bottom left, want it done when they go on.
+        start, self._is_asked = self.do_in_window if self._is_asked else self.do, False
+        return start(context, work, len(frames))
+
+    def finish(self, baked: tuple[int, ...]) -> set[str]:
+        """Mute the chains and tell what has been baked."""
+        for index in baked if self.mute else ():
             # Playing frames has had Blender look again at every reference from before.
-            for index in baked:
-                mute_for_good(owner, index)
-        bones = f"{count} bone{'s' if count != 1 else ''}"
-        self.report({"INFO"}, f"Baked {bones} from frame {first} to {last}")
+            mute_for_good(self._owner, index)
+        count = len(baked)
+        chains = f"{count} chain{'s' if count != 1 else ''}"
+        self.report({"INFO"}, f"Baked {chains} from frame {self.frame_start} to {self.frame_end}")
         return {"FINISHED"}
+
+    def _meant(self, context: bpy.types.Context, active: ChainGroup) -> Sequence[ChainGroup]:
+        if self.which == "SELECTED":
+            return selection.selected_chains(context, self._owner)
+        return chains_of(self._owner) if self.which == "ALL" else [active]
 
     def _take_range(self, scene: bpy.types.Scene) -> None:
         for name in ("frame_start", "frame_end"):
             if not self.properties.is_property_set(name):
                 setattr(self, name, getattr(scene, name))
-
-
-def _scene_of(context: bpy.types.Context) -> bpy.types.Scene:
-    """Return the scene, which every context with an active object has."""
-    return cast(bpy.types.Scene, context.scene)
-
-
-def _nothing_to_bake(active: ChainGroup, *, use_all: bool) -> str:
-    if use_all:
-        return "No chain of this armature is live: unmute those to bake."
-    return f"Chain '{active.name}' is muted, so it moves nothing: unmute it to bake it."
 
 
 register, unregister = bpy.utils.register_classes_factory((POSE_OT_chain_ik_bake,))

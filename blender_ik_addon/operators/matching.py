@@ -7,7 +7,7 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty
 
 from ..core import IKError
 from ..properties import ChainGroup, anchors_of, chain_key, chain_spec, is_idle, owner_of
-from ..rig.keying.baking import bake, mute_for_good
+from ..rig.keying.baking import Keying, bake, mute_for_good
 from ..rig.tools.matching import (
     hold_anchors,
     key_anchors,
@@ -117,7 +117,8 @@ class POSE_OT_chain_ik_apply(Ranged, bpy.types.Operator):
         )
         try:
             if self.use_range or self.use_keys:
-                bake(scene, owner, {index: chain_spec(settings)}, frames[0], frames[-1])
+                for _ in bake(scene, owner, {index: chain_spec(settings)}, frames, Keying()):
+                    pass
         except IKError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}

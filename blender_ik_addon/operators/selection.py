@@ -10,7 +10,14 @@ import bpy
 from mathutils import Vector
 
 from ..core import IKError
-from ..properties import ChainSettings, active_chain
+from ..properties import (
+    ChainGroup,
+    ChainSettings,
+    active_chain,
+    anchors_of,
+    bones_of_chain,
+    chains_of,
+)
 from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import Anchor
 
@@ -170,6 +177,24 @@ def selected_bones(context: bpy.types.Context, owner: bpy.types.Object) -> set[s
     """Return the names of the bones that are seen to be selected."""
     bones = context.selected_pose_bones or () if owner.mode == "POSE" else ()
     return {bone.name for bone in bones if bone.id_data == owner}
+
+
+def selected_chains(context: bpy.types.Context, owner: bpy.types.Object) -> list[ChainGroup]:
+    """Return the chains of an armature of which a bone, the target or the pole is selected."""
+    bones = {(bone.id_data, bone.name) for bone in context.selected_pose_bones or ()}
+    objects = set(context.selected_objects or ())
+
+    def is_selected(anchor: Anchor) -> bool:
+        if anchor.bone:
+            return (anchor.object, anchor.bone) in bones
+        return anchor.object in objects
+
+    return [
+        settings
+        for settings in chains_of(owner)
+        if any((owner, name) in bones for name in (settings.bone, *bones_of_chain(settings)))
+        or any(map(is_selected, anchors_of(settings)))
+    ]
 
 
 def _longest_run(owner: bpy.types.Object, selected: set[str]) -> tuple[str, ...]:

@@ -29,9 +29,9 @@ LIMBS = {
 APART = 2.0
 # How far targets go about, in metres, and how much of a circle they go in one step.
 AWAY, STEP = 0.06, 0.3
-FRAMES = 40
+FRAMES = 250
 NEAR = 1e-3
-TASKS = ("versions", "check", "moved", "key", "played")
+TASKS = ("versions", "check", "moved", "key", "played", "stepped", "baked")
 
 
 class MissedError(Exception):
@@ -101,6 +101,29 @@ class Humans:
     def played(self) -> dict[str, float]:
         """Return a round's times of a frame of playback, in milliseconds."""
         return round_clocks(self._step_on, self._show_frame)
+
+    def stepped(self) -> dict[str, float]:
+        """Return the times of all frames set one after the other, in milliseconds."""
+        return round_clocks(self._unbake, self._step_through, most=1)
+
+    def baked(self) -> dict[str, float]:
+        """Return the times of a bake of all frames and chains, in milliseconds."""
+        return round_clocks(self._unbake, self._bake, most=1)
+
+    def _unbake(self) -> None:
+        for rig in self.rigs:
+            rig.animation_data_clear()
+        bpy.context.view_layer.objects.active = self.rigs[0]
+        scene = bpy.context.scene
+        scene.frame_start, scene.frame_end = 1, FRAMES
+        scene.frame_set(1)
+
+    def _step_through(self) -> None:
+        for frame in range(1, FRAMES + 1):
+            bpy.context.scene.frame_set(frame)
+
+    def _bake(self) -> None:
+        bpy.ops.pose.chain_ik_bake(which="ALL", mute=False)
 
     def _step_on(self) -> None:
         self.step += 1

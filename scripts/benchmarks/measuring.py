@@ -108,7 +108,7 @@ class Group:
             self.facts[side] = Facts(**worker.ask("check"))
         if is_new and side.program == "chains" and side.subject in LAYOUTS:
             worker.ask("save_rotations", path=rotations)
-        if side.task == "played":
+        if side.task in ("played", "stepped", "baked"):
             worker.ask("key")
         # Once outside of the count: caches, the first frames.
         worker.ask(side.task)

@@ -95,6 +95,12 @@ def _humans() -> list[Row]:
     ]
 
 
+def _bake() -> list[Row]:
+    work = "bake of Rigify's human, five chains, 250 frames"
+    stepped = Side("the same frames live", "chains", "1 human", "stepped")
+    return [Row("bake", work, updated("1 human", "baked"), stepped, 1.3, must_reach=True)]
+
+
 def _limbs() -> list[Row]:
     layout = "100 x 4 x 2"
     work = "update, 100 armatures x 4 two-bone limbs"
@@ -212,6 +218,7 @@ def _memory() -> list[Row]:
 
 ROWS: tuple[Row, ...] = (
     *_humans(),
+    *_bake(),
     *_limbs(),
     *_updates(),
     *_playback(),

@@ -292,7 +292,8 @@ class ButtonEdits:
         if target is None or not self.choose(i, chain, 0):
             return
         rigs.key(target, "location", {1: place(seed), 4: place(seed + 1)})
-        press(bpy.ops.pose.chain_ik_bake, frame_start=1, frame_end=4, use_all=use_all, mute=mute)
+        which = "ALL" if use_all else "ACTIVE"
+        press(bpy.ops.pose.chain_ik_bake, frame_start=1, frame_end=4, which=which, mute=mute)
 
     @edit(i=THING, chain=THING, creature=CREATURES)
     def load_creature(self, i, chain, creature):

@@ -205,7 +205,7 @@ def test_a_bake_shows_what_playing_shows(scene, pressed_at):
     ob = scene.ob
     expected = played(ob)
     rigs.go_to(pressed_at)
-    press(bpy.ops.pose.chain_ik_bake, use_all=True)
+    press(bpy.ops.pose.chain_ik_bake, which="ALL")
     assert_same(played(ob), expected)
     assert_same(played(ob, shuffled(5)), expected)
     assert all(chain.mute for chain in ob.chain_ik.chains)

@@ -111,7 +111,7 @@ def test_bones_that_chains_share_are_keyed_without_jumps():
         rigs.add_chain(ob, tip, target, solver="NEWTON")
     select_objects(active=ob)
     live = played(ob, range(1, 2 * LAST + 1))
-    press(bake, use_all=True, frame_end=2 * LAST)
+    press(bake, which="ALL", frame_end=2 * LAST)
     assert_keys_show(ob, live, range(1, 2 * LAST + 1))
     for bone in ob.pose.bones:
         path = f'pose.bones["{bone.name}"].rotation_quaternion'
@@ -225,7 +225,7 @@ def test_all_live_chains_or_the_active_one_alone():
     assert [chain.mute for chain in ob.chain_ik.chains] == [True, False, True]
     assert all("Bone" in path for path, _ in keys_of(ob))
     np.testing.assert_allclose(played(ob), live, atol=4 * SAME)
-    press(bake, use_all=True)
+    press(bake, which="ALL")
     assert [chain.mute for chain in ob.chain_ik.chains] == [True] * 3
     assert not [path for path, _ in keys_of(ob) if "Leg" in path]
     np.testing.assert_allclose(played(ob), live, atol=4 * SAME)
@@ -242,7 +242,7 @@ def test_of_all_chains_one_that_is_idle_in_the_whole_range_is_left_alone(name, v
     path = f"chain_ik.chains[1].{name}"
     rigs.key(ob, path, {1: value, LAST: value, LAST + 1: type(value)(not value)})
     live = played(ob)
-    press(bake, use_all=True)
+    press(bake, which="ALL")
     assert [chain.mute for chain in ob.chain_ik.chains] == [True, value is True]
     assert before.items() <= keys_of(ob).items()
     assert not [path for path, _ in keys_of(ob) if "Arm.1" in path]
@@ -295,7 +295,7 @@ def test_bad_input_gives_one_clear_sentence_and_keys_nothing():
     assert state() == before
     ob.chain_ik.chains[0].mute = True
     assert "unmute it" in refusal(bake)
-    assert "unmute those" in refusal(bake, use_all=True)
+    assert "unmute those" in refusal(bake, which="ALL")
     ob.chain_ik.chains[0].mute = False
     data = ob.animation_data_create()
     data.action = bpy.data.actions.new("Other")

@@ -206,7 +206,7 @@ def test_bake_gives_the_keys_of_the_operator_and_leaves_the_file_alone(file, cap
     assert names(file.parent) == {"scene.blend", "out.blend"}
     opened(file)
     select_objects(active=bpy.data.objects["Rig 0"])
-    press(bpy.ops.pose.chain_ik_bake, use_all=True)
+    press(bpy.ops.pose.chain_ik_bake, which="ALL")
     save(file)
     assert contents(output) == contents(file)
 

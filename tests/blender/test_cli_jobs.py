@@ -312,6 +312,27 @@ def test_a_bake_that_is_killed_leaves_the_file_and_can_be_run_again(tmp_path, de
 
 
 @needs_module
+def test_a_bake_that_is_killed_while_it_keys_and_saves_leaves_the_file_whole(tmp_path):
+    make_scene(20)
+    file, output = save(tmp_path / "scene.blend"), tmp_path / "out.blend"
+    before, delays = file.read_bytes(), np.random.default_rng(3).uniform(0.0, 0.25, 5)
+    for delay in delays.tolist():
+        with start(file, "bake", "--output", output) as process:
+            wait_for_line(process, f"frame {LAST} of {LAST}")
+            time.sleep(delay)
+            process.send_signal(signal.SIGKILL)
+        assert file.read_bytes() == before
+        if output.exists():
+            opened(output)
+            assert all(len(each) == LAST for each in keys_of(bpy.data.objects["Rig 19"]).values())
+            output.unlink()
+    code, _, err = ran(file, "bake", "--overwrite")
+    assert code == 0, err
+    opened(file)
+    assert all(len(each) == LAST for each in keys_of(bpy.data.objects["Rig 19"]).values())
+
+
+@needs_module
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on the size of files")
 @pytest.mark.parametrize("compress", [False, True])
 @pytest.mark.parametrize("destination", ["--overwrite", "--output"])

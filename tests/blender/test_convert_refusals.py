@@ -189,7 +189,8 @@ CHAINS_ALONE: dict[str, tuple[Callable[[Limb], None], str]] = {
     ),
     "hand": (
         turn_hand,
-        "IK constraints do not turn 'Limb.2' as well: switch Rotation off, and give that bone a Copy Rotation constraint.",
+        "IK constraints do not turn 'Limb.2' as well: switch Rotation off, and give that bone a"
+        " Copy Rotation constraint.",
     ),
     "weight": (
         set_chain(weight=0.0),

@@ -103,7 +103,7 @@ def test_a_bake_is_equal_to_the_last_bit():
     expected = same_again.seen(names, FRAMES)
     for name in names:
         select_objects(active=bpy.data.objects[name])
-        press(bpy.ops.pose.chain_ik_bake, use_all=True)
+        press(bpy.ops.pose.chain_ik_bake, which="ALL")
     for frame in shuffled(5):
         depsgraph = rigs.go_to(frame)
         found = {

@@ -51,7 +51,7 @@ def make_baked() -> Places:
     add_limb(ob, "Tail", (0.0, 0.0, 0.0))
     add_limb(ob, "Limb", (1.5, 0.2, 0.0))
     select_objects(active=ob)
-    press(bpy.ops.pose.chain_ik_bake, use_all=True)
+    press(bpy.ops.pose.chain_ik_bake, which="ALL")
     found: dict[str, list[np.ndarray]] = {name: [] for name in LENGTHS}
     for frame in FRAMES:
         depsgraph = rigs.go_to(frame)

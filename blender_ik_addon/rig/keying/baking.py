@@ -2,67 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import NamedTuple
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 
 import bpy
 import numpy as np
 import numpy.typing as npt
 
 from ..live import live
+from ..live.standing import standing
 from ..reading.animation import curves
 from ..reading.refusals import RigError
 from ..reading.spec import ChainSpec
-from .keys import ChannelKeys, check_keyable, write_keys
+from .keys import ChannelKeys, check_keyable, give_new_action, write_keys
+from .reduction import needed
 from .written import Channel, reader, written_channels
 
 Array = npt.NDArray[np.float64]
 
 
-class Baked(NamedTuple):
-    """How many bones have been keyed, and of which chains, by index."""
+@dataclass(frozen=True)
+class Keying:
+    """How a bake keys.
 
-    bones: int
-    chains: tuple[int, ...]
+    Attributes:
+        step: Every how many frames; the last one is always keyed.
+        tolerance: What keys that are left out may change, see ``reduction.needed``.
+        in_new_action: Whether into a copy of the action, and not into the action itself.
+    """
+
+    step: int = 1
+    tolerance: float = 0.0
+    in_new_action: bool = False
 
 
 def bake(
     scene: bpy.types.Scene,
     armature_object: bpy.types.Object,
     chains: Mapping[int, ChainSpec],
-    first: int,
-    last: int,
-) -> Baked:
-    """Key what live chains write to their bones at every frame of a range, played in order.
+    frames: range,
+    keying: Keying,
+) -> Generator[int, None, tuple[int, ...]]:
+    """Key what live chains write to their bones in a range of frames, each played in its order.
 
     Chains that go on from their last pose start from their keyed or stored one at the first frame,
-    so that the same comes out each time. Nothing is keyed unless all frames could be solved; the
-    scene then stands at the frame where it stood before. Chains that are idle all the time are left
-    alone, unless there are no others.
+    so that the same comes out each time. Nothing is keyed before all frames are solved. Between
+    two of them anything may happen, also that the bake is given up: ``close`` it then. However it
+    ends, the scene stands at the frame where it stood before. Chains that are idle all the time
+    are left alone, unless there are no others.
 
     Args:
         scene: To play; its chains are live.
         armature_object: The original object.
         chains: Settings by index.
-        first: First frame.
-        last: Last frame.
+        frames: All from the first to the last.
+        keying: How to key them.
+
+    Yields:
+        Each frame once it is solved.
 
     Returns:
-        What has been keyed.
+        Indices of the chains that have been keyed.
 
     Raises:
         RigError: With one sentence that says what to do next.
     """
-    if first > last:
-        raise RigError(f"The start frame {first} lies after the end frame {last}: swap the two.")
-    check_live(scene)
-    check_keyable(armature_object)
+    _check(scene, armature_object, frames, keying)
     channels = written_channels(armature_object, chains.values())
-    read, frames = reader(armature_object, channels), range(first, last + 1)
-    values, idle = [], set(chains)
+    read, (run,) = reader(armature_object, channels), stepped(frames, keying.step)
+    rows = {frame: row for row, frame in enumerate(run)}
+    values, idle = np.empty((len(run), len(channels))), set(chains)
     with frame_kept(scene):
-        for frame in played(scene, [armature_object], frames):
+        for frame in _played_unchanged(scene, armature_object, frames):
             for index, spec in chains.items():
                 outcome = live.memory.outcome((armature_object.session_uid, index))
                 if isinstance(outcome, str):
@@ -70,15 +82,80 @@ def bake(
                 if outcome is not None:
                     # None at some frames: its muting or influence is animated.
                     idle.discard(index)
-            values.append(read())
+            if frame in rows:
+                values[rows[frame]] = read()
+            yield frame
     if idle == set(chains):
         raise never_moved(chains[min(idle)].name)
-    baked = {index: spec for index, spec in chains.items() if index not in idle}
-    kept = written_channels(armature_object, baked.values())
-    place = {channel: i for i, channel in enumerate(channels)}
-    columns = [place[channel] for channel in kept]
-    key(armature_object, frames, kept, np.array(values)[:, columns])
-    return Baked(len({channel.bone for channel in kept}), tuple(baked))
+    baked = [index for index in chains if index not in idle]
+    place = {channel: column for column, channel in enumerate(channels)}
+    kept = written_channels(armature_object, [chains[index] for index in baked])
+    if keying.in_new_action:
+        give_new_action(armature_object)
+    values = values[:, [place[channel] for channel in kept]]
+    key(armature_object, [run], kept, values, keying.tolerance)
+    return tuple(baked)
+
+
+def _check(
+    scene: bpy.types.Scene, armature_object: bpy.types.Object, frames: range, keying: Keying
+) -> None:
+    if not frames:
+        first, last = frames.start, frames.stop - 1
+        raise RigError(f"The start frame {first} lies after the end frame {last}: swap the two.")
+    check_live(scene)
+    check_keyable(armature_object, in_new_action=keying.in_new_action)
+
+
+def _played_unchanged(
+    scene: bpy.types.Scene, armature_object: bpy.types.Object, frames: range
+) -> Iterator[int]:
+    """Play frames as long as the armature is what it was.
+
+    Raises:
+        RigError: If it is not.
+    """
+    before = _likeness(armature_object)
+    all_frames = played(scene, [armature_object], frames)
+    while True:
+        try:
+            check_live(scene)
+            is_same = _likeness(armature_object) == before
+            frame = next(all_frames, None) if is_same else None
+        except ReferenceError:
+            is_same = False
+        if not is_same:
+            raise RigError(
+                "The armature has changed during the bake, so nothing is keyed: bake it again."
+            )
+        if frame is None:
+            return
+        yield frame
+
+
+def _likeness(armature_object: bpy.types.Object) -> object:
+    """Return what a bake relies on to stay: whether bones can be posed, and all names."""
+    chains = [chain.name for chain in armature_object.chain_ik.chains]
+    return armature_object.data.is_editmode, armature_object.pose.bones.keys(), chains
+
+
+def stepped(frames: Iterable[int], step: int) -> list[list[int]]:
+    """Return every so many frames of each run without gaps, always with its last one.
+
+    Args:
+        frames: In rising order.
+        step: One for all.
+
+    Returns:
+        The frames of each run.
+    """
+    runs: list[list[int]] = []
+    for frame in frames:
+        if runs and frame == runs[-1][-1] + 1:
+            runs[-1].append(frame)
+        else:
+            runs.append([frame])
+    return [[*run[:-1:step], run[-1]] for run in runs]
 
 
 def check_live(scene: bpy.types.Scene) -> None:
@@ -106,12 +183,17 @@ def never_moved(chain: str) -> RigError:
 
 @contextmanager
 def frame_kept(scene: bpy.types.Scene) -> Iterator[None]:
-    """Leave a scene at the frame where it stood."""
-    frame, subframe = scene.frame_current, scene.frame_subframe
+    """Leave a scene at the frame where it stood, and as it stood if not all has been played."""
+    frame, subframe, before = scene.frame_current, scene.frame_subframe, standing()
+    is_whole = False
     try:
         yield
+        is_whole = True
     finally:
-        scene.frame_set(frame, subframe=subframe)
+        with suppress(ReferenceError):
+            scene.frame_set(frame, subframe=subframe)
+            if not is_whole:
+                before.put_back()
 
 
 def played(
@@ -133,24 +215,40 @@ def played(
 
 def key(
     armature_object: bpy.types.Object,
-    frames: Sequence[int],
+    runs: Iterable[Sequence[int]],
     channels: Sequence[Channel],
     values: Array,
+    tolerance: float,
 ) -> None:
     """Key what has been read of channels, without jumps from frame to frame.
 
     Args:
         armature_object: The original object.
-        frames: In rising order, f of them. Where some are left out, keys in between stay.
+        runs: Frames in rising order. Keys between those of one run are replaced, keys between runs
+            stay.
         channels: To key, c of them.
-        values: Shape (f, c).
+        values: Shape (f, c), for the f frames of all runs.
+        tolerance: What keys that are left out may change, see ``reduction.needed``.
     """
-    values = _continuous(values, channels)
-    starts = np.flatnonzero(np.diff(frames) != 1) + 1
-    for numbers in np.split(np.arange(len(frames)), starts):
-        part = slice(int(numbers[0]), int(numbers[-1]) + 1)
-        keys = [ChannelKeys(*each, values[part, i]) for i, each in enumerate(channels)]
-        write_keys(armature_object, frames[part], keys)
+    values, columns = _continuous(values, channels), _columns(channels)
+    lengths = {bone.name: float(bone.length) for bone in armature_object.data.bones}
+    start = 0
+    for run in runs:
+        frames, part = np.array(run, dtype=np.float64), values[start : start + len(run)]
+        start += len(run)
+        keys: list[ChannelKeys] = []
+        for (bone, prop), own in columns.items():
+            rows = needed(frames, part[:, own], prop, lengths[bone], tolerance)
+            keys += [ChannelKeys(*channels[i], frames[rows], part[rows, i]) for i in own]
+        write_keys(armature_object, keys)
+
+
+def _columns(channels: Iterable[Channel]) -> dict[tuple[str, str], list[int]]:
+    """Return the numbers of the channels of each property, by bone and property."""
+    columns: dict[tuple[str, str], list[int]] = {}
+    for number, channel in enumerate(channels):
+        columns.setdefault((channel.bone, channel.prop), []).append(number)
+    return columns
 
 
 def may_move(armature_object: bpy.types.Object, index: int) -> bool:
@@ -183,10 +281,7 @@ def _muting(armature_object: bpy.types.Object, index: int) -> list[bpy.types.FCu
 def _continuous(values: Array, channels: Sequence[Channel]) -> Array:
     """Return values (f, c) of the same rotations without jumps, so that curves can be read."""
     values = values.copy()
-    columns: dict[tuple[str, str], list[int]] = {}
-    for i, channel in enumerate(channels):
-        columns.setdefault((channel.bone, channel.prop), []).append(i)
-    for (_, prop), own in columns.items():
+    for (_, prop), own in _columns(channels).items():
         if prop == "rotation_euler":
             values[:, own] = np.unwrap(values[:, own], axis=0)
         elif prop == "rotation_quaternion" and len(own) == 4:

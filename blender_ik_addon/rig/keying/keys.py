@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import bpy
@@ -13,25 +13,34 @@ from ..reading.refusals import RigError
 
 Array = npt.NDArray[np.float64]
 
+# The number of this interpolation, which is all that many keys at once are given by.
+LINEAR = 1
+
 
 class ChannelKeys(NamedTuple):
-    """Values of one channel, frame by frame.
+    """Keys of one channel.
 
     Attributes:
         bone: Name of the pose bone.
         prop: Property of it, such as ``rotation_quaternion``.
         component: Index within the property.
+        frames: In rising order, shape (f,).
         values: Shape (f,).
     """
 
     bone: str
     prop: str
     component: int
+    frames: Array
     values: Array
 
 
-def check_keyable(armature_object: bpy.types.Object) -> None:
+def check_keyable(armature_object: bpy.types.Object, *, in_new_action: bool = False) -> None:
     """Raise if keyframes in the object's action could not be written, or would not show.
+
+    Args:
+        armature_object: The original object.
+        in_new_action: Whether it gets a new one for them.
 
     Raises:
         RigError: With one sentence that says what to do next.
@@ -42,7 +51,7 @@ def check_keyable(armature_object: bpy.types.Object) -> None:
     if data.use_tweak_mode:
         raise RigError("The NLA is in tweak mode: leave it before baking.")
     action = data.action
-    if action is not None and not action.is_editable:
+    if action is not None and not action.is_editable and not in_new_action:
         raise RigError(
             f"The action '{action.name}' is linked: make it local, or give the armature"
             " another action to bake into."
@@ -54,17 +63,14 @@ def check_keyable(armature_object: bpy.types.Object) -> None:
         )
 
 
-def write_keys(
-    armature_object: bpy.types.Object, frames: Sequence[int], channels: Sequence[ChannelKeys]
-) -> None:
-    """Key channels at frames, in place of all keys from the first to the last of them.
+def write_keys(armature_object: bpy.types.Object, channels: Iterable[ChannelKeys]) -> None:
+    """Key channels, in place of all keys of theirs from the first to the last frame.
 
     Other keys and other channels stay. Curves are made to play: neither they nor what modifies
     them stays in the way.
 
     Args:
         armature_object: The original object; it gets an action if it has none.
-        frames: In rising order, f of them.
         channels: What to key.
     """
     bag = _bag(armature_object)
@@ -78,19 +84,54 @@ def write_keys(
         curve.mute = False
         for modifier in curve.modifiers:
             modifier.mute = True
-        _replace_points(curve, frames, channel.values)
+        _replace_points(curve, channel.frames, channel.values)
 
 
-def _replace_points(curve: bpy.types.FCurve, frames: Sequence[int], values: Array) -> None:
+def give_new_action(armature_object: bpy.types.Object) -> None:
+    """Have an object play a copy of its action, without what other objects play of it.
+
+    The old action stays as it is, also in the file when nothing else uses it.
+    """
+    data = armature_object.animation_data or armature_object.animation_data_create()
+    old, name = data.action, _name_of_new(armature_object)
+    if old is None:
+        data.action = bpy.data.actions.new(name)
+        return
+    slot = getattr(data, "action_slot", None)
+    handle = None if slot is None else slot.handle
+    action: Any = old.copy()
+    action.name = name
+    # The copy has its own user below, and no fake one that nobody asked for.
+    action.use_fake_user = False
+    for each in [each for each in getattr(action, "slots", ()) if each.handle != handle]:
+        action.slots.remove(each)
+    data.action = action
+    if handle is not None:
+        data.action_slot = action.slots[0]
+    if old.is_editable:
+        old.use_fake_user = True
+
+
+def _name_of_new(armature_object: bpy.types.Object) -> str:
+    return f"{armature_object.name} Baked"
+
+
+def _replace_points(curve: bpy.types.FCurve, frames: Array, values: Array) -> None:
     points = curve.keyframe_points
-    first, last = frames[0], frames[-1]
     for index in reversed(range(len(points))):
-        if first <= points[index].co.x <= last:
+        if frames[0] <= points[index].co.x <= frames[-1]:
             points.remove(points[index], fast=True)
-    for frame, value in zip(frames, values.tolist(), strict=True):
-        # The order and the handles are put right once, at the end.
-        point = points.insert(frame, value, options={"FAST"})
-        point.interpolation = "LINEAR"
+    # Inserted one by one, each would have all of them copied.
+    others = len(points)
+    points.add(len(frames))
+    places = np.empty((len(points), 2), dtype=np.float32)
+    kinds = np.empty(len(points), dtype=np.int32)
+    points.foreach_get("co", places.ravel())
+    points.foreach_get("interpolation", kinds)
+    places[others:, 0], places[others:, 1], kinds[others:] = frames, values, LINEAR
+    points.foreach_set("co", places.ravel())
+    points.foreach_set("interpolation", kinds)
+    # The order and the handles are put right at the end.
     points.sort()
     curve.update()
 
@@ -100,7 +141,7 @@ def _bag(armature_object: bpy.types.Object) -> Any:
     data = armature_object.animation_data or armature_object.animation_data_create()
     action: Any = data.action
     if action is None:
-        action = data.action = bpy.data.actions.new(f"{armature_object.name} Bake")
+        action = data.action = bpy.data.actions.new(_name_of_new(armature_object))
     if not hasattr(action, "layers"):
         return action
     # From 4.4 on actions have slots, and being given an action picks none.

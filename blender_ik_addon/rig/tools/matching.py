@@ -95,7 +95,7 @@ def key_switch(armature_object: bpy.types.Object, spec: ChainSpec, frame: int) -
     stored = {bone.name: bone for bone in spec.stored_pose}
     known = {(each.data_path, each.array_index): each for each in curves(armature_object)}
     channels = written_channels(armature_object, [spec])
-    added = []
+    added, frames = [], np.array([frame - 1.0, frame])
     for channel, value in zip(channels, reader(armature_object, channels)().tolist(), strict=True):
         name, prop, component = channel
         path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].{prop}'
@@ -106,8 +106,9 @@ def key_switch(armature_object: bpy.types.Object, spec: ChainSpec, frame: int) -
             continue
         held = _held(stored.get(name), prop)
         before = held[component] if component < len(held) else value
-        added.append(ChannelKeys(name, prop, component, np.array([before, value])))
-    write_keys(armature_object, [frame - 1, frame], added)
+        values = np.array([before, value])
+        added.append(ChannelKeys(name, prop, component, frames, values))
+    write_keys(armature_object, added)
 
 
 def _held(bone: StoredBone | None, prop: str) -> tuple[float, ...]:

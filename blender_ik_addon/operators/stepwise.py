@@ -1,0 +1,105 @@
+"""Long work of an operator, in small steps: a window stays alive meanwhile, and Esc stops it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Generator
+from typing import Any
+
+import bpy
+
+from ..core import IKError
+
+# Seconds of work until the window gets its turn, and from one timer event to the next.
+TURN, PAUSE = 0.03, 0.005
+
+Steps = Generator[int, None, Any]
+
+
+class Stepwise(bpy.types.Operator):
+    """What such an operator inherits: itself it says what to do, and what comes at the end.
+
+    The work is a generator that yields after each step, raises an ``IKError`` if it fails, and
+    leaves everything as it was when it is closed before its end.
+    """
+
+    _work: Steps | None = None
+    _timer: bpy.types.Timer | None = None
+    _done = _total = 0
+
+    def do(self, context: bpy.types.Context, work: Steps, total: int) -> set[str]:
+        """Do all steps now.
+
+        Args:
+            context: To report in.
+            work: Its steps.
+            total: How many there are.
+        """
+        self._work, self._done, self._total = work, 0, total
+        return self._go_on(context, math.inf)
+
+    def do_in_window(self, context: bpy.types.Context, work: Steps, total: int) -> set[str]:
+        """Do a few steps at each event of a timer; arguments as for ``do``."""
+        self._work, self._done, self._total = work, 0, total
+        manager = context.window_manager
+        self._timer = manager.event_timer_add(PAUSE, window=context.window)
+        manager.progress_begin(0, total)
+        manager.modal_handler_add(self)
+        self._tell(context)
+        return {"RUNNING_MODAL"}
+
+    def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+        """Go on, or stop; nobody else gets events meanwhile."""
+        if event.type in {"ESC", "RIGHTMOUSE"} and event.value == "PRESS":
+            self.cancel(context)
+            self.report({"INFO"}, f"{self.bl_label} was stopped, so nothing has changed")
+            return {"CANCELLED"}
+        return self._go_on(context, TURN) if event.type == "TIMER" else {"RUNNING_MODAL"}
+
+    def cancel(self, context: bpy.types.Context) -> None:
+        """Leave everything as it was.
+
+        Blender calls it as well: where it closes the window, and where a person closes a dialog
+        before there is any work.
+        """
+        if self._work is not None:
+            self._work.close()
+        self._tidy(context)
+
+    def finish(self, result: Any) -> set[str]:
+        """Do what comes after the last step, with what it returned; return how it all ends."""
+        raise NotImplementedError
+
+    def _go_on(self, context: bpy.types.Context, seconds: float) -> set[str]:
+        end = time.perf_counter() + seconds
+        assert self._work is not None
+        try:
+            while time.perf_counter() <= end:
+                next(self._work)
+                self._done += 1
+        except StopIteration as done:
+            self._tidy(context)
+            return self.finish(done.value)
+        except IKError as error:
+            self._tidy(context)
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        self._tell(context)
+        return {"RUNNING_MODAL"}
+
+    def _tell(self, context: bpy.types.Context) -> None:
+        context.window_manager.progress_update(self._done)
+        text = f"{self.bl_label}: {self._done} of {self._total} frames. Esc stops it."
+        context.workspace.status_text_set(text)
+
+    def _tidy(self, context: bpy.types.Context) -> None:
+        """Take back what only the window needs while the work goes on."""
+        if self._timer is None:
+            return
+        context.window_manager.event_timer_remove(self._timer)
+        context.window_manager.progress_end()
+        self._timer = None
+        # There is none when a window closes.
+        if context.workspace is not None:
+            context.workspace.status_text_set(None)
