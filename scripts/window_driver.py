@@ -62,6 +62,36 @@ def play(session: Session) -> None:
     bpy.app.timers.register(advance, first_interval=1.5)
 
 
+def read_paths(names: str) -> list[Path]:
+    """Return the paths after ``--``, the zip first, then a folder that is made; or end.
+
+    Args:
+        names: What they are, in words with commas.
+    """
+    if not bpy.app.use_event_simulate:
+        sys.exit("Start Blender with --enable-event-simulate, so that mouse and keys can be used.")
+    if "BLENDER_USER_RESOURCES" not in os.environ:
+        sys.exit("Set BLENDER_USER_RESOURCES to an empty folder: the zip is installed there.")
+    arguments = sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else []
+    if len(arguments) != len(names.split(",")):
+        sys.exit(f"Give these after --: {names}.")
+    # Blender changes its folder while it installs.
+    paths = [Path(argument).resolve() for argument in arguments]
+    if not paths[0].is_file():
+        sys.exit(f"There is no {arguments[0]}: build it with scripts/build_extension.py.")
+    paths[1].mkdir(parents=True, exist_ok=True)
+    return paths
+
+
+def select_bones(rig: bpy.types.Object, *names: str) -> None:
+    """Select bones of a rig in pose mode, and no others; the last one is active."""
+    for bone in rig.pose.bones:
+        # Blender 5.0 moved the selection from the armature's bones to the pose bones.
+        holder = bone if hasattr(bone, "select") else bone.bone
+        holder.select = bone.name in names
+    rig.data.bones.active = rig.data.bones[names[-1]]
+
+
 class Viewport:
     """The first window and the 3D viewport in it. Holds no references: undo replaces them."""
 

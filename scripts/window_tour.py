@@ -15,7 +15,6 @@ ImageMagick, and an empty folder for Blender's user files, so that nobody's own 
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -28,7 +27,7 @@ from mathutils import Vector
 # Blender puts the folder of a script that it runs on no path.
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from window_driver import MOMENT, REDRAW, Session, Viewport, check, play
+from window_driver import MOMENT, REDRAW, Session, Viewport, check, play, read_paths, select_bones
 
 MODULE = "bl_ext.user_default.chain_ik"
 RIG, ROOT, TIP, HAND = "metarig", "upper_arm.L", "forearm.L", "hand.L"
@@ -97,15 +96,6 @@ def read_arm() -> Arm:
         wrist=evaluated.matrix_world @ tip.tail,
         status=str(chains[0].status) if chains else "",
     )
-
-
-def select_bones(rig: bpy.types.Object, *names: str) -> None:
-    """Select bones of a rig in pose mode, and no others; the last one is active."""
-    for bone in rig.pose.bones:
-        # Blender 5.0 moved the selection from the armature's bones to the pose bones.
-        holder = bone if hasattr(bone, "select") else bone.bone
-        holder.select = bone.name in names
-    rig.data.bones.active = rig.data.bones[names[-1]]
 
 
 def count_keys(rig: bpy.types.Object) -> set[int]:
@@ -307,18 +297,7 @@ class Tour:
 
 def main() -> None:
     """Read the arguments and start the session."""
-    if not bpy.app.use_event_simulate:
-        sys.exit("Start Blender with --enable-event-simulate, so that mouse and keys can be used.")
-    if "BLENDER_USER_RESOURCES" not in os.environ:
-        sys.exit("Set BLENDER_USER_RESOURCES to an empty folder: the zip is installed there.")
-    arguments = sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else []
-    if len(arguments) != 3:
-        sys.exit("Give three arguments after --: the zip, a folder for pictures, the picture.")
-    # Blender changes its folder while it installs.
-    zip_path, folder, picture = (Path(argument).resolve() for argument in arguments)
-    if not zip_path.is_file():
-        sys.exit(f"There is no {arguments[0]}: build it with scripts/build_extension.py.")
-    folder.mkdir(parents=True, exist_ok=True)
+    zip_path, folder, picture = read_paths("the zip, a folder for pictures, the picture")
     play(Tour(zip_path, folder, picture).steps())
 
 

@@ -9,7 +9,6 @@ Every step leaves a picture in the folder; those of docs/workflow.md are made so
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,7 +20,7 @@ from mathutils import Vector
 # Blender puts the folder of a script that it runs on no path.
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from window_driver import REDRAW, Session, Viewport, check, play
+from window_driver import REDRAW, Session, Viewport, check, play, read_paths, select_bones
 
 MODULE = "bl_ext.user_default.chain_ik"
 RIG = "metarig"
@@ -51,15 +50,6 @@ def poses(frames: Iterable[int]) -> np.ndarray:
         bpy.context.scene.frame_set(frame)
         found.append(pose())
     return np.array(found)
-
-
-def select_bones(*names: str) -> None:
-    """Select bones in pose mode, and no others; the last one is active."""
-    for bone in rig().pose.bones:
-        # Blender 5.0 moved the selection from the armature's bones to the pose bones.
-        holder = bone if hasattr(bone, "select") else bone.bone
-        holder.select = bone.name in names
-    rig().data.bones.active = rig().data.bones[names[-1]]
 
 
 def check_reached(when: str) -> None:
@@ -127,7 +117,7 @@ class Day:
         """Click the left hand's control, press G and move the mouse; key it at two frames."""
         chain = rig().chain_ik.chains["Arm.L"]
         with self.viewport.context():
-            select_bones(chain.subtarget)
+            select_bones(rig(), chain.subtarget)
             bpy.ops.ed.undo_push(message="Select")
         yield REDRAW
         active = rig().chain_ik.chains[rig().chain_ik.active_index].name
@@ -148,7 +138,7 @@ class Day:
     def turn_by_hand(self) -> Session:
         """Press R on the forearm, which a chain poses: it goes back, and the status says why."""
         with self.viewport.context():
-            select_bones("forearm.L")
+            select_bones(rig(), "forearm.L")
         x, y = self.viewport.pixel_of(rig().pose.bones["forearm.L"].tail)
         yield from self.viewport.drag([(x, y)], button="")
         self.viewport.press("R")
@@ -276,17 +266,7 @@ class Day:
 
 def main() -> None:
     """Read the arguments and start the session."""
-    if not bpy.app.use_event_simulate:
-        sys.exit("Start Blender with --enable-event-simulate, so that mouse and keys can be used.")
-    if "BLENDER_USER_RESOURCES" not in os.environ:
-        sys.exit("Set BLENDER_USER_RESOURCES to an empty folder: the zip is installed there.")
-    arguments = sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else []
-    if len(arguments) != 2:
-        sys.exit("Give two arguments after --: the zip, and a folder for pictures.")
-    # Blender changes its folder while it installs.
-    zip_path, folder = (Path(argument).resolve() for argument in arguments)
-    folder.mkdir(parents=True, exist_ok=True)
-    play(Day(zip_path, folder).steps())
+    play(Day(*read_paths("the zip, a folder for pictures")).steps())
 
 
 if __name__ == "__main__":

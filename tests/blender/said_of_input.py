@@ -114,13 +114,13 @@ INPUT = {
         follow_target,
     ),
     "target bone in the chain": Said(
-        "The target bone 'Limb.1' hangs below the chain that would follow it:"
+        "The target bone 'Limb.1' is moved by the chain that would follow it:"
         " choose a bone outside the chain.",
         follow_own_bone(LIMB[1]),
         follow_target,
     ),
     "target below the chain": Said(
-        "The target 'Child' hangs below the chain that would follow it:"
+        "The target 'Child' is moved by the chain that would follow it:"
         " clear its parent or constraint, or choose another object.",
         follow_child_of_bone,
         follow_target,
@@ -145,18 +145,18 @@ INPUT = {
         set_scale("1"),
     ),
     "bone of a limited chain scaled flat": Said(
-        "A bone of the chain is scaled flat: give it a scale above zero.",
+        "A bone of the chain has a scale of zero: give it a scale above zero.",
         set_scale("0", 0.0, 1.0, 1.0),
         set_scale("0"),
         set_on("1", "use_ik_limit_x", True),
     ),
     "armature scaled flat": Said(
-        "The armature object is scaled flat: give it a scale above zero.",
+        "The armature object has a scale of zero: give it a scale above zero.",
         set_scale("ob", 1.0, 1.0, 0.0),
         set_scale("ob"),
     ),
     "armature of a dragged chain scaled flat": Said(
-        "The armature object is scaled flat: give it a scale above zero.",
+        "The armature object has a scale of zero: give it a scale above zero.",
         set_scale("ob", 1.0, 1.0, 0.0),
         set_scale("ob"),
         set_chain(solver="FOLLOW"),

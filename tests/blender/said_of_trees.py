@@ -136,14 +136,14 @@ TREES = {
         who=left,
     ),
     "a bone of a tree scaled flat": Said(
-        "A bone of the tree is scaled flat: give it a scale above zero.",
+        "A bone of the tree has a scale of zero: give it a scale above zero.",
         set_tree_bone("Trunk.0", "scale", (0.0, 1.0, 1.0)),
         set_tree_bone("Trunk.0", "scale", (1.0, 1.0, 1.0)),
         makes=make_tree,
         who=left,
     ),
     "the armature of a tree scaled flat": Said(
-        "The armature object is scaled flat: give it a scale above zero.",
+        "The armature object has a scale of zero: give it a scale above zero.",
         lambda rig: setattr(rig.ob, "scale", (1.0, 0.0, 1.0)),
         lambda rig: setattr(rig.ob, "scale", (1.0, 1.0, 1.0)),
         makes=make_tree,

@@ -98,7 +98,7 @@ CONSTRAINTS: dict[str, tuple[Callable[[Limb], None], str]] = {
     ),
     "own bone": (
         follow_own_bone,
-        "Constraint 'IK' of 'Limb.1': The target bone 'Limb.1' hangs below the chain that would"
+        "Constraint 'IK' of 'Limb.1': The target bone 'Limb.1' is moved by the chain that would"
         " follow it: choose a bone outside the chain.",
     ),
 }

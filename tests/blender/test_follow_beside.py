@@ -111,7 +111,7 @@ def test_a_tail_below_a_flat_bone_does_not_stop_the_others(is_known):
             ob.chain_ik.chains[0].target.location.x += 0.5
         rigs.updated()
         texts = [ob.chain_ik.chains[0].status for ob in tails]
-        assert texts.pop(1).startswith("Bone 'Above.0' is scaled flat")
+        assert texts.pop(1).startswith("Bone 'Above.0' has a scale of zero")
         assert all(text.startswith("Reached") for text in texts)
 
 

@@ -315,5 +315,5 @@ def test_a_target_bone_below_the_chain_is_refused_and_nothing_changes():
     ob = make_posed_rig()
     select_bones(ob, ["Bone.4", "Bone.1", "Bone.2"])
     before = state()
-    assert "'Bone.4' hangs below the chain" in refusal(add)
+    assert "'Bone.4' is moved by the chain" in refusal(add)
     assert state() == before

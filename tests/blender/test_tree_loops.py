@@ -36,7 +36,7 @@ def test_what_hangs_below_the_shared_bones_cannot_be_followed(word):
     setattr(left, word if word == "target" else "pole_target", hook)
     rigs.updated()
     assert left.status == (
-        f"The {word} 'Hook' hangs below the chain that would follow it:"
+        f"The {word} 'Hook' is moved by the chain that would follow it:"
         " clear its parent or constraint, or choose another object."
     )
     assert rig.chain("Right").status.startswith("Reached")
@@ -68,7 +68,7 @@ def test_both_hands_of_one_tree_on_each_other_are_refused():
         rig.chain(name).subtarget = bone
     rigs.updated()
     for name in rig.tips:
-        assert "hangs below the chain that would follow it" in rig.chain(name).status
+        assert "is moved by the chain that would follow it" in rig.chain(name).status
     assert_at_rest(rig.ob)
 
 

@@ -313,7 +313,7 @@ class FollowSolve:
                 own = self._driven[rows[i]]
                 name = own.skeleton.names[own.skeleton.parents[own.bones[0]]]
                 raise RigError(
-                    f"Bone '{name}' is scaled flat, so nothing below it can"
+                    f"Bone '{name}' has a scale of zero, so nothing below it can"
                     " be dragged: give it a scale above zero."
                 )
 

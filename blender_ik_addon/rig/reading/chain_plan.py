@@ -147,10 +147,10 @@ def _check_anchor(
 def _below_itself(armature_object: bpy.types.Object, anchor: Anchor, word: str) -> RigError:
     if anchor.object == armature_object:
         return RigError(
-            f"The {word} bone '{anchor.bone}' hangs below the chain that would follow it:"
+            f"The {word} bone '{anchor.bone}' is moved by the chain that would follow it:"
             " choose a bone outside the chain."
         )
     return RigError(
-        f"The {word} '{anchor.object.name}' hangs below the chain that would follow it:"
+        f"The {word} '{anchor.object.name}' is moved by the chain that would follow it:"
         " clear its parent or constraint, or choose another object."
     )

@@ -11,7 +11,7 @@ class RigError(IKError):
 
 def scaled_flat() -> RigError:
     """Return what to say of an armature object that is scaled flat."""
-    return RigError("The armature object is scaled flat: give it a scale above zero.")
+    return RigError("The armature object has a scale of zero: give it a scale above zero.")
 
 
 def no_length(name: str) -> InvalidChainError:
