@@ -191,7 +191,8 @@ JOINTS = {
 
 
 JOINTS["dragged below a bone scaled flat"] = Said(
-    "Bone 'Limb.0' has a scale of zero, so nothing below it can be dragged: give it a scale above zero.",
+    "Bone 'Limb.0' has a scale of zero, so nothing below it can be dragged: give it a scale above"
+    " zero.",
     set_scale("0", 0.0, 1.0, 1.0),
     set_scale("0"),
     both(set_edit_bone(LIMB[1], use_connect=False), set_chain(solver="FOLLOW", chain_count=2)),
