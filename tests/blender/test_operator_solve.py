@@ -230,7 +230,7 @@ def without_length(ob: bpy.types.Object, _target: bpy.types.Object) -> None:
 
 
 BAD_INPUT = [
-    (flat, {}, "scaled flat: give it a scale above zero."),
+    (flat, {}, "scale of zero: give it a scale above zero."),
     (not_finite, {}, "is not finite: check its location"),
     (below_chain, {}, "The target 'Target' is moved by the chain"),
     (driver, {}, "Bone 'Bone.2' has a driver on its rotation"),
