@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import bpy
 from bl_operators.presets import AddPresetBase
+from bpy.props import BoolProperty
 
 from ..properties import ChainSettings, owner_of
 from . import selection
@@ -14,6 +15,7 @@ from . import selection
 FOLDER = "chain_ik"
 SHIPPED = str(Path(__file__).parents[1])
 """Where the folder with presets is that come with the extension."""
+HIDDEN: set[Literal["HIDDEN", "SKIP_SAVE"]] = {"HIDDEN", "SKIP_SAVE"}
 # What belongs to one chain of one rig: a preset leaves it alone.
 OWN = frozenset(
     (
@@ -30,6 +32,10 @@ class POSE_OT_chain_ik_preset_add(AddPresetBase, bpy.types.Operator):  # type: i
     bl_idname = "pose.chain_ik_preset_add"
     bl_label = "Add Chain Preset"
     bl_description = "Add the settings of the active chain to the presets, or remove a preset"
+    # Blender's own have no tooltips.
+    remove_name: BoolProperty(description="Remove the preset of this name", options=HIDDEN)
+    remove_active: BoolProperty(description="Remove the preset that was chosen", options=HIDDEN)
+
     preset_menu = "CHAINIK_PT_presets"
     preset_subdir = FOLDER
     preset_defines: ClassVar = [

@@ -56,9 +56,9 @@ def assert_follows(ob, target):
     ("kind", "settings", "word"),
     [
         ("HINGE_Z", {"z": (40, 30)}, "Z range"),
-        ("BALL", {"y": (np.nan, 30)}, "'Least Y'"),
+        ("BALL", {"y": (np.nan, 30)}, "'Min Y'"),
         ("SWING", {"use_slide": True, "slide_min": 1.0, "slide_max": 0.5}, "slide range"),
-        ("BALL", {"use_slide": True, "slide_max": np.nan}, "'Greatest Slide'"),
+        ("BALL", {"use_slide": True, "slide_max": np.nan}, "'Max Slide'"),
         ("BALL", {"stiffness_x": np.nan}, "'Stiffness X'"),
     ],
 )

@@ -13,6 +13,7 @@ from tests.blender.test_panels import draw, make_active_arm, names
 ALWAYS = {"use_live", "bone", "chain_count", "target", "use_tail", "solver"}
 ROOTED = ALWAYS | {
     "use_rotation",
+    "rotation_bone",
     "orient_weight",
     "pole_target",
     "pole_angle",

@@ -104,3 +104,24 @@ def test_a_muted_chain_lets_its_bones_be_posed():
     rigs.updated()
     assert status(ob) == "Muted"
     assert ob.pose.bones["Bone.1"].rotation_quaternion[:] == pytest.approx(TURNED)
+
+
+@pytest.mark.parametrize("change", ["use_tail", "bone", "mute another"])
+def test_a_pose_that_chains_give_back_is_nobody_s_hand(change):
+    rig = tree_rigs.make_y()
+    rig.follow()
+    rig.target("Left").location = (-0.6, 0.3, 1.0)
+    rigs.updated()
+    left, right = rig.chain("Left"), rig.chain("Right")
+    if change == "mute another":
+        right.mute = True
+    else:
+        # What is set again gives the bones their stored pose, and takes it anew.
+        setattr(left, change, getattr(left, change))
+    for _ in range(2):
+        rigs.updated()
+        assert "by hand" not in left.status
+        assert "by hand" not in right.status
+    rig.ob.pose.bones["Left.1"].rotation_quaternion = TURNED
+    rigs.updated()
+    assert "by hand" in left.status

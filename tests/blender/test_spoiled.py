@@ -32,6 +32,7 @@ class Watch:
         self._capfd = capfd
         self._turns = 0
         self.faults: list[str] = []
+        self.is_posed = False
 
     def check(self, what: str, spoiled: Place | None) -> None:
         """Move the good target, update, and note what is wrong."""
@@ -59,6 +60,9 @@ class Watch:
     def check_status(self, what: str, label: str = "") -> None:
         """Note a status that says neither how the solve has ended nor what to do."""
         status = bpy.data.objects["Bad"].chain_ik.chains["Bad"].status
+        if self.is_posed:
+            # The test poses bones by hand.
+            status = status.partition(" to pose by hand. ")[2] or status
         if not label and SAYS_HOW_IT_ENDED.match(status):
             return
         try:
@@ -118,6 +122,7 @@ def test_a_number_that_is_none_is_named_as_in_the_panel(kind, watch):
 def test_no_channel_stops_more_than_the_chains_that_hang_on_it(kind, watch):
     spoiling.make_scene(kind)
     watch.check("nothing spoiled", None)
+    watch.is_posed = True
     bones = bpy.data.objects["Bad"].pose.bones.keys()
     places = [
         place

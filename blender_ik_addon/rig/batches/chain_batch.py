@@ -178,12 +178,15 @@ class ChainBatch(Batch):
         if not differs.any():
             return
         differs = differs.any(axis=2) & self._has_pull[:, None] & ~np.isnan(self._wanted[..., 0])
+        # These take over what stands there.
+        differs[:, self.driven[0].is_current] = False
         for row in differs.any(axis=1).nonzero()[0].tolist():
             own, state = self.driven[row], self._states[row]
             if not all(each.is_settled for each in own.live_chains):
                 is_start = self._rigs.present[row] == own.start.astype(np.float32)
                 differs[row] &= ~is_start.all(axis=1)
-            if row not in self._failed and not is_foreign(state):
+            is_own = state.is_given_back or row in self._failed
+            if not is_own and not is_foreign(state):
                 self._is_put_back[row] |= differs[row]
 
     def _starting(self) -> dict[str, npt.NDArray[np.floating]]:

@@ -94,6 +94,7 @@ class RigState:
         eased: What chains that ease remember, by the bones that they write.
         dragged: What chains that are dragged remember, likewise.
         version: Grows whenever pose and bases are read.
+        is_given_back: Whether chains have given bones a pose back since the last update.
     """
 
     object: bpy.types.Object
@@ -116,6 +117,7 @@ class RigState:
     eased: dict[bytes, History[Eased]] = field(default_factory=dict)
     dragged: dict[bytes, History[Stand]] = field(default_factory=dict)
     version: int = 0
+    is_given_back: bool = False
 
     def read(self, chain_names: list[str], specs: Specs, update: Update, shared: Shared) -> None:
         """Read everything, and keep what is as it was.

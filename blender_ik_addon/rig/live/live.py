@@ -38,12 +38,15 @@ class Memory:
         outcomes: By armature object and chain: where to ask what the last solve in a viewport
             did, or the text of an error.
         followed: By armature object: tip bones, and the objects and bones that their anchors hold.
+        given_back: Armature objects with bones that chains have given a pose back since the last
+            update.
     """
 
     graphs: dict[GraphKey, GraphState] = field(default_factory=dict)
     written: dict[int, Written] = field(default_factory=dict)
     outcomes: dict[int, dict[int, Asked | str]] = field(default_factory=dict)
     followed: dict[int, tuple[tuple[str, int, str], ...]] = field(default_factory=dict)
+    given_back: set[int] = field(default_factory=set)
 
     def clear(self) -> None:
         """Forget everything."""
@@ -57,6 +60,21 @@ class Memory:
         """
         self.graphs.clear()
         self.outcomes.pop(uid, None)
+
+    def note_given_back(self, uid: int) -> None:
+        """Note that chains have given bones of an armature object a pose back: that is no hand."""
+        self._mark(uid, is_given_back=True)
+        self.given_back.add(uid)
+
+    def forget_given_back(self) -> None:
+        """Forget it once an update has seen it."""
+        while self.given_back:
+            self._mark(self.given_back.pop(), is_given_back=False)
+
+    def _mark(self, uid: int, *, is_given_back: bool) -> None:
+        for graph in self.graphs.values():
+            if uid in graph.rigs:
+                graph.rigs[uid].is_given_back = is_given_back
 
     def skeleton(self, key: GraphKey, uid: int) -> Skeleton | None:
         """Return the bones of an armature object as a graph knows them, to compare with."""
@@ -120,6 +138,7 @@ def update_chains(update: Update, candidates: Candidates, source: Source) -> Non
         # A script has changed their lists, and Blender tells nobody of that.
         _read_rigs(graph, update, candidates, source, others)
         _solve_levels(graph, update, source, None)
+    memory.forget_given_back()
 
 
 def _solve_levels(

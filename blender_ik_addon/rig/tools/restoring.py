@@ -6,6 +6,7 @@ import bpy
 import numpy as np
 
 from ..batches.changes import OtherChannels
+from ..live import live
 from ..live.writer import write_others, write_rotation
 from ..planning.checks import check_channels
 from ..planning.located import located_bones
@@ -75,6 +76,7 @@ def give_back(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) 
     _give_back_vector(armature_object, skeleton, targets, frame, "scale")
     _give_back_vector(armature_object, skeleton, targets, frame, "location")
     write_rotation(armature_object, bones, modes, channels)
+    live.memory.note_given_back(armature_object.session_uid)
 
 
 def give_back_scale(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) -> None:
