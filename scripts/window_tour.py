@@ -237,11 +237,6 @@ class Tour:
     def bake(self) -> Session:
         """Press Bake and stop it; press it again and wait; then change a setting at the bottom."""
         rig = bpy.data.objects[RIG]
-        with self.viewport.context():
-            bpy.ops.object.select_all(action="DESELECT")
-            rig.select_set(True)
-            bpy.context.view_layer.objects.active = rig
-            bpy.ops.ed.undo_push(message="Select Rig")
         first = bpy.context.scene.frame_current
         yield from self.press_bake(BAKED_FRAMES, answer="ESC")
         yield REDRAW
