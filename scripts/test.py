@@ -30,7 +30,7 @@ from python_finder import UnavailableError
 # Newest first: what most people run tells the most.
 BLENDER_VERSIONS = ("5.2", "4.2", "4.5", "5.0")
 OLDEST_BLENDER, OLDEST = "4.2", "core-3.11"
-QUICK_RUNS = ("lint", OLDEST, "bpy-5.2")
+QUICK_RUNS = ("lint", OLDEST)
 NOT_SLOW, SLOW = ("-m", "not slow"), ("-m", "slow and not exhaustive")
 ON_OLDEST = ("-m", "not slow or (oldest and not exhaustive)")
 ONE_CASE, SOME_CASES = ("--few", "1"), ("--few", "3")
@@ -180,7 +180,16 @@ def plan_runs(options: argparse.Namespace) -> dict[str, Callable[[str], Outcome]
     if os.environ.get("BLENDER"):
         runs["application"] = lambda label: run_in_application(label, ["tests/blender", *extra])
     if options.quick and not options.only:
-        runs = {name: run for name, run in runs.items() if name in (*QUICK_RUNS, "application")}
+        # Two halves, side by side.
+        halves = {f"{newest}, {'ab'[half]}": half for half in range(2)}
+        quick = {
+            name: lambda label, half=half: run_in_environment(
+                label, ["tests/blender", "--half", str(half), *extra], newest
+            )
+            for name, half in halves.items()
+        }
+        others = (*QUICK_RUNS, "application")
+        runs = quick | {name: run for name, run in runs.items() if name in others}
     if options.only:
         runs = {name: run for name, run in runs.items() if options.only in name}
     return runs

@@ -12,12 +12,16 @@ settings.load_profile("chain_ik")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--few", type=int, metavar="N", help="of each test no more than N cases")
+    parser.addoption("--half", type=int, metavar="N", help="only the even (0) or odd (1) files")
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out cases of tests that have many, evenly: every test still runs."""
-    few = config.getoption("few")
+    few, half = config.getoption("few"), config.getoption("half")
+    if half is not None:
+        files = sorted({item.path for item in items})
+        _keep(config, items, {item for item in items if files.index(item.path) % 2 == half})
     if not few:
         return
     cases = defaultdict(list)
@@ -26,5 +30,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     kept = set()
     for found in cases.values():
         kept.update(found[i * len(found) // few] for i in range(min(few, len(found))))
+    _keep(config, items, kept)
+
+
+def _keep(config: pytest.Config, items: list[pytest.Item], kept: set[pytest.Item]) -> None:
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
