@@ -10,7 +10,7 @@ from typing import Literal
 import bpy
 from bpy.app.handlers import persistent
 
-from .properties import SOURCE, activate_chain_of, chains_of, mark, sync_anchors, upgrade
+from .properties import SOURCE, activate_chain_of, mark, sync_anchors, upgrade
 from .rig.live import live
 from .rig.reading.anchors import shown_everywhere
 from .rig.reading.update import Update
@@ -73,13 +73,13 @@ def _is_render_underway(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) 
 
 def _follow_active_bone(active: bpy.types.Object | None) -> None:
     """Make the chain of a bone active that has just become active; no other choice is undone."""
-    if active is None or active.mode != "POSE" or not (active.is_editable and chains_of(active)):
+    if active is None or active.mode != "POSE":
         return
     bone = active.data.bones.active
     name, uid = "" if bone is None else bone.name, active.session_uid
     known = _active_bones.get(uid, name)
     _active_bones[uid] = name
-    if name != known:
+    if name != known and active.is_editable:
         activate_chain_of(active, name)
 
 
