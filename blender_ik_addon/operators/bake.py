@@ -30,7 +30,25 @@ ACTIONS = (
 )
 
 
-class POSE_OT_chain_ik_bake(Stepwise):
+class Ranged:
+    """What operators on a range of frames have in common."""
+
+    frame_start: IntProperty(
+        name="Start Frame", description="First frame; that of the scene by default", options=ANEW
+    )
+    frame_end: IntProperty(
+        name="End Frame", description="Last frame; that of the scene by default", options=ANEW
+    )
+
+    def frames(self, scene: bpy.types.Scene) -> range:
+        """Return the frames that are asked for, and show them."""
+        for name in ("frame_start", "frame_end"):
+            if not self.properties.is_property_set(name):
+                setattr(self, name, getattr(scene, name))
+        return range(self.frame_start, self.frame_end + 1)
+
+
+class POSE_OT_chain_ik_bake(Ranged, Stepwise):
     """Key what chains do to their bones, frame by frame."""
 
     bl_idname = "pose.chain_ik_bake"
@@ -41,12 +59,6 @@ class POSE_OT_chain_ik_bake(Stepwise):
     )
     bl_options = {"REGISTER", "UNDO"}
 
-    frame_start: IntProperty(
-        name="Start Frame", description="First frame; that of the scene by default", options=ANEW
-    )
-    frame_end: IntProperty(
-        name="End Frame", description="Last frame; that of the scene by default", options=ANEW
-    )
     step: IntProperty(
         name="Step",
         description="Key every so many frames, and the last one. All of them are played",
@@ -87,7 +99,7 @@ class POSE_OT_chain_ik_bake(Stepwise):
         return selection.is_possible(cls, selection.problem_of_chain(context))
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
-        self._take_range(selection.scene_of(context))
+        self.frames(selection.scene_of(context))
         if bpy.app.background:
             return self.execute(context)
         self._is_asked = True
@@ -95,14 +107,13 @@ class POSE_OT_chain_ik_bake(Stepwise):
 
     def execute(self, context: bpy.types.Context) -> set[str]:
         scene, active = selection.scene_of(context), selection.chain(context)
-        self._take_range(scene)
         self._owner = owner_of(active)
         wanted = [chain_key(settings)[1] for settings in self._meant(context, active)]
         chosen = [index for index in wanted if may_move(self._owner, index)]
         if not chosen:
             self.report({"ERROR"}, NOTHING[self.which].format(active.name))
             return {"CANCELLED"}
-        frames = range(self.frame_start, self.frame_end + 1)
+        frames = self.frames(scene)
         keying = Keying(self.step, self.tolerance, self.action == "NEW")
         try:
             specs = {index: chain_spec(self._owner.chain_ik.chains[index]) for index in chosen}
@@ -128,11 +139,6 @@ class POSE_OT_chain_ik_bake(Stepwise):
         if self.which == "SELECTED":
             return selection.selected_chains(context, self._owner)
         return chains_of(self._owner) if self.which == "ALL" else [active]
-
-    def _take_range(self, scene: bpy.types.Scene) -> None:
-        for name in ("frame_start", "frame_end"):
-            if not self.properties.is_property_set(name):
-                setattr(self, name, getattr(scene, name))
 
 
 register, unregister = bpy.utils.register_classes_factory((POSE_OT_chain_ik_bake,))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bpy
-from bpy.props import BoolProperty, EnumProperty, IntProperty
+from bpy.props import BoolProperty, EnumProperty
 
 from ..core import IKError
 from ..properties import ChainGroup, anchors_of, chain_key, chain_spec, is_idle, owner_of
@@ -16,6 +16,7 @@ from ..rig.tools.matching import (
     match_controls,
 )
 from . import selection
+from .bake import Ranged
 from .chains import ANEW
 
 SIDES = (
@@ -25,28 +26,15 @@ SIDES = (
 )
 
 
-class Ranged:
+class Matching(Ranged):
     """What the operators on one frame or a range have in common."""
 
     use_range: BoolProperty(
         name="Range", description="At each frame of a range, with keys", options=ANEW
     )
-    frame_start: IntProperty(
-        name="Start Frame", description="First frame; that of the scene by default", options=ANEW
-    )
-    frame_end: IntProperty(
-        name="End Frame", description="Last frame; that of the scene by default", options=ANEW
-    )
-
-    def frames(self, scene: bpy.types.Scene) -> range:
-        """Return the frames that are asked for, and show them."""
-        for name in ("frame_start", "frame_end"):
-            if not self.properties.is_property_set(name):
-                setattr(self, name, getattr(scene, name))
-        return range(self.frame_start, self.frame_end + 1)
 
 
-class POSE_OT_chain_ik_snap_target(Ranged, bpy.types.Operator):
+class POSE_OT_chain_ik_snap_target(Matching, bpy.types.Operator):
     """Move target and pole of the active chain to where the present pose has them (FK to IK)."""
 
     bl_idname = "pose.chain_ik_snap_target"
@@ -87,7 +75,7 @@ class POSE_OT_chain_ik_snap_target(Ranged, bpy.types.Operator):
         return {"FINISHED"}
 
 
-class POSE_OT_chain_ik_apply(Ranged, bpy.types.Operator):
+class POSE_OT_chain_ik_apply(Matching, bpy.types.Operator):
     """Keep the pose that the active chain gives its bones, and mute it (IK to FK)."""
 
     bl_idname = "pose.chain_ik_apply"
