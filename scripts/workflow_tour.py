@@ -15,6 +15,7 @@ from pathlib import Path
 
 import bpy
 import numpy as np
+from bpy_extras.object_utils import world_to_camera_view
 from mathutils import Vector
 
 # Blender puts the folder of a script that it runs on no path.
@@ -50,6 +51,22 @@ def poses(frames: Iterable[int]) -> np.ndarray:
         bpy.context.scene.frame_set(frame)
         found.append(pose())
     return np.array(found)
+
+
+def give_bodies(armature_object: bpy.types.Object) -> None:
+    """Hang a wedge on each long bone, as armatures are not rendered."""
+    for bone in armature_object.data.bones:
+        if bone.length < 0.04:
+            continue
+        mesh, wide = bpy.data.meshes.new(bone.name), 0.12 * bone.length
+        corners = [(x, -bone.length, z) for x, z in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
+        points = [(wide * x, y, wide * z) for x, y, z in corners]
+        faces = [(0, 1, 2, 3), *((i, (i + 1) % 4, 4) for i in range(4))]
+        mesh.from_pydata([*points, (0.0, 0.0, 0.0)], [], faces)
+        body = bpy.data.objects.new(bone.name, mesh)
+        bpy.context.scene.collection.objects.link(body)
+        # Children of bones start at their tails.
+        body.parent, body.parent_type, body.parent_bone = armature_object, "BONE", bone.name
 
 
 def check_reached(when: str) -> None:
@@ -228,19 +245,28 @@ class Day:
         self.picture("7_converted")
 
     def render(self) -> Session:
-        """Render a frame from the view; the chain is solved there too."""
-        scene = bpy.context.scene
+        """Give the bones bodies, and render a frame: the chain is solved there too."""
+        scene, name = bpy.context.scene, "With Blender's IK"
+        give_bodies(bpy.data.objects[name])
         scene.render.engine = "BLENDER_WORKBENCH"
         camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+        camera.location, camera.rotation_euler = (0.0, -3.5, 1.0), (1.5708, 0.0, 0.0)
         scene.collection.objects.link(camera)
         scene.camera = camera
-        scene.render.resolution_x, scene.render.resolution_y = 320, 180
-        scene.render.filepath = str(self.folder / "8_rendered.png")
-        before = self.wrist("With Blender's IK")
+        scene.render.resolution_x, scene.render.resolution_y = 640, 360
+        path = str(self.folder / "8_rendered.png")
+        scene.render.filepath = path
+        before = self.wrist(name)
         bpy.ops.render.render(write_still=True)
         yield REDRAW
-        moved = (self.wrist("With Blender's IK") - before).length
+        moved = (self.wrist(name) - before).length
         check(moved <= SAME, f"The render has moved the wrist by {moved:.2g} m.")
+        pixels = np.array(bpy.data.images.load(path).pixels).reshape(360, 640, -1)
+        x, y, _ = world_to_camera_view(scene, camera, before)
+        drawn = np.abs(pixels - pixels[0, 0]).max(axis=2) > 0.05
+        row, column = round(360 * y), round(640 * x)
+        near = drawn[row - 8 : row + 8, column - 8 : column + 8]
+        check(near.any(), "The render does not show the wrist where it is.")
 
     def wrist(self, name: str) -> Vector:
         """Return where the left forearm of a character ends, world space."""
