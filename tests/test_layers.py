@@ -12,16 +12,20 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "blender_ik_addon"
 
 # What each layer may import. None between the files of the last row.
-_LAST_ROW = frozenset({"core", "rig", "properties"})
+_LAST_ROW = frozenset({"core", "rig", "properties", "preferences", "translations"})
 ALLOWED = {
     "core": frozenset(),
     "rig": frozenset({"core"}),
     "properties": frozenset({"core", "rig"}),
+    # What a person sees: words in their language, and what they prefer.
+    "translations": frozenset(),
+    "preferences": frozenset({"core", "rig", "properties"}),
     "operators": _LAST_ROW,
     "handlers": _LAST_ROW,
     "cli": _LAST_ROW,
     "panels": _LAST_ROW,
     "overlay": _LAST_ROW,
+    "gizmos": _LAST_ROW,
 }
 # The package's own __init__ registers them all, but see `find_top_imports_of_blender`.
 ALLOWED["__init__"] = frozenset(ALLOWED)
@@ -31,7 +35,7 @@ ALLOWED["__main__"] = frozenset({"cli", "register"})
 # Packages of the rig, in the order of their arrows: each may import those before it.
 RIG_PACKAGES = (
     *("reading", "anatomy", "planning", "frames"),
-    *("posing", "batches", "live", "keying", "tools"),
+    *("posing", "batches", "live", "keying", "tools", "shapes"),
 )
 MOST_FILES_OF_PACKAGE = 14
 
@@ -249,6 +253,12 @@ def test_packages_of_the_rig_import_only_those_before_them():
         place = RIG_PACKAGES.index(name.split(".")[1])
         packages = {module.split(".")[1] for module in needed if module.startswith("rig.")}
         assert all(RIG_PACKAGES.index(package) <= place for package in packages), name
+
+
+def test_no_folder_has_too_many_files():
+    for folder in [PACKAGE, *(each for each in PACKAGE.rglob("*") if each.is_dir())]:
+        files = sorted(file.name for file in folder.glob("*.py"))
+        assert len(files) <= MOST_FILES_OF_PACKAGE + 1, f"{folder.name}: {len(files)} files"
 
 
 def test_packages_are_small_and_files_of_core_and_rig_have_names_of_their_own():

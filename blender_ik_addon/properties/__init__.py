@@ -1,6 +1,5 @@
 """The settings of chains, and their one way into frozen records."""
 
-from .activating import activate_chain_of
 from .chains import (
     ChainGroup,
     active_chain,
@@ -12,11 +11,17 @@ from .chains import (
     owner_of,
 )
 from .conversion import Conversion, to_chains, to_constraints
-from .creating import add_chain, own_controls
 from .file_format import mark, upgrade
 from .forces import creature_text, take_creature
 from .joints import RANGED_AXES, STIFF_AXES, JointSettings, take_over
-from .lists import copy_joints, remove_chain, remove_joint
+from .lists import (
+    activate_chain_of,
+    add_chain,
+    copy_joints,
+    own_controls,
+    remove_chain,
+    remove_joint,
+)
 from .mirroring import check_opposite, copy_mirrored
 from .records import (
     anchors_of,

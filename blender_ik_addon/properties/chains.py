@@ -1,13 +1,21 @@
-"""Which chains there are, and which one a person means."""
+"""Which chains there are, which one a person means, and what their settings have in common."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import cast
+from typing import Literal, cast
 
 import bpy
 
 from ..rig.live import live
+
+OVERRIDABLE: set[Literal["LIBRARY_OVERRIDABLE"]] = {"LIBRARY_OVERRIDABLE"}
+EXTENSIBLE: set[Literal["LIBRARY_OVERRIDABLE", "USE_INSERTION"]] = {
+    "LIBRARY_OVERRIDABLE",
+    "USE_INSERTION",
+}
+# Of bones, in bytes.
+LONGEST_NAME = 63
 
 # What ``settings`` declares: that file stands above those that work on it, so they cannot name it.
 ChainGroup = bpy.types.PropertyGroup
@@ -24,6 +32,11 @@ def owner_of(settings: bpy.types.PropertyGroup) -> bpy.types.Object:
 def chains_of(armature_object: bpy.types.Object) -> list[ChainGroup]:
     """Return the chains of an object; a fresh list of references, not to be kept."""
     return list(cast("ObjectGroup", armature_object.chain_ik).chains)
+
+
+def tag(settings: bpy.types.PropertyGroup, _context: bpy.types.Context | None = None) -> None:
+    """Have Blender evaluate the rig, so that the handler sees the change."""
+    cast(bpy.types.Object, settings.id_data).update_tag()
 
 
 def is_idle(settings: ChainGroup) -> bool:

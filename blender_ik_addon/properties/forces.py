@@ -14,8 +14,7 @@ from ..core.equilibrium.creature_files import Creature, Curve, parse_creature, w
 from ..core.equilibrium.easing import Easing
 from ..rig.planning.acting_forces import creature_of
 from ..rig.reading.spec import ForceSpec
-from .chains import ChainGroup
-from .updates import OVERRIDABLE, tag
+from .chains import OVERRIDABLE, ChainGroup, tag
 
 MODES = (
     ("EXACT", "Exact", "Turns follow the torque: axis, lever and force as a triple product"),

@@ -14,8 +14,7 @@ from ..core import JointKind
 from ..rig.planning.checks import check_settings
 from ..rig.reading.bone_joints import KINDS, MOST_STIFFNESS
 from ..rig.reading.spec import OwnJoint, RelativeTo
-from .chains import ChainGroup
-from .updates import LONGEST_NAME, OVERRIDABLE, tag
+from .chains import LONGEST_NAME, OVERRIDABLE, ChainGroup, tag
 
 KINDS_OF_JOINTS = (
     ("BALL", "Ball", "Swings and twists, each axis within its own range"),

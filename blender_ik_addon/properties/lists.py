@@ -1,14 +1,74 @@
-"""What operators do to the lists of chains and joints: all is decided before the first change."""
+"""What is done to the lists of chains and joints: all is decided before the first change."""
 
 from __future__ import annotations
 
+from typing import cast
+
+import bpy
+
 from ..rig.keying.renumbering import Renumbering, places_without
 from ..rig.reading.refusals import RigError
+from ..rig.reading.spec import Anchor, ChainSpec
+from ..rig.tools.control_bones import is_control_bone
 from ..rig.tools.overrides import has_linked
-from .chains import ChainGroup, chain_key, owner_of
+from .chains import ChainGroup, ObjectGroup, chain_key, chains_of, owner_of
 from .joints import has_joint, slides_of, take_over
-from .records import bones_of_chain
+from .records import anchors_of, bones_of_chain
+from .sharing import shares_bones
 from .stored import release
+
+
+def add_chain(
+    armature_object: bpy.types.Object, wanted: ChainSpec, bone_count: int, solver: str = ""
+) -> ChainGroup:
+    """Add a chain to an armature object, the active one from now on, and return its settings.
+
+    Its stored pose is still to be taken.
+
+    Args:
+        armature_object: The original object.
+        wanted: Name, bones, rotation, target and pole.
+        bone_count: How many bones bend.
+        solver: Identifier of the solver; empty for Two-Bone where it fits, else Newton.
+    """
+    holder = cast("ObjectGroup", armature_object.chain_ik)
+    settings: ChainGroup = holder.chains.add()
+    holder.active_index = len(holder.chains) - 1
+    settings.name = wanted.name
+    settings.use_tail = wanted.use_tail
+    settings.use_rotation = wanted.use_rotation
+    settings.rotation_bone = wanted.rotation_bone
+    settings.chain_count = wanted.chain_count
+    settings.bone = wanted.bone
+    if not solver:
+        solver = "TWO_BONE" if bone_count == 2 and not shares_bones(settings) else "NEWTON"
+    settings.solver = solver
+    for anchor, name, bone in (
+        (wanted.target, "target", "subtarget"),
+        (wanted.pole, "pole_target", "pole_subtarget"),
+    ):
+        if anchor is not None:
+            setattr(settings, name, anchor.object)
+            setattr(settings, bone, anchor.bone)
+    return settings
+
+
+def activate_chain_of(armature_object: bpy.types.Object, bone: str) -> None:
+    """Make a chain the active one that a bone belongs to, unless the active one is such a chain.
+
+    A control belongs to the chain that follows it, before the chain that poses it.
+
+    Args:
+        armature_object: The original object.
+        bone: Name of one of its bones.
+    """
+    chains = chains_of(armature_object)
+    control = Anchor(armature_object, bone)
+    found = [i for i, each in enumerate(chains) if control in anchors_of(each)]
+    found = found or [i for i, each in enumerate(chains) if bone in bones_of_chain(each)]
+    holder = cast("ObjectGroup", armature_object.chain_ik)
+    if found and holder.active_index not in found:
+        holder.active_index = found[0]
 
 
 def remove_chain(settings: ChainGroup, *, keep_pose: bool) -> list[str]:
@@ -110,3 +170,20 @@ def _places_of_bones(bones: list[str], wanted: list[str]) -> list[int | None]:
     """Return the place of each bone among those wanted; none for one that was there before."""
     places = {name: i for i, name in enumerate(wanted)}
     return [places.pop(bone, None) for bone in bones]
+
+
+def own_controls(settings: ChainGroup) -> list[Anchor]:
+    """Return the target and the pole of a chain that were made for it and that no other follows."""
+    shared = [
+        anchor
+        for owner in bpy.data.objects
+        if owner.type == "ARMATURE"
+        for chain in chains_of(owner)
+        if chain != settings
+        for anchor in anchors_of(chain)
+    ]
+    return [each for each in anchors_of(settings) if each not in shared and _is_control(each)]
+
+
+def _is_control(anchor: Anchor) -> bool:
+    return is_control_bone(anchor) if anchor.bone else bool(anchor.object.chain_ik.is_control)

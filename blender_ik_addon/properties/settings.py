@@ -19,13 +19,12 @@ from bpy.props import (
 from ..core import IKError
 from ..rig.live import live
 from ..rig.reading.anchors import shown_everywhere
-from .chains import owner_of
+from .chains import EXTENSIBLE, LONGEST_NAME, OVERRIDABLE, owner_of, tag
 from .forces import ForceSettings
 from .joints import JointSettings
 from .records import sync_anchors
 from .status import residual, status
 from .stored import release, release_scale
-from .updates import EXTENSIBLE, LONGEST_NAME, OVERRIDABLE, tag
 
 SOLVERS = (
     ("TWO_BONE", "Two-Bone", "Exact closed form for two bones, such as arms and legs"),
