@@ -181,18 +181,22 @@ class Pictures:
         return region.x + region.width // 3, region.y + region.height // 2
 
     def show_bone_tab(self) -> Session:
-        """Turn the view into a Properties editor, and take the tab of a bone."""
+        """Put a Properties editor beside the view, and take the tab of a bone."""
         rig = bpy.data.objects["Arm"]
         rig.chain_ik.chains[0].solver = "NEWTON"
-        area = self.viewport.area
-        area.type = "PROPERTIES"
-        self.viewport.kind = "PROPERTIES"
+        with self.viewport.context():
+            bpy.ops.screen.area_split(direction="VERTICAL", factor=0.6)
         yield REDRAW
-        area.spaces.active.context = "BONE"
-        for scale in SCALES:
-            for theme in THEMES:
-                yield from self.dress_bone_tab(scale, theme)
-                yield from self.take_pages("WINDOW", f"{theme}_{scale:g}_bone")
+        area = min(self.viewport.window.screen.areas, key=lambda area: area.width)
+        area.type = self.viewport.kind = "PROPERTIES"
+        yield REDRAW
+        self.viewport.area.spaces.active.context = "BONE"
+        for bone in ("Upper Arm", "Forearm"):
+            rig.data.bones.active = rig.data.bones[bone]
+            for scale in SCALES:
+                for theme in THEMES:
+                    yield from self.dress_bone_tab(scale, theme)
+                    yield from self.take_pages("WINDOW", f"{theme}_{scale:g}_bone_{bone[:5]}")
 
     def dress_bone_tab(self, scale: float, theme: str) -> Session:
         """Set scale and theme while no sidebar is there."""
