@@ -153,8 +153,9 @@ class Pictures:
         """Take the sidebar with a solver, page by page."""
         arm, whole = bpy.data.objects["Arm"].chain_ik.chains
         arm.solver = whole.solver = solver
-        # Two live chains that share bones are one tree.
+        # Two live chains that share bones are one tree, if none of these slides.
         whole.mute = solver not in TREE_SOLVERS
+        arm.joints[0].use_slide = whole.mute
         yield REDRAW
         yield from self.take_pages("UI", name)
 
@@ -171,7 +172,8 @@ class Pictures:
             yield from self.viewport.drag([(x, y)], button="")
             with self.viewport.context():
                 call()
-            yield REDRAW
+            # A pie opens by and by.
+            yield 3 * REDRAW
             self.viewport.take_picture(self.folder / f"{name}_{what}.png")
             self.viewport.press("ESC")
             yield REDRAW
