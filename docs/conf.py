@@ -27,13 +27,13 @@ myst_enable_extensions = ["dollarmath"]
 # Links such as `limits.md#slides` work here as they do on GitHub.
 myst_heading_anchors = 4
 autodoc_default_options = {"member-order": "bysource", "undoc-members": False}
-autodoc_typehints = "description"
-autodoc_typehints_description_target = "documented"
+# Shapes and units say more than types do, and stand in the words.
+autodoc_typehints = "none"
 # Attributes of records are a list, not entries of their own beside those of the members.
 napoleon_use_ivar = True
-# Whatever is not found is a warning; types of NumPy and of Python have no pages here.
+napoleon_attr_annotations = False
+# Whatever is not found is a warning.
 nitpicky = True
-nitpick_ignore_regex = [(r"py:.*", r".*")]
 trim_doctest_flags = True
 doctest_test_doctest_blocks = ""
 
