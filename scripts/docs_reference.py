@@ -30,7 +30,9 @@ HEAD = """# Properties and operators
 As scripts see them; made by `python3 scripts/docs_reference.py` from what Blender shows as
 tooltips. [Scripting](scripting.md) has examples.
 """
+PACKAGE = "blender_ik_addon"
 GROUPS = {
+    "ObjectSettings": ("An armature object", "`object.chain_ik`"),
     "ChainSettings": ("A chain", "`object.chain_ik.chains[...]`, on an armature object."),
     "JointSettings": (
         "A joint of the chain's own",
@@ -39,7 +41,7 @@ GROUPS = {
     "ForceSettings": ("Force", "`chain.force`, for the solver Force."),
     "SceneSettings": ("The scene", "`scene.chain_ik`"),
 }
-"""Names of property groups, titles, and where they are found."""
+"""Titles of property groups, and where they are found; of others what their docstrings say."""
 
 
 OF_BLENDER = ("rna_type", "filter_glob", "check_existing")
@@ -54,8 +56,10 @@ def page() -> str:
 def _property_lines() -> Iterator[str]:
     import bpy
 
-    for name, (title, where) in GROUPS.items():
-        group = bpy.types.PropertyGroup.bl_rna_get_subclass_py(name)
+    groups = {group.__name__: group for group in _classes(bpy.types.PropertyGroup)}
+    for name in (*GROUPS, *sorted(groups.keys() - GROUPS.keys())):
+        group = groups[name]
+        title, where = GROUPS.get(name, (group.__doc__.split("\n")[0].rstrip("."), ""))
         yield f"## {title}\n\n{where}\n"
         yield "| property | label | kind, default | |\n|---|---|---|---|"
         for prop in group.bl_rna.properties:
@@ -70,9 +74,10 @@ def _operator_lines() -> Iterator[str]:
     import bpy
 
     yield "## Operators\n\n`bpy.ops.pose.chain_ik_...`, most of them for the active chain.\n"
-    for name in sorted(name for name in dir(bpy.ops.pose) if name.startswith("chain_ik_")):
-        kind = getattr(bpy.ops.pose, name).get_rna_type()
-        yield f"### {kind.name}\n\n`pose.{name}`: {kind.description}.\n"
+    for operator in sorted(_classes(bpy.types.Operator), key=lambda each: each.bl_idname):
+        module, _, name = operator.bl_idname.partition(".")
+        kind = getattr(getattr(bpy.ops, module), name).get_rna_type()
+        yield f"### {kind.name}\n\n`{module}.{name}`: {kind.description}.\n"
         shown = [p for p in kind.properties if p.identifier not in OF_BLENDER]
         if shown:
             yield "| argument | label | kind, default | |\n|---|---|---|---|"
@@ -80,6 +85,17 @@ def _operator_lines() -> Iterator[str]:
             yield f"| `{prop.identifier}` | *{prop.name}* | {_kind(prop)} | {prop.description} |"
         if shown:
             yield ""
+
+
+def _classes(base: type) -> list[type]:
+    """Return the registered classes of the extension that have a base."""
+    found, waiting = [], base.__subclasses__()
+    while waiting:
+        each = waiting.pop()
+        waiting += each.__subclasses__()
+        if each.__module__.startswith(f"{PACKAGE}.") and each.is_registered:
+            found.append(each)
+    return found
 
 
 def _kind(prop: bpy.types.Property) -> str:
