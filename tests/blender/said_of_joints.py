@@ -119,19 +119,20 @@ JOINTS = {
         no_joint,
     ),
     "a joint that counts from no parent": Said(
-        "Bone 'Limb.0' has no parent to measure from: set From to Rest in its joint.",
+        "Bone 'Limb.0' has no parent to measure from: set Angles From to Rest Pose in its joint.",
         joint(LIMB[0], relative_to="PARENT"),
         change_joint(relative_to="REST"),
     ),
     "a joint that counts from a parent that turns for itself": Said(
-        "Bone 'Limb.1' does not inherit its parent's rotation: set From to Rest in its joint.",
+        "Bone 'Limb.1' does not inherit its parent's rotation:"
+        " set Angles From to Rest Pose in its joint.",
         set_edit_bone(LIMB[1], use_inherit_rotation=False),
         set_edit_bone(LIMB[1], use_inherit_rotation=True),
         joint(LIMB[1], relative_to="PARENT"),
     ),
     "a joint that counts from no child": Said(
         "Bone 'Limb.2' is the last of the chain and has no child in it to limit:"
-        " set From to Rest or Parent in its joint.",
+        " set Angles From to Rest Pose or Parent Bone in its joint.",
         joint(LIMB[2], relative_to="CHILD"),
         change_joint(relative_to="REST"),
     ),

@@ -136,7 +136,7 @@ def _own_by_row(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> dict[in
         if row == len(rows):
             raise RigError(
                 f"Bone '{joint.bone}' is the last of the chain and has no child in it to limit:"
-                " set From to Rest or Parent in its joint."
+                " set Angles From to Rest Pose or Parent Bone in its joint."
             )
         if row in own:
             name = skeleton.names[plan.written[row]]
@@ -192,11 +192,13 @@ def _straight_on(skeleton: Skeleton, bone: int) -> Array:
     name = skeleton.names[bone]
     if skeleton.parents[bone] < 0:
         raise RigError(
-            f"Bone '{name}' has no parent to measure from: set From to Rest in its joint."
+            f"Bone '{name}' has no parent to measure from:"
+            " set Angles From to Rest Pose in its joint."
         )
     if not skeleton.frames.use_inherit_rotation[bone]:
         raise RigError(
-            f"Bone '{name}' does not inherit its parent's rotation: set From to Rest in its joint."
+            f"Bone '{name}' does not inherit its parent's rotation:"
+            " set Angles From to Rest Pose in its joint."
         )
     # The parent's Y axis, told in the bone's rest frame.
     along = skeleton.offsets[bone][1, :3]
