@@ -10,7 +10,7 @@ from ..properties import (
     ChainSettings,
     JointSettings,
     active_chain,
-    bones_of_chain,
+    bones_of_chains,
     chain_key,
     chains_of,
 )
@@ -33,26 +33,30 @@ class BONE_PT_chain_ik(bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
         layout.use_property_split = True
-        for chain in _chains_of_bone(context):
+        for chain, bones in _chains_of_bone(context):
             column = layout.column()
             column.active = not chain.mute
             column.label(text=chain.name, icon="CON_KINEMATIC")
-            _draw_chain(column, chain, context.bone.name)
+            _draw_chain(column, chain, bones, context.bone.name)
 
 
-def _chains_of_bone(context: bpy.types.Context) -> list[ChainSettings]:
-    """Return the chains that drive the bone of the tab, the active chain first."""
+def _chains_of_bone(context: bpy.types.Context) -> list[tuple[ChainSettings, list[str]]]:
+    """Return the chains that drive the bone of the tab and their bones, the active chain first."""
     owner, bone = context.object, context.bone
     # A pinned bone of another armature is not what the button would add a joint for.
     if owner is None or owner != context.active_object or bone is None:
         return []
     chains, active = cast("list[ChainSettings]", chains_of(owner)), active_chain(context)
-    driving = [chain for chain in chains if bone.name in bones_of_chain(chain)]
-    return sorted(driving, key=lambda chain: chain != active)
+    # Blender asks whenever it draws the tab.
+    every = zip(chains, bones_of_chains(owner), strict=True)
+    driving = [(chain, bones) for chain, bones in every if bone.name in bones]
+    return sorted(driving, key=lambda found: found[0] != active)
 
 
-def _draw_chain(layout: bpy.types.UILayout, chain: ChainSettings, bone: str) -> None:
-    joints = _joints_of_bone(chain, bone)
+def _draw_chain(
+    layout: bpy.types.UILayout, chain: ChainSettings, bones: list[str], bone: str
+) -> None:
+    joints = _joints_of_bone(chain, bones, bone)
     if not chain.use_limits:
         layout.label(text="Limits are off in this chain", icon="INFO")
     held = layout.column()
@@ -67,9 +71,8 @@ def _draw_chain(layout: bpy.types.UILayout, chain: ChainSettings, bone: str) -> 
         held.operator("pose.chain_ik_joint_add", icon="ADD").index = chain_key(chain)[1]
 
 
-def _joints_of_bone(chain: ChainSettings, bone: str) -> list[JointSettings]:
+def _joints_of_bone(chain: ChainSettings, bones: list[str], bone: str) -> list[JointSettings]:
     """Return the joints that a bone has in a chain, and those that hold it from its parent."""
-    bones = bones_of_chain(chain)
     before = bones[max(bones.index(bone) - 1, 0)]
     return [
         joint

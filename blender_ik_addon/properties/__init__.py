@@ -27,6 +27,7 @@ from .mirroring import check_opposite, copy_mirrored
 from .records import (
     anchors_of,
     bones_of_chain,
+    bones_of_chains,
     bones_spec,
     chain_spec,
     idle_joints,
@@ -53,6 +54,7 @@ __all__ = [
     "add_chain",
     "anchors_of",
     "bones_of_chain",
+    "bones_of_chains",
     "bones_spec",
     "chain_key",
     "chain_spec",

@@ -14,7 +14,7 @@ from ..rig.planning.stored_text import bones_of_text
 from ..rig.reading import anchors
 from ..rig.reading.spec import Anchor, ChainSpec, ForceSpec, NegativeScale, RotationBone, StartFrom
 from ..rig.reading.update import Update
-from ..rig.tools.restoring import driven_bones
+from ..rig.tools.restoring import driven_bones, driven_by_all
 from .chains import ChainGroup, chains_of, owner_of
 from .forces import force_spec
 from .joints import own_joint
@@ -121,6 +121,12 @@ def idle_joints(settings: ChainGroup) -> list[str]:
 def bones_of_chain(settings: ChainGroup) -> list[str]:
     """Return the names of the bones that a chain drives, root first; none if it has no bones."""
     return driven_bones(owner_of(settings), bones_spec(settings))
+
+
+def bones_of_chains(armature_object: bpy.types.Object) -> list[list[str]]:
+    """Return the same for all chains of an object, in the order of its list."""
+    specs = [bones_spec(settings) for settings in chains_of(armature_object)]
+    return driven_by_all(armature_object, specs) if specs else []
 
 
 def _target(settings: ChainGroup) -> Anchor | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import bpy
 import numpy as np
 
@@ -188,11 +190,20 @@ def is_off_its_keys(armature_object: bpy.types.Object, spec: ChainSpec, frame: f
 
 def driven_bones(armature_object: bpy.types.Object, spec: ChainSpec) -> list[str]:
     """Return the names of the bones that a chain writes, root first; none if it has no bones."""
+    return driven_by_all(armature_object, (spec,))[0]
+
+
+def driven_by_all(armature_object: bpy.types.Object, specs: Sequence[ChainSpec]) -> list[list[str]]:
+    """Return the same for several chains of an armature, whose bones are read once."""
     if armature_object.type != "ARMATURE":
-        return []
+        return [[] for _ in specs]
     skeleton = compiled(armature_object)
-    try:
-        plan = planned(skeleton, spec)
-    except RigError:
-        return []
-    return [skeleton.names[bone] for bone in plan.written]
+    found: list[list[str]] = []
+    for spec in specs:
+        try:
+            plan = planned(skeleton, spec)
+        except RigError:
+            found.append([])
+        else:
+            found.append([skeleton.names[bone] for bone in plan.written])
+    return found
