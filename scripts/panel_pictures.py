@@ -125,7 +125,6 @@ class Pictures:
         )
         check(MODULE in bpy.context.preferences.addons, f"{self.zip_path.name} is not enabled.")
         open_all_panels()
-        bpy.context.preferences.view.pie_animation_timeout = 0
         yield from self.viewport.fill_window()
         with self.viewport.context():
             make_arm()
@@ -172,8 +171,10 @@ class Pictures:
             yield from self.viewport.drag([(x, y)], button="")
             with self.viewport.context():
                 call()
-            # A pie opens by and by.
-            yield 3 * REDRAW
+            # A pie opens by and by, and while the mouse moves.
+            for step in range(1, 5):
+                yield from self.viewport.drag([(x + step, y)], button="")
+                yield REDRAW
             self.viewport.take_picture(self.folder / f"{name}_{what}.png")
             self.viewport.press("ESC")
             yield REDRAW
