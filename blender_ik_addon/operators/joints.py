@@ -5,6 +5,7 @@ from __future__ import annotations
 import bpy
 
 from ..properties import bones_of_chain, copy_joints, owner_of, remove_joint, take_over
+from ..translations import said
 from . import selection
 
 
@@ -54,7 +55,7 @@ class POSE_OT_chain_ik_joint_add(bpy.types.Operator):
         elif any(joint.bone == name for joint in chain.joints):
             problem = f"Bone '{name}' has a joint already: change that one in the list."
         if problem:
-            self.report({"ERROR"}, problem)
+            self.report({"ERROR"}, said(problem))
             return {"CANCELLED"}
         take_over(chain.joints.add(), owner.pose.bones[name])
         chain.active_joint_index = len(chain.joints) - 1

@@ -32,13 +32,14 @@ from .records import (
     sync_anchors,
     target_and_pole,
 )
-from .settings import NEGATIVE_SCALES, SOLVERS, ChainSettings, register, unregister
+from .settings import NEGATIVE_SCALES, OWN_WORDS, SOLVERS, ChainSettings, register, unregister
 from .sharing import shares_bones
 from .status import status_with, tree_in_words, tree_of
 from .stored import SOURCE, check_free, is_off_its_keys, release, store
 
 __all__ = [
     "NEGATIVE_SCALES",
+    "OWN_WORDS",
     "RANGED_AXES",
     "SOLVERS",
     "SOURCE",

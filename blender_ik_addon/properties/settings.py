@@ -26,6 +26,8 @@ from .records import sync_anchors
 from .status import residual, status
 from .stored import release, release_scale
 
+OWN_WORDS = "Chain IK"
+"""Context of labels that Blender itself translates as something else: Lead as the metal."""
 SOLVERS = (
     ("TWO_BONE", "Two-Bone", "Exact closed form for two bones, such as arms and legs"),
     ("FABRIK", "FABRIK", "Sweeps inward and outward, as most game engines do"),
@@ -129,6 +131,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     solver: EnumProperty(
         name="Solver",
         description="The algorithm",
+        translation_context=OWN_WORDS,
         items=SOLVERS,
         default="NEWTON",
         options=set(),
@@ -307,6 +310,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     follow_lead: EnumProperty(
         name="Lead",
         description="Which end of a chain that follows goes to the target",
+        translation_context=OWN_WORDS,
         items=LEADS,
         default="TIP",
         options=set(),

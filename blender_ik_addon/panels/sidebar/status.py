@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
-
 import bpy
 
 from ...properties import ChainSettings
-from ..base import SIDEBAR_CHARACTERS, ActiveChainPanel
+from ..base import ActiveChainPanel
+from ..told import draw_lines, lines_of
 
 # Always as many, so that what is below stays where it is.
 STATUS_LINES = 3
@@ -19,12 +18,8 @@ class VIEW3D_PT_chain_ik_status(ActiveChainPanel):
     bl_label = "Status"
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
-        lines = textwrap.wrap(
-            settings.status, SIDEBAR_CHARACTERS, max_lines=STATUS_LINES, placeholder=" ..."
-        )
-        column = layout.column(align=True)
-        for line in (lines + [""] * STATUS_LINES)[:STATUS_LINES]:
-            column.label(text=line)
+        lines = lines_of(settings.status, STATUS_LINES)
+        draw_lines(layout.column(align=True), (lines + [""] * STATUS_LINES)[:STATUS_LINES])
 
 
 class VIEW3D_PT_chain_ik_details(ActiveChainPanel):
@@ -35,9 +30,7 @@ class VIEW3D_PT_chain_ik_details(ActiveChainPanel):
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
-        column = layout.column(align=True)
-        for line in textwrap.wrap(settings.status, SIDEBAR_CHARACTERS):
-            column.label(text=line)
+        draw_lines(layout.column(align=True), lines_of(settings.status))
 
 
 register, unregister = bpy.utils.register_classes_factory(
