@@ -147,6 +147,17 @@ def placeholders(text: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
 
 
+def _some(name: str, after: str, *, is_first: bool) -> str:
+    """Return what may stand for a placeholder, as an expression."""
+    if name == _LABEL:
+        return "[^,;:]+"
+    if is_first:
+        # Not another sentence that stands before.
+        return "[^;:]+?"
+    # A list has commas in it, so what a comma follows ends at the last one.
+    return ".+" if after.startswith(",") else ".+?"
+
+
 def _template(english: str, says: str) -> Template:
     parts = list(Formatter().parse(english))
     expression, seen, quoted = "", set[str](), set[str]()
@@ -154,8 +165,7 @@ def _template(english: str, says: str) -> Template:
         expression += re.escape(literal)
         if name is None:
             continue
-        # A list has commas in it, so what a comma follows ends at the last one.
-        some = "[^,;:]+" if name == _LABEL else ".+" if after.startswith(",") else ".+?"
+        some = _some(name, after, is_first=not expression)
         expression += f"(?P={name})" if name in seen else f"(?P<{name}>{some})"
         seen.add(name)
         if literal.endswith("'") and after.startswith("'"):
