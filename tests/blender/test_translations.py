@@ -229,7 +229,7 @@ def test_operators_say_why_not_in_blenders_language(in_portuguese):
         bpy.ops.pose.chain_ik_apply()
     assert chain.status.startswith("No target is set"), "scripts read English"
     chain.target, chain.mute = target, True
-    with pytest.raises(RuntimeError, match="A cadeia '.+' está silenciada e não move nada"):
+    with pytest.raises(RuntimeError, match="está silenciada e não move nada"):
         bpy.ops.pose.chain_ik_bake()
 
 
