@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
+import unicodedata
+
 import bpy
 
 from ..properties import ChainSettings, active_chain
+from ..translations import translate
 from .used import USES
 
 CATEGORY = "Chain IK"
@@ -51,3 +55,28 @@ def draw_anchor(
     followed = getattr(settings, target)
     if followed is not None and followed.type == "ARMATURE":
         layout.prop_search(settings, bone, followed.data, "bones")
+
+
+def draw_text(layout: bpy.types.UILayout, text: str, width: int = SIDEBAR_CHARACTERS) -> None:
+    """Draw what a chain says in as many lines as it takes, which labels do not do by themselves."""
+    draw_lines(layout, lines_of(text, width))
+
+
+def draw_lines(layout: bpy.types.UILayout, lines: list[str]) -> None:
+    """Draw lines that are translated already."""
+    for line in lines:
+        layout.label(text=line, translate=False)
+
+
+def lines_of(text: str, width: int = SIDEBAR_CHARACTERS, most: int | None = None) -> list[str]:
+    """Return an English sentence in Blender's language, in lines.
+
+    Args:
+        text: What a chain says.
+        width: How many letters fit; of Chinese half as many do.
+        most: How many lines there may be; None for as many as it takes.
+    """
+    said = translate(text)
+    is_wide = any(unicodedata.east_asian_width(each) in "FW" for each in said)
+    fitting = width // 2 if is_wide else width
+    return textwrap.wrap(said, fitting, max_lines=most, placeholder=" ...")

@@ -161,7 +161,8 @@ def _some(name: str, after: str, *, is_first: bool) -> str:
 def _template(english: str, says: str) -> Template:
     parts = list(Formatter().parse(english))
     expression, seen, quoted = "", set[str](), set[str]()
-    for (literal, name, _, _), (after, *_) in zip(parts, [*parts[1:], ("",)], strict=True):
+    following = [*(literal for literal, *_ in parts[1:]), ""]
+    for (literal, name, _, _), after in zip(parts, following, strict=True):
         expression += re.escape(literal)
         if name is None:
             continue

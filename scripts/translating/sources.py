@@ -101,7 +101,8 @@ def _not_said(tree: ast.Module) -> set[int]:
         elif isinstance(node, ast.JoinedStr):
             inner = [part for part in ast.walk(node) if part is not node]
         elif isinstance(node, ast.keyword) and node.arg in _OF_PROPERTIES | _LAYOUT_WORDS:
-            inner = list(ast.walk(node.value))
+            # What a layout shows of a sentence, its call of ``translate`` has translated.
+            inner = [] if isinstance(node.value, ast.Call) else list(ast.walk(node.value))
         elif isinstance(node, (ast.Assign, ast.AnnAssign)) and _is_of_blender(node):
             inner = list(ast.walk(node))
         passed.update(map(id, inner))

@@ -160,6 +160,11 @@ def test_files_are_as_the_script_writes_them(language, tmp_path):
     assert path.read_text(encoding="utf-8") == kept, "run scripts/translations.py"
 
 
+def test_names_in_layouts_are_told_in_sentences():
+    """Blender translates whole labels: one with a name in it has to go through ``translate``."""
+    assert not [text for context, text in wanted() if context != SENTENCE and "{" in text]
+
+
 TELLING = {"report": 1, "poll_message_set": 0, "status_text_set": 0}
 """What shows a text to a person, and where the text stands among its arguments."""
 

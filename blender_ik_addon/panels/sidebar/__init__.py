@@ -2,10 +2,37 @@
 
 from __future__ import annotations
 
-from . import chain_list, force, limits, matching, pole, reach, solver, status, target, tree
+from . import (
+    advanced,
+    chain_list,
+    force,
+    limits,
+    matching,
+    pole,
+    reach,
+    rotation,
+    solver,
+    status,
+    target,
+    tree,
+)
 
-# From the top down.
-_MODULES = (chain_list, status, tree, target, pole, matching, solver, force, limits, reach)
+# From the top down: what everybody needs, then the rest. What comes and goes with the status is
+# the last, so that nothing else moves.
+_MODULES = (
+    chain_list,
+    status,
+    target,
+    pole,
+    rotation,
+    solver,
+    force,
+    limits,
+    reach,
+    advanced,
+    matching,
+    tree,
+)
 
 
 def register() -> None:

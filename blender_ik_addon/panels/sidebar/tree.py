@@ -5,8 +5,7 @@ from __future__ import annotations
 import bpy
 
 from ...properties import ChainSettings, active_chain, tree_in_words, tree_of
-from ..base import ActiveChainPanel
-from ..told import draw_lines, lines_of
+from ..base import ActiveChainPanel, draw_text
 
 
 class VIEW3D_PT_chain_ik_tree(ActiveChainPanel):
@@ -21,12 +20,13 @@ class VIEW3D_PT_chain_ik_tree(ActiveChainPanel):
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         column = layout.column(align=True)
-        for text in tree_in_words(settings):
-            draw_lines(column, lines_of(text))
-        column = layout.column(align=True)
         column.prop(settings, "weight", slider=True)
         for other in tree_of(settings):
             column.prop(other, "weight", text=other.name, translate=False, slider=True)
+        # Below the numbers, which stay where they are however much is said.
+        column = layout.column(align=True)
+        for text in tree_in_words(settings):
+            draw_text(column, text)
 
 
 register, unregister = bpy.utils.register_classes_factory((VIEW3D_PT_chain_ik_tree,))
