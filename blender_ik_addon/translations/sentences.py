@@ -86,14 +86,7 @@ class Speech:
         return "".join(said)
 
     def _whole(self, text: str) -> str | None:
-        """Return one sentence in this language, with its full stop or without; None if unknown."""
-        says = self._exact(text)
-        if says is None and text.endswith("."):
-            says = self._exact(text[:-1])
-            return None if says is None else f"{says}."
-        return says
-
-    def _exact(self, text: str) -> str | None:
+        """Return one sentence in this language; None if it is unknown."""
         if text in self.fixed:
             return self.fixed[text]
         for template in self.templates:

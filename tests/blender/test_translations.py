@@ -115,6 +115,12 @@ def test_a_status_of_a_chain_is_said_in_portuguese():
     assert translated(status, "pt_BR") == f"Fora de alcance por {gap}: esticada"
 
 
+def test_lists_stay_together_where_the_words_around_them_move():
+    sentence = "Held back by the limits of Hip X, Knee slide and 2 more, 3 cm left"
+    said = "Contida pelos limites de Hip X, Knee (deslize) e mais 2, faltam 3 cm"
+    assert translated(sentence, "pt_BR") == said
+
+
 @pytest.mark.parametrize("name", ["Muted", "Reached", "extended", "Target"])
 def test_names_that_are_words_stay_as_people_have_given_them(name):
     said = translated(f"Bone '{name}' no longer exists: choose another tip.", "pt_BR")
