@@ -18,7 +18,6 @@ import sys
 from pathlib import Path
 
 import bpy
-from mathutils import Vector
 
 # Blender puts the folder of a script that it runs on no path.
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -32,6 +31,8 @@ THEMES = {"dark": "Blender_Dark.xml", "light": "Blender_Light.xml"}
 JOINTS = ((0, 0, 0), (0.2, -0.5, 1), (0, 0, 2), (0.1, 0.3, 2.5))
 FAR = (0.5, 0.0, 4.0)
 MOST_PAGES = 6
+# The status then takes more lines than the panel has.
+LONG_NAME = "A bone that has a name of sixty characters, none of them short"
 
 
 def use_theme(name: str) -> None:
@@ -126,7 +127,9 @@ class Pictures:
         yield from self.viewport.fill_window()
         with self.viewport.context():
             make_arm()
-        self.viewport.look(Vector((0.0, 0.0, 1.2)), 6.0, (1.45, 0.0, 0.4))
+        # Only the panels are of interest, and without a graphics card drawing takes its time.
+        space = self.viewport.area.spaces.active
+        space.shading.type, space.overlay.show_overlays = "WIREFRAME", False
         for scale in SCALES:
             for theme in THEMES:
                 yield from self.dress(scale, theme)
@@ -154,6 +157,8 @@ class Pictures:
     def show_menus(self, name: str) -> Session:
         """Take the popover, the menu and the pie menu, each in the middle of the view."""
         x, y = self.middle()
+        chain = bpy.data.objects["Arm"].chain_ik.chains[0]
+        chain.bone = LONG_NAME
         for what, call in (
             ("details", lambda: bpy.ops.wm.call_panel(name="VIEW3D_PT_chain_ik_details")),
             ("menu", lambda: bpy.ops.wm.call_menu(name="VIEW3D_MT_pose_ik")),
@@ -166,6 +171,9 @@ class Pictures:
             self.viewport.take_picture(self.folder / f"{name}_{what}.png")
             self.viewport.press("ESC")
             yield REDRAW
+            chain = bpy.data.objects["Arm"].chain_ik.chains[0]
+            chain.bone = "Forearm"
+            yield REDRAW
 
     def middle(self) -> tuple[int, int]:
         """Return the middle of the view."""
@@ -173,18 +181,22 @@ class Pictures:
         return region.x + region.width // 3, region.y + region.height // 2
 
     def show_bone_tab(self) -> Session:
-        """Turn the view into a Properties editor, and take the tab of a bone."""
+        """Put a Properties editor beside the view, and take the tab of a bone."""
         rig = bpy.data.objects["Arm"]
         rig.chain_ik.chains[0].solver = "NEWTON"
-        area = self.viewport.area
-        area.type = "PROPERTIES"
-        self.viewport.kind = "PROPERTIES"
+        with self.viewport.context():
+            bpy.ops.screen.area_split(direction="VERTICAL", factor=0.6)
         yield REDRAW
-        area.spaces.active.context = "BONE"
-        for scale in SCALES:
-            for theme in THEMES:
-                yield from self.dress_bone_tab(scale, theme)
-                yield from self.take_pages("WINDOW", f"{theme}_{scale:g}_bone")
+        area = min(self.viewport.window.screen.areas, key=lambda area: area.width)
+        area.type = self.viewport.kind = "PROPERTIES"
+        yield REDRAW
+        self.viewport.area.spaces.active.context = "BONE"
+        for bone in ("Upper Arm", "Forearm"):
+            rig.data.bones.active = rig.data.bones[bone]
+            for scale in SCALES:
+                for theme in THEMES:
+                    yield from self.dress_bone_tab(scale, theme)
+                    yield from self.take_pages("WINDOW", f"{theme}_{scale:g}_bone_{bone[:5]}")
 
     def dress_bone_tab(self, scale: float, theme: str) -> Session:
         """Set scale and theme while no sidebar is there."""
@@ -193,26 +205,27 @@ class Pictures:
         yield REDRAW
 
     def take_pages(self, kind: str, name: str) -> Session:
-        """Take a region from its top to its bottom, scrolled by most of its height a time."""
-        self.scroll(kind, up=True)
+        """Take a region from its top to its bottom, page by page."""
+        for _ in range(MOST_PAGES):
+            self.scroll(kind, up=True)
         yield REDRAW
         for page in range(MOST_PAGES):
             self.viewport.take_picture(self.folder / f"{name}_{page}.png")
             before = self.place(kind)
             self.scroll(kind, up=False)
-            yield REDRAW
             if self.place(kind) == before:
                 return
+            yield REDRAW
 
     def scroll(self, kind: str, *, up: bool) -> None:
-        """Scroll a region to its top, or down by a page."""
+        """Scroll a region up or down by a page."""
         region = self.viewport.region(kind)
-        way = 100_000 if up else -(region.height * 3 // 4)
+        scroll = bpy.ops.view2d.scroll_up if up else bpy.ops.view2d.scroll_down
         with bpy.context.temp_override(
             window=self.viewport.window, area=self.viewport.area, region=region
         ):
-            if bpy.ops.view2d.scroll_down.poll():
-                bpy.ops.view2d.scroll_down(deltay=way)
+            if scroll.poll():
+                scroll(page=True)
 
     def place(self, kind: str) -> float:
         """Return where a region is scrolled to."""

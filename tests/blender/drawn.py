@@ -24,7 +24,7 @@ class Drawn:
     is_active: bool
     text: str = ""
     is_split: bool = False
-    owner: str = ""
+    is_animatable: bool = False
 
 
 @dataclass
@@ -64,7 +64,8 @@ class RecordingLayout:
     def prop(self, data: bpy.types.bpy_struct, name: str, **arguments: object) -> None:
         _check_arguments("prop", arguments)
         setting = data.bl_rna.properties[name]
-        self._note("prop", name, arguments.get("text", setting.name), data.bl_rna.identifier)
+        self._note("prop", name, arguments.get("text", setting.name))
+        self.drawn[-1].is_animatable = setting.is_animatable
 
     def prop_search(
         self, data: bpy.types.bpy_struct, name: str, source: object, list_: str, **arguments: object
@@ -99,13 +100,13 @@ class RecordingLayout:
         inside.use_property_split = self.use_property_split
         return inside
 
-    def _note(self, kind: str, name: str, text: str = "", owner: str = "") -> None:
+    def _note(self, kind: str, name: str, text: str = "") -> None:
         layout, is_active = self, True
         while layout is not None:
             is_active &= layout.active
             layout = layout.parent
         split = self.use_property_split
-        self.drawn.append(Drawn(kind, name, is_active, text, split, owner))
+        self.drawn.append(Drawn(kind, name, is_active, text, split))
 
 
 class OperatorProperties(SimpleNamespace):

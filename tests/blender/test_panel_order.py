@@ -22,7 +22,7 @@ CONTENTS = {
     "Limits": ["use_limits"],
     "Reach": ["soft_distance", "use_stretch", "use_keep_volume"],
     "Advanced": [
-        *("tolerance", "iterations", "use_finish", "start_from", "negative_scale", "use_tail"),
+        *("tolerance", "iterations", "use_finish", "start_from", "use_tail", "negative_scale"),
     ],
 }
 STATUSES = ("reached", "muted", "out of reach", "no bone", "no live", "a nan")
@@ -124,11 +124,14 @@ def test_drawing_succeeds_whatever_the_solver_status_and_mode_and_changes_nothin
 def test_fields_are_split_into_label_and_value_so_that_what_can_be_keyed_has_its_dot():
     _, chain = make_active_arm(solver="FORCE")
     chain.joints.add().bone = "Bone.1"
+    chain.pole_target = rigs.make_empty("Pole", (0, -2, 1))
     select_objects(active=chain.id_data)
-    in_headers = {"use_rotation", "use_limits", "use_live"}
+    can_be_keyed = set()
     for panel in panels():
         for item in draw_panel(panel):
-            if item.kind == "prop" and item.name not in in_headers:
+            if item.kind == "prop" and item.is_animatable:
+                can_be_keyed.add(item.name)
                 assert item.is_split, item.name
                 # A field without a label of its own has no dot either.
                 assert item.text, item.name
+    assert {"influence", "pole_angle", "orient_weight", "soft_distance", "mass"} <= can_be_keyed

@@ -190,8 +190,8 @@ def test_a_muted_chain_is_greyed_out_and_its_row_is_not():
     assert lines == ["Muted", "", ""]
     of_joints = names(draw(only="Limits"), "operator") | {"joints", "pose.chain_ik_pole_add"}
     for item in draw():
-        is_setting = (item.kind == "prop" and item.name != "use_live") or item.name in of_joints
-        assert item.is_active == (not is_setting and item.name not in ("Muted", ""))
+        is_setting = item.kind in ("prop", "label") and item.name != "use_live"
+        assert item.is_active == (not is_setting and item.name not in of_joints)
 
 
 def test_both_sides_of_a_switch_are_at_hand_whether_the_chain_is_muted_or_not():
