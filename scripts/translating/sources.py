@@ -20,7 +20,7 @@ _OF_PROPERTIES = {"name", "description"}
 
 # What reaches people of the core; the rest is checked before the core is asked.
 _CORE = ("core/equilibrium/creature_files.py", "core/solving/task.py")
-_LAYERS = ("rig", "properties", "operators", "panels", "overlay", "gizmos")
+_LAYERS = ("rig", "properties", "preferences", "operators", "panels", "overlay", "gizmos")
 # Names of bones and limbs, which are not translated.
 _NAMES = "rig/anatomy/"
 # Every word of these is said; elsewhere a single word is a name for the program.
