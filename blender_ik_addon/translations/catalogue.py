@@ -14,7 +14,10 @@ Words = Mapping[tuple[str, str], str]
 """Translations by context and English text; empty where there is none yet."""
 
 _FOLDER = Path(__file__).parent
-_LINE = re.compile(r'(?:(msgctxt|msgid|msgstr) )?"([^"\\]*(?:\\["\\n][^"\\]*)*)"')
+_QUOTED = r'"[^"\\\n]*(?:\\["\\n][^"\\\n]*)*"'
+_TEXT = rf"({_QUOTED}(?:\n{_QUOTED})*)"
+# In one go with the comments before it: files are read whenever the extension is enabled.
+_ENTRY = re.compile(rf"(?:#.*\n|\n)*(?:msgctxt {_TEXT}\n)?msgid {_TEXT}\nmsgstr {_TEXT}(?:\n+|\Z)")
 _ESCAPED = re.compile(r"\\(.)")
 
 
@@ -39,32 +42,29 @@ def read_words(text: str) -> Words:
     """Return the words of a text in the gettext format, without its header.
 
     Raises:
-        ValueError: If a line is none of the few kinds that these files have.
+        ValueError: If an entry is none of the few kinds that these files have.
     """
     found: dict[tuple[str, str], str] = {}
-    entry: dict[str, str] = {}
-    part = ""
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line or line.startswith("#"):
-            continue
-        match = _LINE.fullmatch(line)
-        if match is None or not (match[1] or part):
-            raise ValueError(f"Line {number} is not as gettext writes it: {line}")
-        if match[1] == "msgctxt" or (match[1] == "msgid" and part == "msgstr"):
-            _add(found, entry)
-            entry = {}
-        part = match[1] or part
-        entry[part] = entry.get(part, "") + _plain(match[2])
-    _add(found, entry)
+    end = 0
+    for entry in _ENTRY.finditer(text):
+        if entry.start() != end:
+            break
+        end = entry.end()
+        context, english, says = map(_plain, entry.groups())
+        if english:
+            found[context or LABEL, english] = says
+    rest = text[end:].lstrip("\n")
+    while rest.startswith("#"):
+        rest = rest.partition("\n")[2].lstrip("\n")
+    if rest:
+        number = text.count("\n", 0, len(text) - len(rest)) + 1
+        raise ValueError(f"The entry in line {number} is not as gettext writes it.")
     return found
 
 
-def _plain(text: str) -> str:
+def _plain(quoted: str | None) -> str:
+    """Return what stands in quotes, of several lines joined; nothing for None."""
+    text = (quoted or '""')[1:-1].replace('"\n"', "")
     if "\\" not in text:
         return text
     return _ESCAPED.sub(lambda match: "\n" if match[1] == "n" else match[1], text)
-
-
-def _add(found: dict[tuple[str, str], str], entry: Mapping[str, str]) -> None:
-    if entry.get("msgid"):
-        found[entry.get("msgctxt", LABEL), entry["msgid"]] = entry["msgstr"]

@@ -154,8 +154,16 @@ def test_files_are_read_as_they_are_written(tmp_path):
     "line", ["msgid Add", 'msgid "Add', 'msgid_plural "Adds"', '"no keyword"', r'msgid "\x41"']
 )
 def test_lines_that_are_not_understood_are_refused(line):
-    with pytest.raises(ValueError, match="Line 2"):
-        read_words(f"# A comment\n{line}\n")
+    entry = 'msgid "Add"\nmsgstr "Adicionar"\n'
+    assert read_words(f"{entry}\n# The end\n") == {("*", "Add"): "Adicionar"}
+    for text in (f"{entry}\n# A comment\n{line}\n", f"{entry}\n\n{line}\n{entry}"):
+        with pytest.raises(ValueError, match="in line 5"):
+            read_words(text)
+
+
+def test_texts_of_several_lines_are_joined():
+    text = 'msgctxt "Operator"\nmsgid ""\n"Add "\n"Chain"\nmsgstr ""\n"Adicionar "\n"cadeia"'
+    assert read_words(text) == {(OPERATOR, "Add Chain"): "Adicionar cadeia"}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
