@@ -22,10 +22,11 @@ import bpy
 # Blender puts the folder of a script that it runs on no path.
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from window_driver import REDRAW, Session, Viewport, check, play, read_paths
+from window_driver import REDRAW, Session, Viewport, check, play, read_paths, select_bones
 
 MODULE = "bl_ext.user_default.chain_ik"
 SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON", "FORCE", "FOLLOW")
+TREE_SOLVERS = ("NEWTON", "FABRIK")
 SCALES = (1.0, 2.0)
 THEMES = {"dark": "Blender_Dark.xml", "light": "Blender_Light.xml"}
 JOINTS = ((0, 0, 0), (0.2, -0.5, 1), (0, 0, 2), (0.1, 0.3, 2.5))
@@ -69,7 +70,7 @@ def make_arm() -> bpy.types.Object:
     rig.chain_ik.chains[1].mute = True
     joint = rig.chain_ik.chains[0].joints.add()
     joint.bone, joint.use_limit_x, joint.use_slide = "Upper Arm", True, True
-    rig.data.bones.active = rig.data.bones["Upper Arm"]
+    select_bones(rig, "Hand", "Forearm", "Upper Arm")
     return rig
 
 
@@ -124,6 +125,7 @@ class Pictures:
         )
         check(MODULE in bpy.context.preferences.addons, f"{self.zip_path.name} is not enabled.")
         open_all_panels()
+        bpy.context.preferences.view.pie_animation_timeout = 0
         yield from self.viewport.fill_window()
         with self.viewport.context():
             make_arm()
@@ -149,8 +151,11 @@ class Pictures:
 
     def show_solver(self, solver: str, name: str) -> Session:
         """Take the sidebar with a solver, page by page."""
-        rig = bpy.data.objects["Arm"]
-        rig.chain_ik.chains[0].solver = solver
+        arm, whole = bpy.data.objects["Arm"].chain_ik.chains
+        arm.solver = whole.solver = solver
+        # Two live chains that share bones are one tree, if none of these slides.
+        whole.mute = solver not in TREE_SOLVERS
+        arm.joints[0].use_slide = whole.mute
         yield REDRAW
         yield from self.take_pages("UI", name)
 
@@ -158,7 +163,7 @@ class Pictures:
         """Take the popover, the menu and the pie menu, each in the middle of the view."""
         x, y = self.middle()
         chain = bpy.data.objects["Arm"].chain_ik.chains[0]
-        chain.bone = LONG_NAME
+        chain.solver, chain.bone = "NEWTON", LONG_NAME
         for what, call in (
             ("details", lambda: bpy.ops.wm.call_panel(name="VIEW3D_PT_chain_ik_details")),
             ("menu", lambda: bpy.ops.wm.call_menu(name="VIEW3D_MT_pose_ik")),
@@ -167,7 +172,8 @@ class Pictures:
             yield from self.viewport.drag([(x, y)], button="")
             with self.viewport.context():
                 call()
-            yield REDRAW
+            # A pie opens by and by.
+            yield 3 * REDRAW
             self.viewport.take_picture(self.folder / f"{name}_{what}.png")
             self.viewport.press("ESC")
             yield REDRAW

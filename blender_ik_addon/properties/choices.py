@@ -6,18 +6,30 @@ OWN_WORDS = "Chain IK"
 """Context of labels that Blender itself translates as something else: Lead as the metal."""
 SOLVERS = (
     ("TWO_BONE", "Two-Bone", "One exact formula for two bones, such as arms and legs"),
-    ("FABRIK", "FABRIK", "Sweeps inward and outward, as most game engines do"),
-    ("CCD", "CCD", "Turns one joint after another toward the target, tip first"),
+    (
+        "FABRIK",
+        "FABRIK",
+        "Lays the bones along from the tip and from the root in turn, as game engines do",
+    ),
+    (
+        "CCD",
+        "CCD",
+        "Turns one joint after another toward the target, from the tip up, as game engines do",
+    ),
     (
         "NEWTON",
         "Newton",
         "Bends all joints at once, as little as it takes: exact and quick, for all chains",
     ),
-    ("FORCE", "Force", "A pull turns every joint; springs and weight spread the bend"),
+    (
+        "FORCE",
+        "Force",
+        "The target pulls; springs and weight spread the bend, as in necks and snakes",
+    ),
     (
         "FOLLOW",
         "Follow",
-        "Drags the free chain behind its tip or root, as a rope; goes on from its last pose",
+        "Drags the bones behind their tip or root, as a rope; goes on from the last pose",
     ),
 )
 NEGATIVE_SCALES = (
@@ -25,7 +37,7 @@ NEGATIVE_SCALES = (
     (
         "KEEP",
         "Keep Bend",
-        "The mirrored limb bends to the same side as before, seen in world space",
+        "The mirrored limb bends to the side where the other one bends, in world space",
     ),
 )
 LEADS = (
@@ -41,7 +53,11 @@ ROTATION_BONES = (
     ),
 )
 STARTS = (
-    ("KEYED", "Keyed", "The bones' keyframes at this frame, else the stored pose"),
+    (
+        "KEYED",
+        "Keyed",
+        "The bones' keyframes at this frame, else the pose stored when the chain began",
+    ),
     ("REST", "Rest", "The rest pose of the armature"),
     (
         "CURRENT",

@@ -32,8 +32,8 @@ class ForceSettings(bpy.types.PropertyGroup):
 
     stiffness_root: FloatProperty(
         name="Stiffness Root",
-        description="How strongly the first bones spring back to the start pose; no unit, default"
-        " 1, which balances a mass of 1 under a gravity of 1",
+        description="How strongly the first bones spring back to the start pose, against mass times"
+        " gravity; no unit, default 1",
         default=1.0,
         min=0.0,
         soft_max=10.0,

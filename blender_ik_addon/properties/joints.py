@@ -17,14 +17,18 @@ from ..rig.reading.spec import OwnJoint, RelativeTo
 from .chains import LONGEST_NAME, OVERRIDABLE, ChainGroup, tag
 
 KINDS_OF_JOINTS = (
-    ("BALL", "Ball", "Swings and twists, each axis within its own range"),
-    ("CONE", "Cone", "Swings up to one angle to all sides, and twists"),
+    (
+        "BALL",
+        "Ball",
+        "Swings to all sides and twists about its own length, each axis in its own range",
+    ),
+    ("CONE", "Cone", "Swings to all sides up to one angle, and twists about its own length"),
     ("HINGE_X", "Hinge X", "Turns about the bone's X axis only"),
     ("HINGE_Y", "Hinge Y", "Twists about the bone's own length only"),
     ("HINGE_Z", "Hinge Z", "Turns about the bone's Z axis only"),
     ("ELBOW_X", "Elbow X", "Turns about the bone's X axis, and twists"),
     ("ELBOW_Z", "Elbow Z", "Turns about the bone's Z axis, and twists"),
-    ("SWING", "Swing", "Swings, each axis within its own range, and does not twist"),
+    ("SWING", "Swing", "Swings to all sides, each axis in its own range, and does not twist"),
     ("FIXED", "Fixed", "Does not turn"),
 )
 ZEROS = (
