@@ -39,7 +39,9 @@ def finish(example: Example, rig: bpy.types.Object) -> None:
     centre = Vector(example.centre)
     camera = stage.add_camera(centre, example.distance, angles)
     camera.data.clip_start = 0.01 * example.distance
-    _add_light()
+    light = _add_light()
+    for item in (camera, light):
+        item.hide_set(True)  # from the viewport, where their outlines would be in the way
     _set_up_render(scene)
     _keep_one_workspace()
     _show_note(example)
@@ -102,8 +104,8 @@ def _goes_on(rig: bpy.types.Object) -> bool:
     return any(chain.solver == "FOLLOW" for chain in rig.chain_ik.chains)
 
 
-def _add_light() -> None:
-    """Add a sun, for renders other than Workbench's."""
+def _add_light() -> bpy.types.Object:
+    """Add a sun, for renders other than Workbench's, and return it."""
     sun = bpy.data.objects.new("Sun", bpy.data.lights.new("Sun", "SUN"))
     sun.data.energy = 3.0
     sun.location = (2.0, -3.0, 5.0)
@@ -112,6 +114,7 @@ def _add_light() -> None:
     world = bpy.data.worlds.new("World")
     world.color = (0.42, 0.45, 0.49)
     bpy.context.scene.world = world
+    return sun
 
 
 def _set_up_render(scene: bpy.types.Scene) -> None:
