@@ -10,7 +10,14 @@ from typing import Literal
 import bpy
 from bpy.app.handlers import persistent
 
-from .properties import SOURCE, activate_chain_of, mark, sync_anchors, upgrade
+from .properties import (
+    SOURCE,
+    activate_chain_of,
+    forget_compared,
+    mark,
+    sync_anchors,
+    upgrade,
+)
 from .rig.live import live
 from .rig.reading.anchors import shown_everywhere
 from .rig.reading.update import Update
@@ -122,6 +129,8 @@ def on_history(*_arguments: object) -> None:
 def on_load(*_arguments: object) -> None:
     """Bring settings of older files up to date, and begin afresh."""
     upgrade(bpy.data.objects)
+    for window_manager in bpy.data.window_managers:
+        forget_compared(window_manager)
     on_history()
 
 

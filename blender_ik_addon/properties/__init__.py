@@ -1,5 +1,6 @@
 """The settings of chains, and their one way into frozen records."""
 
+from . import compared, settings
 from .chains import (
     ChainGroup,
     active_chain,
@@ -9,6 +10,16 @@ from .chains import (
     is_idle,
     names_of_chains,
     owner_of,
+)
+from .compared import (
+    ComparedChain,
+    ComparedSolver,
+    compare_solvers,
+    compared_chain,
+    forget_compared,
+    ghost_joints,
+    keep_compared,
+    kept_of,
 )
 from .conversion import Conversion, to_chains, to_constraints
 from .file_format import mark, upgrade
@@ -32,7 +43,7 @@ from .records import (
     sync_anchors,
     target_and_pole,
 )
-from .settings import NEGATIVE_SCALES, SOLVERS, ChainSettings, register, unregister
+from .settings import NEGATIVE_SCALES, SOLVERS, ChainSettings
 from .sharing import shares_bones
 from .status import status_with, tree_in_words, tree_of
 from .stored import SOURCE, check_free, is_off_its_keys, release, store
@@ -45,6 +56,8 @@ __all__ = [
     "STIFF_AXES",
     "ChainGroup",
     "ChainSettings",
+    "ComparedChain",
+    "ComparedSolver",
     "Conversion",
     "JointSettings",
     "activate_chain_of",
@@ -58,13 +71,19 @@ __all__ = [
     "chains_of",
     "check_free",
     "check_opposite",
+    "compare_solvers",
+    "compared_chain",
     "copy_joints",
     "copy_mirrored",
     "creature_text",
+    "forget_compared",
     "free_name",
+    "ghost_joints",
     "idle_joints",
     "is_idle",
     "is_off_its_keys",
+    "keep_compared",
+    "kept_of",
     "mark",
     "names_of_chains",
     "own_controls",
@@ -87,3 +106,17 @@ __all__ = [
     "unregister",
     "upgrade",
 ]
+
+_MODULES = (settings, compared)
+
+
+def register() -> None:
+    """Register all settings."""
+    for module in _MODULES:
+        module.register()
+
+
+def unregister() -> None:
+    """Remove what ``register`` added."""
+    for module in reversed(_MODULES):
+        module.unregister()

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
-from . import chain_list, force, limits, matching, pole, reach, solver, status, target, tree
+from . import (
+    chain_list,
+    compare,
+    force,
+    limits,
+    matching,
+    pole,
+    reach,
+    solver,
+    status,
+    target,
+    tree,
+)
 
 # From the top down.
-_MODULES = (chain_list, status, tree, target, pole, matching, solver, force, limits, reach)
+_MODULES = (
+    *(chain_list, status, tree, target, pole),
+    *(matching, solver, compare, force, limits, reach),
+)
 
 
 def register() -> None:
