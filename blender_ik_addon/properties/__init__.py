@@ -26,6 +26,7 @@ from .file_format import mark, upgrade
 from .forces import creature_text, take_creature
 from .joints import RANGED_AXES, STIFF_AXES, JointSettings, take_over
 from .lists import (
+    NewChain,
     activate_chain_of,
     add_chain,
     copy_joints,
@@ -43,7 +44,7 @@ from .records import (
     sync_anchors,
     target_and_pole,
 )
-from .settings import NEGATIVE_SCALES, SOLVERS, ChainSettings
+from .settings import NEGATIVE_SCALES, SOLVERS, STARTS, ChainSettings
 from .sharing import shares_bones
 from .status import status_with, tree_in_words, tree_of
 from .stored import SOURCE, check_free, is_off_its_keys, release, store
@@ -53,6 +54,7 @@ __all__ = [
     "RANGED_AXES",
     "SOLVERS",
     "SOURCE",
+    "STARTS",
     "STIFF_AXES",
     "ChainGroup",
     "ChainSettings",
@@ -60,6 +62,7 @@ __all__ = [
     "ComparedSolver",
     "Conversion",
     "JointSettings",
+    "NewChain",
     "activate_chain_of",
     "active_chain",
     "add_chain",
