@@ -25,6 +25,8 @@ ASIDE = 12.0
 WIDE = 12.0
 # Lines are a little see-through, as nobody stands there.
 ALPHA = 0.85
+# How much wider the chosen one is.
+CHOSEN = 2.0
 
 
 class Ghost(NamedTuple):
@@ -34,11 +36,13 @@ class Ghost(NamedTuple):
         name: Of its solver.
         joints: World space, a float32 array of shape (m + 1, 3).
         colour: With alpha.
+        is_chosen: Whether its row is the one that is chosen in the panel.
     """
 
     name: str
     joints: Any
     colour: Colour
+    is_chosen: bool = False
 
 
 _handles: list[Any] = []
@@ -53,9 +57,10 @@ def ghosts(context: bpy.types.Context) -> list[Ghost]:
     if isinstance(space, bpy.types.SpaceView3D) and not space.overlay.show_overlays:
         return []
     colours = ghost_colours(context, len(kept.solvers))
+    pairs = enumerate(zip(kept.solvers, colours, strict=True))
     return [
-        Ghost(row.name, ghost_joints(row), (*colour, ALPHA))
-        for row, colour in zip(kept.solvers, colours, strict=True)
+        Ghost(row.name, ghost_joints(row), (*colour, ALPHA), i == kept.active_index)
+        for i, (row, colour) in pairs
         if row.is_solved
     ]
 
@@ -69,8 +74,8 @@ def side_by_side(places: Sequence[Place], line: float) -> list[Place]:
     """
     found: list[Place] = []
     for x, y in places:
-        while any(abs(x - a) < WIDE * line and abs(y - b) < line for a, b in found):
-            y -= line
+        while near := [b for a, b in found if abs(x - a) < WIDE * line and abs(y - b) < line]:
+            y = min(near) - line
         found.append((x, y))
     return found
 
@@ -84,8 +89,10 @@ def _draw_lines() -> None:
     gpu.state.blend_set("ALPHA")
     shader.bind()
     shader.uniform_float("viewportSize", gpu.state.viewport_get()[2:])
-    shader.uniform_float("lineWidth", width)
+    # The chosen one lies on the others, which may be in the same place.
+    found.sort(key=lambda each: each.is_chosen)
     for each in found:
+        shader.uniform_float("lineWidth", CHOSEN * width if each.is_chosen else width)
         shader.uniform_float("color", each.colour)
         batch_for_shader(shader, "LINE_STRIP", {"pos": each.joints}).draw(shader)
     dots = gpu.shader.from_builtin("UNIFORM_COLOR")

@@ -23,7 +23,7 @@ from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import ChainSpec, ForceSpec
 from ..rig.reading.update import Update
 from ..rig.tools import comparing
-from ..rig.tools.lengths import length_in_words, length_unit
+from ..rig.tools.lengths import length_unit, short_length
 from ..rig.tools.trial import Attempt, Compared
 from .chains import ChainGroup, chain_key, chains_of, is_idle, owner_of
 from .forces import force_spec
@@ -152,7 +152,7 @@ def keep_compared(
         if not attempt.is_solved:
             continue
         row.residual, row.milliseconds = attempt.residual, attempt.milliseconds
-        row.gap = length_in_words(attempt.residual, unit)
+        row.gap = short_length(attempt.residual, unit)
         row.time = (
             f"{attempt.milliseconds:.2g} ms"
             if attempt.milliseconds < 10.0

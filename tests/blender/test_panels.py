@@ -49,7 +49,7 @@ class RecordingLayout:
     def separator(self) -> None:
         pass
 
-    def label(self, *, text: str) -> None:
+    def label(self, *, text: str, icon: str = "NONE") -> None:
         self._note("label", text)
 
     def prop(self, data: bpy.types.bpy_struct, name: str, **_: object) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import bpy
 
+from blender_ik_addon import preferences
+
 # What Blender gives to all groups and operators, and what is never shown.
 NEVER_SHOWN = {"rna_type", "filter_glob", "check_existing"}
 
@@ -26,8 +28,9 @@ def groups() -> Iterator[bpy.types.Struct]:
     """Yield what Blender knows of the extension's settings, each group once."""
     waiting = [
         owner.bl_rna.properties["chain_ik"].fixed_type
-        for owner in (bpy.types.Object, bpy.types.Scene)
+        for owner in (bpy.types.Object, bpy.types.Scene, bpy.types.WindowManager)
     ]
+    waiting.append(preferences.ChainPreferences.bl_rna)
     seen = set()
     while waiting:
         group = waiting.pop()
@@ -62,6 +65,7 @@ def tooltips() -> dict[str, str]:
 def test_all_operators_and_settings_are_looked_at():
     found = tooltips().keys()
     wanted = {"POSE_OT_chain_ik_add", "ChainSettings.solver.NEWTON", "SceneSettings.use_live"}
+    wanted |= {"ComparedSolver.time", "ChainPreferences.log_level", "ChainPreferences.pole.NEVER"}
     assert wanted | {"ForceSettings.ease", "JointSettings.min_x", "ObjectSettings.chains"} <= found
 
 

@@ -18,8 +18,10 @@ from ...properties import (
 from ..base import SIDEBAR_CHARACTERS, ActiveChainPanel
 
 NONE = "-"
-# As wide as these four columns are in relation to each other.
-SHARE_OF_NAMES = 0.42
+# How wide names are, beside all figures and beside the residual alone.
+SHARE_BESIDE_ALL, SHARE_BESIDE_ONE = 0.4, 0.6
+# Pixels at the usual interface scale from which on a sidebar has room for all figures.
+ROOM = 320.0
 # Always as many, so that what is below stays where it is.
 STATUS_LINES = 3
 
@@ -29,7 +31,7 @@ class CHAINIK_UL_compared(bpy.types.UIList):
 
     def draw_item(
         self,
-        _context: bpy.types.Context,
+        context: bpy.types.Context,
         layout: bpy.types.UILayout,
         _data: ComparedChain,
         item: ComparedSolver,
@@ -38,15 +40,12 @@ class CHAINIK_UL_compared(bpy.types.UIList):
         _active_property: str,
         index: int,
     ) -> None:
-        row = layout.split(factor=SHARE_OF_NAMES, align=True)
+        row = layout.row(align=True)
         row.active = item.is_solved
-        row.label(text=item.name)
-        row = row.row(align=True)
-        for text in (item.gap, item.count, item.time):
-            row.label(text=text or NONE)
+        row = _draw_cells(row, context, item.name, (item.gap, item.count, item.time))
         button = row.row(align=True)
         button.enabled = bool(item.solver) and item.is_solved
-        button.operator("pose.chain_ik_compare_use", text="Use").index = index
+        button.operator("pose.chain_ik_compare_use", text="", icon="CHECKMARK").index = index
 
 
 class VIEW3D_PT_chain_ik_compare(ActiveChainPanel):
@@ -65,36 +64,50 @@ class VIEW3D_PT_chain_ik_compare(ActiveChainPanel):
             return
         row.prop(kept, "show_ghosts", text="", icon="GHOST_ENABLED")
         row.operator("pose.chain_ik_compare_clear", text="", icon="X")
-        _draw_heading(layout, kept, is_active=settings == active_chain(context))
+        frame = f"{kept.frame:.2f}".rstrip("0").rstrip(".")
+        text = f"{kept.chain} at frame {frame}"
+        is_active = settings == active_chain(context)
+        layout.label(text=text if is_active else f"{text}, not the active chain")
+        row = layout.row(align=True)
+        row = _draw_cells(row, context, "Solver", ("Residual", "Iterations", "Time"))
+        row.label(text="", icon="BLANK1")
         layout.template_list(
             *("CHAINIK_UL_compared", "", kept, "solvers", kept, "active_index"),
             rows=len(kept.solvers),
             maxrows=len(kept.solvers),
         )
-        _draw_status(layout, kept)
+        _draw_chosen(layout, kept)
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         """Nothing: what is shown is about the comparison, not the settings."""
 
 
-def _draw_heading(layout: bpy.types.UILayout, kept: ComparedChain, *, is_active: bool) -> None:
-    frame = f"{kept.frame:.2f}".rstrip("0").rstrip(".")
-    text = f"{kept.chain} at frame {frame}"
-    layout.label(text=text if is_active else f"{text}, not the active chain")
-    row = layout.split(factor=SHARE_OF_NAMES, align=True)
-    row.label(text="Solver")
+def _draw_cells(
+    row: bpy.types.UILayout, context: bpy.types.Context, name: str, figures: tuple[str, ...]
+) -> bpy.types.UILayout:
+    """Draw a name and as many figures as there is room for; return where there is more."""
+    region, user = context.region, context.preferences
+    scale = 1.0 if user is None else user.system.ui_scale
+    has_room = region is None or region.width >= ROOM * scale
+    row = row.split(factor=SHARE_BESIDE_ALL if has_room else SHARE_BESIDE_ONE, align=True)
+    row.label(text=name)
     row = row.row(align=True)
-    for text in ("Residual", "Iterations", "Time", ""):
-        row.label(text=text)
+    for text in figures if has_room else figures[:1]:
+        row.label(text=text or NONE)
+    return row
 
 
-def _draw_status(layout: bpy.types.UILayout, kept: ComparedChain) -> None:
-    """Draw how the chosen one has ended, at a fixed height."""
-    text = ""
+def _draw_chosen(layout: bpy.types.UILayout, kept: ComparedChain) -> None:
+    """Draw the figures of the chosen one and how it has ended, at a fixed height."""
+    figures, text = "", ""
     if 0 <= kept.active_index < len(kept.solvers):
-        text = kept.solvers[kept.active_index].status
+        row = kept.solvers[kept.active_index]
+        text = row.status
+        count = f"{row.count} iteration{'' if row.count == '1' else 's'}" if row.count else ""
+        figures = ", ".join([each for each in (row.gap, count, row.time) if each])
     lines = textwrap.wrap(text, SIDEBAR_CHARACTERS, max_lines=STATUS_LINES, placeholder=" ...")
     column = layout.column(align=True)
+    column.label(text=figures)
     for line in (lines + [""] * STATUS_LINES)[:STATUS_LINES]:
         column.label(text=line)
 

@@ -32,10 +32,9 @@ CONTENDERS = (
     (Solver.FORCE, True),
     (Solver.FOLLOW, True),
 )
-# A solve is timed so many times more, and the quickest counts; one that takes long, in seconds,
-# once more.
-REPEATS, LONG = 5, 0.01
-FROM_PRESENT = "One drag from the present pose, as Follow goes on from its last one. "
+# A solve is timed so many times more, or until so many seconds have gone, and the quickest counts.
+REPEATS, ENOUGH = 8, 0.1
+FROM_PRESENT = "One drag from the present pose. "
 
 
 def compare(compared: Compared) -> list[Attempt]:
@@ -105,13 +104,17 @@ def _attempt(
         return Attempt(solver, use_finish, str(error))
     stage.show(trial.pose)
     goes_on = solver is Solver.FOLLOW or compared.spec.start_from is StartFrom.CURRENT
-    for _ in range(REPEATS if seconds < LONG else 1):
+    spent = 0.0
+    for _ in range(REPEATS):
         if goes_on:
             # It would go on from where it has just come to.
             trial = Trial(compared, solver, use_finish=use_finish, home=home)
         else:
             trial.batch.ask_anew()
-        seconds = min(seconds, trial.seconds(world))
+        again = trial.seconds(world)
+        seconds, spent = min(seconds, again), spent + again
+        if spent > ENOUGH:
+            break
     said = outcome_in_words(outcome, compared.unit)
     status = f"{FROM_PRESENT}{said}" if solver is Solver.FOLLOW else said
     return replace(trial.attempt(stage, status, seconds), iterations=outcome.iterations)
