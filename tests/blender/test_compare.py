@@ -414,6 +414,21 @@ def test_times_and_iterations_are_told_with_their_units():
     assert found["FABRIK"].iterations >= 1
 
 
+@pytest.mark.parametrize("start_from", ["KEYED", "CURRENT"])
+def test_the_pose_is_that_of_the_first_solve_however_often_it_is_timed(start_from):
+    rig = Limb(5, count=6, reach=(0.4, 0.6), use_pole=False)
+    rig.add_chain(solver="NEWTON", start_from=start_from, mute=True)
+    found = {name: (row.is_solved, joints_of(row)) for name, row in compared(rig.ob).items()}
+    for name in ("Newton", "FABRIK", "Follow"):
+        solver, use_finish = SETTINGS[name]
+        rig.chain.mute = True
+        scaled_rigs.update()
+        rig.chain.solver, rig.chain.use_finish, rig.chain.mute = solver, use_finish, False
+        scaled_rigs.update()
+        assert found[name][0]
+        assert rig.apart(found[name][1]) <= CLOSE, name
+
+
 def test_it_runs_in_pose_mode_beside_selected_bones():
     rig = limb("tail")
     select_bones(rig.ob, rig.bones)

@@ -13,7 +13,6 @@ from ..planning.start_channels import start_vector
 from ..posing.outcome import Outcome
 from ..reading.channels import Pose, read_pose
 from ..reading.refusals import RigError
-from ..reading.spec import StartFrom
 from ..reading.world import WorldMatrices
 from . import converting, pole_angles
 from .lengths import is_visible, length_in_words
@@ -96,22 +95,16 @@ def _attempt(
     world = WorldMatrices(compared.update.depsgraph)
     try:
         trial = Trial(compared, solver, use_finish=use_finish, home=home)
-        seconds = trial.seconds(world)
+        seconds = trial.solve(world)
         outcome = trial.batch.outcome(trial.row)
         if not isinstance(outcome, Outcome):
             raise RigError(outcome or NOT_SOLVED)
     except IKError as error:
         return Attempt(solver, use_finish, str(error))
     stage.show(trial.pose)
-    goes_on = solver is Solver.FOLLOW or compared.spec.start_from is StartFrom.CURRENT
     spent = 0.0
     for _ in range(REPEATS):
-        if goes_on:
-            # It would go on from where it has just come to.
-            trial = Trial(compared, solver, use_finish=use_finish, home=home)
-        else:
-            trial.batch.ask_anew()
-        again = trial.seconds(world)
+        again = trial.solve_again(world)
         seconds, spent = min(seconds, again), spent + again
         if spent > ENOUGH:
             break

@@ -19,7 +19,7 @@ from ..planning.shared_bones import SOLVERS as SOLVERS_OF_TREES
 from ..reading.channels import Pose
 from ..reading.moment import moment_of
 from ..reading.refusals import RigError
-from ..reading.spec import ChainSpec, ForceSpec
+from ..reading.spec import ChainSpec, ForceSpec, StartFrom
 from ..reading.update import Update
 from ..reading.world import WorldMatrices
 from . import converting
@@ -130,6 +130,7 @@ class Trial:
             (_, other), text = next(iter(graph.refused.items()))
             raise RigError(f"Then chain '{compared.specs[other].name}' stands still: {text}")
         self.batch, self.row = self._find(graph)
+        self._begun = copied(self.pose)
 
     def _find(self, graph: GraphState) -> tuple[Batch, int]:
         for level in graph.levels:
@@ -160,8 +161,18 @@ class Trial:
         """The bone that all of these hang on."""
         return int(self.batch.driven[self.row // len(self.together)].bones[0])
 
-    def seconds(self, world: WorldMatrices) -> float:
-        """Solve, and return how long that has taken."""
+    def solve_again(self, world: WorldMatrices) -> float:
+        """Solve once more from where it began; return how many seconds that has taken."""
+        if self.solver is Solver.FOLLOW or self.compared.spec.start_from is StartFrom.CURRENT:
+            # It would go on from where it has just come to.
+            self.state.pose = copied(self._begun)
+            self.state.dragged.clear()
+            self.state.version += 1
+        self.batch.ask_anew()
+        return self.solve(world)
+
+    def solve(self, world: WorldMatrices) -> float:
+        """Solve; return how many seconds that has taken."""
         begun = time.perf_counter()
         changes = self.batch.changes(world, moment_of(self.compared.update), _is_not_foreign)
         seconds = time.perf_counter() - begun
