@@ -95,6 +95,8 @@ def select_bones(rig: bpy.types.Object, *names: str) -> None:
 class Viewport:
     """The first window and the 3D viewport in it. Holds no references: undo replaces them."""
 
+    kind = "VIEW_3D"
+
     @property
     def window(self) -> bpy.types.Window:
         """The window."""
@@ -103,7 +105,7 @@ class Viewport:
     @property
     def area(self) -> bpy.types.Area:
         """The editor."""
-        return next(area for area in self.window.screen.areas if area.type == "VIEW_3D")
+        return next(area for area in self.window.screen.areas if area.type == self.kind)
 
     def region(self, kind: str) -> bpy.types.Region:
         """Return a region of the editor, "WINDOW" or "UI"."""

@@ -68,13 +68,17 @@ class POSE_OT_chain_ik_add(bpy.types.Operator):
     )
     chain_count: IntProperty(
         name="Chain Length",
-        description="How many bones are driven; 0 for those selected, or all up to the root",
+        description="How many bones the chain has, counted from the tip bone up its parents;"
+        " default 0, those selected, or all up to the first",
         min=0,
         max=300,
         options=ANEW,
     )
     solver: EnumProperty(
-        name="Solver", description="The algorithm", items=(AUTOMATIC, *SOLVERS), options=ANEW
+        name="Solver",
+        description="How the bones find their way",
+        items=(AUTOMATIC, *SOLVERS),
+        options=ANEW,
     )
     control: EnumProperty(
         name="Control", description="What a new target or pole is", items=CONTROLS
@@ -91,7 +95,9 @@ class POSE_OT_chain_ik_add(bpy.types.Operator):
         options=ANEW,
     )
     use_rotation: BoolProperty(
-        name="Rotation", description="Take the target's rotation", options=ANEW
+        name="Rotation",
+        description="Turn the hand, foot or tip as the target is turned",
+        options=ANEW,
     )
     use_pole: BoolProperty(
         name="Add Pole", description="Add a pole on the side to which the limb bends", options=ANEW

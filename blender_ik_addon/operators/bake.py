@@ -34,10 +34,14 @@ class Ranged:
     """What operators on a range of frames have in common."""
 
     frame_start: IntProperty(
-        name="Start Frame", description="First frame; that of the scene by default", options=ANEW
+        name="Start Frame",
+        description="The first frame of the range; default: that of the scene",
+        options=ANEW,
     )
     frame_end: IntProperty(
-        name="End Frame", description="Last frame; that of the scene by default", options=ANEW
+        name="End Frame",
+        description="The last frame of the range; default: that of the scene",
+        options=ANEW,
     )
 
     def frames(self, scene: bpy.types.Scene) -> range:
@@ -61,7 +65,8 @@ class POSE_OT_chain_ik_bake(Ranged, Stepwise):
 
     step: IntProperty(
         name="Step",
-        description="Key every so many frames, and the last one. All of them are played",
+        description="Key every so many frames, and the last one; default 1, each frame. All are"
+        " played",
         default=1,
         min=1,
         options=ANEW,
@@ -75,8 +80,9 @@ class POSE_OT_chain_ik_bake(Ranged, Stepwise):
     tolerance: FloatProperty(
         name="Tolerance",
         description=(
-            "Leave out keys as long as no bone turns by more radians than this from what was baked,"
-            " or moves or grows by more of its own length, at any keyed frame. 0 keeps all keys"
+            "Leave out keys as long as no bone turns by more than this from what was baked, in"
+            " radians, or moves or grows by more of its own length, at any keyed frame. Default 0,"
+            " all keys stay"
         ),
         default=0.0,
         min=0.0,

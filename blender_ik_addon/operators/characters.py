@@ -66,7 +66,9 @@ class POSE_OT_chain_ik_setup(bpy.types.Operator):
     )
     bl_options = {"REGISTER", "UNDO"}
 
-    scope: EnumProperty(name="Limbs", description="Which limbs", items=SCOPES, options=ANEW)
+    scope: EnumProperty(
+        name="Limbs", description="Which limbs get chains", items=SCOPES, options=ANEW
+    )
     kinds: EnumProperty(
         name="Kinds",
         description="Which kinds of limbs get chains",

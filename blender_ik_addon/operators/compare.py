@@ -61,7 +61,10 @@ class POSE_OT_chain_ik_compare_use(bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO", "INTERNAL"}
 
     index: IntProperty(
-        name="Row", description="Of the solver in the comparison", min=0, options={"SKIP_SAVE"}
+        name="Row",
+        description="Its place in the list of compared solvers; default 0",
+        min=0,
+        options={"SKIP_SAVE"},
     )
 
     @classmethod

@@ -30,7 +30,7 @@ class POSE_OT_chain_ik_convert(bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     direction: EnumProperty(
-        name="Direction", description="What becomes of what", items=DIRECTIONS, options=ANEW
+        name="Direction", description="Which way to convert", items=DIRECTIONS, options=ANEW
     )
     use_all: BoolProperty(
         name="All", description="Convert all of the armature's", default=False, options=ANEW

@@ -25,7 +25,9 @@ class POSE_OT_chain_ik_solve(bpy.types.Operator):
     bl_description = "Bring the active bone to the selected object once, without adding a chain"
     bl_options = {"REGISTER", "UNDO"}
 
-    solver: EnumProperty(name="Solver", description="The algorithm", items=(AUTOMATIC, *SOLVERS))
+    solver: EnumProperty(
+        name="Solver", description="How the bones find their way", items=(AUTOMATIC, *SOLVERS)
+    )
     bone: StringProperty(
         name="Tip Bone",
         description="The bone at the end of the chain, where none is seen to be selected",
@@ -33,7 +35,8 @@ class POSE_OT_chain_ik_solve(bpy.types.Operator):
     )
     chain_count: IntProperty(
         name="Chain Length",
-        description="How many bones are driven; 0 for those selected, or all up to the root",
+        description="How many bones are turned, counted from the tip bone up its parents; default"
+        " 0, those selected, or all up to the first",
         min=0,
         max=300,
         options=ANEW,
@@ -49,10 +52,12 @@ class POSE_OT_chain_ik_solve(bpy.types.Operator):
     use_tail: BoolProperty(
         name="Use Tail", description="Bring the tip bone's tail to the target", default=True
     )
-    use_rotation: BoolProperty(name="Rotation", description="Take the target's rotation")
+    use_rotation: BoolProperty(
+        name="Rotation", description="Turn the tip bone as the target is turned"
+    )
     influence: FloatProperty(
         name="Influence",
-        description="From the bones' own pose (0) to the solution (1)",
+        description="How far the bones go from their own pose, 0, to the target, 1; default 1",
         default=1.0,
         min=0.0,
         max=1.0,
@@ -60,14 +65,15 @@ class POSE_OT_chain_ik_solve(bpy.types.Operator):
     )
     iterations: IntProperty(
         name="Iterations",
-        description="Cap on the sweeps of the iterative solvers",
+        description="Most iterations of the solver; it stops sooner where the target is reached."
+        " Default 500",
         default=500,
         min=1,
         soft_max=500,
     )
     tolerance: FloatProperty(
         name="Tolerance",
-        description="Accepted distance between effector and target",
+        description="The target is reached at this distance; in scene units, default 0.00001",
         default=1e-5,
         min=0.0,
         precision=6,

@@ -26,6 +26,7 @@ class Stepwise(bpy.types.Operator):
 
     _work: Steps | None = None
     _timer: bpy.types.Timer | None = None
+    _workspace = ""
     _done = _total = 0
 
     def do(self, context: bpy.types.Context, work: Steps, total: int) -> set[str]:
@@ -74,24 +75,29 @@ class Stepwise(bpy.types.Operator):
     def _go_on(self, context: bpy.types.Context, seconds: float) -> set[str]:
         end = time.perf_counter() + seconds
         assert self._work is not None
+        is_going_on = False
         try:
             while time.perf_counter() <= end:
                 next(self._work)
                 self._done += 1
+            self._tell(context)
+            is_going_on = True
         except StopIteration as done:
-            self._tidy(context)
             return self.finish(done.value)
         except IKError as error:
-            self._tidy(context)
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
-        self._tell(context)
+        finally:
+            # Whatever ended it, also what nobody expected.
+            if not is_going_on:
+                self._tidy(context)
         return {"RUNNING_MODAL"}
 
     def _tell(self, context: bpy.types.Context) -> None:
         context.window_manager.progress_update(self._done)
-        text = f"{self.bl_label}: {self._done} of {self._total} frames. Esc stops it."
+        text = f"{self.bl_label}  |  Esc: stop  |  frame {self._done} of {self._total}"
         context.workspace.status_text_set(text)
+        self._workspace = context.workspace.name
 
     def _tidy(self, context: bpy.types.Context) -> None:
         """Take back what only the window needs while the work goes on."""
@@ -100,6 +106,7 @@ class Stepwise(bpy.types.Operator):
         context.window_manager.event_timer_remove(self._timer)
         context.window_manager.progress_end()
         self._timer = None
-        # There is none when a window closes.
-        if context.workspace is not None:
-            context.workspace.status_text_set(None)
+        # By name: the context has none when a window closes.
+        workspace = bpy.data.workspaces.get(self._workspace)
+        if workspace is not None:
+            workspace.status_text_set(None)

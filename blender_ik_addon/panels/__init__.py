@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from . import sidebar
+from . import bone, menus, sidebar
 
-_MODULES = (sidebar,)
+_MODULES = (sidebar, bone, menus)
 
 
 def register() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import bpy
 
 from ..properties import ChainSettings, active_chain
@@ -51,3 +53,9 @@ def draw_anchor(
     followed = getattr(settings, target)
     if followed is not None and followed.type == "ARMATURE":
         layout.prop_search(settings, bone, followed.data, "bones")
+
+
+def draw_text(layout: bpy.types.UILayout, text: str, width: int = SIDEBAR_CHARACTERS) -> None:
+    """Draw a text in as many lines as it takes, which labels do not do by themselves."""
+    for line in textwrap.wrap(text, width):
+        layout.label(text=line)

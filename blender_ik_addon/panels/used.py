@@ -1,6 +1,12 @@
-"""Which settings of a chain each solver uses."""
+"""Which settings of a chain each solver uses; those of others are not shown."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+
+import bpy
+
+from ..properties import ChainSettings
 
 # What chains whose root stays use, beside what all chains do: bones, target, influence.
 ROOTED = frozenset(
@@ -30,4 +36,11 @@ USES = {
     "FORCE": ITERATED | {"force"},
     "FOLLOW": frozenset(("follow_lead", "use_anchor", "max_bend", "use_limits", "joints")),
 }
-"""Which settings solvers use; those of others are not shown."""
+"""The settings by the identifier of the solver."""
+
+
+def draw_used(layout: bpy.types.UILayout, settings: ChainSettings, names: Iterable[str]) -> None:
+    """Draw those of a chain's settings that its solver uses, in the order given."""
+    for name in names:
+        if name in USES[settings.solver]:
+            layout.prop(settings, name)

@@ -86,7 +86,8 @@ class ChainPreferences(bpy.types.AddonPreferences):
     )
     tolerance: FloatProperty(
         name="Tolerance",
-        description="Accepted distance between effector and target of new chains",
+        description="How near new chains have to come to their targets, in scene units; default"
+        " 0.00001",
         default=1e-5,
         min=0.0,
         soft_max=0.1,
@@ -96,7 +97,7 @@ class ChainPreferences(bpy.types.AddonPreferences):
     )
     iterations: IntProperty(
         name="Iterations",
-        description="Maximum number of iterations of new chains",
+        description="How many iterations new chains may take at most; default 500",
         default=500,
         min=1,
         soft_max=500,
@@ -122,20 +123,23 @@ class ChainPreferences(bpy.types.AddonPreferences):
         default=True,
         options=set(),
     )
-    chain_colour: _colour("Chain", "Of a chain that has not been solved", (0.75, 0.75, 0.75))
-    reached_colour: _colour("Reached", "Of a chain at its target", (0.25, 0.75, 0.35))
+    chain_colour: _colour("Chain", "Colour of a chain that has not been solved", (0.75, 0.75, 0.75))
+    reached_colour: _colour("Reached", "Colour of a chain at its target", (0.25, 0.75, 0.35))
     limited_colour: _colour(
-        "Limited", "Of a chain that limits, softness or stretch keep from it", (0.95, 0.65, 0.15)
+        "Limited",
+        "Colour of a chain that limits, softness or stretch keep from its target",
+        (0.95, 0.65, 0.15),
     )
     out_of_reach_colour: _colour(
-        "Out of Reach", "Of a chain whose target is too far or too near", (0.95, 0.25, 0.2)
+        "Out of Reach", "Colour of a chain whose target is too far or too near", (0.95, 0.25, 0.2)
     )
-    reach_colour: _colour("Reach", "Of what a chain can reach", (0.4, 0.6, 0.9))
-    pole_colour: _colour("Pole", "Of the line and plane of a pole", (0.75, 0.5, 0.95))
-    limit_colour: _colour("Limits", "Of the ranges of joints", (0.95, 0.85, 0.3))
+    reach_colour: _colour("Reach", "Colour of what a chain can reach", (0.4, 0.6, 0.9))
+    pole_colour: _colour("Pole", "Colour of the line and plane of a pole", (0.75, 0.5, 0.95))
+    limit_colour: _colour("Ranges", "Colour of the ranges of joints", (0.95, 0.85, 0.3))
     line_width: FloatProperty(
         name="Line Width",
-        description="Of what is drawn of chains, in pixels at the usual interface scale",
+        description="How wide lines of chains are drawn, in pixels at the usual interface scale;"
+        " default 2",
         default=2.0,
         min=1.0,
         max=10.0,
@@ -144,7 +148,8 @@ class ChainPreferences(bpy.types.AddonPreferences):
     )
     ghost_width: FloatProperty(
         name="Ghost Width",
-        description="Of the poses of compared solvers, in pixels at the usual interface scale",
+        description="How wide the poses of compared solvers are drawn, in pixels at the usual"
+        " interface scale; default 2",
         default=2.0,
         min=1.0,
         max=10.0,
@@ -153,7 +158,7 @@ class ChainPreferences(bpy.types.AddonPreferences):
     )
     joint_size: FloatProperty(
         name="Joint Size",
-        description="Of the joints that are drawn, in pixels at the usual interface scale",
+        description="How large joints are drawn, in pixels at the usual interface scale; default 6",
         default=6.0,
         min=1.0,
         max=30.0,

@@ -11,6 +11,7 @@ from .chains import (
     names_of_chains,
     owner_of,
 )
+from .choices import NEGATIVE_SCALES, SOLVERS, STARTS
 from .compared import (
     ComparedChain,
     ComparedSolver,
@@ -44,7 +45,7 @@ from .records import (
     sync_anchors,
     target_and_pole,
 )
-from .settings import NEGATIVE_SCALES, SOLVERS, STARTS, ChainSettings
+from .settings import ChainSettings
 from .sharing import shares_bones
 from .status import status_with, tree_in_words, tree_of
 from .stored import SOURCE, check_free, is_off_its_keys, release, store

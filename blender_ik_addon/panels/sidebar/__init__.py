@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import (
+    advanced,
     chain_list,
     compare,
     force,
@@ -10,16 +11,29 @@ from . import (
     matching,
     pole,
     reach,
+    rotation,
     solver,
     status,
     target,
     tree,
 )
 
-# From the top down.
+# From the top down: what everybody needs, then the rest. What comes and goes with the status is
+# the last, so that nothing else moves.
 _MODULES = (
-    *(chain_list, status, tree, target, pole),
-    *(matching, solver, compare, force, limits, reach),
+    chain_list,
+    status,
+    target,
+    pole,
+    rotation,
+    solver,
+    force,
+    limits,
+    reach,
+    advanced,
+    compare,
+    matching,
+    tree,
 )
 
 

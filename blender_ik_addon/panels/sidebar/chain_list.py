@@ -57,13 +57,10 @@ class VIEW3D_PT_chain_ik(ChainPanel):
         row = layout.row(align=True)
         row.prop(context.scene.chain_ik, "use_live", toggle=True, icon="PLAY")
         row.operator("pose.chain_ik_solve")
+        row = layout.row(align=True)
         row.operator("pose.chain_ik_bake")
         row.operator_menu_enum("pose.chain_ik_convert", "direction", text="Convert")
 
 
-register, unregister = bpy.utils.register_classes_factory(
-    (
-        CHAINIK_UL_chains,
-        VIEW3D_PT_chain_ik,
-    )
-)
+classes = (CHAINIK_UL_chains, VIEW3D_PT_chain_ik)
+register, unregister = bpy.utils.register_classes_factory(classes)

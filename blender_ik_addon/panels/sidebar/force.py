@@ -22,8 +22,11 @@ class VIEW3D_PT_chain_ik_force(ActiveChainPanel):
         layout.prop(force, "creature")
         plain = layout.column()
         plain.active = not force.creature
-        for name in ("stiffness_root", "stiffness_tip", "comfort_root", "comfort_tip", "mass"):
-            plain.prop(force, name)
+        for name in ("stiffness", "comfort"):
+            column = plain.column(align=True)
+            column.prop(force, f"{name}_root")
+            column.prop(force, f"{name}_tip", text="Tip")
+        plain.prop(force, "mass")
         layout.prop(force, "gravity")
         layout.prop(force, "force_mode")
         layout.prop(force, "force_gain")

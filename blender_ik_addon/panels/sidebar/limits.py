@@ -1,11 +1,12 @@
-"""What the joints allow."""
+"""What the joints of the chain allow."""
 
 from __future__ import annotations
 
 import bpy
 
-from ...properties import RANGED_AXES, STIFF_AXES, ChainSettings, JointSettings, owner_of
+from ...properties import ChainSettings, JointSettings, active_chain, owner_of
 from ..base import ActiveChainPanel
+from ..joint_fields import draw_joint
 
 
 class CHAINIK_UL_joints(bpy.types.UIList):
@@ -27,15 +28,19 @@ class CHAINIK_UL_joints(bpy.types.UIList):
         row.prop(item, "kind", text="", emboss=False)
 
 
-class VIEW3D_PT_chain_ik_joints(ActiveChainPanel):
+class VIEW3D_PT_chain_ik_limits(ActiveChainPanel):
     """What the joints allow."""
 
-    bl_label = "Joints"
+    bl_label = "Limits"
     bl_options = {"DEFAULT_CLOSED"}
-    about = "joints"
+    about = "use_limits"
+
+    def draw_header(self, context: bpy.types.Context) -> None:
+        settings = active_chain(context)
+        self.layout.active = not settings.mute
+        self.layout.prop(settings, "use_limits", text="")
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
-        layout.prop(settings, "use_limits")
         held = layout.column()
         held.active = settings.use_limits
         row = held.row()
@@ -49,40 +54,10 @@ class VIEW3D_PT_chain_ik_joints(ActiveChainPanel):
         column.operator("pose.chain_ik_joints_copy", text="", icon="COPYDOWN")
         index = settings.active_joint_index
         if 0 <= index < len(settings.joints):
-            _draw_joint(held, settings.joints[index], settings)
+            joint = settings.joints[index]
+            held.prop_search(joint, "bone", owner_of(settings).data, "bones")
+            draw_joint(held, joint, settings)
 
 
-def _draw_joint(layout: bpy.types.UILayout, joint: JointSettings, settings: ChainSettings) -> None:
-    """Draw what counts for a joint of this kind."""
-    layout.prop_search(joint, "bone", owner_of(settings).data, "bones")
-    layout.prop(joint, "kind")
-    layout.prop(joint, "relative_to")
-    if joint.kind == "CONE":
-        layout.prop(joint, "cone_angle")
-    for axis in RANGED_AXES[joint.kind]:
-        row = layout.row(align=True, heading=f"Limit {axis.upper()}")
-        row.prop(joint, f"use_limit_{axis}", text="")
-        ends = row.row(align=True)
-        ends.active = getattr(joint, f"use_limit_{axis}")
-        ends.prop(joint, f"min_{axis}", text="")
-        ends.prop(joint, f"max_{axis}", text="")
-    if settings.solver == "FOLLOW":
-        # A drag knows neither stiffness nor slides.
-        return
-    column = layout.column(align=True)
-    for axis in STIFF_AXES[joint.kind]:
-        column.prop(joint, f"stiffness_{axis}", slider=True)
-    row = layout.row(align=True, heading="Slide")
-    row.prop(joint, "use_slide", text="")
-    ends = row.row(align=True)
-    ends.active = joint.use_slide
-    ends.prop(joint, "slide_min", text="")
-    ends.prop(joint, "slide_max", text="")
-
-
-register, unregister = bpy.utils.register_classes_factory(
-    (
-        CHAINIK_UL_joints,
-        VIEW3D_PT_chain_ik_joints,
-    )
-)
+classes = (CHAINIK_UL_joints, VIEW3D_PT_chain_ik_limits)
+register, unregister = bpy.utils.register_classes_factory(classes)

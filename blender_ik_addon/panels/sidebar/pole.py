@@ -21,7 +21,6 @@ class VIEW3D_PT_chain_ik_pole(ActiveChainPanel):
         else:
             layout.prop(settings, "pole_angle")
         layout.prop(settings, "use_flip_bend")
-        layout.prop(settings, "negative_scale")
 
 
 register, unregister = bpy.utils.register_classes_factory((VIEW3D_PT_chain_ik_pole,))

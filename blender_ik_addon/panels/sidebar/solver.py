@@ -1,4 +1,4 @@
-"""How the chain is solved."""
+"""How the chain is solved, and how much of the solution is taken."""
 
 from __future__ import annotations
 
@@ -7,13 +7,7 @@ from bl_ui.utils import PresetPanel
 
 from ...properties import ChainSettings, active_chain, owner_of
 from ..base import ActiveChainPanel
-from ..used import USES
-
-IN_ORDER = (
-    *("follow_lead", "use_anchor", "max_bend"),
-    *("iterations", "tolerance", "use_finish", "start_from"),
-)
-"""Those that the panel of the solver shows, in its order."""
+from ..used import draw_used
 
 
 class CHAINIK_PT_presets(PresetPanel, bpy.types.Panel):
@@ -37,15 +31,10 @@ class VIEW3D_PT_chain_ik_solver(ActiveChainPanel):
             CHAINIK_PT_presets.draw_panel_header(self.layout)
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
+        layout.prop(settings, "influence", slider=True)
         layout.prop(settings, "solver")
-        for name in IN_ORDER:
-            if name in USES[settings.solver]:
-                layout.prop(settings, name)
+        draw_used(layout, settings, ("follow_lead", "use_anchor", "max_bend"))
 
 
-register, unregister = bpy.utils.register_classes_factory(
-    (
-        CHAINIK_PT_presets,
-        VIEW3D_PT_chain_ik_solver,
-    )
-)
+classes = (CHAINIK_PT_presets, VIEW3D_PT_chain_ik_solver)
+register, unregister = bpy.utils.register_classes_factory(classes)

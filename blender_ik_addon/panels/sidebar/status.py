@@ -1,4 +1,4 @@
-"""What the last solve did, in words."""
+"""What the last solve did, in words, at a height that never changes."""
 
 from __future__ import annotations
 
@@ -6,17 +6,24 @@ import textwrap
 
 import bpy
 
-from ...properties import ChainSettings
-from ..base import SIDEBAR_CHARACTERS, ActiveChainPanel
+from ...properties import ChainSettings, active_chain
+from ..base import SIDEBAR_CHARACTERS, ActiveChainPanel, draw_text
 
 # Always as many, so that what is below stays where it is.
 STATUS_LINES = 3
+# Of the popover with all of the text: the width of a character is about half of Blender's unit.
+DETAILS_UNITS = 20
+DETAILS_CHARACTERS = 60
 
 
 class VIEW3D_PT_chain_ik_status(ActiveChainPanel):
     """What the last solve did, at a fixed height."""
 
     bl_label = "Status"
+
+    def draw_header_preset(self, _context: bpy.types.Context) -> None:
+        # Over the panels below, not between them: those stay where they are.
+        self.layout.popover("VIEW3D_PT_chain_ik_details", text="Details")
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         lines = textwrap.wrap(
@@ -27,22 +34,24 @@ class VIEW3D_PT_chain_ik_status(ActiveChainPanel):
             column.label(text=line)
 
 
-class VIEW3D_PT_chain_ik_details(ActiveChainPanel):
+class VIEW3D_PT_chain_ik_details(bpy.types.Panel):
     """The whole status, however long it is."""
 
     bl_label = "Details"
-    bl_parent_id = "VIEW3D_PT_chain_ik_status"
-    bl_options = {"DEFAULT_CLOSED"}
+    bl_space_type = "VIEW_3D"
+    # Only there can a panel be that is shown by a button alone.
+    bl_region_type = "HEADER"
+    bl_ui_units_x = DETAILS_UNITS
 
-    def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
-        column = layout.column(align=True)
-        for line in textwrap.wrap(settings.status, SIDEBAR_CHARACTERS):
-            column.label(text=line)
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return active_chain(context) is not None
+
+    def draw(self, context: bpy.types.Context) -> None:
+        settings = active_chain(context)
+        column = self.layout.column(align=True)
+        draw_text(column, settings.status, DETAILS_CHARACTERS)
 
 
-register, unregister = bpy.utils.register_classes_factory(
-    (
-        VIEW3D_PT_chain_ik_status,
-        VIEW3D_PT_chain_ik_details,
-    )
-)
+classes = (VIEW3D_PT_chain_ik_details, VIEW3D_PT_chain_ik_status)
+register, unregister = bpy.utils.register_classes_factory(classes)

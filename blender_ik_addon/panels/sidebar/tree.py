@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
-
 import bpy
 
 from ...properties import ChainSettings, active_chain, tree_in_words, tree_of
-from ..base import SIDEBAR_CHARACTERS, ActiveChainPanel
+from ..base import ActiveChainPanel, draw_text
 
 
 class VIEW3D_PT_chain_ik_tree(ActiveChainPanel):
@@ -22,13 +20,13 @@ class VIEW3D_PT_chain_ik_tree(ActiveChainPanel):
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         column = layout.column(align=True)
-        for text in tree_in_words(settings):
-            for line in textwrap.wrap(text, SIDEBAR_CHARACTERS):
-                column.label(text=line)
-        column = layout.column(align=True)
         column.prop(settings, "weight", slider=True)
         for other in tree_of(settings):
             column.prop(other, "weight", text=other.name, slider=True)
+        # Below the numbers, which stay where they are however much is said.
+        column = layout.column(align=True)
+        for text in tree_in_words(settings):
+            draw_text(column, text)
 
 
 register, unregister = bpy.utils.register_classes_factory((VIEW3D_PT_chain_ik_tree,))
