@@ -8,6 +8,7 @@ import bpy
 import numpy as np
 import pytest
 
+from blender_ik_addon.rig.live import live
 from tests.blender import rigs, scaled_rigs
 from tests.blender.converted_rigs import CLOSE as EXACT
 from tests.blender.converted_rigs import Limb, to_constraints
@@ -190,6 +191,7 @@ def everything(ob: bpy.types.Object) -> dict[str, object]:
         "said": [(chain.status, chain.residual) for chain in ob.chain_ik.chains],
         "stored": [chain.stored_pose for chain in ob.chain_ik.chains],
         "scene": bpy.context.scene.name,
+        "graphs": len(live.memory.graphs),
     }
 
 
