@@ -105,6 +105,8 @@ def test_the_constraint_shows_what_one_on_the_rig_shows(kind):
     row = compared(rig.ob)[BUILT_IN]
     joints, residual = joints_of(row), row.residual
     assert row.is_solved
+    is_told = row.status.endswith(" left; the constraint does not tell why")
+    assert is_told == (residual > 1e-5) == (row.status != "Reached")
     to_constraints(rig.ob)
     assert rig.constraint.target == rig.target
     assert rig.apart(joints) <= CLOSE
@@ -269,6 +271,7 @@ REFUSALS = {
     "no bone": "Bone 'Gone' no longer exists: choose another tip.",
     "flat": "The armature object has a scale of zero: give it a scale above zero.",
     "edit mode": "Leave edit mode: chains work on the pose.",
+    "hidden": "The armature is hidden, or not in this view layer: show it first.",
 }
 
 
@@ -286,6 +289,8 @@ def test_where_no_solver_has_a_chance_one_sentence_says_what_to_do(kind):
         rig.chain.bone = "Gone"
     if kind == "flat":
         rig.ob.scale = (0.0, 0.0, 0.0)
+    if kind == "hidden":
+        rig.ob.hide_viewport = True
     if kind == "edit mode":
         rigs.enter(rig.ob, "EDIT")
     before = [(row.name, row.status) for row in rows().values()]
