@@ -29,7 +29,7 @@ _OF_NEW_CHAINS = (
     *("tolerance", "iterations", "pole", "control"),
 )
 _COLOURS = (
-    *("chain_colour", "reached_colour", "limited_colour", "out_of_reach_colour"),
+    *("idle_colour", "reached_colour", "held_colour", "missed_colour"),
     *("reach_colour", "pole_colour", "limit_colour"),
 )
 _WIDTHS = ("line_width", "ghost_width", "joint_size")
@@ -123,14 +123,16 @@ class ChainPreferences(bpy.types.AddonPreferences):
         default=True,
         options=set(),
     )
-    chain_colour: _colour("Chain", "Colour of a chain that has not been solved", (0.75, 0.75, 0.75))
+    idle_colour: _colour(
+        "Not Solved", "Colour of a chain that has not been solved", (0.75, 0.75, 0.75)
+    )
     reached_colour: _colour("Reached", "Colour of a chain at its target", (0.25, 0.75, 0.35))
-    limited_colour: _colour(
+    held_colour: _colour(
         "Limited",
         "Colour of a chain that limits, softness or stretch keep from its target",
         (0.95, 0.65, 0.15),
     )
-    out_of_reach_colour: _colour(
+    missed_colour: _colour(
         "Out of Reach", "Colour of a chain whose target is too far or too near", (0.95, 0.25, 0.2)
     )
     reach_colour: _colour("Reach", "Colour of what a chain can reach", (0.4, 0.6, 0.9))

@@ -10,8 +10,6 @@ from .addon import preferences
 
 Colour = tuple[float, float, float]
 
-# Which of Blender's colour sets of bones are the usual red, orange, green, blue, violet and yellow.
-_RED, _ORANGE, _GREEN, _BLUE, _VIOLET, _YELLOW = 0, 1, 2, 3, 5, 8
 # Sets that are told apart from each other, in this order; the last ones of a theme are unused.
 _OF_GHOSTS = (3, 2, 8, 1, 6, 5, 0, 4, 12)
 
@@ -20,24 +18,22 @@ class Colours(NamedTuple):
     """Of what is drawn, RGB.
 
     Attributes:
-        chain: A chain that has not been solved, and lines from root to target.
-        reached: A chain at its target.
-        limited: One that limits, softness or stretch keep from it.
-        out_of_reach: One whose target is too far or too near.
-        reach: What a chain can reach, and its dead zone.
-        pole: The line and plane of a pole.
-        limit: The ranges of joints.
-        text: Words.
+        reached: Of chains that have arrived.
+        held: That limits, stretch or the soft distance keep or help.
+        missed: Whose targets are out of reach.
+        idle: That are not solved.
+        limit: Of the ranges of joints.
+        pole: Of the line and plane of a pole.
+        reach: Of what chains can reach, and of their dead zones.
     """
 
-    chain: Colour
     reached: Colour
-    limited: Colour
-    out_of_reach: Colour
-    reach: Colour
-    pole: Colour
+    held: Colour
+    missed: Colour
+    idle: Colour
     limit: Colour
-    text: Colour
+    pole: Colour
+    reach: Colour
 
 
 class Widths(NamedTuple):
@@ -57,28 +53,17 @@ class Widths(NamedTuple):
 def colours(context: bpy.types.Context) -> Colours:
     """Return the colours to draw with: those of the theme, or a person's own."""
     own, theme = preferences(context), _theme(context)
-    text = _rgb(theme.view_3d.space.text_hi) if theme is not None else (1.0, 1.0, 1.0)
-    if own.use_theme_colours and theme is not None:
-        sets = theme.bone_color_sets
-        return Colours(
-            chain=_rgb(theme.view_3d.bone_pose),
-            reached=_rgb(sets[_GREEN].active),
-            limited=_rgb(sets[_ORANGE].active),
-            out_of_reach=_rgb(sets[_RED].active),
-            reach=_rgb(sets[_BLUE].active),
-            pole=_rgb(sets[_VIOLET].active),
-            limit=_rgb(sets[_YELLOW].active),
-            text=text,
-        )
+    if not own.use_theme_colours or theme is None:
+        return Colours(*[_rgb(getattr(own, f"{name}_colour")) for name in Colours._fields])
+    interface, view = theme.user_interface, theme.view_3d
     return Colours(
-        chain=_rgb(own.chain_colour),
-        reached=_rgb(own.reached_colour),
-        limited=_rgb(own.limited_colour),
-        out_of_reach=_rgb(own.out_of_reach_colour),
-        reach=_rgb(own.reach_colour),
-        pole=_rgb(own.pole_colour),
-        limit=_rgb(own.limit_colour),
-        text=text,
+        reached=_rgb(interface.axis_y),
+        held=_rgb(view.object_active),
+        missed=_rgb(interface.axis_x),
+        idle=_rgb(view.bone_solid),
+        limit=_rgb(interface.gizmo_secondary),
+        pole=_rgb(interface.axis_z),
+        reach=_rgb(view.bone_solid),
     )
 
 

@@ -135,18 +135,17 @@ def test_scripts_that_use_the_list_get_what_blender_gives(own):
 
 def test_colours_are_those_of_the_theme_until_a_person_has_their_own(own):
     context = bpy.context
-    theme = context.preferences.themes[0]
-    named = dict(zip(preferences.Colours._fields, preferences.colours(context), strict=True))
-    assert len(set(named.values())) == len(named)
-    known = tuple(theme.bone_color_sets[2].active)
-    theme.bone_color_sets[2].active = (0.1, 0.2, 0.3)
+    interface = context.preferences.themes[0].user_interface
+    found = preferences.colours(context)
+    assert len({found.reached, found.held, found.missed, found.limit, found.pole}) == 5
+    known = tuple(interface.axis_y)
+    interface.axis_y = (0.1, 0.2, 0.3)
     assert preferences.colours(context).reached == pytest.approx((0.1, 0.2, 0.3), abs=0.01)
-    theme.bone_color_sets[2].active = known
+    interface.axis_y = known
     own.use_theme_colours = False
-    for name in named:
-        if name in ("chain", "reached", "limited", "out_of_reach", "reach", "pole", "limit"):
-            setattr(own, f"{name}_colour", (0.5, 0.25, 0.125))
-            assert getattr(preferences.colours(context), name) == (0.5, 0.25, 0.125)
+    for name in found._fields:
+        setattr(own, f"{name}_colour", (0.5, 0.25, 0.125))
+        assert getattr(preferences.colours(context), name) == (0.5, 0.25, 0.125)
 
 
 def test_ghosts_have_colours_that_differ():
