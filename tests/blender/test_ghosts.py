@@ -6,6 +6,7 @@ import bpy
 import numpy as np
 import pytest
 
+import blender_ik_addon
 from blender_ik_addon.overlay import ghosts
 from tests.blender import rigs, scaled_rigs
 from tests.blender.test_compare import compared, joints_of, limb
@@ -73,3 +74,12 @@ def test_names_that_would_lie_on_each_other_stand_below_each_other():
             assert abs(x - a) > 100.0 or abs(y - b) >= 16.0
     column = sorted([y for x, y in found if x < 100.0], reverse=True)
     assert np.allclose(-np.diff(column), 16.0, atol=0.5), "no gaps"
+
+
+def test_unregistering_takes_the_drawing_away_and_registering_brings_it_back_once():
+    for _ in range(3):
+        assert len(ghosts._handles) == 2
+        blender_ik_addon.unregister()
+        assert not ghosts._handles
+        blender_ik_addon.register()
+    assert len(ghosts._handles) == 2
