@@ -1,7 +1,7 @@
 """The pictures of docs/quick_start.md, taken in Blender's window; docs_pictures.py runs it.
 
     BLENDER_USER_RESOURCES=$(mktemp -d) blender --factory-startup --enable-event-simulate \
-        --python scripts/docs_tour.py -- dist/chain_ik-0.1.0.zip out/docs
+        --python scripts/docs_tour.py -- dist/chain_ik-*.zip out/docs
 
 It needs what window_tour.py needs. The exit code is 1, after a sentence, if a picture would not
 show what the page says of it.

@@ -1,7 +1,7 @@
 """Install the zip and use it in Blender's window, as a person would; check every step.
 
     BLENDER_USER_RESOURCES=$(mktemp -d) blender --factory-startup --enable-event-simulate \
-        --python scripts/window_tour.py -- dist/chain_ik-0.1.0.zip out/window docs/images/window.png
+        --python scripts/window_tour.py -- dist/chain_ik-*.zip out/window docs/images/window.png
 
 It installs the extension, adds Rigify's metarig, puts a chain with control bones on its left arm,
 drags the target with the mouse in pose mode, drops it, undoes, redoes, flips the bend, mutes,

@@ -9,7 +9,9 @@ import bpy
 from bpy.props import EnumProperty, StringProperty
 
 from ..core import IKError
+from ..preferences import CONTROLS, new_chain
 from ..properties import (
+    OWN_WORDS,
     add_chain,
     bones_of_chain,
     bones_spec,
@@ -39,9 +41,10 @@ from ..rig.tools.controls import (
     pole_control,
     target_control,
 )
+from ..translations import said
 from . import selection
 from .chains import ANEW
-from .controls import CONTROLS, NO_BONES, make_controls, parents
+from .controls import NO_BONES, choose_control, make_controls, parents
 
 KINDS = [(kind.name, kind.value, PRESETS[kind].word, 2**i) for i, kind in enumerate(LimbKind)]
 USUAL = {kind.name for kind in LimbKind if kind is not LimbKind.FINGER}
@@ -71,6 +74,7 @@ class POSE_OT_chain_ik_setup(bpy.types.Operator):
     kinds: EnumProperty(
         name="Kinds",
         description="Which kinds of limbs get chains",
+        translation_context=OWN_WORDS,
         items=KINDS,
         default=USUAL,
         options={"ENUM_FLAG"},
@@ -88,6 +92,7 @@ class POSE_OT_chain_ik_setup(bpy.types.Operator):
 
     def execute(self, context: bpy.types.Context) -> set[str]:
         owner = cast(bpy.types.Object, selection.armature_of(context))
+        choose_control(self, context)
         limbs = self._limbs(context, owner)
         placed, problems = _placed(owner, limbs)
         try:
@@ -95,14 +100,14 @@ class POSE_OT_chain_ik_setup(bpy.types.Operator):
                 raise RigError(NOTHING_FOUND)
             names = _add_chains(context, owner, placed, self.control, self.parent)
         except IKError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, said(error))
             return {"CANCELLED"}
         if self.control == "BONE" and not takes_bones(owner):
-            self.report({"INFO"}, NO_BONES)
+            self.report({"INFO"}, said(NO_BONES))
         for problem in problems:
-            self.report({"WARNING"} if names else {"ERROR"}, problem)
+            self.report({"WARNING"} if names else {"ERROR"}, said(problem))
         if names:
-            self.report({"INFO"}, f"Set up {len(names)} chains: {', '.join(names)}")
+            self.report({"INFO"}, said(f"Set up {len(names)} chains: {', '.join(names)}"))
         return {"FINISHED"} if names else {"CANCELLED"}
 
     def _limbs(self, context: bpy.types.Context, owner: bpy.types.Object) -> list[Limb]:
@@ -143,7 +148,7 @@ class POSE_OT_chain_ik_mirror(bpy.types.Operator):
             spec, solver = bones_spec(source), source.solver
             length = placement(owner, spec).length
         except IKError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, said(error))
             return {"CANCELLED"}
         target, pole = target_and_pole(source)
         wanted = replace(
@@ -158,7 +163,9 @@ class POSE_OT_chain_ik_mirror(bpy.types.Operator):
         store(copy)
         if left_out:
             names = ", ".join(left_out)
-            self.report({"WARNING"}, f"Joints left out, as axes differ on the other side: {names}")
+            self.report(
+                {"WARNING"}, said(f"Joints left out, as axes differ on the other side: {names}")
+            )
         return {"FINISHED"}
 
 
@@ -197,7 +204,7 @@ def _add_chains(
         wanted = replace(
             spec, name=free_name(names_of_chains(owner), spec.name), target=target, pole=pole
         )
-        store(add_chain(owner, wanted, place.bone_count))
+        store(add_chain(owner, wanted, place.bone_count, new=new_chain(context)))
         names.append(wanted.name)
     return names
 

@@ -14,6 +14,7 @@ from ..properties import (
     remove_joint,
     take_over,
 )
+from ..translations import said
 from . import selection
 
 
@@ -64,7 +65,7 @@ class POSE_OT_chain_ik_joint_add(bpy.types.Operator):
     def execute(self, context: bpy.types.Context) -> set[str]:
         chain = _chain_at(context, self.index)
         if chain is None:
-            self.report({"ERROR"}, f"There is no chain {self.index}: choose one of the list.")
+            self.report({"ERROR"}, said(f"There is no chain {self.index}: choose one of the list."))
             return {"CANCELLED"}
         owner = owner_of(chain)
         name = owner.data.bones.active.name
@@ -74,7 +75,7 @@ class POSE_OT_chain_ik_joint_add(bpy.types.Operator):
         elif any(joint.bone == name for joint in chain.joints):
             problem = f"Bone '{name}' has a joint already: change that one in the list."
         if problem:
-            self.report({"ERROR"}, problem)
+            self.report({"ERROR"}, said(problem))
             return {"CANCELLED"}
         take_over(chain.joints.add(), owner.pose.bones[name])
         chain.active_joint_index = len(chain.joints) - 1

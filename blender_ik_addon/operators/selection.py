@@ -20,9 +20,11 @@ from ..properties import (
 )
 from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import Anchor
+from ..translations import said, translate
 
 # Of one chain: the target, and the pole.
 MOST_CONTROLS = 2
+LINKED = "This armature is linked: make a library override of it first."
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ def problem_of_owner(context: bpy.types.Context) -> str:
     """Return what keeps the active armature from being posed, in words; empty if nothing does."""
     active = armature_of(context) or context.active_object
     if active is not None and not active.is_editable:
-        return "This armature is linked: make a library override of it first."
+        return LINKED
     return ""
 
 
@@ -82,7 +84,7 @@ def scene_of(context: bpy.types.Context) -> bpy.types.Scene:
 def is_possible(operator: type[bpy.types.Operator], problem: str) -> bool:
     """Tell a ``poll`` whether nothing keeps the operator from running, and the user what does."""
     if problem:
-        operator.poll_message_set(problem)
+        operator.poll_message_set(translate(problem, "tooltips"))
     return not problem
 
 
@@ -95,10 +97,10 @@ def change(
     try:
         readers = remove(settings)
     except IKError as error:
-        operator.report({"ERROR"}, str(error))
+        operator.report({"ERROR"}, said(error))
         return {"CANCELLED"}
     if readers:
-        operator.report({"WARNING"}, readers_in_words(readers))
+        operator.report({"WARNING"}, said(readers_in_words(readers)))
     return {"FINISHED"}
 
 

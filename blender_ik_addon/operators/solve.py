@@ -6,12 +6,13 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
 
 from ..core import IKError, SolveOptions, Solver
-from ..properties import NEGATIVE_SCALES, SOLVERS, check_free
+from ..properties import NEGATIVE_SCALES, OWN_WORDS, SOLVERS, check_free
 from ..rig.reading.spec import ChainSpec, NegativeScale, StartFrom
 from ..rig.tools.controls import placement
 from ..rig.tools.lengths import length_unit
 from ..rig.tools.once import solve_once
 from ..rig.tools.wording import outcome_in_words
+from ..translations import said
 from . import selection
 from .add import AUTOMATIC
 from .chains import ANEW
@@ -26,7 +27,10 @@ class POSE_OT_chain_ik_solve(bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     solver: EnumProperty(
-        name="Solver", description="How the bones find their way", items=(AUTOMATIC, *SOLVERS)
+        name="Solver",
+        description="How the bones find their way",
+        translation_context=OWN_WORDS,
+        items=(AUTOMATIC, *SOLVERS),
     )
     bone: StringProperty(
         name="Tip Bone",
@@ -100,9 +104,9 @@ class POSE_OT_chain_ik_solve(bpy.types.Operator):
             check_free(selected.armature_object, spec)
             outcome = solve_once(depsgraph, selected.armature_object, spec)
         except IKError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, said(error))
             return {"CANCELLED"}
-        self.report({"INFO"}, outcome_in_words(outcome, length_unit(context.scene)))
+        self.report({"INFO"}, said(outcome_in_words(outcome, length_unit(context.scene))))
         return {"FINISHED"}
 
     def _spec(self, selected: selection.Selection) -> ChainSpec:

@@ -10,6 +10,7 @@ from typing import Any
 import bpy
 
 from ..core import IKError
+from ..translations import said, translate
 
 # Seconds of work until the window gets its turn, and from one timer event to the next.
 TURN, PAUSE = 0.03, 0.005
@@ -54,7 +55,7 @@ class Stepwise(bpy.types.Operator):
         """Go on, or stop; nobody else gets events meanwhile."""
         if event.type in {"ESC", "RIGHTMOUSE"} and event.value == "PRESS":
             self.cancel(context)
-            self.report({"INFO"}, f"{self.bl_label} was stopped, so nothing has changed")
+            self.report({"INFO"}, said(f"{self.bl_label} was stopped, so nothing has changed"))
             return {"CANCELLED"}
         return self._go_on(context, TURN) if event.type == "TIMER" else {"RUNNING_MODAL"}
 
@@ -85,7 +86,7 @@ class Stepwise(bpy.types.Operator):
         except StopIteration as done:
             return self.finish(done.value)
         except IKError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, said(error))
             return {"CANCELLED"}
         finally:
             # Whatever ended it, also what nobody expected.
@@ -96,7 +97,7 @@ class Stepwise(bpy.types.Operator):
     def _tell(self, context: bpy.types.Context) -> None:
         context.window_manager.progress_update(self._done)
         text = f"{self.bl_label}  |  Esc: stop  |  frame {self._done} of {self._total}"
-        context.workspace.status_text_set(text)
+        context.workspace.status_text_set(translate(text))
         self._workspace = context.workspace.name
 
     def _tidy(self, context: bpy.types.Context) -> None:

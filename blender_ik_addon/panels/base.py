@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import textwrap
+import unicodedata
 
 import bpy
 
 from ..properties import ChainSettings, active_chain
+from ..translations import translate
 from .used import USES
 
 CATEGORY = "Chain IK"
@@ -56,6 +58,25 @@ def draw_anchor(
 
 
 def draw_text(layout: bpy.types.UILayout, text: str, width: int = SIDEBAR_CHARACTERS) -> None:
-    """Draw a text in as many lines as it takes, which labels do not do by themselves."""
-    for line in textwrap.wrap(text, width):
-        layout.label(text=line)
+    """Draw what a chain says in as many lines as it takes, which labels do not do by themselves."""
+    draw_lines(layout, lines_of(text, width))
+
+
+def draw_lines(layout: bpy.types.UILayout, lines: list[str]) -> None:
+    """Draw lines that are translated already."""
+    for line in lines:
+        layout.label(text=line, translate=False)
+
+
+def lines_of(text: str, width: int = SIDEBAR_CHARACTERS, most: int | None = None) -> list[str]:
+    """Return an English sentence in Blender's language, in lines.
+
+    Args:
+        text: What a chain says.
+        width: How many letters fit; of Chinese half as many do.
+        most: How many lines there may be; None for as many as it takes.
+    """
+    said = translate(text)
+    is_wide = any(unicodedata.east_asian_width(each) in "FW" for each in said)
+    fitting = width // 2 if is_wide else width
+    return textwrap.wrap(said, fitting, max_lines=most, placeholder=" ...")

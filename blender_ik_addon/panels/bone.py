@@ -14,6 +14,7 @@ from ..properties import (
     chain_key,
     chains_of,
 )
+from ..translations import translate
 from .joint_fields import draw_joint
 
 
@@ -36,7 +37,7 @@ class BONE_PT_chain_ik(bpy.types.Panel):
         for chain, bones in _chains_of_bone(context):
             column = layout.column()
             column.active = not chain.mute
-            column.label(text=chain.name, icon="CON_KINEMATIC")
+            column.label(text=chain.name, translate=False, icon="CON_KINEMATIC")
             _draw_chain(column, chain, bones, context.bone.name)
 
 
@@ -63,7 +64,7 @@ def _draw_chain(
     held.active = chain.use_limits
     for joint in joints:
         if joint.bone != bone:
-            held.label(text=f"Held by the joint of {joint.bone}")
+            held.label(text=translate(f"Held by the joint of {joint.bone}"), translate=False)
         draw_joint(held, joint, chain)
     if not joints:
         held.label(text="Uses the locks and limits above")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+OWN_WORDS = "Chain IK"
+"""Context of labels that Blender itself translates as something else: Lead as the metal."""
 SOLVERS = (
     ("TWO_BONE", "Two-Bone", "One exact formula for two bones, such as arms and legs"),
     (

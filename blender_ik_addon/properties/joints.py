@@ -185,7 +185,7 @@ def own_joint(settings: JointSettings) -> OwnJoint:
     read = [f"{end}_{axis}" for axis in ranged for end in ("min", "max")]
     read += ["stiffness_x", "stiffness_y", "stiffness_z", "cone_angle"]
     read += ["slide_min", "slide_max"] if settings.use_slide else []
-    check_settings(settings, read, f" of the joint of '{settings.bone}'")
+    check_settings(settings, read, f"the joint of '{settings.bone}'")
     low, high = [-math.inf] * 3, [math.inf] * 3
     for axis in ranged:
         i = "xyz".index(axis)

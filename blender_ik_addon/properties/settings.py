@@ -20,7 +20,7 @@ from ..core import IKError
 from ..rig.live import live
 from ..rig.reading.anchors import shown_everywhere
 from .chains import EXTENSIBLE, LONGEST_NAME, OVERRIDABLE, owner_of, tag
-from .choices import LEADS, NEGATIVE_SCALES, ROTATION_BONES, SOLVERS, STARTS
+from .choices import LEADS, NEGATIVE_SCALES, OWN_WORDS, ROTATION_BONES, SOLVERS, STARTS
 from .forces import ForceSettings
 from .joints import JointSettings
 from .records import sync_anchors
@@ -104,6 +104,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         name="Solver",
         description="How the bones find their way to the target. The panels show what this one"
         " uses",
+        translation_context=OWN_WORDS,
         items=SOLVERS,
         default="NEWTON",
         options=set(),
@@ -297,6 +298,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     follow_lead: EnumProperty(
         name="Lead",
         description="Which end of the chain goes to the target and drags the other bones along",
+        translation_context=OWN_WORDS,
         items=LEADS,
         default="TIP",
         options=set(),

@@ -6,6 +6,7 @@ line of JSON behind MARK.
 
 import gc
 import json
+import logging
 import os
 import shutil
 import sys
@@ -49,6 +50,22 @@ def use_chain() -> dict[str, object]:
     seen = {"distance": (tip - TARGET_POSITION).length, "status": str(chain.status)}
     bpy.ops.pose.chain_ik_creature_load(creature="SNAKE")
     return {**seen, "creature": json.loads(chain.force.creature)["name"]}
+
+
+def use_preferences() -> dict[str, object]:
+    """Prefer something else, add a chain as its button does, and compare solvers on it."""
+    own = bpy.context.preferences.addons[MODULE].preferences
+    seen: dict[str, object] = {"usual_solver": str(own.solver), "usual_log": str(own.log_level)}
+    own.solver_of_two, own.pole, own.control, own.log_level = "CCD", "NEVER", "EMPTY", "DEBUG"
+    armature_object = make_armature()
+    bpy.ops.pose.chain_ik_add(tip="Lower")
+    chain = armature_object.chain_ik.chains[0]
+    added = {"solver": chain.solver, "pole": chain.pole_target, "bone": chain.subtarget}
+    bpy.ops.pose.chain_ik_compare()
+    rows = bpy.context.window_manager.chain_ik.solvers
+    seen["compared"] = {row.name: row.residual for row in rows}
+    logger = logging.getLogger(MODULE)
+    return {**seen, "added": added, "log": logger.level, "writes": len(logger.handlers)}
 
 
 def list_traces() -> dict[str, list[str]]:
@@ -96,10 +113,12 @@ def main(zip_path: str) -> None:
         "user_folder": bpy.utils.resource_path("USER"),
     }
     seen.update(use_chain())
+    seen.update(use_preferences())
     in_use = list_traces()
     seen["kinds_in_use"] = [kind for kind in before if in_use[kind] != before[kind]]
     bpy.ops.preferences.addon_disable(module=MODULE)
     after = list_traces()
+    seen["writes_after"] = len(logging.getLogger(MODULE).handlers)
     seen["left_behind"] = {
         kind: left for kind in before if (left := sorted(set(after[kind]) - set(before[kind])))
     }

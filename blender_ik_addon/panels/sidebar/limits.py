@@ -24,7 +24,8 @@ class CHAINIK_UL_joints(bpy.types.UIList):
         _index: int,
     ) -> None:
         row = layout.split(factor=0.6, align=True)
-        row.label(text=item.bone or "No bone")
+        # A bone may be called as something is that Blender translates.
+        row.label(text=item.bone or "No bone", translate=not item.bone)
         row.prop(item, "kind", text="", emboss=False)
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
-
 import bpy
 
 from ...properties import ChainSettings, active_chain
-from ..base import SIDEBAR_CHARACTERS, ActiveChainPanel, draw_text
+from ..base import ActiveChainPanel, draw_lines, draw_text, lines_of
 
 # Always as many, so that what is below stays where it is.
 STATUS_LINES = 3
@@ -26,12 +24,8 @@ class VIEW3D_PT_chain_ik_status(ActiveChainPanel):
         self.layout.popover("VIEW3D_PT_chain_ik_details", text="Details")
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
-        lines = textwrap.wrap(
-            settings.status, SIDEBAR_CHARACTERS, max_lines=STATUS_LINES, placeholder=" ..."
-        )
-        column = layout.column(align=True)
-        for line in (lines + [""] * STATUS_LINES)[:STATUS_LINES]:
-            column.label(text=line)
+        lines = lines_of(settings.status, most=STATUS_LINES)
+        draw_lines(layout.column(align=True), (lines + [""] * STATUS_LINES)[:STATUS_LINES])
 
 
 class VIEW3D_PT_chain_ik_details(bpy.types.Panel):

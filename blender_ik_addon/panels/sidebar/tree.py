@@ -22,7 +22,7 @@ class VIEW3D_PT_chain_ik_tree(ActiveChainPanel):
         column = layout.column(align=True)
         column.prop(settings, "weight", slider=True)
         for other in tree_of(settings):
-            column.prop(other, "weight", text=other.name, slider=True)
+            column.prop(other, "weight", text=other.name, translate=False, slider=True)
         # Below the numbers, which stay where they are however much is said.
         column = layout.column(align=True)
         for text in tree_in_words(settings):
