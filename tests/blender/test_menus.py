@@ -5,6 +5,7 @@ from __future__ import annotations
 import bpy
 
 import blender_ik_addon
+from tests.blender import rigs
 from tests.blender.drawn import FakePanel, RecordingLayout, draw, make_active_arm, names
 from tests.blender.selecting import select_objects
 
@@ -73,7 +74,13 @@ def test_every_operator_can_be_reached_from_panels_and_menus():
     ob, chain = make_active_arm(solver="FORCE")
     select_objects(active=ob)
     chain.joints.add().bone = "Bone.1"
-    drawn = draw() + entries_of_pose_menu() + drawn_by(bpy.types.VIEW3D_MT_chain_ik_pie.draw)
+    rigs.updated()
+    assert bpy.ops.pose.chain_ik_compare() == {"FINISHED"}
+    kept, row = bpy.context.window_manager.chain_ik, RecordingLayout()
+    draw_item = bpy.types.CHAINIK_UL_compared.draw_item
+    draw_item(None, bpy.context, row, kept, kept.solvers[0], 0, kept, "", 0)
+    drawn = draw() + row.drawn + entries_of_pose_menu()
+    drawn += drawn_by(bpy.types.VIEW3D_MT_chain_ik_pie.draw)
     assert names(drawn, "operator") == operators() - CALLED_BY_BLENDER
     assert "CHAINIK_PT_presets" in names(drawn, "popover")
     assert bpy.types.CHAINIK_PT_presets.preset_add_operator in CALLED_BY_BLENDER
