@@ -1,7 +1,7 @@
 """Take pictures of the sidebar and of the tab of a bone, with every solver, scale and theme.
 
     BLENDER_USER_RESOURCES=$(mktemp -d) blender --factory-startup --enable-event-simulate \
-        --python scripts/panel_pictures.py -- dist/chain_ik-0.1.0.zip out/panels
+        --python scripts/panel_pictures.py -- dist/chain_ik-<version>.zip out/panels
 
 Each solver is drawn at interface scales of 1 and 2, in Blender's dark and light theme: the sidebar
 from its top down in as many pictures as it takes, with all panels open; then the tab of a bone, the
