@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, cast
 
 import gpu
 import numpy as np
@@ -14,6 +15,7 @@ from .strokes import Pieces, Points, Rim, Strokes, Word
 # Pixels at an interface scale of 1.
 THICK, THIN, DOT = 3.0, 1.4, 3.6
 ROUND = 64
+Kind = Literal["LINES", "LINE_STRIP", "TRIS"]
 LINES, AREAS = "POLYLINE_SMOOTH_COLOR", "SMOOTH_COLOR"
 
 
@@ -49,7 +51,7 @@ def upload(strokes: Strokes) -> Drawn:
     )
 
 
-def make_batch(kind: str, arrays: tuple[Points, Points] | None) -> gpu.types.GPUBatch | None:
+def make_batch(kind: Kind, arrays: tuple[Points, Points] | None) -> gpu.types.GPUBatch | None:
     """Return a batch of lines or triangles of coloured points; None without any."""
     if arrays is None:
         return None
@@ -58,8 +60,9 @@ def make_batch(kind: str, arrays: tuple[Points, Points] | None) -> gpu.types.GPU
     shape.attr_add(id="pos", comp_type="F32", len=points.shape[1], fetch_mode="FLOAT")
     shape.attr_add(id="color", comp_type="F32", len=4, fetch_mode="FLOAT")
     buffer = gpu.types.GPUVertBuf(shape, len(points))
-    buffer.attr_fill(id="pos", data=points)
-    buffer.attr_fill(id="color", data=colours)
+    for name, values in (("pos", points), ("color", colours)):
+        # The stubs do not know that arrays are buffers.
+        buffer.attr_fill(id=name, data=cast("Sequence[float]", values))
     return gpu.types.GPUBatch(type=kind, buf=buffer)
 
 
@@ -106,7 +109,7 @@ def find_rim(rim: Rim, eye: Vector | None, ahead: Vector) -> Matrix | None:
         centre = centre + ahead * (radius * radius / distance)
         radius *= math.sqrt(1.0 - (radius / distance) ** 2)
     turned = ahead.to_track_quat("Z", "Y").to_matrix().to_4x4()
-    return Matrix.Translation(centre) @ turned @ Matrix.Scale(radius, 4)
+    return Matrix.Translation(centre.to_tuple()) @ turned @ Matrix.Scale(radius, 4)
 
 
 def draw_rim(

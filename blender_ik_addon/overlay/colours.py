@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import bpy
 
@@ -68,7 +68,8 @@ def read_colours(preferences: bpy.types.Preferences) -> Colours:
     )
 
 
-def with_alpha(colour: object, alpha: float) -> Colour:
+# ``Any``: the stubs have several types of colours and nothing that they share.
+def with_alpha(colour: Any, alpha: float) -> Colour:
     """Return a colour, of three numbers or more, with an alpha."""
-    red, green, blue, *_ = colour  # type: ignore[misc, attr-defined]
+    red, green, blue, *_ = colour
     return red, green, blue, alpha

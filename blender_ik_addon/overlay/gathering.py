@@ -44,6 +44,8 @@ class View(NamedTuple):
 def find_view(context: bpy.types.Context, known: Known, colours: Colours) -> View | None:
     """Return what the viewport of a context shows; None if it shows no chain."""
     scene, layer, space = context.scene, context.view_layer, context.space_data
+    if scene is None or layer is None:
+        return None
     names = known.find_names(scene, layer)
     if not names:
         return None
@@ -69,12 +71,15 @@ assert set(SHOWN_ORDER) == set(SHOWN)
 
 def gather(context: bpy.types.Context, known: Known, view: View) -> Strokes:
     """Return what a viewport shows as strokes."""
-    strokes, graph = Strokes(), context.view_layer.depsgraph
+    strokes, layer = Strokes(), context.view_layer
+    if layer is None or layer.depsgraph is None:
+        return strokes
+    graph = layer.depsgraph
     active = active_chain(context)
     to_words = partial(_say, unit=length_unit(context.scene))
     use_live = context.scene.chain_ik.use_live
     for name in view.rigs:
-        rig = context.view_layer.objects.get(name)
+        rig = layer.objects.get(name)
         if rig is None or rig.mode == "EDIT" or rig.pose is None:
             continue
         own = known.rig(rig)

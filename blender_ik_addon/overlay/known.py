@@ -100,23 +100,24 @@ class Known:
         self.is_changed = False
 
     def note(self, depsgraph: bpy.types.Depsgraph, *, is_new_frame: bool) -> None:
-        """Note what an update has changed."""
+        """Note what an update has changed; where nothing has been drawn nothing is out of date."""
+        if not self.names:
+            return
         self.is_changed = True
         updates = depsgraph.updates
-        if depsgraph.id_type_updated(id_type="COLLECTION"):
-            self.names.clear()
-        if len(updates) > MANY or is_new_frame:
+        if is_new_frame:
             self.listed.update(self.rigs)
-            if not is_new_frame:
-                self.names.clear()
+            return
+        if len(updates) > MANY or depsgraph.id_type_updated(id_type="COLLECTION"):
+            # Objects may have come or gone, and rigs may have got their first chain.
+            self.clear()
             return
         for update in updates:
             changed = update.id
             if isinstance(changed, bpy.types.Object) and changed.type == "ARMATURE":
-                uid = changed.original.session_uid
-                self.listed.add(uid)
-                if uid not in self.rigs:
-                    self.names.clear()
+                self.listed.add(changed.original.session_uid)
+        if not self.listed.issubset(self.rigs):
+            self.clear()
 
     def settle(self) -> None:
         """Drop what is out of date, before something is drawn."""
@@ -173,7 +174,7 @@ def on_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = Non
 def _note(
     scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None, *, is_new_frame: bool
 ) -> None:
-    if depsgraph is None or depsgraph.mode != "VIEWPORT" or bpy.app.background:
+    if depsgraph is None or depsgraph.mode != "VIEWPORT":
         return
     if is_on(scene):
         known.note(depsgraph, is_new_frame=is_new_frame)

@@ -16,7 +16,7 @@ from .strokes import Points, Word
 Array = npt.NDArray[np.float64]
 
 # Pixels at an interface scale of 1: how soft the edge of a dot is, and words.
-SOFT, EDGE, TEXT, BESIDE = 1.0, 1.2, 12.0, 8.0
+SOFT, EDGE, TEXT, BESIDE = 1.0, 1.2, 12.0, 10.0
 CORNERS = 14
 FONT = 0
 
@@ -84,7 +84,9 @@ def draw_words(
             continue
         width, height = blf.dimensions(FONT, word.text)
         left = min(x + BESIDE * scale, size[0] - width - BESIDE * scale)
-        blf.position(FONT, left, min(y, size[1] - height - BESIDE * scale), 0.0)
+        # Above the line that it tells of.
+        low = min(y + BESIDE * scale, size[1] - height - BESIDE * scale)
+        blf.position(FONT, left, low, 0.0)
         blf.color(FONT, *word.colour[:3], 1.0)
         blf.draw(FONT, word.text)
     blf.disable(FONT, blf.SHADOW)

@@ -7,6 +7,7 @@ from typing import Any
 import bpy
 import gpu
 import numpy as np
+from mathutils import Vector
 
 from .batches import Drawn, draw_rim, draw_scene, upload
 from .colours import Colours, read_colours
@@ -20,11 +21,13 @@ _handles: list[Any] = []
 
 def find_drawn(context: bpy.types.Context) -> tuple[Drawn, Colours] | None:
     """Return what the viewport of a context shows, as it was if nothing has changed."""
-    space = context.space_data
-    if not is_on(context.scene) or not space.overlay.show_overlays:
+    scene, preferences = context.scene, context.preferences
+    if scene is None or preferences is None or not is_on(scene):
+        return None
+    if not context.space_data.overlay.show_overlays:
         return None
     known.settle()
-    colours = read_colours(context.preferences)
+    colours = read_colours(preferences)
     view = find_view(context, known, colours)
     if view is None:
         return None
@@ -54,10 +57,11 @@ def draw_in_scene() -> None:
     gpu.state.blend_set("ALPHA")
     gpu.state.depth_test_set("NONE")
     draw_scene(drawn, size, scale)
-    back = view.view_matrix.inverted_safe()
-    eye = back.translation if view.is_perspective else None
+    from_view = view.view_matrix.inverted_safe()
+    eye = from_view.translation if view.is_perspective else None
+    ahead = from_view.to_3x3() @ Vector((0.0, 0.0, 1.0))
     for rim in drawn.rims:
-        draw_rim(rim, eye, back.col[2].to_3d(), size, scale)
+        draw_rim(rim, eye, ahead, size, scale)
     gpu.state.blend_set("NONE")
 
 
