@@ -3,8 +3,8 @@
     BLENDER_USER_RESOURCES=$(mktemp -d) blender --factory-startup --enable-event-simulate \
         --python scripts/overlay_pictures.py -- dist/chain_ik-0.1.0.zip out/overlay
 
-It installs the extension, builds an arm with a pole and a leg whose knee and ankle are limited, and
-leaves one picture of each state in each look. Needs what scripts/window_tour.py needs.
+It installs the extension, builds an arm with a pole and limits, a leg with limits and a tail whose target
+is out of reach, and leaves one picture of each state in each look. Needs what scripts/window_tour.py needs.
 """
 
 from __future__ import annotations
@@ -25,12 +25,15 @@ from window_driver import REDRAW, Session, Viewport, check, play, read_paths, se
 LIMBS = {
     "Arm": ((0.0, 0.0, 1.5), (0.45, 0.06, 1.42), (0.85, 0.0, 1.42), (1.05, 0.0, 1.42)),
     "Leg": ((0.0, 0.0, 0.95), (0.02, -0.05, 0.5), (0.0, 0.02, 0.08), (0.0, -0.2, 0.0)),
+    "Tail": ((-0.1, 0.1, 1.0), (-0.3, 0.15, 1.05), (-0.5, 0.1, 1.15), (-0.6, 0.1, 1.3)),
 }
-TARGETS = {"Arm": (0.62, -0.3, 1.6), "Leg": (0.18, -0.25, 0.35)}
+TARGETS = {"Arm": (0.62, -0.3, 1.6), "Leg": (0.18, -0.25, 0.35), "Tail": (-0.75, 0.0, 1.5)}
 POLE = (0.5, 0.7, 1.35)
 LOOKS = (("dark", 1.0), ("dark", 2.0), ("light", 1.0), ("light", 2.0))
 THEMES = {"dark": "Blender_Dark.xml", "light": "Blender_Light.xml"}
-VIEW = (Vector((0.45, 0.0, 0.95)), 3.2, (1.35, 0.0, 0.55))
+ANGLES = (1.35, 0.0, 0.55)
+NEAR_ARM, NEAR_LEG = (Vector((0.4, 0.0, 1.45)), 1.5), (Vector((0.05, 0.0, 0.55)), 1.7)
+ALL = (Vector((0.3, 0.0, 1.15)), 2.9)
 FAR = Vector((1.25, -0.35, 1.75))
 
 
@@ -57,7 +60,7 @@ def build() -> bpy.types.Object:
         chain.target = make_empty(f"{limb} Target", TARGETS[limb])
         chain.chain_count = 2
         chain.bone = f"{limb}.1"
-    arm, leg = rig.chain_ik.chains
+    arm, leg, _ = rig.chain_ik.chains
     arm.pole_target = make_empty("Arm Pole", POLE)
     add_limits(arm, leg)
     rig.chain_ik.active_index = 0
@@ -110,11 +113,15 @@ class Pictures:
         for theme, scale in LOOKS:
             self.dress(theme, scale)
             yield REDRAW
-            for name, index, arm_at in (("arm", 0, None), ("leg", 1, None), ("far", 0, FAR)):
+            for name, index, arm_at, view in (
+                ("arm", 0, None, NEAR_ARM),
+                ("leg", 1, None, NEAR_LEG),
+                ("far", 0, FAR, ALL),
+            ):
                 bpy.data.objects["Arm Target"].location = arm_at or Vector(TARGETS["Arm"])
                 rig.chain_ik.active_index = index
                 select_bones(rig, rig.chain_ik.chains[index].bone)
-                self.viewport.look(*VIEW)
+                self.viewport.look(*view, ANGLES)
                 yield REDRAW
                 print(name, [chain.status for chain in rig.chain_ik.chains])
                 self.viewport.take_picture(self.folder / f"{theme}_{scale:.0f}_{name}.png")

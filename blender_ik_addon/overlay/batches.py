@@ -13,9 +13,9 @@ from mathutils import Matrix, Vector
 from .strokes import Pieces, Points, Rim, Strokes, Word
 
 # Pixels at an interface scale of 1.
-THICK, THIN, DOT = 3.0, 1.4, 3.6
+THICK, THIN = 3.0, 1.4
 ROUND = 64
-Kind = Literal["LINES", "LINE_STRIP", "TRIS"]
+Kind = Literal["LINES", "LINE_STRIP", "POINTS", "TRIS"]
 LINES, AREAS = "POLYLINE_SMOOTH_COLOR", "SMOOTH_COLOR"
 
 
@@ -26,15 +26,15 @@ class Drawn(NamedTuple):
         thick: Wide lines; None for none.
         thin: Narrow lines.
         areas: Triangles.
-        dots: Centres, shape (d, 3), and colours, (d, 4): where they are seen depends on the view.
-        rims: Outlines of spheres, likewise.
+        dots: Points.
+        rims: Outlines of spheres: where they are seen depends on the view.
         words: Texts, likewise.
     """
 
     thick: gpu.types.GPUBatch | None
     thin: gpu.types.GPUBatch | None
     areas: gpu.types.GPUBatch | None
-    dots: tuple[Points, Points] | None
+    dots: gpu.types.GPUBatch | None
     rims: tuple[Rim, ...]
     words: tuple[Word, ...]
 
@@ -45,7 +45,7 @@ def upload(strokes: Strokes) -> Drawn:
         make_batch("LINES", strokes.thick.join()),
         make_batch("LINES", strokes.thin.join()),
         make_batch("TRIS", strokes.areas.join()),
-        strokes.dots.join(),
+        make_batch("POINTS", strokes.dots.join()),
         tuple(strokes.rims),
         tuple(strokes.words),
     )

@@ -74,7 +74,7 @@ def gather(context: bpy.types.Context, known: Known, view: View) -> Strokes:
     strokes, layer = Strokes(), context.view_layer
     if layer is None or layer.depsgraph is None:
         return strokes
-    graph = layer.depsgraph
+    graph, seen = layer.depsgraph, list[SeenChains]()
     active = active_chain(context)
     to_words = partial(_say, unit=length_unit(context.scene))
     use_live = context.scene.chain_ik.use_live
@@ -87,10 +87,11 @@ def gather(context: bpy.types.Context, known: Known, view: View) -> Strokes:
         if own.rows is None or len(posed.matrices) != len(own.skeleton.names):
             continue
         is_solved = use_live and rig.data.pose_position == "POSE"
-        seen = _look_at(rig, own, posed, graph, is_solved=is_solved)
-        add_chains(strokes, seen, view.items, view.colours, to_words)
+        seen.append(_look_at(rig, own, posed, graph, is_solved=is_solved))
         if active is not None and owner_of(active) == rig:
             _look_closer(strokes, active, own, posed, graph, known, view)
+    if seen:
+        add_chains(strokes, SeenChains.join(seen), view.items, view.colours, to_words)
     return strokes
 
 

@@ -13,7 +13,7 @@ from ..rig.batches.batch import Ending
 from ..rig.shapes.chain_lines import ChainRows
 from ..rig.shapes.chain_shape import ChainShape
 from ..rig.shapes.limit_outlines import Part, PlacedLimits
-from .colours import FAINT, FILL, PLANE, Colours, with_alpha
+from .colours import FAINT, FILL, PLANE, Colour, Colours, with_alpha
 from .strokes import Rim, Strokes, Word, dash, fan_out, pair_up
 
 Array = npt.NDArray[np.float64]
@@ -35,7 +35,7 @@ class Items(NamedTuple):
 
 
 class SeenChains(NamedTuple):
-    """The chains of one armature object as they stand.
+    """Chains as they stand.
 
     Attributes:
         rows: Which joints are whose.
@@ -49,6 +49,18 @@ class SeenChains(NamedTuple):
     targets: Array
     endings: list[Ending | None]
 
+    @classmethod
+    def join(cls, parts: list[SeenChains]) -> SeenChains:
+        """Return the chains of several armature objects as one."""
+        if len(parts) == 1:
+            return parts[0]
+        return cls(
+            ChainRows.join([part.rows for part in parts]),
+            np.concatenate([part.points for part in parts]),
+            np.concatenate([part.targets for part in parts]),
+            [ending for part in parts for ending in part.endings],
+        )
+
 
 def add_chains(
     strokes: Strokes,
@@ -57,7 +69,7 @@ def add_chains(
     colours: Colours,
     to_words: Callable[[float], str],
 ) -> None:
-    """Add what is drawn of every chain of one armature object.
+    """Add what is drawn of every chain.
 
     Args:
         strokes: What grows.
@@ -75,25 +87,26 @@ def add_chains(
     if items.show_joints:
         strokes.dots.add(points, of_points)
     has_target = ~np.isnan(seen.targets[:, 0])
-    if not has_target.any():
-        return
-    roots, tips = points[rows.starts[:-1]], points[rows.starts[1:] - 1]
-    if items.show_target_lines:
-        lines = dash(roots[has_target], seen.targets[has_target], DASHES)
+    roots, targets = points[rows.starts[:-1]][has_target], seen.targets[has_target]
+    if items.show_target_lines and len(roots):
         faint = np.repeat(own[has_target], 2 * DASHES, axis=0) * [1.0, 1.0, 1.0, FAINT]
-        strokes.thin.add(lines, faint)
-    for chain in np.flatnonzero(has_target).tolist():
+        strokes.thin.add(dash(roots, targets, DASHES), faint)
+    for chain in has_target.nonzero()[0].tolist():
         ending = seen.endings[chain]
-        is_there = ending is None or ending.status is Status.REACHED
-        text = "" if ending is None or is_there else to_words(ending.residual)
-        if not text:
+        if ending is None or ending.status is Status.REACHED:
             continue
-        tip, target = tips[chain], seen.targets[chain]
-        colour = colours.of_ending(ending)
-        if items.show_target_lines:
-            strokes.thin.add(np.stack((tip, target)), colour)
-        if items.show_text:
-            strokes.words.append(Word(tuple((0.5 * (tip + target)).tolist()), text, colour))
+        if text := to_words(ending.residual):
+            gap = np.stack((points[rows.starts[chain + 1] - 1], seen.targets[chain]))
+            _add_gap(strokes, gap, text, items, colours.of_ending(ending))
+
+
+def _add_gap(strokes: Strokes, gap: Array, text: str, items: Items, colour: Colour) -> None:
+    """Add what is left between an effector and its target, shape (2, 3)."""
+    if items.show_target_lines:
+        strokes.thin.add(gap, colour)
+    if items.show_text:
+        x, y, z = gap.mean(axis=0).tolist()
+        strokes.words.append(Word((x, y, z), text, colour))
 
 
 def add_active(strokes: Strokes, shape: ChainShape, items: Items, colours: Colours) -> None:

@@ -11,9 +11,10 @@ from mathutils import Vector
 
 from .batches import Drawn, draw_rim, draw_scene, upload
 from .colours import Colours, read_colours
+from .dots import draw_dots, make_shader
 from .gathering import find_view, gather
 from .known import is_on, known
-from .pixels import draw_pixels
+from .words import draw_words
 
 # What Blender gives for the callbacks, to remove them by.
 _handles: list[Any] = []
@@ -72,9 +73,12 @@ def draw_on_screen() -> None:
     if found is None:
         return
     drawn, colours = found
+    matrix, scale = context.region_data.perspective_matrix, _scale(context)
     gpu.state.blend_set("ALPHA")
-    matrix = np.array(context.region_data.perspective_matrix, dtype=np.float64)
-    draw_pixels(drawn, matrix, _size(context), _scale(context), colours.back)
+    if drawn.dots is not None:
+        draw_dots(drawn.dots, matrix, scale, colours.back)
+    if drawn.words:
+        draw_words(drawn.words, np.array(matrix), _size(context), scale, colours.back)
     gpu.state.blend_set("NONE")
 
 
@@ -89,3 +93,4 @@ def unregister() -> None:
     """End that."""
     while _handles:
         bpy.types.SpaceView3D.draw_handler_remove(_handles.pop(), "WINDOW")
+    make_shader.cache_clear()
