@@ -3,8 +3,9 @@
     BLENDER_USER_RESOURCES=$(mktemp -d) blender --factory-startup --enable-event-simulate \
         --python scripts/overlay_pictures.py -- dist/chain_ik-0.1.0.zip out/overlay
 
-It installs the extension, builds an arm with a pole and limits, a leg with limits and a tail whose target
-is out of reach, and leaves one picture of each state in each look. Needs what scripts/window_tour.py needs.
+It installs the extension, builds an arm with a pole and limits, a leg with limits and a tail whose
+target is out of reach, and leaves one picture of each state in each look. Needs what
+scripts/window_tour.py needs.
 """
 
 from __future__ import annotations
