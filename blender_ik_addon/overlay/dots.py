@@ -27,7 +27,10 @@ void main()
   float away = length(gl_PointCoord - vec2(0.5)) * size;
   vec4 found = mix(dot_color, back, smoothstep(radius - edge - 1.0, radius - edge, away));
   found.a *= 1.0 - smoothstep(radius - 1.0, radius, away);
-  fragColor = found;
+  // What is written is read as light, colours of the theme are not.
+  bvec3 is_dark = lessThan(found.rgb, vec3(0.04045));
+  vec3 bright = pow((found.rgb + 0.055) / 1.055, vec3(2.4));
+  fragColor = vec4(mix(bright, found.rgb / 12.92, vec3(is_dark)), found.a);
 }
 """
 
@@ -53,8 +56,6 @@ def make_shader() -> gpu.types.GPUShader:
 
 def draw_dots(batch: gpu.types.GPUBatch, matrix: Matrix, scale: float, back: Colour) -> None:
     """Draw dots with a line of the background about each, onto the pixels of the region.
-
-    There colours count as the theme has them; what is drawn among the scene is converted.
 
     Args:
         batch: Points with colours.

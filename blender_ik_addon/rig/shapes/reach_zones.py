@@ -11,6 +11,9 @@ from ...core.kinematics.reach import measure_reach
 
 Array = npt.NDArray[np.float64]
 
+# Blender poses in float32, so that bones of one length differ by less than this share of the reach.
+SMALLEST = 1e-5
+
 
 class ReachZone(NamedTuple):
     """Where targets are in reach: between two spheres about one centre.
@@ -40,4 +43,5 @@ def find_reach(points: Array, *, turns_tip_first: bool = False) -> ReachZone:
         centre = centre + segments[-1]
         segments = segments[:-1]
     most, least = measure_reach(np.linalg.norm(segments, axis=1)[:, None])
-    return ReachZone(centre, float(most[0]), float(least[0]))
+    has_dead_zone = least[0] > SMALLEST * most[0]
+    return ReachZone(centre, float(most[0]), float(least[0]) if has_dead_zone else 0.0)
