@@ -221,8 +221,8 @@ def test_what_is_drawn_is_kept_until_something_changes(seen: None) -> None:
     assert viewport.find_drawn(bpy.context)[0] is not first
 
 
-def draw() -> npt.NDArray[np.float64]:
-    """Return the pixels that the viewport's callbacks draw, from the side, shape (h, w, 4)."""
+def draw() -> tuple[npt.NDArray[np.float64], list[tuple[str, str]]]:
+    """Return the pixels that the callbacks draw, (h, w, 4), and the state after each of them."""
     view = bpy.context.region_data
     view.view_perspective = "ORTHO"
     view.view_rotation, view.view_distance = (0.5, 0.5, 0.5, 0.5), 8.0
@@ -236,11 +236,13 @@ def draw() -> npt.NDArray[np.float64]:
             gpu.matrix.load_matrix(view.view_matrix)
             gpu.matrix.load_projection_matrix(view.window_matrix)
             viewport.draw_in_scene()
+        states = [(gpu.state.blend_get(), gpu.state.depth_test_get())]
         viewport.draw_on_screen()
+        states.append((gpu.state.blend_get(), gpu.state.depth_test_get()))
         pixels = buffer.read_color(0, 0, SIZE, SIZE, 4, 0, "FLOAT")
     found = np.array(pixels.to_list()).reshape(SIZE, SIZE, 4)
     image.free()
-    return found
+    return found, states
 
 
 @needs_gpu
@@ -249,7 +251,7 @@ def test_pixels_of_a_chain_are_green_and_there_are_none_when_it_is_off(seen: Non
     ob, _ = rigs.make_arm()
     for item in ("show_joints", "show_target_lines"):
         setattr(bpy.context.scene.chain_ik.overlay, item, False)
-    pixels = draw()
+    pixels, _ = draw()
     middle = 0.5 * (rigs.head(ob, "Bone.0") + rigs.head(ob, "Bone.1"))
     matrix = np.array(bpy.context.region_data.perspective_matrix)
     seen_at = (matrix @ [*middle, 1.0])[:2] * 0.5 + 0.5
@@ -260,13 +262,12 @@ def test_pixels_of_a_chain_are_green_and_there_are_none_when_it_is_off(seen: Non
     red, green, blue, _ = around[around[..., 3] == best][0]
     assert green > red > blue
     bpy.context.scene.chain_ik.overlay.show_overlay = False
-    assert not draw().any()
+    assert not draw()[0].any()
 
 
 @needs_gpu
 def test_drawing_leaves_the_state_of_the_graphics_card_as_it_was(seen: None) -> None:
     gpu.init()
-    rigs.make_arm(FAR)
-    draw()
-    assert gpu.state.blend_get() == "NONE"
-    assert gpu.state.depth_test_get() == "NONE"
+    # Words put the state back by themselves: there are none.
+    rigs.make_arm(NEAR)
+    assert draw()[1] == [("NONE", "NONE")] * 2

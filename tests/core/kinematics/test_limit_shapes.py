@@ -43,6 +43,10 @@ def ranges(draw):
         if draw(st.booleans()) and math.isfinite(low[axis]) and math.isfinite(high[axis]):
             low[axis] = draw(st.floats(-4.0, 3.0))
             high[axis] = low[axis] + draw(st.floats(0.1, 7.0))
+        elif draw(st.booleans()):
+            low[axis], high[axis] = draw(st.sampled_from([(-math.inf, 1.0), (-1.0, math.inf)]))
+            ends = low if math.isfinite(low[axis]) else high
+            ends[axis] = draw(st.floats(-4.0, 4.0))
     return low, high
 
 
