@@ -12,7 +12,7 @@ from ..rig.batches.batch import Ending
 Colour = tuple[float, float, float, float]
 
 # How much of what lies behind areas and lines is covered.
-FILL, PLANE, LINE, FAINT = 0.16, 0.10, 0.95, 0.5
+FILL, PLANE, LINE, FAINT, PLATE = 0.16, 0.10, 0.95, 0.5, 0.8
 
 
 class Colours(NamedTuple):
@@ -27,7 +27,8 @@ class Colours(NamedTuple):
         present: Where a joint stands in them.
         pole: Of the pole's line and plane.
         reach: Of circles about the reach.
-        back: Behind text and dots.
+        back: Around dots.
+        plate: Behind words.
     """
 
     reached: Colour
@@ -39,6 +40,7 @@ class Colours(NamedTuple):
     pole: Colour
     reach: Colour
     back: Colour
+    plate: Colour
 
     def of_ending(self, ending: Ending | None) -> Colour:
         """Return the colour of a chain by how its last solve ended."""
@@ -65,6 +67,7 @@ def read_colours(preferences: bpy.types.Preferences) -> Colours:
         pole=with_alpha(interface.axis_z, LINE),
         reach=with_alpha(view.bone_solid, FAINT),
         back=with_alpha(view.space.gradients.high_gradient, LINE),
+        plate=with_alpha(interface.wcol_tooltip.inner, PLATE),
     )
 
 

@@ -129,19 +129,23 @@ def _look_closer(
 ) -> None:
     """Add what is drawn of the active chain alone."""
     items = view.items
-    if chain_key(active)[1] not in own.chains:
+    index = chain_key(active)[1]
+    if index not in own.chains:
         return
     if not (items.show_reach or items.show_poles or items.show_limits):
         return
     rig = owner_of(active)
-    try:
-        spec = chain_spec(active, with_stored=False)
-        shape = compile_shape(rig, own.skeleton, spec, known.shapes)
-    except IKError:
-        # The status says what is wrong with it.
-        return
+    shape = own.closer.get(index)
+    if shape is None:
+        try:
+            spec = chain_spec(active, with_stored=False)
+            shape = own.closer[index] = compile_shape(rig, own.skeleton, spec, known.shapes)
+        except IKError:
+            # The status says what is wrong with it.
+            return
     places = [
-        find_place(anchor, graph, rig, own.skeleton, posed) for anchor in (spec.target, spec.pole)
+        find_place(anchor, graph, rig, own.skeleton, posed)
+        for anchor in (shape.spec.target, shape.spec.pole)
     ]
     add_active(strokes, place_shape(shape, posed, *places), items, view.colours)
 

@@ -15,6 +15,7 @@ from ..rig.reading.refusals import RigError
 from ..rig.reading.skeleton import Skeleton, compiled
 from ..rig.reading.spec import Anchor
 from ..rig.shapes.chain_lines import ChainRows
+from ..rig.shapes.chain_shape import CompiledShape
 from ..rig.shapes.limit_outlines import Shapes
 
 # From so many changes on it is quicker to read all rigs again than to ask what each change is.
@@ -34,6 +35,7 @@ class KnownRig:
         rows: The joints of those.
         anchors: Their targets.
         is_idle: Which of those leave their bones alone.
+        closer: Of the chains of which more is drawn, all that stays while only the pose changes.
     """
 
     skeleton: Skeleton
@@ -42,12 +44,14 @@ class KnownRig:
     rows: ChainRows | None = None
     anchors: list[Anchor | None] = field(default_factory=list)
     is_idle: list[bool] = field(default_factory=list)
+    closer: dict[int, CompiledShape] = field(default_factory=dict)
 
     def read(self, armature_object: bpy.types.Object) -> None:
         """Read the settings of the chains again; of what is as it was, nothing else."""
         skeleton = compiled(armature_object, self.skeleton)
         known = self.plans if skeleton is self.skeleton else []
         self.skeleton, settings = skeleton, chains_of(armature_object)
+        self.closer.clear()
         asked: list[Asked] = [
             (each.bone, each.chain_count, each.use_tail, each.use_rotation, each.rotation_bone)
             for each in settings

@@ -78,7 +78,7 @@ def draw_on_screen() -> None:
     if drawn.dots is not None:
         draw_dots(drawn.dots, matrix, scale, colours.back)
     if drawn.words:
-        draw_words(drawn.words, np.array(matrix), _size(context), scale, colours.back)
+        draw_words(drawn.words, np.array(matrix), _size(context), scale, colours.plate)
     gpu.state.blend_set("NONE")
 
 

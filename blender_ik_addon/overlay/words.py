@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import blf
+import gpu
 import numpy as np
 import numpy.typing as npt
 
+from .batches import AREAS, make_batch
 from .colours import Colour
-from .strokes import Word
+from .strokes import Pieces, Word
 
 Array = npt.NDArray[np.float64]
 
-# Pixels at an interface scale of 1: the size of words, and how far from their places they stand.
-TEXT, BESIDE = 12.0, 10.0
+# Pixels at an interface scale of 1: the size of words, how far from their places they stand, and
+# how far their plates go beyond them.
+TEXT, BESIDE, PADDING = 12.0, 6.0, 4.0
 FONT = 0
 
 
@@ -32,22 +35,44 @@ def find_pixels(points: npt.NDArray[np.floating], matrix: Array, size: tuple[int
 
 
 def draw_words(
-    words: tuple[Word, ...], matrix: Array, size: tuple[int, int], scale: float, back: Colour
+    words: tuple[Word, ...], matrix: Array, size: tuple[int, int], scale: float, plate: Colour
 ) -> None:
-    """Write words beside their places, inside of the region."""
+    """Write words on plates beside their places, inside of the region.
+
+    Args:
+        words: Texts.
+        matrix: Of the view with its perspective, shape (4, 4).
+        size: Of the region, pixels.
+        scale: Of the interface.
+        plate: Colour behind words, against which all colours of chains can be read.
+    """
     places = find_pixels(np.array([word.place for word in words]), matrix, size)
     blf.size(FONT, TEXT * scale)
-    blf.enable(FONT, blf.SHADOW)
-    blf.shadow(FONT, 5, *back[:3], 0.9)
-    blf.shadow_offset(FONT, 0, 0)
     for word, (x, y) in zip(words, places.tolist(), strict=True):
         if not (0.0 <= x <= size[0] and 0.0 <= y <= size[1]):
             continue
         width, height = blf.dimensions(FONT, word.text)
-        left = min(x + BESIDE * scale, size[0] - width - BESIDE * scale)
-        # Above the line that it tells of.
-        low = min(y + BESIDE * scale, size[1] - height - BESIDE * scale)
+        around = (BESIDE + PADDING) * scale
+        # Above the line that it tells of, and never beyond the edges.
+        left, low = min(x + around, size[0] - width - around), y + around
+        if low + height + around > size[1]:
+            low = y - around - height
+        draw_plate(left, low, width, height, PADDING * scale, plate)
         blf.position(FONT, left, low, 0.0)
         blf.color(FONT, *word.colour[:3], 1.0)
         blf.draw(FONT, word.text)
-    blf.disable(FONT, blf.SHADOW)
+
+
+def draw_plate(
+    left: float, low: float, width: float, height: float, padding: float, colour: Colour
+) -> None:
+    """Draw a rectangle of pixels behind a word."""
+    right, top = left + width + padding, low + height + padding
+    left, low = left - padding, low - padding
+    pieces = Pieces()
+    corners = [(left, low), (right, low), (right, top), (left, low), (right, top), (left, top)]
+    pieces.add(np.array([(*corner, 0.0) for corner in corners]), colour)
+    batch = make_batch("TRIS", pieces.join())
+    if batch is not None:
+        gpu.state.blend_set("ALPHA")
+        batch.draw(gpu.shader.from_builtin(AREAS))
