@@ -10,6 +10,7 @@ import gpu
 import numpy as np
 from mathutils import Matrix, Vector
 
+from .colours import Colour
 from .strokes import Pieces, Points, Rim, Strokes, Word
 
 # Pixels at an interface scale of 1.
@@ -27,7 +28,8 @@ class Drawn(NamedTuple):
         thin: Narrow lines.
         areas: Triangles.
         dots: Points.
-        rims: Outlines of spheres: where they are seen depends on the view.
+        rims: Outlines of spheres, and unit circles for them: where they are seen depends on the
+            view.
         words: Texts, likewise.
     """
 
@@ -35,7 +37,7 @@ class Drawn(NamedTuple):
     thin: gpu.types.GPUBatch | None
     areas: gpu.types.GPUBatch | None
     dots: gpu.types.GPUBatch | None
-    rims: tuple[Rim, ...]
+    rims: tuple[tuple[Rim, gpu.types.GPUBatch], ...]
     words: tuple[Word, ...]
 
 
@@ -46,7 +48,7 @@ def upload(strokes: Strokes) -> Drawn:
         make_batch("LINES", strokes.thin.join()),
         make_batch("TRIS", strokes.areas.join()),
         make_batch("POINTS", strokes.dots.join()),
-        tuple(strokes.rims),
+        tuple([(rim, circle) for rim in strokes.rims if (circle := _make_circle(rim.colour))]),
         tuple(strokes.words),
     )
 
@@ -112,20 +114,7 @@ def find_rim(rim: Rim, eye: Vector | None, ahead: Vector) -> Matrix | None:
     return Matrix.Translation(centre.to_tuple()) @ turned @ Matrix.Scale(radius, 4)
 
 
-def draw_rim(
-    rim: Rim, eye: Vector | None, ahead: Vector, size: tuple[int, int], scale: float
-) -> None:
-    """Draw the outline of a sphere."""
-    matrix = find_rim(rim, eye, ahead)
-    if matrix is None:
-        return
-    pieces = Pieces()
-    angles = np.linspace(0.0, math.tau, ROUND + 1)
-    line = np.column_stack((np.cos(angles), np.sin(angles), np.zeros_like(angles)))
-    pieces.add(line, rim.colour)
-    batch = make_batch("LINE_STRIP", pieces.join())
-    if batch is None:
-        return
-    with gpu.matrix.push_pop():
-        gpu.matrix.multiply_matrix(matrix)
-        draw_lines(batch, size, rim.width * scale)
+def _make_circle(colour: Colour) -> gpu.types.GPUBatch | None:
+    pieces, angles = Pieces(), np.linspace(0.0, math.tau, ROUND + 1)
+    pieces.add(np.column_stack((np.cos(angles), np.sin(angles), np.zeros_like(angles))), colour)
+    return make_batch("LINE_STRIP", pieces.join())

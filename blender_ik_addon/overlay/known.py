@@ -86,6 +86,7 @@ class Known:
         rigs: By session uid.
         shapes: Of joints, by kind and ranges.
         drawn: What goes to the graphics card, by what it shows.
+        found: What has just been drawn of a viewport, for what is drawn on top of it.
         listed: Session uids of armature objects that have changed since they were read.
         is_changed: Whether anything has changed since it was drawn.
     """
@@ -94,6 +95,7 @@ class Known:
     rigs: dict[int, KnownRig] = field(default_factory=dict)
     shapes: Shapes = field(default_factory=dict)
     drawn: dict[tuple[object, ...], Any] = field(default_factory=dict)
+    found: Any = None
     listed: set[int] = field(default_factory=set)
     is_changed: bool = False
 
@@ -101,7 +103,7 @@ class Known:
         """Forget everything."""
         for each in (self.names, self.rigs, self.shapes, self.drawn, self.listed):
             each.clear()
-        self.is_changed = False
+        self.found, self.is_changed = None, False
 
     def note(self, depsgraph: bpy.types.Depsgraph, *, is_new_frame: bool) -> None:
         """Note what an update has changed; where nothing has been drawn nothing is out of date."""

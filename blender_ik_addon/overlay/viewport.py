@@ -9,7 +9,7 @@ import gpu
 import numpy as np
 from mathutils import Vector
 
-from .batches import Drawn, draw_rim, draw_scene, upload
+from .batches import Drawn, draw_lines, draw_scene, find_rim, upload
 from .colours import Colours, read_colours
 from .dots import draw_dots, make_shader
 from .gathering import find_view, gather
@@ -50,7 +50,8 @@ def _size(context: bpy.types.Context) -> tuple[int, int]:
 def draw_in_scene() -> None:
     """Draw lines and areas."""
     context = bpy.context
-    found = find_drawn(context)
+    # What comes on the screen afterwards is the same.
+    found = known.found = find_drawn(context)
     if found is None:
         return
     drawn, _ = found
@@ -61,17 +62,21 @@ def draw_in_scene() -> None:
     from_view = view.view_matrix.inverted_safe()
     eye = from_view.translation if view.is_perspective else None
     ahead = from_view.to_3x3() @ Vector((0.0, 0.0, 1.0))
-    for rim in drawn.rims:
-        draw_rim(rim, eye, ahead, size, scale)
+    for rim, circle in drawn.rims:
+        matrix = find_rim(rim, eye, ahead)
+        if matrix is not None:
+            with gpu.matrix.push_pop():
+                gpu.matrix.multiply_matrix(matrix)
+                draw_lines(circle, size, rim.width * scale)
     gpu.state.blend_set("NONE")
 
 
 def draw_on_screen() -> None:
     """Draw dots and words."""
-    context = bpy.context
-    found = find_drawn(context)
+    context, found = bpy.context, known.found
     if found is None:
         return
+    known.found = None
     drawn, colours = found
     matrix, scale = context.region_data.perspective_matrix, _scale(context)
     gpu.state.blend_set("ALPHA")
