@@ -13,7 +13,13 @@ from ..core import IKError
 from ..properties import SHOWN, active_chain, chain_key, chain_spec, owner_of
 from ..rig.live import live
 from ..rig.shapes.chain_lines import PosedBones, read_posed
-from ..rig.shapes.chain_shape import compile_shape, find_place, place_shape
+from ..rig.shapes.chain_shape import (
+    CompiledShape,
+    compile_shape,
+    compile_solved,
+    find_place,
+    place_shape,
+)
 from ..rig.tools.lengths import LengthUnit, is_visible, length_in_words, length_unit
 from .colours import Colours
 from .known import Known, KnownRig, no_places
@@ -89,7 +95,7 @@ def gather(context: bpy.types.Context, known: Known, view: View) -> Strokes:
         is_solved = use_live and rig.data.pose_position == "POSE"
         seen.append(_look_at(rig, own, posed, graph, is_solved=is_solved))
         if active is not None and owner_of(active) == rig:
-            _look_closer(strokes, active, own, posed, graph, known, view)
+            _look_closer(strokes, active, own, posed, graph, known, view, is_solved=is_solved)
     if seen:
         add_chains(strokes, SeenChains.join(seen), view.items, view.colours, to_words)
     return strokes
@@ -126,6 +132,8 @@ def _look_closer(
     graph: bpy.types.Depsgraph,
     known: Known,
     view: View,
+    *,
+    is_solved: bool,
 ) -> None:
     """Add what is drawn of the active chain alone."""
     items = view.items
@@ -135,19 +143,36 @@ def _look_closer(
     if not (items.show_reach or items.show_poles or items.show_limits):
         return
     rig = owner_of(active)
-    shape = own.closer.get(index)
+    shape = _compile(active, index, own, known, is_solved=is_solved)
     if shape is None:
-        try:
-            spec = chain_spec(active, with_stored=False)
-            shape = own.closer[index] = compile_shape(rig, own.skeleton, spec, known.shapes)
-        except IKError:
-            # The status says what is wrong with it.
-            return
+        return
     places = [
         find_place(anchor, graph, rig, own.skeleton, posed)
         for anchor in (shape.spec.target, shape.spec.pole)
     ]
     add_active(strokes, place_shape(shape, posed, *places), items, view.colours)
+
+
+def _compile(
+    active: bpy.types.PropertyGroup, index: int, own: KnownRig, known: Known, *, is_solved: bool
+) -> CompiledShape | None:
+    """Return what stays of the active chain while only its pose changes; None if it is unsound."""
+    is_live = is_solved and not own.is_idle[own.chains.index(index)]
+    live_chain = live.memory.live_chain(chain_key(active)) if is_live else None
+    made_of, shape = own.closer.get(index, (None, None))
+    if shape is not None and made_of is live_chain:
+        return shape
+    try:
+        if live_chain is not None:
+            shape = compile_solved(live_chain, known.shapes)
+        else:
+            spec = chain_spec(active, with_stored=False)
+            shape = compile_shape(owner_of(active), own.skeleton, spec, known.shapes)
+    except IKError:
+        # The status says what is wrong with it.
+        return None
+    own.closer[index] = live_chain, shape
+    return shape
 
 
 def _say(length: float, unit: LengthUnit) -> str:

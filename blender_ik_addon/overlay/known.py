@@ -10,6 +10,7 @@ import numpy as np
 from bpy.app.handlers import persistent
 
 from ..properties import bones_spec, chains_of, is_idle, target_and_pole
+from ..rig.planning.live_chain import LiveChain
 from ..rig.reading.chain_plan import ChainPlan, planned
 from ..rig.reading.refusals import RigError
 from ..rig.reading.skeleton import Skeleton, compiled
@@ -35,7 +36,8 @@ class KnownRig:
         rows: The joints of those.
         anchors: Their targets.
         is_idle: Which of those leave their bones alone.
-        closer: Of the chains of which more is drawn, all that stays while only the pose changes.
+        closer: Of the chains of which more is drawn, all that stays while only the pose changes,
+            and the live chain that it was made of; None for one that is not solved.
     """
 
     skeleton: Skeleton
@@ -44,14 +46,15 @@ class KnownRig:
     rows: ChainRows | None = None
     anchors: list[Anchor | None] = field(default_factory=list)
     is_idle: list[bool] = field(default_factory=list)
-    closer: dict[int, CompiledShape] = field(default_factory=dict)
+    closer: dict[int, tuple[LiveChain | None, CompiledShape]] = field(default_factory=dict)
 
     def read(self, armature_object: bpy.types.Object) -> None:
         """Read the settings of the chains again; of what is as it was, nothing else."""
         skeleton = compiled(armature_object, self.skeleton)
         known = self.plans if skeleton is self.skeleton else []
         self.skeleton, settings = skeleton, chains_of(armature_object)
-        self.closer.clear()
+        kept = self.closer.items() if known else ()
+        self.closer = {index: pair for index, pair in kept if pair[0] is not None}
         asked: list[Asked] = [
             (each.bone, each.chain_count, each.use_tail, each.use_rotation, each.rotation_bone)
             for each in settings

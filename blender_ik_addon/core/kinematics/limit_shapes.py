@@ -20,7 +20,7 @@ from .swing_twist import HELD, SwingTwistRange
 
 # Points of a quarter of a swing's boundary, and of an arc for each radian.
 QUARTER = 12
-ARC_DENSITY = 10.0
+ARC_DENSITY = 16.0
 # Farther than any swing reaches, in sines.
 BEYOND = 4.0
 # The quarters one after the other, by the sides of the middle about X and Z.

@@ -8,9 +8,10 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
+from ..planning.live_chain import LiveChain
 from ..planning.own_joints import chain_joints
 from ..posing.reasons import turns_tip_first
-from ..reading.bone_joints import read_joints
+from ..reading.bone_joints import BoneJoints, read_joints
 from ..reading.chain_plan import ChainPlan, planned
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
@@ -77,14 +78,29 @@ def compile_shape(
     Raises:
         RigError: If the chain has no bones.
     """
-    plan = planned(skeleton, spec)
-    limits, problem = None, ""
+    plan, joints, problem = planned(skeleton, spec), None, ""
     try:
         joints = chain_joints(read_joints(armature_object), skeleton, plan, spec)
     except RigError as error:
-        joints, problem = None, str(error)
-    if joints is not None:
-        limits = compile_outlines(plan.written, joints, known)
+        problem = str(error)
+    return _compile(skeleton, spec, plan, joints, known, problem)
+
+
+def compile_solved(live_chain: LiveChain, known: Shapes) -> CompiledShape:
+    """Return the same of a chain that is solved live, without reading anything again."""
+    job = live_chain.job
+    return _compile(job.skeleton, job.spec, job.plan, live_chain.joints, known)
+
+
+def _compile(
+    skeleton: Skeleton,
+    spec: ChainSpec,
+    plan: ChainPlan,
+    joints: BoneJoints | None,
+    known: Shapes,
+    problem: str = "",
+) -> CompiledShape:
+    limits = None if joints is None else compile_outlines(plan.written, joints, known)
     return CompiledShape(skeleton, spec, plan, ChainRows.of(skeleton, [plan]), limits, problem)
 
 
