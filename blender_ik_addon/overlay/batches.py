@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Literal, NamedTuple, cast
 
 import gpu
@@ -48,7 +49,7 @@ def upload(strokes: Strokes) -> Drawn:
         make_batch("LINES", strokes.thin.join()),
         make_batch("TRIS", strokes.areas.join()),
         make_batch("POINTS", strokes.dots.join()),
-        tuple([(rim, circle) for rim in strokes.rims if (circle := _make_circle(rim.colour))]),
+        tuple([(rim, make_circle(rim.colour)) for rim in strokes.rims]),
         tuple(strokes.words),
     )
 
@@ -114,7 +115,11 @@ def find_rim(rim: Rim, eye: Vector | None, ahead: Vector) -> Matrix | None:
     return Matrix.Translation(centre.to_tuple()) @ turned @ Matrix.Scale(radius, 4)
 
 
-def _make_circle(colour: Colour) -> gpu.types.GPUBatch | None:
+@cache
+def make_circle(colour: Colour) -> gpu.types.GPUBatch:
+    """Return the unit circle in X and Y; made once for each colour."""
     pieces, angles = Pieces(), np.linspace(0.0, math.tau, ROUND + 1)
     pieces.add(np.column_stack((np.cos(angles), np.sin(angles), np.zeros_like(angles))), colour)
-    return make_batch("LINE_STRIP", pieces.join())
+    circle = make_batch("LINE_STRIP", pieces.join())
+    assert circle is not None
+    return circle

@@ -9,7 +9,7 @@ import gpu
 import numpy as np
 from mathutils import Vector
 
-from .batches import Drawn, draw_lines, draw_scene, find_rim, upload
+from .batches import Drawn, draw_lines, draw_scene, find_rim, make_circle, upload
 from .colours import Colours, read_colours
 from .dots import draw_dots, make_shader
 from .gathering import find_view, gather
@@ -99,3 +99,4 @@ def unregister() -> None:
     while _handles:
         bpy.types.SpaceView3D.draw_handler_remove(_handles.pop(), "WINDOW")
     make_shader.cache_clear()
+    make_circle.cache_clear()

@@ -159,6 +159,28 @@ def test_limits_can_be_switched_off(seen: None) -> None:
     assert not strokes().areas.points
 
 
+@pytest.mark.parametrize("is_live", [True, False])
+@pytest.mark.parametrize("of_bone", [True, False])
+def test_limits_that_have_been_changed_are_drawn_anew(
+    seen: None, of_bone: bool, is_live: bool
+) -> None:
+    ob, _ = rigs.make_arm(NEAR)
+    joint = jointed_rigs.give(ob.chain_ik.chains[0], "Bone.0", "CONE", cone=80.0)
+    bone = ob.pose.bones["Bone.1"]
+    bone.lock_ik_y = bone.lock_ik_z = bone.use_ik_limit_x = True
+    bpy.context.view_layer.objects.active = ob
+    bpy.context.scene.chain_ik.use_live = is_live
+    bpy.context.view_layer.update()
+    before, _ = strokes().areas.join()
+    if of_bone:
+        bone.ik_max_x = 0.7
+    else:
+        joint.cone_angle = 0.7
+    bpy.context.view_layer.update()
+    after, _ = strokes().areas.join()
+    assert before.shape != after.shape or np.abs(before - after).max() > 0.01
+
+
 @pytest.mark.parametrize("way", ["eye", "viewport", "edit mode"])
 def test_nothing_is_drawn_of_what_is_not_seen(seen: None, way: str) -> None:
     ob, _ = rigs.make_arm()

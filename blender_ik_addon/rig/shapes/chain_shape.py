@@ -100,7 +100,7 @@ def _compile(
     known: Shapes,
     problem: str = "",
 ) -> CompiledShape:
-    limits = None if joints is None else compile_outlines(plan.written, joints, known)
+    limits = None if joints is None else compile_outlines(skeleton, plan.written, joints, known)
     return CompiledShape(skeleton, spec, plan, ChainRows.of(skeleton, [plan]), limits, problem)
 
 

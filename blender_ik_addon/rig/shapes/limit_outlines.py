@@ -15,7 +15,7 @@ from ...core.algebra import rotation
 from ...core.kinematics.limit_shapes import Arc, LimitShape, find_shape, swing_axes
 from ..reading.bone_joints import BoneJoints
 from ..reading.skeleton import Skeleton
-from ..reading.spaces import parent_frames
+from ..reading.spaces import RestFrames, parent_frames
 from .chain_lines import PosedBones
 
 Array = npt.NDArray[np.float64]
@@ -71,6 +71,9 @@ class LimitOutlines:
         directions: Of all points of all outlines, shape (p, 3), in the axes of the joints' zeros,
             or for twists in those that the swing leads to.
         outline_of: The outline of each point, shape (p,).
+        parents: Of the bone of each outline, -1 for none, shape (o,).
+        rest: How these bones hang under them.
+        zeros: Local rotations that count as no turn, shape (o, 3, 3); None where all are rest.
     """
 
     bones: Indices
@@ -78,6 +81,9 @@ class LimitOutlines:
     outlines: tuple[Outline, ...]
     directions: Array
     outline_of: Indices
+    parents: Indices
+    rest: RestFrames
+    zeros: Array | None
 
     @cached_property
     def rows(self) -> Indices:
@@ -117,10 +123,13 @@ class PlacedLimits:
         return point
 
 
-def compile_outlines(bones: Indices, joints: BoneJoints, known: Shapes) -> LimitOutlines | None:
+def compile_outlines(
+    skeleton: Skeleton, bones: Indices, joints: BoneJoints, known: Shapes
+) -> LimitOutlines | None:
     """Return the limits of the written bones of a chain; None where there are none.
 
     Args:
+        skeleton: The armature's bones.
         bones: Their indices, shape (k,).
         joints: What they allow.
         known: Shapes of joints, to share; grows.
@@ -139,12 +148,17 @@ def compile_outlines(bones: Indices, joints: BoneJoints, known: Shapes) -> Limit
     if not outlines:
         return None
     lengths = [len(line) for line in directions]
+    rows = [each.row for each in outlines]
+    zero = joints.zero_wxyz
     return LimitOutlines(
         bones,
         joints,
         tuple(outlines),
         np.concatenate(directions),
         np.repeat(np.arange(len(outlines)), lengths),
+        skeleton.parents[bones[rows]],
+        skeleton.frames.take(bones[rows]),
+        None if zero is None else rotation.matrix_from_quaternion(zero[rows]),
     )
 
 
@@ -163,7 +177,7 @@ def place_outlines(outlines: LimitOutlines, skeleton: Skeleton, posed: PosedBone
     """Return the limits of a chain as they are seen on a pose."""
     rows, is_twist = outlines.rows, outlines.is_twist
     bones = outlines.bones[rows]
-    zero_frames = _find_zero_frames(outlines, rows, skeleton, posed)
+    zero_frames = _find_zero_frames(outlines, posed)
     matrices = posed.world[:3, :3] @ posed.matrices[bones, :3, :3]
     # A bone mirrored by its own scale shows its axes reversed.
     signs = np.where(posed.scale[bones] < 0.0, -1.0, 1.0)
@@ -181,15 +195,12 @@ def place_outlines(outlines: LimitOutlines, skeleton: Skeleton, posed: PosedBone
     return PlacedLimits(outlines, points, centres, present, frames, sizes)
 
 
-def _find_zero_frames(
-    outlines: LimitOutlines, rows: Indices, skeleton: Skeleton, posed: PosedBones
-) -> Array:
+def _find_zero_frames(outlines: LimitOutlines, posed: PosedBones) -> Array:
     """Return the axes of the joints of outlines at their zeros, world space, shape (o, 3, 3)."""
-    bones, zero = outlines.bones[rows], outlines.joints.zero_wxyz
-    parents = skeleton.parents[bones]
+    parents, zeros = outlines.parents, outlines.zeros
     above = np.where((parents >= 0)[:, None, None], posed.matrices[parents, :3, :3], np.eye(3))
-    axes: Array = posed.world[:3, :3] @ parent_frames(above, skeleton.frames.take(bones)).rs
-    return axes if zero is None else axes @ rotation.matrix_from_quaternion(zero[rows])
+    axes: Array = posed.world[:3, :3] @ parent_frames(above, outlines.rest).rs
+    return axes if zeros is None else axes @ zeros
 
 
 def _solid(frames: Array) -> Array:
