@@ -17,55 +17,55 @@ class ShownSettings(bpy.types.PropertyGroup):
 
     show_overlay: BoolProperty(
         name="Chain IK",
-        description="Draw chains in the viewport. Default: on",
+        description="Draw chains in the viewport; default on",
         default=True,
         options=set(),
     )
     show_chains: BoolProperty(
         name="Chains",
         description="Draw every chain as a line: green if it reaches its target, amber if limits,"
-        " stretch or the soft distance play a part, red if the target is out of reach."
-        " Default: on",
+        " stretch or the soft distance play a part, red if the target is out of reach;"
+        " default on",
         default=True,
         options=set(),
     )
     show_joints: BoolProperty(
         name="Joints",
-        description="Draw a dot at every joint of every chain. Default: on",
+        description="Draw a dot at every joint of every chain; default on",
         default=True,
         options=set(),
     )
     show_reach: BoolProperty(
         name="Reach",
-        description="Draw how far the active chain reaches, and what is too near for it."
-        " Default: on",
+        description="Draw how far the active chain reaches, and what is too near for it;"
+        " default on",
         default=True,
         options=set(),
     )
     show_target_lines: BoolProperty(
         name="Target Lines",
-        description="Draw a dashed line from the root of every chain to its target. Default: on",
+        description="Draw a dashed line from the root of every chain to its target; default on",
         default=True,
         options=set(),
     )
     show_poles: BoolProperty(
         name="Pole",
-        description="Draw the plane that the active chain bends in, and a line to its pole."
-        " Default: on",
+        description="Draw the plane that the active chain bends in, and a line to its pole;"
+        " default on",
         default=True,
         options=set(),
     )
     show_limits: BoolProperty(
         name="Limits",
-        description="Draw how far each joint of the active chain may turn, and where it stands."
-        " Default: on",
+        description="Draw how far each joint of the active chain may turn, and where it stands;"
+        " default on",
         default=True,
         options=set(),
     )
     show_text: BoolProperty(
         name="Distances",
-        description="Write the distance that is left to a target, in the unit of the scene."
-        " Default: on",
+        description="Write the distance that is left to a target, in the unit of the scene;"
+        " default on",
         default=True,
         options=set(),
     )
