@@ -122,11 +122,18 @@ class Known:
             self.clear()
             return
         for update in updates:
-            changed = update.id
+            changed = update.id.original
             if isinstance(changed, bpy.types.Object) and changed.type == "ARMATURE":
-                self.listed.add(changed.original.session_uid)
-        if not self.listed.issubset(self.rigs):
+                self._note_rig(changed)
+
+    def _note_rig(self, changed: bpy.types.Object) -> None:
+        """Note that an armature object has changed, perhaps got its first chain or another name."""
+        if len(changed.chain_ik.chains) and not any(
+            changed.name in names for names in self.names.values()
+        ):
             self.clear()
+        elif changed.session_uid in self.rigs:
+            self.listed.add(changed.session_uid)
 
     def settle(self) -> None:
         """Drop what is out of date, before something is drawn."""

@@ -211,6 +211,26 @@ def test_chains_that_come_and_go_are_seen_at_once(seen: None) -> None:
     assert not strokes().thick.points
 
 
+def test_a_renamed_armature_is_still_seen(seen: None) -> None:
+    ob, target = rigs.make_arm()
+    strokes()
+    ob.name = "Another"
+    target.location.x += 0.1
+    bpy.context.view_layer.update()
+    assert len(strokes().thick.join()[0]) == 4
+
+
+def test_armatures_without_chains_leave_what_is_known_alone(seen: None) -> None:
+    rigs.make_arm()
+    other = rigs.make_rig(name="Other")
+    bpy.context.view_layer.update()
+    strokes()
+    before = dict(known.names)
+    rigs.turn_bones(other)
+    assert known.names == before
+    assert before
+
+
 def test_nothing_is_computed_while_it_is_off(seen: None) -> None:
     _, target = rigs.make_arm()
     strokes()
