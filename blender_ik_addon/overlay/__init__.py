@@ -1,19 +1,17 @@
-"""What is drawn in the viewport. Draws only."""
+"""Chains in the 3D viewport: drawn only, nothing can be grabbed."""
 
-from __future__ import annotations
+from . import ghosts, known, popover, viewport
 
-from . import ghosts
-
-_MODULES = (ghosts,)
+_PARTS = (known, popover, viewport, ghosts)
 
 
 def register() -> None:
-    """Have Blender draw it."""
-    for module in _MODULES:
-        module.register()
+    """Register the popover, the handlers and what draws."""
+    for part in _PARTS:
+        part.register()
 
 
 def unregister() -> None:
-    """Have Blender draw it no longer."""
-    for module in reversed(_MODULES):
-        module.unregister()
+    """Remove them."""
+    for part in reversed(_PARTS):
+        part.unregister()

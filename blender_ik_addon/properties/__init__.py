@@ -48,6 +48,7 @@ from .records import (
 )
 from .settings import ChainSettings
 from .sharing import shares_bones
+from .shown import SHOWN, ShownSettings
 from .status import status_with, tree_in_words, tree_of
 from .stored import SOURCE, check_free, is_off_its_keys, release, store
 
@@ -55,6 +56,7 @@ __all__ = [
     "NEGATIVE_SCALES",
     "OWN_WORDS",
     "RANGED_AXES",
+    "SHOWN",
     "SOLVERS",
     "SOURCE",
     "STARTS",
@@ -66,6 +68,7 @@ __all__ = [
     "Conversion",
     "JointSettings",
     "NewChain",
+    "ShownSettings",
     "activate_chain_of",
     "active_chain",
     "add_chain",

@@ -24,6 +24,7 @@ from .choices import LEADS, NEGATIVE_SCALES, OWN_WORDS, ROTATION_BONES, SOLVERS,
 from .forces import ForceSettings
 from .joints import JointSettings
 from .records import sync_anchors
+from .shown import ShownSettings
 from .status import residual, status
 from .stored import release, release_scale
 
@@ -402,9 +403,17 @@ class SceneSettings(bpy.types.PropertyGroup):
         options=set(),
         update=_toggle_live,
     )
+    overlay: PointerProperty(
+        name="Overlay",
+        description="What the viewport shows of chains",
+        type=ShownSettings,
+    )
 
 
-classes = (JointSettings, ForceSettings, ChainSettings, ObjectSettings, SceneSettings)
+classes = (
+    *(JointSettings, ForceSettings, ChainSettings, ObjectSettings),
+    *(ShownSettings, SceneSettings),
+)
 _register_classes, _unregister_classes = bpy.utils.register_classes_factory(classes)
 
 

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 import bpy
 import numpy as np
 
+from ..batches.batch import Ending
 from ..batches.changes import Change, note
 from ..batches.rig_state import RigState, Shared, Specs, Store, place
+from ..planning.live_chain import LiveChain
 from ..posing.outcome import Outcome
 from ..reading.channels import CHANNEL_SIZES, read_floats
 from ..reading.moment import moment_of
@@ -90,6 +92,18 @@ class Memory:
         uid, index = key
         found = self.outcomes.get(uid, {}).get(index)
         return found if found is None or isinstance(found, str) else found[0].outcome(found[1])
+
+    def ending(self, key: ChainKey) -> Ending | None:
+        """Return how that solve ended, at the least cost; None without one, or if it failed."""
+        uid, index = key
+        found = self.outcomes.get(uid, {}).get(index)
+        return None if found is None or isinstance(found, str) else found[0].ending(found[1])
+
+    def live_chain(self, key: ChainKey) -> LiveChain | None:
+        """Return a chain as it was solved last; the same one until something of it changes."""
+        uid, index = key
+        found = self.outcomes.get(uid, {}).get(index)
+        return None if found is None or isinstance(found, str) else found[0].live_chains[found[1]]
 
 
 memory = Memory()
