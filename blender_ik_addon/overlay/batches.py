@@ -14,8 +14,8 @@ from mathutils import Matrix, Vector
 from .colours import Colour
 from .strokes import Pieces, Points, Rim, Strokes, Word
 
-# Pixels at an interface scale of 1.
-THICK, THIN = 3.0, 1.4
+# Of narrow lines and outlines, as shares of the width of chains.
+THIN, OUTLINE = 0.45, 0.33
 ROUND = 64
 Kind = Literal["LINES", "LINE_STRIP", "POINTS", "TRIS"]
 LINES, AREAS = "POLYLINE_SMOOTH_COLOR", "SMOOTH_COLOR"
@@ -69,19 +69,19 @@ def make_batch(kind: Kind, arrays: tuple[Points, Points] | None) -> gpu.types.GP
     return gpu.types.GPUBatch(type=kind, buf=buffer)
 
 
-def draw_scene(drawn: Drawn, size: tuple[int, int], scale: float) -> None:
+def draw_scene(drawn: Drawn, size: tuple[int, int], width: float) -> None:
     """Draw areas and lines in the space of the scene.
 
     Args:
         drawn: What to draw.
         size: Of the region, pixels.
-        scale: Of the interface.
+        width: Of the lines of chains, pixels.
     """
     if drawn.areas is not None:
         drawn.areas.draw(gpu.shader.from_builtin(AREAS))
-    for batch, width in ((drawn.thin, THIN), (drawn.thick, THICK)):
+    for batch, share in ((drawn.thin, THIN), (drawn.thick, 1.0)):
         if batch is not None:
-            draw_lines(batch, size, width * scale)
+            draw_lines(batch, size, share * width)
 
 
 def draw_lines(batch: gpu.types.GPUBatch, size: tuple[int, int], width: float) -> None:

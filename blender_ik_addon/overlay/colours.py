@@ -1,4 +1,4 @@
-"""The colours of everything that is drawn, taken from the theme: the one place to choose them."""
+"""The colours of what is drawn, with how much they cover."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import bpy
 
+from .. import preferences
 from ..core import Status
 from ..rig.batches.batch import Ending
 
@@ -53,19 +54,19 @@ class Colours(NamedTuple):
         return self.held
 
 
-def read_colours(preferences: bpy.types.Preferences) -> Colours:
-    """Return the colours of the theme."""
-    theme = preferences.themes[0]
+def read_colours(context: bpy.types.Context) -> Colours:
+    """Return the colours that a person prefers, and those of the theme behind them."""
+    own, theme = preferences.colours(context), context.preferences.themes[0]
     interface, view = theme.user_interface, theme.view_3d
     return Colours(
-        reached=with_alpha(interface.axis_y, LINE),
-        held=with_alpha(view.object_active, LINE),
-        missed=with_alpha(interface.axis_x, LINE),
-        idle=with_alpha(view.bone_solid, FAINT),
-        limit=with_alpha(interface.gizmo_secondary, LINE),
+        reached=with_alpha(own.reached, LINE),
+        held=with_alpha(own.held, LINE),
+        missed=with_alpha(own.missed, LINE),
+        idle=with_alpha(own.idle, FAINT),
+        limit=with_alpha(own.limit, LINE),
         present=with_alpha(interface.gizmo_primary, LINE),
-        pole=with_alpha(interface.axis_z, LINE),
-        reach=with_alpha(view.bone_solid, FAINT),
+        pole=with_alpha(own.pole, LINE),
+        reach=with_alpha(own.reach, FAINT),
         back=with_alpha(view.space.gradients.high_gradient, LINE),
         plate=with_alpha(interface.wcol_tooltip.inner, PLATE),
     )

@@ -9,8 +9,8 @@ from mathutils import Matrix
 
 from .colours import Colour
 
-# Pixels at an interface scale of 1: across, and the line about it.
-DOT, EDGE = 7.5, 1.5
+# Pixels at an interface scale of 1: the line about a dot.
+EDGE = 1.5
 
 VERTEX = """
 void main()
@@ -54,12 +54,15 @@ def make_shader() -> gpu.types.GPUShader:
     return gpu.shader.create_from_info(info)
 
 
-def draw_dots(batch: gpu.types.GPUBatch, matrix: Matrix, scale: float, back: Colour) -> None:
+def draw_dots(
+    batch: gpu.types.GPUBatch, matrix: Matrix, across: float, scale: float, back: Colour
+) -> None:
     """Draw dots with a line of the background about each, onto the pixels of the region.
 
     Args:
         batch: Points with colours.
         matrix: Of the view with its perspective.
+        across: A dot, in pixels.
         scale: Of the interface.
         back: Colour of the line.
     """
@@ -68,7 +71,7 @@ def draw_dots(batch: gpu.types.GPUBatch, matrix: Matrix, scale: float, back: Col
     columns = [number for column in matrix.col for number in column]
     shader.uniform_float("ModelViewProjectionMatrix", columns)
     shader.uniform_float("back", back)
-    shader.uniform_float("size", (DOT + 2.0 * EDGE) * scale)
+    shader.uniform_float("size", across + 2.0 * EDGE * scale)
     shader.uniform_float("edge", EDGE * scale)
     gpu.state.program_point_size_set(True)
     batch.draw(shader)

@@ -115,7 +115,7 @@ def add_active(strokes: Strokes, shape: ChainShape, items: Items, colours: Colou
         centre = tuple(shape.reach.centre.tolist())
         for radius in (shape.reach.most, shape.reach.least):
             if radius > 0.0:
-                strokes.rims.append(Rim(centre, radius, colours.reach, 1.0))
+                strokes.rims.append(Rim(centre, radius, colours.reach))
     if items.show_poles and shape.pole is not None:
         pole = shape.pole
         corners = np.stack((pole.root, pole.end, pole.pole))

@@ -21,13 +21,11 @@ class Rim(NamedTuple):
         centre: World space.
         radius: In scene units.
         colour: Of the line.
-        width: In pixels of a scale of 1.
     """
 
     centre: tuple[float, float, float]
     radius: float
     colour: Colour
-    width: float
 
 
 class Word(NamedTuple):

@@ -9,7 +9,8 @@ import gpu
 import numpy as np
 from mathutils import Vector
 
-from .batches import Drawn, draw_lines, draw_scene, find_rim, make_circle, upload
+from ..preferences import widths
+from .batches import OUTLINE, Drawn, draw_lines, draw_scene, find_rim, make_circle, upload
 from .colours import Colours, read_colours
 from .dots import draw_dots, make_shader
 from .gathering import find_view, gather
@@ -22,13 +23,13 @@ _handles: list[Any] = []
 
 def find_drawn(context: bpy.types.Context) -> tuple[Drawn, Colours] | None:
     """Return what the viewport of a context shows, as it was if nothing has changed."""
-    scene, preferences = context.scene, context.preferences
-    if scene is None or preferences is None or not is_on(scene):
+    scene = context.scene
+    if scene is None or context.preferences is None or not is_on(scene):
         return None
     if not context.space_data.overlay.show_overlays:
         return None
     known.settle()
-    colours = read_colours(preferences)
+    colours = read_colours(context)
     view = find_view(context, known, colours)
     if view is None:
         return None
@@ -55,10 +56,11 @@ def draw_in_scene() -> None:
     if found is None:
         return
     drawn, _ = found
-    size, scale, view = _size(context), _scale(context), context.region_data
+    size, view = _size(context), context.region_data
     gpu.state.blend_set("ALPHA")
     gpu.state.depth_test_set("NONE")
-    draw_scene(drawn, size, scale)
+    wide = widths(context).lines
+    draw_scene(drawn, size, wide)
     from_view = view.view_matrix.inverted_safe()
     eye = from_view.translation if view.is_perspective else None
     ahead = from_view.to_3x3() @ Vector((0.0, 0.0, 1.0))
@@ -67,7 +69,7 @@ def draw_in_scene() -> None:
         if matrix is not None:
             with gpu.matrix.push_pop():
                 gpu.matrix.multiply_matrix(matrix)
-                draw_lines(circle, size, rim.width * scale)
+                draw_lines(circle, size, OUTLINE * wide)
     gpu.state.blend_set("NONE")
 
 
@@ -81,7 +83,7 @@ def draw_on_screen() -> None:
     matrix, scale = context.region_data.perspective_matrix, _scale(context)
     gpu.state.blend_set("ALPHA")
     if drawn.dots is not None:
-        draw_dots(drawn.dots, matrix, scale, colours.back)
+        draw_dots(drawn.dots, matrix, widths(context).joints, scale, colours.back)
     if drawn.words:
         draw_words(drawn.words, np.array(matrix), _size(context), scale, colours.plate)
     gpu.state.blend_set("NONE")

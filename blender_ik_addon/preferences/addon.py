@@ -141,8 +141,8 @@ class ChainPreferences(bpy.types.AddonPreferences):
     line_width: FloatProperty(
         name="Line Width",
         description="How wide lines of chains are drawn, in pixels at the usual interface scale;"
-        " default 2",
-        default=2.0,
+        " default 3",
+        default=3.0,
         min=1.0,
         max=10.0,
         subtype="PIXEL",
@@ -160,8 +160,9 @@ class ChainPreferences(bpy.types.AddonPreferences):
     )
     joint_size: FloatProperty(
         name="Joint Size",
-        description="How large joints are drawn, in pixels at the usual interface scale; default 6",
-        default=6.0,
+        description="How large joints are drawn, in pixels at the usual interface scale;"
+        " default 7.5",
+        default=7.5,
         min=1.0,
         max=30.0,
         subtype="PIXEL",

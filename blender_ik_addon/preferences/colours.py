@@ -79,7 +79,8 @@ def ghost_colours(context: bpy.types.Context, count: int) -> list[Colour]:
 def widths(context: bpy.types.Context) -> Widths:
     """Return how wide to draw."""
     own, user = preferences(context), context.preferences
-    scale = 1.0 if user is None else user.system.ui_scale
+    # Zero in background.
+    scale = 1.0 if user is None else user.system.ui_scale or 1.0
     return Widths(own.line_width * scale, own.ghost_width * scale, own.joint_size * scale)
 
 

@@ -39,7 +39,7 @@ def seen() -> Iterator[None]:
 def strokes() -> Strokes:
     """Return what would be drawn now, made anew where something has changed."""
     known.settle()
-    colours = read_colours(bpy.context.preferences)
+    colours = read_colours(bpy.context)
     view = find_view(bpy.context, known, colours)
     return Strokes() if view is None else gather(bpy.context, known, view)
 
@@ -53,7 +53,7 @@ def colour_of_lines() -> set[tuple[float, ...]]:
 
 def theme(name: str) -> set[tuple[float, ...]]:
     """Return a colour of the theme, as ``colour_of_lines`` does."""
-    return {tuple(np.round(getattr(read_colours(bpy.context.preferences), name), 3))}
+    return {tuple(np.round(getattr(read_colours(bpy.context), name), 3))}
 
 
 def test_a_chain_is_a_line_through_its_joints(seen: None) -> None:
@@ -81,7 +81,7 @@ def test_the_colour_tells_how_a_chain_ended(seen: None) -> None:
     assert colour_of_lines() == theme("missed")
     (word,) = strokes().words
     assert word.text == "1 m"
-    assert word.colour == read_colours(bpy.context.preferences).missed
+    assert word.colour == read_colours(bpy.context).missed
     ob.chain_ik.chains[0].mute = True
     bpy.context.view_layer.update()
     assert colour_of_lines() == theme("idle")
