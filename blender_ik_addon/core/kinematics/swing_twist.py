@@ -150,10 +150,10 @@ def decompose(m: Arithmetic, ranges: SwingTwistRange, q: Quaternion) -> SwingTwi
     twist = clamp_angle(
         m, 2.0 * m.atan2(y, w), ranges.twist_low, ranges.twist_high, ranges.twist_middle
     )
-    return _clamp_swing(m, ranges, x * w + z * y, z * w - x * y, twist)
+    return clamp_swing(m, ranges, x * w + z * y, z * w - x * y, twist)
 
 
-def _clamp_swing(
+def clamp_swing(
     m: Arithmetic, ranges: SwingTwistRange, x: Number, z: Number, twist: Number
 ) -> SwingTwist:
     """Return a swing brought inside its ellipse or box, with its twist."""

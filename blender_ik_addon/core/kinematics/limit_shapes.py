@@ -1,0 +1,166 @@
+"""The boundaries of what joints allow, as lines to be drawn: just where the clamp stops.
+
+Directions are unit vectors in the axes of a joint at its zero. A swing or bend carries the bone's Y
+axis along its boundary; a twist carries the bone's Z axis, in the axes that the swing has led to.
+Both are sampled from the compiled range that the clamp takes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..algebra import rotation
+from ..algebra.arithmetic import ARRAYS, FLOATS, Array
+from ..model.joints import JointKind
+from . import swing_twist
+from .joint_limits import ELBOWS, FREE, HINGES
+from .swing_twist import HELD, SwingTwistRange
+
+# Points of a quarter of a swing's boundary, and of an arc for each radian.
+QUARTER = 12
+ARC_DENSITY = 10.0
+AXIS_Y, AXIS_Z = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
+# Farther than any swing reaches, in sines.
+BEYOND = 4.0
+# The quarters one after the other, by the sides of the middle about X and Z.
+SIDES = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
+
+
+class Arc(NamedTuple):
+    """A range of turns about one axis.
+
+    Attributes:
+        axis: 0, 1 or 2 for X, Y or Z.
+        least: Where it begins, radians.
+        most: Where it ends.
+        has_ends: Whether something stops it there; else it goes all around.
+    """
+
+    axis: int
+    least: float
+    most: float
+    has_ends: bool
+
+    def trace(self) -> Array:
+        """Return the directions from its least turn to its greatest one, shape (m, 3)."""
+        count = 2 + math.ceil(ARC_DENSITY * (self.most - self.least))
+        return point_arc(self.axis, np.linspace(self.least, self.most, count))
+
+
+class LimitShape(NamedTuple):
+    """What one joint allows.
+
+    Attributes:
+        bend: The arc of a hinge or elbow about X or Z; None for other kinds.
+        swing: The boundary of a swing, a closed line of directions, shape (m, 3); None for none.
+        twist: The arc of the twist; None for none.
+    """
+
+    bend: Arc | None
+    swing: Array | None
+    twist: Arc | None
+
+
+def find_shape(kind: JointKind, low: Array, high: Array) -> LimitShape:
+    """Return the boundaries of a joint.
+
+    Args:
+        kind: What it is.
+        low: Least turns about X, Y and Z in radians, -inf for no limit, shape (3,).
+        high: Greatest turns.
+    """
+    least, most = low.tolist(), high.tolist()
+    bend = {**HINGES, **ELBOWS}.get(kind)
+    arc = None if bend in (None, 1) else find_arc(bend, least[bend], most[bend])
+    swing = None
+    if kind in (JointKind.BALL, JointKind.SWING):
+        swing = trace_swing(swing_twist.compile_range(FLOATS, tuple(least), tuple(most)))
+    twist = find_arc(1, least[1], most[1]) if FREE[kind][1] else None
+    # A free twist is nothing to be seen; an axis to turn about is, also where nothing stops it.
+    return LimitShape(arc, swing, twist if twist is not None and twist.has_ends else None)
+
+
+def find_arc(axis: int, low: float, high: float) -> Arc:
+    """Return the arc of a range about an axis; one without an end stops half a turn from zero."""
+    least = low if math.isfinite(low) else min(-math.pi, high)
+    most = high if math.isfinite(high) else max(math.pi, low)
+    if most - least >= math.tau or (math.isinf(low) and math.isinf(high)):
+        return Arc(axis, -math.pi, math.pi, has_ends=False)
+    return Arc(axis, least, most, has_ends=True)
+
+
+def point_arc(axis: int, angles: Array) -> Array:
+    """Return where turns (m,) about an axis carry Y, or Z where the axis is Y, shape (m, 3)."""
+    cosine, sine, nothing = np.cos(angles), np.sin(angles), np.zeros_like(angles)
+    parts = ((nothing, cosine, sine), (sine, nothing, cosine), (-sine, cosine, nothing))
+    return np.column_stack(parts[axis])
+
+
+def trace_swing(ranges: SwingTwistRange) -> Array | None:
+    """Return the boundary of a swing, a closed line of directions (m, 3); None without limits."""
+    rooms = ranges.above_x, ranges.below_x, ranges.above_z, ranges.below_z
+    if all(math.isinf(room) for room in rooms):
+        return None
+    quarters = [_trace_quarter(ranges, *sides) for sides in SIDES]
+    # Each begins where the one before ends: about X, then about Z, and back.
+    quarters[1::2] = [quarter[::-1] for quarter in quarters[1::2]]
+    x, z = np.concatenate(quarters).T
+    held = swing_twist.clamp_swing(ARRAYS, ranges, x, z, np.zeros_like(x))
+    return point_swing(held.swing_x, held.swing_z)
+
+
+def point_swing(x: Array, z: Array) -> Array:
+    """Return where swings carry the Y axis, (..., 3), given as sin(angle / 2) about X and Z."""
+    square = np.minimum(x * x + z * z, 1.0)
+    cosine = 2.0 * np.sqrt(1.0 - square)
+    return np.stack((-cosine * z, 1.0 - 2.0 * square, cosine * x), axis=-1)
+
+
+def _trace_quarter(ranges: SwingTwistRange, side_x: float, side_z: float) -> Array:
+    """Return a quarter of a swing's boundary, sines about X and Z, from the X axis to Z, (m, 2)."""
+    half_x = ranges.above_x if side_x > 0.0 else ranges.below_x
+    half_z = ranges.above_z if side_z > 0.0 else ranges.below_z
+    middle = np.array([ranges.middle_x, ranges.middle_z])
+    sides = np.array([side_x, side_z])
+    if min(half_x, half_z) > HELD and math.isfinite(half_x + half_z):
+        angle = 0.5 * math.pi * np.linspace(0.0, 1.0, QUARTER)
+        ellipse = np.column_stack((half_x * np.cos(angle), half_z * np.sin(angle)))
+        round_quarter: Array = middle + sides * ellipse
+        return round_quarter
+    # Middles as seen from this side.
+    at_x, at_z = side_x * ranges.middle_x, side_z * ranges.middle_z
+    up = _trace_edge(half_x, half_z, at_x, at_z)
+    back = _trace_edge(half_z, half_x, at_z, at_x)[::-1, ::-1]
+    box: Array = middle + sides * np.vstack((up, back))
+    return box
+
+
+def _trace_edge(half: float, other: float, middle: float, other_middle: float) -> Array:
+    """Return one side of a box, from the middle of the side to the corner, shape (m, 2).
+
+    One without an end lies beyond half a turn, where the clamp takes all of it to one direction.
+    """
+    if math.isinf(half):
+        return np.array([[BEYOND, 0.0]])
+    end = other
+    if math.isinf(end):
+        across = min(1.0, abs(middle + half))
+        end = math.sqrt(1.0 - across * across) - other_middle
+    # Denser toward half a turn, where little of a sine is much of an angle.
+    steps = end * np.sin(0.5 * math.pi * np.linspace(0.0, 1.0, QUARTER))
+    return np.column_stack((np.full(QUARTER, half), steps))
+
+
+def swing_of(turn: Array) -> Array:
+    """Return the swings of turns wxyz (..., 4): what they do before a twist is taken, (..., 4)."""
+    w, y = turn[..., 0], turn[..., 2]
+    zero = np.zeros_like(w)
+    twist = np.stack((w, zero, y, zero), axis=-1)
+    size = np.linalg.norm(twist, axis=-1, keepdims=True)
+    untwisted = np.where(size > swing_twist.HALF_TURN, twist, [1.0, 0.0, 0.0, 0.0])
+    whole = rotation.multiply(turn, rotation.conjugate(rotation.normalize(untwisted)))
+    swing: Array = whole
+    return swing

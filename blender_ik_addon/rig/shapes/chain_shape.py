@@ -1,0 +1,148 @@
+"""All that is to be seen of one chain: joints, target, reach, pole and limits, world space."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+from ..planning.own_joints import chain_joints
+from ..posing.reasons import turns_tip_first
+from ..reading.bone_joints import read_joints
+from ..reading.chain_plan import ChainPlan, planned
+from ..reading.refusals import RigError
+from ..reading.skeleton import Skeleton
+from ..reading.spec import Anchor, ChainSpec, NegativeScale
+from .chain_lines import ChainRows, PosedBones
+from .limit_outlines import LimitOutlines, PlacedLimits, Shapes, compile_outlines, place_outlines
+from .pole_planes import PolePlane, find_pole_plane
+from .reach_zones import ReachZone, find_reach
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CompiledShape:
+    """What of a chain stays while only its pose changes.
+
+    Attributes:
+        skeleton: Bones of its armature.
+        spec: Its settings.
+        plan: Its bones.
+        rows: Its joints.
+        limits: Its limits; None where all joints turn freely.
+        problem: Why the limits cannot be shown, in one sentence; empty if they can.
+    """
+
+    skeleton: Skeleton
+    spec: ChainSpec
+    plan: ChainPlan
+    rows: ChainRows
+    limits: LimitOutlines | None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class ChainShape:
+    """One chain on a pose, world space.
+
+    Attributes:
+        points: Its joints, root first, the effector last, shape (m + 1, 3).
+        target: Shape (3,); None without a target.
+        reach: Which targets it reaches; None for a chain whose root moves.
+        pole: Where it bends to; None without a pole.
+        limits: Its limits; None where all joints turn freely.
+    """
+
+    points: Array
+    target: Array | None
+    reach: ReachZone | None
+    pole: PolePlane | None
+    limits: PlacedLimits | None
+
+
+def compile_shape(
+    armature_object: bpy.types.Object, skeleton: Skeleton, spec: ChainSpec, known: Shapes
+) -> CompiledShape:
+    """Return what is to be seen of a chain, but for its pose.
+
+    Args:
+        armature_object: The original object.
+        skeleton: Its bones.
+        spec: The chain's settings.
+        known: Shapes of joints, to share; grows.
+
+    Raises:
+        RigError: If the chain has no bones.
+    """
+    plan = planned(skeleton, spec)
+    limits, problem = None, ""
+    try:
+        joints = chain_joints(read_joints(armature_object), skeleton, plan, spec)
+    except RigError as error:
+        joints, problem = None, str(error)
+    if joints is not None:
+        limits = compile_outlines(plan.written, joints, known)
+    return CompiledShape(skeleton, spec, plan, ChainRows.of(skeleton, [plan]), limits, problem)
+
+
+def place_shape(
+    compiled: CompiledShape, posed: PosedBones, target: Array | None, pole: Array | None
+) -> ChainShape:
+    """Return what is to be seen of a chain on a pose.
+
+    Args:
+        compiled: The chain.
+        posed: Its armature's bones.
+        target: Where its target is, world space, shape (3,); None without one.
+        pole: Likewise its pole.
+    """
+    spec, points = compiled.spec, compiled.rows.place(posed)
+    is_free = compiled.limits is None and spec.force is None
+    tip_first = is_free and turns_tip_first(compiled.plan, spec)
+    plane = None
+    if pole is not None and not spec.is_dragged:
+        angle = spec.pole_angle
+        if spec.negative_scale is NegativeScale.MIRROR and np.linalg.det(posed.world[:3, :3]) < 0.0:
+            angle = -angle
+        end = points[-1] if target is None else target
+        plane = find_pole_plane(points, end, pole, angle)
+    limits = None
+    if compiled.limits is not None:
+        limits = place_outlines(compiled.limits, compiled.skeleton, posed)
+    reach = None if spec.moves_root else find_reach(points, turns_tip_first=tip_first)
+    return ChainShape(points, target, reach, plane, limits)
+
+
+def find_place(
+    anchor: Anchor | None,
+    depsgraph: bpy.types.Depsgraph,
+    armature_object: bpy.types.Object,
+    skeleton: Skeleton,
+    posed: PosedBones,
+) -> Array | None:
+    """Return where a target or pole is, world space, shape (3,); None if that cannot be told.
+
+    Args:
+        anchor: What is followed; None for nothing.
+        depsgraph: What has evaluated it.
+        armature_object: That of the chain, original: bones of it are read from its pose.
+        skeleton: Its bones.
+        posed: Its pose.
+    """
+    if anchor is None:
+        return None
+    if anchor.object == armature_object:
+        bone = skeleton.index.get(anchor.bone)
+        return None if bone is None else posed.heads(np.array([bone]))[0]
+    evaluated = anchor.object.evaluated_get(depsgraph)
+    matrix = evaluated.matrix_world
+    if anchor.bone and evaluated.type == "ARMATURE":
+        bone = evaluated.pose.bones.get(anchor.bone)
+        if bone is None:
+            return None
+        matrix = matrix @ bone.matrix
+    place = np.array(matrix.translation, dtype=np.float64)
+    return place if np.isfinite(place).all() else None
