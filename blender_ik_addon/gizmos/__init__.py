@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from . import controls, handles
+from . import controls, handles, limits
 
-_MODULES = (controls, handles)
+_MODULES = (controls, limits, handles)
 
 
 def register() -> None:

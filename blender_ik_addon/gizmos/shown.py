@@ -5,8 +5,6 @@ from __future__ import annotations
 import bpy
 from mathutils import Color
 
-MODES = ("POSE", "OBJECT")
-
 
 def rig_of(context: bpy.types.Context) -> bpy.types.Object | None:
     """Return the armature whose chains can be grabbed, None while none is to be."""
@@ -15,7 +13,9 @@ def rig_of(context: bpy.types.Context) -> bpy.types.Object | None:
         return None
     if not (space.show_gizmo and space.show_gizmo_context):
         return None
-    is_posed = owner.mode in MODES and owner.data.pose_position == "POSE"
+    # In object mode the active object stays active when something else, or nothing, is selected.
+    is_meant = owner.mode == "POSE" or (owner.mode == "OBJECT" and owner.select_get())
+    is_posed = is_meant and owner.data.pose_position == "POSE"
     is_shown = is_posed and owner.is_editable and owner.visible_get(viewport=space)
     return owner if is_shown and len(owner.chain_ik.chains) > 0 else None
 

@@ -14,6 +14,7 @@ from .conversion import Conversion, to_chains, to_constraints
 from .file_format import mark, upgrade
 from .forces import creature_text, take_creature
 from .joints import RANGED_AXES, STIFF_AXES, JointSettings, take_over
+from .limit_ends import bone_of_joint, end_setting, move_limit_end
 from .lists import (
     activate_chain_of,
     add_chain,
@@ -51,6 +52,7 @@ __all__ = [
     "active_chain",
     "add_chain",
     "anchors_of",
+    "bone_of_joint",
     "bones_of_chain",
     "bones_spec",
     "chain_key",
@@ -61,11 +63,13 @@ __all__ = [
     "copy_joints",
     "copy_mirrored",
     "creature_text",
+    "end_setting",
     "free_name",
     "idle_joints",
     "is_idle",
     "is_off_its_keys",
     "mark",
+    "move_limit_end",
     "names_of_chains",
     "own_controls",
     "owner_of",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from . import placing, turning
+from . import limits, placing, turning
 
-_MODULES = (placing, turning)
+_MODULES = (placing, turning, limits)
 
 
 def register() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 
 import bpy
@@ -138,6 +139,11 @@ class Dragging(bpy.types.Operator):
             context.workspace.status_text_set(None)
         if context.area is not None:
             context.area.header_text_set(None)
+
+
+def snapped(angle: float) -> float:
+    """Return the nearest of the angles that Ctrl snaps to, radians."""
+    return math.radians(round(math.degrees(angle) / SNAP) * SNAP)
 
 
 def _mouse(event: bpy.types.Event) -> Vector:

@@ -15,7 +15,7 @@ from ...rig.tools.pole_axis import PoleAxis, pole_axis
 from .. import selection
 from ..chains import ANEW
 from .auto_keying import auto_keying
-from .dragging import SNAP, Dragging
+from .dragging import SNAP, Dragging, snapped
 from .view import View
 
 
@@ -65,7 +65,7 @@ class POSE_OT_chain_ik_turn_pole(Dragging):
         assert line is not None
         centre = (line.root + line.end) / 2.0
         self._turned += line.sense * View(context).turn_between(*mouse, centre, line.direction)
-        shown = _snapped(self._turned) if self.snaps else self._turned
+        shown = snapped(self._turned) if self.snaps else self._turned
         self._settings.pole_angle = shown
         return f"{self.bl_label}: {math.degrees(shown):.1f}°"
 
@@ -89,11 +89,6 @@ class POSE_OT_chain_ik_turn_pole(Dragging):
         if self._index >= len(chains):
             raise IKError("The chain whose angle was turned is gone: choose another one.")
         return chains[self._index]
-
-
-def _snapped(angle: float) -> float:
-    step = math.radians(SNAP)
-    return round(angle / step) * step
 
 
 classes = (POSE_OT_chain_ik_turn_pole,)

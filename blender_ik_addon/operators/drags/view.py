@@ -49,6 +49,18 @@ class View:
         # A line that leads straight away from the view has no such point.
         return start if found is None else _array(found[0])
 
+    def nearest(self, mouse: Vector, points: Array) -> int:
+        """Return which of points (m, 3) is seen nearest to the mouse, the middle one of equals."""
+        matrix = np.array(self._data.perspective_matrix, dtype=np.float64)
+        seen = np.column_stack((points, np.ones(len(points)))) @ matrix.T
+        size = np.array((self._region.width, self._region.height))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            pixels = (seen[:, :2] / seen[:, 3:] + 1.0) * 0.5 * size
+        gaps = np.linalg.norm(pixels - np.array((mouse.x, mouse.y)), axis=1)
+        gaps = np.where(seen[:, 3] > 0.0, gaps, np.inf)
+        places = np.flatnonzero(gaps <= gaps.min())
+        return int(places[np.argmin(np.abs(places - len(points) // 2))])
+
     def turn_between(self, before: Vector, after: Vector, centre: Array, axis: Array) -> float:
         """Return by how much a mouse that has moved turns a dial, radians about its axis.
 

@@ -179,8 +179,9 @@ def _parent_of(owner: bpy.types.Object) -> Array:
     """Return the space that an object's channels act in, world space, shape (4, 4)."""
     if owner.parent is None:
         return np.eye(4)
-    # Whatever the parent is: an object, a bone, a vertex.
-    return _matrix(owner.convert_space(matrix=Matrix(), from_space="LOCAL", to_space="WORLD"))
+    # Blender does not tell the space of a parent, an object, bone or vertex, but both of these.
+    parent = _matrix(owner.matrix_world) @ np.linalg.pinv(_matrix(owner.matrix_local))
+    return parent @ _matrix(owner.matrix_parent_inverse)
 
 
 def _path(anchor: Anchor) -> str:

@@ -8,7 +8,10 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
+from ..planning.own_joints import chain_joints
+from ..posing.reasons import turns_tip_first
 from ..reading import spaces
+from ..reading.bone_joints import read_joints
 from ..reading.chain_plan import planned
 from ..reading.refusals import RigError
 from ..reading.skeleton import compiled
@@ -52,7 +55,7 @@ def pole_axis(armature_object: bpy.types.Object, spec: ChainSpec) -> PoleAxis:
         spec: The chain's settings.
 
     Raises:
-        RigError: If the chain has no bones, or its ends meet.
+        RigError: If the chain has no bones, a joint of it cannot be used, or its ends meet.
     """
     skeleton = compiled(armature_object)
     plan = planned(skeleton, spec)
@@ -61,14 +64,18 @@ def pole_axis(armature_object: bpy.types.Object, spec: ChainSpec) -> PoleAxis:
     names = [skeleton.names[bone] for bone in plan.segments]
     tip = bones[skeleton.names[plan.tip]]
     last = tip.tail if plan.ends_at_tail else tip.head
-    if spec.use_rotation and plan.ends_at_tail and len(names) > 1:
-        # A tip that takes the target's rotation does not bend: the bones before it do.
+    is_free = chain_joints(read_joints(armature_object), skeleton, plan, spec) is None
+    if is_free and spec.force is None and turns_tip_first(plan, spec):
+        # The tip takes the target's rotation first: what bends are the bones before it.
         last = tip.head
     ends = np.array((bones[names[0]].head, last), dtype=np.float64)
     root, end = spaces.transform_point(world, ends)
     length = sum(float(np.linalg.norm(world[:3, :3] @ bones[name].vector)) for name in names)
     if not np.linalg.norm(end - root) > CLOSED * length:
-        raise RigError("Root and target are in one place: move the target away from the root.")
+        raise RigError(
+            "The root and the end of what bends are in one place:"
+            " move the target away from the root."
+        )
     is_mirrored = bool(np.linalg.det(world[:3, :3]) < 0.0)
     # KEEP reverses the angle inside of a mirrored armature, so that it looks as it is.
     is_reversed = is_mirrored and spec.negative_scale is NegativeScale.MIRROR
