@@ -243,7 +243,7 @@ class GizmoTour:
     def drag_end(self, bone: str, end: str, wanted: float, expected: float) -> Session:
         """Drag one end along its arc to an angle, and undo."""
         before, start = places("R"), self.limit(bone, end)
-        arc = self.arc(bone, "max" in end, np.linspace(start, wanted, 4 * STEPS))
+        arc = self.arc(bone, "max" in end, np.linspace(start, wanted, STEPS + 1))
         yield from self.viewport.drag(
             [self.viewport.pixel_of(each) for each in arc], button="LEFTMOUSE"
         )
@@ -283,7 +283,7 @@ class GizmoTour:
         radius = DIAL_RADIUS * size * 0.1 / (pixel[1] - pixel[0]).length
         first = (right - right.project(line)).normalized()
         second = line.cross(first)
-        angles = np.linspace(0.0, TURN, 2 * STEPS)
+        angles = np.linspace(0.0, TURN, STEPS)
         return [centre + radius * (first * math.cos(a) + second * math.sin(a)) for a in angles]
 
     def path_from(self, place: Vector) -> list[tuple[int, int]]:

@@ -81,6 +81,18 @@ def test_an_end_is_where_a_bone_that_is_turned_so_far_points(kind):
         np.testing.assert_allclose(ends(ob)[axis, word].point, mark(ob, "Bone.1", axis), atol=2e-6)
 
 
+@pytest.mark.parametrize("kind", [*KINDS, "CONE"])
+def test_every_end_is_on_the_boundary_that_is_drawn(kind):
+    ob, chain = make_limb()
+    rigs.turn_bones(ob, seed=2, angle=0.6)
+    give(chain, "Bone.1", kind, **{axis: RANGES[axis] for axis in KINDS.get(kind, "")})
+    found = ends(ob)
+    assert len(found) == (4 if kind == "CONE" else 2 * len(KINDS[kind]))
+    for end in found.values():
+        drawn = end.limits.points[end.limits.outlines.outlines[end.outline].points]
+        assert np.linalg.norm(drawn - end.point, axis=1).min() < 1e-6
+
+
 @pytest.mark.parametrize("zero", ["REST", "PARENT", "CHILD"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_moved_end_stands_where_its_arc_said_it_would(kind, zero):

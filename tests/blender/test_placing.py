@@ -158,6 +158,9 @@ def test_what_a_child_of_constraint_carries_goes_to_the_point(is_bone):
     held = moved.constraints.new("CHILD_OF")
     held.target = prop
     rigs.updated()
+    # What hangs on it is carried away from where it was held.
+    prop.rotation_euler, prop.location, prop.scale = (0.2, 2.0, 0.7), (1.0, 0.0, 0.0), (1, 1, 1)
+    rigs.updated()
     press(move_target, location=POINT)
     np.testing.assert_allclose(place(chain.target, chain.subtarget), POINT, atol=PLACED)
 
@@ -179,12 +182,12 @@ def test_locked_and_driven_axes_stay_and_the_others_come_as_near_as_they_can():
 
 
 @contextmanager
-def auto_keying(*, only_available: bool) -> Iterator[None]:
-    """Switch Auto Keying on, and say whether it keys what has no keys yet."""
+def auto_keying(*, is_on: bool = True, only_available: bool) -> Iterator[None]:
+    """Switch Auto Keying on or off, and say whether it keys what has no keys yet."""
     edit = bpy.context.preferences.edit
     before = edit.use_keyframe_insert_available
     edit.use_keyframe_insert_available = only_available
-    bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
+    bpy.context.scene.tool_settings.use_keyframe_insert_auto = is_on
     yield
     bpy.context.scene.tool_settings.use_keyframe_insert_auto = False
     edit.use_keyframe_insert_available = before
@@ -194,7 +197,8 @@ def test_auto_keying_keys_the_location_and_nothing_else():
     ob = make_arm()
     target = ob.chain_ik.chains[0].target
     bpy.context.scene.frame_set(7)
-    press(move_target, location=(0.1, 0.2, 1.0))
+    with auto_keying(is_on=False, only_available=False):
+        press(move_target, location=(0.1, 0.2, 1.0))
     assert rigs.curves_of(target) == []
     with auto_keying(only_available=False):
         press(move_target, location=POINT)
