@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 
 # In the order of registration; backwards on unregister.
-_MODULES = ("properties", "operators", "panels", "gizmos", "handlers", "cli")
+_MODULES = ("properties", "operators", "panels", "overlay", "gizmos", "handlers", "cli")
 
 
 def register() -> None:

@@ -129,6 +129,7 @@ class POSE_OT_chain_ik_activate(bpy.types.Operator):
 
     bl_idname = "pose.chain_ik_activate"
     bl_label = "Activate Chain"
+    bl_description = "Make a chain of the active armature the active one"
     bl_options = {"REGISTER", "UNDO"}
 
     index: IntProperty(
@@ -140,7 +141,7 @@ class POSE_OT_chain_ik_activate(bpy.types.Operator):
         owner = selection.armature_of(context)
         names = [] if owner is None else names_of_chains(owner)
         if properties.index >= len(names):
-            return "Make a chain the active one"
+            return cls.bl_description
         return f"Make '{names[properties.index]}' the active chain"
 
     @classmethod

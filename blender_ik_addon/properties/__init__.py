@@ -35,12 +35,14 @@ from .records import (
 )
 from .settings import NEGATIVE_SCALES, SOLVERS, ChainSettings, register, unregister
 from .sharing import shares_bones
+from .shown import SHOWN, ShownSettings
 from .status import status_with, tree_in_words, tree_of
 from .stored import SOURCE, check_free, is_off_its_keys, release, store
 
 __all__ = [
     "NEGATIVE_SCALES",
     "RANGED_AXES",
+    "SHOWN",
     "SOLVERS",
     "SOURCE",
     "STIFF_AXES",
@@ -48,6 +50,7 @@ __all__ = [
     "ChainSettings",
     "Conversion",
     "JointSettings",
+    "ShownSettings",
     "activate_chain_of",
     "active_chain",
     "add_chain",

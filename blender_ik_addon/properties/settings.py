@@ -23,6 +23,7 @@ from .chains import EXTENSIBLE, LONGEST_NAME, OVERRIDABLE, owner_of, tag
 from .forces import ForceSettings
 from .joints import JointSettings
 from .records import sync_anchors
+from .shown import ShownSettings
 from .status import residual, status
 from .stored import release, release_scale
 
@@ -387,9 +388,13 @@ class SceneSettings(bpy.types.PropertyGroup):
         options=set(),
         update=_toggle_live,
     )
+    overlay: PointerProperty(type=ShownSettings)
 
 
-classes = (JointSettings, ForceSettings, ChainSettings, ObjectSettings, SceneSettings)
+classes = (
+    *(JointSettings, ForceSettings, ChainSettings, ObjectSettings),
+    *(ShownSettings, SceneSettings),
+)
 _register_classes, _unregister_classes = bpy.utils.register_classes_factory(classes)
 
 

@@ -158,6 +158,16 @@ def test_the_chain_stops_where_the_end_was_put():
         assert joint.min_x - 1e-5 <= about <= joint.max_x + 1e-5
 
 
+def test_an_angle_that_is_no_number_is_refused():
+    _ob, chain = make_limb()
+    joint = give(chain, "Bone.1", "HINGE_X", x=(-20, 50))
+    before = joint.min_x, joint.max_x
+    for end in ("MIN", "MAX"):
+        text = refusal(set_limit, bone="Bone.1", turn="X", end=end, angle=math.nan)
+        assert "not a finite number" in text
+    assert (joint.min_x, joint.max_x) == before
+
+
 def test_what_has_no_such_end_is_refused_with_what_to_do():
     _ob, chain = make_limb()
     give(chain, "Bone.1", "HINGE_X", x=(-20, 50))

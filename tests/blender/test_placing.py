@@ -245,6 +245,27 @@ def test_what_cannot_be_moved_is_refused_with_what_to_do():
     assert "no longer exists" in refusal(move_target, location=POINT)
 
 
+@pytest.mark.parametrize("is_bone", [False, True])
+def test_what_stands_nowhere_is_refused_and_no_point_that_is_none_is_gone_to(is_bone):
+    ob = make_arm()
+    chain = ob.chain_ik.chains[0]
+    moved = chain.target
+    if is_bone:
+        chain.subtarget, chain.target = add_control(ob, "", seed=2), ob
+        rigs.enter(ob, "POSE")
+        moved = ob.pose.bones[chain.subtarget]
+    before = tuple(moved.location)
+    for point in ((np.nan, 0.0, 0.0), (0.0, np.inf, 0.0), (3.4e38, 3.4e38, 3.4e38)):
+        press(move_target, location=point)
+        assert np.isfinite(moved.location).all()
+        moved.location = before
+        rigs.updated()
+    moved.scale.x = np.nan
+    rigs.updated()
+    assert "not finite" in refusal(move_target, location=POINT)
+    assert tuple(moved.location) == before
+
+
 def test_a_linked_target_is_refused_and_an_override_of_it_moves(tmp_path: Path):
     path = str(tmp_path / "library.blend")
     rigs.make_empty("Far", (1.0, 1.0, 1.0))

@@ -91,6 +91,12 @@ def test_without_a_pole_there_is_no_angle_to_turn():
     assert ob.chain_ik.chains[0].pole_angle == 0.0
 
 
+def test_an_angle_that_is_no_number_is_refused():
+    ob = make_arm()
+    assert "not a finite number" in refusal(turn_pole, angle=math.nan)
+    assert ob.chain_ik.chains[0].pole_angle == 0.0
+
+
 def test_a_chain_whose_ends_meet_has_no_line_and_says_so():
     ob = rigs.make_rig([(0, 0, 0), (0, 0, 1), (0.5, 0, 0.5), (0, 0, 0)])
     rigs.add_chain(ob, "Bone.2", None)

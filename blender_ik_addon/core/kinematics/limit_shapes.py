@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..algebra import rotation
 from ..algebra.arithmetic import ARRAYS, FLOATS, Array
 from ..model.joints import JointKind
 from . import swing_twist
@@ -22,7 +21,6 @@ from .swing_twist import HELD, SwingTwistRange
 # Points of a quarter of a swing's boundary, and of an arc for each radian.
 QUARTER = 12
 ARC_DENSITY = 10.0
-AXIS_Y, AXIS_Z = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
 # Farther than any swing reaches, in sines.
 BEYOND = 4.0
 # The quarters one after the other, by the sides of the middle about X and Z.
@@ -154,13 +152,15 @@ def _trace_edge(half: float, other: float, middle: float, other_middle: float) -
     return np.column_stack((np.full(QUARTER, half), steps))
 
 
-def swing_of(turn: Array) -> Array:
-    """Return the swings of turns wxyz (..., 4): what they do before a twist is taken, (..., 4)."""
-    w, y = turn[..., 0], turn[..., 2]
-    zero = np.zeros_like(w)
-    twist = np.stack((w, zero, y, zero), axis=-1)
-    size = np.linalg.norm(twist, axis=-1, keepdims=True)
-    untwisted = np.where(size > swing_twist.HALF_TURN, twist, [1.0, 0.0, 0.0, 0.0])
-    whole = rotation.multiply(turn, rotation.conjugate(rotation.normalize(untwisted)))
-    swing: Array = whole
-    return swing
+def swing_axes(directions: Array) -> Array:
+    """Return the axes, (..., 3, 3), that the shortest swings of Y to directions lead to."""
+    x, y, z = np.moveaxis(directions, -1, 0)
+    # Of half a turn there is no shortest one.
+    share = 1.0 / np.maximum(1.0 + y, swing_twist.HALF_TURN)
+    across = -x * z * share
+    rows = (
+        *(1.0 - x * x * share, x, across),
+        *(-x, y, -z),
+        *(across, z, 1.0 - z * z * share),
+    )
+    return np.stack(rows, axis=-1).reshape(*directions.shape, 3)

@@ -8,16 +8,18 @@ length lies between one half and one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ..algebra import arrays, turns
 from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Condition, Flags, Number
 from ..algebra.arrays import norm
 from ..algebra.nested import Rows
 from ..algebra.vectors import smoothstep
+from ..model.joints import Joints, free_joints
 from . import bend_plane, reach
 
 # Lengths that differ by less than this share of the chain bend as if they were equal; float32, in
@@ -193,3 +195,32 @@ def _find_closing_turn(lengths: Array, most: Array) -> tuple[Array, Array]:
         is_closing = (np.conj(chord) * rate).real < 0.0
         low, high = np.where(is_closing, middle, low), np.where(is_closing, high, middle)
     return low, np.abs((lengths * np.exp(steps * low)).sum(axis=0))
+
+
+def align_free_joints(start: StartPose) -> Joints:
+    """Return free joints of bones that lie along the segments of start poses.
+
+    The bones' Y axes point along the segments. X axes point to the side that the chain bends to and
+    are carried from bone to bone the short way. All bones stand at their zero.
+
+    Args:
+        start: Start poses of B chains.
+    """
+    directions = np.diff(start.points, axis=0) / start.lengths[:, None, :]
+    across, before, frames = arrays.cross(start.side, start.chord), start.chord, []
+    frame = np.stack((start.side, start.chord, across), axis=1)
+    for direction in directions:
+        swing = turns.between(before, direction, frame[:, 0])
+        frame, before = arrays.compose(turns.to_matrices(swing), frame), direction
+        frames.append(frame)
+    offsets = np.array(frames)
+    offsets[1:] = np.einsum("njib,njkb->nikb", offsets[:-1], offsets[1:])
+    joints = make_free_joints(start.points.shape[-1], len(directions))
+    return replace(joints, offsets=np.ascontiguousarray(offsets.transpose(3, 0, 1, 2)))
+
+
+def make_free_joints(chains: int, bones: int) -> Joints:
+    """Return free joints of so many chains; axes and start rotations are the identity."""
+    start = np.zeros((chains, bones, 4))
+    start[..., 0] = 1.0
+    return free_joints(np.broadcast_to(np.eye(3), (chains, bones, 3, 3)), start)

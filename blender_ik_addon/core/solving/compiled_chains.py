@@ -15,10 +15,14 @@ from ..algebra.vectors import cross
 from ..equilibrium.potential_energy import PotentialEnergy, compile_energy
 from ..kinematics.aims import Limbs, compile_limbs
 from ..kinematics.compiled_joints import put_rows_last
-from ..kinematics.free_joints import align_free_joints, make_free_joints
 from ..kinematics.kinematic_tree import KinematicTree, compile_tree, measure_paths
 from ..kinematics.posed import Posed
-from ..kinematics.start_pose import StartPose, compile_start_poses
+from ..kinematics.start_pose import (
+    StartPose,
+    align_free_joints,
+    compile_start_poses,
+    make_free_joints,
+)
 from ..kinematics.transport import Swings, compile_swings
 from ..model.chains import Chain, Chains
 from ..model.joints import Joints

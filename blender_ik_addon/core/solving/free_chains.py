@@ -12,10 +12,9 @@ from ..algebra.nested import choose, to_numbers
 from ..algebra.quaternions import IDENTITY, Quaternion, rotate
 from ..algebra.vectors import NO_DIRECTION, Vector, add, norm, scale, subtract
 from ..kinematics.bend_plane import Bend, face_side, plan_bend
-from ..kinematics.free_joints import make_free_joints
 from ..kinematics.kinematic_tree import compile_tree
 from ..kinematics.reach import check_reach, soften_target
-from ..kinematics.start_pose import StartPose
+from ..kinematics.start_pose import StartPose, make_free_joints
 from ..model.options import SolveOptions, Solver
 from ..model.status import name_outcome
 from ..model.topology import make_chain

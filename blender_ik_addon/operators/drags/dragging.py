@@ -9,6 +9,7 @@ import bpy
 from mathutils import Vector
 
 from ...core import IKError
+from ...rig.reading.refusals import RigError
 from .. import selection
 
 # Shift makes the mouse so much slower.
@@ -75,7 +76,7 @@ class Dragging(bpy.types.Operator):
         # Slower than the mouse itself where Shift is held.
         self._shown = self._start.copy()
         self._axis, self._is_moved, self._snaps = "", False, False
-        self._is_pressed = event.type == "LEFTMOUSE"
+        self._is_pressed = event.type == "LEFTMOUSE" and event.value in {"PRESS", "CLICK_DRAG"}
         context.window_manager.modal_handler_add(self)
         context.workspace.status_text_set(self.hints)
         return {"RUNNING_MODAL"}
@@ -84,11 +85,14 @@ class Dragging(bpy.types.Operator):
         """Follow the mouse; nobody else gets events meanwhile."""
         try:
             return self._answer(context, event)
-        except (IKError, ReferenceError) as error:
-            # What was held is gone, so there is nothing left to put back.
-            self._tidy(context)
-            self.report({"ERROR"}, str(error))
-            return {"CANCELLED"}
+        except IKError as error:
+            problem = str(error)
+        except ReferenceError:
+            problem = "What was dragged is gone: choose another target, pole or chain."
+        # So there is nothing left to put back.
+        self._tidy(context)
+        self.report({"ERROR"}, problem)
+        return {"CANCELLED"}
 
     def cancel(self, context: bpy.types.Context) -> None:
         """Leave everything as it was: Blender calls it where it closes the window."""
@@ -101,10 +105,10 @@ class Dragging(bpy.types.Operator):
             self.put_back(context)
             self._tidy(context)
             return {"CANCELLED"}
-        if event.type in {"LEFTMOUSE", "RET", "NUMPAD_ENTER"} and event.value in {
-            "PRESS",
-            "RELEASE",
-        }:
+        # One that a menu has started goes on until the next click.
+        end = "RELEASE" if self._is_pressed else "PRESS"
+        is_let_go = event.type == "LEFTMOUSE" and event.value == end
+        if is_let_go or (event.type in {"RET", "NUMPAD_ENTER"} and event.value == "PRESS"):
             return self._let_go(context, event)
         if event.type in AXES and event.value == "PRESS":
             self._axis = "" if self._axis == event.type else event.type
@@ -139,6 +143,16 @@ class Dragging(bpy.types.Operator):
             context.workspace.status_text_set(None)
         if context.area is not None:
             context.area.header_text_set(None)
+
+
+def check_number(angle: float) -> None:
+    """Raise unless an angle is a number.
+
+    Raises:
+        RigError: With what to do.
+    """
+    if not math.isfinite(angle):
+        raise RigError("The angle is not a finite number: type another one.")
 
 
 def snapped(angle: float) -> float:

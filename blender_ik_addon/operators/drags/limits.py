@@ -23,7 +23,7 @@ from ...rig.reading.refusals import RigError
 from ...rig.shapes.limit_ends import LimitEnd, find_ends
 from .. import selection
 from ..chains import ANEW
-from .dragging import SNAP, Dragging, snapped
+from .dragging import SNAP, Dragging, check_number, snapped
 from .view import View
 
 # Radians to either side of where an end is that the mouse can take it to in one move, and steps.
@@ -70,6 +70,7 @@ class POSE_OT_chain_ik_set_limit(Dragging):
     def execute(self, context: bpy.types.Context) -> set[str]:
         settings = selection.chain(context)
         try:
+            check_number(self.angle)
             self._find(settings)
             self.angle = self._set(settings, self.angle)
         except IKError as error:

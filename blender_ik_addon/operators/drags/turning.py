@@ -15,7 +15,7 @@ from ...rig.tools.pole_axis import PoleAxis, pole_axis
 from .. import selection
 from ..chains import ANEW
 from .auto_keying import auto_keying
-from .dragging import SNAP, Dragging, snapped
+from .dragging import SNAP, Dragging, check_number, snapped
 from .view import View
 
 
@@ -48,8 +48,14 @@ class POSE_OT_chain_ik_turn_pole(Dragging):
         return selection.is_possible(cls, problem)
 
     def execute(self, context: bpy.types.Context) -> set[str]:
-        selection.chain(context).pole_angle = self.angle
-        self._key(context, selection.chain(context))
+        settings = selection.chain(context)
+        try:
+            check_number(self.angle)
+        except IKError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        settings.pole_angle = self.angle
+        self._key(context, settings)
         return {"FINISHED"}
 
     def take(self, context: bpy.types.Context) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from ...core import Status
+from ...core.model.status import STATUSES
 from ..frames.chain_poses import take_rows
 from ..frames.places import Places, in_armatures
 from ..planning.driven import Driven
@@ -19,6 +22,23 @@ from .rig_state import RigState
 Rows = npt.NDArray[np.int64]
 Members = list[tuple[RigState, list[tuple[int, Driven]]]]
 """By armature object: chains or trees, and the row of the chain whose root is theirs."""
+
+# Scales that differ by less are the same, in the float32 of Blender.
+SAME_SCALE = 1e-6
+
+
+class Ending(NamedTuple):
+    """How the last solve of a chain ended, at the least cost.
+
+    Attributes:
+        status: Its status.
+        residual: From effector to target in scene units.
+        is_stretched: Whether bones have grown for it.
+    """
+
+    status: Status
+    residual: float
+    is_stretched: bool
 
 
 class Batch:
@@ -91,3 +111,17 @@ class Batch:
         driven, weights = self.driven[tree], self._weights(tree)
         outcome = outcome_of(self._solved, driven, tree, chain, weights)
         return replace(outcome, put_back=self._put_back(row))
+
+    def ending(self, row: int) -> Ending | None:
+        """Return how the last solve of a chain ended; None without one, or where it failed."""
+        solved = self._solved
+        if solved is None or row in self.errors:
+            return None
+        tree, chain = divmod(row, len(self.driven[0].live_chains))
+        live_chain, is_stretched = self.live_chains[row], False
+        if solved.scale is not None and live_chain.stretch is not None:
+            rows = list(self.driven[tree].hanging.rows[chain])
+            grown = solved.scale[tree, rows, 1] - live_chain.stretch.scale[:, 1]
+            is_stretched = bool((grown > SAME_SCALE).any())
+        status = STATUSES[solved.status_codes[tree, chain]]
+        return Ending(status, float(solved.residuals[tree, chain]), is_stretched)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import bpy
 import numpy as np
 
+from ..batches.batch import Ending
 from ..batches.changes import Change, note
 from ..batches.rig_state import RigState, Shared, Specs, Store, place
 from ..posing.outcome import Outcome
@@ -87,6 +88,12 @@ class Memory:
         uid, index = key
         found = self.outcomes.get(uid, {}).get(index)
         return found if found is None or isinstance(found, str) else found[0].outcome(found[1])
+
+    def ending(self, key: ChainKey) -> Ending | None:
+        """Return how that solve ended, at the least cost; None without one, or if it failed."""
+        uid, index = key
+        found = self.outcomes.get(uid, {}).get(index)
+        return None if found is None or isinstance(found, str) else found[0].ending(found[1])
 
 
 memory = Memory()

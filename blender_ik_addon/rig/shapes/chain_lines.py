@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import bpy
 import numpy as np
@@ -79,12 +80,25 @@ class ChainRows:
         reach[ends - 1] = lengths
         return cls(np.array(bones, dtype=np.int64), reach, np.concatenate(([0], ends)))
 
+    @classmethod
+    def join(cls, parts: Sequence[ChainRows]) -> ChainRows:
+        """Return the joints of chains of several armatures, one after the other, as one."""
+        if len(parts) == 1:
+            return parts[0]
+        counts = np.cumsum([0, *[len(part.bones) for part in parts]])
+        starts = [part.starts[:-1] + first for part, first in zip(parts, counts, strict=False)]
+        return cls(
+            np.concatenate([part.bones for part in parts]),
+            np.concatenate([part.reach for part in parts]),
+            np.concatenate([*starts, counts[-1:]]),
+        )
+
     def place(self, posed: PosedBones) -> Array:
         """Return the joints in world space, the last of each chain its effector, shape (p, 3)."""
         places: Array = posed.heads(self.bones) + posed.axes(self.bones, self.reach)
         return places
 
-    @property
+    @cached_property
     def segments(self) -> Indices:
         """The joints that each segment joins, shape (s, 2)."""
         is_last = np.zeros(len(self.bones), dtype=np.bool_)
@@ -92,7 +106,7 @@ class ChainRows:
         first = np.flatnonzero(~is_last)
         return np.column_stack((first, first + 1))
 
-    @property
+    @cached_property
     def chain_of(self) -> Indices:
         """The chain of each joint, shape (p,)."""
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))

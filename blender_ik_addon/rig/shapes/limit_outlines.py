@@ -5,16 +5,17 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ...core.algebra import rotation
-from ...core.kinematics.limit_shapes import AXIS_Y, AXIS_Z, Arc, LimitShape, find_shape, swing_of
-from ..reading.bone_joints import NOT_TURNED, BoneJoints
+from ...core.kinematics.limit_shapes import Arc, LimitShape, find_shape, swing_axes
+from ..reading.bone_joints import BoneJoints
 from ..reading.skeleton import Skeleton
-from ..reading.spaces import local_from_pose, parent_frames
+from ..reading.spaces import parent_frames
 from .chain_lines import PosedBones
 
 Array = npt.NDArray[np.float64]
@@ -24,6 +25,8 @@ Shapes = dict[tuple[object, ...], LimitShape]
 
 # Of a bone's length: how large its limits are drawn, and how far along it that of its twist is.
 BEND_SIZE, TWIST_SIZE, TWIST_PLACE = 0.45, 0.22, 0.3
+# A frame of less volume than this, of a box with its sides, shows no turn.
+FLAT = 1e-9
 
 
 class Part(enum.Enum):
@@ -76,12 +79,12 @@ class LimitOutlines:
     directions: Array
     outline_of: Indices
 
-    @property
+    @cached_property
     def rows(self) -> Indices:
         """The row of the bone of each outline, shape (o,)."""
         return np.array([each.row for each in self.outlines], dtype=np.int64)
 
-    @property
+    @cached_property
     def is_twist(self) -> npt.NDArray[np.bool_]:
         """Which outlines bound twists, shape (o,)."""
         return np.array([each.part is Part.TWIST for each in self.outlines], dtype=np.bool_)
@@ -158,45 +161,45 @@ def _lines(shape: LimitShape) -> Sequence[tuple[Part, Arc | None, Array]]:
 
 def place_outlines(outlines: LimitOutlines, skeleton: Skeleton, posed: PosedBones) -> PlacedLimits:
     """Return the limits of a chain as they are seen on a pose."""
-    bones, rows, is_twist = outlines.bones, outlines.rows, outlines.is_twist
-    zero_frames, turns = _find_turns(outlines, skeleton, posed)
-    swings = swing_of(turns)
-    swung = zero_frames @ rotation.matrix_from_quaternion(swings)
-    frames = np.where(is_twist[:, None, None], swung[rows], zero_frames[rows])
-    along = posed.axes(bones, skeleton.lengths[bones])[rows]
-    lengths = np.linalg.norm(along, axis=1)
-    centres = posed.heads(bones)[rows] + np.where(is_twist, TWIST_PLACE, 0.0)[:, None] * along
+    rows, is_twist = outlines.rows, outlines.is_twist
+    bones = outlines.bones[rows]
+    zero_frames = _find_zero_frames(outlines, rows, skeleton, posed)
+    matrices = posed.world[:3, :3] @ posed.matrices[bones, :3, :3]
+    # A bone mirrored by its own scale shows its axes reversed.
+    signs = np.where(posed.scale[bones] < 0.0, -1.0, 1.0)
+    own = _unit(np.swapaxes(matrices, 1, 2)) * signs[:, :, None]
+    turned = _unit(np.linalg.solve(_solid(zero_frames), own[:, 1, :, None])[..., 0])
+    frames = np.where(is_twist[:, None, None], zero_frames @ swing_axes(turned), zero_frames)
+    along = posed.axes(bones, skeleton.lengths[bones])
+    lengths = np.sqrt(np.einsum("oi,oi->o", along, along))
+    centres = posed.heads(bones) + np.where(is_twist, TWIST_PLACE, 0.0)[:, None] * along
     sizes = np.where(is_twist, TWIST_SIZE, BEND_SIZE) * lengths
-    twists = rotation.multiply(rotation.conjugate(swings), turns)
-    own = np.where(
-        is_twist[:, None],
-        rotation.rotate(twists[rows], np.broadcast_to(AXIS_Z, (len(rows), 3))),
-        rotation.rotate(turns[rows], np.broadcast_to(AXIS_Y, (len(rows), 3))),
-    )
-    present = centres + sizes[:, None] * _unit((frames @ own[..., None])[..., 0])
+    present = centres + sizes[:, None] * np.where(is_twist[:, None], own[:, 2], own[:, 1])
     of = outlines.outline_of
     seen = _unit(np.einsum("pij,pj->pi", frames[of], outlines.directions))
     points = centres[of] + sizes[of, None] * seen
     return PlacedLimits(outlines, points, centres, present, frames, sizes)
 
 
-def _find_turns(
-    outlines: LimitOutlines, skeleton: Skeleton, posed: PosedBones
-) -> tuple[Array, Array]:
-    """Return the axes of joints at their zeros, world space, (k, 3, 3), and turns from there."""
-    bones, zero = outlines.bones, outlines.joints.zero_wxyz
+def _find_zero_frames(
+    outlines: LimitOutlines, rows: Indices, skeleton: Skeleton, posed: PosedBones
+) -> Array:
+    """Return the axes of the joints of outlines at their zeros, world space, shape (o, 3, 3)."""
+    bones, zero = outlines.bones[rows], outlines.joints.zero_wxyz
     parents = skeleton.parents[bones]
     above = np.where((parents >= 0)[:, None, None], posed.matrices[parents, :3, :3], np.eye(3))
-    frames = parent_frames(above, skeleton.frames.take(bones))
-    local = local_from_pose(frames, posed.matrices[bones, :3, :3], posed.scale[bones])
-    turns = outlines.joints.turns_of(rotation.quaternion_from_matrix(local))
-    if zero is None:
-        zero = np.broadcast_to(NOT_TURNED, (len(bones), 4))
-    axes = posed.world[:3, :3] @ frames.rs @ rotation.matrix_from_quaternion(zero)
-    return axes, turns
+    axes: Array = posed.world[:3, :3] @ parent_frames(above, skeleton.frames.take(bones)).rs
+    return axes if zero is None else axes @ rotation.matrix_from_quaternion(zero[rows])
+
+
+def _solid(frames: Array) -> Array:
+    """Return frames (o, 3, 3) of which those squashed flat, which show no turn, are replaced."""
+    sizes = np.prod(np.sqrt(np.einsum("oij,oij->oj", frames, frames)), axis=1)
+    is_flat = np.abs(np.linalg.det(frames)) <= FLAT * sizes
+    return np.where(is_flat[:, None, None], np.eye(3), frames)
 
 
 def _unit(vectors: Array) -> Array:
-    size = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    size = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))[..., None]
     unit: Array = vectors / np.where(size > 0.0, size, 1.0)
     return unit

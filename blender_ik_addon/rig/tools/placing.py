@@ -12,12 +12,14 @@ from mathutils import Matrix
 from ..reading import spaces
 from ..reading.refusals import RigError
 from ..reading.spec import Anchor
-from ..reading.world import channels_of
+from ..reading.world import channels_of, not_finite
 
 Array = npt.NDArray[np.float64]
 
 # Constraints that carry their owner along, as parents do: its own location goes on from there.
 CARRYING = frozenset({"CHILD_OF", "ARMATURE", "FOLLOW_PATH", "OBJECT_SOLVER", "FOLLOW_TRACK"})
+# The greatest number that Blender stores.
+FARTHEST = float(np.finfo(np.float32).max)
 # A frame thinner than this share of its longest side shows a location on a plane or a line only.
 FLAT = 1e-6
 
@@ -93,9 +95,11 @@ def take_hold(anchor: Anchor, word: str) -> Held:
         word: What it is, "target" or "pole".
 
     Raises:
-        RigError: If a person may not move it.
+        RigError: If a person may not move it, or it stands nowhere.
     """
     check_movable(anchor, word)
+    if not np.isfinite(_shown(anchor)).all():
+        raise not_finite(anchor, word)
     free = _free_axes(anchor)
     location = np.array(channels_of(anchor).location, dtype=np.float64)
     return Held(anchor, location, place_of(anchor), _frame(anchor)[:, free], free)
@@ -105,8 +109,8 @@ def move_to_point(held: Held, point: Array) -> None:
     """Move a control to a point of world space, by its location alone.
 
     Axes that are locked or have drivers stay; the others bring it as near as they can. It does not
-    matter whether it has been evaluated since it was taken hold of. A point that is not finite
-    moves nothing.
+    matter whether it has been evaluated since it was taken hold of. A point that is not
+    finite, or that no location can hold, moves nothing.
 
     Args:
         held: The control.
@@ -119,7 +123,8 @@ def move_to_point(held: Held, point: Array) -> None:
         location = held.location.copy()
         gap = point - held.place
         location[held.free] += np.linalg.lstsq(held.frame, gap, rcond=FLAT)[0]
-        channels_of(held.anchor).location = location.tolist()
+        if (np.abs(location) <= FARTHEST).all():
+            channels_of(held.anchor).location = location.tolist()
 
 
 def put_back(held: Held) -> None:
@@ -182,6 +187,15 @@ def _parent_of(owner: bpy.types.Object) -> Array:
     # Blender does not tell the space of a parent, an object, bone or vertex, but both of these.
     parent = _matrix(owner.matrix_world) @ np.linalg.pinv(_matrix(owner.matrix_local))
     return parent @ _matrix(owner.matrix_parent_inverse)
+
+
+def _shown(anchor: Anchor) -> Array:
+    """Return all that tells where a target or pole stands: shape (m, 4, 4)."""
+    moved, owner = channels_of(anchor), anchor.object
+    matrices = [owner.matrix_world, owner.matrix_parent_inverse, moved.matrix_basis]
+    if isinstance(moved, bpy.types.PoseBone):
+        matrices += [moved.matrix, *([moved.parent.matrix] if moved.parent else [])]
+    return np.array([_matrix(matrix) for matrix in matrices])
 
 
 def _path(anchor: Anchor) -> str:

@@ -1,0 +1,131 @@
+"""Strokes on the graphics card: one batch a kind. Made inside of drawing alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, cast
+
+import gpu
+import numpy as np
+from mathutils import Matrix, Vector
+
+from .strokes import Pieces, Points, Rim, Strokes, Word
+
+# Pixels at an interface scale of 1.
+THICK, THIN = 3.0, 1.4
+ROUND = 64
+Kind = Literal["LINES", "LINE_STRIP", "POINTS", "TRIS"]
+LINES, AREAS = "POLYLINE_SMOOTH_COLOR", "SMOOTH_COLOR"
+
+
+class Drawn(NamedTuple):
+    """What is drawn again and again until something changes.
+
+    Attributes:
+        thick: Wide lines; None for none.
+        thin: Narrow lines.
+        areas: Triangles.
+        dots: Points.
+        rims: Outlines of spheres: where they are seen depends on the view.
+        words: Texts, likewise.
+    """
+
+    thick: gpu.types.GPUBatch | None
+    thin: gpu.types.GPUBatch | None
+    areas: gpu.types.GPUBatch | None
+    dots: gpu.types.GPUBatch | None
+    rims: tuple[Rim, ...]
+    words: tuple[Word, ...]
+
+
+def upload(strokes: Strokes) -> Drawn:
+    """Return strokes ready to be drawn."""
+    return Drawn(
+        make_batch("LINES", strokes.thick.join()),
+        make_batch("LINES", strokes.thin.join()),
+        make_batch("TRIS", strokes.areas.join()),
+        make_batch("POINTS", strokes.dots.join()),
+        tuple(strokes.rims),
+        tuple(strokes.words),
+    )
+
+
+def make_batch(kind: Kind, arrays: tuple[Points, Points] | None) -> gpu.types.GPUBatch | None:
+    """Return a batch of lines or triangles of coloured points; None without any."""
+    if arrays is None:
+        return None
+    points, colours = arrays
+    shape = gpu.types.GPUVertFormat()
+    shape.attr_add(id="pos", comp_type="F32", len=points.shape[1], fetch_mode="FLOAT")
+    shape.attr_add(id="color", comp_type="F32", len=4, fetch_mode="FLOAT")
+    buffer = gpu.types.GPUVertBuf(shape, len(points))
+    for name, values in (("pos", points), ("color", colours)):
+        # The stubs do not know that arrays are buffers.
+        buffer.attr_fill(id=name, data=cast("Sequence[float]", values))
+    return gpu.types.GPUBatch(type=kind, buf=buffer)
+
+
+def draw_scene(drawn: Drawn, size: tuple[int, int], scale: float) -> None:
+    """Draw areas and lines in the space of the scene.
+
+    Args:
+        drawn: What to draw.
+        size: Of the region, pixels.
+        scale: Of the interface.
+    """
+    if drawn.areas is not None:
+        drawn.areas.draw(gpu.shader.from_builtin(AREAS))
+    for batch, width in ((drawn.thin, THIN), (drawn.thick, THICK)):
+        if batch is not None:
+            draw_lines(batch, size, width * scale)
+
+
+def draw_lines(batch: gpu.types.GPUBatch, size: tuple[int, int], width: float) -> None:
+    """Draw lines of a width in pixels."""
+    shader = gpu.shader.from_builtin(LINES)
+    shader.bind()
+    shader.uniform_float("viewportSize", size)
+    shader.uniform_float("lineWidth", width)
+    batch.draw(shader)
+
+
+def find_rim(rim: Rim, eye: Vector | None, ahead: Vector) -> Matrix | None:
+    """Return what takes the unit circle in X and Y to the outline of a sphere; None inside of it.
+
+    Args:
+        rim: The sphere.
+        eye: Where a view with perspective looks from; None for one without.
+        ahead: Unit vector from what is seen to the eye, for a view without perspective.
+    """
+    centre, radius = Vector(rim.centre), rim.radius
+    if eye is not None:
+        way = eye - centre
+        distance = way.length
+        if distance <= radius:
+            return None
+        ahead = way / distance
+        # Where lines from the eye touch the sphere.
+        centre = centre + ahead * (radius * radius / distance)
+        radius *= math.sqrt(1.0 - (radius / distance) ** 2)
+    turned = ahead.to_track_quat("Z", "Y").to_matrix().to_4x4()
+    return Matrix.Translation(centre.to_tuple()) @ turned @ Matrix.Scale(radius, 4)
+
+
+def draw_rim(
+    rim: Rim, eye: Vector | None, ahead: Vector, size: tuple[int, int], scale: float
+) -> None:
+    """Draw the outline of a sphere."""
+    matrix = find_rim(rim, eye, ahead)
+    if matrix is None:
+        return
+    pieces = Pieces()
+    angles = np.linspace(0.0, math.tau, ROUND + 1)
+    line = np.column_stack((np.cos(angles), np.sin(angles), np.zeros_like(angles)))
+    pieces.add(line, rim.colour)
+    batch = make_batch("LINE_STRIP", pieces.join())
+    if batch is None:
+        return
+    with gpu.matrix.push_pop():
+        gpu.matrix.multiply_matrix(matrix)
+        draw_lines(batch, size, rim.width * scale)

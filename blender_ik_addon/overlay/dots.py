@@ -1,0 +1,74 @@
+"""Round dots of one size on the screen, by a shader of their own."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import gpu
+from mathutils import Matrix
+
+from .colours import Colour
+
+# Pixels at an interface scale of 1: across, and the line about it.
+DOT, EDGE = 7.5, 1.5
+
+VERTEX = """
+void main()
+{
+  gl_Position = ModelViewProjectionMatrix * vec4(pos, 1.0);
+  gl_PointSize = size;
+  dot_color = color;
+}
+"""
+FRAGMENT = """
+void main()
+{
+  float radius = 0.5 * size;
+  float away = length(gl_PointCoord - vec2(0.5)) * size;
+  vec4 found = mix(dot_color, back, smoothstep(radius - edge - 1.0, radius - edge, away));
+  found.a *= 1.0 - smoothstep(radius - 1.0, radius, away);
+  fragColor = found;
+}
+"""
+
+
+@cache
+def make_shader() -> gpu.types.GPUShader:
+    """Return the shader; made when something is drawn for the first time."""
+    between = gpu.types.GPUStageInterfaceInfo("chain_ik_dot")
+    between.smooth("VEC4", "dot_color")
+    info = gpu.types.GPUShaderCreateInfo()
+    info.push_constant("MAT4", "ModelViewProjectionMatrix")
+    info.push_constant("VEC4", "back")
+    info.push_constant("FLOAT", "size")
+    info.push_constant("FLOAT", "edge")
+    info.vertex_in(0, "VEC3", "pos")
+    info.vertex_in(1, "VEC4", "color")
+    info.vertex_out(between)
+    info.fragment_out(0, "VEC4", "fragColor")
+    info.vertex_source(VERTEX)
+    info.fragment_source(FRAGMENT)
+    return gpu.shader.create_from_info(info)
+
+
+def draw_dots(batch: gpu.types.GPUBatch, matrix: Matrix, scale: float, back: Colour) -> None:
+    """Draw dots with a line of the background about each, onto the pixels of the region.
+
+    There colours count as the theme has them; what is drawn among the scene is converted.
+
+    Args:
+        batch: Points with colours.
+        matrix: Of the view with its perspective.
+        scale: Of the interface.
+        back: Colour of the line.
+    """
+    shader = make_shader()
+    shader.bind()
+    columns = [number for column in matrix.col for number in column]
+    shader.uniform_float("ModelViewProjectionMatrix", columns)
+    shader.uniform_float("back", back)
+    shader.uniform_float("size", (DOT + 2.0 * EDGE) * scale)
+    shader.uniform_float("edge", EDGE * scale)
+    gpu.state.program_point_size_set(True)
+    batch.draw(shader)
+    gpu.state.program_point_size_set(False)

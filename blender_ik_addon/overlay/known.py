@@ -1,0 +1,216 @@
+"""What the overlay knows from one drawing to the next, and when that is out of date."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import bpy
+import numpy as np
+from bpy.app.handlers import persistent
+
+from ..properties import bones_spec, chains_of, is_idle, target_and_pole
+from ..rig.reading.chain_plan import ChainPlan, planned
+from ..rig.reading.refusals import RigError
+from ..rig.reading.skeleton import Skeleton, compiled
+from ..rig.reading.spec import Anchor
+from ..rig.shapes.chain_lines import ChainRows
+from ..rig.shapes.limit_outlines import Shapes
+
+# From so many changes on it is quicker to read all rigs again than to ask what each change is.
+MANY = 30
+Asked = tuple[object, ...]
+"""The settings that tell which bones a chain has."""
+
+
+@dataclass
+class KnownRig:
+    """The chains of one armature object.
+
+    Attributes:
+        skeleton: Its bones.
+        plans: Of each chain in its list: what it asks for, and its bones, None without any.
+        chains: Which of them have bones and are drawn.
+        rows: The joints of those.
+        anchors: Their targets.
+        is_idle: Which of those leave their bones alone.
+    """
+
+    skeleton: Skeleton
+    plans: list[tuple[Asked, ChainPlan | None]] = field(default_factory=list)
+    chains: tuple[int, ...] = ()
+    rows: ChainRows | None = None
+    anchors: list[Anchor | None] = field(default_factory=list)
+    is_idle: list[bool] = field(default_factory=list)
+
+    def read(self, armature_object: bpy.types.Object) -> None:
+        """Read the settings of the chains again; of what is as it was, nothing else."""
+        skeleton = compiled(armature_object, self.skeleton)
+        known = self.plans if skeleton is self.skeleton else []
+        self.skeleton, settings = skeleton, chains_of(armature_object)
+        asked: list[Asked] = [
+            (each.bone, each.chain_count, each.use_tail, each.use_rotation, each.rotation_bone)
+            for each in settings
+        ]
+        if [each for each, _ in known] != asked or not known:
+            self.plans = [
+                (wanted, _plan(skeleton, each))
+                for wanted, each in zip(asked, settings, strict=True)
+            ]
+            plans = [plan for _, plan in self.plans]
+            self.chains = tuple([i for i, plan in enumerate(plans) if plan is not None])
+            drawn = [plan for plan in plans if plan is not None]
+            self.rows = ChainRows.of(skeleton, drawn) if drawn else None
+        shown = [settings[i] for i in self.chains]
+        self.anchors = [target_and_pole(each)[0] for each in shown]
+        self.is_idle = [is_idle(each) for each in shown]
+
+
+def _plan(skeleton: Skeleton, settings: bpy.types.PropertyGroup) -> ChainPlan | None:
+    try:
+        return planned(skeleton, bones_spec(settings))
+    except RigError:
+        return None
+
+
+@dataclass
+class Known:
+    """Everything that is kept, keyed; ``clear`` on load, undo and unregister.
+
+    Attributes:
+        names: Of armature objects with chains by scene and view layer.
+        rigs: By session uid.
+        shapes: Of joints, by kind and ranges.
+        drawn: What goes to the graphics card, by what it shows.
+        listed: Session uids of armature objects that have changed since they were read.
+        is_changed: Whether anything has changed since it was drawn.
+    """
+
+    names: dict[tuple[int, str], tuple[str, ...]] = field(default_factory=dict)
+    rigs: dict[int, KnownRig] = field(default_factory=dict)
+    shapes: Shapes = field(default_factory=dict)
+    drawn: dict[tuple[object, ...], Any] = field(default_factory=dict)
+    listed: set[int] = field(default_factory=set)
+    is_changed: bool = False
+
+    def clear(self) -> None:
+        """Forget everything."""
+        for each in (self.names, self.rigs, self.shapes, self.drawn, self.listed):
+            each.clear()
+        self.is_changed = False
+
+    def note(self, depsgraph: bpy.types.Depsgraph, *, is_new_frame: bool) -> None:
+        """Note what an update has changed; where nothing has been drawn nothing is out of date."""
+        if not self.names:
+            return
+        self.is_changed = True
+        updates = depsgraph.updates
+        if is_new_frame:
+            self.listed.update(self.rigs)
+            return
+        if len(updates) > MANY or depsgraph.id_type_updated(id_type="COLLECTION"):
+            # Objects may have come or gone, and rigs may have got their first chain.
+            self.clear()
+            return
+        for update in updates:
+            changed = update.id
+            if isinstance(changed, bpy.types.Object) and changed.type == "ARMATURE":
+                self.listed.add(changed.original.session_uid)
+        if not self.listed.issubset(self.rigs):
+            self.clear()
+
+    def settle(self) -> None:
+        """Drop what is out of date, before something is drawn."""
+        if self.is_changed:
+            self.drawn.clear()
+            self.is_changed = False
+
+    def find_names(self, scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> tuple[str, ...]:
+        """Return the names of the armature objects of a view layer that have chains."""
+        key = scene.session_uid, layer.name
+        if key not in self.names:
+            self.names[key] = tuple(
+                [
+                    each.name
+                    for each in layer.objects
+                    if each.type == "ARMATURE" and len(each.chain_ik.chains)
+                ]
+            )
+        return self.names[key]
+
+    def rig(self, armature_object: bpy.types.Object) -> KnownRig:
+        """Return what is known of an armature object, as it stands now."""
+        uid = armature_object.session_uid
+        known = self.rigs.get(uid)
+        if known is None:
+            known = self.rigs[uid] = KnownRig(compiled(armature_object))
+        elif uid not in self.listed:
+            return known
+        known.read(armature_object)
+        self.listed.discard(uid)
+        return known
+
+
+known = Known()
+
+
+def is_on(scene: bpy.types.Scene) -> bool:
+    """Tell whether anything is drawn at all."""
+    return bool(scene.chain_ik.overlay.show_overlay)
+
+
+@persistent
+def on_update(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = None) -> None:
+    """Note what has changed."""
+    _note(scene, depsgraph, is_new_frame=False)
+
+
+@persistent
+def on_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = None) -> None:
+    """Note that everything may have changed."""
+    _note(scene, depsgraph, is_new_frame=True)
+
+
+def _note(
+    scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None, *, is_new_frame: bool
+) -> None:
+    if depsgraph is None or depsgraph.mode != "VIEWPORT":
+        return
+    if is_on(scene):
+        known.note(depsgraph, is_new_frame=is_new_frame)
+    else:
+        # Nothing is computed while it is off, so nothing is known when it is on again.
+        known.clear()
+
+
+@persistent
+def on_history(*_arguments: object) -> None:
+    """Forget what is known of data that has just been replaced: load, undo, redo."""
+    known.clear()
+
+
+_HANDLERS = {
+    "depsgraph_update_post": on_update,
+    "frame_change_post": on_frame,
+    "load_post": on_history,
+    "undo_post": on_history,
+    "redo_post": on_history,
+}
+
+
+def register() -> None:
+    """Append the handlers."""
+    for name, handler in _HANDLERS.items():
+        getattr(bpy.app.handlers, name).append(handler)
+
+
+def unregister() -> None:
+    """Remove the handlers, and forget everything."""
+    for name, handler in _HANDLERS.items():
+        getattr(bpy.app.handlers, name).remove(handler)
+    known.clear()
+
+
+def no_places(count: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return places of targets that there are none of, shape (count, 3)."""
+    return np.full((count, 3), np.nan)

@@ -1,0 +1,30 @@
+"""What is shown of chains, in the viewport's popover of overlays."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..properties import SHOWN
+
+
+class VIEW3D_PT_overlay_chain_ik(bpy.types.Panel):
+    """On and off, and what of chains is drawn."""
+
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "HEADER"
+    bl_parent_id = "VIEW3D_PT_overlay"
+    bl_label = "Chain IK"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        """Draw a switch, and below it one for each item, in two columns."""
+        layout, shown = self.layout, context.scene.chain_ik.overlay
+        is_shown = context.space_data.overlay.show_overlays
+        layout.active = is_shown
+        layout.prop(shown, "show_overlay", text="Show Chains in Viewport")
+        flow = layout.grid_flow(columns=2, row_major=True, even_columns=True, align=True)
+        flow.active = is_shown and shown.show_overlay
+        for name in SHOWN:
+            flow.prop(shown, name)
+
+
+register, unregister = bpy.utils.register_classes_factory((VIEW3D_PT_overlay_chain_ik,))

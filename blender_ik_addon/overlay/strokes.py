@@ -1,0 +1,118 @@
+"""Lines, areas, dots, rims and words to be drawn, collected as arrays: no graphics card yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .colours import Colour
+
+Array = npt.NDArray[np.float64]
+Points = npt.NDArray[np.float32]
+
+
+class Rim(NamedTuple):
+    """The outline of a sphere as the view shows it.
+
+    Attributes:
+        centre: World space.
+        radius: In scene units.
+        colour: Of the line.
+        width: In pixels of a scale of 1.
+    """
+
+    centre: tuple[float, float, float]
+    radius: float
+    colour: Colour
+    width: float
+
+
+class Word(NamedTuple):
+    """A short text at a place.
+
+    Attributes:
+        place: World space.
+        text: What it says.
+        colour: Of the text.
+    """
+
+    place: tuple[float, float, float]
+    text: str
+    colour: Colour
+
+
+@dataclass
+class Pieces:
+    """Pieces of one kind: points and their colours, in parts that are joined at the end.
+
+    Attributes:
+        points: Shape (p, 3) each.
+        colours: Of each part: one, or one a point, shape (p, 4).
+    """
+
+    points: list[Array] = field(default_factory=list)
+    colours: list[Colour | Array] = field(default_factory=list)
+
+    def add(self, points: Array, colour: Colour | Array) -> None:
+        """Add points of a colour."""
+        self.points.append(points.reshape(-1, 3))
+        self.colours.append(colour)
+
+    def join(self) -> tuple[Points, Points] | None:
+        """Return all points (p, 3) and colours (p, 4) in float32; None without any."""
+        if not self.points:
+            return None
+        points = np.concatenate(self.points).astype(np.float32)
+        colours = np.empty((len(points), 4), dtype=np.float32)
+        start = 0
+        for part, colour in zip(self.points, self.colours, strict=True):
+            colours[start : start + len(part)] = colour
+            start += len(part)
+        return points, colours
+
+
+@dataclass
+class Strokes:
+    """All that one viewport shows.
+
+    Attributes:
+        thick: Ends of wide lines, two and two.
+        thin: Ends of narrow lines.
+        areas: Corners of triangles.
+        dots: Centres of dots.
+        rims: Outlines of spheres.
+        words: Texts.
+    """
+
+    thick: Pieces = field(default_factory=Pieces)
+    thin: Pieces = field(default_factory=Pieces)
+    areas: Pieces = field(default_factory=Pieces)
+    dots: Pieces = field(default_factory=Pieces)
+    rims: list[Rim] = field(default_factory=list)
+    words: list[Word] = field(default_factory=list)
+
+
+def pair_up(line: Array, *, is_closed: bool) -> Array:
+    """Return the ends of the pieces of a line of points (m, 3), two and two."""
+    ends = np.roll(line, -1, axis=0)
+    pieces = np.stack((line, ends), axis=1)
+    paired: Array = pieces if is_closed else pieces[:-1]
+    return paired
+
+
+def fan_out(centre: Array, line: Array, *, is_closed: bool) -> Array:
+    """Return triangles from a centre to the pieces of a line of points, shape (t, 3, 3)."""
+    pieces = pair_up(line, is_closed=is_closed)
+    tips = np.broadcast_to(centre, (len(pieces), 1, 3))
+    fan: Array = np.concatenate((tips, pieces), axis=1)
+    return fan
+
+
+def dash(starts: Array, ends: Array, count: int) -> Array:
+    """Return so many dashes of lines from starts (m, 3) to ends, two points each."""
+    shares = (np.arange(2 * count) / (2 * count - 1))[:, None]
+    dashes: Array = starts[:, None] + shares * (ends - starts)[:, None]
+    return dashes

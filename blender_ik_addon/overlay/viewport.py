@@ -1,0 +1,96 @@
+"""What Blender calls whenever it draws a 3D viewport."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+import gpu
+import numpy as np
+from mathutils import Vector
+
+from .batches import Drawn, draw_rim, draw_scene, upload
+from .colours import Colours, read_colours
+from .dots import draw_dots, make_shader
+from .gathering import find_view, gather
+from .known import is_on, known
+from .words import draw_words
+
+# What Blender gives for the callbacks, to remove them by.
+_handles: list[Any] = []
+
+
+def find_drawn(context: bpy.types.Context) -> tuple[Drawn, Colours] | None:
+    """Return what the viewport of a context shows, as it was if nothing has changed."""
+    scene, preferences = context.scene, context.preferences
+    if scene is None or preferences is None or not is_on(scene):
+        return None
+    if not context.space_data.overlay.show_overlays:
+        return None
+    known.settle()
+    colours = read_colours(preferences)
+    view = find_view(context, known, colours)
+    if view is None:
+        return None
+    drawn = known.drawn.get(view)
+    if drawn is None:
+        drawn = known.drawn[view] = upload(gather(context, known, view))
+    return drawn, colours
+
+
+def _scale(context: bpy.types.Context) -> float:
+    # Zero in background.
+    return context.preferences.system.ui_scale or 1.0
+
+
+def _size(context: bpy.types.Context) -> tuple[int, int]:
+    return context.region.width, context.region.height
+
+
+def draw_in_scene() -> None:
+    """Draw lines and areas."""
+    context = bpy.context
+    found = find_drawn(context)
+    if found is None:
+        return
+    drawn, _ = found
+    size, scale, view = _size(context), _scale(context), context.region_data
+    gpu.state.blend_set("ALPHA")
+    gpu.state.depth_test_set("NONE")
+    draw_scene(drawn, size, scale)
+    from_view = view.view_matrix.inverted_safe()
+    eye = from_view.translation if view.is_perspective else None
+    ahead = from_view.to_3x3() @ Vector((0.0, 0.0, 1.0))
+    for rim in drawn.rims:
+        draw_rim(rim, eye, ahead, size, scale)
+    gpu.state.blend_set("NONE")
+
+
+def draw_on_screen() -> None:
+    """Draw dots and words."""
+    context = bpy.context
+    found = find_drawn(context)
+    if found is None:
+        return
+    drawn, colours = found
+    matrix, scale = context.region_data.perspective_matrix, _scale(context)
+    gpu.state.blend_set("ALPHA")
+    if drawn.dots is not None:
+        draw_dots(drawn.dots, matrix, scale, colours.back)
+    if drawn.words:
+        draw_words(drawn.words, np.array(matrix), _size(context), scale, colours.back)
+    gpu.state.blend_set("NONE")
+
+
+def register() -> None:
+    """Have Blender call when it draws viewports."""
+    add = bpy.types.SpaceView3D.draw_handler_add
+    _handles.append(add(draw_in_scene, (), "WINDOW", "POST_VIEW"))
+    _handles.append(add(draw_on_screen, (), "WINDOW", "POST_PIXEL"))
+
+
+def unregister() -> None:
+    """End that."""
+    while _handles:
+        bpy.types.SpaceView3D.draw_handler_remove(_handles.pop(), "WINDOW")
+    make_shader.cache_clear()
