@@ -11,6 +11,8 @@ one step, and one is given up with Esc. Each step leaves a picture in the folder
 
 from __future__ import annotations
 
+import contextlib
+import io
 import math
 import sys
 from pathlib import Path
@@ -139,6 +141,8 @@ class GizmoTour:
         yield from self.give_up("Pole", "R")
         yield from self.click_target()
         yield from self.drag_limit()
+        yield from self.show_large()
+        yield from self.lose_things()
 
     def drag_control(self, word: str, side: str) -> Session:
         """Drag a target or pole: it is under the mouse, the chain follows, one undo is enough."""
@@ -254,6 +258,34 @@ class GizmoTour:
         yield from self.undo("Move Limit", before, "R")
         now = self.limit(bone, end)
         check(now == start, f"Undo has left the limit of {bone} at {now:.3f}.")
+
+    def show_large(self) -> Session:
+        """Show all of them at twice the size."""
+        view = bpy.context.preferences.view
+        view.ui_scale *= 2.0
+        yield REDRAW
+        self.note("7_large")
+        view.ui_scale /= 2.0
+        yield REDRAW
+
+    def lose_things(self) -> Session:
+        """Take away what gizmos show, one after the other: nothing is printed as an error."""
+        said, holder = io.StringIO(), bpy.data.objects
+        with contextlib.redirect_stderr(said):
+            holder[RIG].data.bones["Lower.R"].name = "Renamed"
+            yield REDRAW
+            holder[RIG].chain_ik.active_index = 0
+            holder.remove(holder["Target.L"])
+            yield REDRAW
+            holder[RIG].chain_ik.chains[0].pole_subtarget = "None"
+            holder[RIG].chain_ik.chains[0].pole_target = holder[RIG]
+            yield REDRAW
+            holder[RIG].chain_ik.chains.remove(0)
+            holder[RIG].chain_ik.active_index = 7
+            yield REDRAW
+            holder.remove(holder[RIG])
+            yield REDRAW
+        check("Traceback" not in said.getvalue(), f"Gizmos have failed: {said.getvalue()}")
 
     def limit(self, bone: str, end: str) -> float:
         """Return an end of a bone's range, of the chain's own joint if it has one."""

@@ -63,18 +63,24 @@ class VIEW3D_GGT_chain_ik_limits(bpy.types.GizmoGroup):
 
 
 def _bone_of(context: bpy.types.Context, settings: ChainGroup) -> str:
-    """Return the bone whose limits are shown: the active one, else that of the active joint."""
-    active = context.active_pose_bone
+    """Return the bone whose limits are shown: the active one, else that of the active joint.
+
+    Empty for none, which costs nothing: most bones have no limits.
+    """
+    active, joints = context.active_pose_bone, settings.joints
+    has_own = active is not None and any(getattr(active, f"use_ik_limit_{axis}") for axis in "xyz")
+    if not settings.use_limits or not (has_own or joints):
+        return ""
     if active is not None and active.name in bones_of_chain(settings):
         return active.name
-    index, joints = settings.active_joint_index, settings.joints
+    index = settings.active_joint_index
     return bone_of_joint(settings, joints[index]) if 0 <= index < len(joints) else ""
 
 
 def _ends_of(context: bpy.types.Context, settings: ChainGroup, bone: str) -> tuple[LimitEnd, ...]:
     """Return what can be dragged; nothing where limits do not hold, or cannot be read."""
     owner = rig_of(context)
-    if owner is None or not settings.use_limits:
+    if owner is None:
         return ()
     try:
         ends = find_ends(owner, chain_spec(settings), bone)
