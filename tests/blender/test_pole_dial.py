@@ -12,6 +12,7 @@ from blender_ik_addon.properties import chain_spec
 from blender_ik_addon.rig.reading.refusals import RigError
 from blender_ik_addon.rig.tools.pole_axis import pole_axis
 from tests.blender import rigs
+from tests.blender.jointed_rigs import give
 from tests.blender.selecting import press, refusal
 
 turn_pole = bpy.ops.pose.chain_ik_turn_pole
@@ -64,6 +65,17 @@ def test_the_bend_turns_by_the_angle_about_the_dials_line_as_it_is_seen(scale, s
         # Uneven scale stretches angles, so only the sense is the same.
         is_even = len({abs(value) for value in scale}) == 1
         assert abs(gap) < (1e-4 if is_even else 1.2)
+
+
+def test_the_line_leads_to_the_target_where_limits_keep_the_chain_from_it():
+    ob = make_arm()
+    chain = ob.chain_ik.chains[0]
+    for bone in ("Bone.0", "Bone.1", "Bone.2"):
+        give(chain, bone, "HINGE_X", x=(-5, 5))
+    rigs.updated()
+    target = rigs.position(chain.target)
+    assert np.linalg.norm(rigs.tail(ob, "Bone.2") - target) > 0.1
+    np.testing.assert_allclose(pole_axis(ob, chain_spec(chain)).end, target, atol=1e-6)
 
 
 def test_auto_keying_keys_an_angle_that_has_keys_and_no_other():

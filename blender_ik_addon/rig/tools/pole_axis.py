@@ -16,6 +16,7 @@ from ..reading.chain_plan import planned
 from ..reading.refusals import RigError
 from ..reading.skeleton import compiled
 from ..reading.spec import ChainSpec, NegativeScale
+from .placing import place_of
 
 Array = npt.NDArray[np.float64]
 
@@ -29,7 +30,7 @@ class PoleAxis:
 
     Attributes:
         root: Where it begins, shape (3,).
-        end: Where the bones that bend end, shape (3,).
+        end: The target, or else where the bones that bend end, shape (3,).
         sense: 1 where a greater pole angle turns the bend counter-clockwise about the line, seen
             from its end; -1 where an armature mirrored by negative scale shows it turned the other
             way round.
@@ -63,13 +64,15 @@ def pole_axis(armature_object: bpy.types.Object, spec: ChainSpec) -> PoleAxis:
     world = np.array(armature_object.matrix_world, dtype=np.float64)
     names = [skeleton.names[bone] for bone in plan.segments]
     tip = bones[skeleton.names[plan.tip]]
-    last = tip.tail if plan.ends_at_tail else tip.head
     is_free = chain_joints(read_joints(armature_object), skeleton, plan, spec) is None
-    if is_free and spec.force is None and turns_tip_first(plan, spec):
-        # The tip takes the target's rotation first: what bends are the bones before it.
-        last = tip.head
+    # The tip takes the target's rotation first: what bends are the bones before it.
+    tip_first = is_free and spec.force is None and turns_tip_first(plan, spec)
+    last = tip.tail if plan.ends_at_tail and not tip_first else tip.head
     ends = np.array((bones[names[0]].head, last), dtype=np.float64)
     root, end = spaces.transform_point(world, ends)
+    if spec.target is not None and not tip_first:
+        # Where it is, though limits may keep the chain from it.
+        end = place_of(spec.target)
     length = sum(float(np.linalg.norm(world[:3, :3] @ bones[name].vector)) for name in names)
     if not np.linalg.norm(end - root) > CLOSED * length:
         raise RigError(
