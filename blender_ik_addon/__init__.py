@@ -10,7 +10,7 @@ import importlib
 # In the order of registration; backwards on unregister.
 _MODULES = (
     *("translations", "properties", "preferences", "operators"),
-    *("panels", "overlay", "handlers", "cli"),
+    *("panels", "overlay", "gizmos", "handlers", "cli"),
 )
 
 

@@ -176,11 +176,12 @@ class Viewport:
         for value in ("PRESS", "RELEASE"):
             self.window.event_simulate(key, value, x=x, y=y, **modifiers)
 
-    def drag(self, path: Iterable[tuple[int, int]], *, button: str) -> Session:
-        """Move the mouse through pixels, with a button held, or none."""
+    def drag(self, path: Iterable[tuple[int, int]], *, button: str, **modifiers: bool) -> Session:
+        """Move the mouse through pixels, with a button held or none; modifiers as for ``press``."""
         for number, pixel in enumerate(path):
             self._mouse = pixel
-            self._simulate("MOUSEMOVE", "NOTHING")
+            # Held from the second move on: with them a press may mean something else.
+            self._simulate("MOUSEMOVE", "NOTHING", **(modifiers if number else {}))
             yield MOMENT
             if button and number == 0:
                 self._simulate(button, "PRESS")
@@ -199,6 +200,6 @@ class Viewport:
 
     _mouse = (5, 5)
 
-    def _simulate(self, kind: str, value: str) -> None:
+    def _simulate(self, kind: str, value: str, **modifiers: bool) -> None:
         x, y = self._mouse
-        self.window.event_simulate(kind, value, x=x, y=y)
+        self.window.event_simulate(kind, value, x=x, y=y, **modifiers)

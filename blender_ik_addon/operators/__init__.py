@@ -10,6 +10,7 @@ from . import (
     compare,
     convert,
     creatures,
+    drags,
     joints,
     matching,
     presets,
@@ -28,6 +29,7 @@ _MODULES = (
     bake,
     convert,
     compare,
+    drags,
 )
 
 

@@ -6,11 +6,12 @@ from functools import partial
 from typing import Literal
 
 import bpy
-from bpy.props import BoolProperty
+from bpy.props import BoolProperty, IntProperty
 
 from ..core import IKError
 from ..properties import (
     chains_of,
+    names_of_chains,
     own_controls,
     owner_of,
     release,
@@ -124,7 +125,41 @@ class POSE_OT_chain_ik_store(bpy.types.Operator):
         return {"FINISHED"}
 
 
+class POSE_OT_chain_ik_activate(bpy.types.Operator):
+    """Make a chain of the active armature the active one."""
+
+    bl_idname = "pose.chain_ik_activate"
+    bl_label = "Activate Chain"
+    bl_description = "Make a chain of the active armature the active one"
+    bl_options = {"REGISTER", "UNDO"}
+
+    index: IntProperty(
+        name="Index", description="Place of the chain in the list, from 0", min=0, options=ANEW
+    )
+
+    @classmethod
+    def description(cls, context: bpy.types.Context, properties: POSE_OT_chain_ik_activate) -> str:
+        owner = selection.armature_of(context)
+        names = [] if owner is None else names_of_chains(owner)
+        if properties.index >= len(names):
+            return cls.bl_description
+        return f"Make '{names[properties.index]}' the active chain"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return selection.is_possible(cls, selection.problem_of_owner(context))
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        owner = selection.armature_of(context)
+        if owner is None or self.index >= len(chains_of(owner)):
+            self.report({"ERROR"}, "There is no such chain: choose one in the list.")
+            return {"CANCELLED"}
+        owner.chain_ik.active_index = self.index
+        return {"FINISHED"}
+
+
 classes = (
+    POSE_OT_chain_ik_activate,
     POSE_OT_chain_ik_remove,
     POSE_OT_chain_ik_restore,
     POSE_OT_chain_ik_store,

@@ -139,6 +139,13 @@ def problem(context: bpy.types.Context) -> str:
     return ""
 
 
+def click(pixel: tuple[int, int], *, toggle: bool) -> None:
+    """Select what a person sees at a pixel of the viewport; a click on nothing changes nothing."""
+    found = bpy.ops.view3d.select(location=pixel, deselect_all=False, toggle=toggle)
+    if found == {"FINISHED"}:
+        bpy.ops.ed.undo_push(message="Select")
+
+
 def shows_bones(context: bpy.types.Context) -> bool:
     """Tell whether a person sees which bones are selected."""
     owner = armature_of(context)

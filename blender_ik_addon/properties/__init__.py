@@ -26,6 +26,7 @@ from .conversion import Conversion, to_chains, to_constraints
 from .file_format import mark, upgrade
 from .forces import creature_text, take_creature
 from .joints import RANGED_AXES, STIFF_AXES, JointSettings, take_over
+from .joints.ends import bone_of_joint, end_setting, move_limit_end
 from .lists import (
     NewChain,
     activate_chain_of,
@@ -73,6 +74,7 @@ __all__ = [
     "active_chain",
     "add_chain",
     "anchors_of",
+    "bone_of_joint",
     "bones_of_chain",
     "bones_of_chains",
     "bones_spec",
@@ -86,6 +88,7 @@ __all__ = [
     "copy_joints",
     "copy_mirrored",
     "creature_text",
+    "end_setting",
     "forget_compared",
     "free_name",
     "ghost_joints",
@@ -95,6 +98,7 @@ __all__ = [
     "keep_compared",
     "kept_of",
     "mark",
+    "move_limit_end",
     "names_of_chains",
     "own_controls",
     "owner_of",

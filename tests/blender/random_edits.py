@@ -15,6 +15,7 @@ from tests.blender.random_bone_edits import BoneEdits, PoseEdits
 from tests.blender.random_broken_edits import BrokenEdits
 from tests.blender.random_chain_edits import ButtonEdits, ChainEdits
 from tests.blender.random_day_edits import DayEdits
+from tests.blender.random_gizmo_edits import GizmoEdits
 from tests.blender.random_object_edits import LayerEdits, ObjectEdits
 from tests.blender.random_output import Output, is_fault
 from tests.blender.random_scene import SEED, make_limb, place
@@ -35,6 +36,7 @@ class RandomEdits(
     ChainEdits,
     ButtonEdits,
     DayEdits,
+    GizmoEdits,
     TimeEdits,
     FileEdits,
     BrokenEdits,

@@ -161,7 +161,8 @@ def test_ghosts_have_colours_that_differ():
 def test_widths_grow_with_the_interface(own):
     for name, value in WIDE.items():
         setattr(own, name, value)
-    scale = bpy.context.preferences.system.ui_scale
+    # Zero in background.
+    scale = bpy.context.preferences.system.ui_scale or 1.0
     expected = [value * scale for value in WIDE.values()]
     assert list(preferences.widths(bpy.context)) == pytest.approx(expected)
 

@@ -21,6 +21,29 @@ def not_finite(anchor: Anchor, word: str) -> RigError:
     )
 
 
+def no_bone(anchor: Anchor) -> RigError:
+    """Return what to say of a target or pole whose bone is gone."""
+    return RigError(
+        f"Bone '{anchor.bone}' of '{anchor.object.name}' no longer exists:"
+        " choose another bone for the chain to follow."
+    )
+
+
+def channels_of(anchor: Anchor) -> bpy.types.Object | bpy.types.PoseBone:
+    """Return what holds the channels of a target or pole: the object itself, or its bone.
+
+    Raises:
+        RigError: If there is no such bone.
+    """
+    if not anchor.bone:
+        return anchor.object
+    pose = anchor.object.pose
+    bone = None if pose is None else pose.bones.get(anchor.bone)
+    if bone is None:
+        raise no_bone(anchor)
+    return bone
+
+
 class Order:
     """Which row of a bulk read is which object.
 
@@ -90,8 +113,5 @@ class WorldMatrices:
         posed = evaluated or anchor.object.evaluated_get(self.depsgraph)
         bone = posed.pose.bones.get(anchor.bone)
         if bone is None:
-            raise RigError(
-                f"Bone '{anchor.bone}' of '{anchor.object.name}' no longer exists:"
-                " choose another bone for the chain to follow."
-            )
+            raise no_bone(anchor)
         return np.array(bone.matrix, dtype=np.float64)

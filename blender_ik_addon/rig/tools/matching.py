@@ -14,6 +14,7 @@ from ..keying.written import reader, written_channels
 from ..reading.animation import curves
 from ..reading.channels import CHANNEL_SIZES
 from ..reading.spec import Anchor, ChainSpec, StoredBone
+from ..reading.world import channels_of
 from .controls import move_to, placement
 
 
@@ -46,7 +47,7 @@ def match_controls(armature_object: bpy.types.Object, spec: ChainSpec) -> list[A
 def key_anchors(anchors: Iterable[Anchor], frame: int) -> None:
     """Key location and rotation of objects and bones at a frame, as they stand."""
     for anchor in anchors:
-        moved = _moved(anchor)
+        moved = channels_of(anchor)
         for prop in _channels(moved):
             moved.keyframe_insert(prop, frame=frame, group=anchor.bone or "Object Transforms")
 
@@ -57,7 +58,7 @@ def hold_anchors(anchors: Iterable[Anchor], frame: int) -> None:
     What is keyed later then changes nothing up to that frame.
     """
     for anchor in anchors:
-        moved = _moved(anchor)
+        moved = channels_of(anchor)
         known = {(each.data_path, each.array_index): each for each in curves(anchor.object)}
         for prop in _channels(moved):
             for component in range(len(getattr(moved, prop))):
@@ -67,10 +68,6 @@ def hold_anchors(anchors: Iterable[Anchor], frame: int) -> None:
                     moved.keyframe_insert(prop, index=component, frame=frame)
                 else:
                     split(curve, frame)
-
-
-def _moved(anchor: Anchor) -> bpy.types.Object | bpy.types.PoseBone:
-    return anchor.object.pose.bones[anchor.bone] if anchor.bone else anchor.object
 
 
 def _channels(moved: bpy.types.Object | bpy.types.PoseBone) -> tuple[str, str]:

@@ -10,11 +10,11 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
 
-from ..core import JointKind
-from ..rig.planning.checks import check_settings
-from ..rig.reading.bone_joints import KINDS, MOST_STIFFNESS
-from ..rig.reading.spec import OwnJoint, RelativeTo
-from .chains import LONGEST_NAME, OVERRIDABLE, ChainGroup, tag
+from ...core import JointKind
+from ...rig.planning.checks import check_settings
+from ...rig.reading.bone_joints import KINDS, MOST_STIFFNESS
+from ...rig.reading.spec import OwnJoint, RelativeTo
+from ..chains import LONGEST_NAME, OVERRIDABLE, ChainGroup, tag
 
 KINDS_OF_JOINTS = (
     (

@@ -1,0 +1,99 @@
+"""Target, pole and pole angle of the active chain, to be dragged where they are."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+from mathutils import Matrix, Vector
+
+from ..core import IKError
+from ..properties import ChainGroup, active_chain, chain_spec, owner_of, target_and_pole
+from ..rig.reading.spec import Anchor
+from ..rig.tools.placing import place_of
+from ..rig.tools.pole_axis import PoleAxis, pole_axis
+from .shown import paint, rig_of, theme
+
+Array = npt.NDArray[np.float64]
+
+# Of Blender's own gizmos' size.
+TARGET_SIZE, POLE_SIZE, DIAL_SIZE = 0.22, 0.16, 0.6
+LINE_WIDTH = 2.0
+
+
+class VIEW3D_GGT_chain_ik_controls(bpy.types.GizmoGroup):
+    """What the active chain follows and bends to. It keeps no references to data of Blender."""
+
+    bl_idname = "VIEW3D_GGT_chain_ik_controls"
+    bl_label = "Chain IK Controls"
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "WINDOW"
+    bl_options = {"3D", "PERSISTENT", "SHOW_MODAL_ALL"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return rig_of(context) is not None
+
+    def setup(self, _context: bpy.types.Context) -> None:
+        self._target = self._make_point("pose.chain_ik_move_target", TARGET_SIZE)
+        self._pole = self._make_point("pose.chain_ik_move_pole", POLE_SIZE)
+        self._dial = self.gizmos.new("GIZMO_GT_dial_3d")
+        self._dial.target_set_operator("pose.chain_ik_turn_pole")
+        self._dial.scale_basis, self._dial.line_width = DIAL_SIZE, LINE_WIDTH
+
+    def draw_prepare(self, context: bpy.types.Context) -> None:
+        for gizmo in (self._target, self._pole, self._dial):
+            gizmo.hide = True
+        settings = active_chain(context)
+        if rig_of(context) is None or settings is None:
+            return
+        colours = theme(context)
+        target, pole = target_and_pole(settings)
+        self._put(self._target, target)
+        self._put(self._pole, pole)
+        paint(self._target, colours.gizmo_primary)
+        paint(self._pole, colours.gizmo_secondary)
+        line = None if pole is None else _axis_of(settings)
+        if line is not None:
+            self._dial.matrix_basis = _frame_of(line)
+            self._dial.hide = False
+            paint(self._dial, colours.gizmo_secondary)
+
+    def _make_point(self, operator: str, size: float) -> bpy.types.Gizmo:
+        gizmo = self.gizmos.new("GIZMO_GT_move_3d")
+        gizmo.draw_style, gizmo.draw_options = "RING_2D", {"ALIGN_VIEW", "FILL_SELECT"}
+        gizmo.target_set_operator(operator)
+        gizmo.scale_basis, gizmo.line_width = size, LINE_WIDTH
+        return gizmo
+
+    def _put(self, gizmo: bpy.types.Gizmo, anchor: Anchor | None) -> None:
+        """Show a gizmo where a target or pole is, if there is one."""
+        if anchor is None:
+            return
+        try:
+            place = place_of(anchor)
+        except IKError:
+            return
+        if np.isfinite(place).all():
+            gizmo.matrix_basis = Matrix.Translation(place.tolist())
+            gizmo.hide = False
+
+
+def _axis_of(settings: ChainGroup) -> PoleAxis | None:
+    """Return what the pole angle turns about; None for a chain that tells none."""
+    try:
+        line = pole_axis(owner_of(settings), chain_spec(settings, with_stored=False))
+    except IKError:
+        return None
+    return line if np.isfinite((line.root, line.end)).all() else None
+
+
+def _frame_of(line: PoleAxis) -> Matrix:
+    """Return the space of a dial in the middle of a line, about which it turns."""
+    turn = Vector((0.0, 0.0, 1.0)).rotation_difference(Vector(line.direction.tolist()))
+    middle = (line.root + line.end) / 2.0
+    return Matrix.Translation(middle.tolist()) @ turn.to_matrix().to_4x4()
+
+
+classes = (VIEW3D_GGT_chain_ik_controls,)
+register, unregister = bpy.utils.register_classes_factory(classes)

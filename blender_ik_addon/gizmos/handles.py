@@ -1,0 +1,111 @@
+"""A small handle beside the end of each chain that is not active: a click makes it so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+from bpy_extras.view3d_utils import location_3d_to_region_2d
+from mathutils import Matrix, Vector
+
+from ..properties import ChainGroup, chains_of
+from .shown import paint, rig_of, theme
+
+# Pixels at an interface scale of one. Beside the end, so that a click on the bone or the target
+# there selects it as ever.
+OFFSET = Vector((16.0, 16.0))
+RADIUS, GRAB_RADIUS = 5.0, 8.0
+DIAMOND = ((0.0, 1.0), (1.0, 0.0), (-1.0, 0.0), (-1.0, 0.0), (1.0, 0.0), (0.0, -1.0))
+OPERATOR = "pose.chain_ik_activate"
+
+
+class VIEW3D_GT_chain_ik_handles(bpy.types.Gizmo):
+    """The handles of all chains but the active one; each is a part, by its chain's place."""
+
+    bl_idname = "VIEW3D_GT_chain_ik_handles"
+
+    __slots__ = ("_part", "_shape", "_size", "_spots")
+
+    def setup(self) -> None:
+        self._shape: Any = None
+        self._spots: dict[int, Vector] = {}
+        self._part, self._size = -1, 1.0
+
+    def show(self, spots: dict[int, Vector], size: float) -> None:
+        """Show handles at pixels, by chain.
+
+        Args:
+            spots: Where, by place of the chain in the list.
+            size: Pixels of a pixel at an interface scale of one.
+        """
+        for part in spots:
+            if part not in self._spots:
+                self.target_set_operator(OPERATOR, index=part).index = part
+        self._spots, self._size = spots, size
+
+    def draw(self, _context: bpy.types.Context) -> None:
+        # Made here, because without a window nothing can be drawn.
+        self._shape = self._shape or self.new_custom_shape("TRIS", DIAMOND)
+        normal = self.alpha
+        for part, spot in self._spots.items():
+            self.alpha_highlight = 1.0 if part == self._part else normal
+            place = Matrix.Translation((spot.x, spot.y, 0.0)) @ Matrix.Scale(RADIUS * self._size, 4)
+            self.draw_custom_shape(self._shape, matrix=place)
+
+    def test_select(self, context: bpy.types.Context, location: tuple[int, int]) -> int:
+        mouse = Vector(location)
+        near = {part: (spot - mouse).length for part, spot in self._spots.items()}
+        found = min(near, key=near.__getitem__, default=-1)
+        is_under = found >= 0 and near[found] <= GRAB_RADIUS * self._size
+        self._part = found if is_under else -1
+        return self._part
+
+
+class VIEW3D_GGT_chain_ik_handles(bpy.types.GizmoGroup):
+    """The handles of the chains. It keeps no references to data of Blender."""
+
+    bl_idname = "VIEW3D_GGT_chain_ik_handles"
+    bl_label = "Chain IK Handles"
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "WINDOW"
+    bl_options = {"PERSISTENT", "SCALE"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return rig_of(context) is not None
+
+    def setup(self, _context: bpy.types.Context) -> None:
+        self._handles = self.gizmos.new(VIEW3D_GT_chain_ik_handles.bl_idname)
+
+    def draw_prepare(self, context: bpy.types.Context) -> None:
+        size = context.preferences.system.ui_scale
+        self._handles.show(_spots(context, size), size)
+        paint(self._handles, theme(context).gizmo_view_align, alpha=0.5)
+
+
+def _spots(context: bpy.types.Context, size: float) -> dict[int, Vector]:
+    """Return where the handles of chains are, by their places in the list, in pixels."""
+    owner, region, view = rig_of(context), context.region, context.region_data
+    if owner is None or region is None or view is None:
+        return {}
+    spots = {}
+    for index, settings in enumerate(chains_of(owner)):
+        end = _end_of(owner, settings)
+        if end is None or index == owner.chain_ik.active_index:
+            continue
+        pixel = location_3d_to_region_2d(region, view, owner.matrix_world @ end)
+        if pixel is not None:
+            spots[index] = pixel + OFFSET * size
+    return spots
+
+
+def _end_of(owner: bpy.types.Object, settings: ChainGroup) -> Vector | None:
+    """Return where a chain ends, armature space; None for one without a bone."""
+    bone = owner.pose.bones.get(settings.bone)
+    if bone is None:
+        return None
+    return Vector(bone.tail if settings.use_tail else bone.head)
+
+
+classes = (VIEW3D_GT_chain_ik_handles, VIEW3D_GGT_chain_ik_handles)
+register, unregister = bpy.utils.register_classes_factory(classes)

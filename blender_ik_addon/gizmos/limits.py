@@ -1,0 +1,93 @@
+"""The ends of the limits of one bone of the active chain, to be dragged on their arcs."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from ..core import IKError
+from ..properties import ChainGroup, active_chain, bone_of_joint, bones_of_chain, chain_spec
+from ..rig.shapes.limit_ends import LimitEnd, find_ends
+from .shown import paint, rig_of, theme
+
+OPERATOR = "pose.chain_ik_set_limit"
+SIZE, LINE_WIDTH = 0.09, 3.0
+IN_FRONT = 10.0
+# A ball has two about each axis.
+MOST_ENDS = 6
+
+
+class VIEW3D_GGT_chain_ik_limits(bpy.types.GizmoGroup):
+    """The ends of the active bone's limits. It keeps no references to data of Blender."""
+
+    bl_idname = "VIEW3D_GGT_chain_ik_limits"
+    bl_label = "Chain IK Limits"
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "WINDOW"
+    bl_options = {"3D", "PERSISTENT", "SHOW_MODAL_ALL"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return rig_of(context) is not None
+
+    def setup(self, _context: bpy.types.Context) -> None:
+        self._asked: list[tuple[str, str, str] | None] = [None] * MOST_ENDS
+        for _ in range(MOST_ENDS):
+            gizmo = self.gizmos.new("GIZMO_GT_move_3d")
+            gizmo.draw_style, gizmo.draw_options = "RING_2D", {"ALIGN_VIEW", "FILL"}
+            gizmo.scale_basis, gizmo.line_width = SIZE, LINE_WIDTH
+            # So small that rings and dials would never let it be grabbed.
+            gizmo.select_bias = IN_FRONT
+
+    def draw_prepare(self, context: bpy.types.Context) -> None:
+        settings = active_chain(context)
+        bone = "" if rig_of(context) is None or settings is None else _bone_of(context, settings)
+        ends = _ends_of(context, settings, bone) if settings is not None and bone else ()
+        colours = theme(context)
+        axes = (colours.axis_x, colours.axis_y, colours.axis_z)
+        for place, gizmo in enumerate(self.gizmos):
+            gizmo.hide = place >= len(ends)
+            if not gizmo.hide:
+                end = ends[place]
+                self._aim(place, (bone, "XYZ"[end.axis], "MAX" if end.is_max else "MIN"))
+                gizmo.matrix_basis = Matrix.Translation(end.point.tolist())
+                paint(gizmo, axes[end.axis])
+
+    def _aim(self, place: int, asked: tuple[str, str, str]) -> None:
+        """Have a gizmo move this end of this bone."""
+        if self._asked[place] != asked:
+            self._asked[place] = asked
+            properties = self.gizmos[place].target_set_operator(OPERATOR)
+            properties.bone, properties.turn, properties.end = asked
+
+
+def _bone_of(context: bpy.types.Context, settings: ChainGroup) -> str:
+    """Return the bone whose limits are shown: the active one, else that of the active joint.
+
+    Empty for none, which costs nothing: most bones have no limits.
+    """
+    active, joints = context.active_pose_bone, settings.joints
+    has_own = active is not None and any(getattr(active, f"use_ik_limit_{axis}") for axis in "xyz")
+    if not settings.use_limits or not (has_own or joints):
+        return ""
+    if active is not None and active.name in bones_of_chain(settings):
+        return active.name
+    index = settings.active_joint_index
+    return bone_of_joint(settings, joints[index]) if 0 <= index < len(joints) else ""
+
+
+def _ends_of(context: bpy.types.Context, settings: ChainGroup, bone: str) -> tuple[LimitEnd, ...]:
+    """Return what can be dragged; nothing where limits do not hold, or cannot be read."""
+    owner = rig_of(context)
+    if owner is None:
+        return ()
+    try:
+        ends = find_ends(owner, chain_spec(settings), bone)
+    except IKError:
+        return ()
+    return tuple(end for end in ends if np.isfinite(end.point).all())
+
+
+classes = (VIEW3D_GGT_chain_ik_limits,)
+register, unregister = bpy.utils.register_classes_factory(classes)

@@ -1,0 +1,31 @@
+"""Whether gizmos of chains are to be shown, of which armature, and in which colours."""
+
+from __future__ import annotations
+
+import bpy
+from mathutils import Color
+
+
+def rig_of(context: bpy.types.Context) -> bpy.types.Object | None:
+    """Return the armature whose chains can be grabbed, None while none is to be."""
+    space, owner = context.space_data, context.active_object
+    if not isinstance(space, bpy.types.SpaceView3D) or owner is None or owner.type != "ARMATURE":
+        return None
+    if not (space.show_gizmo and space.show_gizmo_context):
+        return None
+    # In object mode the active object stays active when something else, or nothing, is selected.
+    is_meant = owner.mode == "POSE" or (owner.mode == "OBJECT" and owner.select_get())
+    is_posed = is_meant and owner.data.pose_position == "POSE"
+    is_shown = is_posed and owner.is_editable and owner.visible_get(viewport=space)
+    return owner if is_shown and len(owner.chain_ik.chains) > 0 else None
+
+
+def theme(context: bpy.types.Context) -> bpy.types.ThemeUserInterface:
+    """Return the colours that Blender draws its own gizmos in."""
+    return context.preferences.themes[0].user_interface
+
+
+def paint(gizmo: bpy.types.Gizmo, colour: Color, alpha: float = 0.8) -> None:
+    """Give a gizmo a colour of the theme; under the mouse it is drawn without alpha."""
+    gizmo.color = gizmo.color_highlight = (colour.r, colour.g, colour.b)
+    gizmo.alpha, gizmo.alpha_highlight = alpha, 1.0

@@ -1,0 +1,164 @@
+"""The one way in which something follows the mouse until the button is let go, or Esc."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+
+import bpy
+from mathutils import Vector
+
+from ...core import IKError
+from ...rig.reading.refusals import RigError
+from .. import selection
+
+# Shift makes the mouse so much slower.
+PRECISE = 0.1
+# Degrees that Ctrl snaps angles to.
+SNAP = 5.0
+AXES = ("X", "Y", "Z")
+
+
+class Dragging(bpy.types.Operator):
+    """What such an operator inherits: itself it says what is taken hold of, moved, and kept.
+
+    One drag is one step of undo. A click without a move is no drag: it selects what is under it,
+    as if there was no gizmo.
+    """
+
+    hints = "Left click: confirm · Esc or right click: cancel · Shift: precise"
+
+    _axis = ""
+    _is_moved = _is_pressed = False
+
+    def take(self, context: bpy.types.Context) -> None:
+        """Take hold of what is to be moved; raise an ``IKError`` where that cannot be."""
+        raise NotImplementedError
+
+    def move(self, context: bpy.types.Context, mouse: tuple[Vector, Vector]) -> str:
+        """Move it; return what is told in the header.
+
+        Args:
+            context: With the viewport.
+            mouse: Where it was last, and where it is, in pixels of the region.
+        """
+        raise NotImplementedError
+
+    def put_back(self, context: bpy.types.Context) -> None:
+        """Leave everything as it was."""
+        raise NotImplementedError
+
+    def keep(self, context: bpy.types.Context) -> None:
+        """Key what was moved, if keys are wanted, and note it for *Adjust Last Operation*."""
+        raise NotImplementedError
+
+    @property
+    def snaps(self) -> bool:
+        """Whether Ctrl is held."""
+        return self._snaps
+
+    @property
+    def axis(self) -> str:
+        """The axis of world space that the move keeps to; empty for none."""
+        return self._axis
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+        """Begin to drag."""
+        if context.region_data is None:
+            self.report({"ERROR"}, "Nothing can be dragged here: do this in a 3D viewport.")
+            return {"CANCELLED"}
+        try:
+            self.take(context)
+        except IKError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        self._start = self._last = _mouse(event)
+        # Slower than the mouse itself where Shift is held.
+        self._shown = self._start.copy()
+        self._axis, self._is_moved, self._snaps = "", False, False
+        self._is_pressed = event.type == "LEFTMOUSE" and event.value in {"PRESS", "CLICK_DRAG"}
+        context.window_manager.modal_handler_add(self)
+        context.workspace.status_text_set(self.hints)
+        return {"RUNNING_MODAL"}
+
+    def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+        """Follow the mouse; nobody else gets events meanwhile."""
+        try:
+            return self._answer(context, event)
+        except IKError as error:
+            problem = str(error)
+        except ReferenceError:
+            problem = "What was dragged is gone: choose another target, pole or chain."
+        # So there is nothing left to put back.
+        self._tidy(context)
+        self.report({"ERROR"}, problem)
+        return {"CANCELLED"}
+
+    def cancel(self, context: bpy.types.Context) -> None:
+        """Leave everything as it was: Blender calls it where it closes the window."""
+        with suppress(IKError, ReferenceError):
+            self.put_back(context)
+        self._tidy(context)
+
+    def _answer(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+        if event.type in {"ESC", "RIGHTMOUSE"} and event.value == "PRESS":
+            self.put_back(context)
+            self._tidy(context)
+            return {"CANCELLED"}
+        # One that a menu has started goes on until the next click.
+        end = "RELEASE" if self._is_pressed else "PRESS"
+        is_let_go = event.type == "LEFTMOUSE" and event.value == end
+        if is_let_go or (event.type in {"RET", "NUMPAD_ENTER"} and event.value == "PRESS"):
+            return self._let_go(context, event)
+        if event.type in AXES and event.value == "PRESS":
+            self._axis = "" if self._axis == event.type else event.type
+        if event.type == "MOUSEMOVE" or event.type in AXES:
+            self._follow(context, event)
+        return {"RUNNING_MODAL"}
+
+    def _follow(self, context: bpy.types.Context, event: bpy.types.Event) -> None:
+        mouse, before = _mouse(event), self._shown.copy()
+        threshold = context.preferences.inputs.drag_threshold_mouse
+        if not self._is_moved and (mouse - self._start).length < threshold:
+            return
+        self._is_moved, self._snaps = True, event.ctrl
+        self._shown += (mouse - self._last) * (PRECISE if event.shift else 1.0)
+        self._last = mouse
+        context.area.header_text_set(self.move(context, (before, self._shown.copy())))
+
+    def _let_go(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+        self._tidy(context)
+        if self._is_moved:
+            self.keep(context)
+            return {"FINISHED"}
+        if self._is_pressed and event.type == "LEFTMOUSE":
+            pixel = (event.mouse_region_x, event.mouse_region_y)
+            selection.click(pixel, toggle=event.shift)
+        return {"CANCELLED"}
+
+    def _tidy(self, context: bpy.types.Context) -> None:
+        """Take back what is told while the mouse is followed."""
+        # There is none when a window closes.
+        if context.workspace is not None:
+            context.workspace.status_text_set(None)
+        if context.area is not None:
+            context.area.header_text_set(None)
+
+
+def check_number(angle: float) -> None:
+    """Raise unless an angle is a number.
+
+    Raises:
+        RigError: With what to do.
+    """
+    if not math.isfinite(angle):
+        raise RigError("The angle is not a finite number: type another one.")
+
+
+def snapped(angle: float) -> float:
+    """Return the nearest of the angles that Ctrl snaps to, radians."""
+    return math.radians(round(math.degrees(angle) / SNAP) * SNAP)
+
+
+def _mouse(event: bpy.types.Event) -> Vector:
+    return Vector((event.mouse_region_x, event.mouse_region_y))

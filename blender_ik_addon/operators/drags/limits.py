@@ -1,0 +1,133 @@
+"""The operator that moves an end of a joint's range on its arc."""
+
+from __future__ import annotations
+
+import math
+
+import bpy
+import numpy as np
+from bpy.props import EnumProperty, FloatProperty, StringProperty
+from mathutils import Vector
+
+from ...core import IKError
+from ...properties import (
+    ChainGroup,
+    chain_key,
+    chain_spec,
+    chains_of,
+    end_setting,
+    move_limit_end,
+    owner_of,
+)
+from ...rig.reading.refusals import RigError
+from ...rig.shapes.limit_ends import LimitEnd, find_ends
+from .. import selection
+from ..chains import ANEW
+from .dragging import SNAP, Dragging, check_number, snapped
+from .view import View
+
+# Radians to either side of where an end is that the mouse can take it to in one move, and steps.
+WAY, STEPS = math.pi / 4.0, 721
+
+AXES = (
+    ("X", "X", "About the bone's X axis"),
+    ("Y", "Y", "About the bone's own length"),
+    ("Z", "Z", "About the bone's Z axis"),
+)
+ENDS = (("MIN", "Min", "The least rotation"), ("MAX", "Max", "The greatest rotation"))
+
+
+class POSE_OT_chain_ik_set_limit(Dragging):
+    """Move one end of the range that a bone may turn in."""
+
+    bl_idname = "pose.chain_ik_set_limit"
+    bl_label = "Move Limit"
+    bl_description = (
+        "Move one end of the range that a bone of the active chain may turn in: in the chain's own"
+        " joint of the bone, else in the bone's IK limits"
+    )
+    bl_options = {"REGISTER", "UNDO", "BLOCKING"}
+    hints = f"{Dragging.hints} · Ctrl: steps of {SNAP:.0f}°"
+
+    bone: StringProperty(name="Bone", description="A bone of the chain", options=ANEW)
+    turn: EnumProperty(
+        name="Axis", description="The axis that it turns about", items=AXES, options=ANEW
+    )
+    end: EnumProperty(
+        name="End", description="The end of the range to move", items=ENDS, options=ANEW
+    )
+    angle: FloatProperty(
+        name="Angle",
+        description="Where the range is to end; it stops at its other end",
+        subtype="ANGLE",
+        options=ANEW,
+    )
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return selection.is_possible(cls, selection.problem_of_chain(context))
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        settings = selection.chain(context)
+        try:
+            check_number(self.angle)
+            self._find(settings)
+            self.angle = self._set(settings, self.angle)
+        except IKError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        return {"FINISHED"}
+
+    def take(self, context: bpy.types.Context) -> None:
+        """Take hold of the end."""
+        settings = selection.chain(context)
+        self._owner, (_, self._index) = owner_of(settings), chain_key(settings)
+        self._before = self._turned = self._find(settings).angle
+        # Says whether it can be changed at all.
+        self._set(settings, self._before)
+
+    def move(self, context: bpy.types.Context, mouse: tuple[Vector, Vector]) -> str:
+        """Move it to where its arc is nearest to the mouse."""
+        settings = self._settings
+        end = self._find(settings)
+        setting = end_setting(settings, self.bone, self.turn.lower(), is_max=end.is_max)
+        angles = np.linspace(self._turned - WAY, self._turned + WAY, STEPS)
+        angles = np.clip(angles, setting.least, setting.most)
+        nearest = View(context).nearest(mouse[1], end.points(angles))
+        self._turned = float(angles[nearest])
+        shown = snapped(self._turned) if self.snaps else self._turned
+        self.angle = self._set(settings, shown)
+        name = f"{self.end.title()} {self.turn}"
+        return f"{self.bl_label}: {self.bone} {name} {math.degrees(self.angle):.1f}°"
+
+    def put_back(self, _context: bpy.types.Context) -> None:
+        """Set the angle that was set before."""
+        self._set(self._settings, self._before)
+
+    def keep(self, _context: bpy.types.Context) -> None:
+        """The angle is noted already; limits have no keys."""
+
+    def _find(self, settings: ChainGroup) -> LimitEnd:
+        spec = chain_spec(settings)
+        for end in find_ends(owner_of(settings), spec, self.bone):
+            if "XYZ"[end.axis] == self.turn and end.is_max == (self.end == "MAX"):
+                return end
+        raise RigError(
+            f"Bone '{self.bone}' has no such limit in this chain: switch Limits on, and a limit"
+            " about that axis."
+        )
+
+    def _set(self, settings: ChainGroup, angle: float) -> float:
+        is_max = self.end == "MAX"
+        return move_limit_end(settings, self.bone, self.turn.lower(), angle, is_max=is_max)
+
+    @property
+    def _settings(self) -> ChainGroup:
+        chains = chains_of(self._owner)
+        if self._index >= len(chains):
+            raise RigError("The chain whose limit was moved is gone: choose another one.")
+        return chains[self._index]
+
+
+classes = (POSE_OT_chain_ik_set_limit,)
+register, unregister = bpy.utils.register_classes_factory(classes)

@@ -1,0 +1,134 @@
+"""The operators that move a target or a pole, without leaving pose mode."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+from bpy.props import FloatVectorProperty
+from mathutils import Vector
+
+from ...core import IKError
+from ...properties import target_and_pole
+from ...rig.keying.auto_keys import key_location
+from ...rig.reading.spec import Anchor
+from ...rig.tools.lengths import length_in_words, length_unit
+from ...rig.tools.placing import Held, move_to_point, put_back, take_hold
+from .. import selection
+from ..chains import ANEW
+from .auto_keying import auto_keying
+from .dragging import AXES, Dragging
+from .view import View
+
+Array = npt.NDArray[np.float64]
+
+
+class Placing(Dragging):
+    """What the operators on targets and poles have in common."""
+
+    hints = f"{Dragging.hints} · X, Y, Z: along one axis"
+    word = "target"
+
+    location: FloatVectorProperty(
+        name="Location",
+        description="Where to move it, in world space",
+        subtype="TRANSLATION",
+        options=ANEW,
+    )
+
+    _held: Held | None = None
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        problem = selection.problem_of_chain(context)
+        if not problem and cls._anchor(context) is None:
+            problem = f"This chain has no {cls.word}: choose one first."
+        return selection.is_possible(cls, problem)
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        # Where it stands now is read from what was evaluated.
+        context.evaluated_depsgraph_get()
+        try:
+            self.take(context)
+            move_to_point(self.held, np.array(self.location, dtype=np.float64))
+        except IKError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        self._key(context)
+        return {"FINISHED"}
+
+    @property
+    def held(self) -> Held:
+        """What was taken hold of."""
+        assert self._held is not None
+        return self._held
+
+    def take(self, context: bpy.types.Context) -> None:
+        """Take hold of the target or pole."""
+        anchor = self._anchor(context)
+        assert anchor is not None
+        self._held = take_hold(anchor, self.word)
+        self._from = self._point = self._held.place
+
+    def move(self, context: bpy.types.Context, mouse: tuple[Vector, Vector]) -> str:
+        """Move it to where the mouse points, as deep in the view as it was."""
+        view, start, mice = View(context), self.held.place, (self._start, mouse[1])
+        if self.axis:
+            axis = np.eye(3)[AXES.index(self.axis)]
+            ways = [view.point_on_axis(each, start, axis) for each in mice]
+        else:
+            ways = [view.point_at(each, start) for each in mice]
+        self._point = start + (ways[1] - ways[0])
+        move_to_point(self.held, self._point)
+        way = float(np.linalg.norm(self._point - start))
+        words = length_in_words(way, length_unit(context.scene))
+        along = f" along {self.axis}" if self.axis else ""
+        return f"{self.bl_label}: {words}{along}"
+
+    def put_back(self, _context: bpy.types.Context) -> None:
+        """Put it where it was."""
+        put_back(self.held)
+
+    def keep(self, context: bpy.types.Context) -> None:
+        """Note where it is now, and key it where Auto Keying is on."""
+        self.location = self._point.tolist()
+        self._key(context)
+
+    @classmethod
+    def _anchor(cls, context: bpy.types.Context) -> Anchor | None:
+        target, pole = target_and_pole(selection.chain(context))
+        return target if cls.word == "target" else pole
+
+    def _key(self, context: bpy.types.Context) -> None:
+        keying = auto_keying(context)
+        if keying is not None:
+            key_location(self.held.anchor, keying)
+
+
+class POSE_OT_chain_ik_move_target(Placing):
+    """Move the target of the active chain."""
+
+    bl_idname = "pose.chain_ik_move_target"
+    bl_label = "Move Target"
+    bl_description = (
+        "Move the target of the active chain, an object or a bone, without leaving pose mode."
+        " Auto Keying keys its location"
+    )
+    bl_options = {"REGISTER", "UNDO", "BLOCKING"}
+
+
+class POSE_OT_chain_ik_move_pole(Placing):
+    """Move the pole of the active chain."""
+
+    bl_idname = "pose.chain_ik_move_pole"
+    bl_label = "Move Pole"
+    bl_description = (
+        "Move the pole of the active chain, an object or a bone, without leaving pose mode."
+        " Auto Keying keys its location"
+    )
+    bl_options = {"REGISTER", "UNDO", "BLOCKING"}
+    word = "pole"
+
+
+classes = (POSE_OT_chain_ik_move_target, POSE_OT_chain_ik_move_pole)
+register, unregister = bpy.utils.register_classes_factory(classes)

@@ -1,0 +1,101 @@
+"""The operator that turns the bend of a chain about the line from root to target."""
+
+from __future__ import annotations
+
+import math
+
+import bpy
+from bpy.props import FloatProperty
+from mathutils import Vector
+
+from ...core import IKError
+from ...properties import ChainGroup, chain_key, chain_spec, chains_of, owner_of
+from ...rig.keying.auto_keys import key_setting
+from ...rig.tools.pole_axis import PoleAxis, pole_axis
+from .. import selection
+from ..chains import ANEW
+from .auto_keying import auto_keying
+from .dragging import SNAP, Dragging, check_number, snapped
+from .view import View
+
+
+class POSE_OT_chain_ik_turn_pole(Dragging):
+    """Turn the bend of the active chain away from its pole."""
+
+    bl_idname = "pose.chain_ik_turn_pole"
+    bl_label = "Turn Pole Angle"
+    bl_description = (
+        "Turn the bend of the active chain away from its pole, about the line from root to target."
+        " Auto Keying keys an angle that has keys"
+    )
+    bl_options = {"REGISTER", "UNDO", "BLOCKING"}
+    hints = f"{Dragging.hints} · Ctrl: steps of {SNAP:.0f}°"
+
+    angle: FloatProperty(
+        name="Pole Angle",
+        description="The pole angle to set",
+        subtype="ANGLE",
+        options=ANEW,
+    )
+
+    _axis_line: PoleAxis | None = None
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        problem = selection.problem_of_chain(context)
+        if not problem and not selection.chain(context).pole_target:
+            problem = "This chain has no pole: choose one first."
+        return selection.is_possible(cls, problem)
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        settings = selection.chain(context)
+        try:
+            check_number(self.angle)
+        except IKError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        settings.pole_angle = self.angle
+        self._key(context, settings)
+        return {"FINISHED"}
+
+    def take(self, context: bpy.types.Context) -> None:
+        """Take hold of the angle."""
+        settings = selection.chain(context)
+        self._axis_line = pole_axis(owner_of(settings), chain_spec(settings, with_stored=False))
+        self._owner, (_, self._index) = owner_of(settings), chain_key(settings)
+        self._before = self._turned = settings.pole_angle
+
+    def move(self, context: bpy.types.Context, mouse: tuple[Vector, Vector]) -> str:
+        """Turn it as the mouse goes round the line."""
+        line = self._axis_line
+        assert line is not None
+        centre = (line.root + line.end) / 2.0
+        self._turned += line.sense * View(context).turn_between(*mouse, centre, line.direction)
+        shown = snapped(self._turned) if self.snaps else self._turned
+        self._settings.pole_angle = shown
+        return f"{self.bl_label}: {math.degrees(shown):.1f}°"
+
+    def put_back(self, _context: bpy.types.Context) -> None:
+        """Set the angle that was set before."""
+        self._settings.pole_angle = self._before
+
+    def keep(self, context: bpy.types.Context) -> None:
+        """Note the angle, and key it where Auto Keying is on and it has keys."""
+        self.angle = self._settings.pole_angle
+        self._key(context, self._settings)
+
+    def _key(self, context: bpy.types.Context, settings: ChainGroup) -> None:
+        keying = auto_keying(context)
+        if keying is not None:
+            key_setting(owner_of(settings), settings.path_from_id("pole_angle"), keying)
+
+    @property
+    def _settings(self) -> ChainGroup:
+        chains = chains_of(self._owner)
+        if self._index >= len(chains):
+            raise IKError("The chain whose angle was turned is gone: choose another one.")
+        return chains[self._index]
+
+
+classes = (POSE_OT_chain_ik_turn_pole,)
+register, unregister = bpy.utils.register_classes_factory(classes)

@@ -1,0 +1,109 @@
+"""What a mouse in a viewport points at."""
+
+from __future__ import annotations
+
+import math
+from typing import cast
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+from bpy_extras import view3d_utils
+from mathutils import Vector
+from mathutils.geometry import intersect_line_line, intersect_line_plane
+
+Array = npt.NDArray[np.float64]
+
+# A dial that is seen so much from its side (sine) turns as the mouse goes along it instead.
+EDGE_ON = 0.2
+# Pixels that turn a dial seen from its side by one radian, at an interface scale of one.
+PIXELS_PER_RADIAN = 60.0
+# Points of the scene nearer to each other than this, in pixels, show no direction.
+SAME_PIXEL = 1e-6
+
+
+class View:
+    """The viewport that a context is about; not to be kept.
+
+    A mouse is where it is in the region, in pixels.
+    """
+
+    def __init__(self, context: bpy.types.Context) -> None:
+        self._region = cast(bpy.types.Region, context.region)
+        self._data = cast(bpy.types.RegionView3D, context.region_data)
+        self._scale = context.preferences.system.ui_scale
+
+    def point_at(self, mouse: Vector, depth: Array) -> Array:
+        """Return the point under the mouse that is as far from the view as another point."""
+        return _array(
+            view3d_utils.region_2d_to_location_3d(
+                self._region, self._data, (mouse.x, mouse.y), Vector(depth.tolist())
+            )
+        )
+
+    def point_on_axis(self, mouse: Vector, start: Array, axis: Array) -> Array:
+        """Return the point of a line that is nearest to what the mouse points at."""
+        origin, direction = self._ray(mouse)
+        line = Vector(start.tolist()), Vector((start + axis).tolist())
+        found = intersect_line_line(*line, origin, origin + direction)
+        # A line that leads straight away from the view has no such point.
+        return start if found is None else _array(found[0])
+
+    def nearest(self, mouse: Vector, points: Array) -> int:
+        """Return which of points (m, 3) is seen nearest to the mouse, the middle one of equals."""
+        matrix = np.array(self._data.perspective_matrix, dtype=np.float64)
+        seen = np.column_stack((points, np.ones(len(points)))) @ matrix.T
+        size = np.array((self._region.width, self._region.height))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            pixels = (seen[:, :2] / seen[:, 3:] + 1.0) * 0.5 * size
+        gaps = np.linalg.norm(pixels - np.array((mouse.x, mouse.y)), axis=1)
+        gaps = np.where(seen[:, 3] > 0.0, gaps, np.inf)
+        places = np.flatnonzero(gaps <= gaps.min())
+        return int(places[np.argmin(np.abs(places - len(points) // 2))])
+
+    def turn_between(self, before: Vector, after: Vector, centre: Array, axis: Array) -> float:
+        """Return by how much a mouse that has moved turns a dial, radians about its axis.
+
+        Args:
+            before: Where the mouse was.
+            after: Where it is.
+            centre: Of the dial, world space.
+            axis: Of length one.
+        """
+        if abs(float(_array(self._ray(before)[1]) @ axis)) < EDGE_ON:
+            return self._turn_from_side(before, after, centre, axis)
+        arms = []
+        for mouse in (before, after):
+            origin, direction = self._ray(mouse)
+            plane = Vector(centre.tolist()), Vector(axis.tolist())
+            found = intersect_line_plane(origin, origin + direction, *plane)
+            if found is None:
+                return 0.0
+            arms.append(_array(found) - centre)
+        return math.atan2(float(np.cross(arms[0], arms[1]) @ axis), float(arms[0] @ arms[1]))
+
+    def _turn_from_side(self, before: Vector, after: Vector, centre: Array, axis: Array) -> float:
+        """Return the turn of a dial that looks like a line: its near side goes with the mouse."""
+        near = -_array(self._ray(before)[1])
+        along = np.cross(axis, near - axis * (near @ axis))
+        step = 1e-2 * self._data.view_distance * along
+        ends = [
+            view3d_utils.location_3d_to_region_2d(self._region, self._data, Vector(each.tolist()))
+            for each in (centre, centre + step)
+        ]
+        if ends[0] is None or ends[1] is None or (ends[1] - ends[0]).length < SAME_PIXEL:
+            return 0.0
+        way = (after - before).dot((ends[1] - ends[0]).normalized())
+        return way / (PIXELS_PER_RADIAN * self._scale)
+
+    def _ray(self, mouse: Vector) -> tuple[Vector, Vector]:
+        """Return where the line under the mouse begins, and its direction of length one."""
+        origin = view3d_utils.region_2d_to_origin_3d(self._region, self._data, (mouse.x, mouse.y))
+        direction = view3d_utils.region_2d_to_vector_3d(
+            self._region, self._data, (mouse.x, mouse.y)
+        )
+        return origin, direction
+
+
+def _array(vector: Vector) -> Array:
+    return np.array(vector, dtype=np.float64)

@@ -1,0 +1,106 @@
+"""The ends of a bone's ranges in a chain, where they are set: in an own joint, or by the bone."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import NamedTuple
+
+import bpy
+
+from ...rig.reading.refusals import RigError
+from ..chains import ChainGroup, owner_of
+from ..records import bones_of_chain
+from .own import JointSettings
+
+# An own joint may pass half a turn; a whole turn either way is where it is free.
+WHOLE_TURN = math.tau
+
+
+class EndSetting(NamedTuple):
+    """Where an end is set; not to be kept, as it refers to settings.
+
+    Attributes:
+        holder: An own joint or a bone.
+        name: Of the property.
+        least: Least value that leaves the range in order.
+        most: Greatest such value.
+        is_cone: Whether it is the one angle of a cone, to all sides.
+    """
+
+    holder: bpy.types.PropertyGroup | bpy.types.PoseBone
+    name: str
+    least: float
+    most: float
+    is_cone: bool = False
+
+
+def joint_of(chain: ChainGroup, bone: str) -> JointSettings | None:
+    """Return the own joint that holds a bone in a chain; None for a bone without one."""
+    above = {child: parent for parent, child in pairwise(bones_of_chain(chain))}
+    joints: list[JointSettings] = list(chain.joints)
+    for joint in joints:
+        if joint.bone == (above.get(bone) if joint.relative_to == "CHILD" else bone):
+            return joint
+    return None
+
+
+def bone_of_joint(chain: ChainGroup, joint: JointSettings) -> str:
+    """Return the bone that an own joint holds; empty for one outside of the chain."""
+    bones = bones_of_chain(chain)
+    if joint.relative_to == "CHILD":
+        return dict(pairwise(bones)).get(joint.bone, "")
+    return joint.bone if joint.bone in bones else ""
+
+
+def end_setting(chain: ChainGroup, bone: str, axis: str, *, is_max: bool) -> EndSetting:
+    """Return where an end of a bone's range is set.
+
+    Args:
+        chain: Its settings.
+        bone: One of its bones.
+        axis: "x", "y" or "z".
+        is_max: Whether the greatest turn is meant, else the least.
+
+    Raises:
+        RigError: If it cannot be changed, with what to do instead.
+    """
+    joint = joint_of(chain, bone)
+    if joint is not None and joint.kind == "CONE" and axis != "y":
+        least, most = (0.0, math.pi) if is_max else (-math.pi, 0.0)
+        return EndSetting(joint, "cone_angle", least, most, is_cone=True)
+    if joint is not None:
+        low, high = getattr(joint, f"min_{axis}"), getattr(joint, f"max_{axis}")
+        if is_max:
+            return EndSetting(joint, f"max_{axis}", low, WHOLE_TURN)
+        return EndSetting(joint, f"min_{axis}", -WHOLE_TURN, high)
+    posed = owner_of(chain).pose.bones.get(bone)
+    if posed is None:
+        raise RigError(f"Bone '{bone}' no longer exists: choose another bone of the chain.")
+    name = f"ik_{'max' if is_max else 'min'}_{axis}"
+    if owner_of(chain).override_library and not posed.is_property_overridable_library(name):
+        raise RigError(
+            f"The IK limits of bone '{bone}' come from a library and cannot be changed here:"
+            " give the bone a joint of the chain's own."
+        )
+    # Blender's own ranges contain rest.
+    return EndSetting(posed, name, *((0.0, math.pi) if is_max else (-math.pi, 0.0)))
+
+
+def move_limit_end(chain: ChainGroup, bone: str, axis: str, angle: float, *, is_max: bool) -> float:
+    """Set an end of a bone's range, no farther than the other end; return what it is now.
+
+    Args:
+        chain: Its settings.
+        bone: One of its bones.
+        axis: "x", "y" or "z".
+        angle: Radians.
+        is_max: Whether the greatest turn is meant, else the least.
+
+    Raises:
+        RigError: If it cannot be changed, with what to do instead.
+    """
+    setting = end_setting(chain, bone, axis, is_max=is_max)
+    angle = min(max(angle, setting.least), setting.most)
+    setattr(setting.holder, setting.name, abs(angle) if setting.is_cone else angle)
+    return angle

@@ -1,0 +1,102 @@
+"""The ends of a joint's ranges, each on the line along which it can be moved, world space."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+from ...core.kinematics.limit_shapes import point_arc, point_swing
+from ..planning.own_joints import chain_joints
+from ..reading.bone_joints import read_joints
+from ..reading.chain_plan import planned
+from ..reading.skeleton import compiled
+from ..reading.spec import ChainSpec
+from .chain_lines import read_posed
+from .limit_outlines import Part, PlacedLimits, compile_outlines, place_outlines
+
+Array = npt.NDArray[np.float64]
+
+# About which axes each part of a joint turns; a bend's own arc knows its one.
+TURNS = {Part.SWING: (0, 2), Part.TWIST: (1,)}
+
+
+@dataclass(frozen=True)
+class LimitEnd:
+    """One end of a range.
+
+    Attributes:
+        axis: 0, 1 or 2 for X, Y or Z.
+        is_max: Whether it is the greatest turn, else the least.
+        angle: Radians.
+        limits: Those of its chain, as they are seen.
+        outline: Its place among them.
+        across: Of a swing the middle of its other range, sin(angle / 2).
+    """
+
+    axis: int
+    is_max: bool
+    angle: float
+    limits: PlacedLimits
+    outline: int
+    across: float
+
+    @property
+    def point(self) -> Array:
+        """Where it is seen, shape (3,)."""
+        point: Array = self.points(np.array([self.angle]))[0]
+        return point
+
+    def points(self, angles: Array) -> Array:
+        """Return where it would be seen at other angles (m,), shape (m, 3)."""
+        if self.limits.outlines.outlines[self.outline].part is not Part.SWING:
+            return self.limits.point_at(self.outline, point_arc(self.axis, angles))
+        along = np.sin(0.5 * np.clip(angles, -math.pi, math.pi))
+        # Where both together would pass half a turn, the bone lies as it does half turned.
+        over = np.maximum(np.hypot(along, self.across), 1.0)
+        swing = along / over, np.full_like(along, self.across) / over
+        x, z = swing if self.axis == 0 else swing[::-1]
+        return self.limits.point_at(self.outline, point_swing(x, z))
+
+
+def find_ends(
+    armature_object: bpy.types.Object, spec: ChainSpec, bone: str
+) -> tuple[LimitEnd, ...]:
+    """Return the ends of the ranges of one bone in a chain, none where it turns freely.
+
+    Args:
+        armature_object: The original object, with a viewport's evaluated pose.
+        spec: The chain's settings.
+        bone: One of its bones.
+
+    Raises:
+        RigError: If the chain has no bones, or a joint of it cannot be used.
+    """
+    skeleton = compiled(armature_object)
+    plan = planned(skeleton, spec)
+    joints = chain_joints(read_joints(armature_object), skeleton, plan, spec)
+    rows = np.flatnonzero(plan.written == skeleton.index.get(bone, -1))
+    outlines = None if joints is None else compile_outlines(plan.written, joints, {})
+    if outlines is None or not rows.size:
+        return ()
+    limits = place_outlines(outlines, skeleton, read_posed(armature_object))
+    return tuple(_ends_of(limits, int(rows[0])))
+
+
+def _ends_of(limits: PlacedLimits, row: int) -> Iterator[LimitEnd]:
+    joints = limits.outlines.joints
+    low, high = joints.low[row], joints.high[row]
+    middle = np.clip(0.0, low, high)
+    for place, outline in enumerate(limits.outlines.outlines):
+        if outline.row != row:
+            continue
+        turns = TURNS.get(outline.part) or (() if outline.arc is None else (outline.arc.axis,))
+        for axis in turns:
+            across = math.sin(0.5 * middle[2 - axis]) if outline.part is Part.SWING else 0.0
+            for is_max, angle in ((False, low[axis]), (True, high[axis])):
+                if math.isfinite(angle) and not joints.is_locked[row, axis]:
+                    yield LimitEnd(axis, is_max, float(angle), limits, place, across)

@@ -1,0 +1,85 @@
+"""The line that the pole angle of a chain turns its bend about, as a person sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+from ..planning.own_joints import chain_joints
+from ..posing.reasons import turns_tip_first
+from ..reading import spaces
+from ..reading.bone_joints import read_joints
+from ..reading.chain_plan import planned
+from ..reading.refusals import RigError
+from ..reading.skeleton import compiled
+from ..reading.spec import ChainSpec, NegativeScale
+from .placing import place_of
+
+Array = npt.NDArray[np.float64]
+
+# A chain whose ends are nearer than this share of its length has no line between them.
+CLOSED = 1e-5
+
+
+@dataclass(frozen=True)
+class PoleAxis:
+    """The line from root to target, world space.
+
+    Attributes:
+        root: Where it begins, shape (3,).
+        end: The target, or else where the bones that bend end, shape (3,).
+        sense: 1 where a greater pole angle turns the bend counter-clockwise about the line, seen
+            from its end; -1 where an armature mirrored by negative scale shows it turned the other
+            way round.
+    """
+
+    root: Array
+    end: Array
+    sense: float
+
+    @property
+    def direction(self) -> Array:
+        """From root to end, of length one, shape (3,)."""
+        line = self.end - self.root
+        direction: Array = line / np.linalg.norm(line)
+        return direction
+
+
+def pole_axis(armature_object: bpy.types.Object, spec: ChainSpec) -> PoleAxis:
+    """Return what the pole angle of a chain turns about in its present pose.
+
+    Args:
+        armature_object: The original object, with a viewport's evaluated pose.
+        spec: The chain's settings.
+
+    Raises:
+        RigError: If the chain has no bones, a joint of it cannot be used, or its ends meet.
+    """
+    skeleton = compiled(armature_object)
+    plan = planned(skeleton, spec)
+    bones = armature_object.pose.bones
+    world = np.array(armature_object.matrix_world, dtype=np.float64)
+    names = [skeleton.names[bone] for bone in plan.segments]
+    tip = bones[skeleton.names[plan.tip]]
+    is_free = chain_joints(read_joints(armature_object), skeleton, plan, spec) is None
+    # The tip takes the target's rotation first: what bends are the bones before it.
+    tip_first = is_free and spec.force is None and turns_tip_first(plan, spec)
+    last = tip.tail if plan.ends_at_tail and not tip_first else tip.head
+    ends = np.array((bones[names[0]].head, last), dtype=np.float64)
+    root, end = spaces.transform_point(world, ends)
+    if spec.target is not None and not tip_first:
+        # Where it is, though limits may keep the chain from it.
+        end = place_of(spec.target)
+    length = sum(float(np.linalg.norm(world[:3, :3] @ bones[name].vector)) for name in names)
+    if not np.linalg.norm(end - root) > CLOSED * length:
+        raise RigError(
+            "The root and the end of what bends are in one place:"
+            " move the target away from the root."
+        )
+    is_mirrored = bool(np.linalg.det(world[:3, :3]) < 0.0)
+    # KEEP reverses the angle inside of a mirrored armature, so that it looks as it is.
+    is_reversed = is_mirrored and spec.negative_scale is NegativeScale.MIRROR
+    return PoleAxis(root, end, -1.0 if is_reversed else 1.0)
