@@ -1,0 +1,111 @@
+"""Start a full Blender, with a window or without, and read what it prints."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SHOWN_LINES = 40
+MODULE = "chain_ik"
+
+# What nobody should ever see in the console, and what Blender prints on machines such as this one
+# whatever is installed.
+COMPLAINT = re.compile(
+    r"error|traceback|exception|rna_ui|not found|unknown|invalid|not freed|segmentation"
+    rf"|warn.*{MODULE}|{MODULE}.*warn",
+    re.IGNORECASE,
+)
+NOT_OURS = re.compile(
+    r"ALSA|pulse|jack|libdecor|libEGL|MESA|Vulkan|XDG_RUNTIME_DIR|list of mounted file-systems"
+    r"|Draw window and swap|colou?r management|OCIO",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A process that has ended.
+
+    Attributes:
+        code: Its exit code, None where it was killed because it took too long.
+        console: What it printed, to both streams, line by line.
+    """
+
+    code: int | None
+    console: list[str]
+
+    def tail(self) -> str:
+        """Return the end of what was printed, for people who look for the cause."""
+        ended = "killed, it took too long" if self.code is None else f"exit code {self.code}"
+        return "\n".join([f"Blender: {ended}", *self.console[-SHOWN_LINES:]])
+
+
+def complaints(lines: list[str]) -> list[str]:
+    """Return the lines that nobody should see, each with what follows it."""
+    return [
+        "\n".join(lines[number : number + 12])
+        for number, line in enumerate(lines)
+        if COMPLAINT.search(line) and not NOT_OURS.search(line)
+    ]
+
+
+def run(command: list[str], timeout: float, console: Path, **variables: str) -> Run:
+    """Run a program from the checkout, and kill it and all that it has started if it hangs."""
+    is_posix = os.name == "posix"
+    with console.open("wb") as file:
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env={**os.environ, **variables},
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            start_new_session=is_posix,
+        )
+        try:
+            code = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            code = None
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL) if is_posix else process.kill()
+                process.wait()
+    text = console.read_text(encoding="utf-8", errors="replace")
+    return Run(code, text.splitlines())
+
+
+@contextmanager
+def screen(blender: str, folder: Path) -> Iterator[dict[str, str] | None]:
+    """Provide a display and yield the variables that name it, or None where there is none.
+
+    What starts Blender may make a display by itself, so it is asked as well.
+    """
+    if not sys.platform.startswith("linux") or has_display():
+        yield {}
+    elif shutil.which("Xvfb"):
+        command = ["Xvfb", "-displayfd", "1", "-screen", "0", "1600x900x24", "-nolisten", "tcp"]
+        server = subprocess.Popen([*command, "+extension", "GLX"], stdout=subprocess.PIPE)
+        try:
+            yield {"DISPLAY": f":{int(server.stdout.readline())}"}
+        finally:
+            server.terminate()
+            server.wait()
+    else:
+        ask = "print('A WINDOW IS OPEN', flush=True); import os; os._exit(0)"
+        command = [blender, "--factory-startup", "--python-expr", ask]
+        asked = run(command, 120, folder / "display.txt", BLENDER_USER_RESOURCES=str(folder))
+        yield {} if "A WINDOW IS OPEN" in asked.console else None
+
+
+def has_display() -> bool:
+    """Tell whether the environment names a display."""
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
