@@ -26,7 +26,7 @@ COMPLAINT = re.compile(
 )
 NOT_OURS = re.compile(
     r"ALSA|pulse|jack|libdecor|libEGL|MESA|Vulkan|XDG_RUNTIME_DIR|list of mounted file-systems"
-    r"|Draw window and swap|colou?r management|OCIO",
+    r"|colou?r management|OCIO",
     re.IGNORECASE,
 )
 

@@ -1,4 +1,4 @@
-"""A real Blender with a window: install the zip, use all of it, switch it off, without a complaint.
+"""Promise 8 in a window: install the zip, use all of it, switch it off, without a complaint.
 
 Each step is one test; its picture is in out/window.
 """
