@@ -193,13 +193,13 @@ class Viewport:
         """Write a picture of the window as it was drawn last, so wait ``REDRAW`` before.
 
         Blender's own ``screen.screenshot`` gives black pictures without a graphics card: then the
-        program `import` of ImageMagick takes it, of the whole screen.
+        program `import` of ImageMagick takes it, where there is one, of the whole screen.
         """
         if self._sees_itself:
             with self.context():
                 bpy.ops.screen.screenshot(filepath=str(path))
-            self._sees_itself = not is_black(path)
-        if not self._sees_itself and shutil.which("import"):
+            self._sees_itself = not shutil.which("import") or not is_black(path)
+        if not self._sees_itself:
             subprocess.run(["import", "-window", "root", str(path)], check=True)
 
     _sees_itself = True

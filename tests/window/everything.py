@@ -7,11 +7,14 @@ from pathlib import Path
 
 import bpy
 import shown
+from recorder import NothingHereError
 from steps import REFUSED
 from window_driver import MOMENT, REDRAW, Session, SessionError, Viewport, check, select_bones
 
 # So many times is the sidebar scrolled, to see all of it.
 PAGES = 3
+# Where the mouse is when something is opened: there is room around it.
+POPUP = (300, 350)
 
 
 def show_unfolded(viewport: Viewport, folder: Path, solvers: Iterator[str]) -> Session:
@@ -40,16 +43,17 @@ def open_panels(viewport: Viewport, folder: Path, solvers: Iterator[str]) -> Ses
     for _ in solvers:
         yield REDRAW
         for name, cls in sorted(left.items()):
+            picture = folder / f"panel_{name}.png"
             if cls.bl_space_type == "PROPERTIES" and cls.bl_region_type == "WINDOW":
-                yield from _show_properties(viewport, cls.bl_context)
-            elif not _is_polled(viewport, cls):
-                continue
-            else:
+                yield from _show_in_properties(viewport, cls, picture)
+            elif _is_polled(cls, viewport.area):
+                yield from viewport.drag([POPUP], button="")
                 with viewport.context():
                     opened = bpy.ops.wm.call_panel("INVOKE_DEFAULT", name=name, keep_open=True)
                 check(opened == {"INTERFACE"}, f"The panel {name} does not open: {opened}.")
-            yield from _look(viewport, folder / f"panel_{name}.png")
-            del left[name]
+                yield from _look(viewport, picture)
+            if picture.exists():
+                del left[name]
     check(not left, f"These panels are never shown: {sorted(left)}.")
 
 
@@ -58,11 +62,27 @@ def open_menus(viewport: Viewport, folder: Path) -> Session:
     menus = [*shown.registered(bpy.types.Menu), *shown.added_to(bpy.types.Menu)]
     for cls in menus:
         name = shown.name_of(cls)
+        yield from viewport.drag([POPUP], button="")
         call = bpy.ops.wm.call_menu_pie if shown.is_pie(cls) else bpy.ops.wm.call_menu
         with viewport.context():
             opened = call("INVOKE_DEFAULT", name=name)
         check(opened == {"INTERFACE"}, f"The menu {name} does not open: {opened}.")
         yield from _look(viewport, folder / f"menu_{name}.png")
+
+
+def open_preferences(viewport: Viewport, folder: Path) -> Session:
+    """Turn the viewport into the preferences, and open those of the extension."""
+    if bpy.context.preferences.addons[shown.MODULE].preferences is None:
+        raise NothingHereError("The extension has no preferences.")
+    area = viewport.area
+    area.type = "PREFERENCES"
+    bpy.context.preferences.active_section = "ADDONS"
+    bpy.context.window_manager.addon_search = shown.TAB
+    bpy.ops.preferences.addon_expand(module=shown.MODULE)
+    yield REDRAW
+    viewport.take_picture(folder / "preferences.png")
+    area.type = "VIEW_3D"
+    yield REDRAW
 
 
 def run_operators(viewport: Viewport, folder: Path) -> Session:
@@ -75,6 +95,7 @@ def run_operators(viewport: Viewport, folder: Path) -> Session:
     for name in shown.operators():
         module, _, function = name.partition(".")
         operator = getattr(getattr(bpy.ops, module), function)
+        yield from viewport.drag([POPUP], button="")
         with viewport.context():
             if not operator.poll():
                 continue
@@ -104,19 +125,22 @@ def _look(viewport: Viewport, picture: Path) -> Session:
         yield MOMENT
 
 
-def _is_polled(viewport: Viewport, cls: type) -> bool:
-    with viewport.context():
+def _is_polled(cls: type, area: bpy.types.Area) -> bool:
+    window = bpy.context.window_manager.windows[0]
+    region = next(region for region in area.regions if region.type == "WINDOW")
+    with bpy.context.temp_override(window=window, area=area, region=region):
         return not hasattr(cls, "poll") or bool(cls.poll(bpy.context))
 
 
-def _show_properties(viewport: Viewport, context: str) -> Session:
+def _show_in_properties(viewport: Viewport, cls: type, picture: Path) -> Session:
     """Turn the viewport into the properties editor for a moment."""
     area = viewport.area
     area.type = "PROPERTIES"
     yield REDRAW
-    area = next(each for each in viewport.window.screen.areas if each.type == "PROPERTIES")
-    area.spaces.active.context = context.upper()
+    area.spaces.active.context = cls.bl_context.upper()
     yield REDRAW
+    if _is_polled(cls, area):
+        viewport.take_picture(picture)
     area.type = "VIEW_3D"
     yield REDRAW
 

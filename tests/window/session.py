@@ -20,7 +20,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import shown
-from everything import open_menus, open_panels, run_operators, show_unfolded
+from everything import (
+    open_menus,
+    open_panels,
+    open_preferences,
+    run_operators,
+    show_unfolded,
+)
 from recorder import NothingHereError, Recorder, flush, mark
 from steps import SOLVERS, STEPS
 from window_driver import (
@@ -33,7 +39,17 @@ from window_driver import (
     read_paths,
     select_bones,
 )
-from window_tour import MODULE, REACHED, RIG, SAME_PLACE, Tour, read_arm
+from window_tour import (
+    MODULE,
+    REACHED,
+    RIG,
+    SAME_PLACE,
+    VIEW_ANGLES,
+    VIEW_CENTRE,
+    VIEW_DISTANCE,
+    Tour,
+    read_arm,
+)
 from workflow_tour import check_rendered, give_bodies
 
 from tests.blender.traces import has_translations, left_behind, list_traces
@@ -202,6 +218,7 @@ class WindowSession:
         bpy.ops.wm.open_mainfile(filepath=str(self.file), load_ui=False)
         yield REDRAW
         yield from self.viewport.fill_window()
+        self.viewport.look(VIEW_CENTRE, VIEW_DISTANCE, VIEW_ANGLES)
         yield from show_unfolded(self.viewport, self.folder, self.solvers())
 
     def open_panels(self) -> Session:
@@ -211,6 +228,10 @@ class WindowSession:
     def open_menus(self) -> Session:
         """Open every menu, and those of Blender that the extension adds to."""
         yield from open_menus(self.viewport, self.folder)
+
+    def open_preferences(self) -> Session:
+        """Open the preferences of the extension."""
+        yield from open_preferences(self.viewport, self.folder)
 
     def adjust_last_operation(self) -> Session:
         """Run every operator, and open what can be adjusted afterwards."""

@@ -59,8 +59,8 @@ def operators() -> list[str]:
 
 
 def unfold() -> None:
-    """Register the sidebar's panels anew, none of them closed: no click is known to open all."""
-    panels = [cls for cls in registered(bpy.types.Panel) if cls.bl_region_type == "UI"]
+    """Register the panels of editors anew, none of them closed: no click is known to open all."""
+    panels = [cls for cls in registered(bpy.types.Panel) if cls.bl_region_type in {"UI", "WINDOW"}]
     for cls in reversed(panels):
         bpy.utils.unregister_class(cls)
     for cls in panels:

@@ -6,7 +6,8 @@ STEPS = (
     *("install", "add_rig", "add_chain", "drag_target", "undo_and_redo", "flip_and_mute"),
     *("save", "reopen", "play", "render"),
     *(f"switch_to_{solver.lower()}" for solver in SOLVERS),
-    *("unfold_panels", "open_panels", "open_menus", "adjust_last_operation", "drag_gizmo"),
+    *("unfold_panels", "open_panels", "open_menus", "open_preferences"),
+    *("adjust_last_operation", "drag_gizmo"),
     *("disable", "go_on_without", "enable_again"),
 )
 
