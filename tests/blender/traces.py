@@ -8,6 +8,7 @@ timer.
 from __future__ import annotations
 
 import gc
+import logging
 import types
 from collections import Counter
 from collections.abc import Iterator
@@ -32,6 +33,7 @@ def list_traces() -> dict[str, list[str]]:
         "messages": _messages(),
         "keymaps": _keymaps(),
         "manual": (_named(function) for function in bpy.utils._manual_map),
+        "logs": _logs(),
         "presets": map(str, bpy.utils._preset_path_registry),
     }
     return {kind: sorted(names) for kind, names in found.items()}
@@ -115,6 +117,13 @@ def _messages() -> Iterator[str]:
         if type(each) is tuple and len(each) == 2 and type(each[0]) is tuple:
             if isinstance(each[1], types.FunctionType):
                 yield _named(each[1])
+
+
+def _logs() -> Iterator[str]:
+    """Yield where loggers write to."""
+    for name, logger in logging.Logger.manager.loggerDict.items():
+        for handler in getattr(logger, "handlers", ()):
+            yield f"{name}: {type(handler).__name__}"
 
 
 def _keymaps() -> Iterator[str]:
