@@ -10,9 +10,9 @@ from tests.window.application import complaints, run
 BAD = [
     "Traceback (most recent call last):",
     "Error: Python: the operator has failed",
-    "rna_uiItemR: property not found: ChainSettings.soft",
-    "00:12.101  ui               | WARNING property not found: ChainSettings.soft",
-    "00:12.101  rna              | ERROR unregistering class 'CHAINIK_UL_chains'",
+    "UILayout.prop(): property not found: ForceSettings.gravitas",
+    "rna_uiItemR: property not found: ForceSettings.gravitas",
+    "bpy.rna          | ERROR Python script error in VIEW3D_PT_chain_ik_reach.draw",
     "WARN (bpy.rna): chain_ik is registered already",
     "Error: Not freed memory blocks: 3, total unfreed memory 0.002 MB",
 ]
@@ -28,6 +28,13 @@ GOOD = [
 @pytest.mark.parametrize("line", BAD)
 def test_a_complaint_is_found_with_what_follows_it(line):
     assert complaints([*GOOD, line, "the cause"]) == [f"{line}\nthe cause"]
+
+
+def test_a_complaint_that_comes_at_every_redraw_is_told_once():
+    lines = [f"00:{second}.101  bpy.rna  | ERROR in draw" for second in (12, 13)]
+    after = [f"line {number}" for number in range(20)]
+    (told,) = complaints([lines[0], *after, lines[1], *after])
+    assert told.startswith("bpy.rna  | ERROR in draw\nline 0\n")
 
 
 def test_what_blender_always_prints_is_no_complaint():

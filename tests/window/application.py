@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SHOWN_LINES = 40
+FOLDER = ROOT / "out" / "window"
+SHOWN_LINES, SHOWN_AFTER = 40, 12
 MODULE = "chain_ik"
 
 # What nobody should ever see in the console, and what Blender prints on machines such as this one
@@ -29,6 +30,8 @@ NOT_OURS = re.compile(
     r"|colou?r management|OCIO",
     re.IGNORECASE,
 )
+
+TIME = re.compile(r"^\d\d:\d\d\.\d+ +", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -49,13 +52,26 @@ class Run:
         return "\n".join([f"Blender: {ended}", *self.console[-SHOWN_LINES:]])
 
 
+@dataclass(frozen=True)
+class Session:
+    """What the session wrote down: by step, and what stood in the console meanwhile."""
+
+    process: Run
+    results: dict[str, dict[str, object]]
+    console: dict[str, list[str]]
+
+
 def complaints(lines: list[str]) -> list[str]:
-    """Return the lines that nobody should see, each with what follows it."""
-    return [
-        "\n".join(lines[number : number + 12])
-        for number, line in enumerate(lines)
-        if COMPLAINT.search(line) and not NOT_OURS.search(line)
-    ]
+    """Return what nobody should see, each with what follows it, and once however often it comes."""
+    found, number = [], 0
+    while number < len(lines):
+        if COMPLAINT.search(lines[number]) and not NOT_OURS.search(lines[number]):
+            text = "\n".join(lines[number : number + SHOWN_AFTER])
+            found.append(TIME.sub("", text))
+            number += SHOWN_AFTER
+        else:
+            number += 1
+    return list(dict.fromkeys(found))
 
 
 def run(command: list[str], timeout: float, console: Path, **variables: str) -> Run:
@@ -95,7 +111,9 @@ def screen(blender: str, folder: Path) -> Iterator[dict[str, str] | None]:
         command = ["Xvfb", "-displayfd", "1", "-screen", "0", "1600x900x24", "-nolisten", "tcp"]
         server = subprocess.Popen([*command, "+extension", "GLX"], stdout=subprocess.PIPE)
         try:
-            yield {"DISPLAY": f":{int(server.stdout.readline())}"}
+            number = server.stdout.readline().decode().strip()
+            assert number, "Xvfb has not started."
+            yield {"DISPLAY": f":{number}"}
         finally:
             server.terminate()
             server.wait()

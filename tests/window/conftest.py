@@ -6,28 +6,17 @@ import json
 import os
 import shutil
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.window.application import ROOT, Run, run, screen
+from tests.window.application import FOLDER, ROOT, Session, run, screen
 from tests.window.steps import MARK, RESULTS
 
-FOLDER = ROOT / "out" / "window"
 # Seconds. The session takes about two minutes; a machine that is busy, and draws without a graphics
 # card, several times as long.
 LONGEST_BUILD, LONGEST_SESSION = 120.0, 600.0
 GEOMETRY = ["--window-geometry", "0", "0", "1200", "800"]
-
-
-@dataclass(frozen=True)
-class Session:
-    """What the session wrote down: by step, and what stood in the console meanwhile."""
-
-    process: Run
-    results: dict[str, dict[str, object]]
-    console: dict[str, list[str]]
 
 
 @pytest.fixture(scope="session")

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.window.application import complaints
-from tests.window.conftest import FOLDER, Session
+from tests.window.application import FOLDER, Session, complaints
 from tests.window.steps import REFUSED, STEPS
 
 
