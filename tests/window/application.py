@@ -26,11 +26,9 @@ COMPLAINT = re.compile(
     re.IGNORECASE,
 )
 NOT_OURS = re.compile(
-    r"ALSA|pulse|jack|libdecor|libEGL|MESA|Vulkan|XDG_RUNTIME_DIR|list of mounted file-systems"
-    r"|colou?r management|OCIO",
-    re.IGNORECASE,
+    r"\b(ALSA|PulseAudio|jack server|libdecor|libEGL|MESA|Vulkan|XDG_RUNTIME_DIR|OpenColorIO)\b"
+    r"|Could not get a list of mounted file-systems"
 )
-
 TIME = re.compile(r"^\d\d:\d\d\.\d+ +", re.MULTILINE)
 
 
