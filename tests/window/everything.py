@@ -45,13 +45,15 @@ def open_panels(viewport: Viewport, folder: Path, solvers: Iterator[str]) -> Ses
         for name, cls in sorted(left.items()):
             picture = folder / f"panel_{name}.png"
             if cls.bl_space_type == "PROPERTIES" and cls.bl_region_type == "WINDOW":
-                yield from _show_in_properties(viewport, cls, picture)
-            elif _is_polled(cls, viewport.area):
-                yield from viewport.drag([POPUP], button="")
-                with viewport.context():
-                    opened = bpy.ops.wm.call_panel("INVOKE_DEFAULT", name=name, keep_open=True)
-                check(opened == {"INTERFACE"}, f"The panel {name} does not open: {opened}.")
-                yield from _look(viewport, picture)
+                area = viewport.area
+                area.type = "PROPERTIES"
+                yield REDRAW
+                area.spaces.active.context = cls.bl_context.upper()
+                yield from _open_panel(viewport, area, cls, picture)
+                area.type = "VIEW_3D"
+                yield REDRAW
+            else:
+                yield from _open_panel(viewport, viewport.area, cls, picture)
             if picture.exists():
                 del left[name]
     check(not left, f"These panels are never shown: {sorted(left)}.")
@@ -120,29 +122,24 @@ def run_operators(viewport: Viewport, folder: Path) -> Session:
 def _look(viewport: Viewport, picture: Path) -> Session:
     yield REDRAW
     viewport.take_picture(picture)
-    for _ in range(2):
-        viewport.press("ESC")
-        yield MOMENT
+    viewport.press("ESC")
+    # What is not closed by that closes when the mouse leaves it.
+    yield from viewport.drag([(POPUP[0] + 400, POPUP[1]), (20, 20)], button="")
+    viewport.press("ESC")
+    yield MOMENT
 
 
-def _is_polled(cls: type, area: bpy.types.Area) -> bool:
-    window = bpy.context.window_manager.windows[0]
+def _open_panel(viewport: Viewport, area: bpy.types.Area, cls: type, picture: Path) -> Session:
+    """Open a panel by itself in an editor, with a picture if it has anything to show there."""
+    name = shown.name_of(cls)
     region = next(region for region in area.regions if region.type == "WINDOW")
-    with bpy.context.temp_override(window=window, area=area, region=region):
-        return not hasattr(cls, "poll") or bool(cls.poll(bpy.context))
-
-
-def _show_in_properties(viewport: Viewport, cls: type, picture: Path) -> Session:
-    """Turn the viewport into the properties editor for a moment."""
-    area = viewport.area
-    area.type = "PROPERTIES"
-    yield REDRAW
-    area.spaces.active.context = cls.bl_context.upper()
-    yield REDRAW
-    if _is_polled(cls, area):
-        viewport.take_picture(picture)
-    area.type = "VIEW_3D"
-    yield REDRAW
+    yield from viewport.drag([POPUP], button="")
+    with bpy.context.temp_override(window=viewport.window, area=area, region=region):
+        if hasattr(cls, "poll") and not cls.poll(bpy.context):
+            return
+        opened = bpy.ops.wm.call_panel("INVOKE_DEFAULT", name=name)
+    check(opened == {"INTERFACE"}, f"The panel {name} does not open: {opened}.")
+    yield from _look(viewport, picture)
 
 
 def _share_bones(viewport: Viewport) -> Session:
