@@ -132,6 +132,8 @@ class Viewport:
 
     def fill_window(self) -> Session:
         """Close all other editors, and dismiss what Blender greets its user with."""
+        # Blender 4.3 crashes where editors close before they are drawn at a new interface scale.
+        yield REDRAW
         self.press("ESC")
         yield REDRAW
         for area in [area for area in self.window.screen.areas if area.type != "VIEW_3D"]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import sys
+import time
 import traceback
 from pathlib import Path
 from types import TracebackType
@@ -51,6 +52,7 @@ class Recorder:
     def record(self, name: str, step: Session) -> Session:
         """Carry out a step; whatever goes wrong in it is written down."""
         mark(name)
+        start = time.monotonic()
         outcome = Outcome()
         with outcome:
             yield from step
@@ -71,6 +73,7 @@ class Recorder:
             "skipped": outcome.is_skipped,
             "sentence": outcome.sentence,
             "picture": picture,
+            "seconds": round(time.monotonic() - start, 1),
         }
         with (self.folder / RESULTS).open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
