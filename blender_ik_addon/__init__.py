@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 
 # In the order of registration; backwards on unregister.
-_MODULES = ("properties", "operators", "panels", "handlers", "cli")
+_MODULES = ("translations", "properties", "operators", "panels", "handlers", "cli")
 
 
 def register() -> None:

@@ -43,6 +43,14 @@ from python_finder import UnavailableError
 NEWEST = "5.2"
 VERSIONS = [name[4:] for name in environment.ENVIRONMENTS if name.startswith("bpy-")]
 LEAST_ROUNDS = 5
+TITLES = {
+    "table": "The whole table",
+    "stages": "Stages of an update",
+    "settings": "Every setting",
+    "limits": "Limits",
+    "characters": "Snakes, tails and trees",
+}
+"""Of the pages that are written, which are pages of the documentation."""
 
 
 def chosen(only: str) -> list[Row]:
@@ -54,14 +62,19 @@ def chosen(only: str) -> list[Row]:
     ]
 
 
+def write_page(folder: Path, name: str, text: str) -> None:
+    """Write a page with its title into a folder, which is made."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.md").write_text(f"# {TITLES[name]}\n\n{text}\n", encoding="utf-8")
+
+
 def print_stages(options: argparse.Namespace) -> None:
     """Measure and print where the time of an update goes."""
     with tempfile.TemporaryDirectory(prefix="chain_ik_benchmark_") as folder:
         programs = Programs(f"bpy-{options.blender_version}", Path(folder))
         text = stages.table(stages.measure(programs))
         text += f"\n\n{stages.switch(programs)}"
-    options.output.mkdir(parents=True, exist_ok=True)
-    (options.output / "stages.md").write_text(f"{text}\n", encoding="utf-8")
+    write_page(options.output, "stages", text)
     print(f"\n{text}\n")
 
 
@@ -70,8 +83,7 @@ def print_limits(options: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory(prefix="chain_ik_benchmark_") as folder:
         programs = Programs(f"bpy-{options.blender_version}", Path(folder))
         text = limits.measured(programs)
-    options.output.mkdir(parents=True, exist_ok=True)
-    (options.output / "limits.md").write_text(f"{text}\n", encoding="utf-8")
+    write_page(options.output, "limits", text)
     print(f"\n{text}\n")
 
 
@@ -80,8 +92,7 @@ def print_characters(options: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory(prefix="chain_ik_benchmark_") as folder:
         programs = Programs(f"bpy-{options.blender_version}", Path(folder))
         text = characters.measured(programs)
-    options.output.mkdir(parents=True, exist_ok=True)
-    (options.output / "characters.md").write_text(f"{text}\n", encoding="utf-8")
+    write_page(options.output, "characters", text)
     print(f"\n{text}\n")
 
 
@@ -91,9 +102,8 @@ def print_settings(options: argparse.Namespace) -> None:
         programs = Programs(f"bpy-{options.blender_version}", Path(folder))
         figures = settings.measured(programs, options.rounds, options.only)
         versions = _versions(programs)
-        options.output.mkdir(parents=True, exist_ok=True)
         text = f"{heading(versions, options.rounds)}\n\n{settings.table(figures)}"
-        (options.output / "settings.md").write_text(f"{text}\n", encoding="utf-8")
+        write_page(options.output, "settings", text)
         file = Path(folder) / "settings.json"
         file.write_text(json.dumps({"figures": settings.as_json(figures)}), encoding="utf-8")
         _draw(file, options.output / "settings.png", options.blender_version, "settings_plot")
@@ -144,9 +154,8 @@ def write(
     folder: Path, results: Sequence[Result], versions: dict[str, str], options: argparse.Namespace
 ) -> None:
     """Write the table, all figures, and the picture."""
-    folder.mkdir(parents=True, exist_ok=True)
-    text = f"{heading(versions, options.rounds)}\n\n{table(results)}\n\n{summary(results)}\n"
-    (folder / "table.md").write_text(text, encoding="utf-8")
+    text = f"{heading(versions, options.rounds)}\n\n{table(results)}\n\n{summary(results)}"
+    write_page(folder, "table", text)
     contents = {
         "versions": versions,
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",

@@ -102,7 +102,7 @@ def _limb_result(limb: Limb, played: playback.Playback) -> LimbResult:
 def _save_file(armature_object: bpy.types.Object, path: Path, report: Report) -> None:
     """Save the scene with live chains, ready to be opened and played."""
     for limb in LIMBS:
-        stage.draw_path(limb, report.paths[limb.name])
+        stage.draw_path(limb.name, report.paths[limb.name], limb.colour)
     stage.dress(armature_object)
     bpy.context.scene.frame_set(1)
     # Else Blender keeps the former file beside it.

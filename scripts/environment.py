@@ -69,6 +69,12 @@ ENVIRONMENTS = {
     # For the picture of the demonstration, on the Python that its Blender has fetched already.
     "drawing-3.13": Environment("3.13", (_DRAWING,), "40 MB"),
     "drawing-3.11": Environment("3.11", (_DRAWING,), "40 MB"),
+    # NumPy: the pages on scripting import core, and run their examples.
+    "docs": Environment(
+        "3.13",
+        ("sphinx>=9.1,<10", "myst-parser>=5.1,<6", "furo>=2025.12.19", "numpy>=2.2,<3"),
+        "50 MB",
+    ),
 }
 
 

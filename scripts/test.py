@@ -2,7 +2,7 @@
 
     python3 scripts/test.py                     everything, slow tests in the newest Blender
     python3 scripts/test.py --thorough          every test in every run, before a release
-    python3 scripts/test.py --quick             lint, core, one Blender; one case of each quick test
+    python3 scripts/test.py --quick             lint, docs, core, one Blender; one case of each test
     python3 scripts/test.py --only 5.2          only the runs whose name contains this
     python3 scripts/test.py --only core -- -k limits -x      what follows -- goes to pytest
     BLENDER=/path/to/blender python3 scripts/test.py         also inside that application
@@ -28,6 +28,7 @@ import tempfile
 import time
 from typing import Callable
 
+import build_docs
 import environment
 from console import ROOT, say, stream
 from python_finder import UnavailableError
@@ -35,7 +36,7 @@ from python_finder import UnavailableError
 # Newest first: what most people run tells the most.
 BLENDER_VERSIONS = ("5.2", "4.2", "4.5", "5.0")
 OLDEST_BLENDER, OLDEST = "4.2", "core-3.11"
-QUICK_RUNS = ("lint", OLDEST)
+QUICK_RUNS = ("lint", "docs", OLDEST)
 NOT_SLOW, SLOW = ("-m", "not slow"), ("-m", "slow and not exhaustive")
 ON_OLDEST = ("-m", "not slow or (oldest and not exhaustive)")
 ONE_CASE, SOME_CASES = ("--few", "1"), ("--few", "3")
@@ -85,6 +86,20 @@ def lint(label: str) -> Outcome:
         say(label, f"{' '.join(check)}: {'ok' if code == 0 else 'FAILED'}")
         if code != 0:
             say(label, *output)
+    return outcome
+
+
+def check_docs(label: str) -> Outcome:
+    """Build the site of the documentation, warnings as errors, and run its examples."""
+    start, outcome = time.monotonic(), Outcome()
+    for builder in build_docs.BUILDERS:
+        errors = build_docs.build(label, builder, is_check=True)
+        outcome.passed += not errors
+        outcome.failed += bool(errors)
+        if errors:
+            outcome.failures.append(f"FAILED scripts/build_docs.py --check ({builder})")
+            say(label, *errors)
+    say(label, f"{outcome} in {time.monotonic() - start:.0f} s")
     return outcome
 
 
@@ -178,7 +193,7 @@ def plan_runs(options: argparse.Namespace) -> dict[str, Callable[[str], Outcome]
     core_tests = [
         str(path.relative_to(ROOT)) for path in sorted((ROOT / "tests").glob("test_*.py"))
     ]
-    runs: dict[str, Callable[[str], Outcome]] = {"lint": lint}
+    runs: dict[str, Callable[[str], Outcome]] = {"lint": lint, "docs": check_docs}
     # The longest are begun first, so that no core waits at the end.
     if not options.quick:
         runs["core-slow"] = lambda label: run_in_environment(
@@ -244,7 +259,9 @@ def parse_command_line() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="one Blender, one case of each test")
     parser.add_argument("--thorough", action="store_true", help="every test in every run")
     parser.add_argument(
-        "--only", metavar="NAME", help="lint, core, 5.2, 4.2, 4.5, 5.0, application, window"
+        "--only",
+        metavar="NAME",
+        help="lint, docs, core, 5.2, 4.2, 4.5, 5.0, application, window",
     )
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="at a time")
     options = parser.parse_args(arguments[:split])

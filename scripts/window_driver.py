@@ -17,6 +17,7 @@ from collections.abc import Generator, Iterable
 from pathlib import Path
 
 import bpy
+import numpy as np
 from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Euler, Vector
 
@@ -25,6 +26,9 @@ Session = Generator[float, None, None]
 # Seconds: a window without a graphics card needs about half of one to draw itself.
 MOMENT = 0.15
 REDRAW = 0.6
+
+# Pixels, of the hints of the status bar; reports of operators come further to the right.
+STATUS_BAR_HEIGHT, STATUS_BAR_WIDTH = 20, 250
 
 
 class SessionError(Exception):
@@ -108,8 +112,20 @@ def is_black(path: Path) -> bool:
     return set(zlib.decompress(packed)) <= {0, 1, 2, 3, 4, 255}
 
 
+def read_status_bar(path: Path) -> np.ndarray:
+    """Return the pixels at the left of the status bar in a picture, where its hints stand."""
+    image = bpy.data.images.load(str(path))
+    width, height = image.size
+    pixels = np.empty((height, width, image.channels), dtype=np.float32)
+    image.pixels.foreach_get(pixels.ravel())
+    bpy.data.images.remove(image)
+    return pixels[:STATUS_BAR_HEIGHT, :STATUS_BAR_WIDTH]
+
+
 class Viewport:
     """The first window and the 3D viewport in it. Holds no references: undo replaces them."""
+
+    kind = "VIEW_3D"
 
     @property
     def window(self) -> bpy.types.Window:
@@ -119,7 +135,7 @@ class Viewport:
     @property
     def area(self) -> bpy.types.Area:
         """The editor."""
-        return next(area for area in self.window.screen.areas if area.type == "VIEW_3D")
+        return next(area for area in self.window.screen.areas if area.type == self.kind)
 
     def region(self, kind: str) -> bpy.types.Region:
         """Return a region of the editor, "WINDOW" or "UI"."""

@@ -1,7 +1,7 @@
 """Install the zip and use it in Blender's window, as a person would; check every step.
 
     BLENDER_USER_RESOURCES=$(mktemp -d) blender --factory-startup --enable-event-simulate \
-        --python scripts/window_tour.py -- dist/chain_ik-0.1.0.zip out/window docs/images/window.png
+        --python scripts/window_tour.py -- dist/chain_ik-*.zip out/window docs/images/window.png
 
 It installs the extension, adds Rigify's metarig, puts a chain with control bones on its left arm,
 drags the target with the mouse in pose mode, drops it, undoes, redoes, flips the bend, mutes,
@@ -27,7 +27,17 @@ from mathutils import Vector
 # Blender puts the folder of a script that it runs on no path.
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from window_driver import MOMENT, REDRAW, Session, Viewport, check, play, read_paths, select_bones
+from window_driver import (
+    MOMENT,
+    REDRAW,
+    Session,
+    Viewport,
+    check,
+    play,
+    read_paths,
+    read_status_bar,
+    select_bones,
+)
 
 MODULE = "bl_ext.user_default.chain_ik"
 RIG, ROOT, TIP, HAND = "metarig", "upper_arm.L", "forearm.L", "hand.L"
@@ -241,16 +251,24 @@ class Tour:
         yield from self.press_bake(BAKED_FRAMES, answer="ESC")
         yield REDRAW
         check(rig.animation_data is None, "A dialog that was closed has baked.")
+        self.note("10_before_bake")
         yield from self.press_bake(BAKED_FRAMES * 100)
         yield from self.wait_until(lambda: bpy.context.scene.frame_current > first + 1)
         check(bpy.context.scene.frame_current > first + 1, "Bake plays no frames.")
         check(self.is_busy(), "Bake has ended before it could be stopped.")
-        self.note("10_baking")
+        self.note("11_baking")
         self.viewport.press("ESC")
         yield REDRAW
+        self.note("12_stopped")
         check(not self.is_busy(), "Esc has not stopped the bake.")
         check(bpy.context.scene.frame_current == first, "Esc has left another frame.")
         check(rig.animation_data is None, "Esc has left keys.")
+        before, during, after = (
+            read_status_bar(self.folder / f"{name}.png")
+            for name in ("10_before_bake", "11_baking", "12_stopped")
+        )
+        check((during != before).any(), "The status bar does not say that Bake goes on.")
+        check((after == before).all(), "The status bar is not what it was before Bake.")
         yield from self.press_bake(BAKED_FRAMES)
         yield from self.wait_until(lambda: not self.is_busy())
         rig = bpy.data.objects[RIG]

@@ -1,7 +1,7 @@
 """A day in Blender's window: set up, pose, switch, mirror, bake, convert, render.
 
     BLENDER_USER_RESOURCES=$(mktemp -d) blender --factory-startup --enable-event-simulate \
-        --python scripts/workflow_tour.py -- dist/chain_ik-0.1.0.zip out/workflow
+        --python scripts/workflow_tour.py -- dist/chain_ik-*.zip out/workflow
 
 Every step leaves a picture in the folder; those of docs/workflow.md are made so. The exit code is
 1, after a sentence, if something pops, misses or is lost. It needs what window_tour.py needs.

@@ -9,6 +9,7 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
 from ..core import IKError
 from ..properties import (
+    OWN_WORDS,
     SOLVERS,
     add_chain,
     bones_spec,
@@ -24,6 +25,7 @@ from ..rig.reading.skeleton import compiled
 from ..rig.reading.spec import Anchor, ChainSpec, RotationBone
 from ..rig.tools.control_bones import takes_bones
 from ..rig.tools.controls import Placement, move_to, placement, pole_control, target_control
+from ..translations import said
 from . import selection
 from .chains import ANEW
 from .controls import CONTROLS, NO_BONES, make_controls, parents
@@ -63,13 +65,18 @@ class POSE_OT_chain_ik_add(bpy.types.Operator):
     )
     chain_count: IntProperty(
         name="Chain Length",
-        description="How many bones are driven; 0 for those selected, or all up to the root",
+        description="How many bones the chain has, counted from the tip bone up its parents;"
+        " default 0, those selected, or all up to the first",
         min=0,
         max=300,
         options=ANEW,
     )
     solver: EnumProperty(
-        name="Solver", description="The algorithm", items=(AUTOMATIC, *SOLVERS), options=ANEW
+        name="Solver",
+        description="How the bones find their way",
+        translation_context=OWN_WORDS,
+        items=(AUTOMATIC, *SOLVERS),
+        options=ANEW,
     )
     control: EnumProperty(
         name="Control", description="What a new target or pole is", items=CONTROLS
@@ -86,7 +93,9 @@ class POSE_OT_chain_ik_add(bpy.types.Operator):
         options=ANEW,
     )
     use_rotation: BoolProperty(
-        name="Rotation", description="Take the target's rotation", options=ANEW
+        name="Rotation",
+        description="Turn the hand, foot or tip as the target is turned",
+        options=ANEW,
     )
     use_pole: BoolProperty(
         name="Add Pole", description="Add a pole on the side to which the limb bends", options=ANEW
@@ -118,20 +127,23 @@ class POSE_OT_chain_ik_add(bpy.types.Operator):
             self._choose(wanted, placed)
             wanted = self._with_controls(context, selected, wanted, placed)
         except IKError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, said(error))
             return {"CANCELLED"}
         solver = "" if self.solver == AUTOMATIC[0] else self.solver
         settings = add_chain(owner, wanted, placed.bone_count, solver)
         store(settings)
         if is_off_its_keys(settings):
             self.report(
-                {"WARNING"}, "The bones' keyframes differ from their pose: insert keys to keep it."
+                {"WARNING"},
+                said("The bones' keyframes differ from their pose: insert keys to keep it."),
             )
         if is_animated(owner, owner.chain_ik.active_index):
             self.report(
                 {"WARNING"},
-                "Keys or drivers of a chain that is gone animate the new one: delete those that are"
-                " not for it.",
+                said(
+                    "Keys or drivers of a chain that is gone animate the new one: delete those that"
+                    " are not for it."
+                ),
             )
         return {"FINISHED"}
 
@@ -175,12 +187,12 @@ class POSE_OT_chain_ik_add(bpy.types.Operator):
         elif self.use_snap:
             move_to(wanted.target, placed.target)
             name = wanted.target.bone or wanted.target.object.name
-            self.report({"INFO"}, f"'{name}' was moved to the tip of the chain")
+            self.report({"INFO"}, said(f"'{name}' was moved to the tip of the chain"))
         if wanted.pole is None and self.use_pole:
             controls.append(pole_control(wanted.name, placed))
         made = iter(make_controls(context, owner, controls, self.control, self.parent))
         if controls and self.control == "BONE" and not takes_bones(owner):
-            self.report({"INFO"}, NO_BONES)
+            self.report({"INFO"}, said(NO_BONES))
         target = wanted.target or next(made)
         return replace(wanted, target=target, pole=wanted.pole or next(made, None))
 
@@ -211,7 +223,7 @@ class POSE_OT_chain_ik_pole_add(bpy.types.Operator):
             control = pole_control(settings.name, placed)
             (pole,) = make_controls(context, owner, [control], self.control)
         except IKError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, said(error))
             return {"CANCELLED"}
         settings = owner.chain_ik.chains[index]
         settings.pole_target = pole.object

@@ -10,6 +10,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
 from ..core import IKError
 from ..properties import ChainGroup, chain_key, chain_spec, chains_of, owner_of
 from ..rig.keying.baking import Keying, bake, may_move, mute_for_good
+from ..translations import said
 from . import selection
 from .chains import ANEW
 from .stepwise import Stepwise
@@ -20,7 +21,7 @@ WHICH = (
     ("ALL", "All", "Bake all live chains of the armature"),
 )
 NOTHING = {
-    "ACTIVE": "Chain '{}' is muted, so it moves nothing: unmute it to bake it.",
+    "ACTIVE": "Chain '{name}' is muted, so it moves nothing: unmute it to bake it.",
     "SELECTED": "No live chain is selected: select bones or the target of those to bake.",
     "ALL": "No chain of this armature is live: unmute those to bake.",
 }
@@ -34,10 +35,14 @@ class Ranged:
     """What operators on a range of frames have in common."""
 
     frame_start: IntProperty(
-        name="Start Frame", description="First frame; that of the scene by default", options=ANEW
+        name="Start Frame",
+        description="The first frame of the range; default: that of the scene",
+        options=ANEW,
     )
     frame_end: IntProperty(
-        name="End Frame", description="Last frame; that of the scene by default", options=ANEW
+        name="End Frame",
+        description="The last frame of the range; default: that of the scene",
+        options=ANEW,
     )
 
     def frames(self, scene: bpy.types.Scene) -> range:
@@ -61,7 +66,8 @@ class POSE_OT_chain_ik_bake(Ranged, Stepwise):
 
     step: IntProperty(
         name="Step",
-        description="Key every so many frames, and the last one. All of them are played",
+        description="Key every so many frames, and the last one; default 1, each frame. All are"
+        " played",
         default=1,
         min=1,
         options=ANEW,
@@ -75,8 +81,9 @@ class POSE_OT_chain_ik_bake(Ranged, Stepwise):
     tolerance: FloatProperty(
         name="Tolerance",
         description=(
-            "Leave out keys as long as no bone turns by more radians than this from what was baked,"
-            " or moves or grows by more of its own length, at any keyed frame. 0 keeps all keys"
+            "Leave out keys as long as no bone turns by more than this from what was baked, in"
+            " radians, or moves or grows by more of its own length, at any keyed frame. Default 0,"
+            " all keys stay"
         ),
         default=0.0,
         min=0.0,
@@ -111,14 +118,14 @@ class POSE_OT_chain_ik_bake(Ranged, Stepwise):
         wanted = [chain_key(settings)[1] for settings in self._meant(context, active)]
         chosen = [index for index in wanted if may_move(self._owner, index)]
         if not chosen:
-            self.report({"ERROR"}, NOTHING[self.which].format(active.name))
+            self.report({"ERROR"}, said(NOTHING[self.which].format(name=active.name)))
             return {"CANCELLED"}
         frames = self.frames(scene)
         keying = Keying(self.step, self.tolerance, self.action == "NEW")
         try:
             specs = {index: chain_spec(self._owner.chain_ik.chains[index]) for index in chosen}
         except IKError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, said(error))
             return {"CANCELLED"}
         work = bake(scene, self._owner, specs, frames, keying)
         # A script, and the panel at the bottom left, want it done when they go on.
@@ -131,8 +138,10 @@ class POSE_OT_chain_ik_bake(Ranged, Stepwise):
             # Playing frames has had Blender look again at every reference from before.
             mute_for_good(self._owner, index)
         count = len(baked)
-        chains = f"{count} chain{'s' if count != 1 else ''}"
-        self.report({"INFO"}, f"Baked {chains} from frame {self.frame_start} to {self.frame_end}")
+        chains = f"{count} chains" if count != 1 else "1 chain"
+        self.report(
+            {"INFO"}, said(f"Baked {chains} from frame {self.frame_start} to {self.frame_end}")
+        )
         return {"FINISHED"}
 
     def _meant(self, context: bpy.types.Context, active: ChainGroup) -> Sequence[ChainGroup]:

@@ -17,6 +17,7 @@ from ..properties import (
     remove_chain,
     store,
 )
+from ..translations import said
 from . import selection
 from .controls import delete_controls
 
@@ -94,7 +95,7 @@ class POSE_OT_chain_ik_restore(bpy.types.Operator):
                 settings.mute = True
         is_done = len(problems) < len(chosen)
         for problem in problems:
-            self.report({"WARNING"} if is_done else {"ERROR"}, problem)
+            self.report({"WARNING"} if is_done else {"ERROR"}, said(problem))
         return {"FINISHED"} if is_done else {"CANCELLED"}
 
 
@@ -117,7 +118,7 @@ class POSE_OT_chain_ik_store(bpy.types.Operator):
         try:
             store(settings)
         except IKError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, said(error))
             return {"CANCELLED"}
         owner_of(settings).update_tag()
         return {"FINISHED"}

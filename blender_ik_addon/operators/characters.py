@@ -10,6 +10,7 @@ from bpy.props import EnumProperty, StringProperty
 
 from ..core import IKError
 from ..properties import (
+    OWN_WORDS,
     add_chain,
     bones_of_chain,
     bones_spec,
@@ -39,6 +40,7 @@ from ..rig.tools.controls import (
     pole_control,
     target_control,
 )
+from ..translations import said
 from . import selection
 from .chains import ANEW
 from .controls import CONTROLS, NO_BONES, make_controls, parents
@@ -65,10 +67,13 @@ class POSE_OT_chain_ik_setup(bpy.types.Operator):
     )
     bl_options = {"REGISTER", "UNDO"}
 
-    scope: EnumProperty(name="Limbs", description="Which limbs", items=SCOPES, options=ANEW)
+    scope: EnumProperty(
+        name="Limbs", description="Which limbs get chains", items=SCOPES, options=ANEW
+    )
     kinds: EnumProperty(
         name="Kinds",
         description="Which kinds of limbs get chains",
+        translation_context=OWN_WORDS,
         items=KINDS,
         default=USUAL,
         options={"ENUM_FLAG"},
@@ -93,14 +98,14 @@ class POSE_OT_chain_ik_setup(bpy.types.Operator):
                 raise RigError(NOTHING_FOUND)
             names = _add_chains(context, owner, placed, self.control, self.parent)
         except IKError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, said(error))
             return {"CANCELLED"}
         if self.control == "BONE" and not takes_bones(owner):
-            self.report({"INFO"}, NO_BONES)
+            self.report({"INFO"}, said(NO_BONES))
         for problem in problems:
-            self.report({"WARNING"} if names else {"ERROR"}, problem)
+            self.report({"WARNING"} if names else {"ERROR"}, said(problem))
         if names:
-            self.report({"INFO"}, f"Set up {len(names)} chains: {', '.join(names)}")
+            self.report({"INFO"}, said(f"Set up {len(names)} chains: {', '.join(names)}"))
         return {"FINISHED"} if names else {"CANCELLED"}
 
     def _limbs(self, context: bpy.types.Context, owner: bpy.types.Object) -> list[Limb]:
@@ -141,7 +146,7 @@ class POSE_OT_chain_ik_mirror(bpy.types.Operator):
             spec, solver = bones_spec(source), source.solver
             length = placement(owner, spec).length
         except IKError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, said(error))
             return {"CANCELLED"}
         target, pole = target_and_pole(source)
         wanted = replace(
@@ -156,7 +161,9 @@ class POSE_OT_chain_ik_mirror(bpy.types.Operator):
         store(copy)
         if left_out:
             names = ", ".join(left_out)
-            self.report({"WARNING"}, f"Joints left out, as axes differ on the other side: {names}")
+            self.report(
+                {"WARNING"}, said(f"Joints left out, as axes differ on the other side: {names}")
+            )
         return {"FINISHED"}
 
 

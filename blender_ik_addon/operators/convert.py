@@ -9,6 +9,7 @@ from bpy.props import BoolProperty, EnumProperty
 
 from ..core import IKError
 from ..properties import Conversion, active_chain, chain_key, to_chains, to_constraints
+from ..translations import said
 from . import selection
 from .chains import ANEW
 
@@ -30,7 +31,7 @@ class POSE_OT_chain_ik_convert(bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     direction: EnumProperty(
-        name="Direction", description="What becomes of what", items=DIRECTIONS, options=ANEW
+        name="Direction", description="Which way to convert", items=DIRECTIONS, options=ANEW
     )
     use_all: BoolProperty(
         name="All", description="Convert all of the armature's", default=False, options=ANEW
@@ -53,22 +54,20 @@ class POSE_OT_chain_ik_convert(bpy.types.Operator):
                 one = [] if active is None else [chain_key(active)[1]]
                 done = to_constraints(depsgraph, owner, None if self.use_all else one)
         except IKError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, said(error))
             return {"CANCELLED"}
         return self._told(done, is_to_chains=is_to_chains)
 
     def _told(self, done: Conversion, *, is_to_chains: bool) -> set[str]:
         if not done.count:
             for problem in done.problems or [self._nothing(is_to_chains=is_to_chains)]:
-                self.report({"ERROR"}, problem)
+                self.report({"ERROR"}, said(problem))
             return {"CANCELLED"}
         for problem in (*done.problems, *done.remarks):
-            self.report({"WARNING"}, problem)
+            self.report({"WARNING"}, said(problem))
         if done.readers:
-            self.report({"WARNING"}, selection.readers_in_words(done.readers))
-        before, after = ("constraint", "chain") if is_to_chains else ("chain", "constraint")
-        ending = "" if done.count == 1 else "s"
-        self.report({"INFO"}, f"Converted {done.count} {before}{ending} to {after}{ending}")
+            self.report({"WARNING"}, said(selection.readers_in_words(done.readers)))
+        self.report({"INFO"}, said(_converted_in_words(done.count, is_to_chains=is_to_chains)))
         return {"FINISHED"}
 
     def _nothing(self, *, is_to_chains: bool) -> str:
@@ -77,6 +76,14 @@ class POSE_OT_chain_ik_convert(bpy.types.Operator):
         if self.use_all:
             return "No bone of this armature has an IK constraint."
         return "No selected bone has an IK constraint: select the bones that have one in pose mode."
+
+
+def _converted_in_words(count: int, *, is_to_chains: bool) -> str:
+    if is_to_chains:
+        one, many = "Converted 1 constraint to chain", f"Converted {count} constraints to chains"
+    else:
+        one, many = "Converted 1 chain to constraint", f"Converted {count} chains to constraints"
+    return one if count == 1 else many
 
 
 register, unregister = bpy.utils.register_classes_factory((POSE_OT_chain_ik_convert,))

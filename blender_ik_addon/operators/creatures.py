@@ -12,6 +12,7 @@ from ..core import IKError
 from ..core.equilibrium.creature_files import LARGEST_CREATURE
 from ..core.model.errors import InvalidCreatureError
 from ..properties import creature_text, owner_of, take_creature
+from ..translations import said
 from . import selection
 from .chains import ANEW
 
@@ -59,10 +60,10 @@ class POSE_OT_chain_ik_creature_load(bpy.types.Operator):
         try:
             creature = take_creature(chain, _text_of(self._path()))
         except IKError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, said(error))
             return {"CANCELLED"}
         owner_of(chain).update_tag()
-        self.report({"INFO"}, f"Loaded creature '{creature.name}' into chain '{chain.name}'")
+        self.report({"INFO"}, said(f"Loaded creature '{creature.name}' into chain '{chain.name}'"))
         return {"FINISHED"}
 
     def _path(self) -> Path:
@@ -108,9 +109,9 @@ class POSE_OT_chain_ik_creature_save(bpy.types.Operator):
             path = _destination(self.filepath)
             _write(path, creature_text(selection.chain(context)))
         except IKError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, said(error))
             return {"CANCELLED"}
-        self.report({"INFO"}, f"Written to {path}")
+        self.report({"INFO"}, said(f"Written to {path}"))
         return {"FINISHED"}
 
 

@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 import bpy
+from bpy.props import IntProperty
 
-from ..properties import bones_of_chain, copy_joints, owner_of, remove_joint, take_over
+from ..properties import (
+    ChainGroup,
+    bones_of_chain,
+    chains_of,
+    copy_joints,
+    owner_of,
+    remove_joint,
+    take_over,
+)
+from ..translations import said
 from . import selection
 
 
@@ -39,13 +49,24 @@ class POSE_OT_chain_ik_joint_add(bpy.types.Operator):
     )
     bl_options = {"REGISTER", "UNDO"}
 
+    index: IntProperty(
+        name="Chain",
+        description="Which chain of the list gets the joint, the first is 0; default -1, the"
+        " active chain",
+        default=-1,
+        options={"HIDDEN", "SKIP_SAVE"},
+    )
+
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         problem = selection.problem_of_chain(context) or _no_bone(context)
         return selection.is_possible(cls, problem)
 
     def execute(self, context: bpy.types.Context) -> set[str]:
-        chain = selection.chain(context)
+        chain = _chain_at(context, self.index)
+        if chain is None:
+            self.report({"ERROR"}, said(f"There is no chain {self.index}: choose one of the list."))
+            return {"CANCELLED"}
         owner = owner_of(chain)
         name = owner.data.bones.active.name
         problem = ""
@@ -54,7 +75,7 @@ class POSE_OT_chain_ik_joint_add(bpy.types.Operator):
         elif any(joint.bone == name for joint in chain.joints):
             problem = f"Bone '{name}' has a joint already: change that one in the list."
         if problem:
-            self.report({"ERROR"}, problem)
+            self.report({"ERROR"}, said(problem))
             return {"CANCELLED"}
         take_over(chain.joints.add(), owner.pose.bones[name])
         chain.active_joint_index = len(chain.joints) - 1
@@ -77,6 +98,15 @@ class POSE_OT_chain_ik_joint_remove(bpy.types.Operator):
 
     def execute(self, context: bpy.types.Context) -> set[str]:
         return selection.change(self, remove_joint, selection.chain(context))
+
+
+def _chain_at(context: bpy.types.Context, index: int) -> ChainGroup | None:
+    """Return the chain at a place of the active one's list; the active one for -1."""
+    active = selection.chain(context)
+    chains = chains_of(owner_of(active))
+    if index == -1:
+        return active
+    return chains[index] if 0 <= index < len(chains) else None
 
 
 def _no_bone(context: bpy.types.Context) -> str:

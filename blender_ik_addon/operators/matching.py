@@ -6,7 +6,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty
 
 from ..core import IKError
-from ..properties import ChainGroup, anchors_of, chain_key, chain_spec, is_idle, owner_of
+from ..properties import OWN_WORDS, ChainGroup, anchors_of, chain_key, chain_spec, is_idle, owner_of
 from ..rig.keying.baking import Keying, bake, mute_for_good
 from ..rig.tools.matching import (
     hold_anchors,
@@ -15,6 +15,7 @@ from ..rig.tools.matching import (
     key_switch,
     match_controls,
 )
+from ..translations import said
 from . import selection
 from .bake import Ranged
 from .chains import ANEW
@@ -67,7 +68,7 @@ class POSE_OT_chain_ik_snap_target(Matching, bpy.types.Operator):
                 settings = selection.chain(context)
                 key_anchors(match_controls(owner_of(settings), chain_spec(settings)), each)
         except IKError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, said(error))
             return {"CANCELLED"}
         finally:
             if self.use_range:
@@ -108,7 +109,7 @@ class POSE_OT_chain_ik_apply(Matching, bpy.types.Operator):
                 for _ in bake(scene, owner, {index: chain_spec(settings)}, frames, Keying()):
                     pass
         except IKError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, said(error))
             return {"CANCELLED"}
         owner.chain_ik.chains[index].stored_pose = ""
         mute_for_good(owner, index)
@@ -126,7 +127,13 @@ class POSE_OT_chain_ik_switch(bpy.types.Operator):
     )
     bl_options = {"REGISTER", "UNDO"}
 
-    to: EnumProperty(name="To", description="Which side plays from here", items=SIDES, options=ANEW)
+    to: EnumProperty(
+        name="To",
+        description="Which side plays from here",
+        translation_context=OWN_WORDS,
+        items=SIDES,
+        options=ANEW,
+    )
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -146,12 +153,13 @@ class POSE_OT_chain_ik_switch(bpy.types.Operator):
                     flip = settings.path_from_id("use_flip_bend")
                     key_step(owner, flip, frame, before=True, after=False)
         except IKError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, said(error))
             return {"CANCELLED"}
         settings.mute = False
         key_step(owner, path, frame, before=float(not to_ik), after=float(to_ik))
         scene.frame_set(frame)
-        self.report({"INFO"}, f"{settings.name}: {'IK' if to_ik else 'FK'} from frame {frame} on")
+        side = "IK" if to_ik else "FK"
+        self.report({"INFO"}, said(f"{settings.name}: {side} from frame {frame} on"))
         return {"FINISHED"}
 
 

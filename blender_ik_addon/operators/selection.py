@@ -20,6 +20,7 @@ from ..properties import (
 )
 from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import Anchor
+from ..translations import said, translate
 
 # Of one chain: the target, and the pole.
 MOST_CONTROLS = 2
@@ -82,7 +83,7 @@ def scene_of(context: bpy.types.Context) -> bpy.types.Scene:
 def is_possible(operator: type[bpy.types.Operator], problem: str) -> bool:
     """Tell a ``poll`` whether nothing keeps the operator from running, and the user what does."""
     if problem:
-        operator.poll_message_set(problem)
+        operator.poll_message_set(translate(problem, "tooltips"))
     return not problem
 
 
@@ -95,10 +96,10 @@ def change(
     try:
         readers = remove(settings)
     except IKError as error:
-        operator.report({"ERROR"}, str(error))
+        operator.report({"ERROR"}, said(error))
         return {"CANCELLED"}
     if readers:
-        operator.report({"WARNING"}, readers_in_words(readers))
+        operator.report({"WARNING"}, said(readers_in_words(readers)))
     return {"FINISHED"}
 
 

@@ -6,12 +6,13 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
 
 from ..core import IKError, SolveOptions, Solver
-from ..properties import NEGATIVE_SCALES, SOLVERS, check_free
+from ..properties import NEGATIVE_SCALES, OWN_WORDS, SOLVERS, check_free
 from ..rig.reading.spec import ChainSpec, NegativeScale, StartFrom
 from ..rig.tools.controls import placement
 from ..rig.tools.lengths import length_unit
 from ..rig.tools.once import solve_once
 from ..rig.tools.wording import outcome_in_words
+from ..translations import said
 from . import selection
 from .add import AUTOMATIC
 from .chains import ANEW
@@ -25,7 +26,12 @@ class POSE_OT_chain_ik_solve(bpy.types.Operator):
     bl_description = "Bring the active bone to the selected object once, without adding a chain"
     bl_options = {"REGISTER", "UNDO"}
 
-    solver: EnumProperty(name="Solver", description="The algorithm", items=(AUTOMATIC, *SOLVERS))
+    solver: EnumProperty(
+        name="Solver",
+        description="How the bones find their way",
+        translation_context=OWN_WORDS,
+        items=(AUTOMATIC, *SOLVERS),
+    )
     bone: StringProperty(
         name="Tip Bone",
         description="The bone at the end of the chain, where none is seen to be selected",
@@ -33,7 +39,8 @@ class POSE_OT_chain_ik_solve(bpy.types.Operator):
     )
     chain_count: IntProperty(
         name="Chain Length",
-        description="How many bones are driven; 0 for those selected, or all up to the root",
+        description="How many bones are turned, counted from the tip bone up its parents; default"
+        " 0, those selected, or all up to the first",
         min=0,
         max=300,
         options=ANEW,
@@ -49,10 +56,12 @@ class POSE_OT_chain_ik_solve(bpy.types.Operator):
     use_tail: BoolProperty(
         name="Use Tail", description="Bring the tip bone's tail to the target", default=True
     )
-    use_rotation: BoolProperty(name="Rotation", description="Take the target's rotation")
+    use_rotation: BoolProperty(
+        name="Rotation", description="Turn the tip bone as the target is turned"
+    )
     influence: FloatProperty(
         name="Influence",
-        description="From the bones' own pose (0) to the solution (1)",
+        description="How far the bones go from their own pose, 0, to the target, 1; default 1",
         default=1.0,
         min=0.0,
         max=1.0,
@@ -60,14 +69,15 @@ class POSE_OT_chain_ik_solve(bpy.types.Operator):
     )
     iterations: IntProperty(
         name="Iterations",
-        description="Cap on the sweeps of the iterative solvers",
+        description="Most iterations of the solver; it stops sooner where the target is reached."
+        " Default 500",
         default=500,
         min=1,
         soft_max=500,
     )
     tolerance: FloatProperty(
         name="Tolerance",
-        description="Accepted distance between effector and target",
+        description="The target is reached at this distance; in scene units, default 0.00001",
         default=1e-5,
         min=0.0,
         precision=6,
@@ -94,9 +104,9 @@ class POSE_OT_chain_ik_solve(bpy.types.Operator):
             check_free(selected.armature_object, spec)
             outcome = solve_once(depsgraph, selected.armature_object, spec)
         except IKError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, said(error))
             return {"CANCELLED"}
-        self.report({"INFO"}, outcome_in_words(outcome, length_unit(context.scene)))
+        self.report({"INFO"}, said(outcome_in_words(outcome, length_unit(context.scene))))
         return {"FINISHED"}
 
     def _spec(self, selected: selection.Selection) -> ChainSpec:

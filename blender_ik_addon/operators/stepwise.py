@@ -10,6 +10,7 @@ from typing import Any
 import bpy
 
 from ..core import IKError
+from ..translations import said, translate
 
 # Seconds of work until the window gets its turn, and from one timer event to the next.
 TURN, PAUSE = 0.03, 0.005
@@ -26,6 +27,7 @@ class Stepwise(bpy.types.Operator):
 
     _work: Steps | None = None
     _timer: bpy.types.Timer | None = None
+    _workspace = ""
     _done = _total = 0
 
     def do(self, context: bpy.types.Context, work: Steps, total: int) -> set[str]:
@@ -53,7 +55,7 @@ class Stepwise(bpy.types.Operator):
         """Go on, or stop; nobody else gets events meanwhile."""
         if event.type in {"ESC", "RIGHTMOUSE"} and event.value == "PRESS":
             self.cancel(context)
-            self.report({"INFO"}, f"{self.bl_label} was stopped, so nothing has changed")
+            self.report({"INFO"}, said(f"{self.bl_label} was stopped, so nothing has changed"))
             return {"CANCELLED"}
         return self._go_on(context, TURN) if event.type == "TIMER" else {"RUNNING_MODAL"}
 
@@ -74,24 +76,29 @@ class Stepwise(bpy.types.Operator):
     def _go_on(self, context: bpy.types.Context, seconds: float) -> set[str]:
         end = time.perf_counter() + seconds
         assert self._work is not None
+        is_going_on = False
         try:
             while time.perf_counter() <= end:
                 next(self._work)
                 self._done += 1
+            self._tell(context)
+            is_going_on = True
         except StopIteration as done:
-            self._tidy(context)
             return self.finish(done.value)
         except IKError as error:
-            self._tidy(context)
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, said(error))
             return {"CANCELLED"}
-        self._tell(context)
+        finally:
+            # Whatever ended it, also what nobody expected.
+            if not is_going_on:
+                self._tidy(context)
         return {"RUNNING_MODAL"}
 
     def _tell(self, context: bpy.types.Context) -> None:
         context.window_manager.progress_update(self._done)
-        text = f"{self.bl_label}: {self._done} of {self._total} frames. Esc stops it."
-        context.workspace.status_text_set(text)
+        text = f"{self.bl_label}  |  Esc: stop  |  frame {self._done} of {self._total}"
+        context.workspace.status_text_set(translate(text))
+        self._workspace = context.workspace.name
 
     def _tidy(self, context: bpy.types.Context) -> None:
         """Take back what only the window needs while the work goes on."""
@@ -100,6 +107,7 @@ class Stepwise(bpy.types.Operator):
         context.window_manager.event_timer_remove(self._timer)
         context.window_manager.progress_end()
         self._timer = None
-        # There is none when a window closes.
-        if context.workspace is not None:
-            context.workspace.status_text_set(None)
+        # By name: the context has none when a window closes.
+        workspace = bpy.data.workspaces.get(self._workspace)
+        if workspace is not None:
+            workspace.status_text_set(None)

@@ -10,6 +10,7 @@ from .chains import (
     names_of_chains,
     owner_of,
 )
+from .choices import NEGATIVE_SCALES, OWN_WORDS, SOLVERS
 from .conversion import Conversion, to_chains, to_constraints
 from .file_format import mark, upgrade
 from .forces import creature_text, take_creature
@@ -32,13 +33,14 @@ from .records import (
     sync_anchors,
     target_and_pole,
 )
-from .settings import NEGATIVE_SCALES, SOLVERS, ChainSettings, register, unregister
+from .settings import ChainSettings, register, unregister
 from .sharing import shares_bones
 from .status import status_with, tree_in_words, tree_of
 from .stored import SOURCE, check_free, is_off_its_keys, release, store
 
 __all__ = [
     "NEGATIVE_SCALES",
+    "OWN_WORDS",
     "RANGED_AXES",
     "SOLVERS",
     "SOURCE",

@@ -230,7 +230,7 @@ def _to_chain(rig: _Rig, conversion: Conversion, bone: str, name: str) -> tuple[
     if not settings.mute:
         store(settings)
     name_of_chain = settings.name
-    _tell_lost(conversion, name_of_chain, "a chain has", converting.lost_of_constraint(constraint))
+    _tell_lost(conversion, name_of_chain, "a chain", converting.lost_of_constraint(constraint))
     if is_animated(owner, index):
         conversion.remarks.append(
             f"Chain '{name_of_chain}': keys or drivers of a chain that is gone animate it, so"
@@ -276,7 +276,7 @@ def _to_constraint(rig: _Rig, conversion: Conversion, index: int) -> tuple[str, 
     constraint.use_tail = settings.use_tail
     constraint.chain_count = min(settings.chain_count, converting.MOST_BONES_OF_CONSTRAINT)
     _follow_alike(settings, constraint)
-    _tell_lost(conversion, spec.name, "the constraint has", converting.lost_of_chain(spec))
+    _tell_lost(conversion, spec.name, "the constraint", converting.lost_of_chain(spec))
     conversion.readers.update(moving.carry_out({"pole_angle": turned}))
     conversion.readers.update(remove_chain(chains[index], keep_pose=keep_pose))
     return spec.name, plan
@@ -313,5 +313,6 @@ def _bending(spec: ChainSpec, plan: ChainPlan) -> int:
 
 def _tell_lost(conversion: Conversion, name: str, who: str, lost: Sequence[str]) -> None:
     if lost:
+        missing = ", ".join([f"no {label}" for label in lost])
         end = "it was dropped" if len(lost) == 1 else "they were dropped"
-        conversion.remarks.append(f"Chain '{name}': {who} no {', no '.join(lost)}; {end}.")
+        conversion.remarks.append(f"Chain '{name}': {who} has {missing}; {end}.")

@@ -17,8 +17,12 @@ from ..rig.reading.spec import ForceSpec
 from .chains import OVERRIDABLE, ChainGroup, tag
 
 MODES = (
-    ("EXACT", "Exact", "Turns follow the torque: axis, lever and force as a triple product"),
-    ("CLASSIC", "Classic", "The product of two sines, as game programmers know it"),
+    ("EXACT", "Exact", "Each joint turns by the torque of the pull: its lever times the force"),
+    (
+        "CLASSIC",
+        "Classic",
+        "Each joint turns by the product of two sines, as game programmers know it",
+    ),
 )
 ENDS = np.array([0.0, 1.0])
 
@@ -28,7 +32,8 @@ class ForceSettings(bpy.types.PropertyGroup):
 
     stiffness_root: FloatProperty(
         name="Stiffness Root",
-        description="How strongly the springs of the first bones hold them in the start pose",
+        description="How strongly the first bones spring back to the start pose, against mass times"
+        " gravity; no unit, default 1",
         default=1.0,
         min=0.0,
         soft_max=10.0,
@@ -36,8 +41,9 @@ class ForceSettings(bpy.types.PropertyGroup):
         update=tag,
     )
     stiffness_tip: FloatProperty(
-        name="Tip",
-        description="The same of the last bones; those between have what lies between",
+        name="Stiffness Tip",
+        description="How strongly the last bones spring back; those between have what lies"
+        " between. No unit, default 1",
         default=1.0,
         min=0.0,
         soft_max=10.0,
@@ -46,7 +52,8 @@ class ForceSettings(bpy.types.PropertyGroup):
     )
     comfort_root: FloatProperty(
         name="Comfort Root",
-        description="Dead zone: how far the first bones turn before their springs resist",
+        description="How far the first bones turn before they spring back at all; in degrees,"
+        " default 0",
         default=0.0,
         min=0.0,
         max=math.pi,
@@ -55,8 +62,9 @@ class ForceSettings(bpy.types.PropertyGroup):
         update=tag,
     )
     comfort_tip: FloatProperty(
-        name="Tip",
-        description="The same of the last bones; those between have what lies between",
+        name="Comfort Tip",
+        description="How far the last bones turn before they spring back; those between have what"
+        " lies between. In degrees, default 0",
         default=0.0,
         min=0.0,
         max=math.pi,
@@ -66,7 +74,8 @@ class ForceSettings(bpy.types.PropertyGroup):
     )
     mass: FloatProperty(
         name="Mass",
-        description="Weight of the chain, of which each bone has its share by length",
+        description="Weight of the whole chain, of which each bone has its share by length. It"
+        " counts with gravity; no unit, default 1",
         default=1.0,
         min=0.0,
         soft_max=10.0,
@@ -75,7 +84,8 @@ class ForceSettings(bpy.types.PropertyGroup):
     )
     gravity: FloatProperty(
         name="Gravity",
-        description="How strongly the bones are pulled down, along world -Z",
+        description="How strongly the bones are pulled down, along -Z of the world; no unit,"
+        " default 0, off",
         default=0.0,
         soft_min=0.0,
         soft_max=10.0,
@@ -84,15 +94,15 @@ class ForceSettings(bpy.types.PropertyGroup):
     )
     creature: StringProperty(
         name="Creature",
-        description="Text of a creature file: stiffness, comfort, mass and joints from root to tip."
-        " It counts instead of the numbers below; clear it to use those",
+        description="Text of a creature file: stiffness, comfort, mass and joints from root to"
+        " tip. It counts instead of the five numbers below; clear it to use those",
         options=set(),
         override=OVERRIDABLE,
         update=tag,
     )
     force_mode: EnumProperty(
         name="Force Mode",
-        description="How the pull on the effector turns the joints on their way",
+        description="How the pull of the target turns the joints",
         items=MODES,
         default="EXACT",
         options=set(),
@@ -101,8 +111,8 @@ class ForceSettings(bpy.types.PropertyGroup):
     )
     force_gain: FloatProperty(
         name="Gain",
-        description="How far a pull of one chain length turns a joint each iteration; 0 for a step"
-        " that is stable by itself",
+        description="How far a pull of one chain length turns a joint in one iteration; in"
+        " degrees, default 0, as far as is stable",
         default=0.0,
         min=0.0,
         soft_max=1.0,
@@ -121,7 +131,8 @@ class ForceSettings(bpy.types.PropertyGroup):
     )
     ease: FloatProperty(
         name="Ease",
-        description="Time in which about two thirds of the way are gone; 0 for the fastest",
+        description="Time that about two thirds of the way to the target take; in seconds, default"
+        " 0.2; 0 for none",
         default=0.2,
         min=0.0,
         soft_max=5.0,
@@ -133,7 +144,7 @@ class ForceSettings(bpy.types.PropertyGroup):
     )
     fastest: FloatProperty(
         name="Max Speed",
-        description="Largest rotation of a joint per second; 0 for no limit",
+        description="How far a joint turns in a second at most; in degrees, default 0, no limit",
         default=0.0,
         min=0.0,
         soft_max=20.0,

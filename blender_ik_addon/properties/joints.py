@@ -17,22 +17,26 @@ from ..rig.reading.spec import OwnJoint, RelativeTo
 from .chains import LONGEST_NAME, OVERRIDABLE, ChainGroup, tag
 
 KINDS_OF_JOINTS = (
-    ("BALL", "Ball", "Swings and twists, each axis within its own range"),
-    ("CONE", "Cone", "Swings up to one angle to all sides, and twists"),
+    (
+        "BALL",
+        "Ball",
+        "Swings to all sides and twists about its own length, each axis in its own range",
+    ),
+    ("CONE", "Cone", "Swings to all sides up to one angle, and twists about its own length"),
     ("HINGE_X", "Hinge X", "Turns about the bone's X axis only"),
     ("HINGE_Y", "Hinge Y", "Twists about the bone's own length only"),
     ("HINGE_Z", "Hinge Z", "Turns about the bone's Z axis only"),
     ("ELBOW_X", "Elbow X", "Turns about the bone's X axis, and twists"),
     ("ELBOW_Z", "Elbow Z", "Turns about the bone's Z axis, and twists"),
-    ("SWING", "Swing", "Swings, each axis within its own range, and does not twist"),
+    ("SWING", "Swing", "Swings to all sides, each axis in its own range, and does not twist"),
     ("FIXED", "Fixed", "Does not turn"),
 )
 ZEROS = (
-    ("REST", "Rest", "Angles count from the bone's rest pose"),
-    ("PARENT", "Parent", "Angles count from the bone standing straight on from its parent"),
+    ("REST", "Rest Pose", "Angles count from the bone's rest pose"),
+    ("PARENT", "Parent Bone", "Angles count from the bone standing straight on from its parent"),
     (
         "CHILD",
-        "Child",
+        "Child Bone",
         "The joint holds the next bone of the chain: angles count from that one standing straight"
         " on from this bone",
     ),
@@ -55,18 +59,20 @@ STIFF_AXES = RANGED_AXES | {"CONE": "xyz"}
 def _use_limit(axis: str) -> Any:
     return BoolProperty(
         name=f"Limit {axis}",
-        description=f"Keep turns about the bone's {axis} axis within a range",
+        description=f"Keep turns about the bone's {axis} axis between two angles",
         options=set(),
         override=OVERRIDABLE,
         update=tag,
     )
 
 
-def _end(axis: str, word: str, default: float) -> Any:
+def _end(axis: str, word: str, degrees: int) -> Any:
+    least = {"Min": "Least", "Max": "Greatest"}[word]
     return FloatProperty(
         name=f"{word} {axis}",
-        description=f"{word} rotation about the bone's {axis} axis; the range may leave out rest",
-        default=default,
+        description=f"{least} turn about the bone's {axis} axis; both ends may lie on one side of"
+        f" zero. In degrees, default {degrees}",
+        default=math.radians(degrees),
         soft_min=-math.pi,
         soft_max=math.pi,
         subtype="ANGLE",
@@ -79,7 +85,8 @@ def _end(axis: str, word: str, default: float) -> Any:
 def _stiffness(axis: str) -> Any:
     return FloatProperty(
         name=f"Stiffness {axis}",
-        description=f"Resistance to rotation about the bone's {axis} axis",
+        description=f"How little the bone turns about its {axis} axis while others can, from 0,"
+        f" freely, to {MOST_STIFFNESS:g}; default 0",
         min=0.0,
         max=MOST_STIFFNESS,
         subtype="FACTOR",
@@ -90,9 +97,11 @@ def _stiffness(axis: str) -> Any:
 
 
 def _slide_end(word: str, default: float) -> Any:
+    least = {"Min": "Least", "Max": "Greatest"}[word]
     return FloatProperty(
         name=f"{word} Slide",
-        description=f"{word} distance along the bone's Y axis at rest, from its stored location",
+        description=f"{least} way along the bone's Y axis at rest, from its stored location; in"
+        f" scene units, default {default:g}",
         default=default,
         subtype="DISTANCE",
         options=set(),
@@ -106,7 +115,7 @@ class JointSettings(bpy.types.PropertyGroup):
 
     bone: StringProperty(
         name="Bone",
-        description="The bone that the joint turns",
+        description="The bone that has this joint",
         maxlen=LONGEST_NAME,
         options=set(),
         override=OVERRIDABLE,
@@ -114,7 +123,7 @@ class JointSettings(bpy.types.PropertyGroup):
     )
     kind: EnumProperty(
         name="Kind",
-        description="Which turns the joint allows",
+        description="Which turns the joint allows: about which axes of the bone",
         items=KINDS_OF_JOINTS,
         default="BALL",
         options=set(),
@@ -122,8 +131,8 @@ class JointSettings(bpy.types.PropertyGroup):
         update=tag,
     )
     relative_to: EnumProperty(
-        name="From",
-        description="What the joint's angles count from",
+        name="Angles From",
+        description="Which pose of the bone is zero for the angles of the joint",
         items=ZEROS,
         default="REST",
         options=set(),
@@ -131,17 +140,17 @@ class JointSettings(bpy.types.PropertyGroup):
         update=tag,
     )
     use_limit_x: _use_limit("X")
-    min_x: _end("X", "Min", -math.pi)
-    max_x: _end("X", "Max", math.pi)
+    min_x: _end("X", "Min", -180)
+    max_x: _end("X", "Max", 180)
     use_limit_y: _use_limit("Y")
-    min_y: _end("Y", "Min", -math.pi)
-    max_y: _end("Y", "Max", math.pi)
+    min_y: _end("Y", "Min", -180)
+    max_y: _end("Y", "Max", 180)
     use_limit_z: _use_limit("Z")
-    min_z: _end("Z", "Min", -math.pi)
-    max_z: _end("Z", "Max", math.pi)
+    min_z: _end("Z", "Min", -180)
+    max_z: _end("Z", "Max", 180)
     cone_angle: FloatProperty(
         name="Cone Angle",
-        description="How far the bone may swing from the middle, in every direction",
+        description="How far the bone may swing from zero to every side; in degrees, default 45",
         default=math.radians(45.0),
         min=0.0,
         max=math.pi,
@@ -155,7 +164,8 @@ class JointSettings(bpy.types.PropertyGroup):
     stiffness_z: _stiffness("Z")
     use_slide: BoolProperty(
         name="Slide",
-        description="Move the bone along its own Y axis within a range; it must not be connected",
+        description="Let the bone move along its own Y axis, as a piston does. It must not be"
+        " connected to its parent",
         options=set(),
         override=OVERRIDABLE,
         update=tag,
@@ -175,7 +185,7 @@ def own_joint(settings: JointSettings) -> OwnJoint:
     read = [f"{end}_{axis}" for axis in ranged for end in ("min", "max")]
     read += ["stiffness_x", "stiffness_y", "stiffness_z", "cone_angle"]
     read += ["slide_min", "slide_max"] if settings.use_slide else []
-    check_settings(settings, read, f" of the joint of '{settings.bone}'")
+    check_settings(settings, read, f"the joint of '{settings.bone}'")
     low, high = [-math.inf] * 3, [math.inf] * 3
     for axis in ranged:
         i = "xyz".index(axis)

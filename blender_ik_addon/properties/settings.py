@@ -20,45 +20,12 @@ from ..core import IKError
 from ..rig.live import live
 from ..rig.reading.anchors import shown_everywhere
 from .chains import EXTENSIBLE, LONGEST_NAME, OVERRIDABLE, owner_of, tag
+from .choices import LEADS, NEGATIVE_SCALES, OWN_WORDS, ROTATION_BONES, SOLVERS, STARTS
 from .forces import ForceSettings
 from .joints import JointSettings
 from .records import sync_anchors
 from .status import residual, status
 from .stored import release, release_scale
-
-SOLVERS = (
-    ("TWO_BONE", "Two-Bone", "Exact closed form for two bones, such as arms and legs"),
-    ("FABRIK", "FABRIK", "Sweeps inward and outward, as most game engines do"),
-    ("CCD", "CCD", "Turns one joint after another toward the target, tip first"),
-    ("NEWTON", "Newton", "Bends all joints at once, as little as it takes: exact and quick"),
-    ("FORCE", "Force", "A pull turns every joint; springs and weight spread the bend"),
-    (
-        "FOLLOW",
-        "Follow",
-        "Drags the free chain behind its tip or root, as a rope; goes on from its last pose",
-    ),
-)
-NEGATIVE_SCALES = (
-    ("MIRROR", "Mirror", "A limb mirrored by negative scale bends as its mirror image"),
-    ("KEEP", "Keep", "The bend side stays as in the unmirrored limb, seen in world space"),
-)
-LEADS = (
-    ("TIP", "Tip", "The tip goes to the target and drags the chain"),
-    ("ROOT", "Root", "The root goes to the target and drags the chain"),
-)
-ROTATION_BONES = (
-    ("TIP", "Tip", "The tip bone, which then does not bend: the bones before it reach"),
-    (
-        "AUTO",
-        "Hand or Foot",
-        "The one bone at the tip's tail, if there is one: all bones of the chain reach",
-    ),
-)
-STARTS = (
-    ("KEYED", "Keyed", "Start from the bones' keyframes at this frame, else the stored pose"),
-    ("REST", "Rest", "Start from the rest pose"),
-    ("CURRENT", "Current", "Start from what stands there now; the result depends on history"),
-)
 
 
 def _retarget(settings: ChainSettings, context: bpy.types.Context) -> None:
@@ -91,16 +58,22 @@ def _toggle_live(settings: SceneSettings, _context: bpy.types.Context) -> None:
 class ChainSettings(bpy.types.PropertyGroup):
     """The settings of one chain; names follow Blender's IK constraint."""
 
-    name: StringProperty(name="Name", default="Chain", override=OVERRIDABLE, update=tag)
+    name: StringProperty(
+        name="Name",
+        description="What the chain is called in lists and messages",
+        default="Chain",
+        override=OVERRIDABLE,
+        update=tag,
+    )
     mute: BoolProperty(
         name="Mute",
-        description="Leave the bones alone and give them their stored pose back",
+        description="Switch the chain off: its bones get back the pose that they had before",
         override=OVERRIDABLE,
         update=tag,
     )
     influence: FloatProperty(
         name="Influence",
-        description="From the bones' own pose (0) to the solution (1)",
+        description="How far the bones go from their own pose, 0, to the target, 1; default 1",
         default=1.0,
         min=0.0,
         max=1.0,
@@ -110,7 +83,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     bone: StringProperty(
         name="Tip Bone",
-        description="The bone at the end of the chain",
+        description="The last bone of the chain: its tail, or head, goes to the target",
         maxlen=LONGEST_NAME,
         options=set(),
         override=OVERRIDABLE,
@@ -118,7 +91,8 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     chain_count: IntProperty(
         name="Chain Length",
-        description="Number of bones in the chain, counted from the tip; 0 for all up to the root",
+        description="How many bones the chain has, counted from the tip bone up its parents;"
+        " default 0, all up to the first",
         default=0,
         min=0,
         max=300,
@@ -128,7 +102,9 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     solver: EnumProperty(
         name="Solver",
-        description="The algorithm",
+        description="How the bones find their way to the target. The panels show what this one"
+        " uses",
+        translation_context=OWN_WORDS,
         items=SOLVERS,
         default="NEWTON",
         options=set(),
@@ -137,7 +113,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     target: PointerProperty(
         name="Target",
-        description="The object to follow",
+        description="The object that the tip of the chain follows",
         type=bpy.types.Object,
         options=set(),
         override=OVERRIDABLE,
@@ -145,15 +121,15 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     subtarget: StringProperty(
         name="Target Bone",
-        description="The bone to follow where the target is an armature",
+        description="The bone that the tip of the chain follows, as the target is an armature",
         maxlen=LONGEST_NAME,
         options=set(),
         override=OVERRIDABLE,
         update=_retarget,
     )
     pole_target: PointerProperty(
-        name="Pole",
-        description="The object to bend toward",
+        name="Pole Target",
+        description="The object that the chain bends toward, such as one in front of a knee",
         type=bpy.types.Object,
         options=set(),
         override=OVERRIDABLE,
@@ -161,7 +137,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     pole_subtarget: StringProperty(
         name="Pole Bone",
-        description="The bone to bend toward where the pole is an armature",
+        description="The bone that the chain bends toward, as the pole target is an armature",
         maxlen=LONGEST_NAME,
         options=set(),
         override=OVERRIDABLE,
@@ -169,7 +145,8 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     pole_angle: FloatProperty(
         name="Pole Angle",
-        description="Turn of the bend away from the pole, about the line from root to target",
+        description="Turns the bend away from the pole, about the line from the root to the"
+        " target; in degrees, default 0",
         subtype="ANGLE",
         soft_min=-3.141593,
         soft_max=3.141593,
@@ -178,13 +155,14 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     use_flip_bend: BoolProperty(
         name="Flip Bend",
-        description="Bend to the other side",
+        description="Bend to the other side, away from the pole",
         override=OVERRIDABLE,
         update=tag,
     )
     negative_scale: EnumProperty(
         name="Negative Scale",
-        description="How the limb bends where its object is mirrored by negative scale",
+        description="To which side the chain bends while its object is mirrored by a negative"
+        " scale",
         items=NEGATIVE_SCALES,
         default="MIRROR",
         options=set(),
@@ -193,7 +171,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     use_tail: BoolProperty(
         name="Use Tail",
-        description="Bring the tip bone's tail to the target, else its head",
+        description="Bring the tail of the tip bone to the target. Off: its head",
         default=True,
         options=set(),
         override=OVERRIDABLE,
@@ -201,14 +179,14 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     use_rotation: BoolProperty(
         name="Rotation",
-        description="Give the rotation bone the target's rotation",
+        description="Turn a bone of the chain as the target is turned, such as a hand or foot",
         options=set(),
         override=OVERRIDABLE,
         update=_rechain,
     )
     rotation_bone: EnumProperty(
         name="Rotation Bone",
-        description="The bone that takes the target's rotation",
+        description="Which bone turns with the target",
         items=ROTATION_BONES,
         default="TIP",
         options=set(),
@@ -216,8 +194,9 @@ class ChainSettings(bpy.types.PropertyGroup):
         update=_rechain,
     )
     orient_weight: FloatProperty(
-        name="Weight",
-        description="How much of the target's rotation the rotation bone takes",
+        name="Rotation Weight",
+        description="How much of the target's rotation the bone takes, from 0, none, to 1, all;"
+        " default 1",
         default=1.0,
         min=0.0,
         max=1.0,
@@ -227,7 +206,8 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     iterations: IntProperty(
         name="Iterations",
-        description="Maximum number of iterations",
+        description="Most iterations of the solver in one update; it stops sooner where the target"
+        " is reached. Default 500",
         default=500,
         min=1,
         soft_max=500,
@@ -237,7 +217,8 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     tolerance: FloatProperty(
         name="Tolerance",
-        description="Accepted distance between effector and target",
+        description="A chain has reached its target at this distance; in scene units, default"
+        " 0.00001",
         default=1e-5,
         min=0.0,
         soft_max=0.1,
@@ -250,7 +231,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     use_finish: BoolProperty(
         name="Finish with Newton",
         description="After 8 sweeps of FABRIK or CCD Newton finishes, and brings limited chains to"
-        " their poles and tip rotations. Off: the bare algorithm, as a game engine runs it",
+        " their poles and rotations. Off: the bare algorithm, as a game engine runs it",
         default=True,
         options=set(),
         override=OVERRIDABLE,
@@ -258,19 +239,29 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     use_limits: BoolProperty(
         name="Limits",
-        description="Use the joints below. Bones without a joint use their own IK locks, limits and"
-        " stiffness",
+        description="Keep every bone within what its joint below allows. Bones without a joint"
+        " keep to their own IK locks, limits and stiffness",
         default=True,
         options=set(),
         override=OVERRIDABLE,
         update=tag,
     )
-    joints: CollectionProperty(type=JointSettings, override=EXTENSIBLE)
-    active_joint_index: IntProperty(name="Active Joint", options=set(), override=OVERRIDABLE)
+    joints: CollectionProperty(
+        name="Joints",
+        description="What single bones may do in this chain, instead of their own IK settings",
+        type=JointSettings,
+        override=EXTENSIBLE,
+    )
+    active_joint_index: IntProperty(
+        name="Active Joint",
+        description="Place of the joint that is shown in the list of joints; default 0, the first",
+        options=set(),
+        override=OVERRIDABLE,
+    )
     weight: FloatProperty(
         name="Weight",
-        description="How much this target counts where chains that share bones cannot all reach"
-        " theirs",
+        description="How much the target of this chain counts, from 0 to 1, where chains that"
+        " share bones cannot all reach theirs; default 1",
         default=1.0,
         min=0.0,
         max=1.0,
@@ -280,8 +271,8 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     soft_distance: FloatProperty(
         name="Soft Distance",
-        description="Distance before full reach at which the chain starts to straighten more"
-        " slowly, so that knees do not pop. The chain then stops short of the target",
+        description="From this distance before full reach on the chain straightens more slowly, so"
+        " that knees do not pop; it then stops short of the target. In scene units, default 0, off",
         default=0.0,
         min=0.0,
         soft_max=1.0,
@@ -291,22 +282,23 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     use_stretch: BoolProperty(
         name="Stretch",
-        description="Have bones with an IK Stretch above zero grow along themselves to a target"
-        " that is out of reach",
+        description="Let bones grow to a target that is out of reach: those with an IK Stretch"
+        " above 0 (Properties, tab Bone, Inverse Kinematics)",
         options=set(),
         override=OVERRIDABLE,
         update=_restretch,
     )
     use_keep_volume: BoolProperty(
         name="Keep Volume",
-        description="Bones get thinner as they grow",
+        description="Make bones thinner as they grow",
         options=set(),
         override=OVERRIDABLE,
         update=tag,
     )
     follow_lead: EnumProperty(
         name="Lead",
-        description="Which end of a chain that follows goes to the target",
+        description="Which end of the chain goes to the target and drags the other bones along",
+        translation_context=OWN_WORDS,
         items=LEADS,
         default="TIP",
         options=set(),
@@ -315,15 +307,16 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     use_anchor: BoolProperty(
         name="Anchor",
-        description="Keep the other end of the chain in place",
+        description="Keep the other end of the chain where it is. Off: the whole chain is dragged"
+        " along",
         options=set(),
         override=OVERRIDABLE,
         update=tag,
     )
     max_bend: FloatProperty(
         name="Max Bend",
-        description="Largest angle between neighbouring bones; 180 degrees for no limit. Not used"
-        " where joint limits hold",
+        description="Largest angle between a bone and the next one, in degrees; default 180, no"
+        " limit. Not used where joints have limits",
         default=pi,
         min=0.0,
         max=pi,
@@ -333,14 +326,20 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     start_from: EnumProperty(
         name="Start From",
-        description="The pose that every solve starts from",
+        description="The pose that the chain bends from at each update: of several solutions it"
+        " finds the one nearby",
         items=STARTS,
         default="KEYED",
         options=set(),
         override=OVERRIDABLE,
         update=tag,
     )
-    force: PointerProperty(type=ForceSettings, override=OVERRIDABLE)
+    force: PointerProperty(
+        name="Force",
+        description="What the bones resist and weigh with the solver Force",
+        type=ForceSettings,
+        override=OVERRIDABLE,
+    )
     # One string: Blender copies every property of an object whenever a pose is evaluated, and a
     # collection of bones with their numbers would cost more than solving them.
     stored_pose: StringProperty(
@@ -349,10 +348,15 @@ class ChainSettings(bpy.types.PropertyGroup):
         options={"HIDDEN"},
         override=OVERRIDABLE,
     )
-    status: StringProperty(name="Status", description="What the last solve did", get=status)
+    status: StringProperty(
+        name="Status",
+        description="Whether the chain has reached its target, else why not and what to do",
+        get=status,
+    )
     residual: FloatProperty(
         name="Residual",
-        description="Distance left between effector and target; -1 without a solve",
+        subtype="DISTANCE",
+        description="Distance that is left to the target, in scene units; -1 where none was solved",
         get=residual,
         precision=6,
     )
@@ -361,8 +365,18 @@ class ChainSettings(bpy.types.PropertyGroup):
 class ObjectSettings(bpy.types.PropertyGroup):
     """The chains of an armature object."""
 
-    chains: CollectionProperty(type=ChainSettings, override=EXTENSIBLE)
-    active_index: IntProperty(name="Active Chain", options=set(), override=OVERRIDABLE)
+    chains: CollectionProperty(
+        name="Chains",
+        description="The chains of this armature",
+        type=ChainSettings,
+        override=EXTENSIBLE,
+    )
+    active_index: IntProperty(
+        name="Active Chain",
+        description="Place of the chain that is shown in the list of chains; default 0, the first",
+        options=set(),
+        override=OVERRIDABLE,
+    )
     is_control: BoolProperty(
         name="Control",
         description="A chain has made this object; it may go with the chain",
@@ -371,7 +385,7 @@ class ObjectSettings(bpy.types.PropertyGroup):
     )
     format: IntProperty(
         name="Format",
-        description="Which version of Chain IK has saved these settings; 0 before the first save",
+        description="Version of these settings in the file; default 0, not saved yet",
         options={"HIDDEN"},
         override=OVERRIDABLE,
     )
@@ -382,7 +396,8 @@ class SceneSettings(bpy.types.PropertyGroup):
 
     use_live: BoolProperty(
         name="Live",
-        description="Solve chains whenever their targets move, on playback and in renders",
+        description="Chains follow whenever their targets move, on playback and in renders. Off:"
+        " they stand still",
         default=True,
         options=set(),
         update=_toggle_live,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import math
+from collections.abc import Sequence
 
 import bpy
 from mathutils import Euler, Quaternion, Vector
@@ -45,7 +46,7 @@ def _add_metarig() -> bpy.types.Object:
     armature_object = bpy.context.object
     armature_object.name = "Figure"
     armature_object.data.collections_all["Face"].is_visible = False
-    _move_to_collection(armature_object, "Figure")
+    move_to_collection(armature_object, "Figure")
     return armature_object
 
 
@@ -95,20 +96,30 @@ def _add_target(armature_object: bpy.types.Object, limb: Limb) -> bpy.types.Obje
     return target
 
 
-def draw_path(limb: Limb, points: list[tuple[float, float, float]]) -> None:
-    """Add a thin closed curve where the target of a limb goes."""
-    curve = bpy.data.curves.new(f"path of {limb.name}", "CURVE")
+def draw_path(
+    name: str, points: Sequence[Sequence[float]], colour: str, radius: float = 0.004
+) -> bpy.types.Object:
+    """Add a thin closed curve where a target goes, and return it.
+
+    Args:
+        name: What goes there.
+        points: World space, metres.
+        colour: "#rrggbb".
+        radius: Half the thickness, metres.
+    """
+    curve = bpy.data.curves.new(f"path of {name}", "CURVE")
     curve.dimensions = "3D"
-    curve.bevel_depth = 0.004
+    curve.bevel_depth = radius
     spline = curve.splines.new("POLY")
     spline.use_cyclic_u = True
     spline.points.add(len(points) - 1)
     for point, position in zip(spline.points, points):
         point.co = (*position, 1.0)
     path = bpy.data.objects.new(curve.name, curve)
-    path.color = _rgba(limb.colour)
+    path.color = rgba(colour)
     path.hide_select = True
-    _move_to_collection(path, "Paths")
+    move_to_collection(path, "Paths")
+    return path
 
 
 def dress(armature_object: bpy.types.Object) -> None:
@@ -119,37 +130,50 @@ def dress(armature_object: bpy.types.Object) -> None:
     bpy.ops.object.mode_set(mode="POSE")
     bpy.ops.pose.select_all(action="DESELECT")
     armature_object.data.bones.active = armature_object.data.bones["forearm.R"]
+    add_camera(VIEW_CENTRE, 5.2, VIEW)
+    scene.render.resolution_x, scene.render.resolution_y = 1080, 1350
+    for view in views():
+        view.shading.light = "FLAT"
+        view.shading.color_type = "OBJECT"
+        look(view, VIEW_CENTRE, 3.4, VIEW)
+
+
+def add_camera(centre: Vector, distance: float, angles: Euler) -> bpy.types.Object:
+    """Add the scene's camera, turned by angles and that far from the point it looks at."""
     camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
     camera.data.lens = 60.0
-    camera.rotation_euler = VIEW
-    camera.location = VIEW_CENTRE + VIEW.to_matrix() @ Vector((0.0, 0.0, 5.2))
-    _move_to_collection(camera, "Stage")
-    scene.camera = camera
-    scene.render.resolution_x, scene.render.resolution_y = 1080, 1350
-    for area in (area for screen in bpy.data.screens for area in screen.areas):
-        if area.type == "VIEW_3D":
-            _dress_view(area.spaces.active)
+    camera.rotation_euler = angles
+    camera.location = centre + angles.to_matrix() @ Vector((0.0, 0.0, distance))
+    move_to_collection(camera, "Stage")
+    bpy.context.scene.camera = camera
+    return camera
 
 
-def _dress_view(view: bpy.types.SpaceView3D) -> None:
-    view.shading.light = "FLAT"
-    view.shading.color_type = "OBJECT"
+def views() -> list[bpy.types.SpaceView3D]:
+    """Return the 3D views of the file."""
+    areas = [area for screen in bpy.data.screens for area in screen.areas]
+    return [area.spaces.active for area in areas if area.type == "VIEW_3D"]
+
+
+def look(view: bpy.types.SpaceView3D, centre: Vector, distance: float, angles: Euler) -> None:
+    """Turn a 3D view to a point, and open its sidebar."""
     view.show_region_ui = True
     view.region_3d.view_perspective = "PERSP"
-    view.region_3d.view_rotation = VIEW.to_quaternion()
-    view.region_3d.view_location = VIEW_CENTRE
-    view.region_3d.view_distance = 3.4
+    view.region_3d.view_rotation = angles.to_quaternion()
+    view.region_3d.view_location = centre
+    view.region_3d.view_distance = distance
 
 
 def _add_empty(name: str, collection: str, colour: str) -> bpy.types.Object:
     empty = bpy.data.objects.new(name, None)
-    empty.color = _rgba(colour)
+    empty.color = rgba(colour)
     empty.show_in_front = True
-    _move_to_collection(empty, collection)
+    move_to_collection(empty, collection)
     return empty
 
 
-def _move_to_collection(item: bpy.types.Object, name: str) -> None:
+def move_to_collection(item: bpy.types.Object, name: str) -> None:
+    """Put an object into one collection of the scene, which is made if there is none."""
     collection = bpy.data.collections.get(name)
     if collection is None:
         collection = bpy.data.collections.new(name)
@@ -161,12 +185,13 @@ def _move_to_collection(item: bpy.types.Object, name: str) -> None:
 
 def _colour(pose_bone: bpy.types.PoseBone, colour: str) -> None:
     pose_bone.color.palette = "CUSTOM"
-    red, green, blue, _ = _rgba(colour)
+    red, green, blue, _ = rgba(colour)
     pose_bone.color.custom.normal = (red, green, blue)
     pose_bone.color.custom.select = (1.0, 1.0, 1.0)
     pose_bone.color.custom.active = (1.0, 1.0, 1.0)
 
 
-def _rgba(colour: str) -> tuple[float, float, float, float]:
+def rgba(colour: str) -> tuple[float, float, float, float]:
+    """Return the colour "#rrggbb" as Blender takes it."""
     red, green, blue = (int(colour[i : i + 2], 16) / 255.0 for i in (1, 3, 5))
     return red, green, blue, 1.0

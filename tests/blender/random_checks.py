@@ -16,6 +16,7 @@ from tests.blender.random_scene import (
     channels_of,
     driven,
     driven_in_order,
+    hand_of,
     own_channels,
 )
 
@@ -152,16 +153,35 @@ def _all_leading_to(things: set[bpy.types.Object]) -> set[bpy.types.Object]:
 def without_rest() -> set[str]:
     """Return the armature objects that may go on moving: they hang on what has a history.
 
-    That is chains that go on from what they did last, and drivers that read what hangs on the
-    very object that they drive: Blender evaluates those in a ring, of which no pass is the last.
+    That is chains that go on from what they did last, and what Blender evaluates in a ring, of
+    which no pass is the last: drivers that read what hangs on the very object that they drive, and
+    bones that are tied to what hangs on them.
     """
     lasting = {
         ob
         for ob in armatures()
         if any(has_history(chain) and not chain.mute for chain in ob.chain_ik.chains)
         or ob in _all_leading_to(_read_by_drivers(ob))
+        or _has_ring_of_bones(ob)
     }
     return {ob.name_full for ob in armatures() if _all_leading_to({ob}) & lasting}
+
+
+def _has_ring_of_bones(ob: bpy.types.Object) -> bool:
+    """Tell whether a bone is tied to itself or to one that hangs on it, by any way."""
+    needed = {
+        bone.name: {bone.parent.name if bone.parent else ""}
+        | {
+            tie.subtarget
+            for tie in bone.constraints
+            if not tie.mute and getattr(tie, "target", None) == ob
+        }
+        for bone in ob.pose.bones
+    }
+    while free := [name for name, others in needed.items() if not others & needed.keys()]:
+        for name in free:
+            del needed[name]
+    return bool(needed)
 
 
 def not_stable(before: Poses, after: Poses) -> list[str]:
@@ -250,8 +270,9 @@ def _wrong_distance(
 ) -> list[str]:
     """Return what a chain says of the way to its target if that is not what is left of it."""
     is_led_by_root = chain.solver == "FOLLOW" and chain.follow_lead == "ROOT"
-    bone = driven_in_order(ob, chain)[0] if is_led_by_root else chain.bone
-    is_at_tail = chain.use_tail and not is_led_by_root
+    hand = hand_of(ob, chain)
+    bone = driven_in_order(ob, chain)[0] if is_led_by_root else hand or chain.bone
+    is_at_tail = chain.use_tail and not is_led_by_root and not hand
     point = (rigs.tail if is_at_tail else rigs.head)(ob, bone, depsgraph)
     goal = rigs.world_matrix(chain.target, depsgraph)
     if chain.subtarget and chain.target.type == "ARMATURE":

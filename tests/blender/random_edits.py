@@ -14,13 +14,17 @@ from tests.blender import rigs
 from tests.blender.random_bone_edits import BoneEdits, PoseEdits
 from tests.blender.random_broken_edits import BrokenEdits
 from tests.blender.random_chain_edits import ButtonEdits, ChainEdits
+from tests.blender.random_day_edits import DayEdits
 from tests.blender.random_object_edits import LayerEdits, ObjectEdits
 from tests.blender.random_output import Output, is_fault
 from tests.blender.random_scene import SEED, make_limb, place
 from tests.blender.random_time_edits import FileEdits, TimeEdits
 
 # Edits that replace what there was, so that nothing of before can be compared.
-ANEW = {"undo", "redo", "save_and_load", "register_again", "exchange_data", "set_frame", "bake"}
+ANEW = {
+    *("undo", "redo", "save_and_load", "register_again", "exchange_data", "set_frame"),
+    *("bake", "bake_by_steps", "switch_modes_and_undo"),
+}
 
 
 class RandomEdits(
@@ -30,6 +34,7 @@ class RandomEdits(
     BoneEdits,
     ChainEdits,
     ButtonEdits,
+    DayEdits,
     TimeEdits,
     FileEdits,
     BrokenEdits,

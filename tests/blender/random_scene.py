@@ -127,9 +127,25 @@ def driven_in_order(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> lis
     upward = [tip, *tip.parent_recursive]
     bones = upward if chain.use_tail else upward[1:]
     bones = bones[: chain.chain_count or len(bones)][::-1]
+    hand = hand_of(ob, chain)
     if chain.use_rotation and not chain.use_tail:
         bones.append(tip)
+    elif hand:
+        bones.append(ob.pose.bones[hand])
     return [bone.name for bone in bones]
+
+
+def hand_of(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> str:
+    """Return the one bone at the tail of the tip if that takes the target's rotation, else ""."""
+    if not (chain.use_tail and chain.use_rotation and chain.rotation_bone == "AUTO"):
+        return ""
+    tip = ob.data.bones[chain.bone]
+    at_tail = [
+        child.name
+        for child in tip.children
+        if child.use_connect or (child.head_local - tip.tail_local).length <= 1e-3 * tip.length
+    ]
+    return at_tail[0] if len(at_tail) == 1 else ""
 
 
 def driven(ob: bpy.types.Object) -> set[str]:

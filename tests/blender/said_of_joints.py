@@ -142,6 +142,13 @@ JOINTS = {
         no_joint,
         joint(LIMB[1]),
     ),
+    "a range that is no number": Said(
+        "The setting 'Max X' of the joint of 'Limb.1' is not a number:"
+        " enter a new value, or correct its keyframes and driver.",
+        change_joint(max_x=float("nan")),
+        change_joint(max_x=0.5),
+        joint(LIMB[1], x=(-20, 20)),
+    ),
     "a range that ends before it begins": Said(
         "Bone 'Limb.1' has a joint whose X range ends before it begins:"
         " swap or correct its two ends.",

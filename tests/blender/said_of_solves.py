@@ -300,6 +300,11 @@ SOLVES = {
         set_chain(use_rotation=False),
         both(set_chain(solver="FORCE"), limits(3.1), TWISTED),
     ),
+    "a solve that ends as soon as it is near enough": Said(
+        "Reached (#, # iterations)",
+        set_chain(solver="FABRIK", use_finish=False, tolerance=0.001),
+        set_chain(solver="NEWTON", tolerance=1e-5),
+    ),
     "a tip within limits": Said(
         off("position and joints come first"),
         limits(1.0),

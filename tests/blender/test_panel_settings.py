@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from tests.blender import rigs
+from tests.blender.drawn import draw, make_active_arm, names
 from tests.blender.selecting import select_objects
-from tests.blender.test_panels import draw, make_active_arm, names
 
-ALWAYS = {"use_live", "bone", "chain_count", "target", "use_tail", "solver"}
+ALWAYS = {"use_live", "bone", "chain_count", "target", "influence", "use_tail", "solver"}
 ROOTED = ALWAYS | {
     "use_rotation",
     "rotation_bone",

@@ -2,139 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import partial
-from types import SimpleNamespace
-
 import bpy
 import pytest
 
 from tests.blender import rigs
+from tests.blender.drawn import (
+    RecordingLayout,
+    draw,
+    draw_details,
+    make_active_arm,
+    names,
+    panels,
+)
 from tests.blender.selecting import select_objects, state
-
-ROOT_PANEL = "VIEW3D_PT_chain_ik"
-
-
-@dataclass
-class Drawn:
-    """One thing that a layout was asked to draw: "prop", "label", ..., and what it says."""
-
-    kind: str
-    name: str
-    is_active: bool
-
-
-@dataclass
-class RecordingLayout:
-    """Stands for ``UILayout``, of which Blender makes none without a window; draws on a list.
-
-    It refuses names that Blender would refuse.
-    """
-
-    drawn: list[Drawn] = field(default_factory=list)
-    parent: RecordingLayout | None = None
-    active: bool = True
-    use_property_split: bool = False
-
-    def row(self, *, align: bool = False, heading: str = "") -> RecordingLayout:
-        return RecordingLayout(self.drawn, self)
-
-    column = row
-
-    def split(self, *, factor: float, align: bool = False) -> RecordingLayout:
-        assert 0.0 < factor < 1.0
-        return self.row(align=align)
-
-    def separator(self) -> None:
-        pass
-
-    def label(self, *, text: str) -> None:
-        self._note("label", text)
-
-    def prop(self, data: bpy.types.bpy_struct, name: str, **_: object) -> None:
-        assert name in data.bl_rna.properties
-        self._note("prop", name)
-
-    def prop_search(
-        self, data: bpy.types.bpy_struct, name: str, source: object, list_: str
-    ) -> None:
-        assert list_ in source.bl_rna.properties
-        self.prop(data, name)
-
-    def operator(self, name: str, **_: object) -> SimpleNamespace:
-        module, _, function = name.partition(".")
-        getattr(getattr(bpy.ops, module), function).get_rna_type()
-        self._note("operator", name)
-        return SimpleNamespace()
-
-    def operator_menu_enum(self, name: str, choice: str, *, text: str) -> None:
-        module, _, function = name.partition(".")
-        assert choice in getattr(getattr(bpy.ops, module), function).get_rna_type().properties
-        self._note("operator", name)
-
-    def template_list(self, name: str, _id: str, data, chains, holder, index, *, rows: int) -> None:
-        assert hasattr(bpy.types, name)
-        assert {chains, index} <= set(data.bl_rna.properties.keys())
-        self._note("list", chains)
-
-    def _note(self, kind: str, name: str) -> None:
-        layout, is_active = self, True
-        while layout is not None:
-            is_active &= layout.active
-            layout = layout.parent
-        self.drawn.append(Drawn(kind, name, is_active))
-
-
-class FakePanel:
-    """Stands for an instance of a panel class; Blender makes those only to draw in a window."""
-
-    def __init__(self, panel: type, layout: RecordingLayout) -> None:
-        self.panel, self.layout = panel, layout
-
-    def __getattr__(self, name: str) -> partial:
-        return partial(getattr(self.panel, name), self)
-
-
-def panels() -> list[type]:
-    """Return the panels of the sidebar tab, as registered, the one that holds the others first."""
-    found = [getattr(bpy.types, name) for name in dir(bpy.types) if name.startswith(ROOT_PANEL)]
-    return sorted(found, key=lambda panel: hasattr(panel, "bl_parent_id"))
-
-
-def draw(*, only: str = "") -> list[Drawn]:
-    """Return what the tab shows in the present context, or one of its panels."""
-    drawn: list[Drawn] = []
-    for panel in panels():
-        is_wanted = only in panel.bl_label if only else True
-        if is_wanted and (not hasattr(panel, "poll") or panel.poll(bpy.context)):
-            panel.draw(FakePanel(panel, RecordingLayout(drawn)), bpy.context)
-    return drawn
-
-
-def names(drawn: list[Drawn], kind: str = "prop") -> set[str]:
-    return {item.name for item in drawn if item.kind == kind}
-
-
-def make_active_arm(**settings: object) -> tuple[bpy.types.Object, bpy.types.PropertyGroup]:
-    """Return an armature object that is active, and its only chain, solved."""
-    ob, _ = rigs.make_arm(**settings)
-    select_objects(active=ob)
-    return ob, ob.chain_ik.chains[0]
 
 
 def test_the_tab_has_the_list_and_the_panels_of_a_chain():
     labels = [panel.bl_label for panel in panels()]
     assert labels[0] == "Chain IK"
     assert set(labels[1:]) == {
-        "Bones and Target",
-        "Details",
-        "FK / IK",
-        "Joints",
-        "Pole",
-        "Force",
-        "Reach",
-        "Solver",
         "Status",
+        "Target",
+        "Pole",
+        "Rotation",
+        "Solver",
+        "Force",
+        "Limits",
+        "Reach",
+        "Advanced",
+        "FK / IK",
         "Shared Bones",
     }
     for panel in panels():
@@ -229,11 +125,11 @@ FIELDS = {
 @pytest.mark.parametrize("kind", FIELDS)
 def test_a_joint_shows_the_fields_that_count_for_its_kind(kind):
     _, chain = make_active_arm()
-    assert names(draw(only="Joints")) == {"use_limits"}
+    assert names(draw(only="Limits")) == {"use_limits"}
     joint = chain.joints.add()
     joint.bone, joint.kind = "Bone.1", kind
     common = {"use_limits", "bone", "kind", "relative_to", "use_slide", "slide_min", "slide_max"}
-    assert names(draw(only="Joints")) == common | FIELDS[kind]
+    assert names(draw(only="Limits")) == common | FIELDS[kind]
     row = RecordingLayout()
     bpy.types.CHAINIK_UL_joints.draw_item(None, bpy.context, row, None, joint, 0, None, "", 0)
     assert [item.name for item in row.drawn] == ["Bone.1", "kind"]
@@ -242,11 +138,11 @@ def test_a_joint_shows_the_fields_that_count_for_its_kind(kind):
 def test_the_joints_are_greyed_out_where_limits_do_not_count():
     _, chain = make_active_arm()
     chain.joints.add().bone = "Bone.1"
-    active = {item.name for item in draw(only="Joints") if item.is_active}
+    active = {item.name for item in draw(only="Limits") if item.is_active}
     assert {"kind", "use_limit_x"} <= active
     assert active.isdisjoint({"min_x", "slide_min"}), "no range without its tick"
     chain.use_limits = False
-    active = {item.name for item in draw(only="Joints") if item.is_active}
+    active = {item.name for item in draw(only="Limits") if item.is_active}
     assert active == {"use_limits"}
 
 
@@ -263,9 +159,9 @@ def test_the_status_is_shown_in_full_in_lines_that_fit():
     for bone in ("Bone.1", "A bone with a name that nobody would give"):
         chain.bone = bone
         rigs.updated()
-        lines = [item.name for item in draw(only="Details") if item.kind == "label"]
+        lines = [item.name for item in draw_details() if item.kind == "label"]
         assert " ".join(lines) == chain.status
-        assert all(0 < len(line) <= 45 for line in lines)
+        assert all(0 < len(line) <= 60 for line in lines)
     assert len(lines) > 1
     assert "no longer exists" in chain.status
 
@@ -290,11 +186,12 @@ def test_a_muted_chain_is_greyed_out_and_its_row_is_not():
     assert all(item.is_active for item in draw() if item.name not in needs_more)
     chain.mute = True
     rigs.updated()
-    assert [item.name for item in draw(only="Status")] == ["Muted", "", ""]
-    of_joints = names(draw(only="Joints"), "operator") | {"joints", "pose.chain_ik_pole_add"}
+    lines = [item.name for item in draw(only="Status") if item.kind == "label"]
+    assert lines == ["Muted", "", ""]
+    of_joints = names(draw(only="Limits"), "operator") | {"joints", "pose.chain_ik_pole_add"}
     for item in draw():
-        is_setting = (item.kind == "prop" and item.name != "use_live") or item.name in of_joints
-        assert item.is_active == (not is_setting and item.name not in ("Muted", ""))
+        is_setting = item.kind in ("prop", "label") and item.name != "use_live"
+        assert item.is_active == (not is_setting and item.name not in of_joints)
 
 
 def test_both_sides_of_a_switch_are_at_hand_whether_the_chain_is_muted_or_not():

@@ -240,7 +240,9 @@ def test_texts_use_the_words_of_the_menus():
     assert not wrong
 
 
-@pytest.mark.parametrize("file", ["README.md", "docs/behaviour.md"])
+@pytest.mark.parametrize(
+    "file", ["README.md", "docs/behaviour.md", "docs/index.md", "docs/limits.md"]
+)
 def test_sentences_that_the_documents_quote_are_said(file):
     text = (ROOT / file).read_text(encoding="utf-8")
     quoted = re.findall(r"`((?:\.\.\. )?[\w']+ [\w']+ [^`\n]+)`", text)

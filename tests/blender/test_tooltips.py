@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator
 
 import bpy
+import pytest
 
 # What Blender gives to all groups and operators, and what is never shown.
 NEVER_SHOWN = {"rna_type", "filter_glob", "check_existing"}
+# The word for the unit of a number, by its subtype.
+UNITS = {
+    "ANGLE": "degrees",
+    "DISTANCE": "scene units",
+    "TIME_ABSOLUTE": "seconds",
+    "FACTOR": "0",
+}
+# Of numbers that Blender shows without a unit: what they count, or that they have none.
+COUNTED = (
+    "bones",
+    "iterations",
+    "frame",
+    "the list",
+    "version",
+    "radians",
+    "scene units",
+    "no unit",
+)
 
 
 def operators() -> list[bpy.types.Struct]:
@@ -82,3 +103,106 @@ def test_every_tooltip_is_one_paragraph():
 def test_every_operator_and_every_setting_of_one_has_a_tooltip():
     wrong = [name for name, text in tooltips().items() if "_OT_" in name and not text]
     assert not wrong
+
+
+def test_every_setting_has_a_tooltip_that_says_more_than_its_label():
+    wrong = {
+        f"{group.identifier}.{setting.identifier}": setting.description
+        for group in (*groups(), *operators())
+        for setting in group.properties
+        if setting.identifier not in NEVER_SHOWN
+        and (
+            len(setting.description.split()) < 3
+            or setting.description.lower() == setting.name.lower()
+        )
+    }
+    assert not wrong
+
+
+def test_every_choice_has_a_tooltip():
+    wrong = [
+        f"{group.identifier}.{setting.identifier}.{item.identifier}"
+        for group in (*groups(), *operators())
+        for setting in group.properties
+        if setting.type == "ENUM"
+        for item in setting.enum_items
+        if not item.description
+    ]
+    assert not wrong
+
+
+def numbers() -> dict[str, bpy.types.Property]:
+    """Return all settings that are numbers, by what they are called."""
+    return {
+        f"{group.identifier}.{setting.identifier}": setting
+        for group in (*groups(), *operators())
+        for setting in group.properties
+        if setting.type in ("INT", "FLOAT")
+    }
+
+
+def test_all_numbers_are_looked_at():
+    wanted = {"ChainSettings.soft_distance", "JointSettings.min_x", "POSE_OT_chain_ik_bake.step"}
+    assert wanted <= numbers().keys()
+    assert len(numbers()) > 40
+
+
+def test_every_number_names_its_unit():
+    wrong = {}
+    for name, setting in numbers().items():
+        words = (UNITS[setting.subtype],) if setting.subtype in UNITS else COUNTED
+        if not any(word in setting.description.lower() for word in words):
+            wrong[name] = setting.description
+    assert not wrong
+
+
+def test_every_number_names_its_default_as_it_is():
+    wrong = {}
+    for name, setting in numbers().items():
+        if setting.is_readonly or "default: that of the scene" in setting.description:
+            continue
+        found = re.search(r"default (-?[0-9.]*[0-9])", setting.description, re.IGNORECASE)
+        said = float(found[1]) if found else math.nan
+        is_angle = setting.subtype == "ANGLE"
+        default = math.degrees(setting.default) if is_angle else setting.default
+        if said != pytest.approx(default, rel=1e-5):
+            wrong[name] = (default, setting.description)
+    assert not wrong
+
+
+def test_what_has_a_length_or_an_angle_is_shown_with_its_unit():
+    for name, setting in numbers().items():
+        says = setting.description.lower()
+        if "in degrees" in says:
+            assert setting.subtype == "ANGLE", name
+        if "in scene units" in says:
+            assert setting.subtype == "DISTANCE", name
+        if "in seconds" in says:
+            assert setting.subtype == "TIME_ABSOLUTE", name
+
+
+# Those that chains had in files and scripts before their labels changed.
+KEPT = {
+    "ChainSettings.negative_scale": {"MIRROR", "KEEP"},
+    "ChainSettings.rotation_bone": {"TIP", "AUTO"},
+    "ChainSettings.start_from": {"KEYED", "REST", "CURRENT"},
+    "ChainSettings.follow_lead": {"TIP", "ROOT"},
+    "JointSettings.relative_to": {"REST", "PARENT", "CHILD"},
+}
+
+
+def test_labels_say_what_is_set_while_files_and_scripts_keep_their_identifiers():
+    found = {
+        f"{group.identifier}.{setting.identifier}": {i.identifier: i.name for i in items}
+        for group in groups()
+        for setting in group.properties
+        if setting.type == "ENUM" and (items := setting.enum_items)
+    }
+    assert {name: set(found[name]) for name in KEPT} == KEPT
+    assert found["ChainSettings.negative_scale"] == {"MIRROR": "Mirror Bend", "KEEP": "Keep Bend"}
+
+
+def test_no_two_settings_of_a_group_have_one_label():
+    for group in groups():
+        labels = [s.name for s in group.properties if s.identifier not in ("rna_type", "name")]
+        assert len(labels) == len(set(labels)), group.identifier

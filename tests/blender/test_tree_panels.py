@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.blender import rigs, tree_rigs
+from tests.blender.drawn import draw, make_active_arm, names
 from tests.blender.selecting import select_objects
-from tests.blender.test_panels import draw, make_active_arm, names
 
 pytestmark = pytest.mark.usefixtures("space_of_trees")
 

@@ -151,9 +151,11 @@ def _share_bones(viewport: Viewport) -> Session:
     target = bpy.data.objects.new("Other Target", None)
     bpy.context.scene.collection.objects.link(target)
     target.location = (-0.5, 0.0, 1.3)
-    for chain, bone in ((rig.chain_ik.chains[0], "forearm.L"), (rig.chain_ik.chains.add(), "")):
-        chain.solver, chain.chain_count = "NEWTON", 4
-        if not bone:
-            chain.bone, chain.target = "forearm.R", target
+    # Another item in the list may move all of them: nothing is kept across it.
+    rig.chain_ik.chains.add()
+    first, other = rig.chain_ik.chains[0], rig.chain_ik.chains[-1]
+    first.solver = other.solver = "NEWTON"
+    first.chain_count = other.chain_count = 4
+    other.bone, other.target = "forearm.R", target
     rig.chain_ik.active_index = 0
     yield REDRAW

@@ -140,11 +140,13 @@ def parse_creature(text: str) -> Creature:
             )
     name = given.get("name", "Creature")
     if not isinstance(name, str) or not name.strip():
-        raise _tell_wrong("name", "is not text: put it in quotes")
+        raise InvalidCreatureError("The creature's name is not text: put it in quotes.")
     # JSON can write halves of characters, which nothing can store.
     if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in name):
-        stored = "has a character that Blender cannot store: write the name anew"
-        raise _tell_wrong(f"name '{_show(name)}'", stored)
+        raise InvalidCreatureError(
+            f"The creature's name '{_show(name)}' has a character that Blender cannot store:"
+            " write the name anew."
+        )
     return Creature(
         name=name,
         stiffness=_read_curve(given.get("stiffness", 1.0), "stiffness"),
@@ -169,21 +171,19 @@ def write_creature(creature: Creature) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _tell_wrong(part: str, what: str) -> InvalidCreatureError:
-    """Return the error about a part of a creature: what is wrong, and what to do."""
-    return InvalidCreatureError(f"The creature's {part} {what}.")
-
-
 def _read(text: str) -> Any:
     """Return what a JSON text holds, with all numbers as floats."""
     if len(text) > LARGEST_CREATURE:
-        raise _tell_wrong("text", f"is longer than {LARGEST_CREATURE} characters: choose another")
+        raise InvalidCreatureError(
+            f"The creature's text is longer than {LARGEST_CREATURE} characters: choose another."
+        )
     depth = 0
     for token in _STRING_OR_BRACKET.finditer(text):
         depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
         if depth > DEEPEST:
-            deep = "has too many brackets inside each other: remove some of them"
-            raise _tell_wrong("text", deep)
+            raise InvalidCreatureError(
+                "The creature's text has too many brackets inside each other: remove some of them."
+            )
     try:
         # Python refuses to read whole numbers of very many digits as such.
         return json.loads(text, parse_int=float)
@@ -201,17 +201,23 @@ def _show(text: str) -> str:
 
 def _read_comfort(given: Any) -> tuple[tuple[Curve, Curve], ...]:
     if not isinstance(given, Mapping) or not set(given) <= set(AXES):
-        axes = 'write it as {"x": [least, greatest], "y": ..., "z": ...} in degrees'
-        raise _tell_wrong("comfort", f"does not name the axes x, y and z: {axes}")
+        raise InvalidCreatureError(
+            "The creature's comfort does not name the axes x, y and z: write it as"
+            ' {"x": [least, greatest], "y": ..., "z": ...} in degrees.'
+        )
     found = []
     for axis in AXES:
         pair, name = given.get(axis, [0.0, 0.0]), f"comfort about {axis}"
         if not isinstance(pair, list) or len(pair) != 2:
-            raise _tell_wrong(name, "is not a range: write [least, greatest]")
+            raise InvalidCreatureError(
+                f"The creature's {name} is not a range: write [least, greatest]."
+            )
         low, high = (_read_curve(end, name, -180.0, 180.0) for end in pair)
         places = np.union1d(low.places, high.places)
         if (low.at(places) > high.at(places)).any():
-            raise _tell_wrong(name, "ends before it begins: swap its two ends")
+            raise InvalidCreatureError(
+                f"The creature's {name} ends before it begins: swap its two ends."
+            )
         found.append((low, high))
     return tuple(found)
 
@@ -219,33 +225,39 @@ def _read_comfort(given: Any) -> tuple[tuple[Curve, Curve], ...]:
 def _read_joints(given: Any) -> tuple[JointKind, ...]:
     names = [kind.name for kind in JointKind]
     if not isinstance(given, list) or any(name not in names for name in given):
-        chosen = f"are not a list of kinds: choose from {', '.join(names)}"
-        raise _tell_wrong("joints", chosen)
+        raise InvalidCreatureError(
+            f"The creature's joints are not a list of kinds: choose from {', '.join(names)}."
+        )
     return tuple(JointKind[name] for name in given)
 
 
 def _read_curve(given: Any, name: str, least: float = 0.0, most: float = math.inf) -> Curve:
     rows = given if isinstance(given, list) else [given]
     if not rows:
-        raise _tell_wrong(name, "is an empty list: put numbers in it")
+        raise InvalidCreatureError(f"The creature's {name} is an empty list: put numbers in it.")
     if all(isinstance(row, list) and len(row) == 2 for row in rows):
         places, values = np.array([[_read_number(end, name) for end in row] for row in rows]).T
     else:
         values = np.array([_read_number(row, name) for row in rows])
         places = np.linspace(0.0, 1.0, len(values))
     if (np.diff(places) <= 0.0).any() or places[0] < 0.0 or places[-1] > 1.0:
-        raise _tell_wrong(
-            name, f"has places that do not grow from 0 to 1: {_WHAT_TO_GIVE} in order"
+        raise InvalidCreatureError(
+            f"The creature's {name} has places that do not grow from 0 to 1:"
+            f" {_WHAT_TO_GIVE} in order."
         )
     if (values < least).any() or (values > most).any():
         bounds = f"{least:g} or more" if most == math.inf else f"between {least:g} and {most:g}"
-        raise _tell_wrong(name, f"is out of bounds: set it to {bounds}")
+        raise InvalidCreatureError(f"The creature's {name} is out of bounds: set it to {bounds}.")
     return Curve(places, values)
 
 
 def _read_number(given: Any, name: str) -> float:
     if not isinstance(given, float) or math.isnan(given):
-        raise _tell_wrong(name, f"is {json.dumps(given)[:40]}, not a number: {_WHAT_TO_GIVE}")
+        raise InvalidCreatureError(
+            f"The creature's {name} is {json.dumps(given)[:40]}, not a number: {_WHAT_TO_GIVE}."
+        )
     if abs(given) > LARGEST_NUMBER:
-        raise _tell_wrong(name, "is greater than Blender can store: give a smaller number")
+        raise InvalidCreatureError(
+            f"The creature's {name} is greater than Blender can store: give a smaller number."
+        )
     return given

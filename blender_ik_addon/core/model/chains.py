@@ -116,7 +116,7 @@ class Chain(Record):
 
     @property
     def max_reach(self) -> Number:
-        """The farthest distance from root to effector: the sum of the lengths."""
+        """The farthest distance from root to effector, the sum of the lengths."""
         return self.segment_lengths.sum(axis=-1)
 
     @property

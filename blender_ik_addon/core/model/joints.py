@@ -32,7 +32,7 @@ class JointKind(enum.IntEnum):
     HINGE_Y = 5
     HINGE_Z = 6
     FIXED = 7
-    """None: the bone stays at its zero."""
+    """No turn; the bone stays at its zero."""
 
 
 @dataclass(frozen=True)

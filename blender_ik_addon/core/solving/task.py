@@ -129,8 +129,8 @@ def check_solver(solver: Solver, count: int, *, turns_tip: bool) -> None:
                 "Two-Bone bends two bones, and one is left where the tip takes the target's"
                 " rotation: set Rotation Bone to Hand or Foot, or lengthen the chain."
             )
-        cure = "lengthen" if count < 2 else "shorten"
+        way = "lengthen" if count < 2 else "shorten"
         raise SolverMismatchError(
             f"Two-Bone bends two bones and this chain has {count} to bend:"
-            f" choose FABRIK, CCD or Newton, or {cure} the chain."
+            f" choose FABRIK, CCD or Newton, or {way} the chain."
         )

@@ -127,8 +127,9 @@ class Moving(Rewriting):
             if name is None:
                 continue
             if end is None:
+                label = self._label(curve)
                 raise RigError(
-                    f"Its setting '{self._label(curve)}' is animated and has no counterpart: delete"
+                    f"Its setting '{label}' is animated and has no counterpart: delete"
                     " these keys or this driver first."
                 )
             if end != curve.data_path:
@@ -137,8 +138,9 @@ class Moving(Rewriting):
                         f"Keys or drivers for '{end}' are there already: delete these first."
                     )
                 if name in self._move.inverted and not _can_be_scaled(curve):
+                    label = self._label(curve)
                     raise RigError(
-                        f"Modifiers of the F-curve of its setting '{self._label(curve)}' cannot be"
+                        f"Modifiers of the F-curve of its setting '{label}' cannot be"
                         " turned into their opposite: delete them first."
                     )
                 self._curves.append((name, curve))

@@ -36,7 +36,7 @@ def check_settings(
     Args:
         group: The settings.
         names: Of the floats that are read; all of the group's own if left out.
-        whose: What the settings belong to, such as " of the joint of 'Knee'".
+        whose: What the settings belong to, such as "the joint of 'Knee'".
 
     Raises:
         RigError: With the name of the setting as the panel shows it.
@@ -48,8 +48,13 @@ def check_settings(
         return
     name = next(name for name in names if not math.isfinite(getattr(group, name)))
     label = group.bl_rna.properties[name].name
+    if whose:
+        raise RigError(
+            f"The setting '{label}' of {whose} is not a number:"
+            " enter a new value, or correct its keyframes and driver."
+        )
     raise RigError(
-        f"The setting '{label}'{whose} is not a number:"
+        f"The setting '{label}' is not a number:"
         " enter a new value, or correct its keyframes and driver."
     )
 

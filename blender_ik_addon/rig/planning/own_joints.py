@@ -165,10 +165,10 @@ def _bone_of(joint: OwnJoint, skeleton: Skeleton, plan: ChainPlan, spec: ChainSp
 
 def _check(joint: OwnJoint, name: str) -> None:
     ranges = zip((*joint.low, joint.slide[0]), (*joint.high, joint.slide[1]), strict=True)
-    for word, (least, greatest) in zip(("X", "Y", "Z", "slide"), ranges, strict=True):
+    for axis, (least, greatest) in zip(("X", "Y", "Z", "slide"), ranges, strict=True):
         if least > greatest:
             raise RigError(
-                f"Bone '{name}' has a joint whose {word} range ends before it begins:"
+                f"Bone '{name}' has a joint whose {axis} range ends before it begins:"
                 " swap or correct its two ends."
             )
 

@@ -149,8 +149,8 @@ def frames_for_core(
     posed = pose.frames[:, rows]
     sizes = np.linalg.norm(posed, axis=(2, 3))
     if (np.abs(np.linalg.det(posed)) <= FLAT * sizes**3).any():
-        whose = "chain" if hang.topology is None else "tree"
-        raise RigError(f"A bone of the {whose} has a scale of zero: give it a scale above zero.")
+        body = "chain" if hang.topology is None else "tree"
+        raise RigError(f"A bone of the {body} has a scale of zero: give it a scale above zero.")
     # The root's parent stands for all that is above: nothing turns it.
     nothing = np.broadcast_to(np.eye(3), (len(posed), 1, 3, 3))
     carried = np.concatenate((posed @ pose.rotations[:, rows], nothing), axis=1)[:, above]

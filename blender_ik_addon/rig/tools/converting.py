@@ -304,7 +304,7 @@ def change_in_words(before: Array, after: Array, unit: LengthUnit) -> str:
     if max(gaps) <= SAME_POSE * length:
         return ""
     most, tip = (length_in_words(gap, unit) for gap in (max(gaps), gaps[-1]))
-    bones = f"{len(gaps) - 1} bone{'s' if len(gaps) > 2 else ''}"
+    bones = f"{len(gaps) - 1} bones" if len(gaps) > 2 else "1 bone"
     if gaps[-1] <= SAME_POSE * length:
         return f"({bones}): same tip, other bends, joints up to {most} apart."
     return f"({bones}): the tip is {tip} off, joints are up to {most} apart."

@@ -49,7 +49,7 @@ def _ending_in_words(outcome: Outcome, unit: LengthUnit) -> str:
             f"Held back by locked rotation channels, {gap} left: unlock them, or shorten the chain"
         )
     if status is Status.REACHED:
-        text = f"Reached{_details(outcome, gap if is_visible(outcome.residual, unit) else '')}"
+        text = _reached_in_words(outcome, gap if is_visible(outcome.residual, unit) else "")
     else:
         text = _gap_in_words(outcome, gap)
     if outcome.lacks_stretch and status in (Status.EXTENDED, Status.SOFTENED):
@@ -65,25 +65,29 @@ def _gap_in_words(outcome: Outcome, gap: str) -> str:
     status = outcome.status
     if status in (Status.LIMITED, Status.OUTWEIGHED, Status.ITERATIONS_USED_UP):
         return _failure_in_words(outcome, gap)
-    way = "Part of the way by influence" if not outcome.is_eased else "On its way"
-    rotated = " with the target's rotation" if outcome.why.turns_tip_first else ""
+    short = f"{gap} with the target's rotation" if outcome.why.turns_tip_first else gap
+    blended = f"Part of the way by influence, {gap} left"
+    if outcome.is_eased:
+        blended = f"On its way, {gap} left"
     if outcome.why.is_one_left:
         extended = folded = ONE_LEFT
     else:
         extended, folded = "extended", "folded"
     return {
-        Status.EXTENDED: f"Out of reach by {gap}{rotated}: {extended}",
-        Status.FOLDED: f"Too near by {gap}{rotated}: {folded}",
+        Status.EXTENDED: f"Out of reach by {short}: {extended}",
+        Status.FOLDED: f"Too near by {short}: {folded}",
         Status.SOFTENED: f"Kept {gap} short of the target by the soft distance",
-        Status.BLENDED: f"{way}, {gap} left",
+        Status.BLENDED: blended,
     }[status]
 
 
-def _details(outcome: Outcome, gap: str) -> str:
-    """Return what is left where that is worth a word, and the iterations, in brackets."""
-    count = _iterations(outcome) if outcome.iterations else ""
-    told = [word for word in (gap, count) if word]
-    return f" ({', '.join(told)})" if told else ""
+def _reached_in_words(outcome: Outcome, gap: str) -> str:
+    """Return that a target is reached, what is left where that is worth a word, and how soon."""
+    iterations = _iterations(outcome) if outcome.iterations else ""
+    if gap and iterations:
+        return f"Reached ({gap}, {iterations})"
+    gap = gap or iterations
+    return f"Reached ({gap})" if gap else "Reached"
 
 
 def _failure_in_words(outcome: Outcome, gap: str) -> str:
@@ -96,8 +100,12 @@ def _failure_in_words(outcome: Outcome, gap: str) -> str:
     if status is not Status.ITERATIONS_USED_UP and outcome.why.has_locked_joints:
         return f"Held back by locked joints, {gap} left"
     if status is Status.ITERATIONS_USED_UP and outcome.iterations >= options.iterations:
-        cure = "" if options.solver is Solver.NEWTON else " or choose the solver Newton"
-        return f"Stopped {gap} short after {_iterations(outcome)}: raise Iterations{cure}"
+        iterations = _iterations(outcome)
+        if options.solver is Solver.NEWTON:
+            return f"Stopped {gap} short after {iterations}: raise Iterations"
+        return (
+            f"Stopped {gap} short after {iterations}: raise Iterations or choose the solver Newton"
+        )
     return f"Stopped {gap} short: no nearer pose was found"
 
 
@@ -114,11 +122,10 @@ def _tip_in_words(outcome: Outcome) -> str:
 
 def _iterations(outcome: Outcome) -> str:
     count = outcome.iterations
-    return f"{count} iteration{'s' if count != 1 else ''}"
+    return f"{count} iterations" if count != 1 else "1 iteration"
 
 
 def _listed(names: tuple[str, ...]) -> str:
     """Return names in one line, the first few of many."""
-    shown = names[:MOST_NAMES]
-    more = len(names) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more else "")
+    shown, more = ", ".join(names[:MOST_NAMES]), len(names) - MOST_NAMES
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -1,0 +1,36 @@
+"""The fields of one joint of a chain, as the sidebar and the tab of the bone show them."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..properties import RANGED_AXES, STIFF_AXES, ChainSettings, JointSettings
+
+
+def draw_joint(layout: bpy.types.UILayout, joint: JointSettings, chain: ChainSettings) -> None:
+    """Draw what counts for a joint of this kind, with the solver of its chain."""
+    layout.prop(joint, "kind")
+    layout.prop(joint, "relative_to")
+    if joint.kind == "CONE":
+        layout.prop(joint, "cone_angle")
+    for axis in RANGED_AXES[joint.kind]:
+        _draw_range(layout, joint, f"use_limit_{axis}", (f"min_{axis}", f"max_{axis}"))
+    if chain.solver == "FOLLOW":
+        # A drag knows neither stiffness nor slides.
+        return
+    column = layout.column(align=True)
+    for axis in STIFF_AXES[joint.kind]:
+        column.prop(joint, f"stiffness_{axis}", slider=True)
+    _draw_range(layout, joint, "use_slide", ("slide_min", "slide_max"))
+
+
+def _draw_range(
+    layout: bpy.types.UILayout, joint: JointSettings, use: str, ends: tuple[str, str]
+) -> None:
+    """Draw a tick with its two numbers, as Blender draws the IK limits of a bone."""
+    column = layout.column(align=True)
+    column.prop(joint, use)
+    held = column.column(align=True)
+    held.active = getattr(joint, use)
+    held.prop(joint, ends[0], text="Min")
+    held.prop(joint, ends[1], text="Max")

@@ -1,0 +1,56 @@
+"""What chains add to Pose > Inverse Kinematics, and a pie menu of the same."""
+
+from __future__ import annotations
+
+import bpy
+
+PIE = (
+    *("pose.chain_ik_snap_target", "pose.chain_ik_apply"),
+    *("pose.chain_ik_bake", "pose.chain_ik_switch"),
+    *("pose.chain_ik_add", "pose.chain_ik_remove"),
+    *("pose.chain_ik_store", "pose.chain_ik_restore"),
+)
+"""As Blender places them: left, right, below, above, then the four corners from the top left."""
+
+
+class VIEW3D_MT_chain_ik_pie(bpy.types.Menu):
+    """What is done with chains while posing; no key calls it unless a person assigns one."""
+
+    bl_label = "Chain IK"
+
+    def draw(self, _context: bpy.types.Context) -> None:
+        pie = self.layout.menu_pie()
+        for name in PIE:
+            pie.operator(name)
+
+
+def draw_in_menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:
+    """Draw the entries below Blender's own."""
+    layout = self.layout
+    layout.separator()
+    layout.operator("pose.chain_ik_add")
+    layout.operator("pose.chain_ik_remove")
+    layout.operator("pose.chain_ik_setup")
+    layout.operator("pose.chain_ik_mirror")
+    layout.separator()
+    layout.operator("pose.chain_ik_solve")
+    layout.operator("pose.chain_ik_switch")
+    layout.operator("pose.chain_ik_snap_target")
+    layout.operator("pose.chain_ik_apply")
+    layout.separator()
+    layout.operator("pose.chain_ik_store")
+    layout.operator("pose.chain_ik_restore")
+    layout.operator("pose.chain_ik_bake", text="Bake Chains")
+    layout.operator_menu_enum("pose.chain_ik_convert", "direction", text="Convert Chains")
+
+
+def register() -> None:
+    """Register the pie menu and add the entries."""
+    bpy.utils.register_class(VIEW3D_MT_chain_ik_pie)
+    bpy.types.VIEW3D_MT_pose_ik.append(draw_in_menu)  # type: ignore[arg-type]
+
+
+def unregister() -> None:
+    """Remove what ``register`` added."""
+    bpy.types.VIEW3D_MT_pose_ik.remove(draw_in_menu)  # type: ignore[arg-type]
+    bpy.utils.unregister_class(VIEW3D_MT_chain_ik_pie)

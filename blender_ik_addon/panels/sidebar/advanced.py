@@ -1,0 +1,33 @@
+"""What rarely has to be set."""
+
+from __future__ import annotations
+
+import bpy
+
+from ...properties import ChainSettings
+from ..base import ActiveChainPanel
+from ..used import USES, draw_used
+
+
+class VIEW3D_PT_chain_ik_advanced(ActiveChainPanel):
+    """What rarely has to be set."""
+
+    bl_label = "Advanced"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
+        used = USES[settings.solver]
+        draw_used(layout, settings, ("tolerance", "iterations"))
+        if "use_finish" in used:
+            # The whole label is too long for its half of the sidebar.
+            layout.row(heading="Finish").prop(settings, "use_finish", text="With Newton")
+        draw_used(layout, settings, ("start_from",))
+        layout.prop(settings, "use_tail")
+        if "negative_scale" in used:
+            column = layout.column(align=True)
+            column.use_property_split = False
+            column.label(text="Negative Scale")
+            column.row(align=True).prop(settings, "negative_scale", expand=True)
+
+
+register, unregister = bpy.utils.register_classes_factory((VIEW3D_PT_chain_ik_advanced,))

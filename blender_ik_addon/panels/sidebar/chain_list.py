@@ -1,0 +1,66 @@
+"""The chains of the armature, and what can be done with them."""
+
+from __future__ import annotations
+
+import bpy
+
+from ...properties import ChainSettings, active_chain, owner_of
+from ..base import ChainPanel
+
+
+class CHAINIK_UL_chains(bpy.types.UIList):
+    """One chain a row: name, influence, mute."""
+
+    def draw_item(
+        self,
+        _context: bpy.types.Context,
+        layout: bpy.types.UILayout,
+        _data: bpy.types.PropertyGroup,
+        item: ChainSettings,
+        _icon: int,
+        _active_data: bpy.types.PropertyGroup,
+        _active_property: str,
+        _index: int,
+    ) -> None:
+        # Names need the room: they tell the chains apart.
+        row = layout.split(factor=0.6, align=True)
+        row.prop(item, "name", text="", emboss=False, icon="CON_KINEMATIC")
+        row = row.row(align=True)
+        row.prop(item, "influence", text="", slider=True)
+        row.prop(item, "mute", text="", invert_checkbox=True)
+
+
+class VIEW3D_PT_chain_ik(ChainPanel):
+    """The list of chains."""
+
+    bl_label = "Chain IK"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        chain = active_chain(context)
+        owner = context.active_object if chain is None else owner_of(chain)
+        if owner is None or owner.type != "ARMATURE":
+            layout.label(text="Select an armature or a target")
+            return
+        row = layout.row()
+        chains = owner.chain_ik
+        row.template_list("CHAINIK_UL_chains", "", chains, "chains", chains, "active_index", rows=4)
+        column = row.column(align=True)
+        column.operator("pose.chain_ik_add", text="", icon="ADD")
+        column.operator("pose.chain_ik_remove", text="", icon="REMOVE")
+        column.separator()
+        column.operator("pose.chain_ik_store", text="", icon="ARMATURE_DATA")
+        column.operator("pose.chain_ik_restore", text="", icon="LOOP_BACK")
+        column.separator()
+        column.operator("pose.chain_ik_mirror", text="", icon="MOD_MIRROR")
+        layout.operator("pose.chain_ik_setup", icon="OUTLINER_OB_ARMATURE")
+        row = layout.row(align=True)
+        row.prop(context.scene.chain_ik, "use_live", toggle=True, icon="PLAY")
+        row.operator("pose.chain_ik_solve")
+        row = layout.row(align=True)
+        row.operator("pose.chain_ik_bake")
+        row.operator_menu_enum("pose.chain_ik_convert", "direction", text="Convert")
+
+
+classes = (CHAINIK_UL_chains, VIEW3D_PT_chain_ik)
+register, unregister = bpy.utils.register_classes_factory(classes)

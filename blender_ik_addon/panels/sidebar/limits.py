@@ -1,0 +1,64 @@
+"""What the joints of the chain allow."""
+
+from __future__ import annotations
+
+import bpy
+
+from ...properties import ChainSettings, JointSettings, active_chain, owner_of
+from ..base import ActiveChainPanel
+from ..joint_fields import draw_joint
+
+
+class CHAINIK_UL_joints(bpy.types.UIList):
+    """One joint a row: its bone and its kind."""
+
+    def draw_item(
+        self,
+        _context: bpy.types.Context,
+        layout: bpy.types.UILayout,
+        _data: bpy.types.PropertyGroup,
+        item: JointSettings,
+        _icon: int,
+        _active_data: bpy.types.PropertyGroup,
+        _active_property: str,
+        _index: int,
+    ) -> None:
+        row = layout.split(factor=0.6, align=True)
+        # A bone may be called as something is that Blender translates.
+        row.label(text=item.bone or "No bone", translate=not item.bone)
+        row.prop(item, "kind", text="", emboss=False)
+
+
+class VIEW3D_PT_chain_ik_limits(ActiveChainPanel):
+    """What the joints allow."""
+
+    bl_label = "Limits"
+    bl_options = {"DEFAULT_CLOSED"}
+    about = "use_limits"
+
+    def draw_header(self, context: bpy.types.Context) -> None:
+        settings = active_chain(context)
+        self.layout.active = not settings.mute
+        self.layout.prop(settings, "use_limits", text="")
+
+    def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
+        held = layout.column()
+        held.active = settings.use_limits
+        row = held.row()
+        row.template_list(
+            "CHAINIK_UL_joints", "", settings, "joints", settings, "active_joint_index", rows=3
+        )
+        column = row.column(align=True)
+        column.operator("pose.chain_ik_joint_add", text="", icon="ADD")
+        column.operator("pose.chain_ik_joint_remove", text="", icon="REMOVE")
+        column.separator()
+        column.operator("pose.chain_ik_joints_copy", text="", icon="COPYDOWN")
+        index = settings.active_joint_index
+        if 0 <= index < len(settings.joints):
+            joint = settings.joints[index]
+            held.prop_search(joint, "bone", owner_of(settings).data, "bones")
+            draw_joint(held, joint, settings)
+
+
+classes = (CHAINIK_UL_joints, VIEW3D_PT_chain_ik_limits)
+register, unregister = bpy.utils.register_classes_factory(classes)

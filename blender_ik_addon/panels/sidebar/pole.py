@@ -1,0 +1,26 @@
+"""Which way the chain bends."""
+
+from __future__ import annotations
+
+import bpy
+
+from ...properties import ChainSettings
+from ..base import ActiveChainPanel, draw_anchor
+
+
+class VIEW3D_PT_chain_ik_pole(ActiveChainPanel):
+    """Which way the chain bends."""
+
+    bl_label = "Pole"
+    about = "pole_target"
+
+    def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
+        draw_anchor(layout, settings, "pole_target", "pole_subtarget")
+        if settings.pole_target is None:
+            layout.operator("pose.chain_ik_pole_add", icon="ADD")
+        else:
+            layout.prop(settings, "pole_angle")
+        layout.prop(settings, "use_flip_bend")
+
+
+register, unregister = bpy.utils.register_classes_factory((VIEW3D_PT_chain_ik_pole,))

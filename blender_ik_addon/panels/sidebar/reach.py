@@ -1,0 +1,26 @@
+"""What happens toward full reach and beyond it."""
+
+from __future__ import annotations
+
+import bpy
+
+from ...properties import ChainSettings
+from ..base import ActiveChainPanel
+
+
+class VIEW3D_PT_chain_ik_reach(ActiveChainPanel):
+    """What happens toward full reach and beyond it."""
+
+    bl_label = "Reach"
+    bl_options = {"DEFAULT_CLOSED"}
+    about = "soft_distance"
+
+    def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
+        layout.prop(settings, "soft_distance")
+        layout.prop(settings, "use_stretch")
+        row = layout.row()
+        row.active = settings.use_stretch
+        row.prop(settings, "use_keep_volume")
+
+
+register, unregister = bpy.utils.register_classes_factory((VIEW3D_PT_chain_ik_reach,))

@@ -1,0 +1,29 @@
+"""Which bone turns with the target."""
+
+from __future__ import annotations
+
+import bpy
+
+from ...properties import ChainSettings, active_chain
+from ..base import ActiveChainPanel
+
+
+class VIEW3D_PT_chain_ik_rotation(ActiveChainPanel):
+    """Which bone turns with the target, and how much."""
+
+    bl_label = "Rotation"
+    about = "use_rotation"
+
+    def draw_header(self, context: bpy.types.Context) -> None:
+        settings = active_chain(context)
+        self.layout.active = not settings.mute
+        self.layout.prop(settings, "use_rotation", text="")
+
+    def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
+        turned = layout.column()
+        turned.active = settings.use_rotation
+        turned.prop(settings, "rotation_bone", text="Bone")
+        turned.prop(settings, "orient_weight", text="Weight", slider=True)
+
+
+register, unregister = bpy.utils.register_classes_factory((VIEW3D_PT_chain_ik_rotation,))

@@ -1,0 +1,40 @@
+"""How the chain is solved, and how much of the solution is taken."""
+
+from __future__ import annotations
+
+import bpy
+from bl_ui.utils import PresetPanel
+
+from ...properties import ChainSettings, active_chain, owner_of
+from ..base import ActiveChainPanel
+from ..used import draw_used
+
+
+class CHAINIK_PT_presets(PresetPanel, bpy.types.Panel):
+    """The presets, those that come along and one's own."""
+
+    bl_label = "Chain Presets"
+    preset_subdir = "chain_ik"
+    preset_operator = "script.execute_preset"
+    preset_add_operator = "pose.chain_ik_preset_add"
+
+
+class VIEW3D_PT_chain_ik_solver(ActiveChainPanel):
+    """How the chain is solved."""
+
+    bl_label = "Solver"
+
+    def draw_header_preset(self, context: bpy.types.Context) -> None:
+        # A preset sets the active chain of the active object.
+        settings = active_chain(context)
+        if settings is not None and context.active_object == owner_of(settings):
+            CHAINIK_PT_presets.draw_panel_header(self.layout)
+
+    def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
+        layout.prop(settings, "influence", slider=True)
+        layout.prop(settings, "solver")
+        draw_used(layout, settings, ("follow_lead", "use_anchor", "max_bend"))
+
+
+classes = (CHAINIK_PT_presets, VIEW3D_PT_chain_ik_solver)
+register, unregister = bpy.utils.register_classes_factory(classes)

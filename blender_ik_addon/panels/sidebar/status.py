@@ -1,0 +1,51 @@
+"""What the last solve did, in words, at a height that never changes."""
+
+from __future__ import annotations
+
+import bpy
+
+from ...properties import ChainSettings, active_chain
+from ..base import ActiveChainPanel, draw_lines, draw_text, lines_of
+
+# Always as many, so that what is below stays where it is.
+STATUS_LINES = 3
+# Of the popover with all of the text: the width of a character is about half of Blender's unit.
+DETAILS_UNITS = 20
+DETAILS_CHARACTERS = 60
+
+
+class VIEW3D_PT_chain_ik_status(ActiveChainPanel):
+    """What the last solve did, at a fixed height."""
+
+    bl_label = "Status"
+
+    def draw_header_preset(self, _context: bpy.types.Context) -> None:
+        # Over the panels below, not between them: those stay where they are.
+        self.layout.popover("VIEW3D_PT_chain_ik_details", text="Details")
+
+    def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
+        lines = lines_of(settings.status, most=STATUS_LINES)
+        draw_lines(layout.column(align=True), (lines + [""] * STATUS_LINES)[:STATUS_LINES])
+
+
+class VIEW3D_PT_chain_ik_details(bpy.types.Panel):
+    """The whole status, however long it is."""
+
+    bl_label = "Details"
+    bl_space_type = "VIEW_3D"
+    # Only there can a panel be that is shown by a button alone.
+    bl_region_type = "HEADER"
+    bl_ui_units_x = DETAILS_UNITS
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return active_chain(context) is not None
+
+    def draw(self, context: bpy.types.Context) -> None:
+        settings = active_chain(context)
+        column = self.layout.column(align=True)
+        draw_text(column, settings.status, DETAILS_CHARACTERS)
+
+
+classes = (VIEW3D_PT_chain_ik_details, VIEW3D_PT_chain_ik_status)
+register, unregister = bpy.utils.register_classes_factory(classes)

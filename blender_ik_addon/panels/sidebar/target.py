@@ -1,0 +1,23 @@
+"""Which bones follow what."""
+
+from __future__ import annotations
+
+import bpy
+
+from ...properties import ChainSettings
+from ..base import ActiveChainPanel, draw_anchor
+
+
+class VIEW3D_PT_chain_ik_target(ActiveChainPanel):
+    """Which bones follow what."""
+
+    bl_label = "Target"
+
+    def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
+        draw_anchor(layout, settings, "target", "subtarget")
+        column = layout.column()
+        column.prop_search(settings, "bone", settings.id_data.data, "bones")
+        column.prop(settings, "chain_count")
+
+
+register, unregister = bpy.utils.register_classes_factory((VIEW3D_PT_chain_ik_target,))

@@ -1,0 +1,67 @@
+"""What can be chosen for the settings of a chain: identifier, label and tooltip of each."""
+
+from __future__ import annotations
+
+OWN_WORDS = "Chain IK"
+"""Context of labels that Blender itself translates as something else: Lead as the metal."""
+SOLVERS = (
+    ("TWO_BONE", "Two-Bone", "One exact formula for two bones, such as arms and legs"),
+    (
+        "FABRIK",
+        "FABRIK",
+        "Lays the bones along from the tip and from the root in turn, as game engines do",
+    ),
+    (
+        "CCD",
+        "CCD",
+        "Turns one joint after another toward the target, from the tip up, as game engines do",
+    ),
+    (
+        "NEWTON",
+        "Newton",
+        "Bends all joints at once, as little as it takes: exact and quick, for all chains",
+    ),
+    (
+        "FORCE",
+        "Force",
+        "The target pulls; springs and weight spread the bend, as in necks and snakes",
+    ),
+    (
+        "FOLLOW",
+        "Follow",
+        "Drags the bones behind their tip or root, as a rope; goes on from the last pose",
+    ),
+)
+NEGATIVE_SCALES = (
+    ("MIRROR", "Mirror Bend", "The mirrored limb bends as the mirror image of the other one"),
+    (
+        "KEEP",
+        "Keep Bend",
+        "The mirrored limb bends to the side where the other one bends, in world space",
+    ),
+)
+LEADS = (
+    ("TIP", "Tip", "The tail of the tip bone goes to the target"),
+    ("ROOT", "Root", "The head of the first bone goes to the target"),
+)
+ROTATION_BONES = (
+    ("TIP", "Tip Bone", "The tip bone, which then does not bend: the bones before it reach"),
+    (
+        "AUTO",
+        "Hand or Foot",
+        "The one bone at the tip's tail, if there is one: all bones of the chain reach",
+    ),
+)
+STARTS = (
+    (
+        "KEYED",
+        "Keyed",
+        "The bones' keyframes at this frame, else the pose stored when the chain began",
+    ),
+    ("REST", "Rest", "The rest pose of the armature"),
+    (
+        "CURRENT",
+        "Current",
+        "The pose that stands there now, so the result depends on the frames played before",
+    ),
+)

@@ -1,0 +1,81 @@
+"""Build the site of the documentation from the Markdown under docs/: out/site/index.html.
+
+    python3 scripts/build_docs.py             the site
+    python3 scripts/build_docs.py --check     warnings are errors, and the examples are run
+
+Needs nothing but this Python (3.9 or newer): Sphinx is installed inside the checkout on first use.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import environment
+from console import ROOT, say, stream
+from python_finder import UnavailableError
+
+SOURCE = ROOT / "docs"
+SITE = ROOT / "out" / "site"
+# What Sphinx remembers from run to run; what it says of a page it says when it reads the page.
+READ = ROOT / "out" / "site_pages"
+# The kinds of output: pages, and the examples of the core, which are run. In this order.
+BUILDERS = ("html", "doctest")
+
+
+def build(label: str, builder: str, *, is_check: bool) -> list[str]:
+    """Build one kind of output; return what Sphinx says against it, nothing if all is well.
+
+    Args:
+        label: Name of the run, printed before every line.
+        builder: One of those above.
+        is_check: Read all pages anew; a warning is an error.
+
+    Raises:
+        UnavailableError: If this machine has no Python for it.
+        InstallError: If Sphinx could not be installed.
+    """
+    python = environment.ensure("docs")
+    folder = SITE if builder == "html" else READ / builder
+    command = [str(python), "-m", "sphinx", "-q", "-b", builder, "-d", str(READ / "read")]
+    if is_check:
+        command += ["-W", "--keep-going", "-n"]
+        # What is wrong in a page is said when it is read: by the first builder.
+        command += ["-E"] if builder == BUILDERS[0] else []
+    code, output = stream(label, [*command, str(SOURCE), str(folder)], lambda line: None)
+    if code == 0:
+        return []
+    return [line for line in output if line.strip()] or [f"Sphinx ended with exit code {code}."]
+
+
+def main() -> int:
+    """Build the site, or check it."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--check", action="store_true", help="warnings are errors, run examples")
+    is_check = parser.parse_args().check
+    start, failed = time.monotonic(), 0
+    if not is_check:
+        shutil.rmtree(SITE, ignore_errors=True)
+    try:
+        for builder in BUILDERS if is_check else BUILDERS[:1]:
+            errors = build("docs", builder, is_check=is_check)
+            failed += bool(errors)
+            say("docs", *errors)
+    except (UnavailableError, environment.InstallError) as error:
+        sys.exit(str(error))
+    if failed:
+        print("FAILED: mend what stands above.")
+        return 1
+    index = Path(os.path.relpath(SITE / "index.html"))
+    print(f"written in {time.monotonic() - start:.0f} s: {index}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,137 @@
+"""Write docs/reference_blender.md: the properties and operators, as Blender knows them.
+
+    python3 scripts/docs_reference.py
+
+Needs nothing but this Python (3.9 or newer): Blender comes as a Python package, installed inside
+the checkout on first use. A test fails where the page is not what this writes.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import environment
+from console import ROOT
+
+if TYPE_CHECKING:
+    import bpy
+
+PAGE = ROOT / "docs" / "reference_blender.md"
+BLENDER = "bpy-5.2"
+
+HEAD = """# Properties and operators
+
+As scripts see them; made by `python3 scripts/docs_reference.py` from what Blender shows as
+tooltips. [Scripting](scripting.md) has examples.
+"""
+PACKAGE = "blender_ik_addon"
+GROUPS = {
+    "ObjectSettings": ("An armature object", "`object.chain_ik`"),
+    "ChainSettings": ("A chain", "`object.chain_ik.chains[...]`, on an armature object."),
+    "JointSettings": (
+        "A joint of the chain's own",
+        "`chain.joints[...]`. Angles are in radians.",
+    ),
+    "ForceSettings": ("Force", "`chain.force`, for the solver Force."),
+    "SceneSettings": ("The scene", "`scene.chain_ik`"),
+}
+"""Titles of property groups, and where they are found; of others what their docstrings say."""
+
+
+OF_BLENDER = ("rna_type", "filter_glob", "check_existing")
+"""What operators have beside their own arguments."""
+
+
+def page() -> str:
+    """Return the page; for a Blender in which the extension is registered."""
+    return "\n".join((HEAD, *_property_lines(), *_operator_lines()))
+
+
+def _property_lines() -> Iterator[str]:
+    import bpy
+
+    groups = {group.__name__: group for group in _classes(bpy.types.PropertyGroup)}
+    for name in (*GROUPS, *sorted(groups.keys() - GROUPS.keys())):
+        group = groups[name]
+        title, where = GROUPS.get(name, (group.__doc__.split("\n")[0].rstrip("."), ""))
+        yield f"## {title}\n\n{where}\n"
+        yield "| property | label | kind, default | |\n|---|---|---|---|"
+        for prop in group.bl_rna.properties:
+            if prop.identifier in ("rna_type", "active_joint_index") or not prop.is_runtime:
+                continue
+            label = f"*{prop.name}*" if prop.name not in ("", prop.identifier) else ""
+            yield f"| `{prop.identifier}` | {label} | {_kind(prop)} | {prop.description} |"
+        yield ""
+
+
+def _operator_lines() -> Iterator[str]:
+    import bpy
+
+    yield "## Operators\n\n`bpy.ops.pose.chain_ik_...`, most of them for the active chain.\n"
+    for operator in sorted(_classes(bpy.types.Operator), key=lambda each: each.bl_idname):
+        module, _, name = operator.bl_idname.partition(".")
+        kind = getattr(getattr(bpy.ops, module), name).get_rna_type()
+        yield f"### {kind.name}\n\n`{module}.{name}`: {kind.description}.\n"
+        shown = [p for p in kind.properties if p.identifier not in OF_BLENDER]
+        if shown:
+            yield "| argument | label | kind, default | |\n|---|---|---|---|"
+        for prop in shown:
+            yield f"| `{prop.identifier}` | *{prop.name}* | {_kind(prop)} | {prop.description} |"
+        if shown:
+            yield ""
+
+
+def _classes(base: type) -> list[type]:
+    """Return the registered classes of the extension that have a base."""
+    found, waiting = [], base.__subclasses__()
+    while waiting:
+        each = waiting.pop()
+        waiting += each.__subclasses__()
+        if each.__module__.startswith(f"{PACKAGE}.") and each.is_registered:
+            found.append(each)
+    return found
+
+
+def _kind(prop: bpy.types.Property) -> str:
+    """Return the kind of a property, its values where they have names, and its default."""
+    kind = prop.type.lower()
+    if prop.type == "ENUM":
+        items = ", ".join(f"`{item.identifier}`" for item in prop.enum_items)
+        if not items:
+            return "one of what there is"
+        default = " ".join(sorted(prop.default_flag)) if prop.is_enum_flag else prop.default
+        return f"{items}; `{default}`" if default else items
+    if prop.type == "POINTER":
+        return f"`{prop.fixed_type.name}`"
+    if prop.type in ("COLLECTION", "STRING") or prop.is_readonly:
+        return kind
+    default = f"{prop.default:.6g}" if prop.type == "FLOAT" else str(prop.default)
+    return f"{kind}, {default}"
+
+
+def main() -> int:
+    """Write the page: here, where Blender is a module, else in an environment that has it."""
+    if "--write" not in sys.argv:
+        python = environment.ensure(BLENDER)
+        with tempfile.TemporaryDirectory(prefix="chain_ik_docs_") as user_folder:
+            variables = {**os.environ, "BLENDER_USER_RESOURCES": user_folder}
+            command = [str(python), __file__, "--write"]
+            return subprocess.run(command, env=variables, check=False).returncode
+    sys.path.insert(0, str(ROOT))
+    import blender_ik_addon
+
+    blender_ik_addon.register()
+    PAGE.write_text(page(), encoding="utf-8")
+    print(f"written: {Path(os.path.relpath(PAGE))}", flush=True)
+    # Not the normal end of Python: some Blenders crash there with property groups.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,67 @@
+"""Make the example files: out/examples/<name>.blend and a picture of each.
+
+    python3 scripts/examples.py                  all of them
+    python3 scripts/examples.py arm spider       some of them
+
+Needs nothing but this Python (3.9 or newer): Blender comes as a Python package, installed inside
+the checkout on first use. The files are made with the oldest Blender that Chain IK knows, so that
+every later one opens them. Fails if a chain does not follow its target.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+
+import environment
+from console import ROOT, say, stream
+from python_finder import UnavailableError
+
+SCENE = ROOT / "scripts" / "examples_scene.py"
+OUTPUT = ROOT / "out" / "examples"
+OLDEST = "4.2"
+VERSIONS = [name[4:] for name in environment.ENVIRONMENTS if name.startswith("bpy-")]
+
+# What examples_scene.py says to the person who waits; Blender's own words are left out.
+MARK = "examples: "
+
+
+def make(version: str, names: list[str]) -> int:
+    """Make files in a Blender of this version, and return the exit code."""
+    label = f"bpy-{version}"
+    python = environment.ensure(label)
+    # A Blender without this person's preferences, and nothing written into them.
+    with tempfile.TemporaryDirectory(prefix="chain_ik_examples_") as user_folder:
+        variables = {**os.environ, "BLENDER_USER_RESOURCES": user_folder}
+        command = [str(python), str(SCENE), str(OUTPUT), *names]
+        code, output = stream(label, command, _condense, env=variables)
+    if code != 0:
+        say(label, *output[-20:])
+    return code
+
+
+def _condense(line: str) -> str | None:
+    return line[len(MARK) :] if line.startswith(MARK) else None
+
+
+def main() -> int:
+    """Make what the command line names."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", help="of examples; all of them if left out")
+    parser.add_argument("--blender-version", choices=VERSIONS, default=OLDEST, help=OLDEST)
+    options = parser.parse_args()
+    try:
+        code = make(options.blender_version, options.names)
+    except (UnavailableError, environment.InstallError) as error:
+        sys.exit(str(error))
+    if code == 0:
+        print(f"written: {os.path.relpath(OUTPUT)}")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

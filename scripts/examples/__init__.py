@@ -1,0 +1,1 @@
+"""The scenes of the example files: one file each, and what they share."""

@@ -1,0 +1,148 @@
+"""The neck of a dragon: the solver Force, springs that are stiff at the body."""
+
+from __future__ import annotations
+
+import math
+
+import bpy
+from mathutils import Matrix, Vector
+
+from examples import bodies, rigs, studio
+from examples.bodies import Stick
+from examples.example import Example, Point
+from examples.rigs import Bone
+
+# Metres: a neck of 3.6 m on shoulders 2.3 m high; it looks along -Y.
+FRAMES, COUNT = 144, 12
+ROOT, RISE = Vector((0.0, 0.0, 2.4)), 3.6
+HEAD = "head"
+TARGET = "head Target"
+
+NOTE = """DRAGON NECK
+
+Press Space: the dragon looks around. Only the control at the base of its head is animated; \
+twelve bones follow it live, with the solver Force.
+
+LOOK AT
+How the bend is spread. The bones at the body have stiff springs and hardly move, those at the \
+head are supple. In the sidebar (N), tab Chain IK, the panel of the solver has Stiffness, \
+Comfort, Mass and Gravity. The head turns as its control does (Rotation).
+
+TRY
+1. Stop playing. The control is selected: press G and pull it about; press R to turn the head.
+2. Choose Newton, CCD and FABRIK and compare: all of them reach, each bends the neck another \
+way.
+3. Back to Force: Load Creature > Dinosaur Neck gives the springs of another animal. Raise \
+Gravity: the neck sags between body and head.
+4. Switch Gradual on, go to frame 1 and play: the neck eases after its target and comes late, as \
+something heavy does. The status then says how far it has to go.
+5. Bake writes what you see as keyframes.
+"""
+
+
+def build() -> bpy.types.Object:
+    """Fill the file: chest, neck and head."""
+    joints = _joints()
+    names = [f"neck {i + 1}" for i in range(COUNT)]
+    chest = Bone((0.0, 1.6, 2.2), tuple(ROOT), "", (0.0, 0.0, 1.0))
+    table = {"chest": chest}
+    for i, name in enumerate(names):
+        table[name] = Bone(
+            joints[i], joints[i + 1], names[i - 1] if i else "chest", (0.0, -1.0, 0.0)
+        )
+    end = Vector(joints[-1])
+    table[HEAD] = Bone(tuple(end), tuple(end + Vector((0.0, -0.75, -0.1))), names[-1])
+    rig = rigs.add_rig("Dragon", table)
+    chain = rigs.add_chain(rig, "Neck", [*names, HEAD], solver="FORCE", use_pole=False)
+    _characterise(chain)
+    rigs.colour_chain(rig, names, "THEME04")
+    rigs.key_bone(rig, chain.subtarget, FRAMES, place, step=3)
+    bodies.give_body(rig, _sticks(joints, names))
+    studio.add_floor(40.0)
+    return rig
+
+
+def _characterise(chain: bpy.types.PropertyGroup) -> None:
+    """Give the neck its springs: stiff at the body, supple at the head."""
+    force = chain.force
+    force.stiffness_root, force.stiffness_tip = 5.0, 0.5
+    force.mass, force.gravity = 1.0, 0.3
+
+
+def place(passed: float) -> Matrix:
+    """Return the control of the head: it looks left, right, and down to the ground."""
+    turn = math.tau * passed
+    at = (
+        1.9 * math.sin(turn),
+        -1.9 - 0.35 * math.cos(2.0 * turn),
+        3.6 + 0.9 * math.cos(2.0 * turn + 0.5),
+    )
+    along = (0.75 * math.sin(turn), -1.0, -0.15 + 0.25 * math.sin(2.0 * turn))
+    return rigs.placed(at, along)
+
+
+def _joints() -> list[Point]:
+    """Return the joints at rest, an S that rises from the chest."""
+    joints = [ROOT.copy()]
+    for i in range(COUNT):
+        share = (i + 0.5) / COUNT
+        angle = math.radians(62.0 + 45.0 * math.sin(math.pi * share) - 25.0 * share)
+        step = Vector((0.0, -math.cos(angle), math.sin(angle))) * RISE / COUNT
+        joints.append(joints[-1] + step)
+    return [tuple(joint) for joint in joints]
+
+
+def _sticks(joints: list[Point], names: list[str]) -> list[Stick]:
+    sticks = [
+        Stick("chest", (0.0, 2.2, 1.9), (0.0, 0.55, 2.05), 0.78, 0.72, "green"),
+        Stick("chest", (0.0, 0.55, 2.05), tuple(ROOT), 0.66, 0.42, "green"),
+    ]
+    for sign in (1.0, -1.0):
+        elbow, hand = (sign * 0.72, 0.75, 1.0), (sign * 0.75, 0.3, 0.16)
+        sticks.append(Stick("chest", (sign * 0.55, 0.5, 1.9), elbow, 0.34, 0.2, "green"))
+        sticks.append(Stick("chest", elbow, hand, 0.2, 0.16, "green"))
+        sticks.append(Stick("chest", hand, (hand[0], 0.02, 0.1), 0.16, 0.1, "green"))
+    radii = [0.40 - 0.21 * (i / COUNT) ** 0.8 for i in range(COUNT + 1)]
+    for i, name in enumerate(names):
+        sticks.append(Stick(name, joints[i], joints[i + 1], radii[i], radii[i + 1], "green"))
+        sticks.append(_spike(name, Vector(joints[i]), Vector(joints[i + 1]), radii[i]))
+    return sticks + _head(Vector(joints[-1]))
+
+
+def _spike(name: str, head: Vector, tail: Vector, radius: float) -> Stick:
+    """Return the spike on the back of a neck bone."""
+    along = (tail - head).normalized()
+    out = along.cross(Vector((1.0, 0.0, 0.0)))
+    middle = 0.5 * (head + tail)
+    ends = tuple(middle + 0.8 * radius * out), tuple(middle + 1.75 * radius * out - 0.08 * along)
+    return Stick(name, *ends, 0.3 * radius, 0.06 * radius, "chain")
+
+
+def _head(base: Vector) -> list[Stick]:
+    def at(x: float, y: float, z: float) -> Point:
+        return tuple(base + Vector((x, y, z)))
+
+    sticks = [
+        Stick(HEAD, at(0.0, 0.0, 0.0), at(0.0, -0.22, 0.02), 0.20, 0.23, "green"),
+        Stick(HEAD, at(0.0, -0.25, 0.02), at(0.0, -0.72, -0.06), 0.20, 0.12, "green", 0.75),
+        Stick(HEAD, at(0.0, -0.2, -0.12), at(0.0, -0.66, -0.22), 0.13, 0.08, "sand", 0.6),
+    ]
+    for sign in (1.0, -1.0):
+        sticks.append(Stick(HEAD, *[at(sign * 0.15, -0.3, 0.12)] * 2, 0.055, colour="target"))
+        sticks.append(Stick(HEAD, *[at(sign * 0.05, -0.8, 0.0)] * 2, 0.025, colour="dark"))
+        horn = at(sign * 0.12, 0.0, 0.16), at(sign * 0.24, 0.5, 0.34)
+        sticks.append(Stick(HEAD, *horn, 0.06, 0.012, "light"))
+    return sticks
+
+
+EXAMPLE = Example(
+    name="dragon_neck",
+    build=build,
+    control=TARGET,
+    frames=FRAMES,
+    pictured=122,
+    centre=(0.0, -0.3, 2.75),
+    distance=15.0,
+    angles=(82.0, 62.0),
+    note=NOTE,
+)

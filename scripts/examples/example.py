@@ -1,0 +1,39 @@
+"""What every example has: a scene, a note about it, and a place to look from."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import bpy
+
+Point = tuple[float, float, float]
+
+
+@dataclasses.dataclass(frozen=True)
+class Example:
+    """One example file.
+
+    Attributes:
+        name: Of the file, without its ending.
+        build: Fills the empty file and returns the armature object to pose first.
+        control: Bone of that armature, or else object, that a person is to grab first.
+        frames: The loop goes from frame 1 to this one.
+        pictured: Frame of the picture.
+        centre: What the camera looks at, metres.
+        distance: From there to the camera, metres.
+        angles: Of the camera, about X and Z, degrees.
+        looks_like: How its chains' status begins on every frame.
+        note: What to look at, what to try and which settings there are, in plain English.
+    """
+
+    name: str
+    build: Callable[[], bpy.types.Object]
+    control: str
+    frames: int
+    pictured: int
+    centre: Point
+    distance: float
+    angles: tuple[float, float]
+    note: str
+    looks_like: str = "Reached"

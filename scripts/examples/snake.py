@@ -1,0 +1,130 @@
+"""A snake: the solver Follow, led by the head, which is an empty on a winding way."""
+
+from __future__ import annotations
+
+import math
+
+import bpy
+from demo import stage
+from mathutils import Matrix, Vector
+
+from examples import bodies, rigs, studio
+from examples.bodies import Stick
+from examples.example import Example, Point
+from examples.rigs import Bone
+
+# Metres: 1.6 m long, on a ring with eight bends.
+FRAMES, COUNT, LENGTH, THICK, RING, BENDS, SWAY = 240, 40, 1.6, 0.032, 0.85, 8, 0.13
+TARGET = "Head Target"
+
+NOTE = """SNAKE
+
+Press Space from frame 1: the snake winds along its way. Only the ball at its nose, an empty, is \
+animated; 40 bones follow its head live, with the solver Follow.
+
+LOOK AT
+Every bone is drawn by the one before it, as a trailer is: it does not slide sideways, and cuts \
+corners a little. In the sidebar (N), tab Chain IK: Lead is Tip, the head goes to the target and \
+drags all the rest.
+
+TRY
+1. Stop playing. The ball is selected: press G and draw with the mouse. The whole snake comes \
+along.
+2. Push the ball into the snake, then set Max Bend to 15 degrees and push again: now no bone \
+bends farther than that from its neighbour.
+3. Switch Anchor on: the end of the tail stays where it is, as a leash or a hose does.
+4. Choose Force instead of Follow and, in its panel, Load Creature > Snake: now springs spread \
+the bend, and the end of the tail stays in place.
+5. Follow knows what came before, so always play from frame 1, and press Bake before you render \
+parts of a shot.
+"""
+
+
+def path(passed: float) -> Vector:
+    """Return where the snake's nose is by the share of the loop."""
+    turn = math.tau * passed
+    away = RING + SWAY * math.sin(BENDS * turn)
+    return Vector((away * math.cos(turn), away * math.sin(turn), THICK))
+
+
+def place(passed: float) -> Matrix:
+    """Return the matrix of the target."""
+    return Matrix.Translation(path(passed))
+
+
+def build() -> bpy.types.Object:
+    """Fill the file: the snake on its way, and the ball that leads it."""
+    joints = _joints()
+    names = [f"Bone {i + 1}" for i in range(COUNT)]
+    table = {
+        name: Bone(*ends, names[i - 1] if i else "")
+        for i, (name, ends) in enumerate(zip(names, zip(joints, joints[1:])))
+    }
+    rig = rigs.add_rig("Snake", table)
+    rigs.colour_chain(rig, names, "THEME04")
+    ball = _add_ball()
+    rigs.key_object(ball, FRAMES, place)
+    chain = rig.chain_ik.chains.add()
+    chain.name, chain.bone, chain.chain_count = "Snake", names[-1], COUNT
+    chain.solver, chain.target, chain.max_bend = "FOLLOW", ball, math.radians(40.0)
+    bodies.give_body(rig, _sticks(joints, names))
+    way = stage.draw_path("head", [path(i / 240) for i in range(240)], bodies.COLOURS["target"])
+    way.data.materials.append(bodies.material("sand"))
+    way.location.z = -THICK
+    studio.add_floor(12.0)
+    return rig
+
+
+def _joints() -> list[Point]:
+    """Return the joints at rest: on the way that the head has come, the end of the tail first.
+
+    A snake that begins elsewhere would be dragged there at once.
+    """
+    joints, passed = [path(0.0)], 0.0
+    for _ in range(COUNT):
+        while (path(passed) - joints[-1]).length < LENGTH / COUNT:
+            passed -= 1e-4
+        way = path(passed) - joints[-1]
+        joints.append(joints[-1] + way.normalized() * LENGTH / COUNT)
+    return [tuple(joint) for joint in reversed(joints)]
+
+
+def _add_ball() -> bpy.types.Object:
+    """Return the target, an empty that looks like a ball."""
+    empty = bpy.data.objects.new(TARGET, None)
+    empty.empty_display_type, empty.empty_display_size = "SPHERE", 0.05
+    stage.move_to_collection(empty, "Snake")
+    return empty
+
+
+def _sticks(joints: list[Point], names: list[str]) -> list[Stick]:
+    sticks = []
+    for i, (name, ends) in enumerate(zip(names, zip(joints, joints[1:]))):
+        thick = [THICK * min(1.0, 0.2 + 1.6 * (i + more) / COUNT) for more in (0, 1)]
+        if i > COUNT - 4:
+            thick = [0.8 * THICK, 0.8 * THICK]
+        sticks.append(Stick(name, *ends, *thick, "dark" if i % 5 == 0 else "green"))
+    nose, before = Vector(joints[-1]), Vector(joints[-2])
+    along = (nose - before).normalized()
+    side = along.cross(Vector((0.0, 0.0, 1.0)))
+    back = nose - 0.045 * along
+    sticks.append(Stick(names[-1], tuple(back), tuple(nose), 0.038, 0.024, "green", 0.75))
+    for sign in (1.0, -1.0):
+        eye = tuple(nose - 0.02 * along + sign * 0.022 * side + Vector((0.0, 0.0, 0.017)))
+        sticks.append(Stick(names[-1], eye, eye, 0.008, colour="target"))
+    tongue = tuple(nose + 0.02 * along), tuple(nose + 0.06 * along)
+    sticks.append(Stick(names[-1], *tongue, 0.004, 0.002, "chain"))
+    return sticks
+
+
+EXAMPLE = Example(
+    name="snake",
+    build=build,
+    control=TARGET,
+    frames=FRAMES,
+    pictured=190,
+    centre=(0.0, -0.12, 0.0),
+    distance=3.9,
+    angles=(52.0, 15.0),
+    note=NOTE,
+)

@@ -1,0 +1,210 @@
+"""A spider: eight legs that share its body are one tree, so the body goes along with its feet."""
+
+from __future__ import annotations
+
+import math
+
+import bpy
+from demo import stage
+from mathutils import Matrix, Vector
+
+from examples import bodies, rigs, studio
+from examples.bodies import Stick
+from examples.example import Example, Point
+from examples.rigs import Bone
+
+# The walk is once around a circle; metres.
+FRAMES, STEPS, RADIUS, HEIGHT = 192, 32, 0.22, 0.045
+WALK, BODY = "Walk", "Body"
+# Where the legs leave the body, and where they stand; of the left side, front to rear.
+LEGS = {
+    "1": ((0.016, -0.020), (0.065, -0.115)),
+    "2": ((0.020, -0.007), (0.120, -0.045)),
+    "3": ((0.020, 0.007), (0.120, 0.045)),
+    "4": ((0.016, 0.020), (0.075, 0.130)),
+}
+# No "foot": that name would make the last bone one that only turns.
+PARTS = ("hip", "thigh", "shin", "tip")
+# Share of a step in which a foot is in the air, and how high, metres.
+SWING, LIFT = 0.42, 0.03
+# Where stones lie (angle on the circle, distance from its middle), how wide and how high.
+STONES = tuple(
+    (
+        0.55 + 0.785 * i,
+        RADIUS + (-0.085, 0.10, -0.02, 0.07)[i % 4],
+        0.055 + 0.008 * (i % 3),
+        0.014 + 0.004 * (i % 4),
+    )
+    for i in range(8)
+)
+
+NOTE = """SPIDER
+
+Press Space: the spider walks over stones, once around a circle. Animated are its eight feet and \
+the bone "Walk" that carries it. Legs and body are solved live.
+
+LOOK AT
+The body. All eight chains begin with the bone "Body", so they are one tree: Newton solves them \
+together, and the body tilts with the feet instead of staying level. In the sidebar (N), tab \
+Chain IK, the panel Shared Bones says which chains belong together.
+
+TRY
+1. Stop playing. The control of the left front foot is selected: press G and pull it away. First \
+the leg stretches, then the body comes along, while the seven other feet stay where they are.
+2. Pull two feet to opposite sides, farther than the legs reach: nobody can be right. Lower the \
+Weight of one chain in Shared Bones: that foot gives way.
+3. Choose FABRIK instead of Newton for all eight (a tree has one solver), and compare.
+4. Set Chain Length to 4 for all chains: now they are eight separate legs, and the body stays \
+level.
+5. Bake with Chains: All writes keyframes for every leg and the body.
+"""
+
+
+def build() -> bpy.types.Object:
+    """Fill the file: the spider, its feet, stones on its way."""
+    rig = rigs.add_rig("Spider", _bones())
+    for side in ("L", "R"):
+        for leg in LEGS:
+            _add_leg(rig, leg, side)
+    bodies.give_body(rig, _sticks())
+    rigs.key_bone(rig, WALK, FRAMES, lambda passed: _walk(passed, 0.0), step=4)
+    for number, chain in enumerate(rig.chain_ik.chains):
+        start = Vector(_stand(chain.name))
+        # Neighbours and opposite feet take turns.
+        turn = 0.5 * (number % 2) if number < 4 else 0.5 * ((number + 1) % 2)
+        rigs.key_bone(
+            rig,
+            chain.subtarget,
+            FRAMES,
+            lambda passed, s=start, t=turn: _foot(s, passed, t),
+            step=1,
+        )
+    studio.add_floor(2.0)
+    for stone in STONES:
+        _add_stone(*stone)
+    return rig
+
+
+def _bones() -> dict[str, Bone]:
+    bones = {
+        WALK: Bone((RADIUS, 0.0, 0.0), (RADIUS, -0.06, 0.0)),
+        BODY: Bone((RADIUS, 0.0, HEIGHT), (RADIUS, -0.035, HEIGHT), WALK),
+    }
+    for side, sign in (("L", 1.0), ("R", -1.0)):
+        for leg in LEGS:
+            above = BODY
+            joints = _joints(leg, sign)
+            for part, head, tail in zip(PARTS, joints, joints[1:]):
+                name = f"{part}.{leg}.{side}"
+                bones[name] = Bone(head, tail, above)
+                above = name
+    return bones
+
+
+def _joints(leg: str, sign: float) -> list[Point]:
+    """Return the joints of a leg at rest: up to a high knee, and down to the ground."""
+    (x, y), (far_x, far_y) = LEGS[leg]
+    way = Vector((far_x - x, far_y - y))
+    shape = ((0.0, HEIGHT), (0.10, HEIGHT + 0.004), (0.42, 0.112), (0.84, 0.06), (1.0, 0.0))
+    return [
+        (RADIUS + sign * (x + way.x * share), y + way.y * share, height) for share, height in shape
+    ]
+
+
+def _add_leg(rig: bpy.types.Object, leg: str, side: str) -> None:
+    names = [f"{part}.{leg}.{side}" for part in PARTS]
+    rigs.add_chain(rig, f"Leg {leg}.{side}", [BODY, *names], solver="NEWTON", use_pole=False)
+    rigs.colour_chain(rig, names, "THEME04" if side == "L" else "THEME03")
+
+
+def _stand(chain: str) -> Point:
+    """Return where a foot stands at rest, armature space, by the name of its chain."""
+    leg, side = chain.removeprefix("Leg ").split(".")
+    return _joints(leg, 1.0 if side == "L" else -1.0)[-1]
+
+
+def _walk(passed: float, height: float) -> Matrix:
+    """Return where the spider is; at the start it is at rest and looks along -Y."""
+    rest = Matrix.Translation((RADIUS, 0.0, height)) @ Matrix.Rotation(math.pi, 4, "Z")
+    return Matrix.Rotation(-math.tau * passed, 4, "Z") @ rest
+
+
+def _foot(start: Vector, passed: float, turn: float) -> Matrix:
+    """Return where a foot is: planted, or on its way to the next place."""
+    whole, share = divmod(passed * STEPS + turn, 1.0)
+    progress = max(0.0, share - (1.0 - SWING)) / SWING
+    eased = progress * progress * (3.0 - 2.0 * progress)
+    # Planted where the spider is in the middle of this step.
+    places = [_at(start, whole + ahead - turn + 0.5 * (1.0 - SWING)) for ahead in (0.0, 1.0)]
+    place = places[0].lerp(places[1], eased)
+    place.z += LIFT * math.sin(math.pi * progress) ** 2
+    return Matrix.Translation(place)
+
+
+def _at(start: Vector, step: float) -> Vector:
+    """Return where a foot stands in the middle of a step, on the floor or on a stone."""
+    place = Matrix.Rotation(-math.tau * step / STEPS, 3, "Z") @ start
+    place.z = max([0.0, *(_height(stone, place) for stone in STONES)])
+    return place
+
+
+def _height(stone: tuple[float, ...], place: Vector) -> float:
+    angle, away, wide, high = stone
+    middle = Vector((away * math.cos(angle), -away * math.sin(angle)))
+    return high * (1.0 - (place.xy - middle).length_squared / wide**2)
+
+
+def _add_stone(angle: float, away: float, wide: float, high: float) -> None:
+    """Add a dome of just the shape that ``_height`` tells."""
+    points, faces, around, rings = [(0.0, 0.0, high)], [], 32, 8
+    for ring in range(1, rings + 1):
+        share = ring / rings
+        for i in range(around):
+            turn = math.tau * i / around
+            x, y = wide * share * math.cos(turn), wide * share * math.sin(turn)
+            points.append((x, y, high * (1.0 - share**2)))
+    for i in range(around):
+        faces.append((0, 1 + i, 1 + (i + 1) % around))
+        for ring in range(rings - 1):
+            a, b = 1 + ring * around + i, 1 + ring * around + (i + 1) % around
+            faces.append((a, a + around, b + around, b))
+    dome = bodies.add_mesh("Stone", points, faces, ["stone"])
+    dome.location = (away * math.cos(angle), -away * math.sin(angle), 0.0)
+    dome.hide_select = True
+    stage.move_to_collection(dome, "Stage")
+
+
+def _sticks() -> list[Stick]:
+    def at(x: float, y: float, z: float) -> Point:
+        return RADIUS + x, y, HEIGHT + z
+
+    sticks = [
+        Stick(BODY, at(0.0, -0.022, 0.0), at(0.0, 0.012, 0.002), 0.017, 0.020, "dark", 0.7),
+        Stick(BODY, at(0.0, 0.045, 0.008), at(0.0, 0.075, 0.006), 0.026, 0.031, "dark", 0.85),
+    ]
+    for sign in (1.0, -1.0):
+        sticks.append(Stick(BODY, *[at(sign * 0.006, -0.036, 0.009)] * 2, 0.004, colour="light"))
+        ends = at(sign * 0.008, -0.034, -0.003), at(sign * 0.012, -0.052, -0.02)
+        sticks.append(Stick(BODY, *ends, 0.006, 0.003, "dark"))
+    radii = (0.0085, 0.008, 0.0062, 0.0045, 0.002)
+    for side, sign in (("L", 1.0), ("R", -1.0)):
+        for leg in LEGS:
+            joints = _joints(leg, sign)
+            for i, part in enumerate(PARTS):
+                ends = joints[i], joints[i + 1]
+                colour = "second" if part == "shin" else "chain"
+                sticks.append(Stick(f"{part}.{leg}.{side}", *ends, radii[i], radii[i + 1], colour))
+    return sticks
+
+
+EXAMPLE = Example(
+    name="spider",
+    build=build,
+    control="tip.1 Target.L",
+    frames=FRAMES,
+    pictured=31,
+    centre=(0.03, -0.06, 0.03),
+    distance=1.35,
+    angles=(58.0, 25.0),
+    note=NOTE,
+)

@@ -1,0 +1,133 @@
+"""A tail that is dragged: the solver Follow, led by its root."""
+
+from __future__ import annotations
+
+import math
+
+import bpy
+from mathutils import Matrix, Vector
+
+from examples import bodies, rigs, studio
+from examples.bodies import Stick
+from examples.example import Example, Point
+from examples.rigs import Bone
+
+# Metres: a giant salamander of 1.2 m that swims an eight.
+FRAMES, COUNT, TAIL, HEIGHT = 168, 16, 0.66, 0.35
+BODY, HOLD = "Body", "Rump"
+
+NOTE = """TAIL
+
+Press Space from frame 1: a giant salamander swims an eight. Only the bone "Body" is animated; \
+the tail of 16 bones is dragged behind, live, with the solver Follow.
+
+LOOK AT
+In the sidebar (N), tab Chain IK: Lead is Root, so the tail's first bone goes to its target, the \
+bone "Rump", and all others run after it without sliding sideways, as ropes, trains and tails \
+do. Max Bend keeps neighbours within 20 degrees.
+
+TRY
+1. Stop playing. The bone "Body" is selected: press G and wave it about. The tail swings behind, \
+and every move is kept: Follow goes on from its last pose.
+2. Set Max Bend to 8 degrees, go to frame 1 and play: a stiff tail.
+3. Set Lead to Tip and the target to something of your own: now the end of the tail leads.
+4. Follow knows what came before, so always play from frame 1, and press Bake before you render \
+parts of a shot.
+"""
+
+
+def place(passed: float) -> Matrix:
+    """Return where the body is: an eight, the head along the way."""
+    at, before = _path(passed), _path(passed - 1e-3)
+    return rigs.placed(at, tuple(Vector(at) - Vector(before)))
+
+
+def _path(passed: float) -> Point:
+    turn = math.tau * passed
+    return (
+        1.05 * math.sin(turn),
+        0.55 * math.sin(2.0 * turn),
+        HEIGHT + 0.12 * math.sin(turn + 0.6),
+    )
+
+
+def build() -> bpy.types.Object:
+    """Fill the file: the body on its way, the tail behind it."""
+    rig = rigs.add_rig("Salamander", _bones())
+    names = [name for name in rig.pose.bones.keys() if name.startswith("Tail")]
+    rigs.colour_chain(rig, names, "THEME04")
+    chain = rig.chain_ik.chains.add()
+    chain.name, chain.bone, chain.chain_count = "Tail", names[-1], COUNT
+    chain.solver, chain.follow_lead, chain.max_bend = "FOLLOW", "ROOT", math.radians(20.0)
+    chain.target, chain.subtarget = rig, HOLD
+    bodies.give_body(rig, _sticks())
+    _give_shape(rig)
+    rigs.key_bone(rig, BODY, FRAMES, place)
+    studio.add_floor(12.0)
+    return rig
+
+
+def _bones() -> dict[str, Bone]:
+    """Return body and tail at rest: where the animation has them on its first frame."""
+    start = place(0.0)
+
+    def at(y: float) -> Point:
+        return tuple(start @ Vector((0.0, y, 0.0)))
+
+    bones = {BODY: Bone(at(0.0), at(0.3)), HOLD: Bone(at(0.0), at(-0.06), BODY)}
+    above = ""
+    for i in range(COUNT):
+        ends = (at(-TAIL * share / COUNT) for share in (i, i + 1))
+        bones[f"Tail {i + 1}"] = Bone(*ends, above)
+        above = f"Tail {i + 1}"
+    return bones
+
+
+def _sticks() -> list[Stick]:
+    start = place(0.0)
+
+    def at(x: float, y: float, z: float = 0.0) -> Point:
+        return tuple(start @ Vector((x, y, z)))
+
+    sticks = [
+        Stick(BODY, at(0.0, 0.42), at(0.0, 0.52), 0.082, 0.062, "green", 0.6),
+        Stick(BODY, at(0.0, 0.36), at(0.0, 0.16), 0.07, 0.082, "green", 0.75),
+        Stick(BODY, at(0.0, 0.16), at(0.0, 0.0), 0.082, 0.06, "green", 0.8),
+    ]
+    for sign in (1.0, -1.0):
+        sticks.append(Stick(BODY, *[at(sign * 0.05, 0.5, 0.035)] * 2, 0.012, colour="dark"))
+        for y in (0.33, 0.06):
+            knee, foot = at(sign * 0.15, y - 0.05, -0.02), at(sign * 0.16, y - 0.15, -0.03)
+            sticks.append(Stick(BODY, at(sign * 0.05, y), knee, 0.026, 0.02, "green"))
+            sticks.append(Stick(BODY, knee, foot, 0.02, 0.024, "green", 0.6))
+    for i in range(COUNT):
+        ends = (at(0.0, -TAIL * share / COUNT) for share in (i, i + 1))
+        radii = (0.062 * (1.0 - (i + more) / (COUNT + 1.5)) for more in (0, 1))
+        sticks.append(Stick(f"Tail {i + 1}", *ends, *radii, "chain" if i % 2 else "sand"))
+    return sticks
+
+
+def _give_shape(rig: bpy.types.Object) -> None:
+    """Draw the control around the body: an oval that lies level."""
+    points = [
+        (1.0 * math.sin(math.tau * i / 48), 1.4 * math.cos(math.tau * i / 48) + 0.8, 0.0)
+        for i in range(48)
+    ]
+    mesh = bpy.data.meshes.new("WGT-Body")
+    mesh.from_pydata(points, [(i, (i + 1) % 48) for i in range(48)], [])
+    bone = rig.pose.bones[BODY]
+    bone.custom_shape = bpy.data.objects.new("WGT-Body", mesh)
+    bone.color.palette = "THEME09"
+
+
+EXAMPLE = Example(
+    name="tail",
+    build=build,
+    control=BODY,
+    frames=FRAMES,
+    pictured=66,
+    centre=(0.25, -0.15, 0.25),
+    distance=3.3,
+    angles=(62.0, 20.0),
+    note=NOTE,
+)

@@ -1,0 +1,1 @@
+"""The figures of the documentation, drawn with Matplotlib from `core`."""

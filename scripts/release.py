@@ -1,0 +1,146 @@
+"""Check whether this commit can be released: one line a check, exit code 1 if one fails.
+
+    python3 scripts/release.py                     all but the tests, in every Blender
+    python3 scripts/release.py --tests             and run the tests, thoroughly
+    python3 scripts/release.py --tests-passed      they have passed on this commit already
+    python3 scripts/release.py --blender 5.2       install it in this one only
+
+It builds dist/chain_ik-<version>.zip, which is what people get. docs/releasing.md says what is left
+to do by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import environment
+from console import ROOT
+from python_finder import UnavailableError
+from release import archive, pictures, source, texts
+
+PYTHON = (3, 11)  # reads TOML
+DIST = ROOT / "dist"
+VERSIONS = [name[4:] for name in environment.ENVIRONMENTS if name.startswith("bpy-")]
+
+
+class Checklist:
+    """Says how checks have ended, and counts what is wrong."""
+
+    def __init__(self) -> None:
+        self.failed = 0
+
+    def add(self, name: str, check: Callable[..., list[str]], *arguments: object) -> bool:
+        """Make a check, print its line, and return whether it holds."""
+        try:
+            faults = check(*arguments)
+        except (OSError, KeyError, SyntaxError, subprocess.SubprocessError) as error:
+            faults = [f"{type(error).__name__}: {error}"]
+        except (UnavailableError, environment.InstallError) as error:
+            faults = [str(error)]
+        self.failed += bool(faults)
+        print(
+            f"{'FAILED' if faults else 'ok    '}  {name}", *faults, sep="\n          ", flush=True
+        )
+        return not faults
+
+
+def build() -> list[str]:
+    """Build the zip with Blender's own builder, which also validates it."""
+    script = ROOT / "scripts" / "build_extension.py"
+    python = environment.ensure("bpy-5.2")
+    process = subprocess.run(
+        [str(python), str(script)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    return [] if process.returncode == 0 else process.stdout.splitlines()[-5:]
+
+
+def git(*arguments: str) -> list[str]:
+    """Return the lines that git prints."""
+    command = ["git", "-C", str(ROOT), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+
+
+def check_tree() -> list[str]:
+    """Check that what is built is what is in version control."""
+    changed = git("status", "--porcelain")
+    return [f"Commit or remove this first: {', '.join(changed[:5])}"] if changed else []
+
+
+def check_source(files: list[str]) -> list[str]:
+    """Check all code of the package."""
+    faults = []
+    for name in files:
+        if name.startswith(archive.PACKAGE) and name.endswith(".py"):
+            text = (ROOT / name).read_text(encoding="utf-8")
+            faults += source.check(name[len(archive.PACKAGE) :], text)
+    return faults
+
+
+def check_tests(options: argparse.Namespace) -> list[str]:
+    """Run the tests if that is wanted."""
+    if options.tests_passed:
+        return []
+    if not options.tests:
+        return ["Nobody ran the tests: use --tests, or --tests-passed if they passed here before."]
+    code = subprocess.call([sys.executable, str(ROOT / "scripts" / "test.py"), "--thorough"])
+    return [] if code == 0 else ["The tests fail."]
+
+
+def run(options: argparse.Namespace) -> int:
+    """Go through the list, and return how many checks have failed."""
+    import tomllib
+
+    checks, files = Checklist(), git("ls-files")
+    manifest = tomllib.loads((ROOT / "blender_manifest.toml").read_text(encoding="utf-8"))
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    licence = (ROOT / "LICENSE").read_text(encoding="utf-8")
+    print(f"Chain IK {manifest['version']}\n")
+    checks.add("version is of three numbers", texts.check_version, manifest)
+    checks.add("newest section of CHANGELOG", texts.check_changelog, manifest, changes)
+    checks.add("version in documents", texts.check_documents, manifest, ROOT, files)
+    checks.add("name and tagline", texts.check_tagline, manifest)
+    checks.add("permissions with reasons", texts.check_permissions, manifest)
+    checks.add("licence", texts.check_licence, manifest, licence)
+    checks.add("nothing that reviewers refuse", check_source, files)
+    checks.add("icon, featured image, screenshots", pictures.check, ROOT)
+    checks.add("nothing that is not committed", check_tree)
+    if checks.add("zip, built and validated", build):
+        path = DIST / f"{manifest['id']}-{manifest['version']}.zip"
+        checks.add("zip holds the package", archive.check_contents, path, files)
+        checks.add(f"zip is small ({_size(path)})", archive.check_size, path)
+        for version in options.blender or VERSIONS:
+            checks.add(f"installs in Blender {version}", _install, path, version)
+    checks.add("tests", check_tests, options)
+    print(f"\n{checks.failed or 'No'} check{'' if checks.failed == 1 else 's'} failed.")
+    return checks.failed
+
+
+def _size(path: Path) -> str:
+    return f"{path.stat().st_size // 1000} kB"
+
+
+def _install(path: Path, version: str) -> list[str]:
+    return archive.check_install(path, environment.ensure(f"bpy-{version}"), ROOT)
+
+
+def main() -> int:
+    """Read the arguments; start again on a newer Python where this one is too old."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--tests", action="store_true", help="run them")
+    parser.add_argument("--tests-passed", action="store_true", help="they have passed already")
+    parser.add_argument("--blender", action="append", choices=VERSIONS, help="install here only")
+    options = parser.parse_args()
+    if sys.version_info < PYTHON:
+        python = environment.ensure("core-3.11")
+        return subprocess.call([str(python), __file__, *sys.argv[1:]])
+    return 1 if run(options) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""What is to be translated, and the files with the translations."""

@@ -1,0 +1,92 @@
+"""The documentation: links lead somewhere, on GitHub as on the site, and nothing is left out."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from blender_ik_addon import core
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+PAGES = (ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md")))
+# One screen of GitHub.
+MOST_LINES_OF_README = 45
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def links(page: Path) -> list[str]:
+    """Return what a page links to in this checkout, images too."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    return [link for link in LINK.findall(text) if "://" not in link and "mailto:" not in link]
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    plain = [re.sub(r"[^\w\- ]", "", title.strip().lower()) for title in titles]
+    return {title.replace(" ", "-") for title in plain}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(page: Path):
+    dead = []
+    for link in links(page):
+        name, _, anchor = link.partition("#")
+        other = (page.parent / name).resolve() if name else page
+        is_page = other.suffix == ".md"
+        if not other.exists() or (anchor and is_page and anchor not in anchors(other)):
+            dead.append(link)
+    assert not dead
+
+
+def test_a_dead_link_and_a_dead_anchor_are_found(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# One title, two\n[a](#one-title-two) [b](other.md#x)\n```\n[c](d)\n```\n")
+    assert links(page) == ["#one-title-two", "other.md#x"]
+    assert anchors(page) == {"one-title-two"}
+
+
+def test_every_picture_is_shown():
+    shown = {(page.parent / link).resolve() for page in PAGES for link in links(page)}
+    pictures = [path for path in DOCS.rglob("*") if path.suffix in {".png", ".gif", ".svg"}]
+    assert len(pictures) > 10
+    assert not [path.name for path in pictures if path not in shown]
+
+
+def test_every_page_is_reached_from_the_readme():
+    reached, waiting = set(), [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page in reached:
+            continue
+        reached.add(page)
+        linked = [(page.parent / link.partition("#")[0]).resolve() for link in links(page)]
+        waiting += [other for other in linked if other.suffix == ".md" and other.is_file()]
+    # The site begins with a page of its own.
+    assert set(PAGES) - reached <= {DOCS / "index.md"}
+
+
+def test_the_readme_is_one_screen():
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= MOST_LINES_OF_README
+
+
+def test_all_that_the_core_offers_is_in_its_reference():
+    text = (DOCS / "reference_core.md").read_text(encoding="utf-8")
+    described = re.findall(r"^\.\. auto\w+:: (\w+)$", text, re.MULTILINE)
+    assert sorted(described) == sorted(core.__all__)
+
+
+def test_every_solver_has_its_page_with_formula_source_and_figure():
+    for solver in core.Solver:
+        page = DOCS / "solvers" / f"{solver.lower()}.md"
+        text = page.read_text(encoding="utf-8")
+        for part in ("**What it is.**", "**Use it for**", "**Do not use it**", "## Formula"):
+            assert part in text, (page.name, part)
+        assert "$$" in text, page.name
+        assert "## Source" in text, page.name
+        assert f"(../images/solver_{solver.lower()}.png)" in text, page.name
