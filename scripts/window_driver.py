@@ -207,12 +207,18 @@ class Viewport:
             self._simulate(button, "RELEASE")
             yield MOMENT
 
-    def take_picture(self, path: Path) -> None:
-        """Write a picture of the window as it was drawn last, so wait ``REDRAW`` before.
+    def take_picture(self, path: Path, *, is_drawn: bool = False) -> None:
+        """Write a picture of the window.
 
         Blender's own ``screen.screenshot`` gives black pictures without a graphics card: then the
         program `import` of ImageMagick takes it, where there is one, of the whole screen.
+
+        Args:
+            path: Of the picture.
+            is_drawn: Whether the window shows what it should; else it is drawn first.
         """
+        if not is_drawn:
+            bpy.ops.wm.redraw_timer(type="DRAW_WIN_SWAP", iterations=2)
         if self._sees_itself:
             with self.context():
                 bpy.ops.screen.screenshot(filepath=str(path))

@@ -24,7 +24,7 @@ def show_unfolded(viewport: Viewport, folder: Path, solvers: Iterator[str]) -> S
     for solver in solvers:
         yield REDRAW
         for page in range(pages):
-            viewport.take_picture(folder / f"unfolded_{solver}_{page}.png")
+            viewport.take_picture(folder / f"unfolded_{solver}_{page}.png", is_drawn=True)
             sidebar = viewport.region("UI")
             with bpy.context.temp_override(
                 window=viewport.window, area=viewport.area, region=sidebar
@@ -82,7 +82,7 @@ def open_preferences(viewport: Viewport, folder: Path) -> Session:
     bpy.context.window_manager.addon_search = shown.TAB
     bpy.ops.preferences.addon_expand(module=shown.MODULE)
     yield REDRAW
-    viewport.take_picture(folder / "preferences.png")
+    viewport.take_picture(folder / "preferences.png", is_drawn=True)
     area.type = "VIEW_3D"
     yield REDRAW
 
@@ -121,7 +121,7 @@ def run_operators(viewport: Viewport, folder: Path) -> Session:
 
 def _look(viewport: Viewport, picture: Path) -> Session:
     yield REDRAW
-    viewport.take_picture(picture)
+    viewport.take_picture(picture, is_drawn=True)
     viewport.press("ESC")
     # What is not closed by that closes when the mouse leaves it.
     yield from viewport.drag([(POPUP[0] + 400, POPUP[1]), (20, 20)], button="")

@@ -59,7 +59,7 @@ class Recorder:
         picture = ""
         with (taken := Outcome()):
             yield REDRAW
-            self.viewport.take_picture(self.folder / f"{name}.png")
+            self.viewport.take_picture(self.folder / f"{name}.png", is_drawn=True)
             picture = f"{name}.png"
         if outcome.is_ok and not taken.is_ok:
             outcome = taken
