@@ -8,7 +8,10 @@ from __future__ import annotations
 import importlib
 
 # In the order of registration; backwards on unregister.
-_MODULES = ("translations", "properties", "operators", "panels", "handlers", "cli")
+_MODULES = (
+    *("translations", "properties", "preferences", "operators"),
+    *("panels", "overlay", "handlers", "cli"),
+)
 
 
 def register() -> None:

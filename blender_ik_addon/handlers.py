@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import threading
+import time
 from collections.abc import Iterator
 from functools import partial
 from typing import Literal
@@ -10,10 +12,19 @@ from typing import Literal
 import bpy
 from bpy.app.handlers import persistent
 
-from .properties import SOURCE, activate_chain_of, mark, sync_anchors, upgrade
+from .properties import (
+    SOURCE,
+    activate_chain_of,
+    forget_compared,
+    mark,
+    sync_anchors,
+    upgrade,
+)
 from .rig.live import live
 from .rig.reading.anchors import shown_everywhere
 from .rig.reading.update import Update
+
+_LOG = logging.getLogger(__name__)
 
 # Threads that are inside an update: ours evaluates the graph and is called again by that. A render
 # runs its handlers in a thread of its own while the viewport goes on.
@@ -45,11 +56,15 @@ def _run(
     ):
         return
     _busy.add(thread)
+    begun = time.perf_counter()
     try:
         candidates = partial(_armature_objects, scene)
         live.update_chains(Update(scene, depsgraph, is_new_frame), candidates, SOURCE)
     finally:
         _busy.discard(thread)
+    if _LOG.isEnabledFor(logging.DEBUG):
+        milliseconds = 1e3 * (time.perf_counter() - begun)
+        _LOG.debug("'%s', frame %g: %.3f ms", scene.name, scene.frame_current_final, milliseconds)
 
 
 def _armature_objects(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
@@ -122,6 +137,8 @@ def on_history(*_arguments: object) -> None:
 def on_load(*_arguments: object) -> None:
     """Bring settings of older files up to date, and begin afresh."""
     upgrade(bpy.data.objects)
+    for window_manager in bpy.data.window_managers:
+        forget_compared(window_manager)
     on_history()
 
 

@@ -40,6 +40,9 @@ GROUPS = {
     ),
     "ForceSettings": ("Force", "`chain.force`, for the solver Force."),
     "SceneSettings": ("The scene", "`scene.chain_ik`"),
+    "ComparedChain": ("The last comparison", "`window_manager.chain_ik`; in no file."),
+    "ComparedSolver": ("A solver in it", "`window_manager.chain_ik.solvers[...]`"),
+    "ComparedPoint": ("A joint of its pose", "`solver.joints[...]`"),
 }
 """Titles of property groups, and where they are found; of others what their docstrings say."""
 

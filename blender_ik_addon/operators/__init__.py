@@ -2,9 +2,33 @@
 
 from __future__ import annotations
 
-from . import add, bake, chains, characters, convert, creatures, joints, matching, presets, solve
+from . import (
+    add,
+    bake,
+    chains,
+    characters,
+    compare,
+    convert,
+    creatures,
+    joints,
+    matching,
+    presets,
+    solve,
+)
 
-_MODULES = (add, characters, chains, creatures, joints, matching, presets, solve, bake, convert)
+_MODULES = (
+    add,
+    characters,
+    chains,
+    creatures,
+    joints,
+    matching,
+    presets,
+    solve,
+    bake,
+    convert,
+    compare,
+)
 
 
 def register() -> None:

@@ -8,6 +8,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
 from ..core import IKError
+from ..preferences import CONTROLS, new_chain, wants_pole
 from ..properties import (
     OWN_WORDS,
     SOLVERS,
@@ -28,10 +29,14 @@ from ..rig.tools.controls import Placement, move_to, placement, pole_control, ta
 from ..translations import said
 from . import selection
 from .chains import ANEW
-from .controls import CONTROLS, NO_BONES, make_controls, parents
+from .controls import NO_BONES, choose_control, make_controls, parents
 from .selection import Selection
 
-AUTOMATIC = ("AUTO", "Automatic", "Two-Bone for two bones of their own, else Newton")
+AUTOMATIC = (
+    "AUTO",
+    "Automatic",
+    "As the preferences say: Two-Bone for two bones of their own, else Newton",
+)
 
 
 def _tips(operator: bpy.types.Operator, context: bpy.types.Context) -> list[tuple[str, str, str]]:
@@ -124,13 +129,13 @@ class POSE_OT_chain_ik_add(bpy.types.Operator):
             owner = selected.armature_object
             wanted = self._wanted(selected)
             placed = placement(owner, wanted)
-            self._choose(wanted, placed)
+            self._choose(context, wanted, placed)
             wanted = self._with_controls(context, selected, wanted, placed)
         except IKError as error:
             self.report({"ERROR"}, said(error))
             return {"CANCELLED"}
         solver = "" if self.solver == AUTOMATIC[0] else self.solver
-        settings = add_chain(owner, wanted, placed.bone_count, solver)
+        settings = add_chain(owner, wanted, placed.bone_count, solver, new_chain(context))
         store(settings)
         if is_off_its_keys(settings):
             self.report(
@@ -164,12 +169,13 @@ class POSE_OT_chain_ik_add(bpy.types.Operator):
             pole=selected.pole,
         )
 
-    def _choose(self, wanted: ChainSpec, placed: Placement) -> None:
+    def _choose(self, context: bpy.types.Context, wanted: ChainSpec, placed: Placement) -> None:
         """Show in the panel at the bottom left what was chosen; given again, it is the same."""
         self.chain_count = wanted.chain_count
         self.use_rotation = wanted.use_rotation
         if not self.properties.is_property_set("use_pole"):
-            self.use_pole = placed.bone_count == 2 and wanted.pole is None
+            self.use_pole = wants_pole(context, placed.bone_count) and wanted.pole is None
+        choose_control(self, context)
         if not self.properties.is_property_set("use_snap"):
             self.use_snap = wanted.target is None or _is_control(wanted.target)
 
@@ -218,6 +224,7 @@ class POSE_OT_chain_ik_pole_add(bpy.types.Operator):
         settings = selection.chain(context)
         owner = owner_of(settings)
         index = list(owner.chain_ik.chains).index(settings)
+        choose_control(self, context)
         try:
             placed = placement(owner, bones_spec(settings))
             control = pole_control(settings.name, placed)

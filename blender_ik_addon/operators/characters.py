@@ -9,6 +9,7 @@ import bpy
 from bpy.props import EnumProperty, StringProperty
 
 from ..core import IKError
+from ..preferences import CONTROLS, new_chain
 from ..properties import (
     OWN_WORDS,
     add_chain,
@@ -43,7 +44,7 @@ from ..rig.tools.controls import (
 from ..translations import said
 from . import selection
 from .chains import ANEW
-from .controls import CONTROLS, NO_BONES, make_controls, parents
+from .controls import NO_BONES, choose_control, make_controls, parents
 
 KINDS = [(kind.name, kind.value, PRESETS[kind].word, 2**i) for i, kind in enumerate(LimbKind)]
 USUAL = {kind.name for kind in LimbKind if kind is not LimbKind.FINGER}
@@ -91,6 +92,7 @@ class POSE_OT_chain_ik_setup(bpy.types.Operator):
 
     def execute(self, context: bpy.types.Context) -> set[str]:
         owner = cast(bpy.types.Object, selection.armature_of(context))
+        choose_control(self, context)
         limbs = self._limbs(context, owner)
         placed, problems = _placed(owner, limbs)
         try:
@@ -202,7 +204,7 @@ def _add_chains(
         wanted = replace(
             spec, name=free_name(names_of_chains(owner), spec.name), target=target, pole=pole
         )
-        store(add_chain(owner, wanted, place.bone_count))
+        store(add_chain(owner, wanted, place.bone_count, new=new_chain(context)))
         names.append(wanted.name)
     return names
 

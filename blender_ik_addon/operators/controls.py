@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any, cast
 
 import bpy
 
+from ..preferences import preferences
 from ..rig.reading.spec import Anchor
 from ..rig.tools.control_bones import (
     add_edit_bones,
@@ -18,11 +20,6 @@ from ..rig.tools.control_bones import (
 from ..rig.tools.controls import Control, make_empty
 from . import selection
 
-CONTROLS = (
-    ("BONE", "Bones", "Bones of the same armature: posing never leaves pose mode"),
-    ("EMPTY", "Empties", "Empty objects"),
-)
-
 NO_BONES = "An armature from a library takes no new bones, so the controls are empties."
 
 
@@ -33,6 +30,13 @@ def parents(
     owner = None if context is None else selection.armature_of(context)
     names = [] if owner is None else owner.data.bones.keys()
     return [name for name in names if text.lower() in name.lower()]
+
+
+def choose_control(operator: bpy.types.Operator, context: bpy.types.Context) -> None:
+    """Have an operator make the controls that the person prefers, unless it was told which."""
+    settings = cast(Any, operator)
+    if not settings.properties.is_property_set("control"):
+        settings.control = preferences(context).control
 
 
 def make_controls(

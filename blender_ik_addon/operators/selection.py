@@ -24,6 +24,7 @@ from ..translations import said, translate
 
 # Of one chain: the target, and the pole.
 MOST_CONTROLS = 2
+LINKED = "This armature is linked: make a library override of it first."
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def problem_of_owner(context: bpy.types.Context) -> str:
     """Return what keeps the active armature from being posed, in words; empty if nothing does."""
     active = armature_of(context) or context.active_object
     if active is not None and not active.is_editable:
-        return "This armature is linked: make a library override of it first."
+        return LINKED
     return ""
 
 

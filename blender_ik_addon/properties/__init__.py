@@ -1,5 +1,6 @@
 """The settings of chains, and their one way into frozen records."""
 
+from . import compared, settings
 from .chains import (
     ChainGroup,
     active_chain,
@@ -10,12 +11,23 @@ from .chains import (
     names_of_chains,
     owner_of,
 )
-from .choices import NEGATIVE_SCALES, OWN_WORDS, SOLVERS
+from .choices import NEGATIVE_SCALES, OWN_WORDS, SOLVERS, STARTS
+from .compared import (
+    ComparedChain,
+    ComparedSolver,
+    compare_solvers,
+    compared_chain,
+    forget_compared,
+    ghost_joints,
+    keep_compared,
+    kept_of,
+)
 from .conversion import Conversion, to_chains, to_constraints
 from .file_format import mark, upgrade
 from .forces import creature_text, take_creature
 from .joints import RANGED_AXES, STIFF_AXES, JointSettings, take_over
 from .lists import (
+    NewChain,
     activate_chain_of,
     add_chain,
     copy_joints,
@@ -33,7 +45,7 @@ from .records import (
     sync_anchors,
     target_and_pole,
 )
-from .settings import ChainSettings, register, unregister
+from .settings import ChainSettings
 from .sharing import shares_bones
 from .status import status_with, tree_in_words, tree_of
 from .stored import SOURCE, check_free, is_off_its_keys, release, store
@@ -44,11 +56,15 @@ __all__ = [
     "RANGED_AXES",
     "SOLVERS",
     "SOURCE",
+    "STARTS",
     "STIFF_AXES",
     "ChainGroup",
     "ChainSettings",
+    "ComparedChain",
+    "ComparedSolver",
     "Conversion",
     "JointSettings",
+    "NewChain",
     "activate_chain_of",
     "active_chain",
     "add_chain",
@@ -60,13 +76,19 @@ __all__ = [
     "chains_of",
     "check_free",
     "check_opposite",
+    "compare_solvers",
+    "compared_chain",
     "copy_joints",
     "copy_mirrored",
     "creature_text",
+    "forget_compared",
     "free_name",
+    "ghost_joints",
     "idle_joints",
     "is_idle",
     "is_off_its_keys",
+    "keep_compared",
+    "kept_of",
     "mark",
     "names_of_chains",
     "own_controls",
@@ -89,3 +111,17 @@ __all__ = [
     "unregister",
     "upgrade",
 ]
+
+_MODULES = (settings, compared)
+
+
+def register() -> None:
+    """Register all settings."""
+    for module in _MODULES:
+        module.register()
+
+
+def unregister() -> None:
+    """Remove what ``register`` added."""
+    for module in reversed(_MODULES):
+        module.unregister()

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core import IKError
-from ..rig.frames.framing import Hung, framed
 from ..rig.keying.moving import Moving
 from ..rig.keying.renumbering import Renumbering, is_animated, places_without
 from ..rig.planning.checks import check_channels, check_pose
@@ -22,7 +21,7 @@ from ..rig.planning.order import Job
 from ..rig.planning.start_channels import start_channels
 from ..rig.reading.animation import animated_bones
 from ..rig.reading.chain_plan import ChainPlan, check, planned
-from ..rig.reading.channels import matrices_of, read_pose
+from ..rig.reading.channels import read_pose
 from ..rig.reading.refusals import RigError
 from ..rig.reading.skeleton import compiled
 from ..rig.reading.spec import ChainSpec
@@ -82,21 +81,12 @@ class _Rig:
         """Return how the root bone lies in the bend of the pose without any chain."""
         frame = self.depsgraph.scene.frame_current_final
         _, channels = start_channels(job, self.pose, frame, None)
-        spec, plan = job.spec, job.plan
-        rotations = matrices_of(channels, self.pose.modes[plan.written])[None]
-        without_tip = spec.use_rotation and plan.ends_at_tail and len(plan.segments) > 1
-        frames = framed([Hung(self.skeleton, self.pose, plan)])
-        return pole_angles.root_axes(frames, rotations, without_tip=without_tip)
+        return pole_angles.axes_of_start(job, self.pose, channels)
 
     def joints(self, plan: ChainPlan) -> Array:
         """Return where the joints of a chain are shown now, world space, shape (m + 1, 3)."""
         evaluated = self.owner.evaluated_get(self.depsgraph)
         return converting.shown_joints(evaluated, self.skeleton, plan)
-
-    def may_grow(self, plan: ChainPlan) -> bool:
-        """Tell whether any bone of a chain has an IK stretch."""
-        names = [self.skeleton.names[bone] for bone in plan.segments]
-        return any(self.owner.pose.bones[name].ik_stretch > 0.0 for name in names)
 
     def keeps_shown_pose(
         self, spec: ChainSpec, plan: ChainPlan, settings: Any, moving: Moving
@@ -105,7 +95,11 @@ class _Rig:
 
         Without a pole that alone tells where two bones bend; the way there is not the same.
         """
-        is_whole = not settings.mute and settings.influence == 1.0 and not self.may_grow(plan)
+        is_whole = (
+            not settings.mute
+            and settings.influence == 1.0
+            and not converting.may_grow(self.owner, self.skeleton, plan)
+        )
         names = {self.skeleton.names[bone] for bone in plan.written}
         fades = any(map(moving.animates, ("influence", "mute", "enabled")))
         is_still = names.isdisjoint(self.animated) and not fades
@@ -221,7 +215,7 @@ def _to_chain(rig: _Rig, conversion: Conversion, bone: str, name: str) -> tuple[
     settings = owner.chain_ik.chains.add()
     settings.name = free_name(names_of_chains(owner), spec.name)
     _copy(constraint, settings, converting.SHARED)
-    settings.use_stretch = constraint.use_stretch and rig.may_grow(plan)
+    settings.use_stretch = constraint.use_stretch and converting.may_grow(owner, rig.skeleton, plan)
     settings.solver = "TWO_BONE" if _bending(spec, plan) == 2 else "NEWTON"
     settings.pole_angle = math.remainder(turned.of_key(spec.pole_angle), math.tau)
     settings.use_tail, settings.chain_count = spec.use_tail, spec.chain_count
@@ -269,12 +263,11 @@ def _to_constraint(rig: _Rig, conversion: Conversion, index: int) -> tuple[str, 
     keep_pose = rig.keeps_shown_pose(spec, plan, settings, moving)
     constraint = bone.constraints.new("IK")
     constraint.name = name
-    _copy(settings, constraint, converting.SHARED)
-    # Where no bone may grow Blender's default does nothing, and a chain has it off.
-    constraint.use_stretch = settings.use_stretch or not rig.may_grow(plan)
-    constraint.pole_angle = math.remainder(turned.of_key(settings.pole_angle), math.tau)
-    constraint.use_tail = settings.use_tail
-    constraint.chain_count = min(settings.chain_count, converting.MOST_BONES_OF_CONSTRAINT)
+    constraint.mute = settings.mute
+    turn = turned.of_key(settings.pole_angle)
+    converting.take_settings(
+        constraint, spec, turn, may_grow=converting.may_grow(owner, rig.skeleton, plan)
+    )
     _follow_alike(settings, constraint)
     _tell_lost(conversion, spec.name, "the constraint", converting.lost_of_chain(spec))
     conversion.readers.update(moving.carry_out({"pole_angle": turned}))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 
 import bpy
 
 # 1: Finish with Newton is a setting. Before, a cap of so few sweeps left it out.
 FORMAT = 1
+_LOG = logging.getLogger(__name__)
 BARE_CAP = 20
 
 
@@ -20,6 +22,9 @@ def upgrade(objects: Iterable[bpy.types.Object]) -> None:
         for chain in settings.chains:
             if chain.solver in ("FABRIK", "CCD") and chain.iterations <= BARE_CAP:
                 chain.use_finish = False
+        _LOG.info(
+            "'%s': settings brought from format %d to %d", owner.name, settings.format, FORMAT
+        )
         settings.format = FORMAT
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import cast
 
 import bpy
 
+from ..core import Solver
 from ..rig.keying.renumbering import Renumbering, places_without
+from ..rig.planning.shared_bones import SOLVERS as SOLVERS_OF_TREES
 from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import Anchor, ChainSpec
 from ..rig.tools.control_bones import is_control_bone
@@ -18,8 +21,34 @@ from .sharing import shares_bones
 from .stored import release
 
 
+@dataclass(frozen=True)
+class NewChain:
+    """What new chains are given besides what was asked for; as Blender would without it.
+
+    Attributes:
+        solver_of_two: Identifier of the solver of two bones that no other live chain drives.
+        solver: Of all others; where chains share bones and it cannot solve them, Newton.
+        start_from: As the setting, as are all that follow.
+    """
+
+    solver_of_two: str = "TWO_BONE"
+    solver: str = "NEWTON"
+    start_from: str = "KEYED"
+    use_limits: bool = True
+    tolerance: float = 1e-5
+    iterations: int = 500
+
+
+USUAL = NewChain()
+_SETTINGS = ("start_from", "use_limits", "tolerance", "iterations")
+
+
 def add_chain(
-    armature_object: bpy.types.Object, wanted: ChainSpec, bone_count: int, solver: str = ""
+    armature_object: bpy.types.Object,
+    wanted: ChainSpec,
+    bone_count: int,
+    solver: str = "",
+    new: NewChain = USUAL,
 ) -> ChainGroup:
     """Add a chain to an armature object, the active one from now on, and return its settings.
 
@@ -29,7 +58,8 @@ def add_chain(
         armature_object: The original object.
         wanted: Name, bones, rotation, target and pole.
         bone_count: How many bones bend.
-        solver: Identifier of the solver; empty for Two-Bone where it fits, else Newton.
+        solver: Identifier of the solver; empty for the one that new chains are to have.
+        new: What new chains are to have.
     """
     holder = cast("ObjectGroup", armature_object.chain_ik)
     settings: ChainGroup = holder.chains.add()
@@ -41,8 +71,15 @@ def add_chain(
     settings.chain_count = wanted.chain_count
     settings.bone = wanted.bone
     if not solver:
-        solver = "TWO_BONE" if bone_count == 2 and not shares_bones(settings) else "NEWTON"
+        shares = shares_bones(settings)
+        solver = new.solver_of_two if bone_count == 2 and not shares else new.solver
+        if shares and Solver(solver) not in SOLVERS_OF_TREES:
+            solver = Solver.NEWTON.value
     settings.solver = solver
+    for name in _SETTINGS:
+        # Blender copies all that is set with every evaluated pose.
+        if getattr(settings, name) != getattr(new, name):
+            setattr(settings, name, getattr(new, name))
     for anchor, name, bone in (
         (wanted.target, "target", "subtarget"),
         (wanted.pole, "pole_target", "pole_subtarget"),

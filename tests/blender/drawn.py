@@ -38,6 +38,7 @@ class RecordingLayout:
     drawn: list[Drawn] = field(default_factory=list)
     parent: RecordingLayout | None = None
     active: bool = True
+    enabled: bool = True
     use_property_split: bool = False
     emboss: str = "NORMAL"
 
@@ -89,7 +90,10 @@ class RecordingLayout:
         assert hasattr(bpy.types, panel)
         self._note("popover", panel, arguments.get("text", ""))
 
-    def template_list(self, name: str, _id: str, data, chains, holder, index, *, rows: int) -> None:
+    def template_list(
+        self, name: str, _id: str, data, chains, holder, index, *, rows: int, maxrows: int = 5
+    ) -> None:
+        assert rows <= max(maxrows, 5)
         assert hasattr(bpy.types, name)
         assert {chains, index} <= set(data.bl_rna.properties.keys())
         self._note("list", chains)

@@ -5,6 +5,7 @@ line of JSON behind MARK.
 """
 
 import json
+import logging
 import os
 import shutil
 import sys
@@ -77,6 +78,22 @@ def use_chain() -> dict[str, object]:
     return {**seen, "creature": json.loads(chain.force.creature)["name"]}
 
 
+def use_preferences() -> dict[str, object]:
+    """Prefer something else, add a chain as its button does, and compare solvers on it."""
+    own = bpy.context.preferences.addons[MODULE].preferences
+    seen: dict[str, object] = {"usual_solver": str(own.solver), "usual_log": str(own.log_level)}
+    own.solver_of_two, own.pole, own.control, own.log_level = "CCD", "NEVER", "EMPTY", "DEBUG"
+    armature_object = make_armature()
+    bpy.ops.pose.chain_ik_add(tip="Lower")
+    chain = armature_object.chain_ik.chains[0]
+    added = {"solver": chain.solver, "pole": chain.pole_target, "bone": chain.subtarget}
+    bpy.ops.pose.chain_ik_compare()
+    rows = bpy.context.window_manager.chain_ik.solvers
+    seen["compared"] = {row.name: row.residual for row in rows}
+    logger = logging.getLogger(MODULE)
+    return {**seen, "added": added, "log": logger.level, "writes": len(logger.handlers)}
+
+
 def main(zip_path: str) -> None:
     """Install, use, switch off; print what was seen."""
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
@@ -89,9 +106,11 @@ def main(zip_path: str) -> None:
         "user_folder": bpy.utils.resource_path("USER"),
     }
     seen.update(use_chain())
+    seen.update(use_preferences())
     in_use = list_traces()
     seen["kinds_in_use"] = [kind for kind in before if in_use[kind] != before[kind]]
     bpy.ops.preferences.addon_disable(module=MODULE)
+    seen["writes_after"] = len(logging.getLogger(MODULE).handlers)
     seen["left_behind"] = left_behind(before, list_traces())
     seen["left_translations"] = has_translations(MODULE)
     print(MARK + json.dumps(seen))

@@ -25,6 +25,7 @@ remove = bpy.ops.pose.chain_ik_remove
 restore = bpy.ops.pose.chain_ik_restore
 store = bpy.ops.pose.chain_ik_store
 solve = bpy.ops.pose.chain_ik_solve
+compare = bpy.ops.pose.chain_ik_compare
 
 TIPS = {"Arm": "Arm.1", "Leg": "Leg.2", "Tail": "Tail.3"}
 
@@ -185,7 +186,7 @@ def test_storing_makes_the_present_pose_the_one_that_is_restored_and_moves_nothi
 ON_CHAINS = [remove, restore, store]
 
 
-@pytest.mark.parametrize("operator", ON_CHAINS)
+@pytest.mark.parametrize("operator", [compare, *ON_CHAINS])
 def test_without_a_chain_the_buttons_ask_for_one(operator):
     expected = "Select an armature that has a chain, and the chain in its list."
     assert refusal(operator) == expected
@@ -193,7 +194,7 @@ def test_without_a_chain_the_buttons_ask_for_one(operator):
     assert refusal(operator) == expected
 
 
-@pytest.mark.parametrize("operator", [add, solve, *ON_CHAINS])
+@pytest.mark.parametrize("operator", [add, solve, compare, *ON_CHAINS])
 def test_buttons_refuse_a_linked_armature_and_say_what_to_do(operator, tmp_path):
     make_driven_limbs()
     path = str(tmp_path / "library.blend")

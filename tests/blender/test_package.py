@@ -85,6 +85,20 @@ def test_an_installed_chain_bakes(session):
     assert session["baked_distance"] < 1e-5
 
 
+def test_a_chain_of_the_installed_extension_is_what_its_preferences_say(session):
+    assert (session["usual_solver"], session["usual_log"]) == ("NEWTON", "WARNING")
+    assert session["added"] == {"solver": "CCD", "pole": None, "bone": ""}
+
+
+def test_the_installed_extension_compares_its_solvers(session):
+    assert len(session["compared"]) == 9
+    assert all(0.0 <= residual < 1e-4 for residual in session["compared"].values())
+
+
+def test_the_installed_extension_logs_as_its_preferences_say_until_it_is_disabled(session):
+    assert (session["log"], session["writes"], session["writes_after"]) == (10, 1, 0)
+
+
 def test_disabling_leaves_nothing_behind(session):
     # Else the session could not see what it looks for.
     assert set(KINDS_IN_USE) <= set(session["kinds_in_use"])

@@ -12,7 +12,7 @@ from tests.blender.selecting import select_objects, state
 from tests.blender.test_panel_settings import SHOWN
 
 FIRST = ["Status", "Target", "Pole", "Rotation", "Solver"]
-LATER = ["Limits", "Reach", "Advanced", "FK / IK"]
+LATER = ["Limits", "Reach", "Advanced", "Compare", "FK / IK"]
 # The identifiers of what each panel shows, in its order.
 CONTENTS = {
     "Target": ["target", "bone", "chain_count"],
@@ -52,7 +52,7 @@ def labels_of(solver: str) -> list[str]:
 def test_what_everybody_needs_comes_first(solver):
     labels = labels_of(solver)
     if solver == "FOLLOW":
-        assert labels == ["Status", "Target", "Solver", "Limits", "Advanced"]
+        assert labels == ["Status", "Target", "Solver", "Limits", "Advanced", "Compare"]
     else:
         force = ["Force"] if solver == "FORCE" else []
         assert labels == FIRST + force + LATER

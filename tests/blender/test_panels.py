@@ -7,6 +7,7 @@ import pytest
 
 from tests.blender import rigs
 from tests.blender.drawn import (
+    Drawn,
     RecordingLayout,
     draw,
     draw_details,
@@ -30,6 +31,7 @@ def test_the_tab_has_the_list_and_the_panels_of_a_chain():
         "Limits",
         "Reach",
         "Advanced",
+        "Compare",
         "FK / IK",
         "Shared Bones",
     }
@@ -265,3 +267,30 @@ def test_what_acts_is_shown_only_for_the_solver_that_it_acts_in():
     chain.force.creature = "{}"
     active = {item.name: item.is_active for item in draw(only="Force")}
     assert (active["stiffness_root"], active["ease"]) == (False, True)
+
+
+def test_a_comparison_has_a_row_for_each_solver_and_says_how_the_chosen_one_ended():
+    make_active_arm()
+    assert names(draw(only="Compare"), "operator") == {"pose.chain_ik_compare"}
+    assert bpy.ops.pose.chain_ik_compare() == {"FINISHED"}
+    kept = bpy.context.window_manager.chain_ik
+    kept.active_index = [row.name for row in kept.solvers].index("Follow")
+    drawn = draw(only="Compare")
+    assert names(drawn, "list") == {"solvers"}
+    assert {"pose.chain_ik_compare_clear"} <= names(drawn, "operator")
+    assert "show_ghosts" in names(drawn)
+    text = " ".join(item.name for item in drawn if item.kind == "label")
+    assert "Chain at frame 1 Solver Residual Iterations Time" in text
+    assert kept.solvers["Follow"].status in text
+    for index, row in enumerate(kept.solvers):
+        cells: list[Drawn] = []
+        layout = RecordingLayout(cells)
+        draw_item = bpy.types.CHAINIK_UL_compared.draw_item
+        draw_item(None, bpy.context, layout, kept, row, 0, kept, "active_index", index)
+        shown = [item.name for item in cells]
+        assert shown[0] == row.name
+        assert shown[1:4] == [row.gap or "-", row.count or "-", row.time or "-"]
+        assert shown[4] == "pose.chain_ik_compare_use"
+    make_active_arm(name="Other")
+    text = " ".join(item.name for item in draw(only="Compare") if item.kind == "label")
+    assert "Chain at frame 1, not the active chain" in text

@@ -36,7 +36,7 @@ def test_unregistering_leaves_nothing_behind(switched_off):
     for kind in KINDS_IN_USE:
         assert switched_off[kind], f"no {kind} seen: this test would not see what is left"
     assert not any(hung_into_blender().values()), hung_into_blender()
-    for name in ("add", "remove", "restore", "solve", "bake"):
+    for name in ("add", "remove", "restore", "solve", "bake", "compare"):
         assert f"chain_ik_{name}" not in dir(bpy.ops.pose)
 
 

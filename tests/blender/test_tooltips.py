@@ -9,8 +9,10 @@ from collections.abc import Iterator
 import bpy
 import pytest
 
+from blender_ik_addon import preferences
+
 # What Blender gives to all groups and operators, and what is never shown.
-NEVER_SHOWN = {"rna_type", "filter_glob", "check_existing"}
+NEVER_SHOWN = {"rna_type", "filter_glob", "check_existing", "bl_idname"}
 # The word for the unit of a number, by its subtype.
 UNITS = {
     "ANGLE": "degrees",
@@ -27,6 +29,7 @@ COUNTED = (
     "version",
     "radians",
     "scene units",
+    "pixels",
     "no unit",
 )
 
@@ -49,6 +52,7 @@ def groups() -> Iterator[bpy.types.Struct]:
         owner.bl_rna.properties["chain_ik"].fixed_type
         for owner in (bpy.types.Object, bpy.types.Scene)
     ]
+    waiting.append(preferences.ChainPreferences.bl_rna)
     seen = set()
     while waiting:
         group = waiting.pop()
@@ -83,6 +87,7 @@ def tooltips() -> dict[str, str]:
 def test_all_operators_and_settings_are_looked_at():
     found = tooltips().keys()
     wanted = {"POSE_OT_chain_ik_add", "ChainSettings.solver.NEWTON", "SceneSettings.use_live"}
+    wanted |= {"ChainPreferences.log_level", "ChainPreferences.pole.NEVER"}
     assert wanted | {"ForceSettings.ease", "JointSettings.min_x", "ObjectSettings.chains"} <= found
 
 
@@ -137,7 +142,7 @@ def numbers() -> dict[str, bpy.types.Property]:
         f"{group.identifier}.{setting.identifier}": setting
         for group in (*groups(), *operators())
         for setting in group.properties
-        if setting.type in ("INT", "FLOAT")
+        if setting.type in ("INT", "FLOAT") and not setting.subtype.startswith("COLOR")
     }
 
 
@@ -204,5 +209,9 @@ def test_labels_say_what_is_set_while_files_and_scripts_keep_their_identifiers()
 
 def test_no_two_settings_of_a_group_have_one_label():
     for group in groups():
-        labels = [s.name for s in group.properties if s.identifier not in ("rna_type", "name")]
+        labels = [
+            s.name
+            for s in group.properties
+            if s.identifier not in ("rna_type", "name", "bl_idname")
+        ]
         assert len(labels) == len(set(labels)), group.identifier

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from blender_ik_addon.core import SolveOptions, Solver, Status
 from blender_ik_addon.rig.posing.outcome import Outcome
 from blender_ik_addon.rig.posing.reasons import Reasons
-from blender_ik_addon.rig.tools.lengths import UNITS, LengthUnit, length_in_words, length_unit
+from blender_ik_addon.rig.tools.lengths import (
+    UNITS,
+    LengthUnit,
+    length_in_words,
+    length_unit,
+    short_length,
+)
 from blender_ik_addon.rig.tools.wording import outcome_in_words
 from tests.blender import rigs
 
@@ -202,3 +208,23 @@ def test_the_residual_is_the_distance_that_is_left():
     ob, target = rigs.make_arm((3, 4, 0))
     left = np.linalg.norm(rigs.tail(ob, "Bone.1") - rigs.position(target))
     assert ob.chain_ik.chains[0].residual == pytest.approx(left, abs=1e-6)
+
+
+SHORT = [
+    (0.0, LengthUnit(), "0 m"),
+    (1e-9, LengthUnit(), "0 m"),
+    (7.7e-6, LengthUnit(), "7.7 µm"),
+    (0.00089, LengthUnit(), "890 µm"),
+    (0.0123, LengthUnit(), "12 mm"),
+    (1.26, LengthUnit(), "1.3 m"),
+    (4200.0, LengthUnit(), "4.2 km"),
+    (0.0123, LengthUnit(metres=1000.0), "12 m"),
+    (0.0127, LengthUnit("IMPERIAL"), "500 thou"),
+    (0.5, LengthUnit("IMPERIAL"), "1.6'"),
+    (0.00123, LengthUnit("NONE"), "0.0012"),
+]
+
+
+@pytest.mark.parametrize(("length", "unit", "words"), SHORT)
+def test_lengths_in_narrow_columns_take_the_unit_that_needs_the_least_room(length, unit, words):
+    assert short_length(length, unit) == words

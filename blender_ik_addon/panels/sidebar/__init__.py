@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import (
     advanced,
     chain_list,
+    compare,
     force,
     limits,
     matching,
@@ -30,6 +31,7 @@ _MODULES = (
     limits,
     reach,
     advanced,
+    compare,
     matching,
     tree,
 )

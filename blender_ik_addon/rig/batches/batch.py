@@ -61,6 +61,10 @@ class Batch:
             and all(one is other for one, other in zip(driven, self.driven, strict=True))
         )
 
+    def ask_anew(self) -> None:
+        """Have the next update solve all of them, as if their targets had moved."""
+        self._targets.matrices = np.full_like(self._targets.matrices, np.nan)
+
     def _find_places(self) -> Places:
         poses = [pose_of(state) for state in self._states]
         return in_armatures(self.driven, poses, [state.unmirrored for state in self._states])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -19,6 +20,8 @@ from ..reading.world import WorldMatrices
 from .graph_state import Batch, GraphState, Level
 from .render_sync import keep_animated_values
 from .writer import Written, write_pose
+
+_LOG = logging.getLogger(__name__)
 
 ChainKey = tuple[int, int]
 """An armature object's session uid, and a chain's index in its list."""
@@ -298,11 +301,24 @@ def _write(
     return frozenset(others)
 
 
+def _log_refusals(graph: GraphState) -> None:
+    """Log chains that cannot be solved, once each."""
+    if not _LOG.isEnabledFor(logging.INFO):
+        return
+    found = {(uid, i): text for uid, rig in graph.rigs.items() for i, text in rig.errors.items()}
+    for (uid, index), text in {**found, **graph.refused}.items():
+        if memory.outcomes.get(uid, {}).get(index) != text:
+            owner = graph.rigs[uid].object
+            name = owner.chain_ik.chains[index].name
+            _LOG.info("'%s', chain '%s': %s", owner.name, name, text)
+
+
 def _note_outcomes(graph: GraphState, update: Update) -> None:
     """Keep where to ask for the outcome of every chain in a viewport."""
     if update.depsgraph.mode == "RENDER":
         return
     outcomes = memory.outcomes
+    _log_refusals(graph)
     for uid, state in graph.rigs.items():
         outcomes[uid] = dict(state.errors)
     for level in graph.levels:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -196,6 +197,35 @@ def check_chain(
 def _has_limits(bone: bpy.types.PoseBone) -> bool:
     names = ("use_ik_limit", "lock_ik", "ik_stiffness")
     return any(getattr(bone, f"{name}_{axis}") for name in names for axis in "xyz")
+
+
+def may_grow(armature_object: bpy.types.Object, skeleton: Skeleton, plan: ChainPlan) -> bool:
+    """Tell whether any bone of a chain has an IK stretch."""
+    bones = armature_object.pose.bones
+    return any(bones[skeleton.names[bone]].ik_stretch > 0.0 for bone in plan.segments)
+
+
+def take_settings(
+    constraint: IKConstraint, spec: ChainSpec, pole_angle: float, *, may_grow: bool
+) -> None:
+    """Give a new constraint what it has in common with a chain, but for what both follow.
+
+    Args:
+        constraint: The constraint.
+        spec: The settings of the chain.
+        pole_angle: Of the constraint, radians.
+        may_grow: Whether any bone of the chain has an IK stretch.
+    """
+    options = spec.options
+    constraint.influence, constraint.weight = spec.influence, spec.weight
+    constraint.use_rotation = spec.use_rotation
+    constraint.orient_weight = float(options.orient_weight)
+    constraint.iterations = int(options.iterations)
+    # Where no bone may grow Blender's default does nothing, and a chain has it off.
+    constraint.use_stretch = spec.use_stretch or not may_grow
+    constraint.pole_angle = math.remainder(pole_angle, math.tau)
+    constraint.use_tail = spec.use_tail
+    constraint.chain_count = min(spec.chain_count, MOST_BONES_OF_CONSTRAINT)
 
 
 def lost_of_constraint(constraint: IKConstraint) -> list[str]:

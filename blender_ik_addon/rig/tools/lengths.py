@@ -26,6 +26,13 @@ UNITS = {
 }
 
 
+# The same by system, short ones first.
+RISING = {
+    "METRIC": ("MICROMETERS", "MILLIMETERS", "METERS", "KILOMETERS"),
+    "IMPERIAL": ("THOU", "INCHES", "FEET", "MILES"),
+}
+
+
 class LengthUnit(NamedTuple):
     """How a scene shows lengths.
 
@@ -65,6 +72,18 @@ def length_in_words(length: float, unit: LengthUnit) -> str:
         return f"{_number(metres)} m"
     words: str = bpy.utils.units.to_string(unit.system, "LENGTH", metres, precision=DIGITS)
     return words
+
+
+def short_length(length: float, unit: LengthUnit) -> str:
+    """Return a length in scene units, to two digits, in whichever unit needs the least room."""
+    metres = length * unit.metres if is_visible(length, unit) else 0.0
+    if unit.system == "NONE":
+        return f"{metres / unit.metres:.2g}"
+    rising = RISING[unit.system]
+    sizes = [UNITS[name] for name in rising if UNITS[name][0] <= metres]
+    # What is nothing is told in the usual one.
+    size, ending = sizes[-1] if sizes else UNITS[rising[-2]]
+    return f"{_number(metres / size)}{ending}"
 
 
 def _number(value: float) -> str:

@@ -15,8 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..frames.chain_frames import ChainFrames
+from ..frames.framing import Hung, framed
 from ..frames.side import find_sides
 from ..keying.moving import Change
+from ..planning.order import Job
+from ..reading.channels import Pose, matrices_of
 from ..reading.refusals import RigError
 
 Array = npt.NDArray[np.float64]
@@ -47,6 +50,14 @@ def root_axes(frames: ChainFrames, rotations: Array, *, without_tip: bool) -> Ar
     axes = axes / np.linalg.norm(axes, axis=1, keepdims=True)
     across: Array = axes @ np.stack((side, np.cross(chord, side)), axis=1)
     return across
+
+
+def axes_of_start(job: Job, pose: Pose, channels: Array) -> Array:
+    """Return the ``root_axes`` of a chain that starts from rotation channels (k, 4) of a pose."""
+    spec, plan = job.spec, job.plan
+    rotations = matrices_of(channels, pose.modes[plan.written])[None]
+    without_tip = spec.use_rotation and plan.ends_at_tail and len(plan.segments) > 1
+    return root_axes(framed([Hung(job.skeleton, pose, plan)]), rotations, without_tip=without_tip)
 
 
 def angle_of_chain(axes: Array, angle: float) -> float:

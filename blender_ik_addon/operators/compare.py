@@ -1,0 +1,121 @@
+"""The operators that compare solvers on the active chain, choose one of them, and clear that."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import bpy
+from bpy.props import IntProperty
+
+from ..core import IKError
+from ..properties import (
+    ChainGroup,
+    compare_solvers,
+    compared_chain,
+    forget_compared,
+    keep_compared,
+    kept_of,
+    owner_of,
+)
+from . import selection
+
+NOTHING_COMPARED = "Nothing is compared: press Compare first."
+
+
+class POSE_OT_chain_ik_compare(bpy.types.Operator):
+    """Solve the active chain by every solver and by Blender's IK constraint, beside the scene."""
+
+    bl_idname = "pose.chain_ik_compare"
+    bl_label = "Compare Solvers"
+    bl_description = (
+        "Solve the active chain with every solver and with Blender's IK constraint, and show"
+        " residual, iterations, time and a ghost of each pose. Nothing on the rig changes"
+    )
+    # What it finds is in no file, so there is nothing to undo.
+    bl_options = {"REGISTER"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return selection.is_possible(cls, selection.problem_of_chain(context))
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        settings, scene = selection.chain(context), selection.scene_of(context)
+        try:
+            attempts = compare_solvers(settings, context.evaluated_depsgraph_get())
+        except IKError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        # Whatever was referred to before an evaluation may have moved.
+        settings = selection.chain(context)
+        keep_compared(context.window_manager, settings, attempts, scene)
+        _redraw(context)
+        return {"FINISHED"}
+
+
+class POSE_OT_chain_ik_compare_use(bpy.types.Operator):
+    """Give the compared chain one of the solvers."""
+
+    bl_idname = "pose.chain_ik_compare_use"
+    bl_label = "Use"
+    bl_description = "Have the compared chain use this solver from now on"
+    bl_options = {"REGISTER", "UNDO", "INTERNAL"}
+
+    index: IntProperty(
+        name="Row",
+        description="Its place in the list of compared solvers; default 0",
+        min=0,
+        options={"SKIP_SAVE"},
+    )
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        settings = compared_chain(context.window_manager)
+        problem = NOTHING_COMPARED
+        if settings is not None:
+            is_linked = not owner_of(settings).is_editable
+            problem = selection.LINKED if is_linked else ""
+        return selection.is_possible(cls, problem)
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        kept = kept_of(context.window_manager)
+        settings = cast(ChainGroup, compared_chain(context.window_manager))
+        if self.index >= len(kept.solvers) or not kept.solvers[self.index].solver:
+            self.report({"ERROR"}, "That is no solver of a chain: use Convert for the constraint.")
+            return {"CANCELLED"}
+        row = kept.solvers[self.index]
+        settings.solver = row.solver
+        if row.solver in ("FABRIK", "CCD"):
+            settings.use_finish = row.use_finish
+        return {"FINISHED"}
+
+
+class POSE_OT_chain_ik_compare_clear(bpy.types.Operator):
+    """Forget the comparison, ghosts too."""
+
+    bl_idname = "pose.chain_ik_compare_clear"
+    bl_label = "Clear Comparison"
+    bl_description = "Remove the comparison and its ghosts"
+    bl_options = {"REGISTER", "INTERNAL"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        is_kept = bool(kept_of(context.window_manager).solvers)
+        return selection.is_possible(cls, "" if is_kept else NOTHING_COMPARED)
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        forget_compared(context.window_manager)
+        _redraw(context)
+        return {"FINISHED"}
+
+
+def _redraw(context: bpy.types.Context) -> None:
+    """Draw the viewports again, where the ghosts are."""
+    for window in context.window_manager.windows:
+        for area in window.screen.areas:
+            if area.type == "VIEW_3D":
+                area.tag_redraw()
+
+
+register, unregister = bpy.utils.register_classes_factory(
+    (POSE_OT_chain_ik_compare, POSE_OT_chain_ik_compare_use, POSE_OT_chain_ik_compare_clear)
+)

@@ -1,0 +1,117 @@
+"""Every solver on the active chain, side by side."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import cast
+
+import bpy
+
+from ...properties import (
+    ChainSettings,
+    ComparedChain,
+    ComparedSolver,
+    active_chain,
+    compared_chain,
+    kept_of,
+)
+from ..base import SIDEBAR_CHARACTERS, ActiveChainPanel
+
+NONE = "-"
+# How wide names are, beside all figures and beside the residual alone.
+SHARE_BESIDE_ALL, SHARE_BESIDE_ONE = 0.4, 0.6
+# Pixels at the usual interface scale from which on a sidebar has room for all figures.
+ROOM = 320.0
+# Always as many, so that what is below stays where it is.
+STATUS_LINES = 3
+
+
+class CHAINIK_UL_compared(bpy.types.UIList):
+    """One solver a row: its name, what it left, and what that took."""
+
+    def draw_item(
+        self,
+        context: bpy.types.Context,
+        layout: bpy.types.UILayout,
+        _data: ComparedChain,
+        item: ComparedSolver,
+        _icon: int,
+        _active_data: ComparedChain,
+        _active_property: str,
+        index: int,
+    ) -> None:
+        row = layout.row(align=True)
+        row.active = item.is_solved
+        row = _draw_cells(row, context, item.name, (item.gap, item.count, item.time))
+        button = row.row(align=True)
+        button.enabled = bool(item.solver) and item.is_solved
+        button.operator("pose.chain_ik_compare_use", text="", icon="CHECKMARK").index = index
+
+
+class VIEW3D_PT_chain_ik_compare(ActiveChainPanel):
+    """What every solver and Blender's constraint make of the active chain."""
+
+    bl_label = "Compare"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = cast(bpy.types.UILayout, self.layout)
+        kept = kept_of(context.window_manager)
+        row = layout.row(align=True)
+        row.operator("pose.chain_ik_compare", icon="PRESET")
+        settings = compared_chain(context.window_manager)
+        if settings is None:
+            return
+        row.prop(kept, "show_ghosts", text="", icon="GHOST_ENABLED")
+        row.operator("pose.chain_ik_compare_clear", text="", icon="X")
+        frame = f"{kept.frame:.2f}".rstrip("0").rstrip(".")
+        text = f"{kept.chain} at frame {frame}"
+        is_active = settings == active_chain(context)
+        layout.label(text=text if is_active else f"{text}, not the active chain")
+        row = layout.row(align=True)
+        row = _draw_cells(row, context, "Solver", ("Residual", "Iterations", "Time"))
+        row.label(text="", icon="BLANK1")
+        layout.template_list(
+            *("CHAINIK_UL_compared", "", kept, "solvers", kept, "active_index"),
+            rows=len(kept.solvers),
+            maxrows=len(kept.solvers),
+        )
+        _draw_chosen(layout, kept)
+
+    def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
+        """Nothing: what is shown is about the comparison, not the settings."""
+
+
+def _draw_cells(
+    row: bpy.types.UILayout, context: bpy.types.Context, name: str, figures: tuple[str, ...]
+) -> bpy.types.UILayout:
+    """Draw a name and as many figures as there is room for; return where there is more."""
+    region, user = context.region, context.preferences
+    scale = 1.0 if user is None else user.system.ui_scale
+    has_room = region is None or region.width >= ROOM * scale
+    row = row.split(factor=SHARE_BESIDE_ALL if has_room else SHARE_BESIDE_ONE, align=True)
+    row.label(text=name)
+    row = row.row(align=True)
+    for text in figures if has_room else figures[:1]:
+        row.label(text=text or NONE)
+    return row
+
+
+def _draw_chosen(layout: bpy.types.UILayout, kept: ComparedChain) -> None:
+    """Draw the figures of the chosen one and how it has ended, at a fixed height."""
+    figures, text = "", ""
+    if 0 <= kept.active_index < len(kept.solvers):
+        row = kept.solvers[kept.active_index]
+        text = row.status
+        count = f"{row.count} iteration{'' if row.count == '1' else 's'}" if row.count else ""
+        figures = ", ".join([each for each in (row.gap, count, row.time) if each])
+    lines = textwrap.wrap(text, SIDEBAR_CHARACTERS, max_lines=STATUS_LINES, placeholder=" ...")
+    column = layout.column(align=True)
+    column.label(text=figures)
+    for line in (lines + [""] * STATUS_LINES)[:STATUS_LINES]:
+        column.label(text=line)
+
+
+register, unregister = bpy.utils.register_classes_factory(
+    (CHAINIK_UL_compared, VIEW3D_PT_chain_ik_compare)
+)

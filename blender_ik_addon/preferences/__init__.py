@@ -1,0 +1,38 @@
+"""What a person prefers: new chains, what is drawn of them, and what is logged."""
+
+from __future__ import annotations
+
+from . import addon, logs
+from .addon import CONTROLS, ChainPreferences, preferences
+from .colours import Colours, Widths, colours, ghost_colours, widths
+from .new_chains import new_chain, wants_pole
+
+__all__ = [
+    "CONTROLS",
+    "ChainPreferences",
+    "Colours",
+    "Widths",
+    "colours",
+    "ghost_colours",
+    "new_chain",
+    "preferences",
+    "register",
+    "unregister",
+    "wants_pole",
+    "widths",
+]
+
+_MODULES = (addon, logs)
+
+
+def register() -> None:
+    """Register the preferences, and log as they say."""
+    for module in _MODULES:
+        module.register()
+    logs.set_level(preferences().log_level)
+
+
+def unregister() -> None:
+    """Remove what ``register`` added."""
+    for module in reversed(_MODULES):
+        module.unregister()

@@ -1,0 +1,220 @@
+"""The preferences as Blender stores and shows them."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, FloatVectorProperty, IntProperty
+
+from ..properties import SOLVERS, STARTS
+from . import logs
+
+PACKAGE = __package__.rpartition(".")[0]
+"""The extension's own, whatever it is called where it is installed."""
+# Two bones have a solver of their own; a drag goes on from its last pose, so it is chosen by hand.
+SOLVERS_OF_MORE = tuple([each for each in SOLVERS if each[0] not in ("TWO_BONE", "FOLLOW")])
+SOLVERS_OF_TWO = tuple([each for each in SOLVERS if each[0] != "FOLLOW"])
+POLES = (
+    ("TWO", "Two Bones", "Chains of two bones, such as arms and legs, get a pole"),
+    ("ALWAYS", "Always", "Every new chain gets a pole"),
+    ("NEVER", "Never", "No new chain gets a pole"),
+)
+CONTROLS = (
+    ("BONE", "Bones", "Bones of the same armature: posing never leaves pose mode"),
+    ("EMPTY", "Empties", "Empty objects"),
+)
+_OF_NEW_CHAINS = (
+    *("solver_of_two", "solver", "start_from", "use_limits"),
+    *("tolerance", "iterations", "pole", "control"),
+)
+_COLOURS = (
+    *("idle_colour", "reached_colour", "held_colour", "missed_colour"),
+    *("reach_colour", "pole_colour", "limit_colour"),
+)
+_WIDTHS = ("line_width", "ghost_width", "joint_size")
+
+
+def _colour(name: str, description: str, default: tuple[float, float, float]) -> Any:
+    return FloatVectorProperty(
+        name=name,
+        description=description,
+        subtype="COLOR_GAMMA",
+        default=default,
+        min=0.0,
+        max=1.0,
+        options=set(),
+    )
+
+
+def _set_level(own: ChainPreferences, _context: bpy.types.Context) -> None:
+    logs.set_level(own.log_level)
+
+
+class ChainPreferences(bpy.types.AddonPreferences):
+    """The preferences of the extension."""
+
+    bl_idname = PACKAGE
+
+    solver_of_two: EnumProperty(
+        name="Solver, Two Bones",
+        description="The algorithm of new chains of two bones that share none with other chains",
+        items=SOLVERS_OF_TWO,
+        default="TWO_BONE",
+        options=set(),
+    )
+    solver: EnumProperty(
+        name="Solver, Others",
+        description="The algorithm of all other new chains. Those that share bones take Newton"
+        " where this one cannot solve them",
+        items=SOLVERS_OF_MORE,
+        default="NEWTON",
+        options=set(),
+    )
+    start_from: EnumProperty(
+        name="Start From",
+        description="The pose that every solve of new chains starts from",
+        items=STARTS,
+        default="KEYED",
+        options=set(),
+    )
+    use_limits: BoolProperty(
+        name="Limits",
+        description="New chains keep to the IK locks, limits and stiffness of their bones",
+        default=True,
+        options=set(),
+    )
+    tolerance: FloatProperty(
+        name="Tolerance",
+        description="How near new chains have to come to their targets, in scene units; default"
+        " 0.00001",
+        default=1e-5,
+        min=0.0,
+        soft_max=0.1,
+        precision=6,
+        subtype="DISTANCE",
+        options=set(),
+    )
+    iterations: IntProperty(
+        name="Iterations",
+        description="How many iterations new chains may take at most; default 500",
+        default=500,
+        min=1,
+        soft_max=500,
+        options=set(),
+    )
+    pole: EnumProperty(
+        name="Add Pole",
+        description="Which chains get a pole from Add Chain. Set Up Limbs knows what limbs need",
+        items=POLES,
+        default="TWO",
+        options=set(),
+    )
+    control: EnumProperty(
+        name="Controls",
+        description="What new targets and poles are",
+        items=CONTROLS,
+        default="BONE",
+        options=set(),
+    )
+    use_theme_colours: BoolProperty(
+        name="Theme Colours",
+        description="Draw chains in the colours of the theme, else in those below",
+        default=True,
+        options=set(),
+    )
+    idle_colour: _colour(
+        "Not Solved", "Colour of a chain that has not been solved", (0.75, 0.75, 0.75)
+    )
+    reached_colour: _colour("Reached", "Colour of a chain at its target", (0.25, 0.75, 0.35))
+    held_colour: _colour(
+        "Limited",
+        "Colour of a chain that limits, softness or stretch keep from its target",
+        (0.95, 0.65, 0.15),
+    )
+    missed_colour: _colour(
+        "Out of Reach", "Colour of a chain whose target is too far or too near", (0.95, 0.25, 0.2)
+    )
+    reach_colour: _colour("Reach", "Colour of what a chain can reach", (0.4, 0.6, 0.9))
+    pole_colour: _colour("Pole", "Colour of the line and plane of a pole", (0.75, 0.5, 0.95))
+    limit_colour: _colour("Ranges", "Colour of the ranges of joints", (0.95, 0.85, 0.3))
+    line_width: FloatProperty(
+        name="Line Width",
+        description="How wide lines of chains are drawn, in pixels at the usual interface scale;"
+        " default 2",
+        default=2.0,
+        min=1.0,
+        max=10.0,
+        subtype="PIXEL",
+        options=set(),
+    )
+    ghost_width: FloatProperty(
+        name="Ghost Width",
+        description="How wide the poses of compared solvers are drawn, in pixels at the usual"
+        " interface scale; default 2",
+        default=2.0,
+        min=1.0,
+        max=10.0,
+        subtype="PIXEL",
+        options=set(),
+    )
+    joint_size: FloatProperty(
+        name="Joint Size",
+        description="How large joints are drawn, in pixels at the usual interface scale; default 6",
+        default=6.0,
+        min=1.0,
+        max=30.0,
+        subtype="PIXEL",
+        options=set(),
+    )
+    log_level: EnumProperty(
+        name="Log",
+        description="What is written to the console",
+        items=logs.LEVELS,
+        default="WARNING",
+        options=set(),
+        update=_set_level,
+    )
+
+    def draw(self, _context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        _draw_all(layout, self, "New Chains", _OF_NEW_CHAINS)
+        box = _draw_all(layout, self, "Viewport", (*_WIDTHS, "use_theme_colours"))
+        column = box.column()
+        column.active = not self.use_theme_colours
+        for name in _COLOURS:
+            column.prop(self, name)
+        _draw_all(layout, self, "Console", ("log_level",))
+
+
+def _draw_all(
+    layout: bpy.types.UILayout, own: ChainPreferences, heading: str, names: tuple[str, ...]
+) -> bpy.types.UILayout:
+    box = layout.box()
+    box.label(text=heading)
+    column = box.column()
+    for name in names:
+        column.prop(own, name)
+    return box
+
+
+class _Defaults:
+    """The preferences where nobody has any: registered by a script, a test, the command line."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = cast(Any, ChainPreferences).bl_rna.properties.get(name)
+        if found is None:
+            raise AttributeError(name)
+        return tuple(found.default_array) if getattr(found, "is_array", False) else found.default
+
+
+def preferences(context: bpy.types.Context | None = None) -> ChainPreferences:
+    """Return the preferences of the person, else the defaults."""
+    user = (context or bpy.context).preferences
+    entry = None if user is None else user.addons.get(PACKAGE)
+    found = None if entry is None else entry.preferences
+    return cast(ChainPreferences, found or _Defaults())
+
+
+register, unregister = bpy.utils.register_classes_factory((ChainPreferences,))

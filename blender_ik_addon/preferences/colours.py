@@ -1,0 +1,93 @@
+"""The colours and widths of what is drawn of chains, chosen in this one place."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import bpy
+
+from .addon import preferences
+
+Colour = tuple[float, float, float]
+
+# Sets that are told apart from each other, in this order; the last ones of a theme are unused.
+_OF_GHOSTS = (3, 2, 8, 1, 6, 5, 0, 4, 12)
+
+
+class Colours(NamedTuple):
+    """Of what is drawn, RGB.
+
+    Attributes:
+        reached: Of chains that have arrived.
+        held: That limits, stretch or the soft distance keep or help.
+        missed: Whose targets are out of reach.
+        idle: That are not solved.
+        limit: Of the ranges of joints.
+        pole: Of the line and plane of a pole.
+        reach: Of what chains can reach, and of their dead zones.
+    """
+
+    reached: Colour
+    held: Colour
+    missed: Colour
+    idle: Colour
+    limit: Colour
+    pole: Colour
+    reach: Colour
+
+
+class Widths(NamedTuple):
+    """Of what is drawn, in pixels, with the scale of the interface.
+
+    Attributes:
+        lines: Of chains.
+        ghosts: Of compared poses.
+        joints: Across the dot of a joint.
+    """
+
+    lines: float
+    ghosts: float
+    joints: float
+
+
+def colours(context: bpy.types.Context) -> Colours:
+    """Return the colours to draw with: those of the theme, or a person's own."""
+    own, theme = preferences(context), _theme(context)
+    if not own.use_theme_colours or theme is None:
+        return Colours(*[_rgb(getattr(own, f"{name}_colour")) for name in Colours._fields])
+    interface, view = theme.user_interface, theme.view_3d
+    return Colours(
+        reached=_rgb(interface.axis_y),
+        held=_rgb(view.object_active),
+        missed=_rgb(interface.axis_x),
+        idle=_rgb(view.bone_solid),
+        limit=_rgb(interface.gizmo_secondary),
+        pole=_rgb(interface.axis_z),
+        reach=_rgb(view.bone_solid),
+    )
+
+
+def ghost_colours(context: bpy.types.Context, count: int) -> list[Colour]:
+    """Return so many colours that are told apart from each other, from the theme."""
+    theme = _theme(context)
+    if theme is None:
+        return [(1.0, 1.0, 1.0)] * count
+    sets = theme.bone_color_sets
+    return [_rgb(sets[_OF_GHOSTS[i % len(_OF_GHOSTS)]].active) for i in range(count)]
+
+
+def widths(context: bpy.types.Context) -> Widths:
+    """Return how wide to draw."""
+    own, user = preferences(context), context.preferences
+    scale = 1.0 if user is None else user.system.ui_scale
+    return Widths(own.line_width * scale, own.ghost_width * scale, own.joint_size * scale)
+
+
+def _theme(context: bpy.types.Context) -> bpy.types.Theme | None:
+    user = context.preferences
+    return user.themes[0] if user is not None and user.themes else None
+
+
+def _rgb(colour: Any) -> Colour:
+    red, green, blue = tuple(colour)[:3]
+    return (red, green, blue)

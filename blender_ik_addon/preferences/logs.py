@@ -1,0 +1,35 @@
+"""What is written to the console: a logger for each file, one handler for all of them."""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+LEVELS: Final = (
+    ("DEBUG", "Everything", "How long each update takes as well"),
+    ("INFO", "Information", "Chains that cannot be solved and files brought up to date as well"),
+    ("WARNING", "Warnings", "What has gone wrong"),
+    ("ERROR", "Errors", "Only what is broken"),
+)
+_LOGGER: Final = logging.getLogger(__package__.rpartition(".")[0])
+_NAME: Final = "chain_ik"
+
+
+def set_level(level: str) -> None:
+    """Write messages of a level and above."""
+    _LOGGER.setLevel(level)
+
+
+def register() -> None:
+    """Write to the console."""
+    handler = logging.StreamHandler()
+    handler.set_name(_NAME)
+    handler.setFormatter(logging.Formatter("Chain IK %(levelname)s: %(message)s"))
+    _LOGGER.addHandler(handler)
+
+
+def unregister() -> None:
+    """Write nothing more."""
+    for handler in [each for each in _LOGGER.handlers if each.get_name() == _NAME]:
+        _LOGGER.removeHandler(handler)
+    _LOGGER.setLevel(logging.NOTSET)

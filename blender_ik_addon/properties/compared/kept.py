@@ -1,0 +1,164 @@
+"""What a comparison of solvers has found, kept by the window manager until it is cleared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import bpy
+import numpy as np
+from bpy.props import (
+    BoolProperty,
+    CollectionProperty,
+    FloatProperty,
+    FloatVectorProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
+
+from ...core import Solver
+from ...rig.tools.lengths import length_unit, short_length
+from ...rig.tools.trial import Attempt
+from ..chains import ChainGroup, chains_of, owner_of
+from ..choices import SOLVERS
+
+BUILT_IN = "Blender's constraint"
+_NAMES = {identifier: name for identifier, name, _ in SOLVERS}
+
+
+class ComparedPoint(bpy.types.PropertyGroup):
+    """A joint."""
+
+    co: FloatVectorProperty(name="Position", description="World space", subtype="XYZ")
+
+
+class ComparedSolver(bpy.types.PropertyGroup):
+    """What one solver made of the chain."""
+
+    name: StringProperty(name="Name", description="The solver")
+    solver: StringProperty(name="Solver", description="Its identifier; empty for the constraint")
+    use_finish: BoolProperty(name="Finish", description="Whether Newton finished the rest")
+    is_solved: BoolProperty(name="Solved", description="Whether it could solve the chain")
+    status: StringProperty(name="Status", description="How it ended, or why it could not")
+    gap: StringProperty(name="Residual", description="Distance left to the target")
+    count: StringProperty(name="Iterations", description="How many iterations it took")
+    time: StringProperty(name="Time", description="How long the solve of this chain takes")
+    residual: FloatProperty(
+        name="Residual", description="Distance left to the target in scene units; -1 without a pose"
+    )
+    iterations: IntProperty(
+        name="Iterations", description="How many iterations it took; -1 where nobody tells"
+    )
+    milliseconds: FloatProperty(
+        name="Time", description="How long a solve takes, in milliseconds; -1 without a pose"
+    )
+    joints: CollectionProperty(type=ComparedPoint)
+
+
+class ComparedChain(bpy.types.PropertyGroup):
+    """The chain that solvers were compared on, and what came of it."""
+
+    owner: StringProperty(name="Armature", description="Name of the armature object")
+    uid: IntProperty(name="Session Uid", description="Of the armature object")
+    chain: StringProperty(name="Chain", description="Name of the chain")
+    frame: FloatProperty(name="Frame", description="At which the solvers were compared")
+    solvers: CollectionProperty(type=ComparedSolver)
+    active_index: IntProperty(name="Active Solver", description="Whose status is shown below")
+    show_ghosts: BoolProperty(
+        name="Ghosts",
+        description="Draw the pose of every solver in the viewport, each in its own colour",
+        default=True,
+        options={"SKIP_SAVE"},
+    )
+
+
+def keep_compared(
+    window_manager: bpy.types.WindowManager | None,
+    settings: ChainGroup,
+    attempts: Sequence[Attempt],
+    scene: bpy.types.Scene,
+) -> None:
+    """Keep what a comparison has found, in place of the one before."""
+    kept, owner = kept_of(window_manager), owner_of(settings)
+    kept.owner, kept.uid, kept.chain = owner.name, owner.session_uid, settings.name
+    kept.frame, kept.active_index = scene.frame_current_final, 0
+    kept.solvers.clear()
+    unit = length_unit(scene)
+    for attempt in attempts:
+        row = kept.solvers.add()
+        row.name = _name_of(attempt)
+        row.solver = "" if attempt.solver is None else attempt.solver.value
+        row.use_finish, row.status = attempt.use_finish, attempt.status
+        row.is_solved = attempt.is_solved
+        row.residual = row.milliseconds = row.iterations = -1
+        if not attempt.is_solved:
+            continue
+        row.residual, row.milliseconds = attempt.residual, attempt.milliseconds
+        row.gap = short_length(attempt.residual, unit)
+        row.time = (
+            f"{attempt.milliseconds:.2g} ms"
+            if attempt.milliseconds < 10.0
+            else (f"{attempt.milliseconds:.0f} ms")
+        )
+        if attempt.iterations is not None:
+            row.iterations, row.count = attempt.iterations, str(attempt.iterations)
+        for joint in attempt.joints.tolist():
+            row.joints.add().co = joint
+
+
+def _name_of(attempt: Attempt) -> str:
+    if attempt.solver is None:
+        return BUILT_IN
+    name = _NAMES[attempt.solver.value]
+    if attempt.solver not in (Solver.FABRIK, Solver.CCD):
+        return name
+    return f"{name} and Newton" if attempt.use_finish else name
+
+
+def kept_of(window_manager: bpy.types.WindowManager | None) -> ComparedChain:
+    """Return what a window manager keeps of the last comparison."""
+    return cast(ComparedChain, cast(bpy.types.WindowManager, window_manager).chain_ik)
+
+
+def compared_chain(window_manager: bpy.types.WindowManager | None) -> ChainGroup | None:
+    """Return the chain that the last comparison is about; None if there is none any more."""
+    kept = kept_of(window_manager)
+    owner = bpy.data.objects.get(kept.owner) if kept.solvers else None
+    if owner is None or owner.session_uid != kept.uid:
+        return None
+    return next((each for each in chains_of(owner) if each.name == kept.chain), None)
+
+
+def forget_compared(window_manager: bpy.types.WindowManager | None) -> None:
+    """Forget the last comparison."""
+    kept = kept_of(window_manager)
+    kept.solvers.clear()
+    for name in ("owner", "uid", "chain", "frame", "active_index"):
+        kept.property_unset(name)
+
+
+def ghost_joints(row: ComparedSolver) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+    """Return where the joints of a pose are, world space, shape (m + 1, 3)."""
+    buffer = np.empty(3 * len(row.joints), dtype=np.float32)
+    row.joints.foreach_get("co", buffer)
+    return buffer.reshape(-1, 3)
+
+
+_register_classes, _unregister_classes = bpy.utils.register_classes_factory(
+    (ComparedPoint, ComparedSolver, ComparedChain)
+)
+
+
+def register() -> None:
+    """Register what is kept and hang it on window managers."""
+    _register_classes()
+    bpy.types.WindowManager.chain_ik = PointerProperty(
+        type=ComparedChain, options={"SKIP_SAVE", "HIDDEN"}
+    )
+
+
+def unregister() -> None:
+    """Remove what ``register`` added."""
+    del bpy.types.WindowManager.chain_ik
+    _unregister_classes()

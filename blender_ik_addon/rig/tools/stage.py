@@ -1,0 +1,153 @@
+"""A scene of its own with the bones of a chain and its goals: poses are tried there, not shown."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+from mathutils import Matrix
+
+from ..batches.changes import OtherChannels
+from ..live.live import memory
+from ..live.writer import write_others, write_rotation
+from ..reading.channels import MODE_NAMES, Pose
+from ..reading.refusals import scaled_flat
+from ..reading.skeleton import Skeleton
+from .converting import IKConstraint
+
+Array = npt.NDArray[np.float64]
+
+NAME = "Chain IK Compare"
+# An evaluation is timed so many times, and the quickest counts.
+REPEATS = 20
+# What float32 leaves of pose matrices.
+SAME_MATRIX = 1e-5
+# What bones allow Blender's constraint.
+_RANGES = ("lock_ik", "use_ik_limit", "ik_min", "ik_max", "ik_stiffness")
+_OF_BONES = ("ik_stretch", *[f"{name}_{axis}" for name in _RANGES for axis in "xyz"])
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A rig that nobody sees: the bones of an armature, without constraints, drivers and keys.
+
+    Attributes:
+        scene: Of its own.
+        rig: An armature object with the same bones, which stands where the other one does.
+    """
+
+    scene: bpy.types.Scene
+    rig: bpy.types.Object
+
+    @property
+    def evaluated(self) -> bpy.types.Object:
+        """The rig as it was evaluated last."""
+        return self.rig.evaluated_get(self._graph())
+
+    def evaluate(self) -> float:
+        """Evaluate the rig; return how many seconds that has taken."""
+        self.rig.update_tag()
+        graph, begun = self._graph(), time.perf_counter()
+        graph.update()
+        return time.perf_counter() - begun
+
+    def seconds(self) -> float:
+        """Return how long an evaluation takes."""
+        # The first one builds what later ones use.
+        self.evaluate()
+        return min(self.evaluate() for _ in range(REPEATS))
+
+    def show(self, pose: Pose) -> None:
+        """Give the bones the channels of a pose, and evaluate it."""
+        every = np.arange(len(pose.modes))
+        others = {name: getattr(pose, name) for name in ("location", "scale")}
+        write_others(self.rig, {name: OtherChannels(every, each) for name, each in others.items()})
+        write_rotation(self.rig, every, pose.modes, pose.rotation)
+        self.evaluate()
+
+    def goal(self, matrix: Array) -> bpy.types.Object:
+        """Return a new empty with a world matrix (4, 4), sheared ones too."""
+        goal = bpy.data.objects.new(NAME, None)
+        self.place(goal, matrix)
+        return goal
+
+    def constrain(self, bone: str) -> IKConstraint:
+        """Return a new IK constraint of a bone."""
+        return self.rig.pose.bones[bone].constraints.new("IK")
+
+    def hang(self, world: Array, bone: str, matrix: Array) -> None:
+        """Have a bone stand where a rig has it that holds the channels shown last.
+
+        Constraints, which this one has not, may have put it there: the whole rig goes along.
+
+        Args:
+            world: Of the other rig, shape (4, 4).
+            bone: The parent of the chain.
+            matrix: Its pose matrix there, shape (4, 4).
+        """
+        there = np.array(self.evaluated.pose.bones[bone].matrix, dtype=np.float64)
+        if np.abs(there - matrix).max() > SAME_MATRIX * np.abs(matrix).max():
+            self.place(self.rig, world @ matrix @ np.linalg.inv(there))
+
+    def place(self, placed: bpy.types.Object, matrix: Array) -> None:
+        """Give an object a world matrix, which its own channels could not all hold."""
+        if placed.parent is None:
+            self.scene.collection.objects.link(placed)
+            placed.parent = self.scene.objects[0]
+        placed.matrix_parent_inverse = Matrix(matrix.tolist())
+
+    def _graph(self) -> bpy.types.Depsgraph:
+        view_layer = self.scene.view_layers[0]
+        if view_layer.depsgraph is None:
+            view_layer.update()
+        assert view_layer.depsgraph is not None
+        return view_layer.depsgraph
+
+
+@contextmanager
+def staged(
+    armature_object: bpy.types.Object, evaluated: bpy.types.Object, skeleton: Skeleton, pose: Pose
+) -> Iterator[Stage]:
+    """Give a stage with the bones of an armature object, and remove all of it afterwards.
+
+    Args:
+        armature_object: The original object.
+        evaluated: The same as it is shown.
+        skeleton: Its bones.
+        pose: As it is shown.
+
+    Raises:
+        RigError: If the object is scaled flat: no goal has a place in its space.
+    """
+    if abs(np.linalg.det(pose.world[:3, :3])) <= np.finfo(float).tiny:
+        raise scaled_flat()
+    scene = bpy.data.scenes.new(NAME)
+    try:
+        origin, rig = (bpy.data.objects.new(NAME, data) for data in (None, armature_object.data))
+        scene.collection.objects.link(origin)
+        stage = Stage(scene, rig)
+        stage.place(rig, pose.world)
+        # It has a pose from its first evaluation on.
+        stage.evaluate()
+        for name, mode in zip(skeleton.names, pose.modes.tolist(), strict=True):
+            bone, shown = rig.pose.bones[name], evaluated.pose.bones[name]
+            bone.rotation_mode = MODE_NAMES[mode]
+            for setting in _OF_BONES:
+                setattr(bone, setting, getattr(shown, setting))
+        yield stage
+    finally:
+        _remove(scene)
+
+
+def _remove(scene: bpy.types.Scene) -> None:
+    """Remove a scene with its objects, and what handlers have noted of it."""
+    for known in [key for key in memory.graphs if key[0] == scene.session_uid]:
+        del memory.graphs[known]
+    for each in list(scene.objects):
+        bpy.data.objects.remove(each)
+    bpy.data.scenes.remove(scene)

@@ -1,0 +1,208 @@
+"""A chain read as an update reads it, with one solver or another, and solved there."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field, replace
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+from ...core import Lead, Solver
+from ..batches.changes import note
+from ..batches.rig_state import RigState, Shared, Specs, place
+from ..live.graph_state import Batch, GraphState
+from ..planning.live_chain import LiveChain
+from ..planning.shared_bones import SOLVERS as SOLVERS_OF_TREES
+from ..reading.channels import Pose
+from ..reading.moment import moment_of
+from ..reading.refusals import RigError
+from ..reading.spec import ChainSpec, ForceSpec, StartFrom
+from ..reading.update import Update
+from ..reading.world import WorldMatrices
+from . import converting
+from .lengths import LengthUnit
+from .stage import Stage
+
+Array = npt.NDArray[np.float64]
+
+NOT_SOLVED = "This chain is not solved: its status tells why."
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What one solver makes of a chain.
+
+    Attributes:
+        solver: None for Blender's IK constraint.
+        use_finish: Whether Newton finishes what FABRIK or CCD leave.
+        status: One sentence: how it ended, or why it cannot solve this chain.
+        residual: From effector to target on the pose as Blender evaluates it, in scene units; NaN
+            where there is none.
+        iterations: How many it took; None where nobody tells.
+        milliseconds: What the solve takes; NaN where there is none.
+        joints: Of that pose, world space, shape (m + 1, 3); (0, 3) where there is none.
+    """
+
+    solver: Solver | None
+    use_finish: bool
+    status: str
+    residual: float = math.nan
+    iterations: int | None = None
+    milliseconds: float = math.nan
+    joints: Array = field(default_factory=lambda: np.empty((0, 3)))
+
+    @property
+    def is_solved(self) -> bool:
+        """Whether there is a pose."""
+        return len(self.joints) > 0
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A chain to compare solvers on.
+
+    Attributes:
+        update: The graph as it was evaluated last.
+        object: The original armature object.
+        index: Of the chain.
+        specs: The settings of all chains that count, by index.
+        force: What acts on the bones of the chain where a force pulls.
+        unit: How the scene shows lengths.
+    """
+
+    update: Update
+    object: bpy.types.Object
+    index: int
+    specs: dict[int, ChainSpec]
+    force: ForceSpec
+    unit: LengthUnit
+
+    @property
+    def spec(self) -> ChainSpec:
+        """The settings of the chain."""
+        return self.specs[self.index]
+
+    def specs_with(self, solver: Solver, *, use_finish: bool) -> Specs:
+        """Return all settings, the chain's with another solver."""
+        options = replace(self.spec.options, solver=solver, use_finish=use_finish)
+        force = self.force if solver is Solver.FORCE else None
+        return {**self.specs, self.index: replace(self.spec, options=options, force=force)}
+
+
+class Trial:
+    """An armature object as an update reads it, with one solver for the chain; it writes nothing.
+
+    Attributes:
+        compared: The chain.
+        solver: That it is to be solved by.
+        use_finish: Whether Newton finishes what that leaves.
+        state: The armature object.
+        batch: What solves the chain.
+        row: Of the chain there.
+    """
+
+    def __init__(
+        self,
+        compared: Compared,
+        solver: Solver,
+        *,
+        use_finish: bool,
+        home: Pose | None = None,
+    ) -> None:
+        self.compared, graph = compared, GraphState()
+        self.solver, self.use_finish = solver, use_finish
+        owner, uid = compared.object, compared.object.session_uid
+        self.state = RigState(owner, uid)
+        specs = compared.specs_with(solver, use_finish=use_finish)
+        self.state.read([], specs, compared.update, Shared(graph.skeletons, _keep_nothing))
+        if home is not None and solver is not Solver.FOLLOW:
+            self.state.pose = copied(home)
+        place([self.state])
+        graph.rigs[uid] = self.state
+        graph.assemble()
+        refused = self.state.errors.get(compared.index) or graph.refused.get((uid, compared.index))
+        if refused:
+            raise RigError(refused)
+        if graph.refused and solver not in SOLVERS_OF_TREES:
+            (_, other), text = next(iter(graph.refused.items()))
+            raise RigError(f"Then chain '{compared.specs[other].name}' stands still: {text}")
+        self.batch, self.row = self._find(graph)
+        self._begun = copied(self.pose)
+
+    def _find(self, graph: GraphState) -> tuple[Batch, int]:
+        for level in graph.levels:
+            for batch in level.batches:
+                for row, live_chain in enumerate(batch.live_chains):
+                    if live_chain.job.index == self.compared.index:
+                        return batch, row
+        raise RigError(NOT_SOLVED)
+
+    @property
+    def pose(self) -> Pose:
+        """The pose as read, with what has been solved."""
+        assert self.state.pose is not None
+        return self.state.pose
+
+    @property
+    def live_chain(self) -> LiveChain:
+        """The chain, compiled."""
+        return self.batch.live_chains[self.row]
+
+    @property
+    def together(self) -> tuple[LiveChain, ...]:
+        """It and the chains that it is one tree with."""
+        return self.batch.driven[self.row // len(self.batch.driven[0].live_chains)].live_chains
+
+    @property
+    def root(self) -> int:
+        """The bone that all of these hang on."""
+        return int(self.batch.driven[self.row // len(self.together)].bones[0])
+
+    def solve_again(self, world: WorldMatrices) -> float:
+        """Solve once more from where it began; return how many seconds that has taken."""
+        if self.solver is Solver.FOLLOW or self.compared.spec.start_from is StartFrom.CURRENT:
+            # It would go on from where it has just come to.
+            self.state.pose = copied(self._begun)
+            self.state.dragged.clear()
+            self.state.version += 1
+        self.batch.ask_anew()
+        return self.solve(world)
+
+    def solve(self, world: WorldMatrices) -> float:
+        """Solve; return how many seconds that has taken."""
+        begun = time.perf_counter()
+        changes = self.batch.changes(world, moment_of(self.compared.update), _is_not_foreign)
+        seconds = time.perf_counter() - begun
+        for change in changes:
+            note(change)
+        return seconds
+
+    def attempt(self, stage: Stage, status: str, seconds: float) -> Attempt:
+        """Return what has been solved, as it stands on a stage."""
+        compared, plan = self.compared, self.live_chain.job.plan
+        spec = compared.spec
+        assert spec.target is not None
+        joints = converting.shown_joints(stage.evaluated, self.live_chain.job.skeleton, plan)
+        target = WorldMatrices(compared.update.depsgraph).matrix(spec.target, "target")
+        is_led = self.live_chain.job.spec.is_dragged and spec.options.lead is Lead.ROOT
+        gap = joints[0 if is_led else -1] - target[:3, 3]
+        residual, milliseconds = float(np.linalg.norm(gap)), 1e3 * seconds
+        solver, use_finish = self.solver, self.use_finish
+        return Attempt(solver, use_finish, status, residual, None, milliseconds, joints)
+
+
+def _is_not_foreign(_state: RigState) -> bool:
+    return False
+
+
+def _keep_nothing(*_stored: object) -> None:
+    """Leave stored poses as they are."""
+
+
+def copied(pose: Pose) -> Pose:
+    """Return a pose whose channels can be noted anew."""
+    names = ("channels", "location", "scale", "matrices")
+    return replace(pose, **{name: getattr(pose, name).copy() for name in names})
