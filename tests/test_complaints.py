@@ -20,6 +20,7 @@ BAD = [
 GOOD = [
     "00:00.745  system.path      | WARNING Could not get a list of mounted file-systems",
     "Reloading external rigs...",
+    "Repository data: /tmp/profile/extensions/blender_org not found, sync required!",
     "ALSA lib confmisc.c:855:(parse_card) cannot find card '0': Unknown error",
     'Info: Saved as "session.blend"',
     "02:50.393  operator         | Baked 1 chain from frame 1 to 100",

@@ -28,6 +28,8 @@ COMPLAINT = re.compile(
 NOT_OURS = re.compile(
     r"\b(ALSA|PulseAudio|jack server|libdecor|libEGL|MESA|Vulkan|XDG_RUNTIME_DIR|OpenColorIO)\b"
     r"|Could not get a list of mounted file-systems"
+    # A fresh profile has never been online.
+    r"|^Repository data: .* not found, sync required!$"
 )
 TIME = re.compile(r"^\d\d:\d\d\.\d+ +", re.MULTILINE)
 
