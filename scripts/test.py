@@ -6,6 +6,11 @@
     python3 scripts/test.py --only 5.2          only the runs whose name contains this
     python3 scripts/test.py --only core -- -k limits -x      what follows -- goes to pytest
     BLENDER=/path/to/blender python3 scripts/test.py         also inside that application
+    BLENDER=/path/to/blender python3 scripts/test.py --only window      only what people see there
+
+The run "window" installs the zip in a Blender with a window and uses all of it, by mouse and keys:
+in the one that BLENDER names, else in the one on the path. It needs a display, or Xvfb to make one.
+Its pictures and what Blender printed are in out/window.
 
 Needs nothing but this Python (3.9 or newer): environments are installed on first use.
 """
@@ -98,10 +103,30 @@ def check_docs(label: str) -> Outcome:
     return outcome
 
 
-def run_in_environment(label: str, arguments: list[str], name: str = "") -> Outcome:
+def run_in_environment(
+    label: str, arguments: list[str], name: str = "", **variables: str
+) -> Outcome:
     """Run pytest in a virtual environment, named as the run unless told."""
     python = environment.ensure(name or label)
-    return _run_pytest(label, [str(python), "-m", "pytest"], arguments)
+    return _run_pytest(label, [str(python), "-m", "pytest"], arguments, **variables)
+
+
+def run_in_window(label: str, arguments: list[str]) -> Outcome:
+    """Run the tests that start a full Blender by themselves.
+
+    Raises:
+        UnavailableError: If there is none.
+    """
+    named = os.environ.get("BLENDER", "")
+    blender = shutil.which(named or "blender")
+    if named and blender is None:
+        say(label, f"BLENDER={named} is not a program")
+        return Outcome(failed=1)
+    if blender is None:
+        raise UnavailableError(
+            "the variable BLENDER names no full Blender, and none is on the path"
+        )
+    return run_in_environment(label, arguments, OLDEST, BLENDER=os.path.abspath(blender))
 
 
 def run_in_application(label: str, arguments: list[str]) -> Outcome:
@@ -124,15 +149,15 @@ def run_in_application(label: str, arguments: list[str]) -> Outcome:
     return _run_pytest(label, command, arguments)
 
 
-def _run_pytest(label: str, command: list[str], arguments: list[str]) -> Outcome:
+def _run_pytest(label: str, command: list[str], arguments: list[str], **variables: str) -> Outcome:
     """Run pytest, print its progress, all of its output if it failed, and its last line."""
     start = time.monotonic()
     cache = f"cache_dir={environment.FOLDER / 'pytest_cache' / label}"
     # Tests see a Blender without this person's preferences, and write nothing into them.
     with tempfile.TemporaryDirectory(prefix="chain_ik_test_") as user_folder:
-        variables = {**os.environ, **ONE_THREAD, "BLENDER_USER_RESOURCES": user_folder}
+        env = {**os.environ, **ONE_THREAD, "BLENDER_USER_RESOURCES": user_folder, **variables}
         full_command = [*command, "-q", "-rsfE", "-o", cache, *arguments]
-        code, output = stream(label, full_command, _progress, env=variables)
+        code, output = stream(label, full_command, _progress, env=env)
     outcome = count_results(output)
     is_empty_selection = code == _NO_TESTS_COLLECTED and "-k" in arguments
     if code != 0 and not outcome.failed and not is_empty_selection:
@@ -194,6 +219,7 @@ def plan_runs(options: argparse.Namespace) -> dict[str, Callable[[str], Outcome]
     runs["core-newest"] = lambda label: run_in_environment(label, ["tests/core", *cases], newest)
     if os.environ.get("BLENDER"):
         runs["application"] = lambda label: run_in_application(label, ["tests/blender", *extra])
+    runs["window"] = lambda label: run_in_window(label, ["tests/window", *options.pytest])
     if options.quick and not options.only:
         # Two halves, side by side.
         halves = {f"{newest}, {'ab'[half]}": half for half in range(2)}
@@ -233,7 +259,9 @@ def parse_command_line() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="one Blender, one case of each test")
     parser.add_argument("--thorough", action="store_true", help="every test in every run")
     parser.add_argument(
-        "--only", metavar="NAME", help="lint, docs, core, 5.2, 4.2, 4.5, 5.0, application"
+        "--only",
+        metavar="NAME",
+        help="lint, docs, core, 5.2, 4.2, 4.5, 5.0, application, window",
     )
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="at a time")
     options = parser.parse_args(arguments[:split])

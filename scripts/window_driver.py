@@ -7,9 +7,12 @@ another in its own loop, so a session is a generator that yields the seconds to 
 from __future__ import annotations
 
 import os
+import shutil
+import struct
 import subprocess
 import sys
 import traceback
+import zlib
 from collections.abc import Generator, Iterable
 from pathlib import Path
 
@@ -63,7 +66,8 @@ def play(session: Session) -> None:
         return delay
 
     bpy.context.preferences.view.show_splash = False
-    bpy.app.timers.register(advance, first_interval=1.5)
+    # Persistent: a session goes on in the file that it opens.
+    bpy.app.timers.register(advance, first_interval=1.5, persistent=True)
 
 
 def read_paths(names: str) -> list[Path]:
@@ -94,6 +98,18 @@ def select_bones(rig: bpy.types.Object, *names: str) -> None:
         holder = bone if hasattr(bone, "select") else bone.bone
         holder.select = bone.name in names
     rig.data.bones.active = rig.data.bones[names[-1]]
+
+
+def is_black(path: Path) -> bool:
+    """Tell whether a PNG of 8 bits a channel shows nothing but black."""
+    data, at, packed = path.read_bytes(), 8, b""
+    while at < len(data):
+        (length,) = struct.unpack(">I", data[at : at + 4])
+        if data[at + 4 : at + 8] == b"IDAT":
+            packed += data[at + 8 : at + 8 + length]
+        at += length + 12
+    # What rows are filtered by is 0 to 4; black is 0 and opaque is 255.
+    return set(zlib.decompress(packed)) <= {0, 1, 2, 3, 4, 255}
 
 
 def read_status_bar(path: Path) -> np.ndarray:
@@ -132,6 +148,8 @@ class Viewport:
 
     def fill_window(self) -> Session:
         """Close all other editors, and dismiss what Blender greets its user with."""
+        # Blender 4.3 crashes where editors close before they are drawn at a new interface scale.
+        yield REDRAW
         self.press("ESC")
         yield REDRAW
         for area in [area for area in self.window.screen.areas if area.type != "VIEW_3D"]:
@@ -190,14 +208,26 @@ class Viewport:
             self._simulate(button, "RELEASE")
             yield MOMENT
 
-    def take_picture(self, path: Path) -> None:
-        """Draw the window now and write a picture of the screen.
+    def take_picture(self, path: Path, *, is_drawn: bool = False) -> None:
+        """Write a picture of the window.
 
-        Blender's own ``screen.screenshot`` gives black pictures without a graphics card.
+        Blender's own ``screen.screenshot`` gives black pictures without a graphics card: then the
+        program `import` of ImageMagick takes it, where there is one, of the whole screen.
+
+        Args:
+            path: Of the picture.
+            is_drawn: Whether the window shows what it should; else it is drawn first.
         """
-        bpy.ops.wm.redraw_timer(type="DRAW_WIN_SWAP", iterations=2)
-        subprocess.run(["import", "-window", "root", str(path)], check=True)
+        if not is_drawn:
+            bpy.ops.wm.redraw_timer(type="DRAW_WIN_SWAP", iterations=2)
+        if self._sees_itself:
+            with self.context():
+                bpy.ops.screen.screenshot(filepath=str(path))
+            self._sees_itself = not shutil.which("import") or not is_black(path)
+        if not self._sees_itself:
+            subprocess.run(["import", "-window", "root", str(path)], check=True)
 
+    _sees_itself = True
     _mouse = (5, 5)
 
     def _simulate(self, kind: str, value: str, **modifiers: bool) -> None:

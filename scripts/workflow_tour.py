@@ -69,6 +69,18 @@ def give_bodies(armature_object: bpy.types.Object) -> None:
         body.parent, body.parent_type, body.parent_bone = armature_object, "BONE", bone.name
 
 
+def check_rendered(path: Path, scene: bpy.types.Scene, place: Vector) -> None:
+    """Check that a render shows something where a point of the scene is."""
+    image = bpy.data.images.load(str(path))
+    (width, height), (x, y, _) = image.size, world_to_camera_view(scene, scene.camera, place)
+    pixels = np.array(image.pixels).reshape(height, width, -1)
+    bpy.data.images.remove(image)
+    drawn = np.abs(pixels - pixels[0, 0]).max(axis=2) > 0.05
+    row, column = round(height * y), round(width * x)
+    near = drawn[row - 8 : row + 8, column - 8 : column + 8]
+    check(near.any(), f"{path.name} shows nothing where {tuple(place)} is.")
+
+
 def check_reached(when: str) -> None:
     """Check that every chain that is not muted says that it has arrived."""
     for chain in rig().chain_ik.chains:
@@ -261,12 +273,7 @@ class Day:
         yield REDRAW
         moved = (self.wrist(name) - before).length
         check(moved <= SAME, f"The render has moved the wrist by {moved:.2g} m.")
-        pixels = np.array(bpy.data.images.load(path).pixels).reshape(360, 640, -1)
-        x, y, _ = world_to_camera_view(scene, camera, before)
-        drawn = np.abs(pixels - pixels[0, 0]).max(axis=2) > 0.05
-        row, column = round(360 * y), round(640 * x)
-        near = drawn[row - 8 : row + 8, column - 8 : column + 8]
-        check(near.any(), "The render does not show the wrist where it is.")
+        check_rendered(Path(path), scene, before)
 
     def wrist(self, name: str) -> Vector:
         """Return where the left forearm of a character ends, world space."""

@@ -42,3 +42,24 @@ def test_a_crash_without_results_is_a_failure(command_module, capsys, code):
     command = [sys.executable, "-c", f"import os; os._exit({code})"]
     assert command_module._run_pytest("crash", command, []).failed == 1
     assert f"exit code {code}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("blender", "expected", "said"),
+    [
+        (None, (0, 0, 1), "BLENDER names no full Blender"),
+        ("/no/such/blender", (0, 1, 0), "is not a program"),
+    ],
+)
+def test_the_window_run_says_why_it_does_not_run(
+    command_module, monkeypatch, capsys, tmp_path, blender, expected, said
+):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("BLENDER", raising=False)
+    if blender:
+        monkeypatch.setenv("BLENDER", blender)
+    monkeypatch.setattr(sys, "argv", ["test.py", "--only", "window"])
+    (run,) = command_module.plan_runs(command_module.parse_command_line()).values()
+    outcome = command_module.carry_out("window", run)
+    assert (outcome.passed, outcome.failed, outcome.skipped) == expected
+    assert said in capsys.readouterr().out

@@ -4,17 +4,21 @@ Started by test_package.py in a process of its own, with the zip as the last arg
 line of JSON behind MARK.
 """
 
-import gc
 import json
 import logging
 import os
 import shutil
 import sys
 import traceback
-import types
+from pathlib import Path
 
 import bpy
 from mathutils import Vector
+
+# Blender puts neither the checkout nor, in the application, this folder on its path.
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.blender.traces import has_translations, left_behind, list_traces
 
 MARK = "CHAIN_IK_SESSION "
 MODULE = "bl_ext.user_default.chain_ik"
@@ -37,6 +41,27 @@ def make_armature() -> bpy.types.Object:
     return armature_object
 
 
+def distance(armature_object: bpy.types.Object, target: bpy.types.Object) -> float:
+    """Return how far the tip is from the target, as Blender has evaluated both."""
+    graph = bpy.context.evaluated_depsgraph_get()
+    posed = armature_object.evaluated_get(graph)
+    tip = posed.matrix_world @ posed.pose.bones["Lower"].tail
+    return (tip - target.evaluated_get(graph).matrix_world.translation).length
+
+
+def bake(armature_object: bpy.types.Object, target: bpy.types.Object) -> float:
+    """Bake a moving target, with the chain muted after it; return the greatest distance."""
+    for frame, x in ((1, 0.6), (10, -0.8)):
+        target.location.x = x
+        target.keyframe_insert("location", frame=frame)
+    bpy.ops.pose.chain_ik_bake(which="ALL", frame_start=1, frame_end=10, mute=True)
+    distances = []
+    for frame in range(1, 11):
+        bpy.context.scene.frame_set(frame)
+        distances.append(distance(armature_object, target))
+    return max(distances)
+
+
 def use_chain() -> dict[str, object]:
     """Make a chain as in the sidebar and return how far its tip is from the target."""
     armature_object = make_armature()
@@ -46,8 +71,9 @@ def use_chain() -> dict[str, object]:
     chain = armature_object.chain_ik.chains.add()
     chain.bone, chain.target, chain.solver = "Lower", target, "TWO_BONE"
     bpy.context.view_layer.update()
-    tip = armature_object.matrix_world @ armature_object.pose.bones["Lower"].tail
-    seen = {"distance": (tip - TARGET_POSITION).length, "status": str(chain.status)}
+    seen = {"distance": distance(armature_object, target), "status": str(chain.status)}
+    seen["baked_distance"] = bake(armature_object, target)
+    seen["is_muted"] = chain.mute
     bpy.ops.pose.chain_ik_creature_load(creature="SNAKE")
     return {**seen, "creature": json.loads(chain.force.creature)["name"]}
 
@@ -68,39 +94,6 @@ def use_preferences() -> dict[str, object]:
     return {**seen, "added": added, "log": logger.level, "writes": len(logger.handlers)}
 
 
-def list_traces() -> dict[str, list[str]]:
-    """Return everything that an add-on can hang into Blender, as names."""
-    handlers = {
-        f"{name}: {function.__module__}.{function.__qualname__}"
-        for name in dir(bpy.app.handlers)
-        if isinstance(functions := getattr(bpy.app.handlers, name), list)
-        for function in functions
-    }
-    blender_types = {name: getattr(bpy.types, name) for name in dir(bpy.types)}
-    # Timers cannot be listed: ask for each function of ours that is still alive.
-    timers = {
-        function.__qualname__
-        for function in gc.get_objects()
-        if isinstance(function, types.FunctionType)
-        and str(function.__module__).startswith(MODULE)
-        and bpy.app.timers.is_registered(function)
-    }
-    drawn_by = {
-        f"{name}: {function.__qualname__}"
-        for name, blender_type in blender_types.items()
-        for function in getattr(getattr(blender_type, "draw", None), "_draw_funcs", ())
-        # A menu that was ever appended to lists Blender's own function too.
-        if function.__module__.startswith(MODULE)
-    }
-    return {
-        "handlers": sorted(handlers),
-        "classes": sorted(blender_types),
-        "properties": sorted(name for name, t in blender_types.items() if hasattr(t, "chain_ik")),
-        "timers": sorted(timers),
-        "menus": sorted(drawn_by),
-    }
-
-
 def main(zip_path: str) -> None:
     """Install, use, switch off; print what was seen."""
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
@@ -117,11 +110,9 @@ def main(zip_path: str) -> None:
     in_use = list_traces()
     seen["kinds_in_use"] = [kind for kind in before if in_use[kind] != before[kind]]
     bpy.ops.preferences.addon_disable(module=MODULE)
-    after = list_traces()
     seen["writes_after"] = len(logging.getLogger(MODULE).handlers)
-    seen["left_behind"] = {
-        kind: left for kind in before if (left := sorted(set(after[kind]) - set(before[kind])))
-    }
+    seen["left_behind"] = left_behind(before, list_traces())
+    seen["left_translations"] = has_translations(MODULE)
     print(MARK + json.dumps(seen))
 
 

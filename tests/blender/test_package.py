@@ -12,6 +12,7 @@ import bpy
 import pytest
 
 from tests.blender.command_lines import contents, make_scene, results_of, save
+from tests.blender.traces import KINDS_IN_USE
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSION = Path(__file__).with_name("package_session.py")
@@ -79,6 +80,11 @@ def test_installed_chain_reaches_its_target(session):
     assert session["distance"] < 1e-5, session["status"]
 
 
+def test_an_installed_chain_bakes(session):
+    assert session["is_muted"]
+    assert session["baked_distance"] < 1e-5
+
+
 def test_a_chain_of_the_installed_extension_is_what_its_preferences_say(session):
     assert (session["usual_solver"], session["usual_log"]) == ("NEWTON", "WARNING")
     assert session["added"] == {"solver": "CCD", "pole": None, "bone": ""}
@@ -95,8 +101,9 @@ def test_the_installed_extension_logs_as_its_preferences_say_until_it_is_disable
 
 def test_disabling_leaves_nothing_behind(session):
     # Else the session could not see what it looks for.
-    assert {"handlers", "classes", "properties"} <= set(session["kinds_in_use"])
+    assert set(KINDS_IN_USE) <= set(session["kinds_in_use"])
     assert session["left_behind"] == {}
+    assert not session["left_translations"]
 
 
 @pytest.mark.slow

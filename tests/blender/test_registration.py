@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import types
 from collections.abc import Iterator
 
 import bpy
@@ -11,50 +9,16 @@ import pytest
 
 import blender_ik_addon
 from tests.blender import rigs
+from tests.blender.traces import KINDS_IN_USE, list_traces
 
 PACKAGE = blender_ik_addon.__name__
 
 
-def is_ours(function: object) -> bool:
-    return str(getattr(function, "__module__", "")).startswith(PACKAGE)
-
-
 def hung_into_blender() -> dict[str, list[str]]:
     """Return everything of the add-on that Blender would call or show, by kind."""
-    handlers = [
-        f"{name}: {function.__qualname__}"
-        for name in dir(bpy.app.handlers)
-        if isinstance(functions := getattr(bpy.app.handlers, name), list)
-        for function in functions
-        if is_ours(function)
-    ]
-    timers = [
-        function.__qualname__
-        for function in gc.get_objects()
-        if isinstance(function, types.FunctionType)
-        and is_ours(function)
-        and bpy.app.timers.is_registered(function)
-    ]
-    known = {name: getattr(bpy.types, name) for name in dir(bpy.types)}
-    keyconfig = bpy.context.window_manager.keyconfigs.addon
-    keymaps = keyconfig.keymaps if keyconfig else ()
     return {
-        "handlers": sorted(handlers),
-        "timers": sorted(timers),
-        "classes": sorted(name for name, found in known.items() if is_ours(found)),
-        "properties": sorted(name for name, found in known.items() if hasattr(found, "chain_ik")),
-        "menus": sorted(
-            f"{name}: {function.__qualname__}"
-            for name, found in known.items()
-            for function in getattr(getattr(found, "draw", None), "_draw_funcs", ())
-            if is_ours(function)
-        ),
-        "keymaps": sorted(
-            f"{keymap.name}: {item.idname}"
-            for keymap in keymaps
-            for item in keymap.keymap_items
-            if "chain_ik" in item.idname
-        ),
+        kind: [name for name in names if PACKAGE in name or "chain_ik" in name]
+        for kind, names in list_traces().items()
     }
 
 
@@ -69,7 +33,7 @@ def switched_off() -> Iterator[dict[str, list[str]]]:
 
 
 def test_unregistering_leaves_nothing_behind(switched_off):
-    for kind in ("handlers", "classes", "properties"):
+    for kind in KINDS_IN_USE:
         assert switched_off[kind], f"no {kind} seen: this test would not see what is left"
     assert not any(hung_into_blender().values()), hung_into_blender()
     for name in ("add", "remove", "restore", "solve", "bake", "compare"):

@@ -1,0 +1,58 @@
+"""What Blender prints in the window's session: complaints are seen, and nothing else is."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.window.application import complaints, run
+
+BAD = [
+    "Traceback (most recent call last):",
+    "Error: Python: the operator has failed",
+    "UILayout.prop(): property not found: ForceSettings.gravitas",
+    "rna_uiItemR: property not found: ForceSettings.gravitas",
+    "bpy.rna          | ERROR Python script error in VIEW3D_PT_chain_ik_reach.draw",
+    "Error: the message of this chain has no bone",
+    "WARN (bpy.rna): chain_ik is registered already",
+    "Error: Not freed memory blocks: 3, total unfreed memory 0.002 MB",
+]
+GOOD = [
+    "00:00.745  system.path      | WARNING Could not get a list of mounted file-systems",
+    "Reloading external rigs...",
+    "Repository data: /tmp/profile/extensions/blender_org not found, sync required!",
+    "ALSA lib confmisc.c:855:(parse_card) cannot find card '0': Unknown error",
+    'Info: Saved as "session.blend"',
+    "02:50.393  operator         | Baked 1 chain from frame 1 to 100",
+    "Blender quit",
+]
+
+
+@pytest.mark.parametrize("line", BAD)
+def test_a_complaint_is_found_with_what_follows_it(line):
+    assert complaints([*GOOD, line, "the cause"]) == [f"{line}\nthe cause"]
+
+
+def test_a_complaint_that_comes_at_every_redraw_is_told_once():
+    lines = [f"00:{second}.101  bpy.rna  | ERROR in draw" for second in (12, 13)]
+    after = [f"line {number}" for number in range(20)]
+    (told,) = complaints([lines[0], *after, lines[1], *after])
+    assert told.startswith("bpy.rna  | ERROR in draw\nline 0\n")
+
+
+def test_what_blender_always_prints_is_no_complaint():
+    assert complaints(GOOD) == []
+
+
+def test_a_process_that_hangs_is_killed_with_its_children_and_its_last_words_are_kept(tmp_path):
+    seen = tmp_path / "still_there"
+    child = f"import time, pathlib; time.sleep(4); pathlib.Path({str(seen)!r}).touch()"
+    parent = (
+        "import subprocess, sys, time; print('last words', flush=True); "
+        f"subprocess.Popen([sys.executable, '-c', {child!r}]); time.sleep(60)"
+    )
+    ended = run([sys.executable, "-c", parent], 2.0, Path(tmp_path / "console.txt"))
+    assert ended.code is None
+    assert "it took too long\nlast words" in ended.tail()
+    run([sys.executable, "-c", "import time; time.sleep(4)"], 30.0, tmp_path / "wait.txt")
+    assert not seen.exists()

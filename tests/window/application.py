@@ -1,0 +1,129 @@
+"""Start a full Blender, with a window or without, and read what it prints."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "out" / "window"
+SHOWN_LINES, SHOWN_AFTER = 40, 12
+MODULE = "chain_ik"
+
+# What nobody should ever see in the console, and what Blender prints on machines such as this one
+# whatever is installed.
+COMPLAINT = re.compile(
+    r"error|traceback|exception|rna_ui|not found|unknown|invalid|not freed|segmentation"
+    rf"|warn.*{MODULE}|{MODULE}.*warn",
+    re.IGNORECASE,
+)
+NOT_OURS = re.compile(
+    r"\b(ALSA|PulseAudio|jack server|libdecor|libEGL|MESA|Vulkan|XDG_RUNTIME_DIR|OpenColorIO)\b"
+    r"|Could not get a list of mounted file-systems"
+    # A fresh profile has never been online.
+    r"|^Repository data: .* not found, sync required!$"
+)
+TIME = re.compile(r"^\d\d:\d\d\.\d+ +", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A process that has ended.
+
+    Attributes:
+        code: Its exit code, None where it was killed because it took too long.
+        console: What it printed, to both streams, line by line.
+    """
+
+    code: int | None
+    console: list[str]
+
+    def tail(self) -> str:
+        """Return the end of what was printed, for people who look for the cause."""
+        ended = "killed, it took too long" if self.code is None else f"exit code {self.code}"
+        return "\n".join([f"Blender: {ended}", *self.console[-SHOWN_LINES:]])
+
+
+@dataclass(frozen=True)
+class Session:
+    """What the session wrote down: by step, and what stood in the console meanwhile."""
+
+    process: Run
+    results: dict[str, dict[str, object]]
+    console: dict[str, list[str]]
+
+
+def complaints(lines: list[str]) -> list[str]:
+    """Return what nobody should see, each with what follows it, and once however often it comes."""
+    found, number = [], 0
+    while number < len(lines):
+        if COMPLAINT.search(lines[number]) and not NOT_OURS.search(lines[number]):
+            text = "\n".join(lines[number : number + SHOWN_AFTER])
+            found.append(TIME.sub("", text))
+            number += SHOWN_AFTER
+        else:
+            number += 1
+    return list(dict.fromkeys(found))
+
+
+def run(command: list[str], timeout: float, console: Path, **variables: str) -> Run:
+    """Run a program from the checkout, and kill it and all that it has started if it hangs."""
+    is_posix = os.name == "posix"
+    with console.open("wb") as file:
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env={**os.environ, **variables},
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            start_new_session=is_posix,
+        )
+        try:
+            code = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            code = None
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL) if is_posix else process.kill()
+                process.wait()
+    text = console.read_text(encoding="utf-8", errors="replace")
+    return Run(code, text.splitlines())
+
+
+@contextmanager
+def screen(blender: str, folder: Path) -> Iterator[dict[str, str] | None]:
+    """Provide a display and yield the variables that name it, or None where there is none.
+
+    What starts Blender may make a display by itself, so it is asked as well.
+    """
+    if not sys.platform.startswith("linux") or has_display():
+        yield {}
+    elif shutil.which("Xvfb"):
+        command = ["Xvfb", "-displayfd", "1", "-screen", "0", "1600x900x24", "-nolisten", "tcp"]
+        server = subprocess.Popen([*command, "+extension", "GLX"], stdout=subprocess.PIPE)
+        try:
+            number = server.stdout.readline().decode().strip()
+            assert number, "Xvfb has not started."
+            yield {"DISPLAY": f":{number}"}
+        finally:
+            server.terminate()
+            server.wait()
+    else:
+        ask = "print('A WINDOW IS OPEN', flush=True); import os; os._exit(0)"
+        command = [blender, "--factory-startup", "--python-expr", ask]
+        asked = run(command, 120, folder / "display.txt", BLENDER_USER_RESOURCES=str(folder))
+        yield {} if "A WINDOW IS OPEN" in asked.console else None
+
+
+def has_display() -> bool:
+    """Tell whether the environment names a display."""
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

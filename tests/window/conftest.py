@@ -1,0 +1,79 @@
+"""A full Blender for the tests: the zip that it builds, and what a session in its window told."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.window.application import FOLDER, ROOT, Session, run, screen
+from tests.window.steps import MARK, RESULTS
+
+# Seconds. The session takes about two minutes; a machine that is busy, and draws without a graphics
+# card, several times as long.
+LONGEST_BUILD, LONGEST_SESSION = 120.0, 600.0
+GEOMETRY = ["--window-geometry", "0", "0", "1200", "800"]
+
+
+@pytest.fixture(scope="session")
+def blender() -> str:
+    """The program that BLENDER names; the test command also looks on the path."""
+    named = os.environ.get("BLENDER", "")
+    if not named:
+        pytest.skip("the variable BLENDER names no full Blender")
+    found = shutil.which(named)
+    assert found, f"BLENDER={named} is not a program"
+    return os.path.abspath(found)
+
+
+@pytest.fixture(scope="session")
+def built_zip(blender: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The extension, built by that Blender."""
+    folder = tmp_path_factory.mktemp("built")
+    command = [sys.executable, str(ROOT / "scripts" / "build_extension.py"), "--output"]
+    variables = {"BLENDER": blender, "BLENDER_USER_RESOURCES": str(folder / "user")}
+    built = run([*command, str(folder)], LONGEST_BUILD, folder / "console.txt", **variables)
+    assert built.code == 0, built.tail()
+    (zip_path,) = folder.glob("chain_ik-*.zip")
+    return zip_path
+
+
+@pytest.fixture(scope="session")
+def session(blender: str, built_zip: Path, tmp_path_factory: pytest.TempPathFactory) -> Session:
+    """The whole session in the window, in a fresh profile."""
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir(parents=True)
+    script = str(ROOT / "tests" / "window" / "session.py")
+    start = [blender, "--factory-startup", "--enable-event-simulate", *GEOMETRY]
+    command = [*start, "--python", script, "--", str(built_zip), str(FOLDER)]
+    profile = str(tmp_path_factory.mktemp("profile"))
+    with screen(blender, tmp_path_factory.mktemp("display")) as display:
+        if display is None:
+            pytest.skip("no display: set DISPLAY, or install Xvfb")
+        variables = {**display, "BLENDER_USER_RESOURCES": profile}
+        process = run(command, LONGEST_SESSION, FOLDER / "console.txt", **variables)
+    return Session(process, read_results(), read_steps(process.console))
+
+
+def read_results() -> dict[str, dict[str, object]]:
+    """Return the line of each step that came to its end."""
+    path = FOLDER / RESULTS
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return {result["name"]: result for result in map(json.loads, lines)}
+
+
+def read_steps(console: list[str]) -> dict[str, list[str]]:
+    """Return what was printed in each step, in "start" what came before the first."""
+    found: dict[str, list[str]] = {"start": []}
+    name = "start"
+    for line in console:
+        if line.startswith(MARK):
+            name = line.removeprefix(MARK)
+            found[name] = []
+        else:
+            found[name].append(line)
+    return found

@@ -1,0 +1,161 @@
+"""Open all that the extension shows, one after the other, with a picture of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import bpy
+import shown
+from recorder import NothingHereError
+from steps import REFUSED
+from window_driver import MOMENT, REDRAW, Session, SessionError, Viewport, check, select_bones
+
+# So many times is the sidebar scrolled, to see all of it.
+PAGES = 3
+# Where the mouse is when something is opened: there is room around it.
+POPUP = (300, 350)
+
+
+def show_unfolded(viewport: Viewport, folder: Path, solvers: Iterator[str]) -> Session:
+    """Show the whole tab, with each solver; all of it is photographed with the first."""
+    yield from viewport.show_tab(shown.TAB)
+    pages = PAGES
+    for solver in solvers:
+        yield REDRAW
+        for page in range(pages):
+            viewport.take_picture(folder / f"unfolded_{solver}_{page}.png", is_drawn=True)
+            sidebar = viewport.region("UI")
+            with bpy.context.temp_override(
+                window=viewport.window, area=viewport.area, region=sidebar
+            ):
+                bpy.ops.view2d.scroll_down(deltax=0, deltay=-sidebar.height * 2 // 3)
+            yield REDRAW
+        pages = 1
+
+
+def open_panels(viewport: Viewport, folder: Path, solvers: Iterator[str]) -> Session:
+    """Open each panel by itself as a popover, or where it belongs, with a solver that has it."""
+    panels = [*shown.registered(bpy.types.Panel), *shown.added_to(bpy.types.Panel)]
+    left = {shown.name_of(cls): cls for cls in panels if hasattr(cls, "bl_label")}
+    check(len(left) > 5, f"Only these panels were found: {sorted(left)}.")
+    yield from _share_bones(viewport)
+    for _ in solvers:
+        yield REDRAW
+        for name, cls in sorted(left.items()):
+            picture = folder / f"panel_{name}.png"
+            if cls.bl_space_type == "PROPERTIES" and cls.bl_region_type == "WINDOW":
+                area = viewport.area
+                area.type = "PROPERTIES"
+                yield REDRAW
+                area.spaces.active.context = cls.bl_context.upper()
+                yield from _open_panel(viewport, area, cls, picture)
+                area.type = "VIEW_3D"
+                yield REDRAW
+            else:
+                yield from _open_panel(viewport, viewport.area, cls, picture)
+            if picture.exists():
+                del left[name]
+    check(not left, f"These panels are never shown: {sorted(left)}.")
+
+
+def open_menus(viewport: Viewport, folder: Path) -> Session:
+    """Open each menu, and each of Blender's with entries of the extension."""
+    menus = [*shown.registered(bpy.types.Menu), *shown.added_to(bpy.types.Menu)]
+    for cls in menus:
+        name = shown.name_of(cls)
+        yield from viewport.drag([POPUP], button="")
+        call = bpy.ops.wm.call_menu_pie if shown.is_pie(cls) else bpy.ops.wm.call_menu
+        with viewport.context():
+            opened = call("INVOKE_DEFAULT", name=name)
+        check(opened == {"INTERFACE"}, f"The menu {name} does not open: {opened}.")
+        yield from _look(viewport, folder / f"menu_{name}.png")
+
+
+def open_preferences(viewport: Viewport, folder: Path) -> Session:
+    """Turn the viewport into the preferences, and open those of the extension."""
+    if bpy.context.preferences.addons[shown.MODULE].preferences is None:
+        raise NothingHereError("The extension has no preferences.")
+    area = viewport.area
+    area.type = "PREFERENCES"
+    bpy.context.preferences.active_section = "ADDONS"
+    bpy.context.window_manager.addon_search = shown.TAB
+    bpy.ops.preferences.addon_expand(module=shown.MODULE)
+    yield REDRAW
+    viewport.take_picture(folder / "preferences.png", is_drawn=True)
+    area.type = "VIEW_3D"
+    yield REDRAW
+
+
+def run_operators(viewport: Viewport, folder: Path) -> Session:
+    """Run each operator with its defaults, open *Adjust Last Operation*, and undo it.
+
+    Those that are of no use here may refuse, in a sentence that Blender prints as well.
+    """
+    opened = []
+    bpy.context.scene.frame_end = 4
+    for name in shown.operators():
+        module, _, function = name.partition(".")
+        operator = getattr(getattr(bpy.ops, module), function)
+        yield from viewport.drag([POPUP], button="")
+        with viewport.context():
+            if not operator.poll():
+                continue
+            try:
+                done = operator("EXEC_DEFAULT", True)
+            except RuntimeError as error:
+                if "Traceback" in str(error):
+                    raise SessionError(f"{name}: {error}") from error
+                print(REFUSED + str(error).strip())
+                continue
+            if done != {"FINISHED"}:
+                continue
+            bpy.ops.screen.redo_last("INVOKE_DEFAULT")
+        yield from _look(viewport, folder / f"adjust_{function}.png")
+        opened.append(name)
+        with viewport.context():
+            bpy.ops.ed.undo()
+        yield MOMENT
+    check(len(opened) >= 5, f"Only these operators could be run and adjusted: {opened}.")
+
+
+def _look(viewport: Viewport, picture: Path) -> Session:
+    yield REDRAW
+    viewport.take_picture(picture, is_drawn=True)
+    viewport.press("ESC")
+    # What is not closed by that closes when the mouse leaves it.
+    yield from viewport.drag([(POPUP[0] + 400, POPUP[1]), (20, 20)], button="")
+    viewport.press("ESC")
+    yield MOMENT
+
+
+def _open_panel(viewport: Viewport, area: bpy.types.Area, cls: type, picture: Path) -> Session:
+    """Open a panel by itself in an editor, with a picture if it has anything to show there."""
+    name = shown.name_of(cls)
+    region = next(region for region in area.regions if region.type == "WINDOW")
+    yield from viewport.drag([POPUP], button="")
+    with bpy.context.temp_override(window=viewport.window, area=area, region=region):
+        if hasattr(cls, "poll") and not cls.poll(bpy.context):
+            return
+        opened = bpy.ops.wm.call_panel("INVOKE_DEFAULT", name=name)
+    check(opened == {"INTERFACE"}, f"The panel {name} does not open: {opened}.")
+    yield from _look(viewport, picture)
+
+
+def _share_bones(viewport: Viewport) -> Session:
+    """Add a joint to the chain, and another chain that shares bones with it."""
+    rig = bpy.context.active_object
+    with viewport.context():
+        select_bones(rig, "forearm.L")
+        bpy.ops.pose.chain_ik_joint_add()
+    target = bpy.data.objects.new("Other Target", None)
+    bpy.context.scene.collection.objects.link(target)
+    target.location = (-0.5, 0.0, 1.3)
+    # Another item in the list may move all of them: nothing is kept across it.
+    rig.chain_ik.chains.add()
+    first, other = rig.chain_ik.chains[0], rig.chain_ik.chains[-1]
+    first.solver = other.solver = "NEWTON"
+    first.chain_count = other.chain_count = 4
+    other.bone, other.target = "forearm.R", target
+    rig.chain_ik.active_index = 0
+    yield REDRAW

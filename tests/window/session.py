@@ -1,0 +1,328 @@
+"""One session in Blender's window: install the zip, use all of it, switch it off, end Blender.
+
+Started by conftest.py inside the application, with the zip and a folder for results and pictures
+after ``--``. Each step is one method; test_window.py says what went wrong in which.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import bpy
+from mathutils import Vector
+
+# Blender puts none of these on its path.
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import shown
+from everything import (
+    open_menus,
+    open_panels,
+    open_preferences,
+    run_operators,
+    show_unfolded,
+)
+from recorder import NothingHereError, Recorder, flush, mark
+from steps import SOLVERS, STEPS
+from window_driver import (
+    MOMENT,
+    REDRAW,
+    Session,
+    SessionError,
+    check,
+    play,
+    read_paths,
+    select_bones,
+)
+from window_tour import (
+    MODULE,
+    REACHED,
+    RIG,
+    SAME_PLACE,
+    VIEW_ANGLES,
+    VIEW_CENTRE,
+    VIEW_DISTANCE,
+    Tour,
+    read_arm,
+)
+from workflow_tour import check_rendered, give_bodies
+
+from tests.blender.traces import has_translations, left_behind, list_traces
+
+FRAMES, PLAYED = range(1, 13), 8
+# In no chain.
+OTHER_BONE = "spine"
+SHIFT = Vector((-0.1, 0.1, 0.15))
+# Force comes to rest between springs, Follow drags: neither has to arrive.
+ARRIVING = ("TWO_BONE", "NEWTON", "FABRIK", "CCD")
+
+
+class WindowSession:
+    """The session; every method is a step."""
+
+    def __init__(self, zip_path: Path, folder: Path) -> None:
+        self.folder = folder
+        self.tour = Tour(zip_path, folder, folder / "dragging.png")
+        self.viewport = self.tour.viewport
+        self.recorder = Recorder(self.viewport, folder)
+        self.file = folder / "session.blend"
+        self.before = list_traces()
+        self.rest = self.dropped = None
+
+    def steps(self) -> Session:
+        """Yield the seconds to wait, from the first step to the last."""
+        named: dict[str, Callable[[], Session]] = {
+            f"switch_to_{solver.lower()}": partial(self.switch_to, solver) for solver in SOLVERS
+        }
+        for name in STEPS:
+            step = named.get(name) or getattr(self, name)
+            yield from self.recorder.record(name, step())
+        mark("end")
+        flush()
+        bpy.ops.wm.quit_blender()
+        yield 30.0
+        raise SessionError("Blender has not ended when it was told to.")
+
+    def install(self) -> Session:
+        """Install the zip from disk."""
+        be_quick()
+        yield from self.tour.install()
+        self.viewport.area.spaces.active.overlay.show_floor = False
+        left = left_behind(self.before, list_traces())
+        check("classes" in left and "handlers" in left, f"Installed, there is only {left}.")
+
+    def add_rig(self) -> Session:
+        """Add Rigify's metarig."""
+        yield from self.tour.add_rig()
+        self.rest = read_arm()
+
+    def add_chain(self) -> Session:
+        """Press the sidebar's plus."""
+        yield from self.tour.add_chain(self.rest)
+
+    def drag_target(self) -> Session:
+        """Drag the target with the mouse, in pose mode."""
+        yield from self.tour.select_target()
+        yield from self.tour.drag_target()
+        self.dropped = read_arm()
+
+    def undo_and_redo(self) -> Session:
+        """Press Ctrl Z and Ctrl Shift Z."""
+        yield from self.tour.undo_and_redo(self.rest, self.dropped)
+
+    def flip_and_mute(self) -> Session:
+        """Switch Flip Bend and the tick of the list."""
+        yield from self.tour.flip_and_mute(self.rest, self.dropped)
+
+    def save(self) -> Session:
+        """Save the file."""
+        with self.viewport.context():
+            bpy.ops.wm.save_as_mainfile(filepath=str(self.file))
+        yield MOMENT
+        check(self.file.stat().st_size > 0, "The saved file is empty.")
+        check(not bpy.data.is_dirty, "Blender does not count the file as saved.")
+
+    def reopen(self) -> Session:
+        """Move the target, and open the file that was saved: the pose is as it was."""
+        saved = read_arm()
+        yield from self.move_target()
+        bpy.ops.wm.open_mainfile(filepath=str(self.file))
+        yield REDRAW
+        read_arm().check_same_pose(saved, "After the file was opened")
+        yield from self.move_target()
+        read_arm().check_reached("In the file that was opened")
+
+    def play(self) -> Session:
+        """Key the target, play, and compare with frames that are jumped to."""
+        rig = bpy.data.objects[RIG]
+        control = rig.pose.bones[rig.chain_ik.chains[0].subtarget]
+        for frame in (FRAMES[0], FRAMES[-1]):
+            control.keyframe_insert("location", frame=frame)
+            control.location += SHIFT
+        scene = bpy.context.scene
+        scene.frame_start, scene.frame_end = FRAMES[0], FRAMES[-1]
+        expected = {}
+        for frame in reversed(FRAMES):
+            scene.frame_set(frame)
+            expected[frame] = read_arm()
+            expected[frame].check_reached(f"At frame {frame}")
+        with self.viewport.context():
+            bpy.ops.screen.animation_play()
+        played = set()
+        for _ in range(60):
+            yield MOMENT
+            frame = scene.frame_current
+            played.add(frame)
+            read_arm().check_same_pose(expected[frame], f"Played, at frame {frame},")
+            if len(played) == PLAYED:
+                break
+        with self.viewport.context():
+            bpy.ops.screen.animation_cancel(restore_frame=False)
+        yield REDRAW
+        check(len(played) == PLAYED, f"Only the frames {sorted(played)} were seen while it played.")
+
+    def render(self) -> Session:
+        """Press F12: the frame is rendered beside the window, and shows the arm where it is."""
+        scene = bpy.context.scene
+        bpy.context.preferences.view.render_display_type = "NONE"
+        give_bodies(bpy.data.objects[RIG])
+        scene.render.engine, scene.render.use_lock_interface = "BLENDER_WORKBENCH", True
+        camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+        camera.location, camera.rotation_euler = (0.0, -3.5, 1.4), (1.5708, 0.0, 0.0)
+        scene.collection.objects.link(camera)
+        scene.camera = camera
+        scene.render.resolution_x, scene.render.resolution_y = 640, 360
+        path = self.folder / "rendered.png"
+        scene.render.filepath = str(path)
+        path.unlink(missing_ok=True)
+        scene.frame_set(FRAMES[4])
+        before = read_arm()
+        with self.viewport.context():
+            bpy.ops.render.render("INVOKE_DEFAULT", write_still=True)
+        yield from self.tour.wait_until(
+            lambda: path.exists() and not bpy.app.is_job_running("RENDER")
+        )
+        check(path.exists(), "The render has written no picture.")
+        yield REDRAW
+        read_arm().check_same_pose(before, "After the render")
+        check_rendered(path, scene, before.wrist)
+
+    def switch_to(self, solver: str) -> Session:
+        """Choose a solver, and move the target: the sidebar and the arm follow."""
+        chain = bpy.data.objects[RIG].chain_ik.chains[0]
+        found = {item.identifier for item in chain.bl_rna.properties["solver"].enum_items}
+        check(found == set(SOLVERS), f"The solvers are {sorted(found)}.")
+        bpy.context.scene.frame_set(FRAMES[0])
+        chain.solver = solver
+        if solver == "FOLLOW":
+            chain.use_anchor = True
+        yield REDRAW
+        before = read_arm()
+        bpy.context.scene.frame_set(FRAMES[-1])
+        yield REDRAW
+        after = read_arm()
+        moved = (after.wrist - before.wrist).length
+        check(moved > 0.05, f"With {solver} the wrist has moved by {moved:.2g} m only.")
+        gap = (after.wrist - after.target).length
+        allowed = REACHED if solver in ARRIVING else 0.1
+        check(gap <= allowed, f"{solver} leaves {gap:.2g} m: {after.status}")
+
+    def unfold_panels(self) -> Session:
+        """Open the file in a fresh window, every panel of the tab unfolded, with every solver."""
+        bpy.ops.wm.read_homefile(use_factory_startup=True)
+        yield REDRAW
+        shown.unfold()
+        bpy.ops.wm.open_mainfile(filepath=str(self.file), load_ui=False)
+        yield REDRAW
+        yield from self.viewport.fill_window()
+        self.viewport.look(VIEW_CENTRE, VIEW_DISTANCE, VIEW_ANGLES)
+        yield from show_unfolded(self.viewport, self.folder, self.solvers())
+
+    def open_panels(self) -> Session:
+        """Open every panel on its own."""
+        yield from open_panels(self.viewport, self.folder, self.solvers())
+
+    def open_menus(self) -> Session:
+        """Open every menu, and those of Blender that the extension adds to."""
+        yield from open_menus(self.viewport, self.folder)
+
+    def open_preferences(self) -> Session:
+        """Open the preferences of the extension."""
+        yield from open_preferences(self.viewport, self.folder)
+
+    def adjust_last_operation(self) -> Session:
+        """Run every operator, and open what can be adjusted afterwards."""
+        bpy.ops.wm.open_mainfile(filepath=str(self.file), load_ui=False)
+        yield REDRAW
+        with self.viewport.context():
+            select_bones(bpy.data.objects[RIG], "forearm.L")
+        yield from run_operators(self.viewport, self.folder)
+
+    def drag_gizmo(self) -> Session:
+        """Drag the handle of the target with the mouse, another bone being selected."""
+        if not shown.registered(bpy.types.GizmoGroup):
+            raise NothingHereError("The extension has no gizmos.")
+        rig = bpy.data.objects[RIG]
+        with self.viewport.context():
+            select_bones(rig, OTHER_BONE)
+            bpy.ops.ed.undo_push(message="Select")
+        yield REDRAW
+        start = read_arm()
+        x, y = self.viewport.pixel_of(start.target)
+        yield from self.viewport.drag([(x + 40, y + 40), (x + 3, y + 3), (x, y)], button="")
+        yield REDRAW
+        path = [(x - 8 * step, y + 5 * step) for step in range(8)]
+        yield from self.viewport.drag(path, button="LEFTMOUSE")
+        yield REDRAW
+        dragged = read_arm()
+        moved = (dragged.target - start.target).length
+        check(moved > 0.02, f"The handle has moved the target by {moved:.2g} m only.")
+        dragged.check_reached("After the handle was dragged")
+        self.viewport.press("Z", ctrl=True)
+        yield REDRAW
+        read_arm().check_same_pose(start, "After undo of the handle's drag")
+
+    def disable(self) -> Session:
+        """Switch the extension off: nothing of it is left."""
+        bpy.ops.preferences.addon_disable(module=MODULE)
+        yield REDRAW
+        left = left_behind(self.before, list_traces())
+        left = {kind: ours for kind in left if (ours := [n for n in left[kind] if "chain_ik" in n])}
+        check(not left, f"Switched off, there is still {left}.")
+        check(not has_translations(MODULE), "Its translations are still there.")
+
+    def go_on_without(self) -> Session:
+        """Draw, change frames, pose, undo and redo without the extension: nobody misses it."""
+        scene = bpy.context.scene
+        for frame in (3, 1):
+            scene.frame_set(frame)
+            yield REDRAW
+        with self.viewport.context():
+            bpy.data.objects[RIG].pose.bones[OTHER_BONE].location.x = 0.1
+            bpy.ops.ed.undo_push(message="Pose")
+        for shift in (False, True):
+            self.viewport.press("Z", ctrl=True, shift=shift)
+            yield REDRAW
+        check(not hasattr(bpy.types.Object, "chain_ik"), "Objects still have chains.")
+
+    def enable_again(self) -> Session:
+        """Switch the extension on again: the chain follows as before."""
+        bpy.ops.preferences.addon_enable(module=MODULE)
+        yield REDRAW
+        yield from self.move_target()
+        read_arm().check_reached("Switched on again,")
+
+    def solvers(self) -> Iterator[str]:
+        """Yield each solver, set; the first once more at the end, which leaves it set."""
+        for solver in (*SOLVERS, SOLVERS[0]):
+            bpy.data.objects[RIG].chain_ik.chains[0].solver = solver
+            yield solver
+
+    def move_target(self) -> Session:
+        """Move the control bone a little, and see that it has moved."""
+        start = read_arm().target
+        rig = bpy.data.objects[RIG]
+        rig.pose.bones[rig.chain_ik.chains[0].subtarget].location += SHIFT / 4
+        yield REDRAW
+        moved = (read_arm().target - start).length
+        check(moved > SAME_PLACE, "The target does not move.")
+
+
+def be_quick() -> None:
+    """Leave out what takes a processor long to draw."""
+    bpy.context.preferences.system.viewport_aa = "OFF"
+    bpy.context.preferences.system.use_overlay_smooth_wire = False
+
+
+def main() -> None:
+    """Read the arguments and start the session."""
+    play(WindowSession(*read_paths("the zip, a folder")).steps())
+
+
+if __name__ == "__main__":
+    main()
