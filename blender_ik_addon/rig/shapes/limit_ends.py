@@ -80,7 +80,7 @@ def find_ends(
     plan = planned(skeleton, spec)
     joints = chain_joints(read_joints(armature_object), skeleton, plan, spec)
     rows = np.flatnonzero(plan.written == skeleton.index.get(bone, -1))
-    outlines = None if joints is None else compile_outlines(plan.written, joints, {})
+    outlines = None if joints is None else compile_outlines(skeleton, plan.written, joints, {})
     if outlines is None or not rows.size:
         return ()
     limits = place_outlines(outlines, skeleton, read_posed(armature_object))
