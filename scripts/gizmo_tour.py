@@ -1,7 +1,7 @@
 """Drag every gizmo of chains in Blender's window, as a person would; check what each has done.
 
     BLENDER_USER_RESOURCES=$(mktemp -d) blender --factory-startup --enable-event-simulate \
-        --python scripts/gizmo_tour.py -- dist/chain_ik-0.1.0.zip out/gizmos
+        --python scripts/gizmo_tour.py -- dist/chain_ik-*.zip out/gizmos
 
 In pose mode it drags a target and a pole that are empties, turns the pole angle, clicks the handle
 of another chain, drags that one's target, a bone, and the ends of limits. Each drag is undone in

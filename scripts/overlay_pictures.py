@@ -1,7 +1,7 @@
 """Take pictures of the overlay in Blender's window: both themes, small and large interface.
 
     BLENDER_USER_RESOURCES=$(mktemp -d) blender --factory-startup --enable-event-simulate \
-        --python scripts/overlay_pictures.py -- dist/chain_ik-0.1.0.zip out/overlay
+        --python scripts/overlay_pictures.py -- dist/chain_ik-*.zip out/overlay
 
 It installs the extension, builds an arm with a pole and limits, a leg with limits and a tail whose
 target is out of reach, and leaves one picture of each state in each look. Needs what

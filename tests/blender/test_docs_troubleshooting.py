@@ -15,11 +15,11 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "troubleshooting.md"
 REPORTS = (
     "rig/anatomy/",
     "rig/keying/",
-    "rig/tools/comparing.py",
+    "rig/comparing/comparing.py",
     "rig/tools/converting.py",
     "rig/tools/control_bones.py",
     "rig/tools/pole_angles.py",
-    "rig/tools/trial.py",
+    "rig/comparing/trial.py",
 )
 # Shorter templates, such as "{}: {} off", would make anything.
 FEWEST_WORDS = 4

@@ -18,8 +18,8 @@ from bpy.props import (
 )
 
 from ...core import Solver
+from ...rig.comparing.trial import Attempt
 from ...rig.tools.lengths import length_unit, short_length
-from ...rig.tools.trial import Attempt
 from ..chains import ChainGroup, chains_of, owner_of
 from ..choices import SOLVERS
 

@@ -8,12 +8,12 @@ from typing import cast
 import bpy
 
 from ...core import IKError
+from ...rig.comparing import comparing
+from ...rig.comparing.trial import Attempt, Compared
 from ...rig.reading.refusals import RigError
 from ...rig.reading.spec import ChainSpec, ForceSpec
 from ...rig.reading.update import Update
-from ...rig.tools import comparing
 from ...rig.tools.lengths import length_unit
-from ...rig.tools.trial import Attempt, Compared
 from ..chains import ChainGroup, chain_key, chains_of, is_idle, owner_of
 from ..forces import force_spec
 from ..records import bones_of_chain, chain_spec

@@ -14,11 +14,11 @@ from ..posing.outcome import Outcome
 from ..reading.channels import Pose, read_pose
 from ..reading.refusals import RigError
 from ..reading.world import WorldMatrices
-from . import converting, pole_angles
-from .lengths import is_visible, length_in_words
+from ..tools import converting, pole_angles
+from ..tools.lengths import is_visible, length_in_words
+from ..tools.wording import outcome_in_words
 from .stage import Stage, staged
 from .trial import NOT_SOLVED, Attempt, Compared, Trial, copied
-from .wording import outcome_in_words
 
 # Each solver, and whether Newton finishes what it leaves.
 CONTENDERS = (

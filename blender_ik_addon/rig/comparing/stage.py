@@ -18,7 +18,7 @@ from ..live.writer import write_others, write_rotation
 from ..reading.channels import MODE_NAMES, Pose
 from ..reading.refusals import scaled_flat
 from ..reading.skeleton import Skeleton
-from .converting import IKConstraint
+from ..tools.converting import IKConstraint
 
 Array = npt.NDArray[np.float64]
 

@@ -22,8 +22,8 @@ from ..reading.refusals import RigError
 from ..reading.spec import ChainSpec, ForceSpec, StartFrom
 from ..reading.update import Update
 from ..reading.world import WorldMatrices
-from . import converting
-from .lengths import LengthUnit
+from ..tools import converting
+from ..tools.lengths import LengthUnit
 from .stage import Stage
 
 Array = npt.NDArray[np.float64]

@@ -1,0 +1,1 @@
+"""Solvers tried beside the scene, to be compared."""
