@@ -179,7 +179,7 @@ def test_names_in_layouts_are_told_in_sentences():
     assert not [text for context, text in wanted() if context != SENTENCE and "{" in text]
 
 
-TELLING = {"report": 1, "poll_message_set": 0, "status_text_set": 0}
+TELLING = {"report": 1, "poll_message_set": 0, "status_text_set": 0, "header_text_set": 0}
 """What shows a text to a person, and where the text stands among its arguments."""
 
 
