@@ -20,7 +20,7 @@ from ..properties import (
 from ..translations import said
 from . import selection
 
-NOTHING_COMPARED = "Nothing is compared: press Compare first."
+NOTHING_COMPARED = "Nothing is compared: press Compare Solvers first."
 
 
 class POSE_OT_chain_ik_compare(bpy.types.Operator):

@@ -107,7 +107,8 @@ class ChainPreferences(bpy.types.AddonPreferences):
     )
     pole: EnumProperty(
         name="Add Pole",
-        description="Which chains get a pole from Add Chain. Set Up Limbs knows what limbs need",
+        description="Which chains get a pole from Add Chain. Set Up Limbs adds one to limbs that"
+        " need it",
         items=POLES,
         default="TWO",
         options=set(),
