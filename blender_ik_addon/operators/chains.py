@@ -18,7 +18,7 @@ from ..properties import (
     remove_chain,
     store,
 )
-from ..translations import said
+from ..translations import said, translate
 from . import selection
 from .controls import delete_controls
 
@@ -134,7 +134,10 @@ class POSE_OT_chain_ik_activate(bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     index: IntProperty(
-        name="Index", description="Place of the chain in the list, from 0", min=0, options=ANEW
+        name="Index",
+        description="Place of the chain in the list, from 0; default 0",
+        min=0,
+        options=ANEW,
     )
 
     @classmethod
@@ -143,7 +146,8 @@ class POSE_OT_chain_ik_activate(bpy.types.Operator):
         names = [] if owner is None else names_of_chains(owner)
         if properties.index >= len(names):
             return cls.bl_description
-        return f"Make '{names[properties.index]}' the active chain"
+        name = names[properties.index]
+        return translate(f"Make '{name}' the active chain", "tooltips")
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -152,7 +156,7 @@ class POSE_OT_chain_ik_activate(bpy.types.Operator):
     def execute(self, context: bpy.types.Context) -> set[str]:
         owner = selection.armature_of(context)
         if owner is None or self.index >= len(chains_of(owner)):
-            self.report({"ERROR"}, "There is no such chain: choose one in the list.")
+            self.report({"ERROR"}, said("There is no such chain: choose one in the list."))
             return {"CANCELLED"}
         owner.chain_ik.active_index = self.index
         return {"FINISHED"}

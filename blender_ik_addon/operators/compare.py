@@ -17,9 +17,10 @@ from ..properties import (
     kept_of,
     owner_of,
 )
+from ..translations import said
 from . import selection
 
-NOTHING_COMPARED = "Nothing is compared: press Compare first."
+NOTHING_COMPARED = "Nothing is compared: press Compare Solvers first."
 
 
 class POSE_OT_chain_ik_compare(bpy.types.Operator):
@@ -29,7 +30,8 @@ class POSE_OT_chain_ik_compare(bpy.types.Operator):
     bl_label = "Compare Solvers"
     bl_description = (
         "Solve the active chain with every solver and with Blender's IK constraint, and show"
-        " residual, iterations, time and a ghost of each pose. Nothing on the rig changes"
+        " the distance left to the target (residual), iterations, time and a ghost of each pose."
+        " Nothing on the rig changes"
     )
     # What it finds is in no file, so there is nothing to undo.
     bl_options = {"REGISTER"}
@@ -43,7 +45,7 @@ class POSE_OT_chain_ik_compare(bpy.types.Operator):
         try:
             attempts = compare_solvers(settings, context.evaluated_depsgraph_get())
         except IKError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, said(error))
             return {"CANCELLED"}
         # Whatever was referred to before an evaluation may have moved.
         settings = selection.chain(context)
@@ -80,7 +82,8 @@ class POSE_OT_chain_ik_compare_use(bpy.types.Operator):
         kept = kept_of(context.window_manager)
         settings = cast(ChainGroup, compared_chain(context.window_manager))
         if self.index >= len(kept.solvers) or not kept.solvers[self.index].solver:
-            self.report({"ERROR"}, "That is no solver of a chain: use Convert for the constraint.")
+            problem = "That is no solver of a chain: use Convert for the constraint."
+            self.report({"ERROR"}, said(problem))
             return {"CANCELLED"}
         row = kept.solvers[self.index]
         settings.solver = row.solver

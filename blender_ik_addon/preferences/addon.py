@@ -7,7 +7,7 @@ from typing import Any, cast
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, FloatVectorProperty, IntProperty
 
-from ..properties import SOLVERS, STARTS
+from ..properties import OWN_WORDS, SOLVERS, STARTS
 from . import logs
 
 PACKAGE = __package__.rpartition(".")[0]
@@ -59,6 +59,7 @@ class ChainPreferences(bpy.types.AddonPreferences):
     solver_of_two: EnumProperty(
         name="Solver, Two Bones",
         description="The algorithm of new chains of two bones that share none with other chains",
+        translation_context=OWN_WORDS,
         items=SOLVERS_OF_TWO,
         default="TWO_BONE",
         options=set(),
@@ -67,6 +68,7 @@ class ChainPreferences(bpy.types.AddonPreferences):
         name="Solver, Others",
         description="The algorithm of all other new chains. Those that share bones take Newton"
         " where this one cannot solve them",
+        translation_context=OWN_WORDS,
         items=SOLVERS_OF_MORE,
         default="NEWTON",
         options=set(),
@@ -105,7 +107,8 @@ class ChainPreferences(bpy.types.AddonPreferences):
     )
     pole: EnumProperty(
         name="Add Pole",
-        description="Which chains get a pole from Add Chain. Set Up Limbs knows what limbs need",
+        description="Which chains get a pole from Add Chain. Set Up Limbs adds one to limbs that"
+        " need it",
         items=POLES,
         default="TWO",
         options=set(),
@@ -129,7 +132,7 @@ class ChainPreferences(bpy.types.AddonPreferences):
     reached_colour: _colour("Reached", "Colour of a chain at its target", (0.25, 0.75, 0.35))
     held_colour: _colour(
         "Limited",
-        "Colour of a chain that limits, softness or stretch keep from its target",
+        "Colour of a chain in which limits, stretch or the soft distance play a part",
         (0.95, 0.65, 0.15),
     )
     missed_colour: _colour(
@@ -137,7 +140,7 @@ class ChainPreferences(bpy.types.AddonPreferences):
     )
     reach_colour: _colour("Reach", "Colour of what a chain can reach", (0.4, 0.6, 0.9))
     pole_colour: _colour("Pole", "Colour of the line and plane of a pole", (0.75, 0.5, 0.95))
-    limit_colour: _colour("Ranges", "Colour of the ranges of joints", (0.95, 0.85, 0.3))
+    limit_colour: _colour("Joint Limits", "Colour of the limits of joints", (0.95, 0.85, 0.3))
     line_width: FloatProperty(
         name="Line Width",
         description="How wide lines of chains are drawn, in pixels at the usual interface scale;"
@@ -180,24 +183,25 @@ class ChainPreferences(bpy.types.AddonPreferences):
     def draw(self, _context: bpy.types.Context) -> None:
         layout = self.layout
         layout.use_property_split = True
-        _draw_all(layout, self, "New Chains", _OF_NEW_CHAINS)
-        box = _draw_all(layout, self, "Viewport", (*_WIDTHS, "use_theme_colours"))
+        box = layout.box()
+        box.label(text="New Chains")
+        _draw_all(box, self, _OF_NEW_CHAINS)
+        box = layout.box()
+        box.label(text="Viewport")
+        _draw_all(box, self, (*_WIDTHS, "use_theme_colours"))
         column = box.column()
         column.active = not self.use_theme_colours
         for name in _COLOURS:
             column.prop(self, name)
-        _draw_all(layout, self, "Console", ("log_level",))
+        box = layout.box()
+        box.label(text="Console")
+        _draw_all(box, self, ("log_level",))
 
 
-def _draw_all(
-    layout: bpy.types.UILayout, own: ChainPreferences, heading: str, names: tuple[str, ...]
-) -> bpy.types.UILayout:
-    box = layout.box()
-    box.label(text=heading)
-    column = box.column()
+def _draw_all(layout: bpy.types.UILayout, own: ChainPreferences, names: tuple[str, ...]) -> None:
+    column = layout.column()
     for name in names:
         column.prop(own, name)
-    return box
 
 
 class _Defaults:

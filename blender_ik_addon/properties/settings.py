@@ -17,6 +17,7 @@ from bpy.props import (
 )
 
 from ..core import IKError
+from ..core.solving.sweeps import MOST_SWEEPS
 from ..rig.live import live
 from ..rig.reading.anchors import shown_everywhere
 from .chains import EXTENSIBLE, LONGEST_NAME, OVERRIDABLE, owner_of, tag
@@ -231,8 +232,9 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     use_finish: BoolProperty(
         name="Finish with Newton",
-        description="After 8 sweeps of FABRIK or CCD Newton finishes, and brings limited chains to"
-        " their poles and rotations. Off: the bare algorithm, as a game engine runs it",
+        description=f"After {MOST_SWEEPS} sweeps of FABRIK or CCD Newton finishes, and brings"
+        " limited chains to their poles and rotations. Off: the bare algorithm, as a game engine"
+        " runs it",
         default=True,
         options=set(),
         override=OVERRIDABLE,

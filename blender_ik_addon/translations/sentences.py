@@ -14,7 +14,7 @@ from string import Formatter
 from .catalogue import SENTENCE, Words, words_of
 
 # What joins sentences, and their parts.
-_JOINTS = re.compile(r"(; |\. |: |, )")
+_JOINTS = re.compile(r"(; |\. |: |, | · )")
 # A name that the interface shows is said as it shows it.
 _LABEL = "label"
 # A status that is shown is asked for at each redraw.

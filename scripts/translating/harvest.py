@@ -8,7 +8,7 @@ from blender_ik_addon.translations.catalogue import SENTENCE
 
 from .entries import Entry
 from .interface import interface_entries
-from .sources import source_entries
+from .sources import SAYING, source_entries
 
 
 def harvest(package: Path) -> dict[tuple[str, str], str]:
@@ -23,7 +23,8 @@ def harvest(package: Path) -> dict[tuple[str, str], str]:
     labels = {each.text for each in (*shown, *written) if each.context != SENTENCE}
     for each in (*shown, *written):
         # Names and tooltips of choices stand in the sources as well.
-        if each.context != SENTENCE or each.text not in labels:
+        is_said = each.context == SENTENCE and each.place in SAYING
+        if is_said or each.context != SENTENCE or each.text not in labels:
             found.setdefault((each.context, each.text), each.place)
     return found
 

@@ -23,12 +23,16 @@ _CORE = ("core/equilibrium/creature_files.py", "core/solving/task.py")
 _LAYERS = ("rig", "properties", "preferences", "operators", "panels", "overlay", "gizmos")
 # Names of bones and limbs, which are not translated.
 _NAMES = "rig/anatomy/"
-# Every word of these is said; elsewhere a single word is a name for the program.
-_SAYING = ("rig/tools/wording.py", "properties/status.py")
+SAYING = ("rig/tools/wording.py", "properties/status.py")
+"""Every word of these is said, also those that labels have too."""
+# Elsewhere a single word is a name for the program.
 _LEAST_WORDS = 2
 
 NO_SENTENCES = {
-    *("Chain IK Anchor", "Chain IK Controls", "WGT-Chain IK {shape}", "{name} Baked"),
+    *("Chain IK Anchor", "Chain IK Compare", "Chain IK Controls"),
+    *("WGT-Chain IK {shape}", "{name} Baked"),
+    # A number with its unit, which is the same everywhere.
+    "{milliseconds} ms",
     # A group of curves of Blender's.
     "Object Transforms",
 }
@@ -86,7 +90,7 @@ def _sentences(tree: ast.Module, place: str) -> Iterator[Entry]:
             continue
         # Parts of sentences begin with what joins them.
         text = re.sub(r"^(?:; |\. )", "", _template(node))
-        if text not in NO_SENTENCES and _is_sentence(text, 1 if place in _SAYING else _LEAST_WORDS):
+        if text not in NO_SENTENCES and _is_sentence(text, 1 if place in SAYING else _LEAST_WORDS):
             for sentence in _choices(text, CHOICES):
                 yield Entry(SENTENCE, sentence, place)
 
@@ -117,7 +121,8 @@ def _is_of_blender(node: ast.Assign | ast.AnnAssign) -> bool:
 def _is_sentence(text: str, least_words: int) -> bool:
     """Tell whether a text is for people: words with small letters, and nothing of a program."""
     fixed = re.sub(r"\{\w+\}", "{}", text)
-    is_code = re.search(r"[_\\]|[a-z]\.[a-z]", fixed) is not None
+    # What loggers fill in is for the console.
+    is_code = re.search(r"[_\\]|[a-z]\.[a-z]|%[sd(]", fixed) is not None
     has_word = re.search(r"(?<![\w'])[A-Za-z]?[a-z]{2,}", fixed.replace("{}", " ")) is not None
     return has_word and not is_code and len(fixed.split()) >= least_words
 

@@ -77,12 +77,12 @@ class RecordingLayout:
 
     def operator(self, name: str, **arguments: object) -> SimpleNamespace:
         _check_arguments("operator", arguments)
-        self._note("operator", name, arguments.get("text", _operator(name).name))
-        return OperatorProperties(_operator(name))
+        self._note("operator", name, arguments.get("text", operator_type(name).name))
+        return OperatorProperties(operator_type(name))
 
     def operator_menu_enum(self, name: str, choice: str, **arguments: object) -> None:
         _check_arguments("operator_menu_enum", arguments)
-        assert choice in _operator(name).properties
+        assert choice in operator_type(name).properties
         self._note("operator", name, arguments.get("text", ""))
 
     def popover(self, panel: str, **arguments: object) -> None:
@@ -125,7 +125,8 @@ class OperatorProperties(SimpleNamespace):
         super().__setattr__(name, value)
 
 
-def _operator(name: str) -> bpy.types.Struct:
+def operator_type(name: str) -> bpy.types.Struct:
+    """Return what Blender knows of an operator."""
     module, _, function = name.partition(".")
     return getattr(getattr(bpy.ops, module), function).get_rna_type()
 

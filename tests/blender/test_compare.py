@@ -399,7 +399,7 @@ def test_a_comparison_goes_with_the_file(tmp_path, load_ui):
 
 def test_a_comparison_goes_with_its_chain_and_by_its_button():
     rig = limb("tail")
-    nothing = "Nothing is compared: press Compare first."
+    nothing = "Nothing is compared: press Compare Solvers first."
     assert refusal(use) == nothing
     compared(rig.ob)
     bpy.ops.pose.chain_ik_compare_clear()

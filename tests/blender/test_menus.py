@@ -7,6 +7,7 @@ import bpy
 import blender_ik_addon
 from tests.blender import rigs
 from tests.blender.drawn import FakePanel, RecordingLayout, draw, make_active_arm, names
+from tests.blender.grabbed import in_viewport, started_by_gizmos
 from tests.blender.selecting import select_objects
 
 # Called by the dialogs of others, or by the menu of presets.
@@ -70,6 +71,31 @@ def test_no_key_is_assigned():
     assert not [item.idname for item in items if "chain_ik" in item.idname]
 
 
+# What is dragged or clicked where it is seen, and in no panel.
+GRABBED = {
+    f"pose.chain_ik_{name}"
+    for name in ("activate", "move_target", "move_pole", "turn_pole", "set_limit")
+}
+
+
+def test_gizmos_start_what_is_dragged_and_clicked():
+    ob, chain = make_active_arm()
+    rigs.enter(ob, "POSE")
+    assert started_by_gizmos() == {"pose.chain_ik_move_target"}
+    chain.pole_target = rigs.make_empty("Pole", (0.0, -2.0, 1.0))
+    joint = chain.joints.add()
+    joint.bone, joint.kind, joint.use_limit_x = "Bone.1", "HINGE_X", True
+    rigs.add_chain(ob, "Bone.0", None)
+    ob.chain_ik.active_index = 0
+    ob.data.bones.active = ob.data.bones["Bone.1"]
+    rigs.updated()
+    assert started_by_gizmos() == GRABBED
+    with in_viewport() as context:
+        context.space_data.show_gizmo = False
+        assert not started_by_gizmos()
+        context.space_data.show_gizmo = True
+
+
 def test_every_operator_can_be_reached_from_panels_and_menus():
     ob, chain = make_active_arm(solver="FORCE")
     select_objects(active=ob)
@@ -81,7 +107,7 @@ def test_every_operator_can_be_reached_from_panels_and_menus():
     draw_item(None, bpy.context, row, kept, kept.solvers[0], 0, kept, "", 0)
     drawn = draw() + row.drawn + entries_of_pose_menu()
     drawn += drawn_by(bpy.types.VIEW3D_MT_chain_ik_pie.draw)
-    assert names(drawn, "operator") == operators() - CALLED_BY_BLENDER
+    assert names(drawn, "operator") == operators() - CALLED_BY_BLENDER - GRABBED
     assert "CHAINIK_PT_presets" in names(drawn, "popover")
     assert bpy.types.CHAINIK_PT_presets.preset_add_operator in CALLED_BY_BLENDER
 

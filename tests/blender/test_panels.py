@@ -280,7 +280,7 @@ def test_a_comparison_has_a_row_for_each_solver_and_says_how_the_chosen_one_ende
     assert {"pose.chain_ik_compare_clear"} <= names(drawn, "operator")
     assert "show_ghosts" in names(drawn)
     text = " ".join(item.name for item in drawn if item.kind == "label")
-    assert "Chain at frame 1 Solver Residual Iterations Time" in text
+    assert "'Chain' at frame 1 Solver Residual Iterations Time" in text
     assert kept.solvers["Follow"].status in text
     for index, row in enumerate(kept.solvers):
         cells: list[Drawn] = []
@@ -293,4 +293,4 @@ def test_a_comparison_has_a_row_for_each_solver_and_says_how_the_chosen_one_ende
         assert shown[4] == "pose.chain_ik_compare_use"
     make_active_arm(name="Other")
     text = " ".join(item.name for item in draw(only="Compare") if item.kind == "label")
-    assert "Chain at frame 1, not the active chain" in text
+    assert "'Chain' at frame 1, not the active chain" in text

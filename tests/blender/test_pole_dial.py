@@ -113,5 +113,5 @@ def test_a_chain_whose_ends_meet_has_no_line_and_says_so():
     ob = rigs.make_rig([(0, 0, 0), (0, 0, 1), (0.5, 0, 0.5), (0, 0, 0)])
     rigs.add_chain(ob, "Bone.2", None)
     rigs.updated()
-    with pytest.raises(RigError, match="one place"):
+    with pytest.raises(RigError, match="The root and the end of what bends are in one place"):
         pole_axis(ob, chain_spec(ob.chain_ik.chains[0]))

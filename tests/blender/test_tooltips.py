@@ -17,6 +17,7 @@ NEVER_SHOWN = {"rna_type", "filter_glob", "check_existing", "bl_idname"}
 UNITS = {
     "ANGLE": "degrees",
     "DISTANCE": "scene units",
+    "TRANSLATION": "scene units",
     "TIME_ABSOLUTE": "seconds",
     "FACTOR": "0",
 }
@@ -181,7 +182,7 @@ def test_what_has_a_length_or_an_angle_is_shown_with_its_unit():
         if "in degrees" in says:
             assert setting.subtype == "ANGLE", name
         if "in scene units" in says:
-            assert setting.subtype == "DISTANCE", name
+            assert setting.subtype in {"DISTANCE", "TRANSLATION"}, name
         if "in seconds" in says:
             assert setting.subtype == "TIME_ABSOLUTE", name
 

@@ -127,6 +127,34 @@ def test_names_that_are_words_stay_as_people_have_given_them(name):
     assert said == f"O osso '{name}' não existe mais: escolha outra ponta."
 
 
+@pytest.mark.parametrize(
+    "operator", ["move_target", "move_pole", "turn_pole", "set_limit"], ids=lambda name: name
+)
+def test_hints_of_drags_are_translated_one_by_one(operator):
+    name = f"POSE_OT_chain_ik_{operator}"
+    hints = bpy.types.Operator.bl_rna_get_subclass_py(name).hints
+    assert len(hints) > 3
+    told = [translated(hint, "pt_BR") for hint in hints]
+    assert not set(told) & set(hints)
+    assert translated(" · ".join(hints), "pt_BR") == " · ".join(told)
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ("Moved by 12 cm", "Movido por 12 cm"),
+        ("Moved by 1.5 m along X", "Movido por 1.5 m ao longo de X"),
+        ("Pole Angle: -12.5°", "Ângulo de polo: -12.5°"),
+        ("Max X of 'Left: Knee': 90.0°", "Máx. X de 'Left: Knee': 90.0°"),
+        ("'Arm: L' at frame 1, not the active chain", "'Arm: L' no quadro 1, não é a cadeia ativa"),
+        ("One drag from the present pose. Reached", "Um arrasto a partir da pose atual. Alcançado"),
+        ("FABRIK and Newton", "FABRIK e Newton"),
+    ],
+)
+def test_what_is_told_of_drags_and_comparisons_is_translated(header, said):
+    assert translated(header, "pt_BR") == said
+
+
 def test_names_of_settings_are_said_as_the_panel_shows_them():
     sentence = "The setting 'Tolerance' is not a number: enter a new value, or correct its"
     said = translated(f"{sentence} keyframes and driver.", "pt_BR")
@@ -179,7 +207,7 @@ def test_names_in_layouts_are_told_in_sentences():
     assert not [text for context, text in wanted() if context != SENTENCE and "{" in text]
 
 
-TELLING = {"report": 1, "poll_message_set": 0, "status_text_set": 0}
+TELLING = {"report": 1, "poll_message_set": 0, "status_text_set": 0, "header_text_set": 0}
 """What shows a text to a person, and where the text stands among its arguments."""
 
 

@@ -10,6 +10,7 @@ from mathutils import Vector
 
 from ...core import IKError
 from ...rig.reading.refusals import RigError
+from ...translations import said, translate
 from .. import selection
 
 # Shift makes the mouse so much slower.
@@ -26,7 +27,11 @@ class Dragging(bpy.types.Operator):
     as if there was no gizmo.
     """
 
-    hints = "Left click: confirm · Esc or right click: cancel · Shift: precise"
+    hints: tuple[str, ...] = (
+        "Left click: confirm",
+        "Esc or right click: cancel",
+        "Shift: precise",
+    )
 
     _axis = ""
     _is_moved = _is_pressed = False
@@ -36,7 +41,7 @@ class Dragging(bpy.types.Operator):
         raise NotImplementedError
 
     def move(self, context: bpy.types.Context, mouse: tuple[Vector, Vector]) -> str:
-        """Move it; return what is told in the header.
+        """Move it; return what is told in the header, in English.
 
         Args:
             context: With the viewport.
@@ -65,12 +70,13 @@ class Dragging(bpy.types.Operator):
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         """Begin to drag."""
         if context.region_data is None:
-            self.report({"ERROR"}, "Nothing can be dragged here: do this in a 3D viewport.")
+            problem = "Nothing can be dragged here: do this in a 3D viewport."
+            self.report({"ERROR"}, said(problem))
             return {"CANCELLED"}
         try:
             self.take(context)
         except IKError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, said(error))
             return {"CANCELLED"}
         self._start = self._last = _mouse(event)
         # Slower than the mouse itself where Shift is held.
@@ -78,7 +84,7 @@ class Dragging(bpy.types.Operator):
         self._axis, self._is_moved, self._snaps = "", False, False
         self._is_pressed = event.type == "LEFTMOUSE" and event.value in {"PRESS", "CLICK_DRAG"}
         context.window_manager.modal_handler_add(self)
-        context.workspace.status_text_set(self.hints)
+        context.workspace.status_text_set(translate(" · ".join(self.hints)))
         return {"RUNNING_MODAL"}
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
@@ -91,7 +97,7 @@ class Dragging(bpy.types.Operator):
             problem = "What was dragged is gone: choose another target, pole or chain."
         # So there is nothing left to put back.
         self._tidy(context)
-        self.report({"ERROR"}, problem)
+        self.report({"ERROR"}, said(problem))
         return {"CANCELLED"}
 
     def cancel(self, context: bpy.types.Context) -> None:
@@ -124,7 +130,8 @@ class Dragging(bpy.types.Operator):
         self._is_moved, self._snaps = True, event.ctrl
         self._shown += (mouse - self._last) * (PRECISE if event.shift else 1.0)
         self._last = mouse
-        context.area.header_text_set(self.move(context, (before, self._shown.copy())))
+        moved = self.move(context, (before, self._shown.copy()))
+        context.area.header_text_set(translate(moved))
 
     def _let_go(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         self._tidy(context)

@@ -21,6 +21,7 @@ from ...properties import (
 )
 from ...rig.reading.refusals import RigError
 from ...rig.shapes.limit_ends import LimitEnd, find_ends
+from ...translations import said
 from .. import selection
 from ..chains import ANEW
 from .dragging import SNAP, Dragging, check_number, snapped
@@ -47,7 +48,7 @@ class POSE_OT_chain_ik_set_limit(Dragging):
         " joint of the bone, else in the bone's IK limits"
     )
     bl_options = {"REGISTER", "UNDO", "BLOCKING"}
-    hints = f"{Dragging.hints} · Ctrl: steps of {SNAP:.0f}°"
+    hints = (*Dragging.hints, f"Ctrl: steps of {SNAP:.0f}°")
 
     bone: StringProperty(name="Bone", description="A bone of the chain", options=ANEW)
     turn: EnumProperty(
@@ -58,7 +59,7 @@ class POSE_OT_chain_ik_set_limit(Dragging):
     )
     angle: FloatProperty(
         name="Angle",
-        description="Where the range is to end; it stops at its other end",
+        description="Where the range ends, in degrees, no farther than its other end; default 0",
         subtype="ANGLE",
         options=ANEW,
     )
@@ -74,7 +75,7 @@ class POSE_OT_chain_ik_set_limit(Dragging):
             self._find(settings)
             self.angle = self._set(settings, self.angle)
         except IKError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, said(error))
             return {"CANCELLED"}
         return {"FINISHED"}
 
@@ -97,8 +98,10 @@ class POSE_OT_chain_ik_set_limit(Dragging):
         self._turned = float(angles[nearest])
         shown = snapped(self._turned) if self.snaps else self._turned
         self.angle = self._set(settings, shown)
-        name = f"{self.end.title()} {self.turn}"
-        return f"{self.bl_label}: {self.bone} {name} {math.degrees(self.angle):.1f}°"
+        degrees = f"{math.degrees(self.angle):.1f}"
+        if end.is_max:
+            return f"Max {self.turn} of '{self.bone}': {degrees}°"
+        return f"Min {self.turn} of '{self.bone}': {degrees}°"
 
     def put_back(self, _context: bpy.types.Context) -> None:
         """Set the angle that was set before."""

@@ -14,6 +14,7 @@ from ...rig.keying.auto_keys import key_location
 from ...rig.reading.spec import Anchor
 from ...rig.tools.lengths import length_in_words, length_unit
 from ...rig.tools.placing import Held, move_to_point, put_back, take_hold
+from ...translations import said
 from .. import selection
 from ..chains import ANEW
 from .auto_keying import auto_keying
@@ -26,12 +27,12 @@ Array = npt.NDArray[np.float64]
 class Placing(Dragging):
     """What the operators on targets and poles have in common."""
 
-    hints = f"{Dragging.hints} · X, Y, Z: along one axis"
+    hints = (*Dragging.hints, "X, Y, Z: along one axis")
     word = "target"
 
     location: FloatVectorProperty(
         name="Location",
-        description="Where to move it, in world space",
+        description="Where to move it in world space, in scene units; default 0",
         subtype="TRANSLATION",
         options=ANEW,
     )
@@ -52,7 +53,7 @@ class Placing(Dragging):
             self.take(context)
             move_to_point(self.held, np.array(self.location, dtype=np.float64))
         except IKError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, said(error))
             return {"CANCELLED"}
         self._key(context)
         return {"FINISHED"}
@@ -82,8 +83,7 @@ class Placing(Dragging):
         move_to_point(self.held, self._point)
         way = float(np.linalg.norm(self._point - start))
         words = length_in_words(way, length_unit(context.scene))
-        along = f" along {self.axis}" if self.axis else ""
-        return f"{self.bl_label}: {words}{along}"
+        return f"Moved by {words} along {self.axis}" if self.axis else f"Moved by {words}"
 
     def put_back(self, _context: bpy.types.Context) -> None:
         """Put it where it was."""

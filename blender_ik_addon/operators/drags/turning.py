@@ -12,6 +12,7 @@ from ...core import IKError
 from ...properties import ChainGroup, chain_key, chain_spec, chains_of, owner_of
 from ...rig.keying.auto_keys import key_setting
 from ...rig.tools.pole_axis import PoleAxis, pole_axis
+from ...translations import said
 from .. import selection
 from ..chains import ANEW
 from .auto_keying import auto_keying
@@ -29,11 +30,11 @@ class POSE_OT_chain_ik_turn_pole(Dragging):
         " Auto Keying keys an angle that has keys"
     )
     bl_options = {"REGISTER", "UNDO", "BLOCKING"}
-    hints = f"{Dragging.hints} · Ctrl: steps of {SNAP:.0f}°"
+    hints = (*Dragging.hints, f"Ctrl: steps of {SNAP:.0f}°")
 
     angle: FloatProperty(
         name="Pole Angle",
-        description="The pole angle to set",
+        description="The pole angle to set, in degrees; default 0",
         subtype="ANGLE",
         options=ANEW,
     )
@@ -52,7 +53,7 @@ class POSE_OT_chain_ik_turn_pole(Dragging):
         try:
             check_number(self.angle)
         except IKError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, said(error))
             return {"CANCELLED"}
         settings.pole_angle = self.angle
         self._key(context, settings)
@@ -73,7 +74,8 @@ class POSE_OT_chain_ik_turn_pole(Dragging):
         self._turned += line.sense * View(context).turn_between(*mouse, centre, line.direction)
         shown = snapped(self._turned) if self.snaps else self._turned
         self._settings.pole_angle = shown
-        return f"{self.bl_label}: {math.degrees(shown):.1f}°"
+        degrees = f"{math.degrees(shown):.1f}"
+        return f"Pole Angle: {degrees}°"
 
     def put_back(self, _context: bpy.types.Context) -> None:
         """Set the angle that was set before."""

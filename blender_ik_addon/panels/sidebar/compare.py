@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import cast
 
 import bpy
 
 from ...properties import (
+    OWN_WORDS,
     ChainSettings,
     ComparedChain,
     ComparedSolver,
@@ -15,7 +15,8 @@ from ...properties import (
     compared_chain,
     kept_of,
 )
-from ..base import SIDEBAR_CHARACTERS, ActiveChainPanel
+from ...translations import translate
+from ..base import ActiveChainPanel, draw_lines, lines_of
 
 NONE = "-"
 # How wide names are, beside all figures and beside the residual alone.
@@ -42,7 +43,7 @@ class CHAINIK_UL_compared(bpy.types.UIList):
     ) -> None:
         row = layout.row(align=True)
         row.active = item.is_solved
-        row = _draw_cells(row, context, item.name, (item.gap, item.count, item.time))
+        row = _draw_cells(row, context, translate(item.name), (item.gap, item.count, item.time))
         button = row.row(align=True)
         button.enabled = bool(item.solver) and item.is_solved
         button.operator("pose.chain_ik_compare_use", text="", icon="CHECKMARK").index = index
@@ -65,9 +66,10 @@ class VIEW3D_PT_chain_ik_compare(ActiveChainPanel):
         row.prop(kept, "show_ghosts", text="", icon="GHOST_ENABLED")
         row.operator("pose.chain_ik_compare_clear", text="", icon="X")
         frame = f"{kept.frame:.2f}".rstrip("0").rstrip(".")
-        text = f"{kept.chain} at frame {frame}"
-        is_active = settings == active_chain(context)
-        layout.label(text=text if is_active else f"{text}, not the active chain")
+        text = f"'{kept.chain}' at frame {frame}"
+        if settings != active_chain(context):
+            text = f"'{kept.chain}' at frame {frame}, not the active chain"
+        layout.label(text=translate(text), translate=False)
         row = layout.row(align=True)
         row = _draw_cells(row, context, "Solver", ("Residual", "Iterations", "Time"))
         row.label(text="", icon="BLANK1")
@@ -90,7 +92,7 @@ def _draw_cells(
     scale = 1.0 if user is None else user.system.ui_scale
     has_room = region is None or region.width >= ROOM * scale
     row = row.split(factor=SHARE_BESIDE_ALL if has_room else SHARE_BESIDE_ONE, align=True)
-    row.label(text=name)
+    row.label(text=name, text_ctxt=OWN_WORDS)
     row = row.row(align=True)
     for text in figures if has_room else figures[:1]:
         row.label(text=text or NONE)
@@ -103,13 +105,11 @@ def _draw_chosen(layout: bpy.types.UILayout, kept: ComparedChain) -> None:
     if 0 <= kept.active_index < len(kept.solvers):
         row = kept.solvers[kept.active_index]
         text = row.status
-        count = f"{row.count} iteration{'' if row.count == '1' else 's'}" if row.count else ""
-        figures = ", ".join([each for each in (row.gap, count, row.time) if each])
-    lines = textwrap.wrap(text, SIDEBAR_CHARACTERS, max_lines=STATUS_LINES, placeholder=" ...")
-    column = layout.column(align=True)
-    column.label(text=figures)
-    for line in (lines + [""] * STATUS_LINES)[:STATUS_LINES]:
-        column.label(text=line)
+        count = "1 iteration" if row.count == "1" else f"{row.count} iterations"
+        told = (row.gap, translate(count) if row.count else "", row.time)
+        figures = ", ".join([each for each in told if each])
+    lines = lines_of(text, most=STATUS_LINES)
+    draw_lines(layout.column(align=True), [figures, *lines, *[""] * (STATUS_LINES - len(lines))])
 
 
 register, unregister = bpy.utils.register_classes_factory(

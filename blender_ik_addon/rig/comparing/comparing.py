@@ -33,7 +33,7 @@ CONTENDERS = (
 )
 # A solve is timed so many times more, or until so many seconds have gone, and the quickest counts.
 REPEATS, ENOUGH = 8, 0.1
-FROM_PRESENT = "One drag from the present pose. "
+FROM_PRESENT = "One drag from the present pose"
 
 
 def compare(compared: Compared) -> list[Attempt]:
@@ -109,7 +109,7 @@ def _attempt(
         if spent > ENOUGH:
             break
     said = outcome_in_words(outcome, compared.unit)
-    status = f"{FROM_PRESENT}{said}" if solver is Solver.FOLLOW else said
+    status = f"{FROM_PRESENT}. {said}" if solver is Solver.FOLLOW else said
     return replace(trial.attempt(stage, status, seconds), iterations=outcome.iterations)
 
 
