@@ -48,7 +48,12 @@ class POSE_OT_chain_ik_snap_target(Matching, bpy.types.Operator):
     )
     bl_options = {"REGISTER", "UNDO"}
 
-    use_keys: BoolProperty(name="Key", description="Key target and pole", options=ANEW)
+    use_keys: BoolProperty(
+        name="Key",
+        description="Key target and pole",
+        translation_context=OWN_WORDS,
+        options=ANEW,
+    )
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -89,7 +94,12 @@ class POSE_OT_chain_ik_apply(Matching, bpy.types.Operator):
     )
     bl_options = {"REGISTER", "UNDO"}
 
-    use_keys: BoolProperty(name="Key", description="Key the bones at this frame", options=ANEW)
+    use_keys: BoolProperty(
+        name="Key",
+        description="Key the bones at this frame",
+        translation_context=OWN_WORDS,
+        options=ANEW,
+    )
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:

@@ -174,6 +174,7 @@ class ChainPreferences(bpy.types.AddonPreferences):
     log_level: EnumProperty(
         name="Log",
         description="What is written to the console",
+        translation_context=OWN_WORDS,
         items=logs.LEVELS,
         default="WARNING",
         options=set(),

@@ -45,7 +45,9 @@ def _entries_of(shown: Any) -> Iterator[Entry]:
         yield Entry(OPERATOR, rna.name, name)
         yield Entry(LABEL, rna.description, name)
     else:
-        for attribute in ("bl_label", "bl_description", "bl_category"):
+        context = getattr(shown, "bl_translation_context", None) or LABEL
+        yield Entry(context, getattr(shown, "bl_label", None) or "", name)
+        for attribute in ("bl_description", "bl_category"):
             yield Entry(LABEL, getattr(shown, attribute, None) or "", name)
     package = shown.__module__.partition(".")[0]
     own = [each for each in shown.__mro__ if each.__module__.partition(".")[0] == package]

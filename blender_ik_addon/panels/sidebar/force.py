@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bpy
 
-from ...properties import ChainSettings
+from ...properties import OWN_WORDS, ChainSettings
 from ..base import ActiveChainPanel
 
 
@@ -12,6 +12,7 @@ class VIEW3D_PT_chain_ik_force(ActiveChainPanel):
     """What the bones resist and weigh, and how they follow in time."""
 
     bl_label = "Force"
+    bl_translation_context = OWN_WORDS
     about = "force"
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
