@@ -44,7 +44,7 @@ doctest_test_doctest_blocks = ""
 html_theme = "furo"
 html_title = f"Chain IK {version}"
 html_copy_source = False
-html_show_sphinx = False
+html_show_sphinx = html_show_copyright = False
 exclude_patterns = ["Thumbs.db", ".DS_Store"]
 html_math_renderer = "mathml"
 # What is wider than the page is scrolled; the room above and below keeps tall letters whole.
