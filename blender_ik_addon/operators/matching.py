@@ -9,6 +9,7 @@ from ..core import IKError
 from ..properties import OWN_WORDS, ChainGroup, anchors_of, chain_key, chain_spec, is_idle, owner_of
 from ..rig.keying.baking import Keying, bake, mute_for_good
 from ..rig.tools.matching import (
+    find_match,
     hold_anchors,
     key_anchors,
     key_step,
@@ -57,6 +58,7 @@ class POSE_OT_chain_ik_snap_target(Matching, bpy.types.Operator):
         settings, scene = selection.chain(context), selection.scene_of(context)
         frame, subframe = scene.frame_current, scene.frame_subframe
         try:
+            find_match(owner_of(settings), chain_spec(settings))
             settings.use_flip_bend = False
             if not self.use_range:
                 anchors = match_controls(owner_of(settings), chain_spec(settings))
@@ -145,6 +147,8 @@ class POSE_OT_chain_ik_switch(bpy.types.Operator):
         to_ik = is_idle(settings) if self.to == "TOGGLE" else self.to == "IK"
         path = settings.path_from_id("influence")
         try:
+            if to_ik:
+                find_match(owner, chain_spec(settings))
             key_switch(owner, chain_spec(settings), frame)
             if to_ik:
                 hold_anchors(anchors_of(settings), frame - 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bpy
 from hypothesis import strategies as st
 
+from tests.blender import random_checks as checks
 from tests.blender.random_chain_edits import MOST_CHAINS
 from tests.blender.random_scene import (
     FLAG,
@@ -115,6 +116,20 @@ class DayEdits:
         if self.pose(i, bone):
             options = {"step": step, "which": which, "tolerance": tolerance}
             press(bpy.ops.pose.chain_ik_bake, frame_start=1, frame_end=4, **options)
+
+    @edit(i=THING, bone=THING, chain=THING)
+    def compare(self, i, bone, chain):
+        """Compare the solvers: whatever becomes of that, nothing in the file is moved by it."""
+        if not self.pose(i, bone, chain):
+            return
+        poses, places = checks.poses(), checks.placings()
+        press(bpy.ops.pose.chain_ik_compare)
+        for before, after in ((poses, checks.poses()), (places, checks.placings())):
+            assert before.keys() == after.keys()
+        moved = checks.not_stable(poses, checks.poses()) + checks.moved_objects(
+            places, checks.placings()
+        )
+        assert not moved, f"moved by comparing: {moved}"
 
     @edit(i=THING, mode=st.sampled_from(("OBJECT", "POSE", "EDIT")), chain=THING)
     def switch_modes_and_undo(self, i, mode, chain):

@@ -247,3 +247,29 @@ def test_without_a_target_there_is_nothing_to_match():
 def _at(ob: bpy.types.Object, frame: int) -> np.ndarray:
     rigs.go_to(frame)
     return turns(ob)
+
+
+def break_target(ob: bpy.types.Object, how: str) -> str:
+    """Make a target one that cannot be moved; return what is said of it."""
+    chain = ob.chain_ik.chains[0]
+    if how == "gone":
+        ob.pose.bones[chain.subtarget].name = "Elsewhere"
+        chain.subtarget = "Nowhere"
+        return "'Nowhere'"
+    ob.pose.bones[chain.subtarget].lock_location = (True, True, True)
+    return "locked"
+
+
+@pytest.mark.parametrize("how", ["gone", "locked"])
+@pytest.mark.parametrize("operator", [snap, switch], ids=["snap", "switch"])
+def test_what_cannot_be_moved_is_refused_before_anything_is_changed(how, operator):
+    ob = make_arm(use_flip_bend=True)
+    ob.chain_ik.chains[0].influence = 0.0
+    rigs.updated()
+    pose_by_hand(ob)
+    expected = break_target(ob, how)
+    rigs.updated()
+    before = state()
+    assert expected in refusal(operator)
+    assert state() == before
+    assert ob.chain_ik.chains[0].use_flip_bend

@@ -15,7 +15,22 @@ from ..reading.animation import curves
 from ..reading.channels import CHANNEL_SIZES
 from ..reading.spec import Anchor, ChainSpec, StoredBone
 from ..reading.world import channels_of
-from .controls import move_to, placement
+from .controls import Placement, move_to, placement
+from .placing import check_movable
+
+
+def find_match(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
+    """Return where target and pole of a chain belong in its present pose; nothing is changed.
+
+    Raises:
+        RigError: If the chain has no bones, its pose is not sound, or a person may not move the
+            target or the pole.
+    """
+    for anchor, word in ((spec.target, "target"), (spec.pole, "pole")):
+        if anchor is not None:
+            check_movable(anchor, word)
+    # Where they are now has no say.
+    return placement(armature_object, replace(spec, target=None, pole=None))
 
 
 def match_controls(armature_object: bpy.types.Object, spec: ChainSpec) -> list[Anchor]:
@@ -25,10 +40,9 @@ def match_controls(armature_object: bpy.types.Object, spec: ChainSpec) -> list[A
     from this pose must not flip its bend: that would turn its bones round.
 
     Raises:
-        RigError: If the chain has no bones, or its pose is not sound; nothing is moved then.
+        RigError: As from ``find_match``; nothing is moved then.
     """
-    # Where they are now has no say.
-    placed = placement(armature_object, replace(spec, target=None, pole=None))
+    placed = find_match(armature_object, spec)
     anchors = []
     if spec.target is not None:
         move_to(spec.target, placed.target)
