@@ -23,7 +23,7 @@ import overlay_pictures as figure
 from window_driver import REDRAW, Session, Viewport, check, play, read_paths, select_bones
 
 MODULE = "bl_ext.user_default.chain_ik"
-LANGUAGE = "pt_BR"
+LANGUAGE = "zh_HANS"
 # The scale of the interface at which all of the sidebar is seen.
 WHOLE_SIDEBAR = 0.85
 # Left, bottom, width and height in pixels, from the lower left corner of the window.
