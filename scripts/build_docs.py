@@ -3,6 +3,8 @@
     python3 scripts/build_docs.py             the site
     python3 scripts/build_docs.py --check     warnings are errors, and the examples are run
 
+The site needs no other server: whatever it shows, formulas too, is part of it.
+
 Needs nothing but this Python (3.9 or newer): Sphinx is installed inside the checkout on first use.
 """
 
@@ -10,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import sys
 import time
@@ -52,6 +55,14 @@ def build(label: str, builder: str, *, is_check: bool) -> list[str]:
     return [line for line in output if line.strip()] or [f"Sphinx ended with exit code {code}."]
 
 
+def strangers(site: Path) -> list[str]:
+    """Return which pages load scripts, styles or pictures from another server."""
+    foreign = re.compile(r'<(?:script|img|link rel="stylesheet")[^>]*(?:src|href)="(?:https?:)?//')
+    pages = sorted(site.rglob("*.html"))
+    found = [page for page in pages if foreign.search(page.read_text(encoding="utf-8"))]
+    return [f"{page.relative_to(site)} loads something from another server." for page in found]
+
+
 def main() -> int:
     """Build the site, or check it."""
     parser = argparse.ArgumentParser(
@@ -65,6 +76,7 @@ def main() -> int:
     try:
         for builder in BUILDERS if is_check else BUILDERS[:1]:
             errors = build("docs", builder, is_check=is_check)
+            errors += strangers(SITE) if builder == BUILDERS[0] else []
             failed += bool(errors)
             say("docs", *errors)
     except (UnavailableError, environment.InstallError) as error:

@@ -1,14 +1,17 @@
-"""Take the pictures of docs/quick_start.md, and the moving one of the README, in a real window.
+"""Take the pictures of the documentation in a real window, and make them small.
 
-    BLENDER=/path/to/blender python3 scripts/docs_pictures.py
+    BLENDER=/path/to/blender python3 scripts/docs_pictures.py              all of them
+    BLENDER=/path/to/blender python3 scripts/docs_pictures.py interface    those of one tour
 
-Builds the zip, has docs_tour.py install and use it in that Blender, and makes the pictures small:
-docs/images/start_*.png and docs/images/drag.gif. Needs this Python (3.9 or newer), an X screen
-(1600 x 900 is right; a virtual one will do) and the program `import` of ImageMagick.
+Builds the zip and has each tour below install and use it in that Blender. What they leave in
+out/docs is made small and put into docs/images. Look at every picture before you commit it. Needs
+this Python (3.9 or newer), an X screen (1600 x 900 is right; a virtual one will do) and the program
+`import` of ImageMagick.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -21,6 +24,8 @@ from console import ROOT
 
 SCRIPTS, IMAGES, TAKEN = ROOT / "scripts", ROOT / "docs" / "images", ROOT / "out" / "docs"
 BUILDER, DRAWING = "bpy-5.2", "drawing-3.13"
+# The scripts that take them: scripts/<name>_tour.py leaves its pictures in out/docs/<name>.
+TOURS = ("docs", "interface", "window", "workflow")
 
 
 def build_zip() -> Path:
@@ -30,11 +35,12 @@ def build_zip() -> Path:
     return max((ROOT / "dist").glob("chain_ik-*.zip"), key=lambda path: path.stat().st_mtime)
 
 
-def take(blender: str, zip_path: Path) -> int:
-    """Take all pictures in the window; return Blender's exit code."""
-    shutil.rmtree(TAKEN, ignore_errors=True)
+def take(blender: str, zip_path: Path, tour: str) -> int:
+    """Take the pictures of a tour in the window; return Blender's exit code."""
+    folder = TAKEN / tour
+    shutil.rmtree(folder, ignore_errors=True)
     command = [blender, "--factory-startup", "--enable-event-simulate"]
-    command += ["--python", str(SCRIPTS / "docs_tour.py"), "--", str(zip_path), str(TAKEN)]
+    command += ["--python", str(SCRIPTS / f"{tour}_tour.py"), "--", str(zip_path), str(folder)]
     # A Blender without this person's preferences, and nothing written into them.
     with tempfile.TemporaryDirectory(prefix="chain_ik_docs_") as user_folder:
         variables = {**os.environ, "BLENDER_USER_RESOURCES": user_folder}
@@ -43,18 +49,25 @@ def take(blender: str, zip_path: Path) -> int:
 
 def main() -> int:
     """Build, take, and make small."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("tours", nargs="*", help=f"{', '.join(TOURS)}; all if left out")
+    tours = parser.parse_args().tours or TOURS
+    unknown = [name for name in tours if name not in TOURS]
+    if unknown:
+        parser.error(f"no tour {', '.join(unknown)}; there are {', '.join(TOURS)}")
     blender = shutil.which(os.environ.get("BLENDER", "blender"))
     if blender is None:
         sys.exit("Set BLENDER to the program: the pictures are taken in its window.")
-    code = take(os.path.abspath(blender), build_zip())
-    if code != 0:
-        return code
+    zip_path = build_zip()
+    for tour in tours:
+        code = take(os.path.abspath(blender), zip_path, tour)
+        if code != 0:
+            return code
     python = environment.ensure(DRAWING)
     command = [str(python), "-m", "figures.shrinking", str(TAKEN), str(IMAGES)]
-    subprocess.run(command, cwd=SCRIPTS, check=True)
-    for path in (*sorted(IMAGES.glob("start_*.png")), IMAGES / "drag.gif"):
-        print(f"written: {path.relative_to(ROOT)}, {path.stat().st_size // 1000} kB")
-    return 0
+    return subprocess.run(command, cwd=SCRIPTS, check=False).returncode
 
 
 if __name__ == "__main__":

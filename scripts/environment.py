@@ -72,7 +72,10 @@ ENVIRONMENTS = {
     # NumPy: the pages on scripting import core, and run their examples.
     "docs": Environment(
         "3.13",
-        ("sphinx>=9.1,<10", "myst-parser>=5.1,<6", "furo>=2025.12.19", "numpy>=2.2,<3"),
+        (
+            *("sphinx>=9.1,<10", "myst-parser>=5.1,<6", "furo>=2025.12.19", "numpy>=2.2,<3"),
+            "latex2mathml>=3.81,<4",
+        ),
         "50 MB",
     ),
 }

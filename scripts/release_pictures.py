@@ -3,7 +3,8 @@
     python scripts/release_pictures.py          # a Python with matplotlib, which brings Pillow
 
 The featured image is put together from out/examples/*.png: run scripts/examples.py first. Both are
-kept in docs/images/release and are not part of the zip.
+kept in docs/images/release and are not part of the zip. The pictures of docs/examples.md are made
+of the same ones.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+from figures import shrinking
 from PIL import Image, ImageDraw
 from release import pictures
 
 ROOT = Path(__file__).resolve().parent.parent
-EXAMPLES = ROOT / "out" / "examples"
+EXAMPLES, PAGES = ROOT / "out" / "examples", ROOT / "docs" / "images"
+# Pixels, of an example on its page.
+WIDTH = 640
 
 # Drawn larger, then made smaller: smooth edges.
 SHARP = 8
@@ -83,15 +87,18 @@ def featured() -> Image.Image:
         with Image.open(EXAMPLES / f"{name}.png") as picture:
             small = picture.convert("RGB").resize((wide, high), Image.Resampling.LANCZOS)
         image.paste(small, (left, top))
-    return image
+    # With a palette it takes a part of the room, and looks the same.
+    return image.quantize()
 
 
 def main() -> None:
-    """Write both pictures."""
+    """Write all pictures."""
     (ROOT / pictures.FOLDER).mkdir(parents=True, exist_ok=True)
     for name, image in ((pictures.ICON, icon()), (pictures.FEATURED, featured())):
         image.save(ROOT / name, optimize=True)
         print(f"written: {name}")
+    for path in sorted(EXAMPLES.glob("*.png")):
+        shrinking.shrink(path, PAGES / f"example_{path.name}", WIDTH)
 
 
 if __name__ == "__main__":

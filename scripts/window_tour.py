@@ -1,13 +1,12 @@
 """Install the zip and use it in Blender's window, as a person would; check every step.
 
     BLENDER_USER_RESOURCES=$(mktemp -d) blender --factory-startup --enable-event-simulate \
-        --python scripts/window_tour.py -- dist/chain_ik-*.zip out/window docs/images/window.png
+        --python scripts/window_tour.py -- dist/chain_ik-*.zip out/window
 
 It installs the extension, adds Rigify's metarig, puts a chain with control bones on its left arm,
 drags the target with the mouse in pose mode, drops it, undoes, redoes, flips the bend, mutes,
-unmutes, and bakes, at first until Esc. Each step leaves a picture in the folder; the third argument
-is where the picture while dragging goes. The exit code is 1, after a sentence, if the arm does not
-do what it should.
+unmutes, and bakes, at first until Esc. Each step leaves a picture in the folder. The exit code is
+1, after a sentence, if the arm does not do what it should.
 
 Needs an X screen (1600 x 900 is right; a virtual one will do), the program `import` of
 ImageMagick, and an empty folder for Blender's user files, so that nobody's own Blender is changed.
@@ -15,7 +14,6 @@ ImageMagick, and an empty folder for Blender's user files, so that nobody's own 
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -121,8 +119,8 @@ def count_keys(rig: bpy.types.Object) -> set[int]:
 class Tour:
     """The session; every method is a step that a person takes."""
 
-    def __init__(self, zip_path: Path, folder: Path, picture: Path) -> None:
-        self.zip_path, self.folder, self.picture = zip_path, folder, picture
+    def __init__(self, zip_path: Path, folder: Path) -> None:
+        self.zip_path, self.folder = zip_path, folder
         self.viewport = Viewport()
 
     def steps(self) -> Session:
@@ -205,8 +203,6 @@ class Tour:
         moved = (read_arm().target - start).length
         check(moved > 0.2, f"The mouse has moved the target by {moved:.2g} m only.")
         self.note("2_dragging")
-        self.picture.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(self.folder / "2_dragging.png", self.picture)
         self.viewport.press("LEFTMOUSE")
         yield REDRAW
         self.note("3_dropped").check_reached("After the drop")
@@ -310,8 +306,7 @@ class Tour:
 
 def main() -> None:
     """Read the arguments and start the session."""
-    zip_path, folder, picture = read_paths("the zip, a folder for pictures, the picture")
-    play(Tour(zip_path, folder, picture).steps())
+    play(Tour(*read_paths("the zip, a folder for pictures")).steps())
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ DOCS = ROOT / "docs"
 PAGES = (ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md")))
 # One screen of GitHub.
 MOST_LINES_OF_README = 45
+# Bytes: pages load fast, and a clone stays small. What other sites show has limits of its own.
+LARGEST_PICTURE = 200_000
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -55,6 +57,13 @@ def test_every_picture_is_shown():
     pictures = [path for path in DOCS.rglob("*") if path.suffix in {".png", ".gif", ".svg"}]
     assert len(pictures) > 10
     assert not [path.name for path in pictures if path not in shown]
+
+
+def test_no_picture_is_large():
+    pictures = [*(DOCS / "images").glob("*.png"), *(DOCS / "images").glob("*.gif")]
+    sizes = {path.name: path.stat().st_size for path in pictures}
+    assert len(sizes) > 20
+    assert not {name: size for name, size in sizes.items() if size > LARGEST_PICTURE}
 
 
 def test_every_page_is_reached_from_the_readme():

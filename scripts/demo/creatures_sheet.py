@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from figures import shrinking
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, PolyCollection
@@ -63,6 +64,7 @@ def draw(played: dict[str, dict], path: Path) -> None:
                 va="center",
             )
     figure.savefig(path, dpi=DOTS_PER_INCH)
+    shrinking.shrink(path, path)
 
 
 def _draw_pose(axes: Axes, act: Act, bones: list[list[list[float]]], frame: int) -> None:

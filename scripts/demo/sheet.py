@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from figures import shrinking
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -101,6 +102,7 @@ def draw(report: Report, strips: list[Strip], path: Path) -> None:
             drawing.draw_pose(axes, cell.pose, paths, cell.frame, strip.window)
         top = bottom
     figure.savefig(path, dpi=DOTS_PER_INCH)
+    shrinking.shrink(path, path)
 
 
 def _draw_title(page: Axes, width: float, height: float) -> None:

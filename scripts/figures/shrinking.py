@@ -1,8 +1,8 @@
 """Pictures of a window made small enough for a page, and one that moves made of many.
 
-    python -m figures.shrinking out/docs docs/images        # a Python with Pillow, in scripts/
+    python -m figures.shrinking ../out/docs ../docs/images        # in scripts/, with Pillow
 
-Started by docs_pictures.py.
+Started by docs_pictures.py. What has not been taken is left out.
 """
 
 from __future__ import annotations
@@ -12,17 +12,27 @@ from pathlib import Path
 
 from PIL import Image
 
+# What pages show, and where a tour has left it; no second name where it is the same.
+PICTURES = {
+    "docs/start_*.png": "",
+    "interface/interface_*.png": "",
+    "window/2_dragging.png": "window.png",
+    "workflow/1_set_up.png": "set_up.png",
+    "workflow/3_turned_by_hand.png": "posed_by_hand.png",
+}
 # Pixels: a page shows no more.
 WIDTH, MOVING_WIDTH = 1280, 880
-COLOURS, MOVING_COLOURS = 256, 160
+COLOURS, RARE, MOVING_COLOURS = 256, 96, 160
 MILLISECONDS = 120
 LARGEST = 2_000_000
 
 
-def shrink(path: Path, folder: Path) -> None:
+def shrink(path: Path, file: Path, width: int = WIDTH) -> None:
     """Write a picture smaller, with a palette."""
-    picture = _resized(Image.open(path).convert("RGB"), WIDTH)
-    picture.quantize(COLOURS, dither=Image.Dither.NONE).save(folder / path.name, optimize=True)
+    picture = _resized(Image.open(path).convert("RGB"), width)
+    small = picture.quantize(palette=_palette(picture, COLOURS), dither=Image.Dither.NONE)
+    small.save(file, optimize=True)
+    print(f"written: {file.name}, {file.stat().st_size // 1000} kB")
 
 
 def join(paths: list[Path], file: Path) -> None:
@@ -34,7 +44,7 @@ def join(paths: list[Path], file: Path) -> None:
         cut = whole.crop((round(0.16 * width), round(0.07 * height), width, round(0.96 * height)))
         pictures.append(_resized(cut, MOVING_WIDTH))
     # One palette for all, so that what does not move takes no room.
-    palette = pictures[0].quantize(MOVING_COLOURS, dither=Image.Dither.NONE)
+    palette = _palette(pictures[0], MOVING_COLOURS)
     frames = [each.quantize(palette=palette, dither=Image.Dither.NONE) for each in pictures]
     frames[0].save(
         file, save_all=True, append_images=frames[1:], duration=MILLISECONDS, loop=0, optimize=True
@@ -43,13 +53,33 @@ def join(paths: list[Path], file: Path) -> None:
         sys.exit(f"{file.name} has {file.stat().st_size} bytes: take fewer frames.")
 
 
+def _palette(picture: Image.Image, colour_count: int) -> Image.Image:
+    """Return the usual colours of a picture, and beside them the rare ones of thin lines."""
+    colours = []
+    for count, method in ((colour_count - RARE, "MEDIANCUT"), (RARE, "MAXCOVERAGE")):
+        found = picture.quantize(count, Image.Quantize[method]).getpalette() or []
+        colours += found[: 3 * count]
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(colours)
+    return palette
+
+
 def _resized(picture: Image.Image, width: int) -> Image.Image:
+    if picture.width <= width:
+        return picture
     height = round(picture.height * width / picture.width)
     return picture.resize((width, height), Image.Resampling.LANCZOS)
 
 
+def main(source: Path, folder: Path) -> None:
+    """Make all pictures small that have been taken."""
+    for pattern, name in PICTURES.items():
+        for path in sorted(source.glob(pattern)):
+            shrink(path, folder / (name or path.name))
+    moving = sorted(source.glob("docs/drag_*.png"))
+    if moving:
+        join(moving, folder / "drag.gif")
+
+
 if __name__ == "__main__":
-    source, destination = map(Path, sys.argv[1:])
-    for each in sorted(source.glob("start_*.png")):
-        shrink(each, destination)
-    join(sorted(source.glob("drag_*.png")), destination / "drag.gif")
+    main(*map(Path, sys.argv[1:]))

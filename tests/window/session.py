@@ -67,7 +67,7 @@ class WindowSession:
 
     def __init__(self, zip_path: Path, folder: Path) -> None:
         self.folder = folder
-        self.tour = Tour(zip_path, folder, folder / "dragging.png")
+        self.tour = Tour(zip_path, folder)
         self.viewport = self.tour.viewport
         self.recorder = Recorder(self.viewport, folder)
         self.file = folder / "session.blend"

@@ -22,7 +22,7 @@ NONE = "-"
 # How wide names are, beside all figures and beside the residual alone.
 SHARE_BESIDE_ALL, SHARE_BESIDE_ONE = 0.4, 0.6
 # Pixels at the usual interface scale from which on a sidebar has room for all figures.
-ROOM = 320.0
+ROOM = 430.0
 # Always as many, so that what is below stays where it is.
 STATUS_LINES = 3
 
