@@ -198,11 +198,21 @@ def not_stable(before: Poses, after: Poses) -> list[str]:
 
 
 def not_finite(found: Poses) -> set[tuple[str, str, int]]:
-    """Return which channels are not finite: armature object, bone and column."""
+    """Return which channels are not finite: armature object, bone and column.
+
+    Those of bones with drivers are left out: a driver gives on what it reads.
+    """
+    driven_bones = {
+        (ob.name_full, bpy.utils.unescape_identifier(match[1]))
+        for ob in armatures()
+        for driver in (ob.animation_data.drivers if ob.animation_data else ())
+        if (match := BONE.match(driver.data_path))
+    }
     return {
         (name, bones[row], int(column))
         for name, (bones, values) in found.items()
         for row, column in np.argwhere(~np.isfinite(values))
+        if (name, bones[row]) not in driven_bones
     }
 
 
