@@ -10,7 +10,16 @@ import numpy as np
 from mathutils import Vector
 
 from ..preferences import widths
-from .batches import OUTLINE, Drawn, draw_lines, draw_scene, find_rim, make_circle, upload
+from .batches import (
+    OUTLINE,
+    Drawn,
+    draw_lines,
+    draw_scene,
+    find_rim,
+    make_circle,
+    upload,
+    vertex_format,
+)
 from .colours import Colours, read_colours
 from .dots import draw_dots, make_shader
 from .gathering import find_view, gather
@@ -102,3 +111,4 @@ def unregister() -> None:
         bpy.types.SpaceView3D.draw_handler_remove(_handles.pop(), "WINDOW")
     make_shader.cache_clear()
     make_circle.cache_clear()
+    vertex_format.cache_clear()

@@ -99,6 +99,12 @@ class Memory:
         found = self.outcomes.get(uid, {}).get(index)
         return None if found is None or isinstance(found, str) else found[0].ending(found[1])
 
+    def endings(self, uid: int) -> dict[int, Ending]:
+        """Return the same of all chains of an armature object, by index, without those."""
+        found = self.outcomes.get(uid, {})
+        asked = {i: who[0].ending(who[1]) for i, who in found.items() if not isinstance(who, str)}
+        return {index: ending for index, ending in asked.items() if ending is not None}
+
     def live_chain(self, key: ChainKey) -> LiveChain | None:
         """Return a chain as it was solved last; the same one until something of it changes."""
         uid, index = key

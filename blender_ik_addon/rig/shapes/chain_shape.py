@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import bpy
@@ -22,6 +24,9 @@ from .pole_planes import PolePlane, find_pole_plane
 from .reach_zones import ReachZone, find_reach
 
 Array = npt.NDArray[np.float64]
+Place = tuple[float, float, float]
+
+NO_PLACE: Place = (math.nan, math.nan, math.nan)
 
 
 @dataclass(frozen=True)
@@ -148,17 +153,43 @@ def find_place(
         skeleton: Its bones.
         posed: Its pose.
     """
-    if anchor is None:
-        return None
-    if anchor.object == armature_object:
-        bone = skeleton.index.get(anchor.bone)
-        return None if bone is None else posed.heads(np.array([bone]))[0]
+    place = np.array(find_places([anchor], depsgraph, armature_object, skeleton, posed)[0])
+    return place if np.isfinite(place).all() else None
+
+
+def find_places(
+    anchors: Sequence[Anchor | None],
+    depsgraph: bpy.types.Depsgraph,
+    armature_object: bpy.types.Object,
+    skeleton: Skeleton,
+    posed: PosedBones,
+) -> list[Place]:
+    """Return the same of many anchors, with numbers that are not finite where it cannot be told."""
+    places: list[Place] = []
+    own: list[tuple[int, int]] = []
+    for number, anchor in enumerate(anchors):
+        place = NO_PLACE
+        if anchor is not None and anchor.object == armature_object:
+            bone = skeleton.index.get(anchor.bone)
+            if bone is not None:
+                own.append((number, bone))
+        elif anchor is not None:
+            place = _place_of(anchor, depsgraph)
+        places.append(place)
+    if own:
+        heads = posed.heads(np.array([bone for _, bone in own])).tolist()
+        for (number, _), (x, y, z) in zip(own, heads, strict=True):
+            places[number] = x, y, z
+    return places
+
+
+def _place_of(anchor: Anchor, depsgraph: bpy.types.Depsgraph) -> Place:
     evaluated = anchor.object.evaluated_get(depsgraph)
     matrix = evaluated.matrix_world
     if anchor.bone and evaluated.type == "ARMATURE":
         bone = evaluated.pose.bones.get(anchor.bone)
         if bone is None:
-            return None
+            return NO_PLACE
         matrix = matrix @ bone.matrix
-    place = np.array(matrix.translation, dtype=np.float64)
-    return place if np.isfinite(place).all() else None
+    x, y, z = matrix.translation[:]
+    return x, y, z
