@@ -120,7 +120,7 @@ def add_active(strokes: Strokes, shape: ChainShape, items: Items, colours: Colou
                 strokes.rims.append(Rim(centre, radius, colours.reach))
     if items.show_poles and shape.pole is not None:
         pole = shape.pole
-        corners = np.stack((pole.root, pole.end, pole.pole))
+        corners = np.stack((pole.root, pole.end, pole.corner))
         strokes.areas.add(corners, with_alpha(colours.pole, PLANE))
         line = dash(pole.bulge[None], pole.pole[None], DASHES)
         strokes.thin.add(line, colours.pole)

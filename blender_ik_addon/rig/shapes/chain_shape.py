@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 from ..planning.live_chain import LiveChain
 from ..planning.own_joints import chain_joints
-from ..posing.reasons import turns_tip_first
+from ..posing.reasons import sense_of_pole_angle, turns_tip_first
 from ..reading.bone_joints import BoneJoints, read_joints
 from ..reading.chain_plan import ChainPlan, planned
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
-from ..reading.spec import Anchor, ChainSpec, NegativeScale
+from ..reading.spec import Anchor, ChainSpec
 from .chain_lines import ChainRows, PosedBones
 from .limit_outlines import LimitOutlines, PlacedLimits, Shapes, compile_outlines, place_outlines
 from .pole_planes import PolePlane, find_pole_plane
@@ -125,9 +125,7 @@ def place_shape(
     tip_first = is_free and turns_tip_first(compiled.plan, spec)
     plane = None
     if pole is not None and not spec.is_dragged:
-        angle = spec.pole_angle
-        if spec.negative_scale is NegativeScale.MIRROR and np.linalg.det(posed.world[:3, :3]) < 0.0:
-            angle = -angle
+        angle = sense_of_pole_angle(posed.world, spec) * spec.pole_angle
         end = points[-1] if target is None else target
         plane = find_pole_plane(points, end, pole, angle)
     limits = None
