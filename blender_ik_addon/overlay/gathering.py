@@ -20,7 +20,6 @@ from ..rig.shapes.chain_shape import (
     Place,
     compile_shape,
     compile_solved,
-    find_place,
     find_places,
     place_shape,
 )
@@ -174,10 +173,9 @@ def _look_closer(
     shape = _compile(active, index, own, known, is_solved=is_solved)
     if shape is None:
         return
-    places = [
-        find_place(anchor, graph, rig, own.skeleton, posed)
-        for anchor in (shape.spec.target, shape.spec.pole)
-    ]
+    anchors = (shape.spec.target, shape.spec.pole)
+    found = np.array(find_places(anchors, graph, rig, own.skeleton, posed))
+    places = [place if np.isfinite(place).all() else None for place in found]
     add_active(strokes, place_shape(shape, posed, *places), items, view.colours)
 
 
