@@ -12,7 +12,7 @@ from ..properties import ChainGroup, active_chain, chain_spec, owner_of, target_
 from ..rig.reading.spec import Anchor
 from ..rig.tools.placing import place_of
 from ..rig.tools.pole_axis import PoleAxis, pole_axis
-from .shown import paint, rig_of, theme
+from .shown import paint, rig_of, solved_chain, theme
 
 Array = npt.NDArray[np.float64]
 
@@ -53,7 +53,7 @@ class VIEW3D_GGT_chain_ik_controls(bpy.types.GizmoGroup):
         self._put(self._pole, pole)
         paint(self._target, colours.gizmo_primary)
         paint(self._pole, colours.gizmo_secondary)
-        line = None if pole is None else _axis_of(settings)
+        line = None if pole is None else _axis_of(context, settings)
         if line is not None:
             self._dial.matrix_basis = _frame_of(line)
             self._dial.hide = False
@@ -79,10 +79,12 @@ class VIEW3D_GGT_chain_ik_controls(bpy.types.GizmoGroup):
             gizmo.hide = False
 
 
-def _axis_of(settings: ChainGroup) -> PoleAxis | None:
+def _axis_of(context: bpy.types.Context, settings: ChainGroup) -> PoleAxis | None:
     """Return what the pole angle turns about; None for a chain that tells none."""
+    solved = solved_chain(context, settings)
     try:
-        line = pole_axis(owner_of(settings), chain_spec(settings, with_stored=False))
+        spec = solved.job.spec if solved else chain_spec(settings, with_stored=False)
+        line = pole_axis(owner_of(settings), spec, solved)
     except IKError:
         return None
     return line if np.isfinite((line.root, line.end)).all() else None

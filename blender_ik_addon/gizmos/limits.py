@@ -8,8 +8,8 @@ from mathutils import Matrix
 
 from ..core import IKError
 from ..properties import ChainGroup, active_chain, bone_of_joint, bones_of_chain, chain_spec
-from ..rig.shapes.limit_ends import LimitEnd, find_ends
-from .shown import paint, rig_of, theme
+from ..rig.shapes.limit_ends import EndFinder, LimitEnd
+from .shown import paint, rig_of, solved_chain, theme
 
 OPERATOR = "pose.chain_ik_set_limit"
 SIZE, LINE_WIDTH = 0.09, 3.0
@@ -32,6 +32,7 @@ class VIEW3D_GGT_chain_ik_limits(bpy.types.GizmoGroup):
         return rig_of(context) is not None
 
     def setup(self, _context: bpy.types.Context) -> None:
+        self._finder = EndFinder()
         self._asked: list[tuple[str, str, str] | None] = [None] * MOST_ENDS
         for _ in range(MOST_ENDS):
             gizmo = self.gizmos.new("GIZMO_GT_move_3d")
@@ -43,7 +44,9 @@ class VIEW3D_GGT_chain_ik_limits(bpy.types.GizmoGroup):
     def draw_prepare(self, context: bpy.types.Context) -> None:
         settings = active_chain(context)
         bone = "" if rig_of(context) is None or settings is None else _bone_of(context, settings)
-        ends = _ends_of(context, settings, bone) if settings is not None and bone else ()
+        ends = list[LimitEnd]()
+        if settings is not None and bone:
+            ends = _ends_of(context, settings, bone, self._finder)
         colours = theme(context)
         axes = (colours.axis_x, colours.axis_y, colours.axis_z)
         for place, gizmo in enumerate(self.gizmos):
@@ -71,22 +74,29 @@ def _bone_of(context: bpy.types.Context, settings: ChainGroup) -> str:
     has_own = active is not None and any(getattr(active, f"use_ik_limit_{axis}") for axis in "xyz")
     if not settings.use_limits or not (has_own or joints):
         return ""
-    if active is not None and active.name in bones_of_chain(settings):
-        return active.name
+    if active is not None:
+        solved = solved_chain(context, settings)
+        written = solved.job.written_names() if solved else bones_of_chain(settings)
+        if active.name in written:
+            return active.name
     index = settings.active_joint_index
     return bone_of_joint(settings, joints[index]) if 0 <= index < len(joints) else ""
 
 
-def _ends_of(context: bpy.types.Context, settings: ChainGroup, bone: str) -> tuple[LimitEnd, ...]:
+def _ends_of(
+    context: bpy.types.Context, settings: ChainGroup, bone: str, finder: EndFinder
+) -> list[LimitEnd]:
     """Return what can be dragged; nothing where limits do not hold, or cannot be read."""
     owner = rig_of(context)
     if owner is None:
-        return ()
+        return []
+    solved = solved_chain(context, settings)
     try:
-        ends = find_ends(owner, chain_spec(settings), bone)
+        spec = solved.job.spec if solved else chain_spec(settings, with_stored=False)
+        ends = finder.find(owner, spec, bone, solved)
     except IKError:
-        return ()
-    return tuple(end for end in ends if np.isfinite(end.point).all())
+        return []
+    return [end for end in ends if np.isfinite(end.point).all()]
 
 
 classes = (VIEW3D_GGT_chain_ik_limits,)

@@ -5,6 +5,10 @@ from __future__ import annotations
 import bpy
 from mathutils import Color
 
+from ..properties import ChainGroup, chain_key
+from ..rig.live import live
+from ..rig.planning.live_chain import LiveChain
+
 
 def rig_of(context: bpy.types.Context) -> bpy.types.Object | None:
     """Return the armature whose chains can be grabbed, None while none is to be."""
@@ -18,6 +22,17 @@ def rig_of(context: bpy.types.Context) -> bpy.types.Object | None:
     is_posed = is_meant and owner.data.pose_position == "POSE"
     is_shown = is_posed and owner.is_editable and owner.visible_get(viewport=space)
     return owner if is_shown and len(owner.chain_ik.chains) > 0 else None
+
+
+def solved_chain(context: bpy.types.Context, settings: ChainGroup) -> LiveChain | None:
+    """Return a chain as it was solved last, to ask instead of reading its bones at every redraw.
+
+    Returns:
+        None while it is not solved live. Whatever Blender tells of has gone into the last solve.
+    """
+    if not context.scene.chain_ik.use_live:
+        return None
+    return live.memory.live_chain(chain_key(settings))
 
 
 def theme(context: bpy.types.Context) -> bpy.types.ThemeUserInterface:

@@ -59,10 +59,7 @@ def make_batch(kind: Kind, arrays: tuple[Points, Points] | None) -> gpu.types.GP
     if arrays is None:
         return None
     points, colours = arrays
-    shape = gpu.types.GPUVertFormat()
-    shape.attr_add(id="pos", comp_type="F32", len=points.shape[1], fetch_mode="FLOAT")
-    shape.attr_add(id="color", comp_type="F32", len=4, fetch_mode="FLOAT")
-    buffer = gpu.types.GPUVertBuf(shape, len(points))
+    buffer = gpu.types.GPUVertBuf(vertex_format(), len(points))
     for name, values in (("pos", points), ("color", colours)):
         # The stubs do not know that arrays are buffers.
         buffer.attr_fill(id=name, data=cast("Sequence[float]", values))
@@ -123,3 +120,12 @@ def make_circle(colour: Colour) -> gpu.types.GPUBatch:
     circle = make_batch("LINE_STRIP", pieces.join())
     assert circle is not None
     return circle
+
+
+@cache
+def vertex_format() -> gpu.types.GPUVertFormat:
+    """Return how a coloured point is stored; made once."""
+    found = gpu.types.GPUVertFormat()
+    found.attr_add(id="pos", comp_type="F32", len=3, fetch_mode="FLOAT")
+    found.attr_add(id="color", comp_type="F32", len=4, fetch_mode="FLOAT")
+    return found

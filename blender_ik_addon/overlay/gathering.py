@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -11,18 +12,20 @@ import numpy as np
 
 from ..core import IKError
 from ..properties import SHOWN, active_chain, chain_key, chain_spec, owner_of
+from ..rig.batches.batch import Ending
 from ..rig.live import live
-from ..rig.shapes.chain_lines import PosedBones, read_posed
+from ..rig.shapes.chain_lines import PosedBones, PosedRigs, read_all_posed, read_scale
 from ..rig.shapes.chain_shape import (
     CompiledShape,
+    Place,
     compile_shape,
     compile_solved,
-    find_place,
+    find_places,
     place_shape,
 )
 from ..rig.tools.lengths import LengthUnit, is_visible, length_in_words, length_unit
 from .colours import Colours
-from .known import Known, KnownRig, no_places
+from .known import Known, KnownRig
 from .scene_strokes import Items, SeenChains, add_active, add_chains
 from .strokes import Strokes
 
@@ -75,81 +78,104 @@ SHOWN_ORDER: Sequence[str] = Items._fields
 assert set(SHOWN_ORDER) == set(SHOWN)
 
 
+class Shown(NamedTuple):
+    """An armature object that a viewport shows.
+
+    Attributes:
+        rig: The object, original; for the time of one drawing.
+        own: What is known of it.
+        is_solved: Whether its chains are solved live.
+    """
+
+    rig: bpy.types.Object
+    own: KnownRig
+    is_solved: bool
+
+
 def gather(context: bpy.types.Context, known: Known, view: View) -> Strokes:
     """Return what a viewport shows as strokes."""
     strokes, layer = Strokes(), context.view_layer
     if layer is None or layer.depsgraph is None:
         return strokes
-    graph, seen = layer.depsgraph, list[SeenChains]()
-    active = active_chain(context)
+    graph = layer.depsgraph
+    all_shown = _find_shown(context, known, view)
+    evaluated = [shown.rig.evaluated_get(graph) for shown in all_shown]
+    pairs = [
+        (shown, each)
+        for shown, each in zip(all_shown, evaluated, strict=True)
+        if len(each.pose.bones) == len(shown.own.skeleton.names)
+    ]
+    if not pairs:
+        return strokes
+    all_posed = read_all_posed([each for _, each in pairs])
+    seen = _look_at([shown for shown, _ in pairs], all_posed, known, graph)
     to_words = partial(_say, unit=length_unit(context.scene))
-    use_live = context.scene.chain_ik.use_live
-    for name in view.rigs:
-        rig = layer.objects.get(name)
-        if rig is None or rig.mode == "EDIT" or rig.pose is None:
-            continue
-        own = known.rig(rig)
-        posed = read_posed(rig.evaluated_get(graph))
-        if own.rows is None or len(posed.matrices) != len(own.skeleton.names):
-            continue
-        is_solved = use_live and rig.data.pose_position == "POSE"
-        seen.append(_look_at(rig, own, posed, graph, is_solved=is_solved))
-        if active is not None and owner_of(active) == rig:
-            _look_closer(strokes, active, own, posed, graph, known, view, is_solved=is_solved)
-    if seen:
-        add_chains(strokes, SeenChains.join(seen), view.items, view.colours, to_words)
+    active = active_chain(context)
+    owner = None if active is None else owner_of(active)
+    for number, (shown, each) in enumerate(pairs):
+        if active is not None and shown.rig == owner:
+            posed = all_posed.rig(number)
+            if view.items.show_limits:
+                posed = replace(posed, scale=read_scale(each))
+            _look_closer(strokes, active, shown, posed, graph, known, view)
+    add_chains(strokes, seen, view.items, view.colours, to_words)
     return strokes
 
 
+def _find_shown(context: bpy.types.Context, known: Known, view: View) -> list[Shown]:
+    """Return the armature objects of a view that have chains with bones."""
+    objects, use_live = context.view_layer.objects, context.scene.chain_ik.use_live
+    found = []
+    for name in view.rigs:
+        rig = objects.get(name)
+        if rig is None or rig.mode == "EDIT" or rig.pose is None:
+            continue
+        own = known.rig(rig)
+        if own.rows is not None:
+            found.append(Shown(rig, own, use_live and rig.data.pose_position == "POSE"))
+    return found
+
+
 def _look_at(
-    rig: bpy.types.Object,
-    own: KnownRig,
-    posed: PosedBones,
-    graph: bpy.types.Depsgraph,
-    *,
-    is_solved: bool,
+    all_shown: list[Shown], all_posed: PosedRigs, known: Known, graph: bpy.types.Depsgraph
 ) -> SeenChains:
-    """Return the chains of an armature object as they stand."""
-    assert own.rows is not None
-    targets = no_places(len(own.chains))
-    for number, anchor in enumerate(own.anchors):
-        place = find_place(anchor, graph, rig, own.skeleton, posed)
-        if place is not None:
-            targets[number] = place
-    uid = rig.session_uid
-    endings = [
-        live.memory.ending((uid, index)) if is_solved and not idle else None
-        for index, idle in zip(own.chains, own.is_idle, strict=True)
-    ]
-    return SeenChains(own.rows, own.rows.place(posed), targets, endings)
+    """Return the chains of armature objects as they stand."""
+    targets: list[Place] = []
+    endings: list[Ending | None] = []
+    for number, (rig, own, is_solved) in enumerate(all_shown):
+        posed = all_posed.rig(number)
+        targets += find_places(own.anchors, graph, rig, own.skeleton, posed)
+        found = live.memory.endings(rig.session_uid) if is_solved else {}
+        pairs = zip(own.chains, own.is_idle, strict=True)
+        endings += [None if is_idle else found.get(index) for index, is_idle in pairs]
+    rows = known.join([shown.own for shown in all_shown], all_posed.firsts)
+    places = np.array(targets)
+    places[~np.isfinite(places).all(axis=1)] = np.nan
+    return SeenChains(rows, rows.place_all(all_posed), places, endings)
 
 
 def _look_closer(
     strokes: Strokes,
     active: bpy.types.PropertyGroup,
-    own: KnownRig,
+    shown: Shown,
     posed: PosedBones,
     graph: bpy.types.Depsgraph,
     known: Known,
     view: View,
-    *,
-    is_solved: bool,
 ) -> None:
     """Add what is drawn of the active chain alone."""
-    items = view.items
+    items, (rig, own, is_solved) = view.items, shown
     index = chain_key(active)[1]
     if index not in own.chains:
         return
     if not (items.show_reach or items.show_poles or items.show_limits):
         return
-    rig = owner_of(active)
     shape = _compile(active, index, own, known, is_solved=is_solved)
     if shape is None:
         return
-    places = [
-        find_place(anchor, graph, rig, own.skeleton, posed)
-        for anchor in (shape.spec.target, shape.spec.pole)
-    ]
+    anchors = (shape.spec.target, shape.spec.pole)
+    found = np.array(find_places(anchors, graph, rig, own.skeleton, posed))
+    places = [place if np.isfinite(place).all() else None for place in found]
     add_active(strokes, place_shape(shape, posed, *places), items, view.colours)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import bpy
-import numpy as np
 from bpy.app.handlers import persistent
 
 from ..properties import bones_spec, chains_of, is_idle, target_and_pole
@@ -89,6 +89,7 @@ class Known:
         rigs: By session uid.
         shapes: Of joints, by kind and ranges.
         drawn: What goes to the graphics card, by what it shows.
+        joined: The joints of several armature objects, and what these were joined of.
         found: What has just been drawn of a viewport, for what is drawn on top of it.
         listed: Session uids of armature objects that have changed since they were read.
         is_changed: Whether anything has changed since it was drawn.
@@ -98,6 +99,7 @@ class Known:
     rigs: dict[int, KnownRig] = field(default_factory=dict)
     shapes: Shapes = field(default_factory=dict)
     drawn: dict[tuple[object, ...], Any] = field(default_factory=dict)
+    joined: tuple[list[ChainRows], ChainRows] | None = None
     found: Any = None
     listed: set[int] = field(default_factory=set)
     is_changed: bool = False
@@ -106,7 +108,7 @@ class Known:
         """Forget everything."""
         for each in (self.names, self.rigs, self.shapes, self.drawn, self.listed):
             each.clear()
-        self.found, self.is_changed = None, False
+        self.joined, self.found, self.is_changed = None, None, False
 
     def note(self, depsgraph: bpy.types.Depsgraph, *, is_new_frame: bool) -> None:
         """Note what an update has changed; where nothing has been drawn nothing is out of date."""
@@ -154,6 +156,18 @@ class Known:
             )
         return self.names[key]
 
+    def join(self, rigs: Sequence[KnownRig], firsts: Sequence[int]) -> ChainRows:
+        """Return the joints of all chains of armature objects; the same while theirs are.
+
+        Args:
+            rigs: What is known of each.
+            firsts: Where the bones of each begin among all of them.
+        """
+        parts = [rig.rows for rig in rigs if rig.rows is not None]
+        if self.joined is None or not _are_same(self.joined[0], parts):
+            self.joined = parts, ChainRows.join(parts, firsts)
+        return self.joined[1]
+
     def rig(self, armature_object: bpy.types.Object) -> KnownRig:
         """Return what is known of an armature object, as it stands now."""
         uid = armature_object.session_uid
@@ -165,6 +179,10 @@ class Known:
         known.read(armature_object)
         self.listed.discard(uid)
         return known
+
+
+def _are_same(one: Sequence[object], other: Sequence[object]) -> bool:
+    return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
 
 
 known = Known()
@@ -225,8 +243,3 @@ def unregister() -> None:
     for name, handler in _HANDLERS.items():
         getattr(bpy.app.handlers, name).remove(handler)
     known.clear()
-
-
-def no_places(count: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return places of targets that there are none of, shape (count, 3)."""
-    return np.full((count, 3), np.nan)

@@ -12,9 +12,9 @@ from ..core import Status
 from ..rig.batches.batch import Ending
 from ..rig.shapes.chain_lines import ChainRows
 from ..rig.shapes.chain_shape import ChainShape
-from ..rig.shapes.limit_outlines import Part, PlacedLimits
-from .colours import FAINT, FILL, PLANE, Colour, Colours, with_alpha
-from .strokes import Rim, Strokes, Word, dash, fan_out, pair_up
+from ..rig.shapes.limit_outlines import PlacedLimits
+from .colours import FAINT, FILL, PLANE, Colours, with_alpha
+from .strokes import Rim, Strokes, Word, dash
 
 Array = npt.NDArray[np.float64]
 
@@ -49,18 +49,6 @@ class SeenChains(NamedTuple):
     targets: Array
     endings: list[Ending | None]
 
-    @classmethod
-    def join(cls, parts: list[SeenChains]) -> SeenChains:
-        """Return the chains of several armature objects as one."""
-        if len(parts) == 1:
-            return parts[0]
-        return cls(
-            ChainRows.join([part.rows for part in parts]),
-            np.concatenate([part.points for part in parts]),
-            np.concatenate([part.targets for part in parts]),
-            [ending for part in parts for ending in part.endings],
-        )
-
 
 def add_chains(
     strokes: Strokes,
@@ -87,26 +75,40 @@ def add_chains(
     if items.show_joints:
         strokes.dots.add(points, of_points)
     has_target = ~np.isnan(seen.targets[:, 0])
-    roots, targets = points[rows.starts[:-1]][has_target], seen.targets[has_target]
-    if items.show_target_lines and len(roots):
-        faint = np.repeat(own[has_target], 2 * DASHES, axis=0) * [1.0, 1.0, 1.0, FAINT]
+    if items.show_target_lines and has_target.any():
+        roots, targets = points[rows.starts[:-1]][has_target], seen.targets[has_target]
+        faint = np.repeat(own[has_target] * (1.0, 1.0, 1.0, FAINT), 2 * DASHES, axis=0)
         strokes.thin.add(dash(roots, targets, DASHES), faint)
-    for chain in has_target.nonzero()[0].tolist():
-        ending = seen.endings[chain]
-        if ending is None or ending.status is Status.REACHED:
+    _add_gaps(strokes, seen, items, own, to_words)
+
+
+def _add_gaps(
+    strokes: Strokes,
+    seen: SeenChains,
+    items: Items,
+    own: Array,
+    to_words: Callable[[float], str],
+) -> None:
+    """Add what is left between effectors and their targets."""
+    has_target = ~np.isnan(seen.targets[:, 0])
+    missed: list[tuple[int, str]] = []
+    for chain, ending in enumerate(seen.endings):
+        if ending is None or ending.status is Status.REACHED or not has_target[chain]:
             continue
         if text := to_words(ending.residual):
-            gap = np.stack((points[rows.starts[chain + 1] - 1], seen.targets[chain]))
-            _add_gap(strokes, gap, text, items, colours.of_ending(ending))
-
-
-def _add_gap(strokes: Strokes, gap: Array, text: str, items: Items, colour: Colour) -> None:
-    """Add what is left between an effector and its target, shape (2, 3)."""
+            missed.append((chain, text))
+    if not missed:
+        return
+    chains = [chain for chain, _ in missed]
+    gaps = np.empty((len(missed), 2, 3))
+    gaps[:, 0] = seen.points[seen.rows.starts[1:][chains] - 1]
+    gaps[:, 1] = seen.targets[chains]
     if items.show_target_lines:
-        strokes.thin.add(gap, colour)
+        strokes.thin.add(gaps, np.repeat(own[chains], 2, axis=0))
     if items.show_text:
-        x, y, z = gap.mean(axis=0).tolist()
-        strokes.words.append(Word((x, y, z), text, colour))
+        middles = (0.5 * (gaps[:, 0] + gaps[:, 1])).tolist()
+        for (_, text), (x, y, z), colour in zip(missed, middles, own[chains].tolist(), strict=True):
+            strokes.words.append(Word((x, y, z), text, tuple(colour)))
 
 
 def add_active(strokes: Strokes, shape: ChainShape, items: Items, colours: Colours) -> None:
@@ -118,7 +120,7 @@ def add_active(strokes: Strokes, shape: ChainShape, items: Items, colours: Colou
                 strokes.rims.append(Rim(centre, radius, colours.reach))
     if items.show_poles and shape.pole is not None:
         pole = shape.pole
-        corners = np.stack((pole.root, pole.end, pole.pole))
+        corners = np.stack((pole.root, pole.end, pole.corner))
         strokes.areas.add(corners, with_alpha(colours.pole, PLANE))
         line = dash(pole.bulge[None], pole.pole[None], DASHES)
         strokes.thin.add(line, colours.pole)
@@ -128,18 +130,11 @@ def add_active(strokes: Strokes, shape: ChainShape, items: Items, colours: Colou
 
 
 def _add_limits(strokes: Strokes, limits: PlacedLimits, colours: Colours) -> None:
-    fill = with_alpha(colours.limit, FILL)
-    faint = with_alpha(colours.limit, FAINT)
-    for number, outline in enumerate(limits.outlines.outlines):
-        line, centre = limits.points[outline.points], limits.centres[number]
-        is_closed = outline.part is Part.SWING
-        has_ends = is_closed or (outline.arc is not None and outline.arc.has_ends)
-        strokes.thin.add(pair_up(line, is_closed=is_closed), colours.limit if has_ends else faint)
-        if has_ends:
-            strokes.areas.add(fan_out(centre, line, is_closed=is_closed), fill)
-        if has_ends and not is_closed:
-            ends = np.stack((centre, line[0], centre, line[-1]))
-            strokes.thin.add(ends, colours.limit)
-        present = limits.present[number]
-        strokes.thin.add(np.stack((centre, present)), colours.present)
-        strokes.dots.add(present[None], colours.present)
+    mesh = limits.outlines.mesh
+    vertices = np.concatenate((limits.points, limits.centres, limits.present))
+    # In the order of ``Stroke``.
+    table = np.array((colours.limit, with_alpha(colours.limit, FAINT), colours.present))
+    strokes.thin.add(vertices[mesh.lines], table[mesh.strokes])
+    if len(mesh.triangles):
+        strokes.areas.add(vertices[mesh.triangles], with_alpha(colours.limit, FILL))
+    strokes.dots.add(limits.present, colours.present)

@@ -63,7 +63,7 @@ class Pieces:
         """Return all points (p, 3) and colours (p, 4) in float32; None without any."""
         if not self.points:
             return None
-        points = np.concatenate(self.points).astype(np.float32)
+        points = np.concatenate(self.points, dtype=np.float32, casting="same_kind")
         colours = np.empty((len(points), 4), dtype=np.float32)
         start = 0
         for part, colour in zip(self.points, self.colours, strict=True):
@@ -91,22 +91,6 @@ class Strokes:
     dots: Pieces = field(default_factory=Pieces)
     rims: list[Rim] = field(default_factory=list)
     words: list[Word] = field(default_factory=list)
-
-
-def pair_up(line: Array, *, is_closed: bool) -> Array:
-    """Return the ends of the pieces of a line of points (m, 3), two and two."""
-    ends = np.roll(line, -1, axis=0)
-    pieces = np.stack((line, ends), axis=1)
-    paired: Array = pieces if is_closed else pieces[:-1]
-    return paired
-
-
-def fan_out(centre: Array, line: Array, *, is_closed: bool) -> Array:
-    """Return triangles from a centre to the pieces of a line of points, shape (t, 3, 3)."""
-    pieces = pair_up(line, is_closed=is_closed)
-    tips = np.broadcast_to(centre, (len(pieces), 1, 3))
-    fan: Array = np.concatenate((tips, pieces), axis=1)
-    return fan
 
 
 def dash(starts: Array, ends: Array, count: int) -> Array:

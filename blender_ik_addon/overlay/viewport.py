@@ -10,7 +10,16 @@ import numpy as np
 from mathutils import Vector
 
 from ..preferences import widths
-from .batches import OUTLINE, Drawn, draw_lines, draw_scene, find_rim, make_circle, upload
+from .batches import (
+    OUTLINE,
+    Drawn,
+    draw_lines,
+    draw_scene,
+    find_rim,
+    make_circle,
+    upload,
+    vertex_format,
+)
 from .colours import Colours, read_colours
 from .dots import draw_dots, make_shader
 from .gathering import find_view, gather
@@ -51,15 +60,17 @@ def _size(context: bpy.types.Context) -> tuple[int, int]:
 def draw_in_scene() -> None:
     """Draw lines and areas."""
     context = bpy.context
-    # What comes on the screen afterwards is the same.
-    found = known.found = find_drawn(context)
+    found = find_drawn(context)
     if found is None:
+        known.found = None
         return
-    drawn, _ = found
+    drawn, colours = found
     size, view = _size(context), context.region_data
     gpu.state.blend_set("ALPHA")
     gpu.state.depth_test_set("NONE")
-    wide = widths(context).lines
+    wide, _, across = widths(context)
+    # What comes on the screen afterwards is the same.
+    known.found = drawn, colours, across
     draw_scene(drawn, size, wide)
     from_view = view.view_matrix.inverted_safe()
     eye = from_view.translation if view.is_perspective else None
@@ -79,11 +90,11 @@ def draw_on_screen() -> None:
     if found is None:
         return
     known.found = None
-    drawn, colours = found
+    drawn, colours, across = found
     matrix, scale = context.region_data.perspective_matrix, _scale(context)
     gpu.state.blend_set("ALPHA")
     if drawn.dots is not None:
-        draw_dots(drawn.dots, matrix, widths(context).joints, scale, colours.back)
+        draw_dots(drawn.dots, matrix, across, scale, colours.back)
     if drawn.words:
         draw_words(drawn.words, np.array(matrix), _size(context), scale, colours.plate)
     gpu.state.blend_set("NONE")
@@ -102,3 +113,4 @@ def unregister() -> None:
         bpy.types.SpaceView3D.draw_handler_remove(_handles.pop(), "WINDOW")
     make_shader.cache_clear()
     make_circle.cache_clear()
+    vertex_format.cache_clear()

@@ -17,6 +17,8 @@ Array = npt.NDArray[np.float64]
 # how far their plates go beyond them.
 TEXT, BESIDE, PADDING = 12.0, 6.0, 4.0
 FONT = 0
+# Two triangles of a rectangle, from left, low, right and top.
+CORNERS = np.array(((0, 1), (2, 1), (2, 3), (0, 1), (2, 3), (0, 3)))
 
 
 def find_pixels(points: npt.NDArray[np.floating], matrix: Array, size: tuple[int, int]) -> Array:
@@ -48,30 +50,35 @@ def draw_words(
     """
     places = find_pixels(np.array([word.place for word in words]), matrix, size)
     blf.size(FONT, TEXT * scale)
+    around, padding = (BESIDE + PADDING) * scale, PADDING * scale
+    seen: list[tuple[Word, float, float]] = []
+    plates: list[tuple[float, float, float, float]] = []
     for word, (x, y) in zip(words, places.tolist(), strict=True):
         if not (0.0 <= x <= size[0] and 0.0 <= y <= size[1]):
             continue
         width, height = blf.dimensions(FONT, word.text)
-        around = (BESIDE + PADDING) * scale
         # Above the line that it tells of, and never beyond the edges.
         left, low = min(x + around, size[0] - width - around), y + around
         if low + height + around > size[1]:
             low = y - around - height
-        draw_plate(left, low, width, height, PADDING * scale, plate)
+        seen.append((word, left, low))
+        plates.append(
+            (left - padding, low - padding, left + width + padding, low + height + padding)
+        )
+    draw_plates(plates, plate)
+    for word, left, low in seen:
         blf.position(FONT, left, low, 0.0)
         blf.color(FONT, *word.colour[:3], 1.0)
         blf.draw(FONT, word.text)
 
 
-def draw_plate(
-    left: float, low: float, width: float, height: float, padding: float, colour: Colour
-) -> None:
-    """Draw a rectangle of pixels behind a word."""
-    right, top = left + width + padding, low + height + padding
-    left, low = left - padding, low - padding
-    pieces = Pieces()
-    corners = [(left, low), (right, low), (right, top), (left, low), (right, top), (left, top)]
-    pieces.add(np.array([(*corner, 0.0) for corner in corners]), colour)
+def draw_plates(plates: list[tuple[float, float, float, float]], colour: Colour) -> None:
+    """Draw rectangles of pixels behind words, each told by left, low, right and top."""
+    if not plates:
+        return
+    pieces, corners = Pieces(), np.zeros((len(plates), 6, 3))
+    corners[..., :2] = np.array(plates)[:, CORNERS]
+    pieces.add(corners, colour)
     batch = make_batch("TRIS", pieces.join())
     if batch is not None:
         gpu.state.blend_set("ALPHA")

@@ -9,8 +9,9 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.properties import chain_spec
-from blender_ik_addon.rig.shapes.limit_ends import LimitEnd, find_ends
+from blender_ik_addon.properties import chain_key, chain_spec
+from blender_ik_addon.rig.live import live
+from blender_ik_addon.rig.shapes.limit_ends import EndFinder, LimitEnd, find_ends
 from tests.blender import rigs
 from tests.blender.jointed_rigs import give
 from tests.blender.selecting import press, refusal
@@ -79,6 +80,52 @@ def test_an_end_is_where_a_bone_that_is_turned_so_far_points(kind):
         assert math.isclose(end.angle, angle, abs_tol=1e-6)
         pose(ob, "Bone.1", axis, angle)
         np.testing.assert_allclose(ends(ob)[axis, word].point, mark(ob, "Bone.1", axis), atol=2e-6)
+
+
+def found_again(finder: EndFinder, ob: bpy.types.Object, bone: str = "Bone.1") -> tuple:
+    """Return what a gizmo finds at a redraw, and fail unless it is what there is to find."""
+    settings = ob.chain_ik.chains[0]
+    solved = live.memory.live_chain(chain_key(settings))
+    assert solved is not None
+    found, fresh = finder.find(ob, solved.job.spec, bone, solved), ends(ob, bone).values()
+    assert [(end.axis, end.is_max, end.angle) for end in found] == [
+        (end.axis, end.is_max, end.angle) for end in fresh
+    ]
+    for end, other in zip(found, fresh, strict=True):
+        np.testing.assert_allclose(end.point, other.point, atol=1e-9)
+    return found
+
+
+def test_what_is_kept_between_redraws_is_found_anew_when_limits_or_poses_change():
+    ob, chain = make_limb()
+    chain.mute = False
+    joint = give(chain, "Bone.1", "ELBOW_X", x=(-50, 40), y=(-30, 60))
+    rigs.updated()
+    finder = EndFinder()
+    first = found_again(finder, ob)
+    assert len(first) == 4
+    assert found_again(finder, ob) is first
+    chain.target.location = ob.matrix_world @ rigs.Vector((0.5, 0.4, 1.6))
+    rigs.updated()
+    moved = found_again(finder, ob)
+    assert np.linalg.norm(moved[0].point - first[0].point) > 1e-3
+    ob.location.x += 1.0
+    rigs.updated()
+    found_again(finder, ob)
+    joint.max_x = 0.5
+    rigs.updated()
+    assert found_again(finder, ob)[1].angle == pytest.approx(0.5)
+    joint.kind = "HINGE_Z"
+    rigs.updated()
+    found_again(finder, ob)
+    give(chain, "Bone.0", "HINGE_X", x=(-20, 90))
+    rigs.updated()
+    assert found_again(finder, ob, "Bone.0") != found_again(finder, ob, "Bone.1")
+    rigs.enter(ob, "EDIT")
+    ob.data.edit_bones["Bone.1"].roll += 0.7
+    rigs.enter(ob, "POSE")
+    rigs.updated()
+    found_again(finder, ob)
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "CONE"])

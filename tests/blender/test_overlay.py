@@ -123,6 +123,32 @@ def test_reach_pole_and_limits_are_those_of_the_active_chain_alone(seen: None) -
     assert len(other.thick.join()[0]) == 8
 
 
+@pytest.mark.parametrize("scale", [(1, 1, 1), (-1, 1, 1)])
+@pytest.mark.parametrize("keeps", ["MIRROR", "KEEP"])
+def test_the_plane_of_a_pole_is_the_one_in_which_the_chain_bends(
+    seen: None, scale: tuple[float, float, float], keeps: str
+) -> None:
+    ob = rigs.make_rig()
+    ob.scale = scale
+    pole = rigs.make_empty("Pole", (0.3, -2.0, 1.0))
+    settings = {"pole_target": pole, "pole_angle": 0.8, "negative_scale": keeps}
+    rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=NEAR), **settings)
+    bpy.context.view_layer.objects.active = ob
+    bpy.context.view_layer.update()
+    found = strokes()
+    (root, end, corner), _ = found.areas.join()
+    elbow = rigs.head(ob, "Bone.1")
+    normal = np.cross(end - root, corner - root)
+    assert abs((elbow - root) @ normal) < 1e-5 * np.linalg.norm(normal)
+    along = (end - root) / np.linalg.norm(end - root)
+    across = corner - root - along * ((corner - root) @ along)
+    assert (elbow - root) @ across > 0.0
+    # The line leads to the pole as it is.
+    points, _ = found.thin.join()
+    assert np.linalg.norm(points - rigs.position(pole), axis=1).min() < 1e-5
+    assert np.linalg.norm(corner - rigs.position(pole)) > 0.5
+
+
 @pytest.mark.parametrize(
     ("item", "kind"),
     [

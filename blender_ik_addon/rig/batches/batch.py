@@ -69,6 +69,7 @@ class Batch:
         specs = [spec for each in self.driven for spec in each.specs]
         self._targets = Followed([spec.target for spec in specs if spec.target], "target")
         self._solved: Solved | None = None
+        self._endings: list[Ending] | None = None
 
     def is_of(self, members: Members, *, is_even: bool) -> bool:
         """Tell whether this batch is compiled of just these, in these rows of their rigs."""
@@ -91,6 +92,7 @@ class Batch:
 
     def _keep(self, rows: Rows, solved: Solved) -> None:
         """Keep what a solve did to some of the chains or trees."""
+        self._endings = None
         if len(rows) == len(self.driven):
             self._solved = solved
         else:
@@ -118,14 +120,26 @@ class Batch:
 
     def ending(self, row: int) -> Ending | None:
         """Return how the last solve of a chain ended; None without one, or where it failed."""
-        solved = self._solved
-        if solved is None or row in self.errors:
+        if self._solved is None or row in self.errors:
             return None
+        if self._endings is None:
+            # All at once, once a solve: whoever draws asks for every chain.
+            pairs = zip(
+                self._solved.status_codes.ravel().tolist(),
+                self._solved.residuals.ravel().tolist(),
+                strict=True,
+            )
+            self._endings = [
+                Ending(STATUSES[code], residual, self._is_stretched(number, self._solved))
+                for number, (code, residual) in enumerate(pairs)
+            ]
+        return self._endings[row]
+
+    def _is_stretched(self, row: int, solved: Solved) -> bool:
+        live_chain = self.live_chains[row]
+        if solved.scale is None or live_chain.stretch is None:
+            return False
         tree, chain = divmod(row, len(self.driven[0].live_chains))
-        live_chain, is_stretched = self.live_chains[row], False
-        if solved.scale is not None and live_chain.stretch is not None:
-            rows = list(self.driven[tree].hanging.rows[chain])
-            grown = solved.scale[tree, rows, 1] - live_chain.stretch.scale[:, 1]
-            is_stretched = bool((grown > SAME_SCALE).any())
-        status = STATUSES[solved.status_codes[tree, chain]]
-        return Ending(status, float(solved.residuals[tree, chain]), is_stretched)
+        rows = list(self.driven[tree].hanging.rows[chain])
+        grown = solved.scale[tree, rows, 1] - live_chain.stretch.scale[:, 1]
+        return bool((grown > SAME_SCALE).any())

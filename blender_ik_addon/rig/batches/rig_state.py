@@ -23,7 +23,7 @@ from ..planning.stretch import BoneStretch, ChainStretch, read_stretch
 from ..posing.drags import Stand
 from ..posing.eased_poses import Eased
 from ..posing.history import History
-from ..reading.animation import animated_bones
+from ..reading.animation import animated_bones, animated_poses
 from ..reading.bone_joints import BoneJoints, read_joints
 from ..reading.chain_plan import check, planned
 from ..reading.channels import Pose, read_pose
@@ -158,7 +158,35 @@ class RigState:
             self.jobs.append(job)
         self._refuse_slid_tips(joints)
         self._forget()
-        self._compile_chains(former, update, joints)
+        self._compile_chains(former, update, joints, animated_bones(self.object))
+
+    def keys_of_pose(self, update: Update) -> frozenset[str] | None:
+        """Return the bones with keys if a new frame can have changed the pose and no more.
+
+        Args:
+            update: One that has posed this object and that nobody has done more to.
+        """
+        if self.errors or self.is_given_back or self.pose is None:
+            return None
+        for job in self.jobs:
+            relations, listed = job.moved_by, update.listed
+            if relations.has_constraints and not listed.isdisjoint(relations.owners):
+                return None
+            if job.spec.is_dragged:
+                return None
+        keyed, is_pose_alone = animated_poses(self.object)
+        return keyed if is_pose_alone else None
+
+    def read_frame(self, update: Update, keyed: frozenset[str]) -> bool:
+        """Read the pose alone; tell whether it is sound, else nothing is kept."""
+        former = self.pose
+        self.read_pose(update)
+        if self.pose is None or not is_pose_sound(self.pose):
+            self.pose = former
+            return False
+        joints = {each.job.index: each.joints for each in self.live_chains}
+        self._compile_chains(former, update, joints, keyed)
+        return True
 
     def _forget(self) -> None:
         """Forget the motion of chains that no longer go on from their last pose."""
@@ -262,7 +290,11 @@ class RigState:
         )
 
     def _compile_chains(
-        self, former: Pose | None, update: Update, joints_of: dict[int, BoneJoints | None]
+        self,
+        former: Pose | None,
+        update: Update,
+        joints_of: dict[int, BoneJoints | None],
+        keyed: frozenset[str],
     ) -> None:
         pose = self.pose
         assert pose is not None
@@ -281,7 +313,6 @@ class RigState:
                 plan = live_chain.job.plan
                 if changed[plan.written].any() or changed[plan.tip]:
                     del known[id(live_chain.job)]
-        keyed = animated_bones(self.object)
         self.live_chains, sound = [], []
         for job in self.jobs:
             joints = joints_of[job.index]

@@ -99,6 +99,12 @@ class Memory:
         found = self.outcomes.get(uid, {}).get(index)
         return None if found is None or isinstance(found, str) else found[0].ending(found[1])
 
+    def endings(self, uid: int) -> dict[int, Ending]:
+        """Return the same of all chains of an armature object, by index, without those."""
+        found = self.outcomes.get(uid, {})
+        asked = {i: who[0].ending(who[1]) for i, who in found.items() if not isinstance(who, str)}
+        return {index: ending for index, ending in asked.items() if ending is not None}
+
     def live_chain(self, key: ChainKey) -> LiveChain | None:
         """Return a chain as it was solved last; the same one until something of it changes."""
         uid, index = key
@@ -207,15 +213,23 @@ def _read_rigs(
     """Read the rigs that have changed; return whether the graph has been evaluated for that."""
     stale: list[tuple[RigState, list[str]]] = []
     present: dict[int, RigState] = {}
+    posed: list[tuple[RigState, frozenset[str]]] = []
     has_prepared = False
     names_of, known = source.names, graph.rigs
     for candidate in candidates():
         names, uid = names_of(candidate), candidate.session_uid
         state = known.get(uid)
-        if state is not None and state.chain_names == names and uid not in touched:
+        if state is not None and state.chain_names == names:
             # What is hidden is not listed.
-            if not update.has_new_relations or _is_posable(candidate, update):
+            if uid not in touched and (
+                not update.has_new_relations or _is_posable(candidate, update)
+            ):
                 present[uid] = state
+                continue
+            keyed = state.keys_of_pose(update) if uid in update.posed_armatures else None
+            if keyed is not None and _is_posable(candidate, update):
+                present[uid] = state
+                posed.append((state, keyed))
                 continue
         if not names and state is None and uid not in memory.followed:
             continue
@@ -228,12 +242,15 @@ def _read_rigs(
     if has_prepared:
         update.evaluate_again()
     shared = Shared(graph.skeletons, source.store)
+    for state, keyed in posed:
+        if has_prepared or not state.read_frame(update, keyed):
+            stale.append((state, state.chain_names))
     for state, names in stale:
         state.read(names, source.specs(state.object, update), update, shared)
-    place([state for state, _ in stale])
+    place([*[state for state, _ in stale], *[state for state, _ in posed]])
     if present:
         update.ask_for_view_layers()
-    has_changed = bool(stale) or len(present) != len(graph.rigs)
+    has_changed = bool(stale or posed) or len(present) != len(graph.rigs)
     for uid in graph.rigs.keys() - present.keys():
         # It is edited, at rest or hidden: what its chains did last is true no longer.
         memory.outcomes.pop(uid, None)

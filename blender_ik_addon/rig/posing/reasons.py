@@ -13,7 +13,7 @@ from ...core.algebra import rotation
 from ...core.kinematics.joint_limits import clamp_rotations as clamped
 from ..reading.bone_joints import BoneJoints
 from ..reading.chain_plan import ChainPlan
-from ..reading.spec import ChainSpec
+from ..reading.spec import ChainSpec, NegativeScale
 
 Array = npt.NDArray[np.float64]
 
@@ -92,3 +92,15 @@ def _are_at_ends(joints: BoneJoints, rotations: Array) -> bool:
     inner = clamped(joints.kinds, turned, low, high)
     past = rotation.multiply(rotation.conjugate(turned), inner)
     return bool((np.linalg.norm(past[:, 1:], axis=1) > 0.1 * AT_END).any())
+
+
+def sense_of_pole_angle(world: Array, spec: ChainSpec) -> float:
+    """Return 1 where a greater pole angle is seen to turn counter-clockwise, else -1.
+
+    Args:
+        world: World matrix of the armature object, shape (4, 4).
+        spec: The chain's settings.
+    """
+    # KEEP reverses the angle inside of a mirrored armature, so that it looks as it is.
+    is_mirrored = spec.negative_scale is NegativeScale.MIRROR and np.linalg.det(world[:3, :3]) < 0.0
+    return -1.0 if is_mirrored else 1.0

@@ -11,7 +11,7 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
-from .channels import property_of_mode
+from .channels import CHANNEL_SIZES, property_of_mode
 
 Array = npt.NDArray[np.float64]
 
@@ -112,11 +112,20 @@ def animated_paths(owner: bpy.types.ID) -> set[tuple[str, int]]:
 
 def animated_bones(owner: bpy.types.Object) -> frozenset[str]:
     """Return the names of all bones with a channel that action or NLA animate."""
+    return animated_poses(owner)[0]
+
+
+def animated_poses(owner: bpy.types.Object) -> tuple[frozenset[str], bool]:
+    """Return the names of the same bones, and whether nothing but transforms of bones is animated.
+
+    Settings, locks, limits and whatever else can be keyed is more.
+    """
     if owner.animation_data is None:
-        return frozenset()
-    paths = {path for path, _ in animated_paths(owner)}
-    found = (bone_of_path(path) for path in paths)
-    return frozenset([bone[0] for bone in found if bone is not None])
+        return frozenset(), True
+    found = [bone_of_path(path) for path in {path for path, _ in animated_paths(owner)}]
+    bones = [bone for bone in found if bone is not None]
+    has_more = len(bones) < len(found) or any([bone[1] not in CHANNEL_SIZES for bone in bones])
+    return frozenset([bone[0] for bone in bones]), not has_more
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,23 @@ class Update:
                     found.append(changed.original.session_uid)
         return frozenset(found)
 
+    @cached_property
+    def posed_armatures(self) -> frozenset[int]:
+        """Session uids of those of which a new frame has posed bones, and nobody has done more.
+
+        Whatever else is set or tagged has Blender list the armature too, or the object as moved.
+        """
+        if not self.is_new_frame or self.depsgraph.mode == "RENDER" or self.has_new_relations:
+            return frozenset()
+        found = []
+        flags = self._flags("transform")
+        for change, is_moved in zip(self.depsgraph.updates, flags, strict=True):
+            changed = None if is_moved else change.id.original
+            if isinstance(changed, bpy.types.Object) and changed.type == "ARMATURE":
+                if changed.data.session_uid not in self.listed:
+                    found.append(changed.session_uid)
+        return frozenset(found)
+
     def _flags(self, name: str) -> bytearray:
         """Return what every change is flagged with: 1 or 0."""
         # Bytes are counted sooner than NumPy begins, and most updates are of few things.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import bpy
@@ -10,18 +12,21 @@ import numpy.typing as npt
 
 from ..planning.live_chain import LiveChain
 from ..planning.own_joints import chain_joints
-from ..posing.reasons import turns_tip_first
+from ..posing.reasons import sense_of_pole_angle, turns_tip_first
 from ..reading.bone_joints import BoneJoints, read_joints
 from ..reading.chain_plan import ChainPlan, planned
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
-from ..reading.spec import Anchor, ChainSpec, NegativeScale
+from ..reading.spec import Anchor, ChainSpec
 from .chain_lines import ChainRows, PosedBones
 from .limit_outlines import LimitOutlines, PlacedLimits, Shapes, compile_outlines, place_outlines
 from .pole_planes import PolePlane, find_pole_plane
 from .reach_zones import ReachZone, find_reach
 
 Array = npt.NDArray[np.float64]
+Place = tuple[float, float, float]
+
+NO_PLACE: Place = (math.nan, math.nan, math.nan)
 
 
 @dataclass(frozen=True)
@@ -120,9 +125,7 @@ def place_shape(
     tip_first = is_free and turns_tip_first(compiled.plan, spec)
     plane = None
     if pole is not None and not spec.is_dragged:
-        angle = spec.pole_angle
-        if spec.negative_scale is NegativeScale.MIRROR and np.linalg.det(posed.world[:3, :3]) < 0.0:
-            angle = -angle
+        angle = sense_of_pole_angle(posed.world, spec) * spec.pole_angle
         end = points[-1] if target is None else target
         plane = find_pole_plane(points, end, pole, angle)
     limits = None
@@ -148,17 +151,43 @@ def find_place(
         skeleton: Its bones.
         posed: Its pose.
     """
-    if anchor is None:
-        return None
-    if anchor.object == armature_object:
-        bone = skeleton.index.get(anchor.bone)
-        return None if bone is None else posed.heads(np.array([bone]))[0]
+    place = np.array(find_places([anchor], depsgraph, armature_object, skeleton, posed)[0])
+    return place if np.isfinite(place).all() else None
+
+
+def find_places(
+    anchors: Sequence[Anchor | None],
+    depsgraph: bpy.types.Depsgraph,
+    armature_object: bpy.types.Object,
+    skeleton: Skeleton,
+    posed: PosedBones,
+) -> list[Place]:
+    """Return the same of many anchors, with numbers that are not finite where it cannot be told."""
+    places: list[Place] = []
+    own: list[tuple[int, int]] = []
+    for number, anchor in enumerate(anchors):
+        place = NO_PLACE
+        if anchor is not None and anchor.object == armature_object:
+            bone = skeleton.index.get(anchor.bone)
+            if bone is not None:
+                own.append((number, bone))
+        elif anchor is not None:
+            place = _place_of(anchor, depsgraph)
+        places.append(place)
+    if own:
+        heads = posed.heads(np.array([bone for _, bone in own])).tolist()
+        for (number, _), (x, y, z) in zip(own, heads, strict=True):
+            places[number] = x, y, z
+    return places
+
+
+def _place_of(anchor: Anchor, depsgraph: bpy.types.Depsgraph) -> Place:
     evaluated = anchor.object.evaluated_get(depsgraph)
     matrix = evaluated.matrix_world
     if anchor.bone and evaluated.type == "ARMATURE":
         bone = evaluated.pose.bones.get(anchor.bone)
         if bone is None:
-            return None
+            return NO_PLACE
         matrix = matrix @ bone.matrix
-    place = np.array(matrix.translation, dtype=np.float64)
-    return place if np.isfinite(place).all() else None
+    x, y, z = matrix.translation[:]
+    return x, y, z

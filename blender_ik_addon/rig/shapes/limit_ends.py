@@ -5,19 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import bpy
 import numpy as np
 import numpy.typing as npt
 
 from ...core.kinematics.limit_shapes import point_arc, point_swing
+from ..planning.live_chain import LiveChain
 from ..planning.own_joints import chain_joints
 from ..reading.bone_joints import read_joints
 from ..reading.chain_plan import planned
 from ..reading.skeleton import compiled
 from ..reading.spec import ChainSpec
 from .chain_lines import read_posed
-from .limit_outlines import Part, PlacedLimits, compile_outlines, place_outlines
+from .limit_outlines import LimitOutlines, Part, PlacedLimits, compile_outlines, place_outlines
 
 Array = npt.NDArray[np.float64]
 
@@ -45,7 +47,7 @@ class LimitEnd:
     outline: int
     across: float
 
-    @property
+    @cached_property
     def point(self) -> Array:
         """Where it is seen, shape (3,)."""
         point: Array = self.points(np.array([self.angle]))[0]
@@ -63,28 +65,66 @@ class LimitEnd:
         return self.limits.point_at(self.outline, point_swing(x, z))
 
 
+@dataclass
+class EndFinder:
+    """Finds the ends of ranges again and again: what stays is kept, as numbers alone.
+
+    Attributes:
+        outlines: The limits that ends were found of last; None for none.
+        stand: The bone, and how its armature stood then.
+        ends: What was found.
+    """
+
+    outlines: LimitOutlines | None = None
+    stand: tuple[object, ...] = ()
+    ends: tuple[LimitEnd, ...] = ()
+
+    def find(
+        self,
+        armature_object: bpy.types.Object,
+        spec: ChainSpec,
+        bone: str,
+        solved: LiveChain | None = None,
+    ) -> tuple[LimitEnd, ...]:
+        """Return the ends of the ranges of one bone in a chain, none where it turns freely.
+
+        Args:
+            armature_object: The original object, with a viewport's evaluated pose.
+            spec: The chain's settings.
+            bone: One of its bones.
+            solved: The chain as it was solved last; without one its bones and joints are read.
+
+        Raises:
+            RigError: If the chain has no bones, or a joint of it cannot be used.
+        """
+        if solved is None:
+            skeleton = compiled(armature_object)
+            plan = planned(skeleton, spec)
+            joints = chain_joints(read_joints(armature_object), skeleton, plan, spec)
+        else:
+            skeleton, plan, joints = solved.job.skeleton, solved.job.plan, solved.joints
+        rows = np.flatnonzero(plan.written == skeleton.index.get(bone, -1))
+        if joints is None or not rows.size:
+            return ()
+        former = self.outlines
+        if former is None or former.joints is not joints or former.bones is not plan.written:
+            self.outlines = compile_outlines(skeleton, plan.written, joints, {})
+        if self.outlines is None:
+            return ()
+        posed = read_posed(armature_object)
+        parts = (posed.world, posed.matrices, posed.scale)
+        stand: tuple[object, ...] = (bone, *[part.tobytes() for part in parts if part is not None])
+        if self.outlines is not former or self.stand != stand:
+            limits = place_outlines(self.outlines, skeleton, posed)
+            self.stand, self.ends = stand, tuple(_ends_of(limits, int(rows[0])))
+        return self.ends
+
+
 def find_ends(
     armature_object: bpy.types.Object, spec: ChainSpec, bone: str
 ) -> tuple[LimitEnd, ...]:
-    """Return the ends of the ranges of one bone in a chain, none where it turns freely.
-
-    Args:
-        armature_object: The original object, with a viewport's evaluated pose.
-        spec: The chain's settings.
-        bone: One of its bones.
-
-    Raises:
-        RigError: If the chain has no bones, or a joint of it cannot be used.
-    """
-    skeleton = compiled(armature_object)
-    plan = planned(skeleton, spec)
-    joints = chain_joints(read_joints(armature_object), skeleton, plan, spec)
-    rows = np.flatnonzero(plan.written == skeleton.index.get(bone, -1))
-    outlines = None if joints is None else compile_outlines(skeleton, plan.written, joints, {})
-    if outlines is None or not rows.size:
-        return ()
-    limits = place_outlines(outlines, skeleton, read_posed(armature_object))
-    return tuple(_ends_of(limits, int(rows[0])))
+    """Return what ``EndFinder`` finds, with nothing known."""
+    return EndFinder().find(armature_object, spec, bone)
 
 
 def _ends_of(limits: PlacedLimits, row: int) -> Iterator[LimitEnd]:

@@ -60,6 +60,51 @@ class Outline(NamedTuple):
         return slice(self.first, self.stop)
 
 
+class Stroke(enum.IntEnum):
+    """What a line of a drawn limit is."""
+
+    LIMIT = 0
+    WHOLE_TURN = 1
+    PRESENT = 2
+
+
+class LimitMesh(NamedTuple):
+    """How limits are drawn: their vertices are points of outlines, centres, and present places.
+
+    Attributes:
+        lines: Vertices at the ends of lines, two and two, shape (2 l,).
+        strokes: What each of these ends belongs to, as ``Stroke``, shape (2 l,).
+        triangles: Vertices of the corners of areas, shape (3 t,).
+    """
+
+    lines: Indices
+    strokes: Indices
+    triangles: Indices
+
+
+def _mesh(outlines: Sequence[Outline]) -> LimitMesh:
+    count, total = len(outlines), outlines[-1].stop
+    lines: list[Indices] = []
+    strokes: list[Stroke] = []
+    triangles: list[Indices] = [np.zeros(0, dtype=np.int64)]
+    for number, outline in enumerate(outlines):
+        centre = total + number
+        is_closed = outline.part is Part.SWING
+        has_ends = is_closed or (outline.arc is not None and outline.arc.has_ends)
+        points = np.arange(outline.first, outline.stop)
+        pieces = np.column_stack((points, np.roll(points, -1)))
+        pieces = pieces if is_closed else pieces[:-1]
+        sides = [centre, points[0], centre, points[-1]] if has_ends and not is_closed else []
+        lines += [pieces.ravel(), np.array([*sides, centre, centre + count], dtype=np.int64)]
+        boundary = Stroke.LIMIT if has_ends else Stroke.WHOLE_TURN
+        strokes += [boundary] * (pieces.size + len(sides)) + [Stroke.PRESENT] * 2
+        if has_ends:
+            fan = np.column_stack((np.full(len(pieces), centre), pieces))
+            triangles.append(fan.ravel())
+    every = np.array(strokes, dtype=np.int64)
+    return LimitMesh(np.concatenate(lines), every, np.concatenate(triangles))
+
+
 @dataclass(frozen=True)
 class LimitOutlines:
     """The limits of the k written bones of a chain; kept while its settings stay the same.
@@ -89,6 +134,16 @@ class LimitOutlines:
     def rows(self) -> Indices:
         """The row of the bone of each outline, shape (o,)."""
         return np.array([each.row for each in self.outlines], dtype=np.int64)
+
+    @cached_property
+    def has_twist(self) -> bool:
+        """Whether any of them bounds a twist."""
+        return bool(self.is_twist.any())
+
+    @cached_property
+    def mesh(self) -> LimitMesh:
+        """What is drawn of them."""
+        return _mesh(self.outlines)
 
     @cached_property
     def is_twist(self) -> npt.NDArray[np.bool_]:
@@ -179,11 +234,14 @@ def place_outlines(outlines: LimitOutlines, skeleton: Skeleton, posed: PosedBone
     bones = outlines.bones[rows]
     zero_frames = _find_zero_frames(outlines, posed)
     matrices = posed.world[:3, :3] @ posed.matrices[bones, :3, :3]
-    # A bone mirrored by its own scale shows its axes reversed.
-    signs = np.where(posed.scale[bones] < 0.0, -1.0, 1.0)
-    own = _unit(np.swapaxes(matrices, 1, 2)) * signs[:, :, None]
-    turned = _unit(np.linalg.solve(_solid(zero_frames), own[:, 1, :, None])[..., 0])
-    frames = np.where(is_twist[:, None, None], zero_frames @ swing_axes(turned), zero_frames)
+    own = _unit(np.swapaxes(matrices, 1, 2))
+    if posed.scale is not None:
+        # A bone mirrored by its own scale shows its axes reversed.
+        own = own * np.where(posed.scale[bones] < 0.0, -1.0, 1.0)[:, :, None]
+    frames = zero_frames
+    if outlines.has_twist:
+        turned = _unit(np.linalg.solve(_solid(zero_frames), own[:, 1, :, None])[..., 0])
+        frames = np.where(is_twist[:, None, None], zero_frames @ swing_axes(turned), zero_frames)
     along = posed.axes(bones, skeleton.lengths[bones])
     lengths = np.sqrt(np.einsum("oi,oi->o", along, along))
     centres = posed.heads(bones) + np.where(is_twist, TWIST_PLACE, 0.0)[:, None] * along

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +36,13 @@ class PolePlane(NamedTuple):
     toward: Array
     bend: Array
     bulge: Array
+
+    @property
+    def corner(self) -> Array:
+        """The pole turned by the pole angle about the line: it spans the plane of the bend."""
+        across = self.pole - self.foot
+        corner: Array = self.foot + math.sqrt(float(across @ across)) * self.bend
+        return corner
 
 
 def find_pole_plane(points: Array, end: Array, pole: Array, angle: float) -> PolePlane:

@@ -8,14 +8,15 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
+from ..planning.live_chain import LiveChain
 from ..planning.own_joints import chain_joints
-from ..posing.reasons import turns_tip_first
+from ..posing.reasons import sense_of_pole_angle, turns_tip_first
 from ..reading import spaces
 from ..reading.bone_joints import read_joints
 from ..reading.chain_plan import planned
 from ..reading.refusals import RigError
 from ..reading.skeleton import compiled
-from ..reading.spec import ChainSpec, NegativeScale
+from ..reading.spec import ChainSpec
 from .placing import place_of
 
 Array = npt.NDArray[np.float64]
@@ -48,25 +49,31 @@ class PoleAxis:
         return direction
 
 
-def pole_axis(armature_object: bpy.types.Object, spec: ChainSpec) -> PoleAxis:
+def pole_axis(
+    armature_object: bpy.types.Object, spec: ChainSpec, solved: LiveChain | None = None
+) -> PoleAxis:
     """Return what the pole angle of a chain turns about in its present pose.
 
     Args:
         armature_object: The original object, with a viewport's evaluated pose.
         spec: The chain's settings.
+        solved: The chain as it was solved last; without one its bones and joints are read.
 
     Raises:
         RigError: If the chain has no bones, a joint of it cannot be used, or its ends meet.
     """
-    skeleton = compiled(armature_object)
-    plan = planned(skeleton, spec)
+    if solved is None:
+        skeleton = compiled(armature_object)
+        plan = planned(skeleton, spec)
+        joints = chain_joints(read_joints(armature_object), skeleton, plan, spec)
+    else:
+        skeleton, plan, joints = solved.job.skeleton, solved.job.plan, solved.joints
     bones = armature_object.pose.bones
     world = np.array(armature_object.matrix_world, dtype=np.float64)
     names = [skeleton.names[bone] for bone in plan.segments]
     tip = bones[skeleton.names[plan.tip]]
-    is_free = chain_joints(read_joints(armature_object), skeleton, plan, spec) is None
     # The tip takes the target's rotation first: what bends are the bones before it.
-    tip_first = is_free and spec.force is None and turns_tip_first(plan, spec)
+    tip_first = joints is None and spec.force is None and turns_tip_first(plan, spec)
     last = tip.tail if plan.ends_at_tail and not tip_first else tip.head
     ends = np.array((bones[names[0]].head, last), dtype=np.float64)
     root, end = spaces.transform_point(world, ends)
@@ -79,7 +86,4 @@ def pole_axis(armature_object: bpy.types.Object, spec: ChainSpec) -> PoleAxis:
             "The root and the end of what bends are in one place:"
             " move the target away from the root."
         )
-    is_mirrored = bool(np.linalg.det(world[:3, :3]) < 0.0)
-    # KEEP reverses the angle inside of a mirrored armature, so that it looks as it is.
-    is_reversed = is_mirrored and spec.negative_scale is NegativeScale.MIRROR
-    return PoleAxis(root, end, -1.0 if is_reversed else 1.0)
+    return PoleAxis(root, end, sense_of_pole_angle(world, spec))
