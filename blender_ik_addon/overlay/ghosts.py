@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import blf
 import bpy
 import gpu
+from bpy.app.translations import pgettext_iface
 from bpy_extras.view3d_utils import location_3d_to_region_2d
 from gpu_extras.batch import batch_for_shader
 
 from ..preferences import ghost_colours, widths
-from ..properties import compared_chain, ghost_joints, kept_of
+from ..properties import OWN_WORDS, compared_chain, ghost_joints, kept_of
+from .colours import Colour, read_colours
+from .words import write
 
-Colour = tuple[float, float, float, float]
 Place = tuple[float, float]
 
-# In pixels at the usual interface scale: letters, lines of text, and from the tip to its name.
-LETTERS = 12.0
-LINE = 16.0
+# In pixels at the usual interface scale: lines of text on plates, and from the tip to its name.
+LINE = 21.0
 ASIDE = 12.0
 # Names this near to each other, in lines, would run into each other.
 WIDE = 12.0
@@ -111,23 +111,18 @@ def _draw_names() -> None:
     region, view = context.region, context.region_data
     if not found or region is None or view is None:
         return
-    scale = _scale(context)
+    scale = context.preferences.system.ui_scale
     tips = [location_3d_to_region_2d(region, view, each.joints[-1].tolist()) for each in found]
     seen = [(each, tip) for each, tip in zip(found, tips, strict=True) if tip is not None]
     begun = [(tip.x + ASIDE * scale, tip.y) for _, tip in seen]
-    blf.size(0, LETTERS * scale)
-    blf.enable(0, blf.SHADOW)
-    blf.shadow(0, 3, 0.0, 0.0, 0.0, 0.9)
-    for (each, _), (x, y) in zip(seen, side_by_side(begun, LINE * scale), strict=True):
-        blf.color(0, *each.colour)
-        blf.position(0, x, y, 0.0)
-        blf.draw(0, each.name)
-    blf.disable(0, blf.SHADOW)
-
-
-def _scale(context: bpy.types.Context) -> float:
-    preferences = context.preferences
-    return 1.0 if preferences is None else preferences.system.ui_scale
+    places = side_by_side(begun, LINE * scale)
+    texts = [
+        (pgettext_iface(each.name, OWN_WORDS), each.colour, x, y)
+        for (each, _), (x, y) in zip(seen, places, strict=True)
+    ]
+    gpu.state.blend_set("ALPHA")
+    write(texts, scale, read_colours(context).plate)
+    gpu.state.blend_set("NONE")
 
 
 def register() -> None:

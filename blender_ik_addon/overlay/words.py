@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import blf
 import gpu
 import numpy as np
@@ -50,9 +52,8 @@ def draw_words(
     """
     places = find_pixels(np.array([word.place for word in words]), matrix, size)
     blf.size(FONT, TEXT * scale)
-    around, padding = (BESIDE + PADDING) * scale, PADDING * scale
-    seen: list[tuple[Word, float, float]] = []
-    plates: list[tuple[float, float, float, float]] = []
+    around = (BESIDE + PADDING) * scale
+    seen: list[tuple[str, Colour, float, float]] = []
     for word, (x, y) in zip(words, places.tolist(), strict=True):
         if not (0.0 <= x <= size[0] and 0.0 <= y <= size[1]):
             continue
@@ -61,18 +62,34 @@ def draw_words(
         left, low = min(x + around, size[0] - width - around), y + around
         if low + height + around > size[1]:
             low = y - around - height
-        seen.append((word, left, low))
+        seen.append((word.text, word.colour, left, low))
+    write(seen, scale, plate)
+
+
+def write(texts: Sequence[tuple[str, Colour, float, float]], scale: float, plate: Colour) -> None:
+    """Write texts, each with its colour, left end and foot in pixels, on plates.
+
+    Args:
+        texts: What to write, and where.
+        scale: Of the interface.
+        plate: Colour behind them.
+    """
+    blf.size(FONT, TEXT * scale)
+    padding = PADDING * scale
+    plates = []
+    for text, _, left, low in texts:
+        width, height = blf.dimensions(FONT, text)
         plates.append(
             (left - padding, low - padding, left + width + padding, low + height + padding)
         )
-    draw_plates(plates, plate)
-    for word, left, low in seen:
+    _draw_plates(plates, plate)
+    for text, colour, left, low in texts:
         blf.position(FONT, left, low, 0.0)
-        blf.color(FONT, *word.colour[:3], 1.0)
-        blf.draw(FONT, word.text)
+        blf.color(FONT, *colour[:3], 1.0)
+        blf.draw(FONT, text)
 
 
-def draw_plates(plates: list[tuple[float, float, float, float]], colour: Colour) -> None:
+def _draw_plates(plates: list[tuple[float, float, float, float]], colour: Colour) -> None:
     """Draw rectangles of pixels behind words, each told by left, low, right and top."""
     if not plates:
         return

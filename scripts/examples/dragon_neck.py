@@ -25,7 +25,7 @@ twelve bones follow it live, with the solver Force.
 
 LOOK AT
 How the bend is spread. The bones at the body have stiff springs and hardly move, those at the \
-head are supple. In the sidebar (N), tab Chain IK, the panel of the solver has Stiffness, \
+head are supple. In the sidebar (N), tab Chain IK, the panel Force has Stiffness, \
 Comfort, Mass and Gravity. The head turns as its control does (Rotation).
 
 TRY

@@ -445,3 +445,12 @@ def test_it_runs_in_pose_mode_beside_selected_bones():
     press(compare)
     assert bpy.context.mode == "POSE"
     assert rows()["Newton"].is_solved
+
+
+@pytest.mark.parametrize("name", ["Newton", "FABRIK", "FABRIK and Newton"])
+def test_the_row_of_the_solver_that_the_chain_has_is_the_chosen_one(name):
+    rig = limb("tail")
+    rig.chain.solver, rig.chain.use_finish = SETTINGS[name]
+    scaled_rigs.update()
+    chosen = list(compared(rig.ob))[bpy.context.window_manager.chain_ik.active_index]
+    assert chosen == name

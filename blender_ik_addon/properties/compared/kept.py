@@ -105,6 +105,17 @@ def keep_compared(
             row.iterations, row.count = attempt.iterations, str(attempt.iterations)
         for joint in attempt.joints.tolist():
             row.joints.add().co = joint
+        # What the chain has now is what a person begins to compare with.
+        if _is_own(settings, attempt):
+            kept.active_index = len(kept.solvers) - 1
+
+
+def _is_own(settings: ChainGroup, attempt: Attempt) -> bool:
+    """Tell whether a chain is solved so now."""
+    if attempt.solver is None or attempt.solver.value != settings.solver:
+        return False
+    is_swept = settings.solver in ("FABRIK", "CCD")
+    return not is_swept or attempt.use_finish == settings.use_finish
 
 
 def _name_of(attempt: Attempt) -> str:
