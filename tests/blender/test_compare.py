@@ -10,68 +10,19 @@ import pytest
 
 from blender_ik_addon.rig.live import live
 from tests.blender import rigs, scaled_rigs
+from tests.blender.compared_rigs import (
+    BUILT_IN,
+    CLOSE,
+    SETTINGS,
+    compare,
+    compared,
+    joints_of,
+    limb,
+    rows,
+)
 from tests.blender.converted_rigs import CLOSE as EXACT
 from tests.blender.converted_rigs import Limb, to_constraints
-from tests.blender.selecting import press, refusal, select_bones, select_objects, state
-
-compare = bpy.ops.pose.chain_ik_compare
-use = bpy.ops.pose.chain_ik_compare_use
-CLOSE = 2e-5
-"""How far apart joints may be, as a share of the limb's length."""
-SETTINGS = {
-    "Two-Bone": ("TWO_BONE", True),
-    "Newton": ("NEWTON", True),
-    "FABRIK and Newton": ("FABRIK", True),
-    "FABRIK": ("FABRIK", False),
-    "CCD and Newton": ("CCD", True),
-    "CCD": ("CCD", False),
-    "Force": ("FORCE", True),
-    "Follow": ("FOLLOW", True),
-}
-BUILT_IN = "Blender's constraint"
-
-
-def rows() -> dict[str, bpy.types.PropertyGroup]:
-    """Return what the last comparison has found, by the names of the solvers."""
-    return {row.name: row for row in bpy.context.window_manager.chain_ik.solvers}
-
-
-def compared(ob: bpy.types.Object) -> dict[str, bpy.types.PropertyGroup]:
-    """Compare the solvers on the active chain of an armature object."""
-    select_objects(active=ob)
-    press(compare)
-    found = rows()
-    assert [*found] == [*SETTINGS, BUILT_IN]
-    return found
-
-
-def joints_of(row: bpy.types.PropertyGroup) -> np.ndarray:
-    return np.array([point.co for point in row.joints], dtype=np.float64)
-
-
-def limb(kind: str) -> Limb:
-    """Return a limb with a chain of its own, of one kind or another."""
-    found = Limb(7, count=2 if kind == "arm" else 5, reach=(0.5, 0.8))
-    found.add_chain(solver="NEWTON", use_rotation=kind == "turned")
-    if kind == "limited":
-        for name in found.bones:
-            bone = found.ob.pose.bones[name]
-            bone.use_ik_limit_x, bone.ik_min_x, bone.ik_max_x = True, -0.2, 0.3
-            bone.ik_stiffness_z = 0.3
-    if kind == "scaled":
-        found.ob.pose.bones["Root.0"].scale = (1.0, 1.4, 0.7)
-        found.ob.scale = (-1.0, 1.3, 0.8)
-    if kind == "constrained parent":
-        turning = found.ob.pose.bones["Root.0"].constraints.new("TRANSFORM")
-        turning.target, turning.map_to = found.pole, "ROTATION"
-        turning.to_min_x_rot = turning.to_max_x_rot = 0.7
-    if kind == "far":
-        found.target.location *= 9.0
-    if kind == "rest":
-        found.chain.start_from = "REST"
-    scaled_rigs.update()
-    return found
-
+from tests.blender.selecting import press, refusal, select_objects, state
 
 KINDS = ("arm", "tail", "turned", "limited", "scaled", "constrained parent", "far", "rest")
 
@@ -365,92 +316,3 @@ def test_a_rig_from_a_library_is_compared_through_its_override(tmp_path):
     assert all(found[name].is_solved for name in ("Newton", "FABRIK", "CCD", BUILT_IN))
     np.testing.assert_allclose(joints_of(found["Newton"]), before, atol=1e-4)
     assert [prop.rna_path for prop in local.override_library.properties] == known
-
-
-def test_use_gives_the_compared_chain_that_solver_and_undo_takes_it_back():
-    rig = limb("tail")
-    compared(rig.ob)
-    names = [*rows()]
-    bpy.ops.ed.undo_push(message="Compared")
-    for name in ("CCD", "FABRIK and Newton", "Follow"):
-        press(use, index=names.index(name))
-        chain = bpy.data.objects["Rig"].chain_ik.chains[0]
-        solver, use_finish = SETTINGS[name]
-        assert chain.solver == solver
-        if solver in ("CCD", "FABRIK"):
-            assert chain.use_finish == use_finish
-        bpy.ops.ed.undo()
-        assert bpy.data.objects["Rig"].chain_ik.chains[0].solver == "NEWTON"
-    expected = "That is no solver of a chain: use Convert for the constraint."
-    assert refusal(use, index=names.index(BUILT_IN)) == expected
-
-
-@pytest.mark.parametrize("load_ui", [False, True])
-def test_a_comparison_goes_with_the_file(tmp_path, load_ui):
-    compared(limb("tail").ob)
-    path = str(tmp_path / "saved.blend")
-    bpy.ops.wm.save_as_mainfile(filepath=path)
-    assert rows()
-    # Without its windows a file leaves the window manager as it is.
-    bpy.ops.wm.open_mainfile(filepath=path, load_ui=load_ui)
-    assert not rows()
-    assert not bpy.context.window_manager.chain_ik.chain
-
-
-def test_a_comparison_goes_with_its_chain_and_by_its_button():
-    rig = limb("tail")
-    nothing = "Nothing is compared: press Compare Solvers first."
-    assert refusal(use) == nothing
-    compared(rig.ob)
-    bpy.ops.pose.chain_ik_compare_clear()
-    assert not rows()
-    assert refusal(bpy.ops.pose.chain_ik_compare_clear) == nothing
-    compared(rig.ob)
-    bpy.ops.pose.chain_ik_remove()
-    assert refusal(use) == nothing
-
-
-def test_times_and_iterations_are_told_with_their_units():
-    rig = limb("tail")
-    found = compared(rig.ob)
-    for name, row in found.items():
-        if row.is_solved:
-            assert row.gap.endswith("m")
-            assert row.time.endswith(" ms")
-            assert 0.0 <= row.milliseconds < 1e4
-            assert (row.count == "") == (name == BUILT_IN) == (row.iterations < 0)
-        else:
-            assert (row.residual, row.milliseconds, row.iterations) == (-1.0, -1.0, -1)
-    assert found["FABRIK"].iterations >= 1
-
-
-@pytest.mark.parametrize("start_from", ["KEYED", "CURRENT"])
-def test_the_pose_is_that_of_the_first_solve_however_often_it_is_timed(start_from):
-    rig = Limb(5, count=6, reach=(0.4, 0.6), use_pole=False)
-    rig.add_chain(solver="NEWTON", start_from=start_from, mute=True)
-    found = {name: (row.is_solved, joints_of(row)) for name, row in compared(rig.ob).items()}
-    for name in ("Newton", "FABRIK", "Follow"):
-        solver, use_finish = SETTINGS[name]
-        rig.chain.mute = True
-        scaled_rigs.update()
-        rig.chain.solver, rig.chain.use_finish, rig.chain.mute = solver, use_finish, False
-        scaled_rigs.update()
-        assert found[name][0]
-        assert rig.apart(found[name][1]) <= CLOSE, name
-
-
-def test_it_runs_in_pose_mode_beside_selected_bones():
-    rig = limb("tail")
-    select_bones(rig.ob, rig.bones)
-    press(compare)
-    assert bpy.context.mode == "POSE"
-    assert rows()["Newton"].is_solved
-
-
-@pytest.mark.parametrize("name", ["Newton", "FABRIK", "FABRIK and Newton"])
-def test_the_row_of_the_solver_that_the_chain_has_is_the_chosen_one(name):
-    rig = limb("tail")
-    rig.chain.solver, rig.chain.use_finish = SETTINGS[name]
-    scaled_rigs.update()
-    chosen = list(compared(rig.ob))[bpy.context.window_manager.chain_ik.active_index]
-    assert chosen == name
