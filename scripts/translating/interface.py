@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import bpy
+from bl_ui.utils import PresetPanel
 
 from blender_ik_addon.translations.catalogue import LABEL, OPERATOR
 
@@ -27,7 +28,9 @@ def interface_entries(package: str) -> Iterator[Entry]:
     """Yield what the registered classes of a package show."""
     for base in BASES:
         for shown in sorted(_subclasses(base), key=lambda each: (each.__module__, each.__name__)):
-            if shown.__module__.startswith(f"{package}.") and shown.is_registered:
+            # Blender gives a panel of presets the name of the last one as its label, else its own.
+            is_ours = shown.__module__.startswith(f"{package}.") and shown.is_registered
+            if is_ours and not issubclass(shown, PresetPanel):
                 yield from _entries_of(shown)
 
 

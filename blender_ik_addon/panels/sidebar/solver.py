@@ -13,7 +13,7 @@ from ..used import draw_used
 class CHAINIK_PT_presets(PresetPanel, bpy.types.Panel):
     """The presets, those that come along and one's own."""
 
-    bl_label = "Chain Presets"
+    bl_label = "Presets"
     preset_subdir = "chain_ik"
     preset_operator = "script.execute_preset"
     preset_add_operator = "pose.chain_ik_preset_add"
