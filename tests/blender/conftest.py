@@ -41,7 +41,7 @@ def empty_scene(registered_addon: None, empty_file: str) -> None:
 @pytest.fixture(params=["of their root bones", "of their armatures"])
 def space_of_trees(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have trees solved in one space, then in the other; of most both are to show the same."""
-    from tests.blender.rigid_trees import in_armatures
+    from tests.blender.rigid.rigid_trees import in_armatures
 
     if request.param == "of their armatures":
         in_armatures(monkeypatch)

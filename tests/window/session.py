@@ -52,7 +52,7 @@ from window_tour import (
 )
 from workflow_tour import check_rendered, give_bodies
 
-from tests.blender.traces import has_translations, left_behind, list_traces
+from tests.blender.live.traces import has_translations, left_behind, list_traces
 
 FRAMES, PLAYED = range(1, 13), 8
 # In no chain.

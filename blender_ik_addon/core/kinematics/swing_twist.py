@@ -7,7 +7,7 @@ axis has no room or no end. Every joint is one: a hinge is a swing about one axi
 have no room.
 
 Source: what Blender's own IK solver allows, /intern/iksolver/ of its source, restated; proved
-against its evaluated bones in tests/blender/test_joint_clamp.py.
+against its evaluated bones in tests/blender/joints/test_joint_clamp.py.
 """
 
 from __future__ import annotations

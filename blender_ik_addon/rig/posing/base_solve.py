@@ -4,7 +4,7 @@ A chain whose bones stay rigid is solved in the space that its root bone turns i
 G the turn of a bone there and R its rest frame as it stands in the start pose, a bone's new local
 rotation is (R^-1 (G_parent^-1 G) R) before the one that it started from. Everything but the turns
 is compiled; ``frame_solve``, through any parent matrix, gives the same, and is what
-tests/blender/test_rig_rigid.py compares this with.
+tests/blender/rigid/test_rig_rigid.py compares this with.
 """
 
 from __future__ import annotations

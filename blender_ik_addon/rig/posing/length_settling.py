@@ -41,7 +41,8 @@ def settled(
     Returns:
         The poses, or the closest ones found.
 
-    Source: derived for this project; proved on evaluated bones in tests/blender/test_rig_scales.py.
+    Source: derived for this project; proved on evaluated bones in
+    tests/blender/rig/test_rig_scales.py.
     """
     damping = np.full(len(target), FIRST_DAMPING)
     rows = np.arange(len(target))

@@ -16,7 +16,7 @@ scale. Nothing raises there: what it cannot show is left alone, and every result
 Every function works on any leading shape ``...`` and returns new arrays.
 
 Source: derived from the behaviour of Blender's pose evaluation (4.2 to 5.2); proved by
-tests/blender/test_spaces.py against ``PoseBone.matrix``.
+tests/blender/rig/test_spaces.py against ``PoseBone.matrix``.
 """
 
 from __future__ import annotations

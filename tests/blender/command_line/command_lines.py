@@ -1,0 +1,150 @@
+"""The command line as people use it: a saved file, arguments, an exit code, what was written."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.setups import rigs
+
+ROOT = Path(__file__).resolve().parents[3]
+LAST = 12
+needs_module = pytest.mark.skipif(
+    bool(bpy.app.binary_path),
+    reason="the application runs what is installed, so test_package.py starts it",
+)
+
+
+def swing(ob: bpy.types.Object, tip: str, base: tuple[float, float, float], seed: int = 0) -> None:
+    """Give a chain of an object a target that moves, rests and moves on near its root."""
+    rng = np.random.default_rng(seed)
+    target = rigs.make_empty(f"{ob.name} {tip} Target")
+    there = base + rng.uniform(-0.8, 0.8, (3, 3)) + np.array([0.0, 0.0, 1.0])
+    ways = {1: there[0], 4: there[1], 8: there[1], LAST: there[2]}
+    rigs.key(target, "location", {frame: tuple(way) for frame, way in ways.items()})
+    rigs.add_chain(ob, tip, target, name=tip.split(".")[0])
+
+
+def make_scene(count: int = 1) -> list[bpy.types.Object]:
+    """Return rigs with a tail and an arm each, in a scene of twelve frames."""
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = 1, LAST
+    found = []
+    for number in range(count):
+        ob = rigs.make_rig(rigs.zigzag(4, seed=number), name=f"Rig {number}", modes="QUATERNION")
+        rigs.add_bones(ob, rigs.zigzag(2, seed=5) + np.array([3, 0, 0]), prefix="Arm", modes="XYZ")
+        swing(ob, "Bone.3", (0.0, 0.0, 0.0), number)
+        swing(ob, "Arm.1", (3.0, 0.0, 0.0), number + 100)
+        found.append(ob)
+    return found
+
+
+def make_rope(name: str, offset: float) -> bpy.types.Object:
+    """Return a rig that is dragged, and so depends on the frames before."""
+    ob = rigs.make_rig(rigs.zigzag(5, seed=7), name=name)
+    ob.location.y = offset
+    target = rigs.make_empty(f"{name} Lead")
+    ways = {1: (0, offset, 5), 5: (3, offset, 3), LAST: (-2, offset, 4)}
+    rigs.key(target, "location", ways)
+    rigs.add_chain(ob, "Bone.4", target, name="Rope", solver="FOLLOW", use_anchor=True)
+    return ob
+
+
+def make_varied_scene() -> None:
+    """Make rigs of several kinds: keyed, limited, in a tree, muted in between, dragged."""
+    ob, other, tree = make_scene(3)
+    rigs.key_bones(ob, frames=(1, 5, LAST))
+    other.scale = (1.0, 1.3, -0.8)
+    for bone in list(other.pose.bones)[:4]:
+        bone.use_ik_limit_x = True
+        bone.ik_min_x, bone.ik_max_x = -0.2, 0.3
+    rigs.key(other, "chain_ik.chains[1].mute", {1: False, 4: True, 7: False})
+    rigs.key(other, "chain_ik.chains[0].influence", {1: 1.0, LAST: 0.3})
+    rigs.add_bones(tree, [(0, 0, 3), (0.6, 0.3, 3)], prefix="Thumb", parent="Bone.1")
+    target = rigs.make_empty("Thumb Target")
+    rigs.key(target, "location", {1: (1, 0, 2), LAST: (-1, 1, 2)})
+    rigs.add_chain(tree, "Thumb.0", target, name="Thumb")
+    for chain in tree.chain_ik.chains:
+        chain.solver = "NEWTON"
+    rope = make_rope("Rope", 6.0)
+    # Hangs on the rope, and so on the frames before as well.
+    hook = rigs.make_rig(name="Hook")
+    hook.location.y = 6.0
+    rigs.add_chain(hook, "Bone.1", rope, subtarget="Bone.2", name="Hook")
+
+
+def save(path: Path, **options: object) -> Path:
+    """Save what is open, evaluated, and keep it open as that file."""
+    bpy.context.view_layer.update()
+    bpy.context.preferences.filepaths.save_version = 0
+    bpy.ops.wm.save_as_mainfile(filepath=str(path), check_existing=False, **options)
+    return path
+
+
+def opened(path: Path) -> bpy.types.Scene:
+    """Open a file and return its scene."""
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    return bpy.context.scene
+
+
+def keys_of(ob: bpy.types.Object) -> dict[tuple[str, int], list[tuple[float, float]]]:
+    """Return all keys of an object, exactly."""
+    return {
+        (curve.data_path, curve.array_index): [tuple(point.co) for point in curve.keyframe_points]
+        for curve in rigs.curves_of(ob)
+    }
+
+
+def contents(path: Path) -> dict[str, object]:
+    """Return what a bake leaves in a file: keys, poses, and the settings that it changes."""
+    scene = opened(path)
+    return {
+        ob.name: (
+            keys_of(ob),
+            [[tuple(row) for row in bone.matrix] for bone in ob.pose.bones],
+            [(chain.name, chain.mute, chain.stored_pose) for chain in ob.chain_ik.chains],
+            scene.frame_current,
+        )
+        for ob in scene.objects
+        if ob.type == "ARMATURE"
+    }
+
+
+def program(*arguments: object) -> list[str]:
+    """Return what starts the command line in a process of its own."""
+    return [sys.executable, "-m", "blender_ik_addon", *map(str, arguments)]
+
+
+def start(*arguments: object, **options: Any) -> subprocess.Popen[str]:
+    """Start it, with what it writes to be read."""
+    variables = {**os.environ, "PYTHONPATH": str(ROOT)}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(program(*arguments), env=variables, **{**pipes, **options})
+
+
+def ran(*arguments: object) -> tuple[int, str, str]:
+    """Run it to its end; return exit code, stdout and stderr."""
+    process = start(*arguments)
+    out, err = process.communicate(timeout=300)
+    return process.returncode, out, err
+
+
+def results_of(text: str) -> dict[str, list[dict[str, Any]]]:
+    """Return the results of a report by name of the chain, checked to be of this format."""
+    record = json.loads(text)
+    assert record["format"] == 1
+    assert set(record) == {
+        "format", "file", "blender", "scene", "frames", "all_reached", "chains"
+    }  # fmt: skip
+    for chain in record["chains"]:
+        assert set(chain) == {"armature", "chain", "bones", "results"}
+        assert [each["frame"] for each in chain["results"]] == record["frames"]
+    return {chain["chain"]: chain["results"] for chain in record["chains"]}

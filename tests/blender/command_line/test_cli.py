@@ -1,0 +1,449 @@
+"""The command line: what it solves, writes, tells and refuses, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+
+import bpy
+import numpy as np
+import pytest
+
+from blender_ik_addon.cli import main
+from tests.blender.command_line.command_lines import (
+    LAST,
+    contents,
+    keys_of,
+    make_scene,
+    needs_module,
+    opened,
+    program,
+    ran,
+    results_of,
+    save,
+    swing,
+)
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import press, select_objects
+
+FAR = (9.0, 0.0, 0.0)
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A saved file with a tail and an arm that reach their targets at all of twelve frames."""
+    make_scene()
+    return save(tmp_path / "scene.blend")
+
+
+def run(capfd, *arguments: object) -> tuple[int, str, str]:
+    """Run the command on the open file; return exit code, stdout and stderr."""
+    capfd.readouterr()
+    code = main([str(each) for each in arguments])
+    said = capfd.readouterr()
+    return code, said.out, said.err
+
+
+def refusal(capfd, code: int, *arguments: object) -> str:
+    """Return the one sentence of a command that ends with a code and writes nothing."""
+    found, out, err = run(capfd, *arguments)
+    errors = [line for line in err.splitlines() if line.startswith("Error: ")]
+    assert (found, out, len(errors)) == (code, "", 1), err
+    text = errors[0].removeprefix("Error: ")
+    assert re.fullmatch(r"\S.*[^.]\.", text), text
+    assert ". " not in text, f"not one sentence: {text!r}"
+    return text
+
+
+def names(folder) -> set[str]:
+    return {each.name for each in folder.iterdir()}
+
+
+def test_a_report_tells_what_blender_shows_of_every_chain_at_every_frame(file, capfd):
+    ob = bpy.data.objects["Rig 0"]
+    code, out, _ = run(capfd, "report")
+    assert code == 0
+    record = json.loads(out)
+    assert record["file"] == str(file)
+    assert record["blender"] == bpy.app.version_string
+    assert record["frames"] == list(range(1, LAST + 1))
+    assert record["all_reached"] is True
+    tail, arm = record["chains"]
+    assert (tail["armature"], tail["chain"]) == ("Rig 0", "Bone")
+    assert tail["bones"] == ["Bone.0", "Bone.1", "Bone.2", "Bone.3"]
+    assert arm["bones"] == ["Arm.0", "Arm.1"]
+    for chain, tip in ((tail, "Bone.3"), (arm, "Arm.1")):
+        target = bpy.data.objects[f"Rig 0 {tip} Target"]
+        for result in chain["results"]:
+            graph = rigs.go_to(result["frame"])
+            gap = np.linalg.norm(rigs.tail(ob, tip, graph) - rigs.position(target, graph))
+            assert abs(result["residual"] - gap) < 3e-6
+            assert (result["code"], result["reached"]) == ("REACHED", True)
+            assert result["text"].startswith("Reached")
+            assert isinstance(result["iterations"], int)
+            assert result["limits_hit"] == []
+
+
+def test_a_report_tells_why_something_was_not_reached(tmp_path, capfd):
+    (ob,) = make_scene()
+    knee = ob.pose.bones["Bone.1"]
+    for axis in "xyz":
+        for index in range(4):
+            bone = ob.pose.bones[f"Bone.{index}"]
+            setattr(bone, f"use_ik_limit_{axis}", True)
+            setattr(bone, f"ik_min_{axis}", -0.01)
+            setattr(bone, f"ik_max_{axis}", 0.01)
+    assert knee.use_ik_limit_x
+    far = rigs.make_empty("Far", FAR)
+    ob.chain_ik.chains["Arm"].target = far
+    rigs.add_bones(ob, rigs.zigzag(2) + np.array([6, 0, 0]), prefix="Leg")
+    rigs.add_chain(ob, "Leg.1", None, name="Leg")
+    rigs.add_bones(ob, rigs.zigzag(2) + np.array([9, 0, 0]), prefix="Wing")
+    swing(ob, "Wing.1", (9.0, 0.0, 0.0))
+    path = f"chain_ik.chains[{ob.chain_ik.chains.find('Wing')}].mute"
+    rigs.key(ob, path, {1: False, 5: True})
+    save(tmp_path / "scene.blend")
+    code, out, _ = run(capfd, "report", "--frames", "2,7")
+    assert code == 3
+    assert json.loads(out)["all_reached"] is False
+    results = results_of(out)
+    tail, arm, leg, wing = (results[name] for name in ("Bone", "Arm", "Leg", "Wing"))
+    assert {each["code"] for each in tail} == {"LIMITED"}
+    assert all(set(each["limits_hit"]) & {"Bone.1 X", "Bone.0 X"} for each in tail)
+    assert {(each["code"], each["reached"]) for each in arm} == {("EXTENDED", False)}
+    base = np.array([3.0, 0.0, 0.0])
+    reach = np.linalg.norm(np.diff(rigs.zigzag(2, seed=5), axis=0), axis=1).sum()
+    assert abs(arm[0]["residual"] - (np.linalg.norm(FAR - base) - reach)) < 1e-5
+    assert {(each["code"], each["reached"], each["residual"]) for each in leg} == {
+        ("NOT_SOLVED", False, None)
+    }
+    assert "choose" in leg[0]["text"]
+    assert [(each["code"], each["reached"]) for each in wing] == [
+        ("REACHED", True),
+        ("MUTED", None),
+    ]
+
+
+def test_what_is_muted_asks_for_nothing(file, capfd):
+    ob = bpy.data.objects["Rig 0"]
+    ob.chain_ik.chains["Arm"].target.location = FAR
+    ob.chain_ik.chains["Arm"].target.animation_data_clear()
+    save(file)
+    assert run(capfd, "report")[0] == 3
+    ob.chain_ik.chains["Arm"].mute = True
+    save(file)
+    code, out, _ = run(capfd, "report")
+    assert (code, list(results_of(out))) == (0, ["Bone"])
+
+
+def test_at_frames_without_influence_nothing_is_asked_for(file, capfd):
+    ob = bpy.data.objects["Rig 0"]
+    rigs.key(ob, ob.chain_ik.chains["Arm"].path_from_id("influence"), {1: 0.0, 4: 0.0, 5: 1.0})
+    save(file)
+    code, out, _ = run(capfd, "report", "--frames", "2,6")
+    found = [(each["code"], each["reached"]) for each in results_of(out)["Arm"]]
+    assert (code, found) == (0, [("MUTED", None), ("REACHED", True)])
+
+
+def test_nothing_is_on_stdout_but_what_is_asked_for(file, capfd):
+    code, out, err = run(capfd, "bake", "--output", file.with_name("out.blend"))
+    assert (code, out) == (0, "")
+    lines = [line for line in err.splitlines() if line.startswith("frame ")]
+    assert lines == [f"frame {i} of {LAST}" for i in range(1, LAST + 1)]
+    opened(file)
+    code, out, _ = run(
+        capfd, "bake", "--output", file.with_name("out.blend"), "--report", "-", "--frames", "3"
+    )
+    assert code == 0
+    assert list(results_of(out)) == ["Bone", "Arm"]
+    assert out.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "frames"),
+    [("7", [7]), ("3-5", [3, 4, 5]), ("10, 2,4-6,5", [2, 4, 5, 6, 10]), ("-2-1", [-2, -1, 0, 1])],
+)
+def test_frames_are_ranges_and_lists(file, capfd, text, frames):
+    code, out, _ = run(capfd, "report", f"--frames={text}")
+    assert (code, json.loads(out)["frames"]) == (0, frames)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["fly"],
+        ["report", "--frames", "5-1"],
+        ["report", "--frames", "one"],
+        ["report", "--frames", ""],
+        ["report", "--frames", "1-9999999"],
+        ["report", "--jobs", "0"],
+        ["bake"],
+        ["bake", "--output", "x.blend", "--overwrite"],
+        ["merge", "--overwrite"],
+        ["chunk"],
+    ],
+)
+def test_wrong_usage_ends_with_2(file, capfd, arguments):
+    code, out, err = run(capfd, *arguments)
+    assert (code, out) == (2, "")
+    assert "usage:" in err
+
+
+def test_help_tells_the_exit_codes(file, capfd):
+    code, out, _ = run(capfd, "--help")
+    assert code == 0
+    assert "3 something was not reached" in " ".join(out.split())
+
+
+def test_bake_gives_the_keys_of_the_operator_and_leaves_the_file_alone(file, capfd):
+    before, when = file.read_bytes(), file.stat().st_mtime_ns
+    output = file.with_name("out.blend")
+    assert run(capfd, "bake", "--output", output)[0] == 0
+    assert (file.read_bytes(), file.stat().st_mtime_ns) == (before, when)
+    assert names(file.parent) == {"scene.blend", "out.blend"}
+    opened(file)
+    select_objects(active=bpy.data.objects["Rig 0"])
+    press(bpy.ops.pose.chain_ik_bake, which="ALL")
+    save(file)
+    assert contents(output) == contents(file)
+
+
+def test_bake_can_leave_chains_live(file, capfd):
+    output = file.with_name("out.blend")
+    assert run(capfd, "bake", "--output", output, "--keep-live", "--chains", "Arm")[0] == 0
+    opened(output)
+    ob = bpy.data.objects["Rig 0"]
+    assert [chain.mute for chain in ob.chain_ik.chains] == [False, False]
+    assert {path.split('"')[1] for path, _ in keys_of(ob)} == {"Arm.0", "Arm.1"}
+
+
+def test_bake_of_some_frames_keys_those_and_leaves_keys_in_between(file, capfd):
+    ob = bpy.data.objects["Rig 0"]
+    rigs.key_bones(ob, frames=(1, 6, 9))
+    save(file)
+    before = keys_of(ob)
+    assert run(capfd, "bake", "--frames", "1,4,8-10", "--overwrite")[0] == 0
+    opened(file)
+    after = keys_of(bpy.data.objects["Rig 0"])
+    assert after.keys() == before.keys()
+    for channel, keys in after.items():
+        assert [x for x, _ in keys] == [1, 4, 6, 8, 9, 10]
+        assert keys[2] == before[channel][1]
+
+
+def test_the_open_file_is_written_only_when_told(file, capfd):
+    before = file.read_bytes()
+    link = file.with_name("link.blend")
+    link.symlink_to(file)
+    for output in (file, link, file.parent / "." / "scene.blend"):
+        assert "--overwrite" in refusal(capfd, 2, "bake", "--output", output)
+        assert "--overwrite" in refusal(capfd, 2, "chunk", "--output", output)
+        assert "elsewhere" in refusal(capfd, 2, "report", "--report", output)
+    assert file.read_bytes() == before
+    file.chmod(0o640)
+    assert run(capfd, "bake", "--overwrite")[0] == 0
+    assert file.read_bytes() != before
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    assert link.is_symlink()
+    assert names(file.parent) == {"scene.blend", "link.blend"}
+    opened(file)
+    assert all(chain.mute for chain in bpy.data.objects["Rig 0"].chain_ik.chains)
+
+
+@pytest.mark.parametrize("compress", [False, True])
+def test_a_file_stays_compressed_or_not(file, capfd, compress):
+    save(file, compress=compress)
+    output = file.with_name("out.blend")
+    assert run(capfd, "bake", "--output", output)[0] == 0
+    assert (output.read_bytes()[:7] != b"BLENDER") is compress
+
+
+def test_what_files_refer_to_is_found_from_the_new_place(file, capfd):
+    (file.parent / "sub").mkdir()
+    picture = bpy.data.images.new("Picture", 4, 4)
+    picture.filepath, picture.source = "//picture.png", "FILE"
+    picture.use_fake_user = True
+    save(file)
+    output = file.parent / "sub" / "out.blend"
+    assert run(capfd, "bake", "--output", output)[0] == 0
+    opened(output)
+    assert bpy.data.images["Picture"].filepath == "//../picture.png"
+
+
+def test_a_chain_that_cannot_be_solved_stops_a_bake_and_nothing_is_written(file, capfd):
+    bpy.data.objects["Rig 0"].chain_ik.chains["Arm"].target = None
+    save(file)
+    output = file.with_name("out.blend")
+    said = refusal(capfd, 1, "bake", "--output", output)
+    assert said.startswith("Chain 'Arm' cannot be baked at frame 1: ")
+    assert names(file.parent) == {"scene.blend"}
+    bpy.data.objects["Rig 0"].chain_ik.chains["Arm"].tolerance = np.inf
+    assert run(capfd, "bake", "--output", output, "--chains", "Bone")[0] == 0
+
+
+def test_a_chain_that_moves_nothing_stops_a_bake(file, capfd):
+    ob = bpy.data.objects["Rig 0"]
+    ob.data.pose_position = "REST"
+    save(file)
+    output = file.with_name("out.blend")
+    assert "moves nothing in this range" in refusal(capfd, 1, "bake", "--output", output)
+    code, out, _ = run(capfd, "report")
+    assert code == 3
+    text = "Not solved: the armature shows its rest position"
+    assert {each["text"] for each in results_of(out)["Bone"]} == {text}
+
+
+def test_patterns_choose_chains_and_armatures(tmp_path, capfd):
+    make_scene(3)
+    bpy.data.objects["Rig 1"].chain_ik.chains["Arm"].name = "Arm [old]"
+    save(tmp_path / "scene.blend")
+
+    def chosen(*arguments):
+        code, out, _ = run(capfd, "report", "--frames", "2", *arguments)
+        assert code == 0
+        return [(each["armature"][-1], each["chain"]) for each in json.loads(out)["chains"]]
+
+    assert chosen("--chains", "Arm*") == [("0", "Arm"), ("1", "Arm [old]"), ("2", "Arm")]
+    assert chosen("--chains", "Arm [old]") == [("1", "Arm [old]")]
+    assert chosen("--armature", "Rig [12]", "--chains", "Arm", "--chains", "B*") == [
+        *[("1", "Bone"), ("2", "Bone"), ("2", "Arm")]
+    ]
+    said = refusal(capfd, 1, "report", "--chains", "Arm*", "--chains", "Leg*")
+    assert said == "No chain is called 'Leg*': the chains are 'Bone', 'Arm', 'Arm [old]'."
+    assert "No armature object with chains is called 'X'" in refusal(
+        capfd, 1, "report", "--armature", "X"
+    )
+    for ob in (bpy.data.objects[f"Rig {i}"] for i in range(3)):
+        for chain in ob.chain_ik.chains:
+            chain.mute = True
+    assert "unmute" in refusal(capfd, 1, "report")
+
+
+def test_other_bad_input_gives_one_clear_sentence(file, capfd, tmp_path):
+    output = tmp_path / "none" / "out.blend"
+    assert "does not exist: make it first" in refusal(capfd, 1, "bake", "--output", output)
+    assert "is a folder" in refusal(capfd, 2, "bake", "--output", tmp_path)
+    output = tmp_path / "out.blend"
+    assert "start there or before" in refusal(capfd, 2, "report", "--frames", "3", "--from", "4")
+    assert "bake them all" in refusal(capfd, 2, "solve", "--frames", "1-2", "--output", output)
+    bpy.context.scene.chain_ik.use_live = False
+    assert "turn it on first" in refusal(capfd, 1, "report")
+    bpy.context.scene.chain_ik.use_live = True
+    ob = bpy.data.objects["Rig 0"]
+    ob.animation_data_create().action = bpy.data.actions.new("Blended")
+    ob.animation_data.action_influence = 0.5
+    assert "influence of 1" in refusal(capfd, 1, "bake", "--output", output)
+    ob.chain_ik.chains.clear()
+    assert "has no chains" in refusal(capfd, 1, "report")
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    assert "No file is open" in refusal(capfd, 2, "report")
+    assert names(tmp_path) == {"scene.blend"}
+
+
+def test_rigs_that_share_an_action_are_not_baked_over_each_other(tmp_path, capfd):
+    make_scene(2)
+    one, other = (bpy.data.objects[f"Rig {i}"] for i in range(2))
+    rigs.key_bones(one)
+    other.animation_data_create().action = one.animation_data.action
+    if hasattr(other.animation_data, "action_slot"):
+        other.animation_data.action_slot = one.animation_data.action_slot
+    save(tmp_path / "scene.blend")
+    output = tmp_path / "out.blend"
+    said = refusal(capfd, 1, "bake", "--output", output)
+    assert "'Rig 0' and 'Rig 1' share the action" in said
+    assert run(capfd, "bake", "--output", output, "--armature", "Rig 0")[0] == 0
+
+
+def test_solve_saves_the_pose_of_a_frame(file, capfd):
+    output = file.with_name("out.blend")
+    code, out, _ = run(capfd, "solve", "--frames", "6", "--output", output, "--report", "-")
+    assert (code, [each["frame"] for each in results_of(out)["Arm"]]) == (0, [6])
+    scene = opened(output)
+    ob = bpy.data.objects["Rig 0"]
+    assert scene.frame_current == 6
+    assert not keys_of(ob)
+    assert [chain.mute for chain in ob.chain_ik.chains] == [False, False]
+    saved = rigs.rotations(ob)
+    opened(file)
+    rigs.go_to(6)
+    assert saved == rigs.rotations(bpy.data.objects["Rig 0"])
+    rigs.go_to(9)
+    save(file)
+    _, out, _ = run(capfd, "solve", "--report", "-")
+    assert [each["frame"] for each in results_of(out)["Arm"]] == [9]
+    assert run(capfd, "solve", "--frames", "2-5")[0] == 0
+
+
+def test_a_dragged_chain_is_played_from_where_it_is_told(tmp_path, capfd):
+    ob = rigs.make_rig(rigs.zigzag(6))
+    rigs.add_bones(ob, rigs.zigzag(6), prefix="Rope", is_connected=False)
+    ob.chain_ik.chains.clear()
+    target = rigs.make_empty("Lead")
+    rigs.key(target, "location", {1: (0, 0, 6), 5: (4, 0, 3), LAST: (-2, 3, 4)})
+    rigs.add_chain(ob, "Rope.5", target, name="Rope", solver="FOLLOW")
+    bpy.context.scene.frame_end = LAST
+    file = save(tmp_path / "scene.blend")
+    whole, part, alone = (tmp_path / f"{name}.blend" for name in ("whole", "part", "alone"))
+    assert run(capfd, "bake", "--output", whole)[0] == 0
+    opened(file)
+    assert run(capfd, "bake", "--frames", "9", "--from", "1", "--output", part)[0] == 0
+    opened(file)
+    assert run(capfd, "bake", "--frames", "9", "--output", alone)[0] == 0
+
+    def keyed(path):
+        opened(path)
+        return {
+            channel: {x: value for x, value in keys if x == 9}
+            for channel, keys in keys_of(bpy.data.objects["Rig"]).items()
+        }
+
+    assert keyed(part) == keyed(whole)
+    assert keyed(alone) != keyed(whole)
+
+
+def test_the_command_goes_when_the_extension_goes():
+    import blender_ik_addon
+    from blender_ik_addon import cli
+
+    assert len(cli._registered) == 1
+    try:
+        blender_ik_addon.unregister()
+        assert not cli._registered
+    finally:
+        blender_ik_addon.register()
+    assert len(cli._registered) == 1
+
+
+@needs_module
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [(["--chains", "Bone"], 0), (["--chains", "None"], 1), (["--chains"], 2), ([], 3)],
+)
+def test_the_program_ends_with_these_codes(file, arguments, code):
+    ob = bpy.data.objects["Rig 0"]
+    ob.chain_ik.chains["Arm"].target.animation_data_clear()
+    ob.chain_ik.chains["Arm"].target.location = FAR
+    save(file)
+    before = file.read_bytes()
+    found, out, err = ran(file, "report", *arguments)
+    assert found == code, err
+    if code in (0, 3):
+        assert "Bone" in results_of(out)
+    else:
+        assert out == ""
+    assert file.read_bytes() == before
+
+
+@needs_module
+def test_the_program_refuses_what_is_no_file_of_blender(tmp_path):
+    text = tmp_path / "text.blend"
+    text.write_text("no file of Blender")
+    for path, reason in ((text, "no .blend file"), (tmp_path / "gone.blend", "does not exist")):
+        code, out, err = ran(path, "report")
+        assert (code, out) == (1, "")
+        assert reason in err.splitlines()[-1]
+        assert "Traceback" not in err
+    assert os.path.basename(program()[0]).startswith("python")

@@ -1,0 +1,224 @@
+"""What random edits take hold of: things found by number, places by seed, channels written down."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+from hypothesis import strategies as st
+from hypothesis.stateful import rule
+
+from tests.blender.edits.random_output import is_fault
+from tests.blender.setups import rigs
+from tests.helpers import make_rng
+
+Values = npt.NDArray[np.float32]
+
+THING = st.integers(0, 7)
+"""Which object, bone or chain: counted round as many as there are."""
+SEED = st.integers(0, 99)
+"""Small numbers stand for places, turns and rigs."""
+FLAG = st.booleans()
+SCALES = (
+    (1.0, 1.0, 1.0),
+    (2.0, 2.0, 2.0),
+    (-1.0, 1.0, 1.0),
+    (1.0, -0.5, 1.0),
+    (-1.0, -1.0, -1.0),
+    (0.5, 2.0, 1.0),
+    (1.0, 3.0, 1.0),
+    (0.0, 1.0, 1.0),
+    (0.0, 0.0, 0.0),
+    (1e6, 1e6, 1e6),
+    (1e-6, 1e-6, 1e-6),
+    (1e-3, 1e3, 1.0),
+)
+SCALE = st.sampled_from(SCALES)
+AXIS = st.integers(0, 2)
+
+BONE_CHANNELS = {
+    "location": 3,
+    "scale": 3,
+    "rotation_quaternion": 4,
+    "rotation_euler": 3,
+    "rotation_axis_angle": 4,
+}
+OBJECT_CHANNELS = BONE_CHANNELS
+
+
+def edit(**drawn: Any) -> Callable[[Callable[..., None]], Any]:
+    """Make a method a rule of the machine, which looks on while it is carried out."""
+
+    def wrapped(method: Callable[..., None]) -> Any:
+        @functools.wraps(method)
+        def carried_out(machine: Any, **values: Any) -> None:
+            machine.carry_out(method, values)
+
+        return rule(**drawn)(carried_out)
+
+    return wrapped
+
+
+def place(seed: int) -> npt.NDArray[np.float64]:
+    """Return a place near the rigs, some of them far off."""
+    rng = make_rng(seed)
+    spread = (0.7, 1.5, 1.5, 4.0)[seed % 4]
+    return np.round(rng.uniform(-spread, spread, 3) + np.array([0.0, 0.0, 1.0]), 2)
+
+
+def angles(seed: int) -> npt.NDArray[np.float64]:
+    """Return Euler angles; none for seed 0."""
+    return np.round(make_rng(seed).uniform(-1.5, 1.5, 3) * (seed > 0), 2)
+
+
+def picked(things: Any, number: int) -> Any:
+    """Return one of things, counted round; None without any."""
+    found = list(things)
+    return found[number % len(found)] if found else None
+
+
+def names_of(kind: Callable[[bpy.types.Object], bool]) -> list[str]:
+    """Return the names of the scene's objects of a kind, in order."""
+    return sorted(ob.name for ob in bpy.context.scene.objects if kind(ob))
+
+
+def any_object(number: int) -> bpy.types.Object | None:
+    return _named(picked(names_of(lambda _: True), number))
+
+
+def other_object(number: int) -> bpy.types.Object | None:
+    """Return one that is no armature: a target or pole."""
+    return _named(picked(names_of(lambda ob: ob.type != "ARMATURE"), number))
+
+
+def armature(number: int) -> bpy.types.Object | None:
+    return _named(picked(names_of(lambda ob: ob.type == "ARMATURE"), number))
+
+
+def _named(name: str | None) -> bpy.types.Object | None:
+    return None if name is None else bpy.context.scene.objects.get(name)
+
+
+def bone_of(ob: bpy.types.Object | None, number: int) -> bpy.types.PoseBone | None:
+    if ob is None or ob.pose is None:
+        return None
+    return picked(ob.pose.bones, number)
+
+
+def chain_of(ob: bpy.types.Object | None, number: int) -> bpy.types.PropertyGroup | None:
+    return None if ob is None else picked(ob.chain_ik.chains, number)
+
+
+def armatures() -> Iterator[bpy.types.Object]:
+    """Yield all armature objects that have a pose, those outside of the scene too."""
+    return (ob for ob in bpy.data.objects if ob.type == "ARMATURE" and ob.pose is not None)
+
+
+def driven_in_order(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> list[str]:
+    """Return the names of the bones that a chain drives, root first."""
+    tip = ob.pose.bones.get(chain.bone)
+    if tip is None:
+        return []
+    upward = [tip, *tip.parent_recursive]
+    bones = upward if chain.use_tail else upward[1:]
+    bones = bones[: chain.chain_count or len(bones)][::-1]
+    hand = hand_of(ob, chain)
+    if chain.use_rotation and not chain.use_tail:
+        bones.append(tip)
+    elif hand:
+        bones.append(ob.pose.bones[hand])
+    return [bone.name for bone in bones]
+
+
+def hand_of(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> str:
+    """Return the one bone at the tail of the tip if that takes the target's rotation, else ""."""
+    if not (chain.use_tail and chain.use_rotation and chain.rotation_bone == "AUTO"):
+        return ""
+    tip = ob.data.bones[chain.bone]
+    at_tail = [
+        child.name
+        for child in tip.children
+        if child.use_connect or (child.head_local - tip.tail_local).length <= 1e-3 * tip.length
+    ]
+    return at_tail[0] if len(at_tail) == 1 else ""
+
+
+def driven(ob: bpy.types.Object) -> set[str]:
+    """Return the names of the bones that any chain of an object may write, muted ones too.
+
+    That is those that it drives, and those that it has driven and still has to give back.
+    """
+    found: set[str] = set()
+    for chain in ob.chain_ik.chains:
+        found.update(name for name in ob.pose.bones.keys() if json.dumps(name) in chain.stored_pose)
+        found.update(driven_in_order(ob, chain))
+    return found
+
+
+class Channels(NamedTuple):
+    """What all channels of a thing hold, as stored."""
+
+    names: tuple[str, ...]
+    values: Values
+
+
+def channels_of(ob: bpy.types.Object) -> Channels:
+    """Return the channels of all bones of an armature object, one row a bone."""
+    bones = ob.pose.bones
+    columns = []
+    for name, size in BONE_CHANNELS.items():
+        buffer = np.empty(len(bones) * size, dtype=np.float32)
+        bones.foreach_get(name, buffer)
+        columns.append(buffer.reshape(-1, size))
+    return Channels(tuple(bones.keys()), np.hstack(columns))
+
+
+def own_channels(ob: bpy.types.Object) -> Values:
+    """Return the channels of an object itself, in one row."""
+    values = [value for name in OBJECT_CHANNELS for value in getattr(ob, name)]
+    return np.array(values, dtype=np.float32)
+
+
+def press(operator: Callable[..., set[str]], **settings: object) -> None:
+    """Run an operator as its button does; a sentence with which it refuses is all right."""
+    try:
+        operator("EXEC_DEFAULT", True, **settings)
+    except RuntimeError as error:
+        if is_fault(str(error)):
+            raise
+
+
+def enter(ob: bpy.types.Object, mode: str) -> bool:
+    """Make an object the active one and switch its mode, if it can be; tell whether it was."""
+    view_layer = bpy.context.view_layer
+    active = view_layer.objects.active
+    if active is not None and active.mode != "OBJECT" and active != ob:
+        press(bpy.ops.object.mode_set, mode="OBJECT")
+    if not ob.is_editable or ob.data is None or not ob.data.is_editable:
+        return False
+    view_layer.update()
+    if ob.name not in view_layer.objects or not ob.visible_get() or ob.hide_viewport:
+        return False
+    view_layer.objects.active = ob
+    press(bpy.ops.object.mode_set, mode=mode)
+    return ob.mode == mode
+
+
+def make_limb(seed: int, name: str = "Rig") -> bpy.types.Object:
+    """Return a rig of one to four bones in a line, one beside them and one that they hang on."""
+    rng = make_rng(seed)
+    ob = rigs.make_armature(name)
+    mode = rigs.ROTATION_MODES[seed % len(rigs.ROTATION_MODES)] if seed % 3 else "QUATERNION"
+    rigs.add_bones(ob, ((0, 0, -0.5), (0, 0, 0)), prefix="Above")
+    joints = rigs.zigzag(1 + seed % 4, seed, 2.0 / (1 + seed % 4))
+    rigs.add_bones(ob, joints, parent="Above.0", is_connected=seed % 2 == 0, modes=mode)
+    rigs.add_bones(ob, ((0.2, 0, 1), (0.8, 0, 1)), prefix="Beside", parent="Bone.0")
+    if seed % 2:
+        rigs.turn_bones(ob, seed)
+    ob.location = np.round(rng.uniform(-1.0, 1.0, 3), 1)
+    return ob

@@ -1,0 +1,106 @@
+"""What random edits have brought to light, each in as few steps as show it."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.setups import rigs
+from tests.helpers import make_rng
+
+NEAR, FAR = (0.6, 0.5, 1.2), (-0.7, 0.4, 0.8)
+
+
+def chain_of(ob: bpy.types.Object) -> bpy.types.PropertyGroup:
+    return ob.chain_ik.chains[0]
+
+
+@pytest.mark.parametrize("way", ["at rest", "hidden", "in edit mode"])
+def test_a_rig_that_cannot_be_posed_no_longer_says_that_it_has_reached_its_target(way):
+    ob, target = rigs.make_arm(NEAR)
+    assert chain_of(ob).status.startswith("Reached")
+    if way == "at rest":
+        ob.data.pose_position = "REST"
+    elif way == "hidden":
+        ob.hide_viewport = True
+    else:
+        rigs.enter(ob, "EDIT")
+    target.location = FAR
+    bpy.context.view_layer.update()
+    assert chain_of(ob).status.startswith("Not solved")
+    assert chain_of(ob).residual == -1.0
+
+
+@pytest.mark.parametrize("name", ["", "Chain", "Arm"])
+def test_a_chain_keeps_its_name_and_follows_in_the_very_update_in_which_its_tip_is_changed(name):
+    ob, target = rigs.make_arm(NEAR)
+    chain_of(ob).name = name
+    bpy.context.view_layer.update()
+    chain_of(ob).bone = "Bone.0"
+    bpy.context.view_layer.update()
+    assert chain_of(ob).name == name
+    assert ob.chain_ik.chains.keys() == [name]
+    toward = np.array(target.location) / np.linalg.norm(target.location)
+    np.testing.assert_allclose(rigs.tail(ob, "Bone.0") / np.linalg.norm(rigs.ARM[1]), toward, 1e-5)
+
+
+@pytest.mark.parametrize("influence", [1.0, 0.5])
+def test_a_dragged_chain_says_where_its_tip_is_however_far_its_locked_bones_have_turned(influence):
+    ob = rigs.make_rig()
+    rigs.turn_bones(ob, angle=3.0)
+    for bone in ob.pose.bones:
+        bone.lock_rotation[0] = True
+    target = rigs.make_empty(location=(0.0, 0.0, 2.0))
+    rigs.add_chain(ob, "Bone.1", target, solver="FOLLOW", influence=influence)
+    for place in make_rng(3).uniform(-3.0, 3.0, (8, 3)):
+        target.location = place
+        gap = np.linalg.norm(rigs.tail(ob, "Bone.1", rigs.updated()) - rigs.position(target))
+        assert chain_of(ob).residual == pytest.approx(gap, abs=1e-5)
+        assert influence < 1.0 or gap < 1e-5
+
+
+def test_a_chain_whose_root_copies_the_location_of_another_chains_bone_is_solved_after_it():
+    ob, target = rigs.make_arm(NEAR, name="A")
+    other, other_target = rigs.make_arm(NEAR, name="B")
+    tie = ob.pose.bones["Bone.0"].constraints.new("COPY_LOCATION")
+    tie.target, tie.subtarget = other, "Bone.1"
+    for place in (FAR, NEAR):
+        other_target.location = place
+        rigs.assert_reaches(ob, "Bone.1", target, rigs.updated())
+
+
+def test_an_armature_given_to_an_animated_rig_after_a_frame_was_set_is_posed_by_its_own_bones():
+    ob, target = rigs.make_arm(NEAR)
+    rigs.key_bones(ob)
+    rigs.go_to(1)
+    donor = rigs.make_armature("Donor")
+    rigs.add_bones(donor, ((-2, 0, 0), (-2, 0, 1), (-2, 0, 2)), prefix="Early")
+    rigs.add_bones(donor, rigs.ARM)
+    ob.data, target.location = donor.data, FAR
+    rigs.assert_reaches(ob, "Bone.1", target, rigs.updated())
+
+
+def test_rigs_that_share_bones_in_edit_mode_do_not_say_that_they_are_solved():
+    ob, target = rigs.make_arm(NEAR)
+    twin = rigs.link(ob.copy())
+    rigs.updated()
+    assert chain_of(twin).status.startswith("Reached")
+    rigs.enter(ob, "EDIT")
+    target.location = FAR
+    rigs.updated()
+    assert chain_of(twin).status == "Not solved: the armature is in edit mode"
+    rigs.enter(ob, "OBJECT")
+    rigs.updated()
+    rigs.assert_reaches(twin, "Bone.1", target)
+
+
+def test_a_bone_at_the_end_of_the_world_stops_no_chain_that_shares_others_with_it():
+    ob, target = rigs.make_arm(NEAR)
+    rigs.add_bones(ob, [(0, 0, 1), (0, 0.2, 1.8)], prefix="Side", parent="Bone.0")
+    rigs.add_chain(ob, "Side.0", rigs.make_empty("Side", (0.3, 0.5, 1.4)))
+    rigs.updated()
+    ob.pose.bones["Side.0"].location.x = float("inf")
+    rigs.updated()
+    assert ob.chain_ik.chains[1].status.startswith("The transform of bone 'Side.0' is not finite")
+    rigs.assert_reaches(ob, "Bone.1", target)

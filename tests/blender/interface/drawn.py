@@ -1,0 +1,202 @@
+"""What the panels and menus ask Blender to draw, told without a window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from types import SimpleNamespace
+
+import bpy
+
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import select_objects
+
+ROOT_PANEL = "VIEW3D_PT_chain_ik"
+
+
+@dataclass
+class Drawn:
+    """One thing that a layout was asked to draw: "prop", "label", ..., and what it says."""
+
+    kind: str
+    name: str
+    is_active: bool
+    text: str = ""
+    is_split: bool = False
+    is_animatable: bool = False
+
+
+@dataclass
+class RecordingLayout:
+    """Stands for ``UILayout``, of which Blender makes none without a window; draws on a list.
+
+    It refuses what Blender would refuse: names of properties, operators, menus and panels,
+    arguments that a method does not have, and icons.
+    """
+
+    drawn: list[Drawn] = field(default_factory=list)
+    parent: RecordingLayout | None = None
+    active: bool = True
+    enabled: bool = True
+    use_property_split: bool = False
+    emboss: str = "NORMAL"
+
+    def row(self, **arguments: object) -> RecordingLayout:
+        return self._inside("row", arguments)
+
+    def column(self, **arguments: object) -> RecordingLayout:
+        return self._inside("column", arguments)
+
+    def split(self, **arguments: object) -> RecordingLayout:
+        assert 0.0 < arguments["factor"] < 1.0
+        return self._inside("split", arguments)
+
+    def menu_pie(self) -> RecordingLayout:
+        return self._inside("menu_pie", {})
+
+    def separator(self, **arguments: object) -> None:
+        _check_arguments("separator", arguments)
+
+    def label(self, **arguments: object) -> None:
+        _check_arguments("label", arguments)
+        self._note("label", arguments["text"])
+
+    def prop(self, data: bpy.types.bpy_struct, name: str, **arguments: object) -> None:
+        _check_arguments("prop", arguments)
+        setting = data.bl_rna.properties[name]
+        self._note("prop", name, arguments.get("text", setting.name))
+        self.drawn[-1].is_animatable = setting.is_animatable
+
+    def prop_search(
+        self, data: bpy.types.bpy_struct, name: str, source: object, list_: str, **arguments: object
+    ) -> None:
+        _check_arguments("prop_search", arguments)
+        assert list_ in source.bl_rna.properties
+        self.prop(data, name)
+
+    def operator(self, name: str, **arguments: object) -> SimpleNamespace:
+        _check_arguments("operator", arguments)
+        self._note("operator", name, arguments.get("text", operator_type(name).name))
+        return OperatorProperties(operator_type(name))
+
+    def operator_menu_enum(self, name: str, choice: str, **arguments: object) -> None:
+        _check_arguments("operator_menu_enum", arguments)
+        assert choice in operator_type(name).properties
+        self._note("operator", name, arguments.get("text", ""))
+
+    def popover(self, panel: str, **arguments: object) -> None:
+        _check_arguments("popover", arguments)
+        assert hasattr(bpy.types, panel)
+        self._note("popover", panel, arguments.get("text", ""))
+
+    def template_list(
+        self, name: str, _id: str, data, chains, holder, index, *, rows: int, maxrows: int = 5
+    ) -> None:
+        assert rows <= max(maxrows, 5)
+        assert hasattr(bpy.types, name)
+        assert {chains, index} <= set(data.bl_rna.properties.keys())
+        self._note("list", chains)
+
+    def _inside(self, kind: str, arguments: dict[str, object]) -> RecordingLayout:
+        _check_arguments(kind, arguments)
+        inside = RecordingLayout(self.drawn, self)
+        inside.use_property_split = self.use_property_split
+        return inside
+
+    def _note(self, kind: str, name: str, text: str = "") -> None:
+        layout, is_active = self, True
+        while layout is not None:
+            is_active &= layout.active
+            layout = layout.parent
+        split = self.use_property_split
+        self.drawn.append(Drawn(kind, name, is_active, text, split))
+
+
+class OperatorProperties(SimpleNamespace):
+    """What a layout gives back for a button: only what the operator has can be set."""
+
+    def __init__(self, operator: bpy.types.Struct) -> None:
+        super().__init__()
+        self.__dict__["operator"] = operator
+
+    def __setattr__(self, name: str, value: object) -> None:
+        assert name in self.__dict__["operator"].properties
+        super().__setattr__(name, value)
+
+
+def operator_type(name: str) -> bpy.types.Struct:
+    """Return what Blender knows of an operator."""
+    module, _, function = name.partition(".")
+    return getattr(getattr(bpy.ops, module), function).get_rna_type()
+
+
+def _check_arguments(function: str, arguments: dict[str, object]) -> None:
+    """Check the names of arguments, and icons, against what this Blender has."""
+    known = bpy.types.UILayout.bl_rna.functions[function].parameters
+    unknown = set(arguments) - set(known.keys())
+    assert not unknown, f"{function}: {unknown}"
+    if "icon" in arguments:
+        assert arguments["icon"] in known["icon"].enum_items
+
+
+class FakePanel:
+    """Stands for an instance of a panel class; Blender makes those only to draw in a window."""
+
+    def __init__(self, panel: type, layout: RecordingLayout) -> None:
+        self.panel, self.layout = panel, layout
+
+    def __getattr__(self, name: str) -> partial:
+        return partial(getattr(self.panel, name), self)
+
+
+def panels() -> list[type]:
+    """Return the panels of the sidebar tab, as registered, the one that holds the others first."""
+    found = [getattr(bpy.types, name) for name in dir(bpy.types) if name.startswith(ROOT_PANEL)]
+    return sorted(
+        [panel for panel in found if panel.bl_region_type == "UI"],
+        key=lambda panel: hasattr(panel, "bl_parent_id"),
+    )
+
+
+def popovers(drawn: list[Drawn]) -> Iterator[type]:
+    """Yield the panels behind buttons of the extension, not those of Blender."""
+    for item in drawn:
+        if item.kind == "popover" and item.name.startswith(ROOT_PANEL):
+            yield getattr(bpy.types, item.name)
+
+
+def draw_panel(panel: type, context: bpy.types.Context | None = None) -> list[Drawn]:
+    """Return what a panel shows, header included, and what is behind its buttons; with a poll."""
+    context = bpy.context if context is None else context
+    layout = RecordingLayout()
+    if hasattr(panel, "poll") and not panel.poll(context):
+        return []
+    fake = FakePanel(panel, layout)
+    for part in ("draw_header", "draw_header_preset"):
+        if hasattr(panel, part):
+            getattr(panel, part)(FakePanel(panel, RecordingLayout(layout.drawn)), context)
+    panel.draw(fake, context)
+    return layout.drawn
+
+
+def draw(*, only: str = "") -> list[Drawn]:
+    """Return what the tab shows in the present context, or one of its panels."""
+    return [item for panel in panels() if only in panel.bl_label for item in draw_panel(panel)]
+
+
+def draw_details() -> list[Drawn]:
+    """Return what the button beside the title of the status opens."""
+    (panel,) = popovers(draw(only="Status"))
+    return draw_panel(panel)
+
+
+def names(drawn: list[Drawn], kind: str = "prop") -> set[str]:
+    return {item.name for item in drawn if item.kind == kind}
+
+
+def make_active_arm(**settings: object) -> tuple[bpy.types.Object, bpy.types.PropertyGroup]:
+    """Return an armature object that is active, and its only chain, solved."""
+    ob, _ = rigs.make_arm(**settings)
+    select_objects(active=ob)
+    return ob, ob.chain_ik.chains[0]

@@ -1,0 +1,85 @@
+"""Ghosts: which poses are drawn in the viewport, in which colours, and where their names stand."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+import blender_ik_addon
+from blender_ik_addon.overlay import ghosts
+from tests.blender.operators.test_compare import compared, joints_of, limb
+from tests.blender.setups import rigs, scaled_rigs
+
+
+def drawn() -> list[ghosts.Ghost]:
+    return ghosts.ghosts(bpy.context)
+
+
+def test_nothing_is_drawn_until_solvers_are_compared():
+    limb("tail")
+    assert drawn() == []
+
+
+def test_each_pose_that_was_found_is_drawn_in_a_colour_of_its_own():
+    rig = limb("tail")
+    found = compared(rig.ob)
+    solved = [name for name, row in found.items() if row.is_solved]
+    assert "Two-Bone" not in solved
+    shown = drawn()
+    assert [each.name for each in shown] == solved
+    assert len({each.colour for each in shown}) == len(shown)
+    for each in shown:
+        np.testing.assert_array_equal(each.joints, joints_of(found[each.name]).astype(np.float32))
+    np.testing.assert_allclose(
+        next(each.joints for each in shown if each.name == "Newton"), rig.joints(), atol=1e-4
+    )
+
+
+def test_the_chosen_row_is_marked():
+    rig = limb("tail")
+    names = [*compared(rig.ob)]
+    bpy.context.window_manager.chain_ik.active_index = names.index("CCD")
+    assert [each.name for each in drawn() if each.is_chosen] == ["CCD"]
+
+
+@pytest.mark.parametrize("how", ["the toggle", "the button", "removing the chain", "the object"])
+def test_ghosts_go(how):
+    rig = limb("tail")
+    compared(rig.ob)
+    assert drawn()
+    if how == "the toggle":
+        bpy.context.window_manager.chain_ik.show_ghosts = False
+    if how == "the button":
+        bpy.ops.pose.chain_ik_compare_clear()
+    if how == "removing the chain":
+        bpy.ops.pose.chain_ik_remove()
+    if how == "the object":
+        bpy.data.objects.remove(rig.ob)
+        # Another one of that name is another rig.
+        other = rigs.make_rig(name="Rig")
+        rigs.add_chain(other, "Bone.1", rigs.make_empty("T"), name="Chain")
+        scaled_rigs.update()
+    assert drawn() == []
+
+
+def test_names_that_would_lie_on_each_other_stand_below_each_other():
+    places = [(10.0, 50.0), (12.0, 50.3), (11.0, 49.9), (400.0, 50.0), (10.0, 20.0)]
+    found = ghosts.side_by_side(places, 16.0)
+    assert found[0] == places[0]
+    assert found[3] == places[3]
+    assert [x for x, _ in found] == [x for x, _ in places]
+    for i, (x, y) in enumerate(found):
+        for a, b in found[:i]:
+            assert abs(x - a) > 100.0 or abs(y - b) >= 16.0
+    column = sorted([y for x, y in found if x < 100.0], reverse=True)
+    assert np.allclose(-np.diff(column), 16.0, atol=0.5), "no gaps"
+
+
+def test_unregistering_takes_the_drawing_away_and_registering_brings_it_back_once():
+    for _ in range(3):
+        assert len(ghosts._handles) == 2
+        blender_ik_addon.unregister()
+        assert not ghosts._handles
+        blender_ik_addon.register()
+    assert len(ghosts._handles) == 2

@@ -1,0 +1,248 @@
+"""The ends of limits on their arcs: they stand where the solver stops, and keep in order."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+
+from blender_ik_addon.properties import chain_key, chain_spec
+from blender_ik_addon.rig.live import live
+from blender_ik_addon.rig.shapes.limit_ends import EndFinder, LimitEnd, find_ends
+from tests.blender.setups import rigs
+from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.selecting import press, refusal
+
+set_limit = bpy.ops.pose.chain_ik_set_limit
+
+RANGES = {"x": (-50.0, 40.0), "y": (-30.0, 60.0), "z": (10.0, 70.0)}
+KINDS = {
+    "BALL": "xyz",
+    "HINGE_X": "x",
+    "HINGE_Y": "y",
+    "HINGE_Z": "z",
+    "ELBOW_X": "xy",
+    "ELBOW_Z": "yz",
+    "SWING": "xz",
+}
+# Shares of a bone's length, as the marks of limits are drawn.
+BEND, TWIST, TWIST_AT = 0.45, 0.22, 0.3
+
+
+def make_limb(**settings: object) -> tuple[bpy.types.Object, bpy.types.PropertyGroup]:
+    """Return an armature object in pose mode, and its chain of three bones, muted."""
+    ob = rigs.make_rig(rigs.zigzag(3, seed=4), rolls=(0.3, -0.8, 1.9))
+    ob.location, ob.rotation_euler, ob.scale = (0.3, 0.2, 0.1), (0.2, -0.3, 0.8), (-1, 1, 1)
+    chain = rigs.add_chain(ob, "Bone.2", rigs.make_empty(), mute=True, **settings)
+    rigs.updated()
+    rigs.enter(ob, "POSE")
+    return ob, chain
+
+
+def ends(ob: bpy.types.Object, bone: str = "Bone.1") -> dict[tuple[str, str], LimitEnd]:
+    found = find_ends(ob, chain_spec(ob.chain_ik.chains[0]), bone)
+    return {("xyz"[end.axis], "max" if end.is_max else "min"): end for end in found}
+
+
+def pose(ob: bpy.types.Object, bone: str, axis: str, angle: float) -> None:
+    """Turn a bone by an angle about one of its axes, from rest."""
+    ob.pose.bones[bone].rotation_mode = "XYZ"
+    ob.pose.bones[bone].rotation_euler = [angle if each == axis else 0.0 for each in "xyz"]
+    rigs.updated()
+
+
+def mark(ob: bpy.types.Object, bone: str, axis: str) -> np.ndarray:
+    """Return where a bone's own axis is seen on the arc of its swing, or of its twist."""
+    posed = rigs.evaluated(ob)
+    matrix = np.array(posed.matrix_world @ posed.pose.bones[bone].matrix)
+    length = posed.pose.bones[bone].length
+    if axis == "y":
+        return matrix[:3, 3] + length * (TWIST_AT * matrix[:3, 1] + TWIST * matrix[:3, 2])
+    return matrix[:3, 3] + length * BEND * matrix[:3, 1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_end_is_where_a_bone_that_is_turned_so_far_points(kind):
+    ob, chain = make_limb()
+    ranges = {axis: RANGES[axis] for axis in KINDS[kind]}
+    if kind == "BALL":
+        # A swing about X alone: the middle of Z is rest.
+        ranges["z"] = (-10.0, 70.0)
+    if kind == "SWING":
+        ranges["z"] = (-20.0, 20.0)
+    give(chain, "Bone.1", kind, **ranges)
+    assert set(ends(ob)) == {(axis, end) for axis in KINDS[kind] for end in ("min", "max")}
+    for (axis, word), end in ends(ob).items():
+        angle = math.radians(ranges[axis][word == "max"])
+        assert math.isclose(end.angle, angle, abs_tol=1e-6)
+        pose(ob, "Bone.1", axis, angle)
+        np.testing.assert_allclose(ends(ob)[axis, word].point, mark(ob, "Bone.1", axis), atol=2e-6)
+
+
+def found_again(finder: EndFinder, ob: bpy.types.Object, bone: str = "Bone.1") -> tuple:
+    """Return what a gizmo finds at a redraw, and fail unless it is what there is to find."""
+    settings = ob.chain_ik.chains[0]
+    solved = live.memory.live_chain(chain_key(settings))
+    assert solved is not None
+    found, fresh = finder.find(ob, solved.job.spec, bone, solved), ends(ob, bone).values()
+    assert [(end.axis, end.is_max, end.angle) for end in found] == [
+        (end.axis, end.is_max, end.angle) for end in fresh
+    ]
+    for end, other in zip(found, fresh, strict=True):
+        np.testing.assert_allclose(end.point, other.point, atol=1e-9)
+    return found
+
+
+def test_what_is_kept_between_redraws_is_found_anew_when_limits_or_poses_change():
+    ob, chain = make_limb()
+    chain.mute = False
+    joint = give(chain, "Bone.1", "ELBOW_X", x=(-50, 40), y=(-30, 60))
+    rigs.updated()
+    finder = EndFinder()
+    first = found_again(finder, ob)
+    assert len(first) == 4
+    assert found_again(finder, ob) is first
+    chain.target.location = ob.matrix_world @ rigs.Vector((0.5, 0.4, 1.6))
+    rigs.updated()
+    moved = found_again(finder, ob)
+    assert np.linalg.norm(moved[0].point - first[0].point) > 1e-3
+    ob.location.x += 1.0
+    rigs.updated()
+    found_again(finder, ob)
+    joint.max_x = 0.5
+    rigs.updated()
+    assert found_again(finder, ob)[1].angle == pytest.approx(0.5)
+    joint.kind = "HINGE_Z"
+    rigs.updated()
+    found_again(finder, ob)
+    give(chain, "Bone.0", "HINGE_X", x=(-20, 90))
+    rigs.updated()
+    assert found_again(finder, ob, "Bone.0") != found_again(finder, ob, "Bone.1")
+    rigs.enter(ob, "EDIT")
+    ob.data.edit_bones["Bone.1"].roll += 0.7
+    rigs.enter(ob, "POSE")
+    rigs.updated()
+    found_again(finder, ob)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "CONE"])
+def test_every_end_is_on_the_boundary_that_is_drawn(kind):
+    ob, chain = make_limb()
+    rigs.turn_bones(ob, seed=2, angle=0.6)
+    give(chain, "Bone.1", kind, **{axis: RANGES[axis] for axis in KINDS.get(kind, "")})
+    found = ends(ob)
+    assert len(found) == (4 if kind == "CONE" else 2 * len(KINDS[kind]))
+    for end in found.values():
+        drawn = end.limits.points[end.limits.outlines.outlines[end.outline].points]
+        assert np.linalg.norm(drawn - end.point, axis=1).min() < 1e-6
+
+
+@pytest.mark.parametrize("zero", ["REST", "PARENT", "CHILD"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_moved_end_stands_where_its_arc_said_it_would(kind, zero):
+    ob, chain = make_limb()
+    rigs.turn_bones(ob, seed=2, angle=0.6)
+    joint = give(
+        chain,
+        "Bone.0" if zero == "CHILD" else "Bone.1",
+        kind,
+        relative_to=zero,
+        **{axis: RANGES[axis] for axis in KINDS[kind]},
+    )
+    for (axis, word), end in ends(ob).items():
+        angle = end.angle + (0.2 if word == "max" else -0.2)
+        (wanted,) = end.points(np.array([angle]))
+        assert np.linalg.norm(wanted - end.point) > 0.01
+        press(set_limit, bone="Bone.1", turn=axis.upper(), end=word.upper(), angle=angle)
+        assert math.isclose(getattr(joint, f"{word}_{axis}"), angle, abs_tol=1e-6)
+        np.testing.assert_allclose(ends(ob)[axis, word].point, wanted, atol=2e-6)
+
+
+def test_an_end_stops_at_the_other_one():
+    _ob, chain = make_limb()
+    joint = give(chain, "Bone.1", "HINGE_X", x=(-20, 50))
+    press(set_limit, bone="Bone.1", turn="X", end="MAX", angle=-1.0)
+    assert joint.max_x == joint.min_x
+    assert math.isclose(joint.max_x, math.radians(-20), abs_tol=1e-6)
+    press(set_limit, bone="Bone.1", turn="X", end="MIN", angle=2.0)
+    assert math.isclose(joint.min_x, math.radians(-20), abs_tol=1e-6)
+
+
+def test_a_bones_own_limits_are_moved_as_far_as_blender_lets_them():
+    ob, _ = make_limb()
+    bone = ob.pose.bones["Bone.1"]
+    bone.use_ik_limit_z, bone.ik_min_z, bone.ik_max_z = True, -0.5, 0.7
+    press(set_limit, bone="Bone.1", turn="Z", end="MAX", angle=1.2)
+    press(set_limit, bone="Bone.1", turn="Z", end="MIN", angle=0.4)
+    assert math.isclose(bone.ik_max_z, 1.2, abs_tol=1e-6)
+    assert bone.ik_min_z == 0.0
+    np.testing.assert_allclose(ends(ob)["z", "min"].angle, 0.0)
+
+
+def test_any_end_of_a_cone_sets_its_one_angle():
+    _ob, chain = make_limb()
+    joint = give(chain, "Bone.1", "CONE", cone=40)
+    for turn, end, angle in (("X", "MIN", -0.5), ("Z", "MAX", 0.9), ("X", "MAX", 0.3)):
+        press(set_limit, bone="Bone.1", turn=turn, end=end, angle=angle)
+        assert math.isclose(joint.cone_angle, abs(angle), abs_tol=1e-6)
+    press(set_limit, bone="Bone.1", turn="X", end="MAX", angle=-0.3)
+    assert joint.cone_angle == 0.0
+
+
+def test_the_chain_stops_where_the_end_was_put():
+    ob, chain = make_limb()
+    joint = give(chain, "Bone.1", "HINGE_X", x=(-150, 150))
+    chain.mute = False
+    rigs.updated()
+    for angle in (1.0, 0.2):
+        press(set_limit, bone="Bone.1", turn="X", end="MIN", angle=-angle)
+        press(set_limit, bone="Bone.1", turn="X", end="MAX", angle=-angle + 0.01)
+        turn = rigs.evaluated(ob).pose.bones["Bone.1"].rotation_quaternion
+        about = 2.0 * math.atan2(turn.x, turn.w)
+        assert joint.min_x - 1e-5 <= about <= joint.max_x + 1e-5
+
+
+def test_an_angle_that_is_no_number_is_refused():
+    _ob, chain = make_limb()
+    joint = give(chain, "Bone.1", "HINGE_X", x=(-20, 50))
+    before = joint.min_x, joint.max_x
+    for end in ("MIN", "MAX"):
+        text = refusal(set_limit, bone="Bone.1", turn="X", end=end, angle=math.nan)
+        assert "not a finite number" in text
+    assert (joint.min_x, joint.max_x) == before
+
+
+def test_what_has_no_such_end_is_refused_with_what_to_do():
+    _ob, chain = make_limb()
+    give(chain, "Bone.1", "HINGE_X", x=(-20, 50))
+    for bone, turn in (("Bone.1", "Z"), ("Bone.0", "X"), ("Gone", "X")):
+        text = refusal(set_limit, bone=bone, turn=turn, end="MAX", angle=1.0)
+        assert "switch Limits on" in text
+    chain.use_limits = False
+    assert "switch Limits on" in refusal(set_limit, bone="Bone.1", turn="X", end="MAX", angle=1.0)
+
+
+def test_limits_of_a_librarys_bones_are_refused_and_own_joints_over_them_move(tmp_path: Path):
+    ob, _ = make_limb()
+    ob.pose.bones["Bone.1"].use_ik_limit_x = True
+    ob.pose.bones["Bone.1"].ik_max_x = 0.5
+    bpy.ops.object.mode_set(mode="OBJECT")
+    path = str(tmp_path / "library.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    with bpy.data.libraries.load(path, link=True) as (_found, wanted):
+        wanted.objects = ["Rig"]
+    rigs.link(wanted.objects[0])
+    own = wanted.objects[0].override_create(remap_local_usages=True)
+    rigs.enter(own, "POSE")
+    rigs.updated()
+    chain = own.chain_ik.chains[0]
+    arguments = {"bone": "Bone.1", "turn": "X", "end": "MAX", "angle": 1.0}
+    assert "come from a library" in refusal(set_limit, **arguments)
+    assert own.pose.bones["Bone.1"].ik_max_x == 0.5
+    joint = give(chain, "Bone.1", "HINGE_X", x=(-20, 50))
+    press(set_limit, **arguments)
+    assert math.isclose(joint.max_x, 1.0, abs_tol=1e-6)

@@ -1,0 +1,126 @@
+"""Pose > Inverse Kinematics, the pie menu, and that every operator can be found somewhere."""
+
+from __future__ import annotations
+
+import bpy
+
+import blender_ik_addon
+from tests.blender.interface.drawn import FakePanel, RecordingLayout, draw, make_active_arm, names
+from tests.blender.interface.grabbed import in_viewport, started_by_gizmos
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import select_objects
+
+# Called by the dialogs of others, or by the menu of presets.
+CALLED_BY_BLENDER = {"pose.chain_ik_preset_add"}
+
+
+def operators() -> set[str]:
+    """Return the names of all operators of the extension."""
+    found = {f"pose.{name}" for name in dir(bpy.ops.pose) if name.startswith("chain_ik_")}
+    assert len(found) > 15
+    return found
+
+
+def drawn_by(draw_function: object) -> list:
+    """Return what a function draws that Blender calls with a menu."""
+    layout = RecordingLayout()
+    draw_function(FakePanel(bpy.types.Menu, layout), bpy.context)
+    return layout.drawn
+
+
+def entries_of_pose_menu() -> list:
+    """Return what the extension adds to Pose > Inverse Kinematics."""
+    added = [
+        function
+        for function in bpy.types.VIEW3D_MT_pose_ik.draw._draw_funcs
+        if function.__module__.startswith("blender_ik_addon")
+    ]
+    assert len(added) == 1
+    return drawn_by(added[0])
+
+
+def test_the_pose_menu_has_what_is_done_with_chains():
+    actions = {"add", "remove", "solve", "bake", "snap_target", "apply", "switch", "convert"}
+    actions |= {"setup", "mirror", "store", "restore"}
+    found = [item.name for item in entries_of_pose_menu() if item.kind == "operator"]
+    assert sorted(found) == sorted(f"pose.chain_ik_{action}" for action in actions)
+
+
+def test_entries_tell_what_they_are_about_beside_those_of_blender():
+    texts = {item.name: item.text for item in entries_of_pose_menu()}
+    assert texts["pose.chain_ik_add"] == "Add Chain"
+    assert texts["pose.chain_ik_remove"] == "Remove Chain"
+    assert texts["pose.chain_ik_bake"] == "Bake Chains"
+    assert texts["pose.chain_ik_convert"] == "Convert Chains"
+    assert texts["pose.chain_ik_solve"] == "Solve Once"
+
+
+def test_the_pie_menu_has_eight_slices_with_opposites_facing_each_other():
+    pie = drawn_by(bpy.types.VIEW3D_MT_chain_ik_pie.draw)
+    slices = [item.name.removeprefix("pose.chain_ik_") for item in pie]
+    left, right, _, above, top_left, top_right, low_left, low_right = slices
+    assert (left, right) == ("snap_target", "apply")
+    assert above == "switch"
+    assert (top_left, top_right) == ("add", "remove")
+    assert (low_left, low_right) == ("store", "restore")
+
+
+def test_no_key_is_assigned():
+    keymaps = bpy.context.window_manager.keyconfigs.addon
+    items = [item for keymap in keymaps.keymaps for item in keymap.keymap_items]
+    assert not [item.idname for item in items if "chain_ik" in item.idname]
+
+
+# What is dragged or clicked where it is seen, and in no panel.
+GRABBED = {
+    f"pose.chain_ik_{name}"
+    for name in ("activate", "move_target", "move_pole", "turn_pole", "set_limit")
+}
+
+
+def test_gizmos_start_what_is_dragged_and_clicked():
+    ob, chain = make_active_arm()
+    rigs.enter(ob, "POSE")
+    assert started_by_gizmos() == {"pose.chain_ik_move_target"}
+    chain.pole_target = rigs.make_empty("Pole", (0.0, -2.0, 1.0))
+    joint = chain.joints.add()
+    joint.bone, joint.kind, joint.use_limit_x = "Bone.1", "HINGE_X", True
+    rigs.add_chain(ob, "Bone.0", None)
+    ob.chain_ik.active_index = 0
+    ob.data.bones.active = ob.data.bones["Bone.1"]
+    rigs.updated()
+    assert started_by_gizmos() == GRABBED
+    with in_viewport() as context:
+        context.space_data.show_gizmo = False
+        assert not started_by_gizmos()
+        context.space_data.show_gizmo = True
+
+
+def test_every_operator_can_be_reached_from_panels_and_menus():
+    ob, chain = make_active_arm(solver="FORCE")
+    select_objects(active=ob)
+    chain.joints.add().bone = "Bone.1"
+    rigs.updated()
+    assert bpy.ops.pose.chain_ik_compare() == {"FINISHED"}
+    kept, row = bpy.context.window_manager.chain_ik, RecordingLayout()
+    draw_item = bpy.types.CHAINIK_UL_compared.draw_item
+    draw_item(None, bpy.context, row, kept, kept.solvers[0], 0, kept, "", 0)
+    drawn = draw() + row.drawn + entries_of_pose_menu()
+    drawn += drawn_by(bpy.types.VIEW3D_MT_chain_ik_pie.draw)
+    assert names(drawn, "operator") == operators() - CALLED_BY_BLENDER - GRABBED
+    assert "CHAINIK_PT_presets" in names(drawn, "popover")
+    assert bpy.types.CHAINIK_PT_presets.preset_add_operator in CALLED_BY_BLENDER
+
+
+def test_unregister_takes_the_entries_back():
+    functions = bpy.types.VIEW3D_MT_pose_ik.draw._draw_funcs
+    before = len(functions)
+    blender_ik_addon.unregister()
+    try:
+        left = bpy.types.VIEW3D_MT_pose_ik.draw._draw_funcs
+        assert len(left) == before - 1
+        assert not hasattr(bpy.types, "VIEW3D_MT_chain_ik_pie")
+        assert not hasattr(bpy.types, "BONE_PT_chain_ik")
+    finally:
+        blender_ik_addon.register()
+    assert len(bpy.types.VIEW3D_MT_pose_ik.draw._draw_funcs) == before

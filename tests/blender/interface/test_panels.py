@@ -1,0 +1,296 @@
+"""The sidebar: it shows what applies to the active chain and nothing else."""
+
+from __future__ import annotations
+
+import bpy
+import pytest
+
+from tests.blender.interface.drawn import (
+    Drawn,
+    RecordingLayout,
+    draw,
+    draw_details,
+    make_active_arm,
+    names,
+    panels,
+)
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import select_objects, state
+
+
+def test_the_tab_has_the_list_and_the_panels_of_a_chain():
+    labels = [panel.bl_label for panel in panels()]
+    assert labels[0] == "Chain IK"
+    assert set(labels[1:]) == {
+        "Status",
+        "Target",
+        "Pole",
+        "Rotation",
+        "Solver",
+        "Force",
+        "Limits",
+        "Reach",
+        "Advanced",
+        "Compare",
+        "FK / IK",
+        "Shared Bones",
+    }
+    for panel in panels():
+        assert (panel.bl_space_type, panel.bl_region_type) == ("VIEW_3D", "UI")
+        assert panel.bl_category == "Chain IK"
+
+
+@pytest.mark.parametrize("active", ["nothing", "an empty"])
+def test_without_an_armature_the_tab_says_what_to_select(active):
+    select_objects(active=rigs.make_empty() if active == "an empty" else None)
+    assert [(item.kind, item.name) for item in draw()] == [
+        ("label", "Select an armature or a target")
+    ]
+
+
+def test_an_armature_without_chains_shows_the_buttons_and_no_settings():
+    select_objects(active=rigs.make_rig())
+    drawn = draw()
+    assert names(drawn) == {"use_live"}
+    assert names(drawn, "list") == {"chains"}
+    actions = {"add", "remove", "store", "restore", "mirror", "setup", "solve", "bake", "convert"}
+    assert names(drawn, "operator") == {f"pose.chain_ik_{action}" for action in actions}
+
+
+@pytest.mark.parametrize("mode", ["OBJECT", "POSE"])
+def test_settings_are_shown_in_object_mode_and_in_pose_mode(mode):
+    ob, _ = make_active_arm()
+    rigs.enter(ob, mode)
+    assert {"bone", "target", "solver"} <= names(draw())
+
+
+def test_the_pole_angle_is_shown_only_with_a_pole():
+    _, chain = make_active_arm()
+    assert "pole_angle" not in names(draw())
+    chain.pole_target = rigs.make_empty("Pole")
+    assert "pole_angle" in names(draw())
+
+
+@pytest.mark.parametrize(
+    ("target", "bone"), [("target", "subtarget"), ("pole_target", "pole_subtarget")]
+)
+def test_a_bone_can_be_chosen_only_where_the_target_is_an_armature(target, bone):
+    _, chain = make_active_arm()
+    for other, is_shown in ((rigs.make_empty(), False), (rigs.make_rig(name="Other"), True)):
+        select_objects(active=chain.id_data)
+        setattr(chain, target, other)
+        assert (bone in names(draw())) == is_shown
+
+
+@pytest.mark.parametrize("use_rotation", [False, True])
+def test_the_weight_is_greyed_out_unless_rotation_is_taken(use_rotation):
+    make_active_arm(use_rotation=use_rotation, solver="NEWTON")
+    (weight,) = (item for item in draw() if item.name == "orient_weight")
+    assert weight.is_active == use_rotation
+
+
+def test_every_setting_of_a_chain_can_be_reached():
+    ob, chain = make_active_arm(solver="FABRIK")
+    chain.target = chain.pole_target = rigs.make_rig(name="Other")
+    select_objects(active=ob)
+    row = RecordingLayout()
+    bpy.types.CHAINIK_UL_chains.draw_item(None, bpy.context, row, None, chain, 0, None, "", 0)
+    read_only = {"rna_type", "stored_pose", "status", "residual"}
+    lists = {"joints", "active_joint_index"}
+    # Shown one by one, by a panel of their own.
+    groups = {"force"}
+    # Shown for chains that share bones, see test_tree_panels.py.
+    in_trees = {"weight"}
+    settings = set(chain.bl_rna.properties.keys()) - read_only - lists - groups - in_trees
+    shown = names(row.drawn)
+    for solver in ("FABRIK", "FOLLOW"):
+        chain.solver = solver
+        shown |= names(draw())
+    assert shown >= settings
+
+
+RANGES = {axis: {f"use_limit_{axis}", f"min_{axis}", f"max_{axis}"} for axis in "xyz"}
+STIFF = {axis: {f"stiffness_{axis}"} for axis in "xyz"}
+FIELDS = {
+    "BALL": RANGES["x"] | RANGES["y"] | RANGES["z"] | STIFF["x"] | STIFF["y"] | STIFF["z"],
+    "CONE": {"cone_angle"} | RANGES["y"] | STIFF["x"] | STIFF["y"] | STIFF["z"],
+    "HINGE_X": RANGES["x"] | STIFF["x"],
+    "HINGE_Y": RANGES["y"] | STIFF["y"],
+    "HINGE_Z": RANGES["z"] | STIFF["z"],
+    "ELBOW_X": RANGES["x"] | RANGES["y"] | STIFF["x"] | STIFF["y"],
+    "ELBOW_Z": RANGES["z"] | RANGES["y"] | STIFF["z"] | STIFF["y"],
+    "SWING": RANGES["x"] | RANGES["z"] | STIFF["x"] | STIFF["z"],
+    "FIXED": set(),
+}
+
+
+@pytest.mark.parametrize("kind", FIELDS)
+def test_a_joint_shows_the_fields_that_count_for_its_kind(kind):
+    _, chain = make_active_arm()
+    assert names(draw(only="Limits")) == {"use_limits"}
+    joint = chain.joints.add()
+    joint.bone, joint.kind = "Bone.1", kind
+    common = {"use_limits", "bone", "kind", "relative_to", "use_slide", "slide_min", "slide_max"}
+    assert names(draw(only="Limits")) == common | FIELDS[kind]
+    row = RecordingLayout()
+    bpy.types.CHAINIK_UL_joints.draw_item(None, bpy.context, row, None, joint, 0, None, "", 0)
+    assert [item.name for item in row.drawn] == ["Bone.1", "kind"]
+
+
+def test_the_joints_are_greyed_out_where_limits_do_not_count():
+    _, chain = make_active_arm()
+    chain.joints.add().bone = "Bone.1"
+    active = {item.name for item in draw(only="Limits") if item.is_active}
+    assert {"kind", "use_limit_x"} <= active
+    assert active.isdisjoint({"min_x", "slide_min"}), "no range without its tick"
+    chain.use_limits = False
+    active = {item.name for item in draw(only="Limits") if item.is_active}
+    assert active == {"use_limits"}
+
+
+def test_a_row_of_the_list_has_name_influence_and_mute():
+    _, chain = make_active_arm()
+    row = RecordingLayout()
+    bpy.types.CHAINIK_UL_chains.draw_item(None, bpy.context, row, None, chain, 0, None, "", 0)
+    assert [item.name for item in row.drawn] == ["name", "influence", "mute"]
+
+
+def test_the_status_is_shown_in_full_in_lines_that_fit():
+    _, chain = make_active_arm()
+    rigs.updated()
+    for bone in ("Bone.1", "A bone with a name that nobody would give"):
+        chain.bone = bone
+        rigs.updated()
+        lines = [item.name for item in draw_details() if item.kind == "label"]
+        assert " ".join(lines) == chain.status
+        assert all(0 < len(line) <= 60 for line in lines)
+    assert len(lines) > 1
+    assert "no longer exists" in chain.status
+
+
+def test_the_status_takes_as_many_lines_whatever_it_says():
+    _, chain = make_active_arm()
+    rigs.updated()
+    lines = [item.name for item in draw(only="Status") if item.kind == "label"]
+    assert lines == [chain.status, "", ""]
+    bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
+    chain.id_data.pose.bones["Bone.1"].rotation_quaternion = (0.8, 0.6, 0.0, 0.0)
+    rigs.updated()
+    lines = [item.name for item in draw(only="Status") if item.kind == "label"]
+    assert len(lines) == 3
+    assert lines[2].endswith(" ...")
+    assert chain.status.startswith(" ".join(lines).removesuffix(" ..."))
+
+
+def test_a_muted_chain_is_greyed_out_and_its_row_is_not():
+    _, chain = make_active_arm()
+    needs_more = {"orient_weight", "rotation_bone", "use_keep_volume"}
+    assert all(item.is_active for item in draw() if item.name not in needs_more)
+    chain.mute = True
+    rigs.updated()
+    lines = [item.name for item in draw(only="Status") if item.kind == "label"]
+    assert lines == ["Muted", "", ""]
+    of_joints = names(draw(only="Limits"), "operator") | {"joints", "pose.chain_ik_pole_add"}
+    for item in draw():
+        is_setting = item.kind in ("prop", "label") and item.name != "use_live"
+        assert item.is_active == (not is_setting and item.name not in of_joints)
+
+
+def test_both_sides_of_a_switch_are_at_hand_whether_the_chain_is_muted_or_not():
+    _, chain = make_active_arm()
+    for mute in (False, True):
+        chain.mute = mute
+        drawn = draw(only="FK")
+        actions = {"switch", "snap_target", "apply"}
+        assert names(drawn, "operator") == {f"pose.chain_ik_{action}" for action in actions}
+        assert all(item.is_active for item in drawn)
+
+
+@pytest.mark.parametrize("role", ["target", "pole_target"])
+def test_an_active_target_or_pole_shows_the_chain_that_follows_it(role):
+    ob, chain = make_active_arm()
+    control = chain.target
+    if role == "pole_target":
+        control = chain.pole_target = rigs.make_empty("Pole", (0, -2, 1))
+    bpy.context.view_layer.update()
+    select_objects(active=control)
+    drawn = draw()
+    assert names(drawn, "list") == {"chains", "joints"}
+    assert {"bone", "target", "solver"} <= names(drawn)
+    assert ob.chain_ik.chains[0].status in names(draw(only="Status"), "label")
+
+
+def test_with_several_chains_the_settings_are_those_of_the_active_one():
+    ob, _ = make_active_arm(solver="TWO_BONE")
+    rigs.add_chain(ob, "Missing", None, solver="CCD")
+    rigs.updated()
+    assert "iterations" not in names(draw())
+    ob.chain_ik.active_index = 1
+    assert "iterations" in names(draw())
+
+
+def test_drawing_changes_nothing_and_asks_for_no_update():
+    make_active_arm()
+    rigs.updated()
+    calls = []
+    bpy.app.handlers.depsgraph_update_post.append(lambda *_: calls.append(1))
+    before = state()
+    draw()
+    bpy.context.view_layer.update()
+    bpy.app.handlers.depsgraph_update_post.pop()
+    assert state() == before
+    assert calls == []
+
+
+@pytest.mark.parametrize("index", [-1, 5])
+def test_an_index_outside_the_list_shows_no_settings(index):
+    ob, _ = make_active_arm()
+    ob.chain_ik.active_index = index
+    assert names(draw()) == {"use_live"}
+
+
+def test_what_acts_is_shown_only_for_the_solver_that_it_acts_in():
+    _, chain = make_active_arm()
+    assert "gravity" not in names(draw())
+    assert not chain.is_property_set("force")
+    chain.solver = "FORCE"
+    drawn = draw(only="Force")
+    own = {each.identifier for each in chain.force.bl_rna.properties} - {"rna_type", "name"}
+    assert names(drawn) == own
+    assert names(drawn, "operator") == {
+        "pose.chain_ik_creature_load",
+        "pose.chain_ik_creature_save",
+    }
+    active = {item.name: item.is_active for item in drawn}
+    assert (active["stiffness_root"], active["ease"]) == (True, False)
+    chain.force.use_gradual = True
+    chain.force.creature = "{}"
+    active = {item.name: item.is_active for item in draw(only="Force")}
+    assert (active["stiffness_root"], active["ease"]) == (False, True)
+
+
+def test_a_comparison_has_a_row_for_each_solver_and_says_how_the_chosen_one_ended():
+    make_active_arm()
+    assert names(draw(only="Compare"), "operator") == {"pose.chain_ik_compare"}
+    assert bpy.ops.pose.chain_ik_compare() == {"FINISHED"}
+    kept = bpy.context.window_manager.chain_ik
+    kept.active_index = [row.name for row in kept.solvers].index("Follow")
+    drawn = draw(only="Compare")
+    assert names(drawn, "list") == {"solvers"}
+    assert {"pose.chain_ik_compare_clear"} <= names(drawn, "operator")
+    assert "show_ghosts" in names(drawn)
+    text = " ".join(item.name for item in drawn if item.kind == "label")
+    assert "'Chain' at frame 1 Solver Residual Iterations Time" in text
+    assert kept.solvers["Follow"].status in text
+    for index, row in enumerate(kept.solvers):
+        cells: list[Drawn] = []
+        layout = RecordingLayout(cells)
+        draw_item = bpy.types.CHAINIK_UL_compared.draw_item
+        draw_item(None, bpy.context, layout, kept, row, 0, kept, "active_index", index)
+        shown = [item.name for item in cells]
+        assert shown[0] == row.name
+        assert shown[1:4] == [row.gap or "-", row.count or "-", row.time or "-"]
+        assert shown[4] == "pose.chain_ik_compare_use"
+    make_active_arm(name="Other")
+    text = " ".join(item.name for item in draw(only="Compare") if item.kind == "label")
+    assert "'Chain' at frame 1, not the active chain" in text

@@ -1,0 +1,210 @@
+"""The preferences: defaults of the classes where nobody has any, a person's own where installed."""
+
+from __future__ import annotations
+
+import logging
+
+import bpy
+import numpy as np
+import pytest
+
+import blender_ik_addon
+from blender_ik_addon import preferences
+from tests.blender.operators.test_operator_list import make_limbs
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import press, select_bones
+
+PACKAGE = blender_ik_addon.__name__
+add = bpy.ops.pose.chain_ik_add
+WIDE = {"line_width": 3.0, "ghost_width": 4.0, "joint_size": 9.0}
+
+
+@pytest.fixture
+def own() -> bpy.types.AddonPreferences:
+    """Preferences of one's own, as an enabled add-on has them; gone afterwards."""
+    entry = bpy.context.preferences.addons.new()
+    entry.module = PACKAGE
+    yield entry.preferences
+    bpy.context.preferences.addons.remove(entry)
+    logging.getLogger(PACKAGE).setLevel("WARNING")
+
+
+def settings_of(chain: bpy.types.PropertyGroup) -> dict[str, object]:
+    names = ("solver", "start_from", "use_limits", "iterations")
+    return {name: getattr(chain, name) for name in names} | {
+        "tolerance": pytest.approx(chain.tolerance),
+        "has_pole": chain.pole_target is not None,
+        "is_bone": bool(chain.subtarget),
+    }
+
+
+def added(ob: bpy.types.Object, *bones: str) -> dict[str, object]:
+    select_bones(ob, bones)
+    press(add)
+    return settings_of(ob.chain_ik.chains[-1])
+
+
+USUAL = {
+    "start_from": "KEYED",
+    "use_limits": True,
+    "iterations": 500,
+    "tolerance": 1e-5,
+    "is_bone": True,
+}
+
+
+def test_without_preferences_new_chains_are_what_they_always_were():
+    assert PACKAGE not in bpy.context.preferences.addons
+    ob = make_limbs()
+    arm, tail = added(ob, "Arm.0", "Arm.1"), added(ob, "Tail.0", "Tail.1", "Tail.2", "Tail.3")
+    assert arm == {**USUAL, "solver": "TWO_BONE", "has_pole": True}
+    assert tail == {**USUAL, "solver": "NEWTON", "has_pole": False}
+    for chain in ob.chain_ik.chains:
+        # What is set is copied with every evaluated pose.
+        assert not chain.is_property_set("tolerance")
+        assert not chain.is_property_set("start_from")
+
+
+def test_defaults_are_those_of_the_class():
+    shown = preferences.preferences()
+    for prop in preferences.ChainPreferences.bl_rna.properties:
+        if prop.identifier in preferences.ChainPreferences.__annotations__:
+            default = tuple(prop.default_array) if getattr(prop, "is_array", 0) else prop.default
+            assert getattr(shown, prop.identifier) == default
+    with pytest.raises(AttributeError):
+        _ = shown.what_is_not_there
+
+
+def test_new_chains_take_what_a_person_prefers(own):
+    own.solver_of_two, own.solver, own.start_from = "NEWTON", "CCD", "REST"
+    own.use_limits, own.tolerance, own.iterations = False, 0.01, 40
+    own.pole, own.control = "ALWAYS", "EMPTY"
+    wanted = {
+        "start_from": "REST",
+        "use_limits": False,
+        "iterations": 40,
+        "tolerance": 0.01,
+        "is_bone": False,
+        "has_pole": True,
+    }
+    ob = make_limbs()
+    assert added(ob, "Arm.0", "Arm.1") == {**wanted, "solver": "NEWTON"}
+    assert added(ob, "Tail.0", "Tail.1", "Tail.2", "Tail.3") == {**wanted, "solver": "CCD"}
+    own.pole = "NEVER"
+    assert not added(ob, "Leg.0", "Leg.1")["has_pole"]
+
+
+def test_what_an_operator_is_told_comes_before_what_a_person_prefers(own):
+    own.solver_of_two, own.control, own.pole = "NEWTON", "EMPTY", "ALWAYS"
+    ob = make_limbs()
+    select_bones(ob, ["Arm.0", "Arm.1"])
+    press(add, solver="FABRIK", control="BONE", use_pole=False)
+    (chain,) = ob.chain_ik.chains
+    told = settings_of(chain)
+    assert (told["solver"], told["is_bone"], told["has_pole"]) == ("FABRIK", True, False)
+
+
+def test_chains_that_share_bones_get_a_solver_that_can_share_them(own):
+    own.solver_of_two, own.solver = "CCD", "CCD"
+    ob = make_limbs()
+    beside = np.array([6, 0, 0])
+    rigs.add_bones(ob, rigs.zigzag(2, seed=8) + beside, prefix="Fork", parent="Tail.1")
+    added(ob, "Tail.0", "Tail.1", "Tail.2", "Tail.3")
+    told = added(ob, "Tail.0", "Tail.1", "Fork.0", "Fork.1")
+    assert [chain.solver for chain in ob.chain_ik.chains] == ["CCD", "NEWTON"]
+    assert told["solver"] == "NEWTON"
+
+
+def test_limbs_of_a_character_take_what_a_person_prefers(own):
+    own.control, own.tolerance, own.solver_of_two = "EMPTY", 0.02, "NEWTON"
+    ob = make_limbs()
+    select_bones(ob, ["Arm.0"])
+    press(bpy.ops.pose.chain_ik_setup)
+    assert ob.chain_ik.chains
+    for chain in ob.chain_ik.chains:
+        told = settings_of(chain)
+        assert (told["tolerance"], told["is_bone"]) == (0.02, False)
+        assert told["solver"] == "NEWTON"
+
+
+def test_scripts_that_use_the_list_get_what_blender_gives(own):
+    own.solver, own.tolerance = "CCD", 0.5
+    chain = make_limbs().chain_ik.chains.add()
+    assert (chain.solver, chain.tolerance) == ("NEWTON", pytest.approx(1e-5))
+
+
+def test_colours_are_those_of_the_theme_until_a_person_has_their_own(own):
+    context = bpy.context
+    interface = context.preferences.themes[0].user_interface
+    found = preferences.colours(context)
+    assert len({found.reached, found.held, found.missed, found.limit, found.pole}) == 5
+    known = tuple(interface.axis_y)
+    interface.axis_y = (0.1, 0.2, 0.3)
+    assert preferences.colours(context).reached == pytest.approx((0.1, 0.2, 0.3), abs=0.01)
+    interface.axis_y = known
+    own.use_theme_colours = False
+    for name in found._fields:
+        setattr(own, f"{name}_colour", (0.5, 0.25, 0.125))
+        assert getattr(preferences.colours(context), name) == (0.5, 0.25, 0.125)
+
+
+def test_ghosts_have_colours_that_differ():
+    found = preferences.ghost_colours(bpy.context, 9)
+    gaps = [
+        max(abs(a - b) for a, b in zip(one, other, strict=True))
+        for i, one in enumerate(found)
+        for other in found[:i]
+    ]
+    assert min(gaps) > 0.1
+
+
+def test_widths_grow_with_the_interface(own):
+    for name, value in WIDE.items():
+        setattr(own, name, value)
+    # Zero in background.
+    scale = bpy.context.preferences.system.ui_scale or 1.0
+    expected = [value * scale for value in WIDE.values()]
+    assert list(preferences.widths(bpy.context)) == pytest.approx(expected)
+
+
+def messages(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.message for record in caplog.records if record.name.startswith(PACKAGE)]
+
+
+def test_refusals_and_times_are_logged_as_far_as_they_are_asked_for(own, caplog):
+    ob, target = rigs.make_arm()
+    target.location.x += 0.1
+    bpy.context.view_layer.update()
+    assert messages(caplog) == []
+    own.log_level = "INFO"
+    ob.chain_ik.chains[0].bone = "Gone"
+    bpy.context.view_layer.update()
+    expected = "'Rig', chain 'Chain': Bone 'Gone' no longer exists: choose another tip."
+    assert messages(caplog) == [expected]
+    ob.update_tag()
+    bpy.context.view_layer.update()
+    assert messages(caplog) == [expected], "told once"
+    caplog.clear()
+    own.log_level = "DEBUG"
+    ob.chain_ik.chains[0].bone = "Bone.1"
+    bpy.context.view_layer.update()
+    (line,) = messages(caplog)
+    assert line.startswith("'Scene', frame 1: ")
+    assert line.endswith(" ms")
+    caplog.clear()
+    own.log_level = "ERROR"
+    ob.chain_ik.chains[0].bone = "Gone"
+    bpy.context.view_layer.update()
+    assert messages(caplog) == []
+
+
+def test_unregistering_leaves_no_handler_of_messages():
+    logger = logging.getLogger(PACKAGE)
+    assert len(logger.handlers) == 1
+    for _ in range(3):
+        blender_ik_addon.unregister()
+        assert not logger.handlers
+        assert logger.level == logging.NOTSET
+        blender_ik_addon.register()
+        assert len(logger.handlers) == 1
+    assert logger.level == logging.WARNING

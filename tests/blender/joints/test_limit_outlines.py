@@ -1,0 +1,173 @@
+"""Limits as they are drawn: bones that their limits hold lie on the drawn boundary."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from blender_ik_addon.properties import chain_spec
+from blender_ik_addon.rig.reading.skeleton import compiled
+from blender_ik_addon.rig.shapes.chain_lines import read_posed
+from blender_ik_addon.rig.shapes.chain_shape import (
+    ChainShape,
+    compile_shape,
+    find_place,
+    place_shape,
+)
+from blender_ik_addon.rig.shapes.limit_outlines import Part
+from tests.blender.setups import jointed_rigs, rigs
+from tests.helpers import make_rng
+
+Array = npt.NDArray[np.float64]
+
+# Of the size that is drawn: float32 poses, and between its points a line cuts the boundary short.
+EXACT, CUT = 2e-5, 4e-3
+RANGES = {"x": (-12.0, 20.0), "y": (-15.0, 25.0), "z": (-18.0, 10.0)}
+KINDS = {
+    "BALL": "xyz",
+    "CONE": "y",
+    "SWING": "xz",
+    "HINGE_X": "x",
+    "HINGE_Z": "z",
+    "ELBOW_X": "xy",
+    "ELBOW_Z": "yz",
+}
+# A target that a chain of three bones cannot come to without bending far.
+NEAR = (0.5, 0.45, 0.4)
+
+
+def shape_of(ob: bpy.types.Object) -> ChainShape:
+    """Return what is to be seen of the first chain, on the pose as Blender has evaluated it."""
+    graph, skeleton = bpy.context.evaluated_depsgraph_get(), compiled(ob)
+    spec = chain_spec(ob.chain_ik.chains[0])
+    posed = read_posed(ob.evaluated_get(graph))
+    places = [find_place(each, graph, ob, skeleton, posed) for each in (spec.target, spec.pole)]
+    return place_shape(compile_shape(ob, skeleton, spec, {}), posed, *places)
+
+
+def make_leg(seed: int, **settings: object) -> bpy.types.Object:
+    """Return a chain of three bones with rolls, on an armature object that is turned and scaled."""
+    rng = make_rng(seed)
+    ob = rigs.make_rig(rigs.zigzag(3, seed=seed, length=0.5), rolls=rng.uniform(-3.0, 3.0, 3))
+    ob.rotation_euler, ob.location = rng.uniform(-3.0, 3.0, 3), rng.uniform(-1.0, 1.0, 3)
+    ob.scale = (1.3, 1.3, 1.3)
+    bpy.context.view_layer.update()
+    place = ob.matrix_world @ rigs.Vector(NEAR)
+    rigs.add_chain(ob, "Bone.2", rigs.make_empty(location=place), **settings)
+    return ob
+
+
+def axis_of(ob: bpy.types.Object, bone: str) -> Array:
+    """Return the unit axis of a bone as evaluated, world space."""
+    axis = rigs.tail(ob, bone) - rigs.head(ob, bone)
+    return axis / np.linalg.norm(axis)
+
+
+def gap_to_line(point: Array, line: Array, *, is_closed: bool) -> float:
+    """Return the distance from a point to a line of points."""
+    starts, ends = line, np.roll(line, -1, axis=0)
+    if not is_closed:
+        starts, ends = starts[:-1], ends[:-1]
+    ways = ends - starts
+    squares = np.maximum(np.einsum("pi,pi->p", ways, ways), 1e-30)
+    shares = np.clip(np.einsum("pi,pi->p", point - starts, ways) / squares, 0.0, 1.0)
+    return float(np.linalg.norm(starts + shares[:, None] * ways - point, axis=1).min())
+
+
+def check_held(ob: bpy.types.Object, bone: str, row: int) -> None:
+    """Check that a bone that its limits hold lies on the boundary that is drawn for it."""
+    assert "imits" in ob.chain_ik.chains[0].status, ob.chain_ik.chains[0].status
+    limits = shape_of(ob).limits
+    found = 0
+    for number, outline in enumerate(limits.outlines.outlines):
+        if outline.row != row or outline.part is Part.TWIST:
+            continue
+        found += 1
+        size, centre = limits.sizes[number], limits.centres[number]
+        np.testing.assert_allclose(centre, rigs.head(ob, bone), atol=1e-5)
+        tip = centre + size * axis_of(ob, bone)
+        np.testing.assert_allclose(limits.present[number], tip, atol=EXACT * size)
+        line = limits.points[outline.points]
+        if outline.part is Part.SWING:
+            assert gap_to_line(tip, line, is_closed=True) < CUT * size
+        else:
+            ends = np.linalg.norm(line[[0, -1]] - tip, axis=1)
+            assert ends.min() < 10.0 * EXACT * size, ends
+    assert found == 1
+
+
+@pytest.mark.parametrize("relative_to", ["REST", "PARENT", "CHILD"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_bone_that_its_own_joint_holds_lies_on_the_drawn_boundary(
+    kind: str, relative_to: str, seed: int
+) -> None:
+    ob = make_leg(seed)
+    chain = ob.chain_ik.chains[0]
+    holder = "Bone.0" if relative_to == "CHILD" else "Bone.1"
+    ends = {axis: RANGES[axis] for axis in KINDS[kind]}
+    for bone, own in ((holder, relative_to), ("Bone.2", "REST")):
+        jointed_rigs.give(chain, bone, kind, cone=15.0, relative_to=own, **ends)
+    bpy.context.view_layer.update()
+    check_held(ob, "Bone.1", 1)
+
+
+@pytest.mark.parametrize("kind", ["BALL", "SWING", "HINGE_X", "HINGE_Z", "ELBOW_X", "ELBOW_Z"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_bone_that_its_ik_limits_hold_lies_on_the_drawn_boundary(kind: str, seed: int) -> None:
+    ob = make_leg(seed)
+    for bone in ("Bone.1", "Bone.2"):
+        for axis, (least, most) in RANGES.items():
+            posed = ob.pose.bones[bone]
+            setattr(posed, f"lock_ik_{axis}", axis not in KINDS[kind])
+            setattr(posed, f"use_ik_limit_{axis}", True)
+            setattr(posed, f"ik_min_{axis}", np.radians(least))
+            setattr(posed, f"ik_max_{axis}", np.radians(most))
+    bpy.context.view_layer.update()
+    check_held(ob, "Bone.1", 1)
+
+
+@pytest.mark.parametrize("relative_to", ["REST", "PARENT"])
+@pytest.mark.parametrize("kind", ["BALL", "ELBOW_X", "HINGE_Y"])
+def test_a_twisted_bone_shows_its_twist_on_the_drawn_arc(kind: str, relative_to: str) -> None:
+    ob = make_leg(1, mute=True)
+    ends = {axis: RANGES[axis] for axis in KINDS.get(kind, "y")}
+    chain = ob.chain_ik.chains[0]
+    jointed_rigs.give(chain, "Bone.1", kind, relative_to=relative_to, **ends)
+    # Where the joint counts from rest, this stands at the greatest twist.
+    ob.pose.bones["Bone.1"].rotation_quaternion = (
+        np.cos(np.radians(12.5)),
+        0.0,
+        np.sin(np.radians(12.5)),
+        0.0,
+    )
+    bpy.context.view_layer.update()
+    limits = shape_of(ob).limits
+    (number,) = [
+        number
+        for number, each in enumerate(limits.outlines.outlines)
+        if each.part is Part.TWIST and each.row == 1
+    ]
+    size, centre = limits.sizes[number], limits.centres[number]
+    posed = rigs.evaluated(ob)
+    matrix = np.array(posed.matrix_world @ posed.pose.bones["Bone.1"].matrix)[:3, 2]
+    needle = centre + size * matrix / np.linalg.norm(matrix)
+    np.testing.assert_allclose(limits.present[number], needle, atol=EXACT * size)
+    line = limits.points[limits.outlines.outlines[number].points]
+    if relative_to == "REST":
+        np.testing.assert_allclose(line[-1], needle, atol=10.0 * EXACT * size)
+    across = (line - centre) @ axis_of(ob, "Bone.1")
+    np.testing.assert_allclose(across, 0.0, atol=EXACT * size)
+
+
+def test_chains_are_traced_where_their_bones_stand() -> None:
+    ob = make_leg(2)
+    bpy.context.view_layer.update()
+    shape = shape_of(ob)
+    heads = [rigs.head(ob, f"Bone.{i}") for i in range(3)]
+    np.testing.assert_allclose(shape.points, [*heads, rigs.tail(ob, "Bone.2")], atol=1e-6)
+    np.testing.assert_allclose(shape.reach.centre, heads[0], atol=1e-6)
+    assert shape.reach.most == pytest.approx(3 * 0.5 * 1.3, abs=1e-5)
+    assert shape.limits is None

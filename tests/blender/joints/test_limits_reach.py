@@ -1,0 +1,157 @@
+"""In Blender, limited limbs arrive where a pose inside their limits gets, and say why where not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from mathutils import Euler, Quaternion
+
+from tests.blender.joints.test_limits_held import (
+    ARM,
+    EXACT,
+    LIMBS,
+    K,
+    edges,
+    limit,
+    make_limb,
+    violation,
+    violations,
+)
+from tests.blender.setups import rigs, scaled_rigs
+from tests.core.limited_rigs import make_rig as core_rig
+from tests.helpers import make_rng
+
+pytestmark = pytest.mark.slow
+
+every_solver = pytest.mark.parametrize("solver", ["NEWTON", "FABRIK", "CCD"])
+
+
+def reachable(ob, bones, limb, rng):
+    """Return where the tip's tail is with random turns inside the limits, world space."""
+    turns = core_rig(limb).some_rotations(rng)
+    for bone, turn in zip(bones, turns, strict=True):
+        ob.pose.bones[bone].rotation_quaternion = turn
+    scaled_rigs.update()
+    point = rigs.tail(ob, bones[-1])
+    for bone in bones:
+        ob.pose.bones[bone].rotation_quaternion = Quaternion()
+    scaled_rigs.update()
+    return point
+
+
+@every_solver
+@pytest.mark.parametrize("limb", LIMBS)
+@pytest.mark.parametrize("scale", [(1.0, 1.0, 1.0), (-1.0, 1.0, 1.0), (0.5, 2.0, 1.0)], ids=str)
+@pytest.mark.parametrize("has_pole", [False, True], ids=["free", "pole"])
+def test_a_limited_limb_arrives(limb, solver, scale, has_pole):
+    ob, bones = make_limb(LIMBS[limb])
+    ob.scale, ob.rotation_euler = scale, (0.3, -0.2, 0.4)
+    scaled_rigs.update()
+    rng = make_rng(3)
+    where = [reachable(ob, bones, LIMBS[limb], rng) for _ in range(6)]
+    settings = {"pole_target": rigs.make_empty("Pole", (2.0, -3.0, 1.0))} if has_pole else {}
+    _, target = scaled_rigs.follow(ob, bones, where[0], solver=solver, **settings)
+    for place in where:
+        target.location = place
+        scaled_rigs.update()
+        assert scaled_rigs.miss(ob, bones, target) <= 1e-3
+        assert violations(ob, LIMBS[limb]).max() <= 1e-6
+
+
+FIVE = ((K.BALL, ((-57, 57),) * 3),) * 5
+
+
+@pytest.mark.parametrize("solver", ["NEWTON", "FABRIK", "CCD", "FORCE"])
+@pytest.mark.parametrize("unturned", [(2,), (1, 3), (4,)], ids=str)
+@pytest.mark.parametrize("has_pole", [False, True], ids=["free", "pole"])
+def test_a_limited_limb_arrives_whose_bones_do_not_inherit_rotation(unturned, has_pole, solver):
+    rng = make_rng(5)
+    points = np.cumsum(np.vstack((np.zeros(3), [0, 0, 1] + 0.1 * rng.normal(size=(5, 3)))), axis=0)
+    ob = rigs.make_rig([tuple(point) for point in points])
+    bones = [bone.name for bone in ob.pose.bones]
+    for bone, (kind, ranges) in zip(ob.pose.bones, FIVE, strict=True):
+        limit(bone, kind, ranges)
+    scaled_rigs.set_bones(ob, [bones[i] for i in unturned], use_inherit_rotation=False)
+    where = [reachable(ob, bones, FIVE, rng) for _ in range(5)]
+    settings = {"pole_target": rigs.make_empty("Pole", (2.0, -3.0, 1.0))} if has_pole else {}
+    _, target = scaled_rigs.follow(ob, bones, where[0], solver=solver, **settings)
+    for place in where:
+        target.location = place
+        scaled_rigs.update()
+        assert scaled_rigs.miss(ob, bones, target) <= 1e-3
+        # What the parents' turns make of poses tells nothing here.
+        for bone in rigs.evaluated(ob).pose.bones:
+            turn = np.array(bone.rotation_quaternion)
+            assert violation(K.BALL, turn, *edges(bone)) <= 1e-6
+
+
+@every_solver
+def test_a_knee_that_rests_bent_the_wrong_way_arrives(solver):
+    ob = rigs.make_rig([(0, 0, 2.0), (0, 0.06, 1.0), (0, 0, 0)])
+    limb = ((K.BALL, ()), (K.HINGE_X, ((0, 150),)))
+    limit(ob.pose.bones[1], *limb[1])
+    bones, rng = ["Bone.0", "Bone.1"], make_rng(4)
+    where = [reachable(ob, bones, limb, rng) for _ in range(40)]
+    _, target = scaled_rigs.follow(ob, bones, where[0], solver=solver)
+    for place in where:
+        target.location = place
+        scaled_rigs.update()
+        assert scaled_rigs.miss(ob, bones, target) <= 1e-3
+        assert violations(ob, limb).max() <= 1e-6
+
+
+def test_the_status_names_the_bone_that_holds_back():
+    ob, bones = make_limb(((K.HINGE_X, ((-60, 20),)), (K.HINGE_X, ((0, 150),))))
+    rest = rigs.tail(ob, bones[-1])
+    chain, target = scaled_rigs.follow(ob, bones, rest)
+    assert chain.status.startswith("Reached"), chain.status
+    # As far as the first bone may turn, and on.
+    for angle in (0.3, 1.2):
+        pose_bone = ob.pose.bones[0]
+        turn = pose_bone.bone.matrix_local.to_3x3() @ Euler((angle, 0, 0)).to_matrix()
+        turn = turn @ pose_bone.bone.matrix_local.to_3x3().inverted()
+        target.location = turn @ target.location.__class__(rest)
+        scaled_rigs.update()
+        assert chain.status.startswith("Held back" if angle > 0.35 else "Reached"), chain.status
+    assert "Bone.0" in chain.status
+    assert "Bone.1" not in chain.status
+    assert not chain.status.endswith("choose NEWTON")
+
+
+def test_the_status_says_how_far_the_tip_is_off():
+    ob, bones = make_limb(ARM)
+    place = reachable(ob, bones, ARM, make_rng(6))
+    chain, target = scaled_rigs.follow(ob, bones, place, use_rotation=True)
+    target.rotation_euler = (2.5, 1.0, 2.0)
+    scaled_rigs.update()
+    assert "degrees off" in chain.status, chain.status
+    assert scaled_rigs.miss(ob, bones, target) <= 1e-3
+
+
+@every_solver
+def test_a_stiffer_bone_turns_less(solver):
+    turns = []
+    for stiffness in (0.0, 0.5, 0.9):
+        ob = rigs.make_rig(rigs.zigzag(4, seed=3), f"Rig {stiffness}")
+        bone = ob.pose.bones[1]
+        for axis in "xyz":
+            setattr(bone, f"ik_stiffness_{axis}", stiffness)
+        bones = [f"Bone.{i}" for i in range(4)]
+        place = rigs.tail(ob, bones[-1]) + np.array([0.7, 0.3, -0.4])
+        _, target = scaled_rigs.follow(ob, bones, place, solver=solver)
+        assert scaled_rigs.miss(ob, bones, target) <= 1e-3
+        turns.append(Quaternion(ob.pose.bones[1].rotation_quaternion).angle)
+    assert turns[0] > turns[1] > turns[2], turns
+
+
+@every_solver
+def test_solved_again_in_blender_nothing_moves(solver):
+    ob, bones = make_limb(ARM)
+    place = reachable(ob, bones, ARM, make_rng(8))
+    scaled_rigs.follow(ob, bones, place, solver=solver, start_from="CURRENT")
+    before = rigs.pose(ob)
+    for _ in range(3):
+        ob.update_tag()
+        scaled_rigs.update()
+    rigs.assert_same_pose(ob, before, 1e-5)
+    assert violations(ob, ARM).max() <= EXACT

@@ -1,0 +1,322 @@
+"""Joints that Blender's own limits cannot hold: ranges without rest, cones, ranges from a bone."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from blender_ik_addon.rig.live import live
+from blender_ik_addon.rig.planning import live_chain as rig_limb
+from tests.blender.setups import jointed_rigs, rigs
+from tests.blender.setups.jointed_rigs import READ_BACK, any_turn, give, tail_at, turn
+from tests.helpers import make_rng
+
+pytestmark = pytest.mark.slow
+
+STRAIGHT = ((0.0, 0.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, 1.9))
+BENT = (
+    (0.0, 0.0, 0.0),
+    (0.0, 0.0, 1.0),
+    (0.0, -np.sin(np.radians(40)), 1 + np.cos(np.radians(40))),
+)
+"""A rest pose whose second bone stands 40 degrees off the first."""
+SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
+# Ranges on both sides of zero, narrow and wide, and across the half turn.
+RANGES = ((10, 90), (-90, -10), (60, 150), (-150, -60), (-35, 70), (100, 260), (-250, -110))
+
+
+def make_limb(joints=STRAIGHT, **bones):
+    """Return an armature object without a chain, and a target for it."""
+    return rigs.make_rig(joints, **bones), rigs.make_empty()
+
+
+def follow(ob, target, tip="Bone.1", **settings):
+    return rigs.add_chain(ob, tip, target, **{"solver": "NEWTON", **settings})
+
+
+def move(target, location) -> None:
+    target.location = location
+    bpy.context.view_layer.update()
+
+
+def assert_within(angle: float, least: float, greatest: float) -> None:
+    """Check an angle in radians against a range in degrees, on the circle."""
+    middle = np.radians(0.5 * (least + greatest))
+    off = (angle - middle + np.pi) % (2.0 * np.pi) - np.pi
+    assert abs(off) <= np.radians(0.5 * (greatest - least)) + READ_BACK, np.degrees(angle)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("axis", ["x", "z"])
+@pytest.mark.parametrize("limits", RANGES)
+def test_a_hinge_keeps_to_its_range_and_reaches_all_that_it_allows(limits, axis, solver):
+    ob, target = make_limb()
+    chain = follow(ob, target, solver=solver)
+    give(chain, "Bone.1", f"HINGE_{axis.upper()}", **{axis: limits})
+    for seed, share in enumerate((0.03, 0.3, 0.5, 0.8, 0.97)):
+        angle = np.radians(limits[0] + share * (limits[1] - limits[0]))
+        move(target, tail_at(ob, [any_turn(seed), turn(axis, angle)], "Bone.1"))
+        rigs.assert_reaches(ob, "Bone.1", target)
+        assert_within(jointed_rigs.about(jointed_rigs.local(ob, "Bone.1"), axis), *limits)
+
+
+@pytest.mark.parametrize("limits", [(10, 90), (-90, -10)])
+def test_a_bone_at_rest_outside_its_range_goes_to_the_end_that_is_nearest(limits):
+    ob, target = make_limb()
+    chain = follow(ob, target)
+    give(chain, "Bone.1", "HINGE_X", x=limits)
+    move(target, (0.0, 0.0, 5.0))
+    angle = jointed_rigs.about(jointed_rigs.local(ob, "Bone.1"), "x")
+    assert angle == pytest.approx(np.radians(min(limits, key=abs)), abs=READ_BACK)
+    assert "Bone.1 X" in chain.status, chain.status
+
+
+@pytest.mark.parametrize("roll", [0.0, 0.7])
+def test_cones_with_twists_hold_to_all_sides_and_reach_what_they_allow(roll):
+    joints = rigs.zigzag(4)
+    ob, target = make_limb(joints, rolls=[roll] * 4)
+    chain = follow(ob, target, "Bone.3")
+    for bone in range(1, 4):
+        give(chain, f"Bone.{bone}", "CONE", cone=30, y=(-20, 40))
+    rng = make_rng(3)
+    for seed in range(12):
+        turns = [any_turn(seed)]
+        for _ in range(3):
+            side = rng.normal(size=3) * (1.0, 0.0, 1.0)
+            twist = turn("y", np.radians(rng.uniform(-20, 40)))
+            turns.append(turn(side, np.radians(rng.uniform(0.0, 29.0))) @ twist)
+        move(target, tail_at(ob, turns, "Bone.3"))
+        rigs.assert_reaches(ob, "Bone.3", target)
+        for bone in range(1, 4):
+            held = jointed_rigs.local(ob, f"Bone.{bone}")
+            assert jointed_rigs.swing(held) <= np.radians(30.0) + READ_BACK
+            assert_within(jointed_rigs.twist(held), -20, 40)
+
+
+def test_a_cone_opens_as_far_to_one_side_as_to_another():
+    """Where Blender's ranges of two axes make an ellipse, those of a cone are one angle."""
+    ob, target = make_limb()
+    chain = follow(ob, target, chain_count=1)
+    give(chain, "Bone.1", "CONE", cone=35)
+    for side in np.linspace(0.0, 2.0 * np.pi, 9)[:-1]:
+        move(target, (3.0 * np.cos(side), 3.0 * np.sin(side), 1.0))
+        held = jointed_rigs.local(ob, "Bone.1")
+        assert jointed_rigs.swing(held) == pytest.approx(np.radians(35.0), abs=READ_BACK)
+        along = rigs.tail(ob, "Bone.1")[:2]
+        assert np.arctan2(*along[::-1]) % (2 * np.pi) == pytest.approx(side, abs=1e-3)
+
+
+def test_a_twist_may_leave_out_rest():
+    ob, target = make_limb()
+    chain = follow(ob, target)
+    give(chain, "Bone.1", "CONE", cone=60, y=(20, 50))
+    for seed in range(4):
+        bend = turn((1.0, 0.0, 0.4), 0.2 * seed) @ turn("y", np.radians(35.0))
+        move(target, tail_at(ob, [any_turn(seed), bend], "Bone.1"))
+        rigs.assert_reaches(ob, "Bone.1", target)
+        assert_within(jointed_rigs.twist(jointed_rigs.local(ob, "Bone.1")), 20, 50)
+
+
+def knee(ob) -> float:
+    """Return the angle from thigh to shin about the shin's own X axis, in radians."""
+    posed = rigs.evaluated(ob).pose.bones["Bone.1"]
+    along, from_thigh = np.array(posed.y_axis), np.array(posed.parent.y_axis)
+    return float(
+        np.arctan2(np.cross(from_thigh, along) @ np.array(posed.x_axis), along @ from_thigh)
+    )
+
+
+@pytest.mark.parametrize("relative_to", ["PARENT", "CHILD"])
+@pytest.mark.parametrize("roll", [0.0, np.pi])
+def test_a_knee_bent_at_rest_counts_from_straight(roll, relative_to):
+    ob, target = make_limb(BENT, rolls=[roll, roll])
+    bpy.context.view_layer.update()
+    assert abs(knee(ob)) == pytest.approx(np.radians(40.0), abs=1e-6)
+    limits = (0, 150) if knee(ob) > 0.0 else (-150, 0)
+    chain = follow(ob, target)
+    bone = "Bone.1" if relative_to == "PARENT" else "Bone.0"
+    give(chain, bone, "HINGE_X", x=limits, relative_to=relative_to)
+    for distance in (1.9999, 1.9, 1.3, 0.6, 2 * np.cos(np.radians(74.9))):
+        move(target, turn((1, 1, 0), 0.3) @ (0.0, 0.0, distance))
+        rigs.assert_reaches(ob, "Bone.1", target)
+        assert abs(jointed_rigs.local(ob, "Bone.1")[0, 0] - 1.0) < READ_BACK, "a hinge"
+        assert_within(knee(ob), *limits)
+    move(target, (0.0, 0.0, 3.0))
+    assert knee(ob) == pytest.approx(0.0, abs=1e-5), "straight, as far as the tip can tell"
+    assert_within(knee(ob), *limits)
+    move(target, (0.0, 0.0, 0.1))
+    assert abs(knee(ob)) == pytest.approx(np.radians(150.0), abs=READ_BACK)
+
+
+def test_a_range_from_rest_cannot_straighten_that_knee():
+    """What the test above would find if the zero of a range were always rest."""
+    ob, target = make_limb(BENT)
+    chain = follow(ob, target)
+    give(chain, "Bone.1", "HINGE_X", x=(0, 150))
+    move(target, (0.0, 0.0, 3.0))
+    assert abs(knee(ob)) == pytest.approx(np.radians(40.0), abs=READ_BACK)
+
+
+@pytest.mark.parametrize("relative_to", ["REST", "PARENT"])
+@pytest.mark.parametrize("kind", ["CONE", "SWING", "ELBOW_Z", "FIXED"])
+def test_the_long_way_holds_joints_as_the_rigid_one_does(kind, relative_to, monkeypatch):
+    ranges = {"y": (-30, 50), "z": (5, 80), "x": (-10, 20), "relative_to": relative_to}
+    poses = []
+    for is_long in (False, True):
+        if is_long:
+            monkeypatch.setattr(rig_limb, "_keeps_shape", lambda *_: False)
+        ob, target = make_limb(rigs.zigzag(3), name=f"Rig {is_long}", rolls=[0.3, 0.5, -0.4])
+        chain = follow(ob, target, "Bone.2")
+        give(chain, "Bone.1", kind, cone=25, **ranges)
+        give(chain, "Bone.2", "BALL", x=(10, 60), relative_to="PARENT")
+        for location in ((0.9, 0.4, 1.6), (-0.6, 0.9, 1.1), (0.4, -1.0, 0.9)):
+            move(target, location)
+            poses.append(rigs.pose(ob))
+    np.testing.assert_allclose(poses[:3], poses[3:], atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["HINGE_X", "CONE"])
+def test_all_rotation_modes_give_the_same_pose(kind):
+    poses = []
+    for mode in rigs.ROTATION_MODES:
+        ob, target = make_limb(BENT, name=mode, modes=mode)
+        chain = follow(ob, target)
+        give(chain, "Bone.0", "BALL", z=(-50, 60), stiffness_x=0.3)
+        give(chain, "Bone.1", kind, x=(20, 110), cone=70, y=(15, 40), relative_to="PARENT")
+        for location in ((0.5, 0.6, 0.9), (0.2, -0.9, 0.8), (0.0, 0.0, 4.0)):
+            move(target, location)
+            poses.append(rigs.pose(ob))
+            if kind == "HINGE_X":
+                assert_within(knee(ob), 20, 110)
+    poses = np.array(poses).reshape(len(rigs.ROTATION_MODES), -1)
+    np.testing.assert_allclose(poses, np.tile(poses[0], (len(poses), 1)), atol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [(-1.0, 1.0, 1.0), (0.5, 2.0, 1.3), (100.0, 100.0, 100.0)])
+def test_joints_hold_on_scaled_and_mirrored_objects(scale):
+    ob, target = make_limb(BENT)
+    ob.scale = scale
+    chain = follow(ob, target, tolerance=1e-5 * max(scale))
+    give(chain, "Bone.1", "HINGE_X", x=(-150, -10), relative_to="PARENT")
+    shin = turn("x", np.radians(-70.0))
+    for seed in range(4):
+        move(target, np.multiply(tail_at(ob, [any_turn(seed), shin], "Bone.1"), scale))
+        assert chain.status.startswith("Reached"), chain.status
+        assert_within(knee(ob), -150, -10)
+
+
+def test_an_own_joint_counts_instead_of_the_limits_locks_and_stiffness_of_its_bone():
+    ob, target = make_limb()
+    bone = ob.pose.bones["Bone.1"]
+    bone.lock_ik_y = bone.lock_ik_z = bone.use_ik_limit_x = True
+    bone.ik_min_x, bone.ik_max_x, bone.ik_stiffness_x = 0.0, 0.2, 0.9
+    chain = follow(ob, target)
+    move(target, (0.3, 0.2, 0.9))
+    assert "Bone.1 X" in chain.status, chain.status
+    give(chain, "Bone.1", "BALL")
+    bpy.context.view_layer.update()
+    rigs.assert_reaches(ob, "Bone.1", target)
+    chain.joints.remove(0)
+    ob.update_tag()
+    bpy.context.view_layer.update()
+    assert "Bone.1 X" in chain.status, chain.status
+
+
+def test_without_limits_own_joints_do_not_count_either():
+    ob, target = make_limb()
+    chain = follow(ob, target, use_limits=False)
+    give(chain, "Bone.1", "FIXED")
+    move(target, (0.3, 0.2, 0.9))
+    rigs.assert_reaches(ob, "Bone.1", target)
+
+
+def test_a_stiff_joint_turns_less_and_just_as_a_stiff_bone_does():
+    turned, poses = [], []
+    for name, own, stiffness in (("Free", 0, 0), ("Own", 0.9, 0), ("Bone's", 0, 0.9)):
+        ob, target = make_limb(rigs.zigzag(3), name=name)
+        for axis in "xyz":
+            setattr(ob.pose.bones["Bone.1"], f"ik_stiffness_{axis}", stiffness)
+        chain = follow(ob, target, "Bone.2")
+        if own:
+            give(chain, "Bone.1", "BALL", **{f"stiffness_{axis}": own for axis in "xyz"})
+        move(target, (0.9, 0.4, 1.6))
+        rigs.assert_reaches(ob, "Bone.2", target)
+        turned.append(jointed_rigs.swing(jointed_rigs.local(ob, "Bone.1")))
+        poses.append(rigs.pose(ob))
+    assert turned[1] < 0.5 * turned[0]
+    np.testing.assert_array_equal(poses[1], poses[2])
+
+
+@pytest.mark.parametrize("influence", [1e-6, 0.3, 0.9])
+def test_influence_stays_inside_a_range_that_leaves_out_rest(influence):
+    ob, target = make_limb(BENT)
+    chain = follow(ob, target, influence=influence)
+    sign = 1 if knee(ob) > 0.0 else -1
+    limits = sorted((60 * sign, 90 * sign))
+    give(chain, "Bone.1", "HINGE_X", x=limits, relative_to="PARENT")
+    move(target, (0.4, 0.3, 1.2))
+    assert_within(knee(ob), *limits)
+
+
+@pytest.mark.parametrize("relative_to", ["REST", "PARENT"])
+def test_a_tip_beyond_the_effector_turns_as_far_as_its_cone_lets_it(relative_to):
+    joints = np.vstack((BENT, (0.5, -1.2, 2.4)))
+    ob, target = make_limb(joints)
+    target.rotation_euler = (1.5, 0.4, 2.0)
+    chain = follow(ob, target, "Bone.2", use_tail=False, use_rotation=True)
+    give(chain, "Bone.2", "CONE", cone=25, y=(-10, 10), relative_to=relative_to)
+    for location in ((0.5, 0.6, 0.9), (0.2, -0.9, 0.8)):
+        move(target, location)
+        np.testing.assert_allclose(rigs.head(ob, "Bone.2"), location, atol=rigs.REACHED)
+        if relative_to == "PARENT":
+            swung = jointed_rigs.bend_from_parent(ob, "Bone.2")
+        else:
+            swung = jointed_rigs.swing(jointed_rigs.local(ob, "Bone.2"))
+        assert swung == pytest.approx(np.radians(25.0), abs=READ_BACK)
+        assert chain.status.endswith(", as its own joint holds it"), chain.status
+
+
+def test_a_tip_within_a_wide_cone_takes_the_target_s_rotation():
+    ob, target = make_limb(np.vstack((BENT, (0.5, -1.2, 2.4))))
+    target.rotation_euler = (1.5, 0.4, 2.0)
+    chain = follow(ob, target, "Bone.2", use_tail=False, use_rotation=True)
+    give(chain, "Bone.2", "CONE", cone=179, relative_to="PARENT")
+    move(target, (0.5, 0.6, 0.9))
+    wanted = rigs.world_matrix(target)[:3, :3]
+    np.testing.assert_allclose(rigs.pose(ob)[2, :3, :3], wanted, atol=2e-6)
+
+
+def test_influence_inside_a_range_is_the_same_share_of_the_way_wherever_its_zero_is():
+    poses = []
+    for relative_to in ("REST", "PARENT"):
+        ob, target = make_limb(BENT, name=relative_to)
+        chain = follow(ob, target, influence=0.4)
+        give(chain, "Bone.1", "CONE", cone=179, relative_to=relative_to)
+        move(target, (0.4, 0.3, 1.2))
+        poses.append(rigs.pose(ob))
+    np.testing.assert_allclose(poses[0], poses[1], atol=1e-5)
+
+
+def test_chains_alike_are_held_from_their_own_zeros_together_and_one_by_one():
+    limbs = []
+    for i, relative_to in enumerate(("REST", "PARENT", "PARENT")):
+        ob, target = make_limb(BENT, name=f"Rig {i}", rolls=[0.0, 0.4 * (i == 2)])
+        chain = follow(ob, target)
+        give(chain, "Bone.1", "CONE", cone=30, relative_to=relative_to)
+        limbs.append((ob, target))
+    locations = ((0.4, 0.3, 1.2), (0.0, 0.0, 3.0), (0.6, -0.2, 1.5))
+    for (_, target), location in zip(limbs, locations, strict=True):
+        move(target, location)
+    one_by_one = [rigs.pose(ob) for ob, _ in limbs]
+    live.memory.clear()
+    for ob, _ in limbs:
+        ob.update_tag()
+    bpy.context.view_layer.update()
+    (graph,) = live.memory.graphs.values()
+    assert [len(level.batches) for level in graph.levels] == [1], "side by side"
+    for (ob, _), pose in zip(limbs, one_by_one, strict=True):
+        rigs.assert_same_pose(ob, pose)
+    assert jointed_rigs.swing(jointed_rigs.local(limbs[0][0], "Bone.1")) < np.radians(30.0001)
+    for ob, _ in limbs[1:]:
+        assert jointed_rigs.bend_from_parent(ob, "Bone.1") < np.radians(30.0001)

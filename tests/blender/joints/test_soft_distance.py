@@ -1,0 +1,174 @@
+"""Soft distance on a rig: measured in world space, in every path that a chain may take."""
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.setups import rigs
+from tests.helpers import assert_positions_close, make_rng
+
+pytestmark = pytest.mark.slow
+
+SOFT = 0.2
+SHARES = (0.8, 0.95, 0.999, 1.05, 1.6)
+UP = np.array([0.0, 0.0, 1.0])
+DIRECTION = np.array([0.36, 0.48, 0.8])
+SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
+OBJECT_SCALES = ((1.0, 1.0, 1.0), (0.01, 0.01, 0.01), (100.0, 100.0, 100.0))
+
+
+def eased(distance, reach, soft=SOFT):
+    """Return how far from the root the effector shall be."""
+    first = reach - soft
+    if distance <= first:
+        return distance
+    return first + soft * (1.0 - np.exp((first - distance) / soft))
+
+
+def reach_of(ob, bones):
+    """Return the length of a chain, world space."""
+    return float(sum(np.linalg.norm(rigs.tail(ob, each) - rigs.head(ob, each)) for each in bones))
+
+
+def names_of(count):
+    return [f"Bone.{i}" for i in range(count)]
+
+
+def assert_soft(ob, chain, target, bones, reach, soft=SOFT, direction=DIRECTION, miss=1e-5):
+    """Check that the effector stops where it shall for a row of targets, and what is told of it."""
+    root = rigs.head(ob, bones[0])
+    for share in SHARES:
+        distance = share * reach
+        target.location = root + distance * direction
+        rigs.updated()
+        near = eased(distance, reach, soft)
+        tail = rigs.tail(ob, bones[-1])
+        assert_positions_close(tail, root + near * direction, miss * reach)
+        assert chain.residual == pytest.approx(distance - near, abs=miss * reach)
+        if near == distance:
+            assert chain.status.startswith("Reached"), chain.status
+        elif distance < reach:
+            assert "short of the target by the soft distance" in chain.status
+        else:
+            assert chain.status.startswith("Out of reach"), chain.status
+
+
+@pytest.mark.parametrize("scale", OBJECT_SCALES)
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_effector_stops_where_the_formula_says_at_any_size(solver, scale):
+    count = 2 if solver == "TWO_BONE" else 4
+    ob = rigs.make_rig(rigs.zigzag(count))
+    ob.scale = scale
+    target = rigs.make_empty()
+    settings = {"soft_distance": SOFT * scale[0], "tolerance": 1e-6 * scale[0]}
+    chain = rigs.add_chain(ob, f"Bone.{count - 1}", target, solver=solver, **settings)
+    rigs.updated()
+    reach = reach_of(ob, names_of(count))
+    assert_soft(ob, chain, target, names_of(count), reach, SOFT * scale[0])
+
+
+@pytest.mark.parametrize("solver", ["TWO_BONE", "NEWTON"])
+@pytest.mark.parametrize("count", [5, 40])
+def test_many_chains_side_by_side_are_as_soft(solver, count):
+    rows = []
+    for i in range(count):
+        ob = rigs.make_rig(rigs.zigzag(2, seed=i), name=f"Rig{i}")
+        target = rigs.make_empty(f"Target{i}")
+        rigs.add_chain(ob, "Bone.1", target, solver=solver, soft_distance=SOFT)
+        rows.append((ob, target))
+    shares = np.linspace(0.7, 1.5, count)
+    for (_, target), share in zip(rows, shares, strict=True):
+        target.location = 2.0 * share * DIRECTION
+    rigs.updated()
+    for (ob, _), share in zip(rows, shares, strict=True):
+        chain, near = ob.chain_ik.chains[0], eased(2.0 * share, 2.0)
+        assert_positions_close(rigs.tail(ob, "Bone.1"), near * DIRECTION, 1e-5)
+        assert chain.residual == pytest.approx(2.0 * share - near, abs=2e-5)
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_chains_with_limits_are_as_soft(count):
+    ob = rigs.make_rig(rigs.zigzag(count))
+    for bone in ob.pose.bones:
+        bone.use_ik_limit_x = bone.use_ik_limit_z = True
+        bone.ik_min_x = bone.ik_min_z = -1.5
+        bone.ik_max_x = bone.ik_max_z = 1.5
+    target = rigs.make_empty()
+    chain = rigs.add_chain(ob, f"Bone.{count - 1}", target, soft_distance=SOFT)
+    assert_soft(ob, chain, target, names_of(count), float(count), miss=2e-5)
+
+
+@pytest.mark.parametrize("solver", ["TWO_BONE", "NEWTON"])
+def test_a_parent_that_scales_unevenly_leaves_it_soft(solver):
+    ob = rigs.make_rig(rigs.zigzag(3))
+    ob.pose.bones["Bone.0"].scale = (1.0, 1.4, 1.0)
+    target = rigs.make_empty()
+    rigs.add_chain(
+        ob, "Bone.2", target, solver=solver, chain_count=2, soft_distance=SOFT, tolerance=1e-6
+    )
+    rigs.updated()
+    root = rigs.head(ob, "Bone.1")
+    reached, bends = [], []
+    for distance in np.linspace(1.5, 4.0, 120):
+        target.location = root + distance * DIRECTION
+        rigs.updated()
+        reached.append(np.linalg.norm(rigs.tail(ob, "Bone.2") - root))
+        elbow = rigs.head(ob, "Bone.2")
+        segments = np.diff([root, elbow, rigs.tail(ob, "Bone.2")], axis=0)
+        segments /= np.linalg.norm(segments, axis=1, keepdims=True)
+        bends.append(np.arctan2(np.linalg.norm(np.cross(*segments)), segments[0] @ segments[1]))
+    step = 2.5 / 119
+    assert np.diff(reached).min() >= -1e-5
+    # The bound for bones of 1 and a zone of 0.2, and a quarter more for what the scale does.
+    assert np.abs(np.diff(bends)).max() <= 1.25 * np.sqrt(2.0 / (2.0 * SOFT)) * step
+
+
+def test_the_tip_with_a_rotation_leaves_the_zone_to_the_bones_before_it():
+    ob = rigs.make_rig(rigs.zigzag(3))
+    target = rigs.make_empty()
+    target.rotation_euler = (0.4, 0.9, -0.3)
+    chain = rigs.add_chain(ob, "Bone.2", target, use_rotation=True, soft_distance=SOFT)
+    y_axis = np.array(target.rotation_euler.to_matrix())[:, 1]
+    for distance in (1.5, 1.9, 1.99):
+        target.location = distance * DIRECTION + y_axis
+        rigs.updated()
+        near = eased(distance, 2.0)
+        assert_positions_close(rigs.head(ob, "Bone.2"), near * DIRECTION, 2e-5)
+        assert chain.residual == pytest.approx(distance - near, abs=2e-5)
+
+
+def test_a_keyed_soft_distance_counts_with_its_value_of_the_frame():
+    ob, target = rigs.make_arm((0.0, 0.0, 1.95))
+    rigs.key(ob, "chain_ik.chains[0].soft_distance", {1: 0.0, 11: 0.4})
+    target.location = 1.95 * DIRECTION
+    found = []
+    for frame in (1, 6, 11):
+        rigs.go_to(frame)
+        found.append(ob.chain_ik.chains[0].residual)
+    reach = reach_of(ob, ("Bone.0", "Bone.1"))
+    wanted = [0.0, 1.95 - eased(1.95, reach, 0.2), 1.95 - eased(1.95, reach, 0.4)]
+    np.testing.assert_allclose(found, wanted, atol=2e-5)
+
+
+def test_changing_the_soft_distance_solves_again():
+    ob, target = rigs.make_arm()
+    target.location = 1.95 * DIRECTION
+    rigs.updated()
+    rigs.assert_reaches(ob, "Bone.1", target)
+    ob.chain_ik.chains[0].soft_distance = 0.3
+    rigs.updated()
+    reach = reach_of(ob, ("Bone.0", "Bone.1"))
+    assert_positions_close(rigs.tail(ob, "Bone.1"), eased(1.95, reach, 0.3) * DIRECTION, 1e-5)
+    before = rigs.rotations(ob)
+    ob.update_tag()
+    rigs.updated()
+    assert rigs.rotations(ob) == before
+
+
+def test_without_it_nothing_is_different():
+    rng = make_rng(3)
+    ob, target = rigs.make_arm()
+    assert ob.chain_ik.chains[0].soft_distance == 0.0
+    target.location = 2.0 * rng.normal(size=3)
+    bpy.context.view_layer.update()
+    assert "soft" not in ob.chain_ik.chains[0].status

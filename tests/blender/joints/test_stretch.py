@@ -1,0 +1,196 @@
+"""Stretch: bones with an IK Stretch grow to targets out of reach, whatever they inherit."""
+
+import numpy as np
+import pytest
+from mathutils import Quaternion
+
+from tests.blender.setups import rigs
+from tests.blender.setups.stretchy_rigs import (
+    DIRECTION,
+    REACHED,
+    assert_lands,
+    assert_unstretched,
+    lengths,
+    scales,
+    stretchy,
+)
+from tests.helpers import assert_positions_close, make_rng
+
+pytestmark = pytest.mark.slow
+
+SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
+INHERITED = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
+# How far lengths may be off where limited bones shear each other; see docs/behaviour.md.
+SHEARED = {"FULL": 0.01, "NONE": 2e-5}
+
+
+@pytest.mark.parametrize("inherited", INHERITED)
+@pytest.mark.parametrize("keeps_volume", [False, True])
+def test_the_effector_lands_on_the_target_whatever_bones_inherit(inherited, keeps_volume):
+    ob, target, chain = stretchy(inherited=inherited, use_keep_volume=keeps_volume)
+    assert_lands(ob, chain, target)
+    for share in (1.01, 1.2, 2.0, 5.0):
+        target.location = 3.0 * share * DIRECTION
+        rigs.updated()
+        assert_lands(ob, chain, target)
+        np.testing.assert_allclose(lengths(ob), share, rtol=2e-5)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("has_pole", [False, True])
+def test_every_solver_stretches_with_a_soft_distance_and_without(solver, has_pole):
+    count = 2 if solver == "TWO_BONE" else 4
+    ob, target, chain = stretchy(count, solver=solver)
+    if has_pole:
+        chain.pole_target = rigs.make_empty("Pole", (0.0, -5.0, 1.0))
+    for soft in (0.0, 0.3):
+        chain.soft_distance = soft
+        for share in (0.8, 0.95, 0.999, 1.001, 1.1, 2.0):
+            target.location = share * count * DIRECTION
+            rigs.updated()
+            assert_lands(ob, chain, target)
+            is_grown = share > 1.0 - soft / count
+            assert (scales(ob)[:, 1].max() > 1.0 + 1e-6) == is_grown
+
+
+def test_a_soft_distance_keeps_the_knee_of_a_stretching_limb_from_popping():
+    ob, target, chain = stretchy(2, solver="TWO_BONE", soft_distance=0.2)
+    bends, distances = [], np.linspace(1.7, 2.6, 200)
+    for distance in distances:
+        target.location = distance * DIRECTION
+        rigs.updated()
+        assert_lands(ob, chain, target)
+        a = rigs.head(ob, "Bone.1")
+        b = rigs.tail(ob, "Bone.1") - a
+        bends.append(np.arccos(min(1.0, float(a @ b / np.linalg.norm(a) / np.linalg.norm(b)))))
+    # As without stretch: all bones grow alike, so the pose is the soft one, larger.
+    bound = np.sqrt(2.0 / (2.0 * 0.2)) * 1.1
+    assert np.abs(np.diff(bends) / np.diff(distances)).max() <= bound
+
+
+def test_bones_grow_by_length_and_the_square_of_their_ik_stretch():
+    ob, target, chain = stretchy(4)
+    shares = (0.2, 0.0, 1.0, 0.5)
+    for bone, share in zip(ob.pose.bones, shares, strict=True):
+        bone.ik_stretch = share
+    ob.update_tag()
+    rigs.updated()
+    assert_lands(ob, chain, target)
+    weights = np.square(shares)
+    np.testing.assert_allclose(lengths(ob), 1.0 + 1.6 * weights / weights.sum(), rtol=2e-5)
+
+
+def test_volume_is_kept_where_asked_for():
+    ob, _, chain = stretchy(inherited="NONE", use_keep_volume=True)
+    grown = scales(ob)
+    np.testing.assert_allclose(grown[:, 1], 1.4, rtol=1e-5)
+    np.testing.assert_allclose(grown[:, [0, 2]], 1.4**-0.5, rtol=1e-5)
+    chain.use_keep_volume = False
+    rigs.updated()
+    np.testing.assert_allclose(scales(ob), [[1.0, grown[0, 1], 1.0]] * 3, rtol=1e-5)
+
+
+def test_without_ik_stretch_on_any_bone_the_status_says_what_to_do():
+    ob, target, chain = stretchy(share=0.0)
+    assert "set IK Stretch on the bones" in chain.status
+    assert_unstretched(ob)
+    target.location = DIRECTION
+    rigs.updated()
+    assert chain.status.startswith("Reached"), chain.status
+
+
+@pytest.mark.parametrize("inherited", ["FULL", "NONE"])
+def test_limited_joints_stretch_and_keep_their_limits(inherited):
+    ob, target, chain = stretchy(3, inherited=inherited)
+    for bone in ob.pose.bones:
+        bone.use_ik_limit_x = bone.use_ik_limit_z = True
+        bone.ik_min_x = bone.ik_min_z = -1.0
+        bone.ik_max_x = bone.ik_max_z = 1.0
+    rng = make_rng(5)
+    for share in (0.9, 1.05, 1.5, 3.0):
+        target.location = share * 3.0 * (DIRECTION + rng.uniform(-0.1, 0.1, 3))
+        rigs.updated()
+        assert_lands(ob, chain, target)
+        wanted = max(1.0, np.linalg.norm(target.location) / 3.0)
+        np.testing.assert_allclose(lengths(ob), wanted, rtol=SHEARED[inherited])
+        swings = [
+            Quaternion(bone.rotation_quaternion).to_swing_twist("Y")[0] for bone in ob.pose.bones
+        ]
+        assert max(abs(swing.to_euler().x) for swing in swings) <= 1.0 + 1e-5
+
+
+@pytest.mark.parametrize("inherited", INHERITED)
+def test_bent_chains_of_one_stretching_bone_land_too(inherited):
+    ob, target, chain = stretchy(3, inherited=inherited, soft_distance=1.0)
+    for bone in ob.pose.bones[1:]:
+        bone.ik_stretch = 0.0
+    rigs.turn_bones(ob, seed=4)
+    rng = make_rng(6)
+    for share in (0.8, 0.9, 1.0, 1.1, 1.4):
+        target.location = share * 3.0 * (DIRECTION + rng.uniform(-0.1, 0.1, 3))
+        rigs.updated()
+        assert_lands(ob, chain, target)
+        np.testing.assert_allclose(lengths(ob)[1:], 1.0, rtol=2e-5)
+
+
+def test_a_tip_with_a_rotation_keeps_its_length_and_takes_the_rotation():
+    ob, target, chain = stretchy(3, inherited="NONE", use_rotation=True)
+    target.rotation_euler = (0.4, 0.9, -0.3)
+    rigs.updated()
+    assert_lands(ob, chain, target)
+    assert lengths(ob)[2] == pytest.approx(1.0, rel=2e-5)
+    posed = np.array(rigs.evaluated(ob).pose.bones["Bone.2"].matrix)[:3, :3]
+    wanted = np.array(target.rotation_euler.to_matrix())
+    np.testing.assert_allclose(posed[:, 1], wanted[:, 1], atol=2e-5)
+
+
+@pytest.mark.parametrize("scale", [(0.01, 0.01, 0.01), (2.0, 2.0, 2.0), (-1.0, 1.0, 1.0)])
+def test_objects_of_any_scale_stretch(scale):
+    ob, target, chain = stretchy()
+    ob.scale = scale
+    # The default is as coarse as 3e-4 of so small a chain.
+    chain.tolerance = 1e-5 * abs(scale[0])
+    ob.rotation_mode, ob.rotation_quaternion = "QUATERNION", Quaternion((1, 2, 3, 4)).normalized()
+    target.location = 4.2 * abs(scale[0]) * DIRECTION
+    rigs.updated()
+    assert_lands(ob, chain, target)
+    np.testing.assert_allclose(scales(ob)[:, 1].prod(), 1.4, rtol=1e-4)
+
+
+def test_a_bone_of_another_chain_above_changes_nothing_of_that():
+    """The chain below another one stretches from where that has brought it."""
+    ob = rigs.make_rig(rigs.zigzag(4))
+    for bone in ob.pose.bones:
+        bone.ik_stretch = 0.5
+    upper, lower = rigs.make_empty("Upper", (1.5, 0.0, 2.5)), rigs.make_empty("Lower", (1, 3, 5))
+    rigs.add_chain(ob, "Bone.1", upper, use_stretch=True)
+    chain = rigs.add_chain(ob, "Bone.3", lower, chain_count=2, use_stretch=True)
+    rigs.updated()
+    assert_positions_close(rigs.tail(ob, "Bone.1"), rigs.position(upper), REACHED)
+    assert_lands(ob, chain, lower)
+
+
+def test_a_head_that_follows_carries_a_tip_that_takes_the_rotation():
+    ob, target, chain = stretchy(3, inherited="NONE", use_tail=False, use_rotation=True)
+    target.rotation_euler = (0.4, 0.9, -0.3)
+    rigs.updated()
+    assert_positions_close(rigs.head(ob, "Bone.2"), rigs.position(target), REACHED)
+    assert chain.status.startswith("Reached"), chain.status
+    posed = np.array(rigs.evaluated(ob).pose.bones["Bone.2"].matrix)[:3, :3]
+    np.testing.assert_allclose(posed, np.array(target.rotation_euler.to_matrix()), atol=2e-5)
+
+
+def test_bones_that_other_chains_drive_stretch_by_themselves():
+    """Two chains of one rig are written in one go."""
+    ob = rigs.make_rig(rigs.zigzag(2))
+    rigs.add_bones(ob, np.add(rigs.zigzag(2, seed=3), [3.0, 0.0, 0.0]), prefix="Other")
+    for bone in ob.pose.bones:
+        bone.ik_stretch = 0.5
+    ends = rigs.make_empty("One", (0.0, 2.0, 3.0)), rigs.make_empty("Two", (3.0, -2.0, 4.0))
+    chains = [
+        rigs.add_chain(ob, bone, end, use_stretch=True)
+        for bone, end in zip(("Bone.1", "Other.1"), ends, strict=True)
+    ]
+    rigs.updated()
+    for chain, end in zip(chains, ends, strict=True):
+        assert_lands(ob, chain, end, chain.bone)

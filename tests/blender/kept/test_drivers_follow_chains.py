@@ -1,0 +1,279 @@
+"""Drivers and keying sets stay with their chains and joints when others are removed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.setups import rigs
+from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.keyed_limbs import (
+    INFLUENCES,
+    activate,
+    key_chains,
+    keyed,
+    make_limbs,
+    played,
+    read_by,
+    source_of,
+)
+from tests.blender.setups.selecting import press, state
+
+remove = bpy.ops.pose.chain_ik_remove
+joint_remove = bpy.ops.pose.chain_ik_joint_remove
+joints_copy = bpy.ops.pose.chain_ik_joints_copy
+
+
+def test_drivers_follow_and_those_of_the_removed_chain_go():
+    ob = make_limbs()
+    for index, value in enumerate(INFLUENCES.values()):
+        ob.driver_add(f"chain_ik.chains[{index}].influence").driver.expression = str(value)
+    bone = ob.driver_add('pose.bones["Left.0"].location', 0)
+    press(remove)
+    assert played(ob) == {"Right": 1.0, "Tail": 0.25}
+    assert {curve.data_path for curve in ob.animation_data.drivers} == {
+        "chain_ik.chains[0].influence",
+        "chain_ik.chains[1].influence",
+        bone.data_path,
+    }
+
+
+def test_drivers_between_chains_follow_on_both_ends():
+    ob = make_limbs()
+    ob.chain_ik.chains[1].influence = 0.75
+    source = "chain_ik.chains[1].influence"
+    read_by(ob, "chain_ik.chains[2].influence", ob, source)
+    # One that goes with its chain, though it reads one that moves.
+    read_by(ob, "chain_ik.chains[0].influence", ob, source)
+    press(remove)
+    assert played(ob) == {"Right": 0.75, "Tail": 0.75}
+    ob.chain_ik.chains[0].influence = 0.5
+    assert played(ob) == {"Right": 0.5, "Tail": 0.5}
+    assert len(ob.animation_data.drivers) == 1
+
+
+def in_object() -> tuple[bpy.types.ID, str, int]:
+    return rigs.make_empty("Reader"), "location", 0
+
+
+def in_bones() -> tuple[bpy.types.ID, str, int]:
+    return rigs.make_rig(name="Reader"), 'pose.bones["Bone.0"].location', 0
+
+
+def in_object_data() -> tuple[bpy.types.ID, str, int]:
+    return bpy.data.lights.new("Reader", "POINT"), "energy", -1
+
+
+def in_shape_key() -> tuple[bpy.types.ID, str, int]:
+    ob = rigs.link(bpy.data.objects.new("Reader", bpy.data.meshes.new("Reader")))
+    for name in ("Basis", "Key"):
+        ob.shape_key_add(name=name)
+    return ob.data.shape_keys, 'key_blocks["Key"].value', -1
+
+
+def in_armature() -> tuple[bpy.types.ID, str, int]:
+    data = rigs.make_rig(name="Reader").data
+    return data, 'bones["Bone.0"].bbone_easein', -1
+
+
+def in_material() -> tuple[bpy.types.ID, str, int]:
+    return bpy.data.materials.new("Reader"), "diffuse_color", 0
+
+
+def in_scene() -> tuple[bpy.types.ID, str, int]:
+    return bpy.data.scenes.new("Reader"), "gravity", 0
+
+
+def in_node_group() -> tuple[bpy.types.ID, str, int]:
+    tree = bpy.data.node_groups.new("Reader", "GeometryNodeTree")
+    tree.nodes.new("ShaderNodeValue").name = "Value"
+    return tree, 'nodes["Value"].outputs[0].default_value', -1
+
+
+def in_nodes_of(owner: bpy.types.ID) -> tuple[bpy.types.ID, str, int]:
+    if owner.node_tree is None:
+        owner.use_nodes = True
+    owner.node_tree.nodes.new("ShaderNodeValue").name = "Value"
+    return owner.node_tree, 'nodes["Value"].outputs[0].default_value', -1
+
+
+def in_compositor() -> tuple[bpy.types.ID, str, int]:
+    scene = bpy.context.scene
+    if hasattr(scene, "compositing_node_group"):
+        tree = bpy.data.node_groups.new("Reader", "CompositorNodeTree")
+        scene.compositing_node_group = tree
+    else:
+        scene.use_nodes = True
+        tree = scene.node_tree
+    tree.nodes.new("CompositorNodeExposure").name = "Exposure"
+    return tree, 'nodes["Exposure"].inputs[1].default_value', -1
+
+
+READERS: dict[str, Callable[[], tuple[bpy.types.ID, str, int]]] = {
+    "object": in_object,
+    "bones": in_bones,
+    "light": in_object_data,
+    "shape key": in_shape_key,
+    "armature": in_armature,
+    "material": in_material,
+    "scene": in_scene,
+    "node group": in_node_group,
+    "nodes of a material": lambda: in_nodes_of(bpy.data.materials.new("Reader")),
+    "nodes of a world": lambda: in_nodes_of(bpy.data.worlds.new("Reader")),
+    "nodes of a light": lambda: in_nodes_of(bpy.data.lights.new("Reader", "POINT")),
+    "compositor": in_compositor,
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_drivers_of_other_data_read_the_same_chain_as_before(reader):
+    ob = make_limbs()
+    block, path, index = READERS[reader]()
+    curve = read_by(block, path, ob, "chain_ik.chains[1].influence", index)
+    activate(ob, 0)
+    press(remove)
+    assert source_of(curve) == "chain_ik.chains[0].influence"
+
+
+def test_a_driver_of_another_object_goes_on_with_the_value_of_its_chain():
+    ob = make_limbs()
+    key_chains(ob, Right=0.5, Tail=0.75)
+    reader = rigs.make_empty("Reader")
+    for index in range(2):
+        read_by(reader, "location", ob, f"chain_ik.chains[{index + 1}].influence", index)
+    press(remove)
+    rigs.go_to(4)
+    np.testing.assert_allclose(rigs.position(reader)[:2], (0.5, 0.75), atol=1e-6)
+
+
+def test_drivers_that_read_the_same_path_of_another_rig_stay():
+    ob, other = make_limbs(), make_limbs("Other")
+    reader = rigs.make_empty("Reader")
+    curve = read_by(reader, "location", other, "chain_ik.chains[1].influence", 0)
+    activate(ob, 0)
+    press(remove)
+    assert source_of(curve) == "chain_ik.chains[1].influence"
+
+
+@pytest.mark.parametrize("path", ["chain_ik.chains[0].influence", 'chain_ik.chains["Left"].weight'])
+@pytest.mark.parametrize("renamed", [False, True])
+def test_a_driver_that_reads_the_removed_chain_reads_no_other_one_and_says_so(path, renamed, capfd):
+    ob = make_limbs()
+    if renamed:
+        ob.chain_ik.chains[2].name = "Left"
+    reader = rigs.make_empty("Reader")
+    curve = read_by(reader, "location", ob, path, 0)
+    bpy.context.view_layer.update()
+    assert curve.driver.is_valid
+    press(remove)
+    assert not curve.driver.is_valid
+    assert 'chain_ik.chains["Left' in source_of(curve)
+    told = capfd.readouterr().out
+    assert "Drivers of Reader read what is gone: give them something else to read." in told
+
+
+def test_a_keying_set_keys_the_same_chains_as_before():
+    ob = make_limbs()
+    paths = bpy.context.scene.keying_sets.new(idname="Set", name="Set").paths
+    for index in range(3):
+        paths.add(ob, f"chain_ik.chains[{index}].influence")
+    other = paths.add(make_limbs("Other"), "chain_ik.chains[1].influence")
+    activate(ob, 1)
+    press(remove)
+    told = [path.data_path for path in paths if path.id == ob]
+    assert told == ["chain_ik.chains[0].influence", "chain_ik.chains[1].influence"]
+    assert other.data_path == "chain_ik.chains[1].influence"
+
+
+def notes() -> list[object]:
+    """Return the keys, the drivers and what these read, wherever they are; names only."""
+    ob, reader = bpy.data.objects["Rig"], bpy.data.objects["Reader"]
+    joints = [joint.bone for chain in ob.chain_ik.chains for joint in chain.joints]
+    curves = [*ob.animation_data.drivers, *reader.animation_data.drivers]
+    driven = sorted((curve.data_path, source_of(curve)) for curve in curves)
+    # Poses are left out: they may differ by the float32 noise of solving once more.
+    chains = {name: value for name, value in state().items() if name.endswith("chains")}
+    return [driven, chains, played(ob), keyed(ob.animation_data.action), joints]
+
+
+@pytest.mark.parametrize("operator", [remove, joint_remove, joints_copy])
+def test_one_undo_gives_keys_and_drivers_back_and_one_redo_takes_them_again(operator):
+    ob = make_limbs()
+    key_chains(ob)
+    for bone in ("Left.1", "Left.0"):
+        give(ob.chain_ik.chains[0], bone, "CONE")
+    ob.pose.bones["Left.0"].lock_ik_x = True
+    reader = rigs.make_empty("Reader")
+    for index, path in enumerate(("chains[1].weight", "chains[0].weight")):
+        read_by(reader, "location", ob, f"chain_ik.{path}", index)
+    read_by(reader, "location", ob, "chain_ik.chains[0].joints[1].cone_angle", 2)
+    read_by(ob, "chain_ik.chains[2].weight", ob, "chain_ik.chains[1].weight")
+    read_by(ob, "chain_ik.chains[0].soft_distance", ob, "chain_ik.chains[1].soft_distance")
+    bpy.ops.ed.undo_push(message="Made")
+    before = notes()
+    press(operator)
+    after = notes()
+    assert before[0] != after[0]
+    for step, expected in ((bpy.ops.ed.undo, before), (bpy.ops.ed.redo, after)) * 2:
+        step()
+        assert notes() == expected
+
+
+def give_joints(ob: bpy.types.Object, *bones: str) -> bpy.types.PropertyGroup:
+    """Give the second chain joints, and have drivers read how far each opens; return the chain."""
+    activate(ob, 1)
+    chain = ob.chain_ik.chains[1]
+    reader = rigs.make_empty("Reader")
+    for index, bone in enumerate(bones):
+        give(chain, bone, "CONE", cone=10.0 * (index + 1))
+        read_by(reader, "location", ob, f"chain_ik.chains[1].joints[{index}].cone_angle", index)
+    return chain
+
+
+def read_bones(chain: bpy.types.PropertyGroup) -> list[str]:
+    """Return the bone of the joint that each driver reads; empty where it reads none."""
+    bpy.context.view_layer.update()
+    return [
+        chain.id_data.path_resolve(source_of(curve).rpartition(".")[0]).bone
+        if curve.driver.is_valid
+        else ""
+        for curve in bpy.data.objects["Reader"].animation_data.drivers
+    ]
+
+
+@pytest.mark.parametrize(("index", "left"), [(0, ["", "Right.0"]), (1, ["Right.1", ""])])
+def test_drivers_read_the_same_joint_after_another_one_is_removed(index, left):
+    chain = give_joints(make_limbs(), "Right.1", "Right.0")
+    chain.active_joint_index = index
+    press(joint_remove)
+    assert read_bones(chain) == left
+
+
+def test_drivers_read_the_joints_of_the_same_bones_after_these_are_copied_in_another_order():
+    ob = make_limbs()
+    for bone in ("Right.0", "Right.1"):
+        ob.pose.bones[bone].lock_ik_y = True
+    chain = give_joints(ob, "Right.1", "Right.0")
+    press(joints_copy)
+    assert [joint.bone for joint in chain.joints] == ["Right.0", "Right.1"]
+    assert read_bones(chain) == ["Right.1", "Right.0"]
+
+
+def test_drivers_of_a_joint_that_is_not_copied_read_no_other_one():
+    ob = make_limbs()
+    ob.pose.bones["Right.1"].lock_ik_y = True
+    chain = give_joints(ob, "Right.0", "Right.1")
+    press(joints_copy)
+    assert [joint.bone for joint in chain.joints] == ["Right.1"]
+    assert read_bones(chain) == ["", "Right.1"]
+
+
+def test_drivers_read_the_same_joints_after_a_chain_before_theirs_is_removed():
+    ob = make_limbs()
+    give_joints(ob, "Right.1", "Right.0")
+    activate(ob, 0)
+    press(remove)
+    assert read_bones(ob.chain_ik.chains[0]) == ["Right.1", "Right.0"]

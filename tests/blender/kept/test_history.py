@@ -1,0 +1,276 @@
+"""Undo, redo, save, load, edit mode, scene switches: chains go on, or say why they cannot."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from blender_ik_addon.rig.live import live
+from tests.blender.setups import rigs
+from tests.helpers import assert_positions_close
+
+NEAR, FAR = (0.6, 0.5, 1.2), (-0.7, 0.4, 0.8)
+
+
+def named(name: str) -> bpy.types.Object:
+    """Return an object: undo and load replace all of them, so nobody keeps one."""
+    return bpy.data.objects[name]
+
+
+def chain() -> bpy.types.PropertyGroup:
+    return named("Rig").chain_ik.chains[0]
+
+
+def assert_follows() -> None:
+    rigs.assert_reaches(named("Rig"), "Bone.1", named("Rig Target"), rigs.updated())
+
+
+def push(step: str) -> None:
+    bpy.context.view_layer.update()
+    bpy.ops.ed.undo_push(message=step)
+
+
+def make_arm_with_history(**settings: object) -> None:
+    rigs.make_arm(NEAR, **settings)
+    push("made")
+
+
+def assert_shows(pose: np.ndarray) -> None:
+    """Check the pose that undo has left, without another update."""
+    rigs.assert_same_pose(named("Rig"), pose)
+
+
+def test_undo_and_redo_of_target_moves_bring_each_pose_back():
+    make_arm_with_history()
+    poses = [rigs.pose(named("Rig"))]
+    for location in (FAR, (0.1, -0.8, 1.0)):
+        named("Rig Target").location = location
+        push("moved")
+        poses.append(rigs.pose(named("Rig")))
+    for pose in (poses[1], poses[0]):
+        bpy.ops.ed.undo()
+        assert_shows(pose)
+    for pose in poses[1:]:
+        bpy.ops.ed.redo()
+        assert_shows(pose)
+    assert_follows()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("influence", 0.3), ("mute", True), ("use_flip_bend", True), ("bone", "Bone.0")],
+)
+def test_undo_and_redo_of_a_setting_bring_each_pose_back(name, value):
+    make_arm_with_history()
+    before = rigs.pose(named("Rig"))
+    setattr(chain(), name, value)
+    push("set")
+    after = rigs.pose(named("Rig"))
+    assert np.abs(after - before).max() > 1e-3
+    bpy.ops.ed.undo()
+    assert getattr(chain(), name) != value
+    assert_shows(before)
+    bpy.ops.ed.redo()
+    assert_shows(after)
+    bpy.ops.ed.undo()
+    assert_follows()
+
+
+def test_undo_of_adding_a_chain_leaves_the_pose_of_before():
+    ob = rigs.make_rig()
+    rigs.turn_bones(ob)
+    rigs.make_empty("Rig Target")
+    push("posed")
+    before = rigs.rotations(ob)
+    rigs.add_chain(named("Rig"), "Bone.1", named("Rig Target"))
+    push("added")
+    assert rigs.rotations(named("Rig")) != before
+    bpy.ops.ed.undo()
+    assert len(named("Rig").chain_ik.chains) == 0
+    assert rigs.rotations(named("Rig")) == before
+    assert not named("Rig").pose.bones["Bone.1"].constraints
+    bpy.ops.ed.redo()
+    assert_follows()
+    chain().mute = True
+    bpy.context.view_layer.update()
+    assert rigs.rotations(named("Rig")) == before
+
+
+def test_undo_of_deleting_the_target_goes_on_following():
+    make_arm_with_history()
+    bpy.data.objects.remove(named("Rig Target"))
+    push("deleted")
+    bpy.ops.ed.undo()
+    assert_follows()
+    named("Rig Target").location = FAR
+    assert_follows()
+
+
+def save_and_open(tmp_path) -> None:
+    path = str(tmp_path / "saved.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    bpy.ops.wm.open_mainfile(filepath=path)
+
+
+def test_a_saved_file_opens_with_its_pose_and_goes_on(tmp_path):
+    _ob, target = rigs.make_arm()
+    rigs.key(target, "location", {1: NEAR, 11: FAR})
+    bpy.context.scene.frame_set(6)
+    before = rigs.pose(named("Rig"))
+    save_and_open(tmp_path)
+    assert_shows(before)
+    assert_follows()
+    assert chain().status.startswith("Reached")
+    for frame in (9, 2):
+        bpy.context.scene.frame_set(frame)
+        assert_follows()
+
+
+def test_a_file_saved_while_live_was_off_is_right_once_it_is_on(tmp_path):
+    rigs.make_arm()
+    bpy.context.scene.chain_ik.use_live = False
+    named("Rig Target").location = FAR
+    save_and_open(tmp_path)
+    assert not bpy.context.scene.chain_ik.use_live
+    bpy.context.scene.chain_ik.use_live = True
+    assert_follows()
+
+
+def test_a_file_in_which_the_target_was_moved_without_the_add_on_is_solved_on_load(tmp_path):
+    rigs.make_arm()
+    bpy.context.view_layer.update()
+    named("Rig Target").location = FAR
+    save_and_open(tmp_path)
+    assert_positions_close(rigs.tail(named("Rig"), "Bone.1"), FAR, rigs.REACHED)
+
+
+def test_opening_a_file_twice_adds_no_second_anchor(tmp_path):
+    _ob, target = rigs.make_arm()
+    target.hide_render = True
+    for _ in range(2):
+        save_and_open(tmp_path)
+    assert len(named("Rig").pose.bones["Bone.1"].constraints) == 1
+
+
+def move_a_joint(bones):
+    bones["Bone.0"].tail = (0.2, -0.4, 0.8)
+
+
+def lengthen_the_tip(bones):
+    bones["Bone.1"].tail = (0.0, 0.0, 2.6)
+
+
+def roll_the_root(bones):
+    bones["Bone.0"].roll = 1.3
+
+
+def move_the_root(bones):
+    bones["Bone.0"].head = (0.3, 0.2, 0.1)
+
+
+def delete_a_bone_that_stands_before_the_chain(bones):
+    bones.remove(bones["Early.0"])
+
+
+def put_a_bone_before_the_chain(bones):
+    bone = bones.new("Bone.A")
+    bone.head, bone.tail = (0, 0, -1), (0, 0.1, -0.1)
+    bones["Bone.0"].parent = bone
+
+
+def put_a_bone_inside_the_chain(bones):
+    bones["Bone.0"].tail = (0, -0.1, 0.5)
+    bone = bones.new("Between")
+    bone.head, bone.tail = (0, -0.1, 0.5), (0, -0.1, 1.0)
+    bone.parent, bones["Bone.1"].parent = bones["Bone.0"], bone
+
+
+EDITS = (
+    move_a_joint,
+    lengthen_the_tip,
+    roll_the_root,
+    move_the_root,
+    delete_a_bone_that_stands_before_the_chain,
+    put_a_bone_before_the_chain,
+    put_a_bone_inside_the_chain,
+)
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_bones_changed_in_edit_mode_are_solved_as_they_are_now(edit):
+    ob = rigs.make_armature()
+    rigs.add_bones(ob, ((2, 0, 0), (2, 0, 1)), prefix="Early")
+    rigs.add_bones(ob, rigs.ARM)
+    ob.pose.bones["Early.0"].rotation_quaternion = (0.8, 0.6, 0, 0)
+    rigs.add_chain(ob, "Bone.1", rigs.make_empty("Rig Target", NEAR))
+    assert_follows()
+    rigs.enter(ob, "EDIT")
+    edit(ob.data.edit_bones)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert_follows()
+    if "Early.0" in ob.pose.bones:
+        assert tuple(ob.pose.bones["Early.0"].rotation_quaternion) == pytest.approx(
+            (0.8, 0.6, 0, 0)
+        )
+    named("Rig Target").location = FAR
+    assert_follows()
+
+
+def test_nothing_is_written_while_a_rig_is_in_edit_mode():
+    ob, target = rigs.make_arm(NEAR)
+    before = rigs.rotations(ob)
+    rigs.enter(ob, "EDIT")
+    target.location = FAR
+    bpy.context.view_layer.update()
+    assert rigs.rotations(ob) == before
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert_follows()
+
+
+def test_deleting_the_tip_bone_in_edit_mode_is_said_and_other_chains_go_on():
+    ob, _target = rigs.make_arm()
+    rigs.add_bones(ob, np.add(rigs.ARM, (1, 0, 0)), prefix="Other")
+    other = rigs.make_empty("Other Target", (1.4, 0.5, 1.2))
+    rigs.add_chain(ob, "Other.1", other)
+    rigs.enter(ob, "EDIT")
+    ob.data.edit_bones.remove(ob.data.edit_bones["Bone.1"])
+    bpy.ops.object.mode_set(mode="OBJECT")
+    other.location.x += 0.2
+    rigs.assert_reaches(ob, "Other.1", other, rigs.updated())
+    assert chain().status == "Bone 'Bone.1' no longer exists: choose another tip."
+
+
+def test_another_armature_put_into_the_object_is_solved_with_its_own_bones():
+    ob, _target = rigs.make_arm()
+    other = rigs.make_rig(((0, 0, 0), (0.4, 0, 0.7), (0, 0.1, 1.6)), name="Other")
+    data = other.data
+    bpy.data.objects.remove(other)
+    ob.data = data
+    assert_follows()
+
+
+def test_a_scene_switched_away_and_back_goes_on():
+    rigs.make_arm(NEAR)
+    first = bpy.context.scene
+    second = bpy.data.scenes.new("Second")
+    bpy.context.window.scene = second
+    named("Rig Target").location = FAR
+    bpy.context.view_layer.update()
+    bpy.context.window.scene = first
+    assert_follows()
+
+
+def test_undo_has_the_scene_solved_once(monkeypatch):
+    make_arm_with_history()
+    named("Rig Target").location = FAR
+    push("moved")
+    solved, original = [], live.update_chains
+    monkeypatch.setattr(
+        live, "update_chains", lambda *given: solved.append(given) or original(*given)
+    )
+    bpy.ops.ed.undo()
+    rigs.updated()
+    assert len(solved) == 1
+    assert_follows()

@@ -1,0 +1,296 @@
+"""Keys stay with their chains when others are removed, or keep these from being removed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.setups import rigs
+from tests.blender.setups.keyed_limbs import (
+    HAS_SLOTS,
+    INFLUENCES,
+    NAMES,
+    activate,
+    key_chains,
+    keyed,
+    make_limbs,
+    played,
+    strip_of,
+)
+from tests.blender.setups.selecting import press, refusal, select_objects, state
+
+add = partial(bpy.ops.pose.chain_ik_add, control="EMPTY")
+remove = bpy.ops.pose.chain_ik_remove
+
+
+def key_by_name(ob: bpy.types.Object, index: int, name: str) -> None:
+    """Key the weight of a chain, and address it by its name."""
+    rigs.key(ob, f"chain_ik.chains[{index}].weight", {1: 0.5})
+    rigs.curves_of(ob)[-1].data_path = f'chain_ik.chains["{name}"].weight'
+
+
+def arrives(ob: bpy.types.Object, limb: str) -> bool:
+    tail = rigs.tail(ob, f"{limb}.1")
+    goal = rigs.position(bpy.data.objects[f"{limb} Target"])
+    return bool(np.linalg.norm(tail - goal) < rigs.REACHED)
+
+
+def test_the_chain_that_stays_plays_its_own_keys():
+    ob = make_limbs("Rig", "Left", "Right")
+    key_chains(ob, Left=0.0, Right=1.0)
+    rigs.go_to(2)
+    assert (arrives(ob, "Left"), arrives(ob, "Right")) == (False, True)
+    press(remove)
+    assert played(ob) == {"Right": 1.0}
+    assert arrives(ob, "Right")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_keys_follow_and_those_of_the_removed_chain_go(name):
+    ob = make_limbs()
+    action = key_chains(ob)
+    rigs.key(ob, 'pose.bones["Left.0"].location', {1: (0.5, 0.0, 0.0)})
+    bones = {path: value for path, value in keyed(action).items() if path.startswith("pose")}
+    assert len(bones) == 3
+    activate(ob, NAMES.index(name))
+    press(remove)
+    left = {each: value for each, value in INFLUENCES.items() if each != name}
+    assert played(ob) == left
+    expected = {f"chain_ik.chains[{i}].influence": value for i, value in enumerate(left.values())}
+    assert keyed(action) == expected | bones
+
+
+def test_keys_follow_over_several_removals():
+    ob = make_limbs()
+    key_chains(ob)
+    for name in ("Left", "Right"):
+        activate(ob, ob.chain_ik.chains.find(name))
+        press(remove)
+    assert played(ob) == {"Tail": 0.25}
+    press(remove)
+    assert keyed(ob.animation_data.action) == {}
+
+
+def test_settings_of_a_force_and_paths_by_name_follow_as_well():
+    ob = make_limbs()
+    rigs.key(ob, "chain_ik.chains[1].force.gravity", {1: 0.5})
+    rigs.key(ob, "chain_ik.chains[2].force.gravity", {1: 0.75})
+    key_by_name(ob, 2, "Tail")
+    key_by_name(ob, 1, "Right")
+    activate(ob, 1)
+    press(remove)
+    expected = {"chain_ik.chains[1].force.gravity": 0.75, 'chain_ik.chains["Tail"].weight': 0.5}
+    assert keyed(ob.animation_data.action) == expected
+
+
+def test_keys_by_name_do_not_pass_to_another_chain_of_that_name():
+    ob = make_limbs()
+    ob.chain_ik.chains[2].name = "Left"
+    key_by_name(ob, 0, "Left")
+    press(remove)
+    assert keyed(ob.animation_data.action) == {}
+
+
+def to_muted_strip(ob: bpy.types.Object) -> None:
+    strip_of(ob).mute = True
+
+
+def to_muted_track(ob: bpy.types.Object) -> None:
+    strip_of(ob)
+    ob.animation_data.nla_tracks[0].mute = True
+
+
+def to_unused_nla(ob: bpy.types.Object) -> None:
+    strip_of(ob)
+    ob.animation_data.use_nla = False
+
+
+def to_three_strips(ob: bpy.types.Object) -> None:
+    first = strip_of(ob)
+    for start in (40, 80):
+        strip = ob.animation_data.nla_tracks[0].strips.new("More", start, first.action)
+        if HAS_SLOTS:
+            strip.action_slot = first.action_slot
+
+
+def to_strip_in_a_meta_strip(ob: bpy.types.Object) -> None:
+    strip_of(ob).select = True
+    window = bpy.context.window_manager.windows[0]
+    area = window.screen.areas[0]
+    area.type = "NLA_EDITOR"
+    region = next(region for region in area.regions if region.type == "WINDOW")
+    with bpy.context.temp_override(window=window, area=area, region=region):
+        bpy.ops.nla.meta_add()
+    assert [strip.type for strip in ob.animation_data.nla_tracks[0].strips] == ["META"]
+
+
+def behind_tweak_mode(ob: bpy.types.Object) -> None:
+    data = ob.animation_data
+    data.nla_tracks.new().strips.new("Other", 1, bpy.data.actions.new("Other"))
+    data.use_tweak_mode = True
+    assert data.action.name == "Other"
+
+
+def to_tweaked_strip(ob: bpy.types.Object) -> None:
+    action = strip_of(ob).action
+    ob.animation_data.use_tweak_mode = True
+    assert ob.animation_data.action == action
+
+
+PLACES: dict[str, Callable[[bpy.types.Object], object]] = {
+    "active": lambda ob: None,
+    "strip": strip_of,
+    "muted strip": to_muted_strip,
+    "muted track": to_muted_track,
+    "NLA switched off": to_unused_nla,
+    "three strips": to_three_strips,
+    "strip in a meta strip": to_strip_in_a_meta_strip,
+    "behind tweak mode": behind_tweak_mode,
+    "tweaked strip": to_tweaked_strip,
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_keys_follow_wherever_the_object_holds_their_action(place):
+    ob = make_limbs()
+    action = key_chains(ob)
+    PLACES[place](ob)
+    press(remove)
+    assert keyed(action) == {
+        "chain_ik.chains[0].influence": 1.0,
+        "chain_ik.chains[1].influence": 0.25,
+    }
+
+
+def test_keys_follow_in_every_action_that_the_object_holds():
+    ob = make_limbs()
+    actions = []
+    for weight in (0.25, 0.5, 0.75):
+        rigs.key(ob, "chain_ik.chains[2].weight", {1: weight})
+        actions.append(ob.animation_data.action)
+        if weight < 0.75:
+            strip_of(ob)
+    assert len(set(actions)) == 3
+    press(remove)
+    assert [keyed(action) for action in actions] == [
+        {"chain_ik.chains[1].weight": weight} for weight in (0.25, 0.5, 0.75)
+    ]
+
+
+def share_action(ob: bpy.types.Object, *names: str, own_slot: bool = False) -> bpy.types.Object:
+    """Return another rig that plays the same action, and where wanted a slot of its own."""
+    other = make_limbs("Other", *names)
+    data = other.animation_data_create()
+    data.action = ob.animation_data.action
+    if own_slot:
+        data.action_slot = data.action.slots.new(id_type="OBJECT", name="Other")
+        key_chains(other)
+    elif HAS_SLOTS:
+        data.action_slot = ob.animation_data.action_slot
+    activate(ob, 0)
+    return other
+
+
+@pytest.mark.skipif(not HAS_SLOTS, reason="slots came with Blender 4.4")
+def test_keys_of_another_slot_stay_as_they_are():
+    ob = make_limbs()
+    action = key_chains(ob)
+    other = share_action(ob, own_slot=True)
+    press(remove)
+    slots = [each.animation_data.action_slot for each in (ob, other)]
+    assert [len(keyed(action, slot)) for slot in slots] == [2, 3]
+    assert played(ob) == {"Right": 1.0, "Tail": 0.25}
+    assert played(other) == INFLUENCES
+
+
+@pytest.mark.parametrize("place", ["active", "strip", "muted strip", "behind tweak mode"])
+def test_keys_that_play_on_another_rig_as_well_keep_the_chain_from_being_removed(place):
+    ob = make_limbs()
+    action = key_chains(ob)
+    other = share_action(ob)
+    PLACES[place](other)
+    rigs.go_to(2)
+    before, keys = state(), keyed(action)
+    assert refusal(remove) == (
+        "The action 'RigAction' animates 'Other' as well, so its keys cannot follow"
+        " the chains of one alone: give each of them its own action first."
+    )
+    assert (state(), keyed(action)) == (before, keys)
+    other.animation_data_clear()
+    press(remove)
+    assert played(ob) == {"Right": 1.0, "Tail": 0.25}
+
+
+def test_a_shared_action_is_no_obstacle_if_it_animates_no_chain_that_moves():
+    ob = make_limbs()
+    key_chains(ob, Left=0.5)
+    rigs.key_bones(ob)
+    share_action(ob)
+    activate(ob, 1)
+    press(remove)
+    assert played(ob) == {"Left": 0.5, "Tail": 1.0}
+
+
+def test_a_shared_action_is_no_obstacle_if_the_other_rig_has_no_such_chains():
+    ob = make_limbs()
+    key_chains(ob, Right=0.5, Tail=0.25)
+    share_action(ob, "Left")
+    press(remove)
+    assert played(ob) == {"Right": 0.5, "Tail": 0.25}
+
+
+@pytest.mark.parametrize("place", ["active", "muted strip"])
+def test_keys_of_a_linked_action_keep_the_chain_from_being_removed(place, tmp_path):
+    action = key_chains(make_limbs())
+    path = str(tmp_path / "library.blend")
+    bpy.data.libraries.write(path, {action})
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    ob = make_limbs()
+    with bpy.data.libraries.load(path, link=True) as (_found, wanted):
+        wanted.actions = ["RigAction"]
+    data = ob.animation_data_create()
+    data.action = wanted.actions[0]
+    if HAS_SLOTS:
+        data.action_slot = data.action.slots[0]
+    PLACES[place](ob)
+    rigs.go_to(2)
+    before, keys = state(), keyed(wanted.actions[0])
+    assert refusal(remove) == (
+        "The action 'RigAction' is linked, so its keys cannot follow the chains: make it local"
+        " first."
+    )
+    assert (state(), keyed(wanted.actions[0])) == (before, keys)
+
+
+@pytest.mark.parametrize(("active", "then"), [(0, 0), (1, 0), (2, 1)])
+def test_the_active_chain_stays_active_when_another_one_is_removed(active, then):
+    ob = make_limbs()
+    ob.chain_ik.active_index = active
+    removed = 0 if active else 1
+    select_objects(active=ob.chain_ik.chains[removed].target)
+    press(remove)
+    assert ob.chain_ik.active_index == then
+    assert ob.chain_ik.chains[then].name == NAMES[active]
+
+
+def test_keys_that_wait_for_a_new_chain_are_told_and_not_deleted(capfd):
+    ob = make_limbs()
+    key_chains(ob, Tail=0.25)
+    ob.chain_ik.chains.remove(2)  # as a script may, which leaves the keys behind
+    keys = keyed(ob.animation_data.action)
+    press(add, bone="Tail.1")
+    assert keyed(ob.animation_data.action) == keys
+    assert "of a chain that is gone" in capfd.readouterr().out
+
+
+def test_without_such_keys_a_new_chain_is_added_without_a_word(capfd):
+    ob = make_limbs()
+    key_chains(ob)
+    press(remove)
+    press(add, bone="Left.1")
+    assert played(ob) == {"Right": 1.0, "Tail": 0.25, "Left.1": 1.0}
+    assert "of a chain that is gone" not in capfd.readouterr().out

@@ -1,0 +1,311 @@
+"""Library overrides: what the library has given cannot be removed, what was added here can."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.setups import rigs
+from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.selecting import press, refusal, select_bones, select_objects
+
+remove = bpy.ops.pose.chain_ik_remove
+add = partial(bpy.ops.pose.chain_ik_add, control="EMPTY")
+joint_remove = bpy.ops.pose.chain_ik_joint_remove
+joint_add = bpy.ops.pose.chain_ik_joint_add
+joints_copy = bpy.ops.pose.chain_ik_joints_copy
+
+LIMBS = ("Left", "Right", "Tail")
+
+
+def write_library(path: Path, *chains: str, joints: int = 1) -> None:
+    """Write a file with a rig of three limbs: chains on some, joints on these, limits on bones."""
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    ob = rigs.make_armature()
+    for i, limb in enumerate(LIMBS):
+        rigs.add_bones(ob, np.add(rigs.zigzag(3, seed=i), (2.0 * i, 0.0, 0.0)), prefix=limb)
+    for limb in chains:
+        target = rigs.make_empty(f"{limb} Target", (2.0 * LIMBS.index(limb) + 0.6, 0.5, 1.2))
+        chain = rigs.add_chain(ob, f"{limb}.2", target, name=limb)
+        for number in range(joints):
+            give(chain, f"{limb}.{number}", "CONE", cone=80)
+    ob.pose.bones["Left.1"].lock_ik_x = True
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    return tmp_path / "library.blend"
+
+
+def make_override(library: Path) -> bpy.types.Object:
+    """Return an active override of the rig in a library, in a new file."""
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    with bpy.data.libraries.load(str(library), link=True) as (_found, wanted):
+        wanted.objects = ["Rig"]
+    rigs.link(wanted.objects[0])
+    activate(wanted.objects[0].override_create(remap_local_usages=True), 0)
+    return overridden()
+
+
+def overridden() -> bpy.types.Object:
+    return next(ob for ob in bpy.data.objects if ob.override_library and ob.type == "ARMATURE")
+
+
+def activate(ob: bpy.types.Object, index: int) -> None:
+    select_objects(active=ob)
+    ob.chain_ik.active_index = index
+    bpy.context.view_layer.update()
+
+
+def add_limb(ob: bpy.types.Object, limb: str) -> None:
+    """Add a chain to the override, with a target and two joints."""
+    select_bones(ob, [f"{limb}.0", f"{limb}.1", f"{limb}.2"])
+    press(add)
+    for bone in (f"{limb}.0", f"{limb}.2"):
+        select_bones(ob, [bone])
+        press(joint_add)
+
+
+def reopen(tmp_path: Path) -> bpy.types.Object:
+    """Save, open again, and return the override, active."""
+    path = str(tmp_path / "user.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.open_mainfile(filepath=path)
+    activate(overridden(), overridden().chain_ik.active_index)
+    return overridden()
+
+
+def chains(ob: bpy.types.Object) -> list[tuple[str, list[str]]]:
+    return [(each.name, [joint.bone for joint in each.joints]) for each in ob.chain_ik.chains]
+
+
+def everything(ob: bpy.types.Object) -> list[object]:
+    """Return all settings of the chains with their joints, and the bones' channels."""
+    return [ob.chain_ik.active_index, *map(_settings, ob.chain_ik.chains), rigs.rotations(ob)]
+
+
+def _settings(group: bpy.types.PropertyGroup) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for prop in group.bl_rna.properties:
+        if prop.identifier in ("rna_type", "status", "residual"):
+            continue
+        value = getattr(group, prop.identifier)
+        if prop.type == "COLLECTION":
+            value = [_settings(item) for item in value]
+        elif isinstance(value, bpy.types.PropertyGroup):
+            value = _settings(value)
+        elif isinstance(value, bpy.types.ID):
+            value = value.name
+        found[prop.identifier] = value
+    return found
+
+
+@pytest.mark.parametrize("names", [("Left",), ("Left", "Right"), ("Right", "Left", "Tail")])
+@pytest.mark.parametrize("keep_pose", [False, True])
+def test_a_chain_of_the_library_is_not_removed_and_nothing_changes(library, names, keep_pose):
+    write_library(library, *names)
+    ob = make_override(library)
+    for index, name in enumerate(names):
+        activate(ob, index)
+        before = everything(ob)
+        expected = (
+            f"Chain '{name}' comes from a library and cannot be removed here: mute it instead."
+        )
+        assert refusal(remove, keep_pose=keep_pose) == expected
+        assert everything(ob) == before
+        assert ob.chain_ik.chains[index].target is not None
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_joint_of_the_library_is_not_removed_and_nothing_changes(library, count):
+    write_library(library, "Right", "Left", joints=count)
+    ob = make_override(library)
+    activate(ob, 1)
+    for index in range(count):
+        ob.chain_ik.chains[1].active_joint_index = index
+        before = everything(ob)
+        assert refusal(joint_remove) == (
+            f"The joint of bone 'Left.{index}' comes from a library and cannot be removed here:"
+            " change it instead."
+        )
+        assert everything(ob) == before
+
+
+@pytest.mark.parametrize("bones", [(), ("Left.2",)])
+def test_joints_of_the_library_are_not_replaced_and_nothing_changes(library, bones):
+    write_library(library, "Left")
+    ob = make_override(library)
+    for bone in bones:
+        select_bones(ob, [bone])
+        press(joint_add)
+    before = everything(ob)
+    assert refusal(joints_copy) == (
+        "Joints of this chain come from a library and cannot be replaced here: change them one by"
+        " one instead."
+    )
+    assert everything(ob) == before
+
+
+def test_a_refused_button_leaves_the_file_as_it_would_be_without(library, tmp_path):
+    write_library(library, "Left", "Right", joints=2)
+    ob = make_override(library)
+    add_limb(ob, "Tail")
+    activate(ob, 0)
+    for operator in (remove, joint_remove, joints_copy):
+        refusal(operator)
+    before = everything(ob)
+    assert everything(reopen(tmp_path)) == before
+
+
+@pytest.mark.parametrize("is_reopened", [False, True])
+def test_chains_and_joints_added_to_an_override_can_be_removed(library, tmp_path, is_reopened):
+    write_library(library, "Left")
+    ob = make_override(library)
+    add_limb(ob, "Right")
+    add_limb(ob, "Tail")
+    if is_reopened:
+        ob = reopen(tmp_path)
+    linked = ("Left", ["Left.0"])
+    added = ("Right.2", ["Right.0", "Right.2"])
+    assert chains(ob) == [linked, added, ("Tail.2", ["Tail.0", "Tail.2"])]
+    activate(ob, 2)
+    ob.chain_ik.chains[2].active_joint_index = 0
+    press(joint_remove)
+    assert chains(ob) == [linked, added, ("Tail.2", ["Tail.2"])]
+    press(joint_remove)
+    assert chains(ob) == [linked, added, ("Tail.2", [])]
+    activate(ob, 1)
+    press(remove)
+    press(remove)
+    assert chains(ob) == [linked]
+    assert chains(reopen(tmp_path)) == [linked]
+
+
+@pytest.mark.parametrize("is_reopened", [False, True])
+def test_a_joint_added_to_a_chain_of_the_library_can_be_removed(library, tmp_path, is_reopened):
+    write_library(library, "Left")
+    ob = make_override(library)
+    select_bones(ob, ["Left.2"])
+    press(joint_add)
+    if is_reopened:
+        ob = reopen(tmp_path)
+    assert chains(ob) == [("Left", ["Left.0", "Left.2"])]
+    ob.chain_ik.chains[0].active_joint_index = 1
+    press(joint_remove)
+    assert chains(ob) == [("Left", ["Left.0"])]
+    assert "comes from a library" in refusal(joint_remove)
+
+
+def test_joints_added_to_an_override_are_replaced_by_copies(library):
+    write_library(library, "Left", joints=0)
+    ob = make_override(library)
+    for _ in range(2):
+        press(joints_copy)
+        assert chains(ob) == [("Left", ["Left.1"])]
+        select_bones(ob, ["Left.2"])
+        press(joint_add)
+        assert chains(ob) == [("Left", ["Left.1", "Left.2"])]
+
+
+def grow_library(library: Path, change: Callable[[bpy.types.Object], object], user: Path) -> None:
+    """Change the rig in the library, and open the file that uses it again."""
+    bpy.ops.wm.save_as_mainfile(filepath=str(user))
+    bpy.ops.wm.open_mainfile(filepath=str(library))
+    change(bpy.data.objects["Rig"])
+    bpy.ops.wm.save_as_mainfile(filepath=str(library))
+    bpy.ops.wm.open_mainfile(filepath=str(user))
+
+
+def test_chains_are_told_apart_also_when_the_library_has_got_more_of_them(library, tmp_path):
+    write_library(library, "Left")
+    add_limb(make_override(library), "Tail")
+    goal = "Left Target"
+    grow_library(
+        library,
+        lambda rig: rigs.add_chain(rig, "Right.2", bpy.data.objects[goal], name="Right"),
+        tmp_path / "user.blend",
+    )
+    ob = overridden()
+    names = [name for name, _ in chains(ob)]
+    assert sorted(names) == ["Left", "Right", "Tail.2"]
+    for name in ("Left", "Right"):
+        activate(ob, names.index(name))
+        assert "comes from a library" in refusal(remove)
+    activate(ob, names.index("Tail.2"))
+    press(remove)
+    assert [name for name, _ in chains(ob)] == ["Left", "Right"]
+
+
+def test_joints_are_told_apart_also_when_the_library_has_got_more_of_them(library, tmp_path):
+    write_library(library, "Left")
+    ob = make_override(library)
+    select_bones(ob, ["Left.2"])
+    press(joint_add)
+    grow_library(
+        library,
+        lambda rig: give(rig.chain_ik.chains[0], "Left.1", "CONE"),
+        tmp_path / "user.blend",
+    )
+    ob = overridden()
+    chain = ob.chain_ik.chains[0]
+    bones = [joint.bone for joint in chain.joints]
+    assert sorted(bones) == ["Left.0", "Left.1", "Left.2"]
+    activate(ob, 0)
+    for bone in ("Left.0", "Left.1"):
+        chain.active_joint_index = bones.index(bone)
+        assert "comes from a library" in refusal(joint_remove)
+    chain.active_joint_index = bones.index("Left.2")
+    press(joint_remove)
+    assert chains(ob) == [("Left", ["Left.0", "Left.1"])]
+
+
+def test_a_renamed_chain_of_the_library_is_still_one_of_the_library(library):
+    write_library(library, "Left")
+    ob = make_override(library)
+    ob.chain_ik.chains[0].name = "Renamed"
+    assert "comes from a library" in refusal(remove)
+
+
+def test_keys_and_drivers_of_chains_added_to_an_override_follow(library, tmp_path):
+    write_library(library, "Left")
+    ob = make_override(library)
+    for limb in ("Right", "Tail"):
+        add_limb(ob, limb)
+    for index, influence in enumerate((0.0, 0.5, 0.25)):
+        rigs.key(ob, f"chain_ik.chains[{index}].influence", {1: influence})
+        driver = ob.driver_add(f"chain_ik.chains[{index}].weight").driver
+        driver.expression = str(influence)
+    activate(ob, 1)
+    press(remove)
+    for is_reopened in (False, True):
+        ob = reopen(tmp_path) if is_reopened else ob
+        rigs.go_to(4)
+        posed = rigs.evaluated(ob).chain_ik.chains
+        assert [chain.name for chain in posed] == ["Left", "Tail.2"]
+        told = [(chain.influence, chain.weight) for chain in posed]
+        np.testing.assert_allclose(told, [(0.0, 0.0), (0.25, 0.25)], atol=1e-6)
+        assert len(ob.animation_data.drivers) == len(rigs.curves_of(ob)) == 2
+
+
+@pytest.mark.parametrize("operator", [remove, joint_remove])
+def test_one_undo_brings_back_what_was_removed_from_an_override(library, operator):
+    write_library(library, "Left")
+    ob = make_override(library)
+    add_limb(ob, "Tail")
+    bpy.ops.ed.undo_push(message="Added")
+    before = chains(ob)
+    press(operator)
+    after = chains(overridden())
+    assert len(str(after)) < len(str(before))
+    for step, expected in ((bpy.ops.ed.undo, before), (bpy.ops.ed.redo, after)) * 2:
+        step()
+        assert chains(overridden()) == expected
+    bpy.ops.ed.undo()
+    press(operator)
+    assert chains(overridden()) == after

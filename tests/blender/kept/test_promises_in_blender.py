@@ -1,0 +1,200 @@
+"""Promises 1, 2 and 4 on the evaluated rig: reached, closest, at rest, and as much as asked for."""
+
+import itertools
+
+import bpy
+import numpy as np
+import pytest
+from mathutils import Quaternion, Vector
+
+from tests.blender.setups import rigs, scaled_rigs
+from tests.helpers import make_rng
+
+# Thorough: thousands of solves, left out of the quick subset.
+pytestmark = pytest.mark.slow
+
+SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
+STARTS = ("KEYED", "REST", "CURRENT")
+
+every_solver = pytest.mark.parametrize("solver", SOLVERS)
+every_mode = pytest.mark.parametrize("mode", rigs.ROTATION_MODES)
+
+
+def posed_rig(solver, mode="QUATERNION", seed=3):
+    """Return a posed rig, and the limb's bones: two for Two-Bone, else five."""
+    ob, bones = scaled_rigs.random_rig(make_rng(seed), 2 if solver == "TWO_BONE" else 5)
+    for bone in ob.pose.bones:
+        bone.rotation_mode = mode
+    rigs.turn_bones(ob, seed)
+    return ob, bones
+
+
+def solve_again(ob, times=3):
+    for _ in range(times):
+        ob.update_tag()
+        scaled_rigs.update()
+
+
+@every_mode
+@every_solver
+def test_a_target_exactly_on_the_effector_does_not_move_the_pose(solver, mode):
+    ob, bones = posed_rig(solver, mode)
+    before = rigs.pose(ob)
+    chain, _ = scaled_rigs.follow(ob, bones, rigs.tail(ob, bones[-1]), solver=solver)
+    np.testing.assert_allclose(rigs.pose(ob), before, atol=5e-6)
+    assert chain.status.startswith("Reached"), chain.status
+
+
+@every_solver
+@pytest.mark.parametrize("use_tail", [True, False])
+def test_a_target_on_the_tip_with_its_rotation_does_not_move_the_pose(solver, use_tail):
+    ob, bones = posed_rig(solver)
+    tip, count = bones[-1], len(bones)
+    if solver == "TWO_BONE":
+        bones = ["Bone.1", *bones] if use_tail else bones
+        count = 3 if use_tail else 1
+        if not use_tail:
+            solver = "NEWTON"
+    elif not use_tail:
+        count -= 1
+    before = rigs.pose(ob)
+    target = rigs.make_empty("Target", (rigs.tail if use_tail else rigs.head)(ob, tip))
+    target.rotation_mode = "QUATERNION"
+    target.rotation_quaternion = rigs.evaluated(ob).pose.bones[tip].matrix.to_quaternion()
+    rigs.add_chain(
+        ob, tip, target, solver=solver, use_tail=use_tail, use_rotation=True, chain_count=count
+    )
+    scaled_rigs.update()
+    np.testing.assert_allclose(rigs.pose(ob), before, atol=5e-6)
+
+
+@every_mode
+@every_solver
+def test_solved_again_nothing_moves(solver, mode):
+    ob, bones = posed_rig(solver, mode)
+    point = scaled_rigs.limb_length(ob, bones) * np.array([0.3, 0.2, 0.5])
+    scaled_rigs.follow(ob, bones, rigs.head(ob, bones[0]) + point, solver=solver)
+    before = rigs.rotations(ob)
+    solve_again(ob)
+    assert rigs.rotations(ob) == before
+
+
+@every_solver
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("place", [0.5, 3.0], ids=["within_reach", "out_of_reach"])
+def test_solved_again_nothing_moves_from_any_start(solver, start, place):
+    ob, bones = posed_rig(solver)
+    point = place * scaled_rigs.limb_length(ob, bones) * np.array([0.3, 0.4, 0.8])
+    root = rigs.head(ob, bones[0])
+    scaled_rigs.follow(ob, bones, root + point, solver=solver, start_from=start)
+    solve_again(ob, 1)
+    before = rigs.rotations(ob)
+    solve_again(ob)
+    assert rigs.rotations(ob) == before
+
+
+@pytest.mark.parametrize("start", ["KEYED", "REST"])
+@every_solver
+def test_the_way_by_which_the_target_came_does_not_matter(solver, start):
+    ob, bones = posed_rig(solver)
+    reach, root = scaled_rigs.limb_length(ob, bones), rigs.head(ob, bones[0])
+    goal = root + reach * np.array([0.3, 0.2, 0.5])
+    _, target = scaled_rigs.follow(ob, bones, goal, solver=solver, start_from=start)
+    before = rigs.rotations(ob)
+    for direction in make_rng(5).normal(size=(8, 3)):
+        target.location = root + reach * 0.6 * direction
+        scaled_rigs.update()
+    target.location = goal
+    scaled_rigs.update()
+    assert rigs.rotations(ob) == before
+
+
+@every_mode
+@every_solver
+def test_an_unreachable_target_gets_the_limb_straight_toward_it(solver, mode):
+    ob, bones = posed_rig(solver, mode)
+    direction = np.array([0.48, -0.6, 0.64])
+    reach, root = scaled_rigs.limb_length(ob, bones), rigs.head(ob, bones[0])
+    chain, target = scaled_rigs.follow(ob, bones, root + 1.7 * reach * direction, solver=solver)
+    steps = np.diff(scaled_rigs.joints(ob, bones), axis=0)
+    steps /= np.linalg.norm(steps, axis=1, keepdims=True)
+    np.testing.assert_allclose(steps, np.tile(direction, (len(bones), 1)), atol=2e-6)
+    gap = np.linalg.norm(rigs.tail(ob, bones[-1]) - rigs.position(target))
+    assert gap == pytest.approx(0.7 * reach, rel=1e-5)
+    assert chain.residual == pytest.approx(gap, rel=1e-5)
+    assert chain.status.startswith("Out of reach by"), chain.status
+
+
+@every_solver
+def test_a_target_in_the_dead_zone_gets_the_limb_folded_toward_it(solver):
+    ob = rigs.make_rig([(0, 0, 0), (0, -0.2, 2), (0, 0.1, 2.6)])
+    bones = list(ob.pose.bones.keys())
+    point = np.array([0.3, 0.4, 0.1])
+    chain, target = scaled_rigs.follow(ob, bones, point, solver=solver)
+    upper, lower = np.linalg.norm(np.diff(scaled_rigs.joints(ob, bones), axis=0), axis=1)
+    gap = np.linalg.norm(rigs.tail(ob, "Bone.1") - rigs.position(target))
+    assert gap == pytest.approx(upper - lower - np.linalg.norm(point), rel=1e-4)
+    assert chain.status.startswith("Too near by"), chain.status
+
+
+@every_solver
+def test_a_target_on_the_root_is_reached_or_folded_to_without_nan(solver):
+    ob, bones = posed_rig(solver)
+    chain, _ = scaled_rigs.follow(ob, bones, rigs.head(ob, bones[0]), solver=solver)
+    assert np.isfinite(rigs.pose(ob)).all()
+    assert chain.status.startswith(("Reached", "Too near by")), chain.status
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [1, 2, 3, 10, 100, 300])
+def test_any_number_of_bones_reaches_from_a_straight_rest_pose(count):
+    ob = rigs.make_rig([(0.0, 0.0, z / count) for z in range(count + 1)])
+    bones = list(ob.pose.bones.keys())
+    for place in ((0.0, 0.0, 1.0), (0.3, 0.1, 0.4), (0.0, 0.0, 0.5), (0.0, 0.0, -0.5)):
+        point = np.array(place) if count > 1 else np.array(place) / np.linalg.norm(place)
+        bpy.context.view_layer.update()
+        chain, target = scaled_rigs.follow(ob, bones, point)
+        # Each bone of float32 adds its 1e-7.
+        assert scaled_rigs.miss(ob, bones, target) <= max(1e-5, 2e-7 * count), chain.status
+        ob.chain_ik.chains.remove(0)
+
+
+@every_mode
+@every_solver
+def test_influence_0_is_the_start_1_the_solution_and_half_is_between(solver, mode):
+    ob, bones = posed_rig(solver, mode)
+    local = [Quaternion(rotation_of(ob, bone)) for bone in bones]
+    reach, root = scaled_rigs.limb_length(ob, bones), rigs.head(ob, bones[0])
+    chain, target = scaled_rigs.follow(
+        ob, bones, root + reach * np.array([0.4, 0.2, 0.4]), solver=solver
+    )
+    angles = {}
+    for influence in (1.0, 0.5, 0.0):
+        chain.influence = influence
+        scaled_rigs.update()
+        angles[influence] = [
+            rotation_of(ob, bone).rotation_difference(start).angle
+            for bone, start in zip(bones, local, strict=True)
+        ]
+        if influence == 1.0:
+            assert scaled_rigs.miss(ob, bones, target) <= 2e-5
+    np.testing.assert_allclose(angles[0.0], 0.0, atol=2e-3)
+    assert np.all(np.array(angles[0.5]) <= np.array(angles[1.0]) + 2e-3)
+    assert 0.3 < np.sum(angles[0.5]) / np.sum(angles[1.0]) < 0.7
+
+
+def rotation_of(ob, bone):
+    return ob.pose.bones[bone].matrix_basis.to_quaternion()
+
+
+@pytest.mark.parametrize(("solver", "start"), list(itertools.product(SOLVERS, ["KEYED", "REST"])))
+def test_a_rig_moved_as_a_whole_takes_the_same_pose(solver, start):
+    ob, bones = posed_rig(solver)
+    goal = rigs.head(ob, bones[0]) + scaled_rigs.limb_length(ob, bones) * np.array([0.3, 0.2, 0.5])
+    _, target = scaled_rigs.follow(ob, bones, goal, solver=solver, start_from=start)
+    before = rigs.pose(ob)
+    ob.rotation_euler, ob.location = (0.7, -0.4, 1.9), (1.0, -2.0, 0.5)
+    scaled_rigs.update()
+    target.location = scaled_rigs.world_of(ob) @ Vector(goal)
+    scaled_rigs.update()
+    np.testing.assert_allclose(rigs.pose(ob), before, atol=2e-5)

@@ -1,0 +1,127 @@
+"""Whoever poses a bone of a live chain by hand is told why it does not stay."""
+
+from __future__ import annotations
+
+import bpy
+import pytest
+
+from tests.blender.setups import rigs, tree_rigs
+
+BENT = ((0, 0, 0), (0, -0.3, 1), (0, 0, 2))
+TOLD = "This chain poses {}, so it went back: move the target, or switch to FK to pose by hand."
+TURNED = (0.8, 0.6, 0.0, 0.0)
+
+
+def make_limb(**settings: object) -> tuple[bpy.types.Object, bpy.types.Object]:
+    ob = rigs.make_rig(BENT)
+    target = rigs.make_empty(location=(0.4, 0.5, 1.2))
+    rigs.add_chain(ob, "Bone.1", target, **settings)
+    rigs.updated()
+    return ob, target
+
+
+def status(ob: bpy.types.Object) -> str:
+    return ob.chain_ik.chains[0].status
+
+
+@pytest.mark.parametrize("turned", [TURNED, (1.0, 0.0, 0.0, 0.0)], ids=["turned", "cleared"])
+@pytest.mark.parametrize("solver", ["TWO_BONE", "NEWTON", "CCD", "FORCE"])
+def test_a_bone_that_is_turned_by_hand_is_told_of_until_the_target_moves(solver, turned):
+    ob, target = make_limb(solver=solver)
+    solved = rigs.pose(ob)
+    before = status(ob)
+    assert before.startswith("Reached")
+    for _ in range(2):
+        ob.pose.bones["Bone.1"].rotation_quaternion = turned
+        rigs.updated()
+        assert status(ob).startswith(TOLD.format("Bone.1"))
+        assert status(ob).endswith(f" {before}")
+    rigs.updated()
+    assert (rigs.pose(ob) == solved).all()
+    assert status(ob).startswith(TOLD.format("Bone.1"))
+    target.location.x += 0.1
+    rigs.updated()
+    assert status(ob).startswith("Reached")
+
+
+def test_a_bone_that_no_chain_poses_is_free_and_nothing_is_said():
+    ob = rigs.make_rig(((0, 0, 0), (0, 0, 0.5), (0, -0.3, 1), (0, 0, 2)))
+    rigs.add_chain(ob, "Bone.2", rigs.make_empty(location=(0.4, 0.5, 1.2)), chain_count=2)
+    rigs.updated()
+    ob.pose.bones["Bone.0"].rotation_quaternion = (0.99, 0.1, 0.0, 0.0)
+    rigs.updated()
+    assert status(ob).startswith("Reached")
+    assert ob.pose.bones["Bone.0"].rotation_quaternion[1] == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("settings", [{"start_from": "CURRENT"}, {"solver": "FOLLOW"}])
+def test_chains_that_go_on_from_what_stands_there_take_it(settings):
+    ob, _ = make_limb(**settings)
+    ob.pose.bones["Bone.1"].rotation_quaternion = TURNED
+    rigs.updated()
+    assert "by hand" not in status(ob)
+
+
+def test_keys_that_play_are_nobody_s_hand():
+    ob, _ = make_limb()
+    bone = ob.pose.bones["Bone.1"]
+    for frame, turn in ((1, (1.0, 0.0, 0.0, 0.0)), (10, TURNED)):
+        bone.rotation_quaternion = turn
+        bone.keyframe_insert("rotation_quaternion", frame=frame)
+    for frame in (3, 7):
+        bpy.context.scene.frame_set(frame)
+        rigs.updated()
+        assert "by hand" not in status(ob)
+        # What plays is evaluated again, without another frame.
+        ob.update_tag(refresh={"TIME"})
+        rigs.updated()
+        assert "by hand" not in status(ob)
+
+
+def test_of_a_tree_only_the_chains_tell_that_pose_the_bone():
+    rig = tree_rigs.make_y()
+    rig.follow()
+    rigs.updated()
+    rig.ob.pose.bones["Left.1"].rotation_quaternion = TURNED
+    rigs.updated()
+    assert rig.chain("Left").status.startswith(TOLD.format("Left.1"))
+    assert "by hand" not in rig.chain("Right").status
+
+
+def test_auto_keying_is_told_of():
+    ob, _ = make_limb()
+    bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
+    ob.pose.bones["Bone.1"].rotation_quaternion = TURNED
+    rigs.updated()
+    assert status(ob).endswith("Auto Keying has keyed it: delete that key")
+
+
+def test_a_muted_chain_lets_its_bones_be_posed():
+    ob, _ = make_limb()
+    ob.chain_ik.chains[0].mute = True
+    rigs.updated()
+    ob.pose.bones["Bone.1"].rotation_quaternion = TURNED
+    rigs.updated()
+    assert status(ob) == "Muted"
+    assert ob.pose.bones["Bone.1"].rotation_quaternion[:] == pytest.approx(TURNED)
+
+
+@pytest.mark.parametrize("change", ["use_tail", "bone", "mute another"])
+def test_a_pose_that_chains_give_back_is_nobody_s_hand(change):
+    rig = tree_rigs.make_y()
+    rig.follow()
+    rig.target("Left").location = (-0.6, 0.3, 1.0)
+    rigs.updated()
+    left, right = rig.chain("Left"), rig.chain("Right")
+    if change == "mute another":
+        right.mute = True
+    else:
+        # What is set again gives the bones their stored pose, and takes it anew.
+        setattr(left, change, getattr(left, change))
+    for _ in range(2):
+        rigs.updated()
+        assert "by hand" not in left.status
+        assert "by hand" not in right.status
+    rig.ob.pose.bones["Left.1"].rotation_quaternion = TURNED
+    rigs.updated()
+    assert "by hand" in left.status

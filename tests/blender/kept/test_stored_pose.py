@@ -1,0 +1,296 @@
+"""Nothing is destroyed: the pose of before comes back, keyframes stay as they are."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.setups import rigs
+
+NEAR, FAR = (0.6, 0.5, 1.2), (-0.7, 0.4, 0.8)
+each_mode = pytest.mark.parametrize("mode", rigs.ROTATION_MODES)
+
+
+def make_posed_arm(mode: str = "QUATERNION", **settings: object):
+    """Return a rig with a chain that has moved it, its target, and the channels of before."""
+    ob = rigs.make_rig(modes=mode)
+    rigs.turn_bones(ob)
+    free = rigs.rotations(ob)
+    target = rigs.make_empty(location=NEAR)
+    rigs.add_chain(ob, "Bone.1", target, **settings)
+    bpy.context.view_layer.update()
+    target.location = FAR
+    bpy.context.view_layer.update()
+    assert settings.get("influence") == 0.0 or rigs.rotations(ob) != free
+    return ob, target, free
+
+
+def mute(ob):
+    ob.chain_ik.chains[0].mute = True
+
+
+def remove(ob):
+    rigs.enter(ob, "POSE")
+    assert bpy.ops.pose.chain_ik_remove() == {"FINISHED"}
+    assert len(ob.chain_ik.chains) == 0
+
+
+def restore(ob):
+    rigs.enter(ob, "POSE")
+    assert bpy.ops.pose.chain_ik_restore() == {"FINISHED"}
+    assert len(ob.chain_ik.chains) == 1
+
+
+WAYS_BACK = (mute, remove, restore)
+each_way_back = pytest.mark.parametrize("go_back", WAYS_BACK)
+
+
+@each_way_back
+@each_mode
+def test_unkeyed_bones_get_exactly_the_pose_of_before(mode, go_back):
+    ob, target, free = make_posed_arm(mode)
+    go_back(ob)
+    for location in (FAR, NEAR):
+        target.location = location
+        bpy.context.view_layer.update()
+        assert rigs.rotations(ob) == free
+    bpy.context.scene.frame_set(5)
+    assert rigs.rotations(ob) == free
+
+
+@each_way_back
+@each_mode
+def test_keyed_bones_get_the_pose_of_their_keys_at_once(mode, go_back):
+    ob = rigs.make_rig(modes=mode)
+    rigs.key_bones(ob)
+    free = rigs.link(ob.copy())
+    rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=NEAR))
+    bpy.context.scene.frame_set(5)
+    assert rigs.rotations(ob) != rigs.rotations(free)
+    go_back(ob)
+    bpy.context.view_layer.update()
+    rigs.assert_same_pose(ob, free)
+    bpy.context.scene.frame_set(12)
+    rigs.assert_same_pose(ob, free)
+
+
+@each_mode
+def test_unmuting_takes_the_chain_up_again_and_muting_gives_the_same_back(mode):
+    ob, target, free = make_posed_arm(mode)
+    chain = ob.chain_ik.chains[0]
+    for _ in range(2):
+        chain.mute = True
+        bpy.context.view_layer.update()
+        assert rigs.rotations(ob) == free
+        chain.mute = False
+        rigs.assert_reaches(ob, "Bone.1", target, rigs.updated())
+
+
+def test_a_pose_made_while_muted_is_the_one_that_comes_back():
+    ob, _target, _free = make_posed_arm()
+    chain = ob.chain_ik.chains[0]
+    chain.mute = True
+    bpy.context.view_layer.update()
+    rigs.turn_bones(ob, seed=7)
+    made = rigs.rotations(ob)
+    bpy.context.view_layer.update()
+    assert rigs.rotations(ob) == made
+    for is_mute in (False, True):
+        chain.mute = is_mute
+        bpy.context.view_layer.update()
+    assert rigs.rotations(ob) == made
+
+
+def test_posing_chain_bones_by_hand_does_not_change_what_comes_back():
+    ob, _target, free = make_posed_arm()
+    rigs.turn_bones(ob, seed=7)
+    mute(ob)
+    bpy.context.view_layer.update()
+    assert rigs.rotations(ob) == free
+
+
+def test_location_scale_and_other_bones_are_never_touched():
+    ob, target, _free = make_posed_arm()
+    rigs.add_bones(ob, np.add(rigs.ARM, (1, 0, 0)), prefix="Other")
+    rigs.turn_bones(ob, seed=3)
+    ob.pose.bones["Bone.0"].location = (0.1, 0.2, 0.3)
+    ob.pose.bones["Bone.1"].scale = (1.1, 0.9, 1.2)
+
+    def others():
+        channels = [(*bone.location, *bone.scale) for bone in ob.pose.bones]
+        turned = rigs.rotations(ob)
+        return channels, turned["Other.0"], turned["Other.1"]
+
+    before = others()
+    target.location = NEAR
+    rigs.assert_reaches(ob, "Bone.1", target, rigs.updated())
+    assert others() == before
+    mute(ob)
+    bpy.context.view_layer.update()
+    assert others() == before
+
+
+@pytest.mark.parametrize("start_from", ["KEYED", "REST", "CURRENT"])
+@pytest.mark.parametrize("mode", ["QUATERNION", "XZY", "AXIS_ANGLE"])
+def test_influence_zero_is_the_stored_pose(mode, start_from):
+    ob, _target, _free = make_posed_arm(mode, start_from=start_from)
+    twin = rigs.make_rig(name="Twin", modes=mode)
+    rigs.turn_bones(twin)
+    ob.chain_ik.chains[0].influence = 0.0
+    bpy.context.view_layer.update()
+    rigs.assert_same_pose(ob, twin)
+
+
+@pytest.mark.parametrize("start_from", ["KEYED", "REST", "CURRENT"])
+def test_part_influence_lies_between_stored_pose_and_solution_and_stays_there(start_from):
+    ob, target, _free = make_posed_arm(start_from=start_from, influence=0.5)
+    stored = rigs.make_rig(name="Twin")
+    rigs.turn_bones(stored)
+    half, start = rigs.tail(ob, "Bone.1"), rigs.tail(stored, "Bone.1")
+    way = np.linalg.norm(start - target.location)
+    for end in (start, target.location):
+        assert 0.1 * way < np.linalg.norm(half - end) < way
+    for _ in range(3):
+        ob.update_tag()
+        np.testing.assert_allclose(rigs.tail(ob, "Bone.1", rigs.updated()), half, atol=3e-6)
+
+
+@each_mode
+def test_a_rotation_mode_changed_while_live_gets_the_same_pose_back(mode):
+    ob, _target, _free = make_posed_arm(mode)
+    twin = rigs.make_rig(name="Twin", modes=mode)
+    rigs.turn_bones(twin)
+    for bone in ob.pose.bones:
+        bone.rotation_mode = "XYZ" if mode == "QUATERNION" else "QUATERNION"
+    bpy.context.view_layer.update()
+    mute(ob)
+    bpy.context.view_layer.update()
+    rigs.assert_same_pose(ob, twin)
+
+
+def test_bones_that_leave_a_chain_get_their_pose_back():
+    ob, target, free = make_posed_arm()
+    chain = ob.chain_ik.chains[0]
+    chain.chain_count = 1
+    bpy.context.view_layer.update()
+    assert rigs.rotations(ob)["Bone.0"] == free["Bone.0"]
+    chain.chain_count, chain.bone = 0, "Bone.0"
+    bpy.context.view_layer.update()
+    assert rigs.rotations(ob)["Bone.1"] == free["Bone.1"]
+    chain.bone = "Bone.1"
+    rigs.assert_reaches(ob, "Bone.1", target, rigs.updated())
+    mute(ob)
+    bpy.context.view_layer.update()
+    assert rigs.rotations(ob) == free
+
+
+def test_the_stored_pose_is_of_before_also_where_settings_are_made_tip_first():
+    ob = rigs.make_rig()
+    rigs.turn_bones(ob)
+    free = rigs.rotations(ob)
+    chain = ob.chain_ik.chains.add()
+    steps = {"target": rigs.make_empty(location=FAR), "bone": "Bone.1", "chain_count": 1}
+    for name, value in (*steps.items(), ("chain_count", 2), ("mute", True)):
+        setattr(chain, name, value)
+        bpy.context.view_layer.update()
+    assert rigs.rotations(ob) == free
+
+
+def test_removing_the_first_of_two_chains_by_script_leaves_the_other_its_own_pose():
+    ob, _target, _free = make_posed_arm()
+    rigs.add_bones(ob, np.add(rigs.ARM, (1, 0, 0)), prefix="Other")
+    rigs.turn_bones(ob, seed=5)
+    free = rigs.rotations(ob)
+    other = rigs.make_empty("Other Target", (1.4, 0.5, 1.2))
+    rigs.add_chain(ob, "Other.1", other)
+    bpy.context.view_layer.update()
+    ob.chain_ik.chains.remove(0)
+    other.location.x += 0.2
+    rigs.assert_reaches(ob, "Other.1", other, rigs.updated())
+    mute(ob)
+    bpy.context.view_layer.update()
+    for name in ("Other.0", "Other.1"):
+        assert rigs.rotations(ob)[name] == free[name]
+
+
+def test_keyframes_are_never_touched():
+    ob = rigs.make_rig(modes=("QUATERNION", "XYZ"))
+    rigs.key_bones(ob)
+
+    def keys():
+        return [
+            (curve.data_path, curve.array_index, [tuple(k.co) for k in curve.keyframe_points])
+            for curve in rigs.curves_of(ob)
+        ]
+
+    before = keys()
+    assert len(before) == 7
+    rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=NEAR))
+    chain = ob.chain_ik.chains[0]
+    for frame, name, value in (
+        (3, "influence", 0.5),
+        (5, "start_from", "REST"),
+        (8, "mute", True),
+        (9, "mute", False),
+        (16, "chain_count", 1),
+    ):
+        bpy.context.scene.frame_set(frame)
+        setattr(chain, name, value)
+        bpy.context.view_layer.update()
+    restore(ob)
+    remove(ob)
+    assert keys() == before
+
+
+def test_the_stored_pose_survives_saving_and_renaming(tmp_path):
+    ob, _target, free = make_posed_arm("YXZ")
+    ob.data.bones["Bone.0"].name = "Renamed"
+    path = str(tmp_path / "saved.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.open_mainfile(filepath=path)
+    ob = bpy.data.objects["Rig"]
+    mute(ob)
+    bpy.context.view_layer.update()
+    assert list(rigs.rotations(ob).values()) == list(free.values())
+
+
+def test_storing_again_makes_the_present_pose_the_one_that_comes_back():
+    ob, _target, _free = make_posed_arm()
+    rigs.enter(ob, "POSE")
+    solved = rigs.rotations(ob)
+    assert bpy.ops.pose.chain_ik_store() == {"FINISHED"}
+    mute(ob)
+    bpy.context.view_layer.update()
+    assert rigs.rotations(ob) == solved
+
+
+def set_names(ob) -> set[str]:
+    chain = ob.chain_ik.chains[0]
+    return {name for name in type(chain).__annotations__ if chain.is_property_set(name)}
+
+
+def test_what_holds_its_default_is_not_kept_for_blender_to_copy():
+    ob, target, _free = make_posed_arm(tolerance=1e-5, use_tail=True, iterations=7)
+    chain = ob.chain_ik.chains[0]
+    target.location = NEAR
+    bpy.context.view_layer.update()
+    for name in ("tolerance", "use_tail", "pole_target", "subtarget"):
+        assert name not in set_names(ob)
+    assert (chain.use_tail, chain.iterations, chain.pole_target) == (True, 7, None)
+    assert chain.tolerance == pytest.approx(1e-5)
+    assert {"bone", "target", "iterations", "stored_pose"} <= set_names(ob)
+
+
+def test_a_setting_that_is_keyed_at_its_default_stays_keyed():
+    ob = rigs.make_rig()
+    chain = rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=NEAR))
+    for frame, influence in ((1, 1.0), (9, 0.0)):
+        chain.influence = influence
+        chain.keyframe_insert("influence", frame=frame)
+    bpy.context.scene.frame_set(1)
+    seen = [chain.influence]
+    for frame in (9, 1):
+        bpy.context.scene.frame_set(frame)
+        seen.append(ob.chain_ik.chains[0].influence)
+    assert seen == [1.0, 0.0, 1.0]

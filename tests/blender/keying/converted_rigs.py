@@ -1,0 +1,201 @@
+"""Rigs with Blender's IK constraints to convert, and where their joints are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+from tests.blender.setups import rigs, scaled_rigs
+from tests.blender.setups.selecting import press, select_bones
+from tests.helpers import make_rng
+
+Array = npt.NDArray[np.float64]
+
+FRAMES = (1.0, 4.5, 8.0, 13.0, 20.0)
+convert = bpy.ops.pose.chain_ik_convert
+CLOSE = 1e-3
+"""How far apart joints may be, as a share of the limb's length: so exact is the constraint."""
+KEPT = (
+    *("name", "bone", "chain_count", "solver", "target", "subtarget", "pole_target", "mute"),
+    *("influence", "weight", "use_tail", "use_rotation", "orient_weight", "iterations"),
+)
+
+
+class Limb:
+    """A random limb with its target and pole, posed at random, under a bone that is turned too."""
+
+    def __init__(
+        self,
+        seed: int,
+        count: int = 2,
+        *,
+        use_pole: bool = True,
+        name: str = "Rig",
+        prefix: str = "Bone",
+        turn: float = 0.35,
+        bend: float = 1.0,
+        reach: tuple[float, float] = (0.45, 0.9),
+    ) -> None:
+        rng = make_rng(seed)
+        self.ob = rigs.make_armature(name)
+        rigs.add_bones(self.ob, [(0.2, 0.1, -0.7), (0.0, 0.0, 0.0)], prefix="Root")
+        rolls = rng.uniform(-np.pi, np.pi, count)
+        joints = rigs.zigzag(count, seed)
+        joints *= rng.uniform(0.7, 1.3) * np.array((bend, bend, 1.0))
+        self.bones = rigs.add_bones(
+            self.ob,
+            joints,
+            prefix=prefix,
+            parent="Root.0",
+            rolls=rolls,
+            modes=list(rng.choice(rigs.ROTATION_MODES, count)),
+        )
+        rigs.turn_bones(self.ob, seed, turn)
+        self.ob.location, self.ob.rotation_euler = rng.normal(size=(2, 3))
+        scaled_rigs.update()
+        self.length = scaled_rigs.limb_length(self.ob, self.bones)
+        root = rigs.head(self.ob, self.bones[0])
+        way = rigs.tail(self.ob, self.bones[-1]) - root
+        way = way / np.linalg.norm(way) + rng.normal(size=3) * 0.5
+        point = root + way / np.linalg.norm(way) * self.length * rng.uniform(*reach)
+        self.target = rigs.make_empty(f"{name} Target", point)
+        self.target.rotation_euler = rng.normal(size=3)
+        self.pole = (
+            rigs.make_empty(f"{name} Pole", root + rng.normal(size=3) * 3.0) if use_pole else None
+        )
+        self.angle = float(rng.uniform(-3.0, 3.0))
+        scaled_rigs.update()
+
+    @property
+    def chain(self) -> bpy.types.PropertyGroup:
+        (chain,) = self.ob.chain_ik.chains
+        return chain
+
+    @property
+    def constraint(self) -> bpy.types.KinematicConstraint:
+        (found,) = ik_constraints(self.ob)
+        return found
+
+    def constrain(self, **settings: object) -> bpy.types.KinematicConstraint:
+        """Add a constraint to the tip."""
+        settings = {"chain_count": len(self.bones), "pole_angle": self.angle, **settings}
+        found = constrain(self.ob, self.bones[-1], self.target, self.pole, **settings)
+        scaled_rigs.update()
+        return found
+
+    def add_chain(self, **settings: object) -> bpy.types.PropertyGroup:
+        """Add a chain that ends at the tip."""
+        settings = {"chain_count": len(self.bones), "pole_angle": self.angle, **settings}
+        chain = rigs.add_chain(
+            self.ob, self.bones[-1], self.target, pole_target=self.pole, **settings
+        )
+        scaled_rigs.update()
+        return chain
+
+    def joints(self) -> Array:
+        """Return where the joints are shown, world space, shape (n + 1, 3)."""
+        points = [rigs.head(self.ob, bone) for bone in self.bones]
+        return np.array([*points, rigs.tail(self.ob, self.bones[-1])])
+
+    def apart(self, others: Array) -> float:
+        """Return how far joints are from others, as a share of the limb's length."""
+        return float(np.linalg.norm(self.joints() - others, axis=1).max() / self.length)
+
+
+def constrain(
+    ob: bpy.types.Object,
+    bone: str,
+    target: bpy.types.Object | None,
+    pole: bpy.types.Object | None = None,
+    **settings: object,
+) -> bpy.types.KinematicConstraint:
+    """Give a bone an IK constraint."""
+    constraint = ob.pose.bones[bone].constraints.new("IK")
+    constraint.target, constraint.pole_target = target, pole
+    for name, value in settings.items():
+        setattr(constraint, name, value)
+    return constraint
+
+
+def ik_constraints(ob: bpy.types.Object) -> list[bpy.types.KinematicConstraint]:
+    """Return all IK constraints of an armature object."""
+    return [each for bone in ob.pose.bones for each in bone.constraints if each.type == "IK"]
+
+
+def to_chains(ob: bpy.types.Object, *bones: str) -> None:
+    """Convert the constraints of some bones, or of all of them, as the button does."""
+    select_bones(ob, bones or [ob.pose.bones[0].name])
+    press(convert, use_all=not bones)
+
+
+def to_constraints(ob: bpy.types.Object, *, use_all: bool = True) -> None:
+    """Convert the active chain, or all of them, as the button does."""
+    # A click on a bone of another chain would make that the active one.
+    select_bones(ob, [ob.chain_ik.chains[ob.chain_ik.active_index].bone])
+    press(convert, direction="TO_CONSTRAINTS", use_all=use_all)
+
+
+def settings_of(constraint: bpy.types.KinematicConstraint) -> dict[str, object]:
+    """Return everything that a constraint holds, numbers to what float32 and angles keep."""
+    found: dict[str, object] = {}
+    for prop in constraint.bl_rna.properties:
+        value = getattr(constraint, prop.identifier)
+        if not prop.is_readonly and prop.identifier not in {"active", "show_expanded"}:
+            found[prop.identifier] = round(value, 4) if isinstance(value, float) else value
+    return found
+
+
+def two_limbs() -> bpy.types.Object:
+    """Return a rig with a constraint on each of two limbs."""
+    ob = rigs.make_armature()
+    for i, limb in enumerate(("Left", "Right")):
+        beside = np.array([2.0 * i, 0.0, 0.0])
+        tip = rigs.add_bones(ob, np.add(rigs.ARM, beside), prefix=limb)[-1]
+        target = rigs.make_empty(f"{limb} Target", np.add(beside, (0.6, 0.5, 1.2)))
+        constrain(ob, tip, target, name=limb, chain_count=2)
+    scaled_rigs.update()
+    return ob
+
+
+def told_settings(ob: bpy.types.Object) -> tuple[object, ...]:
+    """Return the settings of all constraints and chains, the pose, and what is animated."""
+    data = ob.animation_data
+    curves = [*rigs.curves_of(ob), *(data.drivers if data else ())]
+    chains = [
+        {name: getattr(chain, name) for name in (*KEPT, "pole_angle", "solver", "stored_pose")}
+        for chain in ob.chain_ik.chains
+    ]
+    found = [settings_of(each) for each in ik_constraints(ob)]
+    paths = [(curve.data_path, [tuple(k.co) for k in curve.keyframe_points]) for curve in curves]
+    return found, chains, rigs.rotations(ob), paths
+
+
+def planar(seed: int = 3, **settings: object) -> Limb:
+    """Return a limb whose bones turn about their Z axes to bend, as people build them."""
+    limb = Limb(seed, **settings)
+    rigs.enter(limb.ob, "EDIT")
+    upper, lower = (limb.ob.data.edit_bones[name] for name in limb.bones)
+    across = upper.vector.cross(lower.vector)
+    for bone in (upper, lower):
+        bone.align_roll(across)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    scaled_rigs.update()
+    return limb
+
+
+def played(limb: Limb, frames: Sequence[float] = FRAMES) -> list[np.ndarray]:
+    """Return the joints of a limb at some frames."""
+    found = []
+    for frame in frames:
+        rigs.go_to(frame)
+        found.append(limb.joints())
+    return found
+
+
+def assert_played(limb: Limb, expected: list[np.ndarray], frames: Sequence[float] = FRAMES) -> None:
+    for frame, joints, wanted in zip(frames, played(limb, frames), expected, strict=True):
+        gap = np.linalg.norm(joints - wanted, axis=1).max() / limb.length
+        assert gap <= CLOSE, f"joints {gap:.3g} of the length apart at frame {frame}"

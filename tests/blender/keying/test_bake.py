@@ -1,0 +1,341 @@
+"""Bake: the keys show what the chains did, on every frame, and nothing else is touched."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.setups import rigs
+from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.selecting import press, refusal, select_objects, state
+from tests.blender.setups.sliding_rigs import robot
+
+bake = bpy.ops.pose.chain_ik_bake
+LAST = 12
+SWING = {1: (0.7, 0.3, 2.2), 6: (-0.9, 0.9, 1.8), LAST: (1.2, -0.7, 2.4)}
+# float32 poses, and curves that are read as float32: a share of the chain's length.
+SAME = 1e-6
+
+
+@pytest.fixture(autouse=True)
+def short_scene(empty_scene):
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, LAST
+    bpy.context.scene.frame_set(1)
+
+
+def make_tail(count=4, name="Rig", swing=SWING, **settings):
+    """Return a rig with a chain of bones whose target is animated, selected."""
+    ob = rigs.make_rig(rigs.zigzag(count), name=name, modes=settings.pop("modes", "QUATERNION"))
+    target = rigs.make_empty(f"{name} Target", swing[1])
+    rigs.key(target, "location", swing)
+    rigs.add_chain(ob, f"Bone.{count - 1}", target, **settings)
+    select_objects(active=ob)
+    bpy.context.view_layer.update()
+    return ob, target
+
+
+def played(ob, frames=range(1, LAST + 1)):
+    """Return the evaluated poses, frame by frame."""
+    return np.array([rigs.pose(ob, rigs.go_to(frame)) for frame in frames])
+
+
+def keys_of(ob):
+    return {
+        (curve.data_path, curve.array_index): [tuple(point.co) for point in curve.keyframe_points]
+        for curve in rigs.curves_of(ob)
+    }
+
+
+def assert_keys_show(ob, live, frames=range(1, LAST + 1)):
+    assert all(chain.mute for chain in ob.chain_ik.chains)
+    np.testing.assert_allclose(played(ob, frames), live, atol=4 * SAME)
+    np.testing.assert_allclose(played(ob, reversed(frames)), live[::-1], atol=4 * SAME)
+
+
+@pytest.mark.parametrize("mode", rigs.ROTATION_MODES)
+def test_keys_show_what_the_chain_did_on_every_frame_in_every_rotation_mode(mode):
+    ob, _ = make_tail(modes=mode)
+    live = played(ob)
+    rigs.go_to(5)
+    press(bake)
+    assert bpy.context.scene.frame_current == 5
+    assert_keys_show(ob, live)
+    paths = {path for path, _ in keys_of(ob)}
+    assert paths == {
+        f'pose.bones["{bone.name}"].{rigs.rotation_property(bone)}' for bone in ob.pose.bones
+    }
+    assert all([x for x, _ in keys] == list(range(1, LAST + 1)) for keys in keys_of(ob).values())
+
+
+def test_a_bone_with_any_name_is_keyed_into_a_group_of_that_name():
+    ob, _ = make_tail()
+    ob.pose.bones["Bone.0"].name = 'a"b\\c'
+    bpy.context.view_layer.update()
+    live = played(ob)
+    press(bake)
+    assert_keys_show(ob, live)
+    groups = {curve.group.name for curve in rigs.curves_of(ob)}
+    assert groups == {bone.name for bone in ob.pose.bones}
+
+
+@pytest.mark.parametrize("mode", ["QUATERNION", "XYZ", "ZYX"])
+def test_a_limb_that_turns_right_round_is_keyed_without_jumps(mode):
+    ob = rigs.make_rig([(0, 0, 0), (1, 0, 0.1), (2, 0, 0)], modes=mode)
+    target = rigs.make_empty()
+    angles = np.linspace(0.1, 6.2, LAST)
+    rigs.key(
+        target,
+        "location",
+        {i + 1: (1.5 * np.cos(angle), 1.5 * np.sin(angle), 0.1) for i, angle in enumerate(angles)},
+    )
+    rigs.add_chain(ob, "Bone.1", target)
+    select_objects(active=ob)
+    live = played(ob)
+    press(bake)
+    assert_keys_show(ob, live)
+    values = {channel: np.array(keys)[:, 1] for channel, keys in keys_of(ob).items()}
+    # A twelfth of a turn a frame.
+    assert max(np.abs(np.diff(each)).max() for each in values.values()) < 1.5
+
+
+def test_bones_that_chains_share_are_keyed_without_jumps():
+    """Each chain tells the channels of the shared bones, which are made even once."""
+    ob = rigs.make_rig([(0, 0, 0), (1, 0, 0.1), (2, 0, 0)])
+    rigs.add_bones(ob, [(2, 0, 0), (2.6, 0.3, 0)], prefix="Thumb", parent="Bone.1")
+    angles = np.linspace(0.1, 6.2, 2 * LAST)
+    for tip, distance, name in (("Bone.1", 1.5, "Round"), ("Thumb.0", 1.9, "Round Too")):
+        target = rigs.make_empty(name)
+        ways = [(distance * np.cos(a), distance * np.sin(a), 0.1) for a in angles]
+        rigs.key(target, "location", {i + 1: way for i, way in enumerate(ways)})
+        rigs.add_chain(ob, tip, target, solver="NEWTON")
+    select_objects(active=ob)
+    live = played(ob, range(1, 2 * LAST + 1))
+    press(bake, which="ALL", frame_end=2 * LAST)
+    assert_keys_show(ob, live, range(1, 2 * LAST + 1))
+    for bone in ob.pose.bones:
+        path = f'pose.bones["{bone.name}"].rotation_quaternion'
+        turns = np.array([np.array(keys_of(ob)[path, i])[:, 1] for i in range(4)])
+        assert ((turns[:, 1:] * turns[:, :-1]).sum(axis=0) > 0.0).all(), bone.name
+
+
+def test_a_chain_that_stretches_keys_its_scale_and_one_that_slides_its_location():
+    ob, _ = make_tail(use_stretch=True, swing={**SWING, 6: (0, 0, 7.0)})
+    for bone in ob.pose.bones:
+        bone.ik_stretch = 0.5
+    ob.pose.bones["Bone.2"].lock_scale[1] = True
+    live = played(ob)
+    press(bake)
+    assert_keys_show(ob, live)
+    scaled = {(path.split('"')[1], index) for path, index in keys_of(ob) if path.endswith("scale")}
+    assert scaled == {("Bone.0", 1), ("Bone.1", 1), ("Bone.3", 1)}
+
+    ob, target, _ = robot()
+    rigs.key(target, "location", {1: target.location, 9: target.location + target.location * 0.1})
+    select_objects(active=ob)
+    live = played(ob)
+    press(bake)
+    assert_keys_show(ob, live)
+    assert [key for key in keys_of(ob) if key[0].endswith(".location")] == [
+        ('pose.bones["Bone.2"].location', 1)
+    ]
+
+
+def test_locked_channels_get_no_keys():
+    ob, _ = make_tail(modes="XYZ")
+    ob.pose.bones["Bone.1"].lock_rotation = (True, False, True)
+    ob.pose.bones["Bone.2"].lock_rotation = (True, True, True)
+    bpy.context.view_layer.update()
+    live = played(ob)
+    press(bake)
+    assert_keys_show(ob, live)
+    found = {(path.split('"')[1], index) for path, index in keys_of(ob)}
+    assert {index for bone, index in found if bone == "Bone.1"} == {1}
+    assert not [index for bone, index in found if bone == "Bone.2"]
+
+
+def test_other_keys_stay_and_those_in_the_range_are_replaced():
+    ob, _ = make_tail(modes="XYZ")
+    rigs.add_bones(ob, [(3, 0, 0), (3, 0, 1)], prefix="Other", modes="XYZ")
+    for frame in (-3, 4, 7, LAST + 9):
+        rigs.turn_bones(ob, seed=frame + 10)
+        for bone in ob.pose.bones:
+            ob.keyframe_insert(f'pose.bones["{bone.name}"].rotation_euler', frame=frame)
+            ob.keyframe_insert(f'pose.bones["{bone.name}"].scale', frame=frame)
+    ob.keyframe_insert('pose.bones["Bone.2"].rotation_euler', frame=5.5)
+    rigs.key(ob, "location", {1: (0, 0, 0), LAST: (0.1, 0, 0)})
+    select_objects(active=ob)
+    before = keys_of(ob)
+    live = played(ob)
+    press(bake)
+    assert_keys_show(ob, live)
+    for channel, keys in keys_of(ob).items():
+        if "Bone." in channel[0] and channel[0].endswith("euler"):
+            inside = [x for x, _ in keys if 1 <= x <= LAST]
+            assert inside == list(range(1, LAST + 1))
+            outside = [key for key in keys if not 1 <= key[0] <= LAST]
+            assert outside == [before[channel][0], before[channel][-1]]
+        else:
+            assert keys == before[channel]
+    assert set(before) <= set(keys_of(ob))
+
+
+def test_a_second_bake_over_the_same_range_gives_the_same_keys():
+    ob, target = make_tail()
+    press(bake, mute=False)
+    first = keys_of(ob)
+    press(bake, mute=False)
+    for channel, keys in keys_of(ob).items():
+        np.testing.assert_allclose(keys, first[channel], atol=1e-5)
+    target.animation_data_clear()
+    target.location = (1.0, 0.5, 2.0)
+    press(bake, frame_start=3, frame_end=6)
+    for channel, keys in keys_of(ob).items():
+        assert len(keys) == LAST
+        np.testing.assert_allclose(keys[7:], first[channel][7:], atol=1e-5)
+
+
+def test_bake_is_one_undo_step_that_leaves_no_trace():
+    ob, _ = make_tail()
+    rigs.go_to(4)
+    bpy.ops.ed.undo_push(message="before")
+    before, live = state(), rigs.pose(ob)
+    press(bake)
+    assert rigs.curves_of(bpy.data.objects["Rig"])
+    bpy.ops.ed.undo()
+    bpy.context.view_layer.update()
+    ob = bpy.data.objects["Rig"]
+    assert not rigs.curves_of(ob)
+    assert state() == before
+    np.testing.assert_allclose(rigs.pose(ob), live, atol=SAME)
+    bpy.ops.ed.redo()
+    assert len(rigs.curves_of(bpy.data.objects["Rig"])) == 16
+
+
+def test_all_live_chains_or_the_active_one_alone():
+    ob, target = make_tail()
+    rigs.add_bones(ob, rigs.zigzag(2) + np.array([3, 0, 0]), prefix="Arm")
+    rigs.add_chain(ob, "Arm.1", target)
+    rigs.add_bones(ob, rigs.zigzag(2) + np.array([5, 0, 0]), prefix="Leg")
+    rigs.add_chain(ob, "Leg.1", target, mute=True)
+    select_objects(active=ob)
+    ob.chain_ik.active_index = 0
+    live = played(ob)
+    press(bake)
+    assert [chain.mute for chain in ob.chain_ik.chains] == [True, False, True]
+    assert all("Bone" in path for path, _ in keys_of(ob))
+    np.testing.assert_allclose(played(ob), live, atol=4 * SAME)
+    press(bake, which="ALL")
+    assert [chain.mute for chain in ob.chain_ik.chains] == [True] * 3
+    assert not [path for path, _ in keys_of(ob) if "Leg" in path]
+    np.testing.assert_allclose(played(ob), live, atol=4 * SAME)
+
+
+@pytest.mark.parametrize(("name", "value"), [("influence", 0.0), ("mute", True)])
+def test_of_all_chains_one_that_is_idle_in_the_whole_range_is_left_alone(name, value):
+    ob, target = make_tail()
+    rigs.add_bones(ob, rigs.zigzag(2) + np.array([3, 0, 0]), prefix="Arm")
+    ob.pose.bones["Arm.0"].rotation_quaternion = (0.8, 0.6, 0.0, 0.0)
+    ob.pose.bones["Arm.0"].keyframe_insert("rotation_quaternion", frame=5)
+    before = keys_of(ob)
+    rigs.add_chain(ob, "Arm.1", target, chain_count=2)
+    path = f"chain_ik.chains[1].{name}"
+    rigs.key(ob, path, {1: value, LAST: value, LAST + 1: type(value)(not value)})
+    live = played(ob)
+    press(bake, which="ALL")
+    assert [chain.mute for chain in ob.chain_ik.chains] == [True, value is True]
+    assert before.items() <= keys_of(ob).items()
+    assert not [path for path, _ in keys_of(ob) if "Arm.1" in path]
+    np.testing.assert_allclose(played(ob), live, atol=4 * SAME)
+    rigs.go_to(LAST + 1)
+    assert not ob.chain_ik.chains[1].mute
+    assert ob.chain_ik.chains[1].influence == 1.0
+
+
+def test_what_keeps_curves_from_playing_is_switched_off():
+    ob, _ = make_tail(modes="XYZ")
+    rigs.key_bones(ob)
+    curve = rigs.curves_of(ob)[0]
+    curve.mute = True
+    rigs.curves_of(ob)[1].modifiers.new("NOISE")
+    live = played(ob)
+    press(bake)
+    assert_keys_show(ob, live)
+
+
+@pytest.mark.skipif(bpy.app.version < (4, 4, 0), reason="actions have slots from 4.4 on")
+def test_an_action_that_other_objects_use_gets_a_slot_of_its_own():
+    ob, target = make_tail()
+    action = target.animation_data.action
+    kept = keys_of(target)
+    ob.animation_data_create().action = action
+    ob.animation_data.action_slot = None
+    live = played(ob)
+    press(bake)
+    assert_keys_show(ob, live)
+    assert keys_of(target) == kept
+    assert ob.animation_data.action_slot != target.animation_data.action_slot
+
+
+def test_bad_input_gives_one_clear_sentence_and_keys_nothing():
+    ob, target = make_tail()
+    before = state()
+    assert "swap the two" in refusal(bake, frame_start=9, frame_end=3)
+    bpy.context.scene.chain_ik.use_live = False
+    assert "turn it on" in refusal(bake)
+    bpy.context.scene.chain_ik.use_live = True
+    bpy.context.view_layer.update()
+    ob.chain_ik.chains[0].target = None
+    assert "choose an object" in refusal(bake)
+    ob.chain_ik.chains[0].target = target
+    ob.data.pose_position = "REST"
+    assert "moves nothing in this range" in refusal(bake)
+    ob.data.pose_position = "POSE"
+    bpy.context.view_layer.update()
+    assert state() == before
+    ob.chain_ik.chains[0].mute = True
+    assert "unmute it" in refusal(bake)
+    assert "unmute those" in refusal(bake, which="ALL")
+    ob.chain_ik.chains[0].mute = False
+    data = ob.animation_data_create()
+    data.action = bpy.data.actions.new("Other")
+    data.action_influence = 0.5
+    assert "influence of 1" in refusal(bake)
+    data.action = None
+    select_objects(active=target)
+    target.animation_data_clear()
+    ob.chain_ik.chains.clear()
+    assert "Select an armature" in refusal(bake)
+
+
+def test_an_action_in_tweak_mode_is_refused_until_it_is_left():
+    ob, _ = make_tail()
+    data = ob.animation_data_create()
+    strip = data.nla_tracks.new().strips.new("Strip", 1, bpy.data.actions.new("Tweaked"))
+    data.nla_tracks[0].select = strip.select = True
+    data.nla_tracks.active = data.nla_tracks[0]
+    data.use_tweak_mode = True
+    assert data.use_tweak_mode
+    assert refusal(bake) == "The NLA is in tweak mode: leave it before baking."
+    data.use_tweak_mode = False
+    press(bake, frame_start=1, frame_end=3)
+
+
+def test_a_linked_action_is_refused(tmp_path):
+    ob, _ = make_tail()
+    action = bpy.data.actions.new("Library")
+    bpy.data.libraries.write(str(tmp_path / "library.blend"), {action})
+    bpy.data.actions.remove(action)
+    with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, wanted):
+        wanted.actions = ["Library"]
+    ob.animation_data_create().action = wanted.actions[0]
+    assert "make it local" in refusal(bake)
+
+
+def test_limits_and_own_joints_hold_in_the_keys():
+    ob, _ = make_tail(modes="XYZ")
+    give(ob.chain_ik.chains[0], "Bone.1", "HINGE_X")
+    bpy.context.view_layer.update()
+    live = played(ob)
+    press(bake)
+    assert_keys_show(ob, live)

@@ -1,0 +1,299 @@
+"""Bake: every so many frames, some of the chains, another action, and fewer keys."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.keying.test_bake import LAST, SAME, SWING, keys_of, make_tail, played
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import press, refusal, select_bones, select_objects, state
+from tests.blender.setups.sliding_rigs import place, robot
+
+bake = bpy.ops.pose.chain_ik_bake
+LONG = 60
+
+
+@pytest.fixture(autouse=True)
+def short_scene(empty_scene):
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, LAST
+    bpy.context.scene.frame_set(1)
+
+
+def make_rope(name="Rope"):
+    """Return a rig that is dragged, and so depends on the frames before, selected."""
+    ob = rigs.make_rig(rigs.zigzag(5, seed=7), name=name)
+    target = rigs.make_empty(f"{name} Lead")
+    rigs.key(target, "location", {1: (0, 0, 5), 5: (3, 0, 3), LAST: (-2, 1, 4)})
+    rigs.add_chain(ob, "Bone.4", target, solver="FOLLOW")
+    select_objects(active=ob)
+    rigs.updated()
+    return ob, target
+
+
+def make_two():
+    """Return a rig with two chains, a bone to follow, and their target objects; all keyed."""
+    ob, target = make_tail()
+    rigs.add_bones(ob, rigs.zigzag(2) + np.array([3, 0, 0]), prefix="Arm")
+    rigs.add_bones(ob, [(3, 0, 2), (3, 0, 2.5)], prefix="Control", modes="XYZ")
+    rigs.add_chain(ob, "Arm.1", ob, subtarget="Control.0")
+    path = 'pose.bones["Control.0"].location'
+    rigs.key(ob, path, {1: (0, 0, 0), 5: (0.5, 0.2, -0.3), LAST: (-0.4, 0.1, 0)})
+    select_objects(active=ob)
+    rigs.updated()
+    return ob, target
+
+
+def baked_bones(ob):
+    return {path.split('"')[1].split(".")[0] for path, _ in keys_of(ob) if "rotation" in path}
+
+
+def frames_of(ob):
+    return {tuple(x for x, _ in keys) for keys in keys_of(ob).values()}
+
+
+@pytest.mark.parametrize(("step", "keyed"), [(2, [1, 3, 5, 7, 9, 11, 12]), (4, [1, 5, 9, 12])])
+def test_every_so_many_frames_and_the_last_one_are_keyed(step, keyed):
+    ob, _ = make_tail(modes="XYZ")
+    path = 'pose.bones["Bone.1"].rotation_euler'
+    rigs.key(ob, path, {-4: (1, 0, 0), 6: (1, 1, 0), 30: (0, 1, 0)})
+    live = played(ob, keyed)
+    press(bake, step=step)
+    assert frames_of(ob) == {tuple(keyed), (-4, *keyed, 30)}
+    np.testing.assert_allclose(played(ob, keyed), live, atol=4 * SAME)
+
+
+def test_a_step_longer_than_the_range_keys_both_ends():
+    ob, _ = make_tail()
+    press(bake, step=1000)
+    assert frames_of(ob) == {(1, LAST)}
+    ob.chain_ik.chains[0].mute = False
+    press(bake, step=3, frame_start=20, frame_end=20)
+    assert frames_of(ob) == {(1, LAST, 20)}
+
+
+def test_chains_with_history_are_played_through_all_frames_whatever_the_step():
+    ob, _ = make_rope()
+    press(bake, mute=False)
+    whole = keys_of(ob)
+    ob.animation_data_clear()
+    press(bake, step=5)
+    assert frames_of(ob) == {(1, 6, 11, 12)}
+    for channel, keys in keys_of(ob).items():
+        np.testing.assert_allclose(keys, [whole[channel][i] for i in (0, 5, 10, 11)], atol=1e-5)
+
+
+def test_selected_chains_are_those_of_selected_bones_and_targets():
+    ob, target = make_two()
+    select_bones(ob, ["Bone.1"])
+    press(bake, which="SELECTED", mute=False)
+    assert baked_bones(ob) == {"Bone"}
+    ob.animation_data_clear()
+    select_bones(ob, ["Control.0"])
+    press(bake, which="SELECTED", mute=False)
+    assert baked_bones(ob) == {"Arm"}
+    ob.animation_data_clear()
+    select_bones(ob, [], target)
+    press(bake, which="SELECTED", mute=False)
+    assert baked_bones(ob) == {"Bone"}
+    ob.animation_data_clear()
+    select_bones(ob, ["Control.0", "Bone.0"])
+    press(bake, which="SELECTED")
+    assert baked_bones(ob) == {"Bone", "Arm"}
+    assert [chain.mute for chain in ob.chain_ik.chains] == [True, True]
+    before = state()
+    assert "unmute those" in refusal(bake, which="ALL")
+    select_bones(ob, [])
+    assert refusal(bake, which="SELECTED").startswith("No live chain is selected")
+    assert state() == before
+
+
+def test_a_new_action_plays_everything_and_the_old_one_stays():
+    ob, target = make_two()
+    before, of_target, old = keys_of(ob), keys_of(target), ob.animation_data.action
+    users = old.users
+    live = played(ob)
+    press(bake, which="ALL", action="NEW")
+    new = ob.animation_data.action
+    assert (new.name, old.name != new.name) == ("Rig Baked", True)
+    np.testing.assert_allclose(played(ob), live, atol=4 * SAME)
+    control = 'pose.bones["Control.0"].location'
+    keys = keys_of(ob)
+    assert {channel: keys[channel] for channel in keys if channel[0] == control} == before
+    assert baked_bones(ob) == {"Bone", "Arm"}
+    assert keys_of(target) == of_target
+    # What stands in the old one, and that it is saved.
+    ob.animation_data.action = old
+    if hasattr(old, "slots"):
+        ob.animation_data.action_slot = old.slots[0]
+    assert keys_of(ob) == before
+    assert old.use_fake_user
+    assert users == 1
+
+
+def test_a_new_action_of_an_armature_without_one():
+    ob, _ = make_tail()
+    live = played(ob)
+    press(bake, action="NEW")
+    assert ob.animation_data.action.name == "Rig Baked"
+    np.testing.assert_allclose(played(ob), live, atol=4 * SAME)
+
+
+@pytest.mark.skipif(bpy.app.version < (4, 4, 0), reason="actions have slots from 4.4 on")
+def test_a_new_action_has_no_slots_of_others_and_leaves_them_theirs():
+    ob, _ = make_two()
+    shared = ob.animation_data.action
+    slot = shared.slots.new(id_type="OBJECT", name="Other")
+    other = rigs.make_empty("Other")
+    other.animation_data_create().action = shared
+    other.animation_data.action_slot = slot
+    other.keyframe_insert("location", frame=3)
+    kept = keys_of(other)
+    live = played(ob)
+    press(bake, which="ALL", action="NEW")
+    new = ob.animation_data.action
+    assert [each.identifier for each in new.slots] == [ob.animation_data.action_slot.identifier]
+    assert (other.animation_data.action, keys_of(other)) == (shared, kept)
+    np.testing.assert_allclose(played(ob), live, atol=4 * SAME)
+
+
+def test_a_linked_action_is_left_for_a_new_one(tmp_path):
+    ob, _ = make_two()
+    name, before = ob.animation_data.action.name, keys_of(ob)
+    action = ob.animation_data.action
+    bpy.data.libraries.write(str(tmp_path / "library.blend"), {action})
+    ob.animation_data.action = None
+    bpy.data.actions.remove(action)
+    with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, wanted):
+        wanted.actions = [name]
+    linked = wanted.actions[0]
+    ob.animation_data.action = linked
+    if hasattr(linked, "slots"):
+        ob.animation_data.action_slot = linked.slots[0]
+    live = played(ob)
+    press(bake, which="ALL", action="NEW")
+    assert ob.animation_data.action.library is None
+    keys = keys_of(ob)
+    assert {channel: keys[channel] for channel in before} == before
+    np.testing.assert_allclose(played(ob), live, atol=4 * SAME)
+
+
+def turns(ob, frames):
+    """Return unit quaternions of the bones' rotation channels as they play, (f, n, 4)."""
+    found = []
+    for frame in frames:
+        rigs.go_to(frame)
+        found.append([bone.matrix_basis.to_quaternion() for bone in ob.pose.bones])
+    return np.array(found)
+
+
+def shifts(ob, frames):
+    """Return location and scale channels as they play, (f, n, 3) each; lengths of the bones."""
+    found = []
+    for frame in frames:
+        rigs.go_to(frame)
+        found.append([(*bone.location, *bone.scale) for bone in ob.pose.bones])
+    lengths = np.array([bone.length for bone in ob.data.bones])
+    values = np.array(found)
+    return values[..., :3] / lengths[:, None], values[..., 3:]
+
+
+def angles(one, other):
+    """Return the angles between unit quaternions."""
+    ways = np.minimum(*(np.linalg.norm(one - sign * other, axis=-1) for sign in (1.0, -1.0)))
+    return 4.0 * np.arcsin(np.minimum(0.5 * ways, 1.0))
+
+
+def count_of_keys(ob):
+    return sum(len(keys) for keys in keys_of(ob).values())
+
+
+def baked_twins(make, tolerance):
+    """Return two rigs that are alike, baked with all keys, and with the tolerance."""
+    twins = [make(name) for name in ("Whole", "Reduced")]
+    for ob, own in zip(twins, (0.0, tolerance), strict=True):
+        select_objects(active=ob)
+        press(bake, frame_end=LONG, tolerance=own)
+    return twins
+
+
+@pytest.mark.parametrize("mode", rigs.ROTATION_MODES)
+@pytest.mark.parametrize("tolerance", [0.002, 0.05])
+def test_keys_left_out_turn_no_bone_by_more_than_the_tolerance(mode, tolerance):
+    swing = {1: (0.7, 0.3, 2.2), 30: (-0.9, 0.9, 1.8), LONG: (1.2, -0.7, 2.4)}
+    frames = range(1, LONG + 1)
+    whole, ob = baked_twins(
+        lambda name: make_tail(name=name, modes=mode, swing=swing)[0], tolerance
+    )
+    off = angles(turns(ob, frames), turns(whole, frames))
+    # Channels are float32.
+    assert off.max() <= tolerance + 2e-6
+    assert off.max() > 0.2 * tolerance
+    assert count_of_keys(ob) < 0.7 * count_of_keys(whole)
+    by_bone = {}
+    for (path, _), keys in keys_of(ob).items():
+        by_bone.setdefault(path, set()).add(tuple(x for x, _ in keys))
+    # The channels of a rotation have keys at the same frames, the first and the last among them.
+    assert all(len(each) == 1 for each in by_bone.values())
+    assert all(keys[0] == 1 and keys[-1] == LONG for each in by_bone.values() for keys in each)
+
+
+def make_robot(name):
+    ob, target, _ = robot(name=name)
+    ways = {1: place(0.2), 20: place(-0.3, bend=1.5), LONG: place(0.4, turn=2.0)}
+    rigs.key(target, "location", ways)
+    return ob
+
+
+def make_stretchy(name):
+    swing = {1: (1, 0, 3), 20: (0, 0, 7.0), LONG: (2, 1, 3)}
+    ob, _ = make_tail(name=name, use_stretch=True, swing=swing)
+    for bone in ob.pose.bones:
+        bone.ik_stretch = 0.5
+    return ob
+
+
+@pytest.mark.parametrize("make", [make_robot, make_stretchy])
+@pytest.mark.parametrize("tolerance", [0.002, 0.02])
+def test_keys_left_out_move_and_grow_no_bone_by_more_than_the_tolerance(make, tolerance):
+    frames = range(1, LONG + 1)
+    whole, ob = baked_twins(make, tolerance)
+    off = [
+        np.linalg.norm(one - other, axis=-1).max()
+        for one, other in zip(shifts(ob, frames), shifts(whole, frames), strict=True)
+    ]
+    assert max(off) <= tolerance + 1e-6
+    assert max(off) > 0.2 * tolerance
+    assert count_of_keys(ob) < 0.7 * count_of_keys(whole)
+
+
+def test_what_was_asked_for_last_time_is_not_remembered():
+    ob, _ = make_tail()
+    press(bake, step=3, tolerance=0.5, action="NEW", mute=False)
+    action = ob.animation_data.action
+    press(bake)
+    assert frames_of(ob) == {tuple(range(1, LAST + 1))}
+    assert ob.animation_data.action == action
+    assert ob.chain_ik.chains[0].mute
+
+
+def test_a_tolerance_of_zero_keeps_all_keys_and_a_wide_one_keeps_two():
+    ob, target = make_tail()
+    target.animation_data_clear()
+    press(bake, mute=False)
+    assert frames_of(ob) == {tuple(range(1, LAST + 1))}
+    press(bake, tolerance=1e-5)
+    assert frames_of(ob) == {(1, LAST)}
+
+
+def test_a_turn_of_which_one_number_is_locked_keeps_its_keys():
+    ob, _ = make_tail(swing={1: SWING[1], 2 * LAST: SWING[6]})
+    bone = ob.pose.bones["Bone.1"]
+    bone.lock_rotations_4d, bone.lock_rotation[1] = True, True
+    rigs.updated()
+    live = played(ob)
+    press(bake, tolerance=0.05)
+    found = {path.split('"')[1]: len(keys) for (path, _), keys in keys_of(ob).items()}
+    assert found["Bone.1"] == LAST > found["Bone.0"]
+    assert np.abs(played(ob) - live).max() < 1.0

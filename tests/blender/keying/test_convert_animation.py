@@ -1,0 +1,405 @@
+"""Keys, drivers and keying sets go along when constraints become chains, and come back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.kept.test_keys_follow_chains import PLACES
+from tests.blender.keying.converted_rigs import (
+    CLOSE,
+    Limb,
+    assert_played,
+    convert,
+    ik_constraints,
+    planar,
+    played,
+    to_chains,
+    to_constraints,
+    told_settings,
+    two_limbs,
+)
+from tests.blender.setups import rigs, scaled_rigs
+from tests.blender.setups.keyed_limbs import HAS_SLOTS, keyed, read_by, source_of
+from tests.blender.setups.selecting import refusal, select_bones
+
+CONSTRAINT = 'pose.bones["Bone.1"].constraints["IK"]'
+CHAIN = "chain_ik.chains[0]"
+
+
+def points_of(curve: bpy.types.FCurve) -> list[tuple[float, ...]]:
+    """Return keys and handles of a curve, rounded to what float32 keeps."""
+    return [
+        tuple(np.round((*key.co, *key.handle_left, *key.handle_right), 4))
+        for key in curve.keyframe_points
+    ]
+
+
+KEYS: dict[str, dict[str, dict[float, object]]] = {
+    "influence": {"influence": {1: 0.0, 10: 1.0, 20: 0.3}},
+    "mute": {"mute": {1: False, 4: True, 12: False}},
+    "weights": {"weight": {1: 0.2, 20: 0.9}, "orient_weight": {1: 0.5, 20: 1.0}},
+    "pole angle": {"pole_angle": {1: 0.2, 10: 0.4, 20: 0.1}},
+    "all": {"influence": {1: 0.5, 20: 1.0}, "pole_angle": {1: 0.3}, "mute": {1: False, 10: True}},
+}
+
+
+@pytest.mark.parametrize("keys", KEYS.values(), ids=KEYS.keys())
+def test_keys_of_a_constraint_play_on_the_chain_and_come_back(keys):
+    limb = planar()
+    limb.constrain(pole_angle=0.3)
+    for name, values in keys.items():
+        rigs.key(limb.ob, f"{CONSTRAINT}.{name}", values)
+    for curve in rigs.curves_of(limb.ob):
+        for key in curve.keyframe_points:
+            key.interpolation = "BEZIER"
+    expected = played(limb)
+    before = {curve.data_path: points_of(curve) for curve in rigs.curves_of(limb.ob)}
+    rigs.go_to(1)
+    to_chains(limb.ob, limb.bones[-1])
+    assert {curve.data_path for curve in rigs.curves_of(limb.ob)} == {
+        f"{CHAIN}.{name}" for name in keys
+    }
+    assert_played(limb, expected)
+    rigs.go_to(1)
+    to_constraints(limb.ob)
+    assert_played(limb, expected)
+    after = {curve.data_path: points_of(curve) for curve in rigs.curves_of(limb.ob)}
+    assert after.keys() == before.keys()
+    for path, points in before.items():
+        np.testing.assert_allclose(after[path], points, atol=2e-4)
+
+
+def test_keys_of_a_chain_play_on_the_constraint_and_those_of_other_chains_stay_theirs():
+    ob = two_limbs()
+    to_chains(ob)
+    for i, influence in enumerate((0.25, 0.75)):
+        rigs.key(ob, f"chain_ik.chains[{i}].influence", {1: influence, 20: influence})
+    rigs.key(ob, "chain_ik.chains[1].soft_distance", {1: 0.1})
+    rigs.key(ob, "chain_ik.chains[0].soft_distance", {1: 0.2})
+    ob.chain_ik.active_index = 0
+    to_constraints(ob, use_all=False)
+    assert keyed(ob.animation_data.action) == {
+        'pose.bones["Left.1"].constraints["Left"].influence': 0.25,
+        "chain_ik.chains[0].influence": 0.75,
+        "chain_ik.chains[0].soft_distance": 0.1,
+    }
+    rigs.go_to(3)
+    (constraint,) = ik_constraints(rigs.evaluated(ob))
+    assert constraint.influence == 0.25
+
+
+def test_the_eye_of_a_constraint_becomes_mute():
+    limb = Limb(3)
+    limb.constrain()
+    rigs.key(limb.ob, f"{CONSTRAINT}.enabled", {1: True, 4: False, 12: True})
+    for curve in rigs.curves_of(limb.ob):
+        for key in curve.keyframe_points:
+            key.interpolation = "CONSTANT"
+    expected = played(limb)
+    rigs.go_to(1)
+    to_chains(limb.ob, limb.bones[-1])
+    assert_played(limb, expected)
+    (curve,) = rigs.curves_of(limb.ob)
+    assert curve.data_path == f"{CHAIN}.mute"
+    assert [key.co.y for key in curve.keyframe_points] == [0.0, 1.0, 0.0]
+    rigs.go_to(1)
+    to_constraints(limb.ob)
+    assert_played(limb, expected)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_keys_go_along_wherever_the_object_holds_their_action(place):
+    limb = Limb(3)
+    limb.constrain()
+    rigs.key(limb.ob, f"{CONSTRAINT}.influence", {1: 0.25})
+    action = limb.ob.animation_data.action
+    PLACES[place](limb.ob)
+    to_chains(limb.ob, limb.bones[-1])
+    assert keyed(action) == {f"{CHAIN}.influence": 0.25}
+    to_constraints(limb.ob)
+    assert keyed(action) == {f"{CONSTRAINT}.influence": 0.25}
+
+
+def drive(ob: bpy.types.Object, path: str, expression: str = "value * 2 + 0.1"):
+    """Have a custom property of the object drive a setting, and return the driver's curve."""
+    ob["slider"] = 0.3
+    holder, _, name = path.rpartition(".")
+    curve = read_by(ob.path_resolve(holder), name, ob, '["slider"]')
+    curve.driver.variables[0].name = "value"
+    curve.driver.expression = expression
+    ob.update_tag()
+    scaled_rigs.update()
+    return curve
+
+
+def told_driver(curve: bpy.types.FCurve) -> tuple[object, ...]:
+    variables = [
+        (each.name, each.type, each.targets[0].id.name, each.targets[0].data_path)
+        for each in curve.driver.variables
+    ]
+    modifiers = [
+        (each.type, *np.round(each.coefficients, 4), each.use_additive) for each in curve.modifiers
+    ]
+    return curve.driver.type, curve.driver.expression, variables, modifiers, points_of(curve)
+
+
+def without_keys(curve: bpy.types.FCurve) -> None:
+    """Leave a driver neither keys nor modifiers, whichever this Blender adds by itself."""
+    curve.keyframe_points.clear()
+    for modifier in list(curve.modifiers):
+        curve.modifiers.remove(modifier)
+
+
+def with_polynomial(curve: bpy.types.FCurve) -> None:
+    without_keys(curve)
+    curve.modifiers.new("GENERATOR").coefficients = (0.05, 0.5)
+
+
+def with_keys(curve: bpy.types.FCurve) -> None:
+    without_keys(curve)
+    curve.keyframe_points.insert(0.0, 0.1)
+    curve.keyframe_points.insert(1.0, 0.9)
+
+
+def with_limits(curve: bpy.types.FCurve) -> None:
+    limits = curve.modifiers.new("LIMITS")
+    limits.use_max_y, limits.max_y = True, 0.5
+
+
+SHAPES: dict[str, Callable[[bpy.types.FCurve], None]] = {
+    "as Blender adds it": lambda curve: None,
+    "bare": without_keys,
+    "polynomial": with_polynomial,
+    "keys": with_keys,
+    "keys and limits": with_limits,
+}
+
+
+# Drivers and modifiers are offset alone, which is exact for limbs that stand straight without IK.
+STRAIGHT = {"turn": 0.02, "bend": 0.15}
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
+@pytest.mark.parametrize("name", ["influence", "pole_angle"])
+def test_a_driver_drives_the_chain_as_it_did_the_constraint_and_comes_back(name, shape):
+    limb = planar(**STRAIGHT)
+    limb.constrain(pole_angle=0.3)
+    curve = drive(limb.ob, f"{CONSTRAINT}.{name}")
+    shape(curve)
+
+    def slid() -> list[np.ndarray]:
+        found = []
+        for value in (0.0, 0.2, 0.4):
+            limb.ob["slider"] = value
+            limb.ob.update_tag()
+            scaled_rigs.update()
+            found.append(limb.joints())
+        return found
+
+    before = slid()
+    to_chains(limb.ob, limb.bones[-1])
+    (curve,) = limb.ob.animation_data.drivers
+    assert curve.data_path == f"{CHAIN}.{name}"
+    for joints, wanted in zip(slid(), before, strict=True):
+        assert np.linalg.norm(joints - wanted, axis=1).max() <= CLOSE * limb.length
+    to_constraints(limb.ob)
+    (curve,) = limb.ob.animation_data.drivers
+    assert curve.data_path == f"{CONSTRAINT}.{name}"
+    for joints, wanted in zip(slid(), before, strict=True):
+        assert np.linalg.norm(joints - wanted, axis=1).max() <= CLOSE * limb.length
+
+
+@pytest.mark.parametrize("shape", ["as Blender adds it", "keys", "keys and limits"])
+def test_a_driver_is_the_same_again_there_and_back(shape):
+    limb = Limb(3)
+    limb.constrain()
+    SHAPES[shape](drive(limb.ob, f"{CONSTRAINT}.pole_angle"))
+    (curve,) = limb.ob.animation_data.drivers
+    before = curve.driver.expression, len(curve.modifiers), points_of(curve)
+    to_chains(limb.ob, limb.bones[-1])
+    (curve,) = limb.ob.animation_data.drivers
+    variable = curve.driver.variables[0]
+    assert (curve.driver.expression, variable.name) == (before[0], "value")
+    assert variable.targets[0].data_path == '["slider"]'
+    to_constraints(limb.ob)
+    (curve,) = limb.ob.animation_data.drivers
+    after = curve.driver.expression, len(curve.modifiers), points_of(curve)
+    assert after[:2] == before[:2]
+    np.testing.assert_allclose(after[2], before[2], atol=2e-4)
+
+
+@pytest.mark.parametrize("shape", ["as Blender adds it", "bare", "polynomial"])
+def test_a_driver_of_the_eye_drives_mute_the_other_way(shape):
+    limb = Limb(3)
+    limb.constrain()
+    SHAPES[shape](drive(limb.ob, f"{CONSTRAINT}.enabled", "value > 0.5"))
+    if shape == "polynomial":
+        (curve,) = limb.ob.animation_data.drivers
+        curve.modifiers[0].coefficients = (0.0, 1.0)
+    to_chains(limb.ob, limb.bones[-1])
+    for value in (0.0, 1.0):
+        limb.ob["slider"] = value
+        limb.ob.update_tag()
+        scaled_rigs.update()
+        assert rigs.evaluated(limb.ob).chain_ik.chains[0].mute == (value < 0.5)
+
+
+def test_a_curve_with_modifiers_is_offset_by_one_more_and_that_goes_again():
+    limb = planar(**STRAIGHT)
+    limb.constrain(pole_angle=0.3)
+    rigs.key(limb.ob, f"{CONSTRAINT}.pole_angle", {1: 0.1, 20: 0.5})
+    (curve,) = rigs.curves_of(limb.ob)
+    stepped = curve.modifiers.new("STEPPED")
+    stepped.frame_step = 5.0
+    expected, before = played(limb), points_of(curve)
+    rigs.go_to(1)
+    to_chains(limb.ob, limb.bones[-1])
+    assert_played(limb, expected)
+    rigs.go_to(1)
+    to_constraints(limb.ob)
+    assert_played(limb, expected)
+    (curve,) = rigs.curves_of(limb.ob)
+    assert [each.type for each in curve.modifiers] == ["STEPPED"]
+    np.testing.assert_allclose(points_of(curve), before, atol=2e-4)
+
+
+def test_drivers_elsewhere_that_read_the_constraint_read_the_chain_and_the_other_way():
+    limb = Limb(3)
+    limb.constrain(influence=0.25)
+    reader = rigs.make_empty("Reader")
+    curve = read_by(reader, "location", limb.ob, f"{CONSTRAINT}.influence", 0)
+    to_chains(limb.ob, limb.bones[-1])
+    assert source_of(curve) == f"{CHAIN}.influence"
+    assert rigs.position(reader)[0] == pytest.approx(0.25)
+    to_constraints(limb.ob)
+    assert source_of(curve) == f"{CONSTRAINT}.influence"
+    assert rigs.position(reader)[0] == pytest.approx(0.25)
+
+
+def test_a_driver_that_reads_what_chains_do_not_have_is_told(capfd):
+    limb = Limb(3)
+    limb.constrain()
+    read_by(rigs.make_empty("Reader"), "location", limb.ob, f"{CONSTRAINT}.use_stretch", 0)
+    to_chains(limb.ob, limb.bones[-1])
+    assert "Warning: Drivers of Reader read what is gone" in capfd.readouterr().out
+
+
+def test_places_in_keying_sets_go_along():
+    limb = Limb(3)
+    limb.constrain()
+    keying_set = bpy.context.scene.keying_sets.new(name="Set")
+    path = keying_set.paths.add(limb.ob, f"{CONSTRAINT}.influence")
+    to_chains(limb.ob, limb.bones[-1])
+    assert path.data_path == f"{CHAIN}.influence"
+
+
+def key_stretch(limb: Limb) -> None:
+    rigs.key(limb.ob, f"{CONSTRAINT}.use_stretch", {1: True})
+
+
+def key_both(limb: Limb) -> None:
+    rigs.key(limb.ob, f"{CONSTRAINT}.mute", {1: False})
+    rigs.key(limb.ob, f"{CONSTRAINT}.enabled", {1: True})
+
+
+def modify_eye(limb: Limb) -> None:
+    rigs.key(limb.ob, f"{CONSTRAINT}.enabled", {1: True})
+    rigs.curves_of(limb.ob)[0].modifiers.new("NOISE")
+
+
+def share_action(limb: Limb) -> None:
+    rigs.key(limb.ob, f"{CONSTRAINT}.influence", {1: 0.5})
+    other = Limb(4, name="Other")
+    other.constrain()
+    data = other.ob.animation_data_create()
+    data.action = limb.ob.animation_data.action
+    if HAS_SLOTS:
+        data.action_slot = limb.ob.animation_data.action_slot
+
+
+REFUSED: dict[str, tuple[Callable[[Limb], None], str]] = {
+    "no counterpart": (
+        key_stretch,
+        "Its setting 'Stretch' is animated and has no counterpart: delete these keys or this"
+        " driver first.",
+    ),
+    "both": (
+        key_both,
+        "Keys or drivers for 'chain_ik.chains[0].mute' are there already: delete these first.",
+    ),
+    "modifiers": (
+        modify_eye,
+        "Modifiers of the F-curve of its setting 'Enabled' cannot be turned into their opposite:"
+        " delete them first.",
+    ),
+    "shared action": (
+        share_action,
+        "The action 'RigAction' animates 'Other' as well, so its keys cannot follow the chains of"
+        " one alone: give each of them its own action first.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("breaks", "sentence"), REFUSED.values(), ids=REFUSED.keys())
+def test_keys_that_cannot_go_along_keep_the_constraint_as_it_is(breaks, sentence):
+    limb = Limb(3)
+    limb.constrain()
+    breaks(limb)
+    rigs.go_to(1)
+    before = told_settings(limb.ob)
+    select_bones(limb.ob, [limb.bones[-1]])
+    assert refusal(convert) == f"Constraint 'IK' of 'Bone.1': {sentence}"
+    assert told_settings(limb.ob) == before
+
+
+def test_keys_of_a_flip_keep_the_chain_as_it_is():
+    limb = Limb(3)
+    limb.add_chain(name="Arm")
+    rigs.key(limb.ob, f"{CHAIN}.use_flip_bend", {1: False})
+    before = told_settings(limb.ob)
+    select_bones(limb.ob, [limb.bones[-1]])
+    assert refusal(convert, direction="TO_CONSTRAINTS") == (
+        "Chain 'Arm': Its setting 'Flip Bend' is animated and has no counterpart: delete these keys"
+        " or this driver first."
+    )
+    assert told_settings(limb.ob) == before
+
+
+def test_keys_of_a_pole_angle_stay_in_the_range_of_a_constraint():
+    limb = Limb(3)
+    limb.add_chain(name="Arm", pole_angle=0.0)
+    to_constraints(limb.ob)
+    offset = limb.constraint.pole_angle
+    to_chains(limb.ob, limb.bones[-1])
+    # As far off that a constraint would have them at 190 degrees, which is -170.
+    values = {1: np.radians(190.0) - offset, 20: np.radians(200.0) - offset}
+    rigs.key(limb.ob, f"{CHAIN}.pole_angle", values)
+    rigs.go_to(1)
+    to_constraints(limb.ob)
+    (curve,) = rigs.curves_of(limb.ob)
+    angles = [key.co.y for key in curve.keyframe_points]
+    np.testing.assert_allclose(np.degrees(angles), (-170.0, -160.0), atol=4.0)
+    to_chains(limb.ob, limb.bones[-1])
+    rigs.key(limb.ob, f"{CHAIN}.pole_angle", {40: rigs.curves_of(limb.ob)[0].evaluate(20) + 6.0})
+    select_bones(limb.ob, [limb.bones[-1]])
+    before = told_settings(limb.ob)
+    assert refusal(convert, direction="TO_CONSTRAINTS") == (
+        "Chain 'Arm': Keys of its Pole Angle would pass 180 degrees, where a constraint's ends:"
+        " change them first."
+    )
+    assert told_settings(limb.ob) == before
+
+
+def test_keys_left_for_a_chain_that_is_gone_are_told(capfd):
+    limb = Limb(3)
+    limb.constrain(name="Arm")
+    limb.add_chain()
+    rigs.key(limb.ob, f"{CHAIN}.soft_distance", {1: 0.01})
+    limb.ob.chain_ik.chains.remove(0)
+    to_chains(limb.ob, limb.bones[-1])
+    told = "Chain 'Arm': keys or drivers of a chain that is gone animate it"
+    assert told in capfd.readouterr().out

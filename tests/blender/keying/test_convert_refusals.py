@@ -1,0 +1,281 @@
+"""What has no counterpart is not converted, says why in a sentence, and stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.kept.test_overrides import make_override, write_library
+from tests.blender.keying.converted_rigs import (
+    Limb,
+    constrain,
+    convert,
+    ik_constraints,
+    to_chains,
+    to_constraints,
+    told_settings,
+    two_limbs,
+)
+from tests.blender.setups import rigs, scaled_rigs
+from tests.blender.setups.selecting import refusal, select_bones, select_objects
+
+
+def grouped_mesh() -> bpy.types.Object:
+    mesh = bpy.data.meshes.new("Mesh")
+    mesh.from_pydata([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [], [(0, 1, 2)])
+    ob = rigs.link(bpy.data.objects.new("Mesh", mesh))
+    ob.vertex_groups.new(name="Group").add([0], 1.0, "REPLACE")
+    return ob
+
+
+def follow_group(limb: Limb) -> None:
+    limb.constraint.target, limb.constraint.subtarget = grouped_mesh(), "Group"
+
+
+def follow_no_bone(limb: Limb) -> None:
+    limb.constraint.target = rigs.make_rig(name="Other")
+
+
+def follow_own_bone(limb: Limb) -> None:
+    limb.constraint.target, limb.constraint.subtarget = limb.ob, "Limb.1"
+
+
+def set_up(**settings: object) -> Callable[[Limb], None]:
+    def breaks(limb: Limb) -> None:
+        for name, value in settings.items():
+            setattr(limb.constraint, name, value)
+
+    return breaks
+
+
+def use_itasc(limb: Limb) -> None:
+    limb.ob.pose.ik_solver = "ITASC"
+
+
+def add_another(limb: Limb) -> None:
+    constrain(limb.ob, "Limb.1", limb.target, name="Second", chain_count=2)
+
+
+CONSTRAINTS: dict[str, tuple[Callable[[Limb], None], str]] = {
+    "solver": (
+        use_itasc,
+        "This armature's IK Solver is iTaSC, which has no counterpart: set it to Standard in the"
+        " armature's properties first.",
+    ),
+    "distance": (
+        set_up(ik_type="DISTANCE"),
+        "Constraint 'IK' of 'Limb.1': Chains have no Distance mode: set IK Type to Copy Pose"
+        " first.",
+    ),
+    "position": (
+        set_up(use_location=False, use_rotation=True),
+        "Constraint 'IK' of 'Limb.1': Chains need a position: switch Position on first.",
+    ),
+    "iterations": (
+        set_up(iterations=0),
+        "Constraint 'IK' of 'Limb.1': It has no iterations, so it moves nothing: enter some first.",
+    ),
+    "space": (
+        set_up(target_space="LOCAL"),
+        "Constraint 'IK' of 'Limb.1': Chains follow in world space: set its Target Space to that"
+        " first.",
+    ),
+    "vertex group": (
+        follow_group,
+        "Constraint 'IK' of 'Limb.1': Chains do not follow a vertex group, such as 'Group' of"
+        " 'Mesh': follow an empty with a vertex parent instead.",
+    ),
+    "armature without bone": (
+        follow_no_bone,
+        "Constraint 'IK' of 'Limb.1': It names no bone of 'Other': choose one first.",
+    ),
+    "no target": (
+        set_up(target=None),
+        "Constraint 'IK' of 'Limb.1': No target is set: choose an object for the chain to follow.",
+    ),
+    "own bone": (
+        follow_own_bone,
+        "Constraint 'IK' of 'Limb.1': The target bone 'Limb.1' is moved by the chain that would"
+        " follow it: choose a bone outside the chain.",
+    ),
+}
+
+
+def limb_named(seed: int = 3, **settings: object) -> Limb:
+    return Limb(seed, prefix="Limb", **settings)
+
+
+@pytest.mark.parametrize(("breaks", "sentence"), CONSTRAINTS.values(), ids=CONSTRAINTS.keys())
+def test_a_constraint_without_counterpart_stays_and_says_why(breaks, sentence):
+    limb = limb_named()
+    limb.constrain()
+    breaks(limb)
+    scaled_rigs.update()
+    before, joints = told_settings(limb.ob), limb.joints()
+    select_bones(limb.ob, ["Limb.1"])
+    assert refusal(convert) == sentence
+    scaled_rigs.update()
+    assert told_settings(limb.ob) == before
+    np.testing.assert_array_equal(limb.joints(), joints)
+
+
+def test_of_several_constraints_of_a_bone_none_is_converted_until_one_counts(capfd):
+    limb = limb_named()
+    limb.constrain()
+    add_another(limb)
+    scaled_rigs.update()
+    before = told_settings(limb.ob)
+    select_bones(limb.ob, ["Limb.1"])
+    with pytest.raises(RuntimeError, match="Of several IK constraints of a bone Blender uses"):
+        convert("EXEC_DEFAULT", True)
+    assert told_settings(limb.ob) == before
+    limb.ob.pose.bones["Limb.1"].constraints["Second"].mute = True
+    to_chains(limb.ob, "Limb.1")
+    assert [chain.mute for chain in limb.ob.chain_ik.chains] == [False, True]
+
+
+def set_chain(**settings: object) -> Callable[[Limb], None]:
+    def breaks(limb: Limb) -> None:
+        for name, value in settings.items():
+            setattr(limb.chain, name, value)
+
+    return breaks
+
+
+def limit_without(limb: Limb) -> None:
+    limb.ob.pose.bones["Limb.1"].lock_ik_y = True
+    limb.chain.use_limits = False
+
+
+def own_joint(limb: Limb) -> None:
+    joint = limb.chain.joints.add()
+    joint.bone, joint.kind = "Limb.1", "HINGE_X"
+
+
+def turn_hand(limb: Limb) -> None:
+    limb.chain.bone, limb.chain.use_tail, limb.chain.use_rotation = "Limb.2", False, True
+
+
+def end_off_parent(limb: Limb) -> None:
+    rigs.add_bones(limb.ob, [(0, 0, 4), (0, 0, 5)], prefix="Off", parent="Limb.2")
+    limb.chain.bone, limb.chain.use_tail = "Off.0", False
+
+
+def constrain_as_well(limb: Limb) -> None:
+    constrain(limb.ob, "Limb.2", limb.target, name="Other")
+
+
+def flip_without_pole(limb: Limb) -> None:
+    limb.chain.pole_target = None
+    limb.chain.use_flip_bend = True
+
+
+CHAINS_ALONE: dict[str, tuple[Callable[[Limb], None], str]] = {
+    "force": (
+        set_chain(solver="FORCE"),
+        "IK constraints have no Force and no Follow: choose another solver first.",
+    ),
+    "joints": (own_joint, "IK constraints have no joints of their own: remove those first."),
+    "limits off": (
+        limit_without,
+        "Constraints always honour the limits of bones: switch Limits on first.",
+    ),
+    "flip": (
+        flip_without_pole,
+        "IK constraints have no Flip Bend: add a pole, or switch it off.",
+    ),
+    "hand": (
+        turn_hand,
+        "IK constraints do not turn 'Limb.2' as well: switch Rotation off, and give that bone a"
+        " Copy Rotation constraint.",
+    ),
+    "weight": (
+        set_chain(weight=0.0),
+        "IK constraints have no weight below 0.01: enter a greater one first.",
+    ),
+    "off its parent": (
+        end_off_parent,
+        "IK constraints reach with a head only at the tail of its parent: switch Use Tail on.",
+    ),
+    "another": (constrain_as_well, "'Limb.2' has an IK constraint already: delete that first."),
+    "no target": (
+        set_chain(target=None),
+        "No target is set: choose an object for the chain to follow.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("breaks", "sentence"), CHAINS_ALONE.values(), ids=CHAINS_ALONE.keys())
+def test_a_chain_without_counterpart_stays_and_says_why(breaks, sentence):
+    limb = limb_named(count=3)
+    limb.add_chain(name="Arm")
+    breaks(limb)
+    scaled_rigs.update()
+    select_bones(limb.ob, ["Limb.1"])
+    before, joints = told_settings(limb.ob), limb.joints()
+    assert refusal(convert, direction="TO_CONSTRAINTS") == f"Chain 'Arm': {sentence}"
+    scaled_rigs.update()
+    assert told_settings(limb.ob) == before
+    np.testing.assert_allclose(limb.joints(), joints, atol=3e-6)
+
+
+def test_no_constraint_drives_more_bones_than_blender_counts():
+    limb = Limb(1, 256, use_pole=False, turn=0.01)
+    limb.add_chain(name="Rope", chain_count=256)
+    select_bones(limb.ob, [limb.bones[-1]])
+    assert refusal(convert, direction="TO_CONSTRAINTS") == (
+        "Chain 'Rope': IK constraints move 255 bones at most: shorten the chain."
+    )
+
+
+def test_one_that_stays_does_not_keep_others(capfd):
+    ob = two_limbs()
+    ob.pose.bones["Left.1"].constraints["Left"].iterations = 0
+    to_chains(ob)
+    assert ob.chain_ik.chains.keys() == ["Right"]
+    assert [each.name for each in ik_constraints(ob)] == ["Left"]
+    told = capfd.readouterr().out
+    assert "Warning: Constraint 'Left' of 'Left.1': It has no iterations" in told
+    assert "Info: Converted 1 constraint to chain" in told
+
+
+def test_with_nothing_to_convert_it_says_what_to_select():
+    ob = rigs.make_rig()
+    select_bones(ob, ["Bone.0"])
+    assert refusal(convert).startswith("No selected bone has an IK constraint")
+    assert refusal(convert, use_all=True) == "No bone of this armature has an IK constraint."
+    told = refusal(convert, direction="TO_CONSTRAINTS")
+    assert told == "There is no chain to convert: select one in the list."
+    select_objects(active=rigs.make_empty())
+    assert refusal(convert) == "Select an armature and make it active."
+    rigs.enter(ob, "EDIT")
+    assert refusal(convert) == "Leave edit mode: chains work on the pose."
+
+
+def test_in_an_override_what_the_library_gives_stays_and_what_was_added_here_goes(tmp_path):
+    library = tmp_path / "library.blend"
+    write_library(library, "Left")
+    bpy.ops.wm.open_mainfile(filepath=str(library))
+    constrain(bpy.data.objects["Rig"], "Right.2", bpy.data.objects["Left Target"], name="Given")
+    bpy.ops.wm.save_mainfile()
+    ob = make_override(library)
+    target = rigs.make_empty("Here", (4.6, 0.5, 1.2))
+    constrain(ob, "Tail.2", target, name="Added", chain_count=3)
+    scaled_rigs.update()
+    select_bones(ob, ["Right.2"])
+    assert refusal(convert) == (
+        "Constraint 'Given' of 'Right.2': It comes from a library and cannot be removed here: mute"
+        " it instead."
+    )
+    assert refusal(convert, direction="TO_CONSTRAINTS") == (
+        "Chain 'Left': It comes from a library and cannot be removed here: mute it instead."
+    )
+    to_chains(ob, "Tail.2")
+    assert ob.chain_ik.chains.keys() == ["Left", "Added"]
+    assert scaled_rigs.miss(ob, [f"Tail.{i}" for i in range(3)], target) < 1e-3
+    to_constraints(ob, use_all=False)
+    assert [each.name for each in ik_constraints(ob)] == ["Given", "Added"]
+    assert ob.chain_ik.chains.keys() == ["Left"]

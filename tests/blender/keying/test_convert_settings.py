@@ -1,0 +1,213 @@
+"""What converting keeps, what it tells, and what it leaves alone."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.keying.converted_rigs import (
+    KEPT,
+    Limb,
+    constrain,
+    convert,
+    ik_constraints,
+    settings_of,
+    to_chains,
+    to_constraints,
+    two_limbs,
+)
+from tests.blender.setups import rigs, scaled_rigs
+from tests.blender.setups.selecting import press, refusal, select_bones
+
+ROUND_TRIPS: dict[str, dict[str, object]] = {
+    "as new": {},
+    "named": {"name": 'Arm "left"'},
+    "muted": {"mute": True},
+    "influence": {"influence": 0.375},
+    "rotation": {"use_rotation": True, "orient_weight": 0.25},
+    "weight": {"weight": 0.5, "iterations": 20},
+    "least weights": {"weight": 0.01, "use_rotation": True, "orient_weight": 0.01},
+    "without tail": {"use_tail": False},
+    "whole": {"chain_count": 0},
+    "angle of none": {"pole_angle": 0.0},
+    "angle of a half turn": {"pole_angle": np.pi},
+}
+
+
+@pytest.mark.parametrize("use_pole", [False, True])
+@pytest.mark.parametrize("settings", ROUND_TRIPS.values(), ids=ROUND_TRIPS.keys())
+def test_there_and_back_a_constraint_has_the_same_settings_again(settings, use_pole):
+    limb = Limb(5, 2, use_pole=use_pole)
+    limb.constrain(**settings)
+    # Without its tip a constraint turns the parent: the bone that holds it is then another one.
+    before = settings_of(limb.constraint)
+    to_chains(limb.ob, limb.bones[-1])
+    assert not ik_constraints(limb.ob)
+    assert limb.chain.name == before["name"]
+    to_constraints(limb.ob)
+    after = settings_of(limb.constraint)
+    if abs(abs(before["pole_angle"]) - np.pi) < 1e-3:
+        before["pole_angle"], after["pole_angle"] = (
+            abs(before["pole_angle"]),
+            abs(after["pole_angle"]),
+        )
+    assert after == before
+    assert not limb.ob.chain_ik.chains
+
+
+CHAINS: dict[str, dict[str, object]] = {
+    "as new": {},
+    "muted": {"mute": True},
+    "influence": {"influence": 0.375},
+    "rotation": {"use_rotation": True, "orient_weight": 0.25, "solver": "NEWTON"},
+    "weight": {"weight": 0.5, "iterations": 20},
+    "whole": {"chain_count": 0, "solver": "NEWTON"},
+}
+
+
+@pytest.mark.parametrize("settings", CHAINS.values(), ids=CHAINS.keys())
+def test_there_and_back_a_chain_has_the_same_settings_again(settings):
+    limb = Limb(6)
+    limb.add_chain(**{"name": "Arm", "solver": "TWO_BONE", **settings})
+    before = {name: getattr(limb.chain, name) for name in KEPT}
+    angle = limb.chain.pole_angle
+    to_constraints(limb.ob)
+    assert not limb.ob.chain_ik.chains
+    to_chains(limb.ob, limb.bones[-1])
+    assert {name: getattr(limb.chain, name) for name in KEPT} == before
+    assert limb.chain.pole_angle == pytest.approx(angle, abs=1e-4)
+
+
+def test_selected_bones_or_all_of_them_and_the_active_chain_or_all():
+    ob = two_limbs()
+    to_chains(ob, "Left.1")
+    assert ob.chain_ik.chains.keys() == ["Left"]
+    assert [each.name for each in ik_constraints(ob)] == ["Right"]
+    to_chains(ob)
+    assert ob.chain_ik.chains.keys() == ["Left", "Right"]
+    assert ob.chain_ik.active_index == 1
+    ob.chain_ik.active_index = 0
+    to_constraints(ob, use_all=False)
+    assert ob.chain_ik.chains.keys() == ["Right"]
+    to_constraints(ob)
+    assert {each.name for each in ik_constraints(ob)} == {"Left", "Right"}
+
+
+def test_what_is_not_converted_does_not_change():
+    ob = two_limbs()
+    other = constrain(ob, "Left.1", bpy.data.objects["Left Target"], name="Off", mute=True)
+    limit = ob.pose.bones["Left.0"].constraints.new("LIMIT_SCALE")
+    kept = settings_of(other), settings_of(limit)
+    right, poses = settings_of(ob.pose.bones["Right.1"].constraints[0]), rigs.pose(ob)
+    channels = rigs.rotations(ob)
+    ob.pose.bones["Left.1"].constraints.move(1, 0)
+    select_bones(ob, ["Left.0"])
+    refusal(convert)
+    to_chains(ob, "Left.1")
+    # Both of the bone's constraints: the muted one is a muted chain.
+    assert [(each.name, each.mute) for each in ob.chain_ik.chains] == [
+        ("Off", True),
+        ("Left", False),
+    ]
+    assert settings_of(ob.pose.bones["Left.0"].constraints[0]) == kept[1]
+    assert settings_of(ob.pose.bones["Right.1"].constraints[0]) == right
+    rigs.assert_same_pose(ob, poses, 2e-3)
+    assert {name: channels[name] for name in ("Right.0", "Right.1")} == {
+        name: rigs.rotations(ob)[name] for name in ("Right.0", "Right.1")
+    }
+
+
+def test_bones_with_a_pole_get_the_rotations_back_that_they_had_below_the_constraint():
+    limb = Limb(3)
+    limb.constrain()
+    before = rigs.rotations(limb.ob)
+    to_chains(limb.ob, limb.bones[-1])
+    assert rigs.rotations(limb.ob) != before
+    to_constraints(limb.ob)
+    assert rigs.rotations(limb.ob) == before
+
+
+@pytest.mark.parametrize("direction", ["TO_CHAINS", "TO_CONSTRAINTS"])
+def test_one_undo_takes_it_back_and_one_redo_brings_it_again(direction):
+    ob = two_limbs()
+    name = ob.name
+    if direction == "TO_CONSTRAINTS":
+        to_chains(ob)
+    rigs.key(ob, _path_of_influence(ob), {1: 0.5, 10: 1.0})
+
+    def found() -> tuple[object, ...]:
+        ob = bpy.data.objects[name]
+        told = [settings_of(each) for each in ik_constraints(ob)]
+        chains = [(each.name, each.pole_angle, each.bone) for each in ob.chain_ik.chains]
+        names = [{k: getattr(v, "name", v) for k, v in each.items()} for each in told]
+        return names, chains, [curve.data_path for curve in rigs.curves_of(ob)]
+
+    select_bones(ob, [ob.pose.bones[0].name])
+    bpy.ops.ed.undo_push(message="Before")
+    before = found()
+    press(convert, direction=direction, use_all=True)
+    after = found()
+    assert after != before
+    bpy.ops.ed.undo()
+    assert found() == before
+    bpy.ops.ed.redo()
+    assert found() == after
+
+
+def _path_of_influence(ob: bpy.types.Object) -> str:
+    if ob.chain_ik.chains:
+        return "chain_ik.chains[0].influence"
+    return 'pose.bones["Left.1"].constraints["Left"].influence'
+
+
+LOST: dict[str, tuple[dict[str, object], str]] = {
+    "soft": ({"soft_distance": 0.1}, "no Soft Distance; it was dropped."),
+    "several": (
+        {"solver": "FABRIK", "start_from": "REST", "tolerance": 0.01, "negative_scale": "KEEP"},
+        "no Solver, no Tolerance, no Start From, no Negative Scale; they were dropped.",
+    ),
+    "volume": (
+        {"use_stretch": True, "use_keep_volume": True},
+        "no Keep Volume; it was dropped.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("settings", "told"), LOST.values(), ids=LOST.keys())
+def test_what_a_constraint_does_not_have_is_told_by_name(settings, told, capfd):
+    limb = Limb(3)
+    limb.add_chain(name="Arm", **settings)
+    to_constraints(limb.ob)
+    assert f"Warning: Chain 'Arm': the constraint has {told}" in capfd.readouterr().out
+    assert ik_constraints(limb.ob)
+
+
+def test_what_a_chain_does_not_have_is_told_by_name(capfd):
+    limb = Limb(3)
+    limb.constrain(name="Arm", reference_axis="TARGET", lock_location_x=False)
+    to_chains(limb.ob, limb.bones[-1])
+    told = "Warning: Chain 'Arm': a chain has no Axis Reference, no Lock X Pos; they were dropped."
+    assert told in capfd.readouterr().out
+
+
+def test_nothing_is_told_of_two_bones_of_which_all_goes_along(capfd):
+    limb = Limb(3)
+    limb.constrain()
+    to_chains(limb.ob, limb.bones[-1])
+    to_constraints(limb.ob)
+    assert "Warning" not in capfd.readouterr().out
+
+
+def test_while_live_is_off_it_says_that_chains_stand_still(capfd):
+    limb = Limb(3)
+    limb.constrain()
+    bpy.context.scene.chain_ik.use_live = False
+    before = limb.joints()
+    to_chains(limb.ob, limb.bones[-1])
+    told = capfd.readouterr().out
+    assert "Live is off, so chains stand still: switch it on." in told
+    assert "apart" not in told
+    bpy.context.scene.chain_ik.use_live = True
+    scaled_rigs.update()
+    assert limb.apart(before) <= 1e-3

@@ -1,0 +1,222 @@
+"""Settings that are keyed or driven: playing, scrubbing, renders and bakes show the same poses.
+
+Where the influence is zero, or the chain is muted, bones play their keys, or stand as they are
+stored, in whatever order frames are visited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.setups import rigs, tree_rigs
+from tests.blender.setups.keyed_limbs import read_by
+from tests.blender.setups.renders import render_frames
+from tests.blender.setups.selecting import press, select_objects
+from tests.helpers import make_rng
+
+FRAMES = range(1, 10)
+SAME = 1e-6
+"""A share of the length, which is below four in all rigs here."""
+LENGTH = 4.0
+MATTERS = 0.05
+"""How much farther something of a pose is without the animation, at least at one frame."""
+OWN_POSE = 7
+"""Seed of the pose that bones have before there is a chain."""
+SWING = {1: (0.9, 0.3, 2.6), 5: (-1.2, 2.4, 2.4), 9: (0.4, -1.7, 3.1)}
+
+
+@dataclass(frozen=True)
+class Animated:
+    """A setting of the first chain, its values by frame, and the rig on which it matters.
+
+    Attributes:
+        name: Of the setting.
+        values: Numbers, linear in between.
+        is_tree: Whether a second chain shares bones with it.
+        settings: Other settings of the chain.
+        idle: Frames at which the chain does nothing; a driver or key that is at zero there.
+    """
+
+    name: str
+    values: dict[float, object]
+    is_tree: bool = False
+    settings: tuple[tuple[str, object], ...] = ()
+    idle: tuple[int, ...] = ()
+
+
+class Scene(NamedTuple):
+    """A rig, and what is animated of its first chain."""
+
+    ob: bpy.types.Object
+    case: Animated
+
+
+CASES = {
+    "influence": Animated("influence", {1: 0.0, 3: 0.0, 5: 1.0, 7: 0.0, 9: 0.6}, idle=(1, 2, 3, 7)),
+    "mute": Animated("mute", {1: True, 3: False, 6: True, 8: False}, idle=(1, 2, 6, 7)),
+    "mute, in part": Animated(
+        "mute", {1: True, 3: False, 6: True, 8: False}, settings=(("influence", 0.5),),
+        idle=(1, 2, 6, 7),
+    ),
+    "pole angle": Animated("pole_angle", {1: -0.7, 5: 1.3, 9: 0.2}),
+    "flip": Animated("use_flip_bend", {1: False, 4: True, 8: False}),
+    "soft distance": Animated("soft_distance", {1: 0.0, 5: 2.5, 9: 0.3}),
+    "weight": Animated("weight", {1: 0.0, 5: 4.0, 9: 0.5}, is_tree=True),
+    "influence in a tree": Animated("influence", {1: 0.0, 5: 1.0, 7: 0.0, 9: 0.6}, is_tree=True),
+    "mute in a tree": Animated("mute", {1: True, 3: False, 6: True, 8: False}, is_tree=True),
+}  # fmt: skip
+
+
+def limb(settings: dict[str, object]) -> bpy.types.Object:
+    """Return a rig of four bones that follow a target, with a pole."""
+    ob = rigs.make_rig(rigs.zigzag(4, seed=3))
+    rigs.turn_bones(ob, OWN_POSE)
+    target = rigs.make_empty()
+    rigs.key(target, "location", SWING)
+    pole = rigs.make_empty("Pole", (2.0, -3.0, 2.0))
+    rigs.add_chain(ob, "Bone.3", target, chain_count=4, pole_target=pole, **settings)
+    return ob
+
+
+def tree(settings: dict[str, object]) -> bpy.types.Object:
+    """Return a rig with two arms on a trunk, whose targets are too far apart to reach both."""
+    both = tree_rigs.make_y()
+    both.follow(solver="NEWTON")
+    for name, side in zip(both.tips, (1.0, -1.0), strict=True):
+        place = np.array((1.6 * side, 0.4, 1.2))
+        ways = {1: place, 9: np.add(place, (0.2, -0.9, 0.3))}
+        rigs.key(both.target(name), "location", ways)
+    for name, value in settings.items():
+        setattr(both.ob.chain_ik.chains[0], name, value)
+    return both.ob
+
+
+def key_setting(ob: bpy.types.Object, case: Animated) -> None:
+    rigs.key(ob, f"chain_ik.chains[0].{case.name}", case.values)
+
+
+def drive_setting(ob: bpy.types.Object, case: Animated) -> None:
+    """Have a keyed property of another object drive the setting."""
+    control = rigs.make_empty("Control")
+    for frame, value in case.values.items():
+        control["value"] = float(value)
+        control.keyframe_insert('["value"]', frame=frame)
+    for point in rigs.curves_of(control)[0].keyframe_points:
+        point.interpolation = "CONSTANT" if case.name in ("mute", "use_flip_bend") else "LINEAR"
+    read_by(ob, f"chain_ik.chains[0].{case.name}", control, '["value"]')
+
+
+WAYS: dict[str, Callable[[bpy.types.Object, Animated], None]] = {
+    "keyed": key_setting,
+    "driven": drive_setting,
+}
+
+
+def animation_of(ob: bpy.types.Object, case: Animated) -> bpy.types.FCurve:
+    """Return the curve, or the driver, of the setting."""
+    (curve,) = [
+        curve
+        for curve in (*rigs.curves_of(ob), *ob.animation_data.drivers)
+        if curve.data_path.endswith(f".{case.name}")
+    ]
+    return curve
+
+
+WITH = ("stored bones", "keyed bones")
+IDLE = [
+    (name, way, bones)
+    for name, case in CASES.items()
+    for way in WAYS
+    for bones in WITH
+    if case.idle
+]
+# What bones have themselves is seen where a chain does nothing.
+ALL = IDLE + [(name, way, WITH[0]) for name, case in CASES.items() for way in WAYS if not case.idle]
+
+
+@pytest.fixture(params=ALL, ids=" ".join)
+def scene(request) -> Scene:
+    name, way, bones = request.param
+    case, scene = CASES[name], bpy.context.scene
+    scene.frame_start, scene.frame_end = FRAMES[0], FRAMES[-1]
+    scene.frame_set(1)
+    ob = (tree if case.is_tree else limb)(dict(case.settings))
+    if bones == "keyed bones":
+        with rigs.at_rest():
+            rigs.key_bones(ob, frames=(1, 5, 9))
+    WAYS[way](ob, case)
+    select_objects(active=ob)
+    return Scene(ob, case)
+
+
+def played(ob: bpy.types.Object, frames=FRAMES) -> dict[int, np.ndarray]:
+    """Return evaluated poses by frame, visited in this order."""
+    return {frame: rigs.pose(ob, rigs.go_to(frame)) for frame in frames}
+
+
+def assert_same(found: dict[int, np.ndarray], expected: dict[int, np.ndarray]) -> None:
+    for frame, pose in expected.items():
+        np.testing.assert_allclose(
+            found[frame], pose, rtol=0.0, atol=SAME * LENGTH, err_msg=f"frame {frame}"
+        )
+
+
+def shuffled(seed: int) -> list[int]:
+    return [int(frame) for frame in make_rng(seed).permutation(FRAMES)]
+
+
+def test_the_animation_of_the_setting_is_what_moves_the_bones(scene):
+    ob, case = scene
+    expected = played(ob)
+    animation_of(ob, case).mute = True
+    setattr(ob.chain_ik.chains[0], case.name, case.values[1])
+    still = played(ob)
+    assert max(np.abs(still[frame] - expected[frame]).max() for frame in FRAMES) > MATTERS
+
+
+def test_scrubbing_shows_what_playing_shows(scene):
+    expected = played(scene.ob)
+    for seed in range(2):
+        found = played(scene.ob, shuffled(seed))
+        for frame, pose in expected.items():
+            np.testing.assert_array_equal(found[frame], pose, err_msg=f"frame {frame}")
+
+
+def test_renders_show_what_playing_shows(scene, tmp_path):
+    ob = scene.ob
+    expected = played(ob)
+    rigs.go_to(5)
+    found = render_frames(
+        tmp_path, lambda depsgraph: rigs.pose(ob, depsgraph), (FRAMES[0], FRAMES[-1])
+    )
+    assert_same(found, expected)
+    assert_same(played(ob, shuffled(4)), expected)
+
+
+@pytest.mark.parametrize("pressed_at", [1, 5])
+def test_a_bake_shows_what_playing_shows(scene, pressed_at):
+    """Also one that is pressed where the chain is muted."""
+    ob = scene.ob
+    expected = played(ob)
+    rigs.go_to(pressed_at)
+    press(bpy.ops.pose.chain_ik_bake, which="ALL")
+    assert_same(played(ob), expected)
+    assert_same(played(ob, shuffled(5)), expected)
+    assert all(chain.mute for chain in ob.chain_ik.chains)
+
+
+@pytest.mark.parametrize("scene", IDLE, ids=" ".join, indirect=True)
+def test_an_idle_chain_leaves_bones_to_their_keys_or_as_they_are_stored(scene):
+    found = played(scene.ob, shuffled(6))
+    scene.ob.chain_ik.chains.clear()
+    rigs.turn_bones(scene.ob, OWN_POSE)
+    free = played(scene.ob)
+    assert max(np.abs(found[frame] - free[frame]).max() for frame in FRAMES) > MATTERS
+    for frame in scene.case.idle:
+        np.testing.assert_allclose(found[frame], free[frame], rtol=0.0, atol=SAME * LENGTH)

@@ -1,0 +1,209 @@
+"""Chains over time: animated targets, bones and settings, in whatever order frames are visited."""
+
+from __future__ import annotations
+
+from math import radians
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.setups import rigs
+from tests.helpers import make_rng
+
+FRAMES = (1, 4, 7, 10, 13, 16)
+SWING = {1: (0.7, 0.3, 1.2), 8: (-0.6, 0.9, 0.8), 16: (0.2, -0.7, 1.4)}
+
+
+def make_swinging_arm(**settings: object) -> tuple[bpy.types.Object, bpy.types.Object]:
+    ob, target = rigs.make_arm(**settings)
+    rigs.key(target, "location", SWING)
+    return ob, target
+
+
+def make_twin(ob: bpy.types.Object, **settings: object) -> bpy.types.Object:
+    """Return a copy of a rig's bones with a chain to the same target and nothing keyed."""
+    twin = rigs.make_rig(name="Twin")
+    for bone in twin.pose.bones:
+        bone.rotation_mode = ob.pose.bones[bone.name].rotation_mode
+    rigs.add_chain(twin, "Bone.1", ob.chain_ik.chains[0].target, **settings)
+    return twin
+
+
+@pytest.mark.parametrize("solver", ["TWO_BONE", "FABRIK", "CCD", "NEWTON"])
+def test_bones_follow_an_animated_target_on_every_frame(solver):
+    ob, target = make_swinging_arm(solver=solver)
+    for frame in (*FRAMES, 2.5, 9.25):
+        rigs.assert_reaches(ob, "Bone.1", target, rigs.go_to(frame))
+
+
+def test_bones_follow_when_the_rig_and_the_bone_above_are_animated():
+    ob = rigs.make_rig(((0, 0, -1), (0, 0, 0)))
+    rigs.add_bones(ob, rigs.ARM, prefix="Arm", parent="Bone.0")
+    target = rigs.make_empty()
+    rigs.add_chain(ob, "Arm.1", target, chain_count=2)
+    rigs.key(ob, "location", {1: (0, 0, 0), 16: (0.3, 0.2, -0.3)})
+    path = 'pose.bones["Bone.0"].rotation_quaternion'
+    rigs.key(ob, path, {1: (1, 0, 0, 0), 16: (1, 0.2, -0.2, 0.1)})
+    for frame in FRAMES:
+        rigs.assert_reaches(ob, "Arm.1", target, rigs.go_to(frame))
+
+
+@pytest.mark.parametrize("mode", rigs.ROTATION_MODES)
+@pytest.mark.parametrize("influence", [0.0, 0.4, 1.0])
+def test_keyed_bones_start_from_their_curves_in_every_rotation_mode(mode, influence):
+    ob = rigs.make_rig(modes=mode)
+    rigs.key_bones(ob)
+    target = rigs.make_empty()
+    rigs.key(target, "location", SWING)
+    free = rigs.link(ob.copy())
+    rigs.add_chain(ob, "Bone.1", target, influence=influence)
+    for frame in (16, 1, 5, 11.5):
+        twin = rigs.make_rig(name="Twin", modes=mode)
+        rigs.go_to(frame)
+        for bone, keyed in zip(twin.pose.bones, free.pose.bones, strict=True):
+            name = rigs.rotation_property(keyed)
+            setattr(bone, name, getattr(keyed, name))
+        rigs.add_chain(twin, "Bone.1", target, influence=influence)
+        bpy.context.view_layer.update()
+        rigs.assert_same_pose(ob, twin)
+        if influence == 0.0:
+            rigs.assert_same_pose(ob, free)
+        bpy.data.objects.remove(twin)
+
+
+def test_of_a_bone_keyed_on_one_axis_the_others_start_from_the_stored_pose():
+    ob = rigs.make_rig(modes="XYZ")
+    rigs.turn_bones(ob)
+    kept = tuple(ob.pose.bones["Bone.0"].rotation_euler)
+    ob.keyframe_insert('pose.bones["Bone.0"].rotation_euler', index=2, frame=1)
+    rigs.add_chain(ob, "Bone.1", rigs.make_empty(), influence=0.0)
+    ob.pose.bones["Bone.0"].rotation_euler[2] = 0.9
+    ob.keyframe_insert('pose.bones["Bone.0"].rotation_euler', index=2, frame=11)
+    for frame in (1, 11):
+        rigs.go_to(frame)
+        found = ob.pose.bones["Bone.0"].rotation_euler
+        np.testing.assert_allclose(found, (*kept[:2], kept[2] if frame == 1 else 0.9), atol=1e-6)
+
+
+SETTING_KEYS = {
+    "influence": {1: 0.0, 16: 1.0},
+    "mute": {1: False, 6: True, 12: False},
+    "use_flip_bend": {1: False, 8: True},
+    "pole_angle": {1: 0.0, 16: radians(150.0)},
+    "orient_weight": {1: 0.0, 16: 1.0},
+}
+
+
+@pytest.mark.parametrize("name", SETTING_KEYS)
+def test_a_keyed_setting_gives_the_pose_of_its_value_at_each_frame(name):
+    ob, target = make_swinging_arm()
+    rigs.key(target, "rotation_euler", {1: (0, 0, 0), 16: (0.5, 0.3, 1.0)})
+    settings = {}
+    if name == "pole_angle":
+        settings["pole_target"] = rigs.make_empty("Pole", (0.5, -1.5, 0.7))
+    if name == "orient_weight":
+        settings["use_rotation"] = True
+    for setting, value in settings.items():
+        setattr(ob.chain_ik.chains[0], setting, value)
+    rigs.key(ob, f"chain_ik.chains[0].{name}", SETTING_KEYS[name])
+    for frame in (*FRAMES, 7, 4, 13, 1):
+        rigs.go_to(frame)
+        value = getattr(ob.chain_ik.chains[0], name)
+        twin = make_twin(ob, **settings, **{name: value})
+        bpy.context.view_layer.update()
+        rigs.assert_same_pose(ob, twin)
+        bpy.data.objects.remove(twin)
+
+
+def make_busy_scene(start_from: str) -> bpy.types.Object:
+    """Return a rig with two levels of chains, keyed bones, keyed settings and moving targets."""
+    ob = rigs.make_rig(modes=("XYZ", "AXIS_ANGLE"))
+    rigs.add_bones(ob, ((0, 0, 2), (0.3, 0.1, 2.7), (0, 0, 3.4)), prefix="Limb", parent="Bone.1")
+    rigs.turn_bones(ob)
+    for name in ("Bone.0", "Limb.1"):
+        path = f'pose.bones["{name}"].{rigs.rotation_property(ob.pose.bones[name])}'
+        ob.keyframe_insert(path, frame=1)
+        rigs.turn_bones(ob, seed=3)
+        ob.keyframe_insert(path, frame=16)
+    target, limb_target = rigs.make_empty(), rigs.make_empty("Limb Target")
+    rigs.key(target, "location", SWING)
+    rigs.key(limb_target, "location", {1: (0.9, 0.5, 2.0), 16: (-0.9, 0.1, 1.9)})
+    rigs.add_chain(ob, "Bone.1", target, start_from=start_from, influence=0.7)
+    rigs.add_chain(ob, "Limb.1", limb_target, start_from=start_from, chain_count=2, solver="CCD")
+    rigs.key(ob, "chain_ik.chains[0].influence", {1: 0.5, 16: 1.0})
+    rigs.key(ob, "chain_ik.chains[1].use_flip_bend", {1: False, 9: True})
+    rigs.key(ob, "chain_ik.chains[1].mute", {1: False, 12: True, 14: False})
+    return ob
+
+
+@pytest.mark.parametrize("start_from", ["KEYED", "REST"])
+def test_the_same_frame_gives_the_same_pose_in_any_order_of_scrubbing(start_from):
+    ob = make_busy_scene(start_from)
+    frames = [*FRAMES, 2.5, 9.25, 12, 14]
+    expected = {}
+    for frame in frames:
+        rigs.go_to(frame)
+        expected[frame] = rigs.rotations(ob)
+    for seed in range(3):
+        for frame in make_rng(seed).permutation(frames):
+            rigs.go_to(frame)
+            assert rigs.rotations(ob) == expected[frame], f"frame {frame}"
+
+
+@pytest.mark.parametrize("start_from", ["KEYED", "REST", "CURRENT"])
+def test_an_update_without_frame_change_keeps_the_pose_of_the_frame(start_from):
+    ob = make_busy_scene(start_from)
+    for frame in (4, 9.25, 13):
+        rigs.go_to(frame)
+        before = rigs.rotations(ob)
+        ob.update_tag()
+        bpy.context.view_layer.update()
+        assert rigs.rotations(ob) == before
+
+
+def test_rest_start_does_not_depend_on_keys():
+    ob, _target = make_swinging_arm(start_from="REST")
+    twin = make_twin(ob, start_from="REST")
+    rigs.key_bones(ob, seed=4)
+    for frame in FRAMES:
+        rigs.go_to(frame)
+        rigs.assert_same_pose(ob, twin)
+
+
+@pytest.mark.parametrize("start_from", ["KEYED", "REST", "CURRENT"])
+def test_only_a_current_start_keeps_the_bend_that_somebody_made(start_from):
+    ob, target = rigs.make_arm((0, 0, 1.2), start_from=start_from, solver="TWO_BONE")
+    elbow = rigs.head(ob, "Bone.1")
+    assert elbow[1] < -0.5
+    ob.pose.bones["Bone.0"].rotation_quaternion = (0.8, 0, 0.6, 0)
+    ob.pose.bones["Bone.1"].rotation_quaternion = (0.6, 0, -0.8, 0)
+    for frame in (2, 3):
+        depsgraph = rigs.go_to(frame)
+        rigs.assert_reaches(ob, "Bone.1", target, depsgraph)
+        stays = np.linalg.norm(rigs.head(ob, "Bone.1", depsgraph) - elbow) < 1e-5
+        assert stays == (start_from != "CURRENT")
+
+
+def test_a_driven_bone_is_refused_in_words_and_other_chains_go_on():
+    ob, target = rigs.make_arm()
+    rigs.add_bones(ob, np.add(rigs.ARM, (1, 0, 0)), prefix="Other", modes="XYZ")
+    other_target = rigs.make_empty("Other Target", (1.4, 0.5, 1.2))
+    rigs.add_chain(ob, "Other.1", other_target)
+    ob.pose.bones["Other.0"].driver_add("rotation_euler", 0).driver.expression = "0.3"
+    for frame in (2, 5):
+        depsgraph = rigs.go_to(frame)
+        rigs.assert_reaches(ob, "Bone.1", target, depsgraph)
+        status = ob.chain_ik.chains[1].status
+        assert "'Other.0'" in status
+        assert "driver" in status
+    assert tuple(ob.pose.bones["Other.1"].rotation_euler) == (0, 0, 0)
+    ob.driver_remove('pose.bones["Other.0"].rotation_euler', 0)
+    rigs.assert_reaches(ob, "Other.1", other_target, rigs.go_to(7))
+
+
+def test_a_driver_on_another_channel_of_a_chain_bone_is_no_obstacle():
+    ob, target = make_swinging_arm()
+    ob.pose.bones["Bone.0"].driver_add("location", 0).driver.expression = "frame * 0.01"
+    for frame in FRAMES:
+        rigs.assert_reaches(ob, "Bone.1", target, rigs.go_to(frame))

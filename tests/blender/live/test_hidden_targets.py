@@ -1,0 +1,255 @@
+"""Hidden targets, poles and rigs stay fresh; the anchors that see to it go with the chain."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.setups import rigs
+from tests.blender.setups.renders import render_frames
+
+NEAR, FAR = (0.6, 0.5, 1.2), (-0.7, 0.4, 0.8)
+FRAMES = (2, 4)
+
+
+def layer_collection() -> bpy.types.LayerCollection:
+    return bpy.context.view_layer.layer_collection.children["Hidden"]
+
+
+def hide_object_in_viewports(ob):
+    ob.hide_viewport = True
+
+
+def hide_object_in_renders(ob):
+    ob.hide_render = True
+
+
+def hide_object_by_its_eye(ob):
+    ob.hide_set(True)
+
+
+def hide_collection_in_viewports(_ob):
+    bpy.data.collections["Hidden"].hide_viewport = True
+
+
+def hide_collection_in_renders(_ob):
+    bpy.data.collections["Hidden"].hide_render = True
+
+
+def hide_collection_by_its_eye(_ob):
+    layer_collection().hide_viewport = True
+
+
+def exclude_collection(_ob):
+    layer_collection().exclude = True
+
+
+def exclude_and_hide_everywhere(ob):
+    ob.hide_viewport = ob.hide_render = True
+    layer_collection().exclude = True
+
+
+HIDINGS = (
+    hide_object_in_viewports,
+    hide_object_in_renders,
+    hide_object_by_its_eye,
+    hide_collection_in_viewports,
+    hide_collection_in_renders,
+    hide_collection_by_its_eye,
+    exclude_collection,
+    exclude_and_hide_everywhere,
+)
+each_hiding = pytest.mark.parametrize("hide", HIDINGS)
+
+
+def make_hidden_collection() -> bpy.types.Collection:
+    collection = bpy.data.collections.new("Hidden")
+    bpy.context.scene.collection.children.link(collection)
+    return collection
+
+
+def make_arm_with(role: str) -> tuple[bpy.types.Object, bpy.types.Object]:
+    """Return a rig, and what it follows as the role says; that is in the collection Hidden."""
+    collection = make_hidden_collection()
+    ob = rigs.make_rig(rigs.zigzag(3, length=0.7))
+    if role == "target bone":
+        followed = rigs.make_rig(((0, 0, 0), (0, 0, 0.2)), name="Handle")
+        collection.objects.link(followed)
+        bpy.context.scene.collection.objects.unlink(followed)
+        followed.location = NEAR
+        rigs.add_chain(ob, "Bone.2", followed, subtarget="Bone.0")
+        return ob, followed
+    followed = rigs.make_empty("Followed", NEAR, collection=collection)
+    if role == "target":
+        rigs.add_chain(ob, "Bone.2", followed)
+    else:
+        rigs.add_chain(ob, "Bone.2", rigs.make_empty("Seen", (0, 0.3, 1)), pole_target=followed)
+    return ob, followed
+
+
+@each_hiding
+@pytest.mark.parametrize("role", ["target", "pole", "target bone"])
+def test_what_is_hidden_is_followed_in_the_viewport(role, hide):
+    ob, followed = make_arm_with(role)
+    before = rigs.pose(ob)
+    followed.location = FAR
+    expected = rigs.pose(ob)
+    assert np.abs(expected - before).max() > 0.1
+    followed.location = NEAR
+    bpy.context.view_layer.update()
+    hide(followed)
+    rigs.assert_same_pose(ob, before)
+    followed.location = FAR
+    bpy.context.view_layer.update()
+    rigs.assert_same_pose(ob, expected)
+
+
+@each_hiding
+@pytest.mark.parametrize("role", ["target", "pole", "target bone"])
+def test_what_is_hidden_is_followed_in_renders(role, hide, tmp_path):
+    ob, followed = make_arm_with(role)
+    rigs.key(followed, "location", {1: NEAR, 5: FAR})
+    expected = {}
+    for frame in range(FRAMES[0], FRAMES[1] + 1):
+        bpy.context.scene.frame_set(frame)
+        expected[frame] = rigs.pose(ob, bpy.context.view_layer.depsgraph)
+    hide(followed)
+    bpy.context.scene.frame_set(1)
+    found = render_frames(tmp_path, lambda depsgraph: rigs.pose(ob, depsgraph), FRAMES)
+    for frame, pose in expected.items():
+        np.testing.assert_allclose(found[frame], pose, atol=3e-6, err_msg=f"frame {frame}")
+
+
+@pytest.mark.parametrize("is_target_first", [True, False])
+def test_a_target_that_was_hidden_before_the_chain_was_made_is_followed(is_target_first):
+    ob = rigs.make_rig()
+    target = rigs.make_empty(location=NEAR, collection=make_hidden_collection())
+    exclude_and_hide_everywhere(target)
+    chain = ob.chain_ik.chains.add()
+    if is_target_first:
+        chain.target, chain.bone = target, "Bone.1"
+    else:
+        chain.bone, chain.target = "Bone.1", target
+    for location in (NEAR, FAR):
+        target.location = location
+        tail = rigs.tail(ob, "Bone.1", rigs.updated())
+        np.testing.assert_allclose(tail, location, atol=rigs.REACHED)
+
+
+@each_hiding
+def test_a_hidden_rig_moves_the_mesh_that_it_deforms(hide, tmp_path):
+    collection = make_hidden_collection()
+    ob, target = rigs.make_arm(NEAR)
+    collection.objects.link(ob)
+    bpy.context.scene.collection.objects.unlink(ob)
+    rigs.key(target, "location", {1: NEAR, 5: FAR})
+    mesh = bpy.data.meshes.new("Skin")
+    mesh.from_pydata([rigs.ARM[2]], (), ())
+    skin = rigs.link(bpy.data.objects.new("Skin", mesh))
+    skin.vertex_groups.new(name="Bone.1").add([0], 1.0, "REPLACE")
+    skin.modifiers.new("Armature", "ARMATURE").object = ob
+    hide(ob)
+
+    def gap(depsgraph):
+        corner = skin.evaluated_get(depsgraph).data.vertices[0].co
+        return np.linalg.norm(np.array(corner) - rigs.position(target, depsgraph))
+
+    for frame in range(FRAMES[0], FRAMES[1] + 1):
+        bpy.context.scene.frame_set(frame)
+        assert gap(bpy.context.view_layer.depsgraph) < 1e-4, f"frame {frame}"
+    bpy.context.scene.frame_set(1)
+    for frame, found in render_frames(tmp_path, gap, FRAMES).items():
+        assert found < 1e-4, f"rendered frame {frame}"
+
+
+def test_a_rig_is_right_in_the_update_that_unhides_it():
+    ob, target = rigs.make_arm(NEAR)
+    ob.hide_viewport = True
+    bpy.context.view_layer.update()
+    target.location = FAR
+    bpy.context.view_layer.update()
+    ob.hide_viewport = False
+    rigs.assert_reaches(ob, "Bone.1", target, rigs.updated())
+
+
+def anchors(ob: bpy.types.Object) -> list[tuple[str, bpy.types.Object | None]]:
+    """Return tip bone and target of every constraint on the bones of a rig that has no other."""
+    bpy.context.view_layer.update()
+    return [(bone.name, tie.target) for bone in ob.pose.bones for tie in bone.constraints]
+
+
+def make_arm_with_hidden_target() -> tuple[bpy.types.Object, bpy.types.Object]:
+    ob, target = rigs.make_arm()
+    hide_object_in_renders(target)
+    return ob, target
+
+
+def test_what_is_shown_everywhere_needs_no_anchor():
+    ob, target = rigs.make_arm()
+    assert anchors(ob) == []
+    for hide in (hide_object_in_viewports, hide_object_in_renders):
+        hide(target)
+        assert anchors(ob) == [("Bone.1", target)]
+        target.hide_viewport = target.hide_render = False
+        assert anchors(ob) == []
+
+
+def test_anchors_never_move_a_bone():
+    ob, target = make_arm_with_hidden_target()
+    assert anchors(ob) == [("Bone.1", target)]
+    assert all(tie.mute or tie.influence == 0.0 for tie in ob.pose.bones["Bone.1"].constraints)
+
+
+def test_anchors_follow_the_settings_of_their_chain():
+    ob, target = make_arm_with_hidden_target()
+    chain = ob.chain_ik.chains[0]
+    other = rigs.make_empty("Other")
+    hide_object_in_viewports(other)
+    chain.target = other
+    assert anchors(ob) == [("Bone.1", other)]
+    chain.bone = "Bone.0"
+    assert anchors(ob) == [("Bone.0", other)]
+    chain.pole_target = target
+    assert sorted(tie.name for _, tie in anchors(ob)) == ["Other", "Rig Target"]
+    chain.pole_target = chain.target = None
+    assert anchors(ob) == []
+
+
+def test_two_chains_of_one_bone_and_target_lose_nothing_when_one_goes():
+    ob, target = make_arm_with_hidden_target()
+    rigs.add_chain(ob, "Bone.1", target, mute=True)
+    ob.chain_ik.chains[1].target = None
+    assert anchors(ob) == [("Bone.1", target)]
+
+
+def test_anchors_go_when_a_script_removes_the_chain():
+    ob, _target = make_arm_with_hidden_target()
+    assert len(anchors(ob)) == 1
+    ob.chain_ik.chains.remove(0)
+    # Removing an item by script tells Blender nothing; the next change of the rig does.
+    ob.update_tag()
+    assert anchors(ob) == []
+
+
+def test_anchors_go_when_the_target_is_deleted():
+    ob, target = make_arm_with_hidden_target()
+    assert len(anchors(ob)) == 1
+    bpy.data.objects.remove(target)
+    assert anchors(ob) == []
+
+
+def test_anchors_go_with_the_remove_operator():
+    ob, _target = make_arm_with_hidden_target()
+    assert len(anchors(ob)) == 1
+    rigs.enter(ob, "POSE")
+    assert bpy.ops.pose.chain_ik_remove() == {"FINISHED"}
+    assert anchors(ob) == []
+
+
+def test_constraints_of_the_person_are_left_alone():
+    ob, target = rigs.make_arm()
+    own = ob.pose.bones["Bone.1"].constraints.new("COPY_LOCATION")
+    own.target, own.mute = target, True
+    ob.chain_ik.chains[0].target = None
+    assert anchors(ob) == [("Bone.1", target)]

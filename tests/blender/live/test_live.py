@@ -1,0 +1,337 @@
+"""Live chains in the viewport: right in the same update, quiet when nothing changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import radians
+
+import bpy
+import numpy as np
+import pytest
+
+from blender_ik_addon.rig.posing.base_solve import BaseSolve
+from tests.blender.setups import rigs
+from tests.helpers import assert_positions_close, make_rng
+
+SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
+
+
+def assert_right_without_another_update(ob, bone, target) -> None:
+    rigs.assert_reaches(ob, bone, target, rigs.updated())
+
+
+@pytest.fixture
+def update_calls() -> Iterator[list[str]]:
+    """Names of the scenes whose updates called the handlers, in order."""
+    calls: list[str] = []
+
+    def note(scene, _depsgraph) -> None:
+        calls.append(scene.name)
+
+    bpy.app.handlers.depsgraph_update_post.append(note)
+    yield calls
+    bpy.app.handlers.depsgraph_update_post.remove(note)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_bones_follow_a_moved_target_in_the_same_update(solver):
+    ob, target = rigs.make_arm(solver=solver)
+    for location in make_rng(1).uniform(-1.0, 1.0, (5, 3)):
+        target.location = location
+        assert_right_without_another_update(ob, "Bone.1", target)
+
+
+@pytest.mark.parametrize("count", [1, 3, 12, 60])
+def test_chains_of_any_length_follow(count):
+    ob = rigs.make_rig(rigs.zigzag(count, seed=count, length=2.0 / count))
+    target = rigs.make_empty(location=ob.data.bones[-1].tail_local)
+    rigs.add_chain(ob, f"Bone.{count - 1}", target)
+    tip = np.array(ob.data.bones[-1].tail_local)
+    offset = np.array((0.5, 0.3, -0.4)) if count > 1 else -2.0 * tip
+    target.location = tip + offset
+    assert_right_without_another_update(ob, f"Bone.{count - 1}", target)
+
+
+def test_original_bones_show_the_solved_pose_after_the_same_update():
+    ob, target = rigs.make_arm()
+    target.location = (-0.5, 0.8, 0.9)
+    bpy.context.view_layer.update()
+    tail = ob.matrix_world @ ob.pose.bones["Bone.1"].tail
+    assert_positions_close(tail, target.location, rigs.REACHED)
+
+
+def test_bones_follow_when_the_armature_object_or_a_parent_moves():
+    ob, target = rigs.make_arm()
+    carrier = rigs.make_empty("Carrier", (0, 0, 0))
+    ob.parent = carrier
+    for owner in (ob, carrier):
+        owner.location, owner.rotation_euler = (0.2, -0.3, 0.1), (0.3, 0.2, -0.4)
+        owner.scale = (1.2, 0.9, -1.1)
+        assert_right_without_another_update(ob, "Bone.1", target)
+
+
+def moved_by_hand(ob):
+    return ob
+
+
+def moved_by_parent(ob):
+    ob.parent = rigs.make_empty("Carrier", (0, 0, 0))
+    return ob.parent
+
+
+def moved_by_constraint(ob):
+    carrier = rigs.make_empty("Carrier", (0, 0, 0))
+    ob.constraints.new("COPY_LOCATION").target = carrier
+    return carrier
+
+
+def moved_by_driver(ob):
+    carrier = rigs.make_empty("Carrier", (0, 0, 0))
+    driver = ob.driver_add("location", 0).driver
+    variable = driver.variables.new()
+    variable.type, variable.targets[0].id = "TRANSFORMS", carrier
+    driver.expression = variable.name
+    return carrier
+
+
+MOVED_BY = (moved_by_hand, moved_by_parent, moved_by_constraint, moved_by_driver)
+
+
+@pytest.mark.parametrize("way", MOVED_BY)
+@pytest.mark.parametrize("has_chain", [False, True])
+def test_an_armature_object_that_moves_is_listed_with_its_pose(way, has_chain):
+    # What has moved and nothing else is therefore no armature object: most changes are left alone.
+    ob = rigs.make_arm()[0] if has_chain else rigs.make_rig(rigs.ARM)
+    mover = way(ob)
+    bpy.context.view_layer.update()
+    flags = []
+
+    def note(_scene, depsgraph) -> None:
+        flags.extend(
+            (change.is_updated_transform, change.is_updated_geometry)
+            for change in depsgraph.updates
+            if change.id.original == ob
+        )
+
+    bpy.app.handlers.depsgraph_update_post.append(note)
+    mover.location = (0.2, -0.3, 0.1)
+    bpy.context.view_layer.update()
+    bpy.app.handlers.depsgraph_update_post.remove(note)
+    assert flags == [(True, True)]
+
+
+def test_bones_follow_when_a_target_s_parent_moves():
+    ob, target = rigs.make_arm()
+    carrier = rigs.make_empty("Carrier", (0, 0, 0))
+    target.parent = carrier
+    carrier.location = (-0.5, 0.0, -0.3)
+    assert_right_without_another_update(ob, "Bone.1", target)
+
+
+def test_bones_follow_when_the_bone_above_or_the_root_s_location_changes():
+    ob = rigs.make_rig(((0, 0, -1), (0, 0, 0)))
+    rigs.add_bones(ob, rigs.ARM, prefix="Arm", parent="Bone.0")
+    target = rigs.make_empty()
+    rigs.add_chain(ob, "Arm.1", target, chain_count=2)
+    assert_right_without_another_update(ob, "Arm.1", target)
+    ob.pose.bones["Bone.0"].rotation_quaternion = (1.0, 0.1, -0.1, 0.1)
+    assert_right_without_another_update(ob, "Arm.1", target)
+    ob.pose.bones["Arm.0"].location = (0.1, 0.2, -0.1)
+    assert_right_without_another_update(ob, "Arm.1", target)
+
+
+def test_a_rotation_made_by_hand_is_solved_over():
+    ob, target = rigs.make_arm()
+    before = rigs.pose(ob)
+    for bone in ob.pose.bones:
+        bone.rotation_quaternion = (0.6, 0.5, -0.4, 0.3)
+    bpy.context.view_layer.update()
+    np.testing.assert_allclose(rigs.pose(ob), before, atol=2e-6)
+    rigs.assert_reaches(ob, "Bone.1", target)
+
+
+@pytest.mark.parametrize("start_from", ["KEYED", "REST", "CURRENT"])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_second_update_changes_no_channel(solver, start_from):
+    ob, target = rigs.make_arm(solver=solver, start_from=start_from, use_flip_bend=True)
+    before = rigs.rotations(ob)
+    for owner in (ob, target):
+        for _ in range(3):
+            owner.update_tag()
+            bpy.context.view_layer.update()
+            assert rigs.rotations(ob) == before
+
+
+def test_one_change_calls_the_handlers_once_and_idling_never(update_calls):
+    ob, target = rigs.make_arm()
+    update_calls.clear()
+    target.location.x -= 0.3
+    bpy.context.view_layer.update()
+    assert len(update_calls) == 1
+    for _ in range(3):
+        bpy.context.view_layer.update()
+    assert len(update_calls) == 1
+    rigs.assert_reaches(ob, "Bone.1", target)
+
+
+@pytest.fixture
+def pose_evaluations() -> Iterator[list[float]]:
+    """One entry for each evaluation of a bone that ``watch`` was called for."""
+    seen: list[float] = []
+    bpy.app.driver_namespace["note_pose"] = lambda value: seen.append(value) or value
+    yield seen
+    del bpy.app.driver_namespace["note_pose"]
+
+
+def watch(ob, bone) -> None:
+    """Have a driver of another object call ``note_pose`` whenever the bone is evaluated."""
+    driver = rigs.make_empty("Watcher", (0, 0, 0)).driver_add("location", 0).driver
+    variable = driver.variables.new()
+    variable.name, variable.type = "value", "TRANSFORMS"
+    variable.targets[0].id, variable.targets[0].bone_target = ob, bone
+    driver.expression = "note_pose(value)"
+    bpy.context.view_layer.update()
+
+
+def test_only_an_update_that_moves_bones_writes_them(pose_evaluations):
+    ob, target = rigs.make_arm()
+    bystander = rigs.make_empty("Bystander", (0, 0, 0))
+    watch(ob, "Bone.1")
+    pose_evaluations.clear()
+    bystander.location.x = 1.0
+    bpy.context.view_layer.update()
+    assert len(pose_evaluations) == 0
+    target.update_tag()
+    bpy.context.view_layer.update()
+    assert len(pose_evaluations) == 0
+    target.location.x -= 0.2
+    bpy.context.view_layer.update()
+    assert len(pose_evaluations) == 1
+
+
+def test_two_objects_that_share_an_armature_follow_their_own_targets():
+    ob, target = rigs.make_arm()
+    other = rigs.link(bpy.data.objects.new("Other", ob.data))
+    other_target = rigs.make_empty("Other Target", (-0.7, 0.4, 0.9))
+    rigs.add_chain(other, "Bone.1", other_target)
+    depsgraph = rigs.updated()
+    rigs.assert_reaches(ob, "Bone.1", target, depsgraph)
+    rigs.assert_reaches(other, "Bone.1", other_target, depsgraph)
+
+
+def test_switching_live_off_leaves_bones_alone_and_on_takes_effect_at_once():
+    ob, target = rigs.make_arm()
+    scene = bpy.context.scene
+    scene.chain_ik.use_live = False
+    before = rigs.rotations(ob)
+    target.location = (-0.5, -0.5, 1.0)
+    scene.frame_set(7)
+    bpy.context.view_layer.update()
+    assert rigs.rotations(ob) == before
+    scene.chain_ik.use_live = True
+    assert_right_without_another_update(ob, "Bone.1", target)
+
+
+def test_a_rig_shown_in_rest_position_is_left_alone_until_it_is_posed_again():
+    ob, target = rigs.make_arm()
+    ob.data.pose_position = "REST"
+    before = rigs.rotations(ob)
+    target.location = (-0.5, -0.5, 1.0)
+    bpy.context.view_layer.update()
+    assert rigs.rotations(ob) == before
+    ob.data.pose_position = "POSE"
+    assert_right_without_another_update(ob, "Bone.1", target)
+
+
+def pole() -> bpy.types.Object:
+    return bpy.data.objects["Pole"]
+
+
+SETTINGS = {
+    "mute": lambda: True,
+    "influence": lambda: 0.3,
+    "bone": lambda: "Bone.1",
+    "chain_count": lambda: 2,
+    "solver": lambda: "CCD",
+    "target": pole,
+    "pole_target": pole,
+    "pole_angle": lambda: radians(70.0),
+    "use_flip_bend": lambda: True,
+    "negative_scale": lambda: "KEEP",
+    "use_tail": lambda: False,
+    "use_rotation": lambda: True,
+    "orient_weight": lambda: 0.4,
+    "iterations": lambda: 1,
+    "tolerance": lambda: 0.1,
+    "start_from": lambda: "REST",
+}
+CONTEXT = {
+    "pole_angle": {"pole_target": pole},
+    "orient_weight": {"use_rotation": lambda: True},
+    "iterations": {"solver": lambda: "CCD"},
+    "tolerance": {"solver": lambda: "CCD"},
+}
+
+
+def make_settings_rig() -> tuple[bpy.types.Object, bpy.types.PropertyGroup]:
+    # It bends toward X, so that mirroring along X has a side to mirror.
+    ob = rigs.make_rig(((0, 0, 0), (0.4, 0, 0.6), (0.4, 0.1, 1.3), (0, 0, 1.9)))
+    ob.scale.x = -1.0
+    rigs.turn_bones(ob, seed=5, angle=0.2)
+    target = rigs.make_empty(location=(0.4, 0.7, 0.9))
+    target.rotation_euler = (0.4, 0.5, 0.6)
+    rigs.make_empty("Pole", (0.9, 0.2, 0.3))
+    chain = ob.chain_ik.chains.add()
+    return ob, chain
+
+
+def use_setting(chain, *names: str) -> None:
+    for name in names:
+        setattr(chain, name, SETTINGS[name]())
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_setting_made_by_a_script_takes_effect_in_the_next_update(name):
+    def start(*, is_set_first: bool) -> bpy.types.Object:
+        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+        ob, chain = make_settings_rig()
+        chain.bone, chain.target = "Bone.2", bpy.data.objects["Target"]
+        for needed, value in CONTEXT.get(name, {}).items():
+            setattr(chain, needed, value())
+        if is_set_first:
+            use_setting(chain, name)
+        bpy.context.view_layer.update()
+        return ob
+
+    expected = rigs.pose(start(is_set_first=True))
+    ob = start(is_set_first=False)
+    before = rigs.pose(ob)
+    use_setting(ob.chain_ik.chains[0], name)
+    after = rigs.pose(ob, rigs.updated())
+    assert np.abs(after - before).max() > 1e-4, "the setting changes nothing on this rig"
+    np.testing.assert_allclose(after, expected, atol=2e-6)
+
+
+def test_chains_are_compiled_anew_only_where_their_own_bones_differ(monkeypatch):
+    ob = rigs.make_rig(rigs.zigzag(3, length=0.7), is_connected=False)
+    handle = rigs.add_bones(ob, ((0.0, 0.0, 0.0), (0.0, 0.2, 0.0)), prefix="Handle")[0]
+    ob.pose.bones[handle].location = (0.5, 0.3, 0.9)
+    rigs.add_chain(ob, "Bone.2", ob, subtarget=handle)
+    rigs.updated()
+    compiled, original = [], BaseSolve.__init__
+    monkeypatch.setattr(
+        BaseSolve, "__init__", lambda *given: compiled.append(given) or original(*given)
+    )
+
+    def assert_at_handle() -> None:
+        depsgraph = rigs.updated()
+        place = rigs.head(ob, handle, depsgraph)
+        assert_positions_close(rigs.tail(ob, "Bone.2", depsgraph), place, rigs.REACHED)
+
+    for place in ((0.4, 0.5, 0.8), (-0.3, 0.6, 1.0)):
+        ob.pose.bones[handle].location = place
+        assert_at_handle()
+    assert not compiled
+    ob.pose.bones["Bone.1"].location.y = 0.1
+    assert_at_handle()
+    assert len(compiled) == 1

@@ -1,0 +1,261 @@
+"""Chains that hang on other chains, and rigs that several scenes or view layers show."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.setups import rigs
+from tests.helpers import assert_positions_close
+
+LIMB = ((0.0, 0.0, 2.0), (0.3, 0.1, 2.7), (0.0, 0.0, 3.4))
+
+
+def make_spine(name: str = "Spine") -> tuple[bpy.types.Object, bpy.types.Object]:
+    """Return a two-bone chain and its target, not solved yet."""
+    ob = rigs.make_rig(name=name)
+    target = rigs.make_empty(f"{name} Target", (0.7, 0.4, 1.4))
+    rigs.add_chain(ob, "Bone.1", target)
+    return ob, target
+
+
+def assert_all_right(*chains: tuple[bpy.types.Object, str, bpy.types.Object]) -> None:
+    depsgraph = rigs.updated()
+    for ob, bone, target in chains:
+        rigs.assert_reaches(ob, bone, target, depsgraph)
+
+
+def make_limb(ob: bpy.types.Object, parent: str = "") -> tuple[str, bpy.types.Object]:
+    """Add a limb with a chain of its own, first in the list; return its tip and target."""
+    rigs.add_bones(ob, LIMB, prefix="Limb", parent=parent)
+    target = rigs.make_empty("Limb Target", (1.2, 0.6, 2.0))
+    rigs.add_chain(ob, "Limb.1", target, chain_count=2)
+    ob.chain_ik.chains.move(len(ob.chain_ik.chains) - 1, 0)
+    return "Limb.1", target
+
+
+def test_a_chain_under_another_is_solved_on_the_moved_parent():
+    ob, target = make_spine()
+    tip, limb_target = make_limb(ob, parent="Bone.1")
+    assert_all_right((ob, "Bone.1", target), (ob, tip, limb_target))
+    target.location = (-0.5, 0.3, 1.5)
+    limb_target.location = (-0.9, 0.2, 2.3)
+    assert_all_right((ob, "Bone.1", target), (ob, tip, limb_target))
+    target.location = (-0.3, 0.2, 1.6)
+    assert_all_right((ob, "Bone.1", target), (ob, tip, limb_target))
+
+
+SESSION = """
+import os, sys
+sys.path.insert(0, {root!r})
+import bpy, blender_ik_addon
+blender_ik_addon.register()
+from tests.blender.live import test_live_order
+ob, target = test_live_order.make_spine()
+test_live_order.make_limb(ob, parent="Bone.1")
+target.location.x -= 0.5
+bpy.context.view_layer.update()
+ob.update_tag()
+bpy.context.view_layer.update()
+sys.stdout.flush()
+os._exit(0)
+"""
+
+
+@pytest.mark.slow
+def test_levels_solved_in_the_first_update_of_a_graph_leave_it_sound():
+    """A graph evaluated by a handler while it is new is broken for plain tags: 4.2 to 5.0 crash."""
+    code = SESSION.format(root=str(Path(__file__).resolve().parents[3]))
+    application = [bpy.app.binary_path, "--background", "--factory-startup", "--python-expr"]
+    command = application if bpy.app.binary_path else [sys.executable, "-c"]
+    process = subprocess.run([*command, code], capture_output=True, text=True, timeout=120)
+    assert process.returncode == 0, process.stderr[-2000:]
+
+
+def test_three_levels_are_right_in_one_update():
+    ob, target = make_spine()
+    tip, limb_target = make_limb(ob, parent="Bone.1")
+    rigs.add_bones(ob, np.add(np.multiply(rigs.ARM, 0.2), (0, 0, 3.4)), prefix="Claw", parent=tip)
+    claw_target = rigs.make_empty("Claw Target", (1.3, 0.6, 2.2), parent=limb_target)
+    claw_target.location = (0.1, 0.1, 0.25)
+    rigs.add_chain(ob, "Claw.1", claw_target, chain_count=2)
+    chains = ((ob, "Bone.1", target), (ob, tip, limb_target), (ob, "Claw.1", claw_target))
+    assert_all_right(*chains)
+    target.location.x -= 0.4
+    assert_all_right(*chains)
+
+
+def carry_by_bone_parent(owner, spine):
+    owner.parent, owner.parent_type, owner.parent_bone = spine, "BONE", "Bone.1"
+
+
+def carry_by_constraint(owner, spine, kind="CHILD_OF"):
+    constraint = owner.constraints.new(kind)
+    constraint.target, constraint.subtarget = spine, "Bone.1"
+
+
+def carry_by_armature_constraint(owner, spine):
+    constraint = owner.constraints.new("ARMATURE")
+    tie = constraint.targets.new()
+    tie.target, tie.subtarget = spine, "Bone.1"
+
+
+def carry_by_grandparent(owner, spine):
+    owner.parent = rigs.make_empty("Between", (0, 0, 0))
+    carry_by_bone_parent(owner.parent, spine)
+
+
+def carry_by_copied_transforms_of_a_child(owner, spine):
+    hook = rigs.make_empty("Hook", (0.1, 0.1, 0.3), parent=spine, parent_bone="Bone.1")
+    owner.constraints.new("COPY_TRANSFORMS").target = hook
+
+
+def carry_by_driver(owner, spine):
+    for axis, name in enumerate(("LOC_X", "LOC_Y", "LOC_Z")):
+        driver = owner.driver_add("location", axis).driver
+        variable = driver.variables.new()
+        variable.name, variable.type = "place", "TRANSFORMS"
+        variable.targets[0].id, variable.targets[0].bone_target = spine, "Bone.1"
+        variable.targets[0].transform_type = name
+        driver.expression = "place"
+
+
+CARRIERS = (
+    carry_by_bone_parent,
+    carry_by_constraint,
+    carry_by_armature_constraint,
+    carry_by_grandparent,
+    carry_by_copied_transforms_of_a_child,
+    carry_by_driver,
+)
+
+
+@pytest.mark.parametrize("carry", CARRIERS)
+def test_a_target_carried_by_another_chain_is_followed_in_the_same_update(carry):
+    # Named and made first: neither order of names nor of making may decide.
+    arm = rigs.make_rig(name="A")
+    arm.location = (1.2, 0.5, 0.2)
+    spine, spine_target = make_spine()
+    target = rigs.make_empty("Carried", (0.2, 0.1, 0.1))
+    carry(target, spine)
+    rigs.add_chain(arm, "Bone.1", target)
+    chains = ((spine, "Bone.1", spine_target), (arm, "Bone.1", target))
+    assert_all_right(*chains)
+    spine_target.location = (0.5, 0.9, 1.1)
+    assert_all_right(*chains)
+
+
+@pytest.mark.parametrize("carry", CARRIERS)
+def test_an_armature_carried_by_another_chain_is_solved_where_it_was_carried(carry):
+    arm = rigs.make_rig(name="A")
+    spine, spine_target = make_spine()
+    carry(arm, spine)
+    target = rigs.make_empty("Arm Target", (0.5, 0.0, 1.3))
+    rigs.add_chain(arm, "Bone.1", target)
+    chains = ((spine, "Bone.1", spine_target), (arm, "Bone.1", target))
+    assert_all_right(*chains)
+    spine_target.location = (0.5, 0.9, 1.1)
+    assert_all_right(*chains)
+
+
+def test_a_root_bone_constrained_to_another_chain_is_solved_where_it_is_held():
+    arm = rigs.make_rig(((0, 0, -1), (0, 0, 0)), name="A")
+    rigs.add_bones(arm, rigs.ARM, prefix="Arm", parent="Bone.0")
+    spine, spine_target = make_spine()
+    holder = arm.pose.bones["Bone.0"].constraints.new("COPY_LOCATION")
+    holder.target, holder.subtarget = spine, "Bone.1"
+    target = rigs.make_empty("Arm Target", (0.9, 0.9, 1.5))
+    rigs.add_chain(arm, "Arm.1", target, chain_count=2)
+    chains = ((spine, "Bone.1", spine_target), (arm, "Arm.1", target))
+    assert_all_right(*chains)
+    spine_target.location = (0.5, 0.6, 1.1)
+    assert_all_right(*chains)
+
+
+@pytest.mark.parametrize("is_same_armature", [True, False])
+def test_a_bone_of_another_chain_can_be_target(is_same_armature):
+    spine, spine_target = make_spine()
+    arm = spine if is_same_armature else rigs.make_rig(name="A")
+    rigs.add_bones(arm, np.add(rigs.ARM, (0.8, 0.3, 0.0)), prefix="Arm")
+    chain = rigs.add_chain(arm, "Arm.1", spine, subtarget="Bone.1")
+    assert chain.subtarget == "Bone.1"
+    for location in ((0.7, 0.4, 1.4), (-0.3, 0.5, 1.6)):
+        spine_target.location = location
+        depsgraph = rigs.updated()
+        rigs.assert_reaches(spine, "Bone.1", spine_target, depsgraph)
+        goal = rigs.head(spine, "Bone.1", depsgraph)
+        assert_positions_close(rigs.tail(arm, "Arm.1", depsgraph), goal, rigs.REACHED)
+
+
+def test_a_pole_carried_by_another_chain_gives_the_bend_of_the_same_update():
+    spine, spine_target = make_spine()
+    arm, _target = rigs.make_arm(name="A")
+    pole = rigs.make_empty("Pole", (0, 0, 0), parent=spine, parent_bone="Bone.1")
+    arm.chain_ik.chains[0].pole_target = pole
+    for location in ((0.7, 0.4, 1.4), (-0.9, 0.5, 0.6)):
+        spine_target.location = location
+        first = rigs.pose(arm, rigs.updated())
+        arm.update_tag()
+        np.testing.assert_allclose(rigs.pose(arm, rigs.updated()), first, atol=2e-6)
+
+
+def make_second_scene(*objects: bpy.types.Object) -> bpy.types.Scene:
+    scene = bpy.data.scenes.new("Second")
+    for ob in objects:
+        scene.collection.objects.link(ob)
+    return scene
+
+
+def test_two_scenes_at_different_frames_are_each_right_when_they_get_their_frame():
+    ob, target = rigs.make_arm()
+    rigs.key(target, "location", {1: (0.7, 0.3, 1.2), 11: (-0.6, 0.5, 0.8)})
+    scenes = (bpy.context.scene, make_second_scene(ob, target))
+    for scene, frame in ((0, 1), (1, 11), (0, 4), (1, 8), (0, 4)):
+        scenes[scene].frame_set(frame)
+        depsgraph = scenes[scene].view_layers[0].depsgraph
+        rigs.assert_reaches(ob, "Bone.1", target, depsgraph)
+
+
+def test_two_scenes_that_disagree_do_not_answer_each_other_for_ever():
+    ob, target = rigs.make_arm()
+    rigs.key(target, "location", {1: (0.7, 0.3, 1.2), 11: (-0.6, 0.5, 0.8)})
+    scenes = (bpy.context.scene, make_second_scene(ob, target))
+    for scene, frame in zip(scenes, (1, 11), strict=True):
+        scene.frame_set(frame)
+    settled = []
+    for _ in range(6):
+        for scene in scenes:
+            scene.view_layers[0].update()
+            settled.append(rigs.rotations(ob))
+    assert settled[2:] == settled[2:3] * 10
+
+
+@pytest.mark.parametrize("use_second_scene", [True, False])
+def test_a_target_moved_by_hand_is_followed_in_every_view_layer(use_second_scene):
+    ob, target = rigs.make_arm()
+    first = bpy.context.view_layer
+    second = bpy.context.scene.view_layers.new("Second")
+    if use_second_scene:
+        second = make_second_scene(ob, target).view_layers[0]
+    for location in ((0.7, 0.3, 1.2), (-0.6, 0.5, 0.8), (0.1, -0.8, 1.3)):
+        target.location = location
+        for view_layer in (first, second, first, second):
+            rigs.assert_reaches(ob, "Bone.1", target, rigs.updated(view_layer))
+
+
+def test_view_layers_do_not_call_each_other_back():
+    ob, target = rigs.make_arm()
+    layers = (bpy.context.view_layer, bpy.context.scene.view_layers.new("Second"))
+    target.location.x -= 0.5
+    for layer in layers * 2:
+        layer.update()
+    before = rigs.rotations(ob)
+    for layer in layers * 3:
+        ob.update_tag()
+        layer.update()
+        assert rigs.rotations(ob) == before

@@ -1,0 +1,226 @@
+"""Crowds: many rigs in one update are each solved as if they were alone."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+from mathutils import Vector
+
+from blender_ik_addon.rig.live import live
+from blender_ik_addon.rig.live.graph_state import MANY
+from tests.blender.setups import rigs
+from tests.helpers import make_rng
+
+COUNT = MANY + 6
+
+
+@rigs.at_rest()
+def make_crowd() -> list[tuple[str, str]]:
+    """Return the names of rigs, each with an arm of two or three bones, and of their targets."""
+    names = []
+    for i in range(COUNT):
+        ob = rigs.make_rig(rigs.zigzag(2 + i % 2, seed=i, length=0.9), f"Rig {i}")
+        ob.location.x = 3.0 * i
+        target = rigs.make_empty(f"Target {i}", (3.0 * i + 0.5, 0.4, 0.8))
+        solver = "TWO_BONE" if i % 2 == 0 else "NEWTON"
+        rigs.add_chain(ob, f"Bone.{1 + i % 2}", target, solver=solver)
+        names.append((ob.name, target.name))
+    return names
+
+
+@pytest.fixture
+def crowd() -> list[tuple[str, str]]:
+    """Names of rigs and of their targets, which they follow."""
+    names = make_crowd()
+    bpy.context.view_layer.update()
+    return names
+
+
+def move_targets(crowd, seed: int) -> None:
+    rng = make_rng(seed)
+    for rig, target in crowd:
+        offset = np.array((0.2, 0.0, 0.5)) + rng.uniform(-0.6, 0.6, 3)
+        bpy.data.objects[target].location = np.array(bpy.data.objects[rig].location) + offset
+
+
+def assert_all_reach(crowd, *but: str) -> None:
+    depsgraph = rigs.updated()
+    for i, (rig, target) in enumerate(crowd):
+        if rig not in but:
+            ob = bpy.data.objects[rig]
+            rigs.assert_reaches(ob, f"Bone.{1 + i % 2}", bpy.data.objects[target], depsgraph)
+
+
+def test_all_targets_of_a_crowd_moved_at_once_are_followed(crowd):
+    for seed in range(3):
+        move_targets(crowd, seed)
+        assert_all_reach(crowd)
+
+
+@pytest.mark.slow
+def test_a_crowd_that_nothing_is_known_of_is_followed_when_its_targets_move(crowd):
+    live.memory.clear()
+    move_targets(crowd, 1)
+    assert_all_reach(crowd)
+
+
+@pytest.mark.slow
+def test_rigs_that_move_with_the_targets_of_all_are_followed(crowd):
+    for seed in range(2):
+        for rig, _ in crowd[::5]:
+            ob = bpy.data.objects[rig]
+            ob.location.y += 0.3
+            ob.rotation_euler.z += 0.2
+        move_targets(crowd, seed)
+        assert_all_reach(crowd)
+
+
+def test_a_chain_that_a_script_has_removed_lets_go_while_all_others_follow(crowd):
+    removed, _ = crowd[4]
+    ob = bpy.data.objects[removed]
+    before = rigs.rotations(ob)
+    ob.chain_ik.chains.remove(0)
+    move_targets(crowd, 2)
+    assert_all_reach(crowd, removed)
+    assert rigs.rotations(bpy.data.objects[removed]) == before
+
+
+@pytest.mark.slow
+def test_targets_hidden_and_shown_while_all_move_are_not_taken_for_each_other(crowd):
+    first, second = (bpy.data.objects[crowd[i][1]] for i in (1, 2))
+    for hidden, shown in ((first, second), (second, first)):
+        hidden.hide_viewport, shown.hide_viewport = True, False
+        move_targets(crowd, 3)
+        bpy.context.view_layer.update()
+        move_targets(crowd, 4)
+        assert_all_reach(crowd)
+
+
+@pytest.mark.slow
+def test_one_of_many_that_moves_leaves_the_others_as_they_are(crowd):
+    before = {rig: rigs.rotations(bpy.data.objects[rig]) for rig, _ in crowd}
+    rig, target = crowd[7]
+    bpy.data.objects[target].location.z -= 0.2
+    assert_all_reach(crowd)
+    changed = {name for name, _ in crowd if rigs.rotations(bpy.data.objects[name]) != before[name]}
+    assert changed == {rig}
+
+
+def key_targets(crowd) -> None:
+    for frame, seed in ((1, 5), (5, 6)):
+        move_targets(crowd, seed)
+        for _, target in crowd:
+            bpy.data.objects[target].keyframe_insert("location", frame=frame)
+
+
+@pytest.mark.slow
+def test_a_crowd_plays_its_keyed_targets(crowd):
+    key_targets(crowd)
+    for frame in (2, 5, 1, 3):
+        bpy.context.scene.frame_set(frame)
+        depsgraph = bpy.context.view_layer.depsgraph
+        for i, (rig, target) in enumerate(crowd):
+            ob = bpy.data.objects[rig]
+            rigs.assert_reaches(ob, f"Bone.{1 + i % 2}", bpy.data.objects[target], depsgraph)
+
+
+def keyed(ob: bpy.types.Object, path: str, first: object, last: object) -> None:
+    """Key a property of an object at the first and the last frame."""
+    owner, _, name = path.rpartition(".")
+    holder = ob.path_resolve(owner) if owner else ob
+    for frame, value in ((1, first), (5, last)):
+        setattr(holder, name, value)
+        ob.keyframe_insert(path, frame=frame)
+
+
+def follow_a_parent(ob: bpy.types.Object) -> None:
+    parent = rigs.make_empty("Parent", (0.0, 0.0, 0.0))
+    keyed(parent, "rotation_euler", (0.0, 0.0, 0.0), (0.0, 0.3, 0.2))
+    ob.parent = parent
+
+
+def follow_a_constraint(ob: bpy.types.Object) -> None:
+    other = rigs.make_empty("Other", (0.0, 0.0, 0.0))
+    keyed(other, "rotation_euler", (0.0, 0.0, 0.0), (0.0, 0.4, 0.1))
+    ob.constraints.new("COPY_ROTATION").target = other
+
+
+def drive(ob: bpy.types.Object) -> None:
+    ob.driver_add("location", 2).driver.expression = "0.05 * frame"
+
+
+# What changes with time on one rig of a crowd whose targets are all keyed.
+ANIMATED = {
+    "influence": lambda ob: keyed(ob, "chain_ik.chains[0].influence", 1.0, 0.2),
+    "mute": lambda ob: keyed(ob, "chain_ik.chains[0].mute", False, True),
+    "flip": lambda ob: keyed(ob, "chain_ik.chains[0].use_flip_bend", False, True),
+    "bones": lambda ob: rigs.key_bones(ob, frames=(1, 5)),
+    "object": lambda ob: keyed(ob, "location", ob.location, ob.location + Vector((0, 0, 0.4))),
+    "visibility": lambda ob: keyed(ob, "hide_viewport", False, True),
+    "parent": follow_a_parent,
+    "constraint": follow_a_constraint,
+    "driver": drive,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ANIMATED)
+def test_a_crowd_that_plays_stands_on_every_frame_as_if_nothing_were_known(crowd, way):
+    key_targets(crowd)
+    name = crowd[3][0]
+    ANIMATED[way](bpy.data.objects[name])
+    moved = set()
+    for frame in (1, 4, 2, 5, 3):
+        found = []
+        for forgets in (False, True):
+            if forgets:
+                live.memory.clear()
+            depsgraph = rigs.go_to(frame)
+            found.append({rig: rigs.pose(bpy.data.objects[rig], depsgraph) for rig, _ in crowd})
+        for rig, _ in crowd:
+            np.testing.assert_allclose(found[0][rig], found[1][rig], rtol=0.0, atol=2e-6)
+        moved.add(found[0][name].tobytes())
+    assert len(moved) > 1
+
+
+@pytest.mark.slow
+def test_a_crowd_that_plays_on_after_its_lists_have_changed_follows_what_is_left(crowd):
+    key_targets(crowd)
+    rigs.go_to(1)
+    removed, renamed = crowd[4][0], crowd[6][0]
+    bpy.data.objects[removed].chain_ik.chains.remove(0)
+    bpy.data.objects[renamed].chain_ik.chains[0].name = "Another"
+    before = rigs.rotations(bpy.data.objects[removed])
+    depsgraph = rigs.go_to(4)
+    assert rigs.rotations(bpy.data.objects[removed]) == before
+    for i, (rig, target) in enumerate(crowd):
+        if rig != removed:
+            ob = bpy.data.objects[rig]
+            rigs.assert_reaches(ob, f"Bone.{1 + i % 2}", bpy.data.objects[target], depsgraph)
+
+
+@pytest.mark.slow
+def test_lists_that_scripts_change_while_a_crowd_plays_are_read_even_of_rigs_that_rest(crowd):
+    key_targets(crowd)
+    resting, gone = (bpy.data.objects[crowd[i][0]] for i in (4, 6))
+    bpy.data.objects[crowd[4][1]].animation_data_clear()
+    rigs.go_to(1)
+    (graph,) = live.memory.graphs.values()
+    resting.chain_ik.chains.remove(0)
+    rigs.go_to(2)
+    assert resting.session_uid not in graph.rigs
+    bpy.data.objects.remove(gone)
+    rigs.go_to(3)
+    assert len(graph.rigs) == COUNT - 2
+
+
+@pytest.mark.slow
+def test_chains_that_were_all_muted_follow_again(crowd):
+    for mute in (True, False):
+        for rig, _ in crowd:
+            bpy.data.objects[rig].chain_ik.chains[0].mute = mute
+        bpy.context.scene.frame_set(2 + mute)
+        move_targets(crowd, 8 + mute)
+        bpy.context.view_layer.update()
+    assert_all_reach(crowd)

@@ -1,0 +1,95 @@
+"""Keyed starts under NLA and under action slots: the pose that Blender's animation gives."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.setups import rigs
+
+HAS_SLOTS = "slots" in bpy.types.Action.bl_rna.properties
+
+
+def push_to_nla(ob: bpy.types.Object, start: int = 1) -> bpy.types.NlaStrip:
+    """Move an object's action into an NLA track of its own."""
+    data = ob.animation_data
+    action, slot = data.action, getattr(data, "action_slot", None)
+    data.action = None
+    strip = data.nla_tracks.new().strips.new("Pushed", start, action)
+    if slot is not None:
+        strip.action_slot = slot
+    return strip
+
+
+@pytest.mark.parametrize("influence", [0.0, 1.0])
+def test_bones_animated_by_nla_start_from_what_nla_gives(influence):
+    ob = rigs.make_rig()
+    rigs.key_bones(ob)
+    target = rigs.make_empty()
+    push_to_nla(ob).influence = 0.6
+    rigs.key_bones(ob, seed=9, frames=(1, 16))
+    ob.animation_data.action_blend_type = "COMBINE"
+    free = rigs.link(ob.copy())
+    rigs.add_chain(ob, "Bone.1", target, influence=influence)
+    for frame in (5, 12, 5.5):
+        rigs.go_to(frame)
+        twin = rigs.make_rig(name="Twin")
+        for bone, posed in zip(twin.pose.bones, free.pose.bones, strict=True):
+            bone.rotation_quaternion = posed.rotation_quaternion
+        rigs.add_chain(twin, "Bone.1", target, influence=influence)
+        bpy.context.view_layer.update()
+        rigs.assert_same_pose(ob, twin)
+        bpy.data.objects.remove(twin)
+
+
+def test_outside_a_strip_that_holds_nothing_the_start_is_the_stored_pose():
+    ob = rigs.make_rig()
+    target = rigs.make_empty()
+    rigs.key_bones(ob, frames=(1, 6))
+    for bone in ob.pose.bones:
+        bone.rotation_quaternion = (1, 0, 0, 0)
+    push_to_nla(ob, start=10).extrapolation = "NOTHING"
+    rigs.add_chain(ob, "Bone.1", target, influence=0.5)
+    twin = rigs.make_rig(name="Twin")
+    rigs.add_chain(twin, "Bone.1", target, influence=0.5)
+    for frame in (2, 3, 4, 12, 3, 20, 4):
+        rigs.go_to(frame)
+        if frame != 12:
+            rigs.assert_same_pose(ob, twin)
+
+
+def test_with_nla_switched_off_the_start_is_the_stored_pose():
+    ob = rigs.make_rig()
+    rigs.key_bones(ob)
+    push_to_nla(ob)
+    ob.animation_data.use_nla = False
+    for bone in ob.pose.bones:
+        bone.rotation_quaternion = (1, 0, 0, 0)
+    target = rigs.make_empty()
+    rigs.add_chain(ob, "Bone.1", target, influence=0.5)
+    twin = rigs.make_rig(name="Twin")
+    rigs.add_chain(twin, "Bone.1", target, influence=0.5)
+    for frame in (2, 3, 2):
+        rigs.go_to(frame)
+        rigs.assert_same_pose(ob, twin)
+
+
+@pytest.mark.skipif(not HAS_SLOTS, reason="slots came with Blender 4.4")
+def test_two_rigs_that_share_an_action_start_from_their_own_slots():
+    obs = [rigs.make_rig(name=name) for name in ("A", "B")]
+    rigs.key_bones(obs[0])
+    action = obs[0].animation_data.action
+    obs[1].animation_data_create().action = action
+    obs[1].animation_data.action_slot = action.slots.new(id_type="OBJECT", name="B")
+    rigs.key_bones(obs[1], seed=20)
+    assert len(action.slots) == 2
+    free = [rigs.link(ob.copy()) for ob in obs]
+    target = rigs.make_empty()
+    for ob in obs:
+        rigs.add_chain(ob, "Bone.1", target, influence=0.0)
+    for frame in (5, 12):
+        rigs.go_to(frame)
+        for ob, unchained in zip(obs, free, strict=True):
+            rigs.assert_same_pose(ob, unchained)
+    assert np.abs(rigs.pose(obs[0]) - rigs.pose(obs[1])).max() > 0.01

@@ -1,0 +1,76 @@
+"""Promise 8: register, unregister, register again, and nothing is left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import bpy
+import pytest
+
+import blender_ik_addon
+from tests.blender.live.traces import KINDS_IN_USE, list_traces
+from tests.blender.setups import rigs
+
+PACKAGE = blender_ik_addon.__name__
+
+
+def hung_into_blender() -> dict[str, list[str]]:
+    """Return everything of the add-on that Blender would call or show, by kind."""
+    return {
+        kind: [name for name in names if PACKAGE in name or "chain_ik" in name]
+        for kind, names in list_traces().items()
+    }
+
+
+@pytest.fixture
+def switched_off() -> Iterator[dict[str, list[str]]]:
+    """The add-on unregistered, and what it had hung into Blender before."""
+    before = hung_into_blender()
+    blender_ik_addon.unregister()
+    yield before
+    if not hasattr(bpy.types.Object, "chain_ik"):
+        blender_ik_addon.register()
+
+
+def test_unregistering_leaves_nothing_behind(switched_off):
+    for kind in KINDS_IN_USE:
+        assert switched_off[kind], f"no {kind} seen: this test would not see what is left"
+    assert not any(hung_into_blender().values()), hung_into_blender()
+    for name in ("add", "remove", "restore", "solve", "bake", "compare"):
+        assert f"chain_ik_{name}" not in dir(bpy.ops.pose)
+
+
+def test_registering_again_gives_the_same_once_more(switched_off):
+    for _ in range(2):
+        blender_ik_addon.register()
+        assert hung_into_blender() == switched_off
+        blender_ik_addon.unregister()
+        assert not any(hung_into_blender().values()), hung_into_blender()
+
+
+def test_chains_work_after_registering_again(switched_off):
+    blender_ik_addon.register()
+    ob, target = rigs.make_arm()
+    target.location = (-0.5, 0.4, 1.0)
+    rigs.assert_reaches(ob, "Bone.1", target, rigs.updated())
+
+
+def test_bones_keep_their_pose_and_chains_their_settings_while_the_add_on_is_off():
+    ob, target = rigs.make_arm()
+    before = rigs.rotations(ob)
+    blender_ik_addon.unregister()
+    target.location = (-0.5, 0.4, 1.0)
+    bpy.context.view_layer.update()
+    bpy.context.scene.frame_set(3)
+    kept = rigs.rotations(ob)
+    blender_ik_addon.register()
+    assert kept == before
+    assert ob.chain_ik.chains[0].bone == "Bone.1"
+    bpy.context.scene.frame_set(4)
+    rigs.assert_reaches(ob, "Bone.1", target, bpy.context.view_layer.depsgraph)
+
+
+def test_handlers_stay_when_another_file_is_opened():
+    before = hung_into_blender()
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    assert hung_into_blender() == before

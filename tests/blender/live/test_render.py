@@ -1,0 +1,204 @@
+"""Renders: chains right on each frame, everything else that is animated keeps moving."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.setups import rigs
+from tests.blender.setups.renders import render_frames
+
+FRAMES = (3, 7)
+SWING = {1: (0.7, 0.3, 1.2), 5: (-0.6, 0.9, 0.8), 9: (0.2, -0.7, 1.4)}
+BYSTANDER = 'pose.bones["Bystander.0"]'
+
+
+def make_swinging_arm(**settings: object) -> tuple[bpy.types.Object, bpy.types.Object]:
+    ob, target = rigs.make_arm(**settings)
+    rigs.key(target, "location", SWING)
+    return ob, target
+
+
+def in_viewport(read, frames=FRAMES, subframes=()) -> dict[float, object]:
+    """Read frames by frame_set, and go back to the frame before."""
+    scene = bpy.context.scene
+    present = scene.frame_current
+    seen = {}
+    for frame in range(frames[0], frames[1] + 1):
+        for offset in (*subframes, 0.0):
+            whole = int((frame + offset) // 1)
+            scene.frame_set(whole, subframe=frame + offset - whole)
+            seen[frame + offset] = read(bpy.context.view_layer.depsgraph)
+    scene.frame_set(present)
+    return seen
+
+
+def assert_renders_as_in_the_viewport(tmp_path, read, subframes=(), tolerance=3e-6) -> None:
+    expected = in_viewport(read, subframes=subframes)
+    values = [np.asarray(value) for value in expected.values()]
+    assert max(np.abs(value - values[0]).max() for value in values) > 0.01, "nothing moves"
+    found = render_frames(tmp_path, read, FRAMES, subframes)
+    for frame, value in expected.items():
+        np.testing.assert_allclose(found[frame], value, atol=tolerance, err_msg=f"frame {frame}")
+
+
+def make_busy_rig() -> bpy.types.Object:
+    """Return a swinging arm, and a bystander bone on which every kind of animation acts."""
+    ob, _target = make_swinging_arm()
+    rigs.add_bones(ob, ((1, 0, 0), (1, 0, 1)), prefix="Bystander", modes="XYZ")
+    bone = ob.pose.bones["Bystander.0"]
+    ob["strength"] = bone["grip"] = 0.0
+    ob["pair"] = (0.0, 0.0)
+    limit = bone.constraints.new("LIMIT_LOCATION")
+    limit.use_max_x, limit.max_x = True, -1.0
+    rigs.key(ob, '["strength"]', {1: 0.0, 9: 1.0})
+    rigs.key(ob, BYSTANDER + '["grip"]', {1: 0.0, 9: 2.0})
+    rigs.key(ob, BYSTANDER + '.constraints["Limit Location"].influence', {1: 0.0, 9: 1.0})
+    for name, end in (("location", 0.8), ("rotation_euler", 0.7), ("scale", 1.5)):
+        start = 1.0 if name == "scale" else 0.0
+        rigs.key(ob, f"{BYSTANDER}.{name}", {1: (start,) * 3, 9: (end, 0.2, -end)})
+        rigs.key(ob, name, {1: (start,) * 3, 9: (end * 0.2, start, 0.5 * end)})
+    driver = ob.driver_add('["pair"]', 1).driver
+    variable = driver.variables.new()
+    variable.targets[0].id, variable.targets[0].data_path = ob, '["strength"]'
+    driver.expression = f"{variable.name} * 2"
+    return ob
+
+
+def bystander_matrix(ob):
+    return np.array(ob.pose.bones["Bystander.0"].matrix)
+
+
+READINGS = {
+    "a keyed bone": bystander_matrix,
+    "a keyed bone's channels": lambda ob: np.array(
+        (ob.pose.bones["Bystander.0"].location, ob.pose.bones["Bystander.0"].rotation_euler)
+    ),
+    "a keyed custom property": lambda ob: ob["strength"],
+    "a keyed custom property of a bone": lambda ob: ob.pose.bones["Bystander.0"]["grip"],
+    "a driven custom property": lambda ob: ob["pair"][1],
+    "a keyed constraint": lambda ob: ob.pose.bones["Bystander.0"].constraints[0].influence,
+    "the keyed object": lambda ob: np.array(ob.matrix_world),
+}
+
+
+@pytest.mark.parametrize("what", READINGS)
+def test_other_animation_of_the_rig_keeps_moving_in_renders(what, tmp_path):
+    ob = make_busy_rig()
+    assert_renders_as_in_the_viewport(
+        tmp_path, lambda depsgraph: READINGS[what](ob.evaluated_get(depsgraph))
+    )
+
+
+def test_an_unrelated_bone_animated_by_nla_keeps_moving_in_renders(tmp_path):
+    ob = make_busy_rig()
+    data = ob.animation_data
+    action, slot = data.action, getattr(data, "action_slot", None)
+    data.action = None
+    strip = data.nla_tracks.new().strips.new("Pushed", 1, action)
+    if slot is not None:
+        strip.action_slot = slot
+    assert_renders_as_in_the_viewport(
+        tmp_path, lambda depsgraph: bystander_matrix(ob.evaluated_get(depsgraph))
+    )
+
+
+def test_the_chain_is_right_on_each_rendered_frame(tmp_path):
+    ob, target = make_swinging_arm()
+
+    def gap(depsgraph):
+        return rigs.tail(ob, "Bone.1", depsgraph) - rigs.position(target, depsgraph)
+
+    for frame, found in render_frames(tmp_path, gap, FRAMES).items():
+        assert np.linalg.norm(found) < rigs.REACHED, f"frame {frame}"
+    assert_renders_as_in_the_viewport(tmp_path, lambda depsgraph: rigs.pose(ob, depsgraph))
+
+
+@pytest.mark.parametrize("start_from", ["KEYED", "REST"])
+def test_keyed_chain_bones_render_as_in_the_viewport(start_from, tmp_path):
+    ob = rigs.make_rig(modes=("QUATERNION", "YZX"))
+    rigs.key_bones(ob, frames=(1, 5, 9))
+    target = rigs.make_empty()
+    rigs.key(target, "location", SWING)
+    rigs.add_chain(ob, "Bone.1", target, influence=0.6, start_from=start_from)
+    assert_renders_as_in_the_viewport(tmp_path, lambda depsgraph: rigs.pose(ob, depsgraph))
+
+
+SETTING_KEYS = {
+    "influence": {1: 0.0, 9: 1.0},
+    "mute": {1: False, 4: True, 6: False},
+    "use_flip_bend": {1: False, 5: True},
+}
+
+
+@pytest.mark.parametrize("viewport_frame", [1, 5])
+@pytest.mark.parametrize("name", SETTING_KEYS)
+def test_a_keyed_setting_has_its_value_of_the_rendered_frame(name, viewport_frame, tmp_path):
+    ob = make_busy_rig()
+    rigs.key(ob, f"chain_ik.chains[0].{name}", SETTING_KEYS[name])
+    bpy.context.scene.frame_set(viewport_frame)
+    assert_renders_as_in_the_viewport(tmp_path, lambda depsgraph: rigs.pose(ob, depsgraph))
+
+
+@pytest.mark.parametrize("mode", ["QUATERNION", "XYZ"])
+def test_a_chain_under_another_is_right_in_renders(mode, tmp_path):
+    ob, _target = make_swinging_arm()
+    limb = ((0, 0, 2), (0.3, 0.1, 2.7), (0, 0, 3.4))
+    rigs.add_bones(ob, limb, prefix="Limb", parent="Bone.1", modes=mode)
+    limb_target = rigs.make_empty("Limb Target", (0.3, 0.6, 2.0))
+    rigs.add_chain(ob, "Limb.1", limb_target, chain_count=2)
+
+    def gap(depsgraph):
+        return rigs.tail(ob, "Limb.1", depsgraph) - rigs.position(limb_target, depsgraph)
+
+    gaps = in_viewport(gap)
+    assert max(map(np.linalg.norm, gaps.values())) < rigs.REACHED
+    for frame, found in render_frames(tmp_path, gap, FRAMES).items():
+        assert np.linalg.norm(found) < rigs.REACHED, f"frame {frame}"
+
+
+@pytest.mark.parametrize("subframes", [(-0.25, 0.25), (0.5, -0.25)])
+def test_motion_blur_sees_the_pose_of_each_subframe(subframes, tmp_path):
+    ob = make_busy_rig()
+    bpy.context.scene.render.use_motion_blur = True
+    assert_renders_as_in_the_viewport(
+        tmp_path, lambda depsgraph: rigs.pose(ob, depsgraph), subframes
+    )
+
+
+def test_the_viewport_is_after_a_render_as_it_was_before(tmp_path):
+    ob = make_busy_rig()
+    rigs.key(ob, "chain_ik.chains[0].mute", {1: False, 4: True, 6: False})
+    bpy.context.scene.frame_set(2)
+
+    def state():
+        depsgraph = bpy.context.view_layer.depsgraph
+        values = {name: read(ob) for name, read in READINGS.items()}
+        return bpy.context.scene.frame_current, rigs.pose(ob, depsgraph), values
+
+    frame, pose, values = state()
+    render_frames(tmp_path, lambda _depsgraph: None, FRAMES)
+    frame_after, pose_after, values_after = state()
+    assert frame_after == frame
+    np.testing.assert_allclose(pose_after, pose, atol=3e-6)
+    for name, value in values.items():
+        np.testing.assert_allclose(values_after[name], value, atol=3e-6, err_msg=name)
+
+
+def test_bones_that_nobody_keyed_keep_what_the_hand_gave_them(tmp_path):
+    ob, _target = make_swinging_arm()
+    rigs.add_bones(ob, ((1, 0, 0), (1, 0, 1)), prefix="Free")
+    ob.pose.bones["Free.0"].rotation_quaternion = (0.8, 0.6, 0, 0)
+    ob["hand"] = 3.5
+    bpy.context.view_layer.update()
+    expected = np.array(ob.pose.bones["Free.0"].matrix)
+
+    def read(depsgraph):
+        evaluated = ob.evaluated_get(depsgraph)
+        return np.array(evaluated.pose.bones["Free.0"].matrix), evaluated["hand"]
+
+    for matrix, hand in render_frames(tmp_path, read, FRAMES).values():
+        np.testing.assert_allclose(matrix, expected, atol=1e-6)
+        assert hand == 3.5
+    np.testing.assert_allclose(ob.pose.bones["Free.0"].matrix, expected, atol=1e-6)

@@ -1,0 +1,68 @@
+"""Limbs to compare solvers on, and what the last comparison has found."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from tests.blender.keying.converted_rigs import Limb
+from tests.blender.setups import scaled_rigs
+from tests.blender.setups.selecting import press, select_objects
+
+compare = bpy.ops.pose.chain_ik_compare
+use = bpy.ops.pose.chain_ik_compare_use
+CLOSE = 2e-5
+"""How far apart joints may be, as a share of the limb's length."""
+SETTINGS = {
+    "Two-Bone": ("TWO_BONE", True),
+    "Newton": ("NEWTON", True),
+    "FABRIK and Newton": ("FABRIK", True),
+    "FABRIK": ("FABRIK", False),
+    "CCD and Newton": ("CCD", True),
+    "CCD": ("CCD", False),
+    "Force": ("FORCE", True),
+    "Follow": ("FOLLOW", True),
+}
+BUILT_IN = "Blender's constraint"
+
+
+def rows() -> dict[str, bpy.types.PropertyGroup]:
+    """Return what the last comparison has found, by the names of the solvers."""
+    return {row.name: row for row in bpy.context.window_manager.chain_ik.solvers}
+
+
+def compared(ob: bpy.types.Object) -> dict[str, bpy.types.PropertyGroup]:
+    """Compare the solvers on the active chain of an armature object."""
+    select_objects(active=ob)
+    press(compare)
+    found = rows()
+    assert [*found] == [*SETTINGS, BUILT_IN]
+    return found
+
+
+def joints_of(row: bpy.types.PropertyGroup) -> np.ndarray:
+    return np.array([point.co for point in row.joints], dtype=np.float64)
+
+
+def limb(kind: str) -> Limb:
+    """Return a limb with a chain of its own, of one kind or another."""
+    found = Limb(7, count=2 if kind == "arm" else 5, reach=(0.5, 0.8))
+    found.add_chain(solver="NEWTON", use_rotation=kind == "turned")
+    if kind == "limited":
+        for name in found.bones:
+            bone = found.ob.pose.bones[name]
+            bone.use_ik_limit_x, bone.ik_min_x, bone.ik_max_x = True, -0.2, 0.3
+            bone.ik_stiffness_z = 0.3
+    if kind == "scaled":
+        found.ob.pose.bones["Root.0"].scale = (1.0, 1.4, 0.7)
+        found.ob.scale = (-1.0, 1.3, 0.8)
+    if kind == "constrained parent":
+        turning = found.ob.pose.bones["Root.0"].constraints.new("TRANSFORM")
+        turning.target, turning.map_to = found.pole, "ROTATION"
+        turning.to_min_x_rot = turning.to_max_x_rot = 0.7
+    if kind == "far":
+        found.target.location *= 9.0
+    if kind == "rest":
+        found.chain.start_from = "REST"
+    scaled_rigs.update()
+    return found

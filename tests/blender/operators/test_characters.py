@@ -1,0 +1,326 @@
+"""Whole characters: every limb is found and named right, set up at once, and mirrored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import addon_utils
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import press, refusal, select_bones, state
+
+DATA = Path(__file__).resolve().parents[2] / "data"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "characters.md"
+setup = bpy.ops.pose.chain_ik_setup
+mirror = bpy.ops.pose.chain_ik_mirror
+
+SIDES = {".L": ("Left", "l", "L"), ".R": ("Right", "r", "R")}
+USUAL = {"ARM", "LEG", "SPIDER_LEG", "SPINE", "NECK", "TAIL", "WING"}
+# Limbs, without their sides for those that have two: bones from the first to the last, and the one
+# that is turned.
+RIGS = {
+    "human": {
+        "Arm": ("upper_arm", "forearm", 2, "hand"),
+        "Leg": ("thigh", "shin", 2, "foot"),
+        "Spine": ("spine.001", "spine.003", 3, ""),
+        "Neck": ("spine.004", "spine.005", 2, "spine.006"),
+    },
+    "wolf": {
+        "Front Leg": ("front_thigh", "front_foot", 3, "front_toe"),
+        "Hind Leg": ("thigh", "foot", 3, "toe"),
+        "Spine": ("spine.006", "spine.008", 3, ""),
+        "Neck": ("spine.009", "spine.010", 2, "spine.011"),
+        "Tail": ("spine.003", "spine", 4, ""),
+    },
+    "cat": {
+        "Front Leg": ("upper_arm", "hand", 3, "f_toe"),
+        "Hind Leg": ("thigh", "foot", 3, "r_toe"),
+        "Spine": ("spine.001", "spine.003", 3, ""),
+        "Neck": ("spine.004", "spine.005", 2, "spine.006"),
+        "Tail": ("tail.001", "tail.004", 4, ""),
+    },
+    "horse": {
+        "Front Leg": ("upper_arm", "forefoot", 3, "f_toe"),
+        "Hind Leg": ("thigh", "hind_foot", 3, "r_toe"),
+        "Spine": ("spine.003", "spine.005", 3, ""),
+        "Neck": ("spine.006", "neck.004", 5, "head"),
+        "Tail": ("tail.001", "tail.005", 5, ""),
+    },
+    "bird": {
+        "Leg": ("thigh", "shin", 2, "foot"),
+        "Wing": ("Wing", "Wing.002", 3, ""),
+        "Neck": ("spine.006", "neck.002", 3, "head"),
+        "Tail": ("spine.002", "spine", 3, ""),
+    },
+    "shark": {
+        "Spine": ("spine.008", "spine.005", 3, ""),
+        "Tail": ("spine.002", "spine", 3, ""),
+        "Top Fin": ("top_fin", "top_fin.001", 2, ""),
+    },
+}
+SIDED = {"Arm", "Leg", "Front Leg", "Hind Leg", "Wing"}
+MOCAP = {
+    "mixamo_names": {
+        "Arm.L": ("mixamorig:LeftArm", "mixamorig:LeftForeArm", 2, "mixamorig:LeftHand"),
+        "Arm.R": ("mixamorig:RightArm", "mixamorig:RightForeArm", 2, "mixamorig:RightHand"),
+        "Leg.L": ("mixamorig:LeftUpLeg", "mixamorig:LeftLeg", 2, "mixamorig:LeftFoot"),
+        "Leg.R": ("mixamorig:RightUpLeg", "mixamorig:RightLeg", 2, "mixamorig:RightFoot"),
+        "Spine": ("mixamorig:Spine", "mixamorig:Spine2", 3, ""),
+    },
+    "cmu_names": {
+        "Arm.L": ("LeftArm", "LeftForeArm", 2, "LeftHand"),
+        "Arm.R": ("RightArm", "RightForeArm", 2, "RightHand"),
+        "Leg.L": ("LeftUpLeg", "LeftLeg", 2, "LeftFoot"),
+        "Leg.R": ("RightUpLeg", "RightLeg", 2, "RightFoot"),
+        "Spine": ("LowerBack", "Spine1", 3, ""),
+        "Neck": ("Neck", "Neck1", 2, "Head"),
+    },
+}
+# How other systems name the bones of an arm and a leg, left and right.
+CONVENTIONS = {
+    "Unreal": "upperarm_{1} lowerarm_{1} hand_{1} thigh_{1} calf_{1} foot_{1}",
+    "VRM": "J_Bip_{2}_UpperArm J_Bip_{2}_LowerArm J_Bip_{2}_Hand"
+    " J_Bip_{2}_UpperLeg J_Bip_{2}_LowerLeg J_Bip_{2}_Foot",
+    "plain, dots": "arm.{2} forearm.{2} hand.{2} thigh.{2} shin.{2} foot.{2}",
+    "plain, words": "{0}UpperArm {0}LowerArm {0}Hand {0}UpperLeg {0}LowerLeg {0}Foot",
+    "Rigify's controls": "upper_arm_fk.{2} forearm_fk.{2} hand_fk.{2}"
+    " thigh_fk.{2} shin_fk.{2} foot_fk.{2}",
+}
+
+
+@pytest.fixture(scope="module")
+def rigify(registered_addon: None) -> Iterator[None]:
+    addon_utils.enable("rigify", default_set=True)
+    yield
+    addon_utils.disable("rigify", default_set=True)
+
+
+def found(ob: bpy.types.Object) -> dict[str, tuple[str, str, int, str]]:
+    """Return first and last bone of each chain, their number, and the bone that is turned."""
+    limbs = {}
+    for chain in ob.chain_ik.chains:
+        last = ob.data.bones[chain.bone]
+        first = last
+        for _ in range(chain.chain_count - 1):
+            first = first.parent
+        hands = [
+            child.name
+            for child in last.children
+            if (child.head_local - last.tail_local).length < 1e-3 * last.length
+        ]
+        turned = hands[0] if chain.use_rotation and chain.rotation_bone == "AUTO" else ""
+        limbs[chain.name] = (first.name, last.name, chain.chain_count, turned)
+    return limbs
+
+
+def with_sides(limbs: dict[str, tuple]) -> dict[str, tuple[str, str, int, str]]:
+    expected = {}
+    for name, (first, last, count, turned) in limbs.items():
+        for side in SIDES if name in SIDED else ("",):
+            end = f"{turned}{side}" if turned else ""
+            expected[f"{name}{side}"] = (f"{first}{side}", f"{last}{side}", count, end)
+    return expected
+
+
+def assert_pose_stays(ob: bpy.types.Object, before: dict[str, np.ndarray]) -> None:
+    after = rigs.evaluated(ob).pose.bones
+    height = max(np.abs(matrix[:3, 3]).max() for matrix in before.values())
+    for name, matrix in before.items():
+        got = np.array(after[name].matrix)
+        np.testing.assert_allclose(got[:3, :3], matrix[:3, :3], atol=1e-3, err_msg=name)
+        np.testing.assert_allclose(got[:3, 3], matrix[:3, 3], atol=1e-4 * height, err_msg=name)
+
+
+def matrices(ob: bpy.types.Object) -> dict[str, np.ndarray]:
+    return {bone.name: np.array(bone.matrix) for bone in rigs.evaluated(ob).pose.bones}
+
+
+@pytest.mark.parametrize("control", ["BONE", "EMPTY"])
+@pytest.mark.parametrize("name", RIGS)
+def test_every_limb_of_rigify_s_metarigs_is_found_named_and_set_up_in_one_step(
+    rigify, name, control
+):
+    getattr(bpy.ops.object, f"armature_{name}_metarig_add")()
+    ob = bpy.context.object
+    before = matrices(ob)
+    press(setup, control=control)
+    limbs = found(ob)
+    fins = {limb: bones for limb, bones in limbs.items() if "Fin" in limb}
+    expected = with_sides(RIGS[name])
+    assert {k: v for k, v in limbs.items() if k not in fins} == {
+        k: v for k, v in expected.items() if k not in fins
+    }
+    assert len(fins) == (5 if name == "shark" else 0)
+    assert all(chain.status.startswith("Reached") for chain in ob.chain_ik.chains)
+    assert_pose_stays(ob, before)
+
+
+@pytest.mark.parametrize("name", MOCAP)
+def test_every_limb_of_recorded_skeletons_is_found_and_named(name):
+    bpy.ops.import_anim.bvh(filepath=str(DATA / f"{name}.bvh"))
+    ob = bpy.context.object
+    press(setup)
+    assert found(ob) == MOCAP[name]
+    # Their curves go on: the arms play on as they were recorded until a target is moved.
+    assert all(chain.status.startswith("Reached") for chain in ob.chain_ik.chains)
+
+
+def make_limbs(convention: str, side: str) -> bpy.types.Object:
+    """Return a body with an arm and a leg on one side, named as a convention has it."""
+    words = convention.format(*SIDES[side]).split()
+    x = 1.0 if side == ".L" else -1.0
+    ob = rigs.make_rig([(0, 0, 1), (0, 0, 1.2), (0, 0, 1.6)])
+    for prefix, parent, joints, names in (
+        ("A", "Bone.1", [(0.2, 0, 1.5), (0.5, 0.05, 1.5), (0.8, 0, 1.5), (0.9, 0, 1.5)], words[:3]),
+        ("L", "Bone.0", [(0.1, 0, 1), (0.1, -0.05, 0.5), (0.1, 0, 0.1), (0.1, -0.2, 0)], words[3:]),
+    ):
+        made = rigs.add_bones(ob, np.array(joints) * (x, 1, 1), prefix=prefix, parent=parent)
+        for old, new in zip(made, names, strict=True):
+            ob.data.bones[old].name = new
+    return ob
+
+
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("convention", CONVENTIONS.values(), ids=CONVENTIONS.keys())
+def test_arms_and_legs_are_found_by_the_names_of_other_systems(convention, side):
+    ob = make_limbs(convention, side)
+    words = convention.format(*SIDES[side]).split()
+    press(setup)
+    assert found(ob) == {
+        f"Arm{side}": (words[0], words[1], 2, words[2]),
+        f"Leg{side}": (words[3], words[4], 2, words[5]),
+    }
+
+
+def test_the_bones_of_a_generated_rig_that_others_turn_get_no_chains():
+    ob = make_limbs(CONVENTIONS["plain, dots"], ".L")
+    for name in ("arm.L", "forearm.L", "hand.L"):
+        constraint = ob.pose.bones[name].constraints.new("COPY_TRANSFORMS")
+        constraint.target = rigs.make_empty()
+    press(setup)
+    assert list(found(ob)) == ["Leg.L"]
+
+
+def test_fingers_are_found_when_they_are_asked_for(rigify):
+    bpy.ops.object.armature_human_metarig_add()
+    ob = bpy.context.object
+    press(setup, kinds={"FINGER"})
+    names = {"Thumb", "Index", "Middle", "Ring", "Pinky"}
+    assert set(found(ob)) == {f"{name}{side}" for name in names for side in SIDES}
+    assert all(count == 3 for *_, count, _ in found(ob).values())
+
+
+def test_the_legs_of_a_spider_are_numbered_in_pairs():
+    ob = rigs.make_rig([(0, 0, 1), (0, 0.5, 1)])
+    for pair in range(4):
+        for side, x in ((".L", 1.0), (".R", -1.0)):
+            y = 0.1 * pair
+            joints = [(0.1 * x, y, 1), (0.4 * x, y, 1.3), (0.8 * x, y, 0.8), (0.9 * x, y, 0)]
+            made = rigs.add_bones(ob, joints, prefix="x", parent="Bone.0")
+            for number, old in enumerate(made):
+                ob.data.bones[old].name = f"Leg{pair}_{number}{side}"
+    press(setup)
+    assert set(found(ob)) == {f"Leg {i}{side}" for i in range(1, 5) for side in SIDES}
+    assert all(chain.pole_target is not None for chain in ob.chain_ik.chains)
+
+
+def test_only_the_selected_limbs_are_set_up_on_request_and_none_twice(rigify):
+    bpy.ops.object.armature_human_metarig_add()
+    ob = bpy.context.object
+    select_bones(ob, ["forearm.L", "shin.R"])
+    press(setup, scope="SELECTED")
+    assert set(found(ob)) == {"Arm.L", "Leg.R"}
+    press(setup)
+    assert len(found(ob)) == 6
+    before = state()
+    assert refusal(setup).startswith("No limb was found that still needs a chain")
+    assert state() == before
+
+
+def test_setting_up_is_one_step_back():
+    ob = make_limbs(CONVENTIONS["plain, dots"], ".L")
+    bones = ob.data.bones.keys()
+    bpy.ops.ed.undo_push(message="before")
+    press(setup)
+    bpy.ops.ed.undo()
+    ob = bpy.data.objects["Rig"]
+    assert not ob.chain_ik.chains
+    assert ob.data.bones.keys() == bones
+
+
+def make_both_sides() -> bpy.types.Object:
+    """Return two arms, each other's mirror image, the left one posed."""
+    ob = rigs.make_rig([(0, 0, 1), (0, 0, 1.6)])
+    joints = np.array([(0.2, 0, 1.5), (0.5, 0.1, 1.5), (0.8, 0, 1.45), (0.9, 0, 1.4)])
+    made = rigs.add_bones(ob, joints, prefix="A", parent="Bone.0")
+    for old, new in zip(made, ("upper_arm.L", "forearm.L", "hand.L"), strict=True):
+        ob.data.bones[old].name = new
+    rigs.enter(ob, "EDIT")
+    for bone in ob.data.edit_bones:
+        bone.select = bone.select_head = bone.select_tail = bone.name.endswith(".L")
+    bpy.ops.armature.symmetrize()
+    bpy.ops.object.mode_set(mode="OBJECT")
+    return ob
+
+
+@pytest.mark.parametrize("control", ["BONE", "EMPTY"])
+@pytest.mark.parametrize("scale", [(1, 1, 1), (2.0, 0.5, 1.2)], ids=str)
+def test_a_mirrored_chain_poses_the_other_side_as_the_mirror_image(control, scale):
+    ob = make_both_sides()
+    ob.location, ob.rotation_euler, ob.scale = (1, 2, 3), (0.3, 0.2, -0.5), scale
+    select_bones(ob, ["upper_arm.L", "forearm.L", "hand.L"])
+    press(bpy.ops.pose.chain_ik_add, control=control)
+    chain = ob.chain_ik.chains[0]
+    chain.pole_angle, chain.use_flip_bend = 0.4, True
+    joint = chain.joints.add()
+    joint.bone, joint.kind = "upper_arm.L", "BALL"
+    for axis, low, high in (("x", -0.4, 1.2), ("y", -0.3, 0.5), ("z", -1.0, 0.2)):
+        setattr(joint, f"use_limit_{axis}", True)
+        setattr(joint, f"min_{axis}", low)
+        setattr(joint, f"max_{axis}", high)
+    _move(ob, chain, (0.1, -0.3, 0.2))
+    press(mirror)
+    assert [each.name for each in ob.chain_ik.chains] == ["hand.L", "hand.R"]
+    copy = ob.chain_ik.chains[1]
+    assert (copy.bone, copy.rotation_bone, copy.use_flip_bend) == ("forearm.R", "AUTO", True)
+    posed = {bone.name: np.array(bone.matrix) for bone in rigs.evaluated(ob).pose.bones}
+    flip = np.diag((-1.0, 1.0, 1.0, 1.0))
+    for name in ("upper_arm", "forearm", "hand"):
+        np.testing.assert_allclose(
+            posed[f"{name}.R"], flip @ posed[f"{name}.L"] @ flip, atol=2e-5, err_msg=name
+        )
+
+
+def test_a_chain_that_has_no_other_side_says_why():
+    ob = make_both_sides()
+    select_bones(ob, ["upper_arm.L", "forearm.L", "hand.L"])
+    press(bpy.ops.pose.chain_ik_add)
+    press(mirror)
+    before = state()
+    assert refusal(mirror) == "Chain 'hand.L' drives the other side already: remove it first."
+    assert state() == before
+    rigs.add_chain(ob, "Bone.0", None)
+    ob.chain_ik.active_index = 2
+    assert refusal(mirror).startswith("Bone 'Bone.0' has no side in its name")
+
+
+def test_the_page_on_characters_lists_what_is_found():
+    text = PAGE.read_text(encoding="utf-8")
+    for limbs in (*RIGS.values(), *MOCAP.values()):
+        for name, (first, last, *_) in limbs.items():
+            assert name.removesuffix(".L").removesuffix(".R") in text
+            assert f"`{first}`" in text or f"`{first}.L`" in text, first
+            assert f"`{last}`" in text or f"`{last}.L`" in text, last
+
+
+def _move(ob: bpy.types.Object, chain: bpy.types.PropertyGroup, step: tuple) -> None:
+    if chain.subtarget:
+        bone = ob.pose.bones[chain.subtarget]
+        bone.location = np.array(bone.location) + step
+    else:
+        chain.target.location = np.array(chain.target.location) + step
+    bpy.context.view_layer.update()

@@ -1,0 +1,318 @@
+"""Compare: what every solver would do is told and shown, and nothing on the rig changes."""
+
+from __future__ import annotations
+
+import math
+
+import bpy
+import numpy as np
+import pytest
+
+from blender_ik_addon.rig.live import live
+from tests.blender.keying.converted_rigs import CLOSE as EXACT
+from tests.blender.keying.converted_rigs import Limb, to_constraints
+from tests.blender.operators.compared_rigs import (
+    BUILT_IN,
+    CLOSE,
+    SETTINGS,
+    compare,
+    compared,
+    joints_of,
+    limb,
+    rows,
+)
+from tests.blender.setups import rigs, scaled_rigs
+from tests.blender.setups.selecting import press, refusal, select_objects, state
+
+KINDS = ("arm", "tail", "turned", "limited", "scaled", "constrained parent", "far", "rest")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_pose_and_residual_are_those_of_the_chain_with_that_solver(kind):
+    rig = limb(kind)
+    found = compared(rig.ob)
+    told = {
+        name: (joints_of(row), row.residual, row.is_solved, row.status)
+        for name, row in found.items()
+    }
+    for name, (solver, use_finish) in SETTINGS.items():
+        rig.chain.solver, rig.chain.use_finish = "NEWTON", True
+        scaled_rigs.update()
+        rig.chain.solver, rig.chain.use_finish = solver, use_finish
+        scaled_rigs.update()
+        joints, residual, is_solved, status = told[name]
+        assert status.endswith(rig.chain.status)
+        assert is_solved == (rig.chain.residual >= 0.0) == (kind == "arm" or name != "Two-Bone")
+        if is_solved:
+            assert rig.apart(joints) <= CLOSE, name
+            lead = rig.joints()[-1]
+            shown = math.dist(lead, rig.target.matrix_world.translation)
+            assert residual == pytest.approx(shown, abs=CLOSE * rig.length)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_constraint_shows_what_one_on_the_rig_shows(kind):
+    rig = limb(kind)
+    row = compared(rig.ob)[BUILT_IN]
+    joints, residual = joints_of(row), row.residual
+    assert row.is_solved
+    is_told = row.status.endswith(" left; the constraint does not tell why")
+    assert is_told == (residual > 1e-5) == (row.status != "Reached")
+    to_constraints(rig.ob)
+    assert rig.constraint.target == rig.target
+    assert rig.apart(joints) <= CLOSE
+    shown = math.dist(rig.joints()[-1], rig.target.matrix_world.translation)
+    assert residual == pytest.approx(shown, abs=CLOSE * rig.length)
+
+
+def make_tree() -> tuple[bpy.types.Object, bpy.types.PropertyGroup]:
+    """Return a rig with two chains that share two bones, the first of them active, and that."""
+    ob = rigs.make_rig(rigs.zigzag(3, seed=2))
+    for i, side in enumerate((-1.0, 1.0)):
+        way = np.array([side, 0.2, 0.8])
+        tip = rigs.add_bones(
+            ob,
+            rigs.zigzag(3, seed=2)[-1] + np.outer(np.arange(3), way),
+            prefix=f"Arm{i}",
+            parent="Bone.2",
+        )[-1]
+        end = rigs.tail(ob, tip) + np.array([0.3 * side, -0.4, -0.5])
+        rigs.add_chain(ob, tip, rigs.make_empty(f"Target {i}", end), solver="NEWTON", name=tip)
+    ob.chain_ik.active_index = 0
+    scaled_rigs.update()
+    return ob, ob.chain_ik.chains[0]
+
+
+def tip_of(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> np.ndarray:
+    return np.array(rigs.tail(ob, chain.bone))
+
+
+@pytest.mark.parametrize("solver", ["NEWTON", "FABRIK"])
+def test_a_chain_of_a_tree_is_compared_with_the_chains_that_share_its_bones(solver):
+    ob, chain = make_tree()
+    found = compared(ob)
+    name = next(name for name, each in SETTINGS.items() if each == (solver, True))
+    told, residual = joints_of(found[name]), found[name].residual
+    chain.solver = solver
+    scaled_rigs.update()
+    np.testing.assert_allclose(told[-1], tip_of(ob, chain), atol=5e-5)
+    assert residual == pytest.approx(chain.residual, abs=5e-5)
+
+
+def test_what_cannot_solve_a_tree_says_so_and_the_others_go_on():
+    ob, chain = make_tree()
+    found = {
+        name: (row.is_solved, row.status, len(row.joints)) for name, row in compared(ob).items()
+    }
+    for name, (solver, use_finish) in SETTINGS.items():
+        chain.solver, chain.use_finish = solver, use_finish
+        scaled_rigs.update()
+        is_solved, status, count = found[name]
+        assert is_solved == (solver in ("NEWTON", "FABRIK")) == bool(count)
+        # Of chains that cannot be solved together the first one in the list goes on.
+        other = ob.chain_ik.chains[1]
+        expected = {
+            chain.status,
+            f"Then chain '{other.name}' stands still: {other.status}",
+        }
+        assert status in expected
+    assert found[BUILT_IN][0]
+
+
+def test_a_tree_of_constraints_is_what_the_constraint_is_compared_as():
+    ob, chain = make_tree()
+    row = compared(ob)[BUILT_IN]
+    told, tip = joints_of(row), chain.bone
+    to_constraints(ob)
+    assert not ob.chain_ik.chains
+    np.testing.assert_allclose(told[-1], rigs.tail(ob, tip), atol=5e-5)
+
+
+def everything(ob: bpy.types.Object) -> dict[str, object]:
+    """Return all that a comparison could leave behind, as it is now."""
+    kinds = ("objects", "armatures", "scenes", "actions", "collections", "worlds", "meshes")
+    return {
+        **state(),
+        "data": {kind: sorted(getattr(bpy.data, kind).keys()) for kind in kinds},
+        "curves": [
+            (curve.data_path, [tuple(key.co) for key in curve.keyframe_points])
+            for curve in rigs.curves_of(ob)
+        ],
+        "chains as stored": [sorted(chain.keys()) for chain in ob.chain_ik.chains]
+        if bpy.app.version < (5, 0, 0)
+        else [sorted(chain.bl_system_properties_get().keys()) for chain in ob.chain_ik.chains],
+        "said": [(chain.status, chain.residual) for chain in ob.chain_ik.chains],
+        "stored": [chain.stored_pose for chain in ob.chain_ik.chains],
+        "scene": bpy.context.scene.name,
+        "graphs": len(live.memory.graphs),
+    }
+
+
+def test_nothing_changes_neither_at_once_nor_at_the_next_updates():
+    ob, _ = make_tree()
+    rigs.add_bones(ob, rigs.zigzag(3, seed=5) + np.array([4, 0, 0]), prefix="Free")
+    tail = rigs.make_empty("Tail", (4.5, 0.5, 2.0))
+    rigs.add_chain(ob, "Free.2", tail, solver="FOLLOW", name="Tail")
+    free = ob.pose.bones["Free.0"]
+    other = rigs.make_rig(name="Other")
+    for frame in (1, 10):
+        other.pose.bones["Bone.0"].keyframe_insert("rotation_quaternion", frame=frame)
+    scaled_rigs.update()
+    tail.location.x += 0.7
+    # Posed by hand, off its keys.
+    other.pose.bones["Bone.0"].rotation_quaternion = (0.8, 0.6, 0.0, 0.0)
+    scaled_rigs.update()
+    for index in range(3):
+        ob.chain_ik.active_index = index
+        select_objects(active=ob)
+        before = everything(ob)
+        press(compare)
+        assert everything(ob) == before
+        assert sum(row.is_solved for row in rows().values()) >= 3
+        ob.update_tag()
+        scaled_rigs.update()
+        assert everything(ob) == before
+    assert free.name in ob.pose.bones
+
+
+def test_it_makes_no_step_of_undo():
+    rig = limb("tail")
+    bpy.ops.ed.undo_push(message="Before")
+    rig.target.location.z += 0.3
+    scaled_rigs.update()
+    bpy.ops.ed.undo_push(message="Moved")
+    moved = rig.target.location.z
+    compared(rig.ob)
+    bpy.ops.ed.undo()
+    assert bpy.data.objects["Rig Target"].location.z == pytest.approx(moved - 0.3)
+
+
+def test_a_drag_is_one_from_the_present_pose_and_says_so():
+    rig = limb("tail")
+    row = compared(rig.ob)["Follow"]
+    assert row.status.startswith("One drag from the present pose")
+    before = np.linalg.norm(np.diff(rig.joints(), axis=0), axis=1)
+    np.testing.assert_allclose(
+        np.linalg.norm(np.diff(joints_of(row), axis=0), axis=1), before, rtol=1e-4
+    )
+
+
+def test_solvers_of_a_chain_that_was_dragged_away_start_where_its_root_was():
+    rig = Limb(3, count=4, reach=(0.5, 0.8), use_pole=False)
+    home = rig.joints()[0]
+    rig.add_chain(solver="FOLLOW")
+    rig.target.location += rig.target.location.normalized() * rig.length
+    scaled_rigs.update()
+    assert math.dist(rig.joints()[0], home) > 0.1
+    found = {name: (row.is_solved, joints_of(row)) for name, row in compared(rig.ob).items()}
+    for name in ("Newton", "FABRIK", "CCD", BUILT_IN):
+        is_solved, joints = found[name]
+        assert is_solved
+        np.testing.assert_allclose(joints[0], home, atol=1e-4, err_msg=name)
+    rig.chain.solver = "NEWTON"
+    scaled_rigs.update()
+    assert rig.apart(found["Newton"][1]) <= 5e-5
+    assert rig.apart(found["Follow"][1]) > 0.05
+
+
+REFUSALS = {
+    "no influence": "Influence is zero, so that no solver would show: raise it first.",
+    "rest position": "The armature shows its rest position: switch it to Pose Position first.",
+    "no target": "No target is set: choose an object for the chain to follow.",
+    "no bone": "Bone 'Gone' no longer exists: choose another tip.",
+    "flat": "The armature object has a scale of zero: give it a scale above zero.",
+    "edit mode": "Leave edit mode: chains work on the pose.",
+    "hidden": "The armature is hidden, or not in this view layer: show it first.",
+}
+
+
+@pytest.mark.parametrize("kind", REFUSALS)
+def test_where_no_solver_has_a_chance_one_sentence_says_what_to_do(kind):
+    rig = limb("tail")
+    compared(rig.ob)
+    if kind == "no influence":
+        rig.chain.influence = 0.0
+    if kind == "rest position":
+        rig.ob.data.pose_position = "REST"
+    if kind == "no target":
+        rig.chain.target = None
+    if kind == "no bone":
+        rig.chain.bone = "Gone"
+    if kind == "flat":
+        rig.ob.scale = (0.0, 0.0, 0.0)
+    if kind == "hidden":
+        rig.ob.hide_viewport = True
+    if kind == "edit mode":
+        rigs.enter(rig.ob, "EDIT")
+    before = [(row.name, row.status) for row in rows().values()]
+    scaled_rigs.update()
+    assert refusal(compare) == REFUSALS[kind]
+    # What was found before stays.
+    assert [(row.name, row.status) for row in rows().values()] == before
+    assert len(bpy.data.scenes) == 1
+
+
+def test_without_a_chain_it_asks_for_one():
+    select_objects(active=rigs.make_rig())
+    expected = "Select an armature that has a chain, and the chain in its list."
+    assert refusal(compare) == expected
+
+
+def test_what_a_constraint_cannot_do_it_says_and_the_solvers_go_on():
+    rig = limb("limited")
+    rig.chain.use_limits = False
+    found = compared(rig.ob)
+    expected = "Constraints always honour the limits of bones: switch Limits on first."
+    assert found[BUILT_IN].status == expected
+    assert not found[BUILT_IN].is_solved
+    assert found["Newton"].is_solved
+
+
+def test_a_muted_chain_is_compared_as_if_it_were_not():
+    rig = limb("tail")
+    solved = rig.joints()
+    rig.chain.mute = True
+    scaled_rigs.update()
+    assert rig.apart(solved) > 0.05
+    row = compared(rig.ob)["Newton"]
+    assert np.abs(joints_of(row) - solved).max() <= CLOSE * rig.length
+    assert rig.chain.status == "Muted"
+
+
+def test_stretch_grows_the_bones_of_each_solver_and_of_the_constraint():
+    rig = limb("tail")
+    for name in rig.bones:
+        rig.ob.pose.bones[name].ik_stretch = 0.5
+    rig.chain.use_stretch = True
+    rig.target.location += 0.9 * (rig.target.location - rig.ob.location)
+    scaled_rigs.update()
+    found = compared(rig.ob)
+    told = joints_of(found["Newton"]), joints_of(found[BUILT_IN])
+    assert rig.apart(told[0]) <= CLOSE
+    to_constraints(rig.ob)
+    # Bones that grow take the constraint more steps than it has digits for.
+    assert rig.apart(told[1]) <= EXACT
+
+
+def test_a_rig_from_a_library_is_compared_through_its_override(tmp_path):
+    rig = limb("tail")
+    before = rig.joints()
+    path = str(tmp_path / "library.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    with bpy.data.libraries.load(path, link=True) as (_, wanted):
+        wanted.objects = ["Rig", "Rig Target", "Rig Pole"]
+    linked = bpy.data.objects["Rig"]
+    for each in list(bpy.data.objects):
+        rigs.link(each)
+    select_objects(active=linked)
+    expected = "This armature is linked: make a library override of it first."
+    assert refusal(compare) == expected
+    local = linked.override_create(remap_local_usages=True)
+    select_objects(active=local)
+    scaled_rigs.update()
+    known = [prop.rna_path for prop in local.override_library.properties]
+    found = compared(local)
+    assert all(found[name].is_solved for name in ("Newton", "FABRIK", "CCD", BUILT_IN))
+    np.testing.assert_allclose(joints_of(found["Newton"]), before, atol=1e-4)
+    assert [prop.rna_path for prop in local.override_library.properties] == known

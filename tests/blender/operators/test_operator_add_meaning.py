@@ -1,0 +1,283 @@
+"""What + means: the selected run is the chain, whichever bone is active; what else is selected."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.setups import rigs
+from tests.blender.setups.oriented import axes_of_bone, axes_of_object
+from tests.blender.setups.selecting import press, refusal, select_bones, select_objects, state
+from tests.helpers import assert_positions_close
+
+add = bpy.ops.pose.chain_ik_add
+pole_add = bpy.ops.pose.chain_ik_pole_add
+KINDS = ("BONE", "EMPTY")
+LIMB = ((0, 0, 0), (0, -0.1, 1), (0, 0, 2), (0.1, 0, 2.4))
+COLLECTION = "Chain IK Controls"
+
+
+def make_rig() -> bpy.types.Object:
+    """Return a posed rig of five bones, and two bones beside it."""
+    ob = rigs.make_rig(rigs.zigzag(5))
+    rigs.add_bones(ob, ((1, 0, 4.5), (1, 0, 5)), prefix="Near")
+    rigs.add_bones(ob, ((0, -3, 2), (0, -3, 3)), prefix="Far")
+    rigs.turn_bones(ob, seed=2)
+    return ob
+
+
+def make_arm(*names: str) -> bpy.types.Object:
+    """Return an arm of three bones with these names."""
+    ob = rigs.make_rig(LIMB)
+    for old, new in zip(["Bone.0", "Bone.1", "Bone.2"], names, strict=True):
+        ob.data.bones[old].name = new
+    return ob
+
+
+def newest(ob: bpy.types.Object) -> bpy.types.PropertyGroup:
+    return ob.chain_ik.chains[-1]
+
+
+def activate(ob: bpy.types.Object, bone: str) -> None:
+    ob.data.bones.active = ob.data.bones[bone]
+    bpy.context.view_layer.update()
+
+
+RUN = ["Bone.2", "Bone.3", "Bone.4"]
+
+
+@pytest.mark.parametrize("active", [*RUN, "Near.0"])
+def test_the_chain_is_the_selected_run_whichever_bone_is_active(active):
+    ob = make_rig()
+    select_bones(ob, ["Near.0", *RUN])
+    activate(ob, active)
+    press(add)
+    chain = newest(ob)
+    assert (chain.bone, chain.chain_count) == ("Bone.4", 3)
+    assert (chain.target, chain.subtarget) == (ob, "Near.0")
+
+
+def test_of_two_selected_bones_beside_the_chain_the_nearer_is_the_target_the_other_the_pole():
+    ob = make_rig()
+    select_bones(ob, ["Far.0", *RUN, "Near.0"])
+    press(add)
+    chain = newest(ob)
+    assert (chain.subtarget, chain.pole_target, chain.pole_subtarget) == ("Near.0", ob, "Far.0")
+
+
+def test_of_two_single_bones_the_active_one_is_the_tip_as_in_blender():
+    ob = make_rig()
+    select_bones(ob, ["Near.0", "Bone.4"])
+    press(add)
+    assert (newest(ob).bone, newest(ob).subtarget) == ("Bone.4", "Near.0")
+
+
+def test_more_than_a_chain_and_two_controls_is_refused():
+    ob = make_rig()
+    rigs.add_bones(ob, ((2, 0, 0), (2, 0, 1)), prefix="Third")
+    select_bones(ob, ["Near.0", "Far.0", "Third.0", *RUN])
+    before = state()
+    assert refusal(add).startswith("More is selected than a chain, a target and a pole")
+    assert state() == before
+
+
+def test_an_object_that_is_no_empty_is_never_moved_unasked(capfd):
+    ob = make_rig()
+    body = rigs.link(bpy.data.objects.new("Ball", bpy.data.meshes.new("Ball")))
+    body.location = (0.5, 0.5, 3.5)
+    select_bones(ob, RUN, body)
+    press(add)
+    assert newest(ob).target == body
+    assert tuple(body.location) == (0.5, 0.5, 3.5)
+    assert "was moved" not in capfd.readouterr().out
+    bpy.ops.ed.undo_push(message="asked")
+    press(add, use_snap=True)
+    assert_positions_close(rigs.position(bpy.data.objects["Ball"]), rigs.tail(ob, "Bone.4"), 1e-5)
+    assert "'Ball' was moved to the tip of the chain" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("upper_arm.L", "forearm.L", "hand.L"),
+        ("mixamorig:LeftUpLeg", "mixamorig:LeftLeg", "mixamorig:LeftFoot"),
+        ("J_Bip_R_UpperArm", "J_Bip_R_LowerArm", "J_Bip_R_Hand"),
+    ],
+)
+def test_a_run_that_ends_with_a_hand_or_foot_reaches_before_it_and_turns_it(names):
+    ob = make_arm(*names)
+    before = rigs.pose(ob)
+    select_bones(ob, names)
+    press(add, control="EMPTY")
+    chain = newest(ob)
+    assert (chain.bone, chain.chain_count, chain.solver) == (names[1], 2, "TWO_BONE")
+    assert (chain.use_rotation, chain.rotation_bone) == (True, "AUTO")
+    np.testing.assert_allclose(rigs.pose(ob), before, atol=2e-6)
+    chain.target.location = (0.6, 0.5, 1.2)
+    chain.target.rotation_euler = (1.0, 0.3, -0.4)
+    bpy.context.view_layer.update()
+    rigs.assert_reaches(ob, names[1], chain.target)
+    np.testing.assert_allclose(axes_of_bone(ob, names[2]), axes_of_object(chain.target), atol=2e-6)
+
+
+def test_any_other_run_of_three_is_a_chain_of_three():
+    ob = make_arm("Trunk.1", "Trunk.2", "Trunk.3")
+    select_bones(ob, ["Trunk.1", "Trunk.2", "Trunk.3"])
+    press(add)
+    chain = newest(ob)
+    assert (chain.bone, chain.chain_count, chain.use_rotation) == ("Trunk.3", 3, False)
+    assert chain.pole_target is None
+
+
+@pytest.mark.parametrize("is_armature_active", [True, False])
+def test_in_object_mode_the_tip_is_asked_for_and_the_selected_empty_is_the_target(
+    is_armature_active,
+):
+    ob, target = make_rig(), rigs.make_empty()
+    activate(ob, "Bone.1")
+    select_objects(ob, target, active=ob if is_armature_active else target)
+    assert refusal(add) == (
+        "Choose the bone at the end of the chain, or select its bones in pose mode."
+    )
+    assert "Bone 'Gone' does not exist" in refusal(add, bone="Gone")
+    press(add, bone="Bone.4", chain_count=3)
+    assert (newest(ob).bone, newest(ob).target) == ("Bone.4", target)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("scale", [(1, 1, 1), (2, 2, 2), (-1, 1, 1), (1.5, 0.7, 1.2)], ids=str)
+def test_controls_are_made_in_one_step_and_the_pose_stays(kind, scale):
+    ob = rigs.make_rig(LIMB)
+    ob.rotation_euler, ob.scale = (0.3, -0.4, 1.1), scale
+    rigs.turn_bones(ob, seed=3)
+    select_bones(ob, ["Bone.0", "Bone.1"])
+    bones = [bone.name for bone in ob.pose.bones]
+    before = {name: np.array(ob.pose.bones[name].matrix) for name in bones}
+    bpy.ops.ed.undo_push(message="before")
+    press(add, control=kind)
+    assert bpy.context.mode == "POSE"
+    chain = newest(ob)
+    assert bool(chain.subtarget) == bool(chain.pole_subtarget) == (kind == "BONE")
+    assert chain.status.startswith("Reached"), chain.status
+    after = rigs.evaluated(ob).pose.bones
+    for name in bones:
+        np.testing.assert_allclose(np.array(after[name].matrix), before[name], atol=2e-5)
+    bpy.ops.ed.undo()
+    ob = bpy.data.objects["Rig"]
+    assert [bone.name for bone in ob.pose.bones] == bones
+    assert not ob.chain_ik.chains
+
+
+def test_control_bones_are_what_riggers_expect():
+    ob = rigs.make_rig(LIMB)
+    select_bones(ob, ["Bone.0", "Bone.1"])
+    press(add, control="BONE")
+    chain = newest(ob)
+    assert (chain.subtarget, chain.pole_subtarget) == ("Bone.1 Target", "Bone.1 Pole")
+    shapes = set()
+    for name in (chain.subtarget, chain.pole_subtarget):
+        bone = ob.pose.bones[name]
+        assert not bone.bone.use_deform
+        assert bone.parent is None
+        assert COLLECTION in bone.bone.collections
+        assert not bone.custom_shape.users_scene
+        shapes.add(bone.custom_shape.name)
+    assert len(shapes) == 2
+    ob.pose.bones[chain.subtarget].location.y -= 0.3
+    bpy.context.view_layer.update()
+    assert_positions_close(rigs.tail(ob, "Bone.1"), rigs.head(ob, chain.subtarget), rigs.REACHED)
+
+
+def test_a_pole_stands_one_and_a_half_limb_lengths_away():
+    ob = rigs.make_rig(LIMB)
+    select_bones(ob, ["Bone.0", "Bone.1"])
+    press(add, control="EMPTY")
+    elbow, pole = rigs.head(ob, "Bone.1"), rigs.position(newest(ob).pole_target)
+    assert np.linalg.norm(pole - elbow) == pytest.approx(1.5 * 2.01, rel=0.1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_pole_can_be_added_later_and_moves_nothing(kind):
+    ob = rigs.make_rig(LIMB)
+    rigs.turn_bones(ob, seed=3)
+    select_bones(ob, ["Bone.0", "Bone.1"])
+    press(add, use_pole=False, control=kind)
+    chain = newest(ob)
+    assert chain.pole_target is None
+    bones = ["Bone.0", "Bone.1"]
+    before = [np.array(rigs.evaluated(ob).pose.bones[name].matrix) for name in bones]
+    press(pole_add, control=kind)
+    chain = newest(ob)
+    assert chain.pole_target is not None
+    after = [np.array(rigs.evaluated(ob).pose.bones[name].matrix) for name in bones]
+    np.testing.assert_allclose(after, before, atol=2e-5)
+    assert refusal(pole_add) == "This chain has a pole already."
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("deletes", [True, False])
+def test_removing_a_chain_deletes_the_controls_made_for_it_on_request(kind, deletes):
+    ob = rigs.make_rig(LIMB)
+    bones = ["Bone.0", "Bone.1"]
+    before = len(bpy.data.objects), len(ob.data.bones)
+    select_bones(ob, bones)
+    press(add, control=kind)
+    press(bpy.ops.pose.chain_ik_remove, delete_controls=deletes)
+    after = len([each for each in bpy.data.objects if each.users_scene]), len(ob.data.bones)
+    assert (after == before) == deletes
+    assert not ob.chain_ik.chains
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_controls_that_another_chain_follows_and_those_of_a_person_stay(kind):
+    ob, own = rigs.make_rig(LIMB), rigs.make_empty("Own")
+    select_bones(ob, ["Bone.0", "Bone.1"], own)
+    press(add, control=kind)
+    shared = newest(ob).pole_target, newest(ob).pole_subtarget
+    rigs.add_chain(ob, "Bone.2", own, chain_count=1)
+    newest(ob).pole_target, newest(ob).pole_subtarget = shared
+    press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
+    assert own.name in bpy.context.scene.objects
+    assert (newest(ob).pole_target, newest(ob).pole_subtarget) == shared
+    if kind == "BONE":
+        assert shared[1] in ob.data.bones
+
+
+def test_control_bones_hang_under_the_parent_that_is_chosen():
+    ob = make_arm("upper_arm.L", "forearm.L", "hand.L")
+    rigs.add_bones(ob, ((1, 0, 0), (1, 0, 1)), prefix="Root")
+    rigs.turn_bones(ob, seed=3)
+    select_bones(ob, ["upper_arm.L", "forearm.L"])
+    before = rigs.pose(ob)
+    press(bpy.ops.pose.chain_ik_add, parent="Root.0")
+    chain = newest(ob)
+    controls = (chain.subtarget, chain.pole_subtarget)
+    assert [ob.data.bones[name].parent.name for name in controls] == ["Root.0"] * 2
+    np.testing.assert_allclose(rigs.pose(ob)[: len(before)], before, atol=1e-5)
+
+
+def test_a_parent_that_is_not_there_is_refused_and_nothing_is_made():
+    ob = make_arm("upper_arm.L", "forearm.L", "hand.L")
+    select_bones(ob, ["upper_arm.L", "forearm.L"])
+    count = len(ob.data.bones)
+    assert refusal(bpy.ops.pose.chain_ik_add, parent="Nobody") == (
+        "Bone 'Nobody' does not exist: choose another parent for the controls."
+    )
+    assert len(ob.data.bones) == count
+    assert not ob.chain_ik.chains
+
+
+def test_an_armature_from_a_library_gets_empties(tmp_path):
+    ob = make_arm("upper_arm.L", "forearm.L", "hand.L")
+    library = str(tmp_path / "library.blend")
+    bpy.data.libraries.write(library, {ob.data}, fake_user=True)
+    with bpy.data.libraries.load(library, link=True) as (_, wanted):
+        wanted.armatures = [ob.data.name]
+    rigs.enter(ob, "OBJECT")
+    ob.data = wanted.armatures[0]
+    rigs.enter(ob, "POSE")
+    select_bones(ob, ["upper_arm.L", "forearm.L"])
+    press(bpy.ops.pose.chain_ik_add)
+    chain = newest(ob)
+    assert (chain.target.type, chain.pole_target.type) == ("EMPTY", "EMPTY")

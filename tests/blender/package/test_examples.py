@@ -1,0 +1,186 @@
+"""The example files: each opens with chains that follow, and with a note that says what to try."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+NAMES = ("arm", "leg", "spider", "tail", "snake", "dragon_neck", "crowd")
+CHAINS = {"arm": 1, "leg": 2, "spider": 8, "tail": 1, "snake": 1, "dragon_neck": 1, "crowd": 200}
+FRAMES = (1, 2, 3, 9, 17, 24)
+LARGEST = 600_000  # bytes: they are downloaded
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def scene(registered_addon):
+    """scripts/examples_scene.py; while it is in use the package beside it can be imported."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "path", [str(ROOT / "scripts"), *sys.path])
+        import examples_scene
+
+        yield examples_scene
+
+
+@pytest.fixture(scope="module")
+def made(scene, tmp_path_factory):
+    """Make a file and return its path; each only once."""
+    folder, done = tmp_path_factory.mktemp("examples"), {}
+
+    def make(name: str) -> Path:
+        if name not in done:
+            scene.build(scene.EXAMPLES[name])
+            done[name] = folder / f"{name}.blend"
+            scene.studio.save(done[name])
+        return done[name]
+
+    return make
+
+
+def opened(path: Path) -> list[bpy.types.Object]:
+    """Open a file and return its rigs."""
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    return [item for item in bpy.context.scene.objects if item.type == "ARMATURE"]
+
+
+def test_there_is_a_file_for_each_thing_that_is_promised(scene):
+    assert tuple(scene.EXAMPLES) == NAMES
+
+
+@pytest.mark.oldest
+@pytest.mark.parametrize("name", NAMES)
+def test_its_chains_follow_their_targets(made, scene, name):
+    opened(made(name))
+    played = scene.playing.play(FRAMES)
+    assert len(played.gaps) == CHAINS[name] * len(FRAMES)
+    assert scene.faults(scene.EXAMPLES[name], played) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_moves_and_comes_back_when_it_is_played_again(made, scene, name):
+    opened(made(name))
+    first, again = scene.playing.play(FRAMES).tips, scene.playing.play(FRAMES).tips
+    for key, tip in first.items():
+        assert (again[key] - tip).length <= 1e-5
+    rigs = {(rig, chain) for _, rig, chain in first}
+    moved = [(first[FRAMES[-1], *key] - first[1, *key]).length for key in rigs]
+    assert max(moved) > 0.02
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_without_its_chains_it_misses(made, scene, name):
+    """Else the targets would be where the bones are anyway."""
+    for rig in opened(made(name)):
+        for chain in rig.chain_ik.chains:
+            chain.mute = True
+    assert scene.playing.play(FRAMES[-2:]).worst > 0.02
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_note_is_shown(made, name):
+    opened(made(name))
+    (editor,) = (area for area in bpy.context.screen.areas if area.type == "TEXT_EDITOR")
+    note = editor.spaces.active.text.as_string()
+    assert all(word in note for word in ("Press Space", "LOOK AT", "TRY", "tab Chain IK"))
+    assert editor.spaces.active.show_word_wrap
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_its_note_says_to_grab_is_selected(made, scene, name):
+    rigs = opened(made(name))
+    control = scene.EXAMPLES[name].control
+    item = bpy.context.active_object
+    if item in rigs:
+        assert item.mode == "POSE"
+        assert item.data.bones.active.name == control
+        assert [bone.name for bone in bpy.context.selected_pose_bones] == [control]
+    else:
+        assert [each.name for each in bpy.context.selected_objects] == [control] == [item.name]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_is_small_and_has_all_that_a_render_needs(made, name):
+    path = made(name)
+    opened(path)
+    assert path.stat().st_size <= LARGEST
+    assert bpy.context.scene.camera is not None
+    assert not bpy.data.libraries
+    assert all(item.users for item in (*bpy.data.materials, *bpy.data.meshes, *bpy.data.actions))
+
+
+def test_the_spider_is_one_tree(made):
+    (rig,) = opened(made("spider"))
+    bpy.context.scene.frame_set(20)
+    body = rig.evaluated_get(bpy.context.view_layer.depsgraph).pose.bones["Body"]
+    assert not np.allclose(np.array(body.matrix_basis), np.eye(4), atol=1e-3)
+
+
+def test_a_hundred_copies_share_their_data_and_play_in_real_time(made):
+    rigs = opened(made("crowd"))
+    bodies = [item for item in bpy.context.scene.objects if item.name.startswith("Person")]
+    assert len(rigs) == 100
+    assert len({rig.data for rig in rigs}) == 1
+    assert len({item.data for item in bodies if item.type == "MESH"}) == 1
+    scene, spent = bpy.context.scene, []
+    for frame in range(1, 25):
+        start = time.process_time()
+        scene.frame_set(frame)
+        spent.append(time.process_time() - start)
+    # The least, and of this process alone: other programs on the machine are not judged here.
+    assert min(spent) <= 1.0 / scene.render.fps
+
+
+def test_a_chain_that_does_not_follow_is_told(made, scene):
+    (rig,) = opened(made("arm"))
+    rig.chain_ik.chains[0].mute = True
+    (sentence,) = scene.faults(scene.EXAMPLES["arm"], scene.playing.play([5]))
+    assert sentence.startswith("Arm.L of Arm on frame 5 is ")
+
+
+@pytest.mark.parametrize("name", ["arm", "tail"])
+def test_its_picture_shows_it(made, scene, tmp_path, name):
+    """The tail is dragged, so it has to be baked for its picture."""
+    opened(made(name))
+    example = scene.EXAMPLES[name]
+    bpy.ops.object.mode_set(mode="OBJECT")
+    scene.studio.take_picture(example, tmp_path / "picture.png", share=0.25)
+    pixels = np.array(bpy.data.images.load(str(tmp_path / "picture.png")).pixels)
+    pixels = pixels.reshape(180, 320, 4)[..., :3]
+    # Orange is what the chain moves, in both files.
+    orange = (pixels[..., 0] > 0.35) & (pixels[..., 2] < 0.45 * pixels[..., 0])
+    assert orange.sum() > 150
+
+
+SAVING = """
+import sys
+sys.path[:0] = {paths!r}
+import blender_process, examples_scene
+blender_process.run(examples_scene.save_all, {folder!r})
+"""
+
+
+@pytest.fixture(scope="module")
+def old_files(tmp_path_factory):
+    """A folder with the files as the oldest Blender saves them, for people who have it."""
+    python = ROOT / ".venv" / "bpy-4.2" / "bin" / "python"
+    if not python.exists():
+        pytest.skip("there is no .venv/bpy-4.2 to save files of an older Blender with")
+    folder = tmp_path_factory.mktemp("old")
+    code = SAVING.format(paths=[str(ROOT), str(ROOT / "scripts")], folder=str(folder))
+    variables = {**os.environ, "BLENDER_USER_RESOURCES": str(folder / "user")}
+    subprocess.run([str(python), "-c", code], env=variables, check=True, timeout=600)
+    return folder
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_of_the_oldest_blender_follows_here(scene, old_files, name):
+    opened(old_files / f"{name}.blend")
+    assert bpy.data.version[:2] == (4, 2)
+    assert scene.faults(scene.EXAMPLES[name], scene.playing.play(FRAMES)) == []

@@ -1,0 +1,129 @@
+"""The zip that people install: it builds, installs, works and goes away without a trace."""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import bpy
+import pytest
+
+from tests.blender.command_line.command_lines import contents, make_scene, results_of, save
+from tests.blender.live.traces import KINDS_IN_USE
+
+ROOT = Path(__file__).resolve().parents[3]
+SESSION = Path(__file__).with_name("package_session.py")
+MARK = "CHAIN_IK_SESSION "
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory) -> dict:
+    """What package_session.py saw with a freshly built zip and an empty user folder."""
+    folder = tmp_path_factory.mktemp("package")
+    variables = {**os.environ, "BLENDER_USER_RESOURCES": str(folder / "user")}
+    is_application = bool(bpy.app.binary_path)
+    blender = [bpy.app.binary_path, "--background", "--python-exit-code", "1", "--python"]
+    variables["BLENDER"] = bpy.app.binary_path
+    builder = [sys.executable, str(ROOT / "scripts" / "build_extension.py")]
+    run([*builder, "--output", str(folder)], variables)
+    (zip_path,) = folder.glob("chain_ik-*.zip")
+    start = [*blender, str(SESSION), "--"] if is_application else [sys.executable, str(SESSION)]
+    output = run([*start, str(zip_path)], variables)
+    (line,) = (line for line in output.splitlines() if line.startswith(MARK))
+    return {**json.loads(line.removeprefix(MARK)), "folder": str(folder)}
+
+
+def run(command: list[str], variables: dict[str, str]) -> str:
+    """Return what a command that must succeed prints."""
+    process = subprocess.run(
+        command,
+        env=variables,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+    )
+    assert process.returncode == 0, process.stdout
+    return process.stdout
+
+
+def test_zip_installs_into_an_empty_user_folder(session):
+    assert session["enabled"]
+    assert session["user_folder"].startswith(session["folder"])
+
+
+def test_creatures_are_in_the_zip(session):
+    (zip_path,) = Path(session["folder"]).glob("chain_ik-*.zip")
+    shipped = {f"creatures/{path.name}" for path in (ROOT / "blender_ik_addon").glob("*/*.json")}
+    assert len(shipped) == 3
+    assert shipped <= set(zipfile.ZipFile(zip_path).namelist())
+
+
+def test_the_manifest_asks_for_the_files_that_creatures_are_read_from_and_written_to(session):
+    (zip_path,) = Path(session["folder"]).glob("chain_ik-*.zip")
+    manifest = tomllib.loads(zipfile.ZipFile(zip_path).read("blender_manifest.toml").decode())
+    assert manifest["permissions"].keys() == {"files"}
+    reason = manifest["permissions"]["files"]
+    assert 0 < len(reason) <= 64
+    assert reason[-1].isalpha(), "Blender refuses punctuation at the end"
+
+
+def test_an_installed_chain_becomes_a_creature(session):
+    assert session["creature"] == "Snake"
+
+
+def test_installed_chain_reaches_its_target(session):
+    assert session["distance"] < 1e-5, session["status"]
+
+
+def test_an_installed_chain_bakes(session):
+    assert session["is_muted"]
+    assert session["baked_distance"] < 1e-5
+
+
+def test_a_chain_of_the_installed_extension_is_what_its_preferences_say(session):
+    assert (session["usual_solver"], session["usual_log"]) == ("NEWTON", "WARNING")
+    assert session["added"] == {"solver": "CCD", "pole": None, "bone": ""}
+
+
+def test_the_installed_extension_compares_its_solvers(session):
+    assert len(session["compared"]) == 9
+    assert all(0.0 <= residual < 1e-4 for residual in session["compared"].values())
+
+
+def test_the_installed_extension_logs_as_its_preferences_say_until_it_is_disabled(session):
+    assert (session["log"], session["writes"], session["writes_after"]) == (10, 1, 0)
+
+
+def test_disabling_leaves_nothing_behind(session):
+    # Else the session could not see what it looks for.
+    assert set(KINDS_IN_USE) <= set(session["kinds_in_use"])
+    assert session["left_behind"] == {}
+    assert not session["left_translations"]
+
+
+@pytest.mark.slow
+@pytest.mark.oldest
+def test_the_command_line_of_the_zip_bakes_in_one_process_and_in_two(session, tmp_path):
+    (zip_path,) = Path(session["folder"]).glob("chain_ik-*.zip")
+    variables = {**os.environ, "BLENDER_USER_RESOURCES": str(tmp_path / "user")}
+    if bpy.app.binary_path:
+        install = ["-c", "extension", "install-file", "-r", "user_default", "-e", str(zip_path)]
+        run([bpy.app.binary_path, "-b", *install], variables)
+        start, command = [bpy.app.binary_path, "-b"], ["-c", "chain_ik"]
+    else:
+        zipfile.ZipFile(zip_path).extractall(tmp_path / "chain_ik")
+        variables["PYTHONPATH"] = str(tmp_path)
+        start, command = [sys.executable, "-m", "chain_ik"], []
+    make_scene()
+    file = save(tmp_path / "scene.blend")
+    for jobs in ("1", "2"):
+        outputs = [f"--output={tmp_path / jobs}.blend", f"--report={tmp_path / jobs}.json"]
+        said = run([*start, str(file), *command, "bake", *outputs, "--jobs", jobs], variables)
+        assert "frame 12 of 12" in said.splitlines()
+        assert len(results_of((tmp_path / f"{jobs}.json").read_text("utf-8"))["Arm"]) == 12
+    assert contents(tmp_path / "1.blend") == contents(tmp_path / "2.blend")

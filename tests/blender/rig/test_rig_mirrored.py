@@ -1,0 +1,164 @@
+"""What ``negative_scale`` means, on an arm that lies along X and bends toward -Y.
+
+MIRROR: everything is the mirror image, elbow included. KEEP: the elbow goes where the arm without
+the negative scale would put it, seen in world space.
+"""
+
+import numpy as np
+import pytest
+from mathutils import Euler, Vector
+
+from tests.blender.setups import rigs, scaled_rigs
+
+ARM = ((0.0, 0.0, 0.0), (1.0, -0.2, 0.0), (2.0, 0.0, 0.0))
+REACH = 1.5
+CLOSE = 1e-5
+MIRRORED = {
+    "x": (-1.0, 1.0, 1.0),
+    "y": (1.0, -1.0, 1.0),
+    "z": (1.0, 1.0, -1.0),
+    "xyz": (-1.0, -1.0, -1.0),
+}
+TURNED = {"xy": (-1.0, -1.0, 1.0), "xz": (-1.0, 1.0, -1.0), "yz": (1.0, -1.0, -1.0)}
+BONES = ["Bone.0", "Bone.1"]
+
+every_mirror = pytest.mark.parametrize("scale", MIRRORED.values(), ids=MIRRORED.keys())
+every_turn = pytest.mark.parametrize("scale", TURNED.values(), ids=TURNED.keys())
+every_solver = pytest.mark.parametrize("solver", ["TWO_BONE", "FABRIK", "CCD", "NEWTON"])
+both_settings = pytest.mark.parametrize("setting", ["MIRROR", "KEEP"])
+
+
+def elbow_of_arm(
+    scale, target=(REACH, 0.0, 0.0), *, pole=None, through_parent=False, turn=(0, 0, 0), **settings
+):
+    """Return the elbow of an arm with this scale, world space; target and pole are given there."""
+    ob = rigs.make_rig(ARM)
+    ob.rotation_euler = turn
+    if through_parent:
+        ob.parent = rigs.make_empty("Parent", (0.0, 0.0, 0.0))
+    (ob.parent or ob).scale = scale
+    if pole is not None:
+        settings["pole_target"] = rigs.make_empty("Pole", pole)
+    _, empty = scaled_rigs.follow(ob, BONES, np.array(target), **settings)
+    assert scaled_rigs.miss(ob, BONES, empty) <= CLOSE
+    return rigs.tail(ob, "Bone.0")
+
+
+def bent_toward(y):
+    """Return the elbow that a target at half of REACH along X gives, bent toward y = -1 or 1."""
+    height = np.sqrt(1.04 - (REACH / 2.0) ** 2)
+    return np.array([REACH / 2.0, y * height, 0.0])
+
+
+@every_solver
+def test_the_arm_itself_bends_toward_minus_y(solver):
+    elbow = elbow_of_arm((1.0, 1.0, 1.0), solver=solver)
+    np.testing.assert_allclose(elbow, bent_toward(-1.0), atol=CLOSE)
+
+
+@every_solver
+@every_mirror
+def test_mirror_bends_as_the_mirror_image(scale, solver):
+    elbow = elbow_of_arm(scale, np.multiply(scale, (REACH, 0, 0)), solver=solver)
+    np.testing.assert_allclose(elbow, bent_toward(-1.0) * scale, atol=CLOSE)
+
+
+@every_solver
+@every_mirror
+def test_keep_bends_toward_minus_y_in_the_world_as_the_original_does(scale, solver):
+    target = np.multiply(scale, (REACH, 0.0, 0.0))
+    elbow = elbow_of_arm(scale, target, solver=solver, negative_scale="KEEP")
+    np.testing.assert_allclose(elbow, bent_toward(-1.0) * (scale[0], 1.0, 1.0), atol=CLOSE)
+
+
+@pytest.mark.parametrize("axis", ["y", "z"])
+def test_keep_is_the_unmirrored_arm_however_the_object_is_turned(axis):
+    turn = (0.4, -0.7, 1.1)
+    target = Euler(turn).to_matrix() @ Vector((1.3, 0.0, 0.0))
+    original = elbow_of_arm((1.0, 1.0, 1.0), target, turn=turn)
+    elbow = elbow_of_arm(MIRRORED[axis], target, turn=turn, negative_scale="KEEP")
+    np.testing.assert_allclose(elbow, original, atol=CLOSE)
+
+
+@both_settings
+@every_turn
+def test_two_negative_axes_are_a_half_turn_that_both_settings_follow(scale, setting):
+    elbow = elbow_of_arm(scale, np.multiply(scale, (REACH, 0, 0)), negative_scale=setting)
+    np.testing.assert_allclose(elbow, bent_toward(-1.0) * scale, atol=CLOSE)
+
+
+@both_settings
+@every_mirror
+def test_a_mirroring_parent_counts_as_the_object_itself(scale, setting):
+    target = np.multiply(scale, (REACH, 0.0, 0.0))
+    elbows = [
+        elbow_of_arm(scale, target, negative_scale=setting, through_parent=through_parent)
+        for through_parent in (False, True)
+    ]
+    np.testing.assert_allclose(elbows[1], elbows[0], atol=CLOSE)
+
+
+@pytest.mark.parametrize("setting", ["MIRROR", "KEEP"])
+@every_mirror
+def test_flip_bend_takes_the_other_side_under_negative_scale_too(scale, setting):
+    target = np.multiply(scale, (REACH, 0.0, 0.0))
+    elbow = elbow_of_arm(scale, target, negative_scale=setting)
+    flipped = elbow_of_arm(scale, target, negative_scale=setting, use_flip_bend=True)
+    np.testing.assert_allclose(flipped, elbow * (1.0, -1.0, 1.0), atol=CLOSE)
+
+
+@both_settings
+@every_solver
+@every_mirror
+@pytest.mark.parametrize("pole", [(0.0, 0.0, 3.0), (0.0, 2.0, -1.0)], ids=["up", "aside"])
+def test_a_pole_rules_and_the_elbow_faces_it_in_the_world(pole, scale, solver, setting):
+    target = np.multiply(scale, (REACH, 0.0, 0.0))
+    elbow = elbow_of_arm(scale, target, solver=solver, pole=pole, negative_scale=setting)
+    toward = np.array(pole) / np.linalg.norm(pole)
+    height = np.sqrt(1.04 - (REACH / 2.0) ** 2)
+    np.testing.assert_allclose(elbow, target / 2.0 + toward * height, atol=CLOSE)
+
+
+@every_mirror
+def test_the_pole_angle_is_mirrored_with_the_arm_in_mirror(scale):
+    pole, angle = (0.3, 0.0, 3.0), 0.6
+    original = elbow_of_arm((1.0, 1.0, 1.0), pole=pole, pole_angle=angle)
+    target = np.multiply(scale, (REACH, 0.0, 0.0))
+    elbow = elbow_of_arm(scale, target, pole=np.multiply(scale, pole), pole_angle=angle)
+    np.testing.assert_allclose(elbow, original * scale, atol=CLOSE)
+
+
+@every_mirror
+def test_the_pole_angle_turns_as_without_the_mirror_in_keep(scale):
+    pole, angle = (0.3, 0.4, 3.0), 0.6
+    target = np.multiply(scale, (REACH, 0.0, 0.0))
+    settings = {"pole": pole, "pole_angle": angle, "negative_scale": "KEEP"}
+    original = elbow_of_arm((1.0, 1.0, 1.0), target, **settings)
+    elbow = elbow_of_arm(scale, target, **settings)
+    np.testing.assert_allclose(elbow, original, atol=CLOSE)
+
+
+@both_settings
+def test_the_pole_angle_is_counter_clockwise_for_a_viewer_at_the_target(setting):
+    elbow = elbow_of_arm(
+        (1.0, 1.0, 1.0),
+        pole=(0.0, 0.0, 3.0),
+        pole_angle=np.pi / 2.0,
+        negative_scale=setting,
+    )
+    # The arm points at the viewer, the pole is up, Y is to the right of who looks along -X.
+    np.testing.assert_allclose(elbow, bent_toward(-1.0), atol=CLOSE)
+
+
+@both_settings
+@every_mirror
+def test_solving_a_mirrored_arm_again_moves_nothing(scale, setting):
+    ob = rigs.make_rig(ARM)
+    ob.scale = scale
+    point = np.multiply(scale, (1.2, -0.3, 0.4))
+    scaled_rigs.follow(ob, BONES, point, negative_scale=setting)
+    before = rigs.rotations(ob)
+    for _ in range(3):
+        ob.update_tag()
+        scaled_rigs.update()
+    assert rigs.rotations(ob) == before

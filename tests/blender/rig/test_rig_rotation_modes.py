@@ -1,0 +1,152 @@
+"""Every rotation mode: the target is reached, channels do not flip, locked ones stay."""
+
+import itertools
+
+import numpy as np
+import pytest
+from mathutils import Quaternion
+
+from tests.blender.setups import rigs, scaled_rigs
+from tests.helpers import make_rng
+
+# Thorough: thousands of solves, left out of the quick subset.
+pytestmark = pytest.mark.slow
+
+MISS = 1e-6
+SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
+EULER_MODES = rigs.ROTATION_MODES[1:7]
+
+every_mode = pytest.mark.parametrize("mode", rigs.ROTATION_MODES)
+every_solver = pytest.mark.parametrize("solver", SOLVERS)
+
+
+def channels(ob, bone):
+    pose_bone = ob.pose.bones[bone]
+    return np.array(getattr(pose_bone, rigs.rotation_property(pose_bone)))
+
+
+def rig_in(mode, count=2, seed=0):
+    """Return a posed rig in a rotation mode, and its bones; tails lie beside the next heads."""
+    ob, bones = scaled_rigs.random_rig(make_rng(seed), count, above=0)
+    for bone in ob.pose.bones:
+        bone.rotation_mode = mode
+    rigs.turn_bones(ob, seed + 1)
+    return ob, bones
+
+
+def point_within_reach(ob, bones, rng):
+    """Return a point at 30 to 90 percent of the limb's length from its root, world space."""
+    direction = rng.normal(size=3) + np.array([0.0, 0.0, 1.0])
+    direction /= np.linalg.norm(direction)
+    return direction * rng.uniform(0.3, 0.9) * scaled_rigs.limb_length(ob, bones)
+
+
+@every_mode
+@every_solver
+@pytest.mark.parametrize("seed", range(3))
+def test_target_is_reached_in_every_rotation_mode(mode, solver, seed):
+    ob, bones = rig_in(mode, 2 if solver == "TWO_BONE" else 4, seed)
+    tolerance = 1e-7 * scaled_rigs.limb_length(ob, bones)
+    point = point_within_reach(ob, bones, make_rng(seed))
+    chain, target = scaled_rigs.follow(ob, bones, point, solver=solver, tolerance=tolerance)
+    assert scaled_rigs.miss(ob, bones, target) <= MISS, chain.status
+    assert chain.status.startswith("Reached"), chain.status
+
+
+@pytest.mark.parametrize("solver", SOLVERS[1:])
+@pytest.mark.parametrize("seed", range(3))
+def test_each_bone_may_have_a_mode_of_its_own(solver, seed):
+    ob, bones = rig_in("QUATERNION", 8, seed)
+    for bone, mode in zip(bones, make_rng(seed).permutation(rigs.ROTATION_MODES), strict=True):
+        ob.pose.bones[bone].rotation_mode = mode
+    tolerance = 1e-7 * scaled_rigs.limb_length(ob, bones)
+    point = point_within_reach(ob, bones, make_rng(seed))
+    chain, target = scaled_rigs.follow(ob, bones, point, solver=solver, tolerance=tolerance)
+    assert scaled_rigs.miss(ob, bones, target) <= MISS, chain.status
+
+
+@every_mode
+def test_the_pose_is_the_same_in_every_rotation_mode(mode):
+    point = np.array([0.9, 0.5, 1.1])
+    ob = rigs.make_rig(rigs.zigzag(4), modes=mode)
+    scaled_rigs.follow(ob, list(ob.pose.bones.keys()), point)
+    other = rigs.make_rig(rigs.zigzag(4), name="Other")
+    scaled_rigs.follow(other, list(other.pose.bones.keys()), point)
+    np.testing.assert_allclose(rigs.pose(ob), rigs.pose(other), atol=2e-6)
+
+
+def channels_along_a_ring(mode, solver, steps=60):
+    """Return the channels (steps + 1, bones, 3 or 4) while the target goes around once.
+
+    The ring stays clear of where a mode itself has no neighbour: gimbal lock of Euler angles, and
+    the turn by zero of axis-angle, which has no axis.
+    """
+    ob = rigs.make_rig(rigs.zigzag(2 if solver == "TWO_BONE" else 4), modes=mode)
+    bones = list(ob.pose.bones.keys())
+    rigs.turn_bones(ob, seed=2, angle=0.6)
+    reach = scaled_rigs.limb_length(ob, bones)
+    _, target = scaled_rigs.follow(ob, bones, np.array([0.0, 0.0, 1.0]), solver=solver)
+    seen = []
+    for angle in np.linspace(0.0, 2.0 * np.pi, steps + 1):
+        ring = (0.3 + 0.15 * np.sin(angle), 0.4 + 0.15 * np.cos(angle), 0.4 + 0.1 * np.sin(angle))
+        target.location = np.multiply(ring, reach)
+        scaled_rigs.update()
+        seen.append([channels(ob, bone) for bone in bones])
+        assert scaled_rigs.miss(ob, bones, target) <= 1e-4
+    return np.array(seen)
+
+
+@pytest.mark.parametrize(
+    ("mode", "solver"),
+    [
+        *itertools.product(rigs.ROTATION_MODES, ["TWO_BONE", "NEWTON"]),
+        *itertools.product(["QUATERNION", "XYZ"], ["FABRIK", "CCD"]),
+    ],
+)
+def test_channels_do_not_flip_along_a_path(mode, solver):
+    seen = channels_along_a_ring(mode, solver)
+    # The target moves 0.015 of the reach a step; a flip is a jump of 2 (quaternion) or pi.
+    largest = np.abs(np.diff(seen, axis=0)).max()
+    assert largest < 0.2, f"largest step of a channel: {largest:.3g}"
+    np.testing.assert_allclose(seen[-1], seen[0], atol=1e-5)
+
+
+def test_axis_angle_from_rest_keeps_its_side_while_the_target_goes_around():
+    """A bone at rest has the angle 0, and every swing of it has its axis across Blender's Y."""
+    ob = rigs.make_rig(modes="AXIS_ANGLE")
+    bones = list(ob.pose.bones.keys())
+    _, target = scaled_rigs.follow(ob, bones, np.array([1.2, 0.0, 0.9]), solver="TWO_BONE")
+    seen = []
+    for angle in np.linspace(0.0, 2.0 * np.pi, 73):
+        target.location = (1.2 * np.cos(angle), 1.2 * np.sin(angle), 0.9)
+        scaled_rigs.update()
+        seen.append(channels(ob, "Bone.0"))
+    largest = np.abs(np.diff(seen, axis=0)).max()
+    assert largest < 0.3, f"largest step of a channel: {largest:.3g}"
+
+
+@pytest.mark.parametrize("mode", EULER_MODES)
+def test_euler_channels_stay_on_the_turn_that_the_animator_chose(mode):
+    ob = rigs.make_rig(modes=mode)
+    bone = ob.pose.bones["Bone.0"]
+    bone.rotation_euler = (0.2, 4.0 * np.pi + 0.1, -0.1)
+    scaled_rigs.follow(ob, ["Bone.0", "Bone.1"], rigs.tail(ob, "Bone.1"))
+    np.testing.assert_allclose(bone.rotation_euler, (0.2, 4.0 * np.pi + 0.1, -0.1), atol=1e-4)
+
+
+def test_quaternion_channels_stay_on_the_side_that_the_animator_chose():
+    ob = rigs.make_rig()
+    bone = ob.pose.bones["Bone.0"]
+    bone.rotation_quaternion = -Quaternion((0.98, 0.1, 0.1, 0.1)).normalized()
+    before = channels(ob, "Bone.0")
+    scaled_rigs.follow(ob, ["Bone.0", "Bone.1"], np.add(rigs.tail(ob, "Bone.1"), (0.05, 0.0, 0.0)))
+    assert channels(ob, "Bone.0") @ before > 0.9
+
+
+def test_a_quaternion_that_is_not_of_length_one_is_taken_as_its_rotation():
+    ob = rigs.make_rig()
+    ob.pose.bones["Bone.0"].rotation_quaternion = (3.0, 0.3, -0.6, 0.9)
+    ob.pose.bones["Bone.1"].rotation_quaternion = (0.0, 0.0, 0.0, 0.0)
+    bones = ["Bone.0", "Bone.1"]
+    chain, target = scaled_rigs.follow(ob, bones, np.array([0.7, 0.4, 1.0]), tolerance=1e-7)
+    assert scaled_rigs.miss(ob, bones, target) <= MISS, chain.status

@@ -1,0 +1,140 @@
+"""The bone that takes the target's rotation: the tip, or the hand that is connected to it."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.setups import rigs, scaled_rigs
+from tests.blender.setups.oriented import axes_of_bone, axes_of_object, turned_target
+
+SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON", "FORCE")
+LIMB = ((0.0, 0.0, 0.0), (0.0, -0.1, 1.0), (0.0, 0.0, 2.0), (0.1, 0.0, 2.4))
+UPPER, FORE, HAND = "Bone.0", "Bone.1", "Bone.2"
+
+
+def connect(ob, *, is_connected, others):
+    """Connect the hand or not, and others beside it."""
+    rigs.enter(ob, "EDIT")
+    bones = ob.data.edit_bones
+    bones[HAND].use_connect = is_connected
+    bones[HAND].head.x += 0.0 if is_connected else 0.1
+    for number in range(others):
+        other = bones.new(f"Other.{number}")
+        other.head, other.tail = bones[FORE].tail, bones[FORE].tail + bones[HAND].vector
+        other.parent, other.use_connect = bones[FORE], True
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def make_limb(is_connected=True, others=0, **settings):
+    """Return upper arm, forearm and hand, the chain of the first two, and its target."""
+    ob = rigs.make_rig(LIMB)
+    connect(ob, is_connected=is_connected, others=others)
+    target = turned_target((0.6, 0.5, 1.2))
+    given = {"chain_count": 2, "use_rotation": True, "rotation_bone": "AUTO", **settings}
+    chain = rigs.add_chain(ob, FORE, target, **given)
+    scaled_rigs.update()
+    return ob, chain, target
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_hand_is_turned_as_the_target_and_the_arm_reaches_with_all_its_bones(solver):
+    ob, chain, target = make_limb(solver=solver)
+    assert chain.status.startswith("Reached"), chain.status
+    rigs.assert_reaches(ob, FORE, target)
+    np.testing.assert_allclose(axes_of_bone(ob, HAND), axes_of_object(target), atol=2e-6)
+
+
+def test_the_arm_bends_as_without_rotation():
+    ob, chain, _ = make_limb(solver="TWO_BONE")
+    turned = rigs.rotations(ob)
+    chain.use_rotation = False
+    scaled_rigs.update()
+    plain = rigs.rotations(ob)
+    for bone in (UPPER, FORE):
+        np.testing.assert_allclose(turned[bone], plain[bone], atol=1e-6)
+
+
+@pytest.mark.parametrize("influence", [0.0, 0.5])
+def test_the_hand_belongs_to_the_stored_pose_and_to_influence(influence):
+    ob = rigs.make_rig(LIMB)
+    rigs.turn_bones(ob)
+    before = rigs.rotations(ob)
+    target = turned_target((0.6, 0.5, 1.2))
+    chain = rigs.add_chain(ob, FORE, target, chain_count=2, use_rotation=True, rotation_bone="AUTO")
+    scaled_rigs.update()
+    assert rigs.rotations(ob)[HAND] != before[HAND]
+    chain.influence = influence
+    scaled_rigs.update()
+    assert (rigs.rotations(ob)[HAND] == pytest.approx(before[HAND], abs=1e-6)) == (influence == 0.0)
+    chain.mute = True
+    scaled_rigs.update()
+    assert rigs.rotations(ob) == before
+
+
+def test_switching_back_to_the_tip_gives_the_hand_its_pose_back():
+    ob, chain, _ = make_limb(solver="NEWTON")
+    rest = (1.0, 0.0, 0.0, 0.0)
+    assert rigs.rotations(ob)[HAND] != rest
+    chain.rotation_bone = "TIP"
+    scaled_rigs.update()
+    assert rigs.rotations(ob)[HAND] == rest
+
+
+def test_a_hand_that_begins_at_the_tail_need_not_be_connected():
+    ob, chain, target = make_limb(solver="TWO_BONE")
+    rigs.enter(ob, "EDIT")
+    ob.data.edit_bones[HAND].use_connect = False
+    bpy.ops.object.mode_set(mode="OBJECT")
+    target.location.x -= 0.1
+    scaled_rigs.update()
+    assert chain.status.startswith("Reached"), chain.status
+    np.testing.assert_allclose(axes_of_bone(ob, HAND), axes_of_object(target), atol=2e-6)
+
+
+def test_without_one_bone_at_its_tail_the_tip_takes_the_rotation():
+    for is_connected, others in ((False, 0), (True, 1)):
+        ob, chain, target = make_limb(is_connected, others, solver="NEWTON")
+        np.testing.assert_allclose(axes_of_bone(ob, FORE), axes_of_object(target), atol=2e-6)
+        assert rigs.rotations(ob)[HAND] == (1.0, 0.0, 0.0, 0.0), chain.status
+
+
+def test_limits_of_the_hand_hold_and_the_status_says_by_how_much_it_is_off():
+    ob, chain, _ = make_limb(solver="NEWTON")
+    hand = ob.pose.bones[HAND]
+    for axis in "xyz":
+        setattr(hand, f"use_ik_limit_{axis}", True)
+        setattr(hand, f"ik_min_{axis}", -0.1)
+        setattr(hand, f"ik_max_{axis}", 0.1)
+    ob.update_tag()
+    scaled_rigs.update()
+    assert "its own joint holds it" in chain.status
+    rigs.assert_reaches(ob, FORE, chain.target)
+
+
+def test_new_chains_and_old_files_turn_the_tip():
+    ob, chain, _ = make_limb()
+    del chain, ob
+    fresh = rigs.make_rig(LIMB, name="Fresh").chain_ik.chains.add()
+    assert fresh.rotation_bone == "TIP"
+
+
+def test_two_bones_that_take_it_with_the_tip_say_that_one_is_left_to_reach():
+    ob, chain, _ = make_limb(rotation_bone="TIP", solver="NEWTON")
+    assert chain.status.endswith(
+        "with the target's rotation: the tip takes it, so one bone is left to reach; set Rotation"
+        " Bone to Hand or Foot, or lengthen the chain"
+    ), chain.status
+    chain.rotation_bone = "AUTO"
+    scaled_rigs.update()
+    rigs.assert_reaches(ob, FORE, chain.target)
+
+
+def test_a_baked_hand_stays_as_it_was_live():
+    ob, _, _ = make_limb(solver="TWO_BONE")
+    live = rigs.pose(ob)
+    bpy.context.view_layer.objects.active = ob
+    bpy.ops.pose.chain_ik_bake(frame_start=1, frame_end=2)
+    rigs.go_to(2)
+    rigs.assert_same_pose(ob, live)

@@ -1,0 +1,132 @@
+"""Chains below other chains: what they hang on is posed as Blender evaluates it."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from blender_ik_addon.rig.live import live
+from blender_ik_addon.rig.reading.channels import Pose
+from blender_ik_addon.rig.reading.update import Update
+from tests.blender.setups import rigs
+from tests.helpers import make_rng
+
+INHERIT = ("FULL", "FIX_SHEAR", "AVERAGE", "NONE", "NONE_LEGACY", "ALIGNED")
+# What float32 leaves of a matrix, as a share of its largest number.
+SAME = 1e-6
+
+
+@rigs.at_rest()
+def make_body(seed: int) -> tuple[bpy.types.Object, list[bpy.types.Object]]:
+    """Return a rig whose arms hang by a shoulder each on a spine, and the targets of all three."""
+    rng = make_rng(seed)
+    ob = rigs.make_rig(rigs.zigzag(4, seed), f"Rig {seed}", prefix="Spine")
+    for side in ("L", "R"):
+        above = f"Spine.{rng.integers(1, 4)}"
+        at = np.array(ob.data.bones[above].tail_local)
+        (shoulder,) = rigs.add_bones(
+            ob, [at, at + rng.uniform(-1, 1, 3)], prefix=f"Shoulder.{side}", parent=above
+        )
+        joints = at + rng.uniform(0.2, 1.0, 3) + np.cumsum(rng.uniform(-0.2, 0.8, (4, 3)), axis=0)
+        rigs.add_bones(ob, joints, prefix=f"Arm.{side}", parent=shoulder)
+    rigs.turn_bones(ob, seed=seed, angle=0.4)
+    for bone in ob.pose.bones:
+        bone.rotation_mode = str(rng.choice(rigs.ROTATION_MODES))
+        if not bone.bone.use_connect:
+            bone.location = rng.uniform(-0.3, 0.3, 3)
+        if bone.name.startswith("Arm"):
+            continue
+        if rng.random() < 0.4:
+            bone.scale = rng.uniform(0.6, 1.6, 3)
+        if rng.random() < 0.3:
+            bone.bone.inherit_scale = str(rng.choice(INHERIT))
+        bone.bone.use_inherit_rotation = bool(rng.random() < 0.9)
+        bone.bone.use_local_location = bool(rng.random() < 0.8)
+    ob.location, ob.rotation_euler = rng.uniform(-2, 2, 3), rng.uniform(-3, 3, 3)
+    targets = []
+    for tip in ("Spine.3", "Arm.L.2", "Arm.R.2"):
+        targets.append(rigs.make_empty(f"{tip} {seed}", rng.uniform(-2, 2, 3)))
+        count = 4 if tip == "Spine.3" else 3
+        rigs.add_chain(ob, tip, targets[-1], name=tip, chain_count=count)
+    return ob, targets
+
+
+def evaluations(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that grows whenever an update has Blender evaluate again."""
+    calls: list[int] = []
+    once = Update.evaluate_again
+
+    def count(update: Update) -> None:
+        calls.append(1)
+        once(update)
+
+    monkeypatch.setattr(Update, "evaluate_again", count)
+    return calls
+
+
+def assert_stands(pose: Pose, shown: bpy.types.Object, bone: str, columns: slice) -> None:
+    """Check where a bone is taken to stand against where Blender has it."""
+    own = pose.matrices[shown.data.bones.find(bone)][:, columns]
+    evaluated = np.array(shown.pose.bones[bone].matrix)[:, columns]
+    assert np.abs(own - evaluated).max() <= SAME * max(1.0, np.abs(evaluated).max()), bone
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_parents_that_other_chains_move_stand_as_blender_evaluates_them(seed, monkeypatch):
+    bodies = [make_body(2 * seed + number) for number in range(2)]
+    rigs.updated()
+    calls, rng = evaluations(monkeypatch), make_rng(seed)
+    for _, targets in bodies:
+        for target in targets:
+            target.location = rng.uniform(-2, 2, 3)
+    depsgraph = rigs.updated()
+    (graph,) = live.memory.graphs.values()
+    for ob, _ in bodies:
+        state, shown = graph.rigs[ob.session_uid], rigs.evaluated(ob, depsgraph)
+        for root in (ob.data.bones["Arm.L.0"], ob.data.bones["Arm.R.0"]):
+            assert_stands(state.pose, shown, root.name, slice(3, 4))
+            for above in root.parent_recursive:
+                assert_stands(state.pose, shown, above.name, slice(4))
+    assert not calls
+
+
+def test_a_second_look_at_chains_below_others_changes_nothing():
+    bodies = [make_body(seed) for seed in (50, 51)]
+    rigs.updated()
+    before = [rigs.rotations(ob) for ob, _ in bodies]
+    for ob, _ in bodies:
+        ob.update_tag()
+    rigs.updated()
+    assert [rigs.rotations(ob) for ob, _ in bodies] == before
+
+
+def with_constraint(ob: bpy.types.Object) -> None:
+    """Have a constraint on a shoulder."""
+    ob.pose.bones["Shoulder.L.0"].constraints.new("LIMIT_ROTATION")
+
+
+def with_driver(ob: bpy.types.Object) -> None:
+    """Have a driver on a shoulder."""
+    ob.pose.bones["Shoulder.L.0"].driver_add("location", 0)
+
+
+def with_target_below(ob: bpy.types.Object) -> None:
+    """Have an arm follow an object that hangs on the spine."""
+    target = ob.chain_ik.chains["Arm.L.2"].target
+    target.parent, target.parent_type, target.parent_bone = ob, "BONE", "Spine.3"
+
+
+@pytest.mark.parametrize("spoil", [with_constraint, with_driver, with_target_below])
+def test_what_more_than_parents_move_is_evaluated_again(spoil, monkeypatch):
+    ob, targets = make_body(60)
+    spoil(ob)
+    rigs.updated()
+    calls = evaluations(monkeypatch)
+    targets[0].location.x += 0.3
+    depsgraph = rigs.updated()
+    assert calls
+    for target, tip in zip(targets, ("Spine.3", "Arm.L.2", "Arm.R.2"), strict=True):
+        settings = ob.chain_ik.chains[tip]
+        gap = np.linalg.norm(rigs.tail(ob, tip, depsgraph) - rigs.position(target, depsgraph))
+        assert settings.residual == pytest.approx(gap, abs=1e-5)

@@ -1,0 +1,95 @@
+"""Chains with joints of their own, and the angles that Blender's evaluated bones stand at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+from tests.blender.setups import rigs
+from tests.helpers import make_rng
+
+Array = npt.NDArray[np.float64]
+
+READ_BACK = 1e-6
+"""Radians that float32 matrices may tell wrong."""
+
+
+def give(chain: bpy.types.PropertyGroup, bone: str, kind: str, **settings: object) -> object:
+    """Give a bone a joint; ``x=(10, 90)`` and the like are ranges, angles are in degrees."""
+    joint = chain.joints.add()
+    joint.bone, joint.kind = bone, kind
+    for axis in "xyz":
+        if axis in settings:
+            least, greatest = settings.pop(axis)
+            setattr(joint, f"use_limit_{axis}", True)
+            setattr(joint, f"min_{axis}", np.radians(least))
+            setattr(joint, f"max_{axis}", np.radians(greatest))
+    if "cone" in settings:
+        joint.cone_angle = np.radians(settings.pop("cone"))
+    for name, value in settings.items():
+        setattr(joint, name, value)
+    return joint
+
+
+def local(ob: bpy.types.Object, bone: str) -> Array:
+    """Return the rotation of an evaluated bone against its rest, from pose matrices, (3, 3)."""
+    posed = rigs.evaluated(ob).pose.bones[bone]
+    rest, matrix = np.array(posed.bone.matrix_local), np.array(posed.matrix)
+    if posed.parent is not None:
+        rest = np.linalg.solve(np.array(posed.parent.bone.matrix_local), rest)
+        matrix = np.linalg.solve(np.array(posed.parent.matrix), matrix)
+    return np.linalg.solve(rest[:3, :3], matrix[:3, :3])
+
+
+def about(matrix: Array, axis: str) -> float:
+    """Return the angle of a turn about one axis; fails for a turn about any other."""
+    i = "xyz".index(axis)
+    j, k = (i + 1) % 3, (i + 2) % 3
+    np.testing.assert_allclose(matrix[:, i], np.eye(3)[i], atol=READ_BACK, err_msg="not a hinge")
+    return float(np.arctan2(matrix[k, j], matrix[j, j]))
+
+
+def swing(matrix: Array) -> float:
+    """Return how far a turn swings the bone's Y axis, without telling where to."""
+    return float(np.arctan2(np.hypot(matrix[0, 1], matrix[2, 1]), matrix[1, 1]))
+
+
+def twist(matrix: Array) -> float:
+    """Return the turn about the bone's length that comes before its swing."""
+    return float(2.0 * np.arctan2(matrix[0, 2] - matrix[2, 0], 1.0 + np.trace(matrix)))
+
+
+def bend_from_parent(ob: bpy.types.Object, bone: str) -> float:
+    """Return the angle between an evaluated bone and its parent."""
+    posed = rigs.evaluated(ob).pose.bones[bone]
+    a, b = (np.array(each.tail - each.head) for each in (posed.parent, posed))
+    return float(np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b))
+
+
+def tail_at(ob: bpy.types.Object, turns: Sequence[Array], tip: str) -> Array:
+    """Return where a tip's tail is when the bones from the root down have local rotations."""
+    line = [ob.data.bones[tip], *ob.data.bones[tip].parent_recursive][::-1]
+    matrix = np.eye(4)
+    for bone, local_turn in zip(line, turns, strict=True):
+        above = np.eye(4) if bone.parent is None else np.array(bone.parent.matrix_local)
+        own = np.eye(4)
+        own[:3, :3] = local_turn
+        matrix = matrix @ np.linalg.solve(above, np.array(bone.matrix_local)) @ own
+    return (matrix @ (0.0, line[-1].length, 0.0, 1.0))[:3]
+
+
+def turn(axis: Sequence[float] | str, angle: float) -> Array:
+    """Return a rotation about an axis, radians, shape (3, 3)."""
+    vector = np.eye(3)["xyz".index(axis)] if isinstance(axis, str) else np.asarray(axis, float)
+    x, y, z = vector / np.linalg.norm(vector)
+    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    return np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * cross @ cross
+
+
+def any_turn(seed: int) -> Array:
+    """Return a rotation at random, shape (3, 3)."""
+    rng = make_rng(seed)
+    return turn(rng.normal(size=3), rng.uniform(0.0, np.pi))

@@ -1,0 +1,118 @@
+"""Chains that a force pulls, and what the core alone says of them, from their rest matrices."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+from blender_ik_addon.core import Chain, Forces, JointKind
+from blender_ik_addon.core.algebra import rotation
+from blender_ik_addon.core.kinematics.bend_plane import bend_side
+from blender_ik_addon.core.model.joints import free_joints
+from tests.blender.setups import rigs
+
+Array = npt.NDArray[np.float64]
+
+SETTINGS = {"stiffness_root": 3.0, "stiffness_tip": 0.3, "mass": 1.5, "gravity": 1.0}
+
+
+def make_pulled(
+    count: int = 6,
+    location: tuple[float, float, float] = (1.8, 2.0, 1.5),
+    *,
+    name: str = "Rig",
+    **force: object,
+) -> tuple[bpy.types.Object, bpy.types.Object, bpy.types.PropertyGroup]:
+    """Return an armature object with a chain that a force pulls, its target and the chain."""
+    ob = rigs.make_rig(rigs.zigzag(count), name=name)
+    target = rigs.make_empty(f"{name} Target", location)
+    chain = rigs.add_chain(ob, f"Bone.{count - 1}", target, solver="FORCE")
+    give(chain, **force)
+    rigs.updated()
+    return ob, target, chain
+
+
+def give(chain: bpy.types.PropertyGroup, **force: object) -> None:
+    """Set what acts on a chain."""
+    for name, value in force.items():
+        setattr(chain.force, name, value)
+
+
+def core_chain(
+    ob: bpy.types.Object, forces: Forces, kinds: tuple[JointKind, ...] | None = None
+) -> Chain:
+    """Return a chain at rest of all bones of an object, which are one line, with its forces.
+
+    It bends as it does at rest; if it is straight there, to the root bone's Z. The ranges are those
+    of the bones' own limits for IK.
+    """
+    matrices = np.array([bone.matrix_local for bone in ob.data.bones])
+    joints = rest_joints(ob)
+    local = [matrices[0, :3, :3]] + [
+        np.linalg.solve(above, below)[:3, :3] for above, below in pairwise(matrices)
+    ]
+    free = free_joints(np.array(local), np.tile([1.0, 0.0, 0.0, 0.0], (len(local), 1)))
+    low, high = (np.array(ends) for ends in zip(*map(_range, ob.pose.bones), strict=True))
+    held = replace(free, kinds=kinds or free.kinds, low=low, high=high)
+    side = bend_side(joints)
+    return Chain(joints, matrices[0, :3, 2] if side is None else side, held, forces)
+
+
+def _range(bone: bpy.types.PoseBone) -> tuple[list[float], list[float]]:
+    is_on = [getattr(bone, f"use_ik_limit_{axis}") for axis in "xyz"]
+    return tuple(
+        [
+            getattr(bone, f"ik_{end}_{axis}") if on else endless
+            for axis, on in zip("xyz", is_on, strict=True)
+        ]
+        for end, endless in (("min", -np.inf), ("max", np.inf))
+    )
+
+
+def rest_joints(ob: bpy.types.Object) -> Array:
+    """Return heads and last tail at rest, armature space, shape (n + 1, 3)."""
+    bones = ob.data.bones
+    return np.array([bone.head_local for bone in bones] + [bones[-1].tail_local])
+
+
+def bone_lengths(ob: bpy.types.Object) -> Array:
+    """Return the lengths of all bones, which are one line, shape (n,)."""
+    return np.linalg.norm(np.diff(rest_joints(ob), axis=0), axis=1)
+
+
+def joints_of(ob: bpy.types.Object) -> Array:
+    """Return heads and last tail of the evaluated pose, armature space, shape (n + 1, 3)."""
+    bones = rigs.evaluated(ob, bpy.context.view_layer.depsgraph).pose.bones
+    return np.array([bone.head for bone in bones] + [bones[-1].tail])
+
+
+def core_matrices(chain: Chain, local_wxyz: Array) -> Array:
+    """Return the posed axes that local rotations give the bones of a chain, shape (n, 3, 3)."""
+    matrices, above = [], np.eye(3)
+    for offset, local in zip(chain.joints.offsets, local_wxyz, strict=True):
+        above = above @ offset @ rotation.matrix_from_quaternion(local)
+        matrices.append(above)
+    return np.array(matrices)
+
+
+def heights(ob: bpy.types.Object) -> Array:
+    """Return the world heights of the middles of the bones, shape (n,)."""
+    joints = joints_of(ob)
+    world = rigs.world_matrix(ob, bpy.context.view_layer.depsgraph)
+    middles = 0.5 * (joints[1:] + joints[:-1])
+    return middles @ world[2, :3] + world[2, 3]
+
+
+def bends(ob: bpy.types.Object) -> Array:
+    """Return by how many radians bones are bent from rest against their parents, shape (n - 1,)."""
+    rest = np.array([bone.matrix_local for bone in ob.data.bones])[:, :3, :3]
+    posed = rigs.pose(ob, bpy.context.view_layer.depsgraph)[:, :3, :3]
+    turns = np.einsum("nji,njk->nik", rest[:-1], rest[1:])
+    now = np.einsum("nji,njk->nik", posed[:-1], posed[1:])
+    trace = np.einsum("nij,nij->n", turns, now)
+    angles: Array = np.arccos(np.clip(0.5 * (trace - 1.0), -1.0, 1.0))
+    return angles

@@ -1,0 +1,138 @@
+"""Rigs that nobody would build by hand: random bones, scales and shear, and how far a chain misses.
+
+Distances are measured in world space on the evaluated rig, as shares of the limb's own length
+there, so that a bound means the same on a rig of 0.01 and on one of 100.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+from mathutils import Matrix, Quaternion, Vector
+
+from tests.blender.setups import rigs
+
+Array = npt.NDArray[np.float64]
+
+
+def update() -> None:
+    """Have Blender evaluate the scene, and the add-on solve."""
+    bpy.context.view_layer.update()
+
+
+def random_rig(
+    rng: np.random.Generator,
+    count: int = 3,
+    *,
+    above: int = 2,
+    spread: float = 0.4,
+    name: str = "Rig",
+) -> tuple[bpy.types.Object, list[str]]:
+    """Return an armature with random joints, tails and rolls, and the limb's bones, root first.
+
+    Args:
+        rng: Random numbers.
+        count: Bones of the limb.
+        above: Bones above the limb's root.
+        spread: How far from the next joint a bone's tail may lie; 0 connects the bones.
+        name: Of the object.
+    """
+    total = above + count
+    steps = rng.normal(size=(total, 3)) * 0.35 + np.array([0.0, 0.0, 1.0])
+    heads = np.vstack((np.zeros(3), np.cumsum(steps, axis=0)))
+    tails = heads[1:] + rng.uniform(-spread, spread, (total, 3))
+    ob = rigs.make_rig(
+        heads, name, tails=tails if spread else None, rolls=list(rng.uniform(-3.0, 3.0, total))
+    )
+    return ob, [f"Bone.{i}" for i in range(above, total)]
+
+
+def set_bones(ob: bpy.types.Object, bones: Sequence[str], **settings: object) -> None:
+    """Set properties of armature bones, such as inherit_scale."""
+    for bone in bones:
+        for name, value in settings.items():
+            setattr(ob.data.bones[bone], name, value)
+
+
+def scale_bones(ob: bpy.types.Object, scales: dict[str, Sequence[float]]) -> None:
+    """Scale pose bones."""
+    for bone, scale in scales.items():
+        ob.pose.bones[bone].scale = scale
+
+
+def random_quaternion(rng: np.random.Generator, angle: float) -> Quaternion:
+    """Return a turn of up to the angle about a random axis."""
+    return Quaternion(Vector(rng.normal(size=3)).normalized(), float(rng.uniform(-angle, angle)))
+
+
+def turn(
+    ob: bpy.types.Object, bones: Sequence[str], rng: np.random.Generator, angle: float
+) -> None:
+    """Turn quaternion bones at random, from their present pose."""
+    for bone in bones:
+        channel = ob.pose.bones[bone].rotation_quaternion
+        ob.pose.bones[bone].rotation_quaternion = channel @ random_quaternion(rng, angle)
+
+
+def reachable_point(
+    ob: bpy.types.Object, bones: Sequence[str], rng: np.random.Generator, angle: float = 0.7
+) -> Array:
+    """Return where the tip's tail gets by turning the bones, world space; the pose is put back.
+
+    Reachable whatever the rig inherits: lengths under uneven scale depend on the pose.
+    """
+    before = [ob.pose.bones[bone].rotation_quaternion.copy() for bone in bones]
+    turn(ob, bones, rng, angle)
+    update()
+    point = rigs.tail(ob, bones[-1])
+    for bone, quaternion in zip(bones, before, strict=True):
+        ob.pose.bones[bone].rotation_quaternion = quaternion
+    update()
+    return point
+
+
+def joints(ob: bpy.types.Object, bones: Sequence[str]) -> Array:
+    """Return the heads of bones and the last tail on the evaluated rig, world space."""
+    return np.array([*(rigs.head(ob, bone) for bone in bones), rigs.tail(ob, bones[-1])])
+
+
+def limb_length(ob: bpy.types.Object, bones: Sequence[str]) -> float:
+    """Return the length of a limb along its joints, world space."""
+    return float(np.linalg.norm(np.diff(joints(ob, bones), axis=0), axis=1).sum())
+
+
+def miss(ob: bpy.types.Object, bones: Sequence[str], target: bpy.types.Object) -> float:
+    """Return how far the tip's tail is from the target, as a share of the limb's length."""
+    gap = np.linalg.norm(rigs.tail(ob, bones[-1]) - rigs.position(target))
+    return float(gap) / limb_length(ob, bones)
+
+
+def follow(
+    ob: bpy.types.Object, bones: Sequence[str], point: Array, **settings: object
+) -> tuple[bpy.types.PropertyGroup, bpy.types.Object]:
+    """Return a chain of these bones and its new target at a point in world space; solved."""
+    target = rigs.make_empty(f"{ob.name} Target", point)
+    settings = {"chain_count": len(bones), **settings}
+    chain = rigs.add_chain(ob, bones[-1], target, **settings)
+    update()
+    return chain, target
+
+
+def sheared_parent(
+    scale: Sequence[float], turn_below: Quaternion, name: str = "Shear"
+) -> bpy.types.Object:
+    """Return an empty that shears what hangs under it: uneven scale above a rotation."""
+    above = rigs.make_empty(f"{name} Scale", (0.3, -0.2, 0.1))
+    above.scale = scale
+    below = rigs.make_empty(f"{name} Turn", (0.1, 0.2, -0.3), parent=above)
+    below.rotation_mode = "QUATERNION"
+    below.rotation_quaternion = turn_below
+    return below
+
+
+def world_of(ob: bpy.types.Object) -> Matrix:
+    """Return the evaluated world matrix."""
+    return rigs.evaluated(ob).matrix_world.copy()

@@ -1,0 +1,100 @@
+"""What a person does before and after a button: select, press, read the message, undo."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+import bpy
+import pytest
+
+from tests.blender.setups import rigs
+
+
+def select_objects(*selected: bpy.types.Object, active: bpy.types.Object | None) -> None:
+    """Select these objects only, in object mode, and make one active."""
+    view_layer = bpy.context.view_layer
+    view_layer.update()  # lists objects that have just been linked
+    for ob in view_layer.objects:
+        ob.select_set(ob in selected or ob == active)
+    view_layer.objects.active = active
+
+
+def select_bones(ob: bpy.types.Object, bones: Sequence[str], *targets: bpy.types.Object) -> None:
+    """Select bones in pose mode, the last one active, and objects beside the armature."""
+    select_objects(*targets, active=ob)
+    rigs.enter(ob, "POSE")
+    _select(ob, bones)
+    ob.data.bones.active = ob.data.bones[bones[-1]] if bones else None
+    bpy.context.view_layer.update()
+
+
+def deselect_bones(ob: bpy.types.Object) -> None:
+    """Select no bone; the active one stays active."""
+    _select(ob, ())
+    bpy.context.view_layer.update()
+
+
+def _select(ob: bpy.types.Object, bones: Sequence[str]) -> None:
+    for bone in ob.pose.bones:
+        # Blender 5.0 moved the selection from the armature's bones to the pose bones.
+        holder = bone if hasattr(bone, "select") else bone.bone
+        holder.select = bone.name in bones
+
+
+def press(operator: Callable[..., set[str]], **settings: object) -> None:
+    """Run an operator as its button does: Blender makes its undo step, then updates."""
+    assert operator("EXEC_DEFAULT", True, **settings) == {"FINISHED"}
+    bpy.context.view_layer.update()
+
+
+def refusal(operator: Callable[..., set[str]], **settings: object) -> str:
+    """Return the sentence with which an operator refuses, from its poll or its report."""
+    with pytest.raises(RuntimeError) as caught:
+        operator("EXEC_DEFAULT", True, **settings)
+    text = re.sub(r"^(Operator bpy\.ops\.\S+\.poll\(\)|Error:) ", "", str(caught.value)).strip()
+    assert re.fullmatch(r"[A-Z][^\n]*[^.]\.", text), f"not one sentence: {text!r}"
+    assert ". " not in text, f"not one sentence: {text!r}"
+    return text
+
+
+def state() -> dict[str, object]:
+    """Return everything in the file that a chain, or an operator on chains, could change."""
+    return {
+        f"{ob.name}, {what}": value
+        for ob in bpy.data.objects
+        for what, value in _object_state(ob).items()
+    }
+
+
+def _object_state(ob: bpy.types.Object) -> dict[str, object]:
+    # References do not survive undo: names.
+    chains = [
+        (chain.name, chain.bone, chain.mute, *map(_name, (chain.target, chain.pole_target)))
+        for chain in ob.chain_ik.chains
+    ]
+    found = {
+        "matrix": [tuple(row) for row in ob.matrix_basis],
+        "chains": chains,
+        "active chain": ob.chain_ik.active_index,
+    }
+    if ob.pose is not None:
+        found["rotations"] = rigs.rotations(ob)
+        found["locations"] = [tuple(bone.location) for bone in ob.pose.bones]
+        found["scales"] = [tuple(bone.scale) for bone in ob.pose.bones]
+        found["anchors"] = anchors(ob)
+    return found
+
+
+def _name(ob: bpy.types.Object | None) -> str:
+    return "" if ob is None else ob.name
+
+
+def without_rotations(found: dict[str, object]) -> dict[str, object]:
+    """Return a state without the bones' rotation channels."""
+    return {what: value for what, value in found.items() if not what.endswith(", rotations")}
+
+
+def anchors(ob: bpy.types.Object) -> list[str]:
+    """Return the names of all constraints on an object's bones."""
+    return [constraint.name for bone in ob.pose.bones for constraint in bone.constraints]

@@ -1,0 +1,142 @@
+"""Rigs whose chains share bones: a Y, a hand, a spine with two arms; and what holds of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+
+from tests.blender.setups import rigs
+from tests.helpers import make_rng
+
+Array = npt.NDArray[np.float64]
+
+SOLVERS = ("NEWTON", "FABRIK")
+TRUNK = ((0.0, 0.0, 0.0), (0.0, 0.08, 0.5), (0.0, 0.0, 1.0))
+LEFT = ((0.0, 0.0, 1.0), (0.4, -0.06, 1.2), (0.8, 0.0, 1.4))
+RIGHT = ((0.0, 0.0, 1.0), (-0.4, -0.06, 1.2), (-0.8, 0.0, 1.4))
+
+
+@dataclass
+class Rig:
+    """An armature object, and by chain name its tip bone and its number of bones up to the root.
+
+    ``length`` is that of the longest way from the root to a tip.
+    """
+
+    ob: bpy.types.Object
+    tips: dict[str, str]
+    length: float
+
+    def chain(self, name: str) -> bpy.types.PropertyGroup:
+        """Return the settings of a chain, fresh."""
+        return self.ob.chain_ik.chains[name]
+
+    def target(self, name: str) -> bpy.types.Object:
+        """Return the target of a chain."""
+        return bpy.data.objects[f"{self.ob.name} {name}"]
+
+    def follow(self, **settings: object) -> None:
+        """Give every tip a chain up to the root, and a target where the tip is."""
+        for name, tip in self.tips.items():
+            target = rigs.make_empty(f"{self.ob.name} {name}", rigs.tail(self.ob, tip))
+            rigs.add_chain(self.ob, tip, target, name=name, tolerance=1e-7, **settings)
+        rigs.updated()
+
+    def gaps(self, depsgraph: bpy.types.Depsgraph | None = None) -> dict[str, float]:
+        """Return the distances from evaluated tips to evaluated targets, by chain."""
+        return {
+            name: float(
+                np.linalg.norm(
+                    rigs.tail(self.ob, tip, depsgraph) - rigs.position(self.target(name), depsgraph)
+                )
+            )
+            for name, tip in self.tips.items()
+        }
+
+    def assert_reached(self, miss: float = 1e-6) -> None:
+        """Check that all tips are at their targets, to a share of the length."""
+        depsgraph = rigs.updated()
+        for name, gap in self.gaps(depsgraph).items():
+            assert gap <= miss * self.length, (name, gap / self.length, self.chain(name).status)
+
+    def place(self, seed: int, angle: float = 0.5) -> None:
+        """Bring the targets to where the tips are in a pose at random: all can be reached."""
+        tails = posed_tails(self.ob, list(self.tips.values()), seed, angle)
+        for name, place in zip(self.tips, tails, strict=True):
+            self.target(name).location = place
+
+
+def posed_tails(ob: bpy.types.Object, tips: Sequence[str], seed: int, angle: float) -> list[Array]:
+    """Return where tips are, world space, when all bones turn at random; computed, not posed."""
+    rng, matrices = make_rng(seed), {}
+    for bone in ob.data.bones:
+        above = np.eye(4) if bone.parent is None else np.array(bone.parent.matrix_local)
+        parent = np.eye(4) if bone.parent is None else matrices[bone.parent.name]
+        own = np.eye(4)
+        own[:3, :3] = turned(rng.normal(size=3), rng.uniform(-angle, angle))
+        matrices[bone.name] = parent @ np.linalg.solve(above, np.array(bone.matrix_local)) @ own
+    world = np.array(ob.matrix_world)
+    found = []
+    for tip in tips:
+        end = matrices[tip] @ (0.0, ob.data.bones[tip].length, 0.0, 1.0)
+        found.append((world @ end)[:3])
+    return found
+
+
+def turned(axis: Array, angle: float) -> Array:
+    """Return a rotation about an axis, shape (3, 3)."""
+    x, y, z = axis / np.linalg.norm(axis)
+    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    return np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * cross @ cross
+
+
+def make_y(name: str = "Y", **bones: object) -> Rig:
+    """Return a trunk of two bones that carries two limbs of two."""
+    ob = rigs.make_armature(name)
+    rigs.add_bones(ob, TRUNK, prefix="Trunk", **bones)
+    rigs.add_bones(ob, LEFT, prefix="Left", parent="Trunk.1", **bones)
+    rigs.add_bones(ob, RIGHT, prefix="Right", parent="Trunk.1", **bones)
+    return Rig(ob, {"Left": "Left.1", "Right": "Right.1"}, 1.9)
+
+
+def make_hand(name: str = "Hand") -> Rig:
+    """Return a forearm, a wrist and five fingers of three bones, none connected to the wrist."""
+    ob = rigs.make_armature(name)
+    rigs.add_bones(ob, ((0, 0, 0), (0.02, 1.0, 0.05), (0, 1.3, 0)), prefix="Wrist")
+    tips = {}
+    for finger in range(5):
+        aside = 0.15 * (finger - 2)
+        long = 0.8 if finger in (0, 4) else 1.0
+        steps = np.array([(0, 0, 0), (0, 0.4, 0.04), (0.02, 0.7, 0.0), (0.03, 0.9, -0.1)]) * long
+        start = np.array((aside, 1.4 - 0.05 * abs(finger - 2), 0.0))
+        names = rigs.add_bones(ob, steps + start, prefix=f"Finger{finger}", parent="Wrist.1")
+        tips[f"Finger{finger}"] = names[-1]
+    return Rig(ob, tips, 2.3)
+
+
+def make_body(name: str = "Body") -> Rig:
+    """Return a spine of four bones with two arms of collarbone, upper arm, forearm and hand."""
+    ob = rigs.make_armature(name)
+    spine = ((0, 0, 1), (0, 0.04, 1.15), (0, 0.03, 1.3), (0, -0.02, 1.42), (0, 0, 1.5))
+    rigs.add_bones(ob, spine, prefix="Spine")
+    tips = {}
+    for side, word in ((1.0, "L"), (-1.0, "R")):
+        points = np.array(
+            [
+                (0.02, 0.06, 1.5),
+                (0.17, -0.05, 1.52),
+                (0.44, -0.09, 1.36),
+                (0.67, -0.02, 1.22),
+                (0.75, 0.02, 1.17),
+            ]
+        ) * (side, 1.0, 1.0)
+        names = rigs.add_bones(ob, points, prefix=f"Arm.{word}", parent="Spine.3")
+        tips[f"Arm.{word}"] = names[-1]
+    return Rig(ob, tips, 1.5)
+
+
+RIGS = {"Y": make_y, "hand": make_hand, "body": make_body}

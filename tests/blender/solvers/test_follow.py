@@ -1,0 +1,446 @@
+"""FOLLOW in a scene: dragged by tip or root, the same each time it is played, and given back."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from blender_ik_addon.core import Lead
+from blender_ik_addon.core.solving.dragging import Drag, drag_points
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import press, refusal, select_bones, select_objects
+from tests.helpers import make_rng
+
+bake = bpy.ops.pose.chain_ik_bake
+COUNT, LAST = 6, 24
+REACH = float(COUNT)
+# float32 poses over a chain of this length.
+SAME = 1e-6 * REACH
+
+
+def follow(points, path, lead=Lead.TIP, max_bend=None):
+    """Return chains (n + 1, 3, B) dragged along a path (f, 3, B) without Blender."""
+    for place in path:
+        bend = np.pi if max_bend is None else max_bend
+        points = drag_points(Drag(lead), points, place, bend)
+    return points
+
+
+@pytest.fixture(autouse=True)
+def short_scene(empty_scene):
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = 1, LAST
+    scene.frame_set(1)
+
+
+def swim(frame, last=LAST):
+    """Return where the target is at a frame: a winding way on from the tip at the first one."""
+    time = (frame - 1.0) / (last - 1.0)
+    return (2.0 * np.sin(5.0 * time), 3.0 * time + np.sin(7.0 * time), 6.0 + 4.0 * time)
+
+
+def key_swim(target, last=LAST, scale=1.0):
+    rigs.key(
+        target,
+        "location",
+        {frame: scale * np.array(swim(frame, last)) for frame in range(1, last + 1)},
+    )
+
+
+def make_tail(name="Tail", *, last=LAST, is_still=False, **settings):
+    """Return a rig of six bones whose target swims, selected."""
+    modes, parent = settings.pop("modes", "QUATERNION"), settings.pop("parent", "")
+    ob = rigs.make_armature(name)
+    if parent:
+        rigs.add_bones(ob, [(0.3, 0, -1), (0, 0.2, -0.2)], prefix=parent)
+    rigs.add_bones(ob, rigs.zigzag(COUNT), modes=modes, parent=f"{parent}.0" if parent else "")
+    target = rigs.make_empty(f"{name} Target", swim(1))
+    if not is_still:
+        key_swim(target, last)
+    rigs.add_chain(ob, f"Bone.{COUNT - 1}", target, solver="FOLLOW", chain_count=COUNT, **settings)
+    select_objects(active=ob)
+    bpy.context.view_layer.update()
+    return ob, target
+
+
+def joints(ob, depsgraph=None):
+    names = [f"Bone.{i}" for i in range(COUNT)]
+    heads = [rigs.head(ob, name, depsgraph) for name in names]
+    return np.array([*heads, rigs.tail(ob, names[-1], depsgraph)])
+
+
+def lengths(points):
+    return np.linalg.norm(np.diff(points, axis=-2), axis=-1)
+
+
+def played(ob, frames=range(1, LAST + 1)):
+    return np.array([joints(ob, rigs.go_to(frame)) for frame in frames])
+
+
+def locations(ob):
+    return np.array([tuple(bone.location) for bone in ob.pose.bones])
+
+
+@pytest.mark.parametrize("lead", ["TIP", "ROOT"])
+@pytest.mark.parametrize("bend", [np.pi, 0.4])
+def test_a_chain_is_dragged_through_the_frames_as_the_core_drags_it(lead, bend):
+    ob, _ = make_tail(follow_lead=lead, max_bend=bend)
+    shown = played(ob)
+    # Held joints amplify what float32 leaves.
+    same = 30 * SAME if bend == np.pi else 2e-3 * REACH
+    expected = rigs.zigzag(COUNT)[:, :, None]
+    for frame, found in zip(range(1, LAST + 1), shown, strict=True):
+        place = np.array(swim(frame))[None, :, None]
+        expected = follow(expected, place, Lead(lead), bend)
+        np.testing.assert_allclose(found, expected[:, :, 0], atol=same)
+        np.testing.assert_allclose(found[-1 if lead == "TIP" else 0], swim(frame), atol=SAME)
+    off = lengths(shown) - lengths(rigs.zigzag(COUNT))
+    assert np.abs(off).max() < SAME
+    assert not locations(ob)[1:].any()
+    chain = ob.chain_ik.chains[0]
+    assert chain.status.startswith("Reached")
+    assert chain.residual < SAME
+
+
+def test_no_joint_of_an_unlimited_chain_runs_ahead_of_its_target():
+    ob, _ = make_tail()
+    moves = np.linalg.norm(np.diff(played(ob), axis=0), axis=2)
+    assert (moves <= 1.05 * moves[:, -1:] + SAME).all()
+
+
+def test_it_moves_the_same_each_time_it_is_played_from_the_start():
+    ob, target = make_tail()
+    first = played(ob)
+    for disturb in (7, 3, 1, LAST):
+        rigs.go_to(disturb)
+        np.testing.assert_array_equal(played(ob), first)
+    # On its way the target is taken by hand; the next time that is forgotten.
+    target.location = (3.0, 3.0, 3.0)
+    bpy.context.view_layer.update()
+    np.testing.assert_array_equal(played(ob), first)
+
+
+def test_a_jump_starts_from_the_stored_pose_and_a_few_frames_left_out_do_not():
+    ob, _ = make_tail()
+    played(ob, range(1, 10))
+    after_jump = played(ob, [20])[0]
+    expected = follow(rigs.zigzag(COUNT)[:, :, None], np.array(swim(20))[None, :, None])[:, :, 0]
+    np.testing.assert_allclose(after_jump, expected, atol=10 * SAME)
+    back = played(ob, [15])[0]
+    expected = follow(rigs.zigzag(COUNT)[:, :, None], np.array(swim(15))[None, :, None])[:, :, 0]
+    np.testing.assert_allclose(back, expected, atol=10 * SAME)
+    whole = played(ob)
+    some = played(ob, [1, 4, 7, 10])
+    np.testing.assert_allclose(some[-1], whole[9], atol=0.05 * REACH)
+    assert np.abs(some[-1] - played(ob, [10])[0]).max() < SAME
+    assert np.abs(whole[9] - played(ob, [24, 10])[-1]).max() > 0.05
+
+
+def test_frames_seen_ahead_for_motion_blur_are_come_back_from():
+    ob, _ = make_tail()
+    plain, blurred = played(ob), []
+    for frame in range(1, LAST + 1):
+        for shutter in (frame - 0.25, frame + 0.25, frame):
+            depsgraph = rigs.go_to(shutter)
+        blurred.append(joints(ob, depsgraph))
+    # What is left is the way of the target between the frames, which is no straight line.
+    np.testing.assert_allclose(np.array(blurred), plain, atol=0.01 * REACH)
+
+
+def test_while_its_target_rests_the_chain_misses_no_frame():
+    ob, target = make_tail(is_still=True)
+    rigs.key(target, "location", {1: swim(1), 5: swim(8), 40: swim(8), 44: swim(16)})
+    at_rest = played(ob, range(1, 40))
+    np.testing.assert_allclose(at_rest[5:], at_rest[5:6].repeat(34, axis=0), atol=SAME)
+    after = played(ob, [40, 41])
+    assert np.abs(after[1] - after[0]).max() < 2.0
+    np.testing.assert_allclose(after[0], at_rest[-1], atol=SAME)
+
+
+def test_frames_in_which_nothing_moves_at_all_are_no_jump():
+    ob, target = make_tail(is_still=True)
+    for place in (swim(8), swim(16)):
+        target.location = place
+        bpy.context.view_layer.update()
+    stands = joints(ob)
+    for frame in range(2, 20):
+        rigs.go_to(frame)
+    target.location = swim(18)
+    found = joints(ob, rigs.go_to(20))
+    expected = follow(stands[:, :, None], np.array(swim(18))[None, :, None])[:, :, 0]
+    np.testing.assert_allclose(found, expected, atol=30 * SAME)
+
+
+def test_dragged_by_hand_it_goes_on_from_where_it_is_and_at_rest_nothing_moves():
+    ob, target = make_tail(is_still=True)
+    rigs.go_to(5)
+    expected = joints(ob)[:, :, None]
+    for seed in range(6):
+        target.location = np.array(target.location) + make_rng(seed).normal(size=3)
+        bpy.context.view_layer.update()
+        expected = follow(expected, np.array(target.location)[None, :, None])
+        np.testing.assert_allclose(joints(ob), expected[:, :, 0], atol=30 * SAME)
+    before, stands = rigs.rotations(ob), locations(ob)
+    for _ in range(3):
+        target.update_tag()
+        ob.update_tag()
+        bpy.context.view_layer.update()
+    assert rigs.rotations(ob) == before
+    np.testing.assert_array_equal(locations(ob), stands)
+
+
+@pytest.mark.parametrize("mode", rigs.ROTATION_MODES)
+def test_every_rotation_mode_shows_the_same_motion(mode):
+    plain = played(make_tail("Plain")[0])
+    ob, _ = make_tail("Other", modes=mode)
+    np.testing.assert_allclose(played(ob), plain, atol=30 * SAME)
+
+
+@pytest.mark.parametrize("is_local", [True, False])
+@pytest.mark.parametrize("inherited", ["FULL", "NONE", "ALIGNED"])
+def test_below_a_parent_that_moves_turns_and_scales_the_tip_is_at_its_target(is_local, inherited):
+    ob, target = make_tail(parent="Above")
+    ob.data.bones["Bone.0"].use_local_location = is_local
+    ob.data.bones["Bone.0"].inherit_scale = inherited
+    ob.scale, ob.location, ob.rotation_euler = (1.5, -0.7, 1.1), (1, 2, 3), (0.4, 0.2, 1.0)
+    above = ob.pose.bones["Above.0"]
+    above.scale = (1.0, 1.3, 0.8)
+    path = 'pose.bones["Above.0"].rotation_quaternion'
+    rigs.key(ob, path, {1: (1, 0, 0, 0), LAST: (1, 0.5, -0.2, 0.4)})
+    for frame in range(1, LAST + 1):
+        depsgraph = rigs.go_to(frame)
+        off = rigs.tail(ob, "Bone.5", depsgraph) - rigs.position(target, depsgraph)
+        np.testing.assert_allclose(off, 0.0, atol=5 * SAME)
+
+
+def test_keyed_bones_start_from_their_keys_and_go_on_from_their_last_pose():
+    plain = played(make_tail("Plain")[0])
+    ob, _ = make_tail("Keyed")
+    ob.chain_ik.chains[0].mute = True
+    rigs.go_to(1)
+    for bone in ob.pose.bones:
+        for prop in ("location", "rotation_quaternion"):
+            ob.keyframe_insert(f'pose.bones["{bone.name}"].{prop}', frame=1)
+    ob.chain_ik.chains[0].mute = False
+    np.testing.assert_allclose(played(ob), plain, atol=30 * SAME)
+    np.testing.assert_array_equal(played(ob), played(ob))
+
+
+def test_keyed_start_locations_count():
+    ob, _ = make_tail()
+    ob.chain_ik.chains[0].mute = True
+    rigs.go_to(1)
+    rigs.key(ob, 'pose.bones["Bone.0"].location', {1: (0.5, 0.2, -0.3), 9: (0.0, 0.0, 0.0)})
+    rigs.go_to(1)
+    stands = joints(ob)
+    ob.chain_ik.chains[0].mute = False
+    expected = follow(stands[:, :, None], np.array(swim(1))[None, :, None])[:, :, 0]
+    np.testing.assert_allclose(played(ob, [1])[0], expected, atol=10 * SAME)
+
+
+@pytest.mark.parametrize("way", ["mute", "remove", "solver", "restore"])
+def test_the_stored_pose_is_given_back_location_included(way):
+    ob, _ = make_tail(is_still=True)
+    chain = ob.chain_ik.chains[0]
+    chain.mute = True
+    bpy.context.view_layer.update()
+    ob.pose.bones["Bone.0"].location = (0.3, -0.2, 0.1)
+    rigs.turn_bones(ob, seed=3)
+    before, stood = rigs.rotations(ob), locations(ob)
+    chain.mute = False
+    bpy.context.view_layer.update()
+    chain.target.location = (4.0, 1.0, 2.0)
+    bpy.context.view_layer.update()
+    assert np.abs(locations(ob) - stood).max() > 0.5
+    if way == "mute":
+        chain.mute = True
+    elif way == "remove":
+        press(bpy.ops.pose.chain_ik_remove)
+    elif way == "restore":
+        press(bpy.ops.pose.chain_ik_restore)
+    else:
+        chain.solver = "NEWTON"
+    bpy.context.view_layer.update()
+    np.testing.assert_allclose(locations(ob), stood, atol=1e-7)
+    if way != "solver":
+        assert rigs.rotations(ob) == before
+    else:
+        assert "location" not in chain.stored_pose
+
+
+@pytest.mark.parametrize("influence", [0.0, 0.5])
+def test_influence_shows_a_share_of_the_way_and_the_chain_goes_on_from_the_whole(influence):
+    whole, _ = make_tail("Whole")
+    part, _ = make_tail("Part", influence=influence)
+    for frame in range(1, 12):
+        rigs.go_to(frame)
+        np.testing.assert_allclose(
+            locations(part)[0], influence * locations(whole)[0], atol=30 * SAME
+        )
+    before = rigs.rotations(part)
+    for _ in range(3):
+        part.update_tag()
+        bpy.context.view_layer.update()
+    assert rigs.rotations(part) == before
+    assert influence == 0.0 or part.chain_ik.chains[0].status.startswith("Part of the way")
+
+
+def test_after_undo_a_chain_with_influence_goes_on_from_the_whole_way_as_well():
+    ob, target = make_tail(is_still=True, influence=0.5)
+    for place in ((3.0, 1.0, 5.0), (3.0, 4.0, 5.0)):
+        target.location = place
+        bpy.context.view_layer.update()
+    stands = locations(ob)
+    bpy.ops.ed.undo_push(message="dragged")
+    target.location = (-3.0, -4.0, 2.0)
+    bpy.context.view_layer.update()
+    bpy.ops.ed.undo_push(message="dragged on")
+    bpy.ops.ed.undo()
+    bpy.context.view_layer.update()
+    np.testing.assert_allclose(locations(bpy.data.objects["Tail"]), stands, atol=10 * SAME)
+
+
+def test_locked_rotations_stay_and_the_tip_is_at_its_target_all_the_same():
+    ob, target = make_tail(modes="XYZ")
+    ob.pose.bones["Bone.2"].lock_rotation = (True, True, True)
+    ob.pose.bones["Bone.4"].lock_rotation = (True, False, False)
+    for frame in range(1, LAST + 1):
+        depsgraph = rigs.go_to(frame)
+        assert tuple(ob.pose.bones["Bone.2"].rotation_euler) == (0.0, 0.0, 0.0)
+        assert ob.pose.bones["Bone.4"].rotation_euler.x == 0.0
+        off = rigs.tail(ob, "Bone.5", depsgraph) - rigs.position(target, depsgraph)
+        np.testing.assert_allclose(off, 0.0, atol=5 * SAME)
+
+
+def test_what_cannot_be_dragged_says_what_to_do():
+    ob, target = make_tail(parent="Above", is_still=True)
+    chain = ob.chain_ik.chains[0]
+
+    def status():
+        ob.update_tag()
+        target.location.x += 0.1
+        bpy.context.view_layer.update()
+        return chain.status
+
+    root = ob.pose.bones["Bone.0"]
+    root.lock_location[1] = True
+    assert status() == (
+        "The location of bone 'Bone.0' is locked, so it cannot be dragged: unlock it."
+    )
+    root.lock_location[1] = False
+    assert status().startswith("Reached")
+    ob.driver_add('pose.bones["Bone.0"].location', 0)
+    assert "remove the driver" in status()
+    ob.driver_remove('pose.bones["Bone.0"].location')
+    chain.chain_count = COUNT - 1
+    assert "clear Connected in edit mode" in status()
+    assert refusal_of_solve_once(ob, target)
+    chain.solver = "NEWTON"
+    assert status().startswith("Reached") or status().startswith("Out of reach")
+
+
+def refusal_of_solve_once(ob, target):
+    ob.chain_ik.chains[0].mute = True
+    bpy.context.view_layer.update()
+    select_bones(ob, ["Bone.5"], target)
+    text = refusal(bpy.ops.pose.chain_ik_solve, solver="FOLLOW", chain_count=3)
+    ob.chain_ik.chains[0].mute = False
+    rigs.enter(ob, "OBJECT")
+    return "clear Connected" in text
+
+
+def test_solve_once_drags_the_chain_and_its_root():
+    ob, target = make_tail(is_still=True)
+    ob.chain_ik.chains[0].mute = True
+    bpy.context.view_layer.update()
+    target.location = (3.0, 1.0, 5.0)
+    select_bones(ob, ["Bone.5"], target)
+    expected = follow(joints(ob)[:, :, None], np.array(target.location)[None, :, None])[:, :, 0]
+    press(bpy.ops.pose.chain_ik_solve, solver="FOLLOW")
+    np.testing.assert_allclose(joints(ob), expected, atol=10 * SAME)
+
+
+def test_undo_and_a_saved_file_go_on_from_what_stands_there(tmp_path):
+    ob, target = make_tail(is_still=True)
+    for place in ((3.0, 1.0, 5.0), (3.0, 4.0, 5.0)):
+        target.location = place
+        bpy.context.view_layer.update()
+    stands = joints(ob)
+    bpy.ops.ed.undo_push(message="dragged")
+    target.location = (-3.0, -4.0, 2.0)
+    bpy.context.view_layer.update()
+    bpy.ops.ed.undo_push(message="dragged on")
+    bpy.ops.ed.undo()
+    bpy.context.view_layer.update()
+    np.testing.assert_allclose(joints(bpy.data.objects["Tail"]), stands, atol=10 * SAME)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "tail.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "tail.blend"))
+    bpy.context.view_layer.update()
+    np.testing.assert_allclose(joints(bpy.data.objects["Tail"]), stands, atol=10 * SAME)
+
+
+@pytest.mark.parametrize("settings", [{}, {"follow_lead": "ROOT"}, {"max_bend": 0.4}])
+def test_a_bake_shows_the_live_motion_and_a_second_one_gives_the_same_keys(settings):
+    ob, _ = make_tail(**settings)
+    live = played(ob)
+    keys = []
+    for frame in (9, 1):
+        rigs.go_to(frame)
+        press(bake)
+        np.testing.assert_allclose(played(ob), live, atol=SAME)
+        np.testing.assert_allclose(played(ob, range(LAST, 0, -1)), live[::-1], atol=SAME)
+        curves = rigs.curves_of(ob)
+        keys.append([[tuple(point.co) for point in curve.keyframe_points] for curve in curves])
+        assert len(curves) == 4 * COUNT + 3
+        # Once more from the pose without keys.
+        ob.animation_data_clear()
+        for bone in ob.pose.bones:
+            bone.location, bone.rotation_quaternion = (0, 0, 0), (1, 0, 0, 0)
+        ob.chain_ik.chains[0].mute = False
+    assert keys[0] == keys[1]
+
+
+def test_a_bake_starts_from_the_stored_pose_wherever_time_has_been():
+    baked = []
+    for frames in ((5, 4), (3, 20), (1, 2, 3, 4)):
+        ob, _ = make_tail(f"Tail{frames[0]}")
+        played(ob, frames)
+        press(bake, frame_start=5, frame_end=12)
+        baked.append(played(ob, range(5, 13)))
+        expected = follow(rigs.zigzag(COUNT)[:, :, None], np.array(swim(5))[None, :, None])
+        np.testing.assert_allclose(baked[-1][0], expected[:, :, 0], atol=10 * SAME)
+        np.testing.assert_array_equal(baked[-1], baked[0])
+
+
+def test_a_bake_from_before_the_start_of_the_scene_goes_through_it():
+    ob, target = make_tail()
+    rigs.key(target, "location", {frame: swim(frame + 6) for frame in range(-5, 8)})
+    press(bake, frame_start=-5, frame_end=7)
+    found = played(ob, range(-5, 8))
+    expected = rigs.zigzag(COUNT)[:, :, None]
+    for frame, shown in zip(range(-5, 8), found, strict=True):
+        expected = follow(expected, np.array(swim(frame + 6))[None, :, None])
+        np.testing.assert_allclose(shown, expected[:, :, 0], atol=30 * SAME)
+
+
+@pytest.mark.parametrize("bend", [np.pi, 0.5])
+def test_half_the_frame_rate_gives_the_same_path(bend):
+    bpy.context.scene.frame_end = 49
+    ob, _ = make_tail("Coarse", last=25, max_bend=bend)
+    coarse = played(ob, range(1, 26))
+    ob, _ = make_tail("Fine", last=49, max_bend=bend)
+    fine = played(ob, range(1, 50))
+    assert np.linalg.norm(coarse - fine[::2], axis=2).max() < 0.02 * REACH
+
+
+def test_other_chains_of_the_rig_go_on_and_one_below_it_is_solved_after_it():
+    ob, _ = make_tail()
+    rigs.add_bones(ob, rigs.zigzag(2, length=0.5), prefix="Arm", parent="Bone.2")
+    target = rigs.make_empty("Reach", (1.0, 1.0, 1.0))
+    rigs.add_chain(ob, "Arm.1", target, chain_count=2)
+    chain = ob.chain_ik.chains[1]
+    for frame in range(1, LAST + 1):
+        depsgraph = rigs.go_to(frame)
+        gap = rigs.tail(ob, "Arm.1", depsgraph) - rigs.position(target, depsgraph)
+        assert chain.residual == pytest.approx(np.linalg.norm(gap), abs=1e-5)

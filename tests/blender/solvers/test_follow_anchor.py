@@ -1,0 +1,199 @@
+"""FOLLOW with its other end anchored: that end stays, the led one comes as near as it can."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import select_objects
+from tests.helpers import make_rng
+
+COUNT = 6
+SAME = 1e-6
+UNEVEN = (1.0, 1.3, 0.8)
+DRESSES = {
+    "plain": ((1.0, 1.0, 1.0), "FULL"),
+    "uneven": (UNEVEN, "FULL"),
+    "aligned": (UNEVEN, "ALIGNED"),
+    "shear taken out": (UNEVEN, "FIX_SHEAR"),
+}
+every_lead = pytest.mark.parametrize("lead", ["TIP", "ROOT"])
+
+
+def make_rope(lead="TIP", dress="plain", *, parent="", connected=False, **settings):
+    """Return a rope with the end that leads at its target and the other one anchored, selected."""
+    ob = rigs.make_armature("Rope")
+    if parent:
+        rigs.add_bones(ob, [(0, 0.5, -1), (0, 0, 0)], prefix=parent)
+    above = f"{parent}.0" if parent else ""
+    rigs.add_bones(ob, rigs.zigzag(COUNT), parent=above, is_connected=connected)
+    scale, inherited = DRESSES[dress]
+    for bone in ob.pose.bones:
+        bone.scale = scale
+        bone.bone.inherit_scale = inherited
+    rigs.updated()
+    target = rigs.make_empty("Target", end(ob, lead))
+    rigs.add_chain(
+        ob,
+        f"Bone.{COUNT - 1}",
+        target,
+        solver="FOLLOW",
+        chain_count=COUNT,
+        follow_lead=lead,
+        use_anchor=True,
+        **settings,
+    )
+    select_objects(active=ob)
+    rigs.updated()
+    return ob, target
+
+
+def end(ob, which, depsgraph=None):
+    """Return where an end of a rope is, world space."""
+    if which == "TIP":
+        return rigs.tail(ob, f"Bone.{COUNT - 1}", depsgraph)
+    return rigs.head(ob, "Bone.0", depsgraph)
+
+
+def other(lead):
+    return "ROOT" if lead == "TIP" else "TIP"
+
+
+def points(ob, depsgraph=None):
+    heads = [rigs.head(ob, f"Bone.{i}", depsgraph) for i in range(COUNT)]
+    return np.array([*heads, end(ob, "TIP", depsgraph)])
+
+
+def length(ob, depsgraph=None):
+    return float(np.linalg.norm(np.diff(points(ob, depsgraph), axis=0), axis=1).sum())
+
+
+def walk(target, anchor, seed=1, steps=12, farthest=0.7 * COUNT):
+    """Move a target at random within reach of an anchor; yield the graph after each move."""
+    rng, place = make_rng(seed), np.array(target.location)
+    for _ in range(steps):
+        place = place + rng.uniform(-0.3, 0.3, 3)
+        if np.linalg.norm(place - anchor) > farthest:
+            place = anchor + 0.6 * (place - anchor)
+        target.location = place
+        yield rigs.updated()
+
+
+@every_lead
+@pytest.mark.parametrize("dress", DRESSES)
+def test_the_anchored_end_stays_and_the_led_one_arrives(lead, dress):
+    ob, target = make_rope(lead, dress)
+    anchor = end(ob, other(lead))
+    before = points(ob)
+    for depsgraph in walk(target, anchor):
+        near = SAME * length(ob, depsgraph)
+        np.testing.assert_allclose(end(ob, other(lead), depsgraph), anchor, atol=near)
+        off = np.linalg.norm(end(ob, lead, depsgraph) - rigs.position(target, depsgraph))
+        assert off <= 3.0 * near
+        assert ob.chain_ik.chains[0].status.startswith("Reached")
+    assert np.abs(points(ob) - before).max() > 0.3
+
+
+@every_lead
+def test_out_of_reach_it_is_straight_says_so_and_comes_back(lead):
+    ob, target = make_rope(lead)
+    chain, anchor, home = ob.chain_ik.chains[0], end(ob, other(lead)), np.array(target.location)
+    for way in ((9.0, 1.0, 2.0), (-4.0, 8.0, 1.0), (0.5, -7.0, 0.3)):
+        target.location = anchor + np.array(way)
+        depsgraph = rigs.updated()
+        reach = length(ob, depsgraph)
+        near = SAME * reach
+        np.testing.assert_allclose(end(ob, other(lead), depsgraph), anchor, atol=near)
+        off = np.linalg.norm(end(ob, lead, depsgraph) - rigs.position(target, depsgraph))
+        assert off == pytest.approx(np.linalg.norm(way) - reach, abs=3.0 * near)
+        assert chain.residual == pytest.approx(off, abs=3.0 * near)
+        assert chain.status.startswith("Out of reach by")
+    target.location = home
+    rigs.updated()
+    assert chain.status.startswith("Reached")
+
+
+@every_lead
+@pytest.mark.parametrize("settings", [{}, {"max_bend": 0.4}, {"influence": 0.5}])
+def test_at_rest_nothing_moves_in_reach_and_out_of_it(lead, settings):
+    ob, target = make_rope(lead, **settings)
+    chain, frame = ob.chain_ik.chains[0], 1
+    for way in ((0.3, 0.2, -0.4), (20.0, 3.0, 1.0), (-0.4, 0.1, 0.2)):
+        target.location = end(ob, other(lead)) + np.array(way)
+        before, text = rigs.pose(ob, rigs.updated()), chain.status
+        for _ in range(3):
+            ob.update_tag()
+            target.update_tag()
+            np.testing.assert_array_equal(rigs.pose(ob, rigs.updated()), before)
+            frame += 1
+            np.testing.assert_array_equal(rigs.pose(ob, rigs.go_to(frame)), before)
+            assert chain.status == text
+
+
+@every_lead
+def test_neighbours_bend_no_more_than_they_may(lead):
+    # The rest pose bends by 0.74.
+    ob, target = make_rope(lead, max_bend=0.8)
+    anchor = end(ob, other(lead))
+    for depsgraph in walk(target, anchor):
+        np.testing.assert_allclose(
+            end(ob, other(lead), depsgraph), anchor, atol=SAME * length(ob, depsgraph)
+        )
+        ways = np.diff(points(ob, depsgraph), axis=0)
+        ways /= np.linalg.norm(ways, axis=1, keepdims=True)
+        assert np.arccos(np.clip((ways[1:] * ways[:-1]).sum(axis=1), -1, 1)).max() <= 0.8 + 1e-3
+        off = np.linalg.norm(end(ob, lead, depsgraph) - rigs.position(target, depsgraph))
+        assert ob.chain_ik.chains[0].residual == pytest.approx(off, abs=1e-5)
+
+
+def test_a_moved_parent_takes_the_anchor_along():
+    ob, target = make_rope(parent="Above")
+    above = ob.pose.bones["Above.0"]
+    above.rotation_mode = "XYZ"
+    for angle in (0.1, 0.3, -0.2):
+        above.rotation_euler.x = angle
+        depsgraph = rigs.updated()
+        posed = rigs.evaluated(ob, depsgraph).pose.bones
+        rest = np.linalg.solve(
+            np.array(above.bone.matrix_local), np.array(ob.data.bones["Bone.0"].head_local.to_4d())
+        )
+        there = (np.array(posed["Above.0"].matrix) @ rest)[:3]
+        np.testing.assert_allclose(end(ob, "ROOT", depsgraph), there, atol=SAME * COUNT)
+        np.testing.assert_allclose(
+            end(ob, "TIP", depsgraph), target.location, atol=3.0 * SAME * COUNT
+        )
+
+
+def test_a_root_that_stays_may_be_connected_and_locked():
+    ob, target = make_rope(parent="Above", connected=True)
+    chain, root = ob.chain_ik.chains[0], ob.pose.bones["Bone.0"]
+    root.lock_location = (True, True, True)
+    target.location.x += 0.5
+    rigs.updated()
+    assert chain.status.startswith("Reached")
+    for name, value in (("follow_lead", "ROOT"), ("use_anchor", False)):
+        usual = getattr(chain, name)
+        setattr(chain, name, value)
+        rigs.updated()
+        assert "cannot be dragged" in chain.status
+        setattr(chain, name, usual)
+        rigs.updated()
+        assert chain.status.startswith("Reached")
+
+
+@every_lead
+def test_locked_rotations_stay_and_what_is_left_is_said(lead):
+    ob, target = make_rope(lead)
+    locked = [ob.pose.bones[f"Bone.{i}"] for i in range(COUNT)]
+    for bone in locked:
+        bone.lock_rotation = (True, True, True)
+        bone.lock_rotation_w = bone.lock_rotations_4d = True
+    anchor, before = end(ob, other(lead)), [tuple(bone.rotation_quaternion) for bone in locked]
+    target.location.x += 1.0
+    depsgraph = rigs.updated()
+    assert [tuple(bone.rotation_quaternion) for bone in locked] == before
+    np.testing.assert_allclose(end(ob, other(lead), depsgraph), anchor, atol=SAME * COUNT)
+    chain = ob.chain_ik.chains[0]
+    assert chain.status.startswith("Held back by locked rotation channels, 1 m left")
+    assert chain.residual == pytest.approx(1.0, abs=1e-5)

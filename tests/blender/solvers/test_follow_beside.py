@@ -1,0 +1,171 @@
+"""Tails alike are dragged side by side: each as if it were alone, whatever befalls the others."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from blender_ik_addon.rig.batches.follow_batch import FollowBatch
+from blender_ik_addon.rig.live import live
+from tests.blender.setups import rigs
+from tests.helpers import make_rng
+
+COUNT, LAST, COPIES = 5, 16, 4
+MODES = ("QUATERNION", "XYZ", "AXIS_ANGLE", "ZYX", "QUATERNION")
+# float32 channels on poses of this length, going on from frame to frame.
+SAME = 2e-5
+
+
+def swim(frame: float, number: int) -> np.ndarray:
+    time = 0.25 * (frame - 1.0) + number
+    return np.array((2.0 * np.sin(time), 2.0 * np.cos(0.7 * time), 4.0 + np.sin(1.3 * time)))
+
+
+def make_tails(**settings: object) -> list[bpy.types.Object]:
+    """Return rigs alike, each with a tail under a parent that moves; objects turned and scaled."""
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = 1, LAST
+    scene.chain_ik.use_live = False
+    rng, found = make_rng(8), []
+    for number in range(COPIES):
+        ob = rigs.make_armature(f"Tail {number}")
+        rigs.add_bones(ob, [(0.3, 0, -1), (0, 0.2, -0.2)], prefix="Above")
+        rigs.add_bones(ob, rigs.zigzag(COUNT), modes=MODES, parent="Above.0")
+        ob.data.bones["Bone.0"].use_local_location = number % 2 == 0
+        ob.location, ob.scale = rng.normal(size=3), (1.0 + 0.5 * number,) * 3
+        ob.rotation_mode, ob.rotation_euler = "XYZ", rng.uniform(-1.0, 1.0, 3)
+        rigs.turn_bones(ob, seed=number, angle=0.3)
+        target = rigs.make_empty(f"Target {number}")
+        rigs.key(target, "location", {f: swim(f, number) for f in range(1, LAST + 1)})
+        above = ob.pose.bones["Above.0"]
+        above.rotation_mode = "XYZ"
+        for frame in (1, LAST):
+            above.rotation_euler = rng.uniform(-0.4, 0.4, 3)
+            above.keyframe_insert("rotation_euler", frame=frame)
+        rigs.add_chain(ob, f"Bone.{COUNT - 1}", target, solver="FOLLOW", chain_count=COUNT)
+        for name, value in settings.items():
+            setattr(ob.chain_ik.chains[0], name, value)
+        found.append(ob)
+    scene.chain_ik.use_live = True
+    return found
+
+
+def heads(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+    posed = rigs.evaluated(ob, depsgraph)
+    bones = [posed.pose.bones[f"Bone.{i}"] for i in range(COUNT)]
+    return np.array([*(bone.head for bone in bones), bones[-1].tail])
+
+
+def played(tails: list[bpy.types.Object]) -> np.ndarray:
+    frames = []
+    for frame in range(1, LAST + 1):
+        depsgraph = rigs.go_to(frame)
+        frames.append([heads(ob, depsgraph) for ob in tails])
+    return np.array(frames)
+
+
+def batches() -> list[FollowBatch]:
+    (graph,) = live.memory.graphs.values()
+    found = [batch for level in graph.levels for batch in level.batches]
+    return [batch for batch in found if isinstance(batch, FollowBatch)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"follow_lead": "ROOT"},
+        {"max_bend": 0.5},
+        {"use_tail": False},
+        {"influence": 0.6},
+        {"use_anchor": True},
+        {"use_anchor": True, "follow_lead": "ROOT"},
+    ],
+)
+def test_a_tail_moves_the_same_whoever_is_dragged_beside_it(settings):
+    tails = make_tails(**settings)
+    beside = played(tails)
+    (batch,) = batches()
+    assert len(batch.live_chains) == COPIES
+    assert np.abs(np.diff(beside, axis=0)).max() > 0.05
+    texts = [ob.chain_ik.chains[0].status for ob in tails]
+    for number, ob in enumerate(tails):
+        for other in tails:
+            other.chain_ik.chains[0].mute = other is not ob
+        alone = played([ob])
+        np.testing.assert_allclose(beside[:, [number]], alone, atol=SAME)
+        assert texts[number] == ob.chain_ik.chains[0].status
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_tail_below_a_flat_bone_does_not_stop_the_others(is_known):
+    tails = make_tails()
+    if is_known:
+        played(tails)
+    tails[1].pose.bones["Above.0"].scale = (1.0, 0.0, 1.0)
+    for _ in range(2):
+        for ob in tails:
+            ob.chain_ik.chains[0].target.animation_data_clear()
+            ob.chain_ik.chains[0].target.location.x += 0.5
+        rigs.updated()
+        texts = [ob.chain_ik.chains[0].status for ob in tails]
+        assert texts.pop(1).startswith("Bone 'Above.0' has a scale of zero")
+        assert all(text.startswith("Reached") for text in texts)
+
+
+def test_one_of_many_that_cannot_be_dragged_says_why_and_the_others_go_on():
+    tails = make_tails()
+    played(tails)
+    for ob in tails:
+        ob.chain_ik.chains[0].target.animation_data_clear()
+    before = [heads(ob, rigs.updated()) for ob in tails]
+    tails[2].pose.bones["Bone.4"].rotation_quaternion.x = np.nan
+    tails[2].update_tag()
+    for ob in tails:
+        ob.chain_ik.chains[0].target.location.x += 1.0
+    depsgraph = rigs.updated()
+    for ob, stood in zip(tails, before, strict=True):
+        status = ob.chain_ik.chains[0].status
+        if ob is tails[2]:
+            assert status.startswith("The transform of bone 'Bone.4' is not finite")
+            continue
+        moved = np.abs(heads(ob, depsgraph) - stood).max()
+        assert moved > 0.1, status
+        assert status.startswith("Reached")
+    tails[2].pose.bones["Bone.4"].rotation_quaternion.x = 0.0
+    tails[2].update_tag()
+    rigs.updated()
+    assert tails[2].chain_ik.chains[0].status.startswith("Reached")
+
+
+def test_a_tail_that_is_muted_or_gone_leaves_the_others_to_move_as_before():
+    tails = make_tails()
+    whole = played(tails)
+    tails[1].chain_ik.chains[0].mute = True
+    bpy.data.objects.remove(tails[2])
+    rigs.updated()
+    left = played([tails[0], tails[3]])
+    np.testing.assert_allclose(left, whole[:, [0, 3]], atol=SAME)
+    (batch,) = batches()
+    assert len(batch.live_chains) == 2
+
+
+def test_a_tail_moved_by_hand_goes_on_from_there_and_at_rest_nothing_is_written():
+    tails = make_tails()
+    played(tails)
+    target = tails[0].chain_ik.chains[0].target
+    target.animation_data_clear()
+    target.location = (3.0, 0.0, 3.0)
+    first = heads(tails[0], rigs.updated())
+    others = [heads(ob, rigs.updated()) for ob in tails[1:]]
+    bone = tails[0].pose.bones["Bone.1"]
+    channels = tuple(bone.rotation_euler), tuple(bone.rotation_quaternion)
+    for _ in range(3):
+        tails[0].update_tag()
+        depsgraph = rigs.updated()
+    np.testing.assert_array_equal(heads(tails[0], depsgraph), first)
+    assert channels == (tuple(bone.rotation_euler), tuple(bone.rotation_quaternion))
+    for ob, stood in zip(tails[1:], others, strict=True):
+        np.testing.assert_array_equal(heads(ob, depsgraph), stood)

@@ -1,0 +1,338 @@
+"""Chains that a force pulls: the core's pose on real bones, limits held, weight along world -Z."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+from mathutils import Matrix, Quaternion
+
+from blender_ik_addon.core import Goal, SolveOptions, Solver, StepMode, solve
+from tests.blender.setups import rigs
+from tests.blender.setups.jointed_rigs import READ_BACK, about, local
+from tests.blender.setups.jointed_rigs import give as give_joint
+from tests.blender.setups.pulled_rigs import (
+    SETTINGS,
+    bends,
+    bone_lengths,
+    core_chain,
+    core_matrices,
+    give,
+    heights,
+    joints_of,
+    make_pulled,
+)
+from tests.blender.setups.selecting import press, select_bones
+from tests.core.equilibrium.energies import make_forces
+from tests.helpers import assert_positions_close, make_rng
+
+OF_LENGTH = 1e-6
+
+
+def along(root: float, tip: float, lengths: np.ndarray) -> np.ndarray:
+    """Return values between those of root and tip, at the middles of the bones."""
+    shares = lengths / lengths.sum()
+    return root + (tip - root) * (np.cumsum(shares) - 0.5 * shares)
+
+
+def expected(ob, target, *, mode=StepMode.EXACT, gain=None, comfort=(0.0, 0.0), kinds=None):
+    """Return the core's solution of a rig at rest with SETTINGS, in armature space."""
+    lengths = bone_lengths(ob)
+    world = rigs.world_matrix(ob)
+    down = np.linalg.solve(world[:3, :3], [0.0, 0.0, -1.0])
+    forces = make_forces(
+        along(SETTINGS["stiffness_root"], SETTINGS["stiffness_tip"], lengths),
+        SETTINGS["mass"] * lengths / lengths.sum(),
+        SETTINGS["gravity"] * down / np.linalg.norm(down),
+        comfort=np.radians(along(*comfort, lengths))[:, None],
+        mode=mode,
+        gain=gain,
+    )
+    chain = core_chain(ob, forces, kinds)
+    place = np.linalg.solve(world, [*rigs.position(target), 1.0])[:3]
+    size = np.cbrt(np.linalg.det(world[:3, :3]))
+    return chain, solve(chain, Goal(place), SolveOptions(Solver.FORCE, tolerance=1e-5 / size))
+
+
+def assert_as_core(ob, chain, solution) -> None:
+    length = bone_lengths(ob).sum()
+    assert_positions_close(joints_of(ob), solution.joint_positions, OF_LENGTH * length)
+    matrices = rigs.pose(ob, bpy.context.view_layer.depsgraph)[:, :3, :3]
+    wanted = core_matrices(chain, solution.local_rotations_wxyz)
+    np.testing.assert_allclose(matrices, wanted, atol=3e-6)
+
+
+@pytest.mark.parametrize("count", [2, 6, 20])
+def test_bones_stand_as_the_core_says(count):
+    share = count / 6.0
+    ob, target, settings = make_pulled(count, (1.8 * share, 2.0 * share, 1.5 * share), **SETTINGS)
+    assert_as_core(ob, *expected(ob, target))
+    rigs.assert_reaches(ob, f"Bone.{count - 1}", target)
+    assert settings.status.startswith("Reached"), settings.status
+    assert settings.residual <= settings.tolerance
+
+
+def test_comfort_and_limits_are_the_bones_own_axes():
+    ob, target, _ = make_pulled(5, comfort_root=np.radians(4.0), comfort_tip=0.5, **SETTINGS)
+    for bone in ob.pose.bones:
+        bone.use_ik_limit_x = bone.use_ik_limit_z = True
+        bone.ik_min_x, bone.ik_max_x, bone.ik_min_z, bone.ik_max_z = -0.7, 0.6, -0.5, 0.8
+    ob.update_tag()
+    rigs.updated()
+    assert_as_core(ob, *expected(ob, target, comfort=(4.0, np.degrees(0.5))))
+
+
+@pytest.mark.parametrize("gain", [0.0, 0.1])
+@pytest.mark.parametrize("mode", ["EXACT", "CLASSIC"])
+def test_both_kinds_of_steps_stand_as_the_core_says(mode, gain):
+    ob, target, settings = make_pulled(4, (1.0, 1.5, 1.5), **SETTINGS)
+    give(settings, force_mode=mode, force_gain=gain)
+    rigs.updated()
+    # Blender stores the gain as float32.
+    stored = settings.force.force_gain or None
+    assert_as_core(ob, *expected(ob, target, mode=StepMode(mode), gain=stored))
+    rigs.assert_reaches(ob, "Bone.3", target)
+
+
+def test_the_classic_step_leads_elsewhere_where_nothing_else_acts():
+    ob, target, settings = make_pulled(4, (1.0, 1.5, 1.5), stiffness_root=0.0, stiffness_tip=0.0)
+    exact = rigs.pose(ob)
+    settings.force.force_mode = "CLASSIC"
+    depsgraph = rigs.updated()
+    rigs.assert_reaches(ob, "Bone.3", target, depsgraph)
+    assert np.abs(rigs.pose(ob, depsgraph) - exact).max() > 0.05
+
+
+def test_limits_hold_to_what_float32_reads_back():
+    ob, target, settings = make_pulled(6, **SETTINGS)
+    for bone in ob.pose.bones:
+        bone.lock_ik_y = bone.lock_ik_z = bone.use_ik_limit_x = True
+        bone.ik_min_x, bone.ik_max_x = -0.4, 0.4
+    rng = make_rng(3)
+    for _ in range(8):
+        target.location = rng.uniform(-4.0, 4.0, 3)
+        ob.update_tag()
+        rigs.updated()
+        angles = [about(local(ob, bone.name), "x") for bone in ob.pose.bones]
+        assert np.abs(angles).max() <= 0.4 + READ_BACK
+        assert not settings.status.startswith("Reached")
+        assert "Held back by the limits of Bone." in settings.status, settings.status
+
+
+def test_without_limits_bones_turn_freely():
+    ob, target, settings = make_pulled(4, (1.5, 1.5, 1.0), **SETTINGS)
+    for bone in ob.pose.bones:
+        bone.lock_ik_x = bone.lock_ik_y = bone.lock_ik_z = True
+    ob.update_tag()
+    rigs.updated()
+    assert settings.status.startswith("Held back"), settings.status
+    settings.use_limits = False
+    rigs.assert_reaches(ob, "Bone.3", target, rigs.updated())
+
+
+def test_forces_act_without_limits_too():
+    ob, _, settings = make_pulled(6, **SETTINGS)
+    pose = rigs.pose(ob)
+    settings.use_limits = False
+    rigs.updated()
+    rigs.assert_same_pose(ob, pose, 0.0)
+
+
+def test_a_gain_shows_where_nothing_else_acts():
+    ob, target, settings = make_pulled(4, (1.0, 1.5, 1.5), stiffness_root=0.0, stiffness_tip=0.0)
+    stable = rigs.pose(ob)
+    settings.force.force_gain = 0.05
+    depsgraph = rigs.updated()
+    rigs.assert_reaches(ob, "Bone.3", target, depsgraph)
+    assert np.abs(rigs.pose(ob, depsgraph) - stable).max() > 0.01
+
+
+def test_a_stiff_to_supple_chain_bends_more_toward_its_supple_end():
+    ob, target, settings = make_pulled(8, (2.0, 2.5, 5.0))
+    give(settings, stiffness_root=8.0, stiffness_tip=0.2)
+    rigs.updated()
+    toward_tip = bends(ob)
+    give(settings, stiffness_root=0.2, stiffness_tip=8.0)
+    rigs.updated()
+    toward_root = bends(ob)
+    assert toward_tip[4:].sum() > 1.5 * toward_tip[:3].sum()
+    assert toward_root[:3].sum() > 1.5 * toward_root[4:].sum()
+    rigs.assert_reaches(ob, "Bone.7", target)
+
+
+@pytest.mark.parametrize("turn", [(1, 0, 0, 0), (0.3, 0.8, -0.2, 0.5), (0, 1, 1, 0)])
+@pytest.mark.parametrize("scale", [0.01, 1.0, 30.0])
+def test_a_limb_hangs_lower_with_weight_however_its_armature_is_turned(turn, scale):
+    ob, target, settings = make_pulled(6, stiffness_root=0.05, stiffness_tip=0.05)
+    ob.rotation_mode, ob.rotation_quaternion = "QUATERNION", Quaternion(turn).normalized()
+    ob.scale = (scale,) * 3
+    ob.location = (1.0, 2.0, 3.0)
+    target.location = np.array(ob.location) + scale * np.array((1.5, 1.5, 0.5))
+    give(settings, gravity=0.0)
+    rigs.updated()
+    light = heights(ob)
+    give(settings, gravity=2.0)
+    rigs.updated()
+    reached = rigs.REACHED + 1e-6 * np.linalg.norm(target.location)
+    assert_positions_close(rigs.tail(ob, "Bone.5"), rigs.position(target), reached)
+    assert heights(ob).mean() < light.mean() - 0.05 * scale
+
+
+def test_a_turned_armature_stands_as_the_core_says():
+    ob, target, _ = make_pulled(6, **SETTINGS)
+    ob.rotation_mode, ob.rotation_quaternion = "QUATERNION", Quaternion((3, 1, 2, 1)).normalized()
+    ob.scale = (2.0, 2.0, 2.0)
+    target.location = (2.0, -3.0, 1.0)
+    rigs.updated()
+    assert_as_core(ob, *expected(ob, target))
+
+
+def test_turning_the_armature_alone_changes_what_hangs():
+    ob, target, _ = make_pulled(6, stiffness_root=0.05, stiffness_tip=0.05, gravity=2.0)
+    target.parent = ob
+    rigs.updated()
+    upright = rigs.pose(ob)
+    ob.rotation_euler = (1.2, 0.0, 0.0)
+    depsgraph = rigs.updated()
+    assert np.abs(rigs.pose(ob, depsgraph) - upright).max() > 0.1
+    rigs.assert_reaches(ob, "Bone.5", target, depsgraph)
+
+
+def test_under_uneven_scale_the_effort_is_least_in_the_world():
+    """No small turn of a bone that keeps the effector in place brings the limb lower."""
+    ob, target, _ = make_pulled(3, (0.9, 0.4, 1.2), gravity=5.0, stiffness_root=0.0)
+    give(ob.chain_ik.chains[0], stiffness_tip=0.0)
+    ob.matrix_world = Matrix.Rotation(0.7, 4, "X") @ Matrix.Diagonal((1.0, 2.0, 0.6, 1.0))
+    rigs.updated()
+    rigs.assert_reaches(ob, "Bone.2", target)
+    joints = joints_of(ob)
+    world = rigs.world_matrix(ob)[:3, :3]
+    lengths = bone_lengths(ob)
+
+    def height(points):
+        return lengths @ (0.5 * (points[1:] + points[:-1]) @ world[2])
+
+    def turned(points, angle):
+        """Return the joints with the two inner ones turned about the line between their ends."""
+        axis = (points[-1] - points[0]) / np.linalg.norm(points[-1] - points[0])
+        turn = np.array(Quaternion(axis, angle).to_matrix())
+        return points[0] + (points - points[0]) @ turn.T
+
+    standing = height(joints)
+    for angle in (-0.1, -0.02, 0.02, 0.1):
+        assert height(turned(joints, angle)) > standing - 1e-5
+
+
+def test_gravity_follows_its_keyframes():
+    ob, _, _ = make_pulled(6, stiffness_root=0.05, stiffness_tip=0.05)
+    rigs.key(ob, "chain_ik.chains[0].force.gravity", {1: 0.0, 11: 2.0})
+    rigs.go_to(1)
+    light = heights(ob).mean()
+    rigs.go_to(11)
+    assert heights(ob).mean() < light - 0.1
+    rigs.go_to(1)
+    assert heights(ob).mean() == pytest.approx(light, abs=1e-5)
+
+
+@pytest.mark.parametrize("start", ["KEYED", "REST", "CURRENT"])
+def test_solved_again_nothing_moves(start):
+    ob, target, settings = make_pulled(6, **SETTINGS)
+    settings.start_from = start
+    target.location.x += 0.3
+    pose = rigs.pose(ob, rigs.updated())
+    for _ in range(5):
+        ob.update_tag()
+        rigs.assert_same_pose(ob, pose, 0.0 if start != "CURRENT" else 2e-5)
+        rigs.updated()
+    rigs.assert_reaches(ob, "Bone.5", target)
+
+
+def test_the_way_to_a_place_does_not_matter():
+    ob, target, _ = make_pulled(6, **SETTINGS)
+    pose = rigs.pose(ob)
+    here = tuple(target.location)
+    for there in ((-3.0, 1.0, 2.0), (0.1, 0.0, 0.3), here):
+        target.location = there
+        rigs.updated()
+    rigs.assert_same_pose(ob, pose, 0.0)
+
+
+def test_mute_gives_the_stored_pose_back():
+    ob = rigs.make_rig(rigs.zigzag(4))
+    rigs.turn_bones(ob)
+    before = rigs.rotations(ob)
+    target = rigs.make_empty("Target", (1.0, 1.0, 1.0))
+    chain = rigs.add_chain(ob, "Bone.3", target, solver="FORCE")
+    rigs.assert_reaches(ob, "Bone.3", target, rigs.updated())
+    assert rigs.rotations(ob) != before
+    chain.mute = True
+    rigs.updated()
+    assert rigs.rotations(ob) == before
+    chain.mute = False
+    rigs.assert_reaches(ob, "Bone.3", target, rigs.updated())
+
+
+def test_springs_rest_in_the_stored_pose_so_a_target_at_its_tip_moves_nothing():
+    ob = rigs.make_rig(rigs.zigzag(5))
+    rigs.turn_bones(ob)
+    pose = rigs.pose(ob)
+    target = rigs.make_empty("Target", rigs.tail(ob, "Bone.4"))
+    rigs.add_chain(ob, "Bone.4", target, solver="FORCE")
+    rigs.updated()
+    rigs.assert_same_pose(ob, pose, 1e-5)
+
+
+@pytest.mark.parametrize(
+    "setting", [{"influence": 0.4}, {"soft_distance": 0.5}, {"use_tail": False}]
+)
+def test_what_all_chains_have_works(setting):
+    ob, target, settings = make_pulled(5, (1.3, 1.8, 2.4), **SETTINGS)
+    for name, value in setting.items():
+        setattr(settings, name, value)
+    rigs.updated()
+    if "influence" in setting:
+        assert settings.status.startswith("Part of the way by influence"), settings.status
+    elif "soft_distance" in setting:
+        target.location *= 3.0
+        rigs.updated()
+        assert settings.status.startswith(("Out of reach", "Kept")), settings.status
+    else:
+        assert_positions_close(rigs.head(ob, "Bone.4"), rigs.position(target), rigs.REACHED)
+
+
+def test_a_pole_is_followed():
+    ob, target, settings = make_pulled(3, (0.5, 0.3, 2.0), stiffness_root=0.1, stiffness_tip=0.1)
+    for place in ((4.0, 0.0, 1.0), (-4.0, 0.0, 1.0)):
+        settings.pole_target = rigs.make_empty("Pole", place)
+        rigs.assert_reaches(ob, "Bone.2", target, rigs.updated())
+        joints = joints_of(ob)
+        bulge = joints[1:-1].mean(axis=0) - 0.5 * (joints[0] + joints[-1])
+        assert bulge[0] * place[0] > 0.0
+
+
+def test_own_joints_hold():
+    ob, _, settings = make_pulled(4, **SETTINGS)
+    for bone in ob.pose.bones:
+        give_joint(settings, bone.name, "HINGE_X", x=(-20, 50))
+    ob.update_tag()
+    rigs.updated()
+    angles = np.array([about(local(ob, bone.name), "x") for bone in ob.pose.bones])
+    assert angles.min() >= np.radians(-20) - READ_BACK
+    assert angles.max() <= np.radians(50) + READ_BACK
+
+
+@pytest.mark.parametrize("place", [(30.0, 0.0, 0.0), (4.5, 0.0, 0.0), (0.0, -5.0, 1.0)])
+def test_out_of_reach_it_says_so(place):
+    _, _, settings = make_pulled(4, place, **SETTINGS)
+    assert settings.status.startswith("Out of reach"), settings.status
+
+
+def test_a_chain_can_be_added_and_solved_once_with_a_force():
+    ob = rigs.make_rig(rigs.zigzag(4))
+    target = rigs.make_empty("Target", (1.0, 1.0, 2.0))
+    select_bones(ob, ["Bone.3"], target)
+    press(bpy.ops.pose.chain_ik_solve, solver="FORCE")
+    rigs.assert_reaches(ob, "Bone.3", target)
+    press(bpy.ops.pose.chain_ik_add, control="EMPTY", solver="FORCE", use_snap=False)
+    assert ob.chain_ik.chains[0].solver == "FORCE"
+    rigs.assert_reaches(ob, "Bone.3", target)

@@ -1,0 +1,320 @@
+"""Chains that ease: one motion, at every playback and frame rate, and rest at their targets."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from blender_ik_addon.core import Goal, SolveOptions, Solver
+from blender_ik_addon.core.equilibrium.easing import Easing
+from tests.blender.setups import rigs
+from tests.blender.setups.pulled_rigs import bone_lengths, core_chain, give, joints_of, make_pulled
+from tests.blender.setups.renders import render_frames
+from tests.blender.setups.selecting import press, select_objects
+from tests.core.equilibrium.energies import make_forces
+from tests.core.equilibrium.gradual import advance
+from tests.helpers import assert_positions_close
+
+PROMISED = 0.02
+ASIDE = (1.8, 2.0, 1.5)
+
+
+def make_easing(count: int = 5, ease: float = 0.25, **force: object):
+    """Return an object, its target and its chain, which eases with as much of its springs."""
+    ob, target, chain = make_pulled(
+        count, ASIDE, stiffness_root=2.0, stiffness_tip=0.5, gravity=0.5, **force
+    )
+    give(chain, ease=ease, use_gradual=True)
+    return ob, target, chain
+
+
+def key_target(target: bpy.types.Object, rate: int) -> None:
+    """Have a target rest for half a second, go elsewhere within one, and rest there."""
+    ways = ((0.5, ASIDE), (1.5, (-1.0, 1.5, 2.5)))
+    rigs.key(target, "location", {1 + seconds * rate: place for seconds, place in ways})
+
+
+def played(ob: bpy.types.Object, frames: range) -> np.ndarray:
+    """Return the joints at frames played in order, shape (f, n + 1, 3)."""
+    found = []
+    for frame in frames:
+        rigs.go_to(frame)
+        found.append(joints_of(ob))
+    return np.array(found)
+
+
+def set_rate(rate: int, base: float = 1.0) -> None:
+    bpy.context.scene.render.fps, bpy.context.scene.render.fps_base = rate, base
+
+
+@pytest.mark.parametrize("is_keyed", [False, True])
+def test_a_second_playback_shows_the_same_motion(is_keyed):
+    ob, target, _ = make_easing()
+    if is_keyed:
+        key_target(target, 24)
+    first = played(ob, range(1, 31))
+    assert np.abs(np.diff(first, axis=0)).max() > 0.05
+    np.testing.assert_array_equal(played(ob, range(1, 31)), first)
+
+
+def test_what_was_dragged_before_the_start_is_no_part_of_the_motion():
+    ob, target, _ = make_easing()
+    first = played(ob, range(1, 12))
+    rigs.go_to(1)
+    for place in ((-1.0, 0.5, 2.0), (2.0, 2.0, 0.0), ASIDE):
+        target.location = place
+        rigs.updated()
+    # Pressing play goes on to the second frame: Blender tells nothing of the first.
+    np.testing.assert_allclose(played(ob, range(2, 12)), first[1:], atol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fastest", [0.0, 1.0])
+@pytest.mark.parametrize("is_keyed", [False, True])
+def test_24_and_120_frames_a_second_show_the_same_motion(is_keyed, fastest):
+    motions = {}
+    for rate in (24, 120):
+        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+        set_rate(rate)
+        ob, target, chain = make_easing(4)
+        give(chain, fastest=fastest)
+        if is_keyed:
+            key_target(target, rate)
+        motions[rate] = played(ob, range(1, 2 + 2 * rate))[:: rate // 24]
+    way = np.linalg.norm(np.diff(motions[120], axis=0), axis=2).sum(axis=0).max()
+    assert way > 0.5
+    apart = np.linalg.norm(motions[24] - motions[120], axis=2).max()
+    assert apart <= PROMISED * way
+
+
+def test_the_base_of_the_frame_rate_counts():
+    ob, _, _ = make_easing()
+    set_rate(24)
+    plain = played(ob, range(1, 12))
+    set_rate(48, 2.0)
+    np.testing.assert_allclose(played(ob, range(1, 12)), plain, atol=1e-6)
+
+
+@pytest.mark.slow
+def test_frames_in_order_are_what_the_core_advances_to():
+    ob, target, chain = make_easing(5)
+    chain.force.fastest = 2.0
+    key_target(target, 24)
+    lengths = bone_lengths(ob)
+    middles = (np.cumsum(lengths) - 0.5 * lengths) / lengths.sum()
+    forces = make_forces(2.0 - 1.5 * middles, lengths / lengths.sum(), [0.0, 0.0, -0.5])
+    held, history = core_chain(ob, forces), None
+    easing = Easing(chain.force.ease, chain.force.fastest)
+    for frame in range(1, 40):
+        depsgraph = rigs.go_to(frame)
+        goal = Goal(rigs.position(target, depsgraph))
+        seconds = 0.0 if history is None else 1.0 / 24.0
+        solution, history = advance(
+            held, goal, SolveOptions(Solver.FORCE), easing, history, seconds
+        )
+        assert_positions_close(joints_of(ob), solution.joint_positions, 2e-6 * lengths.sum())
+
+
+def test_a_target_that_stands_still_is_reached_and_the_chain_rests():
+    ob, target, chain = make_easing(ease=0.1)
+    motion = played(ob, range(1, 80))
+    assert np.abs(np.diff(motion[:10], axis=0)).max() > 0.05
+    np.testing.assert_array_equal(motion[-1], motion[-10])
+    rigs.assert_reaches(ob, "Bone.4", target, bpy.context.view_layer.depsgraph)
+    assert chain.status.startswith("Reached"), chain.status
+    eased = rigs.pose(ob)
+    chain.force.use_gradual = False
+    rigs.updated()
+    rigs.assert_same_pose(ob, eased, 1e-5)
+
+
+def test_on_the_way_the_status_says_so():
+    ob, _, chain = make_easing(ease=1.0)
+    rigs.go_to(1)
+    rigs.go_to(3)
+    assert chain.status.startswith("On its way, "), chain.status
+    gap = np.linalg.norm(rigs.tail(ob, "Bone.4") - np.array(ASIDE))
+    assert chain.residual == pytest.approx(gap, abs=1e-5)
+
+
+@pytest.mark.parametrize("there", [1, 5, 24, 60])
+def test_a_jump_starts_again_from_the_stored_pose(there):
+    ob, _, chain = make_easing()
+    chain.mute = True
+    rigs.updated()
+    stored = rigs.pose(ob)
+    chain.mute = False
+    rigs.updated()
+    played(ob, range(1, 26))
+    rigs.go_to(there)
+    rigs.assert_same_pose(ob, stored, 1e-6)
+
+
+def test_going_to_the_first_frame_begins_anew_even_from_there():
+    ob, target, _ = make_easing()
+    rigs.go_to(1)
+    begun = rigs.pose(ob)
+    for place in ((-1.0, 0.5, 2.0), (2.0, 2.0, 0.0)):
+        target.location = place
+        rigs.updated()
+    assert np.abs(rigs.pose(ob) - begun).max() > 0.05
+    rigs.go_to(1)
+    rigs.assert_same_pose(ob, begun, 1e-6)
+
+
+def test_a_render_of_frames_in_order_shows_the_motion(tmp_path):
+    ob, target, _ = make_easing(3)
+    key_target(target, 24)
+    shown = played(ob, range(1, 11))
+    rigs.go_to(5)
+    name = ob.name
+
+    def read(depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+        return rigs.pose(bpy.data.objects[name], depsgraph)
+
+    seen = render_frames(tmp_path, read, (1, 10))
+    heads = np.array([seen[frame][:, :3, 3] for frame in range(1, 11)])
+    np.testing.assert_allclose(heads, shown[:, :-1], atol=1e-6)
+
+
+def test_few_frames_left_out_are_time_that_has_passed():
+    ob, _, _ = make_easing()
+    whole = played(ob, range(1, 22))
+    rigs.go_to(1)
+    skipped = played(ob, range(6, 22, 5))
+    way = np.linalg.norm(np.diff(whole, axis=0), axis=2).sum(axis=0).max()
+    assert np.linalg.norm(skipped - whole[5::5], axis=2).max() <= PROMISED * way
+
+
+@pytest.mark.slow
+def test_frames_seen_ahead_for_motion_blur_are_come_back_from():
+    ob, target, _ = make_easing()
+    key_target(target, 24)
+    plain = played(ob, range(1, 30))
+    blurred = []
+    for frame in range(1, 30):
+        for shutter in (frame - 0.25, frame + 0.25, frame):
+            rigs.go_to(shutter)
+        blurred.append(joints_of(ob))
+    way = np.linalg.norm(np.diff(plain, axis=0), axis=2).sum(axis=0).max()
+    assert np.linalg.norm(np.array(blurred) - plain, axis=2).max() <= PROMISED * way
+
+
+def test_while_time_stands_each_drag_is_a_frame_and_nothing_else_is():
+    ob, target, _ = make_easing()
+    rigs.go_to(20)
+    rigs.updated()
+    before = rigs.pose(ob)
+    gaps = []
+    for _ in range(12):
+        target.location.x += 1e-4
+        rigs.updated()
+        gaps.append(np.linalg.norm(rigs.tail(ob, "Bone.4") - rigs.position(target)))
+    assert np.all(np.diff(gaps) < 0.0)
+    assert gaps[-1] < 0.3 * np.linalg.norm(before[-1, :3, 3] - rigs.position(target))
+    pose = rigs.pose(ob)
+    for _ in range(4):
+        ob.update_tag()
+        rigs.updated()
+        rigs.make_empty("Elsewhere")
+        rigs.assert_same_pose(ob, pose, 0.0)
+
+
+@pytest.mark.slow
+def test_keyed_bones_start_from_their_keys_and_go_on():
+    ob, target, _ = make_easing(4)
+    ob.chain_ik.chains[0].mute = True
+    rigs.updated()
+    rigs.key_bones(ob, frames=(1, 30))
+    ob.chain_ik.chains[0].mute = False
+    first = played(ob, range(1, 101))
+    np.testing.assert_allclose(played(ob, range(1, 101)), first, atol=1e-6)
+    rigs.assert_reaches(ob, "Bone.3", target, bpy.context.view_layer.depsgraph)
+
+
+def test_a_start_from_the_present_pose_does_not_creep():
+    ob, _, chain = make_easing()
+    rigs.go_to(1)
+    chain.start_from = "CURRENT"
+    played(ob, range(1, 4))
+    assert chain.status.startswith("On its way"), chain.status
+    pose = rigs.pose(ob)
+    for _ in range(3):
+        ob.update_tag()
+        rigs.updated()
+    rigs.assert_same_pose(ob, pose, 0.0)
+
+
+def test_limits_hold_on_the_way():
+    ob, _, chain = make_easing()
+    for bone in ob.pose.bones:
+        bone.lock_ik_y = bone.lock_ik_z = bone.use_ik_limit_x = True
+        bone.ik_min_x, bone.ik_max_x = -0.3, 0.3
+    ob.update_tag()
+    for frame in range(1, 50):
+        rigs.go_to(frame)
+        for bone in ob.pose.bones:
+            _, turn_x, turn_y, turn_z = bone.rotation_quaternion
+            assert abs(turn_x) <= np.sin(0.15) + 1e-6
+            assert max(abs(turn_y), abs(turn_z)) < 1e-6
+    assert chain.status.startswith("Held back by the limits"), chain.status
+
+
+@pytest.mark.slow
+def test_elbows_stay_elbows_on_the_way():
+    """Between two turns about X after Y, the short way leads over others."""
+    ob, target, _ = make_easing()
+    key_target(target, 24)
+    for bone in ob.pose.bones:
+        bone.lock_ik_z = True
+    ob.update_tag()
+    for frame in range(1, 40):
+        rigs.go_to(frame)
+        w, x, y, z = np.array([bone.rotation_quaternion for bone in ob.pose.bones]).T
+        assert np.abs(w * z - x * y).max() < 1e-6
+
+
+def test_bones_that_grow_ease_too():
+    ob, target, chain = make_easing(3)
+    for bone in ob.pose.bones:
+        bone.ik_stretch = 0.5
+    chain.use_stretch = True
+    target.location = (3.0, 3.0, 3.0)
+    rigs.updated()
+    motion = played(ob, range(1, 90))
+    lengths = np.linalg.norm(np.diff(motion, axis=1), axis=2).sum(axis=1)
+    assert lengths[0] == pytest.approx(3.0, abs=1e-4)
+    assert 3.0 < lengths[4] < lengths[10] < lengths[-1]
+    rigs.assert_reaches(ob, "Bone.2", target, bpy.context.view_layer.depsgraph)
+
+
+def test_mute_gives_the_stored_pose_back_and_unmute_begins_anew():
+    ob = rigs.make_rig(rigs.zigzag(4))
+    rigs.turn_bones(ob)
+    before, pose = rigs.rotations(ob), rigs.pose(ob)
+    target = rigs.make_empty("Target", (1.0, 1.0, 1.0))
+    chain = rigs.add_chain(ob, "Bone.3", target, solver="FORCE")
+    give(chain, use_gradual=True)
+    played(ob, range(1, 10))
+    assert rigs.rotations(ob) != before
+    chain.mute = True
+    rigs.updated()
+    assert rigs.rotations(ob) == before
+    chain.mute = False
+    rigs.updated()
+    rigs.assert_same_pose(ob, pose, 1e-6)
+
+
+def test_two_chains_of_one_rig_remember_by_themselves():
+    ob = rigs.make_rig(rigs.zigzag(3))
+    rigs.add_bones(ob, np.add(rigs.zigzag(3, seed=3), [3.0, 0.0, 0.0]), prefix="Other")
+    one, two = rigs.make_empty("One", (1.0, 1.0, 1.0)), rigs.make_empty("Two", (3.0, 2.0, 0.5))
+    for tip, target, ease in (("Bone.2", one, 0.1), ("Other.2", two, 0.5)):
+        chain = rigs.add_chain(ob, tip, target, solver="FORCE")
+        give(chain, use_gradual=True, ease=ease)
+    both = played(ob, range(1, 12))
+    select_objects(active=ob)
+    ob.chain_ik.active_index = 0
+    press(bpy.ops.pose.chain_ik_remove)
+    np.testing.assert_allclose(played(ob, range(1, 12))[:, 3:], both[:, 3:], atol=1e-6)

@@ -1,0 +1,312 @@
+"""Creatures: shipped ones load and solve, files come back the same, and bad ones say what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import tracemalloc
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+
+from blender_ik_addon.core import Goal, SolveOptions, Solver, solve
+from blender_ik_addon.core.equilibrium.creature_files import parse_creature
+from tests.blender.setups import rigs
+from tests.blender.setups.jointed_rigs import READ_BACK, about, local
+from tests.blender.setups.pulled_rigs import bone_lengths, core_chain, give, joints_of, make_pulled
+from tests.blender.setups.selecting import press, refusal, select_objects
+from tests.helpers import assert_positions_close
+
+load = bpy.ops.pose.chain_ik_creature_load
+save = bpy.ops.pose.chain_ik_creature_save
+FOLDER = Path(__file__).resolve().parents[3] / "blender_ik_addon" / "creatures"
+SHIPPED = ("SNAKE", "DINOSAUR_NECK", "HANGING_ARM")
+CUSTOM = {
+    "creature": 1,
+    "name": "Tail",
+    "stiffness": [[0, 5], [0.3, 1.25], [1, 0.5]],
+    "mass": [1, 0.5, 0.25],
+    "gravity": 0.75,
+    "comfort": {"x": [-10, 20], "y": [0, 0], "z": [[-5, -15], [5, 15]]},
+    "joints": ["HINGE_X", "BALL"],
+}
+
+
+def make_creature(count: int = 6, **settings: object):
+    """Return an object that is active, with a chain toward its target, and both."""
+    ob = rigs.make_rig(rigs.zigzag(count))
+    share = count / 6.0
+    target = rigs.make_empty("Target", (1.2 * share, 1.5 * share, 2.5 * share))
+    chain = rigs.add_chain(ob, f"Bone.{count - 1}", target, **settings)
+    select_objects(active=ob)
+    rigs.updated()
+    return ob, target, chain
+
+
+def shipped(name: str):
+    return parse_creature((FOLDER / f"{name.lower()}.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("count", [3, 8, 17])
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_creatures_load_and_stand_as_the_core_says(name, count):
+    ob, target, chain = make_creature(count)
+    press(load, creature=name)
+    assert chain.solver == "FORCE"
+    creature = shipped(name)
+    lengths = bone_lengths(ob)
+    held = core_chain(ob, creature.forces(lengths), creature.kinds(count))
+    solution = solve(held, Goal(rigs.position(target)), SolveOptions(Solver.FORCE))
+    assert_positions_close(joints_of(ob), solution.joint_positions, 2e-6 * lengths.sum())
+    rigs.assert_reaches(ob, f"Bone.{count - 1}", target)
+    assert chain.status.startswith("Reached"), chain.status
+
+
+def test_a_snake_is_made_of_hinges_at_right_angles():
+    ob, _, chain = make_creature(9)
+    press(load, creature="SNAKE")
+    for number, bone in enumerate(ob.pose.bones):
+        about(local(ob, bone.name), "xz"[number % 2])
+    chain.use_limits = False
+    rigs.updated()
+    first = np.array(rigs.evaluated(ob).pose.bones["Bone.0"].rotation_quaternion)
+    assert abs(first[3]) > 0.01
+
+
+def test_the_bones_own_ranges_hold_in_a_creature_too():
+    ob, _, _ = make_creature(9)
+    press(load, creature="SNAKE")
+    for bone in ob.pose.bones:
+        bone.use_ik_limit_x = bone.use_ik_limit_z = True
+        bone.ik_min_x = bone.ik_min_z = -0.2
+        bone.ik_max_x = bone.ik_max_z = 0.2
+    ob.update_tag()
+    rigs.updated()
+    angles = [
+        about(local(ob, bone.name), "xz"[number % 2]) for number, bone in enumerate(ob.pose.bones)
+    ]
+    assert np.abs(angles).max() <= 0.2 + READ_BACK
+
+
+def test_a_file_with_curves_comes_back_the_same(tmp_path):
+    _, _, chain = make_creature()
+    source, copy = tmp_path / "tail.json", tmp_path / "copy.json"
+    source.write_text(json.dumps(CUSTOM), encoding="utf-8")
+    press(load, filepath=str(source))
+    assert json.loads(chain.force.creature) == CUSTOM
+    assert save(filepath=str(copy)) == {"FINISHED"}
+    assert json.loads(copy.read_text(encoding="utf-8")) == CUSTOM
+    press(load, filepath=str(copy))
+    assert json.loads(chain.force.creature) == CUSTOM
+
+
+def test_numbers_come_back_as_numbers(tmp_path):
+    ob, _, chain = make_creature(solver="FORCE")
+    chain.name = "Neck"
+    give(chain, stiffness_root=4.1, stiffness_tip=0.3, mass=1.7, gravity=0.2)
+    give(chain, comfort_root=np.radians(2.5), comfort_tip=np.radians(20.0))
+    pose = rigs.pose(ob, rigs.updated())
+    path = tmp_path / "neck.json"
+    assert save(filepath=str(path)) == {"FINISHED"}
+    told = json.loads(path.read_text(encoding="utf-8"))
+    assert told["name"] == "Neck"
+    assert told["stiffness"] == [4.1, 0.3]
+    assert told["gravity"] == 0.2
+    assert told["comfort"]["x"] == [[-2.5, -20.0], [2.5, 20.0]]
+    chain.property_unset("force")
+    press(load, creature="SNAKE")
+    press(load, filepath=str(path))
+    assert chain.force.creature == ""
+    assert chain.force.stiffness_root == pytest.approx(4.1)
+    assert chain.force.comfort_tip == pytest.approx(np.radians(20.0))
+    rigs.assert_same_pose(ob, pose, 1e-5)
+
+
+def test_gravity_of_a_creature_can_still_be_changed(tmp_path):
+    _, _, chain = make_creature()
+    press(load, creature="HANGING_ARM")
+    assert chain.force.gravity == 1.0
+    chain.force.gravity = 0.5
+    path = tmp_path / "light.json"
+    assert save(filepath=str(path)) == {"FINISHED"}
+    assert json.loads(path.read_text(encoding="utf-8"))["gravity"] == 0.5
+
+
+def test_the_end_of_a_file_name_is_given(tmp_path):
+    make_creature(solver="FORCE")
+    assert save(filepath=str(tmp_path / "neck")) == {"FINISHED"}
+    assert (tmp_path / "neck.json").exists()
+
+
+HALF_A_CHARACTER = b'{"creature": 1, "mass": [1, 2, 3], "name": "\\ud800"}'
+BAD_FILES = [
+    (b"{", "Line 1 of the creature file is not JSON"),
+    (b"[]", "This is not a creature file of version 1"),
+    (b'{"creature": 1, "weight": 2}', "has an unknown entry 'weight'"),
+    (b'{"creature": 1, "stiffness": -1}', "stiffness is out of bounds"),
+    (b"\xff\xfe\x00", "is not text: choose a creature file."),
+    (b'{"creature": 1, "stiffness": 1e39}', "is greater than Blender can store"),
+    (b'{"creature": 1, "mass": [1, ' + b"9" * 400 + b"]}", "is greater than Blender can store"),
+    (b'{"creature": 1, "gravity": ' + b"9" * 5000 + b"}", "is greater than Blender can store"),
+    (b'{"creature": 1, "gravity": NaN}', "gravity is NaN, not a number"),
+    (b"[" * 10_000, "too many brackets inside each other"),
+    (HALF_A_CHARACTER, "has a character that Blender cannot store"),
+    (b'{"creature": 1, "\\ud800": 1}', "has an unknown entry '\\ud800'"),
+    (b'{"creature": 1, "name": "a\\u0000b"}', "has a character that Blender cannot store"),
+    (b" " * 1_000_001, "is larger than 1 MB: choose a creature file."),
+]
+
+
+@pytest.mark.parametrize(("content", "words"), BAD_FILES, ids=[words for _, words in BAD_FILES])
+def test_bad_files_say_what_to_do_and_change_nothing(content, words, tmp_path):
+    ob, _, chain = make_creature()
+    pose = rigs.pose(ob)
+    path = tmp_path / "bad.json"
+    path.write_bytes(content)
+    assert words in refusal(load, filepath=str(path))
+    assert chain.solver == "NEWTON"
+    assert not chain.is_property_set("force")
+    rigs.assert_same_pose(ob, pose, 0.0)
+
+
+TYPED = [(content.decode(), words) for content, words in BAD_FILES if b"\xff" not in content]
+
+
+@pytest.mark.parametrize(("text", "words"), TYPED[5:], ids=[words for _, words in TYPED[5:]])
+def test_bad_texts_that_are_typed_stop_the_chain_with_a_sentence(text, words):
+    ob, _, chain = make_creature(solver="FORCE")
+    pose = rigs.pose(ob)
+    chain.force.creature = text
+    rigs.updated()
+    is_long = len(text) > 1_000_000
+    assert ("is longer than 1000000 characters" if is_long else words) in chain.status
+    rigs.assert_same_pose(ob, pose, 0.0)
+    chain.force.creature = ""
+    rigs.updated()
+    assert chain.status.startswith("Reached"), chain.status
+
+
+def test_a_text_that_tells_no_creature_is_not_written(tmp_path):
+    _, _, chain = make_creature(solver="FORCE")
+    path = tmp_path / "kept.json"
+    path.write_text("kept", encoding="utf-8")
+    chain.force.creature = HALF_A_CHARACTER.decode()
+    assert "has a character that Blender cannot store" in refusal(save, filepath=str(path))
+    assert path.read_text(encoding="utf-8") == "kept"
+
+
+def test_a_large_file_is_refused_before_it_is_read(tmp_path):
+    make_creature()
+    path = tmp_path / "large.json"
+    with path.open("wb") as file:
+        file.truncate(60_000_000)
+    tracemalloc.start()
+    assert "is larger than 1 MB" in refusal(load, filepath=str(path))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 5_000_000
+
+
+@pytest.mark.parametrize("path", ["", "a folder", "/dev/zero"])
+def test_only_a_file_can_be_loaded(path, tmp_path):
+    if path == "/dev/zero" and not Path(path).exists():
+        pytest.skip("this system has no endless files")
+    _, _, chain = make_creature()
+    words = refusal(load, filepath=str(tmp_path) if path == "a folder" else path)
+    assert words.endswith("choose a creature file.")
+    assert not chain.is_property_set("force")
+
+
+@pytest.mark.parametrize("name", ["", ".json", "{folder}/", "{folder}/.json", "//", "//.json"])
+def test_a_creature_is_not_written_without_a_name(name, tmp_path, monkeypatch):
+    make_creature(solver="FORCE")
+    monkeypatch.chdir(tmp_path)
+    words = refusal(save, filepath=name.format(folder=tmp_path))
+    assert words == "No file is named: choose where to write the creature."
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems have no file names that are no text")
+def test_a_name_that_is_no_text_is_refused_and_its_file_stays(tmp_path):
+    make_creature(solver="FORCE")
+    path = tmp_path / "\udcff.json"
+    path.write_bytes(b"kept")
+    assert "has characters that are not text" in refusal(save, filepath=str(path))
+    assert path.read_bytes() == b"kept"
+    assert "is not JSON" in refusal(load, filepath=str(path))
+    path.write_bytes(b"\xff")
+    assert "is not text: choose a creature file." in refusal(load, filepath=str(path))
+
+
+@pytest.mark.parametrize("value", [3.4028235e38, 0.1])
+def test_the_greatest_numbers_are_read_as_they_are_written(value, tmp_path):
+    _, _, chain = make_creature(solver="FORCE")
+    chain.force.stiffness_root = chain.force.stiffness_tip = value
+    path = tmp_path / "stiff.json"
+    assert save(filepath=str(path)) == {"FINISHED"}
+    stored = chain.force.stiffness_root
+    chain.force.stiffness_root = 1.0
+    press(load, filepath=str(path))
+    assert chain.force.stiffness_root == stored
+    assert np.isfinite(rigs.pose(chain.id_data)).all()
+
+
+def test_a_missing_file_and_a_missing_folder_are_told(tmp_path):
+    make_creature(solver="FORCE")
+    assert "cannot be read" in refusal(load, filepath=str(tmp_path / "none.json"))
+    assert "cannot be written" in refusal(save, filepath=str(tmp_path / "none" / "x.json"))
+
+
+def test_without_a_chain_and_without_a_force_the_buttons_say_so(tmp_path):
+    select_objects(active=rigs.make_rig())
+    assert "Select an armature that has a chain" in refusal(load, creature="SNAKE")
+    make_creature()
+    assert "Choose the solver Force first" in refusal(save, filepath=str(tmp_path / "x.json"))
+
+
+def test_a_text_that_tells_no_creature_stops_this_chain_only():
+    ob, _, chain = make_pulled(4)
+    rigs.add_bones(ob, np.add(rigs.zigzag(3), [3.0, 0.0, 0.0]), prefix="Other")
+    other = rigs.make_empty("Other", (3.5, 1.0, 1.5))
+    rigs.add_chain(ob, "Other.2", other)
+    chain.force.creature = '{"creature": 2}'
+    rigs.assert_reaches(ob, "Other.2", other, rigs.updated())
+    assert chain.status.startswith("This is not a creature file of version 1"), chain.status
+    chain.use_limits = False
+    rigs.updated()
+    assert chain.status.startswith("This is not a creature file of version 1"), chain.status
+    chain.force.creature = ""
+    rigs.updated()
+    assert chain.status.startswith("Reached"), chain.status
+
+
+def test_undo_and_redo_of_a_load():
+    ob, _, chain = make_creature(solver="FORCE")
+    plain = rigs.pose(ob)
+    bpy.ops.ed.undo_push(message="made")
+    press(load, creature="SNAKE")
+    snake = rigs.pose(bpy.data.objects["Rig"])
+    assert np.abs(snake - plain).max() > 0.01
+    bpy.ops.ed.undo()
+    chain = bpy.data.objects["Rig"].chain_ik.chains[0]
+    assert chain.force.creature == ""
+    rigs.assert_same_pose(bpy.data.objects["Rig"], plain)
+    bpy.ops.ed.redo()
+    chain = bpy.data.objects["Rig"].chain_ik.chains[0]
+    assert "Snake" in chain.force.creature
+    rigs.assert_same_pose(bpy.data.objects["Rig"], snake)
+
+
+def test_settings_at_their_defaults_are_not_stored():
+    """Blender copies whatever is, each time that it evaluates a pose."""
+    _, _, chain = make_creature()
+    assert not chain.is_property_set("force")
+    press(load, creature="DINOSAUR_NECK")
+    set_ones = {
+        each.identifier
+        for each in chain.force.bl_rna.properties
+        if each.identifier != "rna_type" and chain.force.is_property_set(each.identifier)
+    }
+    assert set_ones == {"creature", "gravity"}

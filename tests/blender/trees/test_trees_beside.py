@@ -1,0 +1,272 @@
+"""Trees that are solved side by side: what is done to one of them changes nothing of the others."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from blender_ik_addon.rig.batches import chain_batch
+from blender_ik_addon.rig.live import live
+from tests.blender.rigid import rigid_trees
+from tests.blender.setups import rigs, tree_rigs, warm_rigs
+from tests.blender.setups.tree_rigs import Rig
+
+COUNT = 4
+# Channels of the two ways to solve trees differ by last digits of float32.
+SAME = 5e-6
+
+
+@pytest.fixture
+def crowd() -> list[Rig]:
+    """Trees alike that have followed their targets for a while."""
+    found = []
+    for i in range(COUNT):
+        rig = tree_rigs.make_y(f"Y{i}")
+        rig.ob.location, rig.ob.scale = (3.0 * i, 0.0, 0.0), [1.0 + 0.2 * i] * 3
+        rigs.turn_bones(rig.ob, seed=i, angle=0.2)
+        rig.follow()
+        found.append(rig)
+    move(found)
+    assert sizes() == [COUNT]
+    return found
+
+
+def move(crowd: list[Rig], seed: int = 1) -> None:
+    """Move all targets to places that can be reached."""
+    for i, rig in enumerate(crowd):
+        rig.place(10 * seed + i)
+    rigs.updated()
+
+
+def sizes() -> list[int]:
+    """Return how many trees each batch has."""
+    return sorted(len(batch.driven) for batch in rigid_trees.trees())
+
+
+def said(crowd: list[Rig]) -> list[str]:
+    """Return what all chains say, without residuals and iterations."""
+    lines = (chain.status for rig in crowd for chain in rig.ob.chain_ik.chains)
+    return [line.split("(")[0] for line in lines]
+
+
+def assert_goes_on(crowd: list[Rig], *but: Rig) -> None:
+    """Check that the trees follow their targets, but for some."""
+    others = [rig for rig in crowd if rig not in but]
+    for seed in (2, 3):
+        move(others, seed)
+        for rig in others:
+            rig.assert_reached()
+
+
+def test_only_trees_whose_targets_move_are_solved_and_written(crowd, monkeypatch):
+    solved = rigid_trees.noted(monkeypatch, chain_batch, "Asked")
+    written = rigid_trees.noted(monkeypatch, live, "write_pose")
+    crowd[1].target("Left").location.z -= 0.1
+    crowd[3].target("Right").location.z -= 0.1
+    rigs.updated()
+    assert [len(trees) for trees in solved] == [2]
+    assert {ob.name for ob in written} == {"Y1", "Y3"}
+    for rig in crowd:
+        rig.assert_reached()
+    rigs.updated()
+    assert len(solved) == 1
+
+
+def test_targets_that_cannot_be_followed_leave_what_only_they_drive_as_it_stands(
+    crowd, monkeypatch
+):
+    crowd[0].target("Left").location.x = float("nan")
+    crowd[2].target("Right").hide_viewport = True
+    for name in ("Left", "Right"):
+        crowd[3].target(name).location.y = float("nan")
+        crowd[0].target("Right").location.z -= 0.1
+        crowd[2].target("Left").location.z -= 0.1
+    before = [rigs.rotations(rig.ob) for rig in crowd]
+    rigs.updated()
+    now = [rigs.rotations(rig.ob) for rig in crowd]
+    assert {name for name in now[0] if now[0][name] != before[0][name]}.isdisjoint(
+        {"Left.0", "Left.1"}
+    )
+    assert now[1] == before[1]
+    assert now[3] == before[3]
+    assert crowd[0].gaps()["Right"] <= 2e-6 * crowd[0].length
+    assert "not finite" in crowd[0].chain("Left").status
+    assert crowd[0].chain("Right").status.startswith("Reached")
+    texts = said(crowd)
+    assert sizes() == [COUNT]
+    rigid_trees.in_armatures(monkeypatch)
+    warm_rigs.forget()
+    rigs.updated()
+    assert said(crowd) == texts
+    for rig, held in zip(crowd, now, strict=True):
+        for bone, channels in rigs.rotations(rig.ob).items():
+            np.testing.assert_allclose(channels, held[bone], atol=SAME, err_msg=bone)
+
+
+def test_nothing_is_solved_again_while_a_target_cannot_be_followed(crowd, monkeypatch):
+    crowd[0].target("Left").location.x = float("nan")
+    rigs.updated()
+    solved = rigid_trees.noted(monkeypatch, chain_batch, "Asked")
+    for _ in range(2):
+        crowd[0].ob.update_tag()
+        rigs.updated()
+    assert not solved
+
+
+def test_targets_that_can_be_followed_again_are(crowd):
+    crowd[0].target("Left").location.x = float("nan")
+    crowd[1].target("Right").hide_viewport = True
+    rigs.updated()
+    crowd[1].target("Right").hide_viewport = False
+    rigs.updated()
+    assert_goes_on(crowd)
+
+
+def test_a_pole_that_cannot_be_followed_is_told(crowd):
+    for rig in crowd:
+        pole = rigs.make_empty(f"{rig.ob.name} Pole", rig.ob.location)
+        pole.location.y -= 3.0
+        rig.chain("Left").pole_target = pole
+    rigs.updated()
+    assert sizes() == [COUNT]
+    bpy.data.objects["Y2 Pole"].location.x = float("nan")
+    crowd[2].target("Right").location.z -= 0.1
+    rigs.updated()
+    assert crowd[2].chain("Left").status.startswith("The transform of the pole 'Y2 Pole' is not")
+    assert crowd[2].gaps()["Right"] <= 2e-6 * crowd[2].length
+    bpy.data.objects["Y2 Pole"].location.x = 0.0
+    assert_goes_on(crowd)
+
+
+def test_a_tree_without_any_weight_keeps_its_pose_and_says_so(crowd):
+    for name in ("Left", "Right"):
+        crowd[1].chain(name).weight = 0.0
+    crowd[1].target("Left").location.z -= 0.2
+    before = rigs.rotations(crowd[1].ob)
+    assert_goes_on(crowd, crowd[1])
+    assert rigs.rotations(crowd[1].ob) == before
+    assert crowd[1].chain("Left").status == (
+        "No chain of this tree has a weight above zero: raise one."
+    )
+    crowd[1].chain("Left").weight = 1.0
+    rigs.updated()
+    assert crowd[1].gaps()["Left"] <= 2e-6 * crowd[1].length
+
+
+BESIDE, APART = [COUNT], [1, COUNT - 1]
+DIFFERENCES = [
+    ('pose.bones["Trunk.0"]', "scale", (1.0, 1.3, 1.0), BESIDE),
+    ('pose.bones["Left.1"]', "lock_rotation", (True, False, False), BESIDE),
+    ('data.bones["Right.0"]', "inherit_scale", "NONE", APART),
+    ('chain_ik.chains["Right"]', "influence", 0.5, BESIDE),
+    ('chain_ik.chains["Left"]', "start_from", "CURRENT", APART),
+]
+
+
+@pytest.mark.parametrize(("where", "name", "value", "expected"), DIFFERENCES)
+def test_a_tree_that_differs_is_solved_beside_or_apart_and_the_others_go_on(
+    crowd, where, name, value, expected
+):
+    owner = crowd[2].ob.path_resolve(where)
+    former = getattr(owner, name)
+    former = former if isinstance(former, str | float) else tuple(former)
+    setattr(owner, name, value)
+    rigs.updated()
+    assert sizes() == expected
+    assert_goes_on(crowd, crowd[2])
+    setattr(owner, name, former)
+    rigs.updated()
+    assert sizes() == [COUNT]
+    assert_goes_on(crowd)
+
+
+def test_chains_come_and_go_in_one_of_many_trees(crowd):
+    rig = crowd[1]
+    rig.chain("Left").mute = True
+    rigs.updated()
+    assert sizes() == [COUNT - 1]
+    rig.chain("Left").mute = False
+    rigs.updated()
+    assert sizes() == [COUNT]
+    # A chain before the others moves all of them to other rows.
+    early = rigs.add_bones(rig.ob, ((-1, 0, 0), (-1, 0.1, 0.5), (-1, 0, 1)), prefix="Early")
+    target = rigs.make_empty("Early", rig.ob.matrix_world @ rig.ob.data.bones[early[-1]].tail_local)
+    rigs.add_chain(rig.ob, early[-1], target, name="Early", tolerance=1e-7)
+    rig.ob.chain_ik.chains.move(2, 0)
+    target.location.z -= 0.2
+    assert_goes_on(crowd)
+    rigs.assert_reaches(rig.ob, early[-1], target)
+    rig.ob.chain_ik.chains.remove(0)
+    assert_goes_on(crowd)
+
+
+def test_chains_and_trees_of_one_object_are_written_together(crowd, monkeypatch):
+    ob = crowd[0].ob
+    names = rigs.add_bones(ob, ((-1, 0, 0), (-1, 0.1, 0.5), (-1, 0, 1)), prefix="Beside")
+    target = rigs.make_empty("Beside", (-0.8, 0.3, 0.7))
+    rigs.add_chain(ob, names[-1], target, tolerance=1e-7)
+    rigs.updated()
+    written = rigid_trees.noted(monkeypatch, live, "write_pose")
+    target.location.z -= 0.1
+    move(crowd, 2)
+    assert sorted(owner.name for owner in written) == [rig.ob.name for rig in crowd]
+    rigs.assert_reaches(ob, names[-1], target)
+    for rig in crowd:
+        rig.assert_reached()
+
+
+def test_bones_renamed_and_edited_in_one_of_many_trees(crowd):
+    crowd[1].ob.data.bones["Trunk.0"].name = "Hips"
+    assert_goes_on(crowd)
+    rigs.enter(crowd[2].ob, "EDIT")
+    crowd[2].ob.data.edit_bones["Left.1"].tail.x += 0.2
+    crowd[2].ob.data.edit_bones["Trunk.1"].name = "Chest"
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert_goes_on(crowd)
+    crowd[3].ob.pose.bones["Left.0"].rotation_mode = "XYZ"
+    assert_goes_on(crowd)
+    assert sizes() == [1, COUNT - 1]
+
+
+def test_objects_that_go_leave_the_other_trees_at_work(crowd):
+    bpy.data.objects.remove(crowd[1].ob)
+    left = [crowd[0], *crowd[2:]]
+    assert_goes_on(left)
+    bpy.data.objects.remove(crowd[0].target("Left"))
+    crowd[0].tips.pop("Left")
+    assert_goes_on(left[1:])
+    assert crowd[0].chain("Left").status.startswith("No target is set")
+
+
+def test_view_layers_do_not_call_each_other_back(crowd):
+    layers = (bpy.context.view_layer, bpy.context.scene.view_layers.new("Second"))
+    for rig in crowd:
+        rig.target("Left").location.z -= 0.1
+    for layer in layers * 2:
+        layer.update()
+    before = [rigs.rotations(rig.ob) for rig in crowd]
+    for layer in layers * 3:
+        for rig in crowd:
+            rig.ob.update_tag()
+        layer.update()
+        assert [rigs.rotations(rig.ob) for rig in crowd] == before
+    crowd[0].target("Right").location.z -= 0.1
+    for layer in layers:
+        depsgraph = rigs.updated(layer)
+        assert max(crowd[0].gaps(depsgraph).values()) <= 2e-6 * crowd[0].length
+
+
+def test_a_crowd_of_trees_plays_its_keys(crowd):
+    for i, rig in enumerate(crowd):
+        rigs.key_bones(rig.ob, seed=i, frames=(1, 9))
+        start = rig.target("Left").location.copy()
+        rigs.key(rig.target("Left"), "location", {1: start, 9: start * 0.9})
+    shown = {}
+    for frame in (1, 5, 9, 5, 3, 1):
+        depsgraph = rigs.go_to(frame)
+        pose = [rigs.pose(rig.ob, depsgraph) for rig in crowd]
+        for one, other in zip(pose, shown.get(frame, pose), strict=True):
+            np.testing.assert_array_equal(one, other)
+        shown[frame] = pose
+        assert sizes() == [COUNT]

@@ -1,0 +1,298 @@
+"""Chains that share bones, while a person works: muted, removed, renamed, undone, scrubbed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+
+from blender_ik_addon.rig.batches import chain_batch
+from blender_ik_addon.rig.live import live
+from tests.blender.rigid import rigid_trees
+from tests.blender.setups import rigs, tree_rigs
+from tests.blender.setups.selecting import select_objects
+
+pytestmark = pytest.mark.usefixtures("space_of_trees")
+
+NOISE = 2e-6
+
+
+def make_live(angle: float = 0.4, **settings: object) -> tree_rigs.Rig:
+    """Return a Y, posed by hand, whose chains follow their targets somewhere."""
+    rig = tree_rigs.make_y()
+    rigs.turn_bones(rig.ob, angle=0.2)
+    rig.follow(**settings)
+    rig.place(1, angle)
+    rigs.updated()
+    return rig
+
+
+@pytest.fixture
+def solves(monkeypatch):
+    """Count how often trees are solved."""
+    found = rigid_trees.noted(monkeypatch, chain_batch, "Asked")
+    return lambda: len(found)
+
+
+def test_nothing_is_solved_or_written_where_nothing_has_changed(solves, monkeypatch):
+    rig = make_live()
+    other = rigs.make_empty("Other")
+    rigs.updated()
+    written: list[bpy.types.Object] = []
+    # What handlers raise nobody sees.
+    monkeypatch.setattr(live, "write_pose", lambda owner, *_: written.append(owner) or {})
+    count, before = solves(), rigs.rotations(rig.ob)
+    for _ in range(3):
+        rig.ob.update_tag()
+        other.location.x += 1.0
+        rigs.updated()
+    assert solves() == count
+    assert not written
+    assert rigs.rotations(rig.ob) == before
+
+
+@pytest.mark.parametrize("solver", tree_rigs.SOLVERS)
+@pytest.mark.parametrize("is_apart", [False, True])
+def test_solved_again_from_nothing_the_pose_is_the_same(solver, is_apart):
+    rig = make_live(solver=solver)
+    if is_apart:
+        rig.target("Left").location = (2.0, 0.3, 1.0)
+        rig.target("Right").location = (-2.0, 0.0, 1.4)
+    rigs.updated()
+    before = rigs.rotations(rig.ob)
+    for _ in range(3):
+        live.memory.clear()
+        rig.ob.update_tag()
+        rigs.updated()
+        assert rigs.rotations(rig.ob) == before
+
+
+def test_a_start_from_what_stands_there_comes_to_rest():
+    rig = make_live(start_from="CURRENT")
+    for _ in range(3):
+        rig.ob.update_tag()
+        rigs.updated()
+    before = rigs.rotations(rig.ob)
+    for _ in range(3):
+        rig.ob.update_tag()
+        rigs.updated()
+    assert rigs.rotations(rig.ob) == before
+    rig.assert_reached()
+
+
+def test_the_parent_of_a_shared_bone_moves_the_tree(solves):
+    rig = tree_rigs.make_y()
+    rigs.add_bones(rig.ob, ((0, 0, -0.5), (0, 0, 0)), prefix="Root")
+    rigs.enter(rig.ob, "EDIT")
+    rig.ob.data.edit_bones["Trunk.0"].parent = rig.ob.data.edit_bones["Root.0"]
+    bpy.ops.object.mode_set(mode="OBJECT")
+    rig.follow(chain_count=4)
+    rig.place(1)
+    rig.assert_reached()
+    count = solves()
+    rig.ob.pose.bones["Root.0"].rotation_quaternion = (0.98, 0.1, 0.1, 0.0)
+    rigs.updated()
+    assert solves() == count + 1
+    rig.ob.location = (0.1, 0.0, 0.05)
+    rigs.updated()
+    assert solves() == count + 2
+    rig.assert_reached()
+
+
+def test_a_muted_chain_gives_its_own_bones_back_and_the_other_goes_on():
+    rig = tree_rigs.make_y()
+    rigs.turn_bones(rig.ob, angle=0.2)
+    stood = rigs.rotations(rig.ob)
+    rig.follow()
+    rig.place(1)
+    rigs.updated()
+    rig.chain("Left").mute = True
+    rigs.updated()
+    now = rigs.rotations(rig.ob)
+    for bone in ("Left.0", "Left.1"):
+        np.testing.assert_allclose(now[bone], stood[bone], atol=1e-6)
+    assert rig.gaps()["Right"] <= NOISE
+    assert rig.chain("Left").status == "Muted"
+    rig.chain("Left").mute = False
+    rigs.updated()
+    rig.assert_reached()
+
+
+@pytest.mark.parametrize("order", [("Left", "Right"), ("Right", "Left")])
+def test_muted_one_after_the_other_they_give_everything_back(order):
+    rig = tree_rigs.make_y()
+    rigs.turn_bones(rig.ob, angle=0.2)
+    stood = rigs.rotations(rig.ob)
+    rig.follow()
+    rig.place(1)
+    rigs.updated()
+    # The first one takes its stored pose anew, while the other one drives the bones they share.
+    for name, mute in ((order[0], True), (order[0], False), (order[1], True), (order[0], True)):
+        rig.chain(name).mute = mute
+        rigs.updated()
+    for bone, channels in rigs.rotations(rig.ob).items():
+        np.testing.assert_allclose(channels, stood[bone], atol=1e-6, err_msg=bone)
+
+
+def test_a_chain_added_to_a_solved_one_starts_from_what_stood_there_before():
+    rig = tree_rigs.make_y()
+    rigs.turn_bones(rig.ob, angle=0.2)
+    stood = rigs.rotations(rig.ob)
+    tips = rig.tips
+    rig.tips = {"Left": tips["Left"]}
+    rig.follow()
+    rig.target("Left").location = (0.3, 0.5, 1.4)
+    rigs.updated()
+    rig.tips = {"Right": tips["Right"]}
+    rig.follow()
+    rig.tips = tips
+    rig.assert_reached()
+    for name in ("Left", "Right"):
+        rig.chain(name).mute = True
+    rigs.updated()
+    for bone, channels in rigs.rotations(rig.ob).items():
+        np.testing.assert_allclose(channels, stood[bone], atol=1e-6, err_msg=bone)
+
+
+def test_a_removed_chain_leaves_the_other_one_at_work():
+    rig = make_live()
+    select_objects(active=rig.ob)
+    rig.ob.chain_ik.active_index = 0
+    bpy.ops.pose.chain_ik_remove()
+    rigs.updated()
+    assert rig.gaps()["Right"] <= NOISE
+    assert rig.chain("Right").status.startswith("Reached")
+
+
+def test_a_stored_pose_is_stored_for_all_chains_of_the_tree():
+    rig = make_live()
+    for chain in rig.ob.chain_ik.chains:
+        chain.mute = True
+    rigs.updated()
+    for chain in rig.ob.chain_ik.chains:
+        chain.mute = False
+    rigs.updated()
+    bpy.context.scene.chain_ik.use_live = False
+    rigs.turn_bones(rig.ob, seed=5, angle=0.1)
+    posed = rigs.rotations(rig.ob)
+    select_objects(active=rig.ob)
+    # The other one gives back last.
+    rig.ob.chain_ik.active_index = 0
+    bpy.ops.pose.chain_ik_store()
+    bpy.context.scene.chain_ik.use_live = True
+    rigs.updated()
+    for chain in rig.ob.chain_ik.chains:
+        chain.mute = True
+    rigs.updated()
+    now = rigs.rotations(rig.ob)
+    for bone in ("Trunk.0", "Trunk.1", "Left.0", "Left.1"):
+        np.testing.assert_allclose(now[bone], posed[bone], atol=1e-6, err_msg=bone)
+
+
+def test_a_target_that_is_gone_is_told_and_the_other_chain_goes_on():
+    rig = make_live()
+    bpy.data.objects.remove(rig.target("Left"))
+    rig.tips = {"Right": rig.tips["Right"]}
+    rig.target("Right").location.z -= 0.1
+    rig.assert_reached()
+    assert rig.chain("Left").status.startswith("No target is set")
+
+
+def test_a_target_that_is_not_finite_is_told_and_the_other_chain_goes_on():
+    rig = make_live()
+    left = {name: rigs.rotations(rig.ob)[name] for name in ("Left.0", "Left.1")}
+    rig.target("Left").location.x = float("nan")
+    rig.target("Right").location.z -= 0.1
+    rigs.updated()
+    assert "not finite" in rig.chain("Left").status
+    assert rig.chain("Right").status.startswith("Reached")
+    now = rigs.rotations(rig.ob)
+    assert {name: now[name] for name in left} == left
+    rig.target("Left").location.x = 0.5
+    rig.assert_reached()
+
+
+def test_renamed_bones_and_duplicated_rigs_go_on():
+    rig = make_live()
+    rig.ob.data.bones["Trunk.1"].name = "Chest"
+    rig.target("Left").location.z += 0.05
+    rig.assert_reached()
+    twin = rig.ob.copy()
+    twin.data = rig.ob.data.copy()
+    rigs.link(twin)
+    rigs.updated()
+    for tip, name in (("Left.1", "Left"), ("Right.1", "Right")):
+        gap = np.linalg.norm(rigs.tail(twin, tip) - rigs.position(rig.target(name)))
+        assert gap <= NOISE
+
+
+def test_undo_gives_the_former_pose_back():
+    rig = make_live()
+    name = rig.ob.name
+    rigs.enter(rig.ob, "OBJECT")
+    bpy.ops.ed.undo_push(message="before")
+    before = rigs.pose(rig.ob)
+    rig.target("Left").location.z -= 0.2
+    rigs.updated()
+    bpy.ops.ed.undo_push(message="moved")
+    bpy.ops.ed.undo()
+    rigs.updated()
+    rig.ob = bpy.data.objects[name]
+    rigs.assert_same_pose(rig.ob, before)
+    rig.target("Left").location.z -= 0.1
+    rig.assert_reached()
+
+
+def test_a_saved_and_loaded_tree_goes_on(tmp_path: Path):
+    rig = make_live()
+    rig.chain("Left").weight = 0.5
+    before = rigs.pose(rig.ob)
+    path = str(tmp_path / "tree.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.open_mainfile(filepath=path)
+    rig.ob = bpy.data.objects["Y"]
+    rigs.updated()
+    rigs.assert_same_pose(rig.ob, before)
+    assert rig.chain("Left").weight == 0.5
+    rig.target("Right").location.z -= 0.1
+    rig.assert_reached()
+
+
+def test_a_frame_looks_the_same_however_one_gets_there():
+    rig = make_live()
+    rigs.key(rig.target("Left"), "location", {1: (0.7, 0.2, 1.5), 20: (0.1, 0.6, 1.1)})
+    rigs.key(rig.target("Right"), "location", {1: (-0.6, 0.2, 1.3), 20: (-1.5, 0.2, 1.9)})
+    rigs.key(rig.ob, 'chain_ik.chains["Left"].weight', {1: 1.0, 20: 0.2})
+    rigs.key_bones(rig.ob, frames=(1, 10, 20))
+    shown = {}
+    for frame in (1, 5, 20, 12, 5, 1, 12, 20):
+        rigs.go_to(frame)
+        pose = rigs.pose(rig.ob, bpy.context.view_layer.depsgraph)
+        if frame in shown:
+            np.testing.assert_array_equal(pose, shown[frame])
+        shown[frame] = pose
+    assert np.abs(shown[1] - shown[20]).max() > 0.1
+
+
+@pytest.mark.slow
+def test_small_steps_of_a_target_are_small_steps_of_the_pose():
+    rig = make_live()
+    former = None
+    for step in np.linspace(0.0, 1.0, 40):
+        rig.target("Left").location = (0.8 - 0.5 * step, 0.2, 1.4 + 0.9 * step)
+        pose = rigs.pose(rig.ob, rigs.updated())
+        if former is not None:
+            # Of rolls too: a straight limb may not turn about itself from one to the next.
+            assert np.abs(pose - former).max() < 0.05
+        former = pose
+
+
+def test_two_armatures_have_a_tree_each():
+    one, other = tree_rigs.make_y("One"), tree_rigs.make_body("Other")
+    for rig in (one, other):
+        rig.follow()
+        rig.place(1)
+    for rig in (one, other):
+        rig.assert_reached()
