@@ -33,12 +33,12 @@ from pathlib import Path
 import environment
 from benchmarks import against, characters, limits, settings, stages
 from benchmarks.measuring import Group, groups_of
-from benchmarks.programs import ALL_RIVALS, Programs, interpreter, python_variables
-from benchmarks.ratios import Result
+from benchmarks.programs import ALL_RIVALS, Programs, interpreter
 from benchmarks.rows import ROWS, Row
-from benchmarks.table import summary, table
-from console import ROOT, say, stream
-from python_finder import UnavailableError
+from benchmarks.tables.ratios import Result
+from benchmarks.tables.table import summary, table
+from common.console import ROOT, say, stream
+from common.python_finder import UnavailableError
 
 NEWEST = "5.2"
 VERSIONS = [name[4:] for name in environment.ENVIRONMENTS if name.startswith("bpy-")]
@@ -106,7 +106,9 @@ def print_settings(options: argparse.Namespace) -> None:
         write_page(options.output, "settings", text)
         file = Path(folder) / "settings.json"
         file.write_text(json.dumps({"figures": settings.as_json(figures)}), encoding="utf-8")
-        _draw(file, options.output / "settings.png", options.blender_version, "settings_plot")
+        _draw(
+            file, options.output / "settings.png", options.blender_version, "tables.settings_plot"
+        )
     print(f"\n{text}\n")
 
 
@@ -169,12 +171,12 @@ def write(
         _draw(file, folder / "plot.png", options.blender_version)
 
 
-def _draw(file: Path, picture: Path, blender_version: str, module: str = "plot") -> None:
+def _draw(file: Path, picture: Path, blender_version: str, module: str = "tables.plot") -> None:
     label = f"drawing-{environment.ENVIRONMENTS[f'bpy-{blender_version}'].python}"
     command = [str(interpreter(label)), "-m", f"benchmarks.{module}", str(file), str(picture)]
     # Matplotlib's list of fonts would else go into the person's own folder.
     own = {"MPLCONFIGDIR": str(environment.FOLDER / label / "matplotlib")}
-    code, output = stream(label, command, lambda line: None, env=python_variables(own))
+    code, output = stream(label, command, lambda line: None, env=environment.python_variables(own))
     if code != 0:
         say(label, *output)
         sys.exit("The picture could not be drawn.")

@@ -19,8 +19,8 @@ import time
 from pathlib import Path
 
 import environment
-from console import ROOT, say, stream
-from python_finder import UnavailableError
+from common.console import ROOT, say, stream
+from common.python_finder import UnavailableError
 
 SOURCE = ROOT / "docs"
 SITE = ROOT / "out" / "site"

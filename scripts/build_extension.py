@@ -19,7 +19,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from console import ROOT
+from common.console import ROOT
 
 
 def stage(folder: Path) -> None:
@@ -89,7 +89,7 @@ def main() -> int:
     builder = find_builder()
     if builder is None:
         import environment
-        import python_finder
+        from common import python_finder
 
         try:
             python = environment.ensure("bpy-5.2")

@@ -18,16 +18,15 @@ import tempfile
 from pathlib import Path
 
 import environment
-from console import ROOT, say, stream
+from common.console import ROOT, say, stream
+from common.python_finder import UnavailableError
 from demo.report import ALLOWED, Report
-from python_finder import UnavailableError
 
-SCRIPTS = ROOT / "scripts"
 OUTPUT = ROOT / "out"
 NEWEST = "5.2"
 VERSIONS = [name[4:] for name in environment.ENVIRONMENTS if name.startswith("bpy-")]
 
-# What demo_scene.py says to the person who waits; Blender's own words are left out.
+# What demo/scene.py says to the person who waits; Blender's own words are left out.
 MARK = "demo: "
 
 
@@ -37,9 +36,9 @@ def play(version: str) -> Report:
     python = environment.ensure(label)
     # A Blender without this person's preferences, and nothing written into them.
     with tempfile.TemporaryDirectory(prefix="chain_ik_demo_") as user_folder:
-        variables = {**os.environ, "BLENDER_USER_RESOURCES": user_folder}
-        for script in ("demo_scene.py", "creatures_scene.py"):
-            _run(label, [str(python), str(SCRIPTS / script), str(OUTPUT)], variables)
+        own = {"BLENDER_USER_RESOURCES": user_folder}
+        for module in ("demo.scene", "demo.creatures_scene"):
+            _run(label, python, module, own)
     return Report.load(OUTPUT / "demo.json")
 
 
@@ -49,17 +48,18 @@ def draw(version: str) -> None:
     python = environment.ensure(label)
     say(label, "drawing the pictures")
     # Matplotlib's list of fonts would else go into the person's own folder.
-    variables = {**os.environ, "MPLCONFIGDIR": str(environment.FOLDER / label / "matplotlib")}
-    for script in ("demo_picture.py", "creatures_picture.py"):
-        _run(label, [str(python), str(SCRIPTS / script), str(OUTPUT)], variables)
+    own = {"MPLCONFIGDIR": str(environment.FOLDER / label / "matplotlib")}
+    for module in ("demo.drawn.picture", "demo.drawn.creatures_picture"):
+        _run(label, python, module, own)
 
 
-def _run(label: str, command: list[str], variables: dict[str, str]) -> None:
+def _run(label: str, python: Path, module: str, own: dict[str, str]) -> None:
     """Run a part of the demonstration; leave with all of its output if it fails."""
-    code, output = stream(label, command, _condense, env=variables)
+    command = [str(python), "-m", module, str(OUTPUT)]
+    code, output = stream(label, command, _condense, env=environment.python_variables(own))
     if code != 0:
         say(label, *output)
-        sys.exit(f"{Path(command[1]).name} ended with exit code {code}.")
+        sys.exit(f"{module} ended with exit code {code}.")
 
 
 def _condense(line: str) -> str | None:

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 import environment
-from console import ROOT
+from common.console import ROOT
 
 IMAGES = ROOT / "docs" / "images"
 # Any of the environments that draw; the core needs Python 3.11.

@@ -20,11 +20,11 @@ import tempfile
 from pathlib import Path
 
 import environment
-from console import ROOT
+from common.console import ROOT
 
 SCRIPTS, IMAGES, TAKEN = ROOT / "scripts", ROOT / "docs" / "images", ROOT / "out" / "docs"
 BUILDER, DRAWING = "bpy-5.2", "drawing-3.13"
-# The scripts that take them: scripts/<name>_tour.py leaves its pictures in out/docs/<name>.
+# The scripts that take them: window/<name>_tour.py leaves its pictures in out/docs/<name>.
 TOURS = ("docs", "interface", "window", "workflow")
 
 
@@ -40,7 +40,8 @@ def take(blender: str, zip_path: Path, tour: str) -> int:
     folder = TAKEN / tour
     shutil.rmtree(folder, ignore_errors=True)
     command = [blender, "--factory-startup", "--enable-event-simulate"]
-    command += ["--python", str(SCRIPTS / f"{tour}_tour.py"), "--", str(zip_path), str(folder)]
+    script = SCRIPTS / "window" / f"{tour}_tour.py"
+    command += ["--python", str(script), "--", str(zip_path), str(folder)]
     # A Blender without this person's preferences, and nothing written into them.
     with tempfile.TemporaryDirectory(prefix="chain_ik_docs_") as user_folder:
         variables = {**os.environ, "BLENDER_USER_RESOURCES": user_folder}

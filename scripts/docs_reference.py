@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import environment
-from console import ROOT
+from common.console import ROOT
 
 if TYPE_CHECKING:
     import bpy

@@ -19,9 +19,9 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
-import python_finder
-from console import ROOT, say, stream
-from python_finder import UnavailableError
+from common import python_finder
+from common.console import ROOT, say, stream
+from common.python_finder import UnavailableError
 
 FOLDER = ROOT / ".venv"
 
@@ -189,6 +189,12 @@ def _condense_pip_line(line: str) -> str | None:
     if text.startswith("WARNING: Retrying ("):
         return "no connection, trying again"
     return text if text.startswith("ERROR") else None
+
+
+def python_variables(variables: dict[str, str]) -> dict[str, str]:
+    """Return the variables of a Python that finds our modules, and some more variables."""
+    path = os.pathsep.join((str(ROOT / "scripts"), str(ROOT)))
+    return {**os.environ, "PYTHONPATH": path, **variables}
 
 
 def main() -> int:

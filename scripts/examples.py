@@ -16,15 +16,14 @@ import sys
 import tempfile
 
 import environment
-from console import ROOT, say, stream
-from python_finder import UnavailableError
+from common.console import ROOT, say, stream
+from common.python_finder import UnavailableError
 
-SCENE = ROOT / "scripts" / "examples_scene.py"
 OUTPUT = ROOT / "out" / "examples"
 OLDEST = "4.2"
 VERSIONS = [name[4:] for name in environment.ENVIRONMENTS if name.startswith("bpy-")]
 
-# What examples_scene.py says to the person who waits; Blender's own words are left out.
+# What examples/scene.py says to the person who waits; Blender's own words are left out.
 MARK = "examples: "
 
 
@@ -34,8 +33,8 @@ def make(version: str, names: list[str]) -> int:
     python = environment.ensure(label)
     # A Blender without this person's preferences, and nothing written into them.
     with tempfile.TemporaryDirectory(prefix="chain_ik_examples_") as user_folder:
-        variables = {**os.environ, "BLENDER_USER_RESOURCES": user_folder}
-        command = [str(python), str(SCENE), str(OUTPUT), *names]
+        variables = environment.python_variables({"BLENDER_USER_RESOURCES": user_folder})
+        command = [str(python), "-m", "examples.scene", str(OUTPUT), *names]
         code, output = stream(label, command, _condense, env=variables)
     if code != 0:
         say(label, *output[-20:])

@@ -18,8 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import environment
-from console import ROOT
-from python_finder import UnavailableError
+from common.console import ROOT
+from common.python_finder import UnavailableError
 from release import archive, pictures, source, texts
 
 PYTHON = (3, 11)  # reads TOML

@@ -12,8 +12,9 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from figures import shrinking
 from PIL import Image, ImageDraw
+
+from figures import shrinking
 from release import pictures
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -30,8 +30,8 @@ from typing import Callable
 
 import build_docs
 import environment
-from console import ROOT, say, stream
-from python_finder import UnavailableError
+from common.console import ROOT, say, stream
+from common.python_finder import UnavailableError
 
 # Newest first: what most people run tells the most.
 BLENDER_VERSIONS = ("5.2", "4.2", "4.5", "5.0")
@@ -145,7 +145,7 @@ def run_in_application(label: str, arguments: list[str]) -> Outcome:
         return Outcome(failed=1)
     environment.ensure_packages(version.group(1))
     command = [blender, "--background", "--factory-startup", "--python-exit-code", "3"]
-    command += ["--python", str(ROOT / "scripts" / "run_in_blender.py"), "--"]
+    command += ["--python", str(ROOT / "scripts" / "common" / "run_in_blender.py"), "--"]
     return _run_pytest(label, command, arguments)
 
 

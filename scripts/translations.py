@@ -15,18 +15,17 @@ import os
 import subprocess
 import sys
 
-from console import ROOT
+from common.console import ROOT
 
 PACKAGE = ROOT / "blender_ik_addon"
 
 
 def update(added: list[str]) -> None:
     """Write the file of each language anew, and print how far it is."""
-    from translating.files import write_words
-    from translating.harvest import harvest
-
     import blender_ik_addon
     from blender_ik_addon.translations import catalogue
+    from translating.files import write_words
+    from translating.harvest import harvest
 
     blender_ik_addon.register()
     try:
@@ -51,7 +50,7 @@ def main() -> int:
     options = parser.parse_args()
     if importlib.util.find_spec("bpy") is None:
         import environment
-        import python_finder
+        from common import python_finder
 
         try:
             python = environment.ensure("bpy-5.2")

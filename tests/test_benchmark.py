@@ -18,7 +18,9 @@ PUBLISHED = json.loads(Path(__file__).with_name("data").joinpath("cases.json").r
 def parts(monkeypatch):
     """The benchmark's modules; scripts/ is no package of the tests."""
     monkeypatch.syspath_prepend(str(SCRIPTS))
-    from benchmarks import cases, measuring, ratios, rows, sizes, table, workers
+    from benchmarks import measuring, rows, workers
+    from benchmarks.scenes import cases, sizes
+    from benchmarks.tables import ratios, table
 
     return SimpleNamespace(
         cases=cases,

@@ -42,7 +42,8 @@ PROMISED = {
 def parts(monkeypatch):
     """The benchmark's modules; scripts/ is no package of the tests."""
     monkeypatch.syspath_prepend(str(SCRIPTS))
-    from benchmarks import setting_rows, settings, sizes
+    from benchmarks import setting_rows, settings
+    from benchmarks.scenes import sizes
 
     return SimpleNamespace(rows=setting_rows, settings=settings, sizes=sizes)
 

@@ -12,6 +12,7 @@ FOLDERS = ("blender_ik_addon", "scripts", "tests")
 
 MOST_LINES_OF_FUNCTION = 60
 MOST_LINES_OF_FILE = 450
+MOST_FILES_OF_FOLDER = 14
 # Blender calls them; every module has them and they always do the same.
 NEEDS_NO_DOCSTRING = {"register", "unregister"}
 
@@ -80,6 +81,16 @@ def test_every_file_keeps_to_the_rules(check):
         path = PurePosixPath(file.relative_to(ROOT).as_posix())
         found += check(path, file.read_text(encoding="utf-8"))
     assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("top", FOLDERS)
+def test_no_folder_has_too_many_files(top):
+    """Beside ``__init__.py``, which says what the folder is for."""
+    folders = {file.parent for file in (ROOT / top).rglob("*.py")}
+    assert ROOT / top in folders
+    for folder in folders:
+        files = [file for file in folder.glob("*.py") if file.name != "__init__.py"]
+        assert len(files) <= MOST_FILES_OF_FOLDER, f"{folder}: {len(files)} files"
 
 
 CORE = "blender_ik_addon/core/solve.py"

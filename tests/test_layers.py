@@ -255,12 +255,6 @@ def test_packages_of_the_rig_import_only_those_before_them():
         assert all(RIG_PACKAGES.index(package) <= place for package in packages), name
 
 
-def test_no_folder_has_too_many_files():
-    for folder in [PACKAGE, *(each for each in PACKAGE.rglob("*") if each.is_dir())]:
-        files = sorted(file.name for file in folder.glob("*.py"))
-        assert len(files) <= MOST_FILES_OF_PACKAGE + 1, f"{folder.name}: {len(files)} files"
-
-
 def test_packages_are_small_and_files_of_core_and_rig_have_names_of_their_own():
     names = []
     for layer in ("core", "rig"):

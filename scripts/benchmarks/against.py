@@ -7,10 +7,9 @@ import statistics
 from dataclasses import dataclass
 from pathlib import Path
 
-from console import ROOT, say
-
 from benchmarks.programs import ONE_THREAD, interpreter
 from benchmarks.workers import Worker
+from common.console import ROOT, say
 
 MANY = 100
 
@@ -91,7 +90,7 @@ def _start(checkout: Path, blender: str) -> Worker:
     # What measures is ours on both sides; what is measured is the checkout's.
     path = os.pathsep.join((str(checkout), str(ROOT / "scripts")))
     variables = {**os.environ, "PYTHONPATH": path, **ONE_THREAD}
-    command = [str(interpreter(blender)), "-P", "-m", "benchmarks.core_rows"]
+    command = [str(interpreter(blender)), "-P", "-m", "benchmarks.measured.core_rows"]
     return Worker(str(checkout), command, variables)
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import statistics
 
-from console import say
-
 from benchmarks.programs import Programs
+from common.console import say
 
 # Each work at half its size, in full, and doubled.
 SIZES = {

@@ -11,9 +11,10 @@ from typing import Callable, Protocol
 
 import numpy as np
 
-from benchmarks import answering, cases
-from benchmarks.cases import Array, Case
+from benchmarks import answering
 from benchmarks.clocks import SECONDS, round_milliseconds
+from benchmarks.scenes import cases
+from benchmarks.scenes.cases import Array, Case
 
 # A single solve is so short that one reading would say little.
 REPEATS = 5

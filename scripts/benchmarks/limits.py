@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import statistics
 
-from console import say, stream
-
-from benchmarks.programs import ONE_THREAD, Programs, interpreter, python_variables
+from benchmarks.programs import ONE_THREAD, Programs, interpreter
 from benchmarks.workers import Worker
+from common.console import say, stream
+from environment import python_variables
 
 NAMES = ("arm", "six-bone tail", "ten hinges", "spider leg", "finger")
 MANNERS = ("built-in", "NEWTON", "FABRIK", "CCD")
@@ -56,7 +56,7 @@ def measured(programs: Programs) -> str:
 
 def _smoothness(programs: Programs) -> list[str]:
     label = programs.blender
-    command = [str(interpreter(label)), "-m", "benchmarks.core_smoothness"]
+    command = [str(interpreter(label)), "-m", "benchmarks.measured.core_smoothness"]
     code, output = stream(label, command, lambda line: None, env=python_variables(ONE_THREAD))
     if code != 0:
         raise RuntimeError("\n".join(output))

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Callable
 
-from console import say
-from environment import InstallError
-from python_finder import UnavailableError
-
 from benchmarks.programs import ALL_RIVALS, IN_BLENDER, Programs
-from benchmarks.ratios import Facts, Result, Samples
 from benchmarks.rows import Row, Side
-from benchmarks.sizes import LAYOUTS
+from benchmarks.scenes.sizes import LAYOUTS
+from benchmarks.tables.ratios import Facts, Result, Samples
 from benchmarks.workers import Worker, WorkerError
+from common.console import say
+from common.python_finder import UnavailableError
+from environment import InstallError
 
 WorkerKey = tuple[str, str]
 

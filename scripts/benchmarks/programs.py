@@ -10,12 +10,11 @@ import shutil
 from pathlib import Path
 
 import environment
-from console import ROOT, say, stream
-from environment import Environment, InstallError
-from python_finder import UnavailableError
-
-from benchmarks.sizes import HUMANS
+from benchmarks.scenes.sizes import HUMANS
 from benchmarks.workers import Worker
+from common.console import say, stream
+from common.python_finder import UnavailableError
+from environment import Environment, InstallError, python_variables
 
 # Inside Blender; a process has one scene, so they also get its layout.
 IN_BLENDER = ("chains", "built-in", "floor", "handler", "unsolved")
@@ -67,14 +66,19 @@ class Programs:
             InstallError: If it could not be installed.
         """
         if subject in HUMANS:
-            return self.start_in_blender("blender_humans", program, HUMANS[subject])
+            return self.start_in_blender("measured.blender_humans", program, HUMANS[subject])
         if program in IN_BLENDER or program == "memory":
-            module = "blender_memory" if program == "memory" else "blender_updates"
+            module = "memory" if program == "memory" else "updates"
             manner = [] if program == "memory" else [program]
-            return self._python(self.blender, module, [*manner, subject], self._blender_variables())
+            return self._python(
+                self.blender,
+                f"measured.blender_{module}",
+                [*manner, subject],
+                self._blender_variables(),
+            )
         cases = str(self._cases)
         if program == "core":
-            return self._python(self.blender, "core_solves", [cases], ONE_THREAD)
+            return self._python(self.blender, "measured.core_solves", [cases], ONE_THREAD)
         if program == "fullik":
             script = Path(__file__).parent / "rivals" / "with_fullik.mjs"
             node, folder = ensure_fullik()
@@ -84,13 +88,15 @@ class Programs:
     def start_limits(self, manner: str, rig: str, pole: str, count: int) -> Worker:
         """Start the worker of limited rigs in Blender; arguments as in `blender_limits`."""
         arguments = [manner, rig, pole, str(count)]
-        return self._python(self.blender, "blender_limits", arguments, self._blender_variables())
+        return self._python(
+            self.blender, "measured.blender_limits", arguments, self._blender_variables()
+        )
 
     def start_characters(self, manner: str, work: str, size: int) -> Worker:
         """Start the worker of characters in Blender; arguments as in `blender_characters`."""
         arguments = [manner, work, str(size)]
         return self._python(
-            self.blender, "blender_characters", arguments, self._blender_variables()
+            self.blender, "measured.blender_characters", arguments, self._blender_variables()
         )
 
     def start_in_blender(self, module: str, *arguments: object) -> Worker:
@@ -114,7 +120,7 @@ class Programs:
     @functools.cached_property
     def _cases(self) -> Path:
         path = self.folder / "cases.json"
-        command = [str(interpreter(self.blender)), "-m", "benchmarks.cases", str(path)]
+        command = [str(interpreter(self.blender)), "-m", "benchmarks.scenes.cases", str(path)]
         code, output = stream("cases", command, lambda line: None, env=python_variables({}))
         if code != 0:
             raise InstallError(f"The cases could not be made: {' '.join(output[-3:])}")
@@ -124,12 +130,6 @@ class Programs:
 def interpreter(name: str) -> Path:
     """Return the interpreter of an environment, which is made first if needed."""
     return environment.ensure(name, RIVALS.get(name[len("rival-") :]))
-
-
-def python_variables(variables: dict[str, str]) -> dict[str, str]:
-    """Return the variables of a Python that finds our modules, and some more variables."""
-    path = os.pathsep.join((str(ROOT / "scripts"), str(ROOT)))
-    return {**os.environ, "PYTHONPATH": path, **variables}
 
 
 def ensure_fullik() -> tuple[str, Path]:

@@ -10,13 +10,12 @@ import dataclasses
 import statistics
 from collections.abc import Iterator, Sequence
 
-from console import say
-
 from benchmarks.programs import Programs
 from benchmarks.rows import HUMANS
+from benchmarks.scenes.sizes import HUMANS as HUMAN_COUNTS
 from benchmarks.setting_rows import ROWS, SCENES, Setting
-from benchmarks.sizes import HUMANS as HUMAN_COUNTS
 from benchmarks.workers import Worker, WorkerError
+from common.console import say
 
 Clocks = dict[str, float]
 
@@ -97,7 +96,7 @@ class Measuring:
             chosen = [row for row in HUMANS if row[1] == scene and self._is_chosen(row[0])]
             if not chosen:
                 continue
-            sides = self._start("blender_humans", ("chains", "built-in"), count)
+            sides = self._start("measured.blender_humans", ("chains", "built-in"), count)
             try:
                 for name, _, task, goal in chosen:
                     for side in sides:
@@ -112,7 +111,7 @@ class Measuring:
         chosen = [row for row in ROWS if self._is_chosen(row.name)]
         if not chosen:
             return
-        sides = self._start("blender_settings", ("chains", "built-in"))
+        sides = self._start("measured.blender_settings", ("chains", "built-in"))
         for scene, layout in SCENES.items():
             sides[1].ask("set_up", layout=layout, row="plain")
             sides[1].ask("check")
@@ -125,7 +124,7 @@ class Measuring:
                     yield Figure(row.name, scene, row.goal(scene), reason=str(error))
                     # A worker ends where it fails.
                     sides[0].close()
-                    sides[0] = self.programs.start_in_blender("blender_settings", "chains")
+                    sides[0] = self.programs.start_in_blender("measured.blender_settings", "chains")
         _close(sides)
 
     def _of_row(self, row: Setting, scene: str, layout: str, sides: list[Worker]) -> Figure:
@@ -139,12 +138,12 @@ class Measuring:
             (OPENED, "built-in", "ratio"), (UNDONE, "without", "more"),
         ):  # fmt: skip
             if self._is_chosen(name):
-                sides = self._start("blender_cold", ("chains", other), layout)
+                sides = self._start("measured.blender_cold", ("chains", other), layout)
                 yield self._compared(Figure(name, "once", goal, kind), sides, task)
                 _close(sides)
         name, layout, goal = ONE_TREE
         if self._is_chosen(name):
-            sides = self._start("blender_settings", ("chains",))
+            sides = self._start("measured.blender_settings", ("chains",))
             sides[0].ask("set_up", layout=layout, row=TREE)
             facts = sides[0].ask("check")
             figure = Figure(name, "once", goal, "seconds", reached=facts["reached"])

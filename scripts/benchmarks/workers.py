@@ -8,9 +8,8 @@ import subprocess
 import threading
 from typing import Any
 
-from console import ROOT
-
 from benchmarks.answering import ANSWER
+from common.console import ROOT
 
 # The longest question is the slowest rival's round.
 MOST_SECONDS = 600.0

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 import bpy
-from demo import stage
 from mathutils import Matrix
 
-from examples import bodies, human, rigs, studio
+from demo import stage
 from examples.example import Example, Point
+from examples.parts import bodies, human, rigs, studio
 
 FRAMES = 96
 TARGET, POLE = "hand Target.L", "hand Pole.L"

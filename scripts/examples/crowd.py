@@ -6,11 +6,11 @@ import math
 
 import bpy
 import numpy as np
-from demo import stage
 from mathutils import Matrix, Vector
 
-from examples import bodies, human, rigs, studio
+from demo import stage
 from examples.example import Example
+from examples.parts import bodies, human, rigs, studio
 
 FRAMES, ROWS, COLUMNS = 96, 10, 10
 BEAT = 48  # frames of one action; each person begins somewhere in it

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 
 import bpy
-from demo import stage
 from mathutils import Matrix, Vector
 
-from examples import bodies, rigs, studio
-from examples.bodies import Stick
+from demo import stage
 from examples.example import Example, Point
-from examples.rigs import Bone
+from examples.parts import bodies, rigs, studio
+from examples.parts.bodies import Stick
+from examples.parts.rigs import Bone
 
 # Metres: 1.6 m long, on a ring with eight bends.
 FRAMES, COUNT, LENGTH, THICK, RING, BENDS, SWAY = 240, 40, 1.6, 0.032, 0.85, 8, 0.13

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 
 import bpy
-from demo import stage
 from mathutils import Matrix, Vector
 
-from examples import bodies, rigs, studio
-from examples.bodies import Stick
+from demo import stage
 from examples.example import Example, Point
-from examples.rigs import Bone
+from examples.parts import bodies, rigs, studio
+from examples.parts.bodies import Stick
+from examples.parts.rigs import Bone
 
 # The walk is once around a circle; metres.
 FRAMES, STEPS, RADIUS, HEIGHT = 192, 32, 0.22, 0.045

@@ -9,7 +9,8 @@ import bpy
 import shown
 from recorder import NothingHereError
 from steps import REFUSED
-from window_driver import MOMENT, REDRAW, Session, SessionError, Viewport, check, select_bones
+
+from window.driver import MOMENT, REDRAW, Session, SessionError, Viewport, check, select_bones
 
 # So many times is the sidebar scrolled, to see all of it.
 PAGES = 3

@@ -11,7 +11,8 @@ from pathlib import Path
 from types import TracebackType
 
 from steps import MARK, RESULTS
-from window_driver import REDRAW, Session, SessionError, Viewport
+
+from window.driver import REDRAW, Session, SessionError, Viewport
 
 
 class NothingHereError(Exception):

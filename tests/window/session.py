@@ -29,7 +29,9 @@ from everything import (
 )
 from recorder import NothingHereError, Recorder, flush, mark
 from steps import SOLVERS, STEPS
-from window_driver import (
+
+from tests.blender.live.traces import has_translations, left_behind, list_traces
+from window.driver import (
     MOMENT,
     REDRAW,
     Session,
@@ -39,7 +41,7 @@ from window_driver import (
     read_paths,
     select_bones,
 )
-from window_tour import (
+from window.window_tour import (
     MODULE,
     REACHED,
     RIG,
@@ -50,9 +52,7 @@ from window_tour import (
     Tour,
     read_arm,
 )
-from workflow_tour import check_rendered, give_bodies
-
-from tests.blender.live.traces import has_translations, left_behind, list_traces
+from window.workflow_tour import check_rendered, give_bodies
 
 FRAMES, PLAYED = range(1, 13), 8
 # In no chain.

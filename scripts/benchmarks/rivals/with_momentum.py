@@ -18,8 +18,8 @@ import pymomentum.geometry as geometry
 import pymomentum.solver2 as solvers
 
 from benchmarks import answering
-from benchmarks.cases import Array
 from benchmarks.core_clocks import Clock
+from benchmarks.scenes.cases import Array
 
 ITERATIONS = 500
 REGULARIZATION = 0.001

@@ -16,8 +16,8 @@ import numpy as np
 import pinocchio
 
 from benchmarks import answering
-from benchmarks.cases import Array
 from benchmarks.core_clocks import Clock
+from benchmarks.scenes.cases import Array
 
 ITERATIONS = 500
 DAMPING = 0.1

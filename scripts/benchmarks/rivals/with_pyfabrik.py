@@ -16,8 +16,8 @@ from pyfabrik import Fabrik3D
 from vectormath import Vector3
 
 from benchmarks import answering
-from benchmarks.cases import Array
 from benchmarks.core_clocks import Clock
+from benchmarks.scenes.cases import Array
 
 
 class PyfabrikSolver:

@@ -23,7 +23,8 @@ GROUPS = {"": ChainSettings, "joints.": JointSettings, "force.": ForceSettings}
 def parts(monkeypatch):
     """The benchmark's modules; scripts/ is no package of the tests."""
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    from benchmarks import setting_rigs, setting_rows, settings, workers
+    from benchmarks import setting_rows, settings, workers
+    from benchmarks.scenes import setting_rigs
 
     return SimpleNamespace(rigs=setting_rigs, rows=setting_rows, settings=settings, workers=workers)
 

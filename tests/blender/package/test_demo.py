@@ -14,10 +14,10 @@ FRAMES = (1, 21, 69, 93)
 
 @pytest.fixture(scope="module")
 def demo_scene(registered_addon):
-    """scripts/demo_scene.py; while it is in use the package beside it can be imported."""
+    """scripts/demo/scene.py; while it is in use the package beside it can be imported."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "path", [str(ROOT / "scripts"), *sys.path])
-        import demo_scene
+        from demo import scene as demo_scene
 
         yield demo_scene
 

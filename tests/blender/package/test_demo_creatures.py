@@ -19,7 +19,7 @@ def played(registered_addon, tmp_path_factory):
     """What the creatures did on their first frames, and what they should do."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "path", [str(ROOT / "scripts"), *sys.path])
-        import creatures_scene
+        from demo import creatures_scene
         from demo.acts import ACTS
 
         few = tuple(dataclasses.replace(act, frames=FRAMES, drawn=(1, FRAMES)) for act in ACTS)

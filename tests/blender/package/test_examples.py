@@ -21,12 +21,12 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def scene(registered_addon):
-    """scripts/examples_scene.py; while it is in use the package beside it can be imported."""
+    """scripts/examples/scene.py; while it is in use the package beside it can be imported."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "path", [str(ROOT / "scripts"), *sys.path])
-        import examples_scene
+        from examples import scene
 
-        yield examples_scene
+        yield scene
 
 
 @pytest.fixture(scope="module")
@@ -161,8 +161,9 @@ def test_its_picture_shows_it(made, scene, tmp_path, name):
 SAVING = """
 import sys
 sys.path[:0] = {paths!r}
-import blender_process, examples_scene
-blender_process.run(examples_scene.save_all, {folder!r})
+from common import blender_process
+from examples import scene
+blender_process.run(scene.save_all, {folder!r})
 """
 
 

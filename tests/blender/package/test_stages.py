@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 SCRIPTS = Path(__file__).resolve().parents[3] / "scripts"
-STAGES = runpy.run_path(str(SCRIPTS / "benchmarks" / "blender_stages.py"))["STAGES"]
+STAGES = runpy.run_path(str(SCRIPTS / "benchmarks" / "measured" / "blender_stages.py"))["STAGES"]
 
 
 @pytest.mark.parametrize("stage", STAGES)

@@ -1,0 +1,1 @@
+"""What is measured: each file is a process of its own."""

@@ -1,0 +1,173 @@
+"""Snakes, tails and trees in Blender. A worker: one kind of work, of one size, in one manner.
+
+    python -m benchmarks.measured.blender_characters MANNER WORK SIZE  a Python with the bpy module
+
+Manners: chains (this project's), built-in (Blender's IK constraint, which knows trees alone).
+Works: snake (one chain of SIZE bones pulled by a force, with springs and weight), necks (SIZE such
+chains of six bones), tails (SIZE chains of six bones dragged by their tips), trees (SIZE spines of
+five bones with two arms of four).
+"""
+
+from __future__ import annotations
+
+import cProfile
+import pstats
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import bpy
+import numpy as np
+
+from benchmarks import answering
+from benchmarks.clocks import round_milliseconds
+from common import blender_process
+
+TAIL, SPINE, ARM = 6, 5, 4
+APART = 12.0
+# How far targets move in one step, in lengths of a bone.
+STEP = 0.05
+# How many of the costliest functions a profile names, and of how many updates it is made.
+NAMED, PROFILED = 10, 20
+Bones = dict[str, tuple[tuple[float, float, float], tuple[float, float, float], str]]
+
+
+class Characters:
+    """A scene of characters, and the tasks of the worker."""
+
+    def __init__(self, manner: str, work: str, size: str) -> None:
+        """Build the scene."""
+        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+        if manner == "chains":
+            import blender_ik_addon
+
+            blender_ik_addon.register()
+        self._manner, self._step = manner, 0
+        self._targets: list[tuple[bpy.types.Object, np.ndarray]] = []
+        is_ours = manner == "chains"
+        if is_ours:
+            # Else every rig that is added would have all the others solved.
+            bpy.context.scene.chain_ik.use_live = False
+        getattr(self, f"_{work}")(int(size))
+        if is_ours:
+            bpy.context.scene.chain_ik.use_live = True
+        bpy.context.view_layer.update()
+
+    def moved(self) -> float:
+        """Return the milliseconds of an update after all targets have moved a little."""
+        return round_milliseconds(self._move_on, bpy.context.view_layer.update)
+
+    def profile(self) -> list[str]:
+        """Return the costliest functions of some updates: milliseconds an update, and names."""
+        profiler = cProfile.Profile()
+        for _ in range(PROFILED):
+            self._move_on()
+            profiler.enable()
+            bpy.context.view_layer.update()
+            profiler.disable()
+        entries = pstats.Stats(profiler).get_stats_profile().func_profiles.items()
+        costly = sorted(entries, key=lambda entry: -entry[1].tottime)[:NAMED]
+        return [
+            f"{1e3 * each.tottime / PROFILED:.2f} | {each.ncalls} |"
+            f" {Path(each.file_name).name} {name}"
+            for name, each in costly
+        ]
+
+    def _move_on(self) -> None:
+        self._step += 1
+        for number, (target, home) in enumerate(self._targets):
+            phase = STEP * self._step + number
+            target.location = home + np.array([np.cos(phase), np.sin(phase), np.sin(0.7 * phase)])
+
+    def _snake(self, count: int) -> None:
+        rig = _armature(
+            "Snake", {f"Bone {i}": _link("Bone", i, (0.0, 0.0, 0.0)) for i in range(count)}
+        )
+        self._pull(rig, f"Bone {count - 1}", (0.3 * count, 0.0, 0.7 * count))
+
+    def _necks(self, count: int) -> None:
+        for number in range(count):
+            root = (APART * (number % 10), APART * (number // 10), 0.0)
+            bones = {f"Bone {i}": _link("Bone", i, root) for i in range(TAIL)}
+            rig = _armature(f"Neck {number}", bones)
+            self._pull(rig, f"Bone {TAIL - 1}", (root[0] + 0.3 * TAIL, root[1], 0.7 * TAIL))
+
+    def _pull(self, rig: bpy.types.Object, tip: str, home: tuple[float, float, float]) -> None:
+        force = self._follow(rig, tip, "FORCE", home).force
+        force.gravity, force.stiffness_root, force.stiffness_tip = 1.0, 4.0, 0.5
+
+    def _tails(self, count: int) -> None:
+        for number in range(count):
+            root = (APART * (number % 10), APART * (number // 10), 0.0)
+            bones = {f"Bone {i}": _link("Bone", i, root) for i in range(TAIL)}
+            rig = _armature(f"Tail {number}", bones)
+            self._follow(rig, f"Bone {TAIL - 1}", "FOLLOW", (root[0], root[1], TAIL))
+
+    def _trees(self, count: int) -> None:
+        for number in range(count):
+            root = (APART * (number % 10), APART * (number // 10), 0.0)
+            rig = _armature(f"Tree {number}", dict(_spine_with_arms(root)))
+            for side, sign in (("L", 1.0), ("R", -1.0)):
+                there = (root[0] + 0.6 * ARM * sign, root[1] - 1.0, SPINE - 0.5)
+                self._follow(rig, f"Arm {side} {ARM - 1}", "NEWTON", there)
+
+    def _follow(
+        self, rig: bpy.types.Object, tip: str, solver: str, home: tuple[float, float, float]
+    ) -> object:
+        target = bpy.data.objects.new(f"Target {tip}", None)
+        bpy.context.scene.collection.objects.link(target)
+        target.location = home
+        self._targets.append((target, np.array(home)))
+        if self._manner == "built-in":
+            constraint = rig.pose.bones[tip].constraints.new("IK")
+            constraint.target = target
+            return constraint
+        chain = rig.chain_ik.chains.add()
+        chain.bone, chain.solver, chain.target = tip, solver, target
+        return chain
+
+
+def _link(name: str, number: int, root: tuple[float, float, float]) -> tuple:
+    """Return head, tail and parent of a bone of a straight chain."""
+    x, y, z = root
+    # A little off the line, so that the chain has a side to bend to.
+    lean = 0.02 * (number % 2)
+    head, tail = (x + lean, y, z + number), (x + 0.02 - lean, y, z + number + 1.0)
+    return head, tail, f"{name} {number - 1}" if number else ""
+
+
+def _spine_with_arms(root: tuple[float, float, float]) -> Iterator[tuple[str, tuple]]:
+    for number in range(SPINE):
+        yield f"Spine {number}", _link("Spine", number, root)
+    x, y, z = root
+    for side, sign in (("L", 1.0), ("R", -1.0)):
+        for number in range(ARM):
+            head = (x + sign * (0.3 + number), y + 0.05 * (number % 2), z + SPINE)
+            tail = (x + sign * (1.3 + number), y + 0.05 * ((number + 1) % 2), z + SPINE)
+            above = f"Arm {side} {number - 1}" if number else f"Spine {SPINE - 1}"
+            yield f"Arm {side} {number}", (head, tail, above)
+
+
+def _armature(name: str, bones: Bones) -> bpy.types.Object:
+    armature = bpy.data.armatures.new(name)
+    rig = bpy.data.objects.new(name, armature)
+    bpy.context.scene.collection.objects.link(rig)
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.object.mode_set(mode="EDIT")
+    for bone_name, (head, tail, above) in bones.items():
+        bone = armature.edit_bones.new(bone_name)
+        bone.head, bone.tail = head, tail
+        if above:
+            bone.parent = armature.edit_bones[above]
+    bpy.ops.object.mode_set(mode="OBJECT")
+    return rig
+
+
+def main(manner: str, work: str, size: str) -> None:
+    """Build and answer."""
+    characters = Characters(manner, work, size)
+    answering.serve({"moved": characters.moved, "profile": characters.profile})
+
+
+if __name__ == "__main__":
+    blender_process.run(main, *sys.argv[1:])

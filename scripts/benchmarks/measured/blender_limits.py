@@ -1,0 +1,106 @@
+"""Reach targets inside the limits of joints, in Blender. A worker: one kind of limb in one manner.
+
+    python -m benchmarks.measured.blender_limits MANNER RIG POLE COUNT  a Python with the bpy module
+
+Manners: built-in (Blender's IK constraint), NEWTON, FABRIK, CCD (this project's chains). POLE is
+"pole" or "free"; COUNT is how many limbs stand in the scene.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import bpy
+import numpy as np
+
+from benchmarks import answering
+from benchmarks.clocks import round_milliseconds
+from benchmarks.scenes import limited_rigs
+from benchmarks.scenes.limited_rigs import Array
+from blender_ik_addon.core.kinematics.joint_limits import clamp_rotations as clamped
+from common import blender_process
+
+TARGETS = 1000
+# What counts as reached, as a share of the chain's length.
+NEAR = 1e-3
+TASKS = ("success", "moved")
+
+
+class Limits:
+    """A scene of limbs, and the tasks of the worker."""
+
+    def __init__(self, manner: str, name: str, pole: str, count: str) -> None:
+        """Build the scene."""
+        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+        self.limbs = limited_rigs.build(name, int(count))
+        self.length = float(len(limited_rigs.RIGS[name]))
+        self.targets = limited_rigs.reachable(name, TARGETS)
+        if manner != "built-in":
+            import blender_ik_addon
+
+            blender_ik_addon.register()
+        target = limited_rigs.add_pole() if pole == "pole" else None
+        for limb in self.limbs:
+            limited_rigs.follow(limb, manner, target)
+        self.step = 0
+        bpy.context.view_layer.update()
+
+    def success(self) -> dict[str, float]:
+        """Return the share of targets reached, and the farthest that a turn lies out of range."""
+        reached, worst = 0, 0.0
+        for first in range(0, TARGETS, len(self.limbs)):
+            pairs = list(zip(self.limbs, self.targets[first:]))
+            for limb, target in pairs:
+                limb.target.location = limb.root + target
+            bpy.context.view_layer.update()
+            for limb, target in pairs:
+                gap = np.linalg.norm(np.array(limb.tip.tail) - limb.root - target)
+                reached += bool(gap < NEAR * self.length)
+            rigs = {limb.object for limb, _ in pairs}
+            worst = max(worst, *(_violation(rig) for rig in rigs))
+        return {"reached": reached / TARGETS, "violation": worst}
+
+    def moved(self) -> float:
+        """Return the milliseconds of an update after all targets have moved."""
+        return round_milliseconds(self._move_on, bpy.context.view_layer.update)
+
+    def _move_on(self) -> None:
+        self.step += 1
+        for number, limb in enumerate(self.limbs):
+            limb.target.location = limb.root + self.targets[(self.step + 7 * number) % TARGETS]
+
+
+def _violation(rig: bpy.types.Object) -> float:
+    """Return by how many radians the turns that a pose shows lie out of their ranges, at most."""
+    from blender_ik_addon.rig.reading.bone_joints import read_joints
+
+    joints = read_joints(rig)
+    turns = _shown_turns(rig)
+    inside = clamped(joints.kinds, turns, joints.low, joints.high)
+    chords = np.minimum(
+        np.linalg.norm(turns - inside, axis=1), np.linalg.norm(turns + inside, axis=1)
+    )
+    return float(4.0 * np.arcsin(0.5 * chords.max()))
+
+
+def _shown_turns(rig: bpy.types.Object) -> Array:
+    """Return the local rotations that the bones' evaluated matrices show, wxyz."""
+    turns = []
+    for bone in rig.pose.bones:
+        rest, pose = bone.bone.matrix_local, bone.matrix
+        if bone.parent is not None:
+            rest = bone.parent.bone.matrix_local.inverted() @ rest
+            pose = bone.parent.matrix.inverted() @ pose
+        turns.append((rest.inverted() @ pose).to_quaternion())
+    found = np.array(turns, dtype=np.float64)
+    return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+
+def main(manner: str, name: str, pole: str, count: str) -> None:
+    """Build and answer."""
+    limits = Limits(manner, name, pole, count)
+    answering.serve({task: getattr(limits, task) for task in TASKS})
+
+
+if __name__ == "__main__":
+    blender_process.run(main, *sys.argv[1:])

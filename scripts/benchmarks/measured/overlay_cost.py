@@ -1,0 +1,142 @@
+"""Measure what the overlay costs at a redraw of the viewport, with 20 chains.
+
+    python -m benchmarks.measured.overlay_cost      in scripts/, with the bpy module of 5.2 or newer
+
+Redraws are those of a viewport without a window: the callbacks that Blender calls are called here,
+into an image. Counted is the time of the processor until they return, in
+milliseconds, the least of many: others use the machine as well.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+# The module of Blender has to come before its parts.
+import bpy
+
+import blf  # isort: skip
+import gpu
+
+import blender_ik_addon
+from blender_ik_addon.overlay import viewport
+from blender_ik_addon.overlay.batches import Drawn, draw_lines, draw_scene
+from blender_ik_addon.overlay.colours import Colours
+from blender_ik_addon.overlay.dots import draw_dots
+from blender_ik_addon.overlay.words import FONT
+
+CHAINS, BONES, REDRAWS = 20, 2, 100
+SIZE, WIDTH = (16, 16), 3.0
+
+
+def build(rigs: int) -> list[bpy.types.Object]:
+    """Return the targets of so many armature objects that share the chains."""
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    targets = []
+    for number in range(rigs):
+        rig = bpy.data.objects.new(f"Rig {number}", bpy.data.armatures.new("Rig"))
+        bpy.context.collection.objects.link(rig)
+        bpy.context.view_layer.objects.active = rig
+        bpy.ops.object.mode_set(mode="EDIT")
+        for chain in range(CHAINS // rigs):
+            _add_bones(rig, chain, (0.5 * number, 0.5 * chain))
+        bpy.ops.object.mode_set(mode="POSE")
+        for chain in range(CHAINS // rigs):
+            target = bpy.data.objects.new("Target", None)
+            target.location = (0.5 * number + 0.4, 0.5 * chain, 1.4)
+            bpy.context.collection.objects.link(target)
+            targets.append(target)
+            settings = rig.chain_ik.chains.add()
+            settings.target, settings.bone = target, f"{chain}.{BONES - 1}"
+        joint = rig.chain_ik.chains[0].joints.add()
+        joint.bone, joint.kind, joint.cone_angle = "0.1", "CONE", 1.0
+    bpy.context.view_layer.update()
+    return targets
+
+
+def _add_bones(rig: bpy.types.Object, chain: int, place: tuple[float, float]) -> None:
+    above = None
+    for number in range(BONES):
+        bone = rig.data.edit_bones.new(f"{chain}.{number}")
+        bone.head = (*place, float(number))
+        bone.tail = (place[0] + 0.1 * (number % 2 == 0), place[1], number + 1.0)
+        bone.parent, bone.use_connect = above, above is not None
+        above = bone
+
+
+def measure(before: Callable[[int], None]) -> tuple[float, float, float]:
+    """Return milliseconds of a redraw after something has been done.
+
+    Returns:
+        Those until it draws, those of drawing, and those that Blender takes of these to draw the
+        very same batches and words with nothing else done: without a graphics card that takes the
+        time of the processor.
+    """
+    window = bpy.context.window_manager.windows[0]
+    area = next(area for area in window.screen.areas if area.type == "VIEW_3D")
+    region = next(region for region in area.regions if region.type == "WINDOW")
+    image, took = gpu.types.GPUOffScreen(*SIZE), list[tuple[float, float, float]]()
+    with bpy.context.temp_override(window=window, area=area, region=region), image.bind():
+        for number in range(REDRAWS):
+            before(number)
+            start = time.thread_time()
+            found = viewport.find_drawn(bpy.context)
+            middle = time.thread_time()
+            viewport.draw_in_scene()
+            viewport.draw_on_screen()
+            end = time.thread_time()
+            took.append((middle - start, end - middle, _draw_bare(found)))
+    image.free()
+    finding, drawing, bare = (1000.0 * min(each) for each in zip(*took, strict=True))
+    return finding, drawing, bare
+
+
+def _draw_bare(found: tuple[Drawn, Colours] | None) -> float:
+    """Draw what is kept and do nothing else; return the seconds."""
+    if found is None:
+        return 0.0
+    drawn, colours = found
+    matrix = bpy.context.region_data.perspective_matrix
+    gpu.state.blend_set("ALPHA")
+    start = time.thread_time()
+    draw_scene(drawn, SIZE, WIDTH)
+    for _, circle in drawn.rims:
+        draw_lines(circle, SIZE, WIDTH)
+    if drawn.dots is not None:
+        draw_dots(drawn.dots, matrix, 2.0 * WIDTH, 1.0, colours.back)
+    for word in drawn.words:
+        blf.draw(FONT, word.text)
+    seconds = time.thread_time() - start
+    gpu.state.blend_set("NONE")
+    return seconds
+
+
+def main() -> None:
+    """Measure and print."""
+    gpu.init()
+    blender_ik_addon.register()
+    for rigs in (1, CHAINS):
+        targets = build(rigs)
+
+        def move(number: int, targets: list[bpy.types.Object] = targets) -> None:
+            for target in targets:
+                target.location.z = 1.4 + 0.001 * (number % 50)
+            bpy.context.view_layer.update()
+
+        shown = bpy.context.scene.chain_ik.overlay
+        for words, is_on, before in (
+            ("off", False, lambda _: None),
+            ("on, nothing has changed", True, lambda _: None),
+            ("on, all targets have moved", True, move),
+        ):
+            shown.show_overlay = is_on
+            finding, drawing, bare = measure(before)
+            print(
+                f"{CHAINS} chains of {rigs} armatures, {words}: {finding:.3f} ms to find what is"
+                f" drawn, {drawing:.3f} ms to draw it, of which Blender {bare:.3f}"
+            )
+    blender_ik_addon.unregister()
+
+
+if __name__ == "__main__":
+    main()

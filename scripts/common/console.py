@@ -1,0 +1,83 @@
+"""Run commands and tell what they do, also when two run at the same time."""
+
+from __future__ import annotations
+
+import queue
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import IO, Callable
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# After this many silent seconds a command is reported as still running.
+SILENCE = 20.0
+
+_print_lock = threading.Lock()
+
+
+def say(label: str, *lines: str) -> None:
+    """Print lines that belong together, each behind the name of its run."""
+    with _print_lock:
+        for line in lines:
+            print(f"[{label}] {line}", flush=True)
+
+
+def stream(
+    label: str,
+    command: list[str],
+    show: Callable[[str], str | None],
+    *,
+    env: dict[str, str] | None = None,
+    timeout: float = 3600.0,
+) -> tuple[int, list[str]]:
+    """Run a command in the checkout and print its progress while it runs.
+
+    Args:
+        label: Name of the run, printed before every line.
+        command: Program and arguments.
+        show: Takes a line of output, returns what to print of it or None.
+        env: Environment variables, the current ones when left out.
+        timeout: Seconds after which the command is stopped.
+
+    Returns:
+        The exit code (1 when it was stopped), and all lines of its output.
+    """
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+    )
+    lines: queue.Queue[str | None] = queue.Queue()
+    threading.Thread(target=_pump, args=(process.stdout, lines), daemon=True).start()
+    output: list[str] = []
+    start = time.monotonic()
+    while True:
+        seconds = time.monotonic() - start
+        if seconds > timeout:
+            process.kill()
+            output.append(f"stopped: it did not end within {timeout:.0f} s")
+            return 1, output
+        try:
+            line = lines.get(timeout=min(SILENCE, timeout - seconds))
+        except queue.Empty:
+            say(label, f"... still running, {time.monotonic() - start:.0f} s")
+            continue
+        if line is None:
+            return process.wait(), output
+        output.append(line)
+        shown = show(line)
+        if shown:
+            say(label, shown)
+
+
+def _pump(pipe: IO[str], lines: queue.Queue[str | None]) -> None:
+    """Move a command's output into a queue, then None: reading a pipe knows no timeout."""
+    for line in pipe:
+        lines.put(line.rstrip("\n"))
+    lines.put(None)

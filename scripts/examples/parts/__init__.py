@@ -1,0 +1,1 @@
+"""What the example files are built of."""

@@ -1,0 +1,115 @@
+"""A person of 1.77 m who looks along -Y: bones, body, and the chains of arms and legs."""
+
+from __future__ import annotations
+
+import bpy
+
+from examples.example import Point
+from examples.parts import bodies, rigs
+from examples.parts.bodies import Stick
+from examples.parts.rigs import Bone
+
+FRONT, BACK = (0.0, -1.0, 0.0), (0.0, 1.0, 0.0)
+SIDES = {"L": 1.0, "R": -1.0}
+
+# Metres, of the left side; the right one is its mirror image.
+_MIDDLE = {
+    "hips": Bone((0.0, 0.0, 0.94), (0.0, 0.0, 1.06)),
+    "spine": Bone((0.0, 0.0, 1.06), (0.0, 0.01, 1.25), "hips"),
+    "chest": Bone((0.0, 0.01, 1.25), (0.0, 0.02, 1.46), "spine"),
+    "neck": Bone((0.0, 0.02, 1.46), (0.0, 0.0, 1.56), "chest"),
+    "head": Bone((0.0, 0.0, 1.56), (0.0, 0.0, 1.77), "neck"),
+}
+_SIDE = {
+    "shoulder": Bone((0.02, 0.0, 1.43), (0.17, 0.01, 1.43), "chest"),
+    "upper_arm": Bone((0.17, 0.01, 1.43), (0.30, 0.04, 1.165), "shoulder", FRONT),
+    "forearm": Bone((0.30, 0.04, 1.165), (0.39, -0.03, 0.925), "upper_arm", FRONT),
+    "hand": Bone((0.39, -0.03, 0.925), (0.42, -0.07, 0.79), "forearm", FRONT),
+    "thigh": Bone((0.09, 0.0, 0.92), (0.10, -0.02, 0.50), "hips", BACK),
+    "shin": Bone((0.10, -0.02, 0.50), (0.10, 0.03, 0.09), "thigh", BACK),
+    "foot": Bone((0.10, 0.03, 0.09), (0.11, -0.11, 0.025), "shin"),
+    "toes": Bone((0.11, -0.11, 0.025), (0.11, -0.18, 0.025), "foot"),
+}
+ARM, LEG = ("upper_arm", "forearm", "hand"), ("thigh", "shin", "foot")
+
+
+def add_person(name: str, *, is_hinged: bool = True) -> bpy.types.Object:
+    """Return the rig of a person without body and chains; elbows and knees may be hinges."""
+    table = dict(_MIDDLE)
+    for side, sign in SIDES.items():
+        for key, bone in _SIDE.items():
+            paired = bone.parent in _SIDE
+            parent = f"{bone.parent}.{side}" if paired else bone.parent
+            ends = _across(bone.head, sign), _across(bone.tail, sign)
+            table[f"{key}.{side}"] = Bone(*ends, parent, bone.bends_to)
+    rig = rigs.add_rig(name, table)
+    for side in SIDES if is_hinged else ():
+        rigs.make_hinge(rig, f"forearm.{side}", -20.0, 130.0)
+        rigs.make_hinge(rig, f"shin.{side}", -9.0, 140.0)
+    return rig
+
+
+def add_limb(
+    rig: bpy.types.Object, name: str, parts: tuple[str, ...], side: str, control: str = "BONE"
+) -> bpy.types.PropertyGroup:
+    """Put a Two-Bone chain with target, pole and hand or foot on a limb, and return it.
+
+    Args:
+        rig: Of the person.
+        name: Of the chain.
+        parts: ``ARM`` or ``LEG``.
+        side: "L" or "R".
+        control: What target and pole are, "BONE" or "EMPTY".
+    """
+    bones = [f"{part}.{side}" for part in parts]
+    rigs.colour_chain(rig, bones, "THEME04" if side == "L" else "THEME03")
+    options = {"solver": "TWO_BONE", "use_pole": True, "control": control}
+    return rigs.add_chain(rig, name, bones, **options)
+
+
+def give_body(rig: bpy.types.Object, driven: dict[str, str], round_: int = bodies.ROUND) -> None:
+    """Hang a simple body on a person.
+
+    Args:
+        rig: Of the person.
+        driven: Colours by the names of bones; all others have that of the body.
+        round_: Points around a limb.
+    """
+    sticks = [
+        Stick("hips", (-0.075, 0.0, 0.95), (0.075, 0.0, 0.95), 0.105, flat=0.9),
+        Stick("spine", (0.0, 0.0, 1.04), (0.0, 0.01, 1.22), 0.115, 0.125),
+        Stick("chest", (-0.055, 0.015, 1.34), (0.055, 0.015, 1.34), 0.125),
+        Stick("neck", (0.0, 0.02, 1.42), (0.0, 0.005, 1.58), 0.058, 0.052),
+        Stick("head", (0.0, -0.005, 1.635), (0.0, 0.0, 1.68), 0.078, 0.092),
+    ]
+    for side, sign in SIDES.items():
+        sticks += [_limb_stick(part, side, sign) for part in _THICKNESS]
+        sticks.append(Stick("head", *[(sign * 0.033, -0.083, 1.665)] * 2, 0.013, colour="dark"))
+    coloured = [
+        Stick(s.bone, s.start, s.end, s.radius, s.end_radius, driven.get(s.bone, s.colour), s.flat)
+        for s in sticks
+    ]
+    bodies.give_body(rig, coloured, round_)
+
+
+# Radius at the head and at the tail of each bone, metres.
+_THICKNESS = {
+    "shoulder": (0.05, 0.062),
+    "upper_arm": (0.052, 0.043),
+    "forearm": (0.043, 0.03),
+    "hand": (0.036, 0.026),
+    "thigh": (0.088, 0.058),
+    "shin": (0.057, 0.038),
+    "foot": (0.042, 0.034),
+    "toes": (0.033, 0.022),
+}
+
+
+def _limb_stick(part: str, side: str, sign: float) -> Stick:
+    bone, (radius, last) = _SIDE[part], _THICKNESS[part]
+    ends = _across(bone.head, sign), _across(bone.tail, sign)
+    return Stick(f"{part}.{side}", *ends, radius, last)
+
+
+def _across(point: Point, sign: float) -> Point:
+    return sign * point[0], point[1], point[2]

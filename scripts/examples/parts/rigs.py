@@ -1,0 +1,136 @@
+"""Armatures from tables of bones, chains as the sidebar makes them, controls that are keyed."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable
+
+import bpy
+from mathutils import Matrix, Vector
+
+from demo import stage
+from examples.example import Point
+from window.driver import select_bones
+
+BONES = "Bones"
+
+
+@dataclasses.dataclass(frozen=True)
+class Bone:
+    """One bone at rest, metres.
+
+    Attributes:
+        head: Where it begins.
+        tail: Where it ends.
+        parent: Name of the bone that it hangs under; empty for none.
+        bends_to: Where a positive turn about its own X axis takes its tail.
+    """
+
+    head: Point
+    tail: Point
+    parent: str = ""
+    bends_to: Point = (0.0, 0.0, 1.0)
+
+
+def add_rig(name: str, bones: dict[str, Bone]) -> bpy.types.Object:
+    """Return a new armature object with these bones, active and in object mode."""
+    armature = bpy.data.armatures.new(name)
+    armature.display_type = "STICK"
+    rig = bpy.data.objects.new(name, armature)
+    stage.move_to_collection(rig, name)
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.object.mode_set(mode="EDIT")
+    for key, bone in bones.items():
+        edit_bone = armature.edit_bones.new(key)
+        edit_bone.head, edit_bone.tail = bone.head, bone.tail
+        edit_bone.align_roll(Vector(bone.bends_to))
+        if bone.parent:
+            edit_bone.parent = armature.edit_bones[bone.parent]
+            gap = (edit_bone.head - edit_bone.parent.tail).length
+            edit_bone.use_connect = gap < 1e-6
+    bpy.ops.object.mode_set(mode="OBJECT")
+    collection = armature.collections.new(BONES)
+    for key in bones:
+        collection.assign(armature.bones[key])
+        rig.pose.bones[key].rotation_mode = "QUATERNION"
+    return rig
+
+
+def add_chain(
+    rig: bpy.types.Object, name: str, bones: list[str], **options: object
+) -> bpy.types.PropertyGroup:
+    """Put a chain on bones as the button + of the sidebar does, and return its settings.
+
+    Args:
+        rig: The active armature object, in object mode.
+        name: What the chain is called in the list.
+        bones: Root first, with the hand or foot that is to turn as its target.
+        options: Of the operator that adds chains.
+    """
+    bpy.ops.object.mode_set(mode="POSE")
+    select_bones(rig, *bones)
+    bpy.ops.pose.chain_ik_add(**options)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    chain = rig.chain_ik.chains[-1]
+    chain.name = name
+    return chain
+
+
+def make_hinge(rig: bpy.types.Object, bone: str, least: float, most: float) -> None:
+    """Have a bone turn about its own X axis only, within a range in degrees from rest."""
+    pose_bone = rig.pose.bones[bone]
+    pose_bone.lock_ik_y = pose_bone.lock_ik_z = True
+    pose_bone.use_ik_limit_x = True
+    pose_bone.ik_min_x, pose_bone.ik_max_x = math.radians(least), math.radians(most)
+
+
+def key_bone(
+    rig: bpy.types.Object, name: str, frames: int, place: Callable[[float], Matrix], step: int = 2
+) -> None:
+    """Key a bone without parents along a loop.
+
+    Args:
+        rig: The armature object.
+        name: Of the bone.
+        frames: Length of the loop.
+        place: Its matrix in armature space by the share of the loop that has passed.
+        step: Frames from key to key.
+    """
+    bone = rig.pose.bones[name]
+    to_rest = bone.bone.matrix_local.inverted()
+    for frame in key_frames(frames, step):
+        bone.matrix_basis = to_rest @ place((frame - 1) / frames)
+        bone.keyframe_insert("location", frame=frame)
+        bone.keyframe_insert("rotation_quaternion", frame=frame)
+
+
+def key_object(
+    item: bpy.types.Object, frames: int, place: Callable[[float], Matrix], step: int = 2
+) -> None:
+    """Key an object along a loop, as ``key_bone`` does; places are in the space of its parent."""
+    item.rotation_mode = "QUATERNION"
+    for frame in key_frames(frames, step):
+        item.matrix_basis = place((frame - 1) / frames)
+        item.keyframe_insert("location", frame=frame)
+        item.keyframe_insert("rotation_quaternion", frame=frame)
+
+
+def key_frames(frames: int, step: int) -> Iterable[int]:
+    """Return frames to key; the last one is past the end, where the loop closes."""
+    return range(1, frames + step + 1, step)
+
+
+def placed(position: Iterable[float], along: Point, up: Point = (0.0, 0.0, 1.0)) -> Matrix:
+    """Return the matrix of a bone at a position whose Y points along, and Z up if it can."""
+    y = Vector(along).normalized()
+    x = y.cross(Vector(up)).normalized()
+    matrix = Matrix((x, y, x.cross(y))).transposed().to_4x4()
+    matrix.translation = Vector(position)
+    return matrix
+
+
+def colour_chain(rig: bpy.types.Object, names: Iterable[str], palette: str) -> None:
+    """Give bones one of the colours of the theme."""
+    for name in names:
+        rig.pose.bones[name].color.palette = palette

@@ -1,0 +1,167 @@
+"""What surrounds the scene of an example: floor, light, camera, view, and the note."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import bpy
+from mathutils import Euler, Vector
+
+from demo import stage
+from examples.example import Example
+from examples.parts import bodies
+from window.driver import select_bones
+
+NOTE = "READ ME"
+FOOT = """
+ABOUT THIS TEXT
+It stands where the Properties editor usually is: the icon in the corner of its header changes it \
+back. The file needs the extension Chain IK; without it nothing follows.
+"""
+FRAME_RATE = 24
+PICTURE = (1280, 720)
+
+
+def begin(example: Example) -> None:
+    """Set the scene's time before anything is built; nothing is solved until ``finish``."""
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = 1, example.frames
+    scene.render.fps = FRAME_RATE
+    scene.unit_settings.system = "METRIC"
+    scene.chain_ik.use_live = False
+
+
+def finish(example: Example, rig: bpy.types.Object) -> None:
+    """Surround a built scene, and select what a person is to grab first."""
+    scene = bpy.context.scene
+    angles = Euler((math.radians(example.angles[0]), 0.0, math.radians(example.angles[1])))
+    centre = Vector(example.centre)
+    camera = stage.add_camera(centre, example.distance, angles)
+    camera.data.clip_start = 0.01 * example.distance
+    light = _add_light()
+    for item in (camera, light):
+        item.hide_set(True)  # from the viewport, where their outlines would be in the way
+    _set_up_render(scene)
+    _keep_one_workspace()
+    _show_note(example)
+    for view in stage.views():
+        view.shading.color_type = "MATERIAL"
+        view.shading.show_cavity = True
+        view.clip_start = 0.01 * example.distance
+        stage.look(view, centre, 0.7 * example.distance, angles)
+    scene.chain_ik.use_live = True
+    scene.frame_set(1)
+    _select(example, rig)
+
+
+def add_floor(size: float, height: float = 0.0) -> None:
+    """Add a square floor, metres."""
+    half = 0.5 * size
+    corners = [(-half, -half, height), (half, -half, height), (half, half, height)]
+    floor = bodies.add_mesh("Floor", [*corners, (-half, half, height)], [(0, 1, 2, 3)], ["floor"])
+    floor.hide_select = True
+    stage.move_to_collection(floor, "Stage")
+
+
+def add_block(name: str, least: Vector, most: Vector) -> None:
+    """Add a box between two corners, metres."""
+    corners = [
+        (x, y, z) for z in (least.z, most.z) for y in (least.y, most.y) for x in (least.x, most.x)
+    ]
+    faces = [(0, 2, 3, 1), (4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3), (0, 4, 6, 2), (1, 3, 7, 5)]
+    block = bodies.add_mesh(name, corners, faces, ["stone"])
+    block.data.polygons.foreach_set("use_smooth", [False] * 6)
+    block.hide_select = True
+    stage.move_to_collection(block, "Stage")
+
+
+def save(path: Path) -> None:
+    """Save the file; Blender keeps no former one beside it."""
+    path.unlink(missing_ok=True)
+    bpy.ops.wm.save_as_mainfile(filepath=str(path), compress=True)
+
+
+def take_picture(example: Example, path: Path, share: float = 1.0) -> None:
+    """Render a frame of the open file, at a share of its size.
+
+    Chains that go on from their last pose are baked first, as anybody has to who renders parts.
+    """
+    scene = bpy.context.scene
+    follow = [rig for rig in scene.objects if rig.type == "ARMATURE" and _goes_on(rig)]
+    for rig in follow:
+        bpy.ops.object.mode_set(mode="OBJECT")
+        bpy.context.view_layer.objects.active = rig
+        bpy.ops.object.mode_set(mode="POSE")
+        bpy.ops.pose.chain_ik_bake(frame_start=1, frame_end=example.pictured)
+    scene.frame_set(example.pictured)
+    scene.render.resolution_percentage = round(100 * share)
+    scene.render.filepath = str(path)
+    bpy.ops.render.render(write_still=True)
+
+
+def _goes_on(rig: bpy.types.Object) -> bool:
+    return any(chain.solver == "FOLLOW" for chain in rig.chain_ik.chains)
+
+
+def _add_light() -> bpy.types.Object:
+    """Add a sun, for renders other than Workbench's, and return it."""
+    sun = bpy.data.objects.new("Sun", bpy.data.lights.new("Sun", "SUN"))
+    sun.data.energy = 3.0
+    sun.location = (2.0, -3.0, 5.0)
+    sun.rotation_euler = (math.radians(40.0), 0.0, math.radians(35.0))
+    stage.move_to_collection(sun, "Stage")
+    world = bpy.data.worlds.new("World")
+    world.color = (0.42, 0.45, 0.49)
+    bpy.context.scene.world = world
+    return sun
+
+
+def _set_up_render(scene: bpy.types.Scene) -> None:
+    """Have F12 show at once what the viewport shows."""
+    scene.render.engine = "BLENDER_WORKBENCH"
+    scene.render.resolution_x, scene.render.resolution_y = PICTURE
+    scene.render.use_lock_interface = True
+    scene.view_settings.view_transform = "Standard"
+    shading = scene.display.shading
+    shading.color_type = "MATERIAL"
+    shading.show_cavity = shading.show_shadows = True
+    shading.shadow_intensity = 0.35
+
+
+def _keep_one_workspace() -> None:
+    """Delete what the file would carry along: workspaces that nobody looks at."""
+    shown = bpy.context.window.workspace
+    bpy.data.batch_remove([each for each in bpy.data.workspaces if each != shown])
+    screens = set(shown.screens)
+    bpy.data.batch_remove([each for each in bpy.data.screens if each not in screens])
+
+
+def _show_note(example: Example) -> None:
+    """Write the note, and show it in the place of the properties editor."""
+    text = bpy.data.texts.new(NOTE)
+    text.write(example.note + FOOT)
+    text.cursor_set(0)
+    (area,) = (area for area in bpy.context.screen.areas if area.type == "PROPERTIES")
+    area.type = "TEXT_EDITOR"
+    editor = area.spaces.active
+    editor.text = text
+    editor.show_word_wrap = True
+    editor.show_line_numbers = editor.show_syntax_highlight = False
+    editor.top = 0
+
+
+def _select(example: Example, rig: bpy.types.Object) -> None:
+    """Select the control: G moves it at once."""
+    # Else targets that are objects cannot be clicked while a rig is in pose mode.
+    bpy.context.scene.tool_settings.lock_object_mode = False
+    if example.control in rig.pose.bones:
+        bpy.context.view_layer.objects.active = rig
+        rig.select_set(True)
+        bpy.ops.object.mode_set(mode="POSE")
+        select_bones(rig, example.control)
+        return
+    control = bpy.data.objects[example.control]
+    rig.select_set(False)
+    control.select_set(True)
+    bpy.context.view_layer.objects.active = control

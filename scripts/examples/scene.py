@@ -1,0 +1,94 @@
+"""Build example files, play them, and take their pictures.
+
+    python -m examples.scene out/examples arm leg      in scripts/, with the bpy module
+
+Started by examples.py. Writes a .blend and a .png for each name; fails if a chain does not follow.
+Lines that start with MARK are for the person who waits.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from pathlib import Path
+
+import bpy
+
+from common import blender_process
+from examples import arm, crowd, dragon_neck, leg, playing, snake, spider, tail
+from examples.example import Example
+from examples.parts import studio
+
+MARK = "examples: "
+MODULES = (arm, leg, spider, tail, snake, dragon_neck, crowd)
+EXAMPLES = {each.EXAMPLE.name: each.EXAMPLE for each in MODULES}
+# Metres: what a chain accepts, and what Blender's single precision adds.
+REACHED = 5e-5
+
+
+def build(example: Example) -> None:
+    """Fill an empty file with an example."""
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    studio.begin(example)
+    studio.finish(example, example.build())
+
+
+def faults(example: Example, played: playing.Played) -> list[str]:
+    """Return what is wrong with chains that were played, a sentence each; none if all is well."""
+    return [
+        f"{chain} of {rig} on frame {frame} is {gap:.2g} m off and says: {status}"
+        for (frame, rig, chain), gap in played.gaps.items()
+        if not (status := played.statuses[frame, rig, chain]).startswith(example.looks_like)
+        or not gap <= REACHED
+    ]
+
+
+def save_all(folder: str) -> None:
+    """Write all files, and nothing else; the whole work of a process."""
+    import blender_ik_addon
+
+    blender_ik_addon.register()
+    for example in EXAMPLES.values():
+        build(example)
+        studio.save(Path(folder) / f"{example.name}.blend")
+
+
+def make(example: Example, folder: Path) -> None:
+    """Write the file and the picture of an example.
+
+    Raises:
+        SystemExit: If one of its chains does not follow.
+    """
+    build(example)
+    studio.save(folder / f"{example.name}.blend")
+    played = playing.play(range(1, example.frames + 1))
+    found = faults(example, played)
+    median = statistics.median(played.milliseconds)
+    count = len(played.gaps) // example.frames
+    size = (folder / f"{example.name}.blend").stat().st_size / 1024.0
+    print(
+        f"{MARK}{example.name}: {count} chains, {median:.1f} ms a frame,"
+        f" at most {1e3 * played.worst:.4f} mm off, {size:.0f} KB",
+        flush=True,
+    )
+    studio.take_picture(example, folder / f"{example.name}.png")
+    if found:
+        print(*(MARK + sentence for sentence in found[:9]), sep="\n", flush=True)
+        raise SystemExit(f"{len(found)} times a chain of '{example.name}' did not follow.")
+
+
+def main(folder: Path, names: list[str]) -> None:
+    """Run in a process of its own: an empty file, the add-on from the checkout."""
+    import blender_ik_addon
+
+    blender_ik_addon.register()
+    folder.mkdir(parents=True, exist_ok=True)
+    unknown = [name for name in names if name not in EXAMPLES]
+    if unknown:
+        raise SystemExit(f"No example {', '.join(unknown)}; there are {', '.join(EXAMPLES)}.")
+    for name in names:
+        make(EXAMPLES[name], folder)
+
+
+if __name__ == "__main__":
+    blender_process.run(main, Path(sys.argv[1]).resolve(), sys.argv[2:] or list(EXAMPLES))

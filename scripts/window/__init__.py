@@ -1,0 +1,1 @@
+"""Scripts that press the buttons of a Blender with a window, and take its pictures."""

@@ -1,0 +1,172 @@
+"""The pictures of docs/quick_start.md, taken in Blender's window; docs_pictures.py runs it.
+
+    BLENDER_USER_RESOURCES=$(mktemp -d) blender --factory-startup --enable-event-simulate \
+        --python scripts/window/docs_tour.py -- dist/chain_ik-*.zip out/docs
+
+It needs what window_tour.py needs. The exit code is 1, after a sentence, if a picture would not
+show what the page says of it.
+"""
+
+from __future__ import annotations
+
+import sys
+from math import cos, pi, sin
+from pathlib import Path
+
+import bpy
+from mathutils import Vector
+
+# Blender puts the folder of a script that it runs on no path.
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from window.driver import REDRAW, Session, Viewport, check, play, read_paths, select_bones
+
+MODULE = "bl_ext.user_default.chain_ik"
+RIG, ARM = "metarig", "Arm.L"
+UI_SCALE = 1.2
+WHOLE = Vector((0.55, -0.2, 0.95)), 4.0, (1.35, 0.0, 0.65)
+UPPER = Vector((0.45, 0.0, 1.35)), 2.2, (1.4, 0.0, 0.5)
+# The path of the hand's target in the moving picture: an ellipse, its radii in metres, from where
+# the arm is almost straight toward the shoulder and back.
+TO_SHOULDER, ACROSS, STEPS = Vector((-0.096, 0.0, 0.128)), Vector((0.1, 0.0, 0.075)), 16
+OUT_OF_REACH = Vector((0.32, 0.0, 0.32))
+LAST_FRAME = 40
+
+
+def rig() -> bpy.types.Object:
+    """Return the character. By name: undo replaces all references."""
+    return bpy.data.objects[RIG]
+
+
+class Tour:
+    """The session; each picture is a step of the page."""
+
+    def __init__(self, zip_path: Path, folder: Path) -> None:
+        self.zip_path, self.folder = zip_path, folder
+        self.viewport = Viewport()
+
+    def steps(self) -> Session:
+        """Yield the seconds to wait, from the first step to the last."""
+        yield from self.install()
+        yield from self.set_up()
+        yield from self.drag()
+        yield from self.leave_reach()
+        yield from self.bake()
+        print(f"The pictures are in {self.folder}.")
+
+    def install(self) -> Session:
+        """Install the zip, add Rigify's human metarig, and open the tab."""
+        bpy.context.preferences.view.ui_scale = UI_SCALE
+        yield from self.viewport.fill_window()
+        bpy.ops.extensions.package_install_files(
+            repo="user_default", filepath=str(self.zip_path), enable_on_install=True
+        )
+        check(MODULE in bpy.context.preferences.addons, "The extension is not enabled.")
+        bpy.ops.preferences.addon_enable(module="rigify")
+        for ob in list(bpy.data.objects):
+            bpy.data.objects.remove(ob)
+        with self.viewport.context():
+            bpy.ops.object.armature_human_metarig_add()
+        self.viewport.look(*WHOLE)
+        yield REDRAW
+        yield from self.viewport.show_tab("Chain IK")
+        yield from self.viewport.widen_sidebar(50)
+        check(rig().select_get(), "The character is not selected.")
+        self.picture("start_1_select")
+
+    def set_up(self) -> Session:
+        """Press Set Up Limbs, and go to pose mode."""
+        with self.viewport.context():
+            bpy.ops.pose.chain_ik_setup("INVOKE_DEFAULT", True)
+            bpy.ops.object.mode_set(mode="POSE")
+            bpy.ops.pose.select_all(action="DESELECT")
+        yield REDRAW
+        check(len(rig().chain_ik.chains) == 6, "Not all limbs have got chains.")
+        self.picture("start_2_set_up")
+
+    def drag(self) -> Session:
+        """Press G on the left hand's target and lead it round."""
+        with self.viewport.context():
+            select_bones(rig(), self.chain.subtarget)
+        self.viewport.look(*UPPER)
+        yield REDRAW
+        start = self.place()
+        pixel = self.viewport.pixel_of(start)
+        yield from self.viewport.drag([pixel], button="")
+        self.viewport.press("G")
+        yield REDRAW
+        for step in range(STEPS):
+            turn = 2 * pi * step / STEPS
+            offset = (1.0 - cos(turn)) * TO_SHOULDER + sin(turn) * ACROSS
+            yield from self.viewport.drag([self.viewport.pixel_of(start + offset)], button="")
+            yield REDRAW
+            check(self.chain.status.startswith("Reached"), self.chain.status)
+            self.picture(f"drag_{step:02}")
+            if step == STEPS // 2:
+                moved = (self.place() - start).length
+                check(moved > 0.2, f"The mouse has moved the target by {moved:.2g} m only.")
+                self.picture("start_3_drag")
+        self.viewport.press("ESC")
+        yield REDRAW
+
+    def leave_reach(self) -> Session:
+        """Move the target to where the arm does not reach."""
+        bone = rig().pose.bones[self.chain.subtarget]
+        turn = bone.bone.matrix_local.to_3x3()
+        bone.location += turn.inverted() @ OUT_OF_REACH
+        yield REDRAW
+        check(self.chain.status.startswith("Out of reach by"), self.chain.status)
+        self.picture("start_4_status")
+        bone.location = (0.0, 0.0, 0.0)
+        yield REDRAW
+
+    def bake(self) -> Session:
+        """Key the target at two frames, bake, and look at the keys."""
+        scene, bone = bpy.context.scene, rig().pose.bones[self.chain.subtarget]
+        scene.frame_start, scene.frame_end = 1, LAST_FRAME
+        for frame, offset in ((1, Vector()), (LAST_FRAME, Vector((0.1, -0.1, 0.3)))):
+            bone.location = bone.bone.matrix_local.to_3x3().inverted() @ offset
+            bone.keyframe_insert("location", frame=frame)
+        with self.viewport.context():
+            bpy.ops.pose.chain_ik_bake(
+                which="ALL", frame_start=1, frame_end=LAST_FRAME, step=4, mute=True
+            )
+        check(all(chain.mute for chain in rig().chain_ik.chains), "Not all chains are muted.")
+        scene.frame_set(LAST_FRAME // 2)
+        select_bones(rig(), "upper_arm.L", "forearm.L")
+        with self.viewport.context():
+            bpy.ops.screen.area_split(direction="HORIZONTAL", factor=0.25)
+        yield REDRAW
+        areas = [area for area in self.viewport.window.screen.areas if area.type == "VIEW_3D"]
+        min(areas, key=lambda area: area.y).type = "DOPESHEET_EDITOR"
+        self.viewport.look(*UPPER)
+        yield REDRAW
+        area = next(a for a in self.viewport.window.screen.areas if a.type == "DOPESHEET_EDITOR")
+        region = next(region for region in area.regions if region.type == "WINDOW")
+        with bpy.context.temp_override(window=self.viewport.window, area=area, region=region):
+            bpy.ops.action.view_all()
+        yield REDRAW
+        self.picture("start_5_baked")
+
+    @property
+    def chain(self) -> bpy.types.PropertyGroup:
+        """The left arm's chain."""
+        return rig().chain_ik.chains[ARM]
+
+    def place(self) -> Vector:
+        """Return where the target of the left hand is, world space."""
+        return rig().matrix_world @ rig().pose.bones[self.chain.subtarget].head
+
+    def picture(self, name: str) -> None:
+        """Take the picture of a step."""
+        self.viewport.take_picture(self.folder / f"{name}.png")
+        print(name)
+
+
+def main() -> None:
+    """Read the arguments and start the session."""
+    play(Tour(*read_paths("the zip, a folder for pictures")).steps())
+
+
+if __name__ == "__main__":
+    main()

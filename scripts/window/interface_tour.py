@@ -1,0 +1,231 @@
+"""The pictures of docs/interface.md, taken in Blender's window; docs_pictures.py runs it.
+
+    BLENDER_USER_RESOURCES=$(mktemp -d) blender --factory-startup --enable-event-simulate \
+        --python scripts/window/interface_tour.py -- dist/chain_ik-*.zip out/interface
+
+Each picture is the part of the window that the page tells of. It needs what window_tour.py needs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import bpy
+import numpy as np
+from mathutils import Vector
+
+# Blender puts the folder of a script that it runs on no path.
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from window import overlay_pictures as figure
+from window.driver import REDRAW, Session, Viewport, check, play, read_paths, select_bones
+
+MODULE = "bl_ext.user_default.chain_ik"
+LANGUAGE = "zh_HANS"
+# The scale of the interface at which all of the sidebar is seen.
+WHOLE_SIDEBAR = 0.85
+# Left, bottom, width and height in pixels, from the lower left corner of the window.
+Box = tuple[int, int, int, int]
+# Where a menu or popover opens, with room around it, and the room that each of them takes.
+POPUP = (520, 470)
+ROOM = {
+    "popover": (-200, -200, 400, 260),
+    "menu": (-260, -400, 340, 470),
+    "pie": (-330, -200, 660, 400),
+}
+ALL = (Vector((0.25, 0.0, 1.1)), 2.3)
+NEAR_TAIL = (Vector((-0.25, 0.0, 1.15)), 1.1)
+# Pixels above the preferences of the extension, where its folder is told.
+FILE_PATH = 165
+NEAR_ARM = (Vector((0.45, -0.05, 1.5)), 1.15)
+
+
+def cut(path: Path, box: Box) -> None:
+    """Cut a picture to a part of it."""
+    whole = bpy.data.images.load(str(path))
+    pixels = np.empty((whole.size[1], whole.size[0], whole.channels), dtype=np.float32)
+    whole.pixels.foreach_get(pixels.ravel())
+    bpy.data.images.remove(whole)
+    left, bottom, width, height = box
+    part = np.ones((height, width, 4), dtype=np.float32)
+    part[..., :3] = pixels[bottom : bottom + height, left : left + width, :3]
+    image = bpy.data.images.new(path.stem, width, height)
+    image.pixels.foreach_set(part.ravel())
+    image.filepath_raw, image.file_format = str(path), "PNG"
+    image.save()
+    bpy.data.images.remove(image)
+
+
+def unfold() -> None:
+    """Have two panels open: no script knows where their titles are to be clicked."""
+    package = sys.modules[MODULE]
+    compare, bone = bpy.types.VIEW3D_PT_chain_ik_compare, bpy.types.BONE_PT_inverse_kinematics
+    package.unregister()
+    bpy.utils.unregister_class(bone)
+    compare.bl_options = bone.bl_options = set()
+    bpy.utils.register_class(bone)
+    package.register()
+
+
+class Tour:
+    """The session; every method takes a picture or two."""
+
+    def __init__(self, zip_path: Path, folder: Path) -> None:
+        self.zip_path, self.folder = zip_path, folder
+        self.viewport = Viewport()
+
+    def steps(self) -> Session:
+        """Yield the seconds to wait, from the first step to the last."""
+        yield from self.begin()
+        yield from self.draw_chains()
+        yield from self.open_menus()
+        yield from self.show_panels()
+        yield from self.compare()
+        yield from self.show_bone()
+        yield from self.show_preferences()
+        print(f"The pictures are in {self.folder}.")
+
+    def begin(self) -> Session:
+        """Install the zip, and build a figure with an arm, a leg and a tail."""
+        yield from self.viewport.fill_window()
+        bpy.ops.extensions.package_install_files(
+            repo="user_default", filepath=str(self.zip_path), enable_on_install=True
+        )
+        check(MODULE in bpy.context.preferences.addons, "The extension is not enabled.")
+        unfold()
+        bpy.context.preferences.view.show_tooltips = False
+        with self.viewport.context():
+            figure.build()
+        yield REDRAW
+        yield from self.viewport.show_tab("Chain IK")
+        yield from self.viewport.widen_sidebar(70)
+
+    def draw_chains(self) -> Session:
+        """Take the overlay alone, then the gizmos of the arm, with its elbow as active bone."""
+        space = self.viewport.area.spaces.active
+        rig = bpy.data.objects["Figure"]
+        bpy.data.objects["Arm Target"].location = (0.75, -0.25, 1.25)
+        select_bones(rig, "Arm.1")
+        self.viewport.look(*ALL, figure.ANGLES)
+        space.show_gizmo = False
+        yield REDRAW
+        print([chain.status for chain in rig.chain_ik.chains])
+        self.take_region("overlay", "WINDOW")
+        space.show_gizmo = True
+        bpy.data.objects["Arm Target"].location = figure.TARGETS["Arm"]
+        self.viewport.look(*NEAR_ARM, figure.ANGLES)
+        yield REDRAW
+        self.take_region("gizmos", "WINDOW")
+
+    def open_menus(self) -> Session:
+        """Take the popover of overlays, the entries in the menu of the pose, and the pie."""
+        calls: dict[str, Callable[[], object]] = {
+            "popover": lambda: bpy.ops.wm.call_panel(name="VIEW3D_PT_overlay_chain_ik"),
+            "menu": lambda: bpy.ops.wm.call_menu(name="VIEW3D_MT_pose_ik"),
+            "pie": lambda: bpy.ops.wm.call_menu_pie(name="VIEW3D_MT_chain_ik_pie"),
+        }
+        (x, y) = POPUP
+        for name, call in calls.items():
+            yield from self.viewport.drag([POPUP], button="")
+            with self.viewport.context():
+                call()
+            # A pie opens by and by, and while the mouse moves.
+            for step in range(1, 5):
+                yield from self.viewport.drag([(x + step, y)], button="")
+                yield REDRAW
+            left, bottom, width, height = ROOM[name]
+            self.take(name, (x + left, y + bottom, width, height))
+            self.viewport.press("ESC")
+            yield REDRAW
+
+    def show_panels(self) -> Session:
+        """Take the sidebar, in English and in another language."""
+        view = bpy.context.preferences.view
+        english = view.language
+        for name, language in (("panels", english), ("language", LANGUAGE)):
+            view.language, view.ui_scale = language, WHOLE_SIDEBAR
+            view.use_translate_interface = True
+            yield REDRAW
+            self.take_region(name, "UI")
+        view.language, view.ui_scale = english, 1.0
+        yield REDRAW
+
+    def compare(self) -> Session:
+        """Press Compare Solvers for the whole tail; ghosts of all poses are drawn."""
+        rig = bpy.data.objects["Figure"]
+        tail = rig.chain_ik.chains["Tail"]
+        tail.chain_count, tail.bone = 3, "Tail.2"
+        bpy.data.objects["Tail Target"].location = (-0.3, -0.15, 1.3)
+        rig.chain_ik.active_index = rig.chain_ik.chains.find("Tail")
+        select_bones(rig, "Tail.2")
+        self.viewport.look(*NEAR_TAIL, figure.ANGLES)
+        yield from self.viewport.widen_sidebar(110)
+        with self.viewport.context():
+            bpy.ops.pose.chain_ik_compare("INVOKE_DEFAULT")
+        yield REDRAW
+        yield from self.scroll_down("UI")
+        region = self.viewport.region("UI")
+        self.take("compare", (0, region.y, region.x + region.width, region.height))
+
+    def scroll_down(self, kind: str) -> Session:
+        """Scroll a region to its end."""
+        region = self.viewport.region(kind)
+        for _ in range(6):
+            with bpy.context.temp_override(
+                window=self.viewport.window, area=self.viewport.area, region=region
+            ):
+                bpy.ops.view2d.scroll_down(page=True)
+        yield REDRAW
+
+    def show_bone(self) -> Session:
+        """Turn the viewport into a Properties editor with the tab of the arm's first bone."""
+        with self.viewport.context():
+            select_bones(bpy.data.objects["Figure"], "Arm.0")
+            bpy.ops.screen.area_split(direction="VERTICAL", factor=0.7)
+        yield REDRAW
+        area = min(self.viewport.window.screen.areas, key=lambda area: area.width)
+        area.type = self.viewport.kind = "PROPERTIES"
+        yield REDRAW
+        self.viewport.area.spaces.active.context = "BONE"
+        yield REDRAW
+        yield from self.scroll_down("WINDOW")
+        self.take_region("bone", "WINDOW")
+
+    def show_preferences(self) -> Session:
+        """Turn the other editor into the preferences, and unfold those of the extension."""
+        self.viewport.kind = "VIEW_3D"
+        self.viewport.area.type = self.viewport.kind = "PREFERENCES"
+        bpy.context.preferences.active_section = "ADDONS"
+        bpy.context.window_manager.addon_search = "Chain IK"
+        bpy.ops.preferences.addon_expand(module=MODULE)
+        yield REDRAW
+        yield from self.scroll_down("WINDOW")
+        # Where this machine has put the extension is nobody's business.
+        region = self.viewport.region("WINDOW")
+        self.take("preferences", (region.x, region.y, region.width, region.height - FILE_PATH))
+
+    def take_region(self, name: str, kind: str) -> None:
+        """Take a region of the editor, without what lies over it at its right."""
+        region = self.viewport.region(kind)
+        right = region.x + region.width
+        if self.viewport.kind == "VIEW_3D" and kind == "WINDOW":
+            right = self.viewport.region("UI").x
+        self.take(name, (region.x, region.y, right - region.x, region.height))
+
+    def take(self, name: str, box: Box) -> None:
+        """Take a part of the window."""
+        path = self.folder / f"interface_{name}.png"
+        self.viewport.take_picture(path)
+        cut(path, box)
+        print(name)
+
+
+def main() -> None:
+    """Read the arguments and start the session."""
+    play(Tour(*read_paths("the zip, a folder for pictures")).steps())
+
+
+if __name__ == "__main__":
+    main()
