@@ -249,7 +249,8 @@ def test_what_is_tested_elsewhere_can_still_be_said(begin):
 @pytest.mark.parametrize("test", ELSEWHERE)
 def test_tests_that_stand_elsewhere_are_there(test):
     file, name = test.split("::")
-    assert f"def {name}" in (Path(__file__).with_name(file)).read_text(encoding="utf-8")
+    (path,) = (ROOT / "tests" / "blender").rglob(file)
+    assert f"def {name}" in path.read_text(encoding="utf-8")
 
 
 def test_texts_use_the_words_of_the_menus():
