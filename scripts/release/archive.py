@@ -47,7 +47,11 @@ def check_install(path: Path, python: Path, root: Path) -> list[str]:
     """
     with tempfile.TemporaryDirectory(prefix="chain_ik_release_") as folder:
         process = subprocess.run(
-            [str(python), str(root / "tests" / "blender" / "package_session.py"), str(path)],
+            [
+                str(python),
+                str(root / "tests" / "blender" / "package" / "package_session.py"),
+                str(path),
+            ],
             env={**os.environ, "BLENDER_USER_RESOURCES": folder},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -9,7 +9,7 @@ import pytest
 
 from tests.window.application import ROOT, Run, complaints, run
 
-SESSION = ROOT / "tests" / "blender" / "package_session.py"
+SESSION = ROOT / "tests" / "blender" / "package" / "package_session.py"
 MARK = "CHAIN_IK_SESSION "
 LONGEST = 180.0
 # Metres. Blender stores float32; a solve accepts 1e-5.
