@@ -45,13 +45,10 @@ def check_install(path: Path, python: Path, root: Path) -> list[str]:
         python: That has Blender as a module.
         root: Of the checkout.
     """
+    script = root / "tests" / "blender" / "package" / "package_session.py"
     with tempfile.TemporaryDirectory(prefix="chain_ik_release_") as folder:
         process = subprocess.run(
-            [
-                str(python),
-                str(root / "tests" / "blender" / "package" / "package_session.py"),
-                str(path),
-            ],
+            [str(python), str(script), str(path)],
             env={**os.environ, "BLENDER_USER_RESOURCES": folder},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
