@@ -1,7 +1,7 @@
 """Run all checks of the project. The last line is the sum: N passed, N failed, N skipped.
 
-    python3 scripts/test.py                     everything, slow tests in the newest Blender
-    python3 scripts/test.py --thorough          every test in every run, before a release
+    python3 scripts/test.py                     every test, of those with many cases some
+    python3 scripts/test.py --thorough          every case of every test in every run: for a release
     python3 scripts/test.py --quick             lint, docs, core, one Blender; one case of each test
     python3 scripts/test.py --only 5.2          only the runs whose name contains this
     python3 scripts/test.py --only core -- -k limits -x      what follows -- goes to pytest
@@ -39,7 +39,10 @@ OLDEST_BLENDER, OLDEST = "4.2", "core-3.11"
 QUICK_RUNS = ("lint", "docs", OLDEST)
 NOT_SLOW, SLOW = ("-m", "not slow"), ("-m", "slow and not exhaustive")
 ON_OLDEST = ("-m", "not slow or (oldest and not exhaustive)")
-ONE_CASE, SOME_CASES = ("--few", "1"), ("--few", "3")
+ONE_CASE = ("--few", "1")
+# Every test runs, of many cases these many, spread evenly: what no case of a test has told of the
+# newest Blender, more of them have hardly ever told, of an older one still less.
+CASES = {"core-slow": 12, "bpy-5.2": 8, "bpy-4.2": 3, "core-newest": 3}
 
 # Runs go on side by side: threads of their own for small systems would only wait for each other.
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "VECLIB_MAXIMUM")}
@@ -193,30 +196,32 @@ def plan_runs(options: argparse.Namespace) -> dict[str, Callable[[str], Outcome]
     core_tests = [
         str(path.relative_to(ROOT)) for path in sorted((ROOT / "tests").glob("test_*.py"))
     ]
+
+    def cases(name: str) -> list[str]:
+        is_whole = options.thorough or options.quick or options.only
+        return extra if is_whole else ["--few", str(CASES.get(name, 1)), *extra]
+
     runs: dict[str, Callable[[str], Outcome]] = {"lint": lint, "docs": check_docs}
     # The longest are begun first, so that no core waits at the end.
     if not options.quick:
-        runs["core-slow"] = lambda label: run_in_environment(
-            label, ["tests/core", *core_tests, *SLOW, *options.pytest], OLDEST
-        )
+        slow = ["tests/core", *core_tests, *SLOW, *cases("core-slow")]
+        runs["core-slow"] = lambda label: run_in_environment(label, slow, OLDEST)
     for version in BLENDER_VERSIONS:
         # Slow tests have hardly ever told of an older Blender what they do not of the newest, but
-        # for what random and spoiled input does. What changed between the oldest and the newest
-        # shows in any case of a test.
-        is_whole = version == BLENDER_VERSIONS[0] or options.thorough
-        some = ON_OLDEST if version == OLDEST_BLENDER else (*NOT_SLOW, *SOME_CASES)
-        few = extra if is_whole else [*some, *extra]
+        # for what random and spoiled input does.
+        some = {BLENDER_VERSIONS[0]: (), OLDEST_BLENDER: ON_OLDEST}.get(version, NOT_SLOW)
+        few = [*([] if options.thorough else some), *cases(f"bpy-{version}")]
         runs[f"bpy-{version}"] = lambda label, few=few: run_in_environment(
             label, ["tests/blender", *few]
         )
+    # The core knows no Blender: all of it on its oldest Python and NumPy. What the newest do
+    # otherwise shows in any case of a test.
     runs[OLDEST] = lambda label: run_in_environment(
         label, ["tests/core", *core_tests, *NOT_SLOW, *extra]
     )
-    # The core knows no Blender: all of it on its oldest Python and NumPy. What the newest do
-    # otherwise shows in any case of a test.
     newest = f"bpy-{BLENDER_VERSIONS[0]}"
-    cases = extra if options.thorough else [*NOT_SLOW, *SOME_CASES, *extra]
-    runs["core-newest"] = lambda label: run_in_environment(label, ["tests/core", *cases], newest)
+    core = [*([] if options.thorough else NOT_SLOW), *cases("core-newest")]
+    runs["core-newest"] = lambda label: run_in_environment(label, ["tests/core", *core], newest)
     if os.environ.get("BLENDER"):
         runs["application"] = lambda label: run_in_application(label, ["tests/blender", *extra])
     runs["window"] = lambda label: run_in_window(label, ["tests/window", *options.pytest])

@@ -417,6 +417,7 @@ def test_the_command_goes_when_the_extension_goes():
     assert len(cli._registered) == 1
 
 
+@pytest.mark.slow
 @needs_module
 @pytest.mark.parametrize(
     ("arguments", "code"),
@@ -437,6 +438,7 @@ def test_the_program_ends_with_these_codes(file, arguments, code):
     assert file.read_bytes() == before
 
 
+@pytest.mark.slow
 @needs_module
 def test_the_program_refuses_what_is_no_file_of_blender(tmp_path):
     text = tmp_path / "text.blend"

@@ -99,6 +99,7 @@ def test_a_limb_that_turns_right_round_is_keyed_without_jumps(mode):
     assert max(np.abs(np.diff(each)).max() for each in values.values()) < 1.5
 
 
+@pytest.mark.slow
 def test_bones_that_chains_share_are_keyed_without_jumps():
     """Each chain tells the channels of the shared bones, which are made even once."""
     ob = rigs.make_rig([(0, 0, 0), (1, 0, 0.1), (2, 0, 0)])

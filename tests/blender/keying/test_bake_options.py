@@ -254,6 +254,7 @@ def make_stretchy(name):
     return ob
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [make_robot, make_stretchy])
 @pytest.mark.parametrize("tolerance", [0.002, 0.02])
 def test_keys_left_out_move_and_grow_no_bone_by_more_than_the_tolerance(make, tolerance):

@@ -33,7 +33,7 @@ LOOSE_MEMORY = 3.0
 
 def cycles(short: int, long: int) -> pytest.MarkDecorator:
     """Run a test with a few repetitions, and, where all is asked for, with many."""
-    many = pytest.param(long, marks=[pytest.mark.slow, pytest.mark.exhaustive])
+    many = pytest.param(long, marks=pytest.mark.exhaustive)
     return pytest.mark.parametrize("times", [short, many])
 
 
@@ -66,6 +66,8 @@ def check_flat(act: Callable[[int], None], times: int, loose: int = LOOSE_BLOCKS
     assert memory[-1] - memory[0] <= LOOSE_MEMORY, figures
 
 
+@pytest.mark.slow
+@pytest.mark.oldest
 @cycles(10, 50)
 def test_registering_again_and_again_leaves_nothing(times):
     blender_ik_addon.unregister()
@@ -84,6 +86,8 @@ def test_registering_again_and_again_leaves_nothing(times):
         blender_ik_addon.register()
 
 
+@pytest.mark.slow
+@pytest.mark.oldest
 @cycles(1000, 10_000)
 def test_updates_hold_on_to_nothing(times):
     ob, target = rigs.make_arm()
@@ -102,6 +106,8 @@ def test_updates_hold_on_to_nothing(times):
     assert left_behind(before, list_traces()) == {}
 
 
+@pytest.mark.slow
+@pytest.mark.oldest
 @cycles(50, 1000)
 def test_opening_files_holds_on_to_nothing(times, tmp_path):
     _, target = rigs.make_arm()

@@ -275,6 +275,7 @@ def test_elbows_stay_elbows_on_the_way():
         assert np.abs(w * z - x * y).max() < 1e-6
 
 
+@pytest.mark.slow
 def test_bones_that_grow_ease_too():
     ob, target, chain = make_easing(3)
     for bone in ob.pose.bones:

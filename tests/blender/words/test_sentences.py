@@ -253,6 +253,7 @@ def test_tests_that_stand_elsewhere_are_there(test):
     assert f"def {name}" in path.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_texts_use_the_words_of_the_menus():
     """Not the identifiers that scripts use, such as NEWTON or TWO_BONE."""
     files = [path for path in PACKAGE.rglob("*.py") if "core" not in path.parts] + list(SOURCES)

@@ -284,6 +284,7 @@ def test_in_english_all_stays_english():
     assert translate(ENGLISH) == ENGLISH
 
 
+@pytest.mark.slow
 def test_sources_hold_no_word_in_another_language():
     """What is said is English until it is shown."""
     texts = [
