@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from . import addon, logs
+from ..registering import in_order
+from . import logs
 from .addon import CONTROLS, ChainPreferences, preferences
 from .colours import Colours, Widths, colours, ghost_colours, widths
 from .new_chains import new_chain, wants_pole
@@ -22,17 +23,10 @@ __all__ = [
     "widths",
 ]
 
-_MODULES = (addon, logs)
+_register, unregister = in_order(__name__, "addon", "logs")
 
 
 def register() -> None:
     """Register the preferences, and log as they say."""
-    for module in _MODULES:
-        module.register()
+    _register()
     logs.set_level(preferences().log_level)
-
-
-def unregister() -> None:
-    """Remove what ``register`` added."""
-    for module in reversed(_MODULES):
-        module.unregister()
