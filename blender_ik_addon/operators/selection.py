@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import cast
 
 import bpy
 from mathutils import Vector
 
-from ..core import IKError
 from ..properties import (
     ChainGroup,
     ChainSettings,
@@ -20,7 +18,6 @@ from ..properties import (
 )
 from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import Anchor
-from ..translations import said, translate
 
 # Of one chain: the target, and the pole.
 MOST_CONTROLS = 2
@@ -79,35 +76,6 @@ def chain(context: bpy.types.Context) -> ChainSettings:
 def scene_of(context: bpy.types.Context) -> bpy.types.Scene:
     """Return the scene, which every context with an active object has."""
     return cast(bpy.types.Scene, context.scene)
-
-
-def is_possible(operator: type[bpy.types.Operator], problem: str) -> bool:
-    """Tell a ``poll`` whether nothing keeps the operator from running, and the user what does."""
-    if problem:
-        operator.poll_message_set(translate(problem, "tooltips"))
-    return not problem
-
-
-def change(
-    operator: bpy.types.Operator,
-    remove: Callable[[ChainSettings], list[str]],
-    settings: ChainSettings,
-) -> set[str]:
-    """Remove something of a chain, and tell the user why not, or whose drivers are broken now."""
-    try:
-        readers = remove(settings)
-    except IKError as error:
-        operator.report({"ERROR"}, said(error))
-        return {"CANCELLED"}
-    if readers:
-        operator.report({"WARNING"}, said(readers_in_words(readers)))
-    return {"FINISHED"}
-
-
-def readers_in_words(readers: Iterable[str]) -> str:
-    """Return what to tell of data whose drivers are broken now."""
-    names = ", ".join(sorted(readers))
-    return f"Drivers of {names} read what is gone: give them something else to read."
 
 
 def armature_of(context: bpy.types.Context) -> bpy.types.Object | None:

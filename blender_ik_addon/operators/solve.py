@@ -15,10 +15,10 @@ from ..rig.tools.wording import outcome_in_words
 from ..translations import said
 from . import selection
 from .add import AUTOMATIC
-from .chains import ANEW
+from .base import ANEW, ChainOperator
 
 
-class POSE_OT_chain_ik_solve(bpy.types.Operator):
+class POSE_OT_chain_ik_solve(ChainOperator):
     """Bring the active bone to the selected object once; no chain is left behind."""
 
     bl_idname = "pose.chain_ik_solve"
@@ -88,24 +88,20 @@ class POSE_OT_chain_ik_solve(bpy.types.Operator):
     )
 
     @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
+    def problem(cls, context: bpy.types.Context) -> str:
         problem = selection.problem(context)
         if not problem and selection.shows_bones(context):
             problem = _problem(context)
-        return selection.is_possible(cls, problem)
+        return problem
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> set[str]:
         depsgraph = context.evaluated_depsgraph_get()
-        try:
-            selected = selection.read(context, self.bone)
-            # Shown afterwards in the panel at the bottom left; given again, the chain is the same.
-            self.chain_count = self.chain_count or selected.chain_count
-            spec = self._spec(selected)
-            check_free(selected.armature_object, spec)
-            outcome = solve_once(depsgraph, selected.armature_object, spec)
-        except IKError as error:
-            self.report({"ERROR"}, said(error))
-            return {"CANCELLED"}
+        selected = selection.read(context, self.bone)
+        # Shown afterwards in the panel at the bottom left; given again, the chain is the same.
+        self.chain_count = self.chain_count or selected.chain_count
+        spec = self._spec(selected)
+        check_free(selected.armature_object, spec)
+        outcome = solve_once(depsgraph, selected.armature_object, spec)
         self.report({"INFO"}, said(outcome_in_words(outcome, length_unit(context.scene))))
         return {"FINISHED"}
 
