@@ -9,7 +9,7 @@ from mathutils import Matrix
 from ..core import IKError
 from ..properties import ChainGroup, active_chain, bone_of_joint, bones_of_chain, chain_spec
 from ..rig.shapes.limit_ends import EndFinder, LimitEnd
-from .shown import paint, rig_of, solved_chain, theme
+from .shown import ChainGizmos, paint, rig_of, solved_chain, theme
 
 OPERATOR = "pose.chain_ik_set_limit"
 SIZE, LINE_WIDTH = 0.09, 3.0
@@ -18,18 +18,11 @@ IN_FRONT = 10.0
 MOST_ENDS = 6
 
 
-class VIEW3D_GGT_chain_ik_limits(bpy.types.GizmoGroup):
-    """The ends of the active bone's limits. It keeps no references to data of Blender."""
+class VIEW3D_GGT_chain_ik_limits(ChainGizmos):
+    """The ends of the active bone's limits."""
 
     bl_idname = "VIEW3D_GGT_chain_ik_limits"
     bl_label = "Chain IK Limits"
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "WINDOW"
-    bl_options = {"3D", "PERSISTENT", "SHOW_MODAL_ALL"}
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return rig_of(context) is not None
 
     def setup(self, _context: bpy.types.Context) -> None:
         self._finder = EndFinder()
