@@ -7,7 +7,14 @@ import numpy as np
 from mathutils import Matrix
 
 from ..core import IKError
-from ..properties import ChainGroup, active_chain, bone_of_joint, bones_of_chain, chain_spec
+from ..properties import (
+    ChainGroup,
+    active_chain,
+    bone_of_joint,
+    bones_of_chain,
+    chain_spec,
+    owner_of,
+)
 from ..rig.shapes.limit_ends import EndFinder, LimitEnd
 from .shown import ChainGizmos, paint, rig_of, solved_chain, theme
 
@@ -80,13 +87,10 @@ def _ends_of(
     context: bpy.types.Context, settings: ChainGroup, bone: str, finder: EndFinder
 ) -> list[LimitEnd]:
     """Return what can be dragged; nothing where limits do not hold, or cannot be read."""
-    owner = rig_of(context)
-    if owner is None:
-        return []
     solved = solved_chain(context, settings)
     try:
         spec = solved.job.spec if solved else chain_spec(settings, with_stored=False)
-        ends = finder.find(owner, spec, bone, solved)
+        ends = finder.find(owner_of(settings), spec, bone, solved)
     except IKError:
         return []
     return [end for end in ends if np.isfinite(end.point).all()]

@@ -36,7 +36,7 @@ def chains_of(armature_object: bpy.types.Object) -> list[ChainGroup]:
 
 def tag(settings: bpy.types.PropertyGroup, _context: bpy.types.Context | None = None) -> None:
     """Have Blender evaluate the rig, so that the handler sees the change."""
-    cast(bpy.types.Object, settings.id_data).update_tag()
+    owner_of(settings).update_tag()
 
 
 def is_idle(settings: ChainGroup) -> bool:
