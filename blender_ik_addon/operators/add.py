@@ -13,6 +13,7 @@ from ..properties import (
     SOLVERS,
     add_chain,
     bones_spec,
+    chain_key,
     free_name,
     is_off_its_keys,
     names_of_chains,
@@ -218,7 +219,7 @@ class POSE_OT_chain_ik_pole_add(ChainOperator):
     def act(self, context: bpy.types.Context) -> set[str]:
         settings = selection.chain(context)
         owner = owner_of(settings)
-        index = list(owner.chain_ik.chains).index(settings)
+        index = chain_key(settings)[1]
         choose_control(self, context)
         placed = placement(owner, bones_spec(settings))
         control = pole_control(settings.name, placed)

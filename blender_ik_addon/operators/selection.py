@@ -61,11 +61,9 @@ def problem_of_owner(context: bpy.types.Context) -> str:
 
 def problem_of_chain(context: bpy.types.Context) -> str:
     """Return what keeps the active chain from being changed, in words; empty if nothing does."""
-    if problem_of_owner(context):
-        return problem_of_owner(context)
-    if active_chain(context) is None:
-        return "Select an armature that has a chain, and the chain in its list."
-    return ""
+    has_chain = active_chain(context) is not None
+    lacking = "Select an armature that has a chain, and the chain in its list."
+    return problem_of_owner(context) or ("" if has_chain else lacking)
 
 
 def chain(context: bpy.types.Context) -> ChainSettings:
@@ -92,15 +90,14 @@ def problem_of_armature(context: bpy.types.Context) -> str:
     owner = armature_of(context)
     if owner is None:
         return "Select an armature and make it active."
-    if problem_of_owner(context):
-        return problem_of_owner(context)
-    return "Leave edit mode: chains work on the pose." if owner.mode == "EDIT" else ""
+    in_edit = "Leave edit mode: chains work on the pose." if owner.mode == "EDIT" else ""
+    return problem_of_owner(context) or in_edit
 
 
 def problem(context: bpy.types.Context) -> str:
     """Return what keeps the selection from naming a chain, in words; empty if nothing does."""
-    if problem_of_armature(context):
-        return problem_of_armature(context)
+    if found := problem_of_armature(context):
+        return found
     owner = cast(bpy.types.Object, armature_of(context))
     if owner.mode == "POSE" and not selected_bones(context, owner):
         return "Select the bones of the chain."

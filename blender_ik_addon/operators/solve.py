@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
 
@@ -90,9 +92,14 @@ class POSE_OT_chain_ik_solve(ChainOperator):
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
         problem = selection.problem(context)
-        if not problem and selection.shows_bones(context):
-            problem = _problem(context)
-        return problem
+        if problem or not selection.shows_bones(context):
+            return problem
+        try:
+            has_target = selection.read(context).target is not None
+        except IKError as error:
+            return str(error)
+        lacking = "Select a target as well: an object, or a bone outside the chain."
+        return "" if has_target else lacking
 
     def act(self, context: bpy.types.Context) -> set[str]:
         depsgraph = context.evaluated_depsgraph_get()
@@ -106,42 +113,29 @@ class POSE_OT_chain_ik_solve(ChainOperator):
         return {"FINISHED"}
 
     def _spec(self, selected: selection.Selection) -> ChainSpec:
-        def spec(solver: str) -> ChainSpec:
-            return ChainSpec(
-                name=selected.bone,
-                bone=selected.bone,
-                chain_count=self.chain_count,
-                use_tail=self.use_tail,
-                use_rotation=self.use_rotation,
-                target=selected.target,
-                pole=selected.pole,
-                pole_angle=0.0,
-                negative_scale=NegativeScale(self.negative_scale),
-                start_from=StartFrom.REST if self.use_rest_start else StartFrom.CURRENT,
-                stored_pose=(),
-                options=SolveOptions(
-                    solver=Solver(solver),
-                    iterations=self.iterations,
-                    tolerance=self.tolerance,
-                    use_flip_bend=self.use_flip_bend,
-                ),
-                influence=self.influence,
-            )
-
-        if self.solver != AUTOMATIC[0]:
-            return spec(self.solver)
-        chosen = spec("NEWTON")
-        is_pair = placement(selected.armature_object, chosen).bone_count == 2
-        return spec("TWO_BONE") if is_pair else chosen
-
-
-def _problem(context: bpy.types.Context) -> str:
-    """Return why the selection cannot be solved, in words; empty if it can."""
-    try:
-        has_target = selection.read(context).target is not None
-    except IKError as error:
-        return str(error)
-    return "" if has_target else "Select a target as well: an object, or a bone outside the chain."
+        is_automatic = self.solver == AUTOMATIC[0]
+        options = SolveOptions(
+            solver=Solver.NEWTON if is_automatic else Solver(self.solver),
+            iterations=self.iterations,
+            tolerance=self.tolerance,
+            use_flip_bend=self.use_flip_bend,
+        )
+        spec = ChainSpec(
+            name=selected.bone,
+            bone=selected.bone,
+            chain_count=self.chain_count,
+            use_tail=self.use_tail,
+            use_rotation=self.use_rotation,
+            target=selected.target,
+            pole=selected.pole,
+            negative_scale=NegativeScale(self.negative_scale),
+            start_from=StartFrom.REST if self.use_rest_start else StartFrom.CURRENT,
+            options=options,
+            influence=self.influence,
+        )
+        if is_automatic and placement(selected.armature_object, spec).bone_count == 2:
+            return replace(spec, options=replace(options, solver=Solver.TWO_BONE))
+        return spec
 
 
 register, unregister = bpy.utils.register_classes_factory((POSE_OT_chain_ik_solve,))
