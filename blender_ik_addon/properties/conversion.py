@@ -20,7 +20,7 @@ from ..rig.planning.checks import check_channels, check_pose
 from ..rig.planning.order import Job
 from ..rig.planning.start_channels import start_channels
 from ..rig.reading.animation import animated_bones
-from ..rig.reading.chain_plan import ChainPlan, check, planned
+from ..rig.reading.chain_plan import ChainPlan, bends_without_tip, check, planned
 from ..rig.reading.channels import read_pose
 from ..rig.reading.refusals import RigError
 from ..rig.reading.skeleton import compiled
@@ -216,7 +216,8 @@ def _to_chain(rig: _Rig, conversion: Conversion, bone: str, name: str) -> tuple[
     settings.name = free_name(names_of_chains(owner), spec.name)
     _copy(constraint, settings, converting.SHARED)
     settings.use_stretch = constraint.use_stretch and converting.may_grow(owner, rig.skeleton, plan)
-    settings.solver = "TWO_BONE" if _bending(spec, plan) == 2 else "NEWTON"
+    bending = len(plan.segments) - bends_without_tip(plan, spec)
+    settings.solver = "TWO_BONE" if bending == 2 else "NEWTON"
     settings.pole_angle = math.remainder(turned.of_key(spec.pole_angle), math.tau)
     settings.use_tail, settings.chain_count = spec.use_tail, spec.chain_count
     settings.bone = spec.bone
@@ -297,11 +298,6 @@ def _follow_alike(source: Any, goal: Any) -> None:
         # Reading a pointer that was never set has Blender store an empty one.
         if getattr(source, name):
             setattr(goal, name, getattr(source, name))
-
-
-def _bending(spec: ChainSpec, plan: ChainPlan) -> int:
-    """Return how many bones bend: a tip that takes the target's rotation does not."""
-    return len(plan.segments) - (spec.use_rotation and plan.ends_at_tail)
 
 
 def _tell_lost(conversion: Conversion, name: str, who: str, lost: Sequence[str]) -> None:

@@ -135,8 +135,7 @@ def _built_in(trial: Trial, stage: Stage, home: Pose | None) -> Attempt:
     for each in trial.together:
         _constrain(stage, each, pose, world)
     seconds = max(stage.seconds() - without, 0.0)
-    found = trial.attempt(stage, "Reached", seconds)
-    found = replace(found, solver=None)
+    found = replace(trial.attempt(stage, "Reached", seconds), solver=None)
     if (
         is_visible(found.residual, compared.unit)
         and found.residual > compared.spec.options.tolerance
