@@ -28,7 +28,7 @@ from ..rig.reading.spec import ChainSpec
 from ..rig.tools import converting, pole_angles
 from ..rig.tools.lengths import length_unit
 from ..rig.tools.overrides import has_linked
-from .chains import ChainGroup, chains_of, free_name, names_of_chains
+from .chains import ChainGroup, chains_of, copy_settings, free_name, names_of_chains
 from .lists import remove_chain
 from .records import bones_of_chain, chain_spec
 from .stored import store
@@ -214,7 +214,7 @@ def _to_chain(rig: _Rig, conversion: Conversion, bone: str, name: str) -> tuple[
         converting.take_shown_pose(owner, rig.evaluated, rig.skeleton, rig.pose, plan)
     settings = owner.chain_ik.chains.add()
     settings.name = free_name(names_of_chains(owner), spec.name)
-    _copy(constraint, settings, converting.SHARED)
+    copy_settings(constraint, settings, converting.SHARED)
     settings.use_stretch = constraint.use_stretch and converting.may_grow(owner, rig.skeleton, plan)
     bending = len(plan.segments) - bends_without_tip(plan, spec)
     settings.solver = "TWO_BONE" if bending == 2 else "NEWTON"
@@ -284,12 +284,6 @@ def _make_trees(chains: Sequence[ChainGroup], first: int) -> None:
     for settings, own in zip(chains[first:], bones[first:], strict=True):
         if any(users[bone] > (0 if settings.mute else 1) for bone in own):
             settings.solver = "NEWTON"
-
-
-def _copy(source: Any, goal: Any, names: Iterable[str]) -> None:
-    for name in names:
-        if getattr(goal, name) != getattr(source, name):
-            setattr(goal, name, getattr(source, name))
 
 
 def _follow_alike(source: Any, goal: Any) -> None:
