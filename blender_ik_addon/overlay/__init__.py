@@ -2,4 +2,4 @@
 
 from ..registering import in_order
 
-register, unregister = in_order(__name__, "known", "popover", "viewport", "ghosts")
+register, unregister = in_order(__name__, "known", "popover", "viewport")
