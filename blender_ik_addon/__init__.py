@@ -3,24 +3,10 @@
 Importing this package imports no Blender module, so that ``core`` works in any Python.
 """
 
-from __future__ import annotations
+from .registering import in_order
 
-import importlib
-
-# In the order of registration; backwards on unregister.
-_MODULES = (
+register, unregister = in_order(
+    __name__,
     *("translations", "properties", "preferences", "operators"),
     *("panels", "overlay", "gizmos", "handlers", "cli"),
 )
-
-
-def register() -> None:
-    """Register the extension with Blender."""
-    for name in _MODULES:
-        importlib.import_module(f".{name}", __package__).register()
-
-
-def unregister() -> None:
-    """Remove everything that ``register`` added."""
-    for name in reversed(_MODULES):
-        importlib.import_module(f".{name}", __package__).unregister()

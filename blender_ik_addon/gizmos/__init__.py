@@ -1,19 +1,5 @@
 """What can be grabbed of chains in the viewport."""
 
-from __future__ import annotations
+from ..registering import in_order
 
-from . import controls, handles, limits
-
-_MODULES = (controls, limits, handles)
-
-
-def register() -> None:
-    """Register the gizmos."""
-    for module in _MODULES:
-        module.register()
-
-
-def unregister() -> None:
-    """Unregister the gizmos."""
-    for module in reversed(_MODULES):
-        module.unregister()
+register, unregister = in_order(__name__, "controls", "limits", "handles")

@@ -12,7 +12,7 @@ from ..properties import ChainGroup, active_chain, chain_spec, owner_of, target_
 from ..rig.reading.spec import Anchor
 from ..rig.tools.placing import place_of
 from ..rig.tools.pole_axis import PoleAxis, pole_axis
-from .shown import paint, rig_of, solved_chain, theme
+from .shown import ChainGizmos, paint, rig_of, solved_chain, theme
 
 Array = npt.NDArray[np.float64]
 
@@ -21,18 +21,11 @@ TARGET_SIZE, POLE_SIZE, DIAL_SIZE = 0.22, 0.16, 0.6
 LINE_WIDTH = 2.0
 
 
-class VIEW3D_GGT_chain_ik_controls(bpy.types.GizmoGroup):
-    """What the active chain follows and bends to. It keeps no references to data of Blender."""
+class VIEW3D_GGT_chain_ik_controls(ChainGizmos):
+    """What the active chain follows and bends to."""
 
     bl_idname = "VIEW3D_GGT_chain_ik_controls"
     bl_label = "Chain IK Controls"
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "WINDOW"
-    bl_options = {"3D", "PERSISTENT", "SHOW_MODAL_ALL"}
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return rig_of(context) is not None
 
     def setup(self, _context: bpy.types.Context) -> None:
         self._target = self._make_point("pose.chain_ik_move_target", TARGET_SIZE)

@@ -9,7 +9,7 @@ from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Matrix, Vector
 
 from ..properties import ChainGroup, chains_of
-from .shown import paint, rig_of, theme
+from .shown import ChainGizmos, paint, rig_of, theme
 
 # Pixels at an interface scale of one. Beside the end, so that a click on the bone or the target
 # there selects it as ever.
@@ -61,18 +61,12 @@ class VIEW3D_GT_chain_ik_handles(bpy.types.Gizmo):
         return self._part
 
 
-class VIEW3D_GGT_chain_ik_handles(bpy.types.GizmoGroup):
-    """The handles of the chains. It keeps no references to data of Blender."""
+class VIEW3D_GGT_chain_ik_handles(ChainGizmos):
+    """The handles of the chains."""
 
     bl_idname = "VIEW3D_GGT_chain_ik_handles"
     bl_label = "Chain IK Handles"
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "WINDOW"
     bl_options = {"PERSISTENT", "SCALE"}
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return rig_of(context) is not None
 
     def setup(self, _context: bpy.types.Context) -> None:
         self._handles = self.gizmos.new(VIEW3D_GT_chain_ik_handles.bl_idname)

@@ -7,9 +7,16 @@ import numpy as np
 from mathutils import Matrix
 
 from ..core import IKError
-from ..properties import ChainGroup, active_chain, bone_of_joint, bones_of_chain, chain_spec
+from ..properties import (
+    ChainGroup,
+    active_chain,
+    bone_of_joint,
+    bones_of_chain,
+    chain_spec,
+    owner_of,
+)
 from ..rig.shapes.limit_ends import EndFinder, LimitEnd
-from .shown import paint, rig_of, solved_chain, theme
+from .shown import ChainGizmos, paint, rig_of, solved_chain, theme
 
 OPERATOR = "pose.chain_ik_set_limit"
 SIZE, LINE_WIDTH = 0.09, 3.0
@@ -18,18 +25,11 @@ IN_FRONT = 10.0
 MOST_ENDS = 6
 
 
-class VIEW3D_GGT_chain_ik_limits(bpy.types.GizmoGroup):
-    """The ends of the active bone's limits. It keeps no references to data of Blender."""
+class VIEW3D_GGT_chain_ik_limits(ChainGizmos):
+    """The ends of the active bone's limits."""
 
     bl_idname = "VIEW3D_GGT_chain_ik_limits"
     bl_label = "Chain IK Limits"
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "WINDOW"
-    bl_options = {"3D", "PERSISTENT", "SHOW_MODAL_ALL"}
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return rig_of(context) is not None
 
     def setup(self, _context: bpy.types.Context) -> None:
         self._finder = EndFinder()
@@ -87,13 +87,10 @@ def _ends_of(
     context: bpy.types.Context, settings: ChainGroup, bone: str, finder: EndFinder
 ) -> list[LimitEnd]:
     """Return what can be dragged; nothing where limits do not hold, or cannot be read."""
-    owner = rig_of(context)
-    if owner is None:
-        return []
     solved = solved_chain(context, settings)
     try:
         spec = solved.job.spec if solved else chain_spec(settings, with_stored=False)
-        ends = finder.find(owner, spec, bone, solved)
+        ends = finder.find(owner_of(settings), spec, bone, solved)
     except IKError:
         return []
     return [end for end in ends if np.isfinite(end.point).all()]

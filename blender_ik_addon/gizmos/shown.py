@@ -10,6 +10,18 @@ from ..rig.live import live
 from ..rig.planning.live_chain import LiveChain
 
 
+class ChainGizmos(bpy.types.GizmoGroup):
+    """What all groups of gizmos have in common. They keep no references to data of Blender."""
+
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "WINDOW"
+    bl_options = {"3D", "PERSISTENT", "SHOW_MODAL_ALL"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return rig_of(context) is not None
+
+
 def rig_of(context: bpy.types.Context) -> bpy.types.Object | None:
     """Return the armature whose chains can be grabbed, None while none is to be."""
     space, owner = context.space_data, context.active_object

@@ -1,45 +1,9 @@
 """What a person does to chains."""
 
-from __future__ import annotations
+from ..registering import in_order
 
-from . import (
-    add,
-    bake,
-    chains,
-    characters,
-    compare,
-    convert,
-    creatures,
-    drags,
-    joints,
-    matching,
-    presets,
-    solve,
+register, unregister = in_order(
+    __name__,
+    *("add", "characters", "chains", "creatures", "joints", "matching"),
+    *("presets", "solve", "bake", "convert", "compare", "drags"),
 )
-
-_MODULES = (
-    add,
-    characters,
-    chains,
-    creatures,
-    joints,
-    matching,
-    presets,
-    solve,
-    bake,
-    convert,
-    compare,
-    drags,
-)
-
-
-def register() -> None:
-    """Register the operators."""
-    for module in _MODULES:
-        module.register()
-
-
-def unregister() -> None:
-    """Unregister the operators."""
-    for module in reversed(_MODULES):
-        module.unregister()

@@ -7,13 +7,13 @@ from dataclasses import replace
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
-from ..core import IKError
 from ..preferences import CONTROLS, new_chain, wants_pole
 from ..properties import (
     OWN_WORDS,
     SOLVERS,
     add_chain,
     bones_spec,
+    chain_key,
     free_name,
     is_off_its_keys,
     names_of_chains,
@@ -28,7 +28,7 @@ from ..rig.tools.control_bones import takes_bones
 from ..rig.tools.controls import Placement, move_to, placement, pole_control, target_control
 from ..translations import said
 from . import selection
-from .chains import ANEW
+from .base import ANEW, ChainOperator
 from .controls import NO_BONES, choose_control, make_controls, parents
 from .selection import Selection
 
@@ -46,7 +46,7 @@ def _tips(operator: bpy.types.Operator, context: bpy.types.Context) -> list[tupl
     return [(name, name, "") for name in names] or [("", "", "")]
 
 
-class POSE_OT_chain_ik_add(bpy.types.Operator):
+class POSE_OT_chain_ik_add(ChainOperator):
     """Add a chain of the selected bones; the pose does not move."""
 
     bl_idname = "pose.chain_ik_add"
@@ -113,8 +113,8 @@ class POSE_OT_chain_ik_add(bpy.types.Operator):
     )
 
     @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return selection.is_possible(cls, selection.problem(context))
+    def problem(cls, context: bpy.types.Context) -> str:
+        return selection.problem(context)
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         if selection.shows_bones(context) or bpy.app.background:
@@ -122,18 +122,14 @@ class POSE_OT_chain_ik_add(bpy.types.Operator):
         context.window_manager.invoke_search_popup(self)
         return {"RUNNING_MODAL"}
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> set[str]:
         tip = self.tip if self.properties.is_property_set("tip") else self.bone
-        try:
-            selected = selection.read(context, tip)
-            owner = selected.armature_object
-            wanted = self._wanted(selected)
-            placed = placement(owner, wanted)
-            self._choose(context, wanted, placed)
-            wanted = self._with_controls(context, selected, wanted, placed)
-        except IKError as error:
-            self.report({"ERROR"}, said(error))
-            return {"CANCELLED"}
+        selected = selection.read(context, tip)
+        owner = selected.armature_object
+        wanted = self._wanted(selected)
+        placed = placement(owner, wanted)
+        self._choose(context, wanted, placed)
+        wanted = self._with_controls(context, selected, wanted, placed)
         solver = "" if self.solver == AUTOMATIC[0] else self.solver
         settings = add_chain(owner, wanted, placed.bone_count, solver, new_chain(context))
         store(settings)
@@ -203,7 +199,7 @@ class POSE_OT_chain_ik_add(bpy.types.Operator):
         return replace(wanted, target=target, pole=wanted.pole or next(made, None))
 
 
-class POSE_OT_chain_ik_pole_add(bpy.types.Operator):
+class POSE_OT_chain_ik_pole_add(ChainOperator):
     """Add a pole to the active chain, on the side to which it bends."""
 
     bl_idname = "pose.chain_ik_pole_add"
@@ -214,24 +210,20 @@ class POSE_OT_chain_ik_pole_add(bpy.types.Operator):
     control: EnumProperty(name="Control", description="What the pole is", items=CONTROLS)
 
     @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
+    def problem(cls, context: bpy.types.Context) -> str:
         problem = selection.problem_of_chain(context)
         if not problem and selection.chain(context).pole_target is not None:
             problem = "This chain has a pole already."
-        return selection.is_possible(cls, problem)
+        return problem
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> set[str]:
         settings = selection.chain(context)
         owner = owner_of(settings)
-        index = list(owner.chain_ik.chains).index(settings)
+        index = chain_key(settings)[1]
         choose_control(self, context)
-        try:
-            placed = placement(owner, bones_spec(settings))
-            control = pole_control(settings.name, placed)
-            (pole,) = make_controls(context, owner, [control], self.control)
-        except IKError as error:
-            self.report({"ERROR"}, said(error))
-            return {"CANCELLED"}
+        placed = placement(owner, bones_spec(settings))
+        control = pole_control(settings.name, placed)
+        (pole,) = make_controls(context, owner, [control], self.control)
         settings = owner.chain_ik.chains[index]
         settings.pole_target = pole.object
         settings.pole_subtarget = pole.bone

@@ -7,13 +7,11 @@ from collections.abc import Sequence
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
 
-from ..core import IKError
 from ..properties import ChainGroup, chain_key, chain_spec, chains_of, owner_of
 from ..rig.keying.baking import Keying, bake, may_move, mute_for_good
 from ..translations import said
 from . import selection
-from .chains import ANEW
-from .stepwise import Stepwise
+from .base import ANEW, Stepwise
 
 WHICH = (
     ("ACTIVE", "Active", "Bake the active chain"),
@@ -101,10 +99,6 @@ class POSE_OT_chain_ik_bake(Ranged, Stepwise):
 
     _is_asked = False
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return selection.is_possible(cls, selection.problem_of_chain(context))
-
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         self.frames(selection.scene_of(context))
         if bpy.app.background:
@@ -112,21 +106,16 @@ class POSE_OT_chain_ik_bake(Ranged, Stepwise):
         self._is_asked = True
         return set(context.window_manager.invoke_props_dialog(self))
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> set[str]:
         scene, active = selection.scene_of(context), selection.chain(context)
         self._owner = owner_of(active)
         wanted = [chain_key(settings)[1] for settings in self._meant(context, active)]
         chosen = [index for index in wanted if may_move(self._owner, index)]
         if not chosen:
-            self.report({"ERROR"}, said(NOTHING[self.which].format(name=active.name)))
-            return {"CANCELLED"}
+            return self.refuse(NOTHING[self.which].format(name=active.name))
         frames = self.frames(scene)
         keying = Keying(self.step, self.tolerance, self.action == "NEW")
-        try:
-            specs = {index: chain_spec(self._owner.chain_ik.chains[index]) for index in chosen}
-        except IKError as error:
-            self.report({"ERROR"}, said(error))
-            return {"CANCELLED"}
+        specs = {index: chain_spec(self._owner.chain_ik.chains[index]) for index in chosen}
         work = bake(scene, self._owner, specs, frames, keying)
         # A script, and the panel at the bottom left, want it done when they go on.
         start, self._is_asked = self.do_in_window if self._is_asked else self.do, False

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Literal
-
 import bpy
 from bpy.props import BoolProperty, IntProperty
 
@@ -20,13 +17,11 @@ from ..properties import (
 )
 from ..translations import said, translate
 from . import selection
+from .base import ANEW, ChainOperator
 from .controls import delete_controls
 
-# Options tell of this selection: what was chosen for the last one is not remembered.
-ANEW: set[Literal["SKIP_SAVE"]] = {"SKIP_SAVE"}
 
-
-class POSE_OT_chain_ik_remove(bpy.types.Operator):
+class POSE_OT_chain_ik_remove(ChainOperator):
     """Remove the active chain and give its bones the pose back that they had before."""
 
     bl_idname = "pose.chain_ik_remove"
@@ -44,28 +39,22 @@ class POSE_OT_chain_ik_remove(bpy.types.Operator):
         options=ANEW,
     )
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return selection.is_possible(cls, selection.problem_of_chain(context))
-
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         if bpy.app.background or not own_controls(selection.chain(context)):
             return self.execute(context)
         self.delete_controls = True
         return set(context.window_manager.invoke_props_dialog(self))
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> set[str]:
         settings = selection.chain(context)
         owner = owner_of(settings)
         controls = own_controls(settings) if self.delete_controls else []
-        remove = partial(remove_chain, keep_pose=self.keep_pose)
-        result = selection.change(self, remove, settings)
-        if result == {"FINISHED"}:
-            delete_controls(context, owner, controls)
-        return result
+        self.warn_of_readers(remove_chain(settings, keep_pose=self.keep_pose))
+        delete_controls(context, owner, controls)
+        return {"FINISHED"}
 
 
-class POSE_OT_chain_ik_restore(bpy.types.Operator):
+class POSE_OT_chain_ik_restore(ChainOperator):
     """Mute chains and give their bones the pose back that they had before they went live."""
 
     bl_idname = "pose.chain_ik_restore"
@@ -79,11 +68,7 @@ class POSE_OT_chain_ik_restore(bpy.types.Operator):
         name="All Chains", description="Restore all chains of the armature", options=ANEW
     )
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return selection.is_possible(cls, selection.problem_of_chain(context))
-
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> set[str]:
         active = selection.chain(context)
         chosen = chains_of(owner_of(active)) if self.use_all else [active]
         problems = []
@@ -100,7 +85,7 @@ class POSE_OT_chain_ik_restore(bpy.types.Operator):
         return {"FINISHED"} if is_done else {"CANCELLED"}
 
 
-class POSE_OT_chain_ik_store(bpy.types.Operator):
+class POSE_OT_chain_ik_store(ChainOperator):
     """Take the present pose of the active chain's bones as the one to start from and restore."""
 
     bl_idname = "pose.chain_ik_store"
@@ -110,22 +95,14 @@ class POSE_OT_chain_ik_store(bpy.types.Operator):
     )
     bl_options = {"REGISTER", "UNDO"}
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return selection.is_possible(cls, selection.problem_of_chain(context))
-
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> set[str]:
         settings = selection.chain(context)
-        try:
-            store(settings)
-        except IKError as error:
-            self.report({"ERROR"}, said(error))
-            return {"CANCELLED"}
+        store(settings)
         owner_of(settings).update_tag()
         return {"FINISHED"}
 
 
-class POSE_OT_chain_ik_activate(bpy.types.Operator):
+class POSE_OT_chain_ik_activate(ChainOperator):
     """Make a chain of the active armature the active one."""
 
     bl_idname = "pose.chain_ik_activate"
@@ -150,14 +127,13 @@ class POSE_OT_chain_ik_activate(bpy.types.Operator):
         return translate(f"Make '{name}' the active chain", "tooltips")
 
     @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return selection.is_possible(cls, selection.problem_of_owner(context))
+    def problem(cls, context: bpy.types.Context) -> str:
+        return selection.problem_of_owner(context)
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> set[str]:
         owner = selection.armature_of(context)
         if owner is None or self.index >= len(chains_of(owner)):
-            self.report({"ERROR"}, said("There is no such chain: choose one in the list."))
-            return {"CANCELLED"}
+            return self.refuse("There is no such chain: choose one in the list.")
         owner.chain_ik.active_index = self.index
         return {"FINISHED"}
 

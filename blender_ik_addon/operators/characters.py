@@ -43,7 +43,7 @@ from ..rig.tools.controls import (
 )
 from ..translations import said
 from . import selection
-from .chains import ANEW
+from .base import ANEW, ChainOperator
 from .controls import NO_BONES, choose_control, make_controls, parents
 
 KINDS = [(kind.name, kind.value, PRESETS[kind].word, 2**i) for i, kind in enumerate(LimbKind)]
@@ -57,7 +57,7 @@ NOTHING_FOUND = (
 )
 
 
-class POSE_OT_chain_ik_setup(bpy.types.Operator):
+class POSE_OT_chain_ik_setup(ChainOperator):
     """Add chains for the limbs of a whole character."""
 
     bl_idname = "pose.chain_ik_setup"
@@ -87,21 +87,17 @@ class POSE_OT_chain_ik_setup(bpy.types.Operator):
     )
 
     @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return selection.is_possible(cls, selection.problem_of_armature(context))
+    def problem(cls, context: bpy.types.Context) -> str:
+        return selection.problem_of_armature(context)
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> set[str]:
         owner = cast(bpy.types.Object, selection.armature_of(context))
         choose_control(self, context)
         limbs = self._limbs(context, owner)
         placed, problems = _placed(owner, limbs)
-        try:
-            if not placed and not problems:
-                raise RigError(NOTHING_FOUND)
-            names = _add_chains(context, owner, placed, self.control, self.parent)
-        except IKError as error:
-            self.report({"ERROR"}, said(error))
-            return {"CANCELLED"}
+        if not placed and not problems:
+            raise RigError(NOTHING_FOUND)
+        names = _add_chains(context, owner, placed, self.control, self.parent)
         if self.control == "BONE" and not takes_bones(owner):
             self.report({"INFO"}, said(NO_BONES))
         for problem in problems:
@@ -124,7 +120,7 @@ class POSE_OT_chain_ik_setup(bpy.types.Operator):
         ]
 
 
-class POSE_OT_chain_ik_mirror(bpy.types.Operator):
+class POSE_OT_chain_ik_mirror(ChainOperator):
     """Add the same chain on the other side of the character."""
 
     bl_idname = "pose.chain_ik_mirror"
@@ -135,21 +131,13 @@ class POSE_OT_chain_ik_mirror(bpy.types.Operator):
     )
     bl_options = {"REGISTER", "UNDO"}
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return selection.is_possible(cls, selection.problem_of_chain(context))
-
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> set[str]:
         source = selection.chain(context)
         owner = owner_of(source)
         index = owner.chain_ik.active_index
-        try:
-            check_opposite(source)
-            spec, solver = bones_spec(source), source.solver
-            length = placement(owner, spec).length
-        except IKError as error:
-            self.report({"ERROR"}, said(error))
-            return {"CANCELLED"}
+        check_opposite(source)
+        spec, solver = bones_spec(source), source.solver
+        length = placement(owner, spec).length
         target, pole = target_and_pole(source)
         wanted = replace(
             spec,

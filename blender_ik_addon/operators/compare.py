@@ -7,7 +7,6 @@ from typing import cast
 import bpy
 from bpy.props import IntProperty
 
-from ..core import IKError
 from ..properties import (
     ChainGroup,
     compare_solvers,
@@ -17,13 +16,13 @@ from ..properties import (
     kept_of,
     owner_of,
 )
-from ..translations import said
 from . import selection
+from .base import ANEW, ChainOperator
 
 NOTHING_COMPARED = "Nothing is compared: press Compare Solvers first."
 
 
-class POSE_OT_chain_ik_compare(bpy.types.Operator):
+class POSE_OT_chain_ik_compare(ChainOperator):
     """Solve the active chain by every solver and by Blender's IK constraint, beside the scene."""
 
     bl_idname = "pose.chain_ik_compare"
@@ -36,17 +35,9 @@ class POSE_OT_chain_ik_compare(bpy.types.Operator):
     # What it finds is in no file, so there is nothing to undo.
     bl_options = {"REGISTER"}
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return selection.is_possible(cls, selection.problem_of_chain(context))
-
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> set[str]:
         settings, scene = selection.chain(context), selection.scene_of(context)
-        try:
-            attempts = compare_solvers(settings, context.evaluated_depsgraph_get())
-        except IKError as error:
-            self.report({"ERROR"}, said(error))
-            return {"CANCELLED"}
+        attempts = compare_solvers(settings, context.evaluated_depsgraph_get())
         # Whatever was referred to before an evaluation may have moved.
         settings = selection.chain(context)
         keep_compared(context.window_manager, settings, attempts, scene)
@@ -54,7 +45,7 @@ class POSE_OT_chain_ik_compare(bpy.types.Operator):
         return {"FINISHED"}
 
 
-class POSE_OT_chain_ik_compare_use(bpy.types.Operator):
+class POSE_OT_chain_ik_compare_use(ChainOperator):
     """Give the compared chain one of the solvers."""
 
     bl_idname = "pose.chain_ik_compare_use"
@@ -66,25 +57,21 @@ class POSE_OT_chain_ik_compare_use(bpy.types.Operator):
         name="Row",
         description="Its place in the list of compared solvers; default 0",
         min=0,
-        options={"SKIP_SAVE"},
+        options=ANEW,
     )
 
     @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
+    def problem(cls, context: bpy.types.Context) -> str:
         settings = compared_chain(context.window_manager)
-        problem = NOTHING_COMPARED
-        if settings is not None:
-            is_linked = not owner_of(settings).is_editable
-            problem = selection.LINKED if is_linked else ""
-        return selection.is_possible(cls, problem)
+        if settings is None:
+            return NOTHING_COMPARED
+        return "" if owner_of(settings).is_editable else selection.LINKED
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> set[str]:
         kept = kept_of(context.window_manager)
         settings = cast(ChainGroup, compared_chain(context.window_manager))
         if self.index >= len(kept.solvers) or not kept.solvers[self.index].solver:
-            problem = "That is no solver of a chain: use Convert for the constraint."
-            self.report({"ERROR"}, said(problem))
-            return {"CANCELLED"}
+            return self.refuse("That is no solver of a chain: use Convert for the constraint.")
         row = kept.solvers[self.index]
         settings.solver = row.solver
         if row.solver in ("FABRIK", "CCD"):
@@ -92,7 +79,7 @@ class POSE_OT_chain_ik_compare_use(bpy.types.Operator):
         return {"FINISHED"}
 
 
-class POSE_OT_chain_ik_compare_clear(bpy.types.Operator):
+class POSE_OT_chain_ik_compare_clear(ChainOperator):
     """Forget the comparison, ghosts too."""
 
     bl_idname = "pose.chain_ik_compare_clear"
@@ -101,11 +88,10 @@ class POSE_OT_chain_ik_compare_clear(bpy.types.Operator):
     bl_options = {"REGISTER", "INTERNAL"}
 
     @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        is_kept = bool(kept_of(context.window_manager).solvers)
-        return selection.is_possible(cls, "" if is_kept else NOTHING_COMPARED)
+    def problem(cls, context: bpy.types.Context) -> str:
+        return "" if kept_of(context.window_manager).solvers else NOTHING_COMPARED
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> set[str]:
         forget_compared(context.window_manager)
         _redraw(context)
         return {"FINISHED"}

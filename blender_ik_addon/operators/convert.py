@@ -7,11 +7,10 @@ from typing import cast
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 
-from ..core import IKError
 from ..properties import Conversion, active_chain, chain_key, to_chains, to_constraints
 from ..translations import said
 from . import selection
-from .chains import ANEW
+from .base import ANEW, ChainOperator
 
 DIRECTIONS = (
     ("TO_CHAINS", "To Chains", "Replace IK constraints with chains"),
@@ -19,7 +18,7 @@ DIRECTIONS = (
 )
 
 
-class POSE_OT_chain_ik_convert(bpy.types.Operator):
+class POSE_OT_chain_ik_convert(ChainOperator):
     """Make chains of IK constraints, or IK constraints of chains."""
 
     bl_idname = "pose.chain_ik_convert"
@@ -38,35 +37,30 @@ class POSE_OT_chain_ik_convert(bpy.types.Operator):
     )
 
     @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return selection.is_possible(cls, selection.problem_of_armature(context))
+    def problem(cls, context: bpy.types.Context) -> str:
+        return selection.problem_of_armature(context)
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> set[str]:
         owner = cast(bpy.types.Object, selection.armature_of(context))
         depsgraph = context.evaluated_depsgraph_get()
         is_to_chains = self.direction == "TO_CHAINS"
-        try:
-            if is_to_chains:
-                bones = None if self.use_all else selection.selected_bones(context, owner)
-                done = to_chains(depsgraph, owner, bones)
-            else:
-                active = active_chain(context)
-                one = [] if active is None else [chain_key(active)[1]]
-                done = to_constraints(depsgraph, owner, None if self.use_all else one)
-        except IKError as error:
-            self.report({"ERROR"}, said(error))
-            return {"CANCELLED"}
+        if is_to_chains:
+            bones = None if self.use_all else selection.selected_bones(context, owner)
+            done = to_chains(depsgraph, owner, bones)
+        else:
+            active = active_chain(context)
+            one = [] if active is None else [chain_key(active)[1]]
+            done = to_constraints(depsgraph, owner, None if self.use_all else one)
         return self._told(done, is_to_chains=is_to_chains)
 
     def _told(self, done: Conversion, *, is_to_chains: bool) -> set[str]:
         if not done.count:
             for problem in done.problems or [self._nothing(is_to_chains=is_to_chains)]:
-                self.report({"ERROR"}, said(problem))
+                self.refuse(problem)
             return {"CANCELLED"}
         for problem in (*done.problems, *done.remarks):
             self.report({"WARNING"}, said(problem))
-        if done.readers:
-            self.report({"WARNING"}, said(selection.readers_in_words(done.readers)))
+        self.warn_of_readers(done.readers)
         self.report({"INFO"}, said(_converted_in_words(done.count, is_to_chains=is_to_chains)))
         return {"FINISHED"}
 

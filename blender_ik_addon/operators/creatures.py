@@ -8,13 +8,12 @@ from pathlib import Path
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
-from ..core import IKError
 from ..core.equilibrium.creature_files import LARGEST_CREATURE
 from ..core.model.errors import InvalidCreatureError
 from ..properties import creature_text, owner_of, take_creature
 from ..translations import said
 from . import selection
-from .chains import ANEW
+from .base import ANEW, ChainOperator
 
 FOLDER = Path(__file__).resolve().parent.parent / "creatures"
 SUFFIX = ".json"
@@ -26,7 +25,7 @@ SHIPPED = (
 )
 
 
-class POSE_OT_chain_ik_creature_load(bpy.types.Operator):
+class POSE_OT_chain_ik_creature_load(ChainOperator):
     """Give the active chain the stiffness, comfort, weight and joints of a creature."""
 
     bl_idname = "pose.chain_ik_creature_load"
@@ -45,23 +44,15 @@ class POSE_OT_chain_ik_creature_load(bpy.types.Operator):
     )
     filter_glob: StringProperty(default=f"*{SUFFIX}", options={"HIDDEN"})
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return selection.is_possible(cls, selection.problem_of_chain(context))
-
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         if self.creature != FROM_FILE[0]:
             return self.execute(context)
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> set[str]:
         chain = selection.chain(context)
-        try:
-            creature = take_creature(chain, _text_of(self._path()))
-        except IKError as error:
-            self.report({"ERROR"}, said(error))
-            return {"CANCELLED"}
+        creature = take_creature(chain, _text_of(self._path()))
         owner_of(chain).update_tag()
         self.report({"INFO"}, said(f"Loaded creature '{creature.name}' into chain '{chain.name}'"))
         return {"FINISHED"}
@@ -74,7 +65,7 @@ class POSE_OT_chain_ik_creature_load(bpy.types.Operator):
         return Path(bpy.path.abspath(self.filepath))
 
 
-class POSE_OT_chain_ik_creature_save(bpy.types.Operator):
+class POSE_OT_chain_ik_creature_save(ChainOperator):
     """Write the stiffness, comfort, weight and joints of the active chain to a creature file."""
 
     bl_idname = "pose.chain_ik_creature_save"
@@ -91,11 +82,11 @@ class POSE_OT_chain_ik_creature_save(bpy.types.Operator):
     check_existing: BoolProperty(default=True, options={"HIDDEN"})
 
     @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
+    def problem(cls, context: bpy.types.Context) -> str:
         problem = selection.problem_of_chain(context)
         if not problem and selection.chain(context).solver != "FORCE":
             problem = "Choose the solver Force first: it is what a creature tells of."
-        return selection.is_possible(cls, problem)
+        return problem
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         if not self.filepath:
@@ -104,13 +95,9 @@ class POSE_OT_chain_ik_creature_save(bpy.types.Operator):
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
-        try:
-            path = _destination(self.filepath)
-            _write(path, creature_text(selection.chain(context)))
-        except IKError as error:
-            self.report({"ERROR"}, said(error))
-            return {"CANCELLED"}
+    def act(self, context: bpy.types.Context) -> set[str]:
+        path = _destination(self.filepath)
+        _write(path, creature_text(selection.chain(context)))
         self.report({"INFO"}, said(f"Written to {path}"))
         return {"FINISHED"}
 

@@ -14,11 +14,11 @@ from ..properties import (
     remove_joint,
     take_over,
 )
-from ..translations import said
 from . import selection
+from .base import ChainOperator
 
 
-class POSE_OT_chain_ik_joints_copy(bpy.types.Operator):
+class POSE_OT_chain_ik_joints_copy(ChainOperator):
     """Copy the IK limits, locks and stiffness of the chain's bones into joints of its own."""
 
     bl_idname = "pose.chain_ik_joints_copy"
@@ -30,15 +30,12 @@ class POSE_OT_chain_ik_joints_copy(bpy.types.Operator):
     )
     bl_options = {"REGISTER", "UNDO"}
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return selection.is_possible(cls, selection.problem_of_chain(context))
-
-    def execute(self, context: bpy.types.Context) -> set[str]:
-        return selection.change(self, copy_joints, selection.chain(context))
+    def act(self, context: bpy.types.Context) -> set[str]:
+        self.warn_of_readers(copy_joints(selection.chain(context)))
+        return {"FINISHED"}
 
 
-class POSE_OT_chain_ik_joint_add(bpy.types.Operator):
+class POSE_OT_chain_ik_joint_add(ChainOperator):
     """Give the active bone a joint of its own in the chain, at first as its own settings are."""
 
     bl_idname = "pose.chain_ik_joint_add"
@@ -58,32 +55,28 @@ class POSE_OT_chain_ik_joint_add(bpy.types.Operator):
     )
 
     @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        problem = selection.problem_of_chain(context) or _no_bone(context)
-        return selection.is_possible(cls, problem)
+    def problem(cls, context: bpy.types.Context) -> str:
+        return selection.problem_of_chain(context) or _no_bone(context)
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> set[str]:
         chain = _chain_at(context, self.index)
         if chain is None:
-            self.report({"ERROR"}, said(f"There is no chain {self.index}: choose one of the list."))
-            return {"CANCELLED"}
+            return self.refuse(f"There is no chain {self.index}: choose one of the list.")
         owner = owner_of(chain)
         name = owner.data.bones.active.name
-        problem = ""
         if name not in bones_of_chain(chain):
-            problem = f"Bone '{name}' is not in this chain: click one of the bones that it drives."
-        elif any(joint.bone == name for joint in chain.joints):
-            problem = f"Bone '{name}' has a joint already: change that one in the list."
-        if problem:
-            self.report({"ERROR"}, said(problem))
-            return {"CANCELLED"}
+            return self.refuse(
+                f"Bone '{name}' is not in this chain: click one of the bones that it drives."
+            )
+        if any(joint.bone == name for joint in chain.joints):
+            return self.refuse(f"Bone '{name}' has a joint already: change that one in the list.")
         take_over(chain.joints.add(), owner.pose.bones[name])
         chain.active_joint_index = len(chain.joints) - 1
         owner.update_tag()
         return {"FINISHED"}
 
 
-class POSE_OT_chain_ik_joint_remove(bpy.types.Operator):
+class POSE_OT_chain_ik_joint_remove(ChainOperator):
     """Remove the joint chosen in the list; the settings of its bone hold again."""
 
     bl_idname = "pose.chain_ik_joint_remove"
@@ -92,12 +85,12 @@ class POSE_OT_chain_ik_joint_remove(bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        problem = selection.problem_of_chain(context) or _no_joint(context)
-        return selection.is_possible(cls, problem)
+    def problem(cls, context: bpy.types.Context) -> str:
+        return selection.problem_of_chain(context) or _no_joint(context)
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
-        return selection.change(self, remove_joint, selection.chain(context))
+    def act(self, context: bpy.types.Context) -> set[str]:
+        self.warn_of_readers(remove_joint(selection.chain(context)))
+        return {"FINISHED"}
 
 
 def _chain_at(context: bpy.types.Context, index: int) -> ChainGroup | None:

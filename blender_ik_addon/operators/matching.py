@@ -5,8 +5,7 @@ from __future__ import annotations
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 
-from ..core import IKError
-from ..properties import OWN_WORDS, ChainGroup, anchors_of, chain_key, chain_spec, is_idle, owner_of
+from ..properties import OWN_WORDS, anchors_of, chain_key, chain_spec, is_idle, owner_of
 from ..rig.keying.baking import Keying, bake, mute_for_good
 from ..rig.tools.matching import (
     find_match,
@@ -19,7 +18,7 @@ from ..rig.tools.matching import (
 from ..translations import said
 from . import selection
 from .bake import Ranged
-from .chains import ANEW
+from .base import ANEW, ChainOperator
 
 SIDES = (
     ("TOGGLE", "Other", "To IK if the chain is idle now, else to FK"),
@@ -28,15 +27,29 @@ SIDES = (
 )
 
 
-class Matching(Ranged):
-    """What the operators on one frame or a range have in common."""
+class Matching(ChainOperator):
+    """What the operators on FK and IK have in common."""
+
+    @classmethod
+    def problem(cls, context: bpy.types.Context) -> str:
+        problem = selection.problem_of_chain(context)
+        if problem:
+            return problem
+        settings = selection.chain(context)
+        if settings.solver == "FOLLOW":
+            return "A chain that follows goes on from its last pose: bake it instead."
+        return "" if settings.target is not None else "This chain has no target: choose one first."
+
+
+class AnyFrames(Ranged):
+    """What those on one frame or a range have in common."""
 
     use_range: BoolProperty(
         name="Range", description="At each frame of a range, with keys", options=ANEW
     )
 
 
-class POSE_OT_chain_ik_snap_target(Matching, bpy.types.Operator):
+class POSE_OT_chain_ik_snap_target(AnyFrames, Matching):
     """Move target and pole of the active chain to where the present pose has them (FK to IK)."""
 
     bl_idname = "pose.chain_ik_snap_target"
@@ -55,35 +68,27 @@ class POSE_OT_chain_ik_snap_target(Matching, bpy.types.Operator):
         options=ANEW,
     )
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return selection.is_possible(cls, _problem(context))
-
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> set[str]:
         settings, scene = selection.chain(context), selection.scene_of(context)
         frame, subframe = scene.frame_current, scene.frame_subframe
+        find_match(owner_of(settings), chain_spec(settings))
+        settings.use_flip_bend = False
+        if not self.use_range:
+            anchors = match_controls(owner_of(settings), chain_spec(settings))
+            if self.use_keys:
+                key_anchors(anchors, frame)
+            return {"FINISHED"}
         try:
-            find_match(owner_of(settings), chain_spec(settings))
-            settings.use_flip_bend = False
-            if not self.use_range:
-                anchors = match_controls(owner_of(settings), chain_spec(settings))
-                if self.use_keys:
-                    key_anchors(anchors, frame)
-                return {"FINISHED"}
             for each in self.frames(scene):
                 scene.frame_set(each)
                 settings = selection.chain(context)
                 key_anchors(match_controls(owner_of(settings), chain_spec(settings)), each)
-        except IKError as error:
-            self.report({"ERROR"}, said(error))
-            return {"CANCELLED"}
         finally:
-            if self.use_range:
-                scene.frame_set(frame, subframe=subframe)
+            scene.frame_set(frame, subframe=subframe)
         return {"FINISHED"}
 
 
-class POSE_OT_chain_ik_apply(Matching, bpy.types.Operator):
+class POSE_OT_chain_ik_apply(AnyFrames, Matching):
     """Keep the pose that the active chain gives its bones, and mute it (IK to FK)."""
 
     bl_idname = "pose.chain_ik_apply"
@@ -102,13 +107,13 @@ class POSE_OT_chain_ik_apply(Matching, bpy.types.Operator):
     )
 
     @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        problem = _problem(context)
+    def problem(cls, context: bpy.types.Context) -> str:
+        problem = super().problem(context)
         if not problem and is_idle(selection.chain(context)):
             problem = "The chain leaves its bones alone: unmute it, or raise its influence."
-        return selection.is_possible(cls, problem)
+        return problem
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> set[str]:
         settings, scene = selection.chain(context), selection.scene_of(context)
         owner, (_, index) = owner_of(settings), chain_key(settings)
         frames = (
@@ -116,19 +121,15 @@ class POSE_OT_chain_ik_apply(Matching, bpy.types.Operator):
             if self.use_range
             else range(scene.frame_current, scene.frame_current + 1)
         )
-        try:
-            if self.use_range or self.use_keys:
-                for _ in bake(scene, owner, {index: chain_spec(settings)}, frames, Keying()):
-                    pass
-        except IKError as error:
-            self.report({"ERROR"}, said(error))
-            return {"CANCELLED"}
+        if self.use_range or self.use_keys:
+            for _ in bake(scene, owner, {index: chain_spec(settings)}, frames, Keying()):
+                pass
         owner.chain_ik.chains[index].stored_pose = ""
         mute_for_good(owner, index)
         return {"FINISHED"}
 
 
-class POSE_OT_chain_ik_switch(bpy.types.Operator):
+class POSE_OT_chain_ik_switch(Matching):
     """Switch the active chain between FK and IK at this frame, with keys, without a pop."""
 
     bl_idname = "pose.chain_ik_switch"
@@ -147,45 +148,26 @@ class POSE_OT_chain_ik_switch(bpy.types.Operator):
         options=ANEW,
     )
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return selection.is_possible(cls, _problem(context))
-
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> set[str]:
         settings, scene = selection.chain(context), selection.scene_of(context)
         owner, frame = owner_of(settings), scene.frame_current
         to_ik = is_idle(settings) if self.to == "TOGGLE" else self.to == "IK"
         path = settings.path_from_id("influence")
-        try:
-            if to_ik:
-                find_match(owner, chain_spec(settings))
-            key_switch(owner, chain_spec(settings), frame)
-            if to_ik:
-                hold_anchors(anchors_of(settings), frame - 1)
-                key_anchors(match_controls(owner, chain_spec(settings)), frame)
-                if settings.use_flip_bend:
-                    flip = settings.path_from_id("use_flip_bend")
-                    key_step(owner, flip, frame, before=True, after=False)
-        except IKError as error:
-            self.report({"ERROR"}, said(error))
-            return {"CANCELLED"}
+        if to_ik:
+            find_match(owner, chain_spec(settings))
+        key_switch(owner, chain_spec(settings), frame)
+        if to_ik:
+            hold_anchors(anchors_of(settings), frame - 1)
+            key_anchors(match_controls(owner, chain_spec(settings)), frame)
+            if settings.use_flip_bend:
+                flip = settings.path_from_id("use_flip_bend")
+                key_step(owner, flip, frame, before=True, after=False)
         settings.mute = False
         key_step(owner, path, frame, before=float(not to_ik), after=float(to_ik))
         scene.frame_set(frame)
         side = "IK" if to_ik else "FK"
         self.report({"INFO"}, said(f"{settings.name}: {side} from frame {frame} on"))
         return {"FINISHED"}
-
-
-def _problem(context: bpy.types.Context) -> str:
-    """Return what keeps the active chain from being matched, in words; empty if nothing does."""
-    problem = selection.problem_of_chain(context)
-    if problem:
-        return problem
-    settings: ChainGroup = selection.chain(context)
-    if settings.solver == "FOLLOW":
-        return "A chain that follows goes on from its last pose: bake it instead."
-    return "" if settings.target is not None else "This chain has no target: choose one first."
 
 
 classes = (POSE_OT_chain_ik_snap_target, POSE_OT_chain_ik_apply, POSE_OT_chain_ik_switch)

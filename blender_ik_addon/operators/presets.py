@@ -11,6 +11,7 @@ from bpy.props import BoolProperty
 
 from ..properties import ChainSettings, owner_of
 from . import selection
+from .base import ChainOperator
 
 FOLDER = "chain_ik"
 SHIPPED = str(Path(__file__).parents[1])
@@ -26,7 +27,7 @@ OWN = frozenset(
 )
 
 
-class POSE_OT_chain_ik_preset_add(AddPresetBase, bpy.types.Operator):  # type: ignore[misc]
+class POSE_OT_chain_ik_preset_add(AddPresetBase, ChainOperator):  # type: ignore[misc]
     """Add the settings of the active chain to the presets, or remove a preset."""
 
     bl_idname = "pose.chain_ik_preset_add"
@@ -44,11 +45,11 @@ class POSE_OT_chain_ik_preset_add(AddPresetBase, bpy.types.Operator):  # type: i
     ]
 
     @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
+    def problem(cls, context: bpy.types.Context) -> str:
         problem = selection.problem_of_chain(context)
         if not problem and context.active_object != owner_of(selection.chain(context)):
             problem = "Make the armature the active object: presets are for its active chain."
-        return selection.is_possible(cls, problem)
+        return problem
 
     @property
     def preset_values(self) -> list[str]:

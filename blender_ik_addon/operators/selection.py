@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import cast
 
 import bpy
 from mathutils import Vector
 
-from ..core import IKError
 from ..properties import (
     ChainGroup,
     ChainSettings,
@@ -20,7 +18,6 @@ from ..properties import (
 )
 from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import Anchor
-from ..translations import said, translate
 
 # Of one chain: the target, and the pole.
 MOST_CONTROLS = 2
@@ -64,11 +61,9 @@ def problem_of_owner(context: bpy.types.Context) -> str:
 
 def problem_of_chain(context: bpy.types.Context) -> str:
     """Return what keeps the active chain from being changed, in words; empty if nothing does."""
-    if problem_of_owner(context):
-        return problem_of_owner(context)
-    if active_chain(context) is None:
-        return "Select an armature that has a chain, and the chain in its list."
-    return ""
+    has_chain = active_chain(context) is not None
+    lacking = "Select an armature that has a chain, and the chain in its list."
+    return problem_of_owner(context) or ("" if has_chain else lacking)
 
 
 def chain(context: bpy.types.Context) -> ChainSettings:
@@ -79,35 +74,6 @@ def chain(context: bpy.types.Context) -> ChainSettings:
 def scene_of(context: bpy.types.Context) -> bpy.types.Scene:
     """Return the scene, which every context with an active object has."""
     return cast(bpy.types.Scene, context.scene)
-
-
-def is_possible(operator: type[bpy.types.Operator], problem: str) -> bool:
-    """Tell a ``poll`` whether nothing keeps the operator from running, and the user what does."""
-    if problem:
-        operator.poll_message_set(translate(problem, "tooltips"))
-    return not problem
-
-
-def change(
-    operator: bpy.types.Operator,
-    remove: Callable[[ChainSettings], list[str]],
-    settings: ChainSettings,
-) -> set[str]:
-    """Remove something of a chain, and tell the user why not, or whose drivers are broken now."""
-    try:
-        readers = remove(settings)
-    except IKError as error:
-        operator.report({"ERROR"}, said(error))
-        return {"CANCELLED"}
-    if readers:
-        operator.report({"WARNING"}, said(readers_in_words(readers)))
-    return {"FINISHED"}
-
-
-def readers_in_words(readers: Iterable[str]) -> str:
-    """Return what to tell of data whose drivers are broken now."""
-    names = ", ".join(sorted(readers))
-    return f"Drivers of {names} read what is gone: give them something else to read."
 
 
 def armature_of(context: bpy.types.Context) -> bpy.types.Object | None:
@@ -124,15 +90,14 @@ def problem_of_armature(context: bpy.types.Context) -> str:
     owner = armature_of(context)
     if owner is None:
         return "Select an armature and make it active."
-    if problem_of_owner(context):
-        return problem_of_owner(context)
-    return "Leave edit mode: chains work on the pose." if owner.mode == "EDIT" else ""
+    in_edit = "Leave edit mode: chains work on the pose." if owner.mode == "EDIT" else ""
+    return problem_of_owner(context) or in_edit
 
 
 def problem(context: bpy.types.Context) -> str:
     """Return what keeps the selection from naming a chain, in words; empty if nothing does."""
-    if problem_of_armature(context):
-        return problem_of_armature(context)
+    if found := problem_of_armature(context):
+        return found
     owner = cast(bpy.types.Object, armature_of(context))
     if owner.mode == "POSE" and not selected_bones(context, owner):
         return "Select the bones of the chain."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
 
@@ -15,10 +17,10 @@ from ..rig.tools.wording import outcome_in_words
 from ..translations import said
 from . import selection
 from .add import AUTOMATIC
-from .chains import ANEW
+from .base import ANEW, ChainOperator
 
 
-class POSE_OT_chain_ik_solve(bpy.types.Operator):
+class POSE_OT_chain_ik_solve(ChainOperator):
     """Bring the active bone to the selected object once; no chain is left behind."""
 
     bl_idname = "pose.chain_ik_solve"
@@ -88,64 +90,52 @@ class POSE_OT_chain_ik_solve(bpy.types.Operator):
     )
 
     @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
+    def problem(cls, context: bpy.types.Context) -> str:
         problem = selection.problem(context)
-        if not problem and selection.shows_bones(context):
-            problem = _problem(context)
-        return selection.is_possible(cls, problem)
-
-    def execute(self, context: bpy.types.Context) -> set[str]:
-        depsgraph = context.evaluated_depsgraph_get()
+        if problem or not selection.shows_bones(context):
+            return problem
         try:
-            selected = selection.read(context, self.bone)
-            # Shown afterwards in the panel at the bottom left; given again, the chain is the same.
-            self.chain_count = self.chain_count or selected.chain_count
-            spec = self._spec(selected)
-            check_free(selected.armature_object, spec)
-            outcome = solve_once(depsgraph, selected.armature_object, spec)
+            has_target = selection.read(context).target is not None
         except IKError as error:
-            self.report({"ERROR"}, said(error))
-            return {"CANCELLED"}
+            return str(error)
+        lacking = "Select a target as well: an object, or a bone outside the chain."
+        return "" if has_target else lacking
+
+    def act(self, context: bpy.types.Context) -> set[str]:
+        depsgraph = context.evaluated_depsgraph_get()
+        selected = selection.read(context, self.bone)
+        # Shown afterwards in the panel at the bottom left; given again, the chain is the same.
+        self.chain_count = self.chain_count or selected.chain_count
+        spec = self._spec(selected)
+        check_free(selected.armature_object, spec)
+        outcome = solve_once(depsgraph, selected.armature_object, spec)
         self.report({"INFO"}, said(outcome_in_words(outcome, length_unit(context.scene))))
         return {"FINISHED"}
 
     def _spec(self, selected: selection.Selection) -> ChainSpec:
-        def spec(solver: str) -> ChainSpec:
-            return ChainSpec(
-                name=selected.bone,
-                bone=selected.bone,
-                chain_count=self.chain_count,
-                use_tail=self.use_tail,
-                use_rotation=self.use_rotation,
-                target=selected.target,
-                pole=selected.pole,
-                pole_angle=0.0,
-                negative_scale=NegativeScale(self.negative_scale),
-                start_from=StartFrom.REST if self.use_rest_start else StartFrom.CURRENT,
-                stored_pose=(),
-                options=SolveOptions(
-                    solver=Solver(solver),
-                    iterations=self.iterations,
-                    tolerance=self.tolerance,
-                    use_flip_bend=self.use_flip_bend,
-                ),
-                influence=self.influence,
-            )
-
-        if self.solver != AUTOMATIC[0]:
-            return spec(self.solver)
-        chosen = spec("NEWTON")
-        is_pair = placement(selected.armature_object, chosen).bone_count == 2
-        return spec("TWO_BONE") if is_pair else chosen
-
-
-def _problem(context: bpy.types.Context) -> str:
-    """Return why the selection cannot be solved, in words; empty if it can."""
-    try:
-        has_target = selection.read(context).target is not None
-    except IKError as error:
-        return str(error)
-    return "" if has_target else "Select a target as well: an object, or a bone outside the chain."
+        is_automatic = self.solver == AUTOMATIC[0]
+        options = SolveOptions(
+            solver=Solver.NEWTON if is_automatic else Solver(self.solver),
+            iterations=self.iterations,
+            tolerance=self.tolerance,
+            use_flip_bend=self.use_flip_bend,
+        )
+        spec = ChainSpec(
+            name=selected.bone,
+            bone=selected.bone,
+            chain_count=self.chain_count,
+            use_tail=self.use_tail,
+            use_rotation=self.use_rotation,
+            target=selected.target,
+            pole=selected.pole,
+            negative_scale=NegativeScale(self.negative_scale),
+            start_from=StartFrom.REST if self.use_rest_start else StartFrom.CURRENT,
+            options=options,
+            influence=self.influence,
+        )
+        if is_automatic and placement(selected.armature_object, spec).bone_count == 2:
+            return replace(spec, options=replace(options, solver=Solver.TWO_BONE))
+        return spec
 
 
 register, unregister = bpy.utils.register_classes_factory((POSE_OT_chain_ik_solve,))

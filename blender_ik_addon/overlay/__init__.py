@@ -1,17 +1,5 @@
 """Chains in the 3D viewport: drawn only, nothing can be grabbed."""
 
-from . import ghosts, known, popover, viewport
+from ..registering import in_order
 
-_PARTS = (known, popover, viewport, ghosts)
-
-
-def register() -> None:
-    """Register the popover, the handlers and what draws."""
-    for part in _PARTS:
-        part.register()
-
-
-def unregister() -> None:
-    """Remove them."""
-    for part in reversed(_PARTS):
-        part.unregister()
+register, unregister = in_order(__name__, "known", "popover", "viewport")

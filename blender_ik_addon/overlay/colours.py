@@ -14,6 +14,8 @@ Colour = tuple[float, float, float, float]
 
 # How much of what lies behind areas and lines is covered.
 FILL, PLANE, LINE, FAINT, PLATE = 0.16, 0.10, 0.95, 0.5, 0.8
+# Of those that a person chooses, where it is not that of lines.
+ALPHAS = {"idle": FAINT, "reach": FAINT}
 
 
 class Colours(NamedTuple):
@@ -59,14 +61,8 @@ def read_colours(context: bpy.types.Context) -> Colours:
     own, theme = preferences.colours(context), context.preferences.themes[0]
     interface, view = theme.user_interface, theme.view_3d
     return Colours(
-        reached=with_alpha(own.reached, LINE),
-        held=with_alpha(own.held, LINE),
-        missed=with_alpha(own.missed, LINE),
-        idle=with_alpha(own.idle, FAINT),
-        limit=with_alpha(own.limit, LINE),
+        **{name: with_alpha(colour, ALPHAS.get(name, LINE)) for name, colour in own.items()},
         present=with_alpha(interface.gizmo_primary, LINE),
-        pole=with_alpha(own.pole, LINE),
-        reach=with_alpha(own.reach, FAINT),
         back=with_alpha(view.space.gradients.high_gradient, LINE),
         plate=with_alpha(interface.wcol_tooltip.inner, PLATE),
     )

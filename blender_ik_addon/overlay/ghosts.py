@@ -45,9 +45,6 @@ class Ghost(NamedTuple):
     is_chosen: bool = False
 
 
-_handles: list[Any] = []
-
-
 def ghosts(context: bpy.types.Context) -> list[Ghost]:
     """Return the poses to draw in a viewport; none while nothing is compared, or they are off."""
     kept = kept_of(context.window_manager)
@@ -80,7 +77,8 @@ def side_by_side(places: Sequence[Place], line: float) -> list[Place]:
     return found
 
 
-def _draw_lines() -> None:
+def draw_poses() -> None:
+    """Draw lines and dots in the scene."""
     found = ghosts(bpy.context)
     if not found:
         return
@@ -105,7 +103,8 @@ def _draw_lines() -> None:
     gpu.state.blend_set("NONE")
 
 
-def _draw_names() -> None:
+def draw_names() -> None:
+    """Write the names of solvers on the screen."""
     context = bpy.context
     found = ghosts(context)
     region, view = context.region, context.region_data
@@ -123,16 +122,3 @@ def _draw_names() -> None:
     gpu.state.blend_set("ALPHA")
     write(texts, scale, read_colours(context).plate)
     gpu.state.blend_set("NONE")
-
-
-def register() -> None:
-    """Have viewports draw the poses."""
-    add = bpy.types.SpaceView3D.draw_handler_add
-    _handles.append(add(_draw_lines, (), "WINDOW", "POST_VIEW"))
-    _handles.append(add(_draw_names, (), "WINDOW", "POST_PIXEL"))
-
-
-def unregister() -> None:
-    """Have viewports draw the poses no longer."""
-    while _handles:
-        bpy.types.SpaceView3D.draw_handler_remove(_handles.pop(), "WINDOW")

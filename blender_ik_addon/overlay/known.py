@@ -11,8 +11,7 @@ from bpy.app.handlers import persistent
 
 from ..properties import bones_spec, chains_of, is_idle, target_and_pole
 from ..rig.planning.live_chain import LiveChain
-from ..rig.reading.chain_plan import ChainPlan, planned
-from ..rig.reading.refusals import RigError
+from ..rig.reading.chain_plan import ChainPlan, plan_or_none
 from ..rig.reading.skeleton import Skeleton, compiled
 from ..rig.reading.spec import Anchor
 from ..rig.shapes.chain_lines import ChainRows
@@ -61,7 +60,7 @@ class KnownRig:
         ]
         if [each for each, _ in known] != asked or not known:
             self.plans = [
-                (wanted, _plan(skeleton, each))
+                (wanted, plan_or_none(skeleton, bones_spec(each)))
                 for wanted, each in zip(asked, settings, strict=True)
             ]
             plans = [plan for _, plan in self.plans]
@@ -71,13 +70,6 @@ class KnownRig:
         shown = [settings[i] for i in self.chains]
         self.anchors = [target_and_pole(each)[0] for each in shown]
         self.is_idle = [is_idle(each) for each in shown]
-
-
-def _plan(skeleton: Skeleton, settings: bpy.types.PropertyGroup) -> ChainPlan | None:
-    try:
-        return planned(skeleton, bones_spec(settings))
-    except RigError:
-        return None
 
 
 @dataclass

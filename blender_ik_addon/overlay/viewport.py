@@ -10,6 +10,7 @@ import numpy as np
 from mathutils import Vector
 
 from ..preferences import widths
+from . import ghosts
 from .batches import (
     OUTLINE,
     Drawn,
@@ -103,8 +104,10 @@ def draw_on_screen() -> None:
 def register() -> None:
     """Have Blender call when it draws viewports."""
     add = bpy.types.SpaceView3D.draw_handler_add
-    _handles.append(add(draw_in_scene, (), "WINDOW", "POST_VIEW"))
-    _handles.append(add(draw_on_screen, (), "WINDOW", "POST_PIXEL"))
+    for draw in (draw_in_scene, ghosts.draw_poses):
+        _handles.append(add(draw, (), "WINDOW", "POST_VIEW"))
+    for draw in (draw_on_screen, ghosts.draw_names):
+        _handles.append(add(draw, (), "WINDOW", "POST_PIXEL"))
 
 
 def unregister() -> None:

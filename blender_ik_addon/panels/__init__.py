@@ -1,19 +1,5 @@
 """What a person sees of chains beside the viewport. Draws only."""
 
-from __future__ import annotations
+from ..registering import in_order
 
-from . import bone, menus, sidebar
-
-_MODULES = (sidebar, bone, menus)
-
-
-def register() -> None:
-    """Register the panels."""
-    for module in _MODULES:
-        module.register()
-
-
-def unregister() -> None:
-    """Unregister the panels."""
-    for module in reversed(_MODULES):
-        module.unregister()
+register, unregister = in_order(__name__, "sidebar", "bone", "menus")

@@ -14,6 +14,7 @@ from .used import USES
 CATEGORY = "Chain IK"
 # Labels do not wrap by themselves; so many characters fit a sidebar of the usual width.
 SIDEBAR_CHARACTERS = 40
+STATUS_LINES = 3
 
 
 class ChainPanel(bpy.types.Panel):
@@ -59,7 +60,7 @@ def draw_anchor(
 
 def draw_text(layout: bpy.types.UILayout, text: str, width: int = SIDEBAR_CHARACTERS) -> None:
     """Draw what a chain says in as many lines as it takes, which labels do not do by themselves."""
-    draw_lines(layout, lines_of(text, width))
+    draw_lines(layout, _lines_of(text, width))
 
 
 def draw_lines(layout: bpy.types.UILayout, lines: list[str]) -> None:
@@ -68,7 +69,13 @@ def draw_lines(layout: bpy.types.UILayout, lines: list[str]) -> None:
         layout.label(text=line, translate=False)
 
 
-def lines_of(text: str, width: int = SIDEBAR_CHARACTERS, most: int | None = None) -> list[str]:
+def status_lines(text: str) -> list[str]:
+    """Return a status in always as many lines, so that what is below stays where it is."""
+    lines = _lines_of(text, SIDEBAR_CHARACTERS, STATUS_LINES)
+    return lines + [""] * (STATUS_LINES - len(lines))
+
+
+def _lines_of(text: str, width: int, most: int | None = None) -> list[str]:
     """Return an English sentence in Blender's language, in lines.
 
     Args:

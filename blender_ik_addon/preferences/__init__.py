@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from . import addon, logs
+from ..registering import in_order
+from . import logs
 from .addon import CONTROLS, ChainPreferences, preferences
-from .colours import Colours, Widths, colours, ghost_colours, widths
+from .colours import Widths, colours, ghost_colours, widths
 from .new_chains import new_chain, wants_pole
 
 __all__ = [
     "CONTROLS",
     "ChainPreferences",
-    "Colours",
     "Widths",
     "colours",
     "ghost_colours",
@@ -22,17 +22,10 @@ __all__ = [
     "widths",
 ]
 
-_MODULES = (addon, logs)
+_register, unregister = in_order(__name__, "addon", "logs")
 
 
 def register() -> None:
     """Register the preferences, and log as they say."""
-    for module in _MODULES:
-        module.register()
+    _register()
     logs.set_level(preferences().log_level)
-
-
-def unregister() -> None:
-    """Remove what ``register`` added."""
-    for module in reversed(_MODULES):
-        module.unregister()

@@ -28,7 +28,7 @@ _OF_NEW_CHAINS = (
     *("solver_of_two", "solver", "start_from", "use_limits"),
     *("tolerance", "iterations", "pole", "control"),
 )
-_COLOURS = (
+COLOURS = (
     *("idle_colour", "reached_colour", "held_colour", "missed_colour"),
     *("reach_colour", "pole_colour", "limit_colour"),
 )
@@ -192,7 +192,7 @@ class ChainPreferences(bpy.types.AddonPreferences):
         _draw_all(box, self, (*_WIDTHS, "use_theme_colours"))
         column = box.column()
         column.active = not self.use_theme_colours
-        for name in _COLOURS:
+        for name in COLOURS:
             column.prop(self, name)
         box = layout.box()
         box.label(text="Console")

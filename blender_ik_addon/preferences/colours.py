@@ -6,34 +6,12 @@ from typing import Any, NamedTuple
 
 import bpy
 
-from .addon import preferences
+from .addon import COLOURS, preferences
 
 Colour = tuple[float, float, float]
 
 # Sets that are told apart from each other, in this order; the last ones of a theme are unused.
 _OF_GHOSTS = (3, 2, 8, 1, 6, 5, 0, 4, 12)
-
-
-class Colours(NamedTuple):
-    """Of what is drawn, RGB.
-
-    Attributes:
-        reached: Of chains that have arrived.
-        held: That limits, stretch or the soft distance keep or help.
-        missed: Whose targets are out of reach.
-        idle: That are not solved.
-        limit: Of the ranges of joints.
-        pole: Of the line and plane of a pole.
-        reach: Of what chains can reach, and of their dead zones.
-    """
-
-    reached: Colour
-    held: Colour
-    missed: Colour
-    idle: Colour
-    limit: Colour
-    pole: Colour
-    reach: Colour
 
 
 class Widths(NamedTuple):
@@ -50,21 +28,22 @@ class Widths(NamedTuple):
     joints: float
 
 
-def colours(context: bpy.types.Context) -> Colours:
-    """Return the colours to draw with: those of the theme, or a person's own."""
+def colours(context: bpy.types.Context) -> dict[str, Colour]:
+    """Return the colours to draw with, those of the theme or a person's own, by what they show."""
     own, theme = preferences(context), _theme(context)
     if not own.use_theme_colours or theme is None:
-        return Colours(*[_rgb(getattr(own, f"{name}_colour")) for name in Colours._fields])
+        return {name.removesuffix("_colour"): _rgb(getattr(own, name)) for name in COLOURS}
     interface, view = theme.user_interface, theme.view_3d
-    return Colours(
-        reached=_rgb(interface.axis_y),
-        held=_rgb(view.object_active),
-        missed=_rgb(interface.axis_x),
-        idle=_rgb(view.bone_solid),
-        limit=_rgb(interface.gizmo_secondary),
-        pole=_rgb(interface.axis_z),
-        reach=_rgb(view.bone_solid),
-    )
+    found = {
+        "reached": interface.axis_y,
+        "held": view.object_active,
+        "missed": interface.axis_x,
+        "idle": view.bone_solid,
+        "limit": interface.gizmo_secondary,
+        "pole": interface.axis_z,
+        "reach": view.bone_solid,
+    }
+    return {name: _rgb(colour) for name, colour in found.items()}
 
 
 def ghost_colours(context: bpy.types.Context, count: int) -> list[Colour]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import bpy
 
 from ..properties import NewChain
@@ -11,14 +13,7 @@ from .addon import preferences
 def new_chain(context: bpy.types.Context) -> NewChain:
     """Return the settings that new chains are to have."""
     own = preferences(context)
-    return NewChain(
-        solver_of_two=own.solver_of_two,
-        solver=own.solver,
-        start_from=own.start_from,
-        use_limits=own.use_limits,
-        tolerance=own.tolerance,
-        iterations=own.iterations,
-    )
+    return NewChain(**{each.name: getattr(own, each.name) for each in fields(NewChain)})
 
 
 def wants_pole(context: bpy.types.Context, bone_count: int) -> bool:

@@ -1,6 +1,6 @@
 """The settings of chains, and their one way into frozen records."""
 
-from . import compared, settings
+from ..registering import in_order
 from .chains import (
     ChainGroup,
     active_chain,
@@ -121,16 +121,4 @@ __all__ = [
     "upgrade",
 ]
 
-_MODULES = (settings, compared)
-
-
-def register() -> None:
-    """Register all settings."""
-    for module in _MODULES:
-        module.register()
-
-
-def unregister() -> None:
-    """Remove what ``register`` added."""
-    for module in reversed(_MODULES):
-        module.unregister()
+register, unregister = in_order(__name__, "settings", "compared")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Literal, cast
 
 import bpy
@@ -36,7 +36,17 @@ def chains_of(armature_object: bpy.types.Object) -> list[ChainGroup]:
 
 def tag(settings: bpy.types.PropertyGroup, _context: bpy.types.Context | None = None) -> None:
     """Have Blender evaluate the rig, so that the handler sees the change."""
-    cast(bpy.types.Object, settings.id_data).update_tag()
+    owner_of(settings).update_tag()
+
+
+def copy_settings(source: object, settings: ChainGroup, names: Iterable[str]) -> None:
+    """Give a chain what something else has of the same names.
+
+    What is the same already is not set: Blender copies all that is set with every evaluated pose.
+    """
+    for name in names:
+        if getattr(settings, name) != getattr(source, name):
+            setattr(settings, name, getattr(source, name))
 
 
 def is_idle(settings: ChainGroup) -> bool:

@@ -20,7 +20,7 @@ from ..rig.planning.checks import check_channels, check_pose
 from ..rig.planning.order import Job
 from ..rig.planning.start_channels import start_channels
 from ..rig.reading.animation import animated_bones
-from ..rig.reading.chain_plan import ChainPlan, check, planned
+from ..rig.reading.chain_plan import ChainPlan, bends_without_tip, check, planned
 from ..rig.reading.channels import read_pose
 from ..rig.reading.refusals import RigError
 from ..rig.reading.skeleton import compiled
@@ -28,7 +28,7 @@ from ..rig.reading.spec import ChainSpec
 from ..rig.tools import converting, pole_angles
 from ..rig.tools.lengths import length_unit
 from ..rig.tools.overrides import has_linked
-from .chains import ChainGroup, chains_of, free_name, names_of_chains
+from .chains import ChainGroup, chains_of, copy_settings, free_name, names_of_chains
 from .lists import remove_chain
 from .records import bones_of_chain, chain_spec
 from .stored import store
@@ -214,9 +214,10 @@ def _to_chain(rig: _Rig, conversion: Conversion, bone: str, name: str) -> tuple[
         converting.take_shown_pose(owner, rig.evaluated, rig.skeleton, rig.pose, plan)
     settings = owner.chain_ik.chains.add()
     settings.name = free_name(names_of_chains(owner), spec.name)
-    _copy(constraint, settings, converting.SHARED)
+    copy_settings(constraint, settings, converting.SHARED)
     settings.use_stretch = constraint.use_stretch and converting.may_grow(owner, rig.skeleton, plan)
-    settings.solver = "TWO_BONE" if _bending(spec, plan) == 2 else "NEWTON"
+    bending = len(plan.segments) - bends_without_tip(plan, spec)
+    settings.solver = "TWO_BONE" if bending == 2 else "NEWTON"
     settings.pole_angle = math.remainder(turned.of_key(spec.pole_angle), math.tau)
     settings.use_tail, settings.chain_count = spec.use_tail, spec.chain_count
     settings.bone = spec.bone
@@ -285,23 +286,12 @@ def _make_trees(chains: Sequence[ChainGroup], first: int) -> None:
             settings.solver = "NEWTON"
 
 
-def _copy(source: Any, goal: Any, names: Iterable[str]) -> None:
-    for name in names:
-        if getattr(goal, name) != getattr(source, name):
-            setattr(goal, name, getattr(source, name))
-
-
 def _follow_alike(source: Any, goal: Any) -> None:
     """Have a new constraint or chain follow what another one does."""
     for name in ("target", "subtarget", "pole_target", "pole_subtarget"):
         # Reading a pointer that was never set has Blender store an empty one.
         if getattr(source, name):
             setattr(goal, name, getattr(source, name))
-
-
-def _bending(spec: ChainSpec, plan: ChainPlan) -> int:
-    """Return how many bones bend: a tip that takes the target's rotation does not."""
-    return len(plan.segments) - (spec.use_rotation and plan.ends_at_tail)
 
 
 def _tell_lost(conversion: Conversion, name: str, who: str, lost: Sequence[str]) -> None:

@@ -14,7 +14,7 @@ from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import Anchor, ChainSpec
 from ..rig.tools.control_bones import is_control_bone
 from ..rig.tools.overrides import has_linked
-from .chains import ChainGroup, ObjectGroup, chain_key, chains_of, owner_of
+from .chains import ChainGroup, ObjectGroup, chain_key, chains_of, copy_settings, owner_of
 from .joints import has_joint, slides_of, take_over
 from .records import anchors_of, bones_of_chain
 from .sharing import shares_bones
@@ -76,10 +76,7 @@ def add_chain(
         if shares and Solver(solver) not in SOLVERS_OF_TREES:
             solver = Solver.NEWTON.value
     settings.solver = solver
-    for name in _SETTINGS:
-        # Blender copies all that is set with every evaluated pose.
-        if getattr(settings, name) != getattr(new, name):
-            setattr(settings, name, getattr(new, name))
+    copy_settings(new, settings, _SETTINGS)
     for anchor, name, bone in (
         (wanted.target, "target", "subtarget"),
         (wanted.pole, "pole_target", "pole_subtarget"),

@@ -21,8 +21,8 @@ OWN = frozenset(
 TURNED = ("pole_angle",)
 
 
-def check_opposite(settings: ChainGroup) -> list[str]:
-    """Return the bones of the other side that correspond to those of a chain, root first.
+def check_opposite(settings: ChainGroup) -> None:
+    """Raise unless a chain can have a counterpart on the other side.
 
     Raises:
         RigError: If a bone has no side, or no counterpart, or a chain drives those already.
@@ -43,7 +43,6 @@ def check_opposite(settings: ChainGroup) -> list[str]:
     for chain in chains_of(owner):
         if set(bones_of_chain(chain)) & set(others):
             raise RigError(f"Chain '{chain.name}' drives the other side already: remove it first.")
-    return others
 
 
 def copy_mirrored(source: ChainGroup, copy: ChainGroup) -> list[str]:

@@ -72,11 +72,15 @@ def release(settings: ChainGroup) -> None:
     """
     if settings.stored_pose and owner_of(settings).pose is not None:
         spec = stored_spec(settings)
-        scene = bpy.context.scene
-        frame = scene.frame_current_final if scene is not None else 0.0
         _rename_joints(settings)
-        restoring.give_back(owner_of(settings), spec, frame)
+        restoring.give_back(owner_of(settings), spec, _frame())
         settings.stored_pose = ""
+
+
+def _frame() -> float:
+    """Return the frame, with subframe, that keyed channels are given back at."""
+    scene = bpy.context.scene
+    return scene.frame_current_final if scene is not None else 0.0
 
 
 def _rename_joints(settings: ChainGroup) -> None:
@@ -105,9 +109,7 @@ def release_scale(settings: ChainGroup) -> None:
     spec = stored_spec(settings)
     has_scale = any(bone.scale for bone in spec.stored_pose)
     if has_scale and owner_of(settings).pose is not None:
-        scene = bpy.context.scene
-        frame = scene.frame_current_final if scene is not None else 0.0
-        restoring.give_back_scale(owner_of(settings), spec, frame)
+        restoring.give_back_scale(owner_of(settings), spec, _frame())
         settings.stored_pose = text_of_bones(bone._replace(scale=()) for bone in spec.stored_pose)
 
 
@@ -118,9 +120,7 @@ def release_slides(settings: ChainGroup, update: Update) -> bool:
     idle = restoring.idle_locations(owner, spec, known)
     if not idle:
         return False
-    scene = bpy.context.scene
-    frame = scene.frame_current_final if scene is not None else 0.0
-    restoring.give_back_location(owner, spec, idle, frame)
+    restoring.give_back_location(owner, spec, idle, _frame())
     settings.stored_pose = text_of_bones(
         bone._replace(location=()) if bone.name in idle else bone for bone in spec.stored_pose
     )
@@ -130,9 +130,7 @@ def release_slides(settings: ChainGroup, update: Update) -> bool:
 
 def is_off_its_keys(settings: ChainGroup) -> bool:
     """Return whether a chain's bones stand elsewhere than their keyframes put them."""
-    scene = bpy.context.scene
-    frame = scene.frame_current_final if scene is not None else 0.0
-    return restoring.is_off_its_keys(owner_of(settings), bones_spec(settings), frame)
+    return restoring.is_off_its_keys(owner_of(settings), bones_spec(settings), _frame())
 
 
 def check_free(armature_object: bpy.types.Object, spec: ChainSpec) -> None:

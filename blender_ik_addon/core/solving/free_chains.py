@@ -213,7 +213,7 @@ def _sweep(
     is_off = find_gap(m, start.newton_terms[-1], segments, target)[1] > tolerance
     points = choose(is_off, _nudge_points(m, start, points), points)
     if solver is Solver.FORCE:
-        points, used = _pull_free_joints(start, task, points, np.array(target))
+        points, used = _pull_free_joints(task, points, np.array(target))
     else:
         asked = target, tolerance, m.minimum(cap, MOST_SWEEPS) if use_finish else cap
         numbers = to_numbers(points, 2), to_numbers(start.lengths)
@@ -233,9 +233,7 @@ def _sweep(
     return choose(anew.error < found.error, anew.best[0], found.best[0]), anew.used
 
 
-def _pull_free_joints(
-    start: StartPose, task: Task, points: Array, target: Array
-) -> tuple[Array, Counts]:
+def _pull_free_joints(task: Task, points: Array, target: Array) -> tuple[Array, Counts]:
     """Have FORCE pull chains of free joints; their turns count from these points."""
     bones, chains = len(points) - 1, points.shape[-1]
     joints = make_free_joints(chains, bones)

@@ -1,19 +1,5 @@
 """What a person drags in the viewport: targets, poles, pole angles, the ends of limits."""
 
-from __future__ import annotations
+from ...registering import in_order
 
-from . import limits, placing, turning
-
-_MODULES = (placing, turning, limits)
-
-
-def register() -> None:
-    """Register the operators."""
-    for module in _MODULES:
-        module.register()
-
-
-def unregister() -> None:
-    """Unregister the operators."""
-    for module in reversed(_MODULES):
-        module.unregister()
+register, unregister = in_order(__name__, "placing", "turning", "limits")

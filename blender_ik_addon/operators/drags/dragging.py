@@ -10,8 +10,9 @@ from mathutils import Vector
 
 from ...core import IKError
 from ...rig.reading.refusals import RigError
-from ...translations import said, translate
+from ...translations import translate
 from .. import selection
+from ..base import ChainOperator
 
 # Shift makes the mouse so much slower.
 PRECISE = 0.1
@@ -20,7 +21,7 @@ SNAP = 5.0
 AXES = ("X", "Y", "Z")
 
 
-class Dragging(bpy.types.Operator):
+class Dragging(ChainOperator):
     """What such an operator inherits: itself it says what is taken hold of, moved, and kept.
 
     One drag is one step of undo. A click without a move is no drag: it selects what is under it,
@@ -70,14 +71,11 @@ class Dragging(bpy.types.Operator):
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         """Begin to drag."""
         if context.region_data is None:
-            problem = "Nothing can be dragged here: do this in a 3D viewport."
-            self.report({"ERROR"}, said(problem))
-            return {"CANCELLED"}
+            return self.refuse("Nothing can be dragged here: do this in a 3D viewport.")
         try:
             self.take(context)
         except IKError as error:
-            self.report({"ERROR"}, said(error))
-            return {"CANCELLED"}
+            return self.refuse(error)
         self._start = self._last = _mouse(event)
         # Slower than the mouse itself where Shift is held.
         self._shown = self._start.copy()
@@ -97,8 +95,7 @@ class Dragging(bpy.types.Operator):
             problem = "What was dragged is gone: choose another target, pole or chain."
         # So there is nothing left to put back.
         self._tidy(context)
-        self.report({"ERROR"}, said(problem))
-        return {"CANCELLED"}
+        return self.refuse(problem)
 
     def cancel(self, context: bpy.types.Context) -> None:
         """Leave everything as it was: Blender calls it where it closes the window."""

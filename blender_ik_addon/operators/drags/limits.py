@@ -9,7 +9,6 @@ import numpy as np
 from bpy.props import EnumProperty, FloatProperty, StringProperty
 from mathutils import Vector
 
-from ...core import IKError
 from ...properties import (
     ChainGroup,
     chain_key,
@@ -21,9 +20,8 @@ from ...properties import (
 )
 from ...rig.reading.refusals import RigError
 from ...rig.shapes.limit_ends import LimitEnd, find_ends
-from ...translations import said
 from .. import selection
-from ..chains import ANEW
+from ..base import ANEW
 from .dragging import SNAP, Dragging, check_number, snapped
 from .view import View
 
@@ -64,19 +62,11 @@ class POSE_OT_chain_ik_set_limit(Dragging):
         options=ANEW,
     )
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return selection.is_possible(cls, selection.problem_of_chain(context))
-
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> set[str]:
         settings = selection.chain(context)
-        try:
-            check_number(self.angle)
-            self._find(settings)
-            self.angle = self._set(settings, self.angle)
-        except IKError as error:
-            self.report({"ERROR"}, said(error))
-            return {"CANCELLED"}
+        check_number(self.angle)
+        self._find(settings)
+        self.angle = self._set(settings, self.angle)
         return {"FINISHED"}
 
     def take(self, context: bpy.types.Context) -> None:

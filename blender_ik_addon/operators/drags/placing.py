@@ -8,15 +8,13 @@ import numpy.typing as npt
 from bpy.props import FloatVectorProperty
 from mathutils import Vector
 
-from ...core import IKError
 from ...properties import target_and_pole
 from ...rig.keying.auto_keys import key_location
 from ...rig.reading.spec import Anchor
 from ...rig.tools.lengths import length_in_words, length_unit
 from ...rig.tools.placing import Held, move_to_point, put_back, take_hold
-from ...translations import said
 from .. import selection
-from ..chains import ANEW
+from ..base import ANEW
 from .auto_keying import auto_keying
 from .dragging import AXES, Dragging
 from .view import View
@@ -40,21 +38,17 @@ class Placing(Dragging):
     _held: Held | None = None
 
     @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
+    def problem(cls, context: bpy.types.Context) -> str:
         problem = selection.problem_of_chain(context)
         if not problem and cls._anchor(context) is None:
             problem = f"This chain has no {cls.word}: choose one first."
-        return selection.is_possible(cls, problem)
+        return problem
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> set[str]:
         # Where it stands now is read from what was evaluated.
         context.evaluated_depsgraph_get()
-        try:
-            self.take(context)
-            move_to_point(self.held, np.array(self.location, dtype=np.float64))
-        except IKError as error:
-            self.report({"ERROR"}, said(error))
-            return {"CANCELLED"}
+        self.take(context)
+        move_to_point(self.held, np.array(self.location, dtype=np.float64))
         self._key(context)
         return {"FINISHED"}
 

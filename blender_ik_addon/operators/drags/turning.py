@@ -12,9 +12,8 @@ from ...core import IKError
 from ...properties import ChainGroup, chain_key, chain_spec, chains_of, owner_of
 from ...rig.keying.auto_keys import key_setting
 from ...rig.tools.pole_axis import PoleAxis, pole_axis
-from ...translations import said
 from .. import selection
-from ..chains import ANEW
+from ..base import ANEW
 from .auto_keying import auto_keying
 from .dragging import SNAP, Dragging, check_number, snapped
 from .view import View
@@ -42,19 +41,15 @@ class POSE_OT_chain_ik_turn_pole(Dragging):
     _axis_line: PoleAxis | None = None
 
     @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
+    def problem(cls, context: bpy.types.Context) -> str:
         problem = selection.problem_of_chain(context)
         if not problem and not selection.chain(context).pole_target:
             problem = "This chain has no pole: choose one first."
-        return selection.is_possible(cls, problem)
+        return problem
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def act(self, context: bpy.types.Context) -> set[str]:
         settings = selection.chain(context)
-        try:
-            check_number(self.angle)
-        except IKError as error:
-            self.report({"ERROR"}, said(error))
-            return {"CANCELLED"}
+        check_number(self.angle)
         settings.pole_angle = self.angle
         self._key(context, settings)
         return {"FINISHED"}

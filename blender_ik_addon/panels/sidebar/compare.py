@@ -8,7 +8,6 @@ import bpy
 
 from ...properties import (
     OWN_WORDS,
-    ChainSettings,
     ComparedChain,
     ComparedSolver,
     active_chain,
@@ -16,15 +15,13 @@ from ...properties import (
     kept_of,
 )
 from ...translations import translate
-from ..base import ActiveChainPanel, draw_lines, lines_of
+from ..base import ActiveChainPanel, draw_lines, status_lines
 
 NONE = "-"
 # How wide names are, beside all figures and beside the residual alone.
 SHARE_BESIDE_ALL, SHARE_BESIDE_ONE = 0.4, 0.6
 # Pixels at the usual interface scale from which on a sidebar has room for all figures.
 ROOM = 430.0
-# Always as many, so that what is below stays where it is.
-STATUS_LINES = 3
 
 
 class CHAINIK_UL_compared(bpy.types.UIList):
@@ -80,9 +77,6 @@ class VIEW3D_PT_chain_ik_compare(ActiveChainPanel):
         )
         _draw_chosen(layout, kept)
 
-    def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
-        """Nothing: what is shown is about the comparison, not the settings."""
-
 
 def _draw_cells(
     row: bpy.types.UILayout, context: bpy.types.Context, name: str, figures: tuple[str, ...]
@@ -108,8 +102,7 @@ def _draw_chosen(layout: bpy.types.UILayout, kept: ComparedChain) -> None:
         count = "1 iteration" if row.count == "1" else f"{row.count} iterations"
         told = (row.gap, translate(count) if row.count else "", row.time)
         figures = ", ".join([each for each in told if each])
-    lines = lines_of(text, most=STATUS_LINES)
-    draw_lines(layout.column(align=True), [figures, *lines, *[""] * (STATUS_LINES - len(lines))])
+    draw_lines(layout.column(align=True), [figures, *status_lines(text)])
 
 
 register, unregister = bpy.utils.register_classes_factory(

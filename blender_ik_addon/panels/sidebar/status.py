@@ -5,10 +5,8 @@ from __future__ import annotations
 import bpy
 
 from ...properties import ChainSettings, active_chain
-from ..base import ActiveChainPanel, draw_lines, draw_text, lines_of
+from ..base import ActiveChainPanel, draw_lines, draw_text, status_lines
 
-# Always as many, so that what is below stays where it is.
-STATUS_LINES = 3
 # Of the popover with all of the text: the width of a character is about half of Blender's unit.
 DETAILS_UNITS = 20
 DETAILS_CHARACTERS = 60
@@ -24,8 +22,7 @@ class VIEW3D_PT_chain_ik_status(ActiveChainPanel):
         self.layout.popover("VIEW3D_PT_chain_ik_details", text="Details")
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
-        lines = lines_of(settings.status, most=STATUS_LINES)
-        draw_lines(layout.column(align=True), (lines + [""] * STATUS_LINES)[:STATUS_LINES])
+        draw_lines(layout.column(align=True), status_lines(settings.status))
 
 
 class VIEW3D_PT_chain_ik_details(bpy.types.Panel):

@@ -96,11 +96,8 @@ def keep_compared(
             continue
         row.residual, row.milliseconds = attempt.residual, attempt.milliseconds
         row.gap = short_length(attempt.residual, unit)
-        row.time = (
-            f"{attempt.milliseconds:.2g} ms"
-            if attempt.milliseconds < 10.0
-            else (f"{attempt.milliseconds:.0f} ms")
-        )
+        digits = ".2g" if attempt.milliseconds < 10.0 else ".0f"
+        row.time = f"{attempt.milliseconds:{digits}} ms"
         if attempt.iterations is not None:
             row.iterations, row.count = attempt.iterations, str(attempt.iterations)
         for joint in attempt.joints.tolist():

@@ -48,7 +48,7 @@ def compare(compared: Compared) -> list[Attempt]:
     evaluated = compared.object.evaluated_get(compared.update.depsgraph)
     with staged(compared.object, evaluated, skeleton, pose) as stage:
         stage.show(pose)
-        above = int(skeleton.parents[trial.root])
+        above = int(skeleton.parents[trial.driven.bones[0]])
         if above >= 0:
             stage.hang(pose.world, skeleton.names[above], pose.matrices[above])
         home = _home(trial, stage)
@@ -118,13 +118,13 @@ def _built_in(trial: Trial, stage: Stage, home: Pose | None) -> Attempt:
     compared, owner = trial.compared, trial.compared.object
     try:
         converting.check_solver(owner)
-        for each in trial.together:
+        for each in trial.driven.live_chains:
             job = each.job
             converting.check_chain(job.skeleton, job.plan, job.spec, owner.pose.bones)
     except RigError as error:
         return Attempt(None, True, str(error))
     pose = copied(home or trial.pose)
-    for each in trial.together:
+    for each in trial.driven.live_chains:
         # A constraint has no other start than the pose without it.
         pose.note_written(each.job.plan.written, each.stored)
         if each.stretch is not None:
@@ -132,11 +132,10 @@ def _built_in(trial: Trial, stage: Stage, home: Pose | None) -> Attempt:
     stage.show(pose)
     without = stage.seconds()
     world = WorldMatrices(compared.update.depsgraph)
-    for each in trial.together:
+    for each in trial.driven.live_chains:
         _constrain(stage, each, pose, world)
     seconds = max(stage.seconds() - without, 0.0)
-    found = trial.attempt(stage, "Reached", seconds)
-    found = replace(found, solver=None)
+    found = replace(trial.attempt(stage, "Reached", seconds), solver=None)
     if (
         is_visible(found.residual, compared.unit)
         and found.residual > compared.spec.options.tolerance

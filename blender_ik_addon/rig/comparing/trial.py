@@ -14,6 +14,7 @@ from ...core import Lead, Solver
 from ..batches.changes import note
 from ..batches.rig_state import RigState, Shared, Specs, place
 from ..live.graph_state import Batch, GraphState
+from ..planning.driven import Driven
 from ..planning.live_chain import LiveChain
 from ..planning.shared_bones import SOLVERS as SOLVERS_OF_TREES
 from ..reading.channels import Pose
@@ -152,14 +153,9 @@ class Trial:
         return self.batch.live_chains[self.row]
 
     @property
-    def together(self) -> tuple[LiveChain, ...]:
-        """It and the chains that it is one tree with."""
-        return self.batch.driven[self.row // len(self.batch.driven[0].live_chains)].live_chains
-
-    @property
-    def root(self) -> int:
-        """The bone that all of these hang on."""
-        return int(self.batch.driven[self.row // len(self.together)].bones[0])
+    def driven(self) -> Driven:
+        """It with the chains that it is one tree with."""
+        return self.batch.driven[self.row // len(self.batch.driven[0].live_chains)]
 
     def solve_again(self, world: WorldMatrices) -> float:
         """Solve once more from where it began; return how many seconds that has taken."""

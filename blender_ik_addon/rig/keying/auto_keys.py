@@ -36,7 +36,7 @@ def key_location(anchor: Anchor, keying: AutoKeying) -> None:
         RigError: If there is no such bone.
     """
     moved = channels_of(anchor)
-    path = moved.path_from_id("location") if anchor.bone else "location"
+    path = moved.path_from_id("location")
     keyed = {curve.array_index for curve in curves(anchor.object) if curve.data_path == path}
     for axis in range(3):
         if axis in keyed or not keying.only_keyed:

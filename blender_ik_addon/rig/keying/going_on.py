@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import bpy
 
-from ..reading.chain_plan import planned
+from ..reading.chain_plan import plan_or_none
 from ..reading.dependencies import Dependencies
-from ..reading.refusals import RigError
 from ..reading.skeleton import compiled
 from ..reading.spec import ChainSpec, StartFrom
 
@@ -49,10 +48,7 @@ def _owners(rig: LiveRig) -> set[int]:
         for anchor in (spec.target, spec.pole):
             if anchor is not None:
                 found.add_anchor(anchor)
-        try:
-            root = int(planned(skeleton, spec).written[0])
-        except RigError:
-            # It is not solved.
-            continue
-        found.add_chain(rig.object, skeleton.names[root])
+        plan = plan_or_none(skeleton, spec)
+        if plan is not None:
+            found.add_chain(rig.object, skeleton.names[int(plan.written[0])])
     return found.owners

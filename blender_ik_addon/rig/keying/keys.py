@@ -35,6 +35,11 @@ class ChannelKeys(NamedTuple):
     values: Array
 
 
+def path_of(bone: str, prop: str) -> str:
+    """Return the path to a property of a pose bone."""
+    return f'pose.bones["{bpy.utils.escape_identifier(bone)}"].{prop}'
+
+
 def check_keyable(armature_object: bpy.types.Object, *, in_new_action: bool = False) -> None:
     """Raise if keyframes in the object's action could not be written, or would not show.
 
@@ -75,8 +80,7 @@ def write_keys(armature_object: bpy.types.Object, channels: Iterable[ChannelKeys
     """
     bag = _bag(armature_object)
     for channel in channels:
-        name = bpy.utils.escape_identifier(channel.bone)
-        path = f'pose.bones["{name}"].{channel.prop}'
+        path = path_of(channel.bone, channel.prop)
         curve = bag.fcurves.find(path, index=channel.component)
         if curve is None:
             curve = bag.fcurves.new(path, index=channel.component)

@@ -50,6 +50,19 @@ def planned(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan:
     return known
 
 
+def plan_or_none(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan | None:
+    """Return the same, None for a chain that has no bones."""
+    try:
+        return planned(skeleton, spec)
+    except RigError:
+        return None
+
+
+def bends_without_tip(plan: ChainPlan, spec: ChainSpec) -> bool:
+    """Tell whether the last segment of several takes the target's rotation, and does not bend."""
+    return spec.use_rotation and plan.ends_at_tail and len(plan.segments) > 1
+
+
 def _planned(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan:
     if not spec.bone:
         raise RigError("No tip bone is set: choose the bone at the end of the chain.")

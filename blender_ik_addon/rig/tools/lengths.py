@@ -24,8 +24,6 @@ UNITS = {
     "INCHES": (0.0254, '"'),
     "THOU": (2.54e-5, " thou"),
 }
-
-
 # The same by system, short ones first.
 RISING = {
     "METRIC": ("MICROMETERS", "MILLIMETERS", "METERS", "KILOMETERS"),

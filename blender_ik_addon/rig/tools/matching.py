@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 
 from ..keying.curve_points import split
-from ..keying.keys import ChannelKeys, check_keyable, write_keys
+from ..keying.keys import ChannelKeys, check_keyable, path_of, write_keys
 from ..keying.written import reader, written_channels
 from ..reading.animation import curves
 from ..reading.channels import CHANNEL_SIZES
@@ -76,8 +76,7 @@ def hold_anchors(anchors: Iterable[Anchor], frame: int) -> None:
         known = {(each.data_path, each.array_index): each for each in curves(anchor.object)}
         for prop in _channels(moved):
             for component in range(len(getattr(moved, prop))):
-                path = moved.path_from_id(prop) if anchor.bone else prop
-                curve = known.get((path, component))
+                curve = known.get((moved.path_from_id(prop), component))
                 if curve is None:
                     moved.keyframe_insert(prop, index=component, frame=frame)
                 else:
@@ -109,8 +108,7 @@ def key_switch(armature_object: bpy.types.Object, spec: ChainSpec, frame: int) -
     added, frames = [], np.array([frame - 1.0, frame])
     for channel, value in zip(channels, reader(armature_object, channels)().tolist(), strict=True):
         name, prop, component = channel
-        path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].{prop}'
-        curve = known.get((path, component))
+        curve = known.get((path_of(name, prop), component))
         if curve is not None:
             split(curve, frame - 1)
             curve.keyframe_points.insert(frame, value, options={"FAST"})

@@ -139,7 +139,7 @@ def put_back(held: Held) -> None:
 def _free_axes(anchor: Anchor) -> npt.NDArray[np.bool_]:
     """Return which channels of the location can be set, shape (3,)."""
     free = ~np.array(channels_of(anchor).lock_location, dtype=np.bool_)
-    data, path = anchor.object.animation_data, _path(anchor)
+    data, path = anchor.object.animation_data, channels_of(anchor).path_from_id("location")
     for driver in data.drivers if data is not None else ():
         if driver.data_path == path:
             free[driver.array_index] = False
@@ -196,10 +196,6 @@ def _shown(anchor: Anchor) -> Array:
     if isinstance(moved, bpy.types.PoseBone):
         matrices += [moved.matrix, *([moved.parent.matrix] if moved.parent else [])]
     return np.array([_matrix(matrix) for matrix in matrices])
-
-
-def _path(anchor: Anchor) -> str:
-    return str(channels_of(anchor).path_from_id("location")) if anchor.bone else "location"
 
 
 def _matrix(matrix: Matrix) -> Array:

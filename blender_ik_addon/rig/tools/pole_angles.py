@@ -19,6 +19,7 @@ from ..frames.framing import Hung, framed
 from ..frames.side import find_sides
 from ..keying.moving import Change
 from ..planning.order import Job
+from ..reading.chain_plan import bends_without_tip
 from ..reading.channels import Pose, matrices_of
 from ..reading.refusals import RigError
 
@@ -56,8 +57,8 @@ def axes_of_start(job: Job, pose: Pose, channels: Array) -> Array:
     """Return the ``root_axes`` of a chain that starts from rotation channels (k, 4) of a pose."""
     spec, plan = job.spec, job.plan
     rotations = matrices_of(channels, pose.modes[plan.written])[None]
-    without_tip = spec.use_rotation and plan.ends_at_tail and len(plan.segments) > 1
-    return root_axes(framed([Hung(job.skeleton, pose, plan)]), rotations, without_tip=without_tip)
+    frames, without_tip = framed([Hung(job.skeleton, pose, plan)]), bends_without_tip(plan, spec)
+    return root_axes(frames, rotations, without_tip=without_tip)
 
 
 def angle_of_chain(axes: Array, angle: float) -> float:

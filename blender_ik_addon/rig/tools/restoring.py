@@ -15,7 +15,7 @@ from ..planning.located import located_bones
 from ..planning.slide import slide_axes
 from ..planning.start_channels import VectorName, paired, renamed, stored_bones
 from ..reading.animation import keyed_rotation, keyed_vector
-from ..reading.chain_plan import planned
+from ..reading.chain_plan import plan_or_none, planned
 from ..reading.channels import MODE_NUMBERS, converted, read_flags, read_pose
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton, compiled
@@ -38,9 +38,8 @@ def take(
     if armature_object.pose is None:
         return ()
     skeleton = compiled(armature_object)
-    try:
-        plan = planned(skeleton, spec)
-    except RigError:
+    plan = plan_or_none(skeleton, spec)
+    if plan is None:
         return ()
     pose = read_pose(evaluated)
     written = plan.written
@@ -158,9 +157,8 @@ def _bones(skeleton: Skeleton, spec: ChainSpec) -> dict[int, StoredBone]:
     by_name = {
         skeleton.index[bone.name]: bone for bone in spec.stored_pose if bone.name in skeleton.index
     }
-    try:
-        plan = planned(skeleton, spec)
-    except RigError:
+    plan = plan_or_none(skeleton, spec)
+    if plan is None:
         return by_name
     in_chain = zip(plan.written, paired(spec.stored_pose, skeleton, plan), strict=True)
     return by_name | {int(bone): stored for bone, stored in in_chain if stored is not None}
@@ -169,11 +167,8 @@ def _bones(skeleton: Skeleton, spec: ChainSpec) -> dict[int, StoredBone]:
 def renamed_bones(armature_object: bpy.types.Object, spec: ChainSpec) -> dict[str, str]:
     """Return the present names of a chain's bones by those that they were stored with."""
     skeleton = compiled(armature_object)
-    try:
-        plan = planned(skeleton, spec)
-    except RigError:
-        return {}
-    found = renamed(spec.stored_pose, skeleton, plan)
+    plan = plan_or_none(skeleton, spec)
+    found = {} if plan is None else renamed(spec.stored_pose, skeleton, plan)
     return {former: skeleton.names[bone] for former, bone in found.items()}
 
 
@@ -198,12 +193,5 @@ def driven_by_all(armature_object: bpy.types.Object, specs: Sequence[ChainSpec])
     if armature_object.type != "ARMATURE":
         return [[] for _ in specs]
     skeleton = compiled(armature_object)
-    found: list[list[str]] = []
-    for spec in specs:
-        try:
-            plan = planned(skeleton, spec)
-        except RigError:
-            found.append([])
-        else:
-            found.append([skeleton.names[bone] for bone in plan.written])
-    return found
+    plans = [plan_or_none(skeleton, spec) for spec in specs]
+    return [[skeleton.names[bone] for bone in plan.written] if plan else [] for plan in plans]

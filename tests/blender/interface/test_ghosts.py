@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import blender_ik_addon
-from blender_ik_addon.overlay import ghosts
+from blender_ik_addon.overlay import ghosts, viewport
 from tests.blender.operators.test_compare import compared, joints_of, limb
 from tests.blender.setups import rigs, scaled_rigs
 
@@ -78,8 +78,8 @@ def test_names_that_would_lie_on_each_other_stand_below_each_other():
 
 def test_unregistering_takes_the_drawing_away_and_registering_brings_it_back_once():
     for _ in range(3):
-        assert len(ghosts._handles) == 2
+        assert len(viewport._handles) == 4
         blender_ik_addon.unregister()
-        assert not ghosts._handles
+        assert not viewport._handles
         blender_ik_addon.register()
-    assert len(ghosts._handles) == 2
+    assert len(viewport._handles) == 4

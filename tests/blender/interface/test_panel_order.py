@@ -32,8 +32,8 @@ def panels_in_order() -> list[type]:
     """Return the panels as Blender places them: as they were registered."""
     classes = [
         value
-        for module in sidebar._MODULES
-        for name, value in vars(module).items()
+        for module in sidebar.PANELS
+        for name, value in vars(getattr(sidebar, module)).items()
         if name.startswith(ROOT_PANEL) and getattr(value, "bl_parent_id", "")
     ]
     assert set(classes) == set(panels()[1:])

@@ -137,15 +137,15 @@ def test_colours_are_those_of_the_theme_until_a_person_has_their_own(own):
     context = bpy.context
     interface = context.preferences.themes[0].user_interface
     found = preferences.colours(context)
-    assert len({found.reached, found.held, found.missed, found.limit, found.pole}) == 5
+    assert len({found[name] for name in ("reached", "held", "missed", "limit", "pole")}) == 5
     known = tuple(interface.axis_y)
     interface.axis_y = (0.1, 0.2, 0.3)
-    assert preferences.colours(context).reached == pytest.approx((0.1, 0.2, 0.3), abs=0.01)
+    assert preferences.colours(context)["reached"] == pytest.approx((0.1, 0.2, 0.3), abs=0.01)
     interface.axis_y = known
     own.use_theme_colours = False
-    for name in found._fields:
+    for name in found:
         setattr(own, f"{name}_colour", (0.5, 0.25, 0.125))
-        assert getattr(preferences.colours(context), name) == (0.5, 0.25, 0.125)
+        assert preferences.colours(context)[name] == (0.5, 0.25, 0.125)
 
 
 def test_ghosts_have_colours_that_differ():

@@ -1,25 +1,70 @@
-"""Long work of an operator, in small steps: a window stays alive meanwhile, and Esc stops it."""
+"""What operators inherit: what keeps them from running is told, errors are reports."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Generator
-from typing import Any
+from collections.abc import Generator, Iterable
+from typing import Any, Literal
 
 import bpy
 
 from ..core import IKError
 from ..translations import said, translate
+from . import selection
 
+# Options tell of this selection: what was chosen for the last one is not remembered.
+ANEW: set[Literal["SKIP_SAVE"]] = {"SKIP_SAVE"}
 # Seconds of work until the window gets its turn, and from one timer event to the next.
 TURN, PAUSE = 0.03, 0.005
 
 Steps = Generator[int, None, Any]
 
 
-class Stepwise(bpy.types.Operator):
-    """What such an operator inherits: itself it says what to do, and what comes at the end.
+class ChainOperator(bpy.types.Operator):
+    """What all of them inherit: itself each says what it does, and what it cannot do without."""
+
+    @classmethod
+    def problem(cls, context: bpy.types.Context) -> str:
+        """Return what keeps it from running, in words; empty if nothing does."""
+        return selection.problem_of_chain(context)
+
+    def act(self, context: bpy.types.Context) -> set[str]:
+        """Do it, where there is no problem; raise an ``IKError`` if it fails."""
+        raise NotImplementedError
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        """Tell whether nothing keeps it from running, and the user what does."""
+        problem = cls.problem(context)
+        if problem:
+            cls.poll_message_set(translate(problem, "tooltips"))
+        return not problem
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        """Do it, and report what fails."""
+        try:
+            return self.act(context)
+        except IKError as error:
+            return self.refuse(error)
+
+    def refuse(self, problem: object) -> set[str]:
+        """Tell the user why nothing is done."""
+        self.report({"ERROR"}, said(problem))
+        return {"CANCELLED"}
+
+    def warn_of_readers(self, readers: Iterable[str]) -> None:
+        """Tell the user of data whose drivers are broken now."""
+        names = ", ".join(sorted(readers))
+        if names:
+            sentence = f"Drivers of {names} read what is gone: give them something else to read."
+            self.report({"WARNING"}, said(sentence))
+
+
+class Stepwise(ChainOperator):
+    """Long work in small steps: a window stays alive meanwhile, and Esc stops it.
+
+    Itself an operator says what to do, and what comes at the end.
 
     The work is a generator that yields after each step, raises an ``IKError`` if it fails, and
     leaves everything as it was when it is closed before its end.
@@ -86,8 +131,7 @@ class Stepwise(bpy.types.Operator):
         except StopIteration as done:
             return self.finish(done.value)
         except IKError as error:
-            self.report({"ERROR"}, said(error))
-            return {"CANCELLED"}
+            return self.refuse(error)
         finally:
             # Whatever ended it, also what nobody expected.
             if not is_going_on:
