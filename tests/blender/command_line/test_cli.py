@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import stat
 
@@ -19,7 +18,6 @@ from tests.blender.command_line.command_lines import (
     make_scene,
     needs_module,
     opened,
-    program,
     ran,
     results_of,
     save,
@@ -404,19 +402,6 @@ def test_a_dragged_chain_is_played_from_where_it_is_told(tmp_path, capfd):
     assert keyed(alone) != keyed(whole)
 
 
-def test_the_command_goes_when_the_extension_goes():
-    import blender_ik_addon
-    from blender_ik_addon import cli
-
-    assert len(cli._registered) == 1
-    try:
-        blender_ik_addon.unregister()
-        assert not cli._registered
-    finally:
-        blender_ik_addon.register()
-    assert len(cli._registered) == 1
-
-
 @pytest.mark.slow
 @needs_module
 @pytest.mark.parametrize(
@@ -436,16 +421,3 @@ def test_the_program_ends_with_these_codes(file, arguments, code):
     else:
         assert out == ""
     assert file.read_bytes() == before
-
-
-@pytest.mark.slow
-@needs_module
-def test_the_program_refuses_what_is_no_file_of_blender(tmp_path):
-    text = tmp_path / "text.blend"
-    text.write_text("no file of Blender")
-    for path, reason in ((text, "no .blend file"), (tmp_path / "gone.blend", "does not exist")):
-        code, out, err = ran(path, "report")
-        assert (code, out) == (1, "")
-        assert reason in err.splitlines()[-1]
-        assert "Traceback" not in err
-    assert os.path.basename(program()[0]).startswith("python")
