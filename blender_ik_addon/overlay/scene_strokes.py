@@ -17,6 +17,7 @@ from .colours import FAINT, FILL, PLANE, Colours, with_alpha
 from .strokes import Rim, Strokes, Word, dash
 
 Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
 
 # Dashes of a line to a target, and of one to a pole.
 DASHES = 12
@@ -40,13 +41,15 @@ class SeenChains(NamedTuple):
     Attributes:
         rows: Which joints are whose.
         points: All joints, world space, shape (p, 3).
-        targets: Where targets are, shape (c, 3), NaN without one.
+        targets: Where targets are, shape (c, 3).
+        aimed: The chains that have one; of others these numbers are not finite.
         endings: How the chains were solved last; None where they were not.
     """
 
     rows: ChainRows
     points: Array
     targets: Array
+    aimed: Indices
     endings: list[Ending | None]
 
 
@@ -67,18 +70,15 @@ def add_chains(
         to_words: Says a length with its unit; empty for one that nobody sees.
     """
     own = np.array([colours.of_ending(ending) for ending in seen.endings])
-    rows, points = seen.rows, seen.points
-    of_points = own[rows.chain_of]
+    rows, points, aimed = seen.rows, seen.points, seen.aimed
     if items.show_chains:
-        segments = rows.segments
-        strokes.thick.add(points[segments], of_points[segments].reshape(-1, 4))
+        strokes.thick.add(points.take(rows.ends, axis=0), own.take(rows.chain_of_ends, axis=0))
     if items.show_joints:
-        strokes.dots.add(points, of_points)
-    has_target = ~np.isnan(seen.targets[:, 0])
-    if items.show_target_lines and has_target.any():
-        roots, targets = points[rows.starts[:-1]][has_target], seen.targets[has_target]
-        faint = np.repeat(own[has_target] * (1.0, 1.0, 1.0, FAINT), 2 * DASHES, axis=0)
-        strokes.thin.add(dash(roots, targets, DASHES), faint)
+        strokes.dots.add(points, own.take(rows.chain_of, axis=0))
+    if items.show_target_lines and aimed.size:
+        lines = dash(points[rows.starts[aimed]], seen.targets[aimed], DASHES)
+        faint = own[aimed] * (1.0, 1.0, 1.0, FAINT)
+        strokes.thin.add(lines, np.repeat(faint, 2 * DASHES, axis=0))
     _add_gaps(strokes, seen, items, own, to_words)
 
 
@@ -90,10 +90,9 @@ def _add_gaps(
     to_words: Callable[[float], str],
 ) -> None:
     """Add what is left between effectors and their targets."""
-    has_target = ~np.isnan(seen.targets[:, 0])
-    missed: list[tuple[int, str]] = []
+    aimed, missed = set(seen.aimed.tolist()), list[tuple[int, str]]()
     for chain, ending in enumerate(seen.endings):
-        if ending is None or ending.status is Status.REACHED or not has_target[chain]:
+        if ending is None or ending.status is Status.REACHED or chain not in aimed:
             continue
         if text := to_words(ending.residual):
             missed.append((chain, text))
@@ -134,7 +133,7 @@ def _add_limits(strokes: Strokes, limits: PlacedLimits, colours: Colours) -> Non
     vertices = np.concatenate((limits.points, limits.centres, limits.present))
     # In the order of ``Stroke``.
     table = np.array((colours.limit, with_alpha(colours.limit, FAINT), colours.present))
-    strokes.thin.add(vertices[mesh.lines], table[mesh.strokes])
+    strokes.thin.add(vertices.take(mesh.lines, axis=0), table.take(mesh.strokes, axis=0))
     if len(mesh.triangles):
-        strokes.areas.add(vertices[mesh.triangles], with_alpha(colours.limit, FILL))
+        strokes.areas.add(vertices.take(mesh.triangles, axis=0), with_alpha(colours.limit, FILL))
     strokes.dots.add(limits.present, colours.present)

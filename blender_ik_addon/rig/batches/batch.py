@@ -124,15 +124,11 @@ class Batch:
             return None
         if self._endings is None:
             # All at once, once a solve: whoever draws asks for every chain.
-            pairs = zip(
-                self._solved.status_codes.ravel().tolist(),
-                self._solved.residuals.ravel().tolist(),
-                strict=True,
-            )
-            self._endings = [
-                Ending(STATUSES[code], residual, self._is_stretched(number, self._solved))
-                for number, (code, residual) in enumerate(pairs)
-            ]
+            solved = self._solved
+            statuses = [STATUSES[code] for code in solved.status_codes.ravel().tolist()]
+            stretched = [self._is_stretched(number, solved) for number in range(len(statuses))]
+            residuals = solved.residuals.ravel().tolist()
+            self._endings = list(map(Ending, statuses, residuals, stretched))
         return self._endings[row]
 
     def _is_stretched(self, row: int, solved: Solved) -> bool:
