@@ -68,7 +68,11 @@ def find_view(
     objects = layer.objects
     # ``Any``: by the stubs nothing is ever found by its name.
     found: list[Any] = [objects.get(name) for name in names]
-    rigs = [rig for rig in found if rig is not None and rig.visible_get(viewport=space)]
+    rigs = [
+        rig
+        for rig in found
+        if rig is not None and rig.visible_get(view_layer=layer, viewport=space)
+    ]
     if not rigs:
         return None
     active, shown = objects.active, scene.chain_ik.overlay
@@ -150,9 +154,10 @@ def _look_at(all_shown: list[Shown], known: Known, graph: bpy.types.Depsgraph) -
         solved = own.solved if is_solved else (-1,) * len(own.solved)
         endings += live.memory.endings(rig.session_uid, solved)
     rows = known.join([shown.own for shown in all_shown])
-    places = np.fromiter(chain.from_iterable(targets), np.float64).reshape(-1, 3)
-    aimed = np.flatnonzero(np.isfinite(places).all(axis=1))
     points = rows.place([shown.posed for shown in all_shown])
+    # A sum is finite if all are, and sooner found than by NumPy of three numbers each.
+    aimed = [number for number, place in enumerate(targets) if math.isfinite(sum(place))]
+    places = np.fromiter(chain.from_iterable(targets), np.float64).reshape(-1, 3)
     return SeenChains(rows, points, places, aimed, endings)
 
 

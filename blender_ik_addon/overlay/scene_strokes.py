@@ -17,10 +17,11 @@ from .colours import FAINT, FILL, PLANE, Colours, with_alpha
 from .strokes import Rim, Strokes, Word, dash
 
 Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
 
 # Dashes of a line to a target, and of one to a pole.
 DASHES = 12
+# What makes colours faint.
+FADED = np.array((1.0, 1.0, 1.0, FAINT))
 
 
 class Items(NamedTuple):
@@ -49,7 +50,7 @@ class SeenChains(NamedTuple):
     rows: ChainRows
     points: Array
     targets: Array
-    aimed: Indices
+    aimed: list[int]
     endings: list[Ending | None]
 
 
@@ -70,15 +71,17 @@ def add_chains(
         to_words: Says a length with its unit; empty for one that nobody sees.
     """
     own = np.array([colours.of_ending(ending) for ending in seen.endings])
-    rows, points, aimed = seen.rows, seen.points, seen.aimed
+    rows, points = seen.rows, seen.points
     if items.show_chains:
         strokes.thick.add(points.take(rows.ends, axis=0), own.take(rows.chain_of_ends, axis=0))
     if items.show_joints:
         strokes.dots.add(points, own.take(rows.chain_of, axis=0))
-    if items.show_target_lines and aimed.size:
-        lines = dash(points[rows.starts[aimed]], seen.targets[aimed], DASHES)
-        faint = own[aimed] * (1.0, 1.0, 1.0, FAINT)
-        strokes.thin.add(lines, np.repeat(faint, 2 * DASHES, axis=0))
+    if items.show_target_lines and seen.aimed:
+        aimed = np.array(seen.aimed)
+        roots = points.take(rows.starts.take(aimed), axis=0)
+        lines = dash(roots, seen.targets.take(aimed, axis=0), DASHES)
+        faint = own.take(aimed, axis=0) * FADED
+        strokes.thin.add(lines, faint.repeat(2 * DASHES, axis=0))
     _add_gaps(strokes, seen, items, own, to_words)
 
 
@@ -90,9 +93,10 @@ def _add_gaps(
     to_words: Callable[[float], str],
 ) -> None:
     """Add what is left between effectors and their targets."""
-    aimed, missed = set(seen.aimed.tolist()), list[tuple[int, str]]()
-    for chain, ending in enumerate(seen.endings):
-        if ending is None or ending.status is Status.REACHED or chain not in aimed:
+    missed: list[tuple[int, str]] = []
+    for chain in seen.aimed:
+        ending = seen.endings[chain]
+        if ending is None or ending.status is Status.REACHED:
             continue
         if text := to_words(ending.residual):
             missed.append((chain, text))
@@ -119,8 +123,7 @@ def add_active(strokes: Strokes, shape: ChainShape, items: Items, colours: Colou
                 strokes.rims.append(Rim(centre, radius, colours.reach))
     if items.show_poles and shape.pole is not None:
         pole = shape.pole
-        corners = np.stack((pole.root, pole.end, pole.corner))
-        strokes.areas.add(corners, with_alpha(colours.pole, PLANE))
+        strokes.areas.add(pole.corners, with_alpha(colours.pole, PLANE))
         line = dash(pole.bulge[None], pole.pole[None], DASHES)
         strokes.thin.add(line, colours.pole)
         strokes.dots.add(pole.pole[None], colours.pole)

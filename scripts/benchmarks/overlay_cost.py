@@ -24,6 +24,7 @@ from blender_ik_addon.overlay.batches import Drawn, draw_lines, draw_scene
 from blender_ik_addon.overlay.colours import Colours
 from blender_ik_addon.overlay.dots import draw_dots
 from blender_ik_addon.overlay.words import FONT
+from blender_ik_addon.preferences.addon import PACKAGE
 
 CHAINS, BONES, REDRAWS = 20, 2, 100
 SIZE, WIDTH = (16, 16), 3.0
@@ -32,6 +33,9 @@ SIZE, WIDTH = (16, 16), 3.0
 def build(rigs: int) -> list[bpy.types.Object]:
     """Return the targets of so many armature objects that share the chains."""
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    if PACKAGE not in bpy.context.preferences.addons:
+        # As where it is installed: then colours and widths are a person's own.
+        bpy.context.preferences.addons.new().module = PACKAGE
     targets = []
     for number in range(rigs):
         rig = bpy.data.objects.new(f"Rig {number}", bpy.data.armatures.new("Rig"))

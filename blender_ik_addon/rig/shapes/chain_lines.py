@@ -48,16 +48,16 @@ def read_posed(evaluated: bpy.types.Object, count: int) -> PosedBones | None:
         evaluated: The object.
         count: How many bones it is known to have.
     """
-    pose, buffer = evaluated.pose, np.empty(16 * count, dtype=np.float32)
-    if pose is None:
+    if evaluated.pose is None:
         return None
+    bones, buffer = evaluated.pose.bones, np.empty(16 * count, dtype=np.float32)
     try:
         # It counts its bones itself, which takes half of the time.
-        pose.bones.foreach_get("matrix", buffer)
+        bones.foreach_get("matrix", buffer)
     except TypeError:
         return None
     world = np.array(evaluated.matrix_world, dtype=np.float64)
-    return PosedBones(world, buffer.reshape(count, 4, 4), pose.bones)
+    return PosedBones(world, buffer.reshape(count, 4, 4), bones)
 
 
 @dataclass(frozen=True)
