@@ -102,15 +102,14 @@ def _add_gaps(
             missed.append((chain, text))
     if not missed:
         return
-    chains = [chain for chain, _ in missed]
-    gaps = np.empty((len(missed), 2, 3))
-    gaps[:, 0] = seen.points[seen.rows.starts[1:][chains] - 1]
-    gaps[:, 1] = seen.targets[chains]
+    chains = np.array([chain for chain, _ in missed])
+    effectors = seen.points.take(seen.rows.starts.take(chains + 1) - 1, axis=0)
+    goals, colours = seen.targets.take(chains, axis=0), own.take(chains, axis=0)
     if items.show_target_lines:
-        strokes.thin.add(gaps, np.repeat(own[chains], 2, axis=0))
+        strokes.thin.add(np.concatenate((effectors, goals), axis=1), colours.repeat(2, axis=0))
     if items.show_text:
-        middles = (0.5 * (gaps[:, 0] + gaps[:, 1])).tolist()
-        for (_, text), (x, y, z), colour in zip(missed, middles, own[chains].tolist(), strict=True):
+        middles = (0.5 * (effectors + goals)).tolist()
+        for (_, text), (x, y, z), colour in zip(missed, middles, colours.tolist(), strict=True):
             strokes.words.append(Word((x, y, z), text, tuple(colour)))
 
 

@@ -301,8 +301,9 @@ def _find_zero_frames(outlines: LimitOutlines, posed: PosedBones) -> Array:
 
 def _length(vectors: Array) -> Array:
     """Return the lengths of vectors (..., 3), shape (..., 1), to divide by: never quite zero."""
-    lengths: Array = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))[..., None]
-    return np.maximum(lengths, SHORTEST)
+    squares = np.add.reduce(vectors * vectors, axis=-1, keepdims=True)
+    lengths: Array = np.maximum(np.sqrt(squares), SHORTEST)
+    return lengths
 
 
 def _solid(frames: Array) -> Array:
