@@ -71,5 +71,5 @@ def read_colours(context: bpy.types.Context) -> Colours:
 # ``Any``: the stubs have several types of colours and nothing that they share.
 def with_alpha(colour: Any, alpha: float) -> Colour:
     """Return a colour, of three numbers or more, with an alpha."""
-    red, green, blue, *_ = colour
+    red, green, blue = colour[:3]
     return red, green, blue, alpha

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from itertools import chain
+from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
@@ -14,12 +15,13 @@ from ..core import IKError
 from ..properties import SHOWN, active_chain, chain_key, chain_spec, owner_of
 from ..rig.batches.batch import Ending
 from ..rig.live import live
-from ..rig.shapes.chain_lines import PosedBones, PosedRigs, read_all_posed, read_scale
+from ..rig.shapes.chain_lines import PosedBones, read_posed
 from ..rig.shapes.chain_shape import (
     CompiledShape,
     Place,
     compile_shape,
     compile_solved,
+    find_place,
     find_places,
     place_shape,
 )
@@ -50,8 +52,13 @@ class View(NamedTuple):
     colours: Colours
 
 
-def find_view(context: bpy.types.Context, known: Known, colours: Colours) -> View | None:
-    """Return what the viewport of a context shows; None if it shows no chain."""
+def find_view(
+    context: bpy.types.Context, known: Known, colours: Colours
+) -> tuple[View, list[bpy.types.Object]] | None:
+    """Return what the viewport of a context shows, and the armature objects that are seen in it.
+
+    None if it shows no chain.
+    """
     scene, layer, space = context.scene, context.view_layer, context.space_data
     if scene is None or layer is None:
         return None
@@ -59,19 +66,22 @@ def find_view(context: bpy.types.Context, known: Known, colours: Colours) -> Vie
     if not names:
         return None
     objects = layer.objects
-    seen = [
-        name
-        for name in names
-        if (rig := objects.get(name)) is not None and rig.visible_get(viewport=space)
+    # ``Any``: by the stubs nothing is ever found by its name.
+    found: list[Any] = [objects.get(name) for name in names]
+    rigs = [
+        rig
+        for rig in found
+        if rig is not None and rig.visible_get(view_layer=layer, viewport=space)
     ]
-    if not seen:
+    if not rigs:
         return None
     active, shown = objects.active, scene.chain_ik.overlay
     chosen = ("", -1)
     if active is not None:
         chosen = active.name, active.chain_ik.active_index
-    items = Items(*[bool(getattr(shown, name)) for name in SHOWN_ORDER])
-    return View(scene.session_uid, layer.name, tuple(seen), chosen, items, colours)
+    items = Items(*[getattr(shown, name) for name in SHOWN_ORDER])
+    seen = tuple([rig.name for rig in rigs])
+    return View(scene.session_uid, layer.name, seen, chosen, items, colours), rigs
 
 
 SHOWN_ORDER: Sequence[str] = Items._fields
@@ -79,112 +89,115 @@ assert set(SHOWN_ORDER) == set(SHOWN)
 
 
 class Shown(NamedTuple):
-    """An armature object that a viewport shows.
+    """An armature object that a viewport shows; for the time of one drawing.
 
     Attributes:
-        rig: The object, original; for the time of one drawing.
+        rig: The object, original.
         own: What is known of it.
+        posed: How its bones stand.
         is_solved: Whether its chains are solved live.
     """
 
     rig: bpy.types.Object
     own: KnownRig
+    posed: PosedBones
     is_solved: bool
 
 
-def gather(context: bpy.types.Context, known: Known, view: View) -> Strokes:
+def gather(
+    context: bpy.types.Context, known: Known, view: View, rigs: Sequence[bpy.types.Object]
+) -> Strokes:
     """Return what a viewport shows as strokes."""
     strokes, layer = Strokes(), context.view_layer
     if layer is None or layer.depsgraph is None:
         return strokes
     graph = layer.depsgraph
-    all_shown = _find_shown(context, known, view)
-    evaluated = [shown.rig.evaluated_get(graph) for shown in all_shown]
-    pairs = [
-        (shown, each)
-        for shown, each in zip(all_shown, evaluated, strict=True)
-        if len(each.pose.bones) == len(shown.own.skeleton.names)
-    ]
-    if not pairs:
+    all_shown = _find_shown(context, known, rigs, graph)
+    if not all_shown:
         return strokes
-    all_posed = read_all_posed([each for _, each in pairs])
-    seen = _look_at([shown for shown, _ in pairs], all_posed, known, graph)
-    to_words = partial(_say, unit=length_unit(context.scene))
+    seen = _look_at(all_shown, known, graph)
     active = active_chain(context)
-    owner = None if active is None else owner_of(active)
-    for number, (shown, each) in enumerate(pairs):
-        if active is not None and shown.rig == owner:
-            posed = all_posed.rig(number)
-            if view.items.show_limits:
-                posed = replace(posed, scale=read_scale(each))
-            _look_closer(strokes, active, shown, posed, graph, known, view)
+    if active is not None:
+        _look_closer(strokes, active, all_shown, seen, graph, known, view)
+    to_words = partial(_say, unit=length_unit(context.scene))
     add_chains(strokes, seen, view.items, view.colours, to_words)
     return strokes
 
 
-def _find_shown(context: bpy.types.Context, known: Known, view: View) -> list[Shown]:
-    """Return the armature objects of a view that have chains with bones."""
-    objects, use_live = context.view_layer.objects, context.scene.chain_ik.use_live
-    found = []
-    for name in view.rigs:
-        rig = objects.get(name)
-        if rig is None or rig.mode == "EDIT" or rig.pose is None:
+def _find_shown(
+    context: bpy.types.Context,
+    known: Known,
+    rigs: Sequence[bpy.types.Object],
+    graph: bpy.types.Depsgraph,
+) -> list[Shown]:
+    """Return those of armature objects that have chains with bones, and pose them."""
+    use_live, found = context.scene.chain_ik.use_live, []
+    for rig in rigs:
+        if rig.mode == "EDIT":
             continue
         own = known.rig(rig)
-        if own.rows is not None:
-            found.append(Shown(rig, own, use_live and rig.data.pose_position == "POSE"))
+        if own.rows is None:
+            continue
+        posed = read_posed(rig.evaluated_get(graph), len(own.skeleton.names))
+        if posed is not None:
+            is_solved = use_live and rig.data.pose_position == "POSE"
+            found.append(Shown(rig, own, posed, is_solved))
     return found
 
 
-def _look_at(
-    all_shown: list[Shown], all_posed: PosedRigs, known: Known, graph: bpy.types.Depsgraph
-) -> SeenChains:
+def _look_at(all_shown: list[Shown], known: Known, graph: bpy.types.Depsgraph) -> SeenChains:
     """Return the chains of armature objects as they stand."""
     targets: list[Place] = []
     endings: list[Ending | None] = []
-    for number, (rig, own, is_solved) in enumerate(all_shown):
-        posed = all_posed.rig(number)
+    for rig, own, posed, is_solved in all_shown:
         targets += find_places(own.anchors, graph, rig, own.skeleton, posed)
-        found = live.memory.endings(rig.session_uid) if is_solved else {}
-        pairs = zip(own.chains, own.is_idle, strict=True)
-        endings += [None if is_idle else found.get(index) for index, is_idle in pairs]
-    rows = known.join([shown.own for shown in all_shown], all_posed.firsts)
-    places = np.array(targets)
-    places[~np.isfinite(places).all(axis=1)] = np.nan
-    return SeenChains(rows, rows.place_all(all_posed), places, endings)
+        solved = own.solved if is_solved else (-1,) * len(own.solved)
+        endings += live.memory.endings(rig.session_uid, solved)
+    rows = known.join([shown.own for shown in all_shown])
+    points = rows.place([shown.posed for shown in all_shown])
+    # A sum is finite if all are, and sooner found than by NumPy of three numbers each.
+    aimed = [number for number, place in enumerate(targets) if math.isfinite(sum(place))]
+    places = np.fromiter(chain.from_iterable(targets), np.float64).reshape(-1, 3)
+    return SeenChains(rows, points, places, aimed, endings)
 
 
 def _look_closer(
     strokes: Strokes,
     active: bpy.types.PropertyGroup,
-    shown: Shown,
-    posed: PosedBones,
+    all_shown: list[Shown],
+    seen: SeenChains,
     graph: bpy.types.Depsgraph,
     known: Known,
     view: View,
 ) -> None:
     """Add what is drawn of the active chain alone."""
-    items, (rig, own, is_solved) = view.items, shown
-    index = chain_key(active)[1]
-    if index not in own.chains:
-        return
+    items, (uid, index), number = view.items, chain_key(active), 0
     if not (items.show_reach or items.show_poles or items.show_limits):
         return
-    shape = _compile(active, index, own, known, is_solved=is_solved)
+    for shown in all_shown:
+        if shown.rig.session_uid == uid and index in shown.own.chains:
+            break
+        number += len(shown.own.chains)
+    else:
+        return
+    number += shown.own.chains.index(index)
+    shape = _compile(active, (uid, index), shown, known)
     if shape is None:
         return
-    anchors = (shape.spec.target, shape.spec.pole)
-    found = np.array(find_places(anchors, graph, rig, own.skeleton, posed))
-    places = [place if np.isfinite(place).all() else None for place in found]
-    add_active(strokes, place_shape(shape, posed, *places), items, view.colours)
+    pole = find_place(shape.spec.pole, graph, shown.rig, shown.own.skeleton, shown.posed)
+    target = seen.targets[number] if number in seen.aimed else None
+    points = seen.points[slice(*seen.rows.starts[number : number + 2].tolist())]
+    placed = place_shape(shape, points, shown.posed, target, pole)
+    add_active(strokes, placed, items, view.colours)
 
 
 def _compile(
-    active: bpy.types.PropertyGroup, index: int, own: KnownRig, known: Known, *, is_solved: bool
+    active: bpy.types.PropertyGroup, key: live.ChainKey, shown: Shown, known: Known
 ) -> CompiledShape | None:
     """Return what stays of the active chain while only its pose changes; None if it is unsound."""
-    is_live = is_solved and not own.is_idle[own.chains.index(index)]
-    live_chain = live.memory.live_chain(chain_key(active)) if is_live else None
+    own, index = shown.own, key[1]
+    is_live = shown.is_solved and index in own.solved
+    live_chain = live.memory.live_chain(key) if is_live else None
     made_of, shape = own.closer.get(index, (None, None))
     if shape is not None and made_of is live_chain:
         return shape
@@ -202,5 +215,5 @@ def _compile(
 
 
 def _say(length: float, unit: LengthUnit) -> str:
-    is_told = np.isfinite(length) and is_visible(length, unit)
+    is_told = math.isfinite(length) and is_visible(length, unit)
     return length_in_words(length, unit) if is_told else ""

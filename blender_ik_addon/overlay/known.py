@@ -34,7 +34,7 @@ class KnownRig:
         chains: Which of them have bones and are drawn.
         rows: The joints of those.
         anchors: Their targets.
-        is_idle: Which of those leave their bones alone.
+        solved: The same as ``chains``, but for those that leave their bones alone, which are -1.
         closer: Of the chains of which more is drawn, all that stays while only the pose changes,
             and the live chain that it was made of; None for one that is not solved.
     """
@@ -44,7 +44,7 @@ class KnownRig:
     chains: tuple[int, ...] = ()
     rows: ChainRows | None = None
     anchors: list[Anchor | None] = field(default_factory=list)
-    is_idle: list[bool] = field(default_factory=list)
+    solved: tuple[int, ...] = ()
     closer: dict[int, tuple[LiveChain | None, CompiledShape]] = field(default_factory=dict)
 
     def read(self, armature_object: bpy.types.Object) -> None:
@@ -67,9 +67,8 @@ class KnownRig:
             self.chains = tuple([i for i, plan in enumerate(plans) if plan is not None])
             drawn = [plan for plan in plans if plan is not None]
             self.rows = ChainRows.of(skeleton, drawn) if drawn else None
-        shown = [settings[i] for i in self.chains]
-        self.anchors = [target_and_pole(each)[0] for each in shown]
-        self.is_idle = [is_idle(each) for each in shown]
+        self.anchors = [target_and_pole(settings[i])[0] for i in self.chains]
+        self.solved = tuple([-1 if is_idle(settings[i]) else i for i in self.chains])
 
 
 @dataclass
@@ -148,16 +147,12 @@ class Known:
             )
         return self.names[key]
 
-    def join(self, rigs: Sequence[KnownRig], firsts: Sequence[int]) -> ChainRows:
-        """Return the joints of all chains of armature objects; the same while theirs are.
-
-        Args:
-            rigs: What is known of each.
-            firsts: Where the bones of each begin among all of them.
-        """
+    def join(self, rigs: Sequence[KnownRig]) -> ChainRows:
+        """Return the joints of all chains of armature objects; the same while theirs are."""
         parts = [rig.rows for rig in rigs if rig.rows is not None]
         if self.joined is None or not _are_same(self.joined[0], parts):
-            self.joined = parts, ChainRows.join(parts, firsts)
+            counts = [len(rig.skeleton.names) for rig in rigs]
+            self.joined = parts, ChainRows.join(parts, counts)
         return self.joined[1]
 
     def rig(self, armature_object: bpy.types.Object) -> KnownRig:

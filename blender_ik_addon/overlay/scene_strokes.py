@@ -20,6 +20,8 @@ Array = npt.NDArray[np.float64]
 
 # Dashes of a line to a target, and of one to a pole.
 DASHES = 12
+# What makes colours faint.
+FADED = np.array((1.0, 1.0, 1.0, FAINT))
 
 
 class Items(NamedTuple):
@@ -40,13 +42,15 @@ class SeenChains(NamedTuple):
     Attributes:
         rows: Which joints are whose.
         points: All joints, world space, shape (p, 3).
-        targets: Where targets are, shape (c, 3), NaN without one.
+        targets: Where targets are, shape (c, 3).
+        aimed: The chains that have one; of others these numbers are not finite.
         endings: How the chains were solved last; None where they were not.
     """
 
     rows: ChainRows
     points: Array
     targets: Array
+    aimed: list[int]
     endings: list[Ending | None]
 
 
@@ -68,17 +72,16 @@ def add_chains(
     """
     own = np.array([colours.of_ending(ending) for ending in seen.endings])
     rows, points = seen.rows, seen.points
-    of_points = own[rows.chain_of]
     if items.show_chains:
-        segments = rows.segments
-        strokes.thick.add(points[segments], of_points[segments].reshape(-1, 4))
+        strokes.thick.add(points.take(rows.ends, axis=0), own.take(rows.chain_of_ends, axis=0))
     if items.show_joints:
-        strokes.dots.add(points, of_points)
-    has_target = ~np.isnan(seen.targets[:, 0])
-    if items.show_target_lines and has_target.any():
-        roots, targets = points[rows.starts[:-1]][has_target], seen.targets[has_target]
-        faint = np.repeat(own[has_target] * (1.0, 1.0, 1.0, FAINT), 2 * DASHES, axis=0)
-        strokes.thin.add(dash(roots, targets, DASHES), faint)
+        strokes.dots.add(points, own.take(rows.chain_of, axis=0))
+    if items.show_target_lines and seen.aimed:
+        aimed = np.array(seen.aimed)
+        roots = points.take(rows.starts.take(aimed), axis=0)
+        lines = dash(roots, seen.targets.take(aimed, axis=0), DASHES)
+        faint = own.take(aimed, axis=0) * FADED
+        strokes.thin.add(lines, faint.repeat(2 * DASHES, axis=0))
     _add_gaps(strokes, seen, items, own, to_words)
 
 
@@ -90,24 +93,23 @@ def _add_gaps(
     to_words: Callable[[float], str],
 ) -> None:
     """Add what is left between effectors and their targets."""
-    has_target = ~np.isnan(seen.targets[:, 0])
     missed: list[tuple[int, str]] = []
-    for chain, ending in enumerate(seen.endings):
-        if ending is None or ending.status is Status.REACHED or not has_target[chain]:
+    for chain in seen.aimed:
+        ending = seen.endings[chain]
+        if ending is None or ending.status is Status.REACHED:
             continue
         if text := to_words(ending.residual):
             missed.append((chain, text))
     if not missed:
         return
-    chains = [chain for chain, _ in missed]
-    gaps = np.empty((len(missed), 2, 3))
-    gaps[:, 0] = seen.points[seen.rows.starts[1:][chains] - 1]
-    gaps[:, 1] = seen.targets[chains]
+    chains = np.array([chain for chain, _ in missed])
+    effectors = seen.points.take(seen.rows.starts.take(chains + 1) - 1, axis=0)
+    goals, colours = seen.targets.take(chains, axis=0), own.take(chains, axis=0)
     if items.show_target_lines:
-        strokes.thin.add(gaps, np.repeat(own[chains], 2, axis=0))
+        strokes.thin.add(np.concatenate((effectors, goals), axis=1), colours.repeat(2, axis=0))
     if items.show_text:
-        middles = (0.5 * (gaps[:, 0] + gaps[:, 1])).tolist()
-        for (_, text), (x, y, z), colour in zip(missed, middles, own[chains].tolist(), strict=True):
+        middles = (0.5 * (effectors + goals)).tolist()
+        for (_, text), (x, y, z), colour in zip(missed, middles, colours.tolist(), strict=True):
             strokes.words.append(Word((x, y, z), text, tuple(colour)))
 
 
@@ -120,8 +122,7 @@ def add_active(strokes: Strokes, shape: ChainShape, items: Items, colours: Colou
                 strokes.rims.append(Rim(centre, radius, colours.reach))
     if items.show_poles and shape.pole is not None:
         pole = shape.pole
-        corners = np.stack((pole.root, pole.end, pole.corner))
-        strokes.areas.add(corners, with_alpha(colours.pole, PLANE))
+        strokes.areas.add(pole.corners, with_alpha(colours.pole, PLANE))
         line = dash(pole.bulge[None], pole.pole[None], DASHES)
         strokes.thin.add(line, colours.pole)
         strokes.dots.add(pole.pole[None], colours.pole)
@@ -134,7 +135,7 @@ def _add_limits(strokes: Strokes, limits: PlacedLimits, colours: Colours) -> Non
     vertices = np.concatenate((limits.points, limits.centres, limits.present))
     # In the order of ``Stroke``.
     table = np.array((colours.limit, with_alpha(colours.limit, FAINT), colours.present))
-    strokes.thin.add(vertices[mesh.lines], table[mesh.strokes])
+    strokes.thin.add(vertices.take(mesh.lines, axis=0), table.take(mesh.strokes, axis=0))
     if len(mesh.triangles):
-        strokes.areas.add(vertices[mesh.triangles], with_alpha(colours.limit, FILL))
+        strokes.areas.add(vertices.take(mesh.triangles, axis=0), with_alpha(colours.limit, FILL))
     strokes.dots.add(limits.present, colours.present)

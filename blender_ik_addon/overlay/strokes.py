@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -95,6 +96,12 @@ class Strokes:
 
 def dash(starts: Array, ends: Array, count: int) -> Array:
     """Return so many dashes of lines from starts (m, 3) to ends, two points each."""
-    shares = (np.arange(2 * count) / (2 * count - 1))[:, None]
-    dashes: Array = starts[:, None] + shares * (ends - starts)[:, None]
+    dashes: Array = np.concatenate((starts, ends), axis=1) @ _mixes(count)
     return dashes
+
+
+@cache
+def _mixes(count: int) -> Array:
+    """Return what takes both ends of a line to all ends of its dashes, shape (6, 6 count)."""
+    shares = np.linspace(0.0, 1.0, 2 * count)
+    return np.vstack([np.kron(share, np.eye(3)) for share in (1.0 - shares, shares)])

@@ -40,12 +40,13 @@ def find_drawn(context: bpy.types.Context) -> tuple[Drawn, Colours] | None:
         return None
     known.settle()
     colours = read_colours(context)
-    view = find_view(context, known, colours)
-    if view is None:
+    found = find_view(context, known, colours)
+    if found is None:
         return None
+    view, rigs = found
     drawn = known.drawn.get(view)
     if drawn is None:
-        drawn = known.drawn[view] = upload(gather(context, known, view))
+        drawn = known.drawn[view] = upload(gather(context, known, view, rigs))
     return drawn, colours
 
 

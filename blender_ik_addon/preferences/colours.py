@@ -69,5 +69,5 @@ def _theme(context: bpy.types.Context) -> bpy.types.Theme | None:
 
 
 def _rgb(colour: Any) -> Colour:
-    red, green, blue = tuple(colour)[:3]
-    return (red, green, blue)
+    red, green, blue = colour[:3]
+    return red, green, blue

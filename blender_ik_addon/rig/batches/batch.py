@@ -19,6 +19,7 @@ from .batch_rigs import Part, pose_of
 from .followed import Followed
 from .rig_state import RigState
 
+Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 Members = list[tuple[RigState, list[tuple[int, Driven]]]]
 """By armature object: chains or trees, and the row of the chain whose root is theirs."""
@@ -124,22 +125,19 @@ class Batch:
             return None
         if self._endings is None:
             # All at once, once a solve: whoever draws asks for every chain.
-            pairs = zip(
-                self._solved.status_codes.ravel().tolist(),
-                self._solved.residuals.ravel().tolist(),
-                strict=True,
-            )
-            self._endings = [
-                Ending(STATUSES[code], residual, self._is_stretched(number, self._solved))
-                for number, (code, residual) in enumerate(pairs)
-            ]
+            solved = self._solved
+            statuses = [STATUSES[code] for code in solved.status_codes.ravel().tolist()]
+            residuals, stretched = solved.residuals.ravel().tolist(), [False] * len(statuses)
+            if solved.scale is not None:
+                stretched = [self._is_stretched(row, solved.scale) for row in range(len(statuses))]
+            self._endings = list(map(Ending, statuses, residuals, stretched))
         return self._endings[row]
 
-    def _is_stretched(self, row: int, solved: Solved) -> bool:
+    def _is_stretched(self, row: int, scale: Array) -> bool:
         live_chain = self.live_chains[row]
-        if solved.scale is None or live_chain.stretch is None:
+        if live_chain.stretch is None:
             return False
         tree, chain = divmod(row, len(self.driven[0].live_chains))
         rows = list(self.driven[tree].hanging.rows[chain])
-        grown = solved.scale[tree, rows, 1] - live_chain.stretch.scale[:, 1]
+        grown = scale[tree, rows, 1] - live_chain.stretch.scale[:, 1]
         return bool((grown > SAME_SCALE).any())

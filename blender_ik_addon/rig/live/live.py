@@ -93,17 +93,13 @@ class Memory:
         found = self.outcomes.get(uid, {}).get(index)
         return found if found is None or isinstance(found, str) else found[0].outcome(found[1])
 
-    def ending(self, key: ChainKey) -> Ending | None:
-        """Return how that solve ended, at the least cost; None without one, or if it failed."""
-        uid, index = key
-        found = self.outcomes.get(uid, {}).get(index)
-        return None if found is None or isinstance(found, str) else found[0].ending(found[1])
+    def endings(self, uid: int, indices: Iterable[int]) -> list[Ending | None]:
+        """Return how the last solves of chains of an armature object ended, at the least cost.
 
-    def endings(self, uid: int) -> dict[int, Ending]:
-        """Return the same of all chains of an armature object, by index, without those."""
-        found = self.outcomes.get(uid, {})
-        asked = {i: who[0].ending(who[1]) for i, who in found.items() if not isinstance(who, str)}
-        return {index: ending for index, ending in asked.items() if ending is not None}
+        None without one, or if it failed.
+        """
+        asked = map(self.outcomes.get(uid, {}).get, indices)
+        return [who[0].ending(who[1]) if isinstance(who, tuple) else None for who in asked]
 
     def live_chain(self, key: ChainKey) -> LiveChain | None:
         """Return a chain as it was solved last; the same one until something of it changes."""

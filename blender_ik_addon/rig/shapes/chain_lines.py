@@ -1,89 +1,63 @@
-"""Where the joints of chains stand, for many chains of one armature object at once."""
+"""Where the joints of chains stand, for all chains of armature objects at once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
+from typing import NamedTuple
 
 import bpy
 import numpy as np
 import numpy.typing as npt
 
 from ..reading.chain_plan import ChainPlan
-from ..reading.channels import read_floats
 from ..reading.skeleton import Skeleton
-from ..reading.spaces import matrices_from_buffer, transform_point
+from ..reading.spaces import transform_point
 
 Array = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class PosedBones:
+class PosedBones(NamedTuple):
     """The bones of an armature object as Blender has evaluated them.
 
     Attributes:
         world: The object's world matrix, shape (4, 4).
-        matrices: Pose matrices of all bones, armature space, shape (n, 4, 4).
-        scale: Scale channels, shape (n, 3); None where limits are not asked for.
+        columns: Pose matrices of all bones, armature space, transposed and in float32 as Blender
+            gives them: axes X, Y, Z and head, shape (n, 4, 4).
+        bones: What they were read of; for the time of one drawing.
     """
 
     world: Array
-    matrices: Array
-    scale: Array | None
+    columns: Floats
+    bones: bpy.types.bpy_prop_collection[bpy.types.PoseBone]
 
-    def heads(self, bones: Indices) -> Array:
-        """Return the heads of some bones, world space, shape (m, 3)."""
-        return transform_point(self.world, self.matrices[bones, :3, 3])
-
-    def axes(self, bones: Indices, lengths: Array) -> Array:
-        """Return the ways from heads to tails of some bones, world space, shape (m, 3)."""
-        along = self.matrices[bones, :3, 1] @ self.world[:3, :3].T
-        ways: Array = along * lengths[:, None]
-        return ways
+    def head(self, bone: int) -> tuple[float, float, float]:
+        """Return the head of one bone, world space."""
+        head = self.columns[bone, 3, :3].astype(np.float64)
+        x, y, z = transform_point(self.world, head).tolist()
+        return x, y, z
 
 
-def read_posed(evaluated: bpy.types.Object) -> PosedBones:
-    """Return how the bones of an evaluated armature object stand."""
-    return replace(read_all_posed([evaluated]).rig(0), scale=read_scale(evaluated))
+def read_posed(evaluated: bpy.types.Object, count: int) -> PosedBones | None:
+    """Return how the bones of an evaluated armature object stand; None if it has other bones.
 
-
-def read_scale(evaluated: bpy.types.Object) -> Array:
-    """Return the scale channels of the bones of an evaluated armature object, shape (n, 3)."""
-    return read_floats(evaluated.pose.bones, "scale", 3).reshape(-1, 3).astype(np.float64)
-
-
-@dataclass(frozen=True)
-class PosedRigs:
-    """The bones of several armature objects, one object after the other.
-
-    Attributes:
-        worlds: World matrices of the objects, shape (r, 4, 4).
-        matrices: Pose matrices of all bones of all, shape (n, 4, 4).
-        firsts: Where the bones of each begin, and where the last ones end.
+    Args:
+        evaluated: The object.
+        count: How many bones it is known to have.
     """
-
-    worlds: Array
-    matrices: Array
-    firsts: tuple[int, ...]
-
-    def rig(self, number: int) -> PosedBones:
-        """Return the bones of one of them, without their scales."""
-        bones = slice(self.firsts[number], self.firsts[number + 1])
-        return PosedBones(self.worlds[number], self.matrices[bones], None)
-
-
-def read_all_posed(evaluated: Sequence[bpy.types.Object]) -> PosedRigs:
-    """Return how the bones of evaluated armature objects stand."""
-    pose_bones = [each.pose.bones for each in evaluated]
-    firsts = (0, *accumulate([len(bones) for bones in pose_bones]))
-    buffer = np.empty(16 * firsts[-1], dtype=np.float32)
-    for bones, first, stop in zip(pose_bones, firsts, firsts[1:], strict=False):
-        bones.foreach_get("matrix", buffer[16 * first : 16 * stop])
-    worlds = np.array([each.matrix_world for each in evaluated], dtype=np.float64)
-    return PosedRigs(worlds, matrices_from_buffer(buffer, firsts[-1]), firsts)
+    if evaluated.pose is None:
+        return None
+    bones, buffer = evaluated.pose.bones, np.empty(16 * count, dtype=np.float32)
+    try:
+        # It counts its bones itself, which takes half of the time.
+        bones.foreach_get("matrix", buffer)
+    except TypeError:
+        return None
+    world = np.array(evaluated.matrix_world, dtype=np.float64)
+    return PosedBones(world, buffer.reshape(count, 4, 4), bones)
 
 
 @dataclass(frozen=True)
@@ -93,70 +67,75 @@ class ChainRows:
     Attributes:
         bones: Of all joints of all chains, one chain after the other, root first, shape (p,).
         reach: How far along its bone each joint lies, from its head: zero but for effectors at
-            tails, shape (p,).
+            tails, shape (p, 1).
         starts: Where each chain begins, and where the last one ends, shape (c + 1,).
-        rig_of: Of joined ones the armature object of each joint, shape (p,); None for those of
-            one.
+        rig_of: The armature object of each joint, among those that are joined, shape (p,).
     """
 
     bones: Indices
     reach: Array
     starts: Indices
-    rig_of: Indices | None = None
+    rig_of: Indices
 
     @classmethod
     def of(cls, skeleton: Skeleton, plans: Sequence[ChainPlan]) -> ChainRows:
         """Return the joints of chains of one armature."""
         bones = [bone for plan in plans for bone in (*plan.segments.tolist(), plan.tip)]
         ends = np.cumsum([len(plan.segments) + 1 for plan in plans], dtype=np.int64)
-        reach = np.zeros(len(bones))
+        reach = np.zeros((len(bones), 1))
         lengths = [skeleton.lengths[plan.tip] if plan.ends_at_tail else 0.0 for plan in plans]
-        reach[ends - 1] = lengths
-        return cls(np.array(bones, dtype=np.int64), reach, np.concatenate(([0], ends)))
+        reach[ends - 1, 0] = lengths
+        own, starts = np.array(bones, dtype=np.int64), np.concatenate(([0], ends))
+        return cls(own, reach, starts, np.zeros_like(own))
 
     @classmethod
-    def join(cls, parts: Sequence[ChainRows], firsts: Sequence[int]) -> ChainRows:
-        """Return the joints of chains of several armatures, one after the other, as one.
+    def join(cls, parts: Sequence[ChainRows], counts: Sequence[int]) -> ChainRows:
+        """Return the joints of chains of several armature objects, one after the other, as one.
 
         Args:
             parts: Those of each.
-            firsts: Where the bones of each begin among all of them.
+            counts: How many bones each of these has.
         """
         if len(parts) == 1:
             return parts[0]
         sizes = [len(part.bones) for part in parts]
-        counts = np.cumsum([0, *sizes])
-        starts = [part.starts[:-1] + first for part, first in zip(parts, counts, strict=False)]
+        places, firsts = np.cumsum([0, *sizes]), np.cumsum([0, *counts])
+        starts = [part.starts[:-1] + place for part, place in zip(parts, places, strict=False)]
         bones = [part.bones + first for part, first in zip(parts, firsts, strict=False)]
         return cls(
             np.concatenate(bones),
             np.concatenate([part.reach for part in parts]),
-            np.concatenate([*starts, counts[-1:]]),
+            np.concatenate([*starts, places[-1:]]),
             np.repeat(np.arange(len(parts)), sizes),
         )
 
-    def place_all(self, posed: PosedRigs) -> Array:
-        """Return the joints of all rigs in world space, as ``place`` does for one."""
-        if self.rig_of is None:
-            return self.place(posed.rig(0))
-        local = posed.matrices[self.bones, :3, 3]
-        local = local + posed.matrices[self.bones, :3, 1] * self.reach[:, None]
-        return transform_point(posed.worlds[self.rig_of], local)
+    def place(self, posed: Sequence[PosedBones]) -> Array:
+        """Return the joints in world space, the last of each chain its effector, shape (p, 3).
 
-    def place(self, posed: PosedBones) -> Array:
-        """Return the joints in world space, the last of each chain its effector, shape (p, 3)."""
-        places: Array = posed.heads(self.bones) + posed.axes(self.bones, self.reach)
-        return places
+        Args:
+            posed: The bones of each armature object.
+        """
+        worlds = np.concatenate([each.world for each in posed]).reshape(-1, 4, 4)
+        columns = np.concatenate([each.columns for each in posed])
+        own, world = columns.take(self.bones, axis=0), worlds.take(self.rig_of, axis=0)
+        local = own[:, 3, :3] + own[:, 1, :3] * self.reach
+        points: Array = np.einsum("pij,pj->pi", world[:, :3, :3], local) + world[:, :3, 3]
+        return points
 
     @cached_property
-    def segments(self) -> Indices:
-        """The joints that each segment joins, shape (s, 2)."""
+    def ends(self) -> Indices:
+        """The joints at both ends of every segment, shape (2 s,)."""
         is_last = np.zeros(len(self.bones), dtype=np.bool_)
         is_last[self.starts[1:] - 1] = True
         first = np.flatnonzero(~is_last)
-        return np.column_stack((first, first + 1))
+        return np.column_stack((first, first + 1)).ravel()
 
     @cached_property
     def chain_of(self) -> Indices:
         """The chain of each joint, shape (p,)."""
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+    @cached_property
+    def chain_of_ends(self) -> Indices:
+        """The chain of each of ``ends``, shape (2 s,)."""
+        return self.chain_of[self.ends]

@@ -18,7 +18,7 @@ from ..reading.chain_plan import ChainPlan, planned
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
 from ..reading.spec import Anchor, ChainSpec
-from .chain_lines import ChainRows, PosedBones
+from .chain_lines import PosedBones
 from .limit_outlines import LimitOutlines, PlacedLimits, Shapes, compile_outlines, place_outlines
 from .pole_planes import PolePlane, find_pole_plane
 from .reach_zones import ReachZone, find_reach
@@ -34,18 +34,14 @@ class CompiledShape:
     """What of a chain stays while only its pose changes.
 
     Attributes:
-        skeleton: Bones of its armature.
         spec: Its settings.
         plan: Its bones.
-        rows: Its joints.
         limits: Its limits; None where all joints turn freely.
         problem: Why the limits cannot be shown, in one sentence; empty if they can.
     """
 
-    skeleton: Skeleton
     spec: ChainSpec
     plan: ChainPlan
-    rows: ChainRows
     limits: LimitOutlines | None
     problem: str = ""
 
@@ -106,22 +102,27 @@ def _compile(
     problem: str = "",
 ) -> CompiledShape:
     limits = None if joints is None else compile_outlines(skeleton, plan.written, joints, known)
-    return CompiledShape(skeleton, spec, plan, ChainRows.of(skeleton, [plan]), limits, problem)
+    return CompiledShape(spec, plan, limits, problem)
 
 
 def place_shape(
-    compiled: CompiledShape, posed: PosedBones, target: Array | None, pole: Array | None
+    compiled: CompiledShape,
+    points: Array,
+    posed: PosedBones,
+    target: Array | None,
+    pole: Array | None,
 ) -> ChainShape:
     """Return what is to be seen of a chain on a pose.
 
     Args:
         compiled: The chain.
+        points: Its joints, world space, shape (m + 1, 3).
         posed: Its armature's bones.
         target: Where its target is, world space, shape (3,); None without one.
         pole: Likewise its pole.
     """
-    spec, points = compiled.spec, compiled.rows.place(posed)
-    is_free = compiled.limits is None and spec.force is None
+    spec, outlines = compiled.spec, compiled.limits
+    is_free = outlines is None and spec.force is None
     tip_first = is_free and turns_tip_first(compiled.plan, spec)
     plane = None
     if pole is not None and not spec.is_dragged:
@@ -129,8 +130,8 @@ def place_shape(
         end = points[-1] if target is None else target
         plane = find_pole_plane(points, end, pole, angle)
     limits = None
-    if compiled.limits is not None:
-        limits = place_outlines(compiled.limits, compiled.skeleton, posed)
+    if outlines is not None:
+        limits = place_outlines(outlines, posed, outlines.read_signs(posed))
     reach = None if spec.moves_root else find_reach(points, turns_tip_first=tip_first)
     return ChainShape(points, target, reach, plane, limits)
 
@@ -151,8 +152,8 @@ def find_place(
         skeleton: Its bones.
         posed: Its pose.
     """
-    place = np.array(find_places([anchor], depsgraph, armature_object, skeleton, posed)[0])
-    return place if np.isfinite(place).all() else None
+    (place,) = find_places([anchor], depsgraph, armature_object, skeleton, posed)
+    return np.array(place) if all(map(math.isfinite, place)) else None
 
 
 def find_places(
@@ -164,20 +165,14 @@ def find_places(
 ) -> list[Place]:
     """Return the same of many anchors, with numbers that are not finite where it cannot be told."""
     places: list[Place] = []
-    own: list[tuple[int, int]] = []
-    for number, anchor in enumerate(anchors):
-        place = NO_PLACE
-        if anchor is not None and anchor.object == armature_object:
+    for anchor in anchors:
+        if anchor is None:
+            places.append(NO_PLACE)
+        elif anchor.object == armature_object:
             bone = skeleton.index.get(anchor.bone)
-            if bone is not None:
-                own.append((number, bone))
-        elif anchor is not None:
-            place = _place_of(anchor, depsgraph)
-        places.append(place)
-    if own:
-        heads = posed.heads(np.array([bone for _, bone in own])).tolist()
-        for (number, _), (x, y, z) in zip(own, heads, strict=True):
-            places[number] = x, y, z
+            places.append(NO_PLACE if bone is None else posed.head(bone))
+        else:
+            places.append(_place_of(anchor, depsgraph))
     return places
 
 

@@ -111,11 +111,14 @@ class EndFinder:
             self.outlines = compile_outlines(skeleton, plan.written, joints, {})
         if self.outlines is None:
             return ()
-        posed = read_posed(armature_object)
-        parts = (posed.world, posed.matrices, posed.scale)
+        posed = read_posed(armature_object, len(skeleton.names))
+        if posed is None:
+            return ()
+        signs = self.outlines.read_signs(posed)
+        parts = (posed.world, posed.columns, signs)
         stand: tuple[object, ...] = (bone, *[part.tobytes() for part in parts if part is not None])
         if self.outlines is not former or self.stand != stand:
-            limits = place_outlines(self.outlines, skeleton, posed)
+            limits = place_outlines(self.outlines, posed, signs)
             self.stand, self.ends = stand, tuple(_ends_of(limits, int(rows[0])))
         return self.ends
 

@@ -27,6 +27,8 @@ Shapes = dict[tuple[object, ...], LimitShape]
 BEND_SIZE, TWIST_SIZE, TWIST_PLACE = 0.45, 0.22, 0.3
 # A frame of less volume than this, of a box with its sides, shows no turn.
 FLAT = 1e-9
+# What has no length has no direction: divided by this it stays zero.
+SHORTEST = 1e-300
 
 
 class Part(enum.Enum):
@@ -116,7 +118,10 @@ class LimitOutlines:
         directions: Of all points of all outlines, shape (p, 3), in the axes of the joints' zeros,
             or for twists in those that the swing leads to.
         outline_of: The outline of each point, shape (p,).
-        parents: Of the bone of each outline, -1 for none, shape (o,).
+        owners: The bone of each outline, shape (o,).
+        names: The name of each of these.
+        lengths: The rest length of each, shape (o,).
+        parents: The bone above each, -1 for none, shape (o,).
         rest: How these bones hang under them.
         zeros: Local rotations that count as no turn, shape (o, 3, 3); None where all are rest.
     """
@@ -126,19 +131,12 @@ class LimitOutlines:
     outlines: tuple[Outline, ...]
     directions: Array
     outline_of: Indices
+    owners: Indices
+    names: tuple[str, ...]
+    lengths: Array
     parents: Indices
     rest: RestFrames
     zeros: Array | None
-
-    @cached_property
-    def rows(self) -> Indices:
-        """The row of the bone of each outline, shape (o,)."""
-        return np.array([each.row for each in self.outlines], dtype=np.int64)
-
-    @cached_property
-    def has_twist(self) -> bool:
-        """Whether any of them bounds a twist."""
-        return bool(self.is_twist.any())
 
     @cached_property
     def mesh(self) -> LimitMesh:
@@ -146,9 +144,40 @@ class LimitOutlines:
         return _mesh(self.outlines)
 
     @cached_property
-    def is_twist(self) -> npt.NDArray[np.bool_]:
-        """Which outlines bound twists, shape (o,)."""
+    def roots(self) -> Indices:
+        """The outlines of bones without a parent."""
+        return np.flatnonzero(self.parents < 0)
+
+    @cached_property
+    def twists(self) -> Indices:
+        """The outlines that bound twists."""
+        return np.flatnonzero(self._is_twist)
+
+    @cached_property
+    def shown_axes(self) -> tuple[Indices, Indices]:
+        """Which axis of which bone shows how it stands: Z for twists, else Y."""
+        return np.arange(len(self.outlines)), np.where(self._is_twist, 2, 1)
+
+    @cached_property
+    def shares(self) -> tuple[Array, Array]:
+        """How large each outline is, and how far along its bone it stands, (o, 1) each.
+
+        The size as the bone at rest has it, the place as a share of its Y axis.
+        """
+        sizes = np.where(self._is_twist, TWIST_SIZE, BEND_SIZE) * self.lengths
+        places = np.where(self._is_twist, TWIST_PLACE, 0.0) * self.lengths
+        return sizes[:, None], places[:, None]
+
+    @cached_property
+    def _is_twist(self) -> npt.NDArray[np.bool_]:
         return np.array([each.part is Part.TWIST for each in self.outlines], dtype=np.bool_)
+
+    def read_signs(self, posed: PosedBones) -> Array | None:
+        """Return the signs of the bones' own scales, shape (o, 3); None where none is negative."""
+        scales = [posed.bones[name].scale[:] for name in self.names]
+        if min(map(min, scales)) >= 0.0:
+            return None
+        return np.where(np.array(scales) < 0.0, -1.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -173,8 +202,8 @@ class PlacedLimits:
 
     def point_at(self, outline: int, direction: Array) -> Array:
         """Return where directions (..., 3) of an outline's axes are seen, shape (..., 3)."""
-        seen = _unit(direction @ self.frames[outline].T)
-        point: Array = self.centres[outline] + self.sizes[outline] * seen
+        seen = direction @ self.frames[outline].T
+        point: Array = self.centres[outline] + self.sizes[outline] * seen / _length(seen)
         return point
 
 
@@ -202,17 +231,20 @@ def compile_outlines(
             count += len(line)
     if not outlines:
         return None
-    lengths = [len(line) for line in directions]
+    sizes = [len(line) for line in directions]
     rows = [each.row for each in outlines]
-    zero = joints.zero_wxyz
+    owners, zero = bones[rows], joints.zero_wxyz
     return LimitOutlines(
         bones,
         joints,
         tuple(outlines),
         np.concatenate(directions),
-        np.repeat(np.arange(len(outlines)), lengths),
-        skeleton.parents[bones[rows]],
-        skeleton.frames.take(bones[rows]),
+        np.repeat(np.arange(len(outlines)), sizes),
+        owners,
+        tuple([skeleton.names[owner] for owner in owners.tolist()]),
+        skeleton.lengths[owners],
+        skeleton.parents[owners],
+        skeleton.frames.take(owners),
         None if zero is None else rotation.matrix_from_quaternion(zero[rows]),
     )
 
@@ -228,37 +260,50 @@ def _lines(shape: LimitShape) -> Sequence[tuple[Part, Arc | None, Array]]:
     return lines
 
 
-def place_outlines(outlines: LimitOutlines, skeleton: Skeleton, posed: PosedBones) -> PlacedLimits:
-    """Return the limits of a chain as they are seen on a pose."""
-    rows, is_twist = outlines.rows, outlines.is_twist
-    bones = outlines.bones[rows]
-    zero_frames = _find_zero_frames(outlines, posed)
-    matrices = posed.world[:3, :3] @ posed.matrices[bones, :3, :3]
-    own = _unit(np.swapaxes(matrices, 1, 2))
-    if posed.scale is not None:
+def place_outlines(outlines: LimitOutlines, posed: PosedBones, signs: Array | None) -> PlacedLimits:
+    """Return the limits of a chain as they are seen on a pose.
+
+    Args:
+        outlines: The limits.
+        posed: The bones.
+        signs: As ``LimitOutlines.read_signs`` tells.
+    """
+    to_world, columns = posed.world[:3, :3].T, posed.columns.take(outlines.owners, axis=0)
+    axes, frames = columns[:, :3, :3] @ to_world, _find_zero_frames(outlines, posed)
+    lengths = _length(axes)
+    own = axes / lengths
+    if signs is not None:
         # A bone mirrored by its own scale shows its axes reversed.
-        own = own * np.where(posed.scale[bones] < 0.0, -1.0, 1.0)[:, :, None]
-    frames = zero_frames
-    if outlines.has_twist:
-        turned = _unit(np.linalg.solve(_solid(zero_frames), own[:, 1, :, None])[..., 0])
-        frames = np.where(is_twist[:, None, None], zero_frames @ swing_axes(turned), zero_frames)
-    along = posed.axes(bones, skeleton.lengths[bones])
-    lengths = np.sqrt(np.einsum("oi,oi->o", along, along))
-    centres = posed.heads(bones) + np.where(is_twist, TWIST_PLACE, 0.0)[:, None] * along
-    sizes = np.where(is_twist, TWIST_SIZE, BEND_SIZE) * lengths
-    present = centres + sizes[:, None] * np.where(is_twist[:, None], own[:, 2], own[:, 1])
+        own = own * signs[:, :, None]
+    twists = outlines.twists
+    if twists.size:
+        zeros = frames[twists]
+        turned = np.linalg.solve(_solid(zeros), own[twists, 1, :, None])[..., 0]
+        frames[twists] = zeros @ swing_axes(turned / _length(turned))
+    shares, places = outlines.shares
+    sizes = shares * lengths[:, 1]
+    centres = columns[:, 3, :3] @ to_world + posed.world[:3, 3] + places * axes[:, 1]
+    present = centres + sizes * own[outlines.shown_axes]
     of = outlines.outline_of
-    seen = _unit(np.einsum("pij,pj->pi", frames[of], outlines.directions))
-    points = centres[of] + sizes[of, None] * seen
-    return PlacedLimits(outlines, points, centres, present, frames, sizes)
+    seen = np.einsum("pij,pj->pi", frames.take(of, axis=0), outlines.directions)
+    points = centres.take(of, axis=0) + seen * (sizes.take(of, axis=0) / _length(seen))
+    return PlacedLimits(outlines, points, centres, present, frames, sizes[:, 0])
 
 
 def _find_zero_frames(outlines: LimitOutlines, posed: PosedBones) -> Array:
     """Return the axes of the joints of outlines at their zeros, world space, shape (o, 3, 3)."""
-    parents, zeros = outlines.parents, outlines.zeros
-    above = np.where((parents >= 0)[:, None, None], posed.matrices[parents, :3, :3], np.eye(3))
-    axes: Array = posed.world[:3, :3] @ parent_frames(above, outlines.rest).rs
-    return axes if zeros is None else axes @ zeros
+    above = posed.columns.take(outlines.parents, axis=0)[:, :3, :3].astype(np.float64)
+    above[outlines.roots] = np.eye(3)
+    frames = parent_frames(above.swapaxes(1, 2), outlines.rest).rs
+    axes: Array = posed.world[:3, :3] @ frames
+    return axes if outlines.zeros is None else axes @ outlines.zeros
+
+
+def _length(vectors: Array) -> Array:
+    """Return the lengths of vectors (..., 3), shape (..., 1), to divide by: never quite zero."""
+    squares = np.add.reduce(vectors * vectors, axis=-1, keepdims=True)
+    lengths: Array = np.maximum(np.sqrt(squares), SHORTEST)
+    return lengths
 
 
 def _solid(frames: Array) -> Array:
@@ -266,9 +311,3 @@ def _solid(frames: Array) -> Array:
     sizes = np.prod(np.sqrt(np.einsum("oij,oij->oj", frames, frames)), axis=1)
     is_flat = np.abs(np.linalg.det(frames)) <= FLAT * sizes
     return np.where(is_flat[:, None, None], np.eye(3), frames)
-
-
-def _unit(vectors: Array) -> Array:
-    size = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))[..., None]
-    unit: Array = vectors / np.where(size > 0.0, size, 1.0)
-    return unit

@@ -37,11 +37,11 @@ def find_reach(points: Array, *, turns_tip_first: bool = False) -> ReachZone:
         turns_tip_first: Whether the tip takes the target's rotation before the others reach: then
             it goes along with the target and does not reach itself.
     """
-    segments = np.diff(points, axis=0)
+    segments = points[1:] - points[:-1]
     centre = points[0]
     if turns_tip_first and len(segments) > 1:
         centre = centre + segments[-1]
         segments = segments[:-1]
-    most, least = measure_reach(np.linalg.norm(segments, axis=1)[:, None])
+    most, least = measure_reach(np.sqrt(np.einsum("ij,ij->i", segments, segments))[:, None])
     has_dead_zone = least[0] > SMALLEST * most[0]
     return ReachZone(centre, float(most[0]), float(least[0]) if has_dead_zone else 0.0)

@@ -72,7 +72,7 @@ class Humans:
         Raises:
             MissedError: If chains do not.
         """
-        self._move_on()
+        self.move_on()
         bpy.context.view_layer.update()
         depsgraph, misses = bpy.context.view_layer.depsgraph, []
         for rig, tip, target, _ in self.limbs:
@@ -86,12 +86,12 @@ class Humans:
 
     def moved(self) -> dict[str, float]:
         """Return a round's times of an update after all targets have moved, in milliseconds."""
-        return round_clocks(self._move_on, bpy.context.view_layer.update)
+        return round_clocks(self.move_on, bpy.context.view_layer.update)
 
     def key(self) -> None:
         """Key the targets, for `played`."""
         for frame in range(1, FRAMES + 1):
-            self._move_on()
+            self.move_on()
             for _, _, target, _ in self.limbs:
                 target.keyframe_insert("location", frame=frame)
         for _, _, target, _ in self.limbs:
@@ -131,7 +131,8 @@ class Humans:
     def _show_frame(self) -> None:
         bpy.context.scene.frame_set(1 + self.step % FRAMES)
 
-    def _move_on(self) -> None:
+    def move_on(self) -> None:
+        """Move all targets a step."""
         self.step += 1
         for number, (_, _, target, home) in enumerate(self.limbs):
             phase = STEP * self.step + number
@@ -166,7 +167,7 @@ def _enable_rigify() -> None:
     # It can be imported only where bpy has been.
     import addon_utils
 
-    addon_utils.enable("rigify")
+    addon_utils.enable("rigify", default_set=True)
 
 
 def _copy(rig: bpy.types.Object) -> bpy.types.Object:

@@ -40,8 +40,8 @@ def strokes() -> Strokes:
     """Return what would be drawn now, made anew where something has changed."""
     known.settle()
     colours = read_colours(bpy.context)
-    view = find_view(bpy.context, known, colours)
-    return Strokes() if view is None else gather(bpy.context, known, view)
+    found = find_view(bpy.context, known, colours)
+    return Strokes() if found is None else gather(bpy.context, known, *found)
 
 
 def colour_of_lines() -> set[tuple[float, ...]]:

@@ -9,7 +9,7 @@ import pytest
 
 from blender_ik_addon.properties import chain_spec
 from blender_ik_addon.rig.reading.skeleton import compiled
-from blender_ik_addon.rig.shapes.chain_lines import read_posed
+from blender_ik_addon.rig.shapes.chain_lines import ChainRows, read_posed
 from blender_ik_addon.rig.shapes.chain_shape import (
     ChainShape,
     compile_shape,
@@ -42,9 +42,11 @@ def shape_of(ob: bpy.types.Object) -> ChainShape:
     """Return what is to be seen of the first chain, on the pose as Blender has evaluated it."""
     graph, skeleton = bpy.context.evaluated_depsgraph_get(), compiled(ob)
     spec = chain_spec(ob.chain_ik.chains[0])
-    posed = read_posed(ob.evaluated_get(graph))
+    posed = read_posed(ob.evaluated_get(graph), len(skeleton.names))
     places = [find_place(each, graph, ob, skeleton, posed) for each in (spec.target, spec.pole)]
-    return place_shape(compile_shape(ob, skeleton, spec, {}), posed, *places)
+    shape = compile_shape(ob, skeleton, spec, {})
+    points = ChainRows.of(skeleton, [shape.plan]).place([posed])
+    return place_shape(shape, points, posed, *places)
 
 
 def make_leg(seed: int, **settings: object) -> bpy.types.Object:
