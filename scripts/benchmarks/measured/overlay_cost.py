@@ -1,6 +1,6 @@
 """Measure what the overlay costs at a redraw of the viewport: 20 chains, and Rigify's human.
 
-    PYTHONPATH=.. python -m benchmarks.measured.overlay_cost      in scripts/, with the bpy module of 5.2
+    PYTHONPATH=.. python -m benchmarks.measured.overlay_cost   in scripts/, the bpy module of 5.2
 
 Redraws are those of a viewport without a window: the callbacks that Blender calls are called here,
 into an image. Counted is the time of the processor until they return, in
@@ -21,7 +21,7 @@ import blf  # isort: skip
 import gpu
 
 import blender_ik_addon
-from benchmarks.blender_humans import Humans
+from benchmarks.measured.blender_humans import Humans
 from blender_ik_addon.overlay import viewport
 from blender_ik_addon.overlay.batches import Drawn, draw_lines, draw_scene
 from blender_ik_addon.overlay.colours import Colours
