@@ -63,6 +63,14 @@ def test_ghosts_go(how):
     assert drawn() == []
 
 
+def test_ghosts_stay_whatever_chain_and_armature_are_called():
+    rig = limb("tail")
+    compared(rig.ob)
+    before = len(drawn())
+    rig.chain.name, rig.ob.name = "Other", "Another Rig"
+    assert len(drawn()) == before > 0
+
+
 def test_names_that_would_lie_on_each_other_stand_below_each_other():
     places = [(10.0, 50.0), (12.0, 50.3), (11.0, 49.9), (400.0, 50.0), (10.0, 20.0)]
     found = ghosts.side_by_side(places, 16.0)
