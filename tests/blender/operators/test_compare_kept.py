@@ -137,6 +137,13 @@ def test_times_and_iterations_are_told_with_their_units():
     assert found["FABRIK"].iterations >= 1
 
 
+def test_residuals_have_the_unit_of_the_scene_as_the_status_has():
+    bpy.context.scene.unit_settings.length_unit = "CENTIMETERS"
+    row = compared(limb("far").ob)["Newton"]
+    assert row.gap.endswith(" cm")
+    assert row.status.startswith(f"Out of reach by {row.gap}: extended")
+
+
 @pytest.mark.parametrize("start_from", ["KEYED", "CURRENT"])
 def test_the_pose_is_that_of_the_first_solve_however_often_it_is_timed(start_from):
     rig = Limb(5, count=6, reach=(0.4, 0.6), use_pole=False)
