@@ -121,7 +121,10 @@ class POSE_OT_chain_ik_bake(Ranged, Stepwise):
         start, self._is_asked = self.do_in_window if self._is_asked else self.do, False
         return start(context, work, len(frames))
 
-    def finish(self, baked: tuple[int, ...]) -> set[str]:
+    def progress(self, done: int, total: int) -> str:
+        return f"frame {done} of {total}"
+
+    def finish(self, _context: bpy.types.Context, baked: tuple[int, ...]) -> set[str]:
         """Mute the chains and tell what has been baked."""
         for index in baked if self.mute else ():
             # Playing frames has had Blender look again at every reference from before.

@@ -114,8 +114,12 @@ class Stepwise(ChainOperator):
             self._work.close()
         self._tidy(context)
 
-    def finish(self, result: Any) -> set[str]:
+    def finish(self, context: bpy.types.Context, result: Any) -> set[str]:
         """Do what comes after the last step, with what it returned; return how it all ends."""
+        raise NotImplementedError
+
+    def progress(self, done: int, total: int) -> str:
+        """Return how far it is, in words: steps done, and all of them."""
         raise NotImplementedError
 
     def _go_on(self, context: bpy.types.Context, seconds: float) -> set[str]:
@@ -129,7 +133,7 @@ class Stepwise(ChainOperator):
             self._tell(context)
             is_going_on = True
         except StopIteration as done:
-            return self.finish(done.value)
+            return self.finish(context, done.value)
         except IKError as error:
             return self.refuse(error)
         finally:
@@ -140,7 +144,8 @@ class Stepwise(ChainOperator):
 
     def _tell(self, context: bpy.types.Context) -> None:
         context.window_manager.progress_update(self._done)
-        text = f"{self.bl_label}  |  Esc: stop  |  frame {self._done} of {self._total}"
+        progress = self.progress(self._done, self._total)
+        text = f"{self.bl_label}  |  Esc: stop  |  {progress}"
         context.workspace.status_text_set(translate(text))
         self._workspace = context.workspace.name
 

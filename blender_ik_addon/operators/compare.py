@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 import bpy
 from bpy.props import IntProperty
 
 from ..properties import (
+    COMPARED,
     ChainGroup,
     compare_solvers,
     compared_chain,
+    find_marked,
     forget_compared,
     keep_compared,
     kept_of,
+    mark_of,
     owner_of,
 )
+from ..rig.comparing.trial import Attempt
 from . import selection
-from .base import ANEW, ChainOperator
+from .base import ANEW, ChainOperator, Steps, Stepwise
 
 NOTHING_COMPARED = "Nothing is compared: press Compare Solvers first."
 
 
-class POSE_OT_chain_ik_compare(ChainOperator):
+class POSE_OT_chain_ik_compare(Stepwise):
     """Solve the active chain by every solver and by Blender's IK constraint, beside the scene."""
 
     bl_idname = "pose.chain_ik_compare"
@@ -35,14 +40,28 @@ class POSE_OT_chain_ik_compare(ChainOperator):
     # What it finds is in no file, so there is nothing to undo.
     bl_options = {"REGISTER"}
 
+    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
+        if bpy.app.background:
+            return self.execute(context)
+        return self.do_in_window(context, self._work_in(context), COMPARED)
+
     def act(self, context: bpy.types.Context) -> set[str]:
-        settings, scene = selection.chain(context), selection.scene_of(context)
-        attempts = compare_solvers(settings, context.evaluated_depsgraph_get())
-        # Whatever was referred to before an evaluation may have moved.
-        settings = selection.chain(context)
-        keep_compared(context.window_manager, settings, attempts, scene)
+        return self.do(context, self._work_in(context), COMPARED)
+
+    def progress(self, done: int, total: int) -> str:
+        return f"solver {done} of {total}"
+
+    def finish(self, context: bpy.types.Context, attempts: Sequence[Attempt]) -> set[str]:
+        """Keep what has been found, and show it."""
+        # The last step has found it.
+        settings = cast(ChainGroup, find_marked(self._mark))
+        keep_compared(context.window_manager, settings, attempts, selection.scene_of(context))
         _redraw(context)
         return {"FINISHED"}
+
+    def _work_in(self, context: bpy.types.Context) -> Steps:
+        self._mark = mark_of(selection.chain(context))
+        return compare_solvers(self._mark, context.evaluated_depsgraph_get)
 
 
 class POSE_OT_chain_ik_compare_use(ChainOperator):

@@ -15,7 +15,7 @@ EDGE = 1.5
 VERTEX = """
 void main()
 {
-  gl_Position = ModelViewProjectionMatrix * vec4(pos, 1.0);
+  gl_Position = to_screen * vec4(pos, 1.0);
   gl_PointSize = size;
   dot_color = color;
 }
@@ -41,7 +41,7 @@ def make_shader() -> gpu.types.GPUShader:
     between = gpu.types.GPUStageInterfaceInfo("chain_ik_dot")
     between.smooth("VEC4", "dot_color")
     info = gpu.types.GPUShaderCreateInfo()
-    info.push_constant("MAT4", "ModelViewProjectionMatrix")
+    info.push_constant("MAT4", "to_screen")
     info.push_constant("VEC4", "back")
     info.push_constant("FLOAT", "size")
     info.push_constant("FLOAT", "edge")
@@ -69,7 +69,7 @@ def draw_dots(
     shader = make_shader()
     shader.bind()
     columns = [number for column in matrix.col for number in column]
-    shader.uniform_float("ModelViewProjectionMatrix", columns)
+    shader.uniform_float("to_screen", columns)
     shader.uniform_float("back", back)
     shader.uniform_float("size", across + 2.0 * EDGE * scale)
     shader.uniform_float("edge", EDGE * scale)

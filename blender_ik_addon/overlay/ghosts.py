@@ -9,11 +9,13 @@ import bpy
 import gpu
 from bpy.app.translations import pgettext_iface
 from bpy_extras.view3d_utils import location_3d_to_region_2d
-from gpu_extras.batch import batch_for_shader
 
 from ..preferences import ghost_colours, widths
 from ..properties import OWN_WORDS, compared_chain, ghost_joints, kept_of
+from .batches import draw_lines, make_batch
 from .colours import Colour, read_colours
+from .dots import draw_dots
+from .strokes import Pieces
 from .words import write
 
 Place = tuple[float, float]
@@ -27,6 +29,8 @@ WIDE = 12.0
 ALPHA = 0.85
 # How much wider the chosen one is.
 CHOSEN = 2.0
+# How many times as wide as its line a dot is.
+ACROSS = 3.0
 
 
 class Ghost(NamedTuple):
@@ -77,48 +81,58 @@ def side_by_side(places: Sequence[Place], line: float) -> list[Place]:
     return found
 
 
-def draw_poses() -> None:
-    """Draw lines and dots in the scene."""
-    found = ghosts(bpy.context)
+def _chosen_last(found: Sequence[Ghost]) -> list[Ghost]:
+    """Return ghosts with the chosen one on top of the others, which may be in the same place."""
+    return sorted(found, key=lambda each: each.is_chosen)
+
+
+def draw_in_scene() -> None:
+    """Draw lines."""
+    context, found = bpy.context, ghosts(bpy.context)
     if not found:
         return
-    width = widths(bpy.context).ghosts
-    shader = gpu.shader.from_builtin("POLYLINE_UNIFORM_COLOR")
+    size, width = (context.region.width, context.region.height), widths(context).ghosts
     gpu.state.blend_set("ALPHA")
-    shader.bind()
-    shader.uniform_float("viewportSize", gpu.state.viewport_get()[2:])
-    # The chosen one lies on the others, which may be in the same place.
-    found.sort(key=lambda each: each.is_chosen)
-    for each in found:
-        shader.uniform_float("lineWidth", CHOSEN * width if each.is_chosen else width)
-        shader.uniform_float("color", each.colour)
-        batch_for_shader(shader, "LINE_STRIP", {"pos": each.joints}).draw(shader)
-    dots = gpu.shader.from_builtin("UNIFORM_COLOR")
-    dots.bind()
-    gpu.state.point_size_set(3.0 * width)
-    for each in found:
-        dots.uniform_float("color", each.colour)
-        batch_for_shader(dots, "POINTS", {"pos": each.joints}).draw(dots)
-    gpu.state.point_size_set(1.0)
+    gpu.state.depth_test_set("NONE")
+    for each in _chosen_last(found):
+        pieces = Pieces()
+        pieces.add(each.joints, each.colour)
+        batch = make_batch("LINE_STRIP", pieces.join())
+        assert batch is not None
+        draw_lines(batch, size, CHOSEN * width if each.is_chosen else width)
     gpu.state.blend_set("NONE")
 
 
-def draw_names() -> None:
-    """Write the names of solvers on the screen."""
+def draw_on_screen() -> None:
+    """Draw dots, and the names of solvers."""
     context = bpy.context
     found = ghosts(context)
     region, view = context.region, context.region_data
     if not found or region is None or view is None:
         return
-    scale = context.preferences.system.ui_scale
+    # The scale is zero in background.
+    scale, colours = context.preferences.system.ui_scale or 1.0, read_colours(context)
+    dots = Pieces()
+    for each in _chosen_last(found):
+        dots.add(each.joints, each.colour)
+    batch = make_batch("POINTS", dots.join())
+    assert batch is not None
+    gpu.state.blend_set("ALPHA")
+    across = ACROSS * widths(context).ghosts
+    draw_dots(batch, view.perspective_matrix, across, scale, colours.back)
+    write(_names(found, region, view, scale), scale, colours.plate)
+    gpu.state.blend_set("NONE")
+
+
+def _names(
+    found: Sequence[Ghost], region: bpy.types.Region, view: bpy.types.RegionView3D, scale: float
+) -> list[tuple[str, Colour, float, float]]:
+    """Return the names of solvers in their colours, and where each stands, in pixels."""
     tips = [location_3d_to_region_2d(region, view, each.joints[-1].tolist()) for each in found]
     seen = [(each, tip) for each, tip in zip(found, tips, strict=True) if tip is not None]
     begun = [(tip.x + ASIDE * scale, tip.y) for _, tip in seen]
     places = side_by_side(begun, LINE * scale)
-    texts = [
+    return [
         (pgettext_iface(each.name, OWN_WORDS), each.colour, x, y)
         for (each, _), (x, y) in zip(seen, places, strict=True)
     ]
-    gpu.state.blend_set("ALPHA")
-    write(texts, scale, read_colours(context).plate)
-    gpu.state.blend_set("NONE")

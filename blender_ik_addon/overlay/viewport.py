@@ -105,9 +105,9 @@ def draw_on_screen() -> None:
 def register() -> None:
     """Have Blender call when it draws viewports."""
     add = bpy.types.SpaceView3D.draw_handler_add
-    for draw in (draw_in_scene, ghosts.draw_poses):
+    for draw in (draw_in_scene, ghosts.draw_in_scene):
         _handles.append(add(draw, (), "WINDOW", "POST_VIEW"))
-    for draw in (draw_on_screen, ghosts.draw_names):
+    for draw in (draw_on_screen, ghosts.draw_on_screen):
         _handles.append(add(draw, (), "WINDOW", "POST_PIXEL"))
 
 

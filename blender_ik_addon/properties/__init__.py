@@ -13,14 +13,17 @@ from .chains import (
 )
 from .choices import NEGATIVE_SCALES, OWN_WORDS, SOLVERS, STARTS
 from .compared import (
+    COMPARED,
     ComparedChain,
     ComparedSolver,
     compare_solvers,
     compared_chain,
+    find_marked,
     forget_compared,
     ghost_joints,
     keep_compared,
     kept_of,
+    mark_of,
 )
 from .conversion import Conversion, to_chains, to_constraints
 from .file_format import mark, upgrade
@@ -54,6 +57,7 @@ from .status import status_with, tree_in_words, tree_of
 from .stored import SOURCE, check_free, is_off_its_keys, release, store
 
 __all__ = [
+    "COMPARED",
     "NEGATIVE_SCALES",
     "OWN_WORDS",
     "RANGED_AXES",
@@ -89,6 +93,7 @@ __all__ = [
     "copy_mirrored",
     "creature_text",
     "end_setting",
+    "find_marked",
     "forget_compared",
     "free_name",
     "ghost_joints",
@@ -98,6 +103,7 @@ __all__ = [
     "keep_compared",
     "kept_of",
     "mark",
+    "mark_of",
     "move_limit_end",
     "names_of_chains",
     "own_controls",

@@ -164,6 +164,8 @@ class Tour:
         yield from self.viewport.widen_sidebar(110)
         with self.viewport.context():
             bpy.ops.pose.chain_ik_compare("INVOKE_DEFAULT")
+        while self.viewport.window.modal_operators:
+            yield REDRAW
         yield REDRAW
         yield from self.scroll_down("UI")
         region = self.viewport.region("UI")

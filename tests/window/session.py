@@ -267,6 +267,30 @@ class WindowSession:
         yield REDRAW
         read_arm().check_same_pose(start, "After undo of the handle's drag")
 
+    def compare(self) -> Session:
+        """Press Compare Solvers and Esc; press it again, and see the ghosts it leaves."""
+        kept = bpy.context.window_manager.chain_ik
+        start, scenes = read_arm(), len(bpy.data.scenes)
+        for is_stopped in (True, False):
+            with self.viewport.context():
+                select_bones(bpy.data.objects[RIG], "forearm.L")
+                bpy.ops.pose.chain_ik_compare("INVOKE_DEFAULT")
+            check(self.tour.is_busy(), "Compare Solvers does not let the window go on.")
+            check(not kept.solvers, "There are results before any solver is done.")
+            if is_stopped:
+                self.viewport.press("ESC")
+                yield REDRAW
+                check(not self.tour.is_busy(), "Esc has not stopped Compare Solvers.")
+                check(not kept.solvers, "Compare Solvers was stopped, and there are results.")
+            yield from self.tour.wait_until(lambda: not self.tour.is_busy())
+            check(len(bpy.data.scenes) == scenes, "Compare Solvers has left a scene.")
+            read_arm().check_same_pose(start, "After Compare Solvers")
+        check(any(row.is_solved for row in kept.solvers), "No solver was compared.")
+        self.viewport.take_picture(self.folder / "ghosts.png", is_drawn=True)
+        with self.viewport.context():
+            bpy.ops.pose.chain_ik_compare_clear()
+        yield REDRAW
+
     def disable(self) -> Session:
         """Switch the extension off: nothing of it is left."""
         bpy.ops.preferences.addon_disable(module=MODULE)

@@ -7,7 +7,7 @@ STEPS = (
     *("save", "reopen", "play", "render"),
     *(f"switch_to_{solver.lower()}" for solver in SOLVERS),
     *("unfold_panels", "open_panels", "open_menus", "open_preferences"),
-    *("adjust_last_operation", "drag_gizmo"),
+    *("adjust_last_operation", "drag_gizmo", "compare"),
     *("disable", "go_on_without", "enable_again"),
 )
 

@@ -63,9 +63,10 @@ class VIEW3D_PT_chain_ik_compare(ActiveChainPanel):
         row.prop(kept, "show_ghosts", text="", icon="GHOST_ENABLED")
         row.operator("pose.chain_ik_compare_clear", text="", icon="X")
         frame = f"{kept.frame:.2f}".rstrip("0").rstrip(".")
-        text = f"'{kept.chain}' at frame {frame}"
+        chain = settings.name
+        text = f"'{chain}' at frame {frame}"
         if settings != active_chain(context):
-            text = f"'{kept.chain}' at frame {frame}, not the active chain"
+            text = f"'{chain}' at frame {frame}, not the active chain"
         layout.label(text=translate(text), translate=False)
         row = layout.row(align=True)
         row = _draw_cells(row, context, "Solver", ("Residual", "Iterations", "Time"))

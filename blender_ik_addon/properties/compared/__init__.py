@@ -11,17 +11,21 @@ from .kept import (
     register,
     unregister,
 )
-from .solving import compare_solvers
+from .marks import find_marked, mark_of
+from .solving import COMPARED, compare_solvers
 
 __all__ = [
+    "COMPARED",
     "ComparedChain",
     "ComparedSolver",
     "compare_solvers",
     "compared_chain",
+    "find_marked",
     "forget_compared",
     "ghost_joints",
     "keep_compared",
     "kept_of",
+    "mark_of",
     "register",
     "unregister",
 ]

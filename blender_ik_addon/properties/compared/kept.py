@@ -20,8 +20,9 @@ from bpy.props import (
 from ...core import Solver
 from ...rig.comparing.trial import Attempt
 from ...rig.tools.lengths import length_unit, short_length
-from ..chains import ChainGroup, chains_of, owner_of
+from ..chains import ChainGroup
 from ..choices import SOLVERS
+from .marks import ChainMark, find_marked, mark_of
 
 BUILT_IN = "Blender's constraint"
 _NAMES = {identifier: name for identifier, name, _ in SOLVERS}
@@ -59,9 +60,11 @@ class ComparedSolver(bpy.types.PropertyGroup):
 class ComparedChain(bpy.types.PropertyGroup):
     """The chain that solvers were compared on, and what came of it."""
 
-    owner: StringProperty(name="Armature", description="Name of the armature object")
     uid: IntProperty(name="Session Uid", description="Of the armature object")
-    chain: StringProperty(name="Chain", description="Name of the chain")
+    index: IntProperty(name="Index", description="Place of the chain in its list")
+    purpose: StringProperty(
+        name="Purpose", description="Which bone it takes where, to find it by in another place"
+    )
     frame: FloatProperty(name="Frame", description="At which the solvers were compared")
     solvers: CollectionProperty(type=ComparedSolver)
     active_index: IntProperty(name="Active Solver", description="Whose status is shown below")
@@ -80,8 +83,8 @@ def keep_compared(
     scene: bpy.types.Scene,
 ) -> None:
     """Keep what a comparison has found, in place of the one before."""
-    kept, owner = kept_of(window_manager), owner_of(settings)
-    kept.owner, kept.uid, kept.chain = owner.name, owner.session_uid, settings.name
+    kept = kept_of(window_manager)
+    kept.uid, kept.index, kept.purpose = mark_of(settings)
     kept.frame, kept.active_index = scene.frame_current_final, 0
     kept.solvers.clear()
     unit = length_unit(scene)
@@ -132,17 +135,14 @@ def kept_of(window_manager: bpy.types.WindowManager | None) -> ComparedChain:
 def compared_chain(window_manager: bpy.types.WindowManager | None) -> ChainGroup | None:
     """Return the chain that the last comparison is about; None if there is none any more."""
     kept = kept_of(window_manager)
-    owner = bpy.data.objects.get(kept.owner) if kept.solvers else None
-    if owner is None or owner.session_uid != kept.uid:
-        return None
-    return next((each for each in chains_of(owner) if each.name == kept.chain), None)
+    return find_marked(ChainMark(kept.uid, kept.index, kept.purpose)) if kept.solvers else None
 
 
 def forget_compared(window_manager: bpy.types.WindowManager | None) -> None:
     """Forget the last comparison."""
     kept = kept_of(window_manager)
     kept.solvers.clear()
-    for name in ("owner", "uid", "chain", "frame", "active_index"):
+    for name in ("uid", "index", "purpose", "frame", "active_index"):
         kept.property_unset(name)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from typing import cast
 
@@ -9,7 +10,8 @@ import bpy
 
 from ...core import IKError
 from ...rig.comparing import comparing
-from ...rig.comparing.trial import Attempt, Compared
+from ...rig.comparing.compared import Compared
+from ...rig.comparing.trial import Attempt
 from ...rig.reading.refusals import RigError
 from ...rig.reading.spec import ChainSpec, ForceSpec
 from ...rig.reading.update import Update
@@ -17,22 +19,70 @@ from ...rig.tools.lengths import length_unit
 from ..chains import ChainGroup, chain_key, chains_of, is_idle, owner_of
 from ..forces import force_spec
 from ..records import bones_of_chain, chain_spec
+from .marks import ChainMark, find_marked
+
+COMPARED = len(comparing.CONTENDERS) + 1
+"""How many are compared: each solver, and Blender's constraint."""
+Graph = Callable[[], bpy.types.Depsgraph]
 
 
-def compare_solvers(settings: ChainGroup, depsgraph: bpy.types.Depsgraph) -> list[Attempt]:
-    """Solve a chain by every solver; nothing on the rig changes.
+def compare_solvers(mark: ChainMark, graph: Graph) -> Generator[int, None, list[Attempt]]:
+    """Solve a chain by every solver, one after the other; nothing on the rig changes.
+
+    Between two steps nothing of it is in the file, and no reference is held: it may be given up
+    there, or anything else happen.
+
+    Args:
+        mark: Of the chain.
+        graph: Returns the graph to solve it in, as it is now.
+
+    Yields:
+        The number of each solver once it is done; the constraint is the last and quick.
+
+    Returns:
+        What each solver and the constraint make of it.
 
     Raises:
-        IKError: If none can solve it, with what to do first.
+        IKError: If none can solve it, or if it has changed meanwhile, with what to do first.
     """
+    home = comparing.find_home(_read(mark, graph()))
+    before = _read(mark, graph()).likeness()
+    found = []
+    for number, (solver, use_finish) in enumerate(comparing.CONTENDERS):
+        compared = _read_unchanged(mark, graph, before)
+        found.append(comparing.solve(compared, home, solver, use_finish=use_finish))
+        yield number
+    return comparing.show(_read_unchanged(mark, graph, before), home, found)
+
+
+def _read_unchanged(mark: ChainMark, graph: Graph, before: object) -> Compared:
+    """Return a chain to compare solvers on, which is like it was."""
+    compared = _read(mark, graph())
+    if compared.likeness() != before:
+        raise _changed()
+    return compared
+
+
+def _changed() -> RigError:
+    return RigError(
+        "The chain, its armature or its target has changed during the comparison: compare again."
+    )
+
+
+def _read(mark: ChainMark, depsgraph: bpy.types.Depsgraph) -> Compared:
+    """Return a chain to compare solvers on."""
+    settings = find_marked(mark)
+    if settings is None:
+        raise _changed()
     if settings.influence <= 0.0:
         raise RigError("Influence is zero, so that no solver would show: raise it first.")
     owner, scene = owner_of(settings), cast(bpy.types.Scene, depsgraph.scene)
     _, index = chain_key(settings)
     update = Update(scene, depsgraph, is_new_frame=False)
-    specs = _specs_with(settings, owner, index)
-    unit = length_unit(scene)
-    return comparing.compare(Compared(update, owner, index, specs, _force_of(settings), unit))
+    specs, force = _specs_with(settings, owner, index), _force_of(settings)
+    compared = Compared(update, owner, index, specs, force, length_unit(scene))
+    compared.check()
+    return compared
 
 
 def _specs_with(settings: ChainGroup, owner: bpy.types.Object, index: int) -> dict[int, ChainSpec]:

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...core import IKError, Solver
+from ...core import IKError, Lead, Solver
 from ..planning.live_chain import LiveChain
 from ..planning.start_channels import start_vector
 from ..posing.outcome import Outcome
+from ..reading.chain_plan import ChainPlan
 from ..reading.channels import Pose, read_pose
 from ..reading.refusals import RigError
 from ..reading.world import WorldMatrices
 from ..tools import converting, pole_angles
 from ..tools.lengths import is_visible, length_in_words
 from ..tools.wording import outcome_in_words
+from .compared import Compared
 from .stage import Stage, staged
-from .trial import NOT_SOLVED, Attempt, Compared, Trial, copied
+from .timing import quickest
+from .trial import NOT_SOLVED, Attempt, Trial, copied
 
 # Each solver, and whether Newton finishes what it leaves.
 CONTENDERS = (
@@ -31,67 +36,50 @@ CONTENDERS = (
     (Solver.FORCE, True),
     (Solver.FOLLOW, True),
 )
-# A solve is timed so many times more, or until so many seconds have gone, and the quickest counts.
-REPEATS, ENOUGH = 8, 0.1
 FROM_PRESENT = "One drag from the present pose"
 
 
-def compare(compared: Compared) -> list[Attempt]:
-    """Return what every solver and Blender's constraint make of a chain, as it stands now.
+@dataclass(frozen=True)
+class Posed:
+    """What a solver has found, still to be shown; it holds no reference to Blender's data.
+
+    Attributes:
+        attempt: All but joints and residual.
+        pose: Of the whole armature.
+        plan: The bones of the chain.
+        is_led: Whether its root is led to the target, and not its tip.
+    """
+
+    attempt: Attempt
+    pose: Pose
+    plan: ChainPlan
+    is_led: bool
+
+
+def find_home(compared: Compared) -> Pose | None:
+    """Return the pose with the root where it is without the chain; None where nobody drags it.
 
     Raises:
-        RigError: If no solver can solve it, with what to do first.
+        RigError: If no solver can solve the chain, with what to do first.
     """
-    _check_shown(compared)
     trial = Trial(compared, Solver.NEWTON, use_finish=True)
-    pose, skeleton = trial.pose, trial.live_chain.job.skeleton
-    evaluated = compared.object.evaluated_get(compared.update.depsgraph)
-    with staged(compared.object, evaluated, skeleton, pose) as stage:
-        stage.show(pose)
-        above = int(skeleton.parents[trial.driven.bones[0]])
-        if above >= 0:
-            stage.hang(pose.world, skeleton.names[above], pose.matrices[above])
-        home = _home(trial, stage)
-        found = [
-            _attempt(compared, stage, home, solver, use_finish=use_finish)
-            for solver, use_finish in CONTENDERS
-        ]
-        return [*found, _built_in(trial, stage, home)]
-
-
-def _check_shown(compared: Compared) -> None:
-    """Raise if the armature shows no pose that could be compared.
-
-    Raises:
-        RigError: With what to do first.
-    """
-    armature = compared.object.data
-    if armature.is_editmode:
-        raise RigError("Leave edit mode: chains work on the pose.")
-    if armature.pose_position != "POSE":
-        raise RigError("The armature shows its rest position: switch it to Pose Position first.")
-    if not compared.object.evaluated_get(compared.update.depsgraph).is_evaluated:
-        raise RigError("The armature is hidden, or not in this view layer: show it first.")
-
-
-def _home(trial: Trial, stage: Stage) -> Pose | None:
-    """Return the pose with the root where it is without the chain; None where nobody drags it."""
     job, pose = trial.live_chain.job, copied(trial.pose)
     if not any(bone.is_dragged for bone in job.spec.stored_pose):
         return None
-    written, frame = job.plan.written, trial.compared.update.frame
-    pose.note_others("location", written, start_vector(job, pose, frame, "location", None))
-    stage.show(pose)
-    there = read_pose(stage.evaluated)
+    written, frame = job.plan.written, compared.update.frame
+    with _on_stage(trial) as stage:
+        pose.note_others("location", written, start_vector(job, pose, frame, "location", None))
+        stage.show(pose)
+        there = read_pose(stage.evaluated)
     to_armature = np.linalg.inv(pose.world) @ there.world
     pose.matrices[written] = to_armature @ there.matrices[written]
     return pose
 
 
-def _attempt(
-    compared: Compared, stage: Stage, home: Pose | None, solver: Solver, *, use_finish: bool
-) -> Attempt:
-    """Return what a solver makes of the chain."""
+def solve(
+    compared: Compared, home: Pose | None, solver: Solver, *, use_finish: bool
+) -> Posed | Attempt:
+    """Return what a solver makes of a chain, or an attempt that says why it cannot."""
     world = WorldMatrices(compared.update.depsgraph)
     try:
         trial = Trial(compared, solver, use_finish=use_finish, home=home)
@@ -101,16 +89,62 @@ def _attempt(
             raise RigError(outcome or NOT_SOLVED)
     except IKError as error:
         return Attempt(solver, use_finish, str(error))
-    stage.show(trial.pose)
-    spent = 0.0
-    for _ in range(REPEATS):
-        again = trial.solve_again(world)
-        seconds, spent = min(seconds, again), spent + again
-        if spent > ENOUGH:
-            break
+    pose = copied(trial.pose)
+    milliseconds = 1e3 * quickest(seconds, lambda: trial.solve_again(world))
     said = outcome_in_words(outcome, compared.unit)
     status = f"{FROM_PRESENT}. {said}" if solver is Solver.FOLLOW else said
-    return replace(trial.attempt(stage, status, seconds), iterations=outcome.iterations)
+    attempt = Attempt(
+        *(solver, use_finish, status),
+        iterations=outcome.iterations,
+        milliseconds=milliseconds,
+    )
+    job = trial.live_chain.job
+    is_led = job.spec.is_dragged and job.spec.options.lead is Lead.ROOT
+    return Posed(attempt, pose, job.plan, is_led)
+
+
+def show(compared: Compared, home: Pose | None, found: Sequence[Posed | Attempt]) -> list[Attempt]:
+    """Return what solvers have made of a chain as Blender shows it, and its constraint at the end.
+
+    Args:
+        compared: The chain, which is as it was when they solved it.
+        home: As ``find_home`` gave it.
+        found: What they have made of it.
+    """
+    trial = Trial(compared, Solver.NEWTON, use_finish=True)
+    with _on_stage(trial) as stage:
+        shown = []
+        for each in found:
+            if isinstance(each, Posed):
+                stage.show(each.pose)
+                each = _measured(trial, stage, each.attempt, each.plan, is_led=each.is_led)
+            shown.append(each)
+        return [*shown, _built_in(trial, stage, home)]
+
+
+@contextmanager
+def _on_stage(trial: Trial) -> Iterator[Stage]:
+    """Give a stage on which the rig stands as it is shown."""
+    compared, pose, skeleton = trial.compared, trial.pose, trial.live_chain.job.skeleton
+    with staged(compared.object, compared.evaluated, skeleton, pose) as stage:
+        stage.show(pose)
+        above = int(skeleton.parents[trial.driven.bones[0]])
+        if above >= 0:
+            stage.hang(pose.world, skeleton.names[above], pose.matrices[above])
+        yield stage
+
+
+def _measured(
+    trial: Trial, stage: Stage, attempt: Attempt, plan: ChainPlan, *, is_led: bool
+) -> Attempt:
+    """Return an attempt with joints and residual as they are on a stage."""
+    compared = trial.compared
+    target = compared.spec.target
+    assert target is not None
+    joints = converting.shown_joints(stage.evaluated, trial.live_chain.job.skeleton, plan)
+    there = WorldMatrices(compared.update.depsgraph).matrix(target, "target")[:3, 3]
+    residual = float(np.linalg.norm(joints[0 if is_led else -1] - there))
+    return replace(attempt, residual=residual, joints=joints)
 
 
 def _built_in(trial: Trial, stage: Stage, home: Pose | None) -> Attempt:
@@ -134,8 +168,9 @@ def _built_in(trial: Trial, stage: Stage, home: Pose | None) -> Attempt:
     world = WorldMatrices(compared.update.depsgraph)
     for each in trial.driven.live_chains:
         _constrain(stage, each, pose, world)
-    seconds = max(stage.seconds() - without, 0.0)
-    found = replace(trial.attempt(stage, "Reached", seconds), solver=None)
+    milliseconds = 1e3 * max(stage.seconds() - without, 0.0)
+    found = Attempt(None, True, "Reached", milliseconds=milliseconds)
+    found = _measured(trial, stage, found, trial.live_chain.job.plan, is_led=False)
     if (
         is_visible(found.residual, compared.unit)
         and found.residual > compared.spec.options.tolerance

@@ -16,15 +16,13 @@ from ..batches.changes import OtherChannels
 from ..live.live import memory
 from ..live.writer import write_others, write_rotation
 from ..reading.channels import MODE_NAMES, Pose
-from ..reading.refusals import scaled_flat
 from ..reading.skeleton import Skeleton
 from ..tools.converting import IKConstraint
+from .timing import quickest
 
 Array = npt.NDArray[np.float64]
 
 NAME = "Chain IK Compare"
-# An evaluation is timed so many times, and the quickest counts.
-REPEATS = 20
 # What float32 leaves of pose matrices.
 SAME_MATRIX = 1e-5
 # What bones allow Blender's constraint.
@@ -60,7 +58,7 @@ class Stage:
         """Return how long an evaluation takes."""
         # The first one builds what later ones use.
         self.evaluate()
-        return min(self.evaluate() for _ in range(REPEATS))
+        return quickest(self.evaluate(), self.evaluate)
 
     def show(self, pose: Pose) -> None:
         """Give the bones the channels of a pose, and evaluate it."""
@@ -121,11 +119,7 @@ def staged(
         skeleton: Its bones.
         pose: As it is shown.
 
-    Raises:
-        RigError: If the object is scaled flat: no goal has a place in its space.
     """
-    if abs(np.linalg.det(pose.world[:3, :3])) <= np.finfo(float).tiny:
-        raise scaled_flat()
     scene = bpy.data.scenes.new(NAME)
     try:
         origin, rig = (bpy.data.objects.new(NAME, data) for data in (None, armature_object.data))

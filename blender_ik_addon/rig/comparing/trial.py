@@ -6,13 +6,12 @@ import math
 import time
 from dataclasses import dataclass, field, replace
 
-import bpy
 import numpy as np
 import numpy.typing as npt
 
-from ...core import Lead, Solver
+from ...core import Solver
 from ..batches.changes import note
-from ..batches.rig_state import RigState, Shared, Specs, place
+from ..batches.rig_state import RigState, Shared, place
 from ..live.graph_state import Batch, GraphState
 from ..planning.driven import Driven
 from ..planning.live_chain import LiveChain
@@ -20,12 +19,9 @@ from ..planning.shared_bones import SOLVERS as SOLVERS_OF_TREES
 from ..reading.channels import Pose
 from ..reading.moment import moment_of
 from ..reading.refusals import RigError
-from ..reading.spec import ChainSpec, ForceSpec, StartFrom
-from ..reading.update import Update
+from ..reading.spec import StartFrom
 from ..reading.world import WorldMatrices
-from ..tools import converting
-from ..tools.lengths import LengthUnit
-from .stage import Stage
+from .compared import Compared
 
 Array = npt.NDArray[np.float64]
 
@@ -59,38 +55,6 @@ class Attempt:
     def is_solved(self) -> bool:
         """Whether there is a pose."""
         return len(self.joints) > 0
-
-
-@dataclass(frozen=True)
-class Compared:
-    """A chain to compare solvers on.
-
-    Attributes:
-        update: The graph as it was evaluated last.
-        object: The original armature object.
-        index: Of the chain.
-        specs: The settings of all chains that count, by index.
-        force: What acts on the bones of the chain where a force pulls.
-        unit: How the scene shows lengths.
-    """
-
-    update: Update
-    object: bpy.types.Object
-    index: int
-    specs: dict[int, ChainSpec]
-    force: ForceSpec
-    unit: LengthUnit
-
-    @property
-    def spec(self) -> ChainSpec:
-        """The settings of the chain."""
-        return self.specs[self.index]
-
-    def specs_with(self, solver: Solver, *, use_finish: bool) -> Specs:
-        """Return all settings, the chain's with another solver."""
-        options = replace(self.spec.options, solver=solver, use_finish=use_finish)
-        force = self.force if solver is Solver.FORCE else None
-        return {**self.specs, self.index: replace(self.spec, options=options, force=force)}
 
 
 class Trial:
@@ -175,19 +139,6 @@ class Trial:
         for change in changes:
             note(change)
         return seconds
-
-    def attempt(self, stage: Stage, status: str, seconds: float) -> Attempt:
-        """Return what has been solved, as it stands on a stage."""
-        compared, plan = self.compared, self.live_chain.job.plan
-        spec = compared.spec
-        assert spec.target is not None
-        joints = converting.shown_joints(stage.evaluated, self.live_chain.job.skeleton, plan)
-        target = WorldMatrices(compared.update.depsgraph).matrix(spec.target, "target")
-        is_led = self.live_chain.job.spec.is_dragged and spec.options.lead is Lead.ROOT
-        gap = joints[0 if is_led else -1] - target[:3, 3]
-        residual, milliseconds = float(np.linalg.norm(gap)), 1e3 * seconds
-        solver, use_finish = self.solver, self.use_finish
-        return Attempt(solver, use_finish, status, residual, None, milliseconds, joints)
 
 
 def _is_not_foreign(_state: RigState) -> bool:

@@ -12,6 +12,8 @@ LONGEST = 1e6
 # In metres: what is less is no gap that a person would see.
 SHORTEST = 1e-6
 DIGITS = 2
+# So many characters fit into a column of the narrowest sidebar.
+NARROW = 8
 # Those that can be chosen for a scene, in metres, and how Blender ends numbers of them.
 UNITS = {
     "KILOMETERS": (1e3, " km"),
@@ -73,7 +75,13 @@ def length_in_words(length: float, unit: LengthUnit) -> str:
 
 
 def short_length(length: float, unit: LengthUnit) -> str:
-    """Return a length in scene units, to two digits, in whichever unit needs the least room."""
+    """Return a length in scene units, to two digits, for a narrow column.
+
+    It is told as everywhere, and where that takes too much room in whichever unit needs the least.
+    """
+    words = length_in_words(length, unit)
+    if len(words) <= NARROW:
+        return words
     metres = length * unit.metres if is_visible(length, unit) else 0.0
     if unit.system == "NONE":
         return f"{metres / unit.metres:.2g}"

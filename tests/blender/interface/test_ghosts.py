@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
+from itertools import pairwise
+
 import bpy
+import gpu
 import numpy as np
 import pytest
 
 import blender_ik_addon
 from blender_ik_addon.overlay import ghosts, viewport
+from tests.blender.interface.test_overlay import (
+    Pixels,
+    around_point,
+    draw,
+    in_viewport,
+    needs_gpu,
+)
 from tests.blender.operators.test_compare import compared, joints_of, limb
 from tests.blender.setups import rigs, scaled_rigs
 
@@ -61,6 +72,58 @@ def test_ghosts_go(how):
         rigs.add_chain(other, "Bone.1", rigs.make_empty("T"), name="Chain")
         scaled_rigs.update()
     assert drawn() == []
+
+
+def test_ghosts_stay_whatever_chain_and_armature_are_called():
+    rig = limb("tail")
+    compared(rig.ob)
+    before = len(drawn())
+    rig.chain.name, rig.ob.name = "Other", "Another Rig"
+    assert len(drawn()) == before > 0
+
+
+def test_the_switch_of_the_viewports_overlays_is_that_of_the_ghosts_too():
+    compared(limb("tail").ob)
+    with in_viewport():
+        assert drawn()
+        bpy.context.space_data.overlay.show_overlays = False
+        assert not drawn()
+
+
+def pixels(*, use_lines: bool = True, use_dots: bool = True) -> Pixels:
+    """Return what is drawn of ghosts; what is out of date for Blender fails."""
+
+    def nothing() -> None:
+        pass
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        in_scene = ghosts.draw_in_scene if use_lines else nothing
+        found, states = draw(in_scene, ghosts.draw_on_screen if use_dots else nothing)
+    assert states == [("NONE", "NONE")] * 2
+    return found
+
+
+@needs_gpu
+def test_pixels_of_lines_are_between_joints_and_those_of_dots_at_them():
+    gpu.init()
+    for name, row in compared(limb("tail").ob).items():
+        # Others lie over it here and there.
+        row.is_solved = name == "Newton"
+    with in_viewport():
+        (ghost,) = drawn()
+        joints, colour = ghost.joints, np.array(ghost.colour[:3])
+        lines, dots = pixels(use_dots=False), pixels(use_lines=False)
+        for i, (start, end) in enumerate(pairwise(joints)):
+            for found, point in ((lines, 0.5 * (start + end)), (dots, start)):
+                # Inside of the edge of a dot.
+                around = around_point(found, point)[1:4, 1:4]
+                best = around[around[..., 3] == around[..., 3].max()][0]
+                assert best[3] > 0.5, i
+                # Brighter where the colour is brighter.
+                assert (best[:3].argsort() == colour.argsort()).all(), i
+        bpy.context.space_data.overlay.show_overlays = False
+        assert not pixels().any()
 
 
 def test_names_that_would_lie_on_each_other_stand_below_each_other():

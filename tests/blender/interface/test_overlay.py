@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import bpy
 import gpu
@@ -19,19 +19,25 @@ from tests.blender.setups import jointed_rigs, rigs
 
 NEAR, FAR = (0.6, 0.5, 1.2), (0.0, 0.0, 3.01)
 SIZE = 400
+Pixels = npt.NDArray[np.float64]
 needs_gpu = pytest.mark.skipif(
     not hasattr(gpu, "init"), reason="before 5.2 the module starts no graphics card by itself"
 )
+
+
+def in_viewport() -> bpy.types.ContextTempOverride:
+    """Return a context in which the first viewport is drawn."""
+    window = bpy.context.window_manager.windows[0]
+    area = next(area for area in window.screen.areas if area.type == "VIEW_3D")
+    region = next(region for region in area.regions if region.type == "WINDOW")
+    return bpy.context.temp_override(window=window, area=area, region=region)
 
 
 @pytest.fixture
 def seen() -> Iterator[None]:
     """A context in which the first viewport is drawn."""
     known.clear()
-    window = bpy.context.window_manager.windows[0]
-    area = next(area for area in window.screen.areas if area.type == "VIEW_3D")
-    region = next(region for region in area.regions if region.type == "WINDOW")
-    with bpy.context.temp_override(window=window, area=area, region=region):
+    with in_viewport():
         yield
     known.clear()
 
@@ -289,8 +295,11 @@ def test_what_is_drawn_is_kept_until_something_changes(seen: None) -> None:
     assert viewport.find_drawn(bpy.context)[0] is not first
 
 
-def draw() -> tuple[npt.NDArray[np.float64], list[tuple[str, str]]]:
-    """Return the pixels that the callbacks draw, (h, w, 4), and the state after each of them."""
+def draw(
+    in_scene: Callable[[], None] = viewport.draw_in_scene,
+    on_screen: Callable[[], None] = viewport.draw_on_screen,
+) -> tuple[Pixels, list[tuple[str, str]]]:
+    """Return the pixels that two callbacks draw, (h, w, 4), and the state after each of them."""
     view = bpy.context.region_data
     view.view_perspective = "ORTHO"
     view.view_rotation, view.view_distance = (0.5, 0.5, 0.5, 0.5), 8.0
@@ -303,14 +312,22 @@ def draw() -> tuple[npt.NDArray[np.float64], list[tuple[str, str]]]:
         with gpu.matrix.push_pop(), gpu.matrix.push_pop_projection():
             gpu.matrix.load_matrix(view.view_matrix)
             gpu.matrix.load_projection_matrix(view.window_matrix)
-            viewport.draw_in_scene()
+            in_scene()
         states = [(gpu.state.blend_get(), gpu.state.depth_test_get())]
-        viewport.draw_on_screen()
+        on_screen()
         states.append((gpu.state.blend_get(), gpu.state.depth_test_get()))
         pixels = buffer.read_color(0, 0, SIZE, SIZE, 4, 0, "FLOAT")
     found = np.array(pixels.to_list()).reshape(SIZE, SIZE, 4)
     image.free()
     return found, states
+
+
+def around_point(pixels: Pixels, point: npt.ArrayLike) -> Pixels:
+    """Return the pixels (5, 5, 4) about a point of world space."""
+    matrix = np.array(bpy.context.region_data.perspective_matrix)
+    seen_at = (matrix @ [*np.asarray(point), 1.0])[:2] * 0.5 + 0.5
+    column, row = (seen_at * SIZE).astype(int).tolist()
+    return pixels[row - 2 : row + 3, column - 2 : column + 3]
 
 
 @needs_gpu
@@ -320,11 +337,7 @@ def test_pixels_of_a_chain_are_green_and_there_are_none_when_it_is_off(seen: Non
     for item in ("show_joints", "show_target_lines"):
         setattr(bpy.context.scene.chain_ik.overlay, item, False)
     pixels, _ = draw()
-    middle = 0.5 * (rigs.head(ob, "Bone.0") + rigs.head(ob, "Bone.1"))
-    matrix = np.array(bpy.context.region_data.perspective_matrix)
-    seen_at = (matrix @ [*middle, 1.0])[:2] * 0.5 + 0.5
-    column, row = (seen_at * SIZE).astype(int).tolist()
-    around = pixels[row - 2 : row + 3, column - 2 : column + 3]
+    around = around_point(pixels, 0.5 * (rigs.head(ob, "Bone.0") + rigs.head(ob, "Bone.1")))
     best = around[..., 3].max()
     assert best > 0.5
     red, green, blue, _ = around[around[..., 3] == best][0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bpy
+import numpy as np
 import pytest
 
 from tests.blender.keying.converted_rigs import Limb
@@ -17,7 +18,7 @@ from tests.blender.operators.compared_rigs import (
     rows,
     use,
 )
-from tests.blender.setups import scaled_rigs
+from tests.blender.setups import rigs, scaled_rigs
 from tests.blender.setups.selecting import press, refusal, select_bones
 
 
@@ -48,7 +49,7 @@ def test_a_comparison_goes_with_the_file(tmp_path, load_ui):
     # Without its windows a file leaves the window manager as it is.
     bpy.ops.wm.open_mainfile(filepath=path, load_ui=load_ui)
     assert not rows()
-    assert not bpy.context.window_manager.chain_ik.chain
+    assert not bpy.context.window_manager.chain_ik.purpose
 
 
 def test_a_comparison_goes_with_its_chain_and_by_its_button():
@@ -64,6 +65,64 @@ def test_a_comparison_goes_with_its_chain_and_by_its_button():
     assert refusal(use) == nothing
 
 
+def make_namesakes() -> tuple[bpy.types.Object, list[bpy.types.PropertyGroup]]:
+    """Return a rig with three chains of one name, and those; the second one is compared."""
+    ob = rigs.make_rig()
+    for i, prefix in enumerate(("Left", "Right")):
+        rigs.add_bones(ob, np.array(rigs.ARM) + np.array([2.0 * i + 2.0, 0.0, 0.0]), prefix=prefix)
+    for i, bone in enumerate(("Bone.1", "Left.1", "Right.1")):
+        target = rigs.make_empty(f"Target {i}", (0.6 + 2.0 * i, 0.5, 1.2))
+        rigs.add_chain(ob, bone, target, name="Chain", solver="NEWTON")
+    scaled_rigs.update()
+    ob.chain_ik.active_index = 1
+    compared(ob)
+    return ob, list(ob.chain_ik.chains)
+
+
+def use_ccd() -> None:
+    press(use, index=[*rows()].index("CCD"))
+
+
+def solvers_of(ob: bpy.types.Object) -> dict[str, str]:
+    return {chain.bone: chain.solver for chain in ob.chain_ik.chains}
+
+
+def test_use_finds_its_chain_among_others_of_the_same_name():
+    ob, _ = make_namesakes()
+    use_ccd()
+    assert solvers_of(ob) == {"Bone.1": "NEWTON", "Left.1": "CCD", "Right.1": "NEWTON"}
+
+
+def test_use_finds_its_chain_under_other_names():
+    ob, chains = make_namesakes()
+    chains[1].name, chains[0].name, ob.name = "Other", "Chain", "Another Rig"
+    use_ccd()
+    assert solvers_of(ob) == {"Bone.1": "NEWTON", "Left.1": "CCD", "Right.1": "NEWTON"}
+
+
+@pytest.mark.parametrize("how", ["removed", "moved"])
+def test_use_finds_its_chain_in_another_place(how):
+    ob, _ = make_namesakes()
+    if how == "removed":
+        ob.chain_ik.active_index = 0
+        bpy.ops.pose.chain_ik_remove()
+    else:
+        ob.chain_ik.chains.move(1, 2)
+    use_ccd()
+    assert solvers_of(ob)["Left.1"] == "CCD"
+    assert [*solvers_of(ob).values()].count("CCD") == 1
+
+
+def test_use_leaves_a_chain_alone_that_has_come_to_the_place_of_the_compared_one():
+    ob, chains = make_namesakes()
+    # The same bones, but another target: not the same chain.
+    chains[2].bone = "Left.1"
+    scaled_rigs.update()
+    ob.chain_ik.active_index = 1
+    bpy.ops.pose.chain_ik_remove()
+    assert refusal(use, index=5) == "Nothing is compared: press Compare Solvers first."
+
+
 def test_times_and_iterations_are_told_with_their_units():
     rig = limb("tail")
     found = compared(rig.ob)
@@ -76,6 +135,13 @@ def test_times_and_iterations_are_told_with_their_units():
         else:
             assert (row.residual, row.milliseconds, row.iterations) == (-1.0, -1.0, -1)
     assert found["FABRIK"].iterations >= 1
+
+
+def test_residuals_have_the_unit_of_the_scene_as_the_status_has():
+    bpy.context.scene.unit_settings.length_unit = "CENTIMETERS"
+    row = compared(limb("far").ob)["Newton"]
+    assert row.gap.endswith(" cm")
+    assert row.status.startswith(f"Out of reach by {row.gap}: extended")
 
 
 @pytest.mark.parametrize("start_from", ["KEYED", "CURRENT"])

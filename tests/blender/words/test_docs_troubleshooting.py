@@ -15,6 +15,7 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "troubleshooting.md"
 REPORTS = (
     "rig/anatomy/",
     "rig/keying/",
+    "rig/comparing/compared.py",
     "rig/comparing/comparing.py",
     "rig/tools/converting.py",
     "rig/tools/control_bones.py",

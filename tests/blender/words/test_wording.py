@@ -214,17 +214,32 @@ SHORT = [
     (0.0, LengthUnit(), "0 m"),
     (1e-9, LengthUnit(), "0 m"),
     (7.7e-6, LengthUnit(), "7.7 µm"),
-    (0.00089, LengthUnit(), "890 µm"),
-    (0.0123, LengthUnit(), "12 mm"),
+    (0.00089, LengthUnit(), "0.89 mm"),
+    (0.0123, LengthUnit(), "1.2 cm"),
     (1.26, LengthUnit(), "1.3 m"),
     (4200.0, LengthUnit(), "4.2 km"),
     (0.0123, LengthUnit(metres=1000.0), "12 m"),
     (0.0127, LengthUnit("IMPERIAL"), "500 thou"),
     (0.5, LengthUnit("IMPERIAL"), "1.6'"),
     (0.00123, LengthUnit("NONE"), "0.0012"),
+    (2.99, LengthUnit(unit="CENTIMETERS"), "299 cm"),
+    (0.0123, LengthUnit(unit="METERS"), "0.012 m"),
+    (2.99, LengthUnit("IMPERIAL", "INCHES"), '118"'),
+]
+LONG = [
+    (7.7e-6, LengthUnit(unit="METERS"), "7.7 µm"),
+    (0.0000123, LengthUnit(unit="CENTIMETERS"), "12 µm"),
+    (2.99, LengthUnit("IMPERIAL", "THOU"), "9.8'"),
+    (0.0000012, LengthUnit("NONE"), "1.2e-06"),
 ]
 
 
 @pytest.mark.parametrize(("length", "unit", "words"), SHORT)
-def test_lengths_in_narrow_columns_take_the_unit_that_needs_the_least_room(length, unit, words):
+def test_lengths_in_narrow_columns_are_told_as_everywhere(length, unit, words):
+    assert short_length(length, unit) == words == length_in_words(length, unit)
+
+
+@pytest.mark.parametrize(("length", "unit", "words"), LONG)
+def test_long_ones_take_the_unit_that_needs_the_least_room(length, unit, words):
     assert short_length(length, unit) == words
+    assert len(words) < len(length_in_words(length, unit))

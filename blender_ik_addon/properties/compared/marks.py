@@ -1,0 +1,52 @@
+"""What tells a chain that was compared from all others, as long as the file is open."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import bpy
+
+from ...rig.reading.channels import read_integers
+from ..chains import ChainGroup, chain_key, chains_of
+
+
+class ChainMark(NamedTuple):
+    """A chain, whatever it and its armature object are called: it holds no reference to them.
+
+    Attributes:
+        uid: Session uid of the armature object.
+        place: Of the chain in its list.
+        purpose: Which bone it takes where. Other chains may come to its place, and undo puts lists
+            back: the place alone tells nothing.
+    """
+
+    uid: int
+    place: int
+    purpose: str
+
+
+def mark_of(settings: ChainGroup) -> ChainMark:
+    """Return what a chain is found again by."""
+    return ChainMark(*chain_key(settings), _purpose(settings))
+
+
+def find_marked(mark: ChainMark) -> ChainGroup | None:
+    """Return a chain that was marked; None if it is gone, or has another tip or target now."""
+    owner = _owner(mark.uid)
+    chains = [] if owner is None else chains_of(owner)
+    same = [i for i, each in enumerate(chains) if _purpose(each) == mark.purpose]
+    if not same:
+        return None
+    return chains[mark.place if mark.place in same else same[0]]
+
+
+def _owner(uid: int) -> bpy.types.Object | None:
+    """Return the object with a session uid."""
+    rows = (read_integers(bpy.data.objects, "session_uid") == uid).nonzero()[0]
+    return bpy.data.objects[int(rows[0])] if len(rows) else None
+
+
+def _purpose(settings: ChainGroup) -> str:
+    target = settings.target
+    uid = 0 if target is None else target.session_uid
+    return repr((settings.bone, uid, settings.subtarget))
