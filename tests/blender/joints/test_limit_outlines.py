@@ -13,7 +13,7 @@ from blender_ik_addon.rig.shapes.chain_lines import read_posed
 from blender_ik_addon.rig.shapes.chain_shape import (
     ChainShape,
     compile_shape,
-    find_place,
+    find_places,
     place_shape,
 )
 from blender_ik_addon.rig.shapes.limit_outlines import Part
@@ -43,8 +43,10 @@ def shape_of(ob: bpy.types.Object) -> ChainShape:
     graph, skeleton = bpy.context.evaluated_depsgraph_get(), compiled(ob)
     spec = chain_spec(ob.chain_ik.chains[0])
     posed = read_posed(ob.evaluated_get(graph))
-    places = [find_place(each, graph, ob, skeleton, posed) for each in (spec.target, spec.pole)]
-    return place_shape(compile_shape(ob, skeleton, spec, {}), posed, *places)
+    anchors = [spec.target, spec.pole]
+    places = np.array(find_places(anchors, graph, ob, skeleton, posed))
+    target, pole = (None if np.isnan(each).any() else each for each in places)
+    return place_shape(compile_shape(ob, skeleton, spec, {}), posed, target, pole)
 
 
 def make_leg(seed: int, **settings: object) -> bpy.types.Object:
