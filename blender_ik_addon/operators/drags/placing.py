@@ -39,7 +39,9 @@ class Placing(Dragging):
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
-        problem = selection.problem_of_chain(context)
+        is_pole = cls.word == "pole"
+        find = selection.problem_of_pole if is_pole else selection.problem_of_chain
+        problem = find(context)
         if not problem and cls._anchor(context) is None:
             problem = f"This chain has no {cls.word}: choose one first."
         return problem

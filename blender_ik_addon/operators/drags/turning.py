@@ -42,7 +42,7 @@ class POSE_OT_chain_ik_turn_pole(Dragging):
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
-        problem = selection.problem_of_chain(context)
+        problem = selection.problem_of_pole(context)
         if not problem and not selection.chain(context).pole_target:
             problem = "This chain has no pole: choose one first."
         return problem
