@@ -51,8 +51,7 @@ class Placing(Dragging):
         # Where it stands now is read from what was evaluated.
         context.evaluated_depsgraph_get()
         self.take(context)
-        point = np.array(self.location, dtype=np.float64)
-        move_to_point(self.held, point, context.view_layer)
+        self._place(context, np.array(self.location, dtype=np.float64))
         self._key(context)
         return {"FINISHED"}
 
@@ -82,7 +81,7 @@ class Placing(Dragging):
             ways = [view.point_at(each, start) for each in mice]
         point = start + (ways[1] - ways[0])
         try:
-            move_to_point(self.held, point, context.view_layer)
+            self._place(context, point)
         except HeldError as error:
             self._hindrance = error
             return str(error)
@@ -106,6 +105,10 @@ class Placing(Dragging):
     def _anchor(cls, context: bpy.types.Context) -> Anchor | None:
         target, pole = target_and_pole(selection.chain(context))
         return target if cls.word == "target" else pole
+
+    def _place(self, context: bpy.types.Context, point: Array) -> None:
+        assert context.view_layer is not None
+        move_to_point(self.held, point, context.view_layer)
 
     def _key(self, context: bpy.types.Context) -> None:
         keying = auto_keying(context)

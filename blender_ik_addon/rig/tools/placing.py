@@ -11,6 +11,7 @@ from mathutils import Matrix
 
 from ..planning.checks import LARGEST
 from ..reading import spaces
+from ..reading.animation import driven_axes
 from ..reading.refusals import RigError
 from ..reading.spec import Anchor
 from ..reading.world import channels_of, not_finite
@@ -138,7 +139,7 @@ def move_to_point(held: Held, point: Array, view_layer: bpy.types.ViewLayer) -> 
         step[held.free] = np.linalg.lstsq(held.frame, point - held.base, rcond=FLAT)[0]
     location = held.location + step
     if step.any() and (np.abs(location) <= LARGEST).all():
-        before = list(channels_of(held.anchor).location)
+        before = channels_of(held.anchor).location.copy()
         channels_of(held.anchor).location = location.tolist()
         view_layer.update()
         if not _has_gone(held, step[held.free]):
@@ -172,11 +173,9 @@ def put_back(held: Held) -> None:
 
 def _free_axes(anchor: Anchor) -> npt.NDArray[np.bool_]:
     """Return which channels of the location can be set, shape (3,)."""
-    free = ~np.array(channels_of(anchor).lock_location, dtype=np.bool_)
-    data, path = anchor.object.animation_data, channels_of(anchor).path_from_id("location")
-    for driver in data.drivers if data is not None else ():
-        if driver.data_path == path:
-            free[driver.array_index] = False
+    moved = channels_of(anchor)
+    free = ~np.array(moved.lock_location, dtype=np.bool_)
+    free[list(driven_axes(anchor.object, moved.path_from_id("location")))] = False
     return free
 
 
