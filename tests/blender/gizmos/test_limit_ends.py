@@ -221,6 +221,7 @@ def test_what_has_no_such_end_is_refused_with_what_to_do():
     for bone, turn in (("Bone.1", "Z"), ("Bone.0", "X"), ("Gone", "X")):
         text = refusal(set_limit, bone=bone, turn=turn, end="MAX", angle=1.0)
         assert "switch Limits on" in text
+    assert "name the bone of the chain whose limit is to move" in refusal(set_limit)
     chain.use_limits = False
     assert "switch Limits on" in refusal(set_limit, bone="Bone.1", turn="X", end="MAX", angle=1.0)
 
