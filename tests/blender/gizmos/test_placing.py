@@ -11,27 +11,14 @@ import bpy
 import numpy as np
 import pytest
 
+from tests.blender.gizmos.placed import PARENTS, PLACED, POINT, add_control, hang, make_arm, place
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, refusal
-from tests.helpers import make_rng
 
 move_target = bpy.ops.pose.chain_ik_move_target
 move_pole = bpy.ops.pose.chain_ik_move_pole
 
-POINT = (0.5, -0.4, 1.1)
-# Float32 under parents of any scale.
-PLACED = 5e-6
 MODES = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
-PARENTS = {
-    "none": ((1.0, 1.0, 1.0), (1.0, 1.0, 1.0)),
-    "scaled": ((2.0, 2.0, 2.0), (0.5, 0.5, 0.5)),
-    "mirrored": ((-1.0, 1.0, 1.0), (1.0, 1.0, 1.0)),
-    "sheared": ((0.4, 1.5, -2.0), (1.0, 3.0, 0.7)),
-}
-
-
-def place(ob: bpy.types.Object, bone: str = "") -> np.ndarray:
-    return rigs.head(ob, bone) if bone else rigs.position(ob)
 
 
 def channels(moved: bpy.types.Object | bpy.types.PoseBone) -> tuple[float, ...]:
@@ -42,35 +29,6 @@ def channels(moved: bpy.types.Object | bpy.types.PoseBone) -> tuple[float, ...]:
         *moved.rotation_axis_angle,
         *moved.scale,
     )
-
-
-def make_arm(**settings: object) -> bpy.types.Object:
-    """Return an active armature object in pose mode with an arm that follows an empty."""
-    ob, _ = rigs.make_arm(**settings)
-    rigs.enter(ob, "POSE")
-    return ob
-
-
-def hang(ob: bpy.types.Object, kind: str) -> None:
-    """Hang an object under two others, turned and scaled."""
-    above = None
-    for i, scale in enumerate(PARENTS[kind]):
-        parent = rigs.make_empty(f"Parent {i}", (0.2 * i, 0.3, -0.1), parent=above)
-        parent.rotation_euler, parent.scale = make_rng(i).uniform(-2, 2, 3), scale
-        above = parent
-    ob.parent = above
-    ob.matrix_parent_inverse = ((1, 0, 0, 0.3), (0, 0, -1, 0), (0, 1, 0, 0.1), (0, 0, 0, 1))
-    rigs.updated()
-
-
-def add_control(ob: bpy.types.Object, parent: str, seed: int = 0) -> str:
-    """Add a bone to follow, off its parent and turned."""
-    rng = make_rng(seed)
-    start = rng.uniform(-0.5, 0.5, 3)
-    (name,) = rigs.add_bones(
-        ob, (start, start + rng.uniform(0.1, 0.4, 3)), prefix="Control", parent=parent
-    )
-    return name
 
 
 @pytest.mark.parametrize("kind", PARENTS)
@@ -143,28 +101,6 @@ def test_a_bone_of_another_armature_and_an_object_under_a_bone_go_to_the_point()
     np.testing.assert_allclose(place(chain.pole_target), (0.0, -2.0, 0.5), atol=PLACED)
 
 
-@pytest.mark.parametrize("is_bone", [False, True])
-def test_what_a_child_of_constraint_carries_goes_to_the_point(is_bone):
-    ob = make_arm()
-    chain = ob.chain_ik.chains[0]
-    moved = chain.target
-    if is_bone:
-        chain.subtarget = add_control(ob, "", seed=2)
-        chain.target = ob
-        rigs.enter(ob, "POSE")
-        moved = ob.pose.bones[chain.subtarget]
-    prop = rigs.make_empty("Prop", (0.3, 0.1, 0.4))
-    prop.rotation_euler, prop.scale = (1.0, 0.4, 2.0), (2.0, 2.0, 2.0)
-    held = moved.constraints.new("CHILD_OF")
-    held.target = prop
-    rigs.updated()
-    # What hangs on it is carried away from where it was held.
-    prop.rotation_euler, prop.location, prop.scale = (0.2, 2.0, 0.7), (1.0, 0.0, 0.0), (1, 1, 1)
-    rigs.updated()
-    press(move_target, location=POINT)
-    np.testing.assert_allclose(place(chain.target, chain.subtarget), POINT, atol=PLACED)
-
-
 def test_locked_and_driven_axes_stay_and_the_others_come_as_near_as_they_can():
     ob = make_arm()
     moved = ob.chain_ik.chains[0].target
@@ -181,86 +117,13 @@ def test_locked_and_driven_axes_stay_and_the_others_come_as_near_as_they_can():
     assert abs(way @ gap) < 1e-5 * np.linalg.norm(way)
 
 
-def hold(moved: bpy.types.Object | bpy.types.PoseBone, kind: str) -> bpy.types.Constraint:
-    """Give something a constraint that says where it is."""
-    constraint = moved.constraints.new(kind)
-    if kind == "COPY_LOCATION":
-        constraint.target = rigs.make_empty("Holder", (1.0, 1.0, 1.0))
-    else:
-        constraint.use_max_z, constraint.max_z = True, 0.9
-        constraint.owner_space = "WORLD"
-    rigs.updated()
-    return constraint
-
-
-def make_held(kind: str, *, is_bone: bool) -> tuple[bpy.types.Object, bpy.types.Constraint]:
-    """Return an arm whose target, an empty or a bone, a constraint holds."""
-    ob = make_arm()
-    chain = ob.chain_ik.chains[0]
-    moved = chain.target
-    if is_bone:
-        chain.target, chain.subtarget = ob, add_control(ob, "", seed=2)
-        rigs.enter(ob, "POSE")
-        moved = ob.pose.bones[chain.subtarget]
-    return ob, hold(moved, kind)
-
-
-@pytest.mark.parametrize("is_bone", [False, True])
-def test_what_a_constraint_holds_is_refused_and_keeps_its_location(is_bone):
-    ob, constraint = make_held("COPY_LOCATION", is_bone=is_bone)
-    chain = ob.chain_ik.chains[0]
-    moved = ob.pose.bones[chain.subtarget] if is_bone else chain.target
-    for influence in (1.0, 0.5):
-        constraint.influence = influence
-        rigs.updated()
-        before, start = tuple(moved.location), place(chain.target, chain.subtarget)
-        text = refusal(move_target, location=POINT)
-        assert f"constraint, keeps the target '{moved.name}' from going there: mute" in text
-        assert tuple(moved.location) == before
-        np.testing.assert_array_equal(place(chain.target, chain.subtarget), start)
-    constraint.mute = True
-    rigs.updated()
-    press(move_target, location=POINT)
-    np.testing.assert_allclose(place(chain.target, chain.subtarget), POINT, atol=PLACED)
-
-
-@pytest.mark.parametrize("is_bone", [False, True])
-def test_a_limit_is_refused_where_it_is_in_the_way_alone(is_bone):
-    ob, _ = make_held("LIMIT_LOCATION", is_bone=is_bone)
-    chain = ob.chain_ik.chains[0]
-    inside, outside = (0.3, -0.2, 0.7), (0.3, -0.2, 1.2)
-    press(move_target, location=inside)
-    np.testing.assert_allclose(place(chain.target, chain.subtarget), inside, atol=PLACED)
-    assert "from going there" in refusal(move_target, location=outside)
-    np.testing.assert_allclose(place(chain.target, chain.subtarget), inside, atol=PLACED)
-
-
-@pytest.mark.parametrize("how", ["viewport", "collection", "eye"])
-def test_a_hidden_target_goes_to_the_point(how):
-    ob = make_arm()
-    target = ob.chain_ik.chains[0].target
-    if how == "viewport":
-        target.hide_viewport = True
-    elif how == "eye":
-        target.hide_set(True)
-    else:
-        hidden = bpy.data.collections.new("Hidden")
-        bpy.context.scene.collection.children.link(hidden)
-        bpy.context.scene.collection.objects.unlink(target)
-        hidden.objects.link(target)
-        bpy.context.view_layer.layer_collection.children["Hidden"].exclude = True
-    rigs.updated()
-    press(move_target, location=POINT)
-    np.testing.assert_allclose(rigs.position(target), POINT, atol=PLACED)
-
-
 def test_a_place_far_from_the_worlds_origin_is_gone_to():
     ob = make_arm()
     target = ob.chain_ik.chains[0].target
     hang(target, "sheared")
     target.parent.location = (2e4, -1e4, 3e3)
     rigs.updated()
-    point = rigs.position(target) + (0.3, -0.2, 0.1)
+    point = rigs.position(target) + np.array((0.3, -0.2, 0.1))
     press(move_target, location=point)
     np.testing.assert_allclose(rigs.position(target), point, atol=5e-2)
 
