@@ -25,8 +25,8 @@ from mathutils import Vector
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from window.driver import REDRAW, Session, Viewport, check, play, read_paths, select_bones
+from window.opening import MODULE, clear_scene, install
 
-MODULE = "bl_ext.user_default.chain_ik"
 RIG = "Gizmo Rig"
 # Metres: float32, and a tolerance of 1e-5.
 REACHED, SAME_PLACE = 3e-5, 1e-6
@@ -43,8 +43,7 @@ Places = dict[str, Vector]
 
 def build() -> None:
     """Make a rig of two arms in pose mode: one follows empties, the other bones of the rig."""
-    for ob in list(bpy.data.objects):
-        bpy.data.objects.remove(ob)
+    clear_scene()
     rig = bpy.data.objects.new(RIG, bpy.data.armatures.new(RIG))
     bpy.context.scene.collection.objects.link(rig)
     bpy.context.view_layer.objects.active = rig
@@ -342,11 +341,7 @@ def main() -> None:
     viewport = Viewport()
 
     def session() -> Session:
-        yield from viewport.fill_window()
-        bpy.ops.extensions.package_install_files(
-            repo="user_default", filepath=str(zip_path), enable_on_install=True
-        )
-        yield REDRAW
+        yield from install(viewport, zip_path)
         yield from GizmoTour(viewport, folder).steps()
         print(f"The gizmo tour passed; pictures are in {folder}.")
 
