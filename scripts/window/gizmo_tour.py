@@ -152,6 +152,9 @@ class GizmoTour:
             yield wait
             now = places(side)
             moved = (now[word] - before[word]).length > 10.0 * REACHED
+            if moved and followed == 0:
+                # No axis, and no undo either, as long as the button is held.
+                self.viewport.press("Z", ctrl=True)
             followed += moved and (now["Tip"] - now["Target"]).length <= REACHED
         check(followed > STEPS // 2, f"The chain followed its {word} {followed} times only.")
         yield REDRAW
@@ -159,6 +162,9 @@ class GizmoTour:
         self.note(f"2_{word.lower()}_{side}")
         off = Vector(self.viewport.pixel_of(now[word])) - Vector(path[-1])
         check(off.length <= ON_MOUSE, f"{word}.{side} is {off.length:.1f} pixels off the mouse.")
+        noted = Vector(bpy.context.window_manager.operators[-1].properties.location)
+        gap = (noted - now[word]).length
+        check(gap <= 10.0 * REACHED, f"Adjust Last Operation is {gap:.2g} m off {word}.{side}.")
         check(bpy.context.mode == "POSE", f"Dragging a {word} has left pose mode.")
         check(bpy.context.active_pose_bone.name == active, "A drag has selected something.")
         yield from self.undo(f"Move {word}", before, side)
