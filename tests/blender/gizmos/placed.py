@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bpy
 import numpy as np
+from mathutils import Matrix
 
 from tests.blender.setups import rigs
 from tests.helpers import make_rng
@@ -38,7 +39,9 @@ def hang(ob: bpy.types.Object, kind: str) -> None:
         parent.rotation_euler, parent.scale = make_rng(i).uniform(-2, 2, 3), scale
         above = parent
     ob.parent = above
-    ob.matrix_parent_inverse = ((1, 0, 0, 0.3), (0, 0, -1, 0), (0, 1, 0, 0.1), (0, 0, 0, 1))
+    rows = (1, 0, 0, 0.3), (0, 0, -1, 0), (0, 1, 0, 0.1), (0, 0, 0, 1)
+    # As a matrix: Blender takes nested rows for columns.
+    ob.matrix_parent_inverse = Matrix(rows)
     rigs.updated()
 
 

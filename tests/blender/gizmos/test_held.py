@@ -6,7 +6,15 @@ import bpy
 import numpy as np
 import pytest
 
-from tests.blender.gizmos.placed import PLACED, POINT, add_control, make_arm, place
+from tests.blender.gizmos.placed import (
+    PARENTS,
+    PLACED,
+    POINT,
+    add_control,
+    hang,
+    make_arm,
+    place,
+)
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, refusal
 
@@ -87,6 +95,28 @@ def test_a_limit_is_refused_where_it_is_in_the_way_alone(is_bone):
     np.testing.assert_allclose(place(chain.target, chain.subtarget), inside, atol=PLACED)
     assert "from going there" in refusal(move_target, location=outside)
     np.testing.assert_allclose(place(chain.target, chain.subtarget), inside, atol=PLACED)
+
+
+@pytest.mark.parametrize("kind", PARENTS)
+@pytest.mark.parametrize("is_bone", [False, True])
+def test_what_a_constraint_only_turns_goes_to_the_point_under_any_parents(kind, is_bone):
+    ob = make_arm()
+    chain = ob.chain_ik.chains[0]
+    moved = chain.target
+    if is_bone:
+        (above,) = rigs.add_bones(ob, rigs.zigzag(1, seed=3), prefix="Above")
+        chain.target, chain.subtarget = ob, add_control(ob, above, seed=2)
+        rigs.turn_bones(ob, seed=5, angle=1.0)
+        rigs.enter(ob, "POSE")
+        moved = ob.pose.bones[chain.subtarget]
+    else:
+        moved.delta_location, moved.scale = (0.0, 1.0, 2.0), (1.0, -2.0, 1.0)
+    hang(ob if is_bone else moved, kind)
+    moved.constraints.new("DAMPED_TRACK").target = rigs.make_empty("Seen", (3.0, 2.0, 1.0))
+    rigs.updated()
+    for point in (POINT, (-0.3, 0.2, 0.4)):
+        press(move_target, location=point)
+        np.testing.assert_allclose(place(chain.target, chain.subtarget), point, atol=2e-5)
 
 
 @pytest.mark.parametrize("how", ["viewport", "collection", "eye"])
