@@ -10,7 +10,7 @@
 
 The run "window" installs the zip in a Blender with a window and uses all of it, by mouse and keys:
 in the one that BLENDER names, else in the one on the path. It needs a display, or Xvfb to make one.
-Its pictures and what Blender printed are in out/window.
+Its pictures and what Blender printed are in out/window and out/gizmos.
 
 Needs nothing but this Python (3.9 or newer): environments are installed on first use.
 """

@@ -8,7 +8,14 @@ import numpy.typing as npt
 from mathutils import Matrix, Vector
 
 from ..core import IKError
-from ..properties import ChainGroup, active_chain, chain_spec, owner_of, target_and_pole
+from ..properties import (
+    ChainGroup,
+    active_chain,
+    chain_spec,
+    owner_of,
+    target_and_pole,
+    uses,
+)
 from ..rig.reading.spec import Anchor
 from ..rig.tools.placing import place_of
 from ..rig.tools.pole_axis import PoleAxis, pole_axis
@@ -42,6 +49,8 @@ class VIEW3D_GGT_chain_ik_controls(ChainGizmos):
             return
         colours = theme(context)
         target, pole = target_and_pole(settings)
+        if not uses(settings, "pole_target"):
+            pole = None
         self._put(self._target, target)
         self._put(self._pole, pole)
         paint(self._target, colours.gizmo_primary)

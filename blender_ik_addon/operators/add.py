@@ -211,7 +211,7 @@ class POSE_OT_chain_ik_pole_add(ChainOperator):
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
-        problem = selection.problem_of_chain(context)
+        problem = selection.problem_of_pole(context)
         if not problem and selection.chain(context).pole_target is not None:
             problem = "This chain has a pole already."
         return problem

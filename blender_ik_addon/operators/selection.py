@@ -15,6 +15,7 @@ from ..properties import (
     anchors_of,
     bones_of_chain,
     chains_of,
+    uses,
 )
 from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import Anchor
@@ -64,6 +65,14 @@ def problem_of_chain(context: bpy.types.Context) -> str:
     has_chain = active_chain(context) is not None
     lacking = "Select an armature that has a chain, and the chain in its list."
     return problem_of_owner(context) or ("" if has_chain else lacking)
+
+
+def problem_of_pole(context: bpy.types.Context) -> str:
+    """Return what keeps the active chain from bending to a pole, in words; empty if nothing."""
+    problem = problem_of_chain(context)
+    if not problem and not uses(chain(context), "pole_target"):
+        problem = "The solver of this chain uses no pole: choose another solver first."
+    return problem
 
 
 def chain(context: bpy.types.Context) -> ChainSettings:

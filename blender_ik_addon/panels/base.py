@@ -7,9 +7,8 @@ import unicodedata
 
 import bpy
 
-from ..properties import ChainSettings, active_chain
+from ..properties import ChainSettings, active_chain, uses
 from ..translations import translate
-from .used import USES
 
 CATEGORY = "Chain IK"
 # Labels do not wrap by themselves; so many characters fit a sidebar of the usual width.
@@ -38,7 +37,7 @@ class ActiveChainPanel(ChainPanel):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         settings = active_chain(context)
-        return settings is not None and (not cls.about or cls.about in USES[settings.solver])
+        return settings is not None and (not cls.about or uses(settings, cls.about))
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout

@@ -11,7 +11,7 @@ from .chains import (
     names_of_chains,
     owner_of,
 )
-from .choices import NEGATIVE_SCALES, OWN_WORDS, SOLVERS, STARTS
+from .choices import NEGATIVE_SCALES, OWN_WORDS, SOLVERS, STARTS, uses
 from .compared import (
     COMPARED,
     ComparedChain,
@@ -125,6 +125,7 @@ __all__ = [
     "tree_of",
     "unregister",
     "upgrade",
+    "uses",
 ]
 
 register, unregister = in_order(__name__, "settings", "compared")

@@ -1,6 +1,8 @@
-"""What can be chosen for the settings of a chain: identifier, label and tooltip of each."""
+"""What can be chosen for the settings of a chain, and which of them each solver uses."""
 
 from __future__ import annotations
+
+from .chains import ChainGroup
 
 OWN_WORDS = "Chain IK"
 """Context of labels that Blender itself translates as something else: Lead as the metal."""
@@ -65,3 +67,38 @@ STARTS = (
         "The pose that stands there now, so the result depends on the frames played before",
     ),
 )
+
+# What chains whose root stays use, beside what all chains do: bones, target, influence.
+ROOTED = frozenset(
+    (
+        "use_rotation",
+        "orient_weight",
+        "rotation_bone",
+        "pole_target",
+        "pole_subtarget",
+        "pole_angle",
+        "use_flip_bend",
+        "negative_scale",
+        "use_limits",
+        "joints",
+        "soft_distance",
+        "use_stretch",
+        "use_keep_volume",
+        "start_from",
+    )
+)
+ITERATED = ROOTED | {"iterations", "tolerance"}
+USES = {
+    "TWO_BONE": ROOTED,
+    "FABRIK": ITERATED | {"use_finish"},
+    "CCD": ITERATED | {"use_finish"},
+    "NEWTON": ITERATED,
+    "FORCE": ITERATED | {"force"},
+    "FOLLOW": frozenset(("follow_lead", "use_anchor", "max_bend", "use_limits", "joints")),
+}
+"""The settings by the identifier of the solver."""
+
+
+def uses(settings: ChainGroup, name: str) -> bool:
+    """Tell whether the solver of a chain uses one of its settings."""
+    return name in USES[settings.solver]

@@ -20,9 +20,9 @@ from mathutils import Vector
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from window.driver import REDRAW, Session, Viewport, check, play, read_paths, select_bones
+from window.opening import RIG, add_metarig, install, show_tab
 
-MODULE = "bl_ext.user_default.chain_ik"
-RIG, ARM = "metarig", "Arm.L"
+ARM = "Arm.L"
 UI_SCALE = 1.2
 WHOLE = Vector((0.55, -0.2, 0.95)), 4.0, (1.35, 0.0, 0.65)
 UPPER = Vector((0.45, 0.0, 1.35)), 2.2, (1.4, 0.0, 0.5)
@@ -56,21 +56,9 @@ class Tour:
 
     def install(self) -> Session:
         """Install the zip, add Rigify's human metarig, and open the tab."""
-        bpy.context.preferences.view.ui_scale = UI_SCALE
-        yield from self.viewport.fill_window()
-        bpy.ops.extensions.package_install_files(
-            repo="user_default", filepath=str(self.zip_path), enable_on_install=True
-        )
-        check(MODULE in bpy.context.preferences.addons, "The extension is not enabled.")
-        bpy.ops.preferences.addon_enable(module="rigify")
-        for ob in list(bpy.data.objects):
-            bpy.data.objects.remove(ob)
-        with self.viewport.context():
-            bpy.ops.object.armature_human_metarig_add()
-        self.viewport.look(*WHOLE)
-        yield REDRAW
-        yield from self.viewport.show_tab("Chain IK")
-        yield from self.viewport.widen_sidebar(50)
+        yield from install(self.viewport, self.zip_path, UI_SCALE)
+        yield from add_metarig(self.viewport, WHOLE)
+        yield from show_tab(self.viewport)
         check(rig().select_get(), "The character is not selected.")
         self.picture("start_1_select")
 

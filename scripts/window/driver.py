@@ -13,7 +13,7 @@ import subprocess
 import sys
 import traceback
 import zlib
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 
 import bpy
@@ -100,6 +100,16 @@ def select_bones(rig: bpy.types.Object, *names: str) -> None:
     rig.data.bones.active = rig.data.bones[names[-1]]
 
 
+def use_theme(name: str) -> None:
+    """Give the interface one of the themes that come with Blender, "dark" or "light"."""
+    folders = bpy.utils.preset_paths("interface_theme")
+    paths = [Path(folder) / f"Blender_{name.title()}.xml" for folder in folders]
+    path = next(path for path in paths if path.is_file())
+    bpy.ops.script.execute_preset(
+        filepath=str(path), menu_idname="USERPREF_MT_interface_theme_presets"
+    )
+
+
 def is_black(path: Path) -> bool:
     """Tell whether a PNG of 8 bits a channel shows nothing but black."""
     data, at, packed = path.read_bytes(), 8, b""
@@ -175,6 +185,22 @@ class Viewport:
         self.region("UI").active_panel_category = name
         yield REDRAW
 
+    def open_properties(self, tab: str, part: float) -> Session:
+        """Split a Properties editor off, which is the editor from then on, and open a tab of it.
+
+        Args:
+            tab: Such as "BONE".
+            part: Of the width, what is left to the viewport; more than half.
+        """
+        with self.context():
+            bpy.ops.screen.area_split(direction="VERTICAL", factor=part)
+        yield REDRAW
+        area = min(self.window.screen.areas, key=lambda area: area.width)
+        area.type = self.kind = "PROPERTIES"
+        yield REDRAW
+        self.area.spaces.active.context = tab
+        yield REDRAW
+
     def look(self, at: Vector, distance: float, angles: tuple[float, float, float]) -> None:
         """Turn the view: a point of the scene, its distance, and Euler angles in radians."""
         view = self.area.spaces.active.region_3d
@@ -207,6 +233,17 @@ class Viewport:
         if button:
             self._simulate(button, "RELEASE")
             yield MOMENT
+
+    def pop_up(self, pixel: tuple[int, int], call: Callable[[], object]) -> Session:
+        """Open a menu, pie menu or popover at a pixel."""
+        (x, y) = pixel
+        yield from self.drag([pixel], button="")
+        with self.context():
+            call()
+        # A pie opens by and by, and while the mouse moves.
+        for step in range(1, 5):
+            yield from self.drag([(x + step, y)], button="")
+            yield REDRAW
 
     def take_picture(self, path: Path, *, is_drawn: bool = False) -> None:
         """Write a picture of the window.

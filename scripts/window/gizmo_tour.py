@@ -25,8 +25,8 @@ from mathutils import Vector
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from window.driver import REDRAW, Session, Viewport, check, play, read_paths, select_bones
+from window.opening import MODULE, clear_scene, install
 
-MODULE = "bl_ext.user_default.chain_ik"
 RIG = "Gizmo Rig"
 # Metres: float32, and a tolerance of 1e-5.
 REACHED, SAME_PLACE = 3e-5, 1e-6
@@ -43,8 +43,7 @@ Places = dict[str, Vector]
 
 def build() -> None:
     """Make a rig of two arms in pose mode: one follows empties, the other bones of the rig."""
-    for ob in list(bpy.data.objects):
-        bpy.data.objects.remove(ob)
+    clear_scene()
     rig = bpy.data.objects.new(RIG, bpy.data.armatures.new(RIG))
     bpy.context.scene.collection.objects.link(rig)
     bpy.context.view_layer.objects.active = rig
@@ -153,6 +152,9 @@ class GizmoTour:
             yield wait
             now = places(side)
             moved = (now[word] - before[word]).length > 10.0 * REACHED
+            if moved and followed == 0:
+                # No axis, and no undo either, as long as the button is held.
+                self.viewport.press("Z", ctrl=True)
             followed += moved and (now["Tip"] - now["Target"]).length <= REACHED
         check(followed > STEPS // 2, f"The chain followed its {word} {followed} times only.")
         yield REDRAW
@@ -160,6 +162,9 @@ class GizmoTour:
         self.note(f"2_{word.lower()}_{side}")
         off = Vector(self.viewport.pixel_of(now[word])) - Vector(path[-1])
         check(off.length <= ON_MOUSE, f"{word}.{side} is {off.length:.1f} pixels off the mouse.")
+        noted = Vector(bpy.context.window_manager.operators[-1].properties.location)
+        gap = (noted - now[word]).length
+        check(gap <= 10.0 * REACHED, f"Adjust Last Operation is {gap:.2g} m off {word}.{side}.")
         check(bpy.context.mode == "POSE", f"Dragging a {word} has left pose mode.")
         check(bpy.context.active_pose_bone.name == active, "A drag has selected something.")
         yield from self.undo(f"Move {word}", before, side)
@@ -342,11 +347,7 @@ def main() -> None:
     viewport = Viewport()
 
     def session() -> Session:
-        yield from viewport.fill_window()
-        bpy.ops.extensions.package_install_files(
-            repo="user_default", filepath=str(zip_path), enable_on_install=True
-        )
-        yield REDRAW
+        yield from install(viewport, zip_path)
         yield from GizmoTour(viewport, folder).steps()
         print(f"The gizmo tour passed; pictures are in {folder}.")
 

@@ -20,9 +20,9 @@ from mathutils import Vector
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from window import overlay_pictures as figure
-from window.driver import REDRAW, Session, Viewport, check, play, read_paths, select_bones
+from window.driver import REDRAW, Session, Viewport, play, read_paths, select_bones
+from window.opening import MODULE, TAB, install, show_tab
 
-MODULE = "bl_ext.user_default.chain_ik"
 LANGUAGE = "zh_HANS"
 # The scale of the interface at which all of the sidebar is seen.
 WHOLE_SIDEBAR = 0.85
@@ -89,18 +89,13 @@ class Tour:
 
     def begin(self) -> Session:
         """Install the zip, and build a figure with an arm, a leg and a tail."""
-        yield from self.viewport.fill_window()
-        bpy.ops.extensions.package_install_files(
-            repo="user_default", filepath=str(self.zip_path), enable_on_install=True
-        )
-        check(MODULE in bpy.context.preferences.addons, "The extension is not enabled.")
+        yield from install(self.viewport, self.zip_path)
         unfold()
         bpy.context.preferences.view.show_tooltips = False
         with self.viewport.context():
             figure.build()
         yield REDRAW
-        yield from self.viewport.show_tab("Chain IK")
-        yield from self.viewport.widen_sidebar(70)
+        yield from show_tab(self.viewport, 70)
 
     def draw_chains(self) -> Session:
         """Take the overlay alone, then the gizmos of the arm, with its elbow as active bone."""
@@ -128,13 +123,7 @@ class Tour:
         }
         (x, y) = POPUP
         for name, call in calls.items():
-            yield from self.viewport.drag([POPUP], button="")
-            with self.viewport.context():
-                call()
-            # A pie opens by and by, and while the mouse moves.
-            for step in range(1, 5):
-                yield from self.viewport.drag([(x + step, y)], button="")
-                yield REDRAW
+            yield from self.viewport.pop_up(POPUP, call)
             left, bottom, width, height = ROOM[name]
             self.take(name, (x + left, y + bottom, width, height))
             self.viewport.press("ESC")
@@ -185,13 +174,7 @@ class Tour:
         """Turn the viewport into a Properties editor with the tab of the arm's first bone."""
         with self.viewport.context():
             select_bones(bpy.data.objects["Figure"], "Arm.0")
-            bpy.ops.screen.area_split(direction="VERTICAL", factor=0.7)
-        yield REDRAW
-        area = min(self.viewport.window.screen.areas, key=lambda area: area.width)
-        area.type = self.viewport.kind = "PROPERTIES"
-        yield REDRAW
-        self.viewport.area.spaces.active.context = "BONE"
-        yield REDRAW
+        yield from self.viewport.open_properties("BONE", 0.7)
         yield from self.scroll_down("WINDOW")
         self.take_region("bone", "WINDOW")
 
@@ -200,7 +183,7 @@ class Tour:
         self.viewport.kind = "VIEW_3D"
         self.viewport.area.type = self.viewport.kind = "PREFERENCES"
         bpy.context.preferences.active_section = "ADDONS"
-        bpy.context.window_manager.addon_search = "Chain IK"
+        bpy.context.window_manager.addon_search = TAB
         bpy.ops.preferences.addon_expand(module=MODULE)
         yield REDRAW
         yield from self.scroll_down("WINDOW")

@@ -20,7 +20,16 @@ from mathutils import Vector
 # Blender puts the folder of a script that it runs on no path.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from window.driver import REDRAW, Session, Viewport, check, play, read_paths, select_bones
+from window.driver import (
+    REDRAW,
+    Session,
+    Viewport,
+    play,
+    read_paths,
+    select_bones,
+    use_theme,
+)
+from window.opening import clear_scene, install
 
 # By name: heads from the root down, and the last tail.
 LIMBS = {
@@ -31,7 +40,6 @@ LIMBS = {
 TARGETS = {"Arm": (0.62, -0.3, 1.6), "Leg": (0.18, -0.25, 0.35), "Tail": (-0.75, 0.0, 1.5)}
 POLE = (0.5, 0.7, 1.35)
 LOOKS = (("dark", 1.0), ("dark", 2.0), ("light", 1.0), ("light", 2.0))
-THEMES = {"dark": "Blender_Dark.xml", "light": "Blender_Light.xml"}
 ANGLES = (1.35, 0.0, 0.55)
 NEAR_ARM, NEAR_LEG = (Vector((0.4, 0.0, 1.45)), 1.5), (Vector((0.05, 0.0, 0.55)), 1.7)
 ALL = (Vector((0.3, 0.0, 1.15)), 2.9)
@@ -40,8 +48,7 @@ FAR = Vector((1.25, -0.35, 1.75))
 
 def build() -> bpy.types.Object:
     """Return an armature object with two limbs and their chains."""
-    for ob in list(bpy.data.objects):
-        bpy.data.objects.remove(ob)
+    clear_scene()
     rig = bpy.data.objects.new("Figure", bpy.data.armatures.new("Figure"))
     bpy.context.collection.objects.link(rig)
     bpy.context.view_layer.objects.active = rig
@@ -94,6 +101,12 @@ def add_limits(arm: bpy.types.PropertyGroup, leg: bpy.types.PropertyGroup) -> No
                 setattr(joint, f"{word}_{axis}", math.radians(end))
 
 
+def dress(theme: str, scale: float) -> None:
+    """Choose a theme and the scale of the interface."""
+    use_theme(theme)
+    bpy.context.preferences.view.ui_scale = scale
+
+
 class Pictures:
     """The session."""
 
@@ -103,16 +116,12 @@ class Pictures:
 
     def steps(self) -> Session:
         """Yield the seconds to wait."""
-        yield from self.viewport.fill_window()
-        bpy.ops.extensions.package_install_files(
-            repo="user_default", filepath=str(self.zip_path), enable_on_install=True
-        )
-        check(hasattr(bpy.types.Object, "chain_ik"), "The extension is not enabled.")
+        yield from install(self.viewport, self.zip_path)
         with self.viewport.context():
             rig = build()
         self.viewport.area.spaces.active.show_region_ui = False
         for theme, scale in LOOKS:
-            self.dress(theme, scale)
+            dress(theme, scale)
             yield REDRAW
             for name, index, arm_at, view in (
                 ("arm", 0, None, NEAR_ARM),
@@ -129,20 +138,10 @@ class Pictures:
         yield from self.show_popover()
         print(f"The pictures are in {self.folder}.")
 
-    def dress(self, theme: str, scale: float) -> None:
-        """Choose a theme and the scale of the interface."""
-        folders = bpy.utils.preset_paths("interface_theme")
-        paths = [Path(folder) / THEMES[theme] for folder in folders]
-        path = next(path for path in paths if path.is_file())
-        bpy.ops.script.execute_preset(
-            filepath=str(path), menu_idname="USERPREF_MT_interface_theme_presets"
-        )
-        bpy.context.preferences.view.ui_scale = scale
-
     def show_popover(self) -> Session:
         """Open the popover of the overlays in pose mode and object mode."""
         for mode in ("POSE", "OBJECT"):
-            self.dress("dark", 1.0)
+            dress("dark", 1.0)
             with self.viewport.context():
                 bpy.ops.object.mode_set(mode=mode)
                 bpy.ops.wm.call_panel(name="VIEW3D_PT_overlay", keep_open=True)

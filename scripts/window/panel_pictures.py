@@ -22,13 +22,22 @@ import bpy
 # Blender puts the folder of a script that it runs on no path.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from window.driver import REDRAW, Session, Viewport, check, play, read_paths, select_bones
+from window.driver import (
+    REDRAW,
+    Session,
+    Viewport,
+    check,
+    play,
+    read_paths,
+    select_bones,
+    use_theme,
+)
+from window.opening import MODULE, TAB, clear_scene, install
 
-MODULE = "bl_ext.user_default.chain_ik"
 SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON", "FORCE", "FOLLOW")
 TREE_SOLVERS = ("NEWTON", "FABRIK")
 SCALES = (1.0, 2.0)
-THEMES = {"dark": "Blender_Dark.xml", "light": "Blender_Light.xml"}
+THEMES = ("dark", "light")
 JOINTS = ((0, 0, 0), (0.2, -0.5, 1), (0, 0, 2), (0.1, 0.3, 2.5))
 FAR = (0.5, 0.0, 4.0)
 MOST_PAGES = 6
@@ -36,18 +45,9 @@ MOST_PAGES = 6
 LONG_NAME = "A bone that has a name of sixty characters, none of them short"
 
 
-def use_theme(name: str) -> None:
-    """Give the interface one of the themes that come with Blender."""
-    folder = Path(bpy.utils.preset_paths("interface_theme")[0])
-    bpy.ops.script.execute_preset(
-        filepath=str(folder / THEMES[name]), menu_idname="USERPREF_MT_interface_theme_presets"
-    )
-
-
 def make_arm() -> bpy.types.Object:
     """Replace the scene by an arm of three bones with two chains, a pole and a joint."""
-    for ob in list(bpy.data.objects):
-        bpy.data.objects.remove(ob)
+    clear_scene()
     rig = bpy.data.objects.new("Arm", bpy.data.armatures.new("Arm"))
     bpy.context.scene.collection.objects.link(rig)
     bpy.context.view_layer.objects.active = rig
@@ -120,12 +120,8 @@ class Pictures:
     def steps(self) -> Session:
         """Yield the seconds to wait, from the first step to the last."""
         sys.stderr = self.errors
-        bpy.ops.extensions.package_install_files(
-            repo="user_default", filepath=str(self.zip_path), enable_on_install=True
-        )
-        check(MODULE in bpy.context.preferences.addons, f"{self.zip_path.name} is not enabled.")
+        yield from install(self.viewport, self.zip_path)
         open_all_panels()
-        yield from self.viewport.fill_window()
         with self.viewport.context():
             make_arm()
         # Only the panels are of interest, and without a graphics card drawing takes its time.
@@ -146,7 +142,7 @@ class Pictures:
         use_theme(theme)
         bpy.context.preferences.view.ui_scale = scale
         yield REDRAW
-        yield from self.viewport.show_tab("Chain IK")
+        yield from self.viewport.show_tab(TAB)
 
     def show_solver(self, solver: str, name: str) -> Session:
         """Take the sidebar with a solver, page by page."""
@@ -160,7 +156,6 @@ class Pictures:
 
     def show_menus(self, name: str) -> Session:
         """Take the popover, the menu and the pie menu, each in the middle of the view."""
-        x, y = self.middle()
         chain = bpy.data.objects["Arm"].chain_ik.chains[0]
         chain.solver, chain.bone = "NEWTON", LONG_NAME
         for what, call in (
@@ -168,13 +163,7 @@ class Pictures:
             ("menu", lambda: bpy.ops.wm.call_menu(name="VIEW3D_MT_pose_ik")),
             ("pie", lambda: bpy.ops.wm.call_menu_pie(name="VIEW3D_MT_chain_ik_pie")),
         ):
-            yield from self.viewport.drag([(x, y)], button="")
-            with self.viewport.context():
-                call()
-            # A pie opens by and by, and while the mouse moves.
-            for step in range(1, 5):
-                yield from self.viewport.drag([(x + step, y)], button="")
-                yield REDRAW
+            yield from self.viewport.pop_up(self.middle(), call)
             self.viewport.take_picture(self.folder / f"{name}_{what}.png")
             self.viewport.press("ESC")
             yield REDRAW
@@ -191,13 +180,7 @@ class Pictures:
         """Put a Properties editor beside the view, and take the tab of a bone."""
         rig = bpy.data.objects["Arm"]
         rig.chain_ik.chains[0].solver = "NEWTON"
-        with self.viewport.context():
-            bpy.ops.screen.area_split(direction="VERTICAL", factor=0.6)
-        yield REDRAW
-        area = min(self.viewport.window.screen.areas, key=lambda area: area.width)
-        area.type = self.viewport.kind = "PROPERTIES"
-        yield REDRAW
-        self.viewport.area.spaces.active.context = "BONE"
+        yield from self.viewport.open_properties("BONE", 0.6)
         for bone in ("Upper Arm", "Forearm"):
             rig.data.bones.active = rig.data.bones[bone]
             for scale in SCALES:

@@ -36,9 +36,9 @@ from window.driver import (
     read_status_bar,
     select_bones,
 )
+from window.opening import RIG, add_metarig, install, show_tab
 
-MODULE = "bl_ext.user_default.chain_ik"
-RIG, ROOT, TIP, HAND = "metarig", "upper_arm.L", "forearm.L", "hand.L"
+ROOT, TIP, HAND = "upper_arm.L", "forearm.L", "hand.L"
 
 # Metres. Blender stores float32; a solve accepts 1e-5.
 REACHED = 2e-5
@@ -47,7 +47,7 @@ SAME_PLACE = 1e-6
 # The picture: a README shows it at half its size, so that the text has to be large. The rig is seen
 # from its front and left; the sidebar hides a quarter of the view, so the centre is beside the rig.
 UI_SCALE = 1.2
-VIEW_CENTRE, VIEW_DISTANCE, VIEW_ANGLES = Vector((0.40, 0.0, 1.45)), 1.7, (1.45, 0.0, 0.4)
+VIEW = Vector((0.40, 0.0, 1.45)), 1.7, (1.45, 0.0, 0.4)
 DRAG_TO = Vector((0.52, 0.0, 1.72))
 DRAG_STEPS = 8
 BAKED_FRAMES = 100
@@ -138,26 +138,12 @@ class Tour:
         print(f"The window tour passed; pictures are in {self.folder}.")
 
     def install(self) -> Session:
-        """Install the zip and switch it on, as Preferences > Get Extensions > From Disk does."""
-        bpy.context.preferences.view.ui_scale = UI_SCALE
-        yield from self.viewport.fill_window()
-        bpy.ops.extensions.package_install_files(
-            repo="user_default", filepath=str(self.zip_path), enable_on_install=True
-        )
-        enabled = bpy.context.preferences.addons
-        check(MODULE in enabled, f"{self.zip_path.name} was installed but is not enabled.")
-        yield REDRAW
+        """Install the zip and switch it on."""
+        yield from install(self.viewport, self.zip_path, UI_SCALE)
 
     def add_rig(self) -> Session:
         """Replace the startup scene by Rigify's human metarig and look at its left arm."""
-        bpy.ops.preferences.addon_enable(module="rigify")
-        for ob in list(bpy.data.objects):
-            bpy.data.objects.remove(ob)
-        with self.viewport.context():
-            bpy.ops.object.armature_human_metarig_add()
-        self.viewport.look(VIEW_CENTRE, VIEW_DISTANCE, VIEW_ANGLES)
-        yield REDRAW
-        check(RIG in bpy.data.objects, "Rigify added no metarig.")
+        yield from add_metarig(self.viewport, VIEW)
 
     def add_chain(self, rest: Arm) -> Session:
         """Select upper arm, forearm and hand, and press the sidebar's plus."""
@@ -166,8 +152,7 @@ class Tour:
             bpy.ops.object.mode_set(mode="POSE")
             select_bones(rig, ROOT, TIP, HAND)
             bpy.ops.ed.undo_push(message="Select Bones")
-        yield from self.viewport.show_tab("Chain IK")
-        yield from self.viewport.widen_sidebar(50)
+        yield from show_tab(self.viewport)
         with self.viewport.context():
             bpy.ops.pose.chain_ik_add("INVOKE_DEFAULT", True)
         yield REDRAW

@@ -22,15 +22,14 @@ from mathutils import Vector
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from window.driver import REDRAW, Session, Viewport, check, play, read_paths, select_bones
+from window.opening import RIG, add_metarig, install, show_tab
 
-MODULE = "bl_ext.user_default.chain_ik"
-RIG = "metarig"
 LIMBS = {"Arm.L", "Arm.R", "Leg.L", "Leg.R", "Spine", "Neck"}
 FRAMES, TO_FK, TO_IK = range(1, 41), 16, 28
 # Metres, and what matrices of bones may differ by.
 REACHED = 2e-5
 SAME = 1e-4
-VIEW_CENTRE, VIEW_DISTANCE, VIEW_ANGLES = Vector((0.55, -0.2, 0.95)), 4.0, (1.35, 0.0, 0.65)
+VIEW = Vector((0.55, -0.2, 0.95)), 4.0, (1.35, 0.0, 0.65)
 
 
 def rig() -> bpy.types.Object:
@@ -112,21 +111,9 @@ class Day:
 
     def begin(self) -> Session:
         """Install the zip, and add Rigify's human metarig."""
-        bpy.context.preferences.view.ui_scale = 1.2
-        yield from self.viewport.fill_window()
-        bpy.ops.extensions.package_install_files(
-            repo="user_default", filepath=str(self.zip_path), enable_on_install=True
-        )
-        check(MODULE in bpy.context.preferences.addons, "The extension is not enabled.")
-        bpy.ops.preferences.addon_enable(module="rigify")
-        for ob in list(bpy.data.objects):
-            bpy.data.objects.remove(ob)
-        with self.viewport.context():
-            bpy.ops.object.armature_human_metarig_add()
-        self.viewport.look(VIEW_CENTRE, VIEW_DISTANCE, VIEW_ANGLES)
-        yield REDRAW
-        yield from self.viewport.show_tab("Chain IK")
-        yield from self.viewport.widen_sidebar(50)
+        yield from install(self.viewport, self.zip_path, 1.2)
+        yield from add_metarig(self.viewport, VIEW)
+        yield from show_tab(self.viewport)
 
     def set_up(self) -> Session:
         """Press Set Up Limbs."""

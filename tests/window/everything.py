@@ -11,6 +11,7 @@ from recorder import NothingHereError
 from steps import REFUSED
 
 from window.driver import MOMENT, REDRAW, Session, SessionError, Viewport, check, select_bones
+from window.opening import MODULE, TAB
 
 # So many times is the sidebar scrolled, to see all of it.
 PAGES = 3
@@ -20,7 +21,7 @@ POPUP = (300, 350)
 
 def show_unfolded(viewport: Viewport, folder: Path, solvers: Iterator[str]) -> Session:
     """Show the whole tab, with each solver; all of it is photographed with the first."""
-    yield from viewport.show_tab(shown.TAB)
+    yield from viewport.show_tab(TAB)
     pages = PAGES
     for solver in solvers:
         yield REDRAW
@@ -75,13 +76,13 @@ def open_menus(viewport: Viewport, folder: Path) -> Session:
 
 def open_preferences(viewport: Viewport, folder: Path) -> Session:
     """Turn the viewport into the preferences, and open those of the extension."""
-    if bpy.context.preferences.addons[shown.MODULE].preferences is None:
+    if bpy.context.preferences.addons[MODULE].preferences is None:
         raise NothingHereError("The extension has no preferences.")
     area = viewport.area
     area.type = "PREFERENCES"
     bpy.context.preferences.active_section = "ADDONS"
-    bpy.context.window_manager.addon_search = shown.TAB
-    bpy.ops.preferences.addon_expand(module=shown.MODULE)
+    bpy.context.window_manager.addon_search = TAB
+    bpy.ops.preferences.addon_expand(module=MODULE)
     yield REDRAW
     viewport.take_picture(folder / "preferences.png", is_drawn=True)
     area.type = "VIEW_3D"

@@ -41,17 +41,8 @@ from window.driver import (
     read_paths,
     select_bones,
 )
-from window.window_tour import (
-    MODULE,
-    REACHED,
-    RIG,
-    SAME_PLACE,
-    VIEW_ANGLES,
-    VIEW_CENTRE,
-    VIEW_DISTANCE,
-    Tour,
-    read_arm,
-)
+from window.opening import MODULE, RIG
+from window.window_tour import REACHED, SAME_PLACE, VIEW, Tour, read_arm
 from window.workflow_tour import check_rendered, give_bodies
 
 FRAMES, PLAYED = range(1, 13), 8
@@ -220,7 +211,7 @@ class WindowSession:
         bpy.ops.wm.open_mainfile(filepath=str(self.file), load_ui=False)
         yield REDRAW
         yield from self.viewport.fill_window()
-        self.viewport.look(VIEW_CENTRE, VIEW_DISTANCE, VIEW_ANGLES)
+        self.viewport.look(*VIEW)
         yield from show_unfolded(self.viewport, self.folder, self.solvers())
 
     def open_panels(self) -> Session:

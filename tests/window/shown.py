@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import bpy
 
-MODULE = "bl_ext.user_default.chain_ik"
-TAB = "Chain IK"
+from window.opening import MODULE
 
 
 def is_ours(found: object) -> bool:

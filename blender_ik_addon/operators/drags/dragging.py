@@ -113,9 +113,10 @@ class Dragging(ChainOperator):
         is_let_go = event.type == "LEFTMOUSE" and event.value == end
         if is_let_go or (event.type in {"RET", "NUMPAD_ENTER"} and event.value == "PRESS"):
             return self._let_go(context, event)
-        if event.type in AXES and event.value == "PRESS":
+        is_axis = event.type in AXES and event.value == "PRESS" and not _has_modifier(event)
+        if is_axis:
             self._axis = "" if self._axis == event.type else event.type
-        if event.type == "MOUSEMOVE" or event.type in AXES:
+        if event.type == "MOUSEMOVE" or is_axis:
             self._follow(context, event)
         return {"RUNNING_MODAL"}
 
@@ -162,6 +163,11 @@ def check_number(angle: float) -> None:
 def snapped(angle: float) -> float:
     """Return the nearest of the angles that Ctrl snaps to, radians."""
     return math.radians(round(math.degrees(angle) / SNAP) * SNAP)
+
+
+def _has_modifier(event: bpy.types.Event) -> bool:
+    """Tell whether a key is pressed with one that makes it mean something else, such as Ctrl Z."""
+    return event.ctrl or event.shift or event.alt or event.oskey
 
 
 def _mouse(event: bpy.types.Event) -> Vector:

@@ -101,6 +101,8 @@ class POSE_OT_chain_ik_set_limit(Dragging):
         """The angle is noted already; limits have no keys."""
 
     def _find(self, settings: ChainGroup) -> LimitEnd:
+        if not self.bone:
+            raise RigError("No bone is given: name the bone of the chain whose limit is to move.")
         spec = chain_spec(settings)
         for end in find_ends(owner_of(settings), spec, self.bone):
             if "XYZ"[end.axis] == self.turn and end.is_max == (self.end == "MAX"):

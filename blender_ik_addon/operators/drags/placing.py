@@ -12,7 +12,7 @@ from ...properties import target_and_pole
 from ...rig.keying.auto_keys import key_location
 from ...rig.reading.spec import Anchor
 from ...rig.tools.lengths import length_in_words, length_unit
-from ...rig.tools.placing import Held, move_to_point, put_back, take_hold
+from ...rig.tools.placing import Held, HeldError, move_to_point, put_back, take_hold
 from .. import selection
 from ..base import ANEW
 from .auto_keying import auto_keying
@@ -36,10 +36,13 @@ class Placing(Dragging):
     )
 
     _held: Held | None = None
+    _hindrance: HeldError | None = None
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
-        problem = selection.problem_of_chain(context)
+        is_pole = cls.word == "pole"
+        find = selection.problem_of_pole if is_pole else selection.problem_of_chain
+        problem = find(context)
         if not problem and cls._anchor(context) is None:
             problem = f"This chain has no {cls.word}: choose one first."
         return problem
@@ -48,7 +51,7 @@ class Placing(Dragging):
         # Where it stands now is read from what was evaluated.
         context.evaluated_depsgraph_get()
         self.take(context)
-        move_to_point(self.held, np.array(self.location, dtype=np.float64))
+        self._place(context, np.array(self.location, dtype=np.float64))
         self._key(context)
         return {"FINISHED"}
 
@@ -63,18 +66,26 @@ class Placing(Dragging):
         anchor = self._anchor(context)
         assert anchor is not None
         self._held = take_hold(anchor, self.word)
-        self._from = self._point = self._held.place
+        self._point, self._hindrance = self._held.place, None
 
     def move(self, context: bpy.types.Context, mouse: tuple[Vector, Vector]) -> str:
-        """Move it to where the mouse points, as deep in the view as it was."""
+        """Move it to where the mouse points, as deep in the view as it was.
+
+        Where a constraint does not let it go, it stays on the way.
+        """
         view, start, mice = View(context), self.held.place, (self._start, mouse[1])
         if self.axis:
             axis = np.eye(3)[AXES.index(self.axis)]
             ways = [view.point_on_axis(each, start, axis) for each in mice]
         else:
             ways = [view.point_at(each, start) for each in mice]
-        self._point = start + (ways[1] - ways[0])
-        move_to_point(self.held, self._point)
+        point = start + (ways[1] - ways[0])
+        try:
+            self._place(context, point)
+        except HeldError as error:
+            self._hindrance = error
+            return str(error)
+        self._point = point
         way = float(np.linalg.norm(self._point - start))
         words = length_in_words(way, length_unit(context.scene))
         return f"Moved by {words} along {self.axis}" if self.axis else f"Moved by {words}"
@@ -85,6 +96,8 @@ class Placing(Dragging):
 
     def keep(self, context: bpy.types.Context) -> None:
         """Note where it is now, and key it where Auto Keying is on."""
+        if self._hindrance is not None and self._point is self.held.place:
+            raise self._hindrance
         self.location = self._point.tolist()
         self._key(context)
 
@@ -92,6 +105,10 @@ class Placing(Dragging):
     def _anchor(cls, context: bpy.types.Context) -> Anchor | None:
         target, pole = target_and_pole(selection.chain(context))
         return target if cls.word == "target" else pole
+
+    def _place(self, context: bpy.types.Context, point: Array) -> None:
+        assert context.view_layer is not None
+        move_to_point(self.held, point, context.view_layer)
 
     def _key(self, context: bpy.types.Context) -> None:
         keying = auto_keying(context)

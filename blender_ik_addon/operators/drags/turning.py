@@ -8,9 +8,10 @@ import bpy
 from bpy.props import FloatProperty
 from mathutils import Vector
 
-from ...core import IKError
 from ...properties import ChainGroup, chain_key, chain_spec, chains_of, owner_of
 from ...rig.keying.auto_keys import key_setting
+from ...rig.reading.animation import driven_axes
+from ...rig.reading.refusals import RigError
 from ...rig.tools.pole_axis import PoleAxis, pole_axis
 from .. import selection
 from ..base import ANEW
@@ -42,13 +43,14 @@ class POSE_OT_chain_ik_turn_pole(Dragging):
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
-        problem = selection.problem_of_chain(context)
+        problem = selection.problem_of_pole(context)
         if not problem and not selection.chain(context).pole_target:
             problem = "This chain has no pole: choose one first."
         return problem
 
     def act(self, context: bpy.types.Context) -> set[str]:
         settings = selection.chain(context)
+        _check_free(settings)
         check_number(self.angle)
         settings.pole_angle = self.angle
         self._key(context, settings)
@@ -57,6 +59,7 @@ class POSE_OT_chain_ik_turn_pole(Dragging):
     def take(self, context: bpy.types.Context) -> None:
         """Take hold of the angle."""
         settings = selection.chain(context)
+        _check_free(settings)
         self._axis_line = pole_axis(owner_of(settings), chain_spec(settings, with_stored=False))
         self._owner, (_, self._index) = owner_of(settings), chain_key(settings)
         self._before = self._turned = settings.pole_angle
@@ -90,8 +93,13 @@ class POSE_OT_chain_ik_turn_pole(Dragging):
     def _settings(self) -> ChainGroup:
         chains = chains_of(self._owner)
         if self._index >= len(chains):
-            raise IKError("The chain whose angle was turned is gone: choose another one.")
+            raise RigError("The chain whose angle was turned is gone: choose another one.")
         return chains[self._index]
+
+
+def _check_free(settings: ChainGroup) -> None:
+    if driven_axes(owner_of(settings), settings.path_from_id("pole_angle")):
+        raise RigError("The pole angle of this chain has drivers: remove its drivers first.")
 
 
 classes = (POSE_OT_chain_ik_turn_pole,)

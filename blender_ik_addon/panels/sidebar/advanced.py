@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import bpy
 
-from ...properties import ChainSettings
+from ...properties import ChainSettings, uses
 from ..base import ActiveChainPanel
-from ..used import USES, draw_used
+from ..used import draw_used
 
 
 class VIEW3D_PT_chain_ik_advanced(ActiveChainPanel):
@@ -16,14 +16,13 @@ class VIEW3D_PT_chain_ik_advanced(ActiveChainPanel):
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
-        used = USES[settings.solver]
         draw_used(layout, settings, ("tolerance", "iterations"))
-        if "use_finish" in used:
+        if uses(settings, "use_finish"):
             # The whole label is too long for its half of the sidebar.
             layout.row(heading="Finish").prop(settings, "use_finish", text="With Newton")
         draw_used(layout, settings, ("start_from",))
         layout.prop(settings, "use_tail")
-        if "negative_scale" in used:
+        if uses(settings, "negative_scale"):
             column = layout.column(align=True)
             column.use_property_split = False
             column.label(text="Negative Scale")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import bpy
 
+from ...rig.reading.animation import driven_axes
 from ...rig.reading.refusals import RigError
 from ..chains import ChainGroup, owner_of
 from ..records import bones_of_chain
@@ -101,6 +102,8 @@ def move_limit_end(chain: ChainGroup, bone: str, axis: str, angle: float, *, is_
         RigError: If it cannot be changed, with what to do instead.
     """
     setting = end_setting(chain, bone, axis, is_max=is_max)
+    if driven_axes(owner_of(chain), setting.holder.path_from_id(setting.name)):
+        raise RigError(f"This limit of bone '{bone}' has drivers: remove its drivers first.")
     angle = min(max(angle, setting.least), setting.most)
     setattr(setting.holder, setting.name, abs(angle) if setting.is_cone else angle)
     return angle

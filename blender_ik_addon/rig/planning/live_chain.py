@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
+import bpy
 import numpy as np
 import numpy.typing as npt
 
 from ...core import Solver
-from ..reading.bone_joints import BoneJoints
-from ..reading.chain_plan import ChainPlan
+from ..reading.bone_joints import BoneJoints, read_joints
+from ..reading.chain_plan import ChainPlan, planned
 from ..reading.channels import Pose
-from ..reading.skeleton import Skeleton
-from ..reading.spec import StartFrom
+from ..reading.skeleton import Skeleton, compiled
+from ..reading.spec import ChainSpec, StartFrom
 from .order import Job
+from .own_joints import chain_joints
 from .slide import ChainSlide
 from .stretch import ChainStretch
 
@@ -93,6 +96,41 @@ def compile_live_chain(
         keeps_shape,
         slide,
     )
+
+
+class KnownChain(NamedTuple):
+    """What a chain is made of.
+
+    Attributes:
+        skeleton: Bones of its armature.
+        plan: Its bones.
+        joints: Of the written bones; None where all turn freely.
+    """
+
+    skeleton: Skeleton
+    plan: ChainPlan
+    joints: BoneJoints | None
+
+
+def known_chain(
+    armature_object: bpy.types.Object, spec: ChainSpec, solved: LiveChain | None = None
+) -> KnownChain:
+    """Return what a chain is made of.
+
+    Args:
+        armature_object: The original object.
+        spec: The chain's settings.
+        solved: The chain as it was solved last; without one its bones and joints are read.
+
+    Raises:
+        RigError: If the chain has no bones, or a joint of it cannot be used.
+    """
+    if solved is not None:
+        return KnownChain(solved.job.skeleton, solved.job.plan, solved.joints)
+    skeleton = compiled(armature_object)
+    plan = planned(skeleton, spec)
+    joints = chain_joints(read_joints(armature_object), skeleton, plan, spec)
+    return KnownChain(skeleton, plan, joints)
 
 
 def segments_of(

@@ -97,6 +97,13 @@ def driven_paths(owner: bpy.types.ID) -> set[tuple[str, str]]:
     return {path for path in found if path is not None}
 
 
+def driven_axes(owner: bpy.types.ID, path: str) -> set[int]:
+    """Return which axes of a setting have drivers, by its data path; 0 for one that has no axes."""
+    data = owner.animation_data
+    drivers = data.drivers if data is not None else ()
+    return {curve.array_index for curve in drivers if curve.data_path == path}
+
+
 def animated_paths(owner: bpy.types.ID) -> set[tuple[str, int]]:
     """Return data path and array index of everything that action, NLA and drivers animate."""
     data = owner.animation_data

@@ -136,26 +136,6 @@ def place_shape(
     return ChainShape(points, target, reach, plane, limits)
 
 
-def find_place(
-    anchor: Anchor | None,
-    depsgraph: bpy.types.Depsgraph,
-    armature_object: bpy.types.Object,
-    skeleton: Skeleton,
-    posed: PosedBones,
-) -> Array | None:
-    """Return where a target or pole is, world space, shape (3,); None if that cannot be told.
-
-    Args:
-        anchor: What is followed; None for nothing.
-        depsgraph: What has evaluated it.
-        armature_object: That of the chain, original: bones of it are read from its pose.
-        skeleton: Its bones.
-        posed: Its pose.
-    """
-    (place,) = find_places([anchor], depsgraph, armature_object, skeleton, posed)
-    return np.array(place) if all(map(math.isfinite, place)) else None
-
-
 def find_places(
     anchors: Sequence[Anchor | None],
     depsgraph: bpy.types.Depsgraph,
@@ -163,7 +143,15 @@ def find_places(
     skeleton: Skeleton,
     posed: PosedBones,
 ) -> list[Place]:
-    """Return the same of many anchors, with numbers that are not finite where it cannot be told."""
+    """Return where targets and poles are, world space; not finite where that cannot be told.
+
+    Args:
+        anchors: What is followed; None for nothing.
+        depsgraph: What has evaluated it.
+        armature_object: That of the chain, original: bones of it are read from its pose.
+        skeleton: Its bones.
+        posed: Its pose.
+    """
     places: list[Place] = []
     for anchor in anchors:
         if anchor is None:

@@ -12,11 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.kinematics.limit_shapes import point_arc, point_swing
-from ..planning.live_chain import LiveChain
-from ..planning.own_joints import chain_joints
-from ..reading.bone_joints import read_joints
-from ..reading.chain_plan import planned
-from ..reading.skeleton import compiled
+from ..planning.live_chain import LiveChain, known_chain
 from ..reading.spec import ChainSpec
 from .chain_lines import read_posed
 from .limit_outlines import LimitOutlines, Part, PlacedLimits, compile_outlines, place_outlines
@@ -97,12 +93,7 @@ class EndFinder:
         Raises:
             RigError: If the chain has no bones, or a joint of it cannot be used.
         """
-        if solved is None:
-            skeleton = compiled(armature_object)
-            plan = planned(skeleton, spec)
-            joints = chain_joints(read_joints(armature_object), skeleton, plan, spec)
-        else:
-            skeleton, plan, joints = solved.job.skeleton, solved.job.plan, solved.joints
+        skeleton, plan, joints = known_chain(armature_object, spec, solved)
         rows = np.flatnonzero(plan.written == skeleton.index.get(bone, -1))
         if joints is None or not rows.size:
             return ()

@@ -9,7 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from mathutils import Matrix
 
+from ..planning.checks import LARGEST
 from ..reading import spaces
+from ..reading.animation import driven_axes
 from ..reading.refusals import RigError
 from ..reading.spec import Anchor
 from ..reading.world import channels_of, not_finite
@@ -18,10 +20,15 @@ Array = npt.NDArray[np.float64]
 
 # Constraints that carry their owner along, as parents do: its own location goes on from there.
 CARRYING = frozenset({"CHILD_OF", "ARMATURE", "FOLLOW_PATH", "OBJECT_SOLVER", "FOLLOW_TRACK"})
-# The greatest number that Blender stores.
-FARTHEST = float(np.finfo(np.float32).max)
 # A frame thinner than this share of its longest side shows a location on a plane or a line only.
 FLAT = 1e-6
+# What may be missing where something has gone as far as it should: of its way, which constraints
+# that hold it cut short, and of the numbers that it stands at, which Blender rounds.
+SHARE_OF_WAY, SHARE_OF_PLACE = 1e-3, 1e-5
+
+
+class HeldError(RigError):
+    """Something else than its location decides where a target or pole is."""
 
 
 def place_of(anchor: Anchor) -> Array:
@@ -74,15 +81,19 @@ class Held:
 
     Attributes:
         anchor: The object or bone.
+        word: What it is, "target" or "pole".
         location: What its location channels held, shape (3,).
         place: Where it stood, world space, shape (3,).
+        base: Where its location alone would have put it, shape (3,).
         frame: How its place changes with the channels that can be set, shape (3, m).
         free: Which channels these are, shape (3,).
     """
 
     anchor: Anchor
+    word: str
     location: Array
     place: Array
+    base: Array
     frame: Array
     free: npt.NDArray[np.bool_]
 
@@ -102,29 +113,53 @@ def take_hold(anchor: Anchor, word: str) -> Held:
         raise not_finite(anchor, word)
     free = _free_axes(anchor)
     location = np.array(channels_of(anchor).location, dtype=np.float64)
-    return Held(anchor, location, place_of(anchor), _frame(anchor)[:, free], free)
+    base, frame = _grip(anchor)
+    return Held(anchor, word, location, place_of(anchor), base, frame[:, free], free)
 
 
-def move_to_point(held: Held, point: Array) -> None:
-    """Move a control to a point of world space, by its location alone.
+def move_to_point(held: Held, point: Array, view_layer: bpy.types.ViewLayer) -> None:
+    """Move a control to a point of world space, by its location alone, and evaluate it there.
 
     Axes that are locked or have drivers stay; the others bring it as near as they can. It does not
     matter whether it has been evaluated since it was taken hold of. A point that is not
-    finite, or that no location can hold, moves nothing.
+    finite, or farther than Blender evaluates, moves nothing.
 
     Args:
         held: The control.
         point: Shape (3,).
+        view_layer: What evaluates it.
 
     Raises:
+        HeldError: If it does not go there, as a constraint holds it: it has the location then that
+            it had before.
         RigError: If there is no such bone any more.
     """
+    step = np.zeros(3)
     if np.isfinite(point).all():
-        location = held.location.copy()
-        gap = point - held.place
-        location[held.free] += np.linalg.lstsq(held.frame, gap, rcond=FLAT)[0]
-        if (np.abs(location) <= FARTHEST).all():
-            channels_of(held.anchor).location = location.tolist()
+        step[held.free] = np.linalg.lstsq(held.frame, point - held.base, rcond=FLAT)[0]
+    location = held.location + step
+    if step.any() and (np.abs(location) <= LARGEST).all():
+        before = channels_of(held.anchor).location.copy()
+        channels_of(held.anchor).location = location.tolist()
+        view_layer.update()
+        if not _has_gone(held, step[held.free]):
+            channels_of(held.anchor).location = before
+            view_layer.update()
+            raise HeldError(
+                f"Something else, such as a constraint, keeps the {held.word}"
+                f" '{channels_of(held.anchor).name}' from going there:"
+                " mute that first, or choose another place."
+            )
+
+
+def _has_gone(held: Held, step: Array) -> bool:
+    """Tell whether a control stands where a step of its free channels should have taken it."""
+    way = held.frame @ step
+    gap = float(np.linalg.norm(place_of(held.anchor) - held.base - way))
+    numbers = np.abs(held.frame) @ np.abs(held.location[held.free] + step)
+    size = float(np.linalg.norm(numbers) + np.linalg.norm(held.base))
+    # Not so of a place that is not finite, either.
+    return gap <= SHARE_OF_WAY * float(np.linalg.norm(way)) + SHARE_OF_PLACE * size
 
 
 def put_back(held: Held) -> None:
@@ -138,16 +173,18 @@ def put_back(held: Held) -> None:
 
 def _free_axes(anchor: Anchor) -> npt.NDArray[np.bool_]:
     """Return which channels of the location can be set, shape (3,)."""
-    free = ~np.array(channels_of(anchor).lock_location, dtype=np.bool_)
-    data, path = anchor.object.animation_data, channels_of(anchor).path_from_id("location")
-    for driver in data.drivers if data is not None else ():
-        if driver.data_path == path:
-            free[driver.array_index] = False
+    moved = channels_of(anchor)
+    free = ~np.array(moved.lock_location, dtype=np.bool_)
+    free[list(driven_axes(anchor.object, moved.path_from_id("location")))] = False
     return free
 
 
-def _frame(anchor: Anchor) -> Array:
-    """Return how a place in world space changes with the location channels, shape (3, 3)."""
+def _grip(anchor: Anchor) -> tuple[Array, Array]:
+    """Return where the location channels put something, and how that changes with them.
+
+    Returns:
+        The place in world space, shape (3,), and its change, shape (3, 3).
+    """
     moved, world = channels_of(anchor), _matrix(anchor.object.matrix_world)
     if isinstance(moved, bpy.types.PoseBone):
         head = _pose_of(moved, Matrix())[:3, 3]
@@ -160,10 +197,15 @@ def _frame(anchor: Anchor) -> Array:
         hung = _parent_of(moved)
         frame = hung[:3, :3]
         shown, seen = hung @ _matrix(moved.matrix_basis), world
-    if any(each.type in CARRYING and each.enabled for each in moved.constraints):
+    acting = {each.type for each in moved.constraints if each.enabled}
+    if acting & CARRYING:
         # What parents and channels show is taken further along as a whole.
         frame = (seen @ np.linalg.pinv(shown))[:3, :3] @ frame
-    return world[:3, :3] @ frame if anchor.bone else frame
+    # Where a limit has stopped it, it would be elsewhere without.
+    base = shown[:3, 3] if acting and not acting & CARRYING else seen[:3, 3]
+    if isinstance(moved, bpy.types.PoseBone):
+        return spaces.transform_point(world, base), world[:3, :3] @ frame
+    return base, frame
 
 
 def _pose_of(bone: bpy.types.PoseBone, basis: Matrix) -> Array:

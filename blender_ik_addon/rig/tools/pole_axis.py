@@ -8,14 +8,10 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
-from ..planning.live_chain import LiveChain
-from ..planning.own_joints import chain_joints
+from ..planning.live_chain import LiveChain, known_chain
 from ..posing.reasons import sense_of_pole_angle, turns_tip_first
 from ..reading import spaces
-from ..reading.bone_joints import read_joints
-from ..reading.chain_plan import planned
 from ..reading.refusals import RigError
-from ..reading.skeleton import compiled
 from ..reading.spec import ChainSpec
 from .placing import place_of
 
@@ -62,12 +58,7 @@ def pole_axis(
     Raises:
         RigError: If the chain has no bones, a joint of it cannot be used, or its ends meet.
     """
-    if solved is None:
-        skeleton = compiled(armature_object)
-        plan = planned(skeleton, spec)
-        joints = chain_joints(read_joints(armature_object), skeleton, plan, spec)
-    else:
-        skeleton, plan, joints = solved.job.skeleton, solved.job.plan, solved.joints
+    skeleton, plan, joints = known_chain(armature_object, spec, solved)
     bones = armature_object.pose.bones
     world = np.array(armature_object.matrix_world, dtype=np.float64)
     names = [skeleton.names[bone] for bone in plan.segments]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import bpy
 
 import blender_ik_addon
+from tests.blender.gizmos.grabbed import in_viewport, started_by_gizmos
 from tests.blender.interface.drawn import FakePanel, RecordingLayout, draw, make_active_arm, names
-from tests.blender.interface.grabbed import in_viewport, started_by_gizmos
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import select_objects
 

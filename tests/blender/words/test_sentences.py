@@ -103,6 +103,9 @@ ELSEWHERE = {
         "The location of the {} '{}' is locked",
         "Bone '{}' is connected to its parent, so it cannot be moved",
     ),
+    "test_held.py::test_what_a_constraint_holds_is_refused": (
+        "Something else, such as a constraint, keeps the {} '{}' from going there",
+    ),
     "test_placing.py::test_a_linked_target_is_refused": (
         "The {} '{}' is linked: make a library override",
         "The library override of the {} '{}' cannot be edited",

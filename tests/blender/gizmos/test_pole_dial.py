@@ -103,6 +103,16 @@ def test_without_a_pole_there_is_no_angle_to_turn():
     assert ob.chain_ik.chains[0].pole_angle == 0.0
 
 
+def test_an_angle_that_has_a_driver_is_refused():
+    ob = make_arm()
+    chain = ob.chain_ik.chains[0]
+    chain.driver_add("pole_angle").driver.expression = "0.3"
+    rigs.updated()
+    text = refusal(turn_pole, angle=1.0)
+    assert text == "The pole angle of this chain has drivers: remove its drivers first."
+    assert chain.pole_angle == pytest.approx(0.3)
+
+
 def test_an_angle_that_is_no_number_is_refused():
     ob = make_arm()
     assert "not a finite number" in refusal(turn_pole, angle=math.nan)

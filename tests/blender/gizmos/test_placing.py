@@ -11,27 +11,14 @@ import bpy
 import numpy as np
 import pytest
 
+from tests.blender.gizmos.placed import PARENTS, PLACED, POINT, add_control, hang, make_arm, place
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, refusal
-from tests.helpers import make_rng
 
 move_target = bpy.ops.pose.chain_ik_move_target
 move_pole = bpy.ops.pose.chain_ik_move_pole
 
-POINT = (0.5, -0.4, 1.1)
-# Float32 under parents of any scale.
-PLACED = 5e-6
 MODES = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
-PARENTS = {
-    "none": ((1.0, 1.0, 1.0), (1.0, 1.0, 1.0)),
-    "scaled": ((2.0, 2.0, 2.0), (0.5, 0.5, 0.5)),
-    "mirrored": ((-1.0, 1.0, 1.0), (1.0, 1.0, 1.0)),
-    "sheared": ((0.4, 1.5, -2.0), (1.0, 3.0, 0.7)),
-}
-
-
-def place(ob: bpy.types.Object, bone: str = "") -> np.ndarray:
-    return rigs.head(ob, bone) if bone else rigs.position(ob)
 
 
 def channels(moved: bpy.types.Object | bpy.types.PoseBone) -> tuple[float, ...]:
@@ -42,35 +29,6 @@ def channels(moved: bpy.types.Object | bpy.types.PoseBone) -> tuple[float, ...]:
         *moved.rotation_axis_angle,
         *moved.scale,
     )
-
-
-def make_arm(**settings: object) -> bpy.types.Object:
-    """Return an active armature object in pose mode with an arm that follows an empty."""
-    ob, _ = rigs.make_arm(**settings)
-    rigs.enter(ob, "POSE")
-    return ob
-
-
-def hang(ob: bpy.types.Object, kind: str) -> None:
-    """Hang an object under two others, turned and scaled."""
-    above = None
-    for i, scale in enumerate(PARENTS[kind]):
-        parent = rigs.make_empty(f"Parent {i}", (0.2 * i, 0.3, -0.1), parent=above)
-        parent.rotation_euler, parent.scale = make_rng(i).uniform(-2, 2, 3), scale
-        above = parent
-    ob.parent = above
-    ob.matrix_parent_inverse = ((1, 0, 0, 0.3), (0, 0, -1, 0), (0, 1, 0, 0.1), (0, 0, 0, 1))
-    rigs.updated()
-
-
-def add_control(ob: bpy.types.Object, parent: str, seed: int = 0) -> str:
-    """Add a bone to follow, off its parent and turned."""
-    rng = make_rng(seed)
-    start = rng.uniform(-0.5, 0.5, 3)
-    (name,) = rigs.add_bones(
-        ob, (start, start + rng.uniform(0.1, 0.4, 3)), prefix="Control", parent=parent
-    )
-    return name
 
 
 @pytest.mark.parametrize("kind", PARENTS)
@@ -143,28 +101,6 @@ def test_a_bone_of_another_armature_and_an_object_under_a_bone_go_to_the_point()
     np.testing.assert_allclose(place(chain.pole_target), (0.0, -2.0, 0.5), atol=PLACED)
 
 
-@pytest.mark.parametrize("is_bone", [False, True])
-def test_what_a_child_of_constraint_carries_goes_to_the_point(is_bone):
-    ob = make_arm()
-    chain = ob.chain_ik.chains[0]
-    moved = chain.target
-    if is_bone:
-        chain.subtarget = add_control(ob, "", seed=2)
-        chain.target = ob
-        rigs.enter(ob, "POSE")
-        moved = ob.pose.bones[chain.subtarget]
-    prop = rigs.make_empty("Prop", (0.3, 0.1, 0.4))
-    prop.rotation_euler, prop.scale = (1.0, 0.4, 2.0), (2.0, 2.0, 2.0)
-    held = moved.constraints.new("CHILD_OF")
-    held.target = prop
-    rigs.updated()
-    # What hangs on it is carried away from where it was held.
-    prop.rotation_euler, prop.location, prop.scale = (0.2, 2.0, 0.7), (1.0, 0.0, 0.0), (1, 1, 1)
-    rigs.updated()
-    press(move_target, location=POINT)
-    np.testing.assert_allclose(place(chain.target, chain.subtarget), POINT, atol=PLACED)
-
-
 def test_locked_and_driven_axes_stay_and_the_others_come_as_near_as_they_can():
     ob = make_arm()
     moved = ob.chain_ik.chains[0].target
@@ -179,6 +115,17 @@ def test_locked_and_driven_axes_stay_and_the_others_come_as_near_as_they_can():
     assert np.linalg.norm(way) > 0.01
     # What is left is across the only axis that may move.
     assert abs(way @ gap) < 1e-5 * np.linalg.norm(way)
+
+
+def test_a_place_far_from_the_worlds_origin_is_gone_to():
+    ob = make_arm()
+    target = ob.chain_ik.chains[0].target
+    hang(target, "sheared")
+    target.parent.location = (2e4, -1e4, 3e3)
+    rigs.updated()
+    point = rigs.position(target) + np.array((0.3, -0.2, 0.1))
+    press(move_target, location=point)
+    np.testing.assert_allclose(rigs.position(target), point, atol=5e-2)
 
 
 @contextmanager

@@ -21,7 +21,7 @@ class FakeGizmo(SimpleNamespace):
     """
 
     def __init__(self, kind: str) -> None:
-        super().__init__(hide=False, started=set())
+        super().__init__(hide=False, started={})
         self.own = bpy.types.Gizmo.bl_rna_get_subclass_py(kind)
         if self.own is not None:
             self.own.setup(self)
@@ -33,8 +33,8 @@ class FakeGizmo(SimpleNamespace):
 
     def target_set_operator(self, name: str, index: int = 0) -> OperatorProperties:
         assert index >= 0
-        self.started.add(name)
-        return OperatorProperties(operator_type(name))
+        self.started[name] = OperatorProperties(operator_type(name))
+        return self.started[name]
 
 
 class FakeGizmos(list):
@@ -65,20 +65,25 @@ def in_viewport() -> Iterator[bpy.types.Context]:
         yield bpy.context
 
 
-def started_by_gizmos() -> set[str]:
-    """Return the operators that gizmos start which the viewport shows now."""
+def shown_gizmos() -> list[FakeGizmo]:
+    """Return the gizmos that the viewport shows now, each with the operators that it starts."""
     base = bpy.types.GizmoGroup
     # What an earlier test has unregistered lives on; what all have in common is never registered.
     below = [each for common in base.__subclasses__() for each in common.__subclasses__()]
     names = {each.__name__ for each in below if each.__name__.startswith(OWN)}
     groups = [base.bl_rna_get_subclass_py(name) for name in sorted(names)]
     assert len(groups) > 2
-    found: set[str] = set()
+    found: list[FakeGizmo] = []
     with in_viewport() as context:
         for group in groups:
             fake = FakeGroup(group)
             if group.poll(context):
                 fake.setup(context)
                 fake.draw_prepare(context)
-            found |= {name for each in fake.gizmos if not each.hide for name in each.started}
+            found += [each for each in fake.gizmos if not each.hide]
     return found
+
+
+def started_by_gizmos() -> set[str]:
+    """Return the operators that gizmos start which the viewport shows now."""
+    return {name for each in shown_gizmos() for name in each.started}

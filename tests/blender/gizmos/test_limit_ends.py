@@ -221,8 +221,23 @@ def test_what_has_no_such_end_is_refused_with_what_to_do():
     for bone, turn in (("Bone.1", "Z"), ("Bone.0", "X"), ("Gone", "X")):
         text = refusal(set_limit, bone=bone, turn=turn, end="MAX", angle=1.0)
         assert "switch Limits on" in text
+    assert "name the bone of the chain whose limit is to move" in refusal(set_limit)
     chain.use_limits = False
     assert "switch Limits on" in refusal(set_limit, bone="Bone.1", turn="X", end="MAX", angle=1.0)
+
+
+def test_a_limit_that_has_a_driver_is_refused_and_stays():
+    ob, _ = make_limb()
+    bone = ob.pose.bones["Bone.1"]
+    bone.use_ik_limit_x = bone.use_ik_limit_z = True
+    bone.driver_add("ik_max_x").driver.expression = "0.5"
+    rigs.updated()
+    text = refusal(set_limit, bone="Bone.1", turn="X", end="MAX", angle=0.9)
+    assert text == "This limit of bone 'Bone.1' has drivers: remove its drivers first."
+    rigs.updated()
+    assert bone.ik_max_x == pytest.approx(0.5)
+    press(set_limit, bone="Bone.1", turn="Z", end="MAX", angle=0.9)
+    assert bone.ik_max_z == pytest.approx(0.9)
 
 
 def test_limits_of_a_librarys_bones_are_refused_and_own_joints_over_them_move(tmp_path: Path):

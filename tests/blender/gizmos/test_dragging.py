@@ -1,0 +1,207 @@
+"""Drags with the mouse: what is dragged follows it, Esc puts it back, a release keeps it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import bpy
+import numpy as np
+import pytest
+
+from blender_ik_addon.operators.drags.dragging import SNAP
+from blender_ik_addon.properties import chain_spec
+from blender_ik_addon.rig.shapes.limit_ends import find_ends
+from blender_ik_addon.rig.tools.pole_axis import pole_axis
+from tests.blender.gizmos.dragged import Drag, Pixel, pixel_of
+from tests.blender.gizmos.grabbed import in_viewport
+from tests.blender.setups import rigs
+from tests.blender.setups.jointed_rigs import give
+
+LIMB = ((0.0, 0.0, 0.0), (0.1, -0.2, 1.0), (0.0, 0.0, 2.0))
+TARGET, POLE = (0.3, 0.2, 1.6), (0.2, -2.0, 1.0)
+# Pixels and radians: the view is 18 m away, where Blender's float32 tells no less than so much.
+ON_MOUSE, TURNED = 0.2, 0.01
+WAY = ((20.0, 0.0), (30.0, 15.0), (45.0, -25.0))
+LIMIT = {"bone": "Bone.1", "turn": "X", "end": "MAX"}
+
+
+@pytest.fixture
+def view() -> Iterator[bpy.types.Context]:
+    with in_viewport() as context:
+        yield context
+
+
+@pytest.fixture
+def chain() -> bpy.types.PropertyGroup:
+    """The chain of an arm with a pole, in pose mode, with a limit of its second bone."""
+    ob = rigs.make_rig(LIMB)
+    found = rigs.add_chain(ob, "Bone.1", rigs.make_empty("Target", TARGET), solver="NEWTON")
+    found.pole_target = rigs.make_empty("Pole", POLE)
+    give(found, "Bone.1", "HINGE_X", x=(-150, 60))
+    rigs.enter(ob, "POSE")
+    rigs.updated()
+    return found
+
+
+def way_from(context: bpy.types.Context, place: np.ndarray) -> list[Pixel]:
+    x, y = pixel_of(context, place)
+    return [(x, y), *((x + right, y + up) for right, up in WAY)]
+
+
+def start(name: str, context: bpy.types.Context, chain: bpy.types.PropertyGroup) -> Drag:
+    """Take hold of the target, of the dial, or of the limit, and drag it a little."""
+    if name == "move_target":
+        path, settings = way_from(context, rigs.position(chain.target)), {}
+    elif name == "turn_pole":
+        path, settings = ring(context, chain, (0.0, 0.3, 0.6)), {}
+    else:
+        path, settings = arc(context, chain, (0.0, 0.1, 0.2)), LIMIT
+    drag = Drag(name, context, path[0], **settings)
+    drag.go(path[1:])
+    return drag
+
+
+def ring(
+    context: bpy.types.Context, chain: bpy.types.PropertyGroup, turns: tuple[float, ...]
+) -> list[Pixel]:
+    """Return where points of the dial are seen, counter-clockwise from the end of its line."""
+    line = pole_axis(chain.id_data, chain_spec(chain))
+    first = np.cross(line.direction, (1.0, 0.0, 0.0))
+    first /= np.linalg.norm(first)
+    second, middle = np.cross(line.direction, first), (line.root + line.end) / 2.0
+    points = [middle + first * math.cos(turn) + second * math.sin(turn) for turn in turns]
+    return [pixel_of(context, point) for point in points]
+
+
+def arc(
+    context: bpy.types.Context, chain: bpy.types.PropertyGroup, turns: tuple[float, ...]
+) -> list[Pixel]:
+    """Return where the greatest bend of the second bone would be seen, turned further."""
+    ends = find_ends(chain.id_data, chain_spec(chain), "Bone.1")
+    (end,) = (each for each in ends if each.is_max)
+    return [pixel_of(context, each) for each in end.points(end.angle + np.array(turns))]
+
+
+def values(chain: bpy.types.PropertyGroup) -> tuple[object, ...]:
+    """Return what drags change, exactly."""
+    return tuple(chain.target.location), chain.pole_angle, chain.joints[0].max_x
+
+
+def test_the_target_is_under_the_mouse_and_its_place_is_noted(view, chain):
+    drag = start("move_target", view, chain)
+    place = rigs.position(chain.target)
+    assert np.linalg.norm(np.subtract(pixel_of(view, place), drag.mouse)) < ON_MOUSE
+    assert np.linalg.norm(place - TARGET) > 0.1
+    assert drag.told.header.startswith("Moved by ")
+    drag.let_go()
+    assert drag.result == {"FINISHED"}
+    # For Adjust Last Operation, which starts from it.
+    np.testing.assert_allclose(drag.location, place, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["move_target", "turn_pole", "set_limit"])
+def test_esc_and_the_right_button_put_everything_back(view, chain, name):
+    before = values(chain)
+    for key in ("ESC", "RIGHTMOUSE"):
+        drag = start(name, view, chain)
+        assert values(chain) != before
+        drag.send(key)
+        assert drag.result == {"CANCELLED"}
+        assert values(chain) == before
+
+
+@pytest.mark.parametrize("name", ["move_target", "turn_pole", "set_limit"])
+def test_the_status_bar_says_what_can_be_pressed_while_it_goes_on(view, chain, name):
+    for end in (("LEFTMOUSE", "RELEASE"), ("ESC", "PRESS")):
+        drag = start(name, view, chain)
+        assert drag.told.is_handling
+        assert "Esc or right click: cancel" in drag.told.status
+        assert ("X, Y, Z: along one axis" in drag.told.status) == (name == "move_target")
+        assert drag.told.header
+        drag.send(*end)
+        assert drag.told.status is None
+        assert drag.told.header is None
+
+
+@pytest.mark.parametrize("axis", ["X", "Y", "Z"])
+def test_an_axis_is_kept_to_until_its_key_is_pressed_again(view, chain, axis):
+    drag = start("move_target", view, chain)
+    free = rigs.position(chain.target)
+    drag.send(axis)
+    moved = np.abs(rigs.position(chain.target) - TARGET)
+    along = "XYZ".index(axis)
+    assert moved[along] > 0.01
+    np.testing.assert_allclose(np.delete(moved, along), 0.0, atol=1e-6)
+    drag.send(axis)
+    np.testing.assert_allclose(rigs.position(chain.target), free, atol=1e-6)
+
+
+@pytest.mark.parametrize("modifier", ["ctrl", "shift", "alt", "oskey"])
+def test_a_key_with_another_one_is_no_axis(view, chain, modifier):
+    drag = start("move_target", view, chain)
+    place = rigs.position(chain.target)
+    for key in ("Z", "X"):
+        drag.send(key, "PRESS", modifier)
+        drag.send(key, "RELEASE", modifier)
+    np.testing.assert_array_equal(rigs.position(chain.target), place)
+    assert "along" not in drag.told.header
+    drag.let_go()
+    np.testing.assert_array_equal(rigs.position(chain.target), place)
+
+
+@pytest.mark.parametrize("turns", [(0.0, 0.3, 0.7), (0.0, -0.4, -0.9)])
+def test_the_dial_turns_with_the_mouse(view, chain, turns):
+    chain.joints.clear()
+    path = ring(view, chain, turns)
+    drag = Drag("turn_pole", view, path[0])
+    drag.go(path[1:])
+    assert chain.pole_angle == pytest.approx(turns[-1], abs=TURNED)
+    drag.go(path[-1:], "ctrl")
+    snapped = chain.pole_angle
+    steps = math.degrees(snapped) / SNAP
+    assert steps == pytest.approx(round(steps), abs=1e-4)
+    drag.let_go()
+    assert drag.angle == snapped
+
+
+def test_an_end_of_a_limit_follows_the_mouse(view, chain):
+    path, before = arc(view, chain, (0.0, 0.2, 0.4)), chain.joints[0].max_x
+    drag = Drag("set_limit", view, path[0], **LIMIT)
+    drag.go(path[1:])
+    drag.let_go()
+    assert chain.joints[0].max_x == pytest.approx(before + 0.4, abs=TURNED)
+    assert drag.angle == pytest.approx(chain.joints[0].max_x)
+
+
+def test_what_a_constraint_holds_stays_and_the_release_says_why(view, chain):
+    holder = chain.target.constraints.new("COPY_LOCATION")
+    holder.target = rigs.make_empty("Holder", (0.2, 0.1, 1.5))
+    rigs.updated()
+    before = values(chain)
+    drag = start("move_target", view, chain)
+    assert "keeps the target 'Target' from going there" in drag.told.header
+    assert values(chain) == before
+    drag.let_go()
+    assert drag.result == {"CANCELLED"}
+    assert len(drag.reports) == 1
+    assert "keeps the target 'Target' from going there" in drag.reports[0]
+    assert drag.told.status is None
+    assert values(chain) == before
+
+
+def test_a_drag_past_a_limit_stops_where_it_got_to(view, chain):
+    limit = chain.target.constraints.new("LIMIT_LOCATION")
+    limit.use_max_z, limit.max_z = True, TARGET[2] + 0.2
+    rigs.updated()
+    x, y = pixel_of(view, rigs.position(chain.target))
+    drag = Drag("move_target", view, (x, y))
+    drag.go([(x + 10.0, y + 10.0)])
+    place = rigs.position(chain.target)
+    assert place[2] > TARGET[2] + 0.01
+    drag.go([(x + 10.0, y + 200.0)])
+    np.testing.assert_array_equal(rigs.position(chain.target), place)
+    drag.let_go()
+    assert drag.result == {"FINISHED"}
+    np.testing.assert_allclose(drag.location, place, atol=1e-6)
+    np.testing.assert_allclose(chain.target.location, place, atol=1e-6)

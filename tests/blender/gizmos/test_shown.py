@@ -1,0 +1,110 @@
+"""Which gizmos are shown, where they stand, and what each of them starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+from mathutils import Vector
+
+from blender_ik_addon.properties import chain_spec
+from blender_ik_addon.rig.shapes.limit_ends import find_ends
+from tests.blender.gizmos.grabbed import FakeGizmo, in_viewport, shown_gizmos, started_by_gizmos
+from tests.blender.setups import rigs
+from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.selecting import refusal
+
+MOVE_TARGET, MOVE_POLE = "pose.chain_ik_move_target", "pose.chain_ik_move_pole"
+TURN_POLE, SET_LIMIT = "pose.chain_ik_turn_pole", "pose.chain_ik_set_limit"
+POLE = (0.3, -2.0, 1.0)
+
+
+def make_arm(**settings: object) -> tuple[bpy.types.Object, bpy.types.PropertyGroup]:
+    """Return an armature object in pose mode, and its chain, which has a pole."""
+    ob, _ = rigs.make_arm(**settings)
+    ob.chain_ik.chains[0].pole_target = rigs.make_empty("Pole", POLE)
+    rigs.enter(ob, "POSE")
+    rigs.updated()
+    return ob, ob.chain_ik.chains[0]
+
+
+def gizmos_of(operator: str) -> list[FakeGizmo]:
+    return [each for each in shown_gizmos() if operator in each.started]
+
+
+def test_each_ring_stands_on_what_it_moves():
+    _ob, chain = make_arm()
+    for operator, moved in ((MOVE_TARGET, chain.target), (MOVE_POLE, chain.pole_target)):
+        (ring,) = gizmos_of(operator)
+        np.testing.assert_allclose(ring.matrix_basis.translation, rigs.position(moved), atol=1e-6)
+
+
+def test_what_a_solver_does_not_use_is_not_shown_and_refused_with_what_to_do():
+    _ob, chain = make_arm()
+    assert started_by_gizmos() == {MOVE_TARGET, MOVE_POLE, TURN_POLE}
+    chain.solver = "FOLLOW"
+    rigs.updated()
+    assert started_by_gizmos() == {MOVE_TARGET}
+    before = rigs.position(chain.pole_target)
+    for operator, value in (("move_pole", {"location": (1.0, 1.0, 1.0)}), ("turn_pole", {})):
+        press = getattr(bpy.ops.pose, f"chain_ik_{operator}")
+        text = refusal(press, **value)
+        assert text == "The solver of this chain uses no pole: choose another solver first."
+    chain.pole_target = None
+    assert "uses no pole" in refusal(bpy.ops.pose.chain_ik_pole_add)
+    np.testing.assert_array_equal(rigs.position(bpy.data.objects["Pole"]), before)
+
+
+@pytest.mark.parametrize("kind", ["BALL", "CONE", "ELBOW_X"])
+def test_each_dot_moves_the_end_that_it_stands_on(kind):
+    ob, chain = make_arm()
+    give(chain, "Bone.1", kind, x=(-20, 50), y=(-30, 60), z=(-10, 70))
+    ob.data.bones.active = ob.data.bones["Bone.1"]
+    rigs.updated()
+    wanted = {
+        ("XYZ"[end.axis], "MAX" if end.is_max else "MIN"): end.point
+        for end in find_ends(ob, chain_spec(chain), "Bone.1")
+    }
+    dots = gizmos_of(SET_LIMIT)
+    assert len(dots) == len(wanted) >= 4
+    for dot in dots:
+        asked = dot.started[SET_LIMIT]
+        assert asked.bone == "Bone.1"
+        place = wanted.pop((asked.turn, asked.end))
+        np.testing.assert_allclose(dot.matrix_basis.translation, place, atol=1e-6)
+
+
+def test_a_handle_is_hit_where_it_is_and_nowhere_else():
+    make_arm()
+    with in_viewport() as context:
+        handles = FakeGizmo("VIEW3D_GT_chain_ik_handles")
+        handles.show({1: Vector((100.0, 50.0)), 3: Vector((110.0, 50.0))}, 1.0)
+        for mouse, part in (((98, 52), 1), ((108, 50), 3), ((104, 51), 1), ((100, 70), -1)):
+            assert handles.test_select(context, mouse) == part
+        # Twice as large with the interface.
+        handles.show({1: Vector((100.0, 50.0))}, 2.0)
+        assert handles.test_select(context, (100, 62)) == 1
+        handles.show({}, 1.0)
+        assert handles.test_select(context, (100, 50)) == -1
+
+
+def test_linked_rigs_show_none_and_overrides_of_them_do(tmp_path: Path):
+    make_arm()
+    bpy.ops.object.mode_set(mode="OBJECT")
+    path = str(tmp_path / "library.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.read_homefile(use_empty=False, use_factory_startup=True)
+    with bpy.data.libraries.load(path, link=True) as (_found, wanted):
+        wanted.objects = ["Rig"]
+    linked = rigs.link(wanted.objects[0])
+    bpy.context.view_layer.objects.active = linked
+    linked.select_set(True)
+    rigs.updated()
+    assert not started_by_gizmos()
+    own = linked.override_create(remap_local_usages=True)
+    bpy.context.view_layer.objects.active = own
+    own.select_set(True)
+    rigs.updated()
+    assert MOVE_TARGET in started_by_gizmos()
