@@ -136,6 +136,18 @@ def place_shape(
     return ChainShape(points, target, reach, plane, limits)
 
 
+def find_place(
+    anchor: Anchor | None,
+    depsgraph: bpy.types.Depsgraph,
+    armature_object: bpy.types.Object,
+    skeleton: Skeleton,
+    posed: PosedBones,
+) -> Array | None:
+    """Return where one target or pole is, shape (3,); None if that cannot be told."""
+    (place,) = find_places([anchor], depsgraph, armature_object, skeleton, posed)
+    return np.array(place) if all(map(math.isfinite, place)) else None
+
+
 def find_places(
     anchors: Sequence[Anchor | None],
     depsgraph: bpy.types.Depsgraph,

@@ -13,7 +13,7 @@ from blender_ik_addon.rig.shapes.chain_lines import ChainRows, read_posed
 from blender_ik_addon.rig.shapes.chain_shape import (
     ChainShape,
     compile_shape,
-    find_places,
+    find_place,
     place_shape,
 )
 from blender_ik_addon.rig.shapes.limit_outlines import Part
@@ -43,11 +43,10 @@ def shape_of(ob: bpy.types.Object) -> ChainShape:
     graph, skeleton = bpy.context.evaluated_depsgraph_get(), compiled(ob)
     spec = chain_spec(ob.chain_ik.chains[0])
     posed = read_posed(ob.evaluated_get(graph), len(skeleton.names))
-    places = np.array(find_places([spec.target, spec.pole], graph, ob, skeleton, posed))
-    target, pole = (None if np.isnan(each).any() else each for each in places)
+    places = [find_place(each, graph, ob, skeleton, posed) for each in (spec.target, spec.pole)]
     shape = compile_shape(ob, skeleton, spec, {})
     points = ChainRows.of(skeleton, [shape.plan]).place([posed])
-    return place_shape(shape, points, posed, target, pole)
+    return place_shape(shape, points, posed, *places)
 
 
 def make_leg(seed: int, **settings: object) -> bpy.types.Object:
