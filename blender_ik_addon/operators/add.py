@@ -11,6 +11,7 @@ from ..preferences import CONTROLS, new_chain, wants_pole
 from ..properties import (
     OWN_WORDS,
     SOLVERS,
+    active_armature,
     add_chain,
     bones_spec,
     chain_key,
@@ -41,7 +42,7 @@ AUTOMATIC = (
 
 def _tips(operator: bpy.types.Operator, context: bpy.types.Context) -> list[tuple[str, str, str]]:
     """Return the bones to search the tip in."""
-    owner = None if context is None else selection.armature_of(context)
+    owner = None if context is None else active_armature(context)
     names = [] if owner is None else owner.pose.bones.keys()
     return [(name, name, "") for name in names] or [("", "", "")]
 

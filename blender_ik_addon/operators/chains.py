@@ -7,6 +7,7 @@ from bpy.props import BoolProperty, IntProperty
 
 from ..core import IKError
 from ..properties import (
+    active_armature,
     chains_of,
     names_of_chains,
     own_controls,
@@ -119,7 +120,7 @@ class POSE_OT_chain_ik_activate(ChainOperator):
 
     @classmethod
     def description(cls, context: bpy.types.Context, properties: POSE_OT_chain_ik_activate) -> str:
-        owner = selection.armature_of(context)
+        owner = active_armature(context)
         names = [] if owner is None else names_of_chains(owner)
         if properties.index >= len(names):
             return cls.bl_description
@@ -131,7 +132,7 @@ class POSE_OT_chain_ik_activate(ChainOperator):
         return selection.problem_of_owner(context)
 
     def act(self, context: bpy.types.Context) -> set[str]:
-        owner = selection.armature_of(context)
+        owner = active_armature(context)
         if owner is None or self.index >= len(chains_of(owner)):
             return self.refuse("There is no such chain: choose one in the list.")
         owner.chain_ik.active_index = self.index

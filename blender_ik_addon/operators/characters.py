@@ -12,6 +12,7 @@ from ..core import IKError
 from ..preferences import CONTROLS, new_chain
 from ..properties import (
     OWN_WORDS,
+    active_armature,
     add_chain,
     bones_of_chain,
     bones_spec,
@@ -91,7 +92,7 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         return selection.problem_of_armature(context)
 
     def act(self, context: bpy.types.Context) -> set[str]:
-        owner = cast(bpy.types.Object, selection.armature_of(context))
+        owner = cast(bpy.types.Object, active_armature(context))
         choose_control(self, context)
         limbs = self._limbs(context, owner)
         placed, problems = _placed(owner, limbs)

@@ -7,7 +7,14 @@ from typing import cast
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 
-from ..properties import Conversion, active_chain, chain_key, to_chains, to_constraints
+from ..properties import (
+    Conversion,
+    active_armature,
+    active_chain,
+    chain_key,
+    to_chains,
+    to_constraints,
+)
 from ..translations import said
 from . import selection
 from .base import ANEW, ChainOperator
@@ -41,7 +48,7 @@ class POSE_OT_chain_ik_convert(ChainOperator):
         return selection.problem_of_armature(context)
 
     def act(self, context: bpy.types.Context) -> set[str]:
-        owner = cast(bpy.types.Object, selection.armature_of(context))
+        owner = cast(bpy.types.Object, active_armature(context))
         depsgraph = context.evaluated_depsgraph_get()
         is_to_chains = self.direction == "TO_CHAINS"
         if is_to_chains:

@@ -11,6 +11,7 @@ from mathutils import Vector
 from ..properties import (
     ChainGroup,
     ChainSettings,
+    active_armature,
     active_chain,
     anchors_of,
     bones_of_chain,
@@ -53,7 +54,7 @@ class Selection:
 
 def problem_of_owner(context: bpy.types.Context) -> str:
     """Return what keeps the active armature from being posed, in words; empty if nothing does."""
-    active = armature_of(context) or context.active_object
+    active = active_armature(context)
     if active is not None and not active.is_editable:
         return LINKED
     return ""
@@ -76,18 +77,9 @@ def scene_of(context: bpy.types.Context) -> bpy.types.Scene:
     return cast(bpy.types.Scene, context.scene)
 
 
-def armature_of(context: bpy.types.Context) -> bpy.types.Object | None:
-    """Return the armature that is meant: the active object, else the one that is selected."""
-    active = context.active_object
-    if active is not None and active.type == "ARMATURE":
-        return active
-    selected = [each for each in context.selected_objects if each.type == "ARMATURE"]
-    return selected[0] if len(selected) == 1 else None
-
-
 def problem_of_armature(context: bpy.types.Context) -> str:
     """Return what keeps an armature from getting chains, in words; empty if nothing does."""
-    owner = armature_of(context)
+    owner = active_armature(context)
     if owner is None:
         return "Select an armature and make it active."
     in_edit = "Leave edit mode: chains work on the pose." if owner.mode == "EDIT" else ""
@@ -98,7 +90,7 @@ def problem(context: bpy.types.Context) -> str:
     """Return what keeps the selection from naming a chain, in words; empty if nothing does."""
     if found := problem_of_armature(context):
         return found
-    owner = cast(bpy.types.Object, armature_of(context))
+    owner = cast(bpy.types.Object, active_armature(context))
     if owner.mode == "POSE" and not selected_bones(context, owner):
         return "Select the bones of the chain."
     return ""
@@ -113,7 +105,7 @@ def click(pixel: tuple[int, int], *, toggle: bool) -> None:
 
 def shows_bones(context: bpy.types.Context) -> bool:
     """Tell whether a person sees which bones are selected."""
-    owner = armature_of(context)
+    owner = active_armature(context)
     return owner is not None and owner.mode == "POSE"
 
 
@@ -127,7 +119,7 @@ def read(context: bpy.types.Context, tip: str = "") -> Selection:
     Raises:
         RigError: If no chain or more than one is meant, with what to do next.
     """
-    owner = cast(bpy.types.Object, armature_of(context))
+    owner = cast(bpy.types.Object, active_armature(context))
     selected = {tip} if tip else selected_bones(context, owner)
     if not selected:
         raise RigError("Choose the bone at the end of the chain, or select its bones in pose mode.")

@@ -11,7 +11,7 @@ import bpy
 import numpy as np
 
 from ..core import IKError
-from ..properties import SHOWN, active_chain, chain_key, chain_spec, owner_of
+from ..properties import SHOWN, active_armature, active_chain, chain_key, chain_spec, owner_of
 from ..rig.batches.batch import Ending
 from ..rig.live import live
 from ..rig.shapes.chain_lines import PosedBones, PosedRigs, read_all_posed, read_scale
@@ -66,10 +66,8 @@ def find_view(context: bpy.types.Context, known: Known, colours: Colours) -> Vie
     ]
     if not seen:
         return None
-    active, shown = objects.active, scene.chain_ik.overlay
-    chosen = ("", -1)
-    if active is not None:
-        chosen = active.name, active.chain_ik.active_index
+    meant, shown = active_armature(context), scene.chain_ik.overlay
+    chosen = ("", -1) if meant is None else (meant.name, meant.chain_ik.active_index)
     items = Items(*[bool(getattr(shown, name)) for name in SHOWN_ORDER])
     return View(scene.session_uid, layer.name, tuple(seen), chosen, items, colours)
 

@@ -65,24 +65,34 @@ def names_of_chains(armature_object: bpy.types.Object) -> list[str]:
     return [settings.name for settings in chains_of(armature_object)]
 
 
-def active_chain(context: bpy.types.Context) -> ChainGroup | None:
-    """Return the chain that the context is about, None without.
+def active_armature(context: bpy.types.Context) -> bpy.types.Object | None:
+    """Return the armature that the context is about, None without.
 
-    That is the active one in the list of the active armature; while a target or pole is the
-    active object, the chain that follows it, so that its status can be seen on the way.
+    That is the active object, else the only armature that is selected. While a target or pole is
+    the active object, it is the armature that follows it, so that its status can be seen on the
+    way.
     """
     active = context.active_object
-    if active is None:
-        return None
-    if active.type == "ARMATURE":
-        settings = cast("ObjectGroup", active.chain_ik)
-        is_in_list = 0 <= settings.active_index < len(settings.chains)
-        return settings.chains[settings.active_index] if is_in_list else None
-    for candidate in context.view_layer.objects if context.view_layer else ():
+    if active is not None and active.type == "ARMATURE":
+        return active
+    selected = [each for each in context.selected_objects if each.type == "ARMATURE"]
+    if len(selected) == 1:
+        return selected[0]
+    for candidate in context.view_layer.objects if active and context.view_layer else ():
         for chain in chains_of(candidate) if candidate.type == "ARMATURE" else ():
             if active in (chain.target, chain.pole_target):
-                return chain
+                return candidate
     return None
+
+
+def active_chain(context: bpy.types.Context) -> ChainGroup | None:
+    """Return the chain that is chosen in the list of the armature meant, None without."""
+    owner = active_armature(context)
+    if owner is None:
+        return None
+    settings = cast("ObjectGroup", owner.chain_ik)
+    is_in_list = 0 <= settings.active_index < len(settings.chains)
+    return settings.chains[settings.active_index] if is_in_list else None
 
 
 def chain_key(settings: ChainGroup) -> live.ChainKey:
