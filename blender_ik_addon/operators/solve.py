@@ -9,7 +9,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, St
 
 from ..core import IKError, SolveOptions, Solver
 from ..properties import NEGATIVE_SCALES, OWN_WORDS, SOLVERS, check_free
-from ..rig.reading.spec import ChainSpec, NegativeScale, StartFrom
+from ..rig.reading.spec import ChainSpec, NegativeScale, RotationBone, StartFrom
 from ..rig.tools.controls import placement
 from ..rig.tools.lengths import length_unit
 from ..rig.tools.once import solve_once
@@ -59,7 +59,7 @@ class POSE_OT_chain_ik_solve(ChainOperator):
         name="Use Tail", description="Bring the tip bone's tail to the target", default=True
     )
     use_rotation: BoolProperty(
-        name="Rotation", description="Turn the tip bone as the target is turned"
+        name="Rotation", description="Turn the hand, foot or tip as the target is turned"
     )
     influence: FloatProperty(
         name="Influence",
@@ -126,6 +126,7 @@ class POSE_OT_chain_ik_solve(ChainOperator):
             chain_count=self.chain_count,
             use_tail=self.use_tail,
             use_rotation=self.use_rotation,
+            rotation_bone=RotationBone.AUTO,
             target=selected.target,
             pole=selected.pole,
             negative_scale=NegativeScale(self.negative_scale),

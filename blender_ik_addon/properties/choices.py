@@ -49,7 +49,8 @@ ROTATION_BONES = (
     (
         "AUTO",
         "Hand or Foot",
-        "The one bone at the tip's tail, if there is one: all bones of the chain reach",
+        "The one bone that begins where the tip ends: all bones of the chain reach. Where there is"
+        " none, chains of three bones and more turn the tip",
     ),
 )
 STARTS = (
