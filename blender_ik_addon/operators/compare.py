@@ -63,9 +63,7 @@ class POSE_OT_chain_ik_compare_use(ChainOperator):
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
         settings = compared_chain(context.window_manager)
-        if settings is None:
-            return NOTHING_COMPARED
-        return "" if owner_of(settings).is_editable else selection.LINKED
+        return NOTHING_COMPARED if settings is None else selection.problem_of(owner_of(settings))
 
     def act(self, context: bpy.types.Context) -> set[str]:
         kept = kept_of(context.window_manager)

@@ -23,6 +23,7 @@ from ..rig.reading.spec import Anchor
 # Of one chain: the target, and the pole.
 MOST_CONTROLS = 2
 LINKED = "This armature is linked: make a library override of it first."
+IN_EDIT_MODE = "Leave edit mode: chains work on the pose."
 
 
 @dataclass(frozen=True)
@@ -54,10 +55,17 @@ class Selection:
 
 def problem_of_owner(context: bpy.types.Context) -> str:
     """Return what keeps the active armature from being posed, in words; empty if nothing does."""
-    active = active_armature(context)
-    if active is not None and not active.is_editable:
+    owner = active_armature(context)
+    return "" if owner is None else problem_of(owner)
+
+
+def problem_of(armature_object: bpy.types.Object) -> str:
+    """Return what keeps an armature from being posed, in words; empty if nothing does."""
+    if not armature_object.is_editable:
         return LINKED
-    return ""
+    # Bones are renamed and deleted there, and the pose still has those from before.
+    is_edited = armature_object.type == "ARMATURE" and armature_object.data.is_editmode
+    return IN_EDIT_MODE if is_edited else ""
 
 
 def problem_of_chain(context: bpy.types.Context) -> str:
@@ -82,8 +90,7 @@ def problem_of_armature(context: bpy.types.Context) -> str:
     owner = active_armature(context)
     if owner is None:
         return "Select an armature and make it active."
-    in_edit = "Leave edit mode: chains work on the pose." if owner.mode == "EDIT" else ""
-    return problem_of_owner(context) or in_edit
+    return problem_of(owner)
 
 
 def problem(context: bpy.types.Context) -> str:

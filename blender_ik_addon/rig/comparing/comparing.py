@@ -65,10 +65,7 @@ def _check_shown(compared: Compared) -> None:
     Raises:
         RigError: With what to do first.
     """
-    armature = compared.object.data
-    if armature.is_editmode:
-        raise RigError("Leave edit mode: chains work on the pose.")
-    if armature.pose_position != "POSE":
+    if compared.object.data.pose_position != "POSE":
         raise RigError("The armature shows its rest position: switch it to Pose Position first.")
     if not compared.object.evaluated_get(compared.update.depsgraph).is_evaluated:
         raise RigError("The armature is hidden, or not in this view layer: show it first.")

@@ -90,7 +90,6 @@ ELSEWHERE = {
     "test_bake.py::test_an_action_in_tweak_mode_is_refused": ("The NLA is in tweak mode",),
     "test_bake.py::test_a_linked_action_is_refused": ("The action '{}' is linked",),
     "test_compare.py::test_where_no_solver_has_a_chance": (
-        "Leave edit mode",
         "The armature shows its rest position: switch it",
         "The armature is hidden, or not in this view layer: show",
     ),
