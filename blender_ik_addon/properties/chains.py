@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from typing import Literal, cast
 
@@ -16,6 +17,8 @@ EXTENSIBLE: set[Literal["LIBRARY_OVERRIDABLE", "USE_INSERTION"]] = {
 }
 # Of bones, in bytes.
 LONGEST_NAME = 63
+# What new chains are called.
+UNNAMED = "Chain"
 
 # What ``settings`` declares: that file stands above those that work on it, so they cannot name it.
 ChainGroup = bpy.types.PropertyGroup
@@ -49,14 +52,24 @@ def copy_settings(source: object, settings: ChainGroup, names: Iterable[str]) ->
             setattr(settings, name, getattr(source, name))
 
 
+def name_apart(settings: ChainGroup, context: bpy.types.Context | None = None) -> None:
+    """Give a chain another name if another chain of its object has it."""
+    others = [each.name for each in chains_of(owner_of(settings)) if each != settings]
+    name = free_name(others, settings.name)
+    if settings.name != name:
+        settings.name = name
+    tag(settings, context)
+
+
 def is_idle(settings: ChainGroup) -> bool:
     """Tell whether a chain leaves its bones alone: it is muted, or its influence is zero."""
     return bool(settings.mute or settings.influence <= 0.0)
 
 
 def free_name(taken: Collection[str], wanted: str) -> str:
-    """Return a wanted name, with a number if it is taken."""
-    names = (wanted, *(f"{wanted}.{number:03d}" for number in range(1, len(taken) + 2)))
+    """Return a wanted name, with a number if it is taken; with another one if it has a number."""
+    stem = re.sub(r"\.\d{3,}$", "", wanted) or UNNAMED
+    names = (wanted, *(f"{stem}.{number:03d}" for number in range(1, len(taken) + 2)))
     return next(name for name in names if name not in taken)
 
 

@@ -20,7 +20,7 @@ from ..core import IKError
 from ..core.solving.sweeps import MOST_SWEEPS
 from ..rig.live import live
 from ..rig.reading.anchors import shown_everywhere
-from .chains import EXTENSIBLE, LONGEST_NAME, OVERRIDABLE, owner_of, tag
+from .chains import EXTENSIBLE, LONGEST_NAME, OVERRIDABLE, UNNAMED, name_apart, owner_of, tag
 from .choices import LEADS, NEGATIVE_SCALES, OWN_WORDS, ROTATION_BONES, SOLVERS, STARTS
 from .forces import ForceSettings
 from .joints import JointSettings
@@ -33,6 +33,12 @@ from .stored import release, release_scale
 def _retarget(settings: ChainSettings, context: bpy.types.Context) -> None:
     sync_anchors(owner_of(settings), shown_everywhere())
     tag(settings, context)
+
+
+def _take_tip(settings: ChainSettings, context: bpy.types.Context) -> None:
+    # One that a script has just added has the name of all new ones until now.
+    name_apart(settings, context)
+    _rechain(settings, context)
 
 
 def _rechain(settings: ChainSettings, context: bpy.types.Context) -> None:
@@ -62,10 +68,11 @@ class ChainSettings(bpy.types.PropertyGroup):
 
     name: StringProperty(
         name="Name",
-        description="What the chain is called in lists and messages",
-        default="Chain",
+        description="What the chain is called in lists and messages. A number is added where"
+        " another chain of the armature has that name",
+        default=UNNAMED,
         override=OVERRIDABLE,
-        update=tag,
+        update=name_apart,
     )
     mute: BoolProperty(
         name="Mute",
@@ -89,7 +96,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         maxlen=LONGEST_NAME,
         options=set(),
         override=OVERRIDABLE,
-        update=_rechain,
+        update=_take_tip,
     )
     chain_count: IntProperty(
         name="Chain Length",
