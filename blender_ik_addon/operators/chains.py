@@ -31,12 +31,14 @@ class POSE_OT_chain_ik_remove(ChainOperator):
     bl_options = {"REGISTER", "UNDO"}
 
     keep_pose: BoolProperty(
-        name="Keep Pose", description="Leave the bones as the chain has posed them", options=ANEW
+        name="Keep Pose",
+        description="Leave the bones as the chain has posed them; default off",
+        options=ANEW,
     )
     delete_controls: BoolProperty(
         name="Delete Controls",
-        description="Delete the target and the pole as well that were made for this chain, where no"
-        " other chain follows them",
+        description="Delete the target and the pole as well that were made for this chain,"
+        " where no other chain follows them; default: on in the dialog, else off",
         options=ANEW,
     )
 
@@ -66,7 +68,9 @@ class POSE_OT_chain_ik_restore(ChainOperator):
     bl_options = {"REGISTER", "UNDO"}
 
     use_all: BoolProperty(
-        name="All Chains", description="Restore all chains of the armature", options=ANEW
+        name="All Chains",
+        description="Restore all chains of the armature; default off",
+        options=ANEW,
     )
 
     def act(self, context: bpy.types.Context) -> set[str]:

@@ -30,7 +30,7 @@ class POSE_OT_chain_ik_solve(ChainOperator):
 
     solver: EnumProperty(
         name="Solver",
-        description="How the bones find their way",
+        description="How the bones find their way; default Automatic",
         translation_context=OWN_WORDS,
         items=(AUTOMATIC, *SOLVERS),
     )
@@ -48,18 +48,22 @@ class POSE_OT_chain_ik_solve(ChainOperator):
         options=ANEW,
     )
     use_flip_bend: BoolProperty(
-        name="Flip Bend", description="Bend to the other side", options=ANEW
+        name="Flip Bend", description="Bend to the other side; default off", options=ANEW
     )
     negative_scale: EnumProperty(
         name="Negative Scale",
-        description="How the limb bends where its object is mirrored by negative scale",
+        description="How the limb bends where its object is mirrored by negative scale;"
+        " default Mirror Bend",
         items=NEGATIVE_SCALES,
     )
     use_tail: BoolProperty(
-        name="Use Tail", description="Bring the tip bone's tail to the target", default=True
+        name="Use Tail",
+        description="Bring the tip bone's tail to the target; default on",
+        default=True,
     )
     use_rotation: BoolProperty(
-        name="Rotation", description="Turn the hand, foot or tip as the target is turned"
+        name="Rotation",
+        description="Turn the hand, foot or tip as the target is turned; default off",
     )
     influence: FloatProperty(
         name="Influence",
@@ -86,7 +90,8 @@ class POSE_OT_chain_ik_solve(ChainOperator):
         subtype="DISTANCE",
     )
     use_rest_start: BoolProperty(
-        name="From Rest Pose", description="Start from the rest pose instead of the present one"
+        name="From Rest Pose",
+        description="Start from the rest pose instead of the present one; default off",
     )
 
     @classmethod

@@ -63,6 +63,6 @@ STARTS = (
     (
         "CURRENT",
         "Current",
-        "The pose that stands there now, so the result depends on the frames played before",
+        "The pose that the bones have now, so the result depends on the frames played before",
     ),
 )

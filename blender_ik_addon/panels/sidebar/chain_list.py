@@ -58,7 +58,7 @@ class VIEW3D_PT_chain_ik(ChainPanel):
         row.operator("pose.chain_ik_solve")
         row = layout.row(align=True)
         row.operator("pose.chain_ik_bake")
-        row.operator_menu_enum("pose.chain_ik_convert", "direction", text="Convert")
+        row.operator_menu_enum("pose.chain_ik_convert", "direction")
 
 
 classes = (CHAINIK_UL_chains, VIEW3D_PT_chain_ik)

@@ -36,7 +36,7 @@ def test_the_tab_has_the_list_and_the_panels_of_a_chain():
         "Reach",
         "Advanced",
         "Compare",
-        "FK / IK",
+        "FK/IK",
         "Shared Bones",
     }
     for panel in panels():

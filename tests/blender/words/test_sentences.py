@@ -32,7 +32,7 @@ ELSEWHERE = {
         "The stored pose of this chain cannot be read",
     ),
     "test_objects_without_pose.py::test_a_chain_on_an_object_that_is_no_armature": (
-        "this object is no armature, so remove the chain",
+        "this object is not an armature, so remove the chain",
     ),
     "test_keys_follow_chains.py::test_keys_that_play_on_another_rig": (
         "The action '{}' animates '{}' as well",
