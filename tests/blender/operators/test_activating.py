@@ -129,3 +129,18 @@ def test_of_two_armatures_that_follow_one_target_the_selected_one_is_meant(aimed
         select_objects(owner, active=aimed.target("Right"))
         rigs.updated()
         assert active_chain(bpy.context) == owner.chain_ik.chains[name]
+
+
+def test_undo_leaves_the_chain_of_the_target_that_is_active(aimed):
+    """Blender pushes the step of a click before anything can know of it."""
+    name = aimed.ob.name
+    aimed.ob.chain_ik.active_index = aimed.ob.chain_ik.chains.find("Left")
+    bpy.ops.ed.undo_push(message="Select")
+    click_object(aimed.ob)
+    click_object(aimed.target("Right"))
+    aimed.target("Right").location.x += 0.1
+    rigs.updated()
+    bpy.ops.ed.undo_push(message="Move")
+    bpy.ops.ed.undo()
+    rigs.updated()
+    assert active_chain(bpy.context) == bpy.data.objects[name].chain_ik.chains["Right"]
