@@ -22,6 +22,7 @@ from .properties import (
 )
 from .rig.live import live
 from .rig.reading.anchors import shown_everywhere
+from .rig.reading.spec import Anchor
 from .rig.reading.update import Update
 
 _LOG = logging.getLogger(__name__)
@@ -31,6 +32,8 @@ _LOG = logging.getLogger(__name__)
 _busy: set[int] = set()
 # By session uid of the armature object: which bone was active there last.
 _active_bones: dict[int, str] = {}
+# By scene and view layer: the session uid of the object that was active there last.
+_active_objects: dict[tuple[int, str], int] = {}
 
 # An update that touches none of these types cannot have moved a target, a bone or a setting.
 RELEVANT_TYPES: tuple[Literal["OBJECT", "ARMATURE", "ACTION", "SCENE"], ...] = (
@@ -86,24 +89,40 @@ def _is_render_underway(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) 
     )
 
 
-def _follow_active_bone(active: bpy.types.Object | None) -> None:
-    """Make the chain of a bone active that has just become active; no other choice is undone."""
-    if active is None or active.mode != "POSE":
+def _follow_active(view_layer: bpy.types.ViewLayer | None) -> None:
+    """Make the chain active of what has just become active; no other choice is undone."""
+    if view_layer is None:
         return
-    bone = active.data.bones.active
-    name, uid = "" if bone is None else bone.name, active.session_uid
+    active = view_layer.objects.active
+    key = view_layer.id_data.session_uid, view_layer.name
+    uid = 0 if active is None else active.session_uid
+    is_new = _active_objects.get(key) != uid
+    _active_objects[key] = uid
+    if active is None:
+        return
+    if active.type != "ARMATURE":
+        for owner in view_layer.objects if is_new else ():
+            if owner.type == "ARMATURE" and owner.is_editable:
+                activate_chain_of(owner, Anchor(active))
+    elif active.mode == "POSE":
+        _follow_active_bone(active)
+
+
+def _follow_active_bone(active: bpy.types.Object) -> None:
+    bone, uid = active.data.bones.active, active.session_uid
+    name = "" if bone is None else bone.name
     known = _active_bones.get(uid, name)
     _active_bones[uid] = name
     if name != known and active.is_editable:
-        activate_chain_of(active, name)
+        activate_chain_of(active, Anchor(active, name))
 
 
 @persistent
 def on_update(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = None) -> None:
-    """Solve after something in the scene has changed, or another bone has been clicked."""
+    """Solve after something in the scene has changed; know what has been clicked."""
     _run(scene, depsgraph, is_new_frame=False)
     if depsgraph is not None and depsgraph.mode == "VIEWPORT":
-        _follow_active_bone(depsgraph.view_layer.objects.active)
+        _follow_active(depsgraph.view_layer)
 
 
 @persistent
@@ -117,6 +136,7 @@ def on_history(*_arguments: object) -> None:
     """Forget what is known of data that has just been replaced: load, undo, redo."""
     live.memory.clear()
     _active_bones.clear()
+    _active_objects.clear()
     view_layer = bpy.context.view_layer
     if view_layer is None:
         return
@@ -179,3 +199,4 @@ def unregister() -> None:
         getattr(bpy.app.handlers, name).remove(handler)
     _busy.clear()
     _active_bones.clear()
+    _active_objects.clear()

@@ -190,7 +190,7 @@ def check_moved(parts: Iterable[Part]) -> None:
     for part in parts:
         for chain in part.chains:
             if all(result.residual is None for result in chain.results):
-                raise never_moved(chain.name)
+                raise never_moved(chain.name, chain.results[-1].text)
 
 
 def is_reached(parts: Iterable[Part]) -> bool:

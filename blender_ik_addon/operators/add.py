@@ -11,6 +11,7 @@ from ..preferences import CONTROLS, new_chain, wants_pole
 from ..properties import (
     OWN_WORDS,
     SOLVERS,
+    active_armature,
     add_chain,
     bones_spec,
     chain_key,
@@ -35,13 +36,14 @@ from .selection import Selection
 AUTOMATIC = (
     "AUTO",
     "Automatic",
-    "As the preferences say: Two-Bone for two bones of their own, else Newton",
+    "As set in the preferences: unless changed there, Two-Bone for two bones"
+    " that no other chain uses, else Newton",
 )
 
 
 def _tips(operator: bpy.types.Operator, context: bpy.types.Context) -> list[tuple[str, str, str]]:
     """Return the bones to search the tip in."""
-    owner = None if context is None else selection.armature_of(context)
+    owner = None if context is None else active_armature(context)
     names = [] if owner is None else owner.pose.bones.keys()
     return [(name, name, "") for name in names] or [("", "", "")]
 
@@ -52,9 +54,9 @@ class POSE_OT_chain_ik_add(ChainOperator):
     bl_idname = "pose.chain_ik_add"
     bl_label = "Add Chain"
     bl_description = (
-        "Add a chain of the selected bones. It follows what is selected besides, an object or a"
-        " bone, else a new control; a second one becomes the pole. The pose does not move, unless"
-        " the target is an object that is no empty"
+        "Add a chain for the selected bones. Another selected object or bone"
+        " becomes its target, a second one its pole; where there is none, a new control is"
+        " made. The pose does not move, unless the target is an object other than an empty"
     )
     bl_options = {"REGISTER", "UNDO"}
     bl_property = "tip"
@@ -78,13 +80,15 @@ class POSE_OT_chain_ik_add(ChainOperator):
     )
     solver: EnumProperty(
         name="Solver",
-        description="How the bones find their way",
+        description="How the bones find their way; default Automatic",
         translation_context=OWN_WORDS,
         items=(AUTOMATIC, *SOLVERS),
         options=ANEW,
     )
     control: EnumProperty(
-        name="Control", description="What a new target or pole is", items=CONTROLS
+        name="Control",
+        description="What a new target or pole is; default: that of the preferences",
+        items=CONTROLS,
     )
     parent: StringProperty(
         name="Parent",
@@ -93,21 +97,26 @@ class POSE_OT_chain_ik_add(ChainOperator):
     )
     use_tail: BoolProperty(
         name="Use Tail",
-        description="Bring the tip bone's tail to the target",
+        description="Bring the tip bone's tail to the target; default on",
         default=True,
         options=ANEW,
     )
     use_rotation: BoolProperty(
         name="Rotation",
-        description="Turn the hand, foot or tip as the target is turned",
+        description="Turn the hand, foot or tip as the target is turned; default: on if a"
+        " hand or foot is selected",
         options=ANEW,
     )
     use_pole: BoolProperty(
-        name="Add Pole", description="Add a pole on the side to which the limb bends", options=ANEW
+        name="Add Pole",
+        description="Add a pole on the side to which the limb bends; default: that of the"
+        " preferences",
+        options=ANEW,
     )
     use_snap: BoolProperty(
         name="Snap Target",
-        description="Move the target to the tip, so that the pose stays as it is",
+        description="Move the target to the tip, so that the pose stays as it is; default:"
+        " on for bones and empties",
         default=True,
         options=ANEW,
     )
@@ -207,7 +216,11 @@ class POSE_OT_chain_ik_pole_add(ChainOperator):
     bl_description = "Add a pole to the active chain, on the side to which it bends now"
     bl_options = {"REGISTER", "UNDO"}
 
-    control: EnumProperty(name="Control", description="What the pole is", items=CONTROLS)
+    control: EnumProperty(
+        name="Control",
+        description="What the pole is; default: that of the preferences",
+        items=CONTROLS,
+    )
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:

@@ -55,7 +55,7 @@ class POSE_OT_chain_ik_bake(Ranged, Stepwise):
     """Key what chains do to their bones, frame by frame."""
 
     bl_idname = "pose.chain_ik_bake"
-    bl_label = "Bake"
+    bl_label = "Bake Chains"
     bl_description = (
         "Key what chains do to their bones, frame by frame. Keys of these bones in the range are"
         " replaced, all others stay"
@@ -71,10 +71,10 @@ class POSE_OT_chain_ik_bake(Ranged, Stepwise):
         options=ANEW,
     )
     which: EnumProperty(
-        name="Chains", description="Which chains to bake", items=WHICH, options=ANEW
+        name="Chains", description="Which chains to bake; default Active", items=WHICH, options=ANEW
     )
     action: EnumProperty(
-        name="Action", description="Where the keys go", items=ACTIONS, options=ANEW
+        name="Action", description="Where the keys go; default Active", items=ACTIONS, options=ANEW
     )
     tolerance: FloatProperty(
         name="Tolerance",
@@ -92,7 +92,7 @@ class POSE_OT_chain_ik_bake(Ranged, Stepwise):
     )
     mute: BoolProperty(
         name="Mute",
-        description="Mute the chains afterwards, so that the keys play",
+        description="Mute the chains afterwards, so that the keys play; default on",
         default=True,
         options=ANEW,
     )

@@ -22,7 +22,7 @@ Steps = Generator[int, None, Any]
 
 
 class ChainOperator(bpy.types.Operator):
-    """What all of them inherit: itself each says what it does, and what it cannot do without."""
+    """The base of all operators: a subclass says what it does, and what it needs."""
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
@@ -64,7 +64,7 @@ class ChainOperator(bpy.types.Operator):
 class Stepwise(ChainOperator):
     """Long work in small steps: a window stays alive meanwhile, and Esc stops it.
 
-    Itself an operator says what to do, and what comes at the end.
+    A subclass says what to do, and what comes at the end.
 
     The work is a generator that yields after each step, raises an ``IKError`` if it fails, and
     leaves everything as it was when it is closed before its end.

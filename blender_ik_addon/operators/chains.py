@@ -7,6 +7,7 @@ from bpy.props import BoolProperty, IntProperty
 
 from ..core import IKError
 from ..properties import (
+    active_armature,
     chains_of,
     names_of_chains,
     own_controls,
@@ -30,12 +31,14 @@ class POSE_OT_chain_ik_remove(ChainOperator):
     bl_options = {"REGISTER", "UNDO"}
 
     keep_pose: BoolProperty(
-        name="Keep Pose", description="Leave the bones as the chain has posed them", options=ANEW
+        name="Keep Pose",
+        description="Leave the bones as the chain has posed them; default off",
+        options=ANEW,
     )
     delete_controls: BoolProperty(
         name="Delete Controls",
-        description="Delete the target and the pole as well that were made for this chain, where no"
-        " other chain follows them",
+        description="Delete the target and the pole as well that were made for this chain,"
+        " where no other chain follows them; default: on in the dialog, else off",
         options=ANEW,
     )
 
@@ -65,7 +68,9 @@ class POSE_OT_chain_ik_restore(ChainOperator):
     bl_options = {"REGISTER", "UNDO"}
 
     use_all: BoolProperty(
-        name="All Chains", description="Restore all chains of the armature", options=ANEW
+        name="All Chains",
+        description="Restore all chains of the armature; default off",
+        options=ANEW,
     )
 
     def act(self, context: bpy.types.Context) -> set[str]:
@@ -119,7 +124,7 @@ class POSE_OT_chain_ik_activate(ChainOperator):
 
     @classmethod
     def description(cls, context: bpy.types.Context, properties: POSE_OT_chain_ik_activate) -> str:
-        owner = selection.armature_of(context)
+        owner = active_armature(context)
         names = [] if owner is None else names_of_chains(owner)
         if properties.index >= len(names):
             return cls.bl_description
@@ -131,7 +136,7 @@ class POSE_OT_chain_ik_activate(ChainOperator):
         return selection.problem_of_owner(context)
 
     def act(self, context: bpy.types.Context) -> set[str]:
-        owner = selection.armature_of(context)
+        owner = active_armature(context)
         if owner is None or self.index >= len(chains_of(owner)):
             return self.refuse("There is no such chain: choose one in the list.")
         owner.chain_ik.active_index = self.index

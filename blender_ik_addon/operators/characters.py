@@ -12,6 +12,7 @@ from ..core import IKError
 from ..preferences import CONTROLS, new_chain
 from ..properties import (
     OWN_WORDS,
+    active_armature,
     add_chain,
     bones_of_chain,
     bones_spec,
@@ -63,23 +64,31 @@ class POSE_OT_chain_ik_setup(ChainOperator):
     bl_idname = "pose.chain_ik_setup"
     bl_label = "Set Up Limbs"
     bl_description = (
-        "Add a chain with target, and pole where one helps, for every limb that is found by the"
-        " names of the bones and how they hang together; the pose does not move"
+        "Find the limbs of the armature by the names and parents of its bones,"
+        " and add a chain with a target to each, and a pole where one helps. The pose does"
+        " not move"
     )
     bl_options = {"REGISTER", "UNDO"}
 
     scope: EnumProperty(
-        name="Limbs", description="Which limbs get chains", items=SCOPES, options=ANEW
+        name="Limbs",
+        description="Which limbs get chains; default All Limbs",
+        items=SCOPES,
+        options=ANEW,
     )
     kinds: EnumProperty(
         name="Kinds",
-        description="Which kinds of limbs get chains",
+        description="Which kinds of limbs get chains; default all but Finger",
         translation_context=OWN_WORDS,
         items=KINDS,
         default=USUAL,
         options={"ENUM_FLAG"},
     )
-    control: EnumProperty(name="Control", description="What targets and poles are", items=CONTROLS)
+    control: EnumProperty(
+        name="Control",
+        description="What targets and poles are; default: that of the preferences",
+        items=CONTROLS,
+    )
     parent: StringProperty(
         name="Parent",
         description="The bone that new control bones hang under, such as the root; empty for none",
@@ -91,7 +100,7 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         return selection.problem_of_armature(context)
 
     def act(self, context: bpy.types.Context) -> set[str]:
-        owner = cast(bpy.types.Object, selection.armature_of(context))
+        owner = cast(bpy.types.Object, active_armature(context))
         choose_control(self, context)
         limbs = self._limbs(context, owner)
         placed, problems = _placed(owner, limbs)
@@ -126,8 +135,8 @@ class POSE_OT_chain_ik_mirror(ChainOperator):
     bl_idname = "pose.chain_ik_mirror"
     bl_label = "Mirror to Other Side"
     bl_description = (
-        "Add the active chain's counterpart on the other side, with its settings, joints, target"
-        " and pole; bones of both sides are told by their names"
+        "Add the same chain on the other side, with its settings, joints, target"
+        " and pole. The bones there are found by their names, such as .L and .R"
     )
     bl_options = {"REGISTER", "UNDO"}
 

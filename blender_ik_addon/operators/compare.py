@@ -82,15 +82,15 @@ class POSE_OT_chain_ik_compare_use(ChainOperator):
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
         settings = compared_chain(context.window_manager)
-        if settings is None:
-            return NOTHING_COMPARED
-        return "" if owner_of(settings).is_editable else selection.LINKED
+        return NOTHING_COMPARED if settings is None else selection.problem_of(owner_of(settings))
 
     def act(self, context: bpy.types.Context) -> set[str]:
         kept = kept_of(context.window_manager)
         settings = cast(ChainGroup, compared_chain(context.window_manager))
         if self.index >= len(kept.solvers) or not kept.solvers[self.index].solver:
-            return self.refuse("That is no solver of a chain: use Convert for the constraint.")
+            return self.refuse(
+                "Blender's IK constraint is no solver of chains: press Convert Chains to get one."
+            )
         row = kept.solvers[self.index]
         settings.solver = row.solver
         if row.solver in ("FABRIK", "CCD"):

@@ -9,6 +9,7 @@ from typing import Any, cast
 import bpy
 
 from ..preferences import preferences
+from ..properties import active_armature
 from ..rig.reading.spec import Anchor
 from ..rig.tools.control_bones import (
     add_edit_bones,
@@ -18,7 +19,6 @@ from ..rig.tools.control_bones import (
     takes_bones,
 )
 from ..rig.tools.controls import Control, make_empty
-from . import selection
 
 NO_BONES = "An armature from a library takes no new bones, so the controls are empties."
 
@@ -27,7 +27,7 @@ def parents(
     _operator: bpy.types.Operator, context: bpy.types.Context | None, text: str
 ) -> list[str]:
     """Return the bones that control bones can hang under, for a search."""
-    owner = None if context is None else selection.armature_of(context)
+    owner = None if context is None else active_armature(context)
     names = [] if owner is None else owner.data.bones.keys()
     return [name for name in names if text.lower() in name.lower()]
 

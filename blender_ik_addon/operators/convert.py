@@ -7,7 +7,14 @@ from typing import cast
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 
-from ..properties import Conversion, active_chain, chain_key, to_chains, to_constraints
+from ..properties import (
+    Conversion,
+    active_armature,
+    active_chain,
+    chain_key,
+    to_chains,
+    to_constraints,
+)
 from ..translations import said
 from . import selection
 from .base import ANEW, ChainOperator
@@ -22,7 +29,7 @@ class POSE_OT_chain_ik_convert(ChainOperator):
     """Make chains of IK constraints, or IK constraints of chains."""
 
     bl_idname = "pose.chain_ik_convert"
-    bl_label = "Convert"
+    bl_label = "Convert Chains"
     bl_description = (
         "Replace the IK constraints of the selected bones with chains, or the active chain with an"
         " IK constraint. Settings, keys and drivers go along; what cannot be converted is reported"
@@ -30,10 +37,16 @@ class POSE_OT_chain_ik_convert(ChainOperator):
     bl_options = {"REGISTER", "UNDO"}
 
     direction: EnumProperty(
-        name="Direction", description="Which way to convert", items=DIRECTIONS, options=ANEW
+        name="Direction",
+        description="Which way to convert; default To Chains",
+        items=DIRECTIONS,
+        options=ANEW,
     )
     use_all: BoolProperty(
-        name="All", description="Convert all of the armature's", default=False, options=ANEW
+        name="All",
+        description="Convert all constraints or chains of the armature; default off",
+        default=False,
+        options=ANEW,
     )
 
     @classmethod
@@ -41,7 +54,7 @@ class POSE_OT_chain_ik_convert(ChainOperator):
         return selection.problem_of_armature(context)
 
     def act(self, context: bpy.types.Context) -> set[str]:
-        owner = cast(bpy.types.Object, selection.armature_of(context))
+        owner = cast(bpy.types.Object, active_armature(context))
         depsgraph = context.evaluated_depsgraph_get()
         is_to_chains = self.direction == "TO_CHAINS"
         if is_to_chains:

@@ -35,7 +35,7 @@ class POSE_OT_chain_ik_creature_load(ChainOperator):
 
     creature: EnumProperty(
         name="Creature",
-        description="Which creature the chain becomes",
+        description="Which creature the chain becomes; default From File",
         items=(FROM_FILE, *SHIPPED),
         options=ANEW,
     )
@@ -85,7 +85,7 @@ class POSE_OT_chain_ik_creature_save(ChainOperator):
     def problem(cls, context: bpy.types.Context) -> str:
         problem = selection.problem_of_chain(context)
         if not problem and selection.chain(context).solver != "FORCE":
-            problem = "Choose the solver Force first: it is what a creature tells of."
+            problem = "Choose the solver Force first: creatures are made for it."
         return problem
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:

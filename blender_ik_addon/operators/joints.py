@@ -24,9 +24,9 @@ class POSE_OT_chain_ik_joints_copy(ChainOperator):
     bl_idname = "pose.chain_ik_joints_copy"
     bl_label = "Copy Joints from Bones"
     bl_description = (
-        "Copy the IK limits, locks and stiffness of the chain's bones into joints of its own."
-        " These replace the joints that the chain has, except for slides; the pose stays."
-        " Copies can be widened to what bones cannot hold"
+        "Copy the IK limits, locks and stiffness of the chain's bones into"
+        " joints of the chain. They replace the joints that it has, except for slides; the"
+        " pose does not move"
     )
     bl_options = {"REGISTER", "UNDO"}
 

@@ -21,8 +21,8 @@ from .bake import Ranged
 from .base import ANEW, ChainOperator
 
 SIDES = (
-    ("TOGGLE", "Other", "To IK if the chain is idle now, else to FK"),
-    ("IK", "IK", "The chain takes over from the pose that stands at this frame"),
+    ("TOGGLE", "Other", "To IK if the chain is muted or its influence is zero, else to FK"),
+    ("IK", "IK", "The chain takes over, from the pose that the bones have at this frame"),
     ("FK", "FK", "The bones keep the pose that the chain gives them at this frame"),
 )
 
@@ -37,7 +37,7 @@ class Matching(ChainOperator):
             return problem
         settings = selection.chain(context)
         if settings.solver == "FOLLOW":
-            return "A chain that follows goes on from its last pose: bake it instead."
+            return "A chain with the solver Follow goes on from its last pose: bake it instead."
         return "" if settings.target is not None else "This chain has no target: choose one first."
 
 
@@ -45,7 +45,9 @@ class AnyFrames(Ranged):
     """What those on one frame or a range have in common."""
 
     use_range: BoolProperty(
-        name="Range", description="At each frame of a range, with keys", options=ANEW
+        name="Range",
+        description="Do it at each frame of a range, and set keys; default off",
+        options=ANEW,
     )
 
 
@@ -55,15 +57,14 @@ class POSE_OT_chain_ik_snap_target(AnyFrames, Matching):
     bl_idname = "pose.chain_ik_snap_target"
     bl_label = "Snap Target"
     bl_description = (
-        "Move target and pole of the active chain to where its present pose has them, so that"
-        " nothing moves when the chain takes over (FK to IK). Flip Bend is switched off: the pose"
-        " tells the side"
+        "Move the target and pole of the active chain to match the present pose,"
+        " so that nothing moves when the chain takes over (FK to IK). Switches Flip Bend off"
     )
     bl_options = {"REGISTER", "UNDO"}
 
     use_keys: BoolProperty(
         name="Key",
-        description="Key target and pole",
+        description="Key target and pole; default off",
         translation_context=OWN_WORDS,
         options=ANEW,
     )
@@ -101,7 +102,7 @@ class POSE_OT_chain_ik_apply(AnyFrames, Matching):
 
     use_keys: BoolProperty(
         name="Key",
-        description="Key the bones at this frame",
+        description="Key the bones at this frame; default off",
         translation_context=OWN_WORDS,
         options=ANEW,
     )
@@ -142,7 +143,7 @@ class POSE_OT_chain_ik_switch(Matching):
 
     to: EnumProperty(
         name="To",
-        description="Which side plays from here",
+        description="What poses the bones from this frame on; default Other",
         translation_context=OWN_WORDS,
         items=SIDES,
         options=ANEW,

@@ -11,6 +11,7 @@ from mathutils import Vector
 from ..properties import (
     ChainGroup,
     ChainSettings,
+    active_armature,
     active_chain,
     anchors_of,
     bones_of_chain,
@@ -23,6 +24,7 @@ from ..rig.reading.spec import Anchor
 # Of one chain: the target, and the pole.
 MOST_CONTROLS = 2
 LINKED = "This armature is linked: make a library override of it first."
+IN_EDIT_MODE = "Leave edit mode: chains work on the pose."
 
 
 @dataclass(frozen=True)
@@ -54,10 +56,17 @@ class Selection:
 
 def problem_of_owner(context: bpy.types.Context) -> str:
     """Return what keeps the active armature from being posed, in words; empty if nothing does."""
-    active = armature_of(context) or context.active_object
-    if active is not None and not active.is_editable:
+    owner = active_armature(context)
+    return "" if owner is None else problem_of(owner)
+
+
+def problem_of(armature_object: bpy.types.Object) -> str:
+    """Return what keeps an armature from being posed, in words; empty if nothing does."""
+    if not armature_object.is_editable:
         return LINKED
-    return ""
+    # Bones are renamed and deleted there, and the pose still has those from before.
+    is_edited = armature_object.type == "ARMATURE" and armature_object.data.is_editmode
+    return IN_EDIT_MODE if is_edited else ""
 
 
 def problem_of_chain(context: bpy.types.Context) -> str:
@@ -85,29 +94,19 @@ def scene_of(context: bpy.types.Context) -> bpy.types.Scene:
     return cast(bpy.types.Scene, context.scene)
 
 
-def armature_of(context: bpy.types.Context) -> bpy.types.Object | None:
-    """Return the armature that is meant: the active object, else the one that is selected."""
-    active = context.active_object
-    if active is not None and active.type == "ARMATURE":
-        return active
-    selected = [each for each in context.selected_objects if each.type == "ARMATURE"]
-    return selected[0] if len(selected) == 1 else None
-
-
 def problem_of_armature(context: bpy.types.Context) -> str:
     """Return what keeps an armature from getting chains, in words; empty if nothing does."""
-    owner = armature_of(context)
+    owner = active_armature(context)
     if owner is None:
         return "Select an armature and make it active."
-    in_edit = "Leave edit mode: chains work on the pose." if owner.mode == "EDIT" else ""
-    return problem_of_owner(context) or in_edit
+    return problem_of(owner)
 
 
 def problem(context: bpy.types.Context) -> str:
     """Return what keeps the selection from naming a chain, in words; empty if nothing does."""
     if found := problem_of_armature(context):
         return found
-    owner = cast(bpy.types.Object, armature_of(context))
+    owner = cast(bpy.types.Object, active_armature(context))
     if owner.mode == "POSE" and not selected_bones(context, owner):
         return "Select the bones of the chain."
     return ""
@@ -122,7 +121,7 @@ def click(pixel: tuple[int, int], *, toggle: bool) -> None:
 
 def shows_bones(context: bpy.types.Context) -> bool:
     """Tell whether a person sees which bones are selected."""
-    owner = armature_of(context)
+    owner = active_armature(context)
     return owner is not None and owner.mode == "POSE"
 
 
@@ -136,7 +135,7 @@ def read(context: bpy.types.Context, tip: str = "") -> Selection:
     Raises:
         RigError: If no chain or more than one is meant, with what to do next.
     """
-    owner = cast(bpy.types.Object, armature_of(context))
+    owner = cast(bpy.types.Object, active_armature(context))
     selected = {tip} if tip else selected_bones(context, owner)
     if not selected:
         raise RigError("Choose the bone at the end of the chain, or select its bones in pose mode.")

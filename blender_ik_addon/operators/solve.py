@@ -9,7 +9,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, St
 
 from ..core import IKError, SolveOptions, Solver
 from ..properties import NEGATIVE_SCALES, OWN_WORDS, SOLVERS, check_free
-from ..rig.reading.spec import ChainSpec, NegativeScale, StartFrom
+from ..rig.reading.spec import ChainSpec, NegativeScale, RotationBone, StartFrom
 from ..rig.tools.controls import placement
 from ..rig.tools.lengths import length_unit
 from ..rig.tools.once import solve_once
@@ -30,7 +30,7 @@ class POSE_OT_chain_ik_solve(ChainOperator):
 
     solver: EnumProperty(
         name="Solver",
-        description="How the bones find their way",
+        description="How the bones find their way; default Automatic",
         translation_context=OWN_WORDS,
         items=(AUTOMATIC, *SOLVERS),
     )
@@ -48,18 +48,22 @@ class POSE_OT_chain_ik_solve(ChainOperator):
         options=ANEW,
     )
     use_flip_bend: BoolProperty(
-        name="Flip Bend", description="Bend to the other side", options=ANEW
+        name="Flip Bend", description="Bend to the other side; default off", options=ANEW
     )
     negative_scale: EnumProperty(
         name="Negative Scale",
-        description="How the limb bends where its object is mirrored by negative scale",
+        description="How the limb bends where its object is mirrored by negative scale;"
+        " default Mirror Bend",
         items=NEGATIVE_SCALES,
     )
     use_tail: BoolProperty(
-        name="Use Tail", description="Bring the tip bone's tail to the target", default=True
+        name="Use Tail",
+        description="Bring the tip bone's tail to the target; default on",
+        default=True,
     )
     use_rotation: BoolProperty(
-        name="Rotation", description="Turn the tip bone as the target is turned"
+        name="Rotation",
+        description="Turn the hand, foot or tip as the target is turned; default off",
     )
     influence: FloatProperty(
         name="Influence",
@@ -86,7 +90,8 @@ class POSE_OT_chain_ik_solve(ChainOperator):
         subtype="DISTANCE",
     )
     use_rest_start: BoolProperty(
-        name="From Rest Pose", description="Start from the rest pose instead of the present one"
+        name="From Rest Pose",
+        description="Start from the rest pose instead of the present one; default off",
     )
 
     @classmethod
@@ -126,6 +131,7 @@ class POSE_OT_chain_ik_solve(ChainOperator):
             chain_count=self.chain_count,
             use_tail=self.use_tail,
             use_rotation=self.use_rotation,
+            rotation_bone=RotationBone.AUTO,
             target=selected.target,
             pole=selected.pole,
             negative_scale=NegativeScale(self.negative_scale),

@@ -12,7 +12,7 @@ import bpy
 import numpy as np
 
 from ..core import IKError
-from ..properties import SHOWN, active_chain, chain_key, chain_spec, owner_of
+from ..properties import SHOWN, active_armature, active_chain, chain_key, chain_spec, owner_of
 from ..rig.batches.batch import Ending
 from ..rig.live import live
 from ..rig.shapes.chain_lines import PosedBones, read_posed
@@ -39,7 +39,7 @@ class View(NamedTuple):
         scene: Session uid of the scene.
         layer: Name of the view layer.
         rigs: Names of the armature objects that are seen in it.
-        active: Name of the active object, and which of its chains is active.
+        active: Name of the active armature object, and which of its chains is active.
         items: What is drawn of chains.
         colours: In which colours.
     """
@@ -75,10 +75,8 @@ def find_view(
     ]
     if not rigs:
         return None
-    active, shown = objects.active, scene.chain_ik.overlay
-    chosen = ("", -1)
-    if active is not None:
-        chosen = active.name, active.chain_ik.active_index
+    meant, shown = active_armature(context), scene.chain_ik.overlay
+    chosen = ("", -1) if meant is None else (meant.name, meant.chain_ik.active_index)
     items = Items(*[getattr(shown, name) for name in SHOWN_ORDER])
     seen = tuple([rig.name for rig in rigs])
     return View(scene.session_uid, layer.name, seen, chosen, items, colours), rigs

@@ -40,8 +40,8 @@ def draw_in_menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:
     layout.separator()
     layout.operator("pose.chain_ik_store")
     layout.operator("pose.chain_ik_restore")
-    layout.operator("pose.chain_ik_bake", text="Bake Chains")
-    layout.operator_menu_enum("pose.chain_ik_convert", "direction", text="Convert Chains")
+    layout.operator("pose.chain_ik_bake")
+    layout.operator_menu_enum("pose.chain_ik_convert", "direction")
 
 
 def register() -> None:

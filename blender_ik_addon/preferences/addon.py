@@ -21,7 +21,7 @@ POLES = (
     ("NEVER", "Never", "No new chain gets a pole"),
 )
 CONTROLS = (
-    ("BONE", "Bones", "Bones of the same armature: posing never leaves pose mode"),
+    ("BONE", "Bones", "Bones of the same armature, so that all is posed in pose mode"),
     ("EMPTY", "Empties", "Empty objects"),
 )
 _OF_NEW_CHAINS = (
@@ -58,7 +58,8 @@ class ChainPreferences(bpy.types.AddonPreferences):
 
     solver_of_two: EnumProperty(
         name="Solver, Two Bones",
-        description="The algorithm of new chains of two bones that share none with other chains",
+        description="The algorithm of new chains of two bones that share none with other"
+        " chains; default Two-Bone",
         translation_context=OWN_WORDS,
         items=SOLVERS_OF_TWO,
         default="TWO_BONE",
@@ -66,8 +67,8 @@ class ChainPreferences(bpy.types.AddonPreferences):
     )
     solver: EnumProperty(
         name="Solver, Others",
-        description="The algorithm of all other new chains. Those that share bones take Newton"
-        " where this one cannot solve them",
+        description="The algorithm of all other new chains. Those that share bones take"
+        " Newton where this one cannot solve them. Default Newton",
         translation_context=OWN_WORDS,
         items=SOLVERS_OF_MORE,
         default="NEWTON",
@@ -75,14 +76,15 @@ class ChainPreferences(bpy.types.AddonPreferences):
     )
     start_from: EnumProperty(
         name="Start From",
-        description="The pose that every solve of new chains starts from",
+        description="The pose that every solve of new chains starts from; default Keyed",
         items=STARTS,
         default="KEYED",
         options=set(),
     )
     use_limits: BoolProperty(
         name="Limits",
-        description="New chains keep to the IK locks, limits and stiffness of their bones",
+        description="New chains keep to the IK locks, limits and stiffness of their bones;"
+        " default on",
         default=True,
         options=set(),
     )
@@ -107,22 +109,22 @@ class ChainPreferences(bpy.types.AddonPreferences):
     )
     pole: EnumProperty(
         name="Add Pole",
-        description="Which chains get a pole from Add Chain. Set Up Limbs adds one to limbs that"
-        " need it",
+        description="Which chains get a pole from Add Chain. Set Up Limbs adds one to limbs"
+        " that need it. Default Two Bones",
         items=POLES,
         default="TWO",
         options=set(),
     )
     control: EnumProperty(
         name="Controls",
-        description="What new targets and poles are",
+        description="What new targets and poles are; default Bones",
         items=CONTROLS,
         default="BONE",
         options=set(),
     )
     use_theme_colours: BoolProperty(
         name="Theme Colours",
-        description="Draw chains in the colours of the theme, else in those below",
+        description="Draw chains in the colours of the theme, else in those below; default on",
         default=True,
         options=set(),
     )
@@ -173,7 +175,7 @@ class ChainPreferences(bpy.types.AddonPreferences):
     )
     log_level: EnumProperty(
         name="Log",
-        description="What is written to the console",
+        description="What is written to the console; default Warnings",
         translation_context=OWN_WORDS,
         items=logs.LEVELS,
         default="WARNING",

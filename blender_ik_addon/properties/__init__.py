@@ -3,6 +3,7 @@
 from ..registering import in_order
 from .chains import (
     ChainGroup,
+    active_armature,
     active_chain,
     chain_key,
     chains_of,
@@ -75,6 +76,7 @@ __all__ = [
     "NewChain",
     "ShownSettings",
     "activate_chain_of",
+    "active_armature",
     "active_chain",
     "add_chain",
     "anchors_of",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from typing import Literal, cast
 
@@ -16,6 +17,8 @@ EXTENSIBLE: set[Literal["LIBRARY_OVERRIDABLE", "USE_INSERTION"]] = {
 }
 # Of bones, in bytes.
 LONGEST_NAME = 63
+# What new chains are called.
+UNNAMED = "Chain"
 
 # What ``settings`` declares: that file stands above those that work on it, so they cannot name it.
 ChainGroup = bpy.types.PropertyGroup
@@ -49,14 +52,24 @@ def copy_settings(source: object, settings: ChainGroup, names: Iterable[str]) ->
             setattr(settings, name, getattr(source, name))
 
 
+def name_apart(settings: ChainGroup, context: bpy.types.Context | None = None) -> None:
+    """Give a chain another name if another chain of its object has it."""
+    others = [each.name for each in chains_of(owner_of(settings)) if each != settings]
+    name = free_name(others, settings.name)
+    if settings.name != name:
+        settings.name = name
+    tag(settings, context)
+
+
 def is_idle(settings: ChainGroup) -> bool:
     """Tell whether a chain leaves its bones alone: it is muted, or its influence is zero."""
     return bool(settings.mute or settings.influence <= 0.0)
 
 
 def free_name(taken: Collection[str], wanted: str) -> str:
-    """Return a wanted name, with a number if it is taken."""
-    names = (wanted, *(f"{wanted}.{number:03d}" for number in range(1, len(taken) + 2)))
+    """Return a wanted name, with a number if it is taken; with another one if it has a number."""
+    stem = re.sub(r"\.\d{3,}$", "", wanted) or UNNAMED
+    names = (wanted, *(f"{stem}.{number:03d}" for number in range(1, len(taken) + 2)))
     return next(name for name in names if name not in taken)
 
 
@@ -65,24 +78,34 @@ def names_of_chains(armature_object: bpy.types.Object) -> list[str]:
     return [settings.name for settings in chains_of(armature_object)]
 
 
-def active_chain(context: bpy.types.Context) -> ChainGroup | None:
-    """Return the chain that the context is about, None without.
+def active_armature(context: bpy.types.Context) -> bpy.types.Object | None:
+    """Return the armature that the context is about, None without.
 
-    That is the active one in the list of the active armature; while a target or pole is the
-    active object, the chain that follows it, so that its status can be seen on the way.
+    That is the active object, else the only armature that is selected. While a target or pole is
+    the active object, it is the armature that follows it, so that its status can be seen on the
+    way.
     """
     active = context.active_object
-    if active is None:
-        return None
-    if active.type == "ARMATURE":
-        settings = cast("ObjectGroup", active.chain_ik)
-        is_in_list = 0 <= settings.active_index < len(settings.chains)
-        return settings.chains[settings.active_index] if is_in_list else None
-    for candidate in context.view_layer.objects if context.view_layer else ():
+    if active is not None and active.type == "ARMATURE":
+        return active
+    selected = [each for each in context.selected_objects if each.type == "ARMATURE"]
+    if len(selected) == 1:
+        return selected[0]
+    for candidate in context.view_layer.objects if active and context.view_layer else ():
         for chain in chains_of(candidate) if candidate.type == "ARMATURE" else ():
             if active in (chain.target, chain.pole_target):
-                return chain
+                return candidate
     return None
+
+
+def active_chain(context: bpy.types.Context) -> ChainGroup | None:
+    """Return the chain that is chosen in the list of the armature meant, None without."""
+    owner = active_armature(context)
+    if owner is None:
+        return None
+    settings = cast("ObjectGroup", owner.chain_ik)
+    is_in_list = 0 <= settings.active_index < len(settings.chains)
+    return settings.chains[settings.active_index] if is_in_list else None
 
 
 def chain_key(settings: ChainGroup) -> live.ChainKey:

@@ -51,7 +51,8 @@ ROTATION_BONES = (
     (
         "AUTO",
         "Hand or Foot",
-        "The one bone at the tip's tail, if there is one: all bones of the chain reach",
+        "The one bone that begins where the tip ends: all bones of the chain reach. Where there is"
+        " none, chains of three bones and more turn the tip",
     ),
 )
 STARTS = (
@@ -64,7 +65,7 @@ STARTS = (
     (
         "CURRENT",
         "Current",
-        "The pose that stands there now, so the result depends on the frames played before",
+        "The pose that the bones have now, so the result depends on the frames played before",
     ),
 )
 

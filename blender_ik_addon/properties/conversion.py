@@ -20,7 +20,7 @@ from ..rig.planning.checks import check_channels, check_pose
 from ..rig.planning.order import Job
 from ..rig.planning.start_channels import start_channels
 from ..rig.reading.animation import animated_bones
-from ..rig.reading.chain_plan import ChainPlan, bends_without_tip, check, planned
+from ..rig.reading.chain_plan import ChainPlan, check, planned
 from ..rig.reading.channels import read_pose
 from ..rig.reading.refusals import RigError
 from ..rig.reading.skeleton import compiled
@@ -216,7 +216,7 @@ def _to_chain(rig: _Rig, conversion: Conversion, bone: str, name: str) -> tuple[
     settings.name = free_name(names_of_chains(owner), spec.name)
     copy_settings(constraint, settings, converting.SHARED)
     settings.use_stretch = constraint.use_stretch and converting.may_grow(owner, rig.skeleton, plan)
-    bending = len(plan.segments) - bends_without_tip(plan, spec)
+    bending = len(plan.segments) - plan.bends_without_tip
     settings.solver = "TWO_BONE" if bending == 2 else "NEWTON"
     settings.pole_angle = math.remainder(turned.of_key(spec.pole_angle), math.tau)
     settings.use_tail, settings.chain_count = spec.use_tail, spec.chain_count
@@ -267,7 +267,7 @@ def _to_constraint(rig: _Rig, conversion: Conversion, index: int) -> tuple[str, 
     constraint.mute = settings.mute
     turn = turned.of_key(settings.pole_angle)
     converting.take_settings(
-        constraint, spec, turn, may_grow=converting.may_grow(owner, rig.skeleton, plan)
+        constraint, spec, plan, turn, may_grow=converting.may_grow(owner, rig.skeleton, plan)
     )
     _follow_alike(settings, constraint)
     _tell_lost(conversion, spec.name, "the constraint", converting.lost_of_chain(spec))

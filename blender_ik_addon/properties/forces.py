@@ -102,7 +102,7 @@ class ForceSettings(bpy.types.PropertyGroup):
     )
     force_mode: EnumProperty(
         name="Force Mode",
-        description="How the pull of the target turns the joints",
+        description="How the pull of the target turns the joints; default Exact",
         items=MODES,
         default="EXACT",
         options=set(),
@@ -123,8 +123,9 @@ class ForceSettings(bpy.types.PropertyGroup):
     )
     use_gradual: BoolProperty(
         name="Gradual",
-        description="Ease toward the target from frame to frame, instead of being there at once."
-        " The pose then depends on the frames before: play from the start, and bake to keep it",
+        description="Ease toward the target from frame to frame, instead of being there at"
+        " once. The pose then depends on the frames before: play from the start, and bake to"
+        " keep it. Default off",
         options=set(),
         override=OVERRIDABLE,
         update=tag,

@@ -87,19 +87,19 @@ def add_chain(
     return settings
 
 
-def activate_chain_of(armature_object: bpy.types.Object, bone: str) -> None:
-    """Make a chain the active one that a bone belongs to, unless the active one is such a chain.
+def activate_chain_of(armature_object: bpy.types.Object, clicked: Anchor) -> None:
+    """Make a chain the active one that something belongs to, unless the active one is such a chain.
 
     A control belongs to the chain that follows it, before the chain that poses it.
 
     Args:
-        armature_object: The original object.
-        bone: Name of one of its bones.
+        armature_object: The original object whose chains are asked.
+        clicked: A bone, of this armature or not, or an object.
     """
     chains = chains_of(armature_object)
-    control = Anchor(armature_object, bone)
-    found = [i for i, each in enumerate(chains) if control in anchors_of(each)]
-    found = found or [i for i, each in enumerate(chains) if bone in bones_of_chain(each)]
+    found = [i for i, each in enumerate(chains) if clicked in anchors_of(each)]
+    if not found and clicked.object == armature_object:
+        found = [i for i, each in enumerate(chains) if clicked.bone in bones_of_chain(each)]
     holder = cast("ObjectGroup", armature_object.chain_ik)
     if found and holder.active_index not in found:
         holder.active_index = found[0]

@@ -20,7 +20,7 @@ from ..core import IKError
 from ..core.solving.sweeps import MOST_SWEEPS
 from ..rig.live import live
 from ..rig.reading.anchors import shown_everywhere
-from .chains import EXTENSIBLE, LONGEST_NAME, OVERRIDABLE, owner_of, tag
+from .chains import EXTENSIBLE, LONGEST_NAME, OVERRIDABLE, UNNAMED, name_apart, owner_of, tag
 from .choices import LEADS, NEGATIVE_SCALES, OWN_WORDS, ROTATION_BONES, SOLVERS, STARTS
 from .forces import ForceSettings
 from .joints import JointSettings
@@ -33,6 +33,12 @@ from .stored import release, release_scale
 def _retarget(settings: ChainSettings, context: bpy.types.Context) -> None:
     sync_anchors(owner_of(settings), shown_everywhere())
     tag(settings, context)
+
+
+def _take_tip(settings: ChainSettings, context: bpy.types.Context) -> None:
+    # One that a script has just added has the name of all new ones until now.
+    name_apart(settings, context)
+    _rechain(settings, context)
 
 
 def _rechain(settings: ChainSettings, context: bpy.types.Context) -> None:
@@ -62,14 +68,16 @@ class ChainSettings(bpy.types.PropertyGroup):
 
     name: StringProperty(
         name="Name",
-        description="What the chain is called in lists and messages",
-        default="Chain",
+        description="What the chain is called in lists and messages. A number is added where"
+        " another chain of the armature has that name",
+        default=UNNAMED,
         override=OVERRIDABLE,
-        update=tag,
+        update=name_apart,
     )
     mute: BoolProperty(
         name="Mute",
-        description="Switch the chain off: its bones get back the pose that they had before",
+        description="Switch the chain off: its bones get back the pose that they had before."
+        " Default off",
         override=OVERRIDABLE,
         update=tag,
     )
@@ -89,7 +97,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         maxlen=LONGEST_NAME,
         options=set(),
         override=OVERRIDABLE,
-        update=_rechain,
+        update=_take_tip,
     )
     chain_count: IntProperty(
         name="Chain Length",
@@ -104,8 +112,8 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     solver: EnumProperty(
         name="Solver",
-        description="How the bones find their way to the target. The panels show what this one"
-        " uses",
+        description="How the bones find their way to the target. The panels show what this"
+        " one uses. Default Newton",
         translation_context=OWN_WORDS,
         items=SOLVERS,
         default="NEWTON",
@@ -123,7 +131,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     subtarget: StringProperty(
         name="Target Bone",
-        description="The bone that the tip of the chain follows, as the target is an armature",
+        description="The bone that the tip of the chain follows, where the target is an armature",
         maxlen=LONGEST_NAME,
         options=set(),
         override=OVERRIDABLE,
@@ -139,7 +147,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     pole_subtarget: StringProperty(
         name="Pole Bone",
-        description="The bone that the chain bends toward, as the pole target is an armature",
+        description="The bone that the chain bends toward, where the pole target is an armature",
         maxlen=LONGEST_NAME,
         options=set(),
         override=OVERRIDABLE,
@@ -157,14 +165,14 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     use_flip_bend: BoolProperty(
         name="Flip Bend",
-        description="Bend to the other side, away from the pole",
+        description="Bend to the other side, away from the pole; default off",
         override=OVERRIDABLE,
         update=tag,
     )
     negative_scale: EnumProperty(
         name="Negative Scale",
-        description="To which side the chain bends while its object is mirrored by a negative"
-        " scale",
+        description="To which side the chain bends while its object is mirrored by a"
+        " negative scale; default Mirror Bend",
         items=NEGATIVE_SCALES,
         default="MIRROR",
         options=set(),
@@ -173,7 +181,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     use_tail: BoolProperty(
         name="Use Tail",
-        description="Bring the tail of the tip bone to the target. Off: its head",
+        description="Bring the tail of the tip bone to the target. Off: its head. Default on",
         default=True,
         options=set(),
         override=OVERRIDABLE,
@@ -181,14 +189,15 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     use_rotation: BoolProperty(
         name="Rotation",
-        description="Turn a bone of the chain as the target is turned, such as a hand or foot",
+        description="Turn a bone of the chain as the target is turned, such as a hand or"
+        " foot; default off",
         options=set(),
         override=OVERRIDABLE,
         update=_rechain,
     )
     rotation_bone: EnumProperty(
         name="Rotation Bone",
-        description="Which bone turns with the target",
+        description="Which bone turns with the target; default Tip Bone",
         items=ROTATION_BONES,
         default="TIP",
         options=set(),
@@ -232,9 +241,9 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     use_finish: BoolProperty(
         name="Finish with Newton",
-        description=f"After {MOST_SWEEPS} sweeps of FABRIK or CCD Newton finishes, and brings"
+        description=f"Let Newton finish what {MOST_SWEEPS} sweeps of FABRIK or CCD leave, and bring"
         " limited chains to their poles and rotations. Off: the bare algorithm, as a game engine"
-        " runs it",
+        " runs it. Default on",
         default=True,
         options=set(),
         override=OVERRIDABLE,
@@ -242,8 +251,8 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     use_limits: BoolProperty(
         name="Limits",
-        description="Keep every bone within what its joint below allows. Bones without a joint"
-        " keep to their own IK locks, limits and stiffness",
+        description="Keep each bone within the limits of its joint in the list below. Bones"
+        " without a joint use their own IK locks, limits and stiffness. Default on",
         default=True,
         options=set(),
         override=OVERRIDABLE,
@@ -274,8 +283,9 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     soft_distance: FloatProperty(
         name="Soft Distance",
-        description="From this distance before full reach on the chain straightens more slowly, so"
-        " that knees do not pop; it then stops short of the target. In scene units, default 0, off",
+        description="The chain straightens more slowly once it is this near to full reach,"
+        " so that knees do not pop; it then stops short of the target. In scene units,"
+        " default 0, off",
         default=0.0,
         min=0.0,
         soft_max=1.0,
@@ -285,22 +295,23 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     use_stretch: BoolProperty(
         name="Stretch",
-        description="Let bones grow to a target that is out of reach: those with an IK Stretch"
-        " above 0 (Properties, tab Bone, Inverse Kinematics)",
+        description="Let bones grow to a target that is out of reach: those with an IK"
+        " Stretch above 0 (Properties, tab Bone, Inverse Kinematics). Default off",
         options=set(),
         override=OVERRIDABLE,
         update=_restretch,
     )
     use_keep_volume: BoolProperty(
         name="Keep Volume",
-        description="Make bones thinner as they grow",
+        description="Make bones thinner as they grow; default off",
         options=set(),
         override=OVERRIDABLE,
         update=tag,
     )
     follow_lead: EnumProperty(
         name="Lead",
-        description="Which end of the chain goes to the target and drags the other bones along",
+        description="Which end of the chain goes to the target and drags the other bones"
+        " along; default Tip",
         translation_context=OWN_WORDS,
         items=LEADS,
         default="TIP",
@@ -310,8 +321,8 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     use_anchor: BoolProperty(
         name="Anchor",
-        description="Keep the other end of the chain where it is. Off: the whole chain is dragged"
-        " along",
+        description="Keep the other end of the chain where it is. Off: the whole chain is"
+        " dragged along. Default off",
         options=set(),
         override=OVERRIDABLE,
         update=tag,
@@ -329,8 +340,8 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     start_from: EnumProperty(
         name="Start From",
-        description="The pose that the chain bends from at each update: of several solutions it"
-        " finds the one nearby",
+        description="The pose that each update starts from: of several solutions, the chain"
+        " takes the nearest one. Default Keyed",
         items=STARTS,
         default="KEYED",
         options=set(),
@@ -382,7 +393,7 @@ class ObjectSettings(bpy.types.PropertyGroup):
     )
     is_control: BoolProperty(
         name="Control",
-        description="A chain has made this object; it may go with the chain",
+        description="A chain has made this object; it may go with the chain; default off",
         options={"HIDDEN"},
         override=OVERRIDABLE,
     )
@@ -399,8 +410,8 @@ class SceneSettings(bpy.types.PropertyGroup):
 
     use_live: BoolProperty(
         name="Live",
-        description="Chains follow whenever their targets move, on playback and in renders. Off:"
-        " they stand still",
+        description="Chains follow whenever their targets move, on playback and in renders."
+        " Off: they stand still. Default on",
         default=True,
         options=set(),
         update=_toggle_live,

@@ -55,7 +55,7 @@ def _idle(settings: ChainGroup) -> str:
 def _why_not_posed(owner: bpy.types.Object) -> str:
     """Return why the chains of an object are not solved, in words; empty if nothing is wrong."""
     if owner.type != "ARMATURE":
-        return "this object is no armature, so remove the chain"
+        return "this object is not an armature, so remove the chain"
     if owner.data.is_editmode:
         return "the armature is in edit mode"
     if owner.data.pose_position == "REST":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bpy
 
-from ...properties import ChainSettings, active_chain, owner_of
+from ...properties import ChainSettings, active_armature
 from ..base import ChainPanel
 
 
@@ -37,9 +37,8 @@ class VIEW3D_PT_chain_ik(ChainPanel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
-        chain = active_chain(context)
-        owner = context.active_object if chain is None else owner_of(chain)
-        if owner is None or owner.type != "ARMATURE":
+        owner = active_armature(context)
+        if owner is None:
             layout.label(text="Select an armature or a target")
             return
         row = layout.row()
@@ -59,7 +58,7 @@ class VIEW3D_PT_chain_ik(ChainPanel):
         row.operator("pose.chain_ik_solve")
         row = layout.row(align=True)
         row.operator("pose.chain_ik_bake")
-        row.operator_menu_enum("pose.chain_ik_convert", "direction", text="Convert")
+        row.operator_menu_enum("pose.chain_ik_convert", "direction")
 
 
 classes = (CHAINIK_UL_chains, VIEW3D_PT_chain_ik)

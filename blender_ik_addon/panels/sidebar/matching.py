@@ -10,7 +10,7 @@ from ..base import ActiveChainPanel
 class VIEW3D_PT_chain_ik_match(ActiveChainPanel):
     """One side matched to the other: the pose of the bones, and target and pole."""
 
-    bl_label = "FK / IK"
+    bl_label = "FK/IK"
     bl_options = {"DEFAULT_CLOSED"}
     about = "start_from"
 

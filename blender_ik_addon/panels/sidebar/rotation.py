@@ -22,7 +22,7 @@ class VIEW3D_PT_chain_ik_rotation(ActiveChainPanel):
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         turned = layout.column()
         turned.active = settings.use_rotation
-        turned.prop(settings, "rotation_bone", text="Bone")
+        turned.prop(settings, "rotation_bone")
         turned.prop(settings, "orient_weight", text="Weight", slider=True)
 
 

@@ -59,7 +59,7 @@ STIFF_AXES = RANGED_AXES | {"CONE": "xyz"}
 def _use_limit(axis: str) -> Any:
     return BoolProperty(
         name=f"Limit {axis}",
-        description=f"Keep turns about the bone's {axis} axis between two angles",
+        description=f"Keep turns about the bone's {axis} axis between two angles; default off",
         options=set(),
         override=OVERRIDABLE,
         update=tag,
@@ -123,7 +123,7 @@ class JointSettings(bpy.types.PropertyGroup):
     )
     kind: EnumProperty(
         name="Kind",
-        description="Which turns the joint allows: about which axes of the bone",
+        description="Which turns the joint allows: about which axes of the bone. Default Ball",
         items=KINDS_OF_JOINTS,
         default="BALL",
         options=set(),
@@ -132,7 +132,7 @@ class JointSettings(bpy.types.PropertyGroup):
     )
     relative_to: EnumProperty(
         name="Angles From",
-        description="Which pose of the bone is zero for the angles of the joint",
+        description="Which pose of the bone is zero for the angles of the joint; default Rest Pose",
         items=ZEROS,
         default="REST",
         options=set(),
@@ -164,8 +164,8 @@ class JointSettings(bpy.types.PropertyGroup):
     stiffness_z: _stiffness("Z")
     use_slide: BoolProperty(
         name="Slide",
-        description="Let the bone move along its own Y axis, as a piston does. It must not be"
-        " connected to its parent",
+        description="Let the bone move along its own Y axis, as a piston does. It must not"
+        " be connected to its parent. Default off",
         options=set(),
         override=OVERRIDABLE,
         update=tag,

@@ -194,4 +194,4 @@ def _constrain(stage: Stage, live_chain: LiveChain, pose: Pose, world: WorldMatr
         flip = math.pi if spec.options.use_flip_bend else 0.0
         angle = pole_angles.angle_of_constraint(axes, angle, flip)
     may_grow = converting.may_grow(job.object, job.skeleton, job.plan)
-    converting.take_settings(constraint, spec, angle, may_grow=may_grow)
+    converting.take_settings(constraint, spec, job.plan, angle, may_grow=may_grow)

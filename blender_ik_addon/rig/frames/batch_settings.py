@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ...core import Forces, SolveOptions
 from ..planning.driven import Driven
-from ..reading.chain_plan import ChainPlan, bends_without_tip
+from ..reading.chain_plan import ChainPlan
 from ..reading.channels import Pose
 from ..reading.spec import ChainSpec
 from .bone_channels import BoneChannels
@@ -106,7 +106,7 @@ class BatchSettings:
     @property
     def bends_without_tip(self) -> bool:
         """Whether the last segment of a chain of several is turned, and does not bend."""
-        return bends_without_tip(self.plan, self.spec)
+        return self.plan.bends_without_tip
 
     def begun(self, rows: Pick, present: Array) -> Array:
         """Return the local rotations wxyz (b, k, 4) to start from, some of what stands there."""

@@ -72,7 +72,7 @@ def bake(
     channels = written_channels(armature_object, chains.values())
     read, (run,) = reader(armature_object, channels), stepped(frames, keying.step)
     rows = {frame: row for row, frame in enumerate(run)}
-    values, idle = np.empty((len(run), len(channels))), set(chains)
+    values, idle, why = np.empty((len(run), len(channels))), set(chains), ""
     with frame_kept(scene):
         for frame in _played_unchanged(scene, armature_object, frames):
             for index, spec in chains.items():
@@ -82,11 +82,12 @@ def bake(
                 if outcome is not None:
                     # None at some frames: its muting or influence is animated.
                     idle.discard(index)
+            why = armature_object.chain_ik.chains[min(chains)].status
             if frame in rows:
                 values[rows[frame]] = read()
             yield frame
     if idle == set(chains):
-        raise never_moved(chains[min(idle)].name)
+        raise never_moved(chains[min(idle)].name, why)
     baked = [index for index in chains if index not in idle]
     place = {channel: column for column, channel in enumerate(channels)}
     kept = written_channels(armature_object, [chains[index] for index in baked])
@@ -173,12 +174,10 @@ def not_baked(chain: str, frame: int, why: str) -> RigError:
     return RigError(f"Chain '{chain}' cannot be baked at frame {frame}: {why}")
 
 
-def never_moved(chain: str) -> RigError:
-    """Return what to say of a chain that is solved at no frame."""
-    return RigError(
-        f"Chain '{chain}' moves nothing in this range: show the armature in"
-        " its pose, outside of edit mode, and unmute the chain."
-    )
+def never_moved(chain: str, why: str) -> RigError:
+    """Return what to say of a chain that is solved at no frame, and of its status at the last."""
+    reason = why.removesuffix(".")
+    return RigError(f"Chain '{chain}' moves nothing in this range: {reason}.")
 
 
 @contextmanager

@@ -73,7 +73,7 @@ class Driven:
         each = [spec.options for spec in self.specs]
         if len(each) == 1:
             return each[0]
-        turning = [spec.options for spec in self.specs if spec.use_rotation]
+        turning = [self.specs[i].options for i in self.turning]
         is_newton = any(one.solver is Solver.NEWTON for one in each)
         return SolveOptions(
             solver=Solver.NEWTON if is_newton else Solver.FABRIK,
@@ -87,9 +87,11 @@ class Driven:
     @cached_property
     def turning(self) -> tuple[int, ...]:
         """The chains whose tips take the orientations of their targets, at least in part."""
-        pairs = enumerate(self.specs)
+        jobs = [live_chain.job for live_chain in self.live_chains]
         return tuple(
-            i for i, spec in pairs if spec.use_rotation and spec.options.orient_weight > 0.0
+            i
+            for i, job in enumerate(jobs)
+            if job.plan.turns_tip and job.spec.options.orient_weight > 0.0
         )
 
     @cached_property
@@ -117,7 +119,7 @@ class Driven:
         return (
             self.hanging,
             options.solver,
-            options.orient_weight if spec.use_rotation else None,
+            options.orient_weight if plan.turns_tip else None,
             options.use_finish,
             spec.pole is None,
             spec.start_from is StartFrom.CURRENT,

@@ -175,7 +175,7 @@ def is_simple(job: Job) -> bool:
     spec, written = job.spec, job.plan.written
     options, count = spec.options, len(job.plan.segments)
     ends_at_tail = job.plan.ends_at_tail
-    turns_tip_of_segment = spec.use_rotation and ends_at_tail and options.orient_weight > 0.0
+    turns_tip_of_segment = job.plan.turns_tip and ends_at_tail and options.orient_weight > 0.0
     fits = options.solver is not Solver.TWO_BONE or count - turns_tip_of_segment == 2
     return bool(
         fits
@@ -188,7 +188,7 @@ def is_simple(job: Job) -> bool:
 def is_plain(job: Job, pose: Pose) -> bool:
     """Tell whether nothing is to be done to a chain's pose before or after it is solved."""
     spec = job.spec
-    weight = spec.options.orient_weight if spec.use_rotation else 1.0
+    weight = spec.options.orient_weight if job.plan.turns_tip else 1.0
     return bool(
         spec.start_from is not StartFrom.CURRENT
         and spec.influence == 1.0

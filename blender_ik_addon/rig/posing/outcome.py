@@ -38,6 +38,7 @@ class Outcome:
         others: Further channels by property name, shape (k, size); of chains that are dragged the
             location of the root alone.
         lacks_stretch: Whether the chain is to stretch and none of its bones may.
+        lacks_hand: Whether it is to turn a hand or foot, has none, and needs all bones to reach.
         connected: Bones that are to slide and cannot, as they are connected to their parents.
         location_locked: Bones that are to slide and whose location is locked.
         is_eased: Whether the chain eases toward its target in time.
@@ -56,6 +57,7 @@ class Outcome:
     why: Reasons = field(default_factory=Reasons)
     others: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
     lacks_stretch: bool = False
+    lacks_hand: bool = False
     connected: tuple[str, ...] = ()
     location_locked: tuple[str, ...] = ()
     is_eased: bool = False
@@ -101,6 +103,7 @@ def outcome_of(
         ),
         others={name: values[row] for name, values in others.items() if values is not None},
         lacks_stretch=live_chain.stretch is not None and not live_chain.stretch.may_grow,
+        lacks_hand=job.spec.use_rotation and not (job.plan.turns_tip or job.spec.is_dragged),
         connected=() if slide is None else slide.connected,
         location_locked=() if slide is None else slide.locked,
         is_eased=job.spec.easing is not None,

@@ -78,7 +78,7 @@ def reasons_of(
 
 def turns_tip_first(plan: ChainPlan, spec: ChainSpec) -> bool:
     """Tell whether the effector of a free chain is at the end of a tip that takes a rotation."""
-    return plan.ends_at_tail and spec.use_rotation and spec.options.orient_weight > 0.0
+    return plan.ends_at_tail and plan.turns_tip and spec.options.orient_weight > 0.0
 
 
 def _are_locked(joints: BoneJoints) -> bool:

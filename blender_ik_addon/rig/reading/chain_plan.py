@@ -15,6 +15,9 @@ from .refusals import RigError
 from .skeleton import Skeleton
 from .spec import Anchor, ChainSpec, RotationBone
 
+# A chain of more of them turns its tip where it lacks the hand that it is to turn.
+MOST_BONES_OF_LIMB = 2
+
 
 @dataclass(frozen=True, slots=True)
 class ChainPlan:
@@ -26,12 +29,19 @@ class ChainPlan:
             last segment, or the bone after it.
         written: Bones that are written, root first: the segments, and a tip that is turned.
         ends_at_tail: Whether the effector is the tail of ``tip``, else its head.
+        turns_tip: Whether the tip takes the target's rotation.
     """
 
     segments: npt.NDArray[np.int64]
     tip: int
     written: npt.NDArray[np.int64]
     ends_at_tail: bool
+    turns_tip: bool = False
+
+    @property
+    def bends_without_tip(self) -> bool:
+        """Whether the last segment of several takes the target's rotation, and does not bend."""
+        return self.turns_tip and self.ends_at_tail and len(self.segments) > 1
 
 
 def planned(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan:
@@ -58,11 +68,6 @@ def plan_or_none(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan | None:
         return None
 
 
-def bends_without_tip(plan: ChainPlan, spec: ChainSpec) -> bool:
-    """Tell whether the last segment of several takes the target's rotation, and does not bend."""
-    return spec.use_rotation and plan.ends_at_tail and len(plan.segments) > 1
-
-
 def _planned(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan:
     if not spec.bone:
         raise RigError("No tip bone is set: choose the bone at the end of the chain.")
@@ -79,15 +84,16 @@ def _planned(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan:
             )
     count = spec.chain_count or len(upward)
     segments = upward[:count][::-1]
-    ends_at_tail = spec.use_tail
-    if ends_at_tail and spec.use_rotation and spec.rotation_bone is RotationBone.AUTO:
+    ends_at_tail, turns_tip = spec.use_tail, spec.use_rotation
+    if ends_at_tail and turns_tip and spec.rotation_bone is RotationBone.AUTO:
         # Its head is where the tail of the tip is: a hand is turned, and the arm reaches with all
         # its bones.
         hand = skeleton.child_at_tail(tip)
         tip, ends_at_tail = (tip, True) if hand is None else (hand, False)
-    turns_tip = spec.use_rotation and not ends_at_tail
-    written = [*segments, tip] if turns_tip else segments
-    return ChainPlan(np.array(segments), tip, np.array(written), ends_at_tail)
+        # A limb of two bones that has no hand could reach with one of them only.
+        turns_tip = hand is not None or len(segments) > MOST_BONES_OF_LIMB
+    written = [*segments, tip] if turns_tip and not ends_at_tail else segments
+    return ChainPlan(np.array(segments), tip, np.array(written), ends_at_tail, turns_tip)
 
 
 def check(

@@ -140,7 +140,7 @@ class ChainSpec:
         use_tail: The effector is the tip bone's tail, else its head.
         use_rotation: A bone takes the target's rotation.
         rotation_bone: Which one: the tip bone, or the one bone at its tail, such as the hand of
-            an arm; without such a bone the tip.
+            an arm; without such a bone the tip, where the chain has more than two bones.
         target: What to follow.
         pole: What to bend toward.
         pole_angle: Radians about the line from root to target.

@@ -15,7 +15,7 @@ from ..frames.framing import Hung, framed
 from ..frames.side import find_sides
 from ..planning.checks import check_channels, check_pose
 from ..reading import spaces
-from ..reading.chain_plan import bends_without_tip, check, planned
+from ..reading.chain_plan import check, planned
 from ..reading.channels import matrices_of, read_pose
 from ..reading.refusals import scaled_flat
 from ..reading.skeleton import compiled
@@ -71,7 +71,7 @@ def placement(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
     posed = frames.posed(matrices_of(pose.rotation[plan.written], pose.modes[plan.written])[None])
     joints = spaces.transform_point(pose.world, posed.joints[0])
     length = float(np.linalg.norm(np.diff(joints, axis=0), axis=1).sum())
-    bends = slice(-1 if bends_without_tip(plan, spec) else None)
+    bends = slice(-1 if plan.bends_without_tip else None)
     bending = joints[bends]
     side = find_sides(posed.joints[:, bends], frames.natural_sides(posed)[:, 0])[0]
     side = _toward_pole(side, posed.joints[0, bends], spec, is_mirrored=_is_mirrored(pose.world))

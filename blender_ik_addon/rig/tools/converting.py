@@ -174,7 +174,7 @@ def check_chain(
         raise RigError("Constraints always honour the limits of bones: switch Limits on first.")
     if spec.options.use_flip_bend and spec.pole is None:
         raise RigError("IK constraints have no Flip Bend: add a pole, or switch it off.")
-    if spec.use_rotation and not plan.ends_at_tail:
+    if plan.turns_tip and not plan.ends_at_tail:
         raise RigError(
             f"IK constraints do not turn '{skeleton.names[plan.tip]}' as well: switch Rotation off,"
             " and give that bone a Copy Rotation constraint."
@@ -183,7 +183,7 @@ def check_chain(
         raise RigError(
             f"IK constraints move {MOST_BONES_OF_CONSTRAINT} bones at most: shorten the chain."
         )
-    weights = (spec.weight, float(spec.options.orient_weight) if spec.use_rotation else 1.0)
+    weights = (spec.weight, float(spec.options.orient_weight) if plan.turns_tip else 1.0)
     if min(weights) < LEAST_WEIGHT:
         raise RigError("IK constraints have no weight below 0.01: enter a greater one first.")
     if not spec.use_tail and not _is_on_parent(skeleton, skeleton.index[spec.bone]):
@@ -206,19 +206,20 @@ def may_grow(armature_object: bpy.types.Object, skeleton: Skeleton, plan: ChainP
 
 
 def take_settings(
-    constraint: IKConstraint, spec: ChainSpec, pole_angle: float, *, may_grow: bool
+    constraint: IKConstraint, spec: ChainSpec, plan: ChainPlan, pole_angle: float, *, may_grow: bool
 ) -> None:
     """Give a new constraint what it has in common with a chain, but for what both follow.
 
     Args:
         constraint: The constraint.
         spec: The settings of the chain.
+        plan: Its bones.
         pole_angle: Of the constraint, radians.
         may_grow: Whether any bone of the chain has an IK stretch.
     """
     options = spec.options
     constraint.influence, constraint.weight = spec.influence, spec.weight
-    constraint.use_rotation = spec.use_rotation
+    constraint.use_rotation = plan.turns_tip
     constraint.orient_weight = float(options.orient_weight)
     constraint.iterations = int(options.iterations)
     # Where no bone may grow Blender's default does nothing, and a chain has it off.

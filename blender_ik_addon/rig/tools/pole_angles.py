@@ -19,7 +19,6 @@ from ..frames.framing import Hung, framed
 from ..frames.side import find_sides
 from ..keying.moving import Change
 from ..planning.order import Job
-from ..reading.chain_plan import bends_without_tip
 from ..reading.channels import Pose, matrices_of
 from ..reading.refusals import RigError
 
@@ -55,10 +54,10 @@ def root_axes(frames: ChainFrames, rotations: Array, *, without_tip: bool) -> Ar
 
 def axes_of_start(job: Job, pose: Pose, channels: Array) -> Array:
     """Return the ``root_axes`` of a chain that starts from rotation channels (k, 4) of a pose."""
-    spec, plan = job.spec, job.plan
+    plan = job.plan
     rotations = matrices_of(channels, pose.modes[plan.written])[None]
-    frames, without_tip = framed([Hung(job.skeleton, pose, plan)]), bends_without_tip(plan, spec)
-    return root_axes(frames, rotations, without_tip=without_tip)
+    frames = framed([Hung(job.skeleton, pose, plan)])
+    return root_axes(frames, rotations, without_tip=plan.bends_without_tip)
 
 
 def angle_of_chain(axes: Array, angle: float) -> float:

@@ -16,6 +16,10 @@ ONE_LEFT = (
     "the tip takes it, so one bone is left to reach; set Rotation Bone to Hand or Foot, or lengthen"
     " the chain"
 )
+NO_HAND = (
+    "no single bone begins where the tip ends, so none is turned with the target: lengthen the"
+    " chain, or switch Rotation off"
+)
 
 
 def outcome_in_words(outcome: Outcome, unit: LengthUnit) -> str:
@@ -31,6 +35,8 @@ def outcome_in_words(outcome: Outcome, unit: LengthUnit) -> str:
             f"This chain poses {_listed(outcome.put_back)}, so it went back: move the target, or"
             f" switch to FK to pose by hand. {text}"
         )
+    if outcome.lacks_hand:
+        text += f"; {NO_HAND}"
     if outcome.connected:
         bones = _listed(outcome.connected)
         text += f"; connected bones cannot slide, clear Connected in edit mode: {bones}"

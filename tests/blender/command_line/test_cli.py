@@ -287,7 +287,8 @@ def test_a_chain_that_moves_nothing_stops_a_bake(file, capfd):
     ob.data.pose_position = "REST"
     save(file)
     output = file.with_name("out.blend")
-    assert "moves nothing in this range" in refusal(capfd, 1, "bake", "--output", output)
+    why = "Not solved: the armature shows its rest position"
+    assert f"moves nothing in this range: {why}" in refusal(capfd, 1, "bake", "--output", output)
     code, out, _ = run(capfd, "report")
     assert code == 3
     text = "Not solved: the armature shows its rest position"

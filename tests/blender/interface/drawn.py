@@ -83,7 +83,7 @@ class RecordingLayout:
     def operator_menu_enum(self, name: str, choice: str, **arguments: object) -> None:
         _check_arguments("operator_menu_enum", arguments)
         assert choice in operator_type(name).properties
-        self._note("operator", name, arguments.get("text", ""))
+        self._note("operator", name, arguments.get("text", operator_type(name).name))
 
     def popover(self, panel: str, **arguments: object) -> None:
         _check_arguments("popover", arguments)

@@ -12,7 +12,7 @@ from tests.blender.setups import rigs
 from tests.blender.setups.selecting import select_objects, state
 
 FIRST = ["Status", "Target", "Pole", "Rotation", "Solver"]
-LATER = ["Limits", "Reach", "Advanced", "Compare", "FK / IK"]
+LATER = ["Limits", "Reach", "Advanced", "Compare", "FK/IK"]
 # The identifiers of what each panel shows, in its order.
 CONTENTS = {
     "Target": ["target", "bone", "chain_count"],

@@ -5,6 +5,10 @@ from __future__ import annotations
 import bpy
 import pytest
 
+from blender_ik_addon.core import Solver
+from blender_ik_addon.core.model.errors import SolverMismatchError
+from blender_ik_addon.core.solving.task import check_solver
+from blender_ik_addon.rig.tools.wording import ONE_LEFT
 from tests.blender.interface.drawn import (
     Drawn,
     RecordingLayout,
@@ -32,7 +36,7 @@ def test_the_tab_has_the_list_and_the_panels_of_a_chain():
         "Reach",
         "Advanced",
         "Compare",
-        "FK / IK",
+        "FK/IK",
         "Shared Bones",
     }
     for panel in panels():
@@ -87,6 +91,16 @@ def test_the_weight_is_greyed_out_unless_rotation_is_taken(use_rotation):
     make_active_arm(use_rotation=use_rotation, solver="NEWTON")
     (weight,) = (item for item in draw() if item.name == "orient_weight")
     assert weight.is_active == use_rotation
+
+
+def test_the_field_that_the_status_sends_people_to_has_the_name_that_it_says():
+    _, chain = make_active_arm(use_rotation=True, solver="TWO_BONE")
+    (field,) = (item for item in draw() if item.name == "rotation_bone")
+    choice = chain.bl_rna.properties["rotation_bone"].enum_items["AUTO"].name
+    wanted = f"set {field.text} to {choice}, or lengthen the chain"
+    with pytest.raises(SolverMismatchError, match=wanted):
+        check_solver(Solver.TWO_BONE, 1, turns_tip=True)
+    assert wanted in ONE_LEFT
 
 
 def test_every_setting_of_a_chain_can_be_reached():

@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 import pytest
 
+from blender_ik_addon.properties import remove_chain
 from tests.blender.setups import rigs
 from tests.blender.setups.keyed_limbs import (
     HAS_SLOTS,
@@ -21,7 +22,7 @@ from tests.blender.setups.keyed_limbs import (
     played,
     strip_of,
 )
-from tests.blender.setups.selecting import press, refusal, select_objects, state
+from tests.blender.setups.selecting import press, refusal, state
 
 add = partial(bpy.ops.pose.chain_ik_add, control="EMPTY")
 remove = bpy.ops.pose.chain_ik_remove
@@ -271,8 +272,7 @@ def test_the_active_chain_stays_active_when_another_one_is_removed(active, then)
     ob = make_limbs()
     ob.chain_ik.active_index = active
     removed = 0 if active else 1
-    select_objects(active=ob.chain_ik.chains[removed].target)
-    press(remove)
+    remove_chain(ob.chain_ik.chains[removed], keep_pose=False)
     assert ob.chain_ik.active_index == then
     assert ob.chain_ik.chains[then].name == NAMES[active]
 

@@ -290,7 +290,8 @@ def test_bad_input_gives_one_clear_sentence_and_keys_nothing():
     assert "choose an object" in refusal(bake)
     ob.chain_ik.chains[0].target = target
     ob.data.pose_position = "REST"
-    assert "moves nothing in this range" in refusal(bake)
+    nothing = "Chain 'Chain' moves nothing in this range"
+    assert refusal(bake) == f"{nothing}: Not solved: the armature shows its rest position."
     ob.data.pose_position = "POSE"
     bpy.context.view_layer.update()
     assert state() == before
@@ -298,6 +299,10 @@ def test_bad_input_gives_one_clear_sentence_and_keys_nothing():
     assert "unmute it" in refusal(bake)
     assert "unmute those" in refusal(bake, which="ALL")
     ob.chain_ik.chains[0].mute = False
+    ob.chain_ik.chains[0].influence = 0.0
+    idle = "Influence is zero: the bones are free to be posed"
+    assert refusal(bake) == f"{nothing}: {idle}."
+    ob.chain_ik.chains[0].influence = 1.0
     data = ob.animation_data_create()
     data.action = bpy.data.actions.new("Other")
     data.action_influence = 0.5

@@ -5,7 +5,9 @@ from __future__ import annotations
 import bpy
 import pytest
 
+from blender_ik_addon.properties import active_chain
 from tests.blender.setups import rigs, tree_rigs
+from tests.blender.setups.selecting import select_objects
 
 
 def click(ob: bpy.types.Object, bone: str) -> None:
@@ -16,7 +18,7 @@ def click(ob: bpy.types.Object, bone: str) -> None:
 
 
 @pytest.fixture
-def y_rig() -> tree_rigs.TreeRig:
+def y_rig() -> tree_rigs.Rig:
     rig = tree_rigs.make_y()
     rig.follow()
     rigs.enter(rig.ob, "POSE")
@@ -24,7 +26,7 @@ def y_rig() -> tree_rigs.TreeRig:
     return rig
 
 
-def active(rig: tree_rigs.TreeRig) -> str:
+def active(rig: tree_rigs.Rig) -> str:
     return rig.ob.chain_ik.chains[rig.ob.chain_ik.active_index].name
 
 
@@ -69,3 +71,76 @@ def test_a_bone_without_a_chain_changes_nothing(y_rig):
     click(y_rig.ob, "Right.1")
     click(y_rig.ob, "Free.0")
     assert active(y_rig) == "Right"
+
+
+@pytest.fixture
+def aimed(y_rig: tree_rigs.Rig) -> tree_rigs.TreeRig:
+    """Return the rig with the chain Left active and the target of Right as active object."""
+    rigs.enter(y_rig.ob, "OBJECT")
+    y_rig.ob.chain_ik.active_index = y_rig.ob.chain_ik.chains.find("Left")
+    rigs.updated()
+    click_object(y_rig.target("Right"))
+    return y_rig
+
+
+def click_object(ob: bpy.types.Object) -> None:
+    select_objects(active=ob)
+    rigs.updated()
+
+
+def test_a_click_on_a_target_chooses_its_chain_in_the_list_and_for_panels(aimed):
+    assert active(aimed) == "Right"
+    assert active_chain(bpy.context) == aimed.chain("Right")
+
+
+def test_remove_takes_the_chain_that_the_list_marks_while_a_target_is_active(aimed):
+    aimed.ob.chain_ik.active_index = aimed.ob.chain_ik.chains.find("Left")
+    rigs.updated()
+    assert active_chain(bpy.context) == aimed.chain("Left")
+    assert bpy.ops.pose.chain_ik_remove() == {"FINISHED"}
+    assert aimed.ob.chain_ik.chains.keys() == ["Right"]
+
+
+def test_each_of_two_chains_with_one_target_can_be_chosen(aimed):
+    aimed.chain("Left").target = aimed.target("Right")
+    for name in ("Left", "Right"):
+        aimed.ob.chain_ik.active_index = aimed.ob.chain_ik.chains.find(name)
+        rigs.updated()
+        assert active_chain(bpy.context) == aimed.chain(name)
+
+
+def test_a_click_on_a_shared_pole_keeps_the_chain_that_is_active(aimed):
+    pole = rigs.make_empty("Pole")
+    for chain in aimed.ob.chain_ik.chains:
+        chain.pole_target = pole
+    click_object(pole)
+    assert active(aimed) == "Right"
+
+
+def test_back_on_the_armature_the_chain_of_the_target_stays_active(aimed):
+    click_object(aimed.ob)
+    assert active_chain(bpy.context) == aimed.chain("Right")
+
+
+def test_of_two_armatures_that_follow_one_target_the_selected_one_is_meant(aimed):
+    other = rigs.make_rig(name="Other")
+    rigs.add_chain(other, "Bone.1", aimed.target("Right"), name="Reach")
+    for owner, name in ((aimed.ob, "Right"), (other, "Reach")):
+        select_objects(owner, active=aimed.target("Right"))
+        rigs.updated()
+        assert active_chain(bpy.context) == owner.chain_ik.chains[name]
+
+
+def test_undo_leaves_the_chain_of_the_target_that_is_active(aimed):
+    """Blender pushes the step of a click before anything can know of it."""
+    name = aimed.ob.name
+    aimed.ob.chain_ik.active_index = aimed.ob.chain_ik.chains.find("Left")
+    bpy.ops.ed.undo_push(message="Select")
+    click_object(aimed.ob)
+    click_object(aimed.target("Right"))
+    aimed.target("Right").location.x += 0.1
+    rigs.updated()
+    bpy.ops.ed.undo_push(message="Move")
+    bpy.ops.ed.undo()
+    rigs.updated()
+    assert active_chain(bpy.context) == bpy.data.objects[name].chain_ik.chains["Right"]

@@ -36,7 +36,7 @@ def test_use_gives_the_compared_chain_that_solver_and_undo_takes_it_back():
             assert chain.use_finish == use_finish
         bpy.ops.ed.undo()
         assert bpy.data.objects["Rig"].chain_ik.chains[0].solver == "NEWTON"
-    expected = "That is no solver of a chain: use Convert for the constraint."
+    expected = "Blender's IK constraint is no solver of chains: press Convert Chains to get one."
     assert refusal(use, index=names.index(BUILT_IN)) == expected
 
 

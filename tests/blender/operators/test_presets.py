@@ -51,6 +51,13 @@ def test_a_preset_sets_what_the_set_up_of_such_a_limb_does(name):
     assert chain.solver == ("TWO_BONE" if end else "NEWTON")
 
 
+@pytest.mark.parametrize("name", ["Arm", "Leg"])
+def test_a_preset_for_limbs_with_hands_works_on_two_bones_without_one(name):
+    chain = make_chain(2)
+    apply(name)
+    assert chain.status.startswith("Reached; no single bone begins"), chain.status
+
+
 def test_a_preset_of_one_s_own_brings_all_settings_back_but_those_of_the_rig():
     chain = make_chain()
     chain.solver, chain.soft_distance, chain.force.gravity = "FORCE", 0.25, 3.0

@@ -54,7 +54,7 @@ def test_a_chain_on_an_object_that_is_no_armature_says_so_and_prints_nothing(dat
     chain = add_everything(ob, rigs.make_empty())
     rigs.updated()
     bpy.context.scene.frame_set(3)
-    assert chain.status == "Not solved: this object is no armature, so remove the chain"
+    assert chain.status == "Not solved: this object is not an armature, so remove the chain"
     assert chain.residual == -1.0
     bpy.context.view_layer.objects.active = ob
     assert "Error" not in capfd.readouterr().err

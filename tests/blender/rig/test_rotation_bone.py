@@ -93,11 +93,33 @@ def test_a_hand_that_begins_at_the_tail_need_not_be_connected():
     np.testing.assert_allclose(axes_of_bone(ob, HAND), axes_of_object(target), atol=2e-6)
 
 
-def test_without_one_bone_at_its_tail_the_tip_takes_the_rotation():
-    for is_connected, others in ((False, 0), (True, 1)):
-        ob, chain, target = make_limb(is_connected, others, solver="NEWTON")
-        np.testing.assert_allclose(axes_of_bone(ob, FORE), axes_of_object(target), atol=2e-6)
-        assert rigs.rotations(ob)[HAND] == (1.0, 0.0, 0.0, 0.0), chain.status
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(("is_connected", "others"), [(False, 0), (True, 1)])
+def test_two_bones_without_one_hand_reach_and_say_that_none_is_turned(solver, is_connected, others):
+    ob, chain, target = make_limb(is_connected, others, solver=solver)
+    rigs.assert_reaches(ob, FORE, target)
+    assert chain.status.startswith("Reached"), chain.status
+    assert chain.status.endswith(
+        "; no single bone begins where the tip ends, so none is turned with the target: lengthen"
+        " the chain, or switch Rotation off"
+    ), chain.status
+    turned = rigs.rotations(ob)
+    assert turned[HAND] == (1.0, 0.0, 0.0, 0.0)
+    chain.use_rotation = False
+    scaled_rigs.update()
+    assert rigs.rotations(ob) == turned
+    assert "turned" not in chain.status
+
+
+@pytest.mark.parametrize("solver", SOLVERS[:-1])
+def test_three_bones_without_a_hand_turn_the_tip(solver):
+    ob = rigs.make_rig(LIMB)
+    target = turned_target((0.3, 0.5, 1.2))
+    given = {"use_rotation": True, "rotation_bone": "AUTO", "solver": solver}
+    chain = rigs.add_chain(ob, HAND, target, **given)
+    scaled_rigs.update()
+    assert chain.status.startswith("Reached"), chain.status
+    np.testing.assert_allclose(axes_of_bone(ob, HAND), axes_of_object(target), atol=2e-6)
 
 
 def test_limits_of_the_hand_hold_and_the_status_says_by_how_much_it_is_off():

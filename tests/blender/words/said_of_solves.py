@@ -171,6 +171,13 @@ SOLVES = {
         set_chain(use_rotation=False),
         both(TWISTED, set_chain(chain_count=2), goes(0.1, 0.4, 1.3)),
     ),
+    "a rotation for a hand that two bones do not have": Said(
+        "Reached (# iterations); no single bone begins where the tip ends, so none is turned with"
+        " the target: lengthen the chain, or switch Rotation off",
+        set_chain(use_rotation=True),
+        set_chain(use_rotation=False),
+        both(goes(0.2, 0.4, 2.3), set_chain(chain_count=2, rotation_bone="AUTO")),
+    ),
     "soft distance": Said(
         "Kept # short of the target by the soft distance",
         set_chain(soft_distance=0.5),

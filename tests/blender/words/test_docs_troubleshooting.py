@@ -24,7 +24,7 @@ REPORTS = (
 )
 # Shorter templates, such as "{}: {} off", would make anything.
 FEWEST_WORDS = 4
-BAKE = "What *Bake* reports"
+BAKE = "What *Bake Chains* reports"
 
 
 def quoted() -> dict[str, list[str]]:

@@ -32,7 +32,7 @@ ELSEWHERE = {
         "The stored pose of this chain cannot be read",
     ),
     "test_objects_without_pose.py::test_a_chain_on_an_object_that_is_no_armature": (
-        "this object is no armature, so remove the chain",
+        "this object is not an armature, so remove the chain",
     ),
     "test_keys_follow_chains.py::test_keys_that_play_on_another_rig": (
         "The action '{}' animates '{}' as well",
@@ -90,7 +90,6 @@ ELSEWHERE = {
     "test_bake.py::test_an_action_in_tweak_mode_is_refused": ("The NLA is in tweak mode",),
     "test_bake.py::test_a_linked_action_is_refused": ("The action '{}' is linked",),
     "test_compare.py::test_where_no_solver_has_a_chance": (
-        "Leave edit mode",
         "The armature shows its rest position: switch it",
         "The armature is hidden, or not in this view layer: show",
     ),
