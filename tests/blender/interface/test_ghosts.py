@@ -12,6 +12,7 @@ import pytest
 
 import blender_ik_addon
 from blender_ik_addon.overlay import ghosts, viewport
+from tests.blender.compare.test_compare import compared, joints_of, limb
 from tests.blender.interface.test_overlay import (
     Pixels,
     around_point,
@@ -19,7 +20,6 @@ from tests.blender.interface.test_overlay import (
     in_viewport,
     needs_gpu,
 )
-from tests.blender.operators.test_compare import compared, joints_of, limb
 from tests.blender.setups import rigs, scaled_rigs
 
 

@@ -97,6 +97,7 @@ ELSEWHERE = {
     "test_compare.py::test_a_drag_is_one_from_the_present_pose": (
         "One drag from the present pose",
     ),
+    "test_compare_steps.py::test_edit_mode_meanwhile_is_told": ("Leave edit mode",),
     "test_compare.py::test_the_constraint_shows": ("{} left; the constraint does not",),
     "test_placing.py::test_what_cannot_be_moved_is_refused": (
         "The location of the {} '{}' is locked",

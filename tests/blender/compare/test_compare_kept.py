@@ -6,8 +6,7 @@ import bpy
 import numpy as np
 import pytest
 
-from tests.blender.keying.converted_rigs import Limb
-from tests.blender.operators.compared_rigs import (
+from tests.blender.compare.compared_rigs import (
     BUILT_IN,
     CLOSE,
     SETTINGS,
@@ -18,6 +17,7 @@ from tests.blender.operators.compared_rigs import (
     rows,
     use,
 )
+from tests.blender.keying.converted_rigs import Limb
 from tests.blender.setups import rigs, scaled_rigs
 from tests.blender.setups.selecting import press, refusal, select_bones
 

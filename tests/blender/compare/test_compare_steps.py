@@ -14,9 +14,9 @@ from blender_ik_addon.properties import COMPARED, compare_solvers, mark_of
 from blender_ik_addon.rig.comparing.timing import ENOUGH, REPEATS, quickest
 from blender_ik_addon.rig.reading.refusals import RigError
 from blender_ik_addon.translations import translated
+from tests.blender.compare.compared_rigs import compared, limb, rows
+from tests.blender.compare.test_compare import everything
 from tests.blender.keying.converted_rigs import Limb
-from tests.blender.operators.compared_rigs import compared, limb, rows
-from tests.blender.operators.test_compare import everything
 from tests.blender.setups import rigs, scaled_rigs
 from tests.blender.setups.selecting import select_objects
 

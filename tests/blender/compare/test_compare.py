@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.rig.live import live
-from tests.blender.keying.converted_rigs import CLOSE as EXACT
-from tests.blender.keying.converted_rigs import Limb, to_constraints
-from tests.blender.operators.compared_rigs import (
+from tests.blender.compare.compared_rigs import (
     BUILT_IN,
     CLOSE,
     SETTINGS,
@@ -21,6 +19,8 @@ from tests.blender.operators.compared_rigs import (
     limb,
     rows,
 )
+from tests.blender.keying.converted_rigs import CLOSE as EXACT
+from tests.blender.keying.converted_rigs import Limb, to_constraints
 from tests.blender.setups import rigs, scaled_rigs
 from tests.blender.setups.selecting import press, refusal, select_objects, state
 
