@@ -272,6 +272,16 @@ def _size(
     return max(1.0, longest, *np.abs(goal), *np.abs(world[:3, 3]))
 
 
+def _flatness(ob: bpy.types.Object, bone: str, depsgraph: bpy.types.Depsgraph) -> float:
+    """Return how many times as much a bone or a parent is stretched one way as another.
+
+    Where bones do not inherit all of a scale, Blender reads rotations out of these matrices, which
+    makes their rounding as many times as large.
+    """
+    tip = rigs.evaluated(ob, depsgraph).pose.bones[bone]
+    return max(np.linalg.cond(np.array(b.matrix)[:3, :3]) for b in (tip, *tip.parent_recursive))
+
+
 def _wrong_distance(
     ob: bpy.types.Object,
     index: int,
@@ -292,7 +302,8 @@ def _wrong_distance(
     size = _size(ob, chain.bone, goal, depsgraph)
     if not size < LARGEST:
         return []
-    gap, noise = np.linalg.norm(point - goal), 1e-5 * size
+    gap = np.linalg.norm(point - goal)
+    noise = 1e-7 * max(100.0, _flatness(ob, chain.bone, depsgraph)) * size
     is_true = abs(gap - chain.residual) <= noise
     if chain.status.startswith("Reached"):
         is_true &= gap <= chain.tolerance + noise

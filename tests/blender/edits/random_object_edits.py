@@ -254,6 +254,11 @@ class LayerEdits:
         self.leave_modes()
         bpy.context.view_layer.update()
         bpy.context.window.scene = picked(bpy.data.scenes, i)
+        if bpy.app.version < (5, 0):
+            # Blender shows what is keyed, then, as soon as anything is written, where it stood
+            # before: until the next frame.
+            bpy.context.view_layer.update()
+            rigs.go_to(bpy.context.scene.frame_current)
 
     @edit(i=THING)
     def remove_scene(self, i):
