@@ -38,16 +38,16 @@ class View(NamedTuple):
     Attributes:
         scene: Session uid of the scene.
         layer: Name of the view layer.
-        rigs: Names of the armature objects that are seen in it.
-        active: Name of the active object, and which of its chains is active.
+        rigs: Session uids of the armature objects that are seen in it.
+        active: Session uid of the active object, 0 for none, and which of its chains is active.
         items: What is drawn of chains.
         colours: In which colours.
     """
 
     scene: int
     layer: str
-    rigs: tuple[str, ...]
-    active: tuple[str, int]
+    rigs: tuple[int, ...]
+    active: tuple[int, int]
     items: Items
     colours: Colours
 
@@ -59,28 +59,24 @@ def find_view(
 
     None if it shows no chain.
     """
-    scene, layer, space = context.scene, context.view_layer, context.space_data
+    scene, layer = context.scene, context.view_layer
+    # ``Any``: the stubs do not know that it is a 3D viewport.
+    space: Any = context.space_data
     if scene is None or layer is None:
         return None
-    names = known.find_names(scene, layer)
-    if not names:
-        return None
-    objects = layer.objects
-    # ``Any``: by the stubs nothing is ever found by its name.
-    found: list[Any] = [objects.get(name) for name in names]
     rigs = [
         rig
-        for rig in found
-        if rig is not None and rig.visible_get(view_layer=layer, viewport=space)
+        for rig in known.find_rigs(scene, layer)
+        if rig.visible_get(view_layer=layer, viewport=space)
     ]
     if not rigs:
         return None
-    active, shown = objects.active, scene.chain_ik.overlay
-    chosen = ("", -1)
+    active, shown = layer.objects.active, scene.chain_ik.overlay
+    chosen = 0, -1
     if active is not None:
-        chosen = active.name, active.chain_ik.active_index
+        chosen = active.session_uid, active.chain_ik.active_index
     items = Items(*[getattr(shown, name) for name in SHOWN_ORDER])
-    seen = tuple([rig.name for rig in rigs])
+    seen = tuple([rig.session_uid for rig in rigs])
     return View(scene.session_uid, layer.name, seen, chosen, items, colours), rigs
 
 

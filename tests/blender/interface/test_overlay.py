@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import bpy
 import gpu
@@ -27,6 +29,13 @@ needs_gpu = pytest.mark.skipif(
 @pytest.fixture
 def seen() -> Iterator[None]:
     """A context in which the first viewport is drawn."""
+    with in_viewport():
+        yield
+
+
+@contextmanager
+def in_viewport() -> Iterator[None]:
+    """Have the first viewport of the file that is open drawn; nothing is known of it."""
     known.clear()
     window = bpy.context.window_manager.windows[0]
     area = next(area for area in window.screen.areas if area.type == "VIEW_3D")
@@ -244,6 +253,58 @@ def test_a_renamed_armature_is_still_seen(seen: None) -> None:
     target.location.x += 0.1
     bpy.context.view_layer.update()
     assert len(strokes().thick.join()[0]) == 4
+
+
+def load_rig(path: Path) -> bpy.types.Object:
+    """Save an arm to a file, and return it linked into a new one."""
+    rigs.make_arm(name="Rig")
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    with bpy.data.libraries.load(str(path), link=True) as (_found, wanted):
+        wanted.objects = ["Rig"]
+    return rigs.link(wanted.objects[0])
+
+
+def check_both_are_drawn(one: bpy.types.Object, other: bpy.types.Object) -> None:
+    """Check that the lines of two arms of one name are those of each."""
+    bpy.context.view_layer.update()
+    for _ in range(2):
+        points, _ = strokes().thick.join()
+        ends = np.array([rigs.tail(ob, "Bone.1") for ob in (one, other)])
+        ends = ends[np.lexsort(ends.T.round(3))]
+        assert len(points) == 8
+        drawn = points[3::4]
+        np.testing.assert_allclose(drawn[np.lexsort(drawn.T.round(3))], ends, atol=1e-5)
+        bpy.context.scene.frame_set(bpy.context.scene.frame_current + 1)
+
+
+@pytest.mark.parametrize("is_linked_first", [True, False])
+def test_a_linked_rig_and_a_local_one_of_its_name_are_both_drawn(
+    tmp_path: Path, is_linked_first: bool
+) -> None:
+    linked = load_rig(tmp_path / "library.blend")
+    local, _ = rigs.make_arm((0.6, 0.5, 0.4), name="Rig")
+    assert local.name == linked.name
+    collection = bpy.context.scene.collection
+    if not is_linked_first:
+        collection.objects.unlink(linked)
+        rigs.link(linked)
+    with in_viewport():
+        check_both_are_drawn(linked, local)
+
+
+def test_a_linked_rig_beside_its_override_and_one_whose_library_has_moved_are_drawn(
+    tmp_path: Path,
+) -> None:
+    linked = load_rig(tmp_path / "library.blend")
+    override = linked.override_create()
+    rigs.link(override)
+    override.location.x += 3.0
+    assert override.name == linked.name
+    with in_viewport():
+        check_both_are_drawn(linked, override)
+        linked.library.filepath = str(tmp_path / "elsewhere.blend")
+        check_both_are_drawn(linked, override)
 
 
 def test_armatures_without_chains_leave_what_is_known_alone(seen: None) -> None:
