@@ -80,7 +80,7 @@ class Known:
     Attributes:
         names: Full ones of armature objects with chains, by scene and view layer.
         rigs: By session uid.
-        shapes: Of joints, by kind and ranges.
+        shapes: Of the joints of the chain that was looked at more closely last.
         drawn: What goes to the graphics card, by what it shows.
         joined: The joints of several armature objects, and what these were joined of.
         found: What has just been drawn of a viewport, for what is drawn on top of it.

@@ -74,7 +74,7 @@ def compile_shape(
         armature_object: The original object.
         skeleton: Its bones.
         spec: The chain's settings.
-        known: Shapes of joints, to share; grows.
+        known: Shapes of joints, as for ``compile_outlines``.
 
     Raises:
         RigError: If the chain has no bones.

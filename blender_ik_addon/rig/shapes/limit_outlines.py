@@ -21,7 +21,7 @@ from .chain_lines import PosedBones
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 Shapes = dict[tuple[object, ...], LimitShape]
-"""Shapes of joints that are known, by kind and ranges."""
+"""Shapes of the joints of one chain, by kind and ranges."""
 
 # Of a bone's length: how large its limits are drawn, and how far along it that of its twist is.
 BEND_SIZE, TWIST_SIZE, TWIST_PLACE = 0.45, 0.22, 0.3
@@ -216,15 +216,18 @@ def compile_outlines(
         skeleton: The armature's bones.
         bones: Their indices, shape (k,).
         joints: What they allow.
-        known: Shapes of joints, to share; grows.
+        known: Shapes that were compiled last, to take again; becomes those of this chain.
     """
     outlines: list[Outline] = []
     directions: list[Array] = []
-    count = 0
-    for row, kind in enumerate(joints.kinds):
-        key = (kind, joints.low[row].tobytes(), joints.high[row].tobytes())
+    count, former = 0, known.copy()
+    known.clear()
+    for row, (kind, low, high) in enumerate(
+        zip(joints.kinds, joints.low, joints.high, strict=True)
+    ):
+        key = (kind, low.tobytes(), high.tobytes())
         if key not in known:
-            known[key] = find_shape(kind, joints.low[row], joints.high[row])
+            known[key] = former.get(key) or find_shape(kind, low, high)
         for part, arc, line in _lines(known[key]):
             outlines.append(Outline(row, part, arc, count, count + len(line)))
             directions.append(line)

@@ -216,6 +216,22 @@ def test_limits_that_have_been_changed_are_drawn_anew(
     assert before.shape != after.shape or np.abs(before - after).max() > 0.01
 
 
+def test_no_limits_are_kept_that_are_drawn_no_longer(seen: None) -> None:
+    ob, _ = rigs.make_arm(NEAR)
+    jointed_rigs.give(ob.chain_ik.chains[0], "Bone.0", "CONE", cone=80.0)
+    bone = ob.pose.bones["Bone.1"]
+    bone.lock_ik_y = bone.lock_ik_z = bone.use_ik_limit_x = True
+    bpy.context.view_layer.objects.active = ob
+    rigs.key(ob, 'pose.bones["Bone.1"].ik_max_x', {1: 0.5, 50: 1.5})
+    seen_lines = set()
+    for frame in range(1, 50, 6):
+        bpy.context.scene.frame_set(frame)
+        points, _ = strokes().areas.join()
+        seen_lines.add(points.tobytes())
+        assert len(known.shapes) == 2
+    assert len(seen_lines) == 9
+
+
 @pytest.mark.parametrize("way", ["eye", "viewport", "edit mode"])
 def test_nothing_is_drawn_of_what_is_not_seen(seen: None, way: str) -> None:
     ob, _ = rigs.make_arm()
@@ -348,6 +364,20 @@ def test_what_is_drawn_is_kept_until_something_changes(seen: None) -> None:
     target.location.x += 0.1
     bpy.context.view_layer.update()
     assert viewport.find_drawn(bpy.context)[0] is not first
+
+
+@needs_gpu
+def test_colours_that_a_person_tries_are_not_all_kept(seen: None) -> None:
+    gpu.init()
+    ob, _ = rigs.make_arm()
+    bpy.context.view_layer.objects.active = ob
+    interface = bpy.context.preferences.themes[0].user_interface
+    before, first = tuple(interface.gizmo_primary), viewport.find_drawn(bpy.context)
+    for number in range(100):
+        interface.gizmo_primary = (0.01 * number, 0.5, 0.5)
+        assert viewport.find_drawn(bpy.context) != first
+        assert 0 < len(known.drawn) <= 40
+    interface.gizmo_primary = before
 
 
 def draw() -> tuple[npt.NDArray[np.float64], list[tuple[str, str]]]:
