@@ -15,7 +15,7 @@ from ..core import IKError
 from ..properties import SHOWN, active_chain, chain_key, chain_spec, owner_of
 from ..rig.batches.batch import Ending
 from ..rig.live import live
-from ..rig.shapes.chain_lines import PosedBones, read_posed
+from ..rig.shapes.chain_lines import PosedBones, are_near, read_posed
 from ..rig.shapes.chain_shape import (
     CompiledShape,
     Place,
@@ -112,6 +112,12 @@ def gather(
     if not all_shown:
         return strokes
     seen = _look_at(all_shown, known, graph)
+    if not are_near(seen.points):
+        # Why bones stand nowhere, the status of their chain tells.
+        all_shown = [each for each in map(_near_part, all_shown) if each.own.rows is not None]
+        if not all_shown:
+            return strokes
+        seen = _look_at(all_shown, known, graph)
     active = active_chain(context)
     if active is not None:
         _look_closer(strokes, active, all_shown, seen, graph, known, view)
@@ -139,6 +145,13 @@ def _find_shown(
             is_solved = use_live and rig.data.pose_position == "POSE"
             found.append(Shown(rig, own, posed, is_solved))
     return found
+
+
+def _near_part(shown: Shown) -> Shown:
+    """Return the same with those of its chains alone that stand where they can be drawn."""
+    rows = shown.own.rows
+    near = [] if rows is None else rows.near(rows.place([shown.posed]))
+    return shown._replace(own=shown.own.only(near))
 
 
 def _look_at(all_shown: list[Shown], known: Known, graph: bpy.types.Depsgraph) -> SeenChains:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import bpy
@@ -65,12 +65,21 @@ class KnownRig:
                 (wanted, plan_or_none(skeleton, bones_spec(each)))
                 for wanted, each in zip(asked, settings, strict=True)
             ]
-            plans = [plan for _, plan in self.plans]
-            self.chains = tuple([i for i, plan in enumerate(plans) if plan is not None])
-            drawn = [plan for plan in plans if plan is not None]
-            self.rows = ChainRows.of(skeleton, drawn) if drawn else None
+            self.chains, self.rows = self._drawn(range(len(self.plans)))
         self.anchors = [target_and_pole(settings[i])[0] for i in self.chains]
         self.solved = tuple([-1 if is_idle(settings[i]) else i for i in self.chains])
+
+    def _drawn(self, chains: Iterable[int]) -> tuple[tuple[int, ...], ChainRows | None]:
+        """Return those of chains that have bones, and their joints; None without any."""
+        found = {i: plan for i in chains if (plan := self.plans[i][1]) is not None}
+        rows = ChainRows.of(self.skeleton, list(found.values())) if found else None
+        return tuple(found), rows
+
+    def only(self, places: Sequence[int]) -> KnownRig:
+        """Return the same with these of its drawn chains alone."""
+        chains, rows = self._drawn([self.chains[i] for i in places])
+        anchors, solved = [self.anchors[i] for i in places], [self.solved[i] for i in places]
+        return replace(self, chains=chains, rows=rows, anchors=anchors, solved=tuple(solved))
 
 
 @dataclass

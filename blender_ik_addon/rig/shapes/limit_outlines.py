@@ -234,8 +234,9 @@ def _lines(shape: LimitShape) -> Sequence[tuple[Part, Arc | None, Array]]:
     return lines
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def place_outlines(outlines: LimitOutlines, posed: PosedBones, signs: Array | None) -> PlacedLimits:
-    """Return the limits of a chain as they are seen on a pose.
+    """Return the limits of a chain as they are seen on a pose: not finite where bones are not.
 
     Args:
         outlines: The limits.
@@ -283,5 +284,6 @@ def _length(vectors: Array) -> Array:
 def _solid(frames: Array) -> Array:
     """Return frames (o, 3, 3) of which those squashed flat, which show no turn, are replaced."""
     sizes = np.prod(np.sqrt(np.einsum("oij,oij->oj", frames, frames)), axis=1)
-    is_flat = np.abs(np.linalg.det(frames)) <= FLAT * sizes
-    return np.where(is_flat[:, None, None], np.eye(3), frames)
+    # So also those that are not finite.
+    is_solid = np.abs(np.linalg.det(frames)) > FLAT * sizes
+    return np.where(is_solid[:, None, None], frames, np.eye(3))

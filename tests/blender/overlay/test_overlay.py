@@ -1,10 +1,9 @@
-"""What the overlay draws in a viewport, and that it keeps nothing too long."""
+"""What the overlay draws in a viewport."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import bpy
 import gpu
@@ -14,16 +13,13 @@ import pytest
 
 from blender_ik_addon.overlay import viewport
 from blender_ik_addon.overlay.colours import read_colours
-from blender_ik_addon.overlay.gathering import find_view, gather
-from blender_ik_addon.overlay.known import known
-from blender_ik_addon.overlay.strokes import Strokes
+from blender_ik_addon.properties import chain_spec
+from blender_ik_addon.rig.shapes.limit_ends import find_ends
+from tests.blender.overlay.viewports import NEAR, in_viewport, needs_gpu, strokes
 from tests.blender.setups import jointed_rigs, rigs
 
-NEAR, FAR = (0.6, 0.5, 1.2), (0.0, 0.0, 3.01)
+FAR = (0.0, 0.0, 3.01)
 SIZE = 400
-needs_gpu = pytest.mark.skipif(
-    not hasattr(gpu, "init"), reason="before 5.2 the module starts no graphics card by itself"
-)
 
 
 @pytest.fixture
@@ -31,26 +27,6 @@ def seen() -> Iterator[None]:
     """A context in which the first viewport is drawn."""
     with in_viewport():
         yield
-
-
-@contextmanager
-def in_viewport() -> Iterator[None]:
-    """Have the first viewport of the file that is open drawn; nothing is known of it."""
-    known.clear()
-    window = bpy.context.window_manager.windows[0]
-    area = next(area for area in window.screen.areas if area.type == "VIEW_3D")
-    region = next(region for region in area.regions if region.type == "WINDOW")
-    with bpy.context.temp_override(window=window, area=area, region=region):
-        yield
-    known.clear()
-
-
-def strokes() -> Strokes:
-    """Return what would be drawn now, made anew where something has changed."""
-    known.settle()
-    colours = read_colours(bpy.context)
-    found = find_view(bpy.context, known, colours)
-    return Strokes() if found is None else gather(bpy.context, known, *found)
 
 
 def colour_of_lines() -> set[tuple[float, ...]]:
@@ -194,44 +170,6 @@ def test_limits_can_be_switched_off(seen: None) -> None:
     assert not strokes().areas.points
 
 
-@pytest.mark.parametrize("is_live", [True, False])
-@pytest.mark.parametrize("of_bone", [True, False])
-def test_limits_that_have_been_changed_are_drawn_anew(
-    seen: None, of_bone: bool, is_live: bool
-) -> None:
-    ob, _ = rigs.make_arm(NEAR)
-    joint = jointed_rigs.give(ob.chain_ik.chains[0], "Bone.0", "CONE", cone=80.0)
-    bone = ob.pose.bones["Bone.1"]
-    bone.lock_ik_y = bone.lock_ik_z = bone.use_ik_limit_x = True
-    bpy.context.view_layer.objects.active = ob
-    bpy.context.scene.chain_ik.use_live = is_live
-    bpy.context.view_layer.update()
-    before, _ = strokes().areas.join()
-    if of_bone:
-        bone.ik_max_x = 0.7
-    else:
-        joint.cone_angle = 0.7
-    bpy.context.view_layer.update()
-    after, _ = strokes().areas.join()
-    assert before.shape != after.shape or np.abs(before - after).max() > 0.01
-
-
-def test_no_limits_are_kept_that_are_drawn_no_longer(seen: None) -> None:
-    ob, _ = rigs.make_arm(NEAR)
-    jointed_rigs.give(ob.chain_ik.chains[0], "Bone.0", "CONE", cone=80.0)
-    bone = ob.pose.bones["Bone.1"]
-    bone.lock_ik_y = bone.lock_ik_z = bone.use_ik_limit_x = True
-    bpy.context.view_layer.objects.active = ob
-    rigs.key(ob, 'pose.bones["Bone.1"].ik_max_x', {1: 0.5, 50: 1.5})
-    seen_lines = set()
-    for frame in range(1, 50, 6):
-        bpy.context.scene.frame_set(frame)
-        points, _ = strokes().areas.join()
-        seen_lines.add(points.tobytes())
-        assert len(known.shapes) == 2
-    assert len(seen_lines) == 9
-
-
 @pytest.mark.parametrize("way", ["eye", "viewport", "edit mode"])
 def test_nothing_is_drawn_of_what_is_not_seen(seen: None, way: str) -> None:
     ob, _ = rigs.make_arm()
@@ -248,136 +186,60 @@ def test_nothing_is_drawn_of_what_is_not_seen(seen: None, way: str) -> None:
         rigs.enter(ob, "OBJECT")
 
 
-def test_chains_that_come_and_go_are_seen_at_once(seen: None) -> None:
-    ob = rigs.make_rig()
-    assert not strokes().thick.points
-    rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=NEAR))
-    bpy.context.view_layer.update()
-    assert len(strokes().thick.join()[0]) == 4
-    ob.chain_ik.chains[0].chain_count = 1
-    bpy.context.view_layer.update()
-    assert len(strokes().thick.join()[0]) == 2
-    ob.chain_ik.chains[0].bone = "Nobody"
-    bpy.context.view_layer.update()
-    assert not strokes().thick.points
-
-
-def test_a_renamed_armature_is_still_seen(seen: None) -> None:
-    ob, target = rigs.make_arm()
-    strokes()
-    ob.name = "Another"
-    target.location.x += 0.1
-    bpy.context.view_layer.update()
-    assert len(strokes().thick.join()[0]) == 4
-
-
-def load_rig(path: Path) -> bpy.types.Object:
-    """Save an arm to a file, and return it linked into a new one."""
-    rigs.make_arm(name="Rig")
-    bpy.ops.wm.save_as_mainfile(filepath=str(path))
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    with bpy.data.libraries.load(str(path), link=True) as (_found, wanted):
-        wanted.objects = ["Rig"]
-    return rigs.link(wanted.objects[0])
-
-
-def check_both_are_drawn(one: bpy.types.Object, other: bpy.types.Object) -> None:
-    """Check that the lines of two arms of one name are those of each."""
-    bpy.context.view_layer.update()
-    for _ in range(2):
-        points, _ = strokes().thick.join()
-        ends = np.array([rigs.tail(ob, "Bone.1") for ob in (one, other)])
-        ends = ends[np.lexsort(ends.T.round(3))]
-        assert len(points) == 8
-        drawn = points[3::4]
-        np.testing.assert_allclose(drawn[np.lexsort(drawn.T.round(3))], ends, atol=1e-5)
-        bpy.context.scene.frame_set(bpy.context.scene.frame_current + 1)
-
-
-@pytest.mark.parametrize("is_linked_first", [True, False])
-def test_a_linked_rig_and_a_local_one_of_its_name_are_both_drawn(
-    tmp_path: Path, is_linked_first: bool
-) -> None:
-    linked = load_rig(tmp_path / "library.blend")
-    local, _ = rigs.make_arm((0.6, 0.5, 0.4), name="Rig")
-    assert local.name == linked.name
-    collection = bpy.context.scene.collection
-    if not is_linked_first:
-        collection.objects.unlink(linked)
-        rigs.link(linked)
-    with in_viewport():
-        check_both_are_drawn(linked, local)
-
-
-def test_a_linked_rig_beside_its_override_and_one_whose_library_has_moved_are_drawn(
-    tmp_path: Path,
-) -> None:
-    linked = load_rig(tmp_path / "library.blend")
-    override = linked.override_create()
-    rigs.link(override)
-    override.location.x += 3.0
-    assert override.name == linked.name
-    with in_viewport():
-        check_both_are_drawn(linked, override)
-        linked.library.filepath = str(tmp_path / "elsewhere.blend")
-        check_both_are_drawn(linked, override)
-
-
-def test_armatures_without_chains_leave_what_is_known_alone(seen: None) -> None:
-    rigs.make_arm()
-    other = rigs.make_rig(name="Other")
-    bpy.context.view_layer.update()
-    strokes()
-    before = dict(known.names)
-    rigs.turn_bones(other)
-    assert known.names == before
-    assert before
-
-
-def test_nothing_is_computed_while_it_is_off(seen: None) -> None:
-    _, target = rigs.make_arm()
-    strokes()
-    bpy.context.scene.chain_ik.overlay.show_overlay = False
-    target.location.x += 0.1
-    bpy.context.view_layer.update()
-    assert viewport.find_drawn(bpy.context) is None
-    assert not any(vars(known).values()), known
-    bpy.context.scene.chain_ik.overlay.show_overlay = True
-    bpy.context.space_data.overlay.show_overlays = False
-    assert viewport.find_drawn(bpy.context) is None
-
-
-def test_undo_and_load_leave_nothing_known(seen: None) -> None:
-    rigs.make_arm()
-    strokes()
-    assert known.rigs
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    assert not any(vars(known).values()), known
-
-
-@needs_gpu
-def test_what_is_drawn_is_kept_until_something_changes(seen: None) -> None:
-    gpu.init()
-    _, target = rigs.make_arm()
-    first, _ = viewport.find_drawn(bpy.context)
-    assert viewport.find_drawn(bpy.context)[0] is first
-    target.location.x += 0.1
-    bpy.context.view_layer.update()
-    assert viewport.find_drawn(bpy.context)[0] is not first
-
-
-@needs_gpu
-def test_colours_that_a_person_tries_are_not_all_kept(seen: None) -> None:
-    gpu.init()
+def test_a_target_bone_of_an_armature_that_was_never_evaluated_is_drawn_nowhere(seen: None) -> None:
     ob, _ = rigs.make_arm()
+    new = bpy.data.objects.new("New", ob.data)
+    chain = ob.chain_ik.chains[0]
+    chain.target, chain.subtarget = new, "Bone.0"
+    assert len(strokes().thick.join()[0]) == 4
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("value", [math.nan, math.inf, 3e38, 1e25])
+@pytest.mark.parametrize("spoiled", ["object", "Bone.0", "Bone.1"])
+def test_a_rig_that_stands_nowhere_is_not_drawn_and_says_why(
+    seen: None, spoiled: str, value: float, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ob, _ = rigs.make_arm()
+    other, _ = rigs.make_arm(name="Other")
+    chain = ob.chain_ik.chains[0]
+    chain.pole_target = rigs.make_empty("Pole", (0.0, -2.0, 1.0))
+    jointed_rigs.give(chain, "Bone.0", "BALL", x=(-50, 50), y=(-50, 50), z=(-50, 50))
+    jointed_rigs.give(chain, "Bone.1", "ELBOW_X", x=(-50, 50), y=(-50, 50))
     bpy.context.view_layer.objects.active = ob
-    interface = bpy.context.preferences.themes[0].user_interface
-    before, first = tuple(interface.gizmo_primary), viewport.find_drawn(bpy.context)
-    for number in range(100):
-        interface.gizmo_primary = (0.01 * number, 0.5, 0.5)
-        assert viewport.find_drawn(bpy.context) != first
-        assert 0 < len(known.drawn) <= 40
-    interface.gizmo_primary = before
+    bpy.context.view_layer.update()
+    assert len(strokes().thick.join()[0]) == 8
+    spoiled_one = ob if spoiled == "object" else ob.pose.bones[spoiled]
+    spoiled_one.scale = (value, value, value)
+    bpy.context.view_layer.update()
+    capfd.readouterr()
+    found = strokes()
+    points, _ = found.thick.join()
+    assert len(points) == 4
+    np.testing.assert_allclose(points[3], rigs.tail(other, "Bone.1"), atol=1e-5)
+    assert not found.rims
+    assert not found.areas.points
+    assert np.isfinite(found.dots.join()[0]).all()
+    # What the gizmos of limits are placed by.
+    find_ends(rigs.evaluated(ob), chain_spec(chain), "Bone.0")
+    assert capfd.readouterr() == ("", "")
+    assert "not finite or too large" in chain.status, chain.status
+
+
+def test_chains_beside_one_that_stands_nowhere_are_drawn(seen: None) -> None:
+    ob, _ = rigs.make_arm()
+    rigs.add_bones(ob, np.array(rigs.ARM) + np.array([2.0, 0.0, 0.0]), prefix="Other")
+    rigs.add_chain(ob, "Other.1", rigs.make_empty(location=(2.6, 0.5, 1.2)))
+    bpy.context.view_layer.objects.active = ob
+    ob.chain_ik.active_index = 1
+    bpy.context.view_layer.update()
+    ob.pose.bones["Bone.0"].scale.x = math.nan
+    bpy.context.view_layer.update()
+    found = strokes()
+    points, _ = found.thick.join()
+    assert len(points) == 4
+    np.testing.assert_allclose(points[0], rigs.head(ob, "Other.0"), atol=1e-6)
+    assert found.rims[0].centre == pytest.approx((2.0, 0.0, 0.0), abs=1e-6)
 
 
 def draw() -> tuple[npt.NDArray[np.float64], list[tuple[str, str]]]:
