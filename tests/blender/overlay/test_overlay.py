@@ -13,10 +13,13 @@ import pytest
 
 from blender_ik_addon.overlay import viewport
 from blender_ik_addon.overlay.colours import read_colours
-from blender_ik_addon.properties import chain_spec
+from blender_ik_addon.overlay.words import find_pixels
+from blender_ik_addon.properties import SHOWN, chain_spec
 from blender_ik_addon.rig.shapes.limit_ends import find_ends
+from tests.blender.interface.drawn import draw_panel
 from tests.blender.overlay.viewports import NEAR, in_viewport, needs_gpu, strokes
 from tests.blender.setups import jointed_rigs, rigs
+from tests.blender.setups.selecting import select_objects
 
 FAR = (0.0, 0.0, 3.01)
 SIZE = 400
@@ -106,6 +109,27 @@ def test_reach_pole_and_limits_are_those_of_the_active_chain_alone(seen: None) -
     assert other.rims[0].centre == pytest.approx((2.0, 0.0, 0.0), abs=1e-6)
     assert not other.areas.points
     assert len(other.thick.join()[0]) == 8
+
+
+def test_what_a_chain_cannot_fold_below_is_drawn_as_well(seen: None) -> None:
+    ob = rigs.make_rig([(0.0, 0.0, 0.0), (0.0, 0.0, 2.0), (0.0, 0.0, 3.0)])
+    rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=(1.5, 0.0, 1.0)))
+    bpy.context.view_layer.objects.active = ob
+    bpy.context.view_layer.update()
+    assert [rim.radius for rim in strokes().rims] == pytest.approx([3.0, 1.0], abs=1e-5)
+
+
+def test_what_is_missed_is_told_in_the_colour_of_its_own_chain(seen: None) -> None:
+    rigs.make_arm(NEAR)
+    other, far = rigs.make_arm(FAR, name="Other")
+    bpy.context.scene.chain_ik.overlay.show_poles = False
+    found, missed = strokes(), read_colours(bpy.context).missed
+    points, colours = found.thin.join()
+    gap = [rigs.tail(other, "Bone.1"), rigs.position(far)]
+    np.testing.assert_allclose(points[-2:], gap, atol=1e-5)
+    np.testing.assert_allclose(colours[-2:], [missed, missed], atol=1e-6)
+    np.testing.assert_allclose([word.colour for word in found.words], [missed], atol=1e-6)
+    assert colour_of_lines() == theme("reached") | theme("missed")
 
 
 @pytest.mark.parametrize("scale", [(1, 1, 1), (-1, 1, 1)])
@@ -240,6 +264,46 @@ def test_chains_beside_one_that_stands_nowhere_are_drawn(seen: None) -> None:
     assert len(points) == 4
     np.testing.assert_allclose(points[0], rigs.head(ob, "Other.0"), atol=1e-6)
     assert found.rims[0].centre == pytest.approx((2.0, 0.0, 0.0), abs=1e-6)
+
+
+def test_local_view_shows_its_own_rigs_alone(seen: None) -> None:
+    ob, _ = rigs.make_arm()
+    other, _ = rigs.make_arm(name="Other")
+    select_objects(active=other)
+    ob.select_set(False)
+    bpy.ops.view3d.localview(frame_selected=False)
+    assert bpy.context.space_data.local_view is not None
+    bpy.context.view_layer.update()
+    points, _ = strokes().thick.join()
+    assert len(points) == 4
+    np.testing.assert_allclose(points[3], rigs.tail(other, "Bone.1"), atol=1e-5)
+    bpy.ops.view3d.localview(frame_selected=False)
+    bpy.context.view_layer.update()
+    assert len(strokes().thick.join()[0]) == 8
+
+
+def test_words_behind_the_eye_are_nowhere(seen: None) -> None:
+    eye, ahead = np.array((1.0, 2.0, 3.0)), np.array((0.0, 0.0, -1.0))
+    matrix = np.eye(4)
+    matrix[:3, 3] = -eye
+    # Without a lens: what lies one ahead fills the view, and so would what lies one behind.
+    matrix[3] = (0.0, 0.0, -1.0, eye[2])
+    points = eye + np.array((ahead, -ahead, 2.0 * ahead + (1.0, 0.0, 0.0)))
+    pixels = find_pixels(points, matrix, (400, 200))
+    np.testing.assert_allclose(pixels[[0, 2]], [(200.0, 100.0), (300.0, 100.0)])
+    assert np.isnan(pixels[1]).all()
+
+
+@pytest.mark.parametrize(("in_blender", "in_scene"), [(True, True), (True, False), (False, True)])
+def test_items_that_change_nothing_are_grey(seen: None, in_blender: bool, in_scene: bool) -> None:
+    bpy.context.space_data.overlay.show_overlays = in_blender
+    bpy.context.scene.chain_ik.overlay.show_overlay = in_scene
+    switch, *items = draw_panel(bpy.types.VIEW3D_PT_overlay_chain_ik)
+    assert switch.name == "show_overlay"
+    assert switch.is_active == in_blender
+    assert {each.name for each in items} == set(SHOWN)
+    assert {each.is_active for each in items} == {in_blender and in_scene}
+    bpy.context.space_data.overlay.show_overlays = True
 
 
 def draw() -> tuple[npt.NDArray[np.float64], list[tuple[str, str]]]:

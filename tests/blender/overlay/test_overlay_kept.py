@@ -45,12 +45,14 @@ def test_limits_that_have_been_changed_are_drawn_anew(
     assert before.shape != after.shape or np.abs(before - after).max() > 0.01
 
 
-def test_no_limits_are_kept_that_are_drawn_no_longer(seen: None) -> None:
+@pytest.mark.parametrize("is_live", [True, False])
+def test_limits_that_play_are_drawn_anew_and_none_are_kept(seen: None, is_live: bool) -> None:
     ob, _ = rigs.make_arm(NEAR)
     jointed_rigs.give(ob.chain_ik.chains[0], "Bone.0", "CONE", cone=80.0)
     bone = ob.pose.bones["Bone.1"]
     bone.lock_ik_y = bone.lock_ik_z = bone.use_ik_limit_x = True
     bpy.context.view_layer.objects.active = ob
+    bpy.context.scene.chain_ik.use_live = is_live
     rigs.key(ob, 'pose.bones["Bone.1"].ik_max_x', {1: 0.5, 50: 1.5})
     seen_lines = set()
     for frame in range(1, 50, 6):
