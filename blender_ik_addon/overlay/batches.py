@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal, NamedTuple, cast
 
 import gpu
@@ -112,9 +112,9 @@ def find_rim(rim: Rim, eye: Vector | None, ahead: Vector) -> Matrix | None:
     return Matrix.Translation(centre.to_tuple()) @ turned @ Matrix.Scale(radius, 4)
 
 
-@cache
+@lru_cache(maxsize=4)
 def make_circle(colour: Colour) -> gpu.types.GPUBatch:
-    """Return the unit circle in X and Y; made once for each colour."""
+    """Return the unit circle in X and Y; made once for each colour, of which there are few."""
     pieces, angles = Pieces(), np.linspace(0.0, math.tau, ROUND + 1)
     pieces.add(np.column_stack((np.cos(angles), np.sin(angles), np.zeros_like(angles))), colour)
     circle = make_batch("LINE_STRIP", pieces.join())

@@ -15,7 +15,7 @@ from ..core import IKError
 from ..properties import SHOWN, active_armature, active_chain, chain_key, chain_spec, owner_of
 from ..rig.batches.batch import Ending
 from ..rig.live import live
-from ..rig.shapes.chain_lines import PosedBones, read_posed
+from ..rig.shapes.chain_lines import PosedBones, are_near, read_posed
 from ..rig.shapes.chain_shape import (
     CompiledShape,
     Place,
@@ -38,16 +38,17 @@ class View(NamedTuple):
     Attributes:
         scene: Session uid of the scene.
         layer: Name of the view layer.
-        rigs: Names of the armature objects that are seen in it.
-        active: Name of the active armature object, and which of its chains is active.
+        rigs: Session uids of the armature objects that are seen in it.
+        active: Session uid of the armature whose chains the panels show, 0 for none, and which of
+            them is active.
         items: What is drawn of chains.
         colours: In which colours.
     """
 
     scene: int
     layer: str
-    rigs: tuple[str, ...]
-    active: tuple[str, int]
+    rigs: tuple[int, ...]
+    active: tuple[int, int]
     items: Items
     colours: Colours
 
@@ -59,26 +60,22 @@ def find_view(
 
     None if it shows no chain.
     """
-    scene, layer, space = context.scene, context.view_layer, context.space_data
+    scene, layer = context.scene, context.view_layer
+    # ``Any``: the stubs do not know that it is a 3D viewport.
+    space: Any = context.space_data
     if scene is None or layer is None:
         return None
-    names = known.find_names(scene, layer)
-    if not names:
-        return None
-    objects = layer.objects
-    # ``Any``: by the stubs nothing is ever found by its name.
-    found: list[Any] = [objects.get(name) for name in names]
     rigs = [
         rig
-        for rig in found
-        if rig is not None and rig.visible_get(view_layer=layer, viewport=space)
+        for rig in known.find_rigs(scene, layer)
+        if rig.visible_get(view_layer=layer, viewport=space)
     ]
     if not rigs:
         return None
     meant, shown = active_armature(context), scene.chain_ik.overlay
-    chosen = ("", -1) if meant is None else (meant.name, meant.chain_ik.active_index)
+    chosen = (0, -1) if meant is None else (meant.session_uid, meant.chain_ik.active_index)
     items = Items(*[getattr(shown, name) for name in SHOWN_ORDER])
-    seen = tuple([rig.name for rig in rigs])
+    seen = tuple([rig.session_uid for rig in rigs])
     return View(scene.session_uid, layer.name, seen, chosen, items, colours), rigs
 
 
@@ -114,6 +111,12 @@ def gather(
     if not all_shown:
         return strokes
     seen = _look_at(all_shown, known, graph)
+    if not are_near(seen.points):
+        # Why bones stand nowhere, the status of their chain tells.
+        all_shown = [each for each in map(_near_part, all_shown) if each.own.rows is not None]
+        if not all_shown:
+            return strokes
+        seen = _look_at(all_shown, known, graph)
     active = active_chain(context)
     if active is not None:
         _look_closer(strokes, active, all_shown, seen, graph, known, view)
@@ -141,6 +144,13 @@ def _find_shown(
             is_solved = use_live and rig.data.pose_position == "POSE"
             found.append(Shown(rig, own, posed, is_solved))
     return found
+
+
+def _near_part(shown: Shown) -> Shown:
+    """Return the same with those of its chains alone that stand where they can be drawn."""
+    rows = shown.own.rows
+    near = [] if rows is None else rows.near(rows.place([shown.posed]))
+    return shown._replace(own=shown.own.only(near))
 
 
 def _look_at(all_shown: list[Shown], known: Known, graph: bpy.types.Depsgraph) -> SeenChains:

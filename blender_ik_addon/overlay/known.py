@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import bpy
@@ -22,6 +22,8 @@ from ..rig.shapes.limit_outlines import Shapes
 MANY = 30
 Asked = tuple[object, ...]
 """The settings that tell which bones a chain has."""
+FullName = tuple[str, str | None]
+"""Of an object, with the file of its library: a linked one may have the name of a local one."""
 
 
 @dataclass
@@ -63,12 +65,21 @@ class KnownRig:
                 (wanted, plan_or_none(skeleton, bones_spec(each)))
                 for wanted, each in zip(asked, settings, strict=True)
             ]
-            plans = [plan for _, plan in self.plans]
-            self.chains = tuple([i for i, plan in enumerate(plans) if plan is not None])
-            drawn = [plan for plan in plans if plan is not None]
-            self.rows = ChainRows.of(skeleton, drawn) if drawn else None
+            self.chains, self.rows = self._drawn(range(len(self.plans)))
         self.anchors = [target_and_pole(settings[i])[0] for i in self.chains]
         self.solved = tuple([-1 if is_idle(settings[i]) else i for i in self.chains])
+
+    def _drawn(self, chains: Iterable[int]) -> tuple[tuple[int, ...], ChainRows | None]:
+        """Return those of chains that have bones, and their joints; None without any."""
+        found = {i: plan for i in chains if (plan := self.plans[i][1]) is not None}
+        rows = ChainRows.of(self.skeleton, list(found.values())) if found else None
+        return tuple(found), rows
+
+    def only(self, places: Sequence[int]) -> KnownRig:
+        """Return the same with these of its drawn chains alone."""
+        chains, rows = self._drawn([self.chains[i] for i in places])
+        anchors, solved = [self.anchors[i] for i in places], [self.solved[i] for i in places]
+        return replace(self, chains=chains, rows=rows, anchors=anchors, solved=tuple(solved))
 
 
 @dataclass
@@ -76,9 +87,9 @@ class Known:
     """Everything that is kept, keyed; ``clear`` on load, undo and unregister.
 
     Attributes:
-        names: Of armature objects with chains by scene and view layer.
+        names: Full ones of armature objects with chains, by scene and view layer.
         rigs: By session uid.
-        shapes: Of joints, by kind and ranges.
+        shapes: Of the joints of the chain that was looked at more closely last.
         drawn: What goes to the graphics card, by what it shows.
         joined: The joints of several armature objects, and what these were joined of.
         found: What has just been drawn of a viewport, for what is drawn on top of it.
@@ -86,7 +97,7 @@ class Known:
         is_changed: Whether anything has changed since it was drawn.
     """
 
-    names: dict[tuple[int, str], tuple[str, ...]] = field(default_factory=dict)
+    names: dict[tuple[int, str], tuple[FullName, ...]] = field(default_factory=dict)
     rigs: dict[int, KnownRig] = field(default_factory=dict)
     shapes: Shapes = field(default_factory=dict)
     drawn: dict[tuple[object, ...], Any] = field(default_factory=dict)
@@ -122,7 +133,7 @@ class Known:
     def _note_rig(self, changed: bpy.types.Object) -> None:
         """Note that an armature object has changed, perhaps got its first chain or another name."""
         if len(changed.chain_ik.chains) and not any(
-            changed.name in names for names in self.names.values()
+            full_name(changed) in names for names in self.names.values()
         ):
             self.clear()
         elif changed.session_uid in self.rigs:
@@ -134,18 +145,27 @@ class Known:
             self.drawn.clear()
             self.is_changed = False
 
-    def find_names(self, scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> tuple[str, ...]:
-        """Return the names of the armature objects of a view layer that have chains."""
+    def find_rigs(
+        self, scene: bpy.types.Scene, layer: bpy.types.ViewLayer
+    ) -> list[bpy.types.Object]:
+        """Return the armature objects of a view layer that have chains.
+
+        What is kept of them is their names: an undo would leave references to nothing.
+        """
         key = scene.session_uid, layer.name
-        if key not in self.names:
-            self.names[key] = tuple(
-                [
-                    each.name
-                    for each in layer.objects
-                    if each.type == "ARMATURE" and len(each.chain_ik.chains)
-                ]
-            )
-        return self.names[key]
+        if key in self.names:
+            # ``Any``: the stubs do not know that objects can be found by their full names.
+            objects: Any = bpy.data.objects
+            found = [objects.get(name) for name in self.names[key]]
+            if all(found):
+                return found
+            # One has been removed, or its library has another path by now.
+            self.clear()
+        rigs = [
+            each for each in layer.objects if each.type == "ARMATURE" and len(each.chain_ik.chains)
+        ]
+        self.names[key] = tuple([full_name(rig) for rig in rigs])
+        return rigs
 
     def join(self, rigs: Sequence[KnownRig]) -> ChainRows:
         """Return the joints of all chains of armature objects; the same while theirs are."""
@@ -166,6 +186,12 @@ class Known:
         known.read(armature_object)
         self.listed.discard(uid)
         return known
+
+
+def full_name(member: bpy.types.Object) -> FullName:
+    """Return what no other object is called at the moment."""
+    library = member.library
+    return member.name, None if library is None else library.filepath
 
 
 def _are_same(one: Sequence[object], other: Sequence[object]) -> bool:

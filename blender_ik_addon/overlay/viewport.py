@@ -27,6 +27,8 @@ from .gathering import find_view, gather
 from .known import is_on, known
 from .words import draw_words
 
+# More than there are viewports: colours that a person tries make a new view each.
+MOST_VIEWS = 32
 # What Blender gives for the callbacks, to remove them by.
 _handles: list[Any] = []
 
@@ -46,6 +48,8 @@ def find_drawn(context: bpy.types.Context) -> tuple[Drawn, Colours] | None:
     view, rigs = found
     drawn = known.drawn.get(view)
     if drawn is None:
+        if len(known.drawn) == MOST_VIEWS:
+            known.drawn.clear()
         drawn = known.drawn[view] = upload(gather(context, known, view, rigs))
     return drawn, colours
 

@@ -19,6 +19,9 @@ Array = npt.NDArray[np.float64]
 Floats = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.int64]
 
+# What is drawn is float32, and so are squares of its distances: farther away there is nothing.
+FAR = 1e18
+
 
 class PosedBones(NamedTuple):
     """The bones of an armature object as Blender has evaluated them.
@@ -109,8 +112,11 @@ class ChainRows:
             np.repeat(np.arange(len(parts)), sizes),
         )
 
+    @np.errstate(over="ignore", invalid="ignore")
     def place(self, posed: Sequence[PosedBones]) -> Array:
         """Return the joints in world space, the last of each chain its effector, shape (p, 3).
+
+        Not finite where bones are not.
 
         Args:
             posed: The bones of each armature object.
@@ -121,6 +127,14 @@ class ChainRows:
         local = own[:, 3, :3] + own[:, 1, :3] * self.reach
         points: Array = np.einsum("pij,pj->pi", world[:, :3, :3], local) + world[:, :3, 3]
         return points
+
+    def near(self, points: Array) -> list[int]:
+        """Return the chains of whose joints (p, 3) none stands too far away to be drawn."""
+        is_near = (np.abs(points) < FAR).all(axis=1)
+        chains: list[int] = np.flatnonzero(
+            np.logical_and.reduceat(is_near, self.starts[:-1])
+        ).tolist()
+        return chains
 
     @cached_property
     def ends(self) -> Indices:
@@ -139,3 +153,10 @@ class ChainRows:
     def chain_of_ends(self) -> Indices:
         """The chain of each of ``ends``, shape (2 s,)."""
         return self.chain_of[self.ends]
+
+
+def are_near(points: Array) -> bool:
+    """Tell whether points (p, 3) are all finite, and none is too far away to be drawn."""
+    flat = points.ravel()
+    # Sooner found than the farthest of them; what is not a number is not less either.
+    return bool(flat.dot(flat) < FAR * FAR)

@@ -18,7 +18,7 @@ from ..reading.chain_plan import ChainPlan, planned
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
 from ..reading.spec import Anchor, ChainSpec
-from .chain_lines import PosedBones
+from .chain_lines import PosedBones, are_near
 from .limit_outlines import LimitOutlines, PlacedLimits, Shapes, compile_outlines, place_outlines
 from .pole_planes import PolePlane, find_pole_plane
 from .reach_zones import ReachZone, find_reach
@@ -74,7 +74,7 @@ def compile_shape(
         armature_object: The original object.
         skeleton: Its bones.
         spec: The chain's settings.
-        known: Shapes of joints, to share; grows.
+        known: Shapes of joints, as for ``compile_outlines``.
 
     Raises:
         RigError: If the chain has no bones.
@@ -143,9 +143,13 @@ def find_place(
     skeleton: Skeleton,
     posed: PosedBones,
 ) -> Array | None:
-    """Return where one target or pole is, shape (3,); None if that cannot be told."""
+    """Return where one target or pole is, shape (3,).
+
+    None if that cannot be told, or if it is too far away to be drawn.
+    """
     (place,) = find_places([anchor], depsgraph, armature_object, skeleton, posed)
-    return np.array(place) if all(map(math.isfinite, place)) else None
+    found = np.array(place)
+    return found if are_near(found) else None
 
 
 def find_places(
@@ -177,10 +181,14 @@ def find_places(
 
 
 def _place_of(anchor: Anchor, depsgraph: bpy.types.Depsgraph) -> Place:
-    evaluated = anchor.object.evaluated_get(depsgraph)
+    try:
+        evaluated = anchor.object.evaluated_get(depsgraph)
+    except ReferenceError:
+        # It has been removed since the last update.
+        return NO_PLACE
     matrix = evaluated.matrix_world
     if anchor.bone and evaluated.type == "ARMATURE":
-        bone = evaluated.pose.bones.get(anchor.bone)
+        bone = None if evaluated.pose is None else evaluated.pose.bones.get(anchor.bone)
         if bone is None:
             return NO_PLACE
         matrix = matrix @ bone.matrix

@@ -17,11 +17,12 @@ from ..reading.bone_joints import BoneJoints
 from ..reading.skeleton import Skeleton
 from ..reading.spaces import RestFrames, parent_frames
 from .chain_lines import PosedBones
+from .limit_mesh import LimitMesh, make_mesh
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 Shapes = dict[tuple[object, ...], LimitShape]
-"""Shapes of joints that are known, by kind and ranges."""
+"""Shapes of the joints of one chain, by kind and ranges."""
 
 # Of a bone's length: how large its limits are drawn, and how far along it that of its twist is.
 BEND_SIZE, TWIST_SIZE, TWIST_PLACE = 0.45, 0.22, 0.3
@@ -61,50 +62,15 @@ class Outline(NamedTuple):
         """Which points are its own."""
         return slice(self.first, self.stop)
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether its last point leads to its first one."""
+        return self.part is Part.SWING
 
-class Stroke(enum.IntEnum):
-    """What a line of a drawn limit is."""
-
-    LIMIT = 0
-    WHOLE_TURN = 1
-    PRESENT = 2
-
-
-class LimitMesh(NamedTuple):
-    """How limits are drawn: their vertices are points of outlines, centres, and present places.
-
-    Attributes:
-        lines: Vertices at the ends of lines, two and two, shape (2 l,).
-        strokes: What each of these ends belongs to, as ``Stroke``, shape (2 l,).
-        triangles: Vertices of the corners of areas, shape (3 t,).
-    """
-
-    lines: Indices
-    strokes: Indices
-    triangles: Indices
-
-
-def _mesh(outlines: Sequence[Outline]) -> LimitMesh:
-    count, total = len(outlines), outlines[-1].stop
-    lines: list[Indices] = []
-    strokes: list[Stroke] = []
-    triangles: list[Indices] = [np.zeros(0, dtype=np.int64)]
-    for number, outline in enumerate(outlines):
-        centre = total + number
-        is_closed = outline.part is Part.SWING
-        has_ends = is_closed or (outline.arc is not None and outline.arc.has_ends)
-        points = np.arange(outline.first, outline.stop)
-        pieces = np.column_stack((points, np.roll(points, -1)))
-        pieces = pieces if is_closed else pieces[:-1]
-        sides = [centre, points[0], centre, points[-1]] if has_ends and not is_closed else []
-        lines += [pieces.ravel(), np.array([*sides, centre, centre + count], dtype=np.int64)]
-        boundary = Stroke.LIMIT if has_ends else Stroke.WHOLE_TURN
-        strokes += [boundary] * (pieces.size + len(sides)) + [Stroke.PRESENT] * 2
-        if has_ends:
-            fan = np.column_stack((np.full(len(pieces), centre), pieces))
-            triangles.append(fan.ravel())
-    every = np.array(strokes, dtype=np.int64)
-    return LimitMesh(np.concatenate(lines), every, np.concatenate(triangles))
+    @property
+    def has_ends(self) -> bool:
+        """Whether it stops the bone anywhere."""
+        return self.arc is None or self.arc.has_ends
 
 
 @dataclass(frozen=True)
@@ -141,7 +107,12 @@ class LimitOutlines:
     @cached_property
     def mesh(self) -> LimitMesh:
         """What is drawn of them."""
-        return _mesh(self.outlines)
+        each = self.outlines
+        return make_mesh(
+            [line.stop for line in each],
+            [line.is_closed for line in each],
+            [line.has_ends for line in each],
+        )
 
     @cached_property
     def roots(self) -> Indices:
@@ -216,15 +187,18 @@ def compile_outlines(
         skeleton: The armature's bones.
         bones: Their indices, shape (k,).
         joints: What they allow.
-        known: Shapes of joints, to share; grows.
+        known: Shapes that were compiled last, to take again; becomes those of this chain.
     """
     outlines: list[Outline] = []
     directions: list[Array] = []
-    count = 0
-    for row, kind in enumerate(joints.kinds):
-        key = (kind, joints.low[row].tobytes(), joints.high[row].tobytes())
+    count, former = 0, known.copy()
+    known.clear()
+    for row, (kind, low, high) in enumerate(
+        zip(joints.kinds, joints.low, joints.high, strict=True)
+    ):
+        key = (kind, low.tobytes(), high.tobytes())
         if key not in known:
-            known[key] = find_shape(kind, joints.low[row], joints.high[row])
+            known[key] = former.get(key) or find_shape(kind, low, high)
         for part, arc, line in _lines(known[key]):
             outlines.append(Outline(row, part, arc, count, count + len(line)))
             directions.append(line)
@@ -260,8 +234,9 @@ def _lines(shape: LimitShape) -> Sequence[tuple[Part, Arc | None, Array]]:
     return lines
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def place_outlines(outlines: LimitOutlines, posed: PosedBones, signs: Array | None) -> PlacedLimits:
-    """Return the limits of a chain as they are seen on a pose.
+    """Return the limits of a chain as they are seen on a pose: not finite where bones are not.
 
     Args:
         outlines: The limits.
@@ -309,5 +284,6 @@ def _length(vectors: Array) -> Array:
 def _solid(frames: Array) -> Array:
     """Return frames (o, 3, 3) of which those squashed flat, which show no turn, are replaced."""
     sizes = np.prod(np.sqrt(np.einsum("oij,oij->oj", frames, frames)), axis=1)
-    is_flat = np.abs(np.linalg.det(frames)) <= FLAT * sizes
-    return np.where(is_flat[:, None, None], np.eye(3), frames)
+    # So also those that are not finite.
+    is_solid = np.abs(np.linalg.det(frames)) > FLAT * sizes
+    return np.where(is_solid[:, None, None], frames, np.eye(3))

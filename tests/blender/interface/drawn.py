@@ -48,6 +48,9 @@ class RecordingLayout:
     def column(self, **arguments: object) -> RecordingLayout:
         return self._inside("column", arguments)
 
+    def grid_flow(self, **arguments: object) -> RecordingLayout:
+        return self._inside("grid_flow", arguments)
+
     def split(self, **arguments: object) -> RecordingLayout:
         assert 0.0 < arguments["factor"] < 1.0
         return self._inside("split", arguments)

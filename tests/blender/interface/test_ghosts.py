@@ -13,7 +13,7 @@ import pytest
 import blender_ik_addon
 from blender_ik_addon.overlay import ghosts, viewport
 from tests.blender.compare.test_compare import compared, joints_of, limb
-from tests.blender.interface.test_overlay import (
+from tests.blender.overlay.viewports import (
     Pixels,
     around_point,
     draw,

@@ -1,53 +1,39 @@
-"""What the overlay draws in a viewport, and that it keeps nothing too long."""
+"""What the overlay draws in a viewport."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Iterator
 
 import bpy
 import gpu
 import numpy as np
-import numpy.typing as npt
 import pytest
 
-from blender_ik_addon.overlay import viewport
 from blender_ik_addon.overlay.colours import read_colours
-from blender_ik_addon.overlay.gathering import find_view, gather
-from blender_ik_addon.overlay.known import known
-from blender_ik_addon.overlay.strokes import Strokes
-from tests.blender.setups import jointed_rigs, rigs
-
-NEAR, FAR = (0.6, 0.5, 1.2), (0.0, 0.0, 3.01)
-SIZE = 400
-Pixels = npt.NDArray[np.float64]
-needs_gpu = pytest.mark.skipif(
-    not hasattr(gpu, "init"), reason="before 5.2 the module starts no graphics card by itself"
+from blender_ik_addon.overlay.words import find_pixels
+from blender_ik_addon.properties import SHOWN, chain_spec
+from blender_ik_addon.rig.shapes.limit_ends import find_ends
+from tests.blender.interface.drawn import draw_panel
+from tests.blender.overlay.viewports import (
+    NEAR,
+    around_point,
+    draw,
+    in_viewport,
+    needs_gpu,
+    strokes,
 )
+from tests.blender.setups import jointed_rigs, rigs
+from tests.blender.setups.selecting import select_objects
 
-
-def in_viewport() -> bpy.types.ContextTempOverride:
-    """Return a context in which the first viewport is drawn."""
-    window = bpy.context.window_manager.windows[0]
-    area = next(area for area in window.screen.areas if area.type == "VIEW_3D")
-    region = next(region for region in area.regions if region.type == "WINDOW")
-    return bpy.context.temp_override(window=window, area=area, region=region)
+FAR = (0.0, 0.0, 3.01)
 
 
 @pytest.fixture
 def seen() -> Iterator[None]:
     """A context in which the first viewport is drawn."""
-    known.clear()
     with in_viewport():
         yield
-    known.clear()
-
-
-def strokes() -> Strokes:
-    """Return what would be drawn now, made anew where something has changed."""
-    known.settle()
-    colours = read_colours(bpy.context)
-    found = find_view(bpy.context, known, colours)
-    return Strokes() if found is None else gather(bpy.context, known, *found)
 
 
 def colour_of_lines() -> set[tuple[float, ...]]:
@@ -129,6 +115,27 @@ def test_reach_pole_and_limits_are_those_of_the_active_chain_alone(seen: None) -
     assert len(other.thick.join()[0]) == 8
 
 
+def test_what_a_chain_cannot_fold_below_is_drawn_as_well(seen: None) -> None:
+    ob = rigs.make_rig([(0.0, 0.0, 0.0), (0.0, 0.0, 2.0), (0.0, 0.0, 3.0)])
+    rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=(1.5, 0.0, 1.0)))
+    bpy.context.view_layer.objects.active = ob
+    bpy.context.view_layer.update()
+    assert [rim.radius for rim in strokes().rims] == pytest.approx([3.0, 1.0], abs=1e-5)
+
+
+def test_what_is_missed_is_told_in_the_colour_of_its_own_chain(seen: None) -> None:
+    rigs.make_arm(NEAR)
+    other, far = rigs.make_arm(FAR, name="Other")
+    bpy.context.scene.chain_ik.overlay.show_poles = False
+    found, missed = strokes(), read_colours(bpy.context).missed
+    points, colours = found.thin.join()
+    gap = [rigs.tail(other, "Bone.1"), rigs.position(far)]
+    np.testing.assert_allclose(points[-2:], gap, atol=1e-5)
+    np.testing.assert_allclose(colours[-2:], [missed, missed], atol=1e-6)
+    np.testing.assert_allclose([word.colour for word in found.words], [missed], atol=1e-6)
+    assert colour_of_lines() == theme("reached") | theme("missed")
+
+
 @pytest.mark.parametrize("scale", [(1, 1, 1), (-1, 1, 1)])
 @pytest.mark.parametrize("keeps", ["MIRROR", "KEEP"])
 def test_the_plane_of_a_pole_is_the_one_in_which_the_chain_bends(
@@ -191,28 +198,6 @@ def test_limits_can_be_switched_off(seen: None) -> None:
     assert not strokes().areas.points
 
 
-@pytest.mark.parametrize("is_live", [True, False])
-@pytest.mark.parametrize("of_bone", [True, False])
-def test_limits_that_have_been_changed_are_drawn_anew(
-    seen: None, of_bone: bool, is_live: bool
-) -> None:
-    ob, _ = rigs.make_arm(NEAR)
-    joint = jointed_rigs.give(ob.chain_ik.chains[0], "Bone.0", "CONE", cone=80.0)
-    bone = ob.pose.bones["Bone.1"]
-    bone.lock_ik_y = bone.lock_ik_z = bone.use_ik_limit_x = True
-    bpy.context.view_layer.objects.active = ob
-    bpy.context.scene.chain_ik.use_live = is_live
-    bpy.context.view_layer.update()
-    before, _ = strokes().areas.join()
-    if of_bone:
-        bone.ik_max_x = 0.7
-    else:
-        joint.cone_angle = 0.7
-    bpy.context.view_layer.update()
-    after, _ = strokes().areas.join()
-    assert before.shape != after.shape or np.abs(before - after).max() > 0.01
-
-
 @pytest.mark.parametrize("way", ["eye", "viewport", "edit mode"])
 def test_nothing_is_drawn_of_what_is_not_seen(seen: None, way: str) -> None:
     ob, _ = rigs.make_arm()
@@ -229,105 +214,100 @@ def test_nothing_is_drawn_of_what_is_not_seen(seen: None, way: str) -> None:
         rigs.enter(ob, "OBJECT")
 
 
-def test_chains_that_come_and_go_are_seen_at_once(seen: None) -> None:
-    ob = rigs.make_rig()
-    assert not strokes().thick.points
-    rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=NEAR))
-    bpy.context.view_layer.update()
-    assert len(strokes().thick.join()[0]) == 4
-    ob.chain_ik.chains[0].chain_count = 1
-    bpy.context.view_layer.update()
-    assert len(strokes().thick.join()[0]) == 2
-    ob.chain_ik.chains[0].bone = "Nobody"
-    bpy.context.view_layer.update()
-    assert not strokes().thick.points
-
-
-def test_a_renamed_armature_is_still_seen(seen: None) -> None:
-    ob, target = rigs.make_arm()
-    strokes()
-    ob.name = "Another"
-    target.location.x += 0.1
-    bpy.context.view_layer.update()
+def test_a_target_bone_of_an_armature_that_was_never_evaluated_is_drawn_nowhere(seen: None) -> None:
+    ob, _ = rigs.make_arm()
+    new = bpy.data.objects.new("New", ob.data)
+    chain = ob.chain_ik.chains[0]
+    chain.target, chain.subtarget = new, "Bone.0"
     assert len(strokes().thick.join()[0]) == 4
 
 
-def test_armatures_without_chains_leave_what_is_known_alone(seen: None) -> None:
-    rigs.make_arm()
-    other = rigs.make_rig(name="Other")
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("value", [math.nan, math.inf, 3e38, 1e25])
+@pytest.mark.parametrize("spoiled", ["object", "Bone.0", "Bone.1"])
+def test_a_rig_that_stands_nowhere_is_not_drawn_and_says_why(
+    seen: None, spoiled: str, value: float, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ob, _ = rigs.make_arm()
+    other, _ = rigs.make_arm(name="Other")
+    chain = ob.chain_ik.chains[0]
+    chain.pole_target = rigs.make_empty("Pole", (0.0, -2.0, 1.0))
+    jointed_rigs.give(chain, "Bone.0", "BALL", x=(-50, 50), y=(-50, 50), z=(-50, 50))
+    jointed_rigs.give(chain, "Bone.1", "ELBOW_X", x=(-50, 50), y=(-50, 50))
+    bpy.context.view_layer.objects.active = ob
     bpy.context.view_layer.update()
-    strokes()
-    before = dict(known.names)
-    rigs.turn_bones(other)
-    assert known.names == before
-    assert before
-
-
-def test_nothing_is_computed_while_it_is_off(seen: None) -> None:
-    _, target = rigs.make_arm()
-    strokes()
-    bpy.context.scene.chain_ik.overlay.show_overlay = False
-    target.location.x += 0.1
+    assert len(strokes().thick.join()[0]) == 8
+    spoiled_one = ob if spoiled == "object" else ob.pose.bones[spoiled]
+    spoiled_one.scale = (value, value, value)
     bpy.context.view_layer.update()
-    assert viewport.find_drawn(bpy.context) is None
-    assert not any(vars(known).values()), known
-    bpy.context.scene.chain_ik.overlay.show_overlay = True
-    bpy.context.space_data.overlay.show_overlays = False
-    assert viewport.find_drawn(bpy.context) is None
+    capfd.readouterr()
+    found = strokes()
+    points, _ = found.thick.join()
+    assert len(points) == 4
+    np.testing.assert_allclose(points[3], rigs.tail(other, "Bone.1"), atol=1e-5)
+    assert not found.rims
+    assert not found.areas.points
+    assert np.isfinite(found.dots.join()[0]).all()
+    # What the gizmos of limits are placed by.
+    find_ends(rigs.evaluated(ob), chain_spec(chain), "Bone.0")
+    assert capfd.readouterr() == ("", "")
+    assert "not finite or too large" in chain.status, chain.status
 
 
-def test_undo_and_load_leave_nothing_known(seen: None) -> None:
-    rigs.make_arm()
-    strokes()
-    assert known.rigs
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    assert not any(vars(known).values()), known
-
-
-@needs_gpu
-def test_what_is_drawn_is_kept_until_something_changes(seen: None) -> None:
-    gpu.init()
-    _, target = rigs.make_arm()
-    first, _ = viewport.find_drawn(bpy.context)
-    assert viewport.find_drawn(bpy.context)[0] is first
-    target.location.x += 0.1
+def test_chains_beside_one_that_stands_nowhere_are_drawn(seen: None) -> None:
+    ob, _ = rigs.make_arm()
+    rigs.add_bones(ob, np.array(rigs.ARM) + np.array([2.0, 0.0, 0.0]), prefix="Other")
+    rigs.add_chain(ob, "Other.1", rigs.make_empty(location=(2.6, 0.5, 1.2)))
+    bpy.context.view_layer.objects.active = ob
+    ob.chain_ik.active_index = 1
     bpy.context.view_layer.update()
-    assert viewport.find_drawn(bpy.context)[0] is not first
+    ob.pose.bones["Bone.0"].scale.x = math.nan
+    bpy.context.view_layer.update()
+    found = strokes()
+    points, _ = found.thick.join()
+    assert len(points) == 4
+    np.testing.assert_allclose(points[0], rigs.head(ob, "Other.0"), atol=1e-6)
+    assert found.rims[0].centre == pytest.approx((2.0, 0.0, 0.0), abs=1e-6)
 
 
-def draw(
-    in_scene: Callable[[], None] = viewport.draw_in_scene,
-    on_screen: Callable[[], None] = viewport.draw_on_screen,
-) -> tuple[Pixels, list[tuple[str, str]]]:
-    """Return the pixels that two callbacks draw, (h, w, 4), and the state after each of them."""
-    view = bpy.context.region_data
-    view.view_perspective = "ORTHO"
-    view.view_rotation, view.view_distance = (0.5, 0.5, 0.5, 0.5), 8.0
-    view.view_location = (0.0, 0.0, 1.0)
-    view.update()
-    image = gpu.types.GPUOffScreen(SIZE, SIZE)
-    with image.bind():
-        buffer = gpu.state.active_framebuffer_get()
-        buffer.clear(color=(0.0, 0.0, 0.0, 0.0))
-        with gpu.matrix.push_pop(), gpu.matrix.push_pop_projection():
-            gpu.matrix.load_matrix(view.view_matrix)
-            gpu.matrix.load_projection_matrix(view.window_matrix)
-            in_scene()
-        states = [(gpu.state.blend_get(), gpu.state.depth_test_get())]
-        on_screen()
-        states.append((gpu.state.blend_get(), gpu.state.depth_test_get()))
-        pixels = buffer.read_color(0, 0, SIZE, SIZE, 4, 0, "FLOAT")
-    found = np.array(pixels.to_list()).reshape(SIZE, SIZE, 4)
-    image.free()
-    return found, states
+def test_local_view_shows_its_own_rigs_alone(seen: None) -> None:
+    ob, _ = rigs.make_arm()
+    other, _ = rigs.make_arm(name="Other")
+    select_objects(active=other)
+    ob.select_set(False)
+    bpy.ops.view3d.localview(frame_selected=False)
+    assert bpy.context.space_data.local_view is not None
+    bpy.context.view_layer.update()
+    points, _ = strokes().thick.join()
+    assert len(points) == 4
+    np.testing.assert_allclose(points[3], rigs.tail(other, "Bone.1"), atol=1e-5)
+    bpy.ops.view3d.localview(frame_selected=False)
+    bpy.context.view_layer.update()
+    assert len(strokes().thick.join()[0]) == 8
 
 
-def around_point(pixels: Pixels, point: npt.ArrayLike) -> Pixels:
-    """Return the pixels (5, 5, 4) about a point of world space."""
-    matrix = np.array(bpy.context.region_data.perspective_matrix)
-    seen_at = (matrix @ [*np.asarray(point), 1.0])[:2] * 0.5 + 0.5
-    column, row = (seen_at * SIZE).astype(int).tolist()
-    return pixels[row - 2 : row + 3, column - 2 : column + 3]
+def test_words_behind_the_eye_are_nowhere(seen: None) -> None:
+    eye, ahead = np.array((1.0, 2.0, 3.0)), np.array((0.0, 0.0, -1.0))
+    matrix = np.eye(4)
+    matrix[:3, 3] = -eye
+    # Without a lens: what lies one ahead fills the view, and so would what lies one behind.
+    matrix[3] = (0.0, 0.0, -1.0, eye[2])
+    points = eye + np.array((ahead, -ahead, 2.0 * ahead + (1.0, 0.0, 0.0)))
+    pixels = find_pixels(points, matrix, (400, 200))
+    np.testing.assert_allclose(pixels[[0, 2]], [(200.0, 100.0), (300.0, 100.0)])
+    assert np.isnan(pixels[1]).all()
+
+
+@pytest.mark.parametrize(("in_blender", "in_scene"), [(True, True), (True, False), (False, True)])
+def test_items_that_change_nothing_are_grey(seen: None, in_blender: bool, in_scene: bool) -> None:
+    bpy.context.space_data.overlay.show_overlays = in_blender
+    bpy.context.scene.chain_ik.overlay.show_overlay = in_scene
+    switch, *items = draw_panel(bpy.types.VIEW3D_PT_overlay_chain_ik)
+    assert switch.name == "show_overlay"
+    assert switch.is_active == in_blender
+    assert {each.name for each in items} == set(SHOWN)
+    assert {each.is_active for each in items} == {in_blender and in_scene}
+    bpy.context.space_data.overlay.show_overlays = True
 
 
 @needs_gpu

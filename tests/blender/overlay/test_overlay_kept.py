@@ -1,0 +1,210 @@
+"""What the overlay knows from one drawing to the next: never too little, never too long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import bpy
+import gpu
+import numpy as np
+import pytest
+
+from blender_ik_addon.overlay import viewport
+from blender_ik_addon.overlay.known import known
+from tests.blender.overlay.viewports import NEAR, in_viewport, needs_gpu, strokes
+from tests.blender.setups import jointed_rigs, rigs
+
+
+@pytest.fixture
+def seen() -> Iterator[None]:
+    """A context in which the first viewport is drawn."""
+    with in_viewport():
+        yield
+
+
+@pytest.mark.parametrize("is_live", [True, False])
+@pytest.mark.parametrize("of_bone", [True, False])
+def test_limits_that_have_been_changed_are_drawn_anew(
+    seen: None, of_bone: bool, is_live: bool
+) -> None:
+    ob, _ = rigs.make_arm(NEAR)
+    joint = jointed_rigs.give(ob.chain_ik.chains[0], "Bone.0", "CONE", cone=80.0)
+    bone = ob.pose.bones["Bone.1"]
+    bone.lock_ik_y = bone.lock_ik_z = bone.use_ik_limit_x = True
+    bpy.context.view_layer.objects.active = ob
+    bpy.context.scene.chain_ik.use_live = is_live
+    bpy.context.view_layer.update()
+    before, _ = strokes().areas.join()
+    if of_bone:
+        bone.ik_max_x = 0.7
+    else:
+        joint.cone_angle = 0.7
+    bpy.context.view_layer.update()
+    after, _ = strokes().areas.join()
+    assert before.shape != after.shape or np.abs(before - after).max() > 0.01
+
+
+@pytest.mark.parametrize("is_live", [True, False])
+def test_limits_that_play_are_drawn_anew_and_none_are_kept(seen: None, is_live: bool) -> None:
+    ob, _ = rigs.make_arm(NEAR)
+    jointed_rigs.give(ob.chain_ik.chains[0], "Bone.0", "CONE", cone=80.0)
+    bone = ob.pose.bones["Bone.1"]
+    bone.lock_ik_y = bone.lock_ik_z = bone.use_ik_limit_x = True
+    bpy.context.view_layer.objects.active = ob
+    bpy.context.scene.chain_ik.use_live = is_live
+    rigs.key(ob, 'pose.bones["Bone.1"].ik_max_x', {1: 0.5, 50: 1.5})
+    seen_lines = set()
+    for frame in range(1, 50, 6):
+        bpy.context.scene.frame_set(frame)
+        points, _ = strokes().areas.join()
+        seen_lines.add(points.tobytes())
+        assert len(known.shapes) == 2
+    assert len(seen_lines) == 9
+
+
+def test_chains_that_come_and_go_are_seen_at_once(seen: None) -> None:
+    ob = rigs.make_rig()
+    assert not strokes().thick.points
+    rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=NEAR))
+    bpy.context.view_layer.update()
+    assert len(strokes().thick.join()[0]) == 4
+    ob.chain_ik.chains[0].chain_count = 1
+    bpy.context.view_layer.update()
+    assert len(strokes().thick.join()[0]) == 2
+    ob.chain_ik.chains[0].bone = "Nobody"
+    bpy.context.view_layer.update()
+    assert not strokes().thick.points
+
+
+def test_a_renamed_armature_is_still_seen(seen: None) -> None:
+    ob, target = rigs.make_arm()
+    strokes()
+    ob.name = "Another"
+    target.location.x += 0.1
+    bpy.context.view_layer.update()
+    assert len(strokes().thick.join()[0]) == 4
+
+
+def load_rig(path: Path) -> bpy.types.Object:
+    """Save an arm to a file, and return it linked into a new one."""
+    rigs.make_arm(name="Rig")
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    with bpy.data.libraries.load(str(path), link=True) as (_found, wanted):
+        wanted.objects = ["Rig"]
+    return rigs.link(wanted.objects[0])
+
+
+def check_both_are_drawn(one: bpy.types.Object, other: bpy.types.Object) -> None:
+    """Check that the lines of two arms of one name are those of each."""
+    bpy.context.view_layer.update()
+    for _ in range(2):
+        points, _ = strokes().thick.join()
+        ends = np.array([rigs.tail(ob, "Bone.1") for ob in (one, other)])
+        ends = ends[np.lexsort(ends.T.round(3))]
+        assert len(points) == 8
+        drawn = points[3::4]
+        np.testing.assert_allclose(drawn[np.lexsort(drawn.T.round(3))], ends, atol=1e-5)
+        bpy.context.scene.frame_set(bpy.context.scene.frame_current + 1)
+
+
+@pytest.mark.parametrize("is_linked_first", [True, False])
+def test_a_linked_rig_and_a_local_one_of_its_name_are_both_drawn(
+    tmp_path: Path, is_linked_first: bool
+) -> None:
+    linked = load_rig(tmp_path / "library.blend")
+    local, _ = rigs.make_arm((0.6, 0.5, 0.4), name="Rig")
+    assert local.name == linked.name
+    collection = bpy.context.scene.collection
+    if not is_linked_first:
+        collection.objects.unlink(linked)
+        rigs.link(linked)
+    with in_viewport():
+        check_both_are_drawn(linked, local)
+
+
+def test_a_linked_rig_beside_its_override_and_one_whose_library_has_moved_are_drawn(
+    tmp_path: Path,
+) -> None:
+    linked = load_rig(tmp_path / "library.blend")
+    override = linked.override_create()
+    rigs.link(override)
+    override.location.x += 3.0
+    assert override.name == linked.name
+    with in_viewport():
+        check_both_are_drawn(linked, override)
+        linked.library.filepath = str(tmp_path / "elsewhere.blend")
+        check_both_are_drawn(linked, override)
+
+
+def test_armatures_without_chains_leave_what_is_known_alone(seen: None) -> None:
+    rigs.make_arm()
+    other = rigs.make_rig(name="Other")
+    bpy.context.view_layer.update()
+    strokes()
+    before = dict(known.names)
+    rigs.turn_bones(other)
+    assert known.names == before
+    assert before
+
+
+@pytest.mark.parametrize("role", ["target", "pole_target"])
+def test_what_is_removed_before_the_next_update_is_drawn_no_longer(seen: None, role: str) -> None:
+    ob, _ = rigs.make_arm()
+    chain = ob.chain_ik.chains[0]
+    chain.pole_target = rigs.make_empty("Pole", (0.0, -2.0, 1.0))
+    bpy.context.view_layer.objects.active = ob
+    bpy.context.view_layer.update()
+    before = strokes()
+    bpy.data.objects.remove(getattr(chain, role))
+    after = strokes()
+    assert len(after.thick.join()[0]) == 4
+    assert len(after.thin.join()[0]) < len(before.thin.join()[0])
+    assert bool(after.areas.points) == (role == "target")
+
+
+def test_nothing_is_computed_while_it_is_off(seen: None) -> None:
+    _, target = rigs.make_arm()
+    strokes()
+    bpy.context.scene.chain_ik.overlay.show_overlay = False
+    target.location.x += 0.1
+    bpy.context.view_layer.update()
+    assert viewport.find_drawn(bpy.context) is None
+    assert not any(vars(known).values()), known
+    bpy.context.scene.chain_ik.overlay.show_overlay = True
+    bpy.context.space_data.overlay.show_overlays = False
+    assert viewport.find_drawn(bpy.context) is None
+
+
+def test_undo_and_load_leave_nothing_known(seen: None) -> None:
+    rigs.make_arm()
+    strokes()
+    assert known.rigs
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    assert not any(vars(known).values()), known
+
+
+@needs_gpu
+def test_what_is_drawn_is_kept_until_something_changes(seen: None) -> None:
+    gpu.init()
+    _, target = rigs.make_arm()
+    first, _ = viewport.find_drawn(bpy.context)
+    assert viewport.find_drawn(bpy.context)[0] is first
+    target.location.x += 0.1
+    bpy.context.view_layer.update()
+    assert viewport.find_drawn(bpy.context)[0] is not first
+
+
+@needs_gpu
+def test_colours_that_a_person_tries_are_not_all_kept(seen: None) -> None:
+    gpu.init()
+    ob, _ = rigs.make_arm()
+    bpy.context.view_layer.objects.active = ob
+    interface = bpy.context.preferences.themes[0].user_interface
+    before, first = tuple(interface.gizmo_primary), viewport.find_drawn(bpy.context)
+    for number in range(100):
+        interface.gizmo_primary = (0.01 * number, 0.5, 0.5)
+        assert viewport.find_drawn(bpy.context) != first
+        assert 0 < len(known.drawn) <= 40
+    interface.gizmo_primary = before

@@ -1,0 +1,81 @@
+"""The first viewport of the file, without a window: what the overlay would draw there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import bpy
+import gpu
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from blender_ik_addon.overlay import viewport
+from blender_ik_addon.overlay.colours import read_colours
+from blender_ik_addon.overlay.gathering import find_view, gather
+from blender_ik_addon.overlay.known import known
+from blender_ik_addon.overlay.strokes import Strokes
+
+Pixels = npt.NDArray[np.float64]
+SIZE = 400
+NEAR = (0.6, 0.5, 1.2)
+"""A target that an arm reaches."""
+needs_gpu = pytest.mark.skipif(
+    not hasattr(gpu, "init"), reason="before 5.2 the module starts no graphics card by itself"
+)
+
+
+@contextmanager
+def in_viewport() -> Iterator[None]:
+    """Have the first viewport of the file that is open drawn; nothing is known of it."""
+    known.clear()
+    window = bpy.context.window_manager.windows[0]
+    area = next(area for area in window.screen.areas if area.type == "VIEW_3D")
+    region = next(region for region in area.regions if region.type == "WINDOW")
+    with bpy.context.temp_override(window=window, area=area, region=region):
+        yield
+    known.clear()
+
+
+def strokes() -> Strokes:
+    """Return what would be drawn now, made anew where something has changed."""
+    known.settle()
+    colours = read_colours(bpy.context)
+    found = find_view(bpy.context, known, colours)
+    return Strokes() if found is None else gather(bpy.context, known, *found)
+
+
+def draw(
+    in_scene: Callable[[], None] = viewport.draw_in_scene,
+    on_screen: Callable[[], None] = viewport.draw_on_screen,
+) -> tuple[Pixels, list[tuple[str, str]]]:
+    """Return the pixels that two callbacks draw, (h, w, 4), and the state after each of them."""
+    view = bpy.context.region_data
+    view.view_perspective = "ORTHO"
+    view.view_rotation, view.view_distance = (0.5, 0.5, 0.5, 0.5), 8.0
+    view.view_location = (0.0, 0.0, 1.0)
+    view.update()
+    image = gpu.types.GPUOffScreen(SIZE, SIZE)
+    with image.bind():
+        buffer = gpu.state.active_framebuffer_get()
+        buffer.clear(color=(0.0, 0.0, 0.0, 0.0))
+        with gpu.matrix.push_pop(), gpu.matrix.push_pop_projection():
+            gpu.matrix.load_matrix(view.view_matrix)
+            gpu.matrix.load_projection_matrix(view.window_matrix)
+            in_scene()
+        states = [(gpu.state.blend_get(), gpu.state.depth_test_get())]
+        on_screen()
+        states.append((gpu.state.blend_get(), gpu.state.depth_test_get()))
+        pixels = buffer.read_color(0, 0, SIZE, SIZE, 4, 0, "FLOAT")
+    found = np.array(pixels.to_list()).reshape(SIZE, SIZE, 4)
+    image.free()
+    return found, states
+
+
+def around_point(pixels: Pixels, point: npt.ArrayLike) -> Pixels:
+    """Return the pixels (5, 5, 4) about a point of world space."""
+    matrix = np.array(bpy.context.region_data.perspective_matrix)
+    seen_at = (matrix @ [*np.asarray(point), 1.0])[:2] * 0.5 + 0.5
+    column, row = (seen_at * SIZE).astype(int).tolist()
+    return pixels[row - 2 : row + 3, column - 2 : column + 3]
