@@ -34,7 +34,14 @@ def registered_addon(empty_file: str) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def empty_scene(registered_addon: None, empty_file: str) -> None:
-    """A file with one scene and nothing in it. Keeps add-ons, unlike read_factory_settings."""
+    """A file with one scene and nothing in it. Keeps add-ons, unlike read_factory_settings.
+
+    A test that failed while the add-on was off takes no other test with it.
+    """
+    import blender_ik_addon
+
+    if not hasattr(bpy.types.Object, "chain_ik"):
+        blender_ik_addon.register()
     bpy.ops.wm.read_homefile(filepath=empty_file)
 
 

@@ -2,7 +2,8 @@
 
 Blender lists handlers, classes, menus and keymaps. What it does not list, it holds as Python
 objects that Python's collector knows: what it is to call for drawing, for the message bus, at a
-timer.
+timer. Those are asked for their `type`: `isinstance` also reads their `__class__`, and an operator of
+an add-on that was disabled raises when it is read.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def _handlers() -> Iterator[str]:
 
 def _timers() -> Iterator[str]:
     for each in gc.get_objects():
-        if isinstance(each, types.FunctionType) and bpy.app.timers.is_registered(each):
+        if type(each) is types.FunctionType and bpy.app.timers.is_registered(each):
             yield _named(each)
 
 
@@ -106,7 +107,7 @@ def _drawn_into(known: dict[str, type]) -> Iterator[str]:
 def _draw_callbacks() -> Iterator[str]:
     """Yield what `Space.draw_handler_add` was given: Blender keeps its arguments in one tuple."""
     for each in gc.get_objects():
-        if type(each) is tuple and len(each) >= 5 and isinstance(each[0], type):
+        if type(each) is tuple and len(each) >= 5 and issubclass(type(each[0]), type):
             if issubclass(each[0], bpy.types.Space) and callable(each[1]):
                 yield f"{each[0].__name__} {each[3]} {each[4]}: {_named(each[1])}"
 
@@ -115,7 +116,7 @@ def _messages() -> Iterator[str]:
     """Yield what `msgbus.subscribe_rna` was given: a tuple of its arguments and the function."""
     for each in gc.get_objects():
         if type(each) is tuple and len(each) == 2 and type(each[0]) is tuple:
-            if isinstance(each[1], types.FunctionType):
+            if type(each[1]) is types.FunctionType:
                 yield _named(each[1])
 
 
