@@ -2,8 +2,8 @@
 
 Blender lists handlers, classes, menus and keymaps. What it does not list, it holds as Python
 objects that Python's collector knows: what it is to call for drawing, for the message bus, at a
-timer. Those are asked for their `type`: `isinstance` also reads their `__class__`, and an operator of
-an add-on that was disabled raises when it is read.
+timer. Those are asked for their `type`: `isinstance` also reads their `__class__`, and an operator
+of an add-on that was disabled raises when it is read.
 """
 
 from __future__ import annotations
