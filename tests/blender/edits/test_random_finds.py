@@ -16,16 +16,19 @@ def chain_of(ob: bpy.types.Object) -> bpy.types.PropertyGroup:
     return ob.chain_ik.chains[0]
 
 
+@pytest.mark.parametrize("is_live", [True, False])
 @pytest.mark.parametrize("way", ["at rest", "hidden", "in edit mode"])
-def test_a_rig_that_cannot_be_posed_no_longer_says_that_it_has_reached_its_target(way):
+def test_a_rig_that_cannot_be_posed_no_longer_says_that_it_has_reached_its_target(way, is_live):
     ob, target = rigs.make_arm(NEAR)
     assert chain_of(ob).status.startswith("Reached")
+    bpy.context.scene.chain_ik.use_live = is_live
     if way == "at rest":
         ob.data.pose_position = "REST"
     elif way == "hidden":
         ob.hide_viewport = True
     else:
         rigs.enter(ob, "EDIT")
+    bpy.context.scene.chain_ik.use_live = True
     target.location = FAR
     bpy.context.view_layer.update()
     assert chain_of(ob).status.startswith("Not solved")
