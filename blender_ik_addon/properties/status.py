@@ -69,7 +69,7 @@ def _why_not_posed(owner: bpy.types.Object) -> str:
 
 
 def residual(settings: ChainGroup) -> float:
-    """Return what the last solve of a chain left to its target; -1 without one, or without a pose."""
+    """Return what the last solve of a chain left to its target; -1 without it or a pose."""
     if _why_not_posed(owner_of(settings)):
         return -1.0
     outcome = live.memory.outcome(chain_key(settings))
