@@ -69,17 +69,23 @@ def _why_not_posed(owner: bpy.types.Object) -> str:
 
 
 def residual(settings: ChainGroup) -> float:
-    """Return what the last solve of a chain left to its target; -1 without it or a pose."""
-    if _why_not_posed(owner_of(settings)):
-        return -1.0
+    """Return what the last solve of a chain left to its target; -1 if it does not show."""
+    outcome = _outcome_shown(settings)
+    return -1.0 if outcome is None else outcome.residual
+
+
+def _outcome_shown(settings: ChainGroup) -> Outcome | None:
+    """Return what the last solve of a chain did; None if its bones are not where that left them."""
+    if is_idle(settings) or _why_not_posed(owner_of(settings)):
+        return None
     outcome = live.memory.outcome(chain_key(settings))
-    return -1.0 if outcome is None or isinstance(outcome, str) else outcome.residual
+    return outcome if isinstance(outcome, Outcome) else None
 
 
 def tree_of(settings: ChainGroup) -> list[ChainGroup]:
     """Return the other chains that a chain is one tree with, as it was solved last."""
-    outcome = live.memory.outcome(chain_key(settings))
-    if is_idle(settings) or not isinstance(outcome, Outcome):
+    outcome = _outcome_shown(settings)
+    if outcome is None:
         return []
     chains = chains_of(owner_of(settings))
     return [chains[index] for index in outcome.tree if index < len(chains)]
