@@ -81,7 +81,7 @@ class _Rig:
         """Return how the root bone lies in the bend of the pose without any chain."""
         frame = self.depsgraph.scene.frame_current_final
         _, channels = start_channels(job, self.pose, frame, None)
-        return pole_angles.axes_of_start(job, self.pose, channels)
+        return pole_angles.root_axes(job, self.pose, channels)
 
     def joints(self, plan: ChainPlan) -> Array:
         """Return where the joints of a chain are shown now, world space, shape (m + 1, 3)."""

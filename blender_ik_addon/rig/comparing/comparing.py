@@ -119,7 +119,10 @@ def show(compared: Compared, home: Pose | None, found: Sequence[Posed | Attempt]
                 stage.show(each.pose)
                 each = _measured(trial, stage, each.attempt, each.plan, is_led=each.is_led)
             shown.append(each)
-        return [*shown, _built_in(trial, stage, home)]
+        try:
+            return [*shown, _built_in(trial, stage, home)]
+        except IKError as error:
+            return [*shown, Attempt(None, True, str(error))]
 
 
 @contextmanager
@@ -148,15 +151,16 @@ def _measured(
 
 
 def _built_in(trial: Trial, stage: Stage, home: Pose | None) -> Attempt:
-    """Return what Blender's IK constraint makes of the chain, with those that share its bones."""
+    """Return what Blender's IK constraint makes of the chain, with those that share its bones.
+
+    Raises:
+        IKError: If there is no such constraint.
+    """
     compared, owner = trial.compared, trial.compared.object
-    try:
-        converting.check_solver(owner)
-        for each in trial.driven.live_chains:
-            job = each.job
-            converting.check_chain(job.skeleton, job.plan, job.spec, owner.pose.bones)
-    except RigError as error:
-        return Attempt(None, True, str(error))
+    converting.check_solver(owner)
+    for each in trial.driven.live_chains:
+        job = each.job
+        converting.check_chain(job.skeleton, job.plan, job.spec, owner.pose.bones)
     pose = copied(home or trial.pose)
     for each in trial.driven.live_chains:
         # A constraint has no other start than the pose without it.
@@ -190,7 +194,7 @@ def _constrain(stage: Stage, live_chain: LiveChain, pose: Pose, world: WorldMatr
     angle = spec.pole_angle
     if spec.pole is not None:
         constraint.pole_target = stage.goal(world.matrix(spec.pole, "pole"))
-        axes = pole_angles.axes_of_start(job, pose, pose.rotation[job.plan.written])
+        axes = pole_angles.root_axes(job, pose, pose.rotation[job.plan.written])
         flip = math.pi if spec.options.use_flip_bend else 0.0
         angle = pole_angles.angle_of_constraint(axes, angle, flip)
     may_grow = converting.may_grow(job.object, job.skeleton, job.plan)

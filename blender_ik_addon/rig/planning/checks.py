@@ -6,7 +6,7 @@ Blender stores NaN in any float, and evaluates it into whatever hangs below.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -18,8 +18,8 @@ from ..reading.chain_plan import ChainPlan
 from ..reading.channels import Pose
 from ..reading.refusals import RigError, no_length
 from ..reading.skeleton import Skeleton
-from .driven import Driven
 from .live_chain import SHORTEST_SEGMENT
+from .order import Job
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -120,13 +120,12 @@ def check_channels(skeleton: Skeleton, plan: ChainPlan, channels: Array) -> None
         raise _not_finite(skeleton.names[plan.written[row]])
 
 
-def check_segments(driven: Sequence[Driven], rows: Indices, joints: Array) -> None:
+def check_segments(job_of: Callable[[int], Job], joints: Array) -> None:
     """Raise if a bone of chains has no length.
 
     Args:
-        driven: Chains alone.
-        rows: Some of them, shape (b,).
-        joints: Theirs, shape (b, m + 1, 3).
+        job_of: Returns the job of a row.
+        joints: Of the chains, shape (b, m + 1, 3).
 
     Raises:
         InvalidChainError: With the name of the first such bone.
@@ -134,7 +133,7 @@ def check_segments(driven: Sequence[Driven], rows: Indices, joints: Array) -> No
     lengths = np.linalg.norm(np.diff(joints, axis=1), axis=2)
     short = np.argwhere(lengths <= SHORTEST_SEGMENT * lengths.sum(axis=1, keepdims=True))
     if len(short):
-        job = driven[rows[short[0, 0]]].live_chains[0].job
+        job = job_of(int(short[0, 0]))
         raise no_length(job.skeleton.names[job.plan.segments[short[0, 1]]])
 
 

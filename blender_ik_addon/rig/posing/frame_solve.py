@@ -150,7 +150,7 @@ class FrameSolve:
         slides = self._start_slides(asked, frames)
         start = frames.posed(rotation.matrix_from_quaternion(local), slides=slides)
         if not own.is_tree:
-            check_segments(self._driven, rows, start.joints)
+            check_segments(lambda row: self._driven[rows[row]].live_chains[0].job, start.joints)
             return start, None
         assert self._joints is not None
         chains = chains_for_core(frames, start, self._joints.take(rows))

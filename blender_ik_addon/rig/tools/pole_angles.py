@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ..frames.chain_frames import ChainFrames
 from ..frames.framing import Hung, framed
 from ..frames.side import find_sides
 from ..keying.moving import Change
+from ..planning.checks import check_segments
 from ..planning.order import Job
 from ..reading.channels import Pose, matrices_of
 from ..reading.refusals import RigError
@@ -29,35 +29,34 @@ UNCHANGED = Change(lambda value: value, 1.0, 0.0)
 ROUNDING = 1e-6
 
 
-def root_axes(frames: ChainFrames, rotations: Array, *, without_tip: bool) -> Array:
+def root_axes(job: Job, pose: Pose, channels: Array) -> Array:
     """Return how the X and Z axes of a root bone lie across the chord of a start pose, (2, 2).
 
     Rows are X and Z; columns the bend side, and across it counter-clockwise seen from the target.
 
     Args:
-        frames: Of one chain.
-        rotations: Local rotations of the start pose, shape (1, k, 3, 3).
-        without_tip: Whether the last segment does not bend.
+        job: The chain.
+        pose: Of its armature object.
+        channels: Rotation channels of the start pose, shape (k, 4).
+
+    Raises:
+        InvalidChainError: If a bone has no length.
     """
-    posed = frames.posed(rotations)
-    joints = posed.joints[:, :-1] if without_tip else posed.joints
+    plan = job.plan
+    frames = framed([Hung(job.skeleton, pose, plan)])
+    posed = frames.posed(matrices_of(channels, pose.modes[plan.written])[None])
+    check_segments(lambda _: job, posed.joints)
+    joints = posed.joints[:, :-1] if plan.bends_without_tip else posed.joints
     side = find_sides(joints, frames.natural_sides(posed)[:, 0])[0]
     chord = joints[0, -1] - joints[0, 0]
     chord = chord / max(float(np.linalg.norm(chord)), 1e-12)
     side = side - chord * (side @ chord)
     side = side / max(float(np.linalg.norm(side)), 1e-12)
     axes: Array = posed.matrices[0, 0].T[[0, 2]]
-    axes = axes / np.linalg.norm(axes, axis=1, keepdims=True)
+    # A bone that is scaled flat may have none: any angle is as good as another then.
+    axes = axes / np.maximum(np.linalg.norm(axes, axis=1, keepdims=True), np.finfo(float).tiny)
     across: Array = axes @ np.stack((side, np.cross(chord, side)), axis=1)
     return across
-
-
-def axes_of_start(job: Job, pose: Pose, channels: Array) -> Array:
-    """Return the ``root_axes`` of a chain that starts from rotation channels (k, 4) of a pose."""
-    plan = job.plan
-    rotations = matrices_of(channels, pose.modes[plan.written])[None]
-    frames = framed([Hung(job.skeleton, pose, plan)])
-    return root_axes(frames, rotations, without_tip=plan.bends_without_tip)
 
 
 def angle_of_chain(axes: Array, angle: float) -> float:

@@ -268,6 +268,24 @@ def test_what_a_constraint_cannot_do_it_says_and_the_solvers_go_on():
     assert found["Newton"].is_solved
 
 
+def test_a_bone_without_length_is_told_in_every_row():
+    rig = limb("arm")
+    root = rig.ob.pose.bones[rig.bones[0]]
+    root.scale = (0.0, 0.0, 0.0)
+    scaled_rigs.update()
+    for name, row in compared(rig.ob).items():
+        assert row.status.startswith(f"Bone '{root.name}' has no length to turn"), name
+
+
+def test_a_bone_that_is_scaled_flat_is_no_reason_for_a_constraint_to_show_nothing():
+    rig = limb("arm")
+    rig.ob.pose.bones[rig.bones[0]].scale = (0.0, 1.0, 0.0)
+    scaled_rigs.update()
+    found = compared(rig.ob)[BUILT_IN]
+    assert found.is_solved
+    assert np.isfinite(joints_of(found)).all()
+
+
 def test_a_muted_chain_is_compared_as_if_it_were_not():
     rig = limb("tail")
     solved = rig.joints()

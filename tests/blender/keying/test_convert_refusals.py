@@ -43,6 +43,16 @@ def follow_own_bone(limb: Limb) -> None:
     limb.constraint.target, limb.constraint.subtarget = limb.ob, "Limb.1"
 
 
+def take_length(limb: Limb) -> None:
+    limb.ob.pose.bones["Limb.0"].scale = (0.0, 0.0, 0.0)
+
+
+NO_LENGTH = (
+    "Bone 'Limb.0' has no length to turn: check its scale and location, or leave it out of the"
+    " chain."
+)
+
+
 def set_up(**settings: object) -> Callable[[Limb], None]:
     def breaks(limb: Limb) -> None:
         for name, value in settings.items():
@@ -96,6 +106,7 @@ CONSTRAINTS: dict[str, tuple[Callable[[Limb], None], str]] = {
         set_up(target=None),
         "Constraint 'IK' of 'Limb.1': No target is set: choose an object for the chain to follow.",
     ),
+    "no length": (take_length, f"Constraint 'IK' of 'Limb.1': {NO_LENGTH}"),
     "own bone": (
         follow_own_bone,
         "Constraint 'IK' of 'Limb.1': The target bone 'Limb.1' is moved by the chain that would"
@@ -200,6 +211,7 @@ CHAINS_ALONE: dict[str, tuple[Callable[[Limb], None], str]] = {
         end_off_parent,
         "IK constraints reach with a head only at the tail of its parent: switch Use Tail on.",
     ),
+    "no length": (take_length, NO_LENGTH),
     "another": (constrain_as_well, "'Limb.2' has an IK constraint already: delete that first."),
     "no target": (
         set_chain(target=None),
