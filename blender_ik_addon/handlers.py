@@ -21,6 +21,7 @@ from .properties import (
     upgrade,
 )
 from .rig.live import live
+from .rig.live.renames import renames
 from .rig.reading.anchors import shown_everywhere
 from .rig.reading.spec import Anchor
 from .rig.reading.update import Update
@@ -50,6 +51,8 @@ def _run(
     thread = threading.get_ident()
     if depsgraph is None or thread in _busy:
         return
+    if depsgraph.mode == "VIEWPORT":
+        renames.look(depsgraph)
     if not scene.chain_ik.use_live or _is_render_underway(scene, depsgraph):
         # What changes now is told to nobody: begin afresh when chains are solved again.
         live.memory.graphs.clear()
@@ -157,6 +160,7 @@ def on_history(*_arguments: object) -> None:
 def on_load(*_arguments: object) -> None:
     """Bring settings of older files up to date, and begin afresh."""
     upgrade(bpy.data.objects)
+    renames.clear()
     for window_manager in bpy.data.window_managers:
         forget_compared(window_manager)
     on_history()
@@ -198,5 +202,6 @@ def unregister() -> None:
     for name, handler in _HANDLERS.items():
         getattr(bpy.app.handlers, name).remove(handler)
     _busy.clear()
+    renames.clear()
     _active_bones.clear()
     _active_objects.clear()

@@ -23,6 +23,7 @@ from .records import (
     stored_spec,
     sync_anchors_if_changed,
 )
+from .renaming import follow_renamed
 from .sharing import as_others_have, tell_others
 
 
@@ -158,6 +159,8 @@ def prepare(armature_object: bpy.types.Object, update: Update) -> bool:
     if not armature_object.is_editable:
         return False
     is_render = update.depsgraph.mode == "RENDER"
+    if not is_render:
+        follow_renamed(armature_object)
     has_written = not is_render and sync_anchors_if_changed(armature_object, update)
     evaluated = armature_object.evaluated_get(update.depsgraph)
     has_kept = False

@@ -116,10 +116,8 @@ def test_a_target_bone_moved_edited_and_renamed_is_followed_as_it_is():
     warm_rigs.edit_bones(lambda bones: bones["Handle.0"].translate(Vector((0, 0, 0.1))), "Handle")
     assert_follows_handle()
     named("Handle").data.bones["Handle.1"].name = "New"
-    assert_right([OTHER], ["Other Target", "Handle"])
-    assert "'Handle.1' no longer exists" in chain().status
-    chain().subtarget = "New"
     assert_follows_handle("New")
+    assert chain().subtarget == "New"
 
 
 def test_a_target_bone_that_becomes_part_of_a_live_chain_is_followed_after_it():
