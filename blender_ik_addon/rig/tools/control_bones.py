@@ -82,7 +82,7 @@ def add_edit_bones(
     return anchors
 
 
-def dress(anchors: Sequence[Anchor], controls: Sequence[Control]) -> None:
+def style_bones(anchors: Sequence[Anchor], controls: Sequence[Control]) -> None:
     """Give new control bones their shapes, their colour, and a bone collection of their own."""
     for anchor, control in zip(anchors, controls, strict=True):
         armature, bone = anchor.object.data, anchor.object.pose.bones[anchor.bone]
