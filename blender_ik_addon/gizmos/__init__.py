@@ -1,4 +1,4 @@
-"""What can be grabbed of chains in the viewport."""
+"""Gizmos of chains: what can be dragged or clicked in the viewport."""
 
 from ..registering import in_order
 

@@ -1,4 +1,4 @@
-"""Target, pole and pole angle of the active chain, to be dragged where they are."""
+"""Gizmos that drag the target, the pole and the pole angle of the active chain."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from .shown import ChainGizmos, paint, rig_of, solved_chain, theme
 
 Array = npt.NDArray[np.float64]
 
-# Of Blender's own gizmos' size.
+# Shares of the size of Blender's own gizmos.
 TARGET_SIZE, POLE_SIZE, DIAL_SIZE = 0.22, 0.16, 0.6
 LINE_WIDTH = 2.0
 
 
 class VIEW3D_GGT_chain_ik_controls(ChainGizmos):
-    """What the active chain follows and bends to."""
+    """Rings on target and pole of the active chain, and a dial for its pole angle."""
 
     bl_idname = "VIEW3D_GGT_chain_ik_controls"
     bl_label = "Chain IK Controls"
@@ -82,7 +82,7 @@ class VIEW3D_GGT_chain_ik_controls(ChainGizmos):
 
 
 def _axis_of(context: bpy.types.Context, settings: ChainGroup) -> PoleAxis | None:
-    """Return what the pole angle turns about; None for a chain that tells none."""
+    """Return the line that the pole angle turns about; None if there is none."""
     solved = solved_chain(context, settings)
     try:
         spec = solved.job.spec if solved else chain_spec(settings, with_stored=False)
@@ -93,7 +93,7 @@ def _axis_of(context: bpy.types.Context, settings: ChainGroup) -> PoleAxis | Non
 
 
 def _frame_of(line: PoleAxis) -> Matrix:
-    """Return the space of a dial in the middle of a line, about which it turns."""
+    """Return the matrix of a dial in the middle of a line, with the line as its Z axis."""
     turn = Vector((0.0, 0.0, 1.0)).rotation_difference(Vector(line.direction.tolist()))
     middle = (line.root + line.end) / 2.0
     return Matrix.Translation(middle.tolist()) @ turn.to_matrix().to_4x4()

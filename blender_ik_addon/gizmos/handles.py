@@ -1,4 +1,4 @@
-"""A small handle beside the end of each chain that is not active: a click makes it so."""
+"""A small handle beside the end of each chain but the active one; a click activates its chain."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OPERATOR = "pose.chain_ik_activate"
 
 
 class VIEW3D_GT_chain_ik_handles(bpy.types.Gizmo):
-    """The handles of all chains but the active one; each is a part, by its chain's place."""
+    """The handles of all chains but the active one; a handle's part is its chain's index."""
 
     bl_idname = "VIEW3D_GT_chain_ik_handles"
 
@@ -32,11 +32,11 @@ class VIEW3D_GT_chain_ik_handles(bpy.types.Gizmo):
         self._part, self._size = -1, 1.0
 
     def show(self, spots: dict[int, Vector], size: float) -> None:
-        """Show handles at pixels, by chain.
+        """Show handles.
 
         Args:
-            spots: Where, by place of the chain in the list.
-            size: Pixels of a pixel at an interface scale of one.
+            spots: Their places in the region, pixels, by index of the chain.
+            size: Interface scale.
         """
         for part in spots:
             if part not in self._spots:
@@ -44,7 +44,7 @@ class VIEW3D_GT_chain_ik_handles(bpy.types.Gizmo):
         self._spots, self._size = spots, size
 
     def draw(self, _context: bpy.types.Context) -> None:
-        # Made here, because without a window nothing can be drawn.
+        # Not made in setup, because without a window no shape can be made.
         self._shape = self._shape or self.new_custom_shape("TRIS", DIAMOND)
         normal = self.alpha
         for part, spot in self._spots.items():
@@ -78,7 +78,7 @@ class VIEW3D_GGT_chain_ik_handles(ChainGizmos):
 
 
 def _spots(context: bpy.types.Context, size: float) -> dict[int, Vector]:
-    """Return where the handles of chains are, by their places in the list, in pixels."""
+    """Return the places of handles in the region, pixels, by index of the chain."""
     owner, region, view = rig_of(context), context.region, context.region_data
     if owner is None or region is None or view is None:
         return {}
@@ -94,7 +94,7 @@ def _spots(context: bpy.types.Context, size: float) -> dict[int, Vector]:
 
 
 def _end_of(owner: bpy.types.Object, settings: ChainGroup) -> Vector | None:
-    """Return where a chain ends, armature space; None for one without a bone."""
+    """Return the effector of a chain, armature space; None for a chain without a bone."""
     bone = owner.pose.bones.get(settings.bone)
     if bone is None:
         return None

@@ -1,4 +1,4 @@
-"""The ends of the limits of one bone of the active chain, to be dragged on their arcs."""
+"""Gizmos that drag the ends of one bone's limits along their arcs."""
 
 from __future__ import annotations
 
@@ -38,15 +38,14 @@ class VIEW3D_GGT_chain_ik_limits(ChainGizmos):
             gizmo = self.gizmos.new("GIZMO_GT_move_3d")
             gizmo.draw_style, gizmo.draw_options = "RING_2D", {"ALIGN_VIEW", "FILL"}
             gizmo.scale_basis, gizmo.line_width = SIZE, LINE_WIDTH
-            # So small that rings and dials would never let it be grabbed.
+            # It is so small that rings and dials would always be picked instead.
             gizmo.select_bias = IN_FRONT
 
     def draw_prepare(self, context: bpy.types.Context) -> None:
-        settings = active_chain(context)
-        bone = "" if rig_of(context) is None or settings is None else _bone_of(context, settings)
-        ends = list[LimitEnd]()
-        if settings is not None and bone:
-            ends = _ends_of(context, settings, bone, self._finder)
+        settings, bone, ends = active_chain(context), "", list[LimitEnd]()
+        if settings is not None and rig_of(context) is not None:
+            bone = _bone_of(context, settings)
+            ends = _ends_of(context, settings, bone, self._finder) if bone else []
         colours = theme(context)
         axes = (colours.axis_x, colours.axis_y, colours.axis_z)
         for place, gizmo in enumerate(self.gizmos):
@@ -58,7 +57,7 @@ class VIEW3D_GGT_chain_ik_limits(ChainGizmos):
                 paint(gizmo, axes[end.axis])
 
     def _aim(self, place: int, asked: tuple[str, str, str]) -> None:
-        """Have a gizmo move this end of this bone."""
+        """Make a gizmo move a certain end: bone, axis, and which end."""
         if self._asked[place] != asked:
             self._asked[place] = asked
             properties = self.gizmos[place].target_set_operator(OPERATOR)
@@ -68,7 +67,7 @@ class VIEW3D_GGT_chain_ik_limits(ChainGizmos):
 def _bone_of(context: bpy.types.Context, settings: ChainGroup) -> str:
     """Return the bone whose limits are shown: the active one, else that of the active joint.
 
-    Empty for none, which costs nothing: most bones have no limits.
+    Empty without limits; that is found first, as it is cheap and most bones have none.
     """
     active, joints = context.active_pose_bone, settings.joints
     has_own = active is not None and any(getattr(active, f"use_ik_limit_{axis}") for axis in "xyz")
@@ -86,7 +85,7 @@ def _bone_of(context: bpy.types.Context, settings: ChainGroup) -> str:
 def _ends_of(
     context: bpy.types.Context, settings: ChainGroup, bone: str, finder: EndFinder
 ) -> list[LimitEnd]:
-    """Return what can be dragged; nothing where limits do not hold, or cannot be read."""
+    """Return the ends that can be dragged; none where limits cannot be read."""
     solved = solved_chain(context, settings)
     try:
         spec = solved.job.spec if solved else chain_spec(settings, with_stored=False)

@@ -1,4 +1,4 @@
-"""Whether gizmos of chains are to be shown, of which armature, and in which colours."""
+"""What all gizmos of chains share: when they are shown, for which armature, in which colours."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..rig.planning.live_chain import LiveChain
 
 
 class ChainGizmos(bpy.types.GizmoGroup):
-    """What all groups of gizmos have in common. They keep no references to data of Blender."""
+    """The base of all gizmo groups. They keep no references to Blender's data."""
 
     bl_space_type = "VIEW_3D"
     bl_region_type = "WINDOW"
@@ -23,7 +23,7 @@ class ChainGizmos(bpy.types.GizmoGroup):
 
 
 def rig_of(context: bpy.types.Context) -> bpy.types.Object | None:
-    """Return the armature whose chains can be grabbed, None while none is to be."""
+    """Return the armature object whose gizmos are shown, None while none are."""
     space, owner = context.space_data, context.active_object
     if not isinstance(space, bpy.types.SpaceView3D) or owner is None or owner.type != "ARMATURE":
         return None
@@ -37,10 +37,9 @@ def rig_of(context: bpy.types.Context) -> bpy.types.Object | None:
 
 
 def solved_chain(context: bpy.types.Context, settings: ChainGroup) -> LiveChain | None:
-    """Return a chain as it was solved last, to ask instead of reading its bones at every redraw.
+    """Return a chain as it was solved last; None while it is not solved live.
 
-    Returns:
-        None while it is not solved live. Whatever Blender tells of has gone into the last solve.
+    It is up to date, and saves reading the bones at every redraw.
     """
     if not context.scene.chain_ik.use_live:
         return None

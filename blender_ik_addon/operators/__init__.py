@@ -1,4 +1,4 @@
-"""What a person does to chains."""
+"""The operators of the extension."""
 
 from ..registering import in_order
 

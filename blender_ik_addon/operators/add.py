@@ -42,7 +42,7 @@ AUTOMATIC = (
 
 
 def _tips(operator: bpy.types.Operator, context: bpy.types.Context) -> list[tuple[str, str, str]]:
-    """Return the bones to search the tip in."""
+    """Return the bones that the tip can be chosen from."""
     owner = None if context is None else active_armature(context)
     names = [] if owner is None else owner.pose.bones.keys()
     return [(name, name, "") for name in names] or [("", "", "")]
@@ -160,7 +160,7 @@ class POSE_OT_chain_ik_add(ChainOperator):
     def _wanted(self, selected: Selection) -> ChainSpec:
         """Return the chain that the selection and the settings mean."""
         bones, count = selected.bones, selected.chain_count
-        # Of a run that ends with a hand or foot the bones before it reach, and it is turned.
+        # A hand or foot at the end is turned with the target, and only the bones before it reach.
         has_end = count > 2 and self.use_tail and _ends_limb(selected)
         is_chosen = self.properties.is_property_set("use_rotation")
         return ChainSpec(
@@ -175,7 +175,7 @@ class POSE_OT_chain_ik_add(ChainOperator):
         )
 
     def _choose(self, context: bpy.types.Context, wanted: ChainSpec, placed: Placement) -> None:
-        """Show in the panel at the bottom left what was chosen; given again, it is the same."""
+        """Show the choices in *Adjust Last Operation*; given again, they yield the same chain."""
         self.chain_count = wanted.chain_count
         self.use_rotation = wanted.use_rotation
         if not self.properties.is_property_set("use_pole"):
@@ -244,7 +244,7 @@ class POSE_OT_chain_ik_pole_add(ChainOperator):
 
 
 def _ends_limb(selected: Selection) -> bool:
-    """Tell whether the tip is a hand or foot by name, the one bone at the end of that before it."""
+    """Tell whether the tip is a hand or foot by name, and the only bone at its parent's tail."""
     skeleton = compiled(selected.armature_object)
     before, tip = (skeleton.index[name] for name in selected.bones[-2:])
     return is_end(selected.bone) and skeleton.child_at_tail(before) == tip

@@ -30,7 +30,7 @@ ACTIONS = (
 
 
 class Ranged:
-    """What operators on a range of frames have in common."""
+    """The frame range of an operator."""
 
     frame_start: IntProperty(
         name="Start Frame",
@@ -44,7 +44,7 @@ class Ranged:
     )
 
     def frames(self, scene: bpy.types.Scene) -> range:
-        """Return the frames that are asked for, and show them."""
+        """Return the frames of the range; an end that is not set becomes that of the scene."""
         for name in ("frame_start", "frame_end"):
             if not self.properties.is_property_set(name):
                 setattr(self, name, getattr(scene, name))
@@ -117,7 +117,7 @@ class POSE_OT_chain_ik_bake(Ranged, Stepwise):
         keying = Keying(self.step, self.tolerance, self.action == "NEW")
         specs = {index: chain_spec(self._owner.chain_ik.chains[index]) for index in chosen}
         work = bake(scene, self._owner, specs, frames, keying)
-        # A script, and the panel at the bottom left, want it done when they go on.
+        # For a script and for *Adjust Last Operation* it has to be done when this returns.
         start, self._is_asked = self.do_in_window if self._is_asked else self.do, False
         return start(context, work, len(frames))
 
@@ -127,7 +127,7 @@ class POSE_OT_chain_ik_bake(Ranged, Stepwise):
     def finish(self, _context: bpy.types.Context, baked: tuple[int, ...]) -> set[str]:
         """Mute the chains and tell what has been baked."""
         for index in baked if self.mute else ():
-            # Playing frames has had Blender look again at every reference from before.
+            # By index: playing frames has made references from before invalid.
             mute_for_good(self._owner, index)
         count = len(baked)
         chains = f"{count} chains" if count != 1 else "1 chain"

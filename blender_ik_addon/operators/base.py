@@ -1,4 +1,4 @@
-"""What operators inherit: what keeps them from running is told, errors are reports."""
+"""The bases of operators: they say why one cannot run, and turn errors into reports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..core import IKError
 from ..translations import said, translate
 from . import selection
 
-# Options tell of this selection: what was chosen for the last one is not remembered.
+# For options that depend on the selection: their last values are not remembered.
 ANEW: set[Literal["SKIP_SAVE"]] = {"SKIP_SAVE"}
 # Seconds of work until the window gets its turn, and from one timer event to the next.
 TURN, PAUSE = 0.03, 0.005
@@ -22,7 +22,7 @@ Steps = Generator[int, None, Any]
 
 
 class ChainOperator(bpy.types.Operator):
-    """The base of all operators: a subclass says what it does, and what it needs."""
+    """The base of all operators; a subclass adds ``act``, and ``problem`` for what it needs."""
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
@@ -35,7 +35,7 @@ class ChainOperator(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        """Tell whether nothing keeps it from running, and the user what does."""
+        """Tell whether it can run; if not, the tooltip says why."""
         problem = cls.problem(context)
         if problem:
             cls.poll_message_set(translate(problem, "tooltips"))
@@ -54,7 +54,7 @@ class ChainOperator(bpy.types.Operator):
         return {"CANCELLED"}
 
     def warn_of_readers(self, readers: Iterable[str]) -> None:
-        """Tell the user of data whose drivers are broken now."""
+        """Warn of data whose drivers read what was removed."""
         names = ", ".join(sorted(readers))
         if names:
             sentence = f"Drivers of {names} read what is gone: give them something else to read."
@@ -64,7 +64,7 @@ class ChainOperator(bpy.types.Operator):
 class Stepwise(ChainOperator):
     """Long work in small steps: a window stays alive meanwhile, and Esc stops it.
 
-    A subclass says what to do, and what comes at the end.
+    A subclass adds ``progress`` and ``finish``.
 
     The work is a generator that yields after each step, raises an ``IKError`` if it fails, and
     leaves everything as it was when it is closed before its end.
@@ -97,7 +97,7 @@ class Stepwise(ChainOperator):
         return {"RUNNING_MODAL"}
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
-        """Go on, or stop; nobody else gets events meanwhile."""
+        """Go on, or stop; no other operator gets events meanwhile."""
         if event.type in {"ESC", "RIGHTMOUSE"} and event.value == "PRESS":
             self.cancel(context)
             self.report({"INFO"}, said(f"{self.bl_label} was stopped, so nothing has changed"))
@@ -107,19 +107,19 @@ class Stepwise(ChainOperator):
     def cancel(self, context: bpy.types.Context) -> None:
         """Leave everything as it was.
 
-        Blender calls it as well: where it closes the window, and where a person closes a dialog
-        before there is any work.
+        Blender calls this as well when it closes the window, and when a dialog is closed before
+        there is any work.
         """
         if self._work is not None:
             self._work.close()
         self._tidy(context)
 
     def finish(self, context: bpy.types.Context, result: Any) -> set[str]:
-        """Do what comes after the last step, with what it returned; return how it all ends."""
+        """Do what comes after the last step, with the result of the work; return as ``execute``."""
         raise NotImplementedError
 
     def progress(self, done: int, total: int) -> str:
-        """Return how far it is, in words: steps done, and all of them."""
+        """Return the progress in words, from the number of steps done and of all."""
         raise NotImplementedError
 
     def _go_on(self, context: bpy.types.Context, seconds: float) -> set[str]:
@@ -137,7 +137,7 @@ class Stepwise(ChainOperator):
         except IKError as error:
             return self.refuse(error)
         finally:
-            # Whatever ended it, also what nobody expected.
+            # Also after an unexpected error.
             if not is_going_on:
                 self._tidy(context)
         return {"RUNNING_MODAL"}
@@ -150,7 +150,7 @@ class Stepwise(ChainOperator):
         self._workspace = context.workspace.name
 
     def _tidy(self, context: bpy.types.Context) -> None:
-        """Take back what only the window needs while the work goes on."""
+        """Remove the timer and the progress that the window shows."""
         if self._timer is None:
             return
         context.window_manager.event_timer_remove(self._timer)

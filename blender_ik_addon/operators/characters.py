@@ -169,7 +169,7 @@ class POSE_OT_chain_ik_mirror(ChainOperator):
 def _placed(
     owner: bpy.types.Object, limbs: list[Limb]
 ) -> tuple[list[tuple[Limb, ChainSpec, Placement]], list[str]]:
-    """Return limbs with their chains and where the controls belong, and what is wrong with some."""
+    """Return limbs with their chains and placements, and what is wrong with the others."""
     placed, problems = [], []
     for limb in limbs:
         spec = chain_of(limb)
@@ -187,7 +187,7 @@ def _add_chains(
     kind: str,
     parent: str,
 ) -> list[str]:
-    """Make all controls in one go, add the chains and return their names."""
+    """Make all controls at once, add the chains and return their names."""
     controls: list[Control] = []
     for limb, spec, place in placed:
         controls.append(target_control(spec.name, place))
@@ -209,7 +209,7 @@ def _add_chains(
 def _opposite_anchor(
     context: bpy.types.Context, owner: bpy.types.Object, anchor: Anchor, shape: Shape, length: float
 ) -> Anchor:
-    """Return the control of the other side, made where there is none."""
+    """Return the control of the other side; it is made if there is none."""
     name = anchor.bone or anchor.object.name
     other = opposite(name)
     if anchor.bone and other != name and other in anchor.object.pose.bones:

@@ -1,4 +1,4 @@
-"""The operators that compare solvers on the active chain, choose one of them, and clear that."""
+"""The operators that compare solvers on the active chain, choose one, and clear the comparison."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NOTHING_COMPARED = "Nothing is compared: press Compare Solvers first."
 
 
 class POSE_OT_chain_ik_compare(Stepwise):
-    """Solve the active chain by every solver and by Blender's IK constraint, beside the scene."""
+    """Solve the active chain by every solver and by Blender's IK constraint; change nothing."""
 
     bl_idname = "pose.chain_ik_compare"
     bl_label = "Compare Solvers"
@@ -37,7 +37,7 @@ class POSE_OT_chain_ik_compare(Stepwise):
         " the distance left to the target (residual), iterations, time and a ghost of each pose."
         " Nothing on the rig changes"
     )
-    # What it finds is in no file, so there is nothing to undo.
+    # The result is not part of the file, so there is nothing to undo.
     bl_options = {"REGISTER"}
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
@@ -53,7 +53,7 @@ class POSE_OT_chain_ik_compare(Stepwise):
 
     def finish(self, context: bpy.types.Context, attempts: Sequence[Attempt]) -> set[str]:
         """Keep what has been found, and show it."""
-        # The last step has found it.
+        # It exists: the last step has just found it.
         settings = cast(ChainGroup, find_marked(self._mark))
         keep_compared(context.window_manager, settings, attempts, selection.scene_of(context))
         _redraw(context)
@@ -117,7 +117,7 @@ class POSE_OT_chain_ik_compare_clear(ChainOperator):
 
 
 def _redraw(context: bpy.types.Context) -> None:
-    """Draw the viewports again, where the ghosts are."""
+    """Draw the 3D viewports again, which show the ghosts."""
     for window in context.window_manager.windows:
         for area in window.screen.areas:
             if area.type == "VIEW_3D":

@@ -1,4 +1,4 @@
-"""The controls that new chains bring along: empties, or bones of the same armature."""
+"""Making and deleting the controls of chains: empties, or bones of the same armature."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ..rig.reading.spec import Anchor
 from ..rig.tools.control_bones import (
     add_edit_bones,
     check_parent,
-    dress,
     rest_matrices,
+    style_bones,
     takes_bones,
 )
 from ..rig.tools.controls import Control, make_empty
@@ -26,14 +26,14 @@ NO_BONES = "An armature from a library takes no new bones, so the controls are e
 def parents(
     _operator: bpy.types.Operator, context: bpy.types.Context | None, text: str
 ) -> list[str]:
-    """Return the bones that control bones can hang under, for a search."""
+    """Return the bones that can be parents of control bones and whose names match a text."""
     owner = None if context is None else active_armature(context)
     names = [] if owner is None else owner.data.bones.keys()
     return [name for name in names if text.lower() in name.lower()]
 
 
 def choose_control(operator: bpy.types.Operator, context: bpy.types.Context) -> None:
-    """Have an operator make the controls that the person prefers, unless it was told which."""
+    """Set an operator's kind of controls to that of the preferences, unless one was given."""
     settings = cast(Any, operator)
     if not settings.properties.is_property_set("control"):
         settings.control = preferences(context).control
@@ -48,11 +48,11 @@ def make_controls(
 ) -> list[Anchor]:
     """Make controls where they belong, and return them.
 
-    References to bones are stale afterwards.
+    References to bones are invalid afterwards.
 
     Args:
-        context: Its scene takes empties.
-        armature_object: Takes bones; the active object then.
+        context: Its scene gets the empties.
+        armature_object: Gets the bones, and becomes the active object then.
         controls: What to make.
         kind: "BONE" or "EMPTY"; an armature that takes no bones gets empties.
         parent: Name of the bone to hang control bones under; empty for none.
@@ -67,7 +67,7 @@ def make_controls(
     matrices = rest_matrices(armature_object, controls, parent)
     with _edit_mode(context, armature_object):
         anchors = add_edit_bones(armature_object, controls, matrices, parent)
-    dress(anchors, controls)
+    style_bones(anchors, controls)
     return anchors
 
 
@@ -88,7 +88,7 @@ def delete_controls(
 
 @contextmanager
 def _edit_mode(context: bpy.types.Context, armature_object: bpy.types.Object) -> Iterator[None]:
-    """Have an armature in edit mode for a while; then it is the active object."""
+    """Keep an armature in edit mode meanwhile; it becomes the active object."""
     context.view_layer.objects.active = armature_object
     mode = armature_object.mode
     bpy.ops.object.mode_set(mode="EDIT")

@@ -1,4 +1,4 @@
-"""The operator that makes chains of Blender's IK constraints, and constraints of chains."""
+"""The operator that converts Blender's IK constraints to chains, and chains to constraints."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DIRECTIONS = (
 
 
 class POSE_OT_chain_ik_convert(ChainOperator):
-    """Make chains of IK constraints, or IK constraints of chains."""
+    """Convert IK constraints to chains, or chains to IK constraints."""
 
     bl_idname = "pose.chain_ik_convert"
     bl_label = "Convert Chains"

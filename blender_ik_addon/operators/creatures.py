@@ -1,4 +1,4 @@
-"""Operators on creatures: give a chain what a file tells, and write a file that tells a chain."""
+"""The operators that load a creature file into a chain, and save a chain as a creature file."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _destination(filepath: str) -> Path:
     """Return the file to write to.
 
     Raises:
-        InvalidCreatureError: If the path names no file, or none that a message could name.
+        InvalidCreatureError: If the path names no file, or has characters that are not text.
     """
     if not bpy.path.basename(filepath).removesuffix(SUFFIX):
         raise InvalidCreatureError("No file is named: choose where to write the creature.")
@@ -157,7 +157,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _shown(path: Path) -> str:
-    """Return a path as messages can hold it: names of files need not be text."""
+    """Return a path for messages; file names may have characters that are not text."""
     return str(path).encode("utf-8", "replace").decode("utf-8")
 
 

@@ -36,7 +36,7 @@ class POSE_OT_chain_ik_joints_copy(ChainOperator):
 
 
 class POSE_OT_chain_ik_joint_add(ChainOperator):
-    """Give the active bone a joint of its own in the chain, at first as its own settings are."""
+    """Add a joint of the chain for the active bone, as a copy of the bone's IK settings."""
 
     bl_idname = "pose.chain_ik_joint_add"
     bl_label = "Add Joint"
@@ -77,7 +77,7 @@ class POSE_OT_chain_ik_joint_add(ChainOperator):
 
 
 class POSE_OT_chain_ik_joint_remove(ChainOperator):
-    """Remove the joint chosen in the list; the settings of its bone hold again."""
+    """Remove the joint chosen in the list; the settings of its bone count again."""
 
     bl_idname = "pose.chain_ik_joint_remove"
     bl_label = "Remove Joint"
@@ -94,7 +94,7 @@ class POSE_OT_chain_ik_joint_remove(ChainOperator):
 
 
 def _chain_at(context: bpy.types.Context, index: int) -> ChainGroup | None:
-    """Return the chain at a place of the active one's list; the active one for -1."""
+    """Return the chain at an index of the active chain's list; the active one for -1."""
     active = selection.chain(context)
     chains = chains_of(owner_of(active))
     if index == -1:

@@ -28,7 +28,7 @@ SIDES = (
 
 
 class Matching(ChainOperator):
-    """What the operators on FK and IK have in common."""
+    """The base of the operators that match FK and IK."""
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
@@ -42,7 +42,7 @@ class Matching(ChainOperator):
 
 
 class AnyFrames(Ranged):
-    """What those on one frame or a range have in common."""
+    """The frames of an operator on one frame or on a range."""
 
     use_range: BoolProperty(
         name="Range",
@@ -52,7 +52,7 @@ class AnyFrames(Ranged):
 
 
 class POSE_OT_chain_ik_snap_target(AnyFrames, Matching):
-    """Move target and pole of the active chain to where the present pose has them (FK to IK)."""
+    """Move target and pole of the active chain so that they match the present pose (FK to IK)."""
 
     bl_idname = "pose.chain_ik_snap_target"
     bl_label = "Snap Target"

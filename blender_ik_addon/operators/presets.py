@@ -1,4 +1,4 @@
-"""Presets of the settings of a chain, by Blender's own mechanism: files that set them."""
+"""Presets of the settings of a chain, by Blender's own mechanism: scripts that set them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .base import ChainOperator
 
 FOLDER = "chain_ik"
 SHIPPED = str(Path(__file__).parents[1])
-"""Where the folder with presets is that come with the extension."""
+"""The folder in which the presets of the extension are."""
 HIDDEN: set[Literal["HIDDEN", "SKIP_SAVE"]] = {"HIDDEN", "SKIP_SAVE"}
-# What belongs to one chain of one rig: a preset leaves it alone.
+# Settings that belong to one chain of one rig: presets leave them alone.
 OWN = frozenset(
     (
         *("name", "bone", "chain_count", "target", "subtarget", "pole_target", "pole_subtarget"),
@@ -33,7 +33,7 @@ class POSE_OT_chain_ik_preset_add(AddPresetBase, ChainOperator):  # type: ignore
     bl_idname = "pose.chain_ik_preset_add"
     bl_label = "Add Chain Preset"
     bl_description = "Add the settings of the active chain to the presets, or remove a preset"
-    # Blender's own have no tooltips.
+    # The same properties of the base have no tooltips.
     remove_name: BoolProperty(
         description="Remove the preset of this name; default off", options=HIDDEN
     )

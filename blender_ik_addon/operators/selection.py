@@ -21,7 +21,7 @@ from ..properties import (
 from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import Anchor
 
-# Of one chain: the target, and the pole.
+# The target and the pole of a chain.
 MOST_CONTROLS = 2
 LINKED = "This armature is linked: make a library override of it first."
 IN_EDIT_MODE = "Leave edit mode: chains work on the pose."
@@ -33,7 +33,7 @@ class Selection:
 
     Attributes:
         armature_object: The armature object.
-        bones: Names of the selected run of bones, root first; one of them is the tip alone.
+        bones: Names of the selected run of bones, root first; a single one is the tip.
         target: A selected object or bone outside of the run; None without.
         pole: Another one, farther from the tip.
     """
@@ -50,7 +50,7 @@ class Selection:
 
     @property
     def chain_count(self) -> int:
-        """How many bones are selected in a line; 0, all up to the root, for one bone."""
+        """How many bones are selected in a line; 0 for a single one: all up to the root."""
         return len(self.bones) if len(self.bones) > 1 else 0
 
 
@@ -85,7 +85,7 @@ def problem_of_pole(context: bpy.types.Context) -> str:
 
 
 def chain(context: bpy.types.Context) -> ChainSettings:
-    """Return the active chain; only where ``problem_of_chain`` finds none."""
+    """Return the active chain; call it only where ``problem_of_chain`` is empty."""
     return cast(ChainSettings, active_chain(context))
 
 
@@ -113,24 +113,24 @@ def problem(context: bpy.types.Context) -> str:
 
 
 def click(pixel: tuple[int, int], *, toggle: bool) -> None:
-    """Select what a person sees at a pixel of the viewport; a click on nothing changes nothing."""
+    """Select what is at a pixel of the viewport; a click on nothing changes nothing."""
     found = bpy.ops.view3d.select(location=pixel, deselect_all=False, toggle=toggle)
     if found == {"FINISHED"}:
         bpy.ops.ed.undo_push(message="Select")
 
 
 def shows_bones(context: bpy.types.Context) -> bool:
-    """Tell whether a person sees which bones are selected."""
+    """Tell whether the viewport shows which bones are selected: in pose mode."""
     owner = active_armature(context)
     return owner is not None and owner.mode == "POSE"
 
 
 def read(context: bpy.types.Context, tip: str = "") -> Selection:
-    """Return the selection; only where ``problem`` finds none.
+    """Return the selection; call it only where ``problem`` is empty.
 
     Args:
         context: With the armature and whatever is selected beside it.
-        tip: The tip bone, in modes in which no bone can be seen to be selected.
+        tip: The tip bone, in modes that do not show which bones are selected.
 
     Raises:
         RigError: If no chain or more than one is meant, with what to do next.
@@ -156,7 +156,7 @@ def read(context: bpy.types.Context, tip: str = "") -> Selection:
 
 
 def selected_bones(context: bpy.types.Context, owner: bpy.types.Object) -> set[str]:
-    """Return the names of the bones that are seen to be selected."""
+    """Return the names of the selected bones; none outside pose mode."""
     bones = context.selected_pose_bones or () if owner.mode == "POSE" else ()
     return {bone.name for bone in bones if bone.id_data == owner}
 
@@ -180,12 +180,12 @@ def selected_chains(context: bpy.types.Context, owner: bpy.types.Object) -> list
 
 
 def _longest_run(owner: bpy.types.Object, selected: set[str]) -> tuple[str, ...]:
-    """Return the longest line of selected bones, root first; of equal ones that of the active."""
+    """Return the longest line of selected bones, root first; of equals that with the active one."""
     active = owner.data.bones.active
     name = "" if active is None else active.name
     return max(
         (_run_up(owner, tip, selected) for tip in sorted(selected)),
-        # Of two single bones Blender takes the active one for the tip, the other for the target.
+        # As in Blender: of two single bones the active one is the tip, the other the target.
         key=lambda run: (len(run), run[-1] == name, name in run),
     )
 
@@ -207,7 +207,7 @@ def _place(anchor: Anchor) -> Vector:
 
 
 def _belongs(candidate: bpy.types.Object, armature_object: bpy.types.Object) -> bool:
-    """Tell whether an object is no target of its own.
+    """Tell whether a selected object is part of the rig, so not a target.
 
     That is the armature, a mesh that it deforms, and another armature posed at the same time.
     """

@@ -1,4 +1,4 @@
-"""The plain operator: solve the active bone for the selected target, once."""
+"""The operator that solves the active bone for the selected target, once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .base import ANEW, ChainOperator
 
 
 class POSE_OT_chain_ik_solve(ChainOperator):
-    """Bring the active bone to the selected object once; no chain is left behind."""
+    """Bring the active bone to the selected object once; no chain is added."""
 
     bl_idname = "pose.chain_ik_solve"
     bl_label = "Solve Once"
@@ -109,7 +109,7 @@ class POSE_OT_chain_ik_solve(ChainOperator):
     def act(self, context: bpy.types.Context) -> set[str]:
         depsgraph = context.evaluated_depsgraph_get()
         selected = selection.read(context, self.bone)
-        # Shown afterwards in the panel at the bottom left; given again, the chain is the same.
+        # Shown in *Adjust Last Operation*; given again, the chain is the same.
         self.chain_count = self.chain_count or selected.chain_count
         spec = self._spec(selected)
         check_free(selected.armature_object, spec)

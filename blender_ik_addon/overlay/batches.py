@@ -1,4 +1,4 @@
-"""Strokes on the graphics card: one batch a kind. Made inside of drawing alone."""
+"""GPU batches of strokes, one for each kind. They can only be made inside a draw callback."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mathutils import Matrix, Vector
 from .colours import Colour
 from .strokes import Pieces, Points, Rim, Strokes, Word
 
-# Of narrow lines and outlines, as shares of the width of chains.
+# Widths of thin lines and outlines, as shares of the line width of chains.
 THIN, OUTLINE = 0.45, 0.33
 ROUND = 64
 Kind = Literal["LINES", "LINE_STRIP", "POINTS", "TRIS"]
@@ -22,16 +22,15 @@ LINES, AREAS = "POLYLINE_SMOOTH_COLOR", "SMOOTH_COLOR"
 
 
 class Drawn(NamedTuple):
-    """What is drawn again and again until something changes.
+    """The batches of one viewport, drawn again until something changes.
 
     Attributes:
-        thick: Wide lines; None for none.
+        thick: Wide lines; None without any.
         thin: Narrow lines.
         areas: Triangles.
         dots: Points.
-        rims: Outlines of spheres, and unit circles for them: where they are seen depends on the
-            view.
-        words: Texts, likewise.
+        rims: Outlines of spheres, each with a unit circle: their place depends on the view.
+        words: Texts; their place depends on the view as well.
     """
 
     thick: gpu.types.GPUBatch | None
@@ -55,7 +54,7 @@ def upload(strokes: Strokes) -> Drawn:
 
 
 def make_batch(kind: Kind, arrays: tuple[Points, Points] | None) -> gpu.types.GPUBatch | None:
-    """Return a batch of lines or triangles of coloured points; None without any."""
+    """Return a batch of coloured points, lines or triangles; None without any."""
     if arrays is None:
         return None
     points, colours = arrays
@@ -71,8 +70,8 @@ def draw_scene(drawn: Drawn, size: tuple[int, int], width: float) -> None:
 
     Args:
         drawn: What to draw.
-        size: Of the region, pixels.
-        width: Of the lines of chains, pixels.
+        size: Width and height of the region, pixels.
+        width: Line width of chains, pixels.
     """
     if drawn.areas is not None:
         drawn.areas.draw(gpu.shader.from_builtin(AREAS))
@@ -91,21 +90,21 @@ def draw_lines(batch: gpu.types.GPUBatch, size: tuple[int, int], width: float) -
 
 
 def find_rim(rim: Rim, eye: Vector | None, ahead: Vector) -> Matrix | None:
-    """Return what takes the unit circle in X and Y to the outline of a sphere; None inside of it.
+    """Return the matrix from the unit circle in XY to a sphere's outline; None from inside it.
 
     Args:
         rim: The sphere.
-        eye: Where a view with perspective looks from; None for one without.
-        ahead: Unit vector from what is seen to the eye, for a view without perspective.
+        eye: Where a perspective view looks from; None for an orthographic one.
+        ahead: Unit vector toward the viewer, for an orthographic view.
     """
     centre, radius = Vector(rim.centre), rim.radius
     if eye is not None:
-        way = eye - centre
-        distance = way.length
+        to_eye = eye - centre
+        distance = to_eye.length
         if distance <= radius:
             return None
-        ahead = way / distance
-        # Where lines from the eye touch the sphere.
+        ahead = to_eye / distance
+        # The circle in which lines from the eye touch the sphere.
         centre = centre + ahead * (radius * radius / distance)
         radius *= math.sqrt(1.0 - (radius / distance) ** 2)
     turned = ahead.to_track_quat("Z", "Y").to_matrix().to_4x4()
@@ -114,7 +113,7 @@ def find_rim(rim: Rim, eye: Vector | None, ahead: Vector) -> Matrix | None:
 
 @lru_cache(maxsize=4)
 def make_circle(colour: Colour) -> gpu.types.GPUBatch:
-    """Return the unit circle in X and Y; made once for each colour, of which there are few."""
+    """Return the unit circle in XY; cached by colour, as there are few."""
     pieces, angles = Pieces(), np.linspace(0.0, math.tau, ROUND + 1)
     pieces.add(np.column_stack((np.cos(angles), np.sin(angles), np.zeros_like(angles))), colour)
     circle = make_batch("LINE_STRIP", pieces.join())
@@ -124,7 +123,7 @@ def make_circle(colour: Colour) -> gpu.types.GPUBatch:
 
 @cache
 def vertex_format() -> gpu.types.GPUVertFormat:
-    """Return how a coloured point is stored; made once."""
+    """Return the vertex format of coloured points."""
     found = gpu.types.GPUVertFormat()
     found.attr_add(id="pos", comp_type="F32", len=3, fetch_mode="FLOAT")
     found.attr_add(id="color", comp_type="F32", len=4, fetch_mode="FLOAT")

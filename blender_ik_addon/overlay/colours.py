@@ -1,4 +1,4 @@
-"""The colours of what is drawn, with how much they cover."""
+"""The colours of the overlay, with alpha."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ..rig.batches.batch import Ending
 
 Colour = tuple[float, float, float, float]
 
-# How much of what lies behind areas and lines is covered.
+# Alpha of limit areas, of the pole's plane, of lines, of faint lines and of plates behind words.
 FILL, PLANE, LINE, FAINT, PLATE = 0.16, 0.10, 0.95, 0.5, 0.8
-# Of those that a person chooses, where it is not that of lines.
+# Alpha of the colours of the preferences, where it is not LINE.
 ALPHAS = {"idle": FAINT, "reach": FAINT}
 
 
@@ -22,16 +22,16 @@ class Colours(NamedTuple):
     """Colours with alpha.
 
     Attributes:
-        reached: Of chains that have arrived.
-        held: That limits, stretch or the soft distance keep or help.
-        missed: Whose targets are out of reach.
-        idle: That are not solved.
-        limit: Of the boundaries of joints.
-        present: Where a joint stands in them.
-        pole: Of the pole's line and plane.
-        reach: Of circles about the reach.
-        back: Around dots.
-        plate: Behind words.
+        reached: Chains at their targets.
+        held: Chains in which limits, stretch or the soft distance play a part.
+        missed: Chains whose targets are out of reach.
+        idle: Chains that are not solved.
+        limit: Boundaries of joint limits.
+        present: Where a joint stands within its limits.
+        pole: The pole's line and plane.
+        reach: Circles around what a chain reaches.
+        back: Rings around dots.
+        plate: Plates behind words.
     """
 
     reached: Colour
@@ -57,7 +57,7 @@ class Colours(NamedTuple):
 
 
 def read_colours(context: bpy.types.Context) -> Colours:
-    """Return the colours that a person prefers, and those of the theme behind them."""
+    """Return the colours of the preferences, and those that always come from the theme."""
     own, theme = preferences.colours(context), context.preferences.themes[0]
     interface, view = theme.user_interface, theme.view_3d
     return Colours(
@@ -68,8 +68,8 @@ def read_colours(context: bpy.types.Context) -> Colours:
     )
 
 
-# ``Any``: the stubs have several types of colours and nothing that they share.
+# ``Any``: the colour types of the stubs have no common base.
 def with_alpha(colour: Any, alpha: float) -> Colour:
-    """Return a colour, of three numbers or more, with an alpha."""
+    """Return a colour of three or more numbers as RGBA with this alpha."""
     red, green, blue = colour[:3]
     return red, green, blue, alpha

@@ -1,4 +1,4 @@
-"""Round dots of one size on the screen, by a shader of their own."""
+"""Round dots of one size on the screen, drawn by their own shader."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mathutils import Matrix
 
 from .colours import Colour
 
-# Pixels at an interface scale of 1: the line about a dot.
+# Width of the ring around a dot, pixels at an interface scale of 1.
 EDGE = 1.5
 
 VERTEX = """
@@ -27,7 +27,7 @@ void main()
   float away = length(gl_PointCoord - vec2(0.5)) * size;
   vec4 found = mix(dot_color, back, smoothstep(radius - edge - 1.0, radius - edge, away));
   found.a *= 1.0 - smoothstep(radius - 1.0, radius, away);
-  // What is written is read as light, colours of the theme are not.
+  // The framebuffer is linear, colours of the theme are sRGB.
   bvec3 is_dark = lessThan(found.rgb, vec3(0.04045));
   vec3 bright = pow((found.rgb + 0.055) / 1.055, vec3(2.4));
   fragColor = vec4(mix(bright, found.rgb / 12.92, vec3(is_dark)), found.a);
@@ -37,7 +37,7 @@ void main()
 
 @cache
 def make_shader() -> gpu.types.GPUShader:
-    """Return the shader; made when something is drawn for the first time."""
+    """Return the shader, compiled when it is first needed."""
     between = gpu.types.GPUStageInterfaceInfo("chain_ik_dot")
     between.smooth("VEC4", "dot_color")
     info = gpu.types.GPUShaderCreateInfo()
@@ -57,14 +57,14 @@ def make_shader() -> gpu.types.GPUShader:
 def draw_dots(
     batch: gpu.types.GPUBatch, matrix: Matrix, across: float, scale: float, back: Colour
 ) -> None:
-    """Draw dots with a line of the background about each, onto the pixels of the region.
+    """Draw dots, each with a ring in the background's colour.
 
     Args:
-        batch: Points with colours.
-        matrix: Of the view with its perspective.
-        across: A dot, in pixels.
-        scale: Of the interface.
-        back: Colour of the line.
+        batch: Points with colours, world space.
+        matrix: Perspective matrix of the view.
+        across: Diameter of a dot, pixels.
+        scale: Interface scale.
+        back: Colour of the ring.
     """
     shader = make_shader()
     shader.bind()

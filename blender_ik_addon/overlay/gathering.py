@@ -1,4 +1,4 @@
-"""From what stands in Blender to strokes: which chains a viewport shows, and as what."""
+"""Which chains a viewport shows, read from Blender and turned into strokes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .strokes import Strokes
 
 
 class View(NamedTuple):
-    """What a viewport shows; equal where the same is to be drawn.
+    """What a viewport shows; equal views are drawn the same.
 
     Attributes:
         scene: Session uid of the scene.
@@ -41,7 +41,7 @@ class View(NamedTuple):
         rigs: Session uids of the armature objects that are seen in it.
         active: Session uid of the armature whose chains the panels show, 0 for none, and which of
             them is active.
-        items: What is drawn of chains.
+        items: Which items are drawn.
         colours: In which colours.
     """
 
@@ -74,22 +74,18 @@ def find_view(
         return None
     meant, shown = active_armature(context), scene.chain_ik.overlay
     chosen = (0, -1) if meant is None else (meant.session_uid, meant.chain_ik.active_index)
-    items = Items(*[getattr(shown, name) for name in SHOWN_ORDER])
+    items = Items(**{name: getattr(shown, name) for name in SHOWN})
     seen = tuple([rig.session_uid for rig in rigs])
     return View(scene.session_uid, layer.name, seen, chosen, items, colours), rigs
 
 
-SHOWN_ORDER: Sequence[str] = Items._fields
-assert set(SHOWN_ORDER) == set(SHOWN)
-
-
 class Shown(NamedTuple):
-    """An armature object that a viewport shows; for the time of one drawing.
+    """An armature object that a viewport shows; valid during one draw only.
 
     Attributes:
-        rig: The object, original.
+        rig: The original object.
         own: What is known of it.
-        posed: How its bones stand.
+        posed: Its evaluated bones.
         is_solved: Whether its chains are solved live.
     """
 
@@ -110,16 +106,16 @@ def gather(
     all_shown = _find_shown(context, known, rigs, graph)
     if not all_shown:
         return strokes
-    seen = _look_at(all_shown, known, graph)
+    seen = _see_chains(all_shown, known, graph)
     if not are_near(seen.points):
-        # Why bones stand nowhere, the status of their chain tells.
+        # The status of a chain says why its bones have no finite place.
         all_shown = [each for each in map(_near_part, all_shown) if each.own.rows is not None]
         if not all_shown:
             return strokes
-        seen = _look_at(all_shown, known, graph)
+        seen = _see_chains(all_shown, known, graph)
     active = active_chain(context)
     if active is not None:
-        _look_closer(strokes, active, all_shown, seen, graph, known, view)
+        _add_active(strokes, active, all_shown, seen, graph, known, view)
     to_words = partial(_say, unit=length_unit(context.scene))
     add_chains(strokes, seen, view.items, view.colours, to_words)
     return strokes
@@ -131,7 +127,7 @@ def _find_shown(
     rigs: Sequence[bpy.types.Object],
     graph: bpy.types.Depsgraph,
 ) -> list[Shown]:
-    """Return those of armature objects that have chains with bones, and pose them."""
+    """Return the armature objects that have chains with bones, with their evaluated bones."""
     use_live, found = context.scene.chain_ik.use_live, []
     for rig in rigs:
         if rig.mode == "EDIT":
@@ -147,14 +143,14 @@ def _find_shown(
 
 
 def _near_part(shown: Shown) -> Shown:
-    """Return the same with those of its chains alone that stand where they can be drawn."""
+    """Return an armature object with only those chains that are near enough to be drawn."""
     rows = shown.own.rows
     near = [] if rows is None else rows.near(rows.place([shown.posed]))
     return shown._replace(own=shown.own.only(near))
 
 
-def _look_at(all_shown: list[Shown], known: Known, graph: bpy.types.Depsgraph) -> SeenChains:
-    """Return the chains of armature objects as they stand."""
+def _see_chains(all_shown: list[Shown], known: Known, graph: bpy.types.Depsgraph) -> SeenChains:
+    """Return the chains of armature objects in their present pose."""
     targets: list[Place] = []
     endings: list[Ending | None] = []
     for rig, own, posed, is_solved in all_shown:
@@ -163,13 +159,13 @@ def _look_at(all_shown: list[Shown], known: Known, graph: bpy.types.Depsgraph) -
         endings += live.memory.endings(rig.session_uid, solved)
     rows = known.join([shown.own for shown in all_shown])
     points = rows.place([shown.posed for shown in all_shown])
-    # A sum is finite if all are, and sooner found than by NumPy of three numbers each.
+    # The sum is finite if all three numbers are; for so few this is faster than NumPy.
     aimed = [number for number, place in enumerate(targets) if math.isfinite(sum(place))]
     places = np.fromiter(chain.from_iterable(targets), np.float64).reshape(-1, 3)
     return SeenChains(rows, points, places, aimed, endings)
 
 
-def _look_closer(
+def _add_active(
     strokes: Strokes,
     active: bpy.types.PropertyGroup,
     all_shown: list[Shown],
@@ -178,7 +174,7 @@ def _look_closer(
     known: Known,
     view: View,
 ) -> None:
-    """Add what is drawn of the active chain alone."""
+    """Add what is drawn only of the active chain."""
     items, (uid, index), number = view.items, chain_key(active), 0
     if not (items.show_reach or items.show_poles or items.show_limits):
         return
@@ -202,11 +198,14 @@ def _look_closer(
 def _compile(
     active: bpy.types.PropertyGroup, key: live.ChainKey, shown: Shown, known: Known
 ) -> CompiledShape | None:
-    """Return what stays of the active chain while only its pose changes; None if it is unsound."""
+    """Return the active chain's shape without its pose, from the cache if it still holds.
+
+    None if the chain cannot be used.
+    """
     own, index = shown.own, key[1]
     is_live = shown.is_solved and index in own.solved
     live_chain = live.memory.live_chain(key) if is_live else None
-    made_of, shape = own.closer.get(index, (None, None))
+    made_of, shape = own.compiled.get(index, (None, None))
     if shape is not None and made_of is live_chain:
         return shape
     try:
@@ -218,10 +217,10 @@ def _compile(
     except IKError:
         # The status says what is wrong with it.
         return None
-    own.closer[index] = live_chain, shape
+    own.compiled[index] = live_chain, shape
     return shape
 
 
 def _say(length: float, unit: LengthUnit) -> str:
-    is_told = math.isfinite(length) and is_visible(length, unit)
-    return length_in_words(length, unit) if is_told else ""
+    is_seen = math.isfinite(length) and is_visible(length, unit)
+    return length_in_words(length, unit) if is_seen else ""

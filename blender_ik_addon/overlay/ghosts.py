@@ -1,4 +1,4 @@
-"""The poses that solvers were compared by, each in its own colour, its name at its tip."""
+"""Ghosts: the poses of compared solvers, each in its own colour, with its name at the tip."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from .words import write
 
 Place = tuple[float, float]
 
-# In pixels at the usual interface scale: lines of text on plates, and from the tip to its name.
+# Pixels at an interface scale of 1: height of a line of text, distance from a tip to its name.
 LINE = 21.0
 ASIDE = 12.0
-# Names this near to each other, in lines, would run into each other.
+# Names nearer than this side by side, in heights of a line, would overlap.
 WIDE = 12.0
-# Lines are a little see-through, as nobody stands there.
+# Ghosts are slightly transparent, as they are not the real pose.
 ALPHA = 0.85
-# How much wider the chosen one is.
+# The chosen ghost is this many times as wide as the others.
 CHOSEN = 2.0
-# How many times as wide as its line a dot is.
+# Diameter of a dot, in line widths.
 ACROSS = 3.0
 
 
@@ -50,7 +50,7 @@ class Ghost(NamedTuple):
 
 
 def ghosts(context: bpy.types.Context) -> list[Ghost]:
-    """Return the poses to draw in a viewport; none while nothing is compared, or they are off."""
+    """Return the ghosts to draw in a viewport; none if nothing is compared, or they are off."""
     kept = kept_of(context.window_manager)
     if not kept.solvers or not kept.show_ghosts or compared_chain(context.window_manager) is None:
         return []
@@ -67,11 +67,11 @@ def ghosts(context: bpy.types.Context) -> list[Ghost]:
 
 
 def side_by_side(places: Sequence[Place], line: float) -> list[Place]:
-    """Return where names are drawn that would otherwise lie on each other: below the one before.
+    """Return places of names that do not overlap: each is moved below those before it.
 
     Args:
-        places: Where they were to begin, in pixels.
-        line: Height of a line.
+        places: Left ends of the names before that, pixels.
+        line: Height of a line, pixels.
     """
     found: list[Place] = []
     for x, y in places:
@@ -82,7 +82,7 @@ def side_by_side(places: Sequence[Place], line: float) -> list[Place]:
 
 
 def _chosen_last(found: Sequence[Ghost]) -> list[Ghost]:
-    """Return ghosts with the chosen one on top of the others, which may be in the same place."""
+    """Return the ghosts in the order of drawing: the chosen one covers others in its place."""
     return sorted(found, key=lambda each: each.is_chosen)
 
 
@@ -110,7 +110,7 @@ def draw_on_screen() -> None:
     region, view = context.region, context.region_data
     if not found or region is None or view is None:
         return
-    # The scale is zero in background.
+    # The scale is zero in background mode.
     scale, colours = context.preferences.system.ui_scale or 1.0, read_colours(context)
     dots = Pieces()
     for each in _chosen_last(found):

@@ -1,4 +1,4 @@
-"""What the overlay knows from one drawing to the next, and when that is out of date."""
+"""What the overlay keeps from one draw to the next, and when that is out of date."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from ..rig.shapes.chain_lines import ChainRows
 from ..rig.shapes.chain_shape import CompiledShape
 from ..rig.shapes.limit_outlines import Shapes
 
-# From so many changes on it is quicker to read all rigs again than to ask what each change is.
+# With more changes than this it is faster to read all rigs again than to look at each change.
 MANY = 30
 Asked = tuple[object, ...]
-"""The settings that tell which bones a chain has."""
+"""The settings that decide which bones a chain has."""
 FullName = tuple[str, str | None]
-"""Of an object, with the file of its library: a linked one may have the name of a local one."""
+"""Name and library file of an object: a linked object may have the name of a local one."""
 
 
 @dataclass
@@ -32,13 +32,13 @@ class KnownRig:
 
     Attributes:
         skeleton: Its bones.
-        plans: Of each chain in its list: what it asks for, and its bones, None without any.
-        chains: Which of them have bones and are drawn.
-        rows: The joints of those.
+        plans: For each chain in the list what it asks for, and its plan, None without bones.
+        chains: Indices of the chains that have bones and are drawn.
+        rows: Their joints.
         anchors: Their targets.
-        solved: The same as ``chains``, but for those that leave their bones alone, which are -1.
-        closer: Of the chains of which more is drawn, all that stays while only the pose changes,
-            and the live chain that it was made of; None for one that is not solved.
+        solved: The same as ``chains``, but -1 for chains that leave their bones alone.
+        compiled: For chains that were active: the live chain, None if it is not solved, and the
+            shape that was compiled of it.
     """
 
     skeleton: Skeleton
@@ -47,15 +47,15 @@ class KnownRig:
     rows: ChainRows | None = None
     anchors: list[Anchor | None] = field(default_factory=list)
     solved: tuple[int, ...] = ()
-    closer: dict[int, tuple[LiveChain | None, CompiledShape]] = field(default_factory=dict)
+    compiled: dict[int, tuple[LiveChain | None, CompiledShape]] = field(default_factory=dict)
 
     def read(self, armature_object: bpy.types.Object) -> None:
-        """Read the settings of the chains again; of what is as it was, nothing else."""
+        """Read the settings of the chains again; bones and plans only if they have changed."""
         skeleton = compiled(armature_object, self.skeleton)
         known = self.plans if skeleton is self.skeleton else []
         self.skeleton, settings = skeleton, chains_of(armature_object)
-        kept = self.closer.items() if known else ()
-        self.closer = {index: pair for index, pair in kept if pair[0] is not None}
+        kept = self.compiled.items() if known else ()
+        self.compiled = {index: pair for index, pair in kept if pair[0] is not None}
         asked: list[Asked] = [
             (each.bone, each.chain_count, each.use_tail, each.use_rotation, each.rotation_bone)
             for each in settings
@@ -70,13 +70,13 @@ class KnownRig:
         self.solved = tuple([-1 if is_idle(settings[i]) else i for i in self.chains])
 
     def _drawn(self, chains: Iterable[int]) -> tuple[tuple[int, ...], ChainRows | None]:
-        """Return those of chains that have bones, and their joints; None without any."""
+        """Return the indices of chains that have bones, and their joints, None without any."""
         found = {i: plan for i in chains if (plan := self.plans[i][1]) is not None}
         rows = ChainRows.of(self.skeleton, list(found.values())) if found else None
         return tuple(found), rows
 
     def only(self, places: Sequence[int]) -> KnownRig:
-        """Return the same with these of its drawn chains alone."""
+        """Return a copy that has only these places of ``chains``."""
         chains, rows = self._drawn([self.chains[i] for i in places])
         anchors, solved = [self.anchors[i] for i in places], [self.solved[i] for i in places]
         return replace(self, chains=chains, rows=rows, anchors=anchors, solved=tuple(solved))
@@ -84,15 +84,15 @@ class KnownRig:
 
 @dataclass
 class Known:
-    """Everything that is kept, keyed; ``clear`` on load, undo and unregister.
+    """Everything that the overlay keeps; cleared on load, undo and unregister.
 
     Attributes:
-        names: Full ones of armature objects with chains, by scene and view layer.
+        names: Full names of armature objects with chains, by scene and view layer.
         rigs: By session uid.
-        shapes: Of the joints of the chain that was looked at more closely last.
-        drawn: What goes to the graphics card, by what it shows.
-        joined: The joints of several armature objects, and what these were joined of.
-        found: What has just been drawn of a viewport, for what is drawn on top of it.
+        shapes: Limit shapes of the joints of the chain that was active last.
+        drawn: Batches, by the view that they show.
+        joined: The rows of several armature objects, and these joined to one.
+        found: What ``draw_in_scene`` has drawn, for ``draw_on_screen`` right after it.
         listed: Session uids of armature objects that have changed since they were read.
         is_changed: Whether anything has changed since it was drawn.
     """
@@ -113,7 +113,7 @@ class Known:
         self.joined, self.found, self.is_changed = None, None, False
 
     def note(self, depsgraph: bpy.types.Depsgraph, *, is_new_frame: bool) -> None:
-        """Note what an update has changed; where nothing has been drawn nothing is out of date."""
+        """Note what an update has changed; before the first draw nothing can be out of date."""
         if not self.names:
             return
         self.is_changed = True
@@ -131,7 +131,7 @@ class Known:
                 self._note_rig(changed)
 
     def _note_rig(self, changed: bpy.types.Object) -> None:
-        """Note that an armature object has changed, perhaps got its first chain or another name."""
+        """Note a changed armature object, which may have its first chain or another name now."""
         if len(changed.chain_ik.chains) and not any(
             full_name(changed) in names for names in self.names.values()
         ):
@@ -150,7 +150,7 @@ class Known:
     ) -> list[bpy.types.Object]:
         """Return the armature objects of a view layer that have chains.
 
-        What is kept of them is their names: an undo would leave references to nothing.
+        Kept by name: references would be invalid after an undo.
         """
         key = scene.session_uid, layer.name
         if key in self.names:
@@ -159,7 +159,7 @@ class Known:
             found = [objects.get(name) for name in self.names[key]]
             if all(found):
                 return found
-            # One has been removed, or its library has another path by now.
+            # One has been removed, or its library has another path now.
             self.clear()
         rigs = [
             each for each in layer.objects if each.type == "ARMATURE" and len(each.chain_ik.chains)
@@ -168,7 +168,7 @@ class Known:
         return rigs
 
     def join(self, rigs: Sequence[KnownRig]) -> ChainRows:
-        """Return the joints of all chains of armature objects; the same while theirs are."""
+        """Return the joints of all chains of armature objects; cached while none changes."""
         parts = [rig.rows for rig in rigs if rig.rows is not None]
         if self.joined is None or not _are_same(self.joined[0], parts):
             counts = [len(rig.skeleton.names) for rig in rigs]
@@ -176,7 +176,7 @@ class Known:
         return self.joined[1]
 
     def rig(self, armature_object: bpy.types.Object) -> KnownRig:
-        """Return what is known of an armature object, as it stands now."""
+        """Return what is known of an armature object, read again if it has changed."""
         uid = armature_object.session_uid
         known = self.rigs.get(uid)
         if known is None:
@@ -189,7 +189,7 @@ class Known:
 
 
 def full_name(member: bpy.types.Object) -> FullName:
-    """Return what no other object is called at the moment."""
+    """Return a name that no other object has at the moment."""
     library = member.library
     return member.name, None if library is None else library.filepath
 
@@ -226,7 +226,7 @@ def _note(
     if is_on(scene):
         known.note(depsgraph, is_new_frame=is_new_frame)
     else:
-        # Nothing is computed while it is off, so nothing is known when it is on again.
+        # Changes are not noted while it is off, so nothing that was kept can be trusted.
         known.clear()
 
 

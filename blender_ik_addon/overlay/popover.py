@@ -1,4 +1,4 @@
-"""What is shown of chains, in the viewport's popover of overlays."""
+"""The switches of chains in the viewport's Overlays popover."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..properties import SHOWN
 
 
 class VIEW3D_PT_overlay_chain_ik(bpy.types.Panel):
-    """On and off, and what of chains is drawn."""
+    """Whether chains are drawn, and which items."""
 
     bl_space_type = "VIEW_3D"
     bl_region_type = "HEADER"

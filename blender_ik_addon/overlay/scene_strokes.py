@@ -1,4 +1,4 @@
-"""Which strokes show chains: what is drawn of every chain, and more of the active one."""
+"""The strokes that show chains: some for every chain, more for the active one."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .strokes import Rim, Strokes, Word, dash
 
 Array = npt.NDArray[np.float64]
 
-# Dashes of a line to a target, and of one to a pole.
+# Number of dashes in a line to a target or to a pole.
 DASHES = 12
-# What makes colours faint.
+# Multiplied by this a colour is faint.
 FADED = np.array((1.0, 1.0, 1.0, FAINT))
 
 
 class Items(NamedTuple):
-    """Which items are drawn; as the properties of the overlay."""
+    """Which items are drawn; named as the properties of the overlay."""
 
     show_chains: bool
     show_joints: bool
@@ -37,14 +37,14 @@ class Items(NamedTuple):
 
 
 class SeenChains(NamedTuple):
-    """Chains as they stand.
+    """The c chains of a viewport in their present pose.
 
     Attributes:
-        rows: Which joints are whose.
+        rows: Which joints belong to which chain.
         points: All joints, world space, shape (p, 3).
-        targets: Where targets are, shape (c, 3).
-        aimed: The chains that have one; of others these numbers are not finite.
-        endings: How the chains were solved last; None where they were not.
+        targets: World space, shape (c, 3); not finite for chains without a target.
+        aimed: The chains that have a target.
+        endings: How the last solve of each chain ended; None if it was not solved.
     """
 
     rows: ChainRows
@@ -64,11 +64,11 @@ def add_chains(
     """Add what is drawn of every chain.
 
     Args:
-        strokes: What grows.
+        strokes: Collects them.
         seen: The chains.
-        items: What of them is drawn.
+        items: Which items are drawn.
         colours: In which colours.
-        to_words: Says a length with its unit; empty for one that nobody sees.
+        to_words: Returns a length with its unit; empty if it is too small to be seen.
     """
     own = np.array([colours.of_ending(ending) for ending in seen.endings])
     rows, points = seen.rows, seen.points
@@ -92,7 +92,7 @@ def _add_gaps(
     own: Array,
     to_words: Callable[[float], str],
 ) -> None:
-    """Add what is left between effectors and their targets."""
+    """Add the gaps that are left between effectors and their targets."""
     missed: list[tuple[int, str]] = []
     for chain in seen.aimed:
         ending = seen.endings[chain]
@@ -114,7 +114,7 @@ def _add_gaps(
 
 
 def add_active(strokes: Strokes, shape: ChainShape, items: Items, colours: Colours) -> None:
-    """Add what is drawn of the active chain alone: reach, pole and limits."""
+    """Add what is drawn only of the active chain: reach, pole and limits."""
     if items.show_reach and shape.reach is not None:
         centre = tuple(shape.reach.centre.tolist())
         for radius in (shape.reach.most, shape.reach.least):

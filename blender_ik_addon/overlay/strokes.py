@@ -1,4 +1,4 @@
-"""Lines, areas, dots, rims and words to be drawn, collected as arrays: no graphics card yet."""
+"""Lines, areas, dots, rims and words, collected as arrays before they become GPU batches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Rim(NamedTuple):
     Attributes:
         centre: World space.
         radius: In scene units.
-        colour: Of the line.
+        colour: Its colour.
     """
 
     centre: tuple[float, float, float]
@@ -34,8 +34,8 @@ class Word(NamedTuple):
 
     Attributes:
         place: World space.
-        text: What it says.
-        colour: Of the text.
+        text: The text.
+        colour: Its colour.
     """
 
     place: tuple[float, float, float]
@@ -49,7 +49,7 @@ class Pieces:
 
     Attributes:
         points: Shape (p, 3) each.
-        colours: Of each part: one, or one a point, shape (p, 4).
+        colours: For each part one colour, or one for each point, shape (p, 4).
     """
 
     points: list[Array] = field(default_factory=list)
@@ -78,7 +78,7 @@ class Strokes:
     """All that one viewport shows.
 
     Attributes:
-        thick: Ends of wide lines, two and two.
+        thick: Ends of wide lines, in pairs.
         thin: Ends of narrow lines.
         areas: Corners of triangles.
         dots: Centres of dots.
@@ -95,13 +95,13 @@ class Strokes:
 
 
 def dash(starts: Array, ends: Array, count: int) -> Array:
-    """Return so many dashes of lines from starts (m, 3) to ends, two points each."""
+    """Return lines from starts (m, 3) to ends as dashes: two points each, shape (m, 6 count)."""
     dashes: Array = np.concatenate((starts, ends), axis=1) @ _mixes(count)
     return dashes
 
 
 @cache
 def _mixes(count: int) -> Array:
-    """Return what takes both ends of a line to all ends of its dashes, shape (6, 6 count)."""
+    """Return the matrix from the ends of a line to those of its dashes, shape (6, 6 count)."""
     shares = np.linspace(0.0, 1.0, 2 * count)
     return np.vstack([np.kron(share, np.eye(3)) for share in (1.0 - shares, shares)])

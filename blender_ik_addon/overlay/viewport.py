@@ -1,4 +1,4 @@
-"""What Blender calls whenever it draws a 3D viewport."""
+"""The draw callbacks of 3D viewports."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from .gathering import find_view, gather
 from .known import is_on, known
 from .words import draw_words
 
-# More than there are viewports: colours that a person tries make a new view each.
+# More than there are viewports, as each colour that a user tries makes a new view.
 MOST_VIEWS = 32
-# What Blender gives for the callbacks, to remove them by.
+# Blender's handles of the callbacks, needed to remove them.
 _handles: list[Any] = []
 
 
 def find_drawn(context: bpy.types.Context) -> tuple[Drawn, Colours] | None:
-    """Return what the viewport of a context shows, as it was if nothing has changed."""
+    """Return the batches and colours of a context's viewport, cached while nothing changes."""
     scene = context.scene
     if scene is None or context.preferences is None or not is_on(scene):
         return None
@@ -55,7 +55,7 @@ def find_drawn(context: bpy.types.Context) -> tuple[Drawn, Colours] | None:
 
 
 def _scale(context: bpy.types.Context) -> float:
-    # Zero in background.
+    # Zero in background mode.
     return context.preferences.system.ui_scale or 1.0
 
 
@@ -75,7 +75,7 @@ def draw_in_scene() -> None:
     gpu.state.blend_set("ALPHA")
     gpu.state.depth_test_set("NONE")
     wide, _, across = widths(context)
-    # What comes on the screen afterwards is the same.
+    # ``draw_on_screen`` goes on with the same.
     known.found = drawn, colours, across
     draw_scene(drawn, size, wide)
     from_view = view.view_matrix.inverted_safe()
@@ -107,7 +107,7 @@ def draw_on_screen() -> None:
 
 
 def register() -> None:
-    """Have Blender call when it draws viewports."""
+    """Add the draw callbacks."""
     add = bpy.types.SpaceView3D.draw_handler_add
     for draw in (draw_in_scene, ghosts.draw_in_scene):
         _handles.append(add(draw, (), "WINDOW", "POST_VIEW"))
@@ -116,7 +116,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """End that."""
+    """Remove the draw callbacks and what was made for the GPU."""
     while _handles:
         bpy.types.SpaceView3D.draw_handler_remove(_handles.pop(), "WINDOW")
     make_shader.cache_clear()

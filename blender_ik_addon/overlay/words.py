@@ -15,21 +15,20 @@ from .strokes import Pieces, Word
 
 Array = npt.NDArray[np.float64]
 
-# Pixels at an interface scale of 1: the size of words, how far from their places they stand, and
-# how far their plates go beyond them.
+# Pixels at an interface scale of 1: size of the text, distance from its place, margin of its plate.
 TEXT, BESIDE, PADDING = 12.0, 6.0, 4.0
 FONT = 0
-# Two triangles of a rectangle, from left, low, right and top.
+# The two triangles of a rectangle, as indices into its left, low, right and top.
 CORNERS = np.array(((0, 1), (2, 1), (2, 3), (0, 1), (2, 3), (0, 3)))
 
 
 def find_pixels(points: npt.NDArray[np.floating], matrix: Array, size: tuple[int, int]) -> Array:
-    """Return where points (p, 3) are seen, (p, 2), in pixels; NaN for those behind the eye.
+    """Return where points (p, 3) are seen, in pixels, shape (p, 2); NaN for those behind the eye.
 
     Args:
         points: World space.
-        matrix: Of the view with its perspective, shape (4, 4).
-        size: Of the region.
+        matrix: Perspective matrix of the view, shape (4, 4).
+        size: Of the region, pixels.
     """
     seen = points @ matrix[:3, :3].T + matrix[:3, 3]
     depth = points @ matrix[3, :3] + matrix[3, 3]
@@ -41,14 +40,14 @@ def find_pixels(points: npt.NDArray[np.floating], matrix: Array, size: tuple[int
 def draw_words(
     words: tuple[Word, ...], matrix: Array, size: tuple[int, int], scale: float, plate: Colour
 ) -> None:
-    """Write words on plates beside their places, inside of the region.
+    """Write words on plates beside their places, moved so that they stay inside the region.
 
     Args:
         words: Texts.
-        matrix: Of the view with its perspective, shape (4, 4).
+        matrix: Perspective matrix of the view, shape (4, 4).
         size: Of the region, pixels.
-        scale: Of the interface.
-        plate: Colour behind words, against which all colours of chains can be read.
+        scale: Interface scale.
+        plate: Colour of plates; all colours of chains can be read on it.
     """
     places = find_pixels(np.array([word.place for word in words]), matrix, size)
     blf.size(FONT, TEXT * scale)
@@ -58,7 +57,7 @@ def draw_words(
         if not (0.0 <= x <= size[0] and 0.0 <= y <= size[1]):
             continue
         width, height = blf.dimensions(FONT, word.text)
-        # Above the line that it tells of, and never beyond the edges.
+        # Above its line, or below where it would leave the region.
         left, low = min(x + around, size[0] - width - around), y + around
         if low + height + around > size[1]:
             low = y - around - height
@@ -67,12 +66,12 @@ def draw_words(
 
 
 def write(texts: Sequence[tuple[str, Colour, float, float]], scale: float, plate: Colour) -> None:
-    """Write texts, each with its colour, left end and foot in pixels, on plates.
+    """Write texts on plates.
 
     Args:
-        texts: What to write, and where.
-        scale: Of the interface.
-        plate: Colour behind them.
+        texts: Each with its colour, left end and lower edge, pixels.
+        scale: Interface scale.
+        plate: Colour of plates.
     """
     blf.size(FONT, TEXT * scale)
     padding = PADDING * scale
@@ -90,7 +89,7 @@ def write(texts: Sequence[tuple[str, Colour, float, float]], scale: float, plate
 
 
 def _draw_plates(plates: list[tuple[float, float, float, float]], colour: Colour) -> None:
-    """Draw rectangles of pixels behind words, each told by left, low, right and top."""
+    """Draw rectangles behind words, each given by left, low, right and top in pixels."""
     if not plates:
         return
     pieces, corners = Pieces(), np.zeros((len(plates), 6, 3))

@@ -1,4 +1,4 @@
-"""What a person sees of chains beside the viewport. Draws only."""
+"""The panels and menus. They draw only."""
 
 from ..registering import in_order
 

@@ -1,4 +1,4 @@
-"""What all panels about the active chain have in common."""
+"""The bases of panels, and drawing of texts and targets that several panels share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STATUS_LINES = 3
 
 
 class ChainPanel(bpy.types.Panel):
-    """What all panels of the tab share."""
+    """The base of all panels of the tab."""
 
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
@@ -28,7 +28,7 @@ class ActiveChainPanel(ChainPanel):
     """A panel about the active chain.
 
     Attributes:
-        about: A setting; where the solver does not use it, there is nothing in the panel to set.
+        about: A setting; the panel is hidden if the chain's solver does not use it. May be empty.
     """
 
     bl_parent_id = "VIEW3D_PT_chain_ik"
@@ -58,7 +58,7 @@ def draw_anchor(
 
 
 def draw_text(layout: bpy.types.UILayout, text: str, width: int = SIDEBAR_CHARACTERS) -> None:
-    """Draw what a chain says in as many lines as it takes, which labels do not do by themselves."""
+    """Draw what a chain says in as many lines as it takes; labels do not wrap by themselves."""
     draw_lines(layout, _lines_of(text, width))
 
 
@@ -69,7 +69,7 @@ def draw_lines(layout: bpy.types.UILayout, lines: list[str]) -> None:
 
 
 def status_lines(text: str) -> list[str]:
-    """Return a status in always as many lines, so that what is below stays where it is."""
+    """Return a status in a fixed number of lines, so that what is below stays where it is."""
     lines = _lines_of(text, SIDEBAR_CHARACTERS, STATUS_LINES)
     return lines + [""] * (STATUS_LINES - len(lines))
 
@@ -79,8 +79,8 @@ def _lines_of(text: str, width: int, most: int | None = None) -> list[str]:
 
     Args:
         text: What a chain says.
-        width: How many letters fit; of Chinese half as many do.
-        most: How many lines there may be; None for as many as it takes.
+        width: How many letters fit; of Chinese characters half as many do.
+        most: How many lines there may be; None for any number.
     """
     said = translate(text)
     is_wide = any(unicodedata.east_asian_width(each) in "FW" for each in said)

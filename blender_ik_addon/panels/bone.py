@@ -1,4 +1,4 @@
-"""The tab of a bone in the Properties editor: what it may do in the chains that drive it."""
+"""The panel of a bone in the Properties editor: its joints in the chains that drive it."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class BONE_PT_chain_ik(bpy.types.Panel):
 def _chains_of_bone(context: bpy.types.Context) -> list[tuple[ChainSettings, list[str]]]:
     """Return the chains that drive the bone of the tab and their bones, the active chain first."""
     owner, bone = context.object, context.bone
-    # A pinned bone of another armature is not what the button would add a joint for.
+    # The tab may be pinned to a bone of another armature, which the button would not change.
     if owner is None or owner != context.active_object or bone is None:
         return []
+    # This runs at every redraw, so the bones of all chains are read at once.
     chains, active = cast("list[ChainSettings]", chains_of(owner)), active_chain(context)
-    # Blender asks whenever it draws the tab.
     every = zip(chains, bones_of_chains(owner), strict=True)
     driving = [(chain, bones) for chain, bones in every if bone.name in bones]
     return sorted(driving, key=lambda found: found[0] != active)

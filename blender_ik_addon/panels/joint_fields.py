@@ -16,7 +16,7 @@ def draw_joint(layout: bpy.types.UILayout, joint: JointSettings, chain: ChainSet
     for axis in RANGED_AXES[joint.kind]:
         _draw_range(layout, joint, f"use_limit_{axis}", (f"min_{axis}", f"max_{axis}"))
     if chain.solver == "FOLLOW":
-        # A drag knows neither stiffness nor slides.
+        # Follow uses neither stiffness nor slides.
         return
     column = layout.column(align=True)
     for axis in STIFF_AXES[joint.kind]:

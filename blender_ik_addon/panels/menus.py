@@ -1,4 +1,4 @@
-"""What chains add to Pose > Inverse Kinematics, and a pie menu of the same."""
+"""The entries in Pose > Inverse Kinematics, and a pie menu of the same."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PIE = (
 
 
 class VIEW3D_MT_chain_ik_pie(bpy.types.Menu):
-    """What is done with chains while posing; no key calls it unless a person assigns one."""
+    """What is done with chains while posing; no key opens it unless a user assigns one."""
 
     bl_label = "Chain IK"
 

@@ -1,4 +1,4 @@
-"""Settings of a chain that its solver uses; those of others are not shown."""
+"""Settings of a chain, of which only those are shown that its solver uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person prefers: new chains, what is drawn of them, and what is logged."""
+"""The preferences: of new chains, of the viewport drawing, and of the log."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ from ..properties import OWN_WORDS, SOLVERS, STARTS
 from . import logs
 
 PACKAGE = __package__.rpartition(".")[0]
-"""The extension's own, whatever it is called where it is installed."""
-# Two bones have a solver of their own; a drag goes on from its last pose, so it is chosen by hand.
+"""The extension's own package, whose name depends on where it is installed."""
+# Two-Bone is for two bones only. Follow goes on from its last pose, so it is chosen by hand.
 SOLVERS_OF_MORE = tuple([each for each in SOLVERS if each[0] not in ("TWO_BONE", "FOLLOW")])
 SOLVERS_OF_TWO = tuple([each for each in SOLVERS if each[0] != "FOLLOW"])
 POLES = (
@@ -208,7 +208,7 @@ def _draw_all(layout: bpy.types.UILayout, own: ChainPreferences, names: tuple[st
 
 
 class _Defaults:
-    """The preferences where nobody has any: registered by a script, a test, the command line."""
+    """The defaults, for when a script, a test or the command line has registered the extension."""
 
     def __getattr__(self, name: str) -> Any:
         found = cast(Any, ChainPreferences).bl_rna.properties.get(name)
@@ -218,7 +218,7 @@ class _Defaults:
 
 
 def preferences(context: bpy.types.Context | None = None) -> ChainPreferences:
-    """Return the preferences of the person, else the defaults."""
+    """Return the preferences of the user, else the defaults."""
     user = (context or bpy.context).preferences
     entry = None if user is None else user.addons.get(PACKAGE)
     found = None if entry is None else entry.preferences

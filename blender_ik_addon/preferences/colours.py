@@ -1,4 +1,4 @@
-"""The colours and widths of what is drawn of chains, chosen in this one place."""
+"""The colours and widths that chains are drawn with, chosen in this one place."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from .addon import COLOURS, preferences
 
 Colour = tuple[float, float, float]
 
-# Sets that are told apart from each other, in this order; the last ones of a theme are unused.
+# Indices of the theme's bone colour sets that are easy to tell apart, in order of use.
 _OF_GHOSTS = (3, 2, 8, 1, 6, 5, 0, 4, 12)
 
 
 class Widths(NamedTuple):
-    """Of what is drawn, in pixels, with the scale of the interface.
+    """Widths in pixels, with the interface scale.
 
     Attributes:
-        lines: Of chains.
-        ghosts: Of compared poses.
-        joints: Across the dot of a joint.
+        lines: Of the lines of chains.
+        ghosts: Of the lines of compared poses.
+        joints: Diameter of a joint's dot.
     """
 
     lines: float
@@ -29,7 +29,7 @@ class Widths(NamedTuple):
 
 
 def colours(context: bpy.types.Context) -> dict[str, Colour]:
-    """Return the colours to draw with, those of the theme or a person's own, by what they show."""
+    """Return the colours of the theme or the user's own, by what they show."""
     own, theme = preferences(context), _theme(context)
     if not own.use_theme_colours or theme is None:
         return {name.removesuffix("_colour"): _rgb(getattr(own, name)) for name in COLOURS}
@@ -47,7 +47,7 @@ def colours(context: bpy.types.Context) -> dict[str, Colour]:
 
 
 def ghost_colours(context: bpy.types.Context, count: int) -> list[Colour]:
-    """Return so many colours that are told apart from each other, from the theme."""
+    """Return as many colours of the theme as asked for, easy to tell apart."""
     theme = _theme(context)
     if theme is None:
         return [(1.0, 1.0, 1.0)] * count
@@ -58,7 +58,7 @@ def ghost_colours(context: bpy.types.Context, count: int) -> list[Colour]:
 def widths(context: bpy.types.Context) -> Widths:
     """Return how wide to draw."""
     own, user = preferences(context), context.preferences
-    # Zero in background.
+    # Zero in background mode.
     scale = 1.0 if user is None else user.system.ui_scale or 1.0
     return Widths(own.line_width * scale, own.ghost_width * scale, own.joint_size * scale)
 

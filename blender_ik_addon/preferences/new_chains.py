@@ -1,4 +1,4 @@
-"""What a person prefers of new chains."""
+"""The preferences of new chains."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ def new_chain(context: bpy.types.Context) -> NewChain:
 
 
 def wants_pole(context: bpy.types.Context, bone_count: int) -> bool:
-    """Tell whether a new chain that bends so many bones is to have a pole."""
+    """Tell whether a new chain that bends this many bones gets a pole."""
     pole = preferences(context).pole
     return pole == "ALWAYS" or (pole == "TWO" and bone_count == 2)

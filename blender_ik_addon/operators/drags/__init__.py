@@ -1,4 +1,4 @@
-"""What a person drags in the viewport: targets, poles, pole angles, the ends of limits."""
+"""Operators that drag something in the viewport: targets, poles, pole angles, ends of limits."""
 
 from ...registering import in_order
 

@@ -1,4 +1,4 @@
-"""What Blender's own transforms would key now."""
+"""The settings of Auto Keying, as Blender's own transforms use them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ...rig.keying.auto_keys import AutoKeying
 
 
 def auto_keying(context: bpy.types.Context) -> AutoKeying | None:
-    """Return how to key what a person has just moved; None while Auto Keying is off."""
+    """Return how to key what was just moved; None while Auto Keying is off."""
     scene, edit = context.scene, context.preferences.edit
     if scene is None or not scene.tool_settings.use_keyframe_insert_auto:
         return None

@@ -1,4 +1,4 @@
-"""The one way in which something follows the mouse until the button is let go, or Esc."""
+"""The base of operators that drag: something follows the mouse until release, or Esc."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...translations import translate
 from .. import selection
 from ..base import ChainOperator
 
-# Shift makes the mouse so much slower.
+# Shift slows the mouse by this factor.
 PRECISE = 0.1
 # Degrees that Ctrl snaps angles to.
 SNAP = 5.0
@@ -22,10 +22,14 @@ AXES = ("X", "Y", "Z")
 
 
 class Dragging(ChainOperator):
-    """What such an operator inherits: itself it says what is taken hold of, moved, and kept.
+    """The base of operators that drag; a subclass adds ``take``, ``move``, ``put_back``, ``keep``.
 
-    One drag is one step of undo. A click without a move is no drag: it selects what is under it,
-    as if there was no gizmo.
+    One drag is one undo step. A click without a move selects what is under the mouse, as if there
+    were no gizmo.
+
+    Attributes:
+        axis: The axis of world space that the move keeps to; empty for none.
+        snaps: Whether Ctrl is held.
     """
 
     hints: tuple[str, ...] = (
@@ -34,39 +38,30 @@ class Dragging(ChainOperator):
         "Shift: precise",
     )
 
-    _axis = ""
+    axis = ""
+    snaps = False
     _is_moved = _is_pressed = False
 
     def take(self, context: bpy.types.Context) -> None:
-        """Take hold of what is to be moved; raise an ``IKError`` where that cannot be."""
+        """Note what is to be moved, as it is now; raise an ``IKError`` if it cannot be moved."""
         raise NotImplementedError
 
     def move(self, context: bpy.types.Context, mouse: tuple[Vector, Vector]) -> str:
-        """Move it; return what is told in the header, in English.
+        """Move it; return the text of the header, in English.
 
         Args:
             context: With the viewport.
-            mouse: Where it was last, and where it is, in pixels of the region.
+            mouse: Its last and its present place in the region, pixels.
         """
         raise NotImplementedError
 
     def put_back(self, context: bpy.types.Context) -> None:
-        """Leave everything as it was."""
+        """Put everything back as it was."""
         raise NotImplementedError
 
     def keep(self, context: bpy.types.Context) -> None:
         """Key what was moved, if keys are wanted, and note it for *Adjust Last Operation*."""
         raise NotImplementedError
-
-    @property
-    def snaps(self) -> bool:
-        """Whether Ctrl is held."""
-        return self._snaps
-
-    @property
-    def axis(self) -> str:
-        """The axis of world space that the move keeps to; empty for none."""
-        return self._axis
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         """Begin to drag."""
@@ -77,28 +72,28 @@ class Dragging(ChainOperator):
         except IKError as error:
             return self.refuse(error)
         self._start = self._last = _mouse(event)
-        # Slower than the mouse itself where Shift is held.
+        # Slower than the mouse itself while Shift is held.
         self._shown = self._start.copy()
-        self._axis, self._is_moved, self._snaps = "", False, False
+        self.axis, self._is_moved, self.snaps = "", False, False
         self._is_pressed = event.type == "LEFTMOUSE" and event.value in {"PRESS", "CLICK_DRAG"}
         context.window_manager.modal_handler_add(self)
         context.workspace.status_text_set(translate(" · ".join(self.hints)))
         return {"RUNNING_MODAL"}
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
-        """Follow the mouse; nobody else gets events meanwhile."""
+        """Follow the mouse; no other operator gets events meanwhile."""
         try:
             return self._answer(context, event)
         except IKError as error:
             problem = str(error)
         except ReferenceError:
             problem = "What was dragged is gone: choose another target, pole or chain."
-        # So there is nothing left to put back.
+        # It is gone or has not moved, so there is nothing to put back.
         self._tidy(context)
         return self.refuse(problem)
 
     def cancel(self, context: bpy.types.Context) -> None:
-        """Leave everything as it was: Blender calls it where it closes the window."""
+        """Put everything back as it was; Blender calls this when it closes the window."""
         with suppress(IKError, ReferenceError):
             self.put_back(context)
         self._tidy(context)
@@ -108,14 +103,14 @@ class Dragging(ChainOperator):
             self.put_back(context)
             self._tidy(context)
             return {"CANCELLED"}
-        # One that a menu has started goes on until the next click.
+        # A drag that was started from a menu goes on until the next click.
         end = "RELEASE" if self._is_pressed else "PRESS"
         is_let_go = event.type == "LEFTMOUSE" and event.value == end
         if is_let_go or (event.type in {"RET", "NUMPAD_ENTER"} and event.value == "PRESS"):
             return self._let_go(context, event)
         is_axis = event.type in AXES and event.value == "PRESS" and not _has_modifier(event)
         if is_axis:
-            self._axis = "" if self._axis == event.type else event.type
+            self.axis = "" if self.axis == event.type else event.type
         if event.type == "MOUSEMOVE" or is_axis:
             self._follow(context, event)
         return {"RUNNING_MODAL"}
@@ -125,7 +120,7 @@ class Dragging(ChainOperator):
         threshold = context.preferences.inputs.drag_threshold_mouse
         if not self._is_moved and (mouse - self._start).length < threshold:
             return
-        self._is_moved, self._snaps = True, event.ctrl
+        self._is_moved, self.snaps = True, event.ctrl
         self._shown += (mouse - self._last) * (PRECISE if event.shift else 1.0)
         self._last = mouse
         moved = self.move(context, (before, self._shown.copy()))
@@ -142,8 +137,8 @@ class Dragging(ChainOperator):
         return {"CANCELLED"}
 
     def _tidy(self, context: bpy.types.Context) -> None:
-        """Take back what is told while the mouse is followed."""
-        # There is none when a window closes.
+        """Clear the texts in the status bar and in the header."""
+        # Both are missing when a window closes.
         if context.workspace is not None:
             context.workspace.status_text_set(None)
         if context.area is not None:
@@ -151,7 +146,7 @@ class Dragging(ChainOperator):
 
 
 def check_number(angle: float) -> None:
-    """Raise unless an angle is a number.
+    """Raise unless an angle is finite.
 
     Raises:
         RigError: With what to do.
@@ -166,7 +161,7 @@ def snapped(angle: float) -> float:
 
 
 def _has_modifier(event: bpy.types.Event) -> bool:
-    """Tell whether a key is pressed with one that makes it mean something else, such as Ctrl Z."""
+    """Tell whether a modifier gives the key another meaning, as in Ctrl Z."""
     return event.ctrl or event.shift or event.alt or event.oskey
 
 

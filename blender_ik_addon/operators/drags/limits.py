@@ -1,4 +1,4 @@
-"""The operator that moves an end of a joint's range on its arc."""
+"""The operator that moves an end of a joint's range along its arc."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ..base import ANEW
 from .dragging import SNAP, Dragging, check_number, snapped
 from .view import View
 
-# Radians to either side of where an end is that the mouse can take it to in one move, and steps.
+# How far one move of the mouse can take an end to either side, radians, and in how many steps.
 WAY, STEPS = math.pi / 4.0, 721
 
 AXES = (
@@ -73,11 +73,11 @@ class POSE_OT_chain_ik_set_limit(Dragging):
         return {"FINISHED"}
 
     def take(self, context: bpy.types.Context) -> None:
-        """Take hold of the end."""
+        """Note where the end is."""
         settings = selection.chain(context)
         self._owner, (_, self._index) = owner_of(settings), chain_key(settings)
         self._before = self._turned = self._find(settings).angle
-        # Says whether it can be changed at all.
+        # Raises if it cannot be changed at all.
         self._set(settings, self._before)
 
     def move(self, context: bpy.types.Context, mouse: tuple[Vector, Vector]) -> str:
@@ -97,11 +97,11 @@ class POSE_OT_chain_ik_set_limit(Dragging):
         return f"Min {self.turn} of '{self.bone}': {degrees}°"
 
     def put_back(self, _context: bpy.types.Context) -> None:
-        """Set the angle that was set before."""
+        """Set the former angle."""
         self._set(self._settings, self._before)
 
     def keep(self, _context: bpy.types.Context) -> None:
-        """The angle is noted already; limits have no keys."""
+        """Do nothing: ``move`` has noted the angle, and limits have no keys."""
 
     def _find(self, settings: ChainGroup) -> LimitEnd:
         if not self.bone:

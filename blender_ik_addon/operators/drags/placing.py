@@ -23,7 +23,7 @@ Array = npt.NDArray[np.float64]
 
 
 class Placing(Dragging):
-    """What the operators on targets and poles have in common."""
+    """The base of the operators that move a target or a pole."""
 
     hints = (*Dragging.hints, "X, Y, Z: along one axis")
     word = "target"
@@ -36,7 +36,7 @@ class Placing(Dragging):
     )
 
     _held: Held | None = None
-    _hindrance: HeldError | None = None
+    _held_error: HeldError | None = None
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
@@ -48,7 +48,7 @@ class Placing(Dragging):
         return problem
 
     def act(self, context: bpy.types.Context) -> set[str]:
-        # Where it stands now is read from what was evaluated.
+        # Its place is read from the evaluated scene.
         context.evaluated_depsgraph_get()
         self.take(context)
         self._place(context, np.array(self.location, dtype=np.float64))
@@ -57,21 +57,21 @@ class Placing(Dragging):
 
     @property
     def held(self) -> Held:
-        """What was taken hold of."""
+        """The target or pole as it was when the drag began."""
         assert self._held is not None
         return self._held
 
     def take(self, context: bpy.types.Context) -> None:
-        """Take hold of the target or pole."""
+        """Note where the target or pole is."""
         anchor = self._anchor(context)
         assert anchor is not None
         self._held = take_hold(anchor, self.word)
-        self._point, self._hindrance = self._held.place, None
+        self._point, self._held_error = self._held.place, None
 
     def move(self, context: bpy.types.Context, mouse: tuple[Vector, Vector]) -> str:
-        """Move it to where the mouse points, as deep in the view as it was.
+        """Move it under the mouse, at the depth in the view that it had.
 
-        Where a constraint does not let it go, it stays on the way.
+        Where a constraint holds it, it stays at the last place that it could reach.
         """
         view, start, mice = View(context), self.held.place, (self._start, mouse[1])
         if self.axis:
@@ -83,7 +83,7 @@ class Placing(Dragging):
         try:
             self._place(context, point)
         except HeldError as error:
-            self._hindrance = error
+            self._held_error = error
             return str(error)
         self._point = point
         way = float(np.linalg.norm(self._point - start))
@@ -95,9 +95,9 @@ class Placing(Dragging):
         put_back(self.held)
 
     def keep(self, context: bpy.types.Context) -> None:
-        """Note where it is now, and key it where Auto Keying is on."""
-        if self._hindrance is not None and self._point is self.held.place:
-            raise self._hindrance
+        """Note where it is now, and key it if Auto Keying is on."""
+        if self._held_error is not None and self._point is self.held.place:
+            raise self._held_error
         self.location = self._point.tolist()
         self._key(context)
 

@@ -57,7 +57,7 @@ class POSE_OT_chain_ik_turn_pole(Dragging):
         return {"FINISHED"}
 
     def take(self, context: bpy.types.Context) -> None:
-        """Take hold of the angle."""
+        """Note the angle, and the line that it turns about."""
         settings = selection.chain(context)
         _check_free(settings)
         self._axis_line = pole_axis(owner_of(settings), chain_spec(settings, with_stored=False))
@@ -65,7 +65,7 @@ class POSE_OT_chain_ik_turn_pole(Dragging):
         self._before = self._turned = settings.pole_angle
 
     def move(self, context: bpy.types.Context, mouse: tuple[Vector, Vector]) -> str:
-        """Turn it as the mouse goes round the line."""
+        """Turn the angle as the mouse moves around the line."""
         line = self._axis_line
         assert line is not None
         centre = (line.root + line.end) / 2.0
@@ -76,11 +76,11 @@ class POSE_OT_chain_ik_turn_pole(Dragging):
         return f"Pole Angle: {degrees}°"
 
     def put_back(self, _context: bpy.types.Context) -> None:
-        """Set the angle that was set before."""
+        """Set the former angle."""
         self._settings.pole_angle = self._before
 
     def keep(self, context: bpy.types.Context) -> None:
-        """Note the angle, and key it where Auto Keying is on and it has keys."""
+        """Note the angle, and key it if Auto Keying is on and it has keys."""
         self.angle = self._settings.pole_angle
         self._key(context, self._settings)
 

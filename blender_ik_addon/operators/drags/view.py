@@ -14,7 +14,7 @@ from mathutils.geometry import intersect_line_line, intersect_line_plane
 
 Array = npt.NDArray[np.float64]
 
-# A dial that is seen so much from its side (sine) turns as the mouse goes along it instead.
+# A dial seen edge-on, below this sine of the angle, turns as the mouse moves along it instead.
 EDGE_ON = 0.2
 # Pixels that turn a dial seen from its side by one radian, at an interface scale of one.
 PIXELS_PER_RADIAN = 60.0
@@ -23,10 +23,7 @@ SAME_PIXEL = 1e-6
 
 
 class View:
-    """The viewport that a context is about; not to be kept.
-
-    A mouse is where it is in the region, in pixels.
-    """
+    """The viewport of a context; not to be kept. Places of the mouse are pixels of the region."""
 
     def __init__(self, context: bpy.types.Context) -> None:
         self._region = cast(bpy.types.Region, context.region)
@@ -42,15 +39,15 @@ class View:
         )
 
     def point_on_axis(self, mouse: Vector, start: Array, axis: Array) -> Array:
-        """Return the point of a line that is nearest to what the mouse points at."""
+        """Return the point of a line that is nearest to the ray under the mouse."""
         origin, direction = self._ray(mouse)
         line = Vector(start.tolist()), Vector((start + axis).tolist())
         found = intersect_line_line(*line, origin, origin + direction)
-        # A line that leads straight away from the view has no such point.
+        # A line parallel to the ray has no such point.
         return start if found is None else _array(found[0])
 
     def nearest(self, mouse: Vector, points: Array) -> int:
-        """Return which of points (m, 3) is seen nearest to the mouse, the middle one of equals."""
+        """Return which of points (m, 3) is seen nearest to the mouse; of equals the middle one."""
         matrix = np.array(self._data.perspective_matrix, dtype=np.float64)
         seen = np.column_stack((points, np.ones(len(points)))) @ matrix.T
         size = np.array((self._region.width, self._region.height))
@@ -62,13 +59,13 @@ class View:
         return int(places[np.argmin(np.abs(places - len(points) // 2))])
 
     def turn_between(self, before: Vector, after: Vector, centre: Array, axis: Array) -> float:
-        """Return by how much a mouse that has moved turns a dial, radians about its axis.
+        """Return how far a move of the mouse turns a dial, radians about its axis.
 
         Args:
             before: Where the mouse was.
             after: Where it is.
             centre: Of the dial, world space.
-            axis: Of length one.
+            axis: Unit vector, world space.
         """
         if abs(float(_array(self._ray(before)[1]) @ axis)) < EDGE_ON:
             return self._turn_from_side(before, after, centre, axis)
@@ -97,7 +94,7 @@ class View:
         return way / (PIXELS_PER_RADIAN * self._scale)
 
     def _ray(self, mouse: Vector) -> tuple[Vector, Vector]:
-        """Return where the line under the mouse begins, and its direction of length one."""
+        """Return origin and unit direction of the ray under the mouse."""
         origin = view3d_utils.region_2d_to_origin_3d(self._region, self._data, (mouse.x, mouse.y))
         direction = view3d_utils.region_2d_to_vector_3d(
             self._region, self._data, (mouse.x, mouse.y)

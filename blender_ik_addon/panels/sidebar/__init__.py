@@ -2,8 +2,8 @@
 
 from ...registering import in_order
 
-# From the top down: what everybody needs, then the rest. What comes and goes with the status is
-# the last, so that nothing else moves.
+# From the top down: what everybody needs, then the rest. The panel that comes and goes with shared
+# bones is the last, so that no other one moves.
 PANELS = (
     *("chain_list", "status", "target", "pole", "rotation", "solver", "force"),
     *("limits", "reach", "advanced", "compare", "matching", "tree"),

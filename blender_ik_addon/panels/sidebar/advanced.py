@@ -1,4 +1,4 @@
-"""What rarely has to be set."""
+"""The panel of settings that rarely have to be changed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..used import draw_used
 
 
 class VIEW3D_PT_chain_ik_advanced(ActiveChainPanel):
-    """What rarely has to be set."""
+    """Settings that rarely have to be changed."""
 
     bl_label = "Advanced"
     bl_options = {"DEFAULT_CLOSED"}

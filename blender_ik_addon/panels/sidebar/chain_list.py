@@ -9,7 +9,7 @@ from ..base import ChainPanel
 
 
 class CHAINIK_UL_chains(bpy.types.UIList):
-    """One chain a row: name, influence, mute."""
+    """One row for each chain: name, influence, mute."""
 
     def draw_item(
         self,

@@ -18,14 +18,14 @@ from ...translations import translate
 from ..base import ActiveChainPanel, draw_lines, status_lines
 
 NONE = "-"
-# How wide names are, beside all figures and beside the residual alone.
+# Share of a row that the name takes: beside all figures, and beside the residual alone.
 SHARE_BESIDE_ALL, SHARE_BESIDE_ONE = 0.4, 0.6
-# Pixels at the usual interface scale from which on a sidebar has room for all figures.
+# Width of a sidebar with room for all figures, pixels at an interface scale of 1.
 ROOM = 430.0
 
 
 class CHAINIK_UL_compared(bpy.types.UIList):
-    """One solver a row: its name, what it left, and what that took."""
+    """One row for each solver: name, residual, iterations, time."""
 
     def draw_item(
         self,
@@ -47,7 +47,7 @@ class CHAINIK_UL_compared(bpy.types.UIList):
 
 
 class VIEW3D_PT_chain_ik_compare(ActiveChainPanel):
-    """What every solver and Blender's constraint make of the active chain."""
+    """The results of every solver and of Blender's constraint on the active chain."""
 
     bl_label = "Compare"
     bl_options = {"DEFAULT_CLOSED"}
@@ -82,7 +82,7 @@ class VIEW3D_PT_chain_ik_compare(ActiveChainPanel):
 def _draw_cells(
     row: bpy.types.UILayout, context: bpy.types.Context, name: str, figures: tuple[str, ...]
 ) -> bpy.types.UILayout:
-    """Draw a name and as many figures as there is room for; return where there is more."""
+    """Draw a name and as many figures as there is room for; return the row behind them."""
     region, user = context.region, context.preferences
     scale = 1.0 if user is None else user.system.ui_scale
     has_room = region is None or region.width >= ROOM * scale
@@ -95,7 +95,7 @@ def _draw_cells(
 
 
 def _draw_chosen(layout: bpy.types.UILayout, kept: ComparedChain) -> None:
-    """Draw the figures of the chosen one and how it has ended, at a fixed height."""
+    """Draw all figures and the status of the chosen solver, at a fixed height."""
     figures, text = "", ""
     if 0 <= kept.active_index < len(kept.solvers):
         row = kept.solvers[kept.active_index]

@@ -1,4 +1,4 @@
-"""What the bones resist and weigh, and how they follow in time."""
+"""The panel of the solver Force: stiffness and weight of the bones, and how they ease."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..base import ActiveChainPanel
 
 
 class VIEW3D_PT_chain_ik_force(ActiveChainPanel):
-    """What the bones resist and weigh, and how they follow in time."""
+    """Stiffness and weight of the bones, and how they ease toward the target."""
 
     bl_label = "Force"
     bl_translation_context = OWN_WORDS

@@ -10,7 +10,7 @@ from ..joint_fields import draw_joint
 
 
 class CHAINIK_UL_joints(bpy.types.UIList):
-    """One joint a row: its bone and its kind."""
+    """One row for each joint: its bone and its kind."""
 
     def draw_item(
         self,
@@ -24,7 +24,7 @@ class CHAINIK_UL_joints(bpy.types.UIList):
         _index: int,
     ) -> None:
         row = layout.split(factor=0.6, align=True)
-        # A bone may be called as something is that Blender translates.
+        # The name of a bone may be a word that Blender would translate.
         row.label(text=item.bone or "No bone", translate=not item.bone)
         row.prop(item, "kind", text="", emboss=False)
 

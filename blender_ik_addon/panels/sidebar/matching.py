@@ -1,4 +1,4 @@
-"""The pose of the bones matched to target and pole, and the other way round."""
+"""The panel that matches target and pole to the pose of the bones, and the other way round."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from ..base import ActiveChainPanel
 
 
 class VIEW3D_PT_chain_ik_match(ActiveChainPanel):
-    """One side matched to the other: the pose of the bones, and target and pole."""
+    """Matches target and pole to the pose of the bones, and the other way round."""
 
     bl_label = "FK/IK"
     bl_options = {"DEFAULT_CLOSED"}
     about = "start_from"
 
     def draw(self, _context: bpy.types.Context) -> None:
-        # Not greyed out with a muted chain: that is one of the two sides.
+        # Not greyed out for a muted chain: muted is FK, one of the two sides.
         column = self.layout.column(align=True)
         column.operator("pose.chain_ik_switch", icon="ARROW_LEFTRIGHT")
         column.operator("pose.chain_ik_snap_target", icon="SNAP_ON")

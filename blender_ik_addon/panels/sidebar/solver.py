@@ -11,7 +11,7 @@ from ..used import draw_used
 
 
 class CHAINIK_PT_presets(PresetPanel, bpy.types.Panel):
-    """The presets, those that come along and one's own."""
+    """The presets of the extension and of the user."""
 
     bl_label = "Presets"
     preset_subdir = "chain_ik"

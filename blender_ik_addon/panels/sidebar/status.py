@@ -7,7 +7,7 @@ import bpy
 from ...properties import ChainSettings, active_chain
 from ..base import ActiveChainPanel, draw_lines, draw_text, status_lines
 
-# Of the popover with all of the text: the width of a character is about half of Blender's unit.
+# Width of the popover, in Blender's interface units and in characters.
 DETAILS_UNITS = 20
 DETAILS_CHARACTERS = 60
 
@@ -18,7 +18,7 @@ class VIEW3D_PT_chain_ik_status(ActiveChainPanel):
     bl_label = "Status"
 
     def draw_header_preset(self, _context: bpy.types.Context) -> None:
-        # Over the panels below, not between them: those stay where they are.
+        # A popover covers the panels below; a sub-panel would move them.
         self.layout.popover("VIEW3D_PT_chain_ik_details", text="Details")
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
@@ -30,7 +30,7 @@ class VIEW3D_PT_chain_ik_details(bpy.types.Panel):
 
     bl_label = "Details"
     bl_space_type = "VIEW_3D"
-    # Only there can a panel be that is shown by a button alone.
+    # Panels of other regions would be shown without the button as well.
     bl_region_type = "HEADER"
     bl_ui_units_x = DETAILS_UNITS
 

@@ -1,4 +1,4 @@
-"""Chains that share bones: which are solved together, and what each of them counts."""
+"""Chains that share bones: which are solved together, and the weight of each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..base import ActiveChainPanel, draw_text
 
 
 class VIEW3D_PT_chain_ik_tree(ActiveChainPanel):
-    """Which chains are solved together with this one, and what each of them counts."""
+    """Which chains are solved together with this one, and the weight of each."""
 
     bl_label = "Shared Bones"
 
@@ -23,7 +23,7 @@ class VIEW3D_PT_chain_ik_tree(ActiveChainPanel):
         column.prop(settings, "weight", slider=True)
         for other in tree_of(settings):
             column.prop(other, "weight", text=other.name, translate=False, slider=True)
-        # Below the numbers, which stay where they are however much is said.
+        # Below the numbers, so that these stay where they are.
         column = layout.column(align=True)
         for text in tree_in_words(settings):
             draw_text(column, text)

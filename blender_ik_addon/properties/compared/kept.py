@@ -106,13 +106,13 @@ def keep_compared(
             row.iterations, row.count = attempt.iterations, str(attempt.iterations)
         for joint in attempt.joints.tolist():
             row.joints.add().co = joint
-        # What the chain has now is what a person begins to compare with.
+        # At first the chain's present solver is chosen.
         if _is_own(settings, attempt):
             kept.active_index = len(kept.solvers) - 1
 
 
 def _is_own(settings: ChainGroup, attempt: Attempt) -> bool:
-    """Tell whether a chain is solved so now."""
+    """Tell whether an attempt is by the present solver of a chain."""
     if attempt.solver is None or attempt.solver.value != settings.solver:
         return False
     is_swept = settings.solver in ("FABRIK", "CCD")
@@ -134,7 +134,7 @@ def kept_of(window_manager: bpy.types.WindowManager | None) -> ComparedChain:
 
 
 def compared_chain(window_manager: bpy.types.WindowManager | None) -> ChainGroup | None:
-    """Return the chain that the last comparison is about; None if there is none any more."""
+    """Return the chain of the last comparison; None if there is none any more."""
     kept = kept_of(window_manager)
     return find_marked(ChainMark(kept.uid, kept.index, kept.purpose)) if kept.solvers else None
 

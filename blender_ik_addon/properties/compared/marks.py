@@ -1,4 +1,4 @@
-"""What tells a chain that was compared from all others, as long as the file is open."""
+"""How a compared chain is found again, as long as the file is open."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ..chains import ChainGroup, chain_key, chains_of
 
 
 class ChainMark(NamedTuple):
-    """A chain, whatever it and its armature object are called: it holds no reference to them.
+    """Identifies a chain without its name and without references.
 
     Attributes:
         uid: Session uid of the armature object.
-        place: Of the chain in its list.
-        purpose: Which bone it takes where. Other chains may come to its place, and undo puts lists
-            back: the place alone tells nothing.
+        place: Index of the chain in its list.
+        purpose: Its tip bone and target, as text. The place alone is not enough: other chains may
+            come to it, and undo restores lists.
     """
 
     uid: int
@@ -26,7 +26,7 @@ class ChainMark(NamedTuple):
 
 
 def mark_of(settings: ChainGroup) -> ChainMark:
-    """Return what a chain is found again by."""
+    """Return the mark of a chain."""
     return ChainMark(*chain_key(settings), _purpose(settings))
 
 

@@ -1,8 +1,9 @@
-"""The active chain solved by every solver: which chains that takes, and what their settings are."""
+"""The active chain solved by every solver: reads it, and the chains that share its bones."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from dataclasses import replace
 from typing import cast
 
@@ -29,8 +30,8 @@ Graph = Callable[[], bpy.types.Depsgraph]
 def compare_solvers(mark: ChainMark, graph: Graph) -> Generator[int, None, list[Attempt]]:
     """Solve a chain by every solver, one after the other; nothing on the rig changes.
 
-    Between two steps nothing of it is in the file, and no reference is held: it may be given up
-    there, or anything else happen.
+    Between two steps nothing of it is in the file, and no reference is held: it may be stopped
+    there, and the file may change.
 
     Args:
         mark: Of the chain.
@@ -40,7 +41,7 @@ def compare_solvers(mark: ChainMark, graph: Graph) -> Generator[int, None, list[
         The number of each solver once it is done; the constraint is the last and quick.
 
     Returns:
-        What each solver and the constraint make of it.
+        The attempts of all solvers and of the constraint.
 
     Raises:
         IKError: If none can solve it, or if it has changed meanwhile, with what to do first.
@@ -56,7 +57,7 @@ def compare_solvers(mark: ChainMark, graph: Graph) -> Generator[int, None, list[
 
 
 def _read_unchanged(mark: ChainMark, graph: Graph, before: object) -> Compared:
-    """Return a chain to compare solvers on, which is like it was."""
+    """Return a chain to compare solvers on; raise if it has changed."""
     compared = _read(mark, graph())
     if compared.likeness() != before:
         raise _changed()
@@ -86,7 +87,7 @@ def _read(mark: ChainMark, depsgraph: bpy.types.Depsgraph) -> Compared:
 
 
 def _specs_with(settings: ChainGroup, owner: bpy.types.Object, index: int) -> dict[int, ChainSpec]:
-    """Return a chain, and the live ones that it shares bones with, directly or through others."""
+    """Return a chain's settings and those of the live chains in one tree with it, by index."""
     specs, chains = {index: chain_spec(settings)}, chains_of(owner)
     shared = set(bones_of_chain(settings))
     waiting = [i for i, each in enumerate(chains) if i != index and not is_idle(each)]
@@ -94,26 +95,18 @@ def _specs_with(settings: ChainGroup, owner: bpy.types.Object, index: int) -> di
         waiting = [i for i in waiting if i not in near]
         for i in near:
             shared.update(bones_of_chain(chains[i]))
-            # One that cannot be read is not solved, and pulls at nothing.
-            spec = _sound(chains[i])
-            if spec is not None:
-                specs[i] = spec
+            # One that cannot be read is not solved either.
+            with suppress(IKError):
+                specs[i] = chain_spec(chains[i])
     return specs
 
 
-def _sound(settings: ChainGroup) -> ChainSpec | None:
-    try:
-        return chain_spec(settings)
-    except IKError:
-        return None
-
-
 def _force_of(settings: ChainGroup) -> ForceSpec:
-    """Return what would act on a chain that a force pulls, at once and not in time."""
+    """Return the settings that a chain has for the solver Force, without easing."""
     is_set = settings.is_property_set("force")
     try:
         return replace(force_spec(settings.force, settings.force), easing=None)
     finally:
         if not is_set:
-            # Reading settings that were never set has Blender store them.
+            # Blender stores settings that are read, even if they were never set.
             settings.property_unset("force")

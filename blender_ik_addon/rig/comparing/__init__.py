@@ -1,1 +1,1 @@
-"""Solvers tried beside the scene, to be compared."""
+"""Solvers tried on one chain and compared, without changing the rig."""

@@ -29,8 +29,8 @@ class Compared:
         update: The graph as it was evaluated last.
         object: The original armature object.
         index: Of the chain.
-        specs: The settings of all chains that count, by index.
-        force: What acts on the bones of the chain where a force pulls.
+        specs: The settings of the chain and of those solved together with it, by index.
+        force: The settings of the chain for the solver Force.
         unit: How the scene shows lengths.
     """
 
@@ -48,7 +48,7 @@ class Compared:
 
     @property
     def evaluated(self) -> bpy.types.Object:
-        """The armature object as it is shown."""
+        """The evaluated armature object."""
         return self.object.evaluated_get(self.update.depsgraph)
 
     def check(self) -> None:
@@ -68,16 +68,16 @@ class Compared:
             raise RigError("The armature is hidden, or not in this view layer: show it first.")
         world = np.array(evaluated.matrix_world, dtype=np.float64)
         if abs(np.linalg.det(world[:3, :3])) <= np.finfo(float).tiny:
-            # No goal has a place in its space.
+            # The target cannot be brought into its space.
             raise scaled_flat()
 
     def likeness(self) -> tuple[object, ...]:
-        """Return all that solvers are compared on, without references to Blender's data."""
+        """Return all that a comparison depends on, without references to Blender's data."""
         pose, world = read_pose(self.evaluated), WorldMatrices(self.update.depsgraph)
         joints, followed = read_joints(self.object), []
         for spec in self.specs.values():
             for anchor, word in ((spec.target, "target"), (spec.pole, "pole")):
-                # What other chains lack is told by those.
+                # A chain reports a missing target itself.
                 with suppress(RigError):
                     if anchor is not None:
                         followed.append(world.matrix(anchor, word).tobytes())
@@ -91,7 +91,7 @@ class Compared:
         )
 
     def specs_with(self, solver: Solver, *, use_finish: bool) -> Specs:
-        """Return all settings, the chain's with another solver."""
+        """Return the settings of all chains, those of the compared one with another solver."""
         options = replace(self.spec.options, solver=solver, use_finish=use_finish)
         force = self.force if solver is Solver.FORCE else None
         return {**self.specs, self.index: replace(self.spec, options=options, force=force)}

@@ -25,7 +25,7 @@ from .stage import Stage, staged
 from .timing import quickest
 from .trial import NOT_SOLVED, Attempt, Trial, copied
 
-# Each solver, and whether Newton finishes what it leaves.
+# Each solver, and whether Newton finishes what FABRIK or CCD leave.
 CONTENDERS = (
     (Solver.TWO_BONE, True),
     (Solver.NEWTON, True),
@@ -41,13 +41,13 @@ FROM_PRESENT = "One drag from the present pose"
 
 @dataclass(frozen=True)
 class Posed:
-    """What a solver has found, still to be shown; it holds no reference to Blender's data.
+    """The pose that a solver has found, to be evaluated on a stage; without references.
 
     Attributes:
-        attempt: All but joints and residual.
+        attempt: Without joints and residual.
         pose: Of the whole armature.
         plan: The bones of the chain.
-        is_led: Whether its root is led to the target, and not its tip.
+        is_led: Whether the root goes to the target, not the tip.
     """
 
     attempt: Attempt
@@ -57,7 +57,7 @@ class Posed:
 
 
 def find_home(compared: Compared) -> Pose | None:
-    """Return the pose with the root where it is without the chain; None where nobody drags it.
+    """Return the pose with the root where it is without the chain; None if Follow has not moved it.
 
     Raises:
         RigError: If no solver can solve the chain, with what to do first.
@@ -79,7 +79,7 @@ def find_home(compared: Compared) -> Pose | None:
 def solve(
     compared: Compared, home: Pose | None, solver: Solver, *, use_finish: bool
 ) -> Posed | Attempt:
-    """Return what a solver makes of a chain, or an attempt that says why it cannot."""
+    """Return the pose that a solver finds, or an attempt that says why it finds none."""
     world = WorldMatrices(compared.update.depsgraph)
     try:
         trial = Trial(compared, solver, use_finish=use_finish, home=home)
@@ -104,12 +104,12 @@ def solve(
 
 
 def show(compared: Compared, home: Pose | None, found: Sequence[Posed | Attempt]) -> list[Attempt]:
-    """Return what solvers have made of a chain as Blender shows it, and its constraint at the end.
+    """Return the attempts of solvers on poses that Blender has evaluated, its constraint's last.
 
     Args:
-        compared: The chain, which is as it was when they solved it.
-        home: As ``find_home`` gave it.
-        found: What they have made of it.
+        compared: The chain, which has not changed since they solved it.
+        home: From ``find_home``.
+        found: From ``solve``, one for each solver.
     """
     trial = Trial(compared, Solver.NEWTON, use_finish=True)
     with _on_stage(trial) as stage:
@@ -127,7 +127,7 @@ def show(compared: Compared, home: Pose | None, found: Sequence[Posed | Attempt]
 
 @contextmanager
 def _on_stage(trial: Trial) -> Iterator[Stage]:
-    """Give a stage on which the rig stands as it is shown."""
+    """Yield a stage on which the rig has its evaluated pose."""
     compared, pose, skeleton = trial.compared, trial.pose, trial.live_chain.job.skeleton
     with staged(compared.object, compared.evaluated, skeleton, pose) as stage:
         stage.show(pose)
@@ -140,7 +140,7 @@ def _on_stage(trial: Trial) -> Iterator[Stage]:
 def _measured(
     trial: Trial, stage: Stage, attempt: Attempt, plan: ChainPlan, *, is_led: bool
 ) -> Attempt:
-    """Return an attempt with joints and residual as they are on a stage."""
+    """Return an attempt with joints and residual measured on a stage."""
     compared = trial.compared
     target = compared.spec.target
     assert target is not None
@@ -151,7 +151,7 @@ def _measured(
 
 
 def _built_in(trial: Trial, stage: Stage, home: Pose | None) -> Attempt:
-    """Return what Blender's IK constraint makes of the chain, with those that share its bones.
+    """Return the attempt of Blender's IK constraint, with those of chains that share its bones.
 
     Raises:
         IKError: If there is no such constraint.
@@ -163,7 +163,7 @@ def _built_in(trial: Trial, stage: Stage, home: Pose | None) -> Attempt:
         converting.check_chain(job.skeleton, job.plan, job.spec, owner.pose.bones)
     pose = copied(home or trial.pose)
     for each in trial.driven.live_chains:
-        # A constraint has no other start than the pose without it.
+        # A constraint always starts from the pose without it.
         pose.note_written(each.job.plan.written, each.stored)
         if each.stretch is not None:
             pose.note_others("scale", each.job.plan.written, each.stretch.scale)

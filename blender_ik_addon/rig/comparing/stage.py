@@ -1,4 +1,4 @@
-"""A scene of its own with the bones of a chain and its goals: poses are tried there, not shown."""
+"""A temporary scene with the bones of a chain and its goals, in which poses are evaluated."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from .timing import quickest
 Array = npt.NDArray[np.float64]
 
 NAME = "Chain IK Compare"
-# What float32 leaves of pose matrices.
+# Rounding of pose matrices in float32, as a share of their largest entry.
 SAME_MATRIX = 1e-5
-# What bones allow Blender's constraint.
+# The settings of bones that Blender's constraint uses.
 _RANGES = ("lock_ik", "use_ik_limit", "ik_min", "ik_max", "ik_stiffness")
 _OF_BONES = ("ik_stretch", *[f"{name}_{axis}" for name in _RANGES for axis in "xyz"])
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A rig that nobody sees: the bones of an armature, without constraints, drivers and keys.
+    """A hidden copy of a rig: the bones of an armature, without constraints, drivers and keys.
 
     Attributes:
-        scene: Of its own.
-        rig: An armature object with the same bones, which stands where the other one does.
+        scene: The temporary scene.
+        rig: An armature object with the same bones and the same world matrix.
     """
 
     scene: bpy.types.Scene
@@ -69,7 +69,7 @@ class Stage:
         self.evaluate()
 
     def goal(self, matrix: Array) -> bpy.types.Object:
-        """Return a new empty with a world matrix (4, 4), sheared ones too."""
+        """Return a new empty with a world matrix (4, 4), which may be sheared."""
         goal = bpy.data.objects.new(NAME, None)
         self.place(goal, matrix)
         return goal
@@ -79,12 +79,12 @@ class Stage:
         return self.rig.pose.bones[bone].constraints.new("IK")
 
     def hang(self, world: Array, bone: str, matrix: Array) -> None:
-        """Have a bone stand where a rig has it that holds the channels shown last.
+        """Move the whole rig so that a bone is where the original rig has it.
 
-        Constraints, which this one has not, may have put it there: the whole rig goes along.
+        There, constraints may have moved the bone, which this rig does not have.
 
         Args:
-            world: Of the other rig, shape (4, 4).
+            world: World matrix of the original rig, shape (4, 4).
             bone: The parent of the chain.
             matrix: Its pose matrix there, shape (4, 4).
         """
@@ -93,7 +93,7 @@ class Stage:
             self.place(self.rig, world @ matrix @ np.linalg.inv(there))
 
     def place(self, placed: bpy.types.Object, matrix: Array) -> None:
-        """Give an object a world matrix, which its own channels could not all hold."""
+        """Give an object any world matrix, also one that its own channels could not hold."""
         if placed.parent is None:
             self.scene.collection.objects.link(placed)
             placed.parent = self.scene.objects[0]
@@ -111,14 +111,13 @@ class Stage:
 def staged(
     armature_object: bpy.types.Object, evaluated: bpy.types.Object, skeleton: Skeleton, pose: Pose
 ) -> Iterator[Stage]:
-    """Give a stage with the bones of an armature object, and remove all of it afterwards.
+    """Yield a stage with the bones of an armature object, and remove all of it afterwards.
 
     Args:
         armature_object: The original object.
-        evaluated: The same as it is shown.
+        evaluated: The same, evaluated.
         skeleton: Its bones.
-        pose: As it is shown.
-
+        pose: Its evaluated pose.
     """
     scene = bpy.data.scenes.new(NAME)
     try:
@@ -126,7 +125,7 @@ def staged(
         scene.collection.objects.link(origin)
         stage = Stage(scene, rig)
         stage.place(rig, pose.world)
-        # It has a pose from its first evaluation on.
+        # It has no pose before its first evaluation.
         stage.evaluate()
         for name, mode in zip(skeleton.names, pose.modes.tolist(), strict=True):
             bone, shown = rig.pose.bones[name], evaluated.pose.bones[name]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-# What is done is timed so many times more at most, while no more than so many seconds have gone.
+# The most repeats, and the seconds after which there are no more.
 REPEATS, ENOUGH = 8, 0.1
 
 
 def quickest(first: float, again: Callable[[], float]) -> float:
-    """Return the least of the seconds that something takes, done again while that is cheap.
+    """Return the shortest time of several runs, in seconds; repeated only while that is cheap.
 
     Args:
-        first: What it has taken.
-        again: Does it once more and returns what that has taken.
+        first: The time of the first run.
+        again: Runs it once more and returns the time of that.
     """
     least = spent = first
     for _ in range(REPEATS):

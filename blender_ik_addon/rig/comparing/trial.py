@@ -1,4 +1,4 @@
-"""A chain read as an update reads it, with one solver or another, and solved there."""
+"""A chain read and solved as in an update, with any solver, without writing anything."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class Attempt:
         use_finish: Whether Newton finishes what FABRIK or CCD leave.
         status: One sentence: how it ended, or why it cannot solve this chain.
         residual: From effector to target on the pose as Blender evaluates it, in scene units; NaN
-            where there is none.
-        iterations: How many it took; None where nobody tells.
-        milliseconds: What the solve takes; NaN where there is none.
-        joints: Of that pose, world space, shape (m + 1, 3); (0, 3) where there is none.
+            without a pose.
+        iterations: How many it took; None if unknown.
+        milliseconds: How long the solve takes; NaN without a pose.
+        joints: Of that pose, world space, shape (m + 1, 3); (0, 3) without a pose.
     """
 
     solver: Solver | None
@@ -62,11 +62,11 @@ class Trial:
 
     Attributes:
         compared: The chain.
-        solver: That it is to be solved by.
-        use_finish: Whether Newton finishes what that leaves.
-        state: The armature object.
-        batch: What solves the chain.
-        row: Of the chain there.
+        solver: Solves it.
+        use_finish: Whether Newton finishes what FABRIK or CCD leave.
+        state: What is known of the armature object.
+        batch: The batch that has the chain.
+        row: Row of the chain in it.
     """
 
     def __init__(
@@ -118,13 +118,13 @@ class Trial:
 
     @property
     def driven(self) -> Driven:
-        """It with the chains that it is one tree with."""
+        """The chain with the chains of its tree."""
         return self.batch.driven[self.row // len(self.batch.driven[0].live_chains)]
 
     def solve_again(self, world: WorldMatrices) -> float:
-        """Solve once more from where it began; return how many seconds that has taken."""
+        """Solve once more from the same start; return how many seconds that has taken."""
         if self.solver is Solver.FOLLOW or self.compared.spec.start_from is StartFrom.CURRENT:
-            # It would go on from where it has just come to.
+            # It would go on from the pose that it has just found.
             self.state.pose = copied(self._begun)
             self.state.dragged.clear()
             self.state.version += 1
@@ -134,14 +134,14 @@ class Trial:
     def solve(self, world: WorldMatrices) -> float:
         """Solve; return how many seconds that has taken."""
         begun = time.perf_counter()
-        changes = self.batch.changes(world, moment_of(self.compared.update), _is_not_foreign)
+        changes = self.batch.changes(world, moment_of(self.compared.update), _never_foreign)
         seconds = time.perf_counter() - begun
         for change in changes:
             note(change)
         return seconds
 
 
-def _is_not_foreign(_state: RigState) -> bool:
+def _never_foreign(_state: RigState) -> bool:
     return False
 
 
@@ -150,6 +150,6 @@ def _keep_nothing(*_stored: object) -> None:
 
 
 def copied(pose: Pose) -> Pose:
-    """Return a pose whose channels can be noted anew."""
+    """Return a copy of a pose, whose arrays can be changed."""
     names = ("channels", "location", "scale", "matrices")
     return replace(pose, **{name: getattr(pose, name).copy() for name in names})

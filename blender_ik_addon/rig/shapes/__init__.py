@@ -1,1 +1,1 @@
-"""What is to be seen of chains, as arrays in world space: drawn by overlays, grabbed by gizmos."""
+"""Shapes of chains as arrays in world space, for the overlay and the gizmos."""

@@ -1,4 +1,4 @@
-"""Where the joints of chains stand, for all chains of armature objects at once."""
+"""The places of joints, for all chains of armature objects at once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = npt.NDArray[np.float64]
 Floats = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.int64]
 
-# What is drawn is float32, and so are squares of its distances: farther away there is nothing.
+# Nothing farther away is drawn: squared distances would not fit float32.
 FAR = 1e18
 
 
@@ -30,7 +30,7 @@ class PosedBones(NamedTuple):
         world: The object's world matrix, shape (4, 4).
         columns: Pose matrices of all bones, armature space, transposed and in float32 as Blender
             gives them: axes X, Y, Z and head, shape (n, 4, 4).
-        bones: What they were read of; for the time of one drawing.
+        bones: What they were read of; valid during one draw only.
     """
 
     world: Array
@@ -45,7 +45,7 @@ class PosedBones(NamedTuple):
 
 
 def read_posed(evaluated: bpy.types.Object, count: int) -> PosedBones | None:
-    """Return how the bones of an evaluated armature object stand; None if it has other bones.
+    """Return the bones of an evaluated armature object; None if their number is another one.
 
     Args:
         evaluated: The object.
@@ -55,7 +55,7 @@ def read_posed(evaluated: bpy.types.Object, count: int) -> PosedBones | None:
         return None
     bones, buffer = evaluated.pose.bones, np.empty(16 * count, dtype=np.float32)
     try:
-        # It counts its bones itself, which takes half of the time.
+        # This counts the bones as well, which takes half of its time.
         bones.foreach_get("matrix", buffer)
     except TypeError:
         return None
@@ -65,14 +65,14 @@ def read_posed(evaluated: bpy.types.Object, count: int) -> PosedBones | None:
 
 @dataclass(frozen=True)
 class ChainRows:
-    """Which bones the joints of chains are; kept while their bones stay the same.
+    """The p joints of c chains; kept while their bones stay the same.
 
     Attributes:
-        bones: Of all joints of all chains, one chain after the other, root first, shape (p,).
-        reach: How far along its bone each joint lies, from its head: zero but for effectors at
+        bones: Bone of each joint, one chain after the other, root first, shape (p,).
+        reach: Distance of each joint from its bone's head at rest: zero but for effectors at
             tails, shape (p, 1).
-        starts: Where each chain begins, and where the last one ends, shape (c + 1,).
-        rig_of: The armature object of each joint, among those that are joined, shape (p,).
+        starts: First joint of each chain, and the end of the last one, shape (c + 1,).
+        rig_of: Armature object of each joint, as an index into those joined, shape (p,).
     """
 
     bones: Indices
@@ -93,10 +93,10 @@ class ChainRows:
 
     @classmethod
     def join(cls, parts: Sequence[ChainRows], counts: Sequence[int]) -> ChainRows:
-        """Return the joints of chains of several armature objects, one after the other, as one.
+        """Return the joints of several armature objects, one after the other.
 
         Args:
-            parts: Those of each.
+            parts: The joints of each.
             counts: How many bones each of these has.
         """
         if len(parts) == 1:
@@ -129,7 +129,7 @@ class ChainRows:
         return points
 
     def near(self, points: Array) -> list[int]:
-        """Return the chains of whose joints (p, 3) none stands too far away to be drawn."""
+        """Return the chains whose joints (p, 3) are all near enough to be drawn."""
         is_near = (np.abs(points) < FAR).all(axis=1)
         chains: list[int] = np.flatnonzero(
             np.logical_and.reduceat(is_near, self.starts[:-1])
@@ -158,5 +158,5 @@ class ChainRows:
 def are_near(points: Array) -> bool:
     """Tell whether points (p, 3) are all finite, and none is too far away to be drawn."""
     flat = points.ravel()
-    # Sooner found than the farthest of them; what is not a number is not less either.
+    # Faster than to find the farthest one. Nothing that is not a number is less, either.
     return bool(flat.dot(flat) < FAR * FAR)

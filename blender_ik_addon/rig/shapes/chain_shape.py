@@ -1,4 +1,4 @@
-"""All that is to be seen of one chain: joints, target, reach, pole and limits, world space."""
+"""The shape of one chain in world space: reach, pole and limits; and where targets are."""
 
 from __future__ import annotations
 
@@ -31,35 +31,29 @@ NO_PLACE: Place = (math.nan, math.nan, math.nan)
 
 @dataclass(frozen=True)
 class CompiledShape:
-    """What of a chain stays while only its pose changes.
+    """The part of a chain's shape that stays while only its pose changes.
 
     Attributes:
         spec: Its settings.
         plan: Its bones.
-        limits: Its limits; None where all joints turn freely.
-        problem: Why the limits cannot be shown, in one sentence; empty if they can.
+        limits: Its limits; None where all joints turn freely, or if they cannot be used.
     """
 
     spec: ChainSpec
     plan: ChainPlan
     limits: LimitOutlines | None
-    problem: str = ""
 
 
 @dataclass(frozen=True)
 class ChainShape:
-    """One chain on a pose, world space.
+    """The shape of a chain on a pose, world space.
 
     Attributes:
-        points: Its joints, root first, the effector last, shape (m + 1, 3).
-        target: Shape (3,); None without a target.
         reach: Which targets it reaches; None for a chain whose root moves.
         pole: Where it bends to; None without a pole.
         limits: Its limits; None where all joints turn freely.
     """
 
-    points: Array
-    target: Array | None
     reach: ReachZone | None
     pole: PolePlane | None
     limits: PlacedLimits | None
@@ -68,7 +62,7 @@ class ChainShape:
 def compile_shape(
     armature_object: bpy.types.Object, skeleton: Skeleton, spec: ChainSpec, known: Shapes
 ) -> CompiledShape:
-    """Return what is to be seen of a chain, but for its pose.
+    """Return the shape of a chain without its pose.
 
     Args:
         armature_object: The original object.
@@ -79,12 +73,13 @@ def compile_shape(
     Raises:
         RigError: If the chain has no bones.
     """
-    plan, joints, problem = planned(skeleton, spec), None, ""
+    plan = planned(skeleton, spec)
     try:
         joints = chain_joints(read_joints(armature_object), skeleton, plan, spec)
-    except RigError as error:
-        problem = str(error)
-    return _compile(skeleton, spec, plan, joints, known, problem)
+    except RigError:
+        # The chain's status says what is wrong with a joint; the rest can be shown.
+        joints = None
+    return _compile(skeleton, spec, plan, joints, known)
 
 
 def compile_solved(live_chain: LiveChain, known: Shapes) -> CompiledShape:
@@ -99,10 +94,9 @@ def _compile(
     plan: ChainPlan,
     joints: BoneJoints | None,
     known: Shapes,
-    problem: str = "",
 ) -> CompiledShape:
     limits = None if joints is None else compile_outlines(skeleton, plan.written, joints, known)
-    return CompiledShape(spec, plan, limits, problem)
+    return CompiledShape(spec, plan, limits)
 
 
 def place_shape(
@@ -112,14 +106,14 @@ def place_shape(
     target: Array | None,
     pole: Array | None,
 ) -> ChainShape:
-    """Return what is to be seen of a chain on a pose.
+    """Return the shape of a chain on a pose.
 
     Args:
         compiled: The chain.
         points: Its joints, world space, shape (m + 1, 3).
         posed: Its armature's bones.
         target: Where its target is, world space, shape (3,); None without one.
-        pole: Likewise its pole.
+        pole: The same of its pole.
     """
     spec, outlines = compiled.spec, compiled.limits
     is_free = outlines is None and spec.force is None
@@ -133,7 +127,7 @@ def place_shape(
     if outlines is not None:
         limits = place_outlines(outlines, posed, outlines.read_signs(posed))
     reach = None if spec.moves_root else find_reach(points, turns_tip_first=tip_first)
-    return ChainShape(points, target, reach, plane, limits)
+    return ChainShape(reach, plane, limits)
 
 
 def find_place(
@@ -143,9 +137,9 @@ def find_place(
     skeleton: Skeleton,
     posed: PosedBones,
 ) -> Array | None:
-    """Return where one target or pole is, shape (3,).
+    """Return where one target or pole is, world space, shape (3,).
 
-    None if that cannot be told, or if it is too far away to be drawn.
+    None if that is unknown, or too far away to be drawn.
     """
     (place,) = find_places([anchor], depsgraph, armature_object, skeleton, posed)
     found = np.array(place)
@@ -159,14 +153,14 @@ def find_places(
     skeleton: Skeleton,
     posed: PosedBones,
 ) -> list[Place]:
-    """Return where targets and poles are, world space; not finite where that cannot be told.
+    """Return where targets and poles are, world space; not finite where that is unknown.
 
     Args:
-        anchors: What is followed; None for nothing.
-        depsgraph: What has evaluated it.
-        armature_object: That of the chain, original: bones of it are read from its pose.
+        anchors: Targets and poles; None for none.
+        depsgraph: Has evaluated them.
+        armature_object: The chain's original object; its own bones are read from ``posed``.
         skeleton: Its bones.
-        posed: Its pose.
+        posed: Its evaluated bones.
     """
     places: list[Place] = []
     for anchor in anchors:

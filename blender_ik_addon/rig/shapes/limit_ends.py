@@ -1,4 +1,4 @@
-"""The ends of a joint's ranges, each on the line along which it can be moved, world space."""
+"""The ends of a joint's ranges, and the lines along which they can be moved, in world space."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .limit_outlines import LimitOutlines, Part, PlacedLimits, compile_outlines,
 
 Array = npt.NDArray[np.float64]
 
-# About which axes each part of a joint turns; a bend's own arc knows its one.
+# The axes that each part of a joint turns about; that of a bend is in its arc.
 TURNS = {Part.SWING: (0, 2), Part.TWIST: (1,)}
 
 
@@ -29,11 +29,11 @@ class LimitEnd:
 
     Attributes:
         axis: 0, 1 or 2 for X, Y or Z.
-        is_max: Whether it is the greatest turn, else the least.
+        is_max: Whether it is the maximum.
         angle: Radians.
-        limits: Those of its chain, as they are seen.
-        outline: Its place among them.
-        across: Of a swing the middle of its other range, sin(angle / 2).
+        limits: The limits of its chain.
+        outline: Index of its outline in these.
+        across: For a swing, sin(angle / 2) of its other axis where that is nearest to zero.
     """
 
     axis: int
@@ -45,16 +45,16 @@ class LimitEnd:
 
     @cached_property
     def point(self) -> Array:
-        """Where it is seen, shape (3,)."""
+        """Its place, world space, shape (3,)."""
         point: Array = self.points(np.array([self.angle]))[0]
         return point
 
     def points(self, angles: Array) -> Array:
-        """Return where it would be seen at other angles (m,), shape (m, 3)."""
+        """Return its places at other angles (m,), world space, shape (m, 3)."""
         if self.limits.outlines.outlines[self.outline].part is not Part.SWING:
             return self.limits.point_at(self.outline, point_arc(self.axis, angles))
         along = np.sin(0.5 * np.clip(angles, -math.pi, math.pi))
-        # Where both together would pass half a turn, the bone lies as it does half turned.
+        # Both together swing the bone by half a turn at most.
         over = np.maximum(np.hypot(along, self.across), 1.0)
         swing = along / over, np.full_like(along, self.across) / over
         x, z = swing if self.axis == 0 else swing[::-1]
@@ -63,11 +63,11 @@ class LimitEnd:
 
 @dataclass
 class EndFinder:
-    """Finds the ends of ranges again and again: what stays is kept, as numbers alone.
+    """Finds the ends of ranges at every redraw; what has not changed is kept, as numbers.
 
     Attributes:
-        outlines: The limits that ends were found of last; None for none.
-        stand: The bone, and how its armature stood then.
+        outlines: The limits of the last call; None without limits.
+        stand: The bone and the pose of the last call.
         ends: What was found.
     """
 
@@ -117,20 +117,21 @@ class EndFinder:
 def find_ends(
     armature_object: bpy.types.Object, spec: ChainSpec, bone: str
 ) -> tuple[LimitEnd, ...]:
-    """Return what ``EndFinder`` finds, with nothing known."""
+    """Return what a new ``EndFinder`` finds."""
     return EndFinder().find(armature_object, spec, bone)
 
 
 def _ends_of(limits: PlacedLimits, row: int) -> Iterator[LimitEnd]:
     joints = limits.outlines.joints
     low, high = joints.low[row], joints.high[row]
-    middle = np.clip(0.0, low, high)
+    nearest_to_zero = np.clip(0.0, low, high)
     for place, outline in enumerate(limits.outlines.outlines):
         if outline.row != row:
             continue
         turns = TURNS.get(outline.part) or (() if outline.arc is None else (outline.arc.axis,))
         for axis in turns:
-            across = math.sin(0.5 * middle[2 - axis]) if outline.part is Part.SWING else 0.0
+            other = nearest_to_zero[2 - axis] if outline.part is Part.SWING else 0.0
             for is_max, angle in ((False, low[axis]), (True, high[axis])):
                 if math.isfinite(angle) and not joints.is_locked[row, axis]:
+                    across = math.sin(0.5 * other)
                     yield LimitEnd(axis, is_max, float(angle), limits, place, across)

@@ -1,4 +1,4 @@
-"""How the limits of joints are drawn: which of their vertices lines and areas lead through."""
+"""The lines and triangles that draw the limits of joints, as indices of vertices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Indices = npt.NDArray[np.int64]
 
 
 class Stroke(enum.IntEnum):
-    """What a line of a drawn limit is."""
+    """What a line of a limit shows."""
 
     LIMIT = 0
     WHOLE_TURN = 1
@@ -21,11 +21,11 @@ class Stroke(enum.IntEnum):
 
 
 class LimitMesh(NamedTuple):
-    """How limits are drawn: their vertices are points of outlines, centres, and present places.
+    """Lines and triangles. Vertices are all points of outlines, then centres, then present places.
 
     Attributes:
-        lines: Vertices at the ends of lines, two and two, shape (2 l,).
-        strokes: What each of these ends belongs to, as ``Stroke``, shape (2 l,).
+        lines: Vertices at the ends of lines, in pairs, shape (2 l,).
+        strokes: The ``Stroke`` of each of these, shape (2 l,).
         triangles: Vertices of the corners of areas, shape (3 t,).
     """
 
@@ -37,11 +37,11 @@ class LimitMesh(NamedTuple):
 def make_mesh(
     stops: Sequence[int], is_closed: Sequence[bool], has_ends: Sequence[bool]
 ) -> LimitMesh:
-    """Return how outlines are drawn, the points of one following those of the one before.
+    """Return the mesh of outlines, whose points follow one another.
 
     Args:
-        stops: Of each outline one past its last point.
-        is_closed: Whether its last point leads to its first one.
+        stops: One past the last point of each outline.
+        is_closed: Whether its last point is joined to its first one.
         has_ends: Whether it bounds an area; else it goes all around.
     """
     count, total, first = len(stops), stops[-1], 0

@@ -24,11 +24,11 @@ Indices = npt.NDArray[np.int64]
 Shapes = dict[tuple[object, ...], LimitShape]
 """Shapes of the joints of one chain, by kind and ranges."""
 
-# Of a bone's length: how large its limits are drawn, and how far along it that of its twist is.
+# Shares of a bone's length: radius of its limits, that of its twist, and where the twist is drawn.
 BEND_SIZE, TWIST_SIZE, TWIST_PLACE = 0.45, 0.22, 0.3
-# A frame of less volume than this, of a box with its sides, shows no turn.
+# A frame is flat if its volume is less than this share of that of a box with the same sides.
 FLAT = 1e-9
-# What has no length has no direction: divided by this it stays zero.
+# The least length to divide by, so that a zero vector stays zero.
 SHORTEST = 1e-300
 
 
@@ -47,24 +47,17 @@ class Outline(NamedTuple):
         row: The written bone that it limits, counted from the root.
         part: What it bounds.
         arc: Axis and ends of a bend or twist; None for a swing, which is a closed line.
-        first: Its first point.
-        stop: One past the last.
+        stop: One past its last point.
     """
 
     row: int
     part: Part
     arc: Arc | None
-    first: int
     stop: int
 
     @property
-    def points(self) -> slice:
-        """Which points are its own."""
-        return slice(self.first, self.stop)
-
-    @property
     def is_closed(self) -> bool:
-        """Whether its last point leads to its first one."""
+        """Whether its last point is joined to its first one."""
         return self.part is Part.SWING
 
     @property
@@ -80,15 +73,15 @@ class LimitOutlines:
     Attributes:
         bones: Indices of the bones, shape (k,).
         joints: What they allow.
-        outlines: One or two a bone with limits.
-        directions: Of all points of all outlines, shape (p, 3), in the axes of the joints' zeros,
-            or for twists in those that the swing leads to.
+        outlines: One or two for each bone with limits.
+        directions: Of all points of all outlines, shape (p, 3), in the axes of their joints at
+            zero; those of twists in these axes after the swing.
         outline_of: The outline of each point, shape (p,).
         owners: The bone of each outline, shape (o,).
         names: The name of each of these.
         lengths: The rest length of each, shape (o,).
         parents: The bone above each, -1 for none, shape (o,).
-        rest: How these bones hang under them.
+        rest: The rest frames of these bones under their parents.
         zeros: Local rotations that count as no turn, shape (o, 3, 3); None where all are rest.
     """
 
@@ -106,7 +99,7 @@ class LimitOutlines:
 
     @cached_property
     def mesh(self) -> LimitMesh:
-        """What is drawn of them."""
+        """The lines and triangles that draw them."""
         each = self.outlines
         return make_mesh(
             [line.stop for line in each],
@@ -126,15 +119,12 @@ class LimitOutlines:
 
     @cached_property
     def shown_axes(self) -> tuple[Indices, Indices]:
-        """Which axis of which bone shows how it stands: Z for twists, else Y."""
+        """Which axis of which outline's bone shows its present place: Z for twists, else Y."""
         return np.arange(len(self.outlines)), np.where(self._is_twist, 2, 1)
 
     @cached_property
     def shares(self) -> tuple[Array, Array]:
-        """How large each outline is, and how far along its bone it stands, (o, 1) each.
-
-        The size as the bone at rest has it, the place as a share of its Y axis.
-        """
+        """The size of each outline and its distance along its bone, at rest, (o, 1) each."""
         sizes = np.where(self._is_twist, TWIST_SIZE, BEND_SIZE) * self.lengths
         places = np.where(self._is_twist, TWIST_PLACE, 0.0) * self.lengths
         return sizes[:, None], places[:, None]
@@ -153,14 +143,14 @@ class LimitOutlines:
 
 @dataclass(frozen=True)
 class PlacedLimits:
-    """Limits where they are seen, world space.
+    """Limits on a pose, world space.
 
     Attributes:
-        outlines: What there is.
-        points: Of the boundaries, shape (p, 3).
-        centres: What they are seen from, shape (o, 3).
+        outlines: The limits.
+        points: Of the outlines, shape (p, 3).
+        centres: Of the outlines, shape (o, 3).
         present: Where the bone's own axis meets each surface, shape (o, 3).
-        frames: Unit axes in which each outline's directions count, shape (o, 3, 3).
+        frames: The axes of each outline's directions, shape (o, 3, 3).
         sizes: Distances from centres to points, shape (o,).
     """
 
@@ -172,7 +162,7 @@ class PlacedLimits:
     sizes: Array
 
     def point_at(self, outline: int, direction: Array) -> Array:
-        """Return where directions (..., 3) of an outline's axes are seen, shape (..., 3)."""
+        """Return the points of directions (..., 3) in an outline's axes, shape (..., 3)."""
         seen = direction @ self.frames[outline].T
         point: Array = self.centres[outline] + self.sizes[outline] * seen / _length(seen)
         return point
@@ -187,7 +177,7 @@ def compile_outlines(
         skeleton: The armature's bones.
         bones: Their indices, shape (k,).
         joints: What they allow.
-        known: Shapes that were compiled last, to take again; becomes those of this chain.
+        known: Shapes that were compiled last, to be used again; becomes those of this chain.
     """
     outlines: list[Outline] = []
     directions: list[Array] = []
@@ -200,9 +190,9 @@ def compile_outlines(
         if key not in known:
             known[key] = former.get(key) or find_shape(kind, low, high)
         for part, arc, line in _lines(known[key]):
-            outlines.append(Outline(row, part, arc, count, count + len(line)))
             directions.append(line)
             count += len(line)
+            outlines.append(Outline(row, part, arc, count))
     if not outlines:
         return None
     sizes = [len(line) for line in directions]
@@ -236,12 +226,12 @@ def _lines(shape: LimitShape) -> Sequence[tuple[Part, Arc | None, Array]]:
 
 @np.errstate(over="ignore", invalid="ignore")
 def place_outlines(outlines: LimitOutlines, posed: PosedBones, signs: Array | None) -> PlacedLimits:
-    """Return the limits of a chain as they are seen on a pose: not finite where bones are not.
+    """Return the limits of a chain on a pose; not finite where bones are not.
 
     Args:
         outlines: The limits.
         posed: The bones.
-        signs: As ``LimitOutlines.read_signs`` tells.
+        signs: From ``LimitOutlines.read_signs``.
     """
     to_world, columns = posed.world[:3, :3].T, posed.columns.take(outlines.owners, axis=0)
     axes, frames = columns[:, :3, :3] @ to_world, _find_zero_frames(outlines, posed)
@@ -266,7 +256,7 @@ def place_outlines(outlines: LimitOutlines, posed: PosedBones, signs: Array | No
 
 
 def _find_zero_frames(outlines: LimitOutlines, posed: PosedBones) -> Array:
-    """Return the axes of the joints of outlines at their zeros, world space, shape (o, 3, 3)."""
+    """Return the axes of each outline's joint at zero, world space, shape (o, 3, 3)."""
     above = posed.columns.take(outlines.parents, axis=0)[:, :3, :3].astype(np.float64)
     above[outlines.roots] = np.eye(3)
     frames = parent_frames(above.swapaxes(1, 2), outlines.rest).rs
@@ -282,8 +272,8 @@ def _length(vectors: Array) -> Array:
 
 
 def _solid(frames: Array) -> Array:
-    """Return frames (o, 3, 3) of which those squashed flat, which show no turn, are replaced."""
+    """Return frames (o, 3, 3), flat ones replaced by the identity, as they have no inverse."""
     sizes = np.prod(np.sqrt(np.einsum("oij,oij->oj", frames, frames)), axis=1)
-    # So also those that are not finite.
+    # False for frames that are not finite as well.
     is_solid = np.abs(np.linalg.det(frames)) > FLAT * sizes
     return np.where(is_solid[:, None, None], frames, np.eye(3))

@@ -13,17 +13,17 @@ from ...core.algebra.vectors import add, norm, reject, scale, subtract
 
 Array = npt.NDArray[np.float64]
 
-# Of the distance from root to end: a pole nearer to that line than this tells no side.
+# A pole nearer to the line from root to end than this share of its length gives no side.
 NO_SIDE = 1e-6
 UP = (0.0, 0.0, 1.0)
 
 
 class PolePlane(NamedTuple):
-    """Where a chain is asked to bend to; all points in world space.
+    """The plane in which a chain is asked to bend; all points in world space.
 
     Attributes:
         corners: The root, the end, and the pole turned by the pole angle about the line between
-            these: they span the plane of the bend, shape (3, 3).
+            these, shape (3, 3). They span the plane.
         pole: Shape (3,).
         bulge: The joint that lies farthest from that line, shape (3,).
     """
@@ -42,7 +42,7 @@ def find_pole_plane(points: Array, end: Array, pole: Array, angle: float) -> Pol
         pole: Shape (3,).
         angle: Pole angle, radians, counter-clockwise seen from the end.
     """
-    # Three points: sooner as floats than by NumPy.
+    # For three points floats are faster than NumPy.
     root, aim, aside = points[0].tolist(), end.tolist(), pole.tolist()
     line = subtract(aim, root)
     length = norm(FLOATS, line)

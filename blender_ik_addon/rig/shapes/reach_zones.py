@@ -11,7 +11,7 @@ from ...core.kinematics.reach import measure_reach
 
 Array = npt.NDArray[np.float64]
 
-# Blender poses in float32, so that bones of one length differ by less than this share of the reach.
+# The least dead zone, as a share of the reach: bones of one length differ by less in float32.
 SMALLEST = 1e-5
 
 
@@ -20,8 +20,8 @@ class ReachZone(NamedTuple):
 
     Attributes:
         centre: World space, shape (3,).
-        most: Radius of the farther one.
-        least: Radius of the dead zone; zero for none.
+        most: Radius of the outer sphere.
+        least: Radius of the inner sphere, the dead zone; zero for none.
     """
 
     centre: Array

@@ -1,1 +1,1 @@
-"""What operators do to chains, targets and keyframes."""
+"""What operators do to chains, controls and keyframes."""

@@ -68,7 +68,7 @@ def add_edit_bones(
     matrices: Sequence[Array],
     parent: str,
 ) -> list[Anchor]:
-    """Add bones to an armature in edit mode and return them; names only outlive that mode."""
+    """Add bones to an armature in edit mode; return anchors, as references end with that mode."""
     edit_bones = armature_object.data.edit_bones
     unit = float(np.cbrt(abs(np.linalg.det(_matrix(armature_object.matrix_world)[:3, :3])))) or 1.0
     anchors = []
@@ -82,8 +82,8 @@ def add_edit_bones(
     return anchors
 
 
-def dress(anchors: Sequence[Anchor], controls: Sequence[Control]) -> None:
-    """Give new control bones their shapes, their colour, and a bone collection of their own."""
+def style_bones(anchors: Sequence[Anchor], controls: Sequence[Control]) -> None:
+    """Give new control bones their shapes, their colour and their bone collection."""
     for anchor, control in zip(anchors, controls, strict=True):
         armature, bone = anchor.object.data, anchor.object.pose.bones[anchor.bone]
         collection = armature.collections_all.get(COLLECTION) or armature.collections.new(
@@ -96,7 +96,7 @@ def dress(anchors: Sequence[Anchor], controls: Sequence[Control]) -> None:
 
 
 def is_control_bone(anchor: Anchor) -> bool:
-    """Tell whether a chain has made a bone."""
+    """Tell whether a bone was made as a control."""
     bone = anchor.object.data.bones.get(anchor.bone)
     return bone is not None and COLLECTION in bone.collections
 
@@ -118,8 +118,7 @@ def _box() -> tuple[Array, npt.NDArray[np.int64]]:
     corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (0.0, 1.0) for z in (-0.5, 0.5)])
     # Two corners that differ along one axis only are the ends of an edge.
     differs = (corners[:, None] != corners[None]).sum(axis=2)
-    near = np.argwhere(np.triu(differs == 1))
-    return corners, near
+    return corners, np.argwhere(np.triu(differs == 1))
 
 
 def _sphere() -> tuple[Array, npt.NDArray[np.int64]]:

@@ -1,4 +1,4 @@
-"""Targets and poles that a new chain brings along, placed so that the pose does not move."""
+"""Targets and poles for new chains, placed so that the pose does not move."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from ..reading.world import not_finite
 Array = npt.NDArray[np.float64]
 Shape = Literal["CUBE", "SPHERE"]
 
-# Shares of the chain's length: how far a pole stands off, outside of the body that the limb belongs
-# to, and how large controls are drawn.
+# Shares of the chain's length: distance of a pole, which is outside of the body then, and display
+# sizes of controls.
 POLE_DISTANCE = 1.5
 EMPTY_SIZE = 0.06
 BONE_SIZE = 0.2
@@ -40,7 +40,7 @@ class Placement:
         target: World matrix of the effector with the tip bone's rotation, shape (4, 4).
         pole: A point off the bend side, world space, shape (3,).
         length: The chain's length in world space.
-        bone_count: Bones that the solver bends; a tip that takes the target's rotation is none.
+        bone_count: Bones that the solver bends: without a tip that takes the target's rotation.
     """
 
     target: Array
@@ -83,7 +83,7 @@ def placement(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
     target = np.eye(4)
     target[:3, :3] = spaces.orientation(pose.world[:3, :3] @ pose.matrices[plan.tip][:3, :3])
     target[:3, 3] = joints[-1]
-    # From a point on the chord: only so its angle about the chord is the one that was turned to.
+    # From a point on the chord, so that the pole's angle about the chord is that of the side.
     share = (bending[1:].mean(axis=0) - bending[0]) @ chord / max(float(chord @ chord), 1e-12)
     pole = bending[0] + share * chord + POLE_DISTANCE * length * side
     return Placement(target, pole, length, bone_count=len(bending) - 1)
@@ -94,7 +94,7 @@ def _is_mirrored(world: Array) -> bool:
 
 
 def _toward_pole(side: Array, joints: Array, spec: ChainSpec, *, is_mirrored: bool) -> Array:
-    """Return which way a pole lies of a chain that bends to a side, armature space, shape (3,).
+    """Return the direction of the pole of a chain that bends to a side, armature space, shape (3,).
 
     The pole angle turns the bend away from the pole about the line from root to tip.
     """
@@ -114,9 +114,9 @@ class Control:
     """A control to be made.
 
     Attributes:
-        name: Blender appends a number where it is taken.
+        name: Blender appends a number if it is taken.
         matrix: World matrix without scale, shape (4, 4).
-        length: Of the chain that it moves, scene units; controls are drawn in proportion.
+        length: Of its chain, scene units; controls are drawn in proportion.
         shape: How it is drawn.
     """
 
@@ -127,19 +127,19 @@ class Control:
 
 
 def target_control(chain: str, placed: Placement) -> Control:
-    """Return what a chain follows where nothing else is to be its target."""
+    """Return a new target for a chain."""
     return Control(_named(chain, "Target"), placed.target, placed.length, "CUBE")
 
 
 def pole_control(chain: str, placed: Placement) -> Control:
-    """Return what a chain bends to where nothing else is to be its pole."""
+    """Return a new pole for a chain."""
     matrix = np.eye(4)
     matrix[:3, 3] = placed.pole
     return Control(_named(chain, "Pole"), matrix, placed.length, "SPHERE")
 
 
 def _named(chain: str, word: str) -> str:
-    """Return a name that ends with the side if that of the chain does: so it can be mirrored."""
+    """Return a name that ends with the side of the chain's name, so that it can be mirrored."""
     for side in Side:
         if side.value and chain.endswith(side.value):
             return f"{chain.removesuffix(side.value)} {word}{side.value}"
@@ -147,7 +147,7 @@ def _named(chain: str, word: str) -> str:
 
 
 def make_empty(collection: bpy.types.Collection, control: Control) -> bpy.types.Object:
-    """Return a new empty in a collection, marked as a control that a chain has brought along."""
+    """Return a new empty in a collection, marked as a control of chains."""
     empty = bpy.data.objects.new(control.name, None)
     empty.empty_display_type = control.shape
     empty.empty_display_size = EMPTY_SIZE * control.length
@@ -160,8 +160,7 @@ def make_empty(collection: bpy.types.Collection, control: Control) -> bpy.types.
 def move_to(anchor: Anchor, matrix: Array) -> None:
     """Move an object or a bone to a world matrix without scale; its own scale stays.
 
-    What it shows as orientation afterwards (``spaces.orientation``) is that of the matrix, also
-    where its scale is negative.
+    Its orientation (``spaces.orientation``) becomes that of the matrix, also with negative scale.
     """
     if anchor.bone:
         moved: bpy.types.Object | bpy.types.PoseBone = anchor.object.pose.bones[anchor.bone]

@@ -1,4 +1,4 @@
-"""Blender's IK constraints and chains: what each of them has that the other one has as well."""
+"""Blender's IK constraints and chains: what both have, and what cannot be converted."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from .lengths import LengthUnit, length_in_words
 
 Array = npt.NDArray[np.float64]
 IKConstraint = Any
-"""What Blender calls a kinematic constraint; its stubs know the common part of constraints."""
+"""A KinematicConstraint of Blender; the stubs know the common part of constraints alone."""
 
-# Of the same name and meaning in both.
+# Settings with the same name and meaning in both.
 SHARED = ("mute", "influence", "weight", "use_rotation", "orient_weight", "iterations")
-# Those of which both can be animated, by their names in constraints; the eye in Blender's panel
-# animates the opposite of mute.
+# Settings that can be animated in both, by their names in constraints. The eye in Blender's panel
+# animates ``enabled``, the opposite of mute.
 _OF_CONSTRAINTS = {
     name: name for name in ("mute", "influence", "weight", "orient_weight", "pole_angle")
 } | {"enabled": "mute"}
@@ -38,12 +38,12 @@ MOST_BONES_OF_CONSTRAINT = 255
 # 0.01 in float32 is a little less.
 LEAST_WEIGHT = 0.01 - 1e-6
 USUAL_TOLERANCE = 1e-5
-# A head farther from the tail of the parent than this share of the parent's length is elsewhere.
+# A head within this share of the parent's length from the parent's tail is on it.
 SAME_PLACE = 1e-5
-# Joints that move by no more than this share of the chain's length stand where they stood.
+# Joints that move by no more than this share of the chain's length have not moved.
 SAME_POSE = 1e-3
 
-# What only matters to the other of Blender's two solvers, with what new constraints have.
+# Settings that only iTaSC uses, Blender's other solver, with their defaults.
 _OF_CONSTRAINTS_ALONE: dict[str, object] = {"reference_axis": "BONE"} | {
     f"lock_{what}_{axis}": True for what in ("location", "rotation") for axis in "xyz"
 }
@@ -55,10 +55,10 @@ def ik_constraints(bone: bpy.types.PoseBone) -> list[IKConstraint]:
 
 
 def spec_of_constraint(skeleton: Skeleton, bone: str, constraint: IKConstraint) -> ChainSpec:
-    """Return what a chain has to be like for the bones and goals of a constraint.
+    """Return the settings of a chain with the bones and goals of a constraint.
 
-    Without its tip a constraint brings the tail of the parent to the target, and turns the parent:
-    where that is something else than the bone's head, the chain ends at the parent.
+    With Use Tail off a constraint brings the parent's tail to the target, and turns the parent. So
+    the chain ends at the parent if that tail is not the bone's head, or if the parent is turned.
     """
     use_tail, tip = constraint.use_tail, skeleton.index[bone]
     parent = int(skeleton.parents[tip])
@@ -88,7 +88,7 @@ def _is_on_parent(skeleton: Skeleton, bone: int) -> bool:
 
 
 def check_solver(armature_object: bpy.types.Object) -> None:
-    """Raise if an armature's constraints are solved by the solver that has no counterpart here.
+    """Raise if an armature's constraints are solved by iTaSC, which has no counterpart here.
 
     Raises:
         RigError: With what to do first.
@@ -101,7 +101,7 @@ def check_solver(armature_object: bpy.types.Object) -> None:
 
 
 def check_constraint(bone: bpy.types.PoseBone, constraint: IKConstraint) -> None:
-    """Raise if a constraint does what no chain does.
+    """Raise if a constraint does what no chain can do.
 
     Raises:
         RigError: With what to do first.
@@ -138,7 +138,7 @@ def check_constraint(bone: bpy.types.PoseBone, constraint: IKConstraint) -> None
 
 
 def _is_in_library(bone: bpy.types.PoseBone, name: str) -> bool:
-    """Tell whether what an override is of has a constraint; 4.2 does not tell of the constraint."""
+    """Tell whether an override has a constraint from its library; 4.2 does not tell that itself."""
     override = bone.id_data.override_library
     bones = override.reference.pose.bones if override else {}
     return bone.name in bones and name in bones[bone.name].constraints
@@ -154,7 +154,7 @@ def check_chain(
     spec: ChainSpec,
     bones: bpy.types.bpy_prop_collection[bpy.types.PoseBone],
 ) -> None:
-    """Raise if a chain does what no constraint does.
+    """Raise if a chain does what no constraint can do.
 
     Args:
         skeleton: The bones of the armature.
@@ -208,7 +208,7 @@ def may_grow(armature_object: bpy.types.Object, skeleton: Skeleton, plan: ChainP
 def take_settings(
     constraint: IKConstraint, spec: ChainSpec, plan: ChainPlan, pole_angle: float, *, may_grow: bool
 ) -> None:
-    """Give a new constraint what it has in common with a chain, but for what both follow.
+    """Give a new constraint the settings of a chain that both have, but for target and pole.
 
     Args:
         constraint: The constraint.
@@ -222,7 +222,7 @@ def take_settings(
     constraint.use_rotation = plan.turns_tip
     constraint.orient_weight = float(options.orient_weight)
     constraint.iterations = int(options.iterations)
-    # Where no bone may grow Blender's default does nothing, and a chain has it off.
+    # Where no bone may grow it does nothing, so Blender's default, on, is left.
     constraint.use_stretch = spec.use_stretch or not may_grow
     constraint.pole_angle = math.remainder(pole_angle, math.tau)
     constraint.use_tail = spec.use_tail
@@ -257,7 +257,7 @@ def lost_of_chain(spec: ChainSpec) -> list[str]:
 def move_to_chain(
     armature_object: bpy.types.Object, bone: str, constraint: str, index: int
 ) -> Move:
-    """Return where the settings of a constraint go that becomes the chain of an index."""
+    """Return how paths to a constraint's settings change as it becomes the chain of an index."""
     bones = armature_object.pose.bones
     of_bone = ("pose.bones", bones.find(bone), bone)
     before = [
@@ -274,7 +274,7 @@ def move_to_chain(
 def move_to_constraint(
     armature_object: bpy.types.Object, index: int, bone: str, constraint: str
 ) -> Move:
-    """Return where the settings of the chain of an index go that becomes a constraint."""
+    """Return how paths to a chain's settings change as it becomes a constraint."""
     chains = armature_object.chain_ik.chains
     name = chains[index].name
     before = _items("chain_ik.chains", index, name if chains.find(name) == index else None)
@@ -283,7 +283,7 @@ def move_to_constraint(
 
 
 def _items(items: str, index: int | None, name: str | None) -> list[str]:
-    """Return the paths to an item by index and by name, as far as these tell it."""
+    """Return the paths to an item by index and by name, as far as these are given."""
     paths = [] if index is None else [f"{items}[{index}]"]
     return paths + ([] if name is None else [f'{items}["{bpy.utils.escape_identifier(name)}"]'])
 
@@ -293,7 +293,7 @@ def _dotted(paths: Sequence[str]) -> tuple[str, ...]:
 
 
 def shown_joints(evaluated: bpy.types.Object, skeleton: Skeleton, plan: ChainPlan) -> Array:
-    """Return where the joints of a chain are shown, world space, shape (m + 1, 3)."""
+    """Return the evaluated joints of a chain, world space, shape (m + 1, 3)."""
     bones = evaluated.pose.bones
     tip = bones[skeleton.names[plan.tip]]
     points = [bones[skeleton.names[bone]].head for bone in plan.segments]
@@ -309,7 +309,7 @@ def take_shown_pose(
     pose: Pose,
     plan: ChainPlan,
 ) -> None:
-    """Write the rotations that a chain's bones are shown with into their channels."""
+    """Write the evaluated rotations of a chain's bones into their channels."""
     turns = []
     for bone in plan.written:
         shown = evaluated.pose.bones[skeleton.names[bone]]
@@ -323,7 +323,7 @@ def take_shown_pose(
 
 
 def change_in_words(before: Array, after: Array, unit: LengthUnit) -> str:
-    """Return how joints (m + 1, 3) of a chain stand elsewhere than before; empty if they do not.
+    """Return how joints (m + 1, 3) of a chain have moved, in words; empty if they have not.
 
     Args:
         before: World space.

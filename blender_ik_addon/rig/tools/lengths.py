@@ -7,14 +7,14 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-# Beyond this a length is told by its size only: infinite targets are stored as 3.4e38.
+# Larger numbers are written with an exponent: infinite targets are stored as 3.4e38.
 LONGEST = 1e6
-# In metres: what is less is no gap that a person would see.
+# In metres: smaller gaps cannot be seen.
 SHORTEST = 1e-6
 DIGITS = 2
-# So many characters fit into a column of the narrowest sidebar.
+# How many characters fit into a column of the narrowest sidebar.
 NARROW = 8
-# Those that can be chosen for a scene, in metres, and how Blender ends numbers of them.
+# The units that a scene can have, in metres, and what Blender writes behind numbers of them.
 UNITS = {
     "KILOMETERS": (1e3, " km"),
     "METERS": (1.0, " m"),
@@ -56,7 +56,7 @@ def length_unit(scene: bpy.types.Scene | None) -> LengthUnit:
 
 
 def is_visible(length: float, unit: LengthUnit) -> bool:
-    """Tell whether a length in scene units is one that a person would see."""
+    """Tell whether a length in scene units is large enough to be seen."""
     return length * unit.metres >= SHORTEST
 
 
@@ -77,7 +77,7 @@ def length_in_words(length: float, unit: LengthUnit) -> str:
 def short_length(length: float, unit: LengthUnit) -> str:
     """Return a length in scene units, to two digits, for a narrow column.
 
-    It is told as everywhere, and where that takes too much room in whichever unit needs the least.
+    It is written as everywhere; if that is too wide, in the largest unit that is not longer.
     """
     words = length_in_words(length, unit)
     if len(words) <= NARROW:
@@ -87,7 +87,7 @@ def short_length(length: float, unit: LengthUnit) -> str:
         return f"{metres / unit.metres:.2g}"
     rising = RISING[unit.system]
     sizes = [UNITS[name] for name in rising if UNITS[name][0] <= metres]
-    # What is nothing is told in the usual one.
+    # Zero is written in the usual unit.
     size, ending = sizes[-1] if sizes else UNITS[rising[-2]]
     return f"{_number(metres / size)}{ending}"
 

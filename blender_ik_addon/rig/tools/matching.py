@@ -1,4 +1,4 @@
-"""FK and IK matched: controls put where a pose has them, and both sides keyed at a frame."""
+"""FK and IK matched: controls are moved to fit a pose, and both sides are keyed at a frame."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ def find_match(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
     for anchor, word in ((spec.target, "target"), (spec.pole, "pole")):
         if anchor is not None:
             check_movable(anchor, word)
-    # Where they are now has no say.
+    # Where they are now does not matter.
     return placement(armature_object, replace(spec, target=None, pole=None))
 
 
 def match_controls(armature_object: bpy.types.Object, spec: ChainSpec) -> list[Anchor]:
-    """Put the target and the pole of a chain where its present pose has them; return both.
+    """Put the target and the pole of a chain where they match its present pose; return both.
 
-    The pole stands on the side to which the chain bends, its pole angle away. A chain that starts
-    from this pose must not flip its bend: that would turn its bones round.
+    The pole is put on the side to which the chain bends, turned by the pole angle. A chain that
+    starts from this pose must not flip its bend: that would turn its bones round.
 
     Raises:
         RigError: As from ``find_match``; nothing is moved then.
@@ -89,9 +89,9 @@ def _channels(moved: bpy.types.Object | bpy.types.PoseBone) -> tuple[str, str]:
 
 
 def key_switch(armature_object: bpy.types.Object, spec: ChainSpec, frame: int) -> None:
-    """Key what a chain writes to its bones: what they hold, and what they held a frame before.
+    """Key the channels that a chain writes: at a frame as they are, a frame before as they were.
 
-    So what they start from before that frame stays as it was.
+    So the pose that the chain starts from does not change before that frame.
 
     Args:
         armature_object: The original object.
@@ -121,7 +121,7 @@ def key_switch(armature_object: bpy.types.Object, spec: ChainSpec, frame: int) -
 
 
 def _held(bone: StoredBone | None, prop: str) -> tuple[float, ...]:
-    """Return what a property held before the chain first wrote, empty if nobody knows."""
+    """Return what a property held before the chain first wrote, empty if that is unknown."""
     if bone is None:
         return ()
     if prop not in ("location", "scale"):
@@ -131,7 +131,7 @@ def _held(bone: StoredBone | None, prop: str) -> tuple[float, ...]:
 
 
 def key_step(owner: bpy.types.ID, path: str, frame: int, before: float, after: float) -> None:
-    """Key a property so that it jumps to a value at a frame, and is another one until then."""
+    """Key a property so that it jumps at a frame, from one value to another."""
     holder_path, _, name = path.rpartition(".")
     for at, value in ((frame - 1, before), (frame, after)):
         setattr(owner.path_resolve(holder_path), name, value)

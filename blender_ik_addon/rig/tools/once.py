@@ -39,7 +39,7 @@ def solve_once(
     armature_object: bpy.types.Object,
     spec: ChainSpec,
 ) -> Outcome:
-    """Solve a chain from what stands there now, or as it says, and write its bones.
+    """Solve a chain from the pose that its settings choose, and write its bones.
 
     Raises:
         IKError: If the chain cannot be solved; nothing is written then.

@@ -1,4 +1,4 @@
-"""Targets and poles put where a person wants them: their location alone, under any parents."""
+"""Targets and poles moved to a point by their location channels, under any parents."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from ..reading.world import channels_of, not_finite
 
 Array = npt.NDArray[np.float64]
 
-# Constraints that carry their owner along, as parents do: its own location goes on from there.
+# Constraints that act as parents: the owner's own location counts from where they put it.
 CARRYING = frozenset({"CHILD_OF", "ARMATURE", "FOLLOW_PATH", "OBJECT_SOLVER", "FOLLOW_TRACK"})
 # A frame thinner than this share of its longest side shows a location on a plane or a line only.
 FLAT = 1e-6
-# What may be missing where something has gone as far as it should: of its way, which constraints
-# that hold it cut short, and of the numbers that it stands at, which Blender rounds.
+# The gap that may be left after a move: a share of the way, of which constraints would leave more,
+# and a share of the coordinates, which Blender rounds.
 SHARE_OF_WAY, SHARE_OF_PLACE = 1e-3, 1e-5
 
 
 class HeldError(RigError):
-    """Something else than its location decides where a target or pole is."""
+    """Something else than its location, such as a constraint, decides where a target or pole is."""
 
 
 def place_of(anchor: Anchor) -> Array:
@@ -77,16 +77,16 @@ def check_movable(anchor: Anchor, word: str) -> None:
 
 @dataclass(frozen=True)
 class Held:
-    """A control that a person has taken hold of, as it stood then.
+    """A control that is being moved, as it was before.
 
     Attributes:
         anchor: The object or bone.
         word: What it is, "target" or "pole".
-        location: What its location channels held, shape (3,).
-        place: Where it stood, world space, shape (3,).
-        base: Where its location alone would have put it, shape (3,).
-        frame: How its place changes with the channels that can be set, shape (3, m).
-        free: Which channels these are, shape (3,).
+        location: Its location channels, shape (3,).
+        place: Where it was, world space, shape (3,).
+        base: Where its location alone would have put it, world space, shape (3,).
+        frame: How its place changes with each free channel, world space, shape (3, m).
+        free: Which location channels can be set, shape (3,).
     """
 
     anchor: Anchor
@@ -99,14 +99,14 @@ class Held:
 
 
 def take_hold(anchor: Anchor, word: str) -> Held:
-    """Return a control as it stands, to be moved from there.
+    """Return a control as it is now, to be moved from there.
 
     Args:
-        anchor: An object or bone, evaluated where it stands.
+        anchor: An object or bone, evaluated.
         word: What it is, "target" or "pole".
 
     Raises:
-        RigError: If a person may not move it, or it stands nowhere.
+        RigError: If a person may not move it, or its place is not finite.
     """
     check_movable(anchor, word)
     if not np.isfinite(_shown(anchor)).all():
@@ -120,9 +120,9 @@ def take_hold(anchor: Anchor, word: str) -> Held:
 def move_to_point(held: Held, point: Array, view_layer: bpy.types.ViewLayer) -> None:
     """Move a control to a point of world space, by its location alone, and evaluate it there.
 
-    Axes that are locked or have drivers stay; the others bring it as near as they can. It does not
-    matter whether it has been evaluated since it was taken hold of. A point that is not
-    finite, or farther than Blender evaluates, moves nothing.
+    Axes that are locked or have drivers stay; the others bring it as near as they can. It need not
+    have been evaluated since ``take_hold``. A point that is not finite, or farther than Blender
+    evaluates, moves nothing.
 
     Args:
         held: The control.
@@ -130,8 +130,7 @@ def move_to_point(held: Held, point: Array, view_layer: bpy.types.ViewLayer) -> 
         view_layer: What evaluates it.
 
     Raises:
-        HeldError: If it does not go there, as a constraint holds it: it has the location then that
-            it had before.
+        HeldError: If a constraint holds it elsewhere; it has its former location again then.
         RigError: If there is no such bone any more.
     """
     step = np.zeros(3)
@@ -153,17 +152,17 @@ def move_to_point(held: Held, point: Array, view_layer: bpy.types.ViewLayer) -> 
 
 
 def _has_gone(held: Held, step: Array) -> bool:
-    """Tell whether a control stands where a step of its free channels should have taken it."""
+    """Tell whether a control is where a step of its free channels should have brought it."""
     way = held.frame @ step
     gap = float(np.linalg.norm(place_of(held.anchor) - held.base - way))
     numbers = np.abs(held.frame) @ np.abs(held.location[held.free] + step)
     size = float(np.linalg.norm(numbers) + np.linalg.norm(held.base))
-    # Not so of a place that is not finite, either.
+    # False for a place that is not finite as well.
     return gap <= SHARE_OF_WAY * float(np.linalg.norm(way)) + SHARE_OF_PLACE * size
 
 
 def put_back(held: Held) -> None:
-    """Give a control the location that it had when it was taken hold of, to the last bit.
+    """Give a control exactly the location that it had at ``take_hold``.
 
     Raises:
         RigError: If there is no such bone any more.
@@ -180,10 +179,10 @@ def _free_axes(anchor: Anchor) -> npt.NDArray[np.bool_]:
 
 
 def _grip(anchor: Anchor) -> tuple[Array, Array]:
-    """Return where the location channels put something, and how that changes with them.
+    """Return where the location channels put an object or bone, and how that changes with them.
 
     Returns:
-        The place in world space, shape (3,), and its change, shape (3, 3).
+        The place in world space, shape (3,), and its change with each channel, shape (3, 3).
     """
     moved, world = channels_of(anchor), _matrix(anchor.object.matrix_world)
     if isinstance(moved, bpy.types.PoseBone):
@@ -199,9 +198,9 @@ def _grip(anchor: Anchor) -> tuple[Array, Array]:
         shown, seen = hung @ _matrix(moved.matrix_basis), world
     acting = {each.type for each in moved.constraints if each.enabled}
     if acting & CARRYING:
-        # What parents and channels show is taken further along as a whole.
+        # These constraints move all that parents and channels give.
         frame = (seen @ np.linalg.pinv(shown))[:3, :3] @ frame
-    # Where a limit has stopped it, it would be elsewhere without.
+    # A limit may have stopped it: what counts then is where it would be without.
     base = shown[:3, 3] if acting and not acting & CARRYING else seen[:3, 3]
     if isinstance(moved, bpy.types.PoseBone):
         return spaces.transform_point(world, base), world[:3, :3] @ frame
@@ -226,13 +225,13 @@ def _parent_of(owner: bpy.types.Object) -> Array:
     """Return the space that an object's channels act in, world space, shape (4, 4)."""
     if owner.parent is None:
         return np.eye(4)
-    # Blender does not tell the space of a parent, an object, bone or vertex, but both of these.
+    # Blender has no property for the space of an object, bone or vertex parent, but these two.
     parent = _matrix(owner.matrix_world) @ np.linalg.pinv(_matrix(owner.matrix_local))
     return parent @ _matrix(owner.matrix_parent_inverse)
 
 
 def _shown(anchor: Anchor) -> Array:
-    """Return all that tells where a target or pole stands: shape (m, 4, 4)."""
+    """Return all matrices that decide where a target or pole is, shape (m, 4, 4)."""
     moved, owner = channels_of(anchor), anchor.object
     matrices = [owner.matrix_world, owner.matrix_parent_inverse, moved.matrix_basis]
     if isinstance(moved, bpy.types.PoseBone):

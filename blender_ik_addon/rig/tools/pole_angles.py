@@ -1,9 +1,9 @@
-"""Pole angles of Blender's IK constraint and of chains, each told by the other.
+"""Pole angles of Blender's IK constraint and of chains, each computed from the other.
 
 The constraint turns its start pose about the root, as one piece, until its end lies on the line to
 the target and a vector of the root bone, its X axis turned toward Z by the pole angle, faces the
-pole. Chains turn their bend side to the pole, and by the pole angle on from there. So what leads
-from one to the other is how the root bone lies in the bend of the start pose.
+pole. Chains turn their bend side to the pole, and then by the pole angle. So the difference is how
+the root bone lies in the bend of the start pose.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def angle_of_chain(axes: Array, angle: float) -> float:
     """Return the pole angle of a chain that bends as a constraint with the given one does.
 
     Args:
-        axes: As ``root_axes`` tells them.
+        axes: From ``root_axes``.
         angle: Of the constraint, radians.
     """
     side, across = np.array((math.cos(angle), math.sin(angle))) @ axes
@@ -74,23 +74,23 @@ def angle_of_constraint(axes: Array, angle: float, flip: float = 0.0) -> float:
     """Return the pole angle of a constraint that bends as a chain with the given one does.
 
     Args:
-        axes: As ``root_axes`` tells them.
+        axes: From ``root_axes``.
         angle: Of the chain, radians.
-        flip: What it is turned by besides, as it bends to the other side.
+        flip: Half a turn if the chain flips its bend, radians.
     """
     angle += flip
     facing = np.array((math.cos(angle), -math.sin(angle)))
-    # A root bone that points across its chord has one direction only to show the pole.
+    # If the root bone is square to its chord, only one of its directions can face the pole.
     cosine, sine = np.linalg.pinv(axes.T, rcond=1e-6) @ facing
     return math.atan2(sine, cosine)
 
 
 def change_of(angle_of: Callable[[float], float], angle: float) -> Change:
-    """Return what becomes of a pole angle that is animated, without jumps by full turns.
+    """Return the change of an animated pole angle, without jumps by full turns.
 
     Args:
-        angle_of: What any angle becomes, within half a turn to either side.
-        angle: The present one, by whose offset all that has no keys is changed.
+        angle_of: Converts an angle, to within half a turn to either side.
+        angle: The present angle; its offset is used for all that has no keys.
     """
     offset = math.remainder(angle_of(angle) - angle, math.tau)
 
@@ -101,7 +101,7 @@ def change_of(angle_of: Callable[[float], float], angle: float) -> Change:
 
 
 def in_range(change: Change, keys: Sequence[float]) -> Change:
-    """Return a change, or one by full turns more, that leaves keys in the range of a constraint.
+    """Return a change, or one by a full turn more or less, that keeps keys in a constraint's range.
 
     Raises:
         RigError: If none does.

@@ -1,4 +1,4 @@
-"""The line that the pole angle of a chain turns its bend about, as a person sees it."""
+"""The line that the pole angle of a chain turns its bend about, in world space."""
 
 from __future__ import annotations
 
@@ -28,9 +28,8 @@ class PoleAxis:
     Attributes:
         root: Where it begins, shape (3,).
         end: The target, or else where the bones that bend end, shape (3,).
-        sense: 1 where a greater pole angle turns the bend counter-clockwise about the line, seen
-            from its end; -1 where an armature mirrored by negative scale shows it turned the other
-            way round.
+        sense: 1 if a greater pole angle turns the bend counter-clockwise about the line, seen from
+            its end; -1 if clockwise, as in an armature mirrored by negative scale.
     """
 
     root: Array
@@ -69,7 +68,7 @@ def pole_axis(
     ends = np.array((bones[names[0]].head, last), dtype=np.float64)
     root, end = spaces.transform_point(world, ends)
     if spec.target is not None and not tip_first:
-        # Where it is, though limits may keep the chain from it.
+        # The target itself, even if limits keep the chain from it.
         end = place_of(spec.target)
     length = sum(float(np.linalg.norm(world[:3, :3] @ bones[name].vector)) for name in names)
     if not np.linalg.norm(end - root) > CLOSED * length:

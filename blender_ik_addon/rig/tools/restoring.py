@@ -48,7 +48,7 @@ def take(
     try:
         located = located_bones(skeleton, plan, spec)
     except RigError:
-        # It is not solved before its joints are put right; what is lacking is stored then.
+        # It is not solved before its joints are corrected; the locations are stored then.
         located = frozenset()
     return stored_bones(skeleton, pose, plan, spec, located)
 
@@ -81,7 +81,7 @@ def give_back(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) 
 
 
 def give_back_scale(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) -> None:
-    """Write the stored scales of a chain back alone; as ``give_back``."""
+    """Write only the stored scales of a chain back, as ``give_back``."""
     skeleton = compiled(armature_object)
     _give_back_vector(armature_object, skeleton, _bones(skeleton, spec), frame, "scale")
 
@@ -89,7 +89,7 @@ def give_back_scale(armature_object: bpy.types.Object, spec: ChainSpec, frame: f
 def give_back_location(
     armature_object: bpy.types.Object, spec: ChainSpec, names: frozenset[str], frame: float
 ) -> None:
-    """Write the stored locations of some bones of a chain back alone; as ``give_back``.
+    """Write only the stored locations of some bones of a chain back, as ``give_back``.
 
     Args:
         armature_object: The original object.
@@ -111,7 +111,7 @@ def idle_locations(
     Args:
         armature_object: The original object.
         spec: The chain's settings, with the stored pose.
-        known: The object's bones so far, which saves time where they are the same.
+        known: The object's bones so far, which saves time if they are the same.
     """
     skeleton = compiled(armature_object, known)
     try:
@@ -165,7 +165,7 @@ def _bones(skeleton: Skeleton, spec: ChainSpec) -> dict[int, StoredBone]:
 
 
 def renamed_bones(armature_object: bpy.types.Object, spec: ChainSpec) -> dict[str, str]:
-    """Return the present names of a chain's bones by those that they were stored with."""
+    """Return the present names of a chain's bones, by their stored names."""
     skeleton = compiled(armature_object)
     plan = plan_or_none(skeleton, spec)
     found = {} if plan is None else renamed(spec.stored_pose, skeleton, plan)

@@ -1,4 +1,4 @@
-"""What happened, in words for an animator."""
+"""The status of a solve, in words for an animator."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from ...core import Solver, Status
 from ..posing.outcome import Outcome
 from .lengths import LengthUnit, is_visible, length_in_words
 
-# So many holding limits are named.
+# At most so many names are listed.
 MOST_NAMES = 3
-# Less than this, in radians, is no gap that a person would see.
+# In radians: smaller gaps of the tip's rotation cannot be seen.
 SMALLEST_TIP_GAP = 1e-3
 ONE_LEFT = (
     "the tip takes it, so one bone is left to reach; set Rotation Bone to Hand or Foot, or lengthen"
@@ -88,7 +88,7 @@ def _gap_in_words(outcome: Outcome, gap: str) -> str:
 
 
 def _reached_in_words(outcome: Outcome, gap: str) -> str:
-    """Return that a target is reached, what is left where that is worth a word, and how soon."""
+    """Return that a target is reached, with the gap if it is not empty, and the iterations."""
     iterations = _iterations(outcome) if outcome.iterations else ""
     if gap and iterations:
         return f"Reached ({gap}, {iterations})"
@@ -97,7 +97,7 @@ def _reached_in_words(outcome: Outcome, gap: str) -> str:
 
 
 def _failure_in_words(outcome: Outcome, gap: str) -> str:
-    """Return why an effector is not where it could be if its joints were free and it alone."""
+    """Return why an effector misses a target that it could reach with free joints and alone."""
     options, status = outcome.why.options, outcome.status
     if status is Status.LIMITED and outcome.held_by:
         return f"Held back by the limits of {_listed(outcome.held_by)}, {gap} left"

@@ -136,7 +136,7 @@ def test_every_end_is_on_the_boundary_that_is_drawn(kind):
     found = ends(ob)
     assert len(found) == (4 if kind == "CONE" else 2 * len(KINDS[kind]))
     for end in found.values():
-        drawn = end.limits.points[end.limits.outlines.outlines[end.outline].points]
+        drawn = end.limits.points[end.limits.outlines.outline_of == end.outline]
         assert np.linalg.norm(drawn - end.point, axis=1).min() < 1e-6
 
 
