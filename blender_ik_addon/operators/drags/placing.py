@@ -65,7 +65,7 @@ class Placing(Dragging):
         """Take hold of the target or pole."""
         anchor = self._anchor(context)
         assert anchor is not None
-        self._held = take_hold(anchor, self.word)
+        self._held = take_hold(anchor, self.word, selection.scene_of(context))
         self._point, self._hindrance = self._held.place, None
 
     def move(self, context: bpy.types.Context, mouse: tuple[Vector, Vector]) -> str:

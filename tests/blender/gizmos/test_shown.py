@@ -97,8 +97,8 @@ def test_linked_rigs_show_none_and_overrides_of_them_do(tmp_path: Path):
     bpy.ops.wm.save_as_mainfile(filepath=path)
     bpy.ops.wm.read_homefile(use_empty=False, use_factory_startup=True)
     with bpy.data.libraries.load(path, link=True) as (_found, wanted):
-        wanted.objects = ["Rig"]
-    linked = rigs.link(wanted.objects[0])
+        wanted.objects = ["Rig", "Rig Target"]
+    linked, _ = map(rigs.link, wanted.objects)
     bpy.context.view_layer.objects.active = linked
     linked.select_set(True)
     rigs.updated()
