@@ -38,7 +38,7 @@ class VIEW3D_GGT_chain_ik_controls(ChainGizmos):
     def setup(self, _context: bpy.types.Context) -> None:
         self._target = self._make_point("pose.chain_ik_move_target", TARGET_SIZE)
         self._pole = self._make_point("pose.chain_ik_move_pole", POLE_SIZE)
-        self._dial = self.gizmos.new("GIZMO_GT_dial_3d")
+        self._dial = self.new_gizmo("GIZMO_GT_dial_3d")
         self._dial.target_set_operator("pose.chain_ik_turn_pole")
         self._dial.scale_basis, self._dial.line_width = DIAL_SIZE, LINE_WIDTH
 
@@ -62,7 +62,7 @@ class VIEW3D_GGT_chain_ik_controls(ChainGizmos):
             paint(self._dial, colours.gizmo_secondary)
 
     def _make_point(self, operator: str, size: float) -> bpy.types.Gizmo:
-        gizmo = self.gizmos.new("GIZMO_GT_move_3d")
+        gizmo = self.new_gizmo("GIZMO_GT_move_3d")
         gizmo.draw_style, gizmo.draw_options = "RING_2D", {"ALIGN_VIEW", "FILL_SELECT"}
         gizmo.target_set_operator(operator)
         gizmo.scale_basis, gizmo.line_width = size, LINE_WIDTH
