@@ -4,9 +4,9 @@
     python3 scripts/demo.py --blender-version 4.2    in another one
 
 Needs nothing but this Python (3.9 or newer): Blender comes as a Python package, installed inside
-the checkout on first use. Prints a table; writes out/demo.png and out/demo.blend, and the same of
-three creatures: a snake, a neck and a rope. Fails if a target in reach is missed by more than 1e-4
-of the limb's length.
+the checkout on first use. Prints a table; writes out/demo.png, out/demo.blend and what it measured,
+out/demo.json, and the same of three creatures: a snake, a neck and a rope. Fails if a target in
+reach is missed by more than 1e-4 of the limb's length.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from demo.report import ALLOWED, Report
 
 OUTPUT = ROOT / "out"
 NEWEST = "5.2"
+WRITTEN = [f"{name}.{kind}" for name in ("demo", "creatures") for kind in ("png", "blend", "json")]
 VERSIONS = [name[4:] for name in environment.ENVIRONMENTS if name.startswith("bpy-")]
 
 # What demo/scene.py says to the person who waits; Blender's own words are left out.
@@ -80,7 +81,7 @@ def main() -> int:
         draw(version)
     except (UnavailableError, environment.InstallError) as error:
         sys.exit(str(error))
-    for name in ("demo.png", "demo.blend", "creatures.png", "creatures.blend"):
+    for name in WRITTEN:
         print(f"written: {os.path.relpath(OUTPUT / name)}")
     if not report.is_good:
         print(f"FAILED: a limb misses targets in reach by more than {ALLOWED:g} of its length.")

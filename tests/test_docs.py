@@ -99,3 +99,11 @@ def test_every_solver_has_its_page_with_formula_source_and_figure():
         assert "$$" in text, page.name
         assert "## Source" in text, page.name
         assert f"(../images/solver_{solver.lower()}.png)" in text, page.name
+
+
+def test_pages_name_the_size_of_the_download_that_the_script_tells():
+    script = (ROOT / "scripts" / "environment.py").read_text(encoding="utf-8")
+    (size,) = re.findall(r'"bpy-5.2": Environment\(.*"(\d+ MB)"', script)
+    for page, count in ((ROOT / "README.md", 2), (DOCS / "testing.md", 1)):
+        found = re.findall(r"\d+ MB", page.read_text(encoding="utf-8"))
+        assert found == [size] * count, page.name

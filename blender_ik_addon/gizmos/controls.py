@@ -17,6 +17,7 @@ from ..properties import (
     uses,
 )
 from ..rig.reading.spec import Anchor
+from ..rig.reading.world import uids_in
 from ..rig.tools.placing import place_of
 from ..rig.tools.pole_axis import PoleAxis, pole_axis
 from .shown import ChainGizmos, paint, rig_of, solved_chain, theme
@@ -37,7 +38,7 @@ class VIEW3D_GGT_chain_ik_controls(ChainGizmos):
     def setup(self, _context: bpy.types.Context) -> None:
         self._target = self._make_point("pose.chain_ik_move_target", TARGET_SIZE)
         self._pole = self._make_point("pose.chain_ik_move_pole", POLE_SIZE)
-        self._dial = self.gizmos.new("GIZMO_GT_dial_3d")
+        self._dial = self.new_gizmo("GIZMO_GT_dial_3d")
         self._dial.target_set_operator("pose.chain_ik_turn_pole")
         self._dial.scale_basis, self._dial.line_width = DIAL_SIZE, LINE_WIDTH
 
@@ -48,21 +49,20 @@ class VIEW3D_GGT_chain_ik_controls(ChainGizmos):
         if rig_of(context) is None or settings is None:
             return
         colours = theme(context)
-        target, pole = target_and_pole(settings)
-        if not uses(settings, "pole_target"):
-            pole = None
+        target, pole = _followed(context, settings)
         self._put(self._target, target)
         self._put(self._pole, pole)
         paint(self._target, colours.gizmo_primary)
         paint(self._pole, colours.gizmo_secondary)
-        line = None if pole is None else _axis_of(context, settings)
+        has_line = pole is not None and bool(target) == bool(settings.target)
+        line = _axis_of(context, settings) if has_line else None
         if line is not None:
             self._dial.matrix_basis = _frame_of(line)
             self._dial.hide = False
             paint(self._dial, colours.gizmo_secondary)
 
     def _make_point(self, operator: str, size: float) -> bpy.types.Gizmo:
-        gizmo = self.gizmos.new("GIZMO_GT_move_3d")
+        gizmo = self.new_gizmo("GIZMO_GT_move_3d")
         gizmo.draw_style, gizmo.draw_options = "RING_2D", {"ALIGN_VIEW", "FILL_SELECT"}
         gizmo.target_set_operator(operator)
         gizmo.scale_basis, gizmo.line_width = size, LINE_WIDTH
@@ -79,6 +79,22 @@ class VIEW3D_GGT_chain_ik_controls(ChainGizmos):
         if np.isfinite(place).all():
             gizmo.matrix_basis = Matrix.Translation(place.tolist())
             gizmo.hide = False
+
+
+def _followed(
+    context: bpy.types.Context, settings: ChainGroup
+) -> tuple[Anchor | None, Anchor | None]:
+    """Return the target and the pole of a chain; None for what it lacks, or the scene does."""
+    target, pole = target_and_pole(settings)
+    if not uses(settings, "pole_target"):
+        pole = None
+    if solved_chain(context, settings) is None:
+        # Of a chain that is solved both are there.
+        assert context.scene is not None
+        present = uids_in(context.scene)
+        target = target if target and target.object.session_uid in present else None
+        pole = pole if pole and pole.object.session_uid in present else None
+    return target, pole
 
 
 def _axis_of(context: bpy.types.Context, settings: ChainGroup) -> PoleAxis | None:

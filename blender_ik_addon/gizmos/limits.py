@@ -35,7 +35,7 @@ class VIEW3D_GGT_chain_ik_limits(ChainGizmos):
         self._finder = EndFinder()
         self._asked: list[tuple[str, str, str] | None] = [None] * MOST_ENDS
         for _ in range(MOST_ENDS):
-            gizmo = self.gizmos.new("GIZMO_GT_move_3d")
+            gizmo = self.new_gizmo("GIZMO_GT_move_3d")
             gizmo.draw_style, gizmo.draw_options = "RING_2D", {"ALIGN_VIEW", "FILL"}
             gizmo.scale_basis, gizmo.line_width = SIZE, LINE_WIDTH
             # It is so small that rings and dials would always be picked instead.

@@ -21,6 +21,12 @@ class ChainGizmos(bpy.types.GizmoGroup):
     def poll(cls, context: bpy.types.Context) -> bool:
         return rig_of(context) is not None
 
+    def new_gizmo(self, kind: str) -> bpy.types.Gizmo:
+        """Return a new gizmo that stays in sight while it is dragged."""
+        gizmo = self.gizmos.new(kind)
+        gizmo.use_draw_modal = True
+        return gizmo
+
 
 def rig_of(context: bpy.types.Context) -> bpy.types.Object | None:
     """Return the armature object whose gizmos are shown, None while none are."""

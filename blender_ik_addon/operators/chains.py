@@ -119,7 +119,7 @@ class POSE_OT_chain_ik_activate(ChainOperator):
         name="Index",
         description="Place of the chain in the list, from 0; default 0",
         min=0,
-        options=ANEW,
+        options={*ANEW, "HIDDEN"},
     )
 
     @classmethod

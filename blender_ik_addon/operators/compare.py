@@ -76,7 +76,7 @@ class POSE_OT_chain_ik_compare_use(ChainOperator):
         name="Row",
         description="Its place in the list of compared solvers; default 0",
         min=0,
-        options=ANEW,
+        options={*ANEW, "HIDDEN"},
     )
 
     @classmethod

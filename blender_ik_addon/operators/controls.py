@@ -51,7 +51,7 @@ def make_controls(
     References to bones are invalid afterwards.
 
     Args:
-        context: Its scene gets the empties.
+        context: Its view layer shows where empties can go.
         armature_object: Gets the bones, and becomes the active object then.
         controls: What to make.
         kind: "BONE" or "EMPTY"; an armature that takes no bones gets empties.
@@ -62,7 +62,7 @@ def make_controls(
     """
     check_parent(armature_object, parent)
     if kind == "EMPTY" or not controls or not takes_bones(armature_object):
-        collection = context.scene.collection
+        collection = _collection_beside(context, armature_object)
         return [Anchor(make_empty(collection, control)) for control in controls]
     matrices = rest_matrices(armature_object, controls, parent)
     with _edit_mode(context, armature_object):
@@ -84,6 +84,30 @@ def delete_controls(
             edit_bones = armature_object.data.edit_bones
             for name in bones:
                 edit_bones.remove(edit_bones[name])
+
+
+def _collection_beside(
+    context: bpy.types.Context, armature_object: bpy.types.Object
+) -> bpy.types.Collection:
+    """Return the collection that takes empties: one of the armature's, else the scene's own.
+
+    So whoever links that collection gets the controls with it. Collections that are not shown, or
+    come from a library, take none.
+    """
+    shown = set(_shown_below(context.view_layer.layer_collection))
+    for collection in armature_object.users_collection:
+        # Blender adds nothing to overrides of collections either.
+        is_own = collection.library is None and collection.override_library is None
+        if is_own and collection in shown:
+            return collection
+    return context.scene.collection
+
+
+def _shown_below(layer: bpy.types.LayerCollection) -> Iterator[bpy.types.Collection]:
+    if layer.is_visible:
+        yield layer.collection
+    for child in layer.children:
+        yield from _shown_below(child)
 
 
 @contextmanager

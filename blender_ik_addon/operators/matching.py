@@ -72,10 +72,10 @@ class POSE_OT_chain_ik_snap_target(AnyFrames, Matching):
     def act(self, context: bpy.types.Context) -> set[str]:
         settings, scene = selection.chain(context), selection.scene_of(context)
         frame, subframe = scene.frame_current, scene.frame_subframe
-        find_match(owner_of(settings), chain_spec(settings))
+        find_match(owner_of(settings), chain_spec(settings), scene)
         settings.use_flip_bend = False
         if not self.use_range:
-            anchors = match_controls(owner_of(settings), chain_spec(settings))
+            anchors = match_controls(owner_of(settings), chain_spec(settings), scene)
             if self.use_keys:
                 key_anchors(anchors, frame)
             return {"FINISHED"}
@@ -83,7 +83,7 @@ class POSE_OT_chain_ik_snap_target(AnyFrames, Matching):
             for each in self.frames(scene):
                 scene.frame_set(each)
                 settings = selection.chain(context)
-                key_anchors(match_controls(owner_of(settings), chain_spec(settings)), each)
+                key_anchors(match_controls(owner_of(settings), chain_spec(settings), scene), each)
         finally:
             scene.frame_set(frame, subframe=subframe)
         return {"FINISHED"}
@@ -155,11 +155,11 @@ class POSE_OT_chain_ik_switch(Matching):
         to_ik = is_idle(settings) if self.to == "TOGGLE" else self.to == "IK"
         path = settings.path_from_id("influence")
         if to_ik:
-            find_match(owner, chain_spec(settings))
+            find_match(owner, chain_spec(settings), scene)
         key_switch(owner, chain_spec(settings), frame)
         if to_ik:
             hold_anchors(anchors_of(settings), frame - 1)
-            key_anchors(match_controls(owner, chain_spec(settings)), frame)
+            key_anchors(match_controls(owner, chain_spec(settings), scene), frame)
             if settings.use_flip_bend:
                 flip = settings.path_from_id("use_flip_bend")
                 key_step(owner, flip, frame, before=True, after=False)

@@ -1,4 +1,4 @@
-"""The operator that solves the active bone for the selected target, once."""
+"""The operator that solves the selected bones for the selected target, once."""
 
 from __future__ import annotations
 
@@ -21,11 +21,14 @@ from .base import ANEW, ChainOperator
 
 
 class POSE_OT_chain_ik_solve(ChainOperator):
-    """Bring the active bone to the selected object once; no chain is added."""
+    """Bring the selected bones to the selected target once; no chain is added."""
 
     bl_idname = "pose.chain_ik_solve"
     bl_label = "Solve Once"
-    bl_description = "Bring the active bone to the selected object once, without adding a chain"
+    bl_description = (
+        "Bring the tip of the selected bones to the object or bone that is selected with them,"
+        " once, without adding a chain. In pose mode, where bones can be selected"
+    )
     bl_options = {"REGISTER", "UNDO"}
 
     solver: EnumProperty(

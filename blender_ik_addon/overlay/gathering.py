@@ -153,8 +153,9 @@ def _see_chains(all_shown: list[Shown], known: Known, graph: bpy.types.Depsgraph
     """Return the chains of armature objects in their present pose."""
     targets: list[Place] = []
     endings: list[Ending | None] = []
+    present = known.find_present(graph)
     for rig, own, posed, is_solved in all_shown:
-        targets += find_places(own.anchors, graph, rig, own.skeleton, posed)
+        targets += find_places(own.anchors, graph, rig, own.skeleton, posed, present)
         solved = own.solved if is_solved else (-1,) * len(own.solved)
         endings += live.memory.endings(rig.session_uid, solved)
     rows = known.join([shown.own for shown in all_shown])
@@ -188,7 +189,8 @@ def _add_active(
     shape = _compile(active, (uid, index), shown, known)
     if shape is None:
         return
-    pole = find_place(shape.spec.pole, graph, shown.rig, shown.own.skeleton, shown.posed)
+    present = known.find_present(graph)
+    pole = find_place(shape.spec.pole, graph, shown.rig, shown.own.skeleton, shown.posed, present)
     target = seen.targets[number] if number in seen.aimed else None
     points = seen.points[slice(*seen.rows.starts[number : number + 2].tolist())]
     placed = place_shape(shape, points, shown.posed, target, pole)

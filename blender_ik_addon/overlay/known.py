@@ -14,6 +14,7 @@ from ..rig.planning.live_chain import LiveChain
 from ..rig.reading.chain_plan import ChainPlan, plan_or_none
 from ..rig.reading.skeleton import Skeleton, compiled
 from ..rig.reading.spec import Anchor
+from ..rig.reading.world import uids_in
 from ..rig.shapes.chain_lines import ChainRows
 from ..rig.shapes.chain_shape import CompiledShape
 from ..rig.shapes.limit_outlines import Shapes
@@ -88,6 +89,7 @@ class Known:
 
     Attributes:
         names: Full names of armature objects with chains, by scene and view layer.
+        present: Session uids of a scene's objects, by that of the scene.
         rigs: By session uid.
         shapes: Limit shapes of the joints of the chain that was active last.
         drawn: Batches, by the view that they show.
@@ -98,6 +100,7 @@ class Known:
     """
 
     names: dict[tuple[int, str], tuple[FullName, ...]] = field(default_factory=dict)
+    present: dict[int, frozenset[int]] = field(default_factory=dict)
     rigs: dict[int, KnownRig] = field(default_factory=dict)
     shapes: Shapes = field(default_factory=dict)
     drawn: dict[tuple[object, ...], Any] = field(default_factory=dict)
@@ -108,7 +111,7 @@ class Known:
 
     def clear(self) -> None:
         """Forget everything."""
-        for each in (self.names, self.rigs, self.shapes, self.drawn, self.listed):
+        for each in (self.names, self.present, self.rigs, self.shapes, self.drawn, self.listed):
             each.clear()
         self.joined, self.found, self.is_changed = None, None, False
 
@@ -166,6 +169,15 @@ class Known:
         ]
         self.names[key] = tuple([full_name(rig) for rig in rigs])
         return rigs
+
+    def find_present(self, depsgraph: bpy.types.Depsgraph) -> frozenset[int]:
+        """Return the session uids of the objects of a scene, of which rigs have been found."""
+        scene = depsgraph.scene
+        assert scene is not None
+        uid = scene.session_uid
+        if uid not in self.present:
+            self.present[uid] = uids_in(scene)
+        return self.present[uid]
 
     def join(self, rigs: Sequence[KnownRig]) -> ChainRows:
         """Return the joints of all chains of armature objects; cached while none changes."""

@@ -123,26 +123,26 @@ class ChainPreferences(bpy.types.AddonPreferences):
         options=set(),
     )
     use_theme_colours: BoolProperty(
-        name="Theme Colours",
-        description="Draw chains in the colours of the theme, else in those below; default on",
+        name="Theme Colors",
+        description="Draw chains in the colors of the theme, else in those below; default on",
         default=True,
         options=set(),
     )
     idle_colour: _colour(
-        "Not Solved", "Colour of a chain that has not been solved", (0.75, 0.75, 0.75)
+        "Not Solved", "Color of a chain that has not been solved", (0.75, 0.75, 0.75)
     )
-    reached_colour: _colour("Reached", "Colour of a chain at its target", (0.25, 0.75, 0.35))
+    reached_colour: _colour("Reached", "Color of a chain at its target", (0.25, 0.75, 0.35))
     held_colour: _colour(
         "Limited",
-        "Colour of a chain in which limits, stretch or the soft distance play a part",
+        "Color of a chain in which limits, stretch or the soft distance play a part",
         (0.95, 0.65, 0.15),
     )
     missed_colour: _colour(
-        "Out of Reach", "Colour of a chain whose target is too far or too near", (0.95, 0.25, 0.2)
+        "Out of Reach", "Color of a chain whose target is too far or too near", (0.95, 0.25, 0.2)
     )
-    reach_colour: _colour("Reach", "Colour of what a chain can reach", (0.4, 0.6, 0.9))
-    pole_colour: _colour("Pole", "Colour of the line and plane of a pole", (0.75, 0.5, 0.95))
-    limit_colour: _colour("Joint Limits", "Colour of the limits of joints", (0.95, 0.85, 0.3))
+    reach_colour: _colour("Reach", "Color of what a chain can reach", (0.4, 0.6, 0.9))
+    pole_colour: _colour("Pole", "Color of the line and plane of a pole", (0.75, 0.5, 0.95))
+    limit_colour: _colour("Joint Limits", "Color of the limits of joints", (0.95, 0.85, 0.3))
     line_width: FloatProperty(
         name="Line Width",
         description="How wide lines of chains are drawn, in pixels at the usual interface scale;"

@@ -25,6 +25,7 @@ from ..rig.reading.channels import read_pose
 from ..rig.reading.refusals import RigError
 from ..rig.reading.skeleton import compiled
 from ..rig.reading.spec import ChainSpec
+from ..rig.reading.world import uids_in
 from ..rig.tools import converting, pole_angles
 from ..rig.tools.lengths import length_unit
 from ..rig.tools.overrides import has_linked
@@ -61,7 +62,8 @@ class _Rig:
         self.evaluated = armature_object.evaluated_get(depsgraph)
         self.skeleton = compiled(armature_object)
         self.pose = read_pose(self.evaluated)
-        self.present = {member.session_uid for member in depsgraph.scene.objects}
+        assert depsgraph.scene is not None
+        self.present = uids_in(depsgraph.scene)
         self.animated = animated_bones(armature_object)
         self.is_live = depsgraph.scene.chain_ik.use_live
 

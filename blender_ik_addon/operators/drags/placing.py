@@ -65,7 +65,7 @@ class Placing(Dragging):
         """Note where the target or pole is."""
         anchor = self._anchor(context)
         assert anchor is not None
-        self._held = take_hold(anchor, self.word)
+        self._held = take_hold(anchor, self.word, selection.scene_of(context))
         self._point, self._held_error = self._held.place, None
 
     def move(self, context: bpy.types.Context, mouse: tuple[Vector, Vector]) -> str:

@@ -55,7 +55,10 @@ class VIEW3D_PT_chain_ik(ChainPanel):
         layout.operator("pose.chain_ik_setup", icon="OUTLINER_OB_ARMATURE")
         row = layout.row(align=True)
         row.prop(context.scene.chain_ik, "use_live", toggle=True, icon="PLAY")
-        row.operator("pose.chain_ik_solve")
+        once = row.row(align=True)
+        # Scripts can name a bone in any mode, a button cannot.
+        once.enabled = owner.mode == "POSE"
+        once.operator("pose.chain_ik_solve")
         row = layout.row(align=True)
         row.operator("pose.chain_ik_bake")
         row.operator_menu_enum("pose.chain_ik_convert", "direction")

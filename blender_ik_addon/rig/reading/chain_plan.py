@@ -14,6 +14,7 @@ from .dependencies import Dependencies, MovedBy
 from .refusals import RigError
 from .skeleton import Skeleton
 from .spec import Anchor, ChainSpec, RotationBone
+from .world import check_in_scene
 
 # A chain of more of them turns its tip where it lacks the hand that it is to turn.
 MOST_BONES_OF_LIMB = 2
@@ -154,9 +155,8 @@ def _check_drivers(
 def _check_anchor(
     armature_object: bpy.types.Object, anchor: Anchor, word: str, present: Container[int]
 ) -> None:
-    owner, name = anchor.object, anchor.object.name
-    if owner.session_uid not in present:
-        raise RigError(f"The {word} '{name}' is no longer in the scene: choose another {word}.")
+    owner = anchor.object
+    check_in_scene(anchor, word, present)
     if owner == armature_object and not anchor.bone:
         raise RigError(f"The {word} is the armature itself: choose one of its bones as {word}.")
     if owner.type == "ARMATURE" and anchor.bone and anchor.bone not in owner.pose.bones:

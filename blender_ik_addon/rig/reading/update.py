@@ -9,6 +9,7 @@ from typing import Any
 import bpy
 
 from .anchors import shown_everywhere
+from .world import uids_in
 
 GraphKey = tuple[object, ...]
 """What tells dependency graphs apart: scene, view layer and mode."""
@@ -118,7 +119,7 @@ class Update:
     @cached_property
     def present(self) -> frozenset[int]:
         """Session uids of the scene's objects."""
-        return frozenset([member.session_uid for member in self.scene.objects])
+        return uids_in(self.scene)
 
     @cached_property
     def shown(self) -> frozenset[int]:

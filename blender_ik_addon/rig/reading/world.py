@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 import bpy
 import numpy as np
 import numpy.typing as npt
 
+from .channels import read_integers
 from .refusals import RigError
 from .spaces import matrices_from_buffer
 from .spec import Anchor
 
 Array = npt.NDArray[np.float64]
+
+
+def uids_in(scene: bpy.types.Scene) -> frozenset[int]:
+    """Return the session uids of a scene's objects."""
+    return frozenset(read_integers(scene.objects, "session_uid").tolist())
+
+
+def check_in_scene(anchor: Anchor, word: str, present: Container[int]) -> None:
+    """Raise unless a target or pole is in the scene; a deleted one lives on while chains name it.
+
+    Args:
+        anchor: The object or bone.
+        word: What it is, "target" or "pole".
+        present: Session uids of the scene's objects.
+
+    Raises:
+        RigError: With what to do.
+    """
+    if anchor.object.session_uid not in present:
+        raise RigError(
+            f"The {word} '{anchor.object.name}' is no longer in the scene: choose another {word}."
+        )
 
 
 def not_finite(anchor: Anchor, word: str) -> RigError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 import bpy
@@ -136,12 +136,13 @@ def find_place(
     armature_object: bpy.types.Object,
     skeleton: Skeleton,
     posed: PosedBones,
+    present: Container[int],
 ) -> Array | None:
     """Return where one target or pole is, world space, shape (3,).
 
     None if that is unknown, or too far away to be drawn.
     """
-    (place,) = find_places([anchor], depsgraph, armature_object, skeleton, posed)
+    (place,) = find_places([anchor], depsgraph, armature_object, skeleton, posed, present)
     found = np.array(place)
     return found if are_near(found) else None
 
@@ -152,6 +153,7 @@ def find_places(
     armature_object: bpy.types.Object,
     skeleton: Skeleton,
     posed: PosedBones,
+    present: Container[int],
 ) -> list[Place]:
     """Return where targets and poles are, world space; not finite where that is unknown.
 
@@ -161,6 +163,7 @@ def find_places(
         armature_object: The chain's original object; its own bones are read from ``posed``.
         skeleton: Its bones.
         posed: Its evaluated bones.
+        present: Session uids of the scene's objects: what is not among them is followed no more.
     """
     places: list[Place] = []
     for anchor in anchors:
@@ -170,12 +173,14 @@ def find_places(
             bone = skeleton.index.get(anchor.bone)
             places.append(NO_PLACE if bone is None else posed.head(bone))
         else:
-            places.append(_place_of(anchor, depsgraph))
+            places.append(_place_of(anchor, depsgraph, present))
     return places
 
 
-def _place_of(anchor: Anchor, depsgraph: bpy.types.Depsgraph) -> Place:
+def _place_of(anchor: Anchor, depsgraph: bpy.types.Depsgraph, present: Container[int]) -> Place:
     try:
+        if anchor.object.session_uid not in present:
+            return NO_PLACE
         evaluated = anchor.object.evaluated_get(depsgraph)
     except ReferenceError:
         # It has been removed since the last update.

@@ -19,7 +19,9 @@ from .controls import Placement, move_to, placement
 from .placing import check_movable
 
 
-def find_match(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
+def find_match(
+    armature_object: bpy.types.Object, spec: ChainSpec, scene: bpy.types.Scene
+) -> Placement:
     """Return where target and pole of a chain belong in its present pose; nothing is changed.
 
     Raises:
@@ -28,12 +30,14 @@ def find_match(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
     """
     for anchor, word in ((spec.target, "target"), (spec.pole, "pole")):
         if anchor is not None:
-            check_movable(anchor, word)
+            check_movable(anchor, word, scene)
     # Where they are now does not matter.
     return placement(armature_object, replace(spec, target=None, pole=None))
 
 
-def match_controls(armature_object: bpy.types.Object, spec: ChainSpec) -> list[Anchor]:
+def match_controls(
+    armature_object: bpy.types.Object, spec: ChainSpec, scene: bpy.types.Scene
+) -> list[Anchor]:
     """Put the target and the pole of a chain where they match its present pose; return both.
 
     The pole is put on the side to which the chain bends, turned by the pole angle. A chain that
@@ -42,7 +46,7 @@ def match_controls(armature_object: bpy.types.Object, spec: ChainSpec) -> list[A
     Raises:
         RigError: As from ``find_match``; nothing is moved then.
     """
-    placed = find_match(armature_object, spec)
+    placed = find_match(armature_object, spec, scene)
     anchors = []
     if spec.target is not None:
         move_to(spec.target, placed.target)

@@ -29,7 +29,7 @@ from ..reading.channels import Pose, read_pose
 from ..reading.skeleton import compiled
 from ..reading.spec import ChainSpec
 from ..reading.targets import read_target
-from ..reading.world import WorldMatrices
+from ..reading.world import WorldMatrices, uids_in
 
 Array = npt.NDArray[np.float64]
 
@@ -45,10 +45,10 @@ def solve_once(
         IKError: If the chain cannot be solved; nothing is written then.
     """
     scene = depsgraph.scene
+    assert scene is not None
     skeleton = compiled(armature_object)
     plan = planned(skeleton, spec)
-    present = {member.session_uid for member in scene.objects}
-    moved_by = check(armature_object, skeleton, plan, spec, present)
+    moved_by = check(armature_object, skeleton, plan, spec, uids_in(scene))
     pose = read_pose(armature_object.evaluated_get(depsgraph))
     check_pose(armature_object, skeleton, pose, plan)
     if not spec.stored_pose:

@@ -14,7 +14,7 @@ from ..reading import spaces
 from ..reading.animation import driven_axes
 from ..reading.refusals import RigError
 from ..reading.spec import Anchor
-from ..reading.world import channels_of, not_finite
+from ..reading.world import channels_of, check_in_scene, not_finite, uids_in
 
 Array = npt.NDArray[np.float64]
 
@@ -43,16 +43,18 @@ def place_of(anchor: Anchor) -> Array:
     return world[:3, 3]
 
 
-def check_movable(anchor: Anchor, word: str) -> None:
+def check_movable(anchor: Anchor, word: str, scene: bpy.types.Scene) -> None:
     """Raise unless a person may move an object or a bone.
 
     Args:
         anchor: The object or bone.
         word: What it is, "target" or "pole".
+        scene: What it is to be moved in.
 
     Raises:
         RigError: With what to do first.
     """
+    check_in_scene(anchor, word, uids_in(scene))
     owner = anchor.object
     if not owner.is_editable:
         raise RigError(f"The {word} '{owner.name}' is linked: make a library override of it first.")
@@ -98,17 +100,18 @@ class Held:
     free: npt.NDArray[np.bool_]
 
 
-def take_hold(anchor: Anchor, word: str) -> Held:
+def take_hold(anchor: Anchor, word: str, scene: bpy.types.Scene) -> Held:
     """Return a control as it is now, to be moved from there.
 
     Args:
         anchor: An object or bone, evaluated.
         word: What it is, "target" or "pole".
+        scene: What it is to be moved in.
 
     Raises:
         RigError: If a person may not move it, or its place is not finite.
     """
-    check_movable(anchor, word)
+    check_movable(anchor, word, scene)
     if not np.isfinite(_shown(anchor)).all():
         raise not_finite(anchor, word)
     free = _free_axes(anchor)

@@ -76,6 +76,17 @@ def test_each_dot_moves_the_end_that_it_stands_on(kind):
         np.testing.assert_allclose(dot.matrix_basis.translation, place, atol=1e-6)
 
 
+def test_what_is_dragged_stays_in_sight_meanwhile():
+    ob, chain = make_arm()
+    give(chain, "Bone.1", "HINGE_X", x=(-20, 50))
+    ob.data.bones.active = ob.data.bones["Bone.1"]
+    rigs.updated()
+    for operator in (MOVE_TARGET, MOVE_POLE, TURN_POLE, SET_LIMIT):
+        found = gizmos_of(operator)
+        assert found
+        assert all(each.use_draw_modal for each in found), operator
+
+
 def test_a_handle_is_hit_where_it_is_and_nowhere_else():
     make_arm()
     with in_viewport() as context:
@@ -97,8 +108,8 @@ def test_linked_rigs_show_none_and_overrides_of_them_do(tmp_path: Path):
     bpy.ops.wm.save_as_mainfile(filepath=path)
     bpy.ops.wm.read_homefile(use_empty=False, use_factory_startup=True)
     with bpy.data.libraries.load(path, link=True) as (_found, wanted):
-        wanted.objects = ["Rig"]
-    linked = rigs.link(wanted.objects[0])
+        wanted.objects = ["Rig", "Rig Target"]
+    linked, _ = map(rigs.link, wanted.objects)
     bpy.context.view_layer.objects.active = linked
     linked.select_set(True)
     rigs.updated()

@@ -25,6 +25,7 @@ class Drawn:
     text: str = ""
     is_split: bool = False
     is_animatable: bool = False
+    is_enabled: bool = True
 
 
 @dataclass
@@ -108,12 +109,13 @@ class RecordingLayout:
         return inside
 
     def _note(self, kind: str, name: str, text: str = "") -> None:
-        layout, is_active = self, True
+        layout, is_active, is_enabled = self, True, True
         while layout is not None:
             is_active &= layout.active
+            is_enabled &= layout.enabled
             layout = layout.parent
         split = self.use_property_split
-        self.drawn.append(Drawn(kind, name, is_active, text, split))
+        self.drawn.append(Drawn(kind, name, is_active, text, split, is_enabled=is_enabled))
 
 
 class OperatorProperties(SimpleNamespace):

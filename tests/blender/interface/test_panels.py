@@ -62,6 +62,16 @@ def test_an_armature_without_chains_shows_the_buttons_and_no_settings():
 
 
 @pytest.mark.parametrize("mode", ["OBJECT", "POSE"])
+def test_solve_once_can_be_pressed_only_where_bones_can_be_selected(mode):
+    """It would end in an error; scripts can name a bone in object mode as well."""
+    ob, _ = make_active_arm()
+    rigs.enter(ob, mode)
+    enabled = {each.name: each.is_enabled for each in draw() if each.kind == "operator"}
+    assert enabled["pose.chain_ik_solve"] == (mode == "POSE")
+    assert enabled["pose.chain_ik_bake"]
+
+
+@pytest.mark.parametrize("mode", ["OBJECT", "POSE"])
 def test_settings_are_shown_in_object_mode_and_in_pose_mode(mode):
     ob, _ = make_active_arm()
     rigs.enter(ob, mode)

@@ -9,6 +9,7 @@ import pytest
 
 from blender_ik_addon.properties import chain_spec
 from blender_ik_addon.rig.reading.skeleton import compiled
+from blender_ik_addon.rig.reading.world import uids_in
 from blender_ik_addon.rig.shapes.chain_lines import ChainRows, read_posed
 from blender_ik_addon.rig.shapes.chain_shape import (
     ChainShape,
@@ -43,7 +44,8 @@ def shape_of(ob: bpy.types.Object) -> tuple[ChainShape, Array]:
     graph, skeleton = bpy.context.evaluated_depsgraph_get(), compiled(ob)
     spec = chain_spec(ob.chain_ik.chains[0])
     posed = read_posed(ob.evaluated_get(graph), len(skeleton.names))
-    places = [find_place(each, graph, ob, skeleton, posed) for each in (spec.target, spec.pole)]
+    known = graph, ob, skeleton, posed, uids_in(bpy.context.scene)
+    places = [find_place(each, *known) for each in (spec.target, spec.pole)]
     shape = compile_shape(ob, skeleton, spec, {})
     points = ChainRows.of(skeleton, [shape.plan]).place([posed])
     return place_shape(shape, points, posed, *places), points

@@ -275,6 +275,12 @@ def test_a_mesh_that_the_armature_deforms_is_no_target():
     assert newest_chain(ob).target != body
 
 
+@pytest.mark.parametrize("operator", ["activate", "joint_add", "compare_use"])
+def test_places_in_lists_are_for_scripts_and_shown_to_nobody(operator):
+    kind = getattr(bpy.ops.pose, f"chain_ik_{operator}").get_rna_type()
+    assert kind.properties["index"].is_hidden
+
+
 POLLED = (bpy.ops.pose.chain_ik_add, bpy.ops.pose.chain_ik_solve)
 
 

@@ -1,6 +1,7 @@
 """The demonstration of the README, on a few of its frames and without its picture."""
 
 import dataclasses
+import importlib.util
 import json
 import sys
 from pathlib import Path
@@ -69,6 +70,16 @@ def test_saved_file_opens_live(demo, demo_scene):
     assert bpy.context.scene.camera is not None
     played = playback.play(bpy.data.objects["Figure"], FRAMES)
     assert all(max(residuals) <= 1e-4 for residuals in played.residuals.values())
+
+
+def test_the_command_names_every_file_that_is_written(demo):
+    _, folder = demo
+    spec = importlib.util.spec_from_file_location("chain_ik_demo", ROOT / "scripts" / "demo.py")
+    command = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(command)
+    written = {path.name for path in folder.iterdir()}
+    assert written
+    assert written <= set(command.WRITTEN)
 
 
 def test_rigify_is_left_as_it_was(demo):

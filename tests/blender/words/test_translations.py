@@ -50,6 +50,11 @@ def test_there_are_languages():
     assert "pt_BR" in LANGUAGES
 
 
+def test_colors_are_spelled_as_everywhere_in_blender():
+    assert [text for _, text in wanted() if "color" in text.lower()]
+    assert not [text for _, text in wanted() if "colour" in text.lower()]
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_text_lacks_a_translation_and_none_is_out_of_use(language):
     words = words_of(language)

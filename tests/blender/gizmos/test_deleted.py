@@ -1,0 +1,127 @@
+"""Targets and poles that were deleted, which chains keep in the file: not shown, not moved."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.gizmos.grabbed import started_by_gizmos
+from tests.blender.overlay.viewports import in_viewport, strokes
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import press, refusal, select_objects
+
+MOVES = {
+    "target": partial(bpy.ops.pose.chain_ik_move_target, location=(1.0, 1.0, 1.0)),
+    "pole": partial(bpy.ops.pose.chain_ik_move_pole, location=(1.0, 1.0, 1.0)),
+}
+RINGS = {word: f"pose.chain_ik_move_{word}" for word in MOVES}
+DIAL = "pose.chain_ik_turn_pole"
+
+
+def make_arm(**settings: object) -> bpy.types.Object:
+    """Return an armature object in pose mode with a chain that has a target and a pole."""
+    ob, _ = rigs.make_arm()
+    chain = ob.chain_ik.chains[0]
+    chain.pole_target = rigs.make_empty("Pole", (0.3, -2.0, 1.0))
+    for name, value in settings.items():
+        setattr(chain, name, value)
+    rigs.enter(ob, "POSE")
+    rigs.updated()
+    return ob
+
+
+def followed(ob: bpy.types.Object, word: str) -> bpy.types.Object:
+    chain = ob.chain_ik.chains[0]
+    return chain.target if word == "target" else chain.pole_target
+
+
+def delete(ob: bpy.types.Object, word: str) -> bpy.types.Object:
+    """Delete the target or the pole as a person does, and go back to the pose."""
+    gone = followed(ob, word)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    select_objects(active=gone)
+    press(bpy.ops.object.delete)
+    select_objects(active=ob)
+    rigs.enter(ob, "POSE")
+    rigs.updated()
+    # The chain keeps it in the file.
+    assert followed(ob, word) == gone
+    return gone
+
+
+@pytest.mark.parametrize("settings", [{}, {"mute": True}], ids=["live", "muted"])
+@pytest.mark.parametrize("word", MOVES)
+def test_nothing_is_shown_of_what_was_deleted_and_it_cannot_be_moved(word, settings):
+    ob = make_arm(**settings)
+    other = "pole" if word == "target" else "target"
+    assert started_by_gizmos() == {*RINGS.values(), DIAL}
+    gone = delete(ob, word)
+    assert started_by_gizmos() == {RINGS[other]}
+    before = rigs.position(gone)
+    sentence = f"The {word} '{gone.name}' is no longer in the scene: choose another {word}."
+    assert refusal(MOVES[word]) == sentence
+    np.testing.assert_array_equal(rigs.position(gone), before)
+    press(MOVES[other])
+
+
+@pytest.mark.parametrize("word", MOVES)
+def test_what_is_hidden_or_in_the_scene_again_can_be_grabbed(word):
+    ob = make_arm()
+    moved = followed(ob, word)
+    for name in ("hide_viewport", "hide_render"):
+        setattr(moved, name, True)
+        rigs.updated()
+        assert RINGS[word] in started_by_gizmos()
+        setattr(moved, name, False)
+    gone = delete(ob, word)
+    rigs.link(gone)
+    rigs.updated()
+    assert started_by_gizmos() == {*RINGS.values(), DIAL}
+    press(MOVES[word])
+
+
+@pytest.mark.parametrize("word", MOVES)
+def test_controls_are_not_snapped_to_a_pose_where_one_was_deleted(word):
+    ob = make_arm()
+    gone = delete(ob, word)
+    places = [rigs.position(followed(ob, each)) for each in MOVES]
+    for match in (
+        bpy.ops.pose.chain_ik_snap_target,
+        partial(bpy.ops.pose.chain_ik_switch, to="IK"),
+    ):
+        assert f"'{gone.name}' is no longer in the scene" in refusal(match)
+    found = [rigs.position(followed(ob, each)) for each in MOVES]
+    np.testing.assert_array_equal(found, places)
+
+
+@pytest.mark.parametrize("mute", [False, True])
+def test_the_overlay_draws_no_line_to_what_was_deleted(mute):
+    with in_viewport():
+        ob = make_arm(mute=mute)
+        lines = len(strokes().thin.join()[0])
+        pole = len(strokes().areas.points)
+        assert lines
+        assert pole
+    delete(ob, "pole")
+    with in_viewport():
+        found = strokes()
+        assert not found.areas.points
+        assert 0 < len(found.thin.join()[0]) < lines
+    delete(ob, "target")
+    with in_viewport():
+        found = strokes()
+        assert not found.thin.points
+        assert not found.words
+
+
+def test_the_overlay_sees_at_once_that_a_target_is_deleted():
+    with in_viewport():
+        ob = make_arm()
+        ob.chain_ik.chains[0].pole_target = None
+        assert strokes().thin.points
+        bpy.context.scene.collection.objects.unlink(followed(ob, "target"))
+        bpy.context.view_layer.update()
+        assert not strokes().thin.points
