@@ -8,5 +8,5 @@ from .registering import in_order
 register, unregister = in_order(
     __name__,
     *("translations", "properties", "preferences", "operators"),
-    *("panels", "overlay", "gizmos", "handlers", "cli"),
+    *("panels", "overlay", "gizmos", "handlers", "clicks", "cli"),
 )

@@ -14,7 +14,6 @@ from bpy.app.handlers import persistent
 
 from .properties import (
     SOURCE,
-    activate_chain_of,
     forget_compared,
     mark,
     sync_anchors,
@@ -23,7 +22,6 @@ from .properties import (
 from .rig.live import live
 from .rig.live.renames import renames
 from .rig.reading.anchors import shown_everywhere
-from .rig.reading.spec import Anchor
 from .rig.reading.update import Update
 
 _LOG = logging.getLogger(__name__)
@@ -31,10 +29,6 @@ _LOG = logging.getLogger(__name__)
 # Threads that are inside an update: ours evaluates the graph and is called again by that. A render
 # runs its handlers in a thread of its own while the viewport goes on.
 _busy: set[int] = set()
-# By session uid of the armature object: which bone was active there last.
-_active_bones: dict[int, str] = {}
-# By scene and view layer: the session uid of the object that was active there last.
-_active_objects: dict[tuple[int, str], int] = {}
 
 # An update that touches none of these types cannot have moved a target, a bone or a setting.
 RELEVANT_TYPES: tuple[Literal["OBJECT", "ARMATURE", "ACTION", "SCENE"], ...] = (
@@ -92,40 +86,10 @@ def _is_render_underway(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) 
     )
 
 
-def _follow_active(view_layer: bpy.types.ViewLayer | None) -> None:
-    """Make the chain active of what has just become active; no other choice is undone."""
-    if view_layer is None:
-        return
-    active = view_layer.objects.active
-    key = view_layer.id_data.session_uid, view_layer.name
-    uid = 0 if active is None else active.session_uid
-    is_new = _active_objects.get(key) != uid
-    _active_objects[key] = uid
-    if active is None:
-        return
-    if active.type != "ARMATURE":
-        for owner in view_layer.objects if is_new else ():
-            if owner.type == "ARMATURE" and owner.is_editable:
-                activate_chain_of(owner, Anchor(active))
-    elif active.mode == "POSE":
-        _follow_active_bone(active)
-
-
-def _follow_active_bone(active: bpy.types.Object) -> None:
-    bone, uid = active.data.bones.active, active.session_uid
-    name = "" if bone is None else bone.name
-    known = _active_bones.get(uid, name)
-    _active_bones[uid] = name
-    if name != known and active.is_editable:
-        activate_chain_of(active, Anchor(active, name))
-
-
 @persistent
 def on_update(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = None) -> None:
-    """Solve after something in the scene has changed; know what has been clicked."""
+    """Solve after something in the scene has changed."""
     _run(scene, depsgraph, is_new_frame=False)
-    if depsgraph is not None and depsgraph.mode == "VIEWPORT":
-        _follow_active(depsgraph.view_layer)
 
 
 @persistent
@@ -138,8 +102,6 @@ def on_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = Non
 def on_history(*_arguments: object) -> None:
     """Forget what is known of data that has just been replaced: load, undo, redo."""
     live.memory.clear()
-    _active_bones.clear()
-    _active_objects.clear()
     view_layer = bpy.context.view_layer
     if view_layer is None:
         return
@@ -203,5 +165,3 @@ def unregister() -> None:
         getattr(bpy.app.handlers, name).remove(handler)
     _busy.clear()
     renames.clear()
-    _active_bones.clear()
-    _active_objects.clear()

@@ -24,6 +24,7 @@ ALLOWED = {
     "preferences": frozenset({"core", "rig", "registering", "properties"}),
     "operators": _LAST_ROW,
     "handlers": _LAST_ROW,
+    "clicks": _LAST_ROW,
     "cli": _LAST_ROW,
     "panels": _LAST_ROW,
     "overlay": _LAST_ROW,
@@ -48,7 +49,7 @@ BLENDER_MODULES = frozenset(
 # Explicit objects, never what happens to be active.
 # What Python without Blender imports.
 WITHOUT_BLENDER = ("core", "registering")
-BANNED_BPY_PARTS = {"rig": {"ops", "context"}, "handlers": {"ops"}}
+BANNED_BPY_PARTS = {"rig": {"ops", "context"}, "handlers": {"ops"}, "clicks": {"ops"}}
 
 
 def layer_of(path: PurePosixPath) -> str:

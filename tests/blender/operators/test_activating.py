@@ -144,3 +144,71 @@ def test_undo_leaves_the_chain_of_the_target_that_is_active(aimed):
     bpy.ops.ed.undo()
     rigs.updated()
     assert active_chain(bpy.context) == bpy.data.objects[name].chain_ik.chains["Right"]
+
+
+def step(name: str) -> None:
+    """Store a step of undo, as Blender does: before anything else learns of what was done."""
+    bpy.ops.ed.undo_push(message=name)
+
+
+def back(rig: tree_rigs.Rig) -> str:
+    """Undo, and return the name of the active chain."""
+    name = rig.ob.name
+    bpy.ops.ed.undo()
+    rigs.updated()
+    rig.ob = bpy.data.objects[name]
+    return active(rig)
+
+
+def test_undo_leaves_the_chain_of_the_bone_that_is_active(y_rig):
+    click(y_rig.ob, "Left.1")
+    y_rig.ob.data.bones.active = y_rig.ob.data.bones["Right.1"]
+    y_rig.ob.chain_ik.active_index = y_rig.ob.chain_ik.chains.find("Left")
+    step("Select")
+    click(y_rig.ob, "Left.1")
+    click(y_rig.ob, "Right.1")
+    assert active(y_rig) == "Right"
+    y_rig.ob.pose.bones["Trunk.0"].location.x += 0.1
+    rigs.updated()
+    step("Move")
+    assert back(y_rig) == "Right"
+
+
+def test_undo_leaves_a_choice_in_the_list_while_the_same_bone_is_active(y_rig):
+    click(y_rig.ob, "Right.1")
+    step("Select")
+    y_rig.ob.chain_ik.active_index = y_rig.ob.chain_ik.chains.find("Left")
+    rigs.updated()
+    y_rig.chain("Left").influence = 0.5
+    step("Influence")
+    assert back(y_rig) == "Left"
+
+
+def test_undo_of_a_click_shows_the_chain_of_what_is_active_then(y_rig):
+    click(y_rig.ob, "Right.1")
+    # As in a step that was stored before its click was followed.
+    y_rig.ob.chain_ik.active_index = y_rig.ob.chain_ik.chains.find("Left")
+    step("Right")
+    click(y_rig.ob, "Left.1")
+    step("Left")
+    assert back(y_rig) == "Right"
+
+
+def test_undo_that_takes_the_active_chain_away_leaves_another_one(y_rig):
+    click(y_rig.ob, "Trunk.0")
+    step("Before")
+    added = rigs.add_chain(y_rig.ob, "Trunk.1", y_rig.target("Left"), name="Added")
+    y_rig.ob.chain_ik.active_index = y_rig.ob.chain_ik.chains.find(added.name)
+    rigs.updated()
+    step("Added")
+    assert back(y_rig) in ("Left", "Right")
+    assert y_rig.ob.chain_ik.active_index >= 0
+
+
+def test_undo_leaves_a_choice_in_the_list_while_the_same_target_is_active(aimed):
+    step("Select")
+    aimed.ob.chain_ik.active_index = aimed.ob.chain_ik.chains.find("Left")
+    rigs.updated()
+    aimed.chain("Left").influence = 0.5
+    step("Influence")
+    assert back(aimed) == "Left"
