@@ -93,18 +93,13 @@ def before_history(*_arguments: object) -> None:
 
 @persistent
 def after_history(*_arguments: object) -> None:
-    """Keep the chain that was shown, or show that of what is active now.
+    """Keep the chains that were shown, unless something else is active now: that was followed.
 
-    Blender stores the step of a click before the click is followed, so the file has another one.
+    Blender stores the step of a click before the click is followed, so the file has other ones.
     """
     view_layer = bpy.context.view_layer
-    if view_layer is None or not _shown_before:
-        return
-    shown = _shown_before.pop()
-    _forget()
-    _note(view_layer)
-    if _clicked(view_layer) != shown.clicked:
-        _activate(view_layer)
+    shown = _shown_before.pop() if _shown_before else None
+    if view_layer is None or shown is None or _clicked(view_layer) != shown.clicked:
         return
     for rig in view_layer.objects:
         index = rig.chain_ik.chains.find(shown.chains.get(rig.session_uid, ""))

@@ -174,7 +174,8 @@ def test_undo_leaves_the_chain_of_the_bone_that_is_active(y_rig):
     assert back(y_rig) == "Right"
 
 
-def test_undo_leaves_a_choice_in_the_list_while_the_same_bone_is_active(y_rig):
+def test_undo_and_redo_leave_a_choice_in_the_list_while_the_same_bone_is_active(y_rig):
+    name = y_rig.ob.name
     click(y_rig.ob, "Right.1")
     step("Select")
     y_rig.ob.chain_ik.active_index = y_rig.ob.chain_ik.chains.find("Left")
@@ -182,6 +183,11 @@ def test_undo_leaves_a_choice_in_the_list_while_the_same_bone_is_active(y_rig):
     y_rig.chain("Left").influence = 0.5
     step("Influence")
     assert back(y_rig) == "Left"
+    y_rig.ob.chain_ik.active_index = y_rig.ob.chain_ik.chains.find("Right")
+    bpy.ops.ed.redo()
+    rigs.updated()
+    y_rig.ob = bpy.data.objects[name]
+    assert active(y_rig) == "Right"
 
 
 def test_undo_of_a_click_shows_the_chain_of_what_is_active_then(y_rig):
