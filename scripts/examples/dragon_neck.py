@@ -29,7 +29,7 @@ head are supple. In the sidebar (N), tab Chain IK, the panel Force has Stiffness
 Comfort, Mass and Gravity. The head turns as its control does (Rotation).
 
 TRY
-1. Stop playing. The control is selected: press G and pull it about; press R to turn the head.
+1. Stop playing. Click the box at the head, press G and pull it about; press R to turn the head.
 2. Choose Newton, CCD and FABRIK and compare: all of them reach, each bends the neck another \
 way.
 3. Back to Force: Load Creature > Dinosaur Neck gives the springs of another animal. Raise \
