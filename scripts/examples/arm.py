@@ -24,15 +24,15 @@ Sidebar of the 3D view (N), tab Chain IK. The list has one chain, and its status
 last solve did: "Reached".
 
 TRY
-1. Stop playing. The control at the hand is selected: press G and move it. The elbow keeps \
-pointing to the ball behind it, the pole. Alt+G puts the control back.
+1. Stop playing. Click the box at the left hand, press G and move it. The elbow keeps pointing to \
+the ball behind it, the pole. Alt+G puts the box back where it was at first.
 2. Press R: the hand turns with its control. In the tab this is Rotation.
 3. Move the control far away: the arm goes straight, and the status tells how far it is off.
 4. Move the pole (the ball): the elbow swings toward it.
 5. Bring the control close to the shoulder. The elbow does not fold farther than 130 degrees: \
 the forearm has limits (Properties > Bone > Inverse Kinematics). Untick Limits in the tab to \
 compare.
-6. Press Bake: the bones get keyframes, and the chain is muted. The animation can go to any \
+6. Press Bake Chains: the bones get keyframes, and the chain is muted. The animation can go to any \
 program.
 """
 

@@ -28,12 +28,13 @@ action a hand; only their place, their time and their colour differ. Chains that
 solved together, so a hundred people cost far less than a hundred times one.
 
 TRY
-1. Stop playing. The box at a hand of the first person is selected: press G and move it. Only \
-that arm moves, and only that arm is solved.
-2. Select a person with its boxes and balls (Shift+G, Children) and press Shift+D: the copy \
-works at once, and follows its own boxes.
-3. Choose a person, tab Chain IK in the sidebar (N), and untick a chain: that arm goes back to \
-the pose it had before.
+1. Stop playing. The box at a hand of the first person, at the left, is selected: press G and \
+move it. Only that arm moves, and only that arm is solved.
+2. In the Outliner (top right) right-click one of the people, such as Person 007, and choose \
+Select Hierarchy. Over the 3D view press Shift+D and move the mouse: the copy works at once, and \
+follows its own boxes.
+3. In the Outliner click a person and, in the tab Chain IK of the sidebar (N), untick a chain: \
+that arm goes back to the pose it had before.
 4. Choose another solver for a few people and compare.
 
 GOOD TO KNOW
@@ -54,6 +55,8 @@ def build() -> bpy.types.Object:
             stage.move_to_collection(control, "Controls")
         rigs.key_object(chain.target, BEAT, lambda passed, s=sign: _wave(passed, s), step=4)
     human.give_body(first, {}, round_=8)
+    # Whoever copies a person with all that hangs on it copies its body, too.
+    _body(first).hide_select = False
     random = np.random.default_rng(SEED)
     people = [first, *(_copy(first, number) for number in range(1, ROWS * COLUMNS))]
     for number, rig in enumerate(people):

@@ -28,14 +28,14 @@ sway. That is what IK is for. Sidebar of the 3D view (N), tab Chain IK: two chai
 "Reached".
 
 TRY
-1. Stop playing. The control of the left foot is selected: press G and move it, press R and tip \
-it. The foot turns with its control (Rotation), the knee follows the ball in front of it (Pole).
+1. Stop playing. Click the box at the left foot, press G and move it, press R and tip it. The \
+foot turns with its control (Rotation), the knee follows the ball in front of it (Pole).
 2. Lift the hips (bone "hips") with G, Z: the legs get straight, and then the status says by how \
 much the feet miss their controls. Give both chains a Soft Distance of 0.02 m: the knees slow \
 down before they are straight and no longer snap.
 3. Knees bend one way only: the shins have limits from -9 to 140 degrees (Properties > Bone > \
 Inverse Kinematics). They hold in every solver; choose FABRIK or Newton and compare.
-4. Press Bake to get keyframes on thigh, shin and foot.
+4. Press Bake Chains to get keyframes on thigh, shin and foot.
 """
 
 

@@ -28,14 +28,14 @@ corners a little. In the sidebar (N), tab Chain IK: Lead is Tip, the head goes t
 drags all the rest.
 
 TRY
-1. Stop playing. The ball is selected: press G and draw with the mouse. The whole snake comes \
-along.
+1. Stop playing. Click the ball at the nose, press G and draw with the mouse. The whole snake \
+comes along.
 2. Push the ball into the snake, then set Max Bend to 15 degrees and push again: now no bone \
 bends farther than that from its neighbour.
 3. Switch Anchor on: the end of the tail stays where it is, as a leash or a hose does.
 4. Choose Force instead of Follow and, in its panel, Load Creature > Snake: now springs spread \
 the bend, and the end of the tail stays in place.
-5. Follow knows what came before, so always play from frame 1, and press Bake before you render \
+5. Follow knows what came before, so always play from frame 1, and press Bake Chains before you render \
 parts of a shot.
 """
 

@@ -49,14 +49,14 @@ together, and the body tilts with the feet instead of staying level. In the side
 Chain IK, the panel Shared Bones says which chains belong together.
 
 TRY
-1. Stop playing. The control of the left front foot is selected: press G and pull it away. First \
-the leg stretches, then the body comes along, while the seven other feet stay where they are.
+1. Stop playing. Click the box at the left front foot, press G and pull it away. First the leg \
+stretches, then the body comes along, while the seven other feet stay where they are.
 2. Pull two feet to opposite sides, farther than the legs reach: nobody can be right. Lower the \
 Weight of one chain in Shared Bones: that foot gives way.
 3. Choose FABRIK instead of Newton for all eight (a tree has one solver), and compare.
 4. Set Chain Length to 4 for all chains: now they are eight separate legs, and the body stays \
 level.
-5. Bake with Chains: All writes keyframes for every leg and the body.
+5. Bake Chains with Chains: All writes keyframes for every leg and the body.
 """
 
 

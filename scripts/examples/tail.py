@@ -27,11 +27,11 @@ bone "Rump", and all others run after it without sliding sideways, as ropes, tra
 do. Max Bend keeps neighbours within 20 degrees.
 
 TRY
-1. Stop playing. The bone "Body" is selected: press G and wave it about. The tail swings behind, \
-and every move is kept: Follow goes on from its last pose.
+1. Stop playing. Click the oval around the body, press G and wave it about. The tail swings \
+behind, and every move is kept: Follow goes on from its last pose.
 2. Set Max Bend to 8 degrees, go to frame 1 and play: a stiff tail.
 3. Set Lead to Tip and the target to something of your own: now the end of the tail leads.
-4. Follow knows what came before, so always play from frame 1, and press Bake before you render \
+4. Follow knows what came before, so always play from frame 1, and press Bake Chains before you render \
 parts of a shot.
 """
 
