@@ -35,8 +35,8 @@ bends farther than that from its neighbour.
 3. Switch Anchor on: the end of the tail stays where it is, as a leash or a hose does.
 4. Choose Force instead of Follow and, in its panel, Load Creature > Snake: now springs spread \
 the bend, and the end of the tail stays in place.
-5. Follow knows what came before, so always play from frame 1, and press Bake Chains before you render \
-parts of a shot.
+5. Follow knows what came before, so always play from frame 1, and press Bake Chains before you \
+render parts of a shot.
 """
 
 

@@ -31,8 +31,8 @@ TRY
 behind, and every move is kept: Follow goes on from its last pose.
 2. Set Max Bend to 8 degrees, go to frame 1 and play: a stiff tail.
 3. Set Lead to Tip and the target to something of your own: now the end of the tail leads.
-4. Follow knows what came before, so always play from frame 1, and press Bake Chains before you render \
-parts of a shot.
+4. Follow knows what came before, so always play from frame 1, and press Bake Chains before you \
+render parts of a shot.
 """
 
 
