@@ -56,7 +56,8 @@ class POSE_OT_chain_ik_add(ChainOperator):
     bl_description = (
         "Add a chain for the selected bones. Another selected object or bone"
         " becomes its target, a second one its pole; where there is none, a new control is"
-        " made. The pose does not move, unless the target is an object other than an empty"
+        " made. The pose does not move, unless you select the pole, or the target is an object"
+        " other than an empty"
     )
     bl_options = {"REGISTER", "UNDO"}
     bl_property = "tip"
