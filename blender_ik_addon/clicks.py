@@ -21,11 +21,12 @@ class Shown(NamedTuple):
 
     Attributes:
         clicked: Session uid of the active object, and its active bone in pose mode.
-        chains: Names of the active chains, by session uid of the armature object.
+        chains: Names of all chains, and which of them is active, by session uid of the armature
+            object.
     """
 
     clicked: tuple[int, str]
-    chains: dict[int, str]
+    chains: dict[int, tuple[list[str], int]]
 
 
 _shown_before: list[Shown] = []
@@ -83,17 +84,17 @@ def before_history(*_arguments: object) -> None:
     view_layer = bpy.context.view_layer
     if view_layer is None:
         return
-    chains = {}
-    for rig in view_layer.objects:
-        own, index = rig.chain_ik.chains, rig.chain_ik.active_index
-        if rig.type == "ARMATURE" and 0 <= index < len(own):
-            chains[rig.session_uid] = own[index].name
+    chains = {
+        rig.session_uid: (rig.chain_ik.chains.keys(), rig.chain_ik.active_index)
+        for rig in view_layer.objects
+        if rig.type == "ARMATURE"
+    }
     _shown_before.append(Shown(_clicked(view_layer), chains))
 
 
 @persistent
 def after_history(*_arguments: object) -> None:
-    """Keep the chains that were shown, unless something else is active now: that was followed.
+    """Keep which chains were shown, unless something else is active now, or there are others.
 
     Blender stores the step of a click before the click is followed, so the file has other ones.
     """
@@ -102,9 +103,10 @@ def after_history(*_arguments: object) -> None:
     if view_layer is None or shown is None or _clicked(view_layer) != shown.clicked:
         return
     for rig in view_layer.objects:
-        index = rig.chain_ik.chains.find(shown.chains.get(rig.session_uid, ""))
-        if index >= 0 and rig.is_editable and rig.chain_ik.active_index != index:
-            rig.chain_ik.active_index = index
+        own = rig.chain_ik
+        names, index = shown.chains.get(rig.session_uid, ([], 0))
+        if own.active_index != index and own.chains.keys() == names and rig.is_editable:
+            own.active_index = index
 
 
 @persistent

@@ -49,7 +49,12 @@ BLENDER_MODULES = frozenset(
 # Explicit objects, never what happens to be active.
 # What Python without Blender imports.
 WITHOUT_BLENDER = ("core", "registering")
-BANNED_BPY_PARTS = {"rig": {"ops", "context"}, "handlers": {"ops"}, "clicks": {"ops"}}
+BANNED_BPY_PARTS = {
+    "rig": {"ops", "context"},
+    "handlers": {"ops"},
+    "clicks": {"ops"},
+    "bone_names": {"ops"},
+}
 
 
 def layer_of(path: PurePosixPath) -> str:

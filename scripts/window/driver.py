@@ -220,6 +220,14 @@ class Viewport:
         for value in ("PRESS", "RELEASE"):
             self.window.event_simulate(key, value, x=x, y=y, **modifiers)
 
+    def type_text(self, text: str) -> None:
+        """Type letters into the field that takes keys now."""
+        x, y = self._mouse
+        for letter in text:
+            # Blender takes what is typed from the press alone.
+            self.window.event_simulate(letter.upper(), "PRESS", unicode=letter, x=x, y=y)
+            self.window.event_simulate(letter.upper(), "RELEASE", x=x, y=y)
+
     def drag(self, path: Iterable[tuple[int, int]], *, button: str, **modifiers: bool) -> Session:
         """Move the mouse through pixels, with a button held or none; modifiers as for ``press``."""
         for number, pixel in enumerate(path):

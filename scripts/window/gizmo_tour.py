@@ -5,8 +5,8 @@
 
 In pose mode it drags a target and a pole that are empties, turns the pole angle, clicks the handle
 of another chain, drags that one's target, a bone, and the ends of limits. Each drag is undone in
-one step, and one is given up with Esc. Each step leaves a picture in the folder; the exit code is
-1, after a sentence, if a gizmo does not do what it should.
+one step, and one is given up with Esc. A target is renamed, and its chain follows. Each step leaves
+a picture in the folder; the exit code is 1, after a sentence, if something is not as it should be.
 """
 
 from __future__ import annotations
@@ -141,6 +141,7 @@ class GizmoTour:
         yield from self.click_target()
         yield from self.drag_limit()
         yield from self.show_large()
+        yield from self.rename()
         yield from self.lose_things()
 
     def drag_control(self, word: str, side: str) -> Session:
@@ -273,11 +274,40 @@ class GizmoTour:
         view.ui_scale /= 2.0
         yield REDRAW
 
+    def rename(self) -> Session:
+        """Give the target of a chain another name with F2; undo and redo it: the chain follows."""
+        select_bones(bpy.data.objects[RIG], "Target.R")
+        with self.viewport.context():
+            bpy.ops.ed.undo_push(message="Select")
+        yield from self.viewport.drag([self.viewport.pixel_of(Vector((0.3, 0.0, 0.2)))], button="")
+        self.viewport.press("F2")
+        yield REDRAW
+        self.viewport.type_text("Goal")
+        self.note("8_rename")
+        self.viewport.press("RET")
+        # The field takes its text at one event, and Blender the name at the next.
+        yield 2.0 * REDRAW
+        self.check_target("Goal", "F2")
+        self.viewport.press("Z", ctrl=True)
+        yield REDRAW
+        self.check_target("Target.R", "undo")
+        self.viewport.press("Z", ctrl=True, shift=True)
+        yield REDRAW
+        self.check_target("Goal", "redo")
+
+    def check_target(self, name: str, when: str) -> None:
+        """Check that a bone of this name is there, and that its chain follows it."""
+        rig = bpy.data.objects[RIG]
+        check(name in rig.pose.bones, f"After {when} no bone is called '{name}'.")
+        chain = rig.chain_ik.chains[1]
+        check(chain.subtarget == name, f"After {when} the chain follows '{chain.subtarget}'.")
+        check(chain.status.startswith("Reached"), f"After {when}: {chain.status}")
+
     def lose_things(self) -> Session:
         """Take away what gizmos show, one after the other: nothing is printed as an error."""
         said, holder = io.StringIO(), bpy.data.objects
         with contextlib.redirect_stderr(said):
-            holder[RIG].data.bones["Lower.R"].name = "Renamed"
+            holder[RIG].chain_ik.chains[1].bone = "Gone"
             yield REDRAW
             holder[RIG].chain_ik.active_index = 0
             holder.remove(holder["Target.L"])
