@@ -45,7 +45,7 @@ from window.opening import MODULE, RIG
 from window.window_tour import REACHED, SAME_PLACE, VIEW, Tour, read_arm
 from window.workflow_tour import check_rendered, give_bodies
 
-FRAMES, PLAYED = range(1, 13), 8
+FRAMES, PLAYED, LOOKED_AT = range(1, 13), 8, 5
 # In no chain.
 OTHER_BONE = "spine"
 SHIFT = Vector((-0.1, 0.1, 0.15))
@@ -144,18 +144,26 @@ class WindowSession:
             expected[frame].check_reached(f"At frame {frame}")
         with self.viewport.context():
             bpy.ops.screen.animation_play()
-        played = set()
+        played, looked = set(), set()
+
+        def on_frame(scene: bpy.types.Scene, *_graph: object) -> None:
+            # Looks at moments may meet the same few frames again and again.
+            played.add(scene.frame_current)
+
+        bpy.app.handlers.frame_change_post.append(on_frame)
         for _ in range(60):
             yield MOMENT
             frame = scene.frame_current
-            played.add(frame)
+            looked.add(frame)
             read_arm().check_same_pose(expected[frame], f"Played, at frame {frame},")
-            if len(played) == PLAYED:
+            if len(played) >= PLAYED and len(looked) >= LOOKED_AT:
                 break
         with self.viewport.context():
             bpy.ops.screen.animation_cancel(restore_frame=False)
+        bpy.app.handlers.frame_change_post.remove(on_frame)
         yield REDRAW
-        check(len(played) == PLAYED, f"Only the frames {sorted(played)} were seen while it played.")
+        check(len(played) >= PLAYED, f"Only the frames {sorted(played)} were played.")
+        check(len(looked) >= LOOKED_AT, f"Only the frames {sorted(looked)} were looked at.")
 
     def render(self) -> Session:
         """Press F12: the frame is rendered beside the window, and shows the arm where it is."""
