@@ -7,6 +7,7 @@ from typing import NamedTuple
 import bpy
 from bpy.app.handlers import persistent
 
+from .events import listening
 from .properties import activate_chain_of
 from .rig.reading.spec import Anchor
 
@@ -131,14 +132,4 @@ _HANDLERS = {
 }
 
 
-def register() -> None:
-    """Append the handlers."""
-    for name, handler in _HANDLERS.items():
-        getattr(bpy.app.handlers, name).append(handler)
-
-
-def unregister() -> None:
-    """Remove the handlers, and forget everything."""
-    for name, handler in _HANDLERS.items():
-        getattr(bpy.app.handlers, name).remove(handler)
-    _forget()
+register, unregister = listening(_HANDLERS, _forget)

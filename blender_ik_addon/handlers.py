@@ -12,6 +12,7 @@ from typing import Literal
 import bpy
 from bpy.app.handlers import persistent
 
+from .events import listening
 from .properties import (
     SOURCE,
     forget_compared,
@@ -153,15 +154,9 @@ if hasattr(bpy.app.handlers, "blend_import_post"):
     _HANDLERS["blend_import_post"] = on_import
 
 
-def register() -> None:
-    """Append the handlers."""
-    for name, handler in _HANDLERS.items():
-        getattr(bpy.app.handlers, name).append(handler)
-
-
-def unregister() -> None:
-    """Remove the handlers."""
-    for name, handler in _HANDLERS.items():
-        getattr(bpy.app.handlers, name).remove(handler)
+def _forget() -> None:
     _busy.clear()
     renames.clear()
+
+
+register, unregister = listening(_HANDLERS, _forget)

@@ -9,6 +9,7 @@ from typing import Any
 import bpy
 from bpy.app.handlers import persistent
 
+from ..events import listening
 from ..properties import bones_spec, chains_of, is_idle, target_and_pole
 from ..rig.planning.live_chain import LiveChain
 from ..rig.reading.chain_plan import ChainPlan, plan_or_none
@@ -257,14 +258,4 @@ _HANDLERS = {
 }
 
 
-def register() -> None:
-    """Append the handlers."""
-    for name, handler in _HANDLERS.items():
-        getattr(bpy.app.handlers, name).append(handler)
-
-
-def unregister() -> None:
-    """Remove the handlers, and forget everything."""
-    for name, handler in _HANDLERS.items():
-        getattr(bpy.app.handlers, name).remove(handler)
-    known.clear()
+register, unregister = listening(_HANDLERS, known.clear)

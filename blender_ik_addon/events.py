@@ -1,0 +1,31 @@
+"""Handlers of Blender's events: appended and removed together, with what they remember."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import bpy
+
+Handler = Callable[..., None]
+
+
+def listening(
+    handlers: Mapping[str, Handler], forget: Callable[[], None]
+) -> tuple[Callable[[], None], Callable[[], None]]:
+    """Return what appends handlers, and what removes them.
+
+    Args:
+        handlers: By the name of the event in ``bpy.app.handlers``.
+        forget: Called once they are removed: clears what they remember.
+    """
+
+    def register() -> None:
+        for name, handler in handlers.items():
+            getattr(bpy.app.handlers, name).append(handler)
+
+    def unregister() -> None:
+        for name, handler in handlers.items():
+            getattr(bpy.app.handlers, name).remove(handler)
+        forget()
+
+    return register, unregister
