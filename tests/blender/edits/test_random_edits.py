@@ -30,7 +30,10 @@ def without_handlers_of_rigify() -> None:
 
 
 def edit_at_random(seed: int) -> None:
-    """Carry out a few files' worth of edits; a failure tells the shortest way to it."""
+    """Carry out a few files' worth of edits; a failure tells the shortest way to it.
+
+    ``RandomEdits`` asserts after every single one, in ``_look`` and ``carry_out``.
+    """
     settings = hypothesis.settings(
         max_examples=EXAMPLES,
         stateful_step_count=STEPS,
