@@ -8,6 +8,9 @@ import bpy
 import pytest
 
 import blender_ik_addon
+from blender_ik_addon import clicks
+from blender_ik_addon.overlay.known import known
+from blender_ik_addon.rig.live.renames import renames
 from tests.blender.live.traces import KINDS_IN_USE, list_traces
 from tests.blender.setups import rigs
 
@@ -74,3 +77,16 @@ def test_handlers_stay_when_another_file_is_opened():
     before = hung_into_blender()
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     assert hung_into_blender() == before
+
+
+def test_unregistering_forgets_what_handlers_remember():
+    ob, _ = rigs.make_arm()
+    rigs.enter(ob, "POSE")
+    rigs.updated()
+    known.names[0, ""] = ()
+    remembered = (renames.bones, clicks._active_bones, clicks._active_objects, known.names)
+    assert all(remembered)
+    blender_ik_addon.unregister()
+    left = [*remembered]
+    blender_ik_addon.register()
+    assert not any(left)
