@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 import bpy
 
 from ..core import IKError
-from ..properties import ChainGroup, chain_spec, chains_of
+from ..properties import ChainGroup, chain_spec, chains_of, live_rigs
 from ..rig.keying.baking import may_move
-from ..rig.keying.going_on import LiveRig, going_on
+from ..rig.keying.going_on import going_on
 from ..rig.reading.spec import ChainSpec
 from .errors import CommandError
 
@@ -70,7 +69,7 @@ def choose(scene: bpy.types.Scene, armatures: Sequence[str], chains: Sequence[st
     rigs = [rig for rig in rigs if _is_meant(rig.name, armatures)]
     names = [settings.name for rig in rigs for settings in chains_of(rig)]
     _check(chains, names, "chain", "chains")
-    dependent = going_on(_live_rigs(scene))
+    dependent = going_on(live_rigs(scene))
     found = []
     for rig in rigs:
         meant = {
@@ -97,17 +96,3 @@ def _check(patterns: Iterable[str], names: list[str], what: str, those: str) -> 
 def _is_meant(name: str, patterns: Sequence[str]) -> bool:
     # Names may have brackets, which mean something in patterns.
     return not patterns or any(name == each or fnmatchcase(name, each) for each in patterns)
-
-
-def _live_rigs(scene: bpy.types.Scene) -> dict[int, LiveRig]:
-    found = {}
-    for rig in scene.objects:
-        specs = []
-        for index, settings in enumerate(chains_of(rig) if rig.type == "ARMATURE" else ()):
-            # Those that are not sound are not solved.
-            with suppress(IKError):
-                if may_move(rig, index):
-                    specs.append(chain_spec(settings, with_stored=False))
-        if specs:
-            found[rig.session_uid] = LiveRig(rig, specs)
-    return found

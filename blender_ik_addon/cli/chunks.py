@@ -159,7 +159,7 @@ def join(files: Mapping[str, Chunk], frames: Sequence[int], first: int) -> list[
             by_armature[part.armature].append((name, part))
     for rig, found in by_armature.items():
         if not found:
-            raise CommandError(f"'{rig}' is in no file: make a chunk of it, see --only.")
+            raise CommandError(f"'{rig}' is in no file: run chunk for it first, see --only.")
     return [_joined(found, frames, first) for found in by_armature.values()]
 
 
@@ -190,9 +190,10 @@ def _joined(files: Sequence[tuple[str, Part]], frames: Sequence[int], first: int
             at[frame] = (name, part, row)
     missing = [frame for frame in frames if frame not in at]
     if missing:
-        verb = "is" if len(missing) == 1 else "are"
+        verb, them = ("is", "it") if len(missing) == 1 else ("are", "them")
         raise CommandError(
-            f"{in_words(missing)} of '{model.armature}' {verb} in no file: make a chunk of that."
+            f"{in_words(missing)} of '{model.armature}' {verb} in no file: run chunk for {them}"
+            " first."
         )
     picked = [at[frame][1:] for frame in frames]
     chains = [

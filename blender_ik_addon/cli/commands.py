@@ -12,14 +12,15 @@ from typing import TextIO
 
 import bpy
 
-from ..rig.keying.baking import check_live, frame_kept, key, mute_for_good, stepped
+from ..rig.keying.baking import key, mute_for_good, stepped
 from ..rig.keying.keys import check_keyable
+from ..rig.keying.playing import check_live, frame_kept, moments
 from . import chunks, jobs, report, saving
 from .arguments import DEPENDENT, INDEPENDENT, STDOUT
 from .choosing import Chosen, choose
 from .errors import CommandError, UsageError
 from .frames import in_words, split, text_of
-from .parts import Part, check_moved, is_reached, moments, play
+from .parts import Part, check_moved, is_reached, play
 
 NOT_REACHED = 3
 
@@ -40,7 +41,7 @@ def solve(options: argparse.Namespace, stdout: TextIO) -> int:
     chosen = choose(scene, options.armature, options.chains)
     parts = play(scene, chosen, frames, first, tell, with_values=False)
     _save(options)
-    return _report(options, parts, stdout)
+    return _report(options, parts, stdout, _saved_to(options))
 
 
 def bake(options: argparse.Namespace, stdout: TextIO) -> int:
@@ -60,7 +61,8 @@ def tell_report(options: argparse.Namespace, stdout: TextIO) -> int:
     _check_output(options)
     frames, chosen = _frames(options, scene), choose(scene, options.armature, options.chains)
     parts = _solved(options, scene, chosen, frames, with_values=False)
-    return _report(options, parts, stdout)
+    place = None if options.report == STDOUT else options.report
+    return _report(options, parts, stdout, place)
 
 
 def chunk(options: argparse.Namespace, _stdout: TextIO) -> int:
@@ -77,6 +79,7 @@ def chunk(options: argparse.Namespace, _stdout: TextIO) -> int:
         parts = play(scene, played, frames, first, tell, with_values=with_values)
     rigs = tuple(each.object.name_full for each in chosen)
     chunks.write(options.output, made_of, chunks.Chunk(rigs, with_values, tuple(parts)))
+    _tell_done(options, parts, frames, options.output)
     return 0
 
 
@@ -160,8 +163,9 @@ def _solved(
     with tempfile.TemporaryDirectory(prefix="chain_ik_") as folder:
         tasks = _tasks(options, chosen, frames, first, with_values=with_values)
         paths = [Path(folder, f"{i}.npz") for i in range(len(tasks))]
+        start = jobs.start()
         todo = [
-            jobs.Task(jobs.command([*arguments, f"--output={path}"]), in_words(part), count)
+            jobs.Task([*start, *arguments, f"--output={path}"], in_words(part), count)
             for (arguments, part, count), path in zip(tasks, paths, strict=True)
         ]
         jobs.run(todo, options.jobs, tell)
@@ -219,7 +223,7 @@ def _keyed(
     # The keys play.
     scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
     _save(options)
-    return _report(options, parts, stdout)
+    return _report(options, parts, stdout, _saved_to(options))
 
 
 def _check_keyable(rigs: Sequence[bpy.types.Object]) -> None:
@@ -248,15 +252,29 @@ def _check_keyable(rigs: Sequence[bpy.types.Object]) -> None:
         users[action] = rig.name
 
 
+def _saved_to(options: argparse.Namespace) -> Path | None:
+    """Return the .blend file that is written, if one is."""
+    output: Path | None = options.output
+    return Path(bpy.data.filepath) if options.overwrite else output
+
+
 def _save(options: argparse.Namespace) -> None:
-    if options.overwrite:
-        saving.save(Path(bpy.data.filepath))
-    elif options.output is not None:
-        saving.save(options.output)
+    path = _saved_to(options)
+    if path is not None:
+        saving.save(path)
 
 
-def _report(options: argparse.Namespace, parts: Sequence[Part], stdout: TextIO) -> int:
-    """Write the report if it is wanted; return the exit code."""
+def _tell_done(
+    options: argparse.Namespace, parts: Sequence[Part], frames: Sequence[int], place: object
+) -> None:
+    done = report.done_in_words(options.command, parts, frames, place)
+    print(done, file=sys.stderr, flush=True)
+
+
+def _report(
+    options: argparse.Namespace, parts: Sequence[Part], stdout: TextIO, place: object
+) -> int:
+    """Write the report if it is wanted, and tell what is done; return the exit code."""
     text = report.text_of(parts)
     if options.report == STDOUT:
         stdout.write(text)
@@ -264,4 +282,5 @@ def _report(options: argparse.Namespace, parts: Sequence[Part], stdout: TextIO) 
     elif options.report is not None:
         with saving.replaced(Path(options.report)) as temporary:
             temporary.write_text(text, encoding="utf-8")
+    _tell_done(options, parts, parts[0].frames, place)
     return 0 if options.accept_unreached or is_reached(parts) else NOT_REACHED

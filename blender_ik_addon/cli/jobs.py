@@ -14,6 +14,7 @@ from pathlib import Path
 
 import bpy
 
+from . import trust
 from .errors import BEGINNING, CommandError
 from .parts import Tell
 
@@ -37,17 +38,15 @@ class Task:
     count: int
 
 
-def command(arguments: Sequence[str]) -> list[str]:
-    """Return what starts this program on the file that is open."""
-    scripts = [] if bpy.app.autoexec_fail else ["-y"]
+def start() -> list[str]:
+    """Return what starts this program on the file that is open, trusted no more than here."""
     file = bpy.data.filepath
     if bpy.app.binary_path:
-        scene = bpy.context.scene.name
-        start = [bpy.app.binary_path, "-b", *scripts, file, "-S", scene, "-c", "chain_ik"]
-    else:
-        package = Path(__file__).resolve().parents[1]
-        start = [sys.executable, "-m", package.name, *scripts, file]
-    return [*start, *arguments]
+        blender = [bpy.app.binary_path, "-b", *trust.application_options(), file]
+        return [*blender, "-S", bpy.context.scene.name, "-c", "chain_ik"]
+    package = Path(__file__).resolve().parents[1].name
+    python = [sys.executable, *trust.python_options(), "-m", package]
+    return [*python, *(["-y"] if trust.runs_scripts() else []), file]
 
 
 def _variables() -> dict[str, str]:

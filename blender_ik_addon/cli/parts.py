@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from ..core import Status
 from ..properties import bones_of_chain, is_idle, status_with
-from ..rig.keying.baking import never_moved, not_baked, played
+from ..rig.keying.baking import never_moved, not_baked
+from ..rig.keying.playing import moments, played
 from ..rig.keying.written import Channel, reader, written_channels
 from ..rig.live import live
 from ..rig.posing.outcome import Outcome
@@ -88,11 +89,6 @@ class Part:
     values: Array
 
 
-def moments(frames: Sequence[int], first: int, *, goes_on: bool) -> Sequence[int]:
-    """Return the frames to play: more than are wanted where chains go on from frame to frame."""
-    return range(first, frames[-1] + 1) if goes_on else frames
-
-
 def play(
     scene: bpy.types.Scene,
     chosen: Sequence[Chosen],
@@ -117,7 +113,7 @@ def play(
     """
     if not chosen:
         return []
-    recorders = [_Recorder(each, with_values=with_values) for each in chosen]
+    recorders = [_Recorder(scene, each, with_values=with_values) for each in chosen]
     goes_on = any(each.goes_on for each in chosen)
     wanted, order = set(frames), moments(frames, first, goes_on=goes_on)
     for number, frame in enumerate(played(scene, [each.object for each in chosen], order), 1):
@@ -131,7 +127,8 @@ def play(
 class _Recorder:
     """Notes what the chosen chains of one armature object do."""
 
-    def __init__(self, chosen: Chosen, *, with_values: bool) -> None:
+    def __init__(self, scene: bpy.types.Scene, chosen: Chosen, *, with_values: bool) -> None:
+        self._scene = scene
         self._chosen = chosen
         self._with_values = with_values
         rig = chosen.object
@@ -147,7 +144,8 @@ class _Recorder:
             RigError: If values are wanted, and a chain cannot be solved.
         """
         for index, results in self._results.items():
-            outcome = live.memory.outcome((self._chosen.object.session_uid, index))
+            key = self._chosen.object.session_uid, index
+            outcome = live.memory.outcome_in(self._scene, key)
             if self._with_values and isinstance(outcome, str):
                 raise not_baked(self._chosen.chains[index], frame, outcome)
             results.append(_result(frame, self._chosen, index, outcome))

@@ -85,10 +85,6 @@ def _open(path: Path, *, has_scripts: bool) -> None:
         raise CommandError(f"{path} does not exist: name a .blend file.")
     name = str(path.absolute())
     try:
-        if has_scripts:
-            bpy.ops.wm.open_mainfile(filepath=name, use_scripts=True)
-        else:
-            # As the preferences say.
-            bpy.ops.wm.open_mainfile(filepath=name)
+        bpy.ops.wm.open_mainfile(filepath=name, use_scripts=has_scripts)
     except RuntimeError as error:
         raise CommandError(f"{path} is no .blend file that this Blender can read.") from error

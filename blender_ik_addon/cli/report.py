@@ -9,9 +9,17 @@ from typing import Any
 
 import bpy
 
+from .frames import in_words
 from .parts import ChainResults, Part, is_reached
 
 FORMAT = 1
+VERBS = {
+    "solve": "Solved",
+    "bake": "Baked",
+    "report": "Reported",
+    "chunk": "Solved",
+    "merge": "Merged",
+}
 
 
 def text_of(parts: Sequence[Part]) -> str:
@@ -26,6 +34,26 @@ def text_of(parts: Sequence[Part]) -> str:
         "chains": [_record(part.armature, chain) for part in parts for chain in part.chains],
     }
     return json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def done_in_words(command: str, parts: Sequence[Part], frames: Sequence[int], place: object) -> str:
+    """Return what a command has done, for the one who waits for it.
+
+    Args:
+        command: Its name.
+        parts: What the chains did.
+        frames: At which frames.
+        place: The file that holds it; None without.
+    """
+    chains = [chain for part in parts for chain in part.chains]
+    missed = sum(any(each.reached is False for each in chain.results) for chain in chains)
+    counted = f"{len(chains)} chains" if len(chains) != 1 else "1 chain"
+    when = in_words(frames)
+    where = "" if place is None else f" into {place}"
+    text = f"{VERBS[command]} {counted} at {when[0].lower()}{when[1:]}{where}."
+    return (
+        f"{text} Chains that missed their targets: {missed} of {len(chains)}." if missed else text
+    )
 
 
 def _record(armature: str, chain: ChainResults) -> dict[str, Any]:

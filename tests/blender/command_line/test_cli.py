@@ -417,8 +417,32 @@ def test_the_program_ends_with_these_codes(file, arguments, code):
     before = file.read_bytes()
     found, out, err = ran(file, "report", *arguments)
     assert found == code, err
-    if code in (0, 3):
-        assert "Bone" in results_of(out)
-    else:
-        assert out == ""
+    assert "Bone" in results_of(out) if code in (0, 3) else out == ""
     assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("is_far", [False, True])
+def test_every_command_ends_with_one_line_that_says_what_was_done(file, capfd, is_far):
+    if is_far:
+        target = bpy.data.objects["Rig 0"].chain_ik.chains["Arm"].target
+        target.animation_data_clear()
+        target.location = FAR
+        save(file)
+    out, chunk, told = (file.parent / name for name in ("out.blend", "chunk.npz", "report.json"))
+    played = f"at frames 1-{LAST}"
+    commands = {
+        ("solve",): "Solved 2 chains at frame 1.",
+        ("solve", "--frames", 3, "--output", out): f"Solved 2 chains at frame 3 into {out}.",
+        ("report",): f"Reported 2 chains at frames 1-{LAST}.",
+        ("report", "--report", told): f"Reported 2 chains at frames 1-{LAST} into {told}.",
+        ("chunk", "--output", chunk): f"Solved 2 chains at frames 1-{LAST} into {chunk}.",
+        ("merge", chunk, "--output", out): f"Merged 2 chains at frames 1-{LAST} into {out}.",
+        ("bake", "--chains", "Bone", "--overwrite"): f"Baked 1 chain {played} into {file}.",
+    }
+    for arguments, done in commands.items():
+        opened(file)
+        code, _, err = run(capfd, *arguments)
+        missed = is_far and arguments[0] != "bake"
+        assert code == (3 if missed and arguments[0] != "chunk" else 0)
+        told_at = [line for line in err.splitlines() if line.startswith(done.split()[0])]
+        assert told_at == [done + (" Chains that missed their targets: 1 of 2." if missed else "")]

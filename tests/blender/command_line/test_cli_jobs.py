@@ -134,7 +134,7 @@ def test_frames_that_are_missing_or_twice_there_are_told(file, capfd):
     output = ("--output", file.with_name("out.blend"))
     first, second, over = make_chunks(file, "1-4", "8-11", "4-7")
     said = refusal(capfd, "merge", first, second, *output)
-    assert said == "Frames 5-7, 12 of 'Rig 0' are in no file: make a chunk of that."
+    assert said == "Frames 5-7, 12 of 'Rig 0' are in no file: run chunk for them first."
     said = refusal(capfd, "merge", first, second, over, *output)
     assert said == f"Frame 4 of 'Rig 0' is in {first} and in {over}: leave one of them out."
     assert not output[1].exists()

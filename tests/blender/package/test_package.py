@@ -1,8 +1,6 @@
 """The zip that people install: it builds, installs, works and goes away without a trace."""
 
 import json
-import os
-import subprocess
 import sys
 import tomllib
 import zipfile
@@ -13,6 +11,7 @@ import pytest
 
 from tests.blender.command_line.command_lines import contents, make_scene, results_of, save
 from tests.blender.live.traces import KINDS_IN_USE
+from tests.blender.package.installed import built, install, of_user, run
 
 ROOT = Path(__file__).resolve().parents[3]
 SESSION = Path(__file__).with_name("package_session.py")
@@ -23,32 +22,13 @@ MARK = "CHAIN_IK_SESSION "
 def session(tmp_path_factory) -> dict:
     """What package_session.py saw with a freshly built zip and an empty user folder."""
     folder = tmp_path_factory.mktemp("package")
-    variables = {**os.environ, "BLENDER_USER_RESOURCES": str(folder / "user")}
     is_application = bool(bpy.app.binary_path)
     blender = [bpy.app.binary_path, "--background", "--python-exit-code", "1", "--python"]
-    variables["BLENDER"] = bpy.app.binary_path
-    builder = [sys.executable, str(ROOT / "scripts" / "build_extension.py")]
-    run([*builder, "--output", str(folder)], variables)
-    (zip_path,) = folder.glob("chain_ik-*.zip")
+    zip_path = built(folder)
     start = [*blender, str(SESSION), "--"] if is_application else [sys.executable, str(SESSION)]
-    output = run([*start, str(zip_path)], variables)
+    output = run([*start, str(zip_path)], of_user(folder))
     (line,) = (line for line in output.splitlines() if line.startswith(MARK))
     return {**json.loads(line.removeprefix(MARK)), "folder": str(folder)}
-
-
-def run(command: list[str], variables: dict[str, str]) -> str:
-    """Return what a command that must succeed prints."""
-    process = subprocess.run(
-        command,
-        env=variables,
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=300,
-    )
-    assert process.returncode == 0, process.stdout
-    return process.stdout
 
 
 def test_zip_installs_into_an_empty_user_folder(session):
@@ -110,20 +90,12 @@ def test_disabling_leaves_nothing_behind(session):
 @pytest.mark.oldest
 def test_the_command_line_of_the_zip_bakes_in_one_process_and_in_two(session, tmp_path):
     (zip_path,) = Path(session["folder"]).glob("chain_ik-*.zip")
-    variables = {**os.environ, "BLENDER_USER_RESOURCES": str(tmp_path / "user")}
-    if bpy.app.binary_path:
-        install = ["-c", "extension", "install-file", "-r", "user_default", "-e", str(zip_path)]
-        run([bpy.app.binary_path, "-b", *install], variables)
-        start, command = [bpy.app.binary_path, "-b"], ["-c", "chain_ik"]
-    else:
-        zipfile.ZipFile(zip_path).extractall(tmp_path / "chain_ik")
-        variables["PYTHONPATH"] = str(tmp_path)
-        start, command = [sys.executable, "-m", "chain_ik"], []
+    program = install(zip_path, tmp_path)
     make_scene()
     file = save(tmp_path / "scene.blend")
     for jobs in ("1", "2"):
         outputs = [f"--output={tmp_path / jobs}.blend", f"--report={tmp_path / jobs}.json"]
-        said = run([*start, str(file), *command, "bake", *outputs, "--jobs", jobs], variables)
+        said = program.run(file, "bake", *outputs, "--jobs", jobs)
         assert "frame 12 of 12" in said.splitlines()
         assert len(results_of((tmp_path / f"{jobs}.json").read_text("utf-8"))["Arm"]) == 12
     assert contents(tmp_path / "1.blend") == contents(tmp_path / "2.blend")
