@@ -1,4 +1,4 @@
-"""The operator that turns what chains do into keyframes."""
+"""The operators that turn what chains do into keyframes, and into motion paths."""
 
 from __future__ import annotations
 
@@ -7,8 +7,17 @@ from collections.abc import Sequence
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
 
-from ..properties import ChainGroup, chain_key, chain_spec, chains_of, owner_of
+from ..properties import (
+    ChainGroup,
+    active_armature,
+    chain_key,
+    chain_spec,
+    chains_of,
+    live_rigs,
+    owner_of,
+)
 from ..rig.keying.baking import Keying, bake, may_move, mute_for_good
+from ..rig.keying.motion_paths import fill, frames_to_play, has_paths, traced
 from ..translations import said
 from . import selection
 from .base import ANEW, Stepwise
@@ -27,6 +36,9 @@ ACTIONS = (
     ("ACTIVE", "Active", "Key into the action of the armature; it gets one if it has none"),
     ("NEW", "New", "Key into a copy of the action, and keep the action as it is"),
 )
+
+
+NO_PATHS = "No bone has a motion path: calculate them first, in Pose > Motion Paths."
 
 
 class Ranged:
@@ -142,4 +154,49 @@ class POSE_OT_chain_ik_bake(Ranged, Stepwise):
         return chains_of(self._owner) if self.which == "ALL" else [active]
 
 
-register, unregister = bpy.utils.register_classes_factory((POSE_OT_chain_ik_bake,))
+class POSE_OT_chain_ik_motion_paths(Stepwise):
+    """Fill Blender's motion paths with what chains do."""
+
+    bl_idname = "pose.chain_ik_motion_paths"
+    bl_label = "Update Motion Paths"
+    bl_description = (
+        "Recompute the existing motion paths of all bones and objects in the scene, with chains."
+        " Create the paths with Blender's own buttons first; those buttons ignore chains"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def problem(cls, context: bpy.types.Context) -> str:
+        shown = [active_armature(context), *(context.selected_objects or ())]
+        is_any = any(each is not None and has_paths(each) for each in shown)
+        return selection.problem_of_chain(context) or ("" if is_any else NO_PATHS)
+
+    _is_asked = False
+
+    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
+        self._is_asked = not bpy.app.background
+        return self.execute(context)
+
+    def act(self, context: bpy.types.Context) -> set[str]:
+        scene, evaluate = selection.scene_of(context), context.evaluated_depsgraph_get
+        rigs, paths = live_rigs(scene), traced(scene.objects, evaluate())
+        if not paths:
+            return self.refuse(NO_PATHS)
+        frames = frames_to_play(scene, paths, rigs)
+        work = fill(scene, paths, [rig.object for rig in rigs.values()], frames, evaluate)
+        start, self._is_asked = self.do_in_window if self._is_asked else self.do, False
+        return start(context, work, len(frames))
+
+    def progress(self, done: int, total: int) -> str:
+        return f"frame {done} of {total}"
+
+    def finish(self, _context: bpy.types.Context, count: int) -> set[str]:
+        """Tell how many paths have been filled."""
+        text = f"Updated {count} motion paths" if count != 1 else "Updated 1 motion path"
+        self.report({"INFO"}, said(text))
+        return {"FINISHED"}
+
+
+register, unregister = bpy.utils.register_classes_factory(
+    (POSE_OT_chain_ik_bake, POSE_OT_chain_ik_motion_paths)
+)

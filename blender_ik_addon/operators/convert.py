@@ -31,8 +31,9 @@ class POSE_OT_chain_ik_convert(ChainOperator):
     bl_idname = "pose.chain_ik_convert"
     bl_label = "Convert Chains"
     bl_description = (
-        "Replace the IK constraints of the selected bones with chains, or the active chain with an"
-        " IK constraint. Settings, keys and drivers go along; what cannot be converted is reported"
+        "Replace the IK constraints of the selected bones with chains, or their chains with IK"
+        " constraints. Settings, keys and drivers go along; what cannot be converted is reported,"
+        " and how far the pose differs at this frame and at all keyed ones"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -61,25 +62,34 @@ class POSE_OT_chain_ik_convert(ChainOperator):
             bones = None if self.use_all else selection.selected_bones(context, owner)
             done = to_chains(depsgraph, owner, bones)
         else:
-            active = active_chain(context)
-            one = [] if active is None else [chain_key(active)[1]]
-            done = to_constraints(depsgraph, owner, None if self.use_all else one)
+            indices = None if self.use_all else self._selected(context, owner)
+            done = to_constraints(depsgraph, owner, indices)
         return self._told(done, is_to_chains=is_to_chains)
+
+    def _selected(self, context: bpy.types.Context, owner: bpy.types.Object) -> list[int]:
+        """Return the indices of the chains that are selected; in object mode of the active one."""
+        if selection.shows_bones(context):
+            return [chain_key(each)[1] for each in selection.selected_chains(context, owner)]
+        active = active_chain(context)
+        return [] if active is None else [chain_key(active)[1]]
 
     def _told(self, done: Conversion, *, is_to_chains: bool) -> set[str]:
         if not done.count:
             for problem in done.problems or [self._nothing(is_to_chains=is_to_chains)]:
                 self.refuse(problem)
             return {"CANCELLED"}
+        # The status bar shows the last of them: a change of the pose comes there.
+        self.report({"INFO"}, said(_converted_in_words(done.count, is_to_chains=is_to_chains)))
+        self.warn_of_readers(done.readers)
         for problem in (*done.problems, *done.remarks):
             self.report({"WARNING"}, said(problem))
-        self.warn_of_readers(done.readers)
-        self.report({"INFO"}, said(_converted_in_words(done.count, is_to_chains=is_to_chains)))
         return {"FINISHED"}
 
     def _nothing(self, *, is_to_chains: bool) -> str:
         if not is_to_chains:
-            return "There is no chain to convert: select one in the list."
+            if self.use_all:
+                return "This armature has no chain."
+            return "No selected bone has a chain: select bones of one in pose mode."
         if self.use_all:
             return "No bone of this armature has an IK constraint."
         return "No selected bone has an IK constraint: select the bones that have one in pose mode."
@@ -87,9 +97,9 @@ class POSE_OT_chain_ik_convert(ChainOperator):
 
 def _converted_in_words(count: int, *, is_to_chains: bool) -> str:
     if is_to_chains:
-        one, many = "Converted 1 constraint to chain", f"Converted {count} constraints to chains"
+        one, many = "Converted 1 constraint to a chain", f"Converted {count} constraints to chains"
     else:
-        one, many = "Converted 1 chain to constraint", f"Converted {count} chains to constraints"
+        one, many = "Converted 1 chain to a constraint", f"Converted {count} chains to constraints"
     return one if count == 1 else many
 
 

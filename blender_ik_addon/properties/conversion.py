@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -14,20 +15,22 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core import IKError
+from ..rig.keying.going_on import LiveRig
+from ..rig.keying.keyed_looks import frames_of, looked_at
 from ..rig.keying.moving import Moving
 from ..rig.keying.renumbering import Renumbering, is_animated, places_without
 from ..rig.planning.checks import check_channels, check_pose
 from ..rig.planning.order import Job
 from ..rig.planning.start_channels import start_channels
 from ..rig.reading.animation import animated_bones
-from ..rig.reading.chain_plan import ChainPlan, check, planned
+from ..rig.reading.chain_plan import ChainPlan, check, plan_or_none, planned
 from ..rig.reading.channels import read_pose
 from ..rig.reading.refusals import RigError
 from ..rig.reading.skeleton import compiled
 from ..rig.reading.spec import ChainSpec
 from ..rig.reading.world import uids_in
 from ..rig.tools import converting, pole_angles
-from ..rig.tools.lengths import length_unit
+from ..rig.tools.lengths import LengthUnit, length_unit
 from ..rig.tools.overrides import has_linked
 from .chains import ChainGroup, chains_of, copy_settings, free_name, names_of_chains
 from .lists import remove_chain
@@ -35,6 +38,8 @@ from .records import bones_of_chain, chain_spec
 from .stored import store
 
 Array = npt.NDArray[np.float64]
+Key = tuple[Any, ...]
+"""A constraint by the names of its bone and its own, or a chain by its index."""
 
 
 @dataclass
@@ -54,6 +59,43 @@ class Conversion:
     readers: set[str] = field(default_factory=set)
 
 
+class _Looks:
+    """Where joints are shown: now, and wherever something has keys that moves them."""
+
+    def __init__(
+        self,
+        depsgraph: bpy.types.Depsgraph,
+        armature_object: bpy.types.Object,
+        specs: Mapping[Key, ChainSpec],
+    ) -> None:
+        assert depsgraph.scene is not None
+        self._depsgraph, self._owner, self._scene = depsgraph, armature_object, depsgraph.scene
+        self._skeleton = compiled(armature_object)
+        plans = {key: plan_or_none(self._skeleton, spec) for key, spec in specs.items()}
+        self._plans = {key: plan for key, plan in plans.items() if plan is not None}
+        bones = {self._skeleton.names[i] for each in self._plans.values() for i in each.segments}
+        rig = LiveRig(armature_object, tuple(specs.values()))
+        self._keyed = frames_of(self._scene, rig, bones)
+
+    @property
+    def frames(self) -> list[float]:
+        """The present frame, then those with keys."""
+        return [self._scene.frame_current_final, *self._keyed]
+
+    def joints(self) -> dict[Key, Array]:
+        """Return where the joints of each are, world space, shape (f, m + 1, 3)."""
+        found = [self._shown(), *(self._shown() for _ in looked_at(self._scene, self._keyed))]
+        self._depsgraph.update()
+        return {key: np.array([shown[key] for shown in found]) for key in self._plans}
+
+    def _shown(self) -> dict[Key, Array]:
+        evaluated = self._owner.evaluated_get(self._depsgraph)
+        return {
+            key: converting.shown_joints(evaluated, self._skeleton, plan)
+            for key, plan in self._plans.items()
+        }
+
+
 class _Rig:
     """An armature object as it is shown before anything of it is converted."""
 
@@ -65,7 +107,6 @@ class _Rig:
         assert depsgraph.scene is not None
         self.present = uids_in(depsgraph.scene)
         self.animated = animated_bones(armature_object)
-        self.is_live = depsgraph.scene.chain_ik.use_live
 
     def job(self, spec: ChainSpec, index: int) -> Job:
         """Return a chain that can follow its goals.
@@ -84,11 +125,6 @@ class _Rig:
         frame = self.depsgraph.scene.frame_current_final
         _, channels = start_channels(job, self.pose, frame, None)
         return pole_angles.root_axes(job, self.pose, channels)
-
-    def joints(self, plan: ChainPlan) -> Array:
-        """Return where the joints of a chain are shown now, world space, shape (m + 1, 3)."""
-        evaluated = self.owner.evaluated_get(self.depsgraph)
-        return converting.shown_joints(evaluated, self.skeleton, plan)
 
     def keeps_shown_pose(
         self, spec: ChainSpec, plan: ChainPlan, settings: Any, moving: Moving
@@ -124,15 +160,13 @@ def to_chains(
         RigError: If nothing can be converted, with what to do first.
     """
     converting.check_solver(armature_object)
-    found = [
-        (f"Constraint '{constraint.name}' of '{bone.name}'", (bone.name, constraint.name))
+    found: dict[Key, str] = {
+        (bone.name, constraint.name): f"Constraint '{constraint.name}' of '{bone.name}'"
         for bone in armature_object.pose.bones
         if bones is None or bone.name in bones
         for constraint in converting.ik_constraints(bone)
-    ]
-    count = len(chains_of(armature_object))
-    conversion = _converted(depsgraph, armature_object, found, _to_chain)
-    _make_trees(chains_of(armature_object), count)
+    }
+    conversion = _converted(depsgraph, armature_object, found, _spec_of_constraint, _to_chain)
     if conversion.count:
         armature_object.chain_ik.active_index = len(chains_of(armature_object)) - 1
         if not depsgraph.scene.chain_ik.use_live:
@@ -158,40 +192,77 @@ def to_constraints(
     converting.check_solver(armature_object)
     chains = armature_object.chain_ik.chains
     # From the last one on, as those behind one that goes get other places.
-    found = [
-        (f"Chain '{chains[index].name}'", (index,))
+    found: dict[Key, str] = {
+        (index,): f"Chain '{chains[index].name}'"
         for index in sorted(range(len(chains)) if indices is None else indices, reverse=True)
-    ]
-    return _converted(depsgraph, armature_object, found, _to_constraint)
+    }
+    return _converted(depsgraph, armature_object, found, _spec_of_chain, _to_constraint)
+
+
+def _spec_of_constraint(armature_object: bpy.types.Object, bone: str, name: str) -> ChainSpec:
+    constraint = armature_object.pose.bones[bone].constraints[name]
+    return converting.spec_of_constraint(compiled(armature_object), bone, constraint)
+
+
+def _spec_of_chain(armature_object: bpy.types.Object, index: int) -> ChainSpec:
+    return chain_spec(chains_of(armature_object)[index])
 
 
 def _converted(
     depsgraph: bpy.types.Depsgraph,
     armature_object: bpy.types.Object,
-    found: Sequence[tuple[str, tuple[Any, ...]]],
+    found: Mapping[Key, str],
+    spec_of: Callable[..., ChainSpec],
     convert: Callable[..., tuple[str, ChainPlan]],
 ) -> Conversion:
-    """Convert one after the other, and compare what is shown before and afterwards."""
-    conversion, rig = Conversion(), _Rig(depsgraph, armature_object)
-    plans: list[tuple[str, ChainPlan, Array]] = []
-    for whose, key in found:
+    """Convert one after the other, and compare what is shown before and afterwards.
+
+    Args:
+        depsgraph: Of the view layer; evaluated again.
+        armature_object: The original object.
+        found: What to convert, and the words for it.
+        spec_of: Returns the settings of such a thing, or raises an ``IKError``.
+        convert: Converts one; returns the name of the chain and its bones, or raises the same.
+    """
+    conversion, count = Conversion(), len(chains_of(armature_object))
+    assert depsgraph.scene is not None
+    looks = before = None
+    if depsgraph.scene.chain_ik.use_live:
+        specs = {}
+        for key in found:
+            with suppress(IKError):
+                specs[key] = spec_of(armature_object, *key)
+        looks = _Looks(depsgraph, armature_object, specs)
+        before = looks.joints()
+    rig, names = _Rig(depsgraph, armature_object), {}
+    for key, whose in found.items():
         try:
-            name, plan = convert(rig, conversion, *key)
+            names[key], _ = convert(rig, conversion, *key)
         except IKError as error:
             conversion.problems.append(f"{whose}: {error}")
-        else:
-            plans.append((name, plan, rig.joints(plan)))
-    conversion.count = len(plans)
-    if not plans:
-        return conversion
-    armature_object.update_tag()
-    depsgraph.update()
-    unit = length_unit(depsgraph.scene)
-    for name, plan, before in plans if rig.is_live else ():
-        change = converting.change_in_words(before, rig.joints(plan), unit)
-        if change:
-            conversion.remarks.append(f"Chain '{name}' {change}")
+    conversion.count = len(names)
+    _make_trees(chains_of(armature_object), count)
+    if names:
+        armature_object.update_tag()
+        depsgraph.update()
+    if names and looks is not None and before is not None:
+        conversion.remarks += _changes(looks, names, before, length_unit(depsgraph.scene))
     return conversion
+
+
+def _changes(
+    looks: _Looks, names: Mapping[Key, str], before: Mapping[Key, Array], unit: LengthUnit
+) -> list[str]:
+    """Return which chains have moved, in words, the one that has moved farthest last."""
+    frames, after = looks.frames, looks.joints()
+    found: list[tuple[float, str]] = []
+    for key, name in names.items():
+        gaps = np.linalg.norm(after[key] - before[key], axis=2)
+        length = float(np.linalg.norm(np.diff(before[key][0], axis=0), axis=1).sum())
+        change = converting.change_in_words(gaps, length, frames, unit)
+        if change:
+            found.append((float(np.max(gaps)), f"Chain '{name}' {change}"))
+    return [sentence for _, sentence in sorted(found)]
 
 
 def _to_chain(rig: _Rig, conversion: Conversion, bone: str, name: str) -> tuple[str, ChainPlan]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import bpy
@@ -11,15 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ..live import live
-from ..live.standing import standing
 from ..reading.animation import curves
 from ..reading.refusals import RigError
 from ..reading.spec import ChainSpec
 from .keys import ChannelKeys, check_keyable, give_new_action, write_keys
+from .playing import check_live, frame_kept, played_unchanged
 from .reduction import needed
 from .written import Channel, reader, written_channels
 
 Array = npt.NDArray[np.float64]
+
+CHANGED = "The armature has changed during the bake, so nothing is keyed: bake it again."
 
 
 @dataclass(frozen=True)
@@ -74,9 +75,9 @@ def bake(
     rows = {frame: row for row, frame in enumerate(run)}
     values, idle, why = np.empty((len(run), len(channels))), set(chains), ""
     with frame_kept(scene):
-        for frame in _played_unchanged(scene, armature_object, frames):
+        for frame in played_unchanged(scene, [armature_object], frames, CHANGED):
             for index, spec in chains.items():
-                outcome = live.memory.outcome((armature_object.session_uid, index))
+                outcome = live.memory.outcome_in(scene, (armature_object.session_uid, index))
                 if isinstance(outcome, str):
                     raise not_baked(spec.name, frame, outcome)
                 if outcome is not None:
@@ -108,38 +109,6 @@ def _check(
     check_keyable(armature_object, in_new_action=keying.in_new_action)
 
 
-def _played_unchanged(
-    scene: bpy.types.Scene, armature_object: bpy.types.Object, frames: range
-) -> Iterator[int]:
-    """Play frames as long as the armature is what it was.
-
-    Raises:
-        RigError: If it is not.
-    """
-    before = _likeness(armature_object)
-    all_frames = played(scene, [armature_object], frames)
-    while True:
-        try:
-            check_live(scene)
-            is_same = _likeness(armature_object) == before
-            frame = next(all_frames, None) if is_same else None
-        except ReferenceError:
-            is_same = False
-        if not is_same:
-            raise RigError(
-                "The armature has changed during the bake, so nothing is keyed: bake it again."
-            )
-        if frame is None:
-            return
-        yield frame
-
-
-def _likeness(armature_object: bpy.types.Object) -> object:
-    """Return what a bake relies on to stay: whether bones can be posed, and all names."""
-    chains = [chain.name for chain in armature_object.chain_ik.chains]
-    return armature_object.data.is_editmode, armature_object.pose.bones.keys(), chains
-
-
 def stepped(frames: Iterable[int], step: int) -> list[list[int]]:
     """Return every so many frames of each run without gaps, always with its last one.
 
@@ -159,16 +128,6 @@ def stepped(frames: Iterable[int], step: int) -> list[list[int]]:
     return [[*run[:-1:step], run[-1]] for run in runs]
 
 
-def check_live(scene: bpy.types.Scene) -> None:
-    """Raise if the chains of a scene are not live.
-
-    Raises:
-        RigError: With what to do next.
-    """
-    if not scene.chain_ik.use_live:
-        raise RigError("Live is off, so no chain moves: turn it on first.")
-
-
 def not_baked(chain: str, frame: int, why: str) -> RigError:
     """Return what to say of a chain that cannot be solved at a frame."""
     return RigError(f"Chain '{chain}' cannot be baked at frame {frame}: {why}")
@@ -178,38 +137,6 @@ def never_moved(chain: str, why: str) -> RigError:
     """Return what to say of a chain that is solved at no frame, and of its status at the last."""
     reason = why.removesuffix(".")
     return RigError(f"Chain '{chain}' moves nothing in this range: {reason}.")
-
-
-@contextmanager
-def frame_kept(scene: bpy.types.Scene) -> Iterator[None]:
-    """Leave a scene at the frame where it stood, and as it stood if not all has been played."""
-    frame, subframe, before = scene.frame_current, scene.frame_subframe, standing()
-    is_whole = False
-    try:
-        yield
-        is_whole = True
-    finally:
-        with suppress(ReferenceError):
-            scene.frame_set(frame, subframe=subframe)
-            if not is_whole:
-                before.put_back()
-
-
-def played(
-    scene: bpy.types.Scene, armature_objects: Iterable[bpy.types.Object], frames: Iterable[int]
-) -> Iterator[int]:
-    """Set frame after frame and yield it once the chains are solved.
-
-    Args:
-        scene: To play.
-        armature_objects: Those whose chains, if they go on from their last pose, start again.
-        frames: In rising order.
-    """
-    for armature_object in armature_objects:
-        live.memory.restart(armature_object.session_uid)
-    for frame in frames:
-        scene.frame_set(frame)
-        yield frame
 
 
 def key(
@@ -253,7 +180,14 @@ def _columns(channels: Iterable[Channel]) -> dict[tuple[str, str], list[int]]:
 def may_move(armature_object: bpy.types.Object, index: int) -> bool:
     """Tell whether a chain is not muted, or may be unmuted at another frame."""
     settings = armature_object.chain_ik.chains[index]
-    return not settings.mute or any(not each.mute for each in _muting(armature_object, index))
+    return not settings.mute or is_animated(armature_object, index, "mute")
+
+
+def may_pose(armature_object: bpy.types.Object, index: int) -> bool:
+    """Tell whether a chain may move, and has an influence here or may have one elsewhere."""
+    settings = armature_object.chain_ik.chains[index]
+    has_influence = settings.influence > 0.0 or is_animated(armature_object, index, "influence")
+    return has_influence and may_move(armature_object, index)
 
 
 def mute_for_good(armature_object: bpy.types.Object, index: int) -> None:
@@ -263,15 +197,22 @@ def mute_for_good(armature_object: bpy.types.Object, index: int) -> None:
         armature_object: The original object.
         index: Of the chain.
     """
-    for curve in _muting(armature_object, index):
+    for curve in _animating(armature_object, index, "mute"):
         curve.mute = True
     armature_object.chain_ik.chains[index].mute = True
 
 
-def _muting(armature_object: bpy.types.Object, index: int) -> list[bpy.types.FCurve]:
-    """Return the keys and drivers of a chain's muting."""
+def is_animated(armature_object: bpy.types.Object, index: int, setting: str) -> bool:
+    """Tell whether keys or drivers that are not muted change a chain's setting."""
+    return any(not curve.mute for curve in _animating(armature_object, index, setting))
+
+
+def _animating(
+    armature_object: bpy.types.Object, index: int, setting: str
+) -> list[bpy.types.FCurve]:
+    """Return the keys and drivers of a chain's setting."""
     name = bpy.utils.escape_identifier(armature_object.chain_ik.chains[index].name)
-    paths = {f"chain_ik.chains[{place}].mute" for place in (index, f'"{name}"')}
+    paths = {f"chain_ik.chains[{place}].{setting}" for place in (index, f'"{name}"')}
     data = armature_object.animation_data
     animated = (*curves(armature_object), *(data.drivers if data is not None else ()))
     return [curve for curve in animated if curve.data_path in paths]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import bpy
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +14,21 @@ Array = npt.NDArray[np.float64]
 HALVINGS = 60
 
 
+def interpolate(curve: bpy.types.FCurve, frame: float, interpolation: Any) -> None:
+    """Give the key at a frame an interpolation, as Blender names it; to be called once it is there.
+
+    Blender gives a new key that of the key before it, which may be there for another end.
+    """
+    for point in curve.keyframe_points:
+        if point.co.x == frame:
+            point.interpolation = interpolation
+    curve.update()
+
+
 def split(curve: bpy.types.FCurve, frame: float) -> None:
-    """Put a key on a curve without changing what it plays; one that is there stays.
+    """Put a key on a curve without changing what it plays; one that is there keeps its place.
+
+    What comes after it does not change what the curve plays up to it.
 
     Bezier segments are split by de Casteljau's construction, exactly unless their handles are so
     long that Blender would shorten those of the parts.
@@ -22,6 +37,7 @@ def split(curve: bpy.types.FCurve, frame: float) -> None:
     before = [point for point in points if point.co.x <= frame]
     after = [point for point in points if point.co.x > frame]
     if before and before[-1].co.x == frame:
+        _set(before[-1])
         return
     is_bezier = bool(before and after) and before[-1].interpolation == "BEZIER"
     corners = _corners(before[-1], after[0]) if is_bezier else np.zeros((4, 2))

@@ -31,18 +31,18 @@ def going_on(rigs: Mapping[int, LiveRig]) -> set[int]:
         Session uids.
     """
     found = {uid for uid, rig in rigs.items() if any(map(_remembers, rig.chains))}
-    owners = {uid: _owners(rig) for uid, rig in rigs.items()} if found else {}
+    owners = {uid: movers(rig).owners for uid, rig in rigs.items()} if found else {}
     while more := {uid for uid in owners.keys() - found if owners[uid] & found}:
         found |= more
     return found
 
 
 def _remembers(spec: ChainSpec) -> bool:
-    return spec.is_dragged or spec.easing is not None or spec.start_from is StartFrom.CURRENT
+    return spec.goes_on or spec.start_from is StartFrom.CURRENT
 
 
-def _owners(rig: LiveRig) -> set[int]:
-    """Return the session uids of all objects that the chains of a rig hang on."""
+def movers(rig: LiveRig) -> Dependencies:
+    """Return what the chains of a rig hang on."""
     found, skeleton = Dependencies(), compiled(rig.object)
     for spec in rig.chains:
         for anchor in (spec.target, spec.pole):
@@ -51,4 +51,4 @@ def _owners(rig: LiveRig) -> set[int]:
         plan = plan_or_none(skeleton, spec)
         if plan is not None:
             found.add_chain(rig.object, skeleton.names[int(plan.written[0])])
-    return found.owners
+    return found

@@ -13,9 +13,6 @@ from ..reading.refusals import RigError
 
 Array = npt.NDArray[np.float64]
 
-# The number of this interpolation, which is all that many keys at once are given by.
-LINEAR = 1
-
 
 class ChannelKeys(NamedTuple):
     """Keys of one channel.
@@ -54,21 +51,25 @@ def check_keyable(armature_object: bpy.types.Object, *, in_new_action: bool = Fa
     if data is None:
         return
     if data.use_tweak_mode:
-        raise RigError("The NLA is in tweak mode: leave it before baking.")
+        raise RigError("The NLA is in tweak mode: leave it first.")
     action = data.action
     if action is not None and not action.is_editable and not in_new_action:
         raise RigError(
-            f"The action '{action.name}' is linked: make it local, or give the armature"
-            " another action to bake into."
+            f"The action '{action.name}' is linked, so it takes no keys: make it local, or give the"
+            " armature another action."
         )
     if data.action_influence < 1.0 or data.action_blend_type != "REPLACE":
         raise RigError(
-            "The NLA blends the action with what is below it, so keys would not show as baked:"
+            "The NLA blends the action with what is below it, so keys would not show as set:"
             " set the action to Replace with an influence of 1."
         )
 
 
-def write_keys(armature_object: bpy.types.Object, channels: Iterable[ChannelKeys]) -> None:
+def write_keys(
+    armature_object: bpy.types.Object,
+    channels: Iterable[ChannelKeys],
+    interpolation: str = "LINEAR",
+) -> None:
     """Key channels, in place of all keys of theirs from the first to the last frame.
 
     Other keys and other channels stay. Curves are made to play: neither they nor what modifies
@@ -77,7 +78,10 @@ def write_keys(armature_object: bpy.types.Object, channels: Iterable[ChannelKeys
     Args:
         armature_object: The original object; it gets an action if it has none.
         channels: What to key.
+        interpolation: Of the keys, as Blender names it.
     """
+    # Many keys at once are given it by its number.
+    kind = bpy.types.Keyframe.bl_rna.properties["interpolation"].enum_items[interpolation].value
     bag = _bag(armature_object)
     for channel in channels:
         path = path_of(channel.bone, channel.prop)
@@ -88,7 +92,7 @@ def write_keys(armature_object: bpy.types.Object, channels: Iterable[ChannelKeys
         curve.mute = False
         for modifier in curve.modifiers:
             modifier.mute = True
-        _replace_points(curve, channel.frames, channel.values)
+        _replace_points(curve, channel.frames, channel.values, kind)
 
 
 def give_new_action(armature_object: bpy.types.Object) -> None:
@@ -120,7 +124,7 @@ def _name_of_new(armature_object: bpy.types.Object) -> str:
     return f"{armature_object.name} Baked"
 
 
-def _replace_points(curve: bpy.types.FCurve, frames: Array, values: Array) -> None:
+def _replace_points(curve: bpy.types.FCurve, frames: Array, values: Array, kind: int) -> None:
     points = curve.keyframe_points
     for index in reversed(range(len(points))):
         if frames[0] <= points[index].co.x <= frames[-1]:
@@ -132,7 +136,7 @@ def _replace_points(curve: bpy.types.FCurve, frames: Array, values: Array) -> No
     kinds = np.empty(len(points), dtype=np.int32)
     points.foreach_get("co", places.ravel())
     points.foreach_get("interpolation", kinds)
-    places[others:, 0], places[others:, 1], kinds[others:] = frames, values, LINEAR
+    places[others:, 0], places[others:, 1], kinds[others:] = frames, values, kind
     points.foreach_set("co", places.ravel())
     points.foreach_set("interpolation", kinds)
     # The order and the handles are put right at the end.

@@ -322,20 +322,24 @@ def take_shown_pose(
     write_rotation(armature_object, plan.written, modes, channels)
 
 
-def change_in_words(before: Array, after: Array, unit: LengthUnit) -> str:
-    """Return how joints (m + 1, 3) of a chain have moved, in words; empty if they have not.
+def change_in_words(gaps: Array, length: float, frames: Sequence[float], unit: LengthUnit) -> str:
+    """Return how joints of a chain have moved, in words; empty if they have not.
 
     Args:
-        before: World space.
-        after: World space.
+        gaps: How far each joint has moved at each frame, shape (f, m + 1).
+        length: Of the chain.
+        frames: The f frames, the present one first.
         unit: How the scene shows lengths.
     """
-    length = float(np.linalg.norm(np.diff(before, axis=0), axis=1).sum())
-    gaps: list[float] = np.linalg.norm(after - before, axis=1).tolist()
-    if max(gaps) <= SAME_POSE * length:
+    farthest, tips = gaps.max(axis=1), gaps[:, -1]
+    if np.max(farthest) <= SAME_POSE * length:
         return ""
-    most, tip = (length_in_words(gap, unit) for gap in (max(gaps), gaps[-1]))
-    bones = f"{len(gaps) - 1} bones" if len(gaps) > 2 else "1 bone"
-    if gaps[-1] <= SAME_POSE * length:
-        return f"({bones}): same tip, other bends, joints up to {most} apart."
-    return f"({bones}): the tip is {tip} off, joints are up to {most} apart."
+    most, tip = (length_in_words(float(np.max(each)), unit) for each in (farthest, tips))
+    bones = f"{gaps.shape[1] - 1} bones" if gaps.shape[1] > 2 else "1 bone"
+    text = f"({bones}): the tip is {tip} off, joints are up to {most} apart."
+    if np.max(tips) <= SAME_POSE * length:
+        text = f"({bones}): same tip, other bends, joints up to {most} apart."
+    if len(frames) == 1:
+        return text
+    where = f"The difference is largest at frame {frames[int(np.argmax(farthest))]:g}."
+    return f"{text} {where}"

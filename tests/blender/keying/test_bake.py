@@ -322,20 +322,25 @@ def test_an_action_in_tweak_mode_is_refused_until_it_is_left():
     data.nla_tracks.active = data.nla_tracks[0]
     data.use_tweak_mode = True
     assert data.use_tweak_mode
-    assert refusal(bake) == "The NLA is in tweak mode: leave it before baking."
+    assert refusal(bake) == "The NLA is in tweak mode: leave it first."
     data.use_tweak_mode = False
     press(bake, frame_start=1, frame_end=3)
 
 
 def test_a_linked_action_is_refused(tmp_path):
     ob, _ = make_tail()
-    action = bpy.data.actions.new("Library")
+    action = bpy.data.actions.new(action_name := "Library")
     bpy.data.libraries.write(str(tmp_path / "library.blend"), {action})
     bpy.data.actions.remove(action)
     with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, wanted):
         wanted.actions = ["Library"]
     ob.animation_data_create().action = wanted.actions[0]
-    assert "make it local" in refusal(bake)
+    # Where nothing is baked it is told as well.
+    for press_button in (bake, bpy.ops.pose.chain_ik_switch):
+        assert refusal(press_button) == (
+            f"The action '{action_name}' is linked, so it takes no keys: make it local, or give the"
+            " armature another action."
+        )
 
 
 def test_limits_and_own_joints_hold_in_the_keys():

@@ -251,7 +251,7 @@ def test_one_that_stays_does_not_keep_others(capfd):
     assert [each.name for each in ik_constraints(ob)] == ["Left"]
     told = capfd.readouterr().out
     assert "Warning: Constraint 'Left' of 'Left.1': It has no iterations" in told
-    assert "Info: Converted 1 constraint to chain" in told
+    assert "Info: Converted 1 constraint to a chain" in told
 
 
 def test_with_nothing_to_convert_it_says_what_to_select():
@@ -260,7 +260,7 @@ def test_with_nothing_to_convert_it_says_what_to_select():
     assert refusal(convert).startswith("No selected bone has an IK constraint")
     assert refusal(convert, use_all=True) == "No bone of this armature has an IK constraint."
     told = refusal(convert, direction="TO_CONSTRAINTS")
-    assert told == "There is no chain to convert: select one in the list."
+    assert told == "No selected bone has a chain: select bones of one in pose mode."
     select_objects(active=rigs.make_empty())
     assert refusal(convert) == "Select an armature and make it active."
     rigs.enter(ob, "EDIT")
@@ -282,6 +282,7 @@ def test_in_an_override_what_the_library_gives_stays_and_what_was_added_here_goe
         "Constraint 'Given' of 'Right.2': It comes from a library and cannot be removed here: mute"
         " it instead."
     )
+    select_bones(ob, ["Left.1"])
     assert refusal(convert, direction="TO_CONSTRAINTS") == (
         "Chain 'Left': It comes from a library and cannot be removed here: mute it instead."
     )

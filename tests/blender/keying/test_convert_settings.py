@@ -196,7 +196,10 @@ def test_nothing_is_told_of_two_bones_of_which_all_goes_along(capfd):
     limb.constrain()
     to_chains(limb.ob, limb.bones[-1])
     to_constraints(limb.ob)
-    assert "Warning" not in capfd.readouterr().out
+    told = capfd.readouterr().out
+    assert "Warning" not in told
+    assert "Info: Converted 1 constraint to a chain" in told
+    assert "Info: Converted 1 chain to a constraint" in told
 
 
 def test_while_live_is_off_it_says_that_chains_stand_still(capfd):

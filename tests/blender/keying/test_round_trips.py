@@ -41,8 +41,8 @@ def add_limb(ob: bpy.types.Object, name: str, root: tuple[float, float, float]) 
     rigs.add_chain(ob, bones[-1], target, name=name, chain_count=count)
 
 
-def make_baked() -> Places:
-    """Bake a tail and a limb, and return where their targets are on each frame."""
+def make_live() -> Places:
+    """Make a tail and a limb, and return where their targets are on each frame."""
     scene = bpy.context.scene
     scene.frame_start, scene.frame_end = FRAMES[0], FRAMES[-1]
     ob = rigs.make_armature("Rig")
@@ -51,13 +51,19 @@ def make_baked() -> Places:
     add_limb(ob, "Tail", (0.0, 0.0, 0.0))
     add_limb(ob, "Limb", (1.5, 0.2, 0.0))
     select_objects(active=ob)
-    press(bpy.ops.pose.chain_ik_bake, which="ALL")
     found: dict[str, list[np.ndarray]] = {name: [] for name in LENGTHS}
     for frame in FRAMES:
         depsgraph = rigs.go_to(frame)
         for name, places in found.items():
             places.append(rigs.position(bpy.data.objects[name], depsgraph))
     return {name: np.array(places) for name, places in found.items()}
+
+
+def make_baked() -> Places:
+    """Bake the same, and return the same."""
+    targets = make_live()
+    press(bpy.ops.pose.chain_ik_bake, which="ALL")
+    return targets
 
 
 def tips() -> Places:
@@ -100,7 +106,7 @@ def usd(path: str) -> Callable[[], object]:
 
 
 FORMATS = {"glb": gltf, "fbx": fbx, "usdc": usd}
-ADDONS = ("io_scene_gltf2", "io_scene_fbx")
+ADDONS = ("io_scene_gltf2", "io_scene_fbx", "io_anim_bvh")
 AVAILABLE = [
     pytest.param(
         ending,
@@ -115,10 +121,12 @@ AVAILABLE = [
 
 @pytest.fixture
 def addons() -> Iterator[None]:
-    for name in ADDONS:
+    # Those that were on before stay on, for the tests that follow.
+    added = [name for name in ADDONS if not addon_utils.check(name)[1]]
+    for name in added:
         addon_utils.enable(name)
     yield
-    for name in ADDONS:
+    for name in added:
         addon_utils.disable(name)
 
 

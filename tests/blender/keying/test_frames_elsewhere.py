@@ -1,0 +1,305 @@
+"""Where Blender plays frames by itself: what it sees of live chains, as the documentation says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.gizmos.grabbed import in_viewport
+from tests.blender.keying import test_round_trips as trips
+from tests.blender.keying.test_export import make_block
+from tests.blender.setups import rigs
+from tests.blender.setups.renders import looking
+from tests.blender.setups.selecting import press, select_bones, select_objects
+
+LAST = 20
+FRAMES = range(1, LAST + 1)
+SWING = {1: (0.7, 0.3, 1.2), 8: (-0.6, 0.9, 0.8), LAST: (0.2, -0.7, 1.4)}
+# Poses are float32, and curves are read as float32.
+SAME = 1e-5
+WRONG = 0.05
+"""In metres: what is farther off than this is not what the chain shows."""
+
+
+@pytest.fixture(autouse=True)
+def short_scene(empty_scene):
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = 1, LAST
+    scene.frame_set(1)
+
+
+def make_arm():
+    """Return an arm without keys whose target swings, and the target."""
+    ob, target = rigs.make_arm()
+    rigs.key(target, "location", SWING)
+    select_objects(active=ob)
+    return ob, target
+
+
+def read(where: Callable[[bpy.types.Depsgraph], object], frames: Sequence[int] = FRAMES):
+    return np.array([where(rigs.go_to(frame)) for frame in frames])
+
+
+def off(found, expected) -> float:
+    """Return the greatest distance."""
+    return float(np.linalg.norm(np.subtract(found, expected), axis=-1).max())
+
+
+def gltf_of_scene(path: str) -> Callable[[], object]:
+    bpy.ops.export_scene.gltf(
+        filepath=path, export_animation_mode="SCENE", export_anim_scene_split_object=False
+    )
+    return lambda: bpy.ops.import_scene.gltf(filepath=path)
+
+
+def gltf_of_actions(path: str) -> Callable[[], object]:
+    bpy.ops.export_scene.gltf(filepath=path)
+    return lambda: bpy.ops.import_scene.gltf(filepath=path)
+
+
+def fbx_of_all_actions(path: str) -> Callable[[], object]:
+    bpy.ops.export_scene.fbx(filepath=path)
+    return lambda: bpy.ops.import_scene.fbx(filepath=path, anim_offset=0.0)
+
+
+EXPORTS = {
+    "glTF, Scene": ("glb", gltf_of_scene, True),
+    "glTF, Actions": ("glb", gltf_of_actions, False),
+    "FBX, the present animation": ("fbx", trips.fbx, True),
+    "FBX, All Actions": ("fbx", fbx_of_all_actions, False),
+    "USD": ("usdc", trips.usd, False),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("addons")
+@pytest.mark.parametrize("what", EXPORTS)
+def test_exports_of_live_chains_are_right_or_do_not_move_at_all(what, tmp_path):
+    ending, export, is_right = EXPORTS[what]
+    if ending == "usdc" and not bpy.app.build_options.usd:
+        pytest.skip("this Blender is built without USD, as Debian's is")
+    targets = trips.make_live()
+    bring_in = export(str(tmp_path / f"rig.{ending}"))
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    bring_in()
+    found = trips.tips()
+    if is_right:
+        trips.assert_on_targets(found, targets)
+    else:
+        for name, places in found.items():
+            assert np.ptp(places, axis=0).max() < SAME, name
+            assert off(places, targets[name]) > 1.0, name
+
+
+addons = trips.addons
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("addons")
+def test_bvh_holds_what_live_chains_do(tmp_path):
+    trips.make_live()
+    ob, path = bpy.data.objects["Rig"], str(tmp_path / "rig.bvh")
+    # The format knows no object: bones are in armature space.
+    ob.location = ob.rotation_euler = (0, 0, 0)
+    expected = trips.tips()
+    bpy.ops.export_anim.bvh(filepath=path, frame_start=1, frame_end=LAST, root_transform_only=False)
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    bpy.ops.import_anim.bvh(filepath=path, axis_forward="Y", axis_up="Z")
+    found = trips.tips()
+    trips.assert_on_targets(found, expected)
+
+
+@pytest.mark.parametrize("visual_keying", [False, True])
+def test_blender_s_bake_action_keys_what_live_chains_do(visual_keying):
+    ob, target = make_arm()
+    expected = read(lambda depsgraph: rigs.pose(ob, depsgraph))
+    select_bones(ob, [bone.name for bone in ob.pose.bones])
+    rigs.go_to(3)
+    bpy.ops.nla.bake(
+        frame_start=1, frame_end=LAST, visual_keying=visual_keying, bake_types={"POSE"}
+    )
+    # First the chain beside its keys; muted, the keys play alone, wherever the target is.
+    for is_muted in (False, True):
+        ob.chain_ik.chains[0].mute = is_muted
+        if is_muted:
+            target.animation_data_clear()
+        found = read(lambda depsgraph: rigs.pose(ob, depsgraph))
+        np.testing.assert_allclose(found, expected, atol=SAME)
+
+
+@pytest.mark.parametrize("tool", ["breakdown", "relax", "push", "blend_to_neighbor"])
+def test_in_between_tools_leave_bones_of_live_chains_without_keys_alone(tool):
+    ob, _ = make_arm()
+    rigs.go_to(5)
+    pose = rigs.pose(ob)
+    select_bones(ob, [bone.name for bone in ob.pose.bones])
+    with in_viewport():
+        getattr(bpy.ops.pose, tool)(factor=0.3, prev_frame=1, next_frame=LAST)
+    rigs.updated()
+    np.testing.assert_array_equal(rigs.pose(ob), pose)
+
+
+def test_scene_strips_render_what_live_chains_do(tmp_path):
+    ob, target = make_arm()
+    shot = bpy.context.scene
+    shot.camera = rigs.link(bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera")))
+    cut = bpy.data.scenes.new("Cut")
+    editor = cut.sequence_editor_create()
+    (editor.strips if hasattr(editor, "strips") else editor.sequences).new_scene("Shot", shot, 1, 1)
+    cut.frame_start, cut.frame_end = 5, 7
+    cut.render.filepath = str(tmp_path / "cut")
+    for scene in (cut, shot):
+        scene.render.resolution_x = scene.render.resolution_y = 4
+
+    def gap(depsgraph):
+        return rigs.tail(ob, "Bone.1", depsgraph) - rigs.position(target, depsgraph)
+
+    before = shot.render.engine
+    with looking(gap, ()) as seen:
+        shot.render.engine = "CHAIN_IK_LOOKING"
+        bpy.ops.render.render(animation=True, scene="Cut")
+        shot.render.engine = before
+    assert sorted(seen) == [5, 6, 7]
+    assert off(list(seen.values()), np.zeros(3)) < rigs.REACHED
+
+
+def make_cloth(ob):
+    """Return a flag whose upper row is pinned to the end of the arm, and a bake of it."""
+    side = 6
+    corners = [(x * 0.1, 0, -z * 0.1) for z in range(side) for x in range(side)]
+    faces = [
+        (z * side + x, z * side + x + 1, (z + 1) * side + x + 1, (z + 1) * side + x)
+        for z in range(side - 1)
+        for x in range(side - 1)
+    ]
+    mesh = bpy.data.meshes.new("Flag")
+    mesh.from_pydata([tuple(np.add(corner, rigs.ARM[2])) for corner in corners], (), faces)
+    flag = rigs.link(bpy.data.objects.new("Flag", mesh))
+    flag.vertex_groups.new(name="Bone.1").add(range(side**2), 1.0, "REPLACE")
+    flag.vertex_groups.new(name="Pin").add(range(side), 1.0, "REPLACE")
+    flag.modifiers.new("Armature", "ARMATURE").object = ob
+    cloth = flag.modifiers.new("Cloth", "CLOTH")
+    cloth.settings.vertex_group_mass = "Pin"
+
+    def where(depsgraph):
+        evaluated = flag.evaluated_get(depsgraph)
+        vertices = evaluated.data.vertices[:side]
+        return [tuple(evaluated.matrix_world @ vertex.co) for vertex in vertices]
+
+    return cloth.point_cache, where
+
+
+def make_rigid_bodies(ob):
+    """Return a ball that hangs on a block that hangs on the arm, and the bake of both."""
+    bpy.ops.rigidbody.world_add()
+    block = make_block(ob, "Bone.1")
+    ball = rigs.link(bpy.data.objects.new("Ball", block.data.copy()))
+    ball.location = (0, 0, 3)
+    for each, kind in ((block, "PASSIVE"), (ball, "ACTIVE")):
+        select_objects(active=each)
+        bpy.ops.rigidbody.object_add(type=kind)
+    block.rigid_body.kinematic = True
+    joint = rigs.make_empty("Joint", (0.4, 0.2, 2.1))
+    select_objects(active=joint)
+    bpy.ops.rigidbody.constraint_add(type="POINT")
+    joint.rigid_body_constraint.object1 = block
+    joint.rigid_body_constraint.object2 = ball
+    cache = bpy.context.scene.rigidbody_world.point_cache
+    return cache, lambda depsgraph: rigs.position(ball, depsgraph)
+
+
+def make_particles(ob):
+    """Return particles that a block on the arm emits, at rest where they are born."""
+    block = make_block(ob, "Bone.1")
+    select_objects(active=block)
+    bpy.ops.object.particle_system_add()
+    system = block.particle_systems[0]
+    system.settings.count, system.settings.normal_factor = 20, 0.0
+    system.settings.frame_start, system.settings.frame_end = 1, LAST
+    system.settings.effector_weights.gravity = 0.0
+
+    def where(depsgraph):
+        particles = block.evaluated_get(depsgraph).particle_systems[0].particles
+        return [tuple(each.location) for each in particles]
+
+    return system.point_cache, where
+
+
+def simulated(make, *, is_keyed, is_cached):
+    """Return where things on an arm are on each frame, played or read from a bake of their own."""
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    bpy.context.scene.frame_end = LAST
+    ob, _ = make_arm()
+    if is_keyed:
+        press(bpy.ops.pose.chain_ik_bake)
+    cache, where = make(ob)
+    cache.frame_start, cache.frame_end = 1, LAST
+    rigs.go_to(1)
+    if is_cached:
+        with bpy.context.temp_override(point_cache=cache):
+            bpy.ops.ptcache.bake(bake=True)
+    return read(where)
+
+
+@pytest.mark.parametrize("is_cached", [False, True])
+@pytest.mark.parametrize("make", [make_cloth, make_rigid_bodies, make_particles])
+def test_simulations_on_live_chains_are_a_frame_late_and_on_baked_ones_right(make, is_cached):
+    live = simulated(make, is_keyed=False, is_cached=is_cached)
+    keyed = simulated(make, is_keyed=True, is_cached=is_cached)
+    assert off(live, keyed) > WRONG
+    if make is make_cloth:
+        # The first corner is pinned to the tip, which is at the target; live one frame later.
+        target = bpy.data.objects["Rig Target"]
+        assert off(keyed[:, 0], read(lambda depsgraph: rigs.position(target, depsgraph))) < SAME
+        assert off(live[2:], keyed[1:-1]) < SAME
+
+
+def test_simulation_zones_of_geometry_nodes_see_live_chains(tmp_path):
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "zones.blend"))
+    ob, _ = make_arm()
+    block = make_block(ob, "Bone.1")
+    steps = read(lambda depsgraph: rigs.position(block, depsgraph))
+    rigs.go_to(1)
+    point = make_zone(block)
+    bpy.ops.object.simulation_nodes_cache_bake(selected=True)
+
+    def where(depsgraph):
+        return tuple(point.evaluated_get(depsgraph).data.vertices[0].co)
+
+    np.testing.assert_allclose(read(where), np.cumsum(steps, axis=0), atol=LAST * SAME)
+
+
+def make_zone(followed):
+    """Return a point that on each frame goes on by the place of an object."""
+    mesh = bpy.data.meshes.new("Point")
+    mesh.from_pydata([(0, 0, 0)], (), ())
+    point = rigs.link(bpy.data.objects.new("Point", mesh))
+    tree = bpy.data.node_groups.new("Zone", "GeometryNodeTree")
+    for side in ("INPUT", "OUTPUT"):
+        tree.interface.new_socket("Geometry", in_out=side, socket_type="NodeSocketGeometry")
+    nodes = {
+        name: tree.nodes.new(kind)
+        for name, kind in {
+            "in": "NodeGroupInput",
+            "begin": "GeometryNodeSimulationInput",
+            "info": "GeometryNodeObjectInfo",
+            "move": "GeometryNodeSetPosition",
+            "end": "GeometryNodeSimulationOutput",
+            "out": "NodeGroupOutput",
+        }.items()
+    }
+    nodes["begin"].pair_with_output(nodes["end"])
+    nodes["info"].transform_space = "RELATIVE"
+    nodes["info"].inputs["Object"].default_value = followed
+    link = tree.links.new
+    link(nodes["in"].outputs[0], nodes["begin"].inputs["Geometry"])
+    link(nodes["begin"].outputs["Geometry"], nodes["move"].inputs["Geometry"])
+    link(nodes["info"].outputs["Location"], nodes["move"].inputs["Offset"])
+    link(nodes["move"].outputs[0], nodes["end"].inputs["Geometry"])
+    link(nodes["end"].outputs["Geometry"], nodes["out"].inputs[0])
+    point.modifiers.new("Zone", "NODES").node_group = tree
+    select_objects(active=point)
+    return point

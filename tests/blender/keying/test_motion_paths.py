@@ -1,0 +1,300 @@
+"""Update Motion Paths: Blender's own paths show what chains do, and a warning where they do not."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from blender_ik_addon.properties import live_rigs
+from blender_ik_addon.rig.keying.motion_paths import fill, frames_to_play, traced
+from blender_ik_addon.rig.reading.refusals import RigError
+from tests.blender.interface.drawn import draw, names
+from tests.blender.keying.test_bake_steps import make_easing
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import press, refusal, select_bones, select_objects, state
+
+update = bpy.ops.pose.chain_ik_motion_paths
+LAST = 12
+SWING = {1: (0.7, 0.3, 1.2), 6: (-0.6, 0.9, 0.8), LAST: (0.2, -0.7, 1.4)}
+# Paths and poses are float32: a share of the chain's length.
+SAME = 1e-6
+WRONG = "Bone motion paths are wrong"
+
+
+@pytest.fixture(autouse=True)
+def short_scene(empty_scene):
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = 1, LAST
+    scene.frame_set(3)
+
+
+def make_arm(**settings):
+    """Return an arm whose target is animated, with a hand below it and a bone beside it."""
+    ob, target = rigs.make_arm(**settings)
+    rigs.key(target, "location", SWING)
+    rigs.add_bones(ob, ((0.5, 0, 1), (0.5, 0.5, 1)), prefix="Beside")
+    rigs.key(ob, 'pose.bones["Beside.0"].location', {1: (0, 0, 0), LAST: (0.3, 0.1, 0.4)})
+    ob.location, ob.rotation_euler, ob.scale = (1, 2, 3), (0.3, -0.4, 0.5), (1.2, 0.8, 1.1)
+    bpy.context.scene.frame_set(3)
+    return ob, target
+
+
+def calculate(ob, end="TAILS", bones=None, **settings):
+    """Press Blender's own button for some bones, by default all."""
+    select_bones(ob, bones or [bone.name for bone in ob.pose.bones])
+    press(bpy.ops.pose.paths_calculate, bake_location=end, **settings)
+
+
+def points(path):
+    return np.array([tuple(point.co) for point in path.points])
+
+
+def paths_of(ob):
+    return {bone.name: points(bone.motion_path) for bone in ob.pose.bones if bone.motion_path}
+
+
+def truth(ob, end="TAILS", frames=range(1, LAST + 1)):
+    """Return where bones are in world space, set frame by frame."""
+    where = {"TAILS": rigs.tail, "HEADS": rigs.head}[end]
+    found = {bone.name: [] for bone in ob.pose.bones}
+    for frame in frames:
+        depsgraph = rigs.go_to(frame)
+        for name, places in found.items():
+            places.append(where(ob, name, depsgraph))
+    return {name: np.array(places) for name, places in found.items()}
+
+
+def assert_shows(ob, expected):
+    found = paths_of(ob)
+    assert found
+    for name, places in found.items():
+        np.testing.assert_allclose(places, expected[name], atol=4 * SAME, err_msg=name)
+
+
+def warning():
+    """Return what the sidebar says about paths."""
+    bpy.context.view_layer.update()
+    labels = [item.name for item in draw(only="Chain IK") if item.kind == "label"]
+    return " ".join(labels)
+
+
+@pytest.mark.parametrize("end", ["TAILS", "HEADS"])
+def test_paths_show_what_chains_do_where_blender_s_own_do_not(end):
+    ob, _ = make_arm()
+    expected = truth(ob, end)
+    rigs.go_to(3)
+    calculate(ob, end)
+    blender = paths_of(ob)
+    moved = "Bone.1" if end == "HEADS" else "Bone.0"
+    assert np.abs(blender[moved] - expected[moved]).max() > 0.05
+    np.testing.assert_allclose(blender["Beside.0"], expected["Beside.0"], atol=4 * SAME)
+    press(update)
+    assert_shows(ob, expected)
+
+
+@pytest.mark.parametrize("kind", ["PERSP", "ORTHO"])
+def test_paths_in_camera_space_are_where_blender_has_them(kind):
+    ob, _ = make_arm()
+    scene = bpy.context.scene
+    lens = bpy.data.cameras.new("Camera")
+    lens.type, lens.shift_x, lens.sensor_fit = kind, 0.1, "VERTICAL"
+    scene.render.pixel_aspect_x, scene.render.resolution_y = 1.5, 1500
+    scene.camera = rigs.link(bpy.data.objects.new("Camera", lens))
+    rigs.key(scene.camera, "location", {1: (5, 0, 9), LAST: (3, 1, 8)})
+    rigs.key(scene.camera, "rotation_euler", {1: (0.4, 0, 0), LAST: (0.1, 1, -1)})
+    ob.pose.animation_visualization.motion_path.use_camera_space_bake = True
+    select_objects(active=ob)
+    press(bpy.ops.pose.chain_ik_bake, mute=True)
+    calculate(ob)
+    expected = paths_of(ob)
+    assert np.ptp(expected["Bone.1"], axis=0).max() > 0.1
+    ob.chain_ik.chains[0].mute = False
+    press(update)
+    assert_shows(ob, expected)
+
+
+def test_the_path_of_an_object_that_hangs_on_a_chain_is_filled_as_well():
+    ob, _ = make_arm()
+    prop = rigs.make_empty("Prop", (0, 0, 0.2))
+    prop.parent, prop.parent_type, prop.parent_bone = ob, "BONE", "Bone.1"
+    select_objects(prop, active=ob)
+    press(bpy.ops.object.paths_calculate)
+    expected = []
+    for frame in range(1, LAST + 1):
+        expected.append(rigs.position(prop, rigs.go_to(frame)))
+    blender = points(prop.motion_path)
+    assert np.abs(blender - expected).max() > 0.05
+    press(update)
+    np.testing.assert_allclose(points(prop.motion_path), expected, atol=4 * SAME)
+    np.testing.assert_allclose(points(ob.motion_path), [ob.location] * LAST, atol=SAME)
+
+
+def test_each_path_keeps_its_frames():
+    ob, _ = make_arm()
+    calculate(ob, bones=["Bone.1"], range="MANUAL")
+    settings = ob.pose.animation_visualization.motion_path
+    settings.frame_start, settings.frame_end = -3, 5
+    calculate(ob, bones=["Bone.0"], range="MANUAL")
+    frames = {
+        bone.name: range(bone.motion_path.frame_start, bone.motion_path.frame_end)
+        for bone in ob.pose.bones
+        if bone.motion_path
+    }
+    press(update)
+    for name, found in paths_of(ob).items():
+        kept = truth(ob, frames=frames[name])[name]
+        np.testing.assert_allclose(found, kept, atol=4 * SAME, err_msg=name)
+
+
+def test_chains_that_ease_start_at_the_first_frame_of_the_scene():
+    ob, _ = make_easing()
+    played = truth(ob)
+    settings = ob.pose.animation_visualization.motion_path
+    settings.frame_start, settings.frame_end = 5, 9
+    calculate(ob, range="MANUAL")
+    press(update)
+    for name, found in paths_of(ob).items():
+        np.testing.assert_allclose(found, played[name][4:9], atol=4 * SAME, err_msg=name)
+
+
+@pytest.mark.parametrize("make", [make_arm, make_easing])
+def test_frame_pose_and_what_chains_remember_are_as_before(make):
+    ob, _ = make()
+    expected = [rigs.pose(ob, rigs.go_to(frame)) for frame in range(1, 8)]
+    # First: Blender 4.2 plays the frames with handlers, though its paths do not show it.
+    calculate(ob)
+    for frame in range(1, 6):
+        rigs.go_to(frame)
+    before, pose = state(), rigs.pose(ob)
+    press(update)
+    assert bpy.context.scene.frame_current == 5
+    assert state() == before
+    np.testing.assert_array_equal(rigs.pose(ob), pose)
+    on = [rigs.pose(ob, rigs.go_to(frame)) for frame in (6, 7)]
+    np.testing.assert_allclose(on, expected[5:], atol=SAME)
+
+
+def test_the_sidebar_warns_of_paths_that_blender_computes_and_not_of_ours():
+    ob, _ = make_arm()
+    select_objects(active=ob)
+    assert WRONG not in warning()
+    assert "pose.chain_ik_motion_paths" not in names(draw(), "operator")
+    calculate(ob)
+    # At the present frame Blender's are right: a chain without keys stands there.
+    assert WRONG in warning()
+    assert "pose.chain_ik_motion_paths" in names(draw(), "operator")
+    press(update)
+    assert WRONG not in warning()
+    press(bpy.ops.pose.paths_update)
+    assert WRONG in warning()
+
+
+def test_the_warning_is_right_after_undo_renaming_and_loading(tmp_path):
+    bpy.ops.ed.undo_push(message="empty")
+    ob, _ = make_arm()
+    calculate(ob)
+    press(update)
+    bpy.ops.ed.undo()
+    assert WRONG in warning()
+    bpy.ops.ed.redo()
+    assert WRONG not in warning()
+    bpy.context.object.pose.bones["Bone.1"].name = "Forearm"
+    assert WRONG not in warning()
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "paths.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "paths.blend"))
+    assert WRONG not in warning()
+    bpy.ops.pose.paths_update()
+    assert WRONG in warning()
+
+
+def test_the_warning_is_about_bones_that_chains_move():
+    ob, _ = make_arm()
+    calculate(ob, bones=["Beside.0"])
+    assert WRONG not in warning()
+    rigs.add_bones(ob, ((0, 0, 2), (0, 0.2, 2)), prefix="Hand")
+    rigs.enter(ob, "EDIT")
+    ob.data.edit_bones["Hand.0"].parent = ob.data.edit_bones["Bone.1"]
+    calculate(ob, bones=["Hand.0"])
+    assert WRONG in warning()
+    chain = ob.chain_ik.chains[0]
+    chain.influence = 0.0
+    assert WRONG not in warning()
+    rigs.key(ob, "chain_ik.chains[0].influence", {1: 0.0, LAST: 1.0})
+    rigs.go_to(1)
+    assert WRONG in warning()
+    chain.mute = True
+    assert WRONG not in warning()
+    chain.mute = False
+    bpy.context.scene.chain_ik.use_live = False
+    assert WRONG not in warning()
+
+
+def test_without_paths_it_says_how_to_make_some():
+    ob, _ = make_arm()
+    select_objects(active=ob)
+    assert "calculate them first" in refusal(update)
+    calculate(ob)
+    bpy.context.scene.chain_ik.use_live = False
+    assert "Live is off" in refusal(update)
+
+
+@pytest.mark.parametrize("make", [make_arm, make_easing])
+def test_stopped_in_the_middle_nothing_has_changed(make):
+    ob, _ = make()
+    calculate(ob)
+    for frame in range(1, 6):
+        rigs.go_to(frame)
+    before, pose, paths = state(), rigs.pose(ob), paths_of(ob)
+    work = in_steps(ob)
+    for _ in range(4):
+        next(work)
+    work.close()
+    rigs.updated()
+    assert bpy.context.scene.frame_current == 5
+    assert state() == before
+    np.testing.assert_array_equal(rigs.pose(ob), pose)
+    for name, found in paths_of(ob).items():
+        np.testing.assert_array_equal(found, paths[name])
+
+
+def in_steps(ob):
+    """Return the steps of an update, as a window does them."""
+    scene, graph = bpy.context.scene, bpy.context.evaluated_depsgraph_get()
+    paths = traced([ob], graph)
+    frames = frames_to_play(scene, paths, live_rigs(scene))
+    return fill(scene, paths, [ob], frames, bpy.context.evaluated_depsgraph_get)
+
+
+def rename_bone(ob):
+    ob.pose.bones["Bone.1"].name = "Other"
+
+
+def remove(ob):
+    bpy.data.objects.remove(ob)
+
+
+@pytest.mark.parametrize("change", [rename_bone, remove])
+def test_objects_that_have_changed_meanwhile_are_told(change):
+    ob, _ = make_arm()
+    calculate(ob)
+    rigs.enter(ob, "OBJECT")
+    work = in_steps(ob)
+    next(work)
+    change(ob)
+    with pytest.raises(RigError, match="changed during the update"):
+        next(work)
+
+
+def test_paths_that_are_cleared_meanwhile_are_left_alone():
+    ob, _ = make_arm()
+    expected = truth(ob)
+    calculate(ob)
+    work = in_steps(ob)
+    next(work)
+    select_bones(ob, ["Bone.0"])
+    bpy.ops.pose.paths_clear(only_selected=True)
+    assert ob.pose.bones["Bone.0"].motion_path is None
+    list(work)
+    assert_shows(ob, expected)
+    assert WRONG not in warning()

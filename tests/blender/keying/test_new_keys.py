@@ -1,0 +1,79 @@
+"""Keys on all bones of a long chain change how it bends at other frames: its status says so."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import press, select_bones
+
+TOLD = "The bones have keys here, so the chain bends another way at other frames"
+SWING = {1: (0.9, 0.3, 2.2), 12: (-1.2, 0.9, 1.4)}
+
+
+def make_tail(count=6, **settings):
+    """Return a tail whose target is animated, its bones selected, at the first frame."""
+    ob = rigs.make_rig(rigs.zigzag(count, seed=count))
+    target = rigs.make_empty(location=SWING[1])
+    rigs.key(target, "location", SWING)
+    rigs.add_chain(ob, f"Bone.{count - 1}", target, **settings)
+    rigs.go_to(1)
+    select_bones(ob, [bone.name for bone in ob.pose.bones])
+    return ob
+
+
+def key_selected():
+    """Key the rotations of the selected bones, as I does in the viewport."""
+    for bone in bpy.context.selected_pose_bones:
+        bone.keyframe_insert("rotation_quaternion")
+    rigs.updated()
+
+
+def status(ob):
+    return ob.chain_ik.chains[0].status
+
+
+def test_keying_all_bones_of_a_long_chain_changes_its_bends_and_is_told():
+    ob = make_tail()
+    here, elsewhere = rigs.pose(ob), rigs.pose(ob, rigs.go_to(12))
+    rigs.go_to(1)
+    assert TOLD not in status(ob)
+    key_selected()
+    assert status(ob).startswith("Reached")
+    assert TOLD in status(ob)
+    np.testing.assert_allclose(rigs.pose(ob), here, atol=1e-5)
+    assert np.abs(rigs.pose(ob, rigs.go_to(12)) - elsewhere).max() > 0.01
+    assert TOLD not in status(ob)
+
+
+def test_it_is_told_no_more_once_the_keys_are_deleted():
+    ob = make_tail()
+    key_selected()
+    for bone in ob.pose.bones:
+        bone.keyframe_delete("rotation_quaternion")
+    rigs.updated()
+    assert TOLD not in status(ob)
+
+
+@pytest.mark.parametrize("settings", [{"count": 2}, {"start_from": "REST"}, {"solver": "FOLLOW"}])
+def test_nothing_is_told_where_keys_change_no_bend(settings):
+    ob = make_tail(**settings)
+    key_selected()
+    assert TOLD not in status(ob)
+
+
+def test_nothing_is_told_of_some_bones_and_of_what_switch_has_keyed():
+    ob = make_tail()
+    select_bones(ob, ["Bone.0", "Bone.1"])
+    key_selected()
+    assert TOLD not in status(ob)
+    rigs.go_to(6)
+    press(bpy.ops.pose.chain_ik_switch)
+    for frame in (6, 5):
+        rigs.go_to(frame)
+        assert TOLD not in status(ob)
+    rigs.go_to(9)
+    press(bpy.ops.pose.chain_ik_switch)
+    assert TOLD not in status(ob)
