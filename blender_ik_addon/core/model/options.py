@@ -52,6 +52,8 @@ class SolveOptions:
         soft_distance: Targets that lie nearer than this to full reach, or beyond, are approached
             more and more slowly, so that no joint pops straight; in the unit of the positions, or
             shape (B,). No more counts than half of the way from folded to stretched.
+        keeps_start: Chains with joints, and trees, stay in the start pose unless another pose is
+            better by what is worth a move: for chains that start from their own last pose.
         lead: Which end FOLLOW leads to the target.
         max_bend: Greatest angle between neighbouring segments in radians, for FOLLOW without
             joints; half a turn is none.
@@ -65,6 +67,7 @@ class SolveOptions:
     orient_weight: float = 1.0
     use_finish: bool = True
     soft_distance: float | Array = 0.0
+    keeps_start: bool = False
     lead: Lead = Lead.TIP
     max_bend: float = math.pi
     use_anchor: bool = False

@@ -26,7 +26,7 @@ from ..model.solutions import Solutions
 from ..model.status import LIMITED, OUTWEIGHED, name_outcome
 from .compiled_chains import CompiledChains, compile_chains
 from .free_chains import FLOAT_SOLVERS
-from .joint_positions import solve_positions
+from .joint_positions import keep_starts, solve_positions
 from .joint_run import Run
 from .lone_chains import Begun, solve_alone
 from .sweeps import SWEPT
@@ -120,6 +120,9 @@ def _solve_together(
     targets = _find_targets(compiled, goals, options)
     run, asked, task = _ask(compiled, goals, options, targets)
     last, state, used = solve_positions(compiled, run, asked, task, options, begun)
+    if options.keeps_start:
+        energy = compiled.potential_energy if options.solver is Solver.FORCE else None
+        state = keep_starts(last, run.start, state, energy)
     is_open = run.find_open_effectors(state)
     return _record(compiled, goals, options, targets, last, state, used, is_open)
 

@@ -15,7 +15,9 @@ from dataclasses import replace
 import numpy as np
 
 from ..algebra.arithmetic import Array, Counts, Flags
+from ..algebra.arrays import norm
 from ..algebra.nested import repeat_single
+from ..equilibrium.potential_energy import EnergyAt, PotentialEnergy
 from ..equilibrium.settling import pull_effectors, undo_losses
 from ..equilibrium.slack_corners import settle_best
 from ..kinematics.compiled_bones import compile_bones, weigh_points
@@ -23,7 +25,7 @@ from ..kinematics.kinematic_tree import TURN
 from ..model.options import SolveOptions, Solver
 from .compiled_chains import CompiledChains
 from .iteration import FEW_ITERATIONS
-from .joint_run import ENOUGH, Run
+from .joint_run import AIM_WEIGHTS, ENOUGH, Run
 from .lone_chains import Begun
 from .restarts import ASIDE, start_anew
 from .sweeps import MOST_SWEEPS, SWEPT, sweep_joints
@@ -34,6 +36,12 @@ from .unconstrained_start import bend_as_free, nudge_states
 NEARLY = (Solver.NEWTON, Solver.TWO_BONE)
 # New starts of chains that have not arrived, and of those on another side than that of their pole.
 ANEW, ANEW_ASIDE = (64, 10, 4), (3, 3, 3)
+# A pose has to be better by this share of the reach. Ten times more, and chains that are held back
+# follow slow targets in steps that can be seen; ten times less, and iterations that creep along
+# limits go on at each solve.
+WORTH_A_MOVE = 1e-5
+# Where forces act it may also save this share of the energy.
+WORTH_OF_ENERGY = 1e-4
 
 
 def solve_positions(
@@ -165,3 +173,34 @@ def _come_nearer(
     onward = replace(run, iterations=used + ENOUGH)
     state, spent = onward.close(state, used, is_open & ~(is_left & run.is_open(state)))
     return run, state, np.minimum(spent, np.maximum(used, run.iterations))
+
+
+def keep_starts(run: Run, start: Array, state: Array, energy: PotentialEnergy | None) -> Array:
+    """Return start poses where solved ones are not better by what is worth a move.
+
+    Args:
+        run: What is asked of the chains or trees, as it was solved in the end.
+        start: The states of their start poses, inside of their ranges, shape (n + 1, C, B).
+        state: As solved.
+        energy: Of springs and weights; None where none act.
+    """
+    begun = run.tree.make_state(start[:-1, :4], start[:-1, 4])
+    gain = _find_merit(run, begun) - _find_merit(run, state)
+    is_kept: Flags = gain <= WORTH_A_MOVE * run.tree.reach
+    if energy is not None:
+        before, after = (EnergyAt(energy, run.tree, each).total for each in (begun, state))
+        is_kept &= before - after <= WORTH_OF_ENERGY * np.abs(before)
+    return run.tree.choose_states(is_kept, begun, state)
+
+
+def _find_merit(run: Run, state: Array) -> Array:
+    """Return what poses lack, shape (B,): distances of effectors, and what aims weigh beside them.
+
+    What is within the tolerance is there.
+    """
+    lack = np.maximum(run.find_errors(state), run.accepted)
+    if run.aims is None:
+        return lack
+    aims = replace(run.aims, weight=AIM_WEIGHTS[-1] * run.tree.reach)
+    found: Array = lack + norm(aims.find_output(run.tree.posed(state)))
+    return found

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ from ..frames.places import Places, in_armatures
 from ..planning.driven import Driven
 from ..posing.outcome import Outcome, outcome_of
 from ..posing.solved import Solved
-from .batch_rigs import Part, pose_of
+from .batch_rigs import BatchRigs, Part, pose_of
 from .followed import Followed
 from .rig_state import RigState
 
@@ -26,6 +27,9 @@ Members = list[tuple[RigState, list[tuple[int, Driven]]]]
 
 # Scales that differ by less are the same, in the float32 of Blender.
 SAME_SCALE = 1e-6
+POSED_ELSEWHERE = (
+    "Not solved here: another window has posed the bones. Move the target, or change the frame."
+)
 
 
 class Ending(NamedTuple):
@@ -51,7 +55,10 @@ class Batch:
         uids: Session uids of the chains' armature objects.
         errors: What is wrong with a chain, by row.
         is_even: Whether they are rigid, and hang in spaces that keep their shape.
+        goes_on: Whether they go on from their last pose.
     """
+
+    _rigs: BatchRigs[Any]
 
     def __init__(self, members: Members, *, is_even: bool) -> None:
         """Take chains or trees that have the same key."""
@@ -68,6 +75,7 @@ class Batch:
             for state, own in members
         ]
         specs = [spec for each in self.driven for spec in each.specs]
+        self.goes_on = specs[0].goes_on
         self._targets = Followed([spec.target for spec in specs if spec.target], "target")
         self._solved: Solved | None = None
         self._endings: list[Ending] | None = None
@@ -83,9 +91,9 @@ class Batch:
             and all(one is other for one, other in zip(driven, self.driven, strict=True))
         )
 
-    def ask_anew(self) -> None:
-        """Have the next update solve all of them, as if their targets had moved."""
-        self._targets.matrices = np.full_like(self._targets.matrices, np.nan)
+    def ask_anew(self, uids: Collection[int]) -> None:
+        """Have the next update solve those of some armature objects, as if targets had moved."""
+        self._targets.matrices[[uid in uids for uid in self.uids]] = np.nan
 
     def _find_places(self) -> Places:
         poses = [pose_of(state) for state in self._states]
@@ -112,6 +120,8 @@ class Batch:
         """Return what the last solve of a chain did, or what is wrong with it."""
         if row in self.errors:
             return self.errors[row]
+        if self.uids[row] in self._rigs.left:
+            return POSED_ELSEWHERE
         if self._solved is None:
             return None
         tree, chain = divmod(row, len(self.driven[0].live_chains))
@@ -121,7 +131,7 @@ class Batch:
 
     def ending(self, row: int) -> Ending | None:
         """Return how the last solve of a chain ended; None without one, or where it failed."""
-        if self._solved is None or row in self.errors:
+        if self._solved is None or row in self.errors or self.uids[row] in self._rigs.left:
             return None
         if self._endings is None:
             # All at once, once a solve: whoever draws asks for every chain.

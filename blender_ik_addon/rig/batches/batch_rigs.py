@@ -44,6 +44,7 @@ class BatchRigs(Generic[Place]):
 
     Attributes:
         present: What stands on the bones, or has been written to them, shape (B, k, 4).
+        left: Session uids of armature objects left as another window's graph has written them.
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class BatchRigs(Generic[Place]):
         self._known_bases: list[Bases | None] = []
         self._places: Place | None = None
         self.present: Channels = np.empty((int(ends[-1]), bones, 4), dtype=np.float32)
+        self.left: set[int] = set()
 
     @property
     def places(self) -> Place:
@@ -139,6 +141,7 @@ class BatchRigs(Generic[Place]):
         differs = np.logical_or.reduceat(differs, self._first)
         rows = wanted.reshape(-1, 4)
         found, written = [], []
+        self.left.clear()
         for i in differs.nonzero()[0].tolist():
             state = self._states[i]
             if not is_foreign(state) or has_changed[self._slices[i]].any():
@@ -147,6 +150,8 @@ class BatchRigs(Generic[Place]):
                 further = {name: OtherChannels(bones, each[own]) for name, each in told.items()}
                 found.append(Change(state, bones, self._modes[i], rows[own], further))
                 written.append(self._slices[i])
+            else:
+                self.left.add(state.uid)
         if len(written) == len(self._states):
             self.present[:] = wanted
         else:

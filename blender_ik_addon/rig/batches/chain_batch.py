@@ -14,7 +14,7 @@ from ..posing.base_solve import BaseSolve
 from ..posing.eased_poses import Eased, Step, Stepped, next_step
 from ..posing.frame_solve import FrameSolve
 from ..posing.history import before, remembered
-from ..posing.solved import Asked
+from ..posing.solved import REACHED, Asked, Solved
 from ..reading.moment import Moment
 from ..reading.world import WorldMatrices
 from .batch import Batch, Members
@@ -32,6 +32,8 @@ Channels = npt.NDArray[np.float32]
 # What starts from its own last pose reads it back as float32: differences of that size are no
 # movement.
 CURRENT_NOISE = 1e-6
+# How often what has not arrived is solved again from its own results.
+MOST_AGAIN = 4
 NOBODY = np.zeros((), dtype=np.bool_)
 NO_WEIGHT = "No chain of this tree has a weight above zero: raise one."
 
@@ -109,9 +111,7 @@ class ChainBatch(Batch):
         """
         has_changed = self._read_followed(world)
         has_new_poses = self._rigs.read(has_changed)
-        for name, values in self._starting().items():
-            differs = (values != self._starts[name])[:, self.driven[0].is_current]
-            has_changed |= differs.any(axis=(1, 2))
+        has_changed |= self._have_new_starts()
         # What could not be solved is tried again.
         if self._failed:
             has_changed[list(self._failed)] = True
@@ -189,6 +189,21 @@ class ChainBatch(Batch):
             if not is_own and not is_foreign(state):
                 self._is_put_back[row] |= differs[row]
 
+    def _have_new_starts(self) -> Flags:
+        """Tell which chains start from another pose than before, and than they were left in, (B,).
+
+        What a solve has left there is no new start: from its own results it would go on for ever.
+        """
+        is_current, left = self.driven[0].is_current, {"channels": self._wanted} | self._others()
+        is_before = np.ones(len(self.driven), dtype=np.bool_)
+        is_left = is_before.copy()
+        for name, values in self._starting().items():
+            is_before &= (values == self._starts[name])[:, is_current].all(axis=(1, 2))
+            # NaN, where nothing has been solved, is near to nothing.
+            is_near = np.abs(values - left.get(name, np.nan)) <= CURRENT_NOISE
+            is_left &= is_near[:, is_current].all(axis=(1, 2))
+        return ~is_before & ~is_left
+
     def _starting(self) -> dict[str, npt.NDArray[np.floating]]:
         """Return what chains that start from what stands there start from, (B, k, size) each."""
         present = self._rigs.present
@@ -241,17 +256,40 @@ class ChainBatch(Batch):
             steps,
             None if steps is None else ~has_changed[pick],
         )
-        places, stepped = self._rigs.places, list[Stepped]()
-        if isinstance(self._solve, BaseSolve):
-            assert isinstance(places, Bases)
-            solved = self._solve.solved(asked, places)
-        else:
-            assert isinstance(places, Places)
-            solved, stepped = self._solve.solved(asked, places)
+        solved, stepped = self._solved_where(asked)
+        if starts and self._easing is None:
+            self._bring_to_rest(asked, solved)
         self._wanted[pick] = solved.channels
         self._keep(rows, solved)
         for row, own, each in zip(rows.tolist(), inputs, stepped, strict=False):
             self._remember(row, moment, own, each)
+
+    def _solved_where(self, asked: Asked) -> tuple[Solved, list[Stepped]]:
+        """Return what brings chains or trees to their targets from where they hang."""
+        places = self._rigs.places
+        if isinstance(self._solve, BaseSolve):
+            assert isinstance(places, Bases)
+            return self._solve.solved(asked, places), []
+        assert isinstance(places, Places)
+        return self._solve.solved(asked, places)
+
+    def _bring_to_rest(self, asked: Asked, solved: Solved) -> None:
+        """Solve what has not arrived again from its own results, in place, until it stays.
+
+        Else it would move at the next update for nothing, and after undo and loading.
+        """
+        rows, part, is_current = np.arange(len(asked.rows)), solved, self.driven[0].is_current
+        for _ in range(MOST_AGAIN):
+            channels = part.channels.astype(np.float32).astype(np.float64)
+            moves = (np.abs(channels - asked.present) > CURRENT_NOISE)[:, is_current]
+            moves = moves.any(axis=(1, 2)) & (part.status_codes != REACHED).any(axis=1)
+            left = np.flatnonzero(moves)
+            if not left.size:
+                break
+            location = None if part.location is None else part.location[left]
+            asked = asked.take(left)._replace(present=channels[left], location=location)
+            rows, part = rows[left], self._solved_where(asked)[0]
+            solved.put(rows, part)
 
     def _others(self) -> dict[str, Array]:
         """Return what shall stand in channels that are no rotations, by property name."""

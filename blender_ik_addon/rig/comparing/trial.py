@@ -128,7 +128,7 @@ class Trial:
             self.state.pose = copied(self._begun)
             self.state.dragged.clear()
             self.state.version += 1
-        self.batch.ask_anew()
+        self.batch.ask_anew(self.batch.uids)
         return self.solve(world)
 
     def solve(self, world: WorldMatrices) -> float:

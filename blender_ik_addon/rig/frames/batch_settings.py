@@ -71,6 +71,7 @@ class BatchSettings:
                 tolerance=np.array([float(own.tolerance) for own in each]),
                 use_flip_bend=np.array([bool(own.use_flip_bend) for own in each]),
                 soft_distance=np.array([float(own.soft_distance) for own in each]),
+                keeps_start=bool(first.is_current.any()),
             ),
             tolerance=np.array([[float(spec.options.tolerance) for spec in own] for own in specs]),
             pole_angle=pole_angle,

@@ -73,7 +73,7 @@ def _seen(limb: Limb, posed: bpy.types.Object) -> Seen:
     ends = [*(bone.head for bone in bones), bones[-1].tail]
     original = [limb.object.pose.bones[name] for name in limb.bones]
     channels = [(*getattr(bone, rigs.rotation_property(bone)), 0.0)[:4] for bone in original]
-    outcome = live.memory.outcome(limb.key)
+    outcome = live.memory.outcome_in(bpy.context.scene, limb.key)
     assert not isinstance(outcome, str | None), outcome
     return Seen(
         modes=np.array([MODE_NUMBERS[bone.rotation_mode] for bone in original]),

@@ -67,7 +67,10 @@ def seen(names: Sequence[str], frames: Sequence[int]) -> Seen:
         depsgraph = rigs.go_to(frame)
         for name in names:
             ob = bpy.data.objects[name]
-            outcomes = [live.memory.outcome((ob.session_uid, i)) for i in range(len(_chains(ob)))]
+            outcomes = [
+                live.memory.outcome_in(bpy.context.scene, (ob.session_uid, i))
+                for i in range(len(_chains(ob)))
+            ]
             found[f"{frame} {name} poses"] = rigs.pose(ob, depsgraph)
             found[f"{frame} {name} rotations"] = rotations(ob)
             found[f"{frame} {name} iterations"] = np.array([each.iterations for each in outcomes])

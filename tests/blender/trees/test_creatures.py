@@ -124,6 +124,81 @@ def test_numbers_come_back_as_numbers(tmp_path):
     rigs.assert_same_pose(ob, pose, 1e-5)
 
 
+def test_a_creature_is_edited_as_a_text_of_blender():
+    ob, _, chain = make_creature()
+    chain.name = "Neck"
+    press(load, creature="DINOSAUR_NECK")
+    assert save(to="TEXT") == {"FINISHED"}
+    text = bpy.data.texts[f"{ob.name} Neck.json"]
+    told = json.loads(text.as_string())
+    assert told == json.loads(chain.force.creature)
+    assert len(text.lines) > 5, "A line for each entry can be edited."
+    pose = rigs.pose(ob)
+    told["name"], told["stiffness"] = "Giraffe", [0.1, 9]
+    text.from_string(json.dumps(told, indent=2))
+    press(load, creature="TEXT")
+    assert json.loads(chain.force.creature) == told
+    assert np.abs(rigs.pose(ob) - pose).max() > 0.01
+
+
+def test_a_creature_that_is_written_to_a_text_again_replaces_what_stands_there():
+    _, _, chain = make_creature(solver="FORCE")
+    for stiffness in (2.0, 3.0):
+        chain.force.stiffness_root = stiffness
+        assert save(to="TEXT") == {"FINISHED"}
+    (text,) = bpy.data.texts
+    assert json.loads(text.as_string())["stiffness"] == [3.0, 1.0]
+
+
+def test_texts_of_two_rigs_with_chains_of_one_name_are_two():
+    for _ in range(2):
+        make_creature(solver="FORCE")
+        assert save(to="TEXT") == {"FINISHED"}
+    assert len(bpy.data.texts) == 2
+
+
+def test_a_text_that_is_missing_or_wrong_says_what_to_do_and_changes_nothing():
+    ob, _, chain = make_creature(solver="FORCE")
+    words = f"There is no text '{ob.name} {chain.name}.json':"
+    assert refusal(load, creature="TEXT").startswith(words)
+    bpy.data.texts.new(f"{ob.name} {chain.name}.json").write("{")
+    assert "Line 1 of the creature file is not JSON" in refusal(load, creature="TEXT")
+    assert chain.force.creature == ""
+
+
+def test_a_creature_that_cannot_be_read_is_mended_as_a_text():
+    ob, _, chain = make_creature(solver="FORCE")
+    chain.force.creature = '{"creature": 1, "mas": [1, 2, 3]}'
+    rigs.updated()
+    assert "unknown entry 'mas'" in chain.status
+    assert save(to="TEXT") == {"FINISHED"}
+    text = bpy.data.texts[f"{ob.name} {chain.name}.json"]
+    text.from_string(text.as_string().replace("mas", "mass"))
+    press(load, creature="TEXT")
+    assert chain.status.startswith("Reached"), chain.status
+
+
+def test_undo_of_a_text_keeps_the_chain_and_what_came_before():
+    _, _, chain = make_creature(solver="FORCE")
+    chain.force.stiffness_root = 4.0
+    bpy.ops.ed.undo_push(message="made")
+    assert save(to="TEXT") == {"FINISHED"}
+    bpy.ops.ed.undo()
+    assert bpy.data.objects["Rig"].chain_ik.chains[0].force.stiffness_root == 4.0
+
+
+def test_no_creature_has_the_numbers_of_the_panel_count_again():
+    ob, _, chain = make_creature(solver="FORCE")
+    plain = rigs.pose(ob)
+    press(load, creature="SNAKE")
+    assert np.abs(rigs.pose(ob) - plain).max() > 0.01
+    press(load, creature="NONE")
+    chain.force.gravity = 0.0
+    rigs.updated()
+    assert chain.force.creature == ""
+    rigs.assert_same_pose(ob, plain, 1e-6)
+
+
 def test_gravity_of_a_creature_can_still_be_changed(tmp_path):
     _, _, chain = make_creature()
     press(load, creature="HANGING_ARM")

@@ -1,0 +1,106 @@
+"""Chains that cannot be solved together with others: their own bones stand as stored, or keyed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..planning.live_chain import LiveChain
+from ..planning.located import dragged_root
+from ..planning.start_channels import start_vector
+from .changes import Change, OtherChannels
+from .rig_state import RigState
+
+Flags = npt.NDArray[np.bool_]
+Channels = npt.NDArray[np.float32]
+
+ROTATION = "channels"
+
+
+@dataclass(frozen=True)
+class Resting:
+    """A chain that is not solved.
+
+    What its bones show must not depend on what was shown before, so it is written at each update.
+
+    Attributes:
+        state: The armature object.
+        live_chain: The chain.
+        own: By kind of channels, which of its written bones no other chain writes, shape (k,).
+    """
+
+    state: RigState
+    live_chain: LiveChain
+    own: Mapping[str, Flags]
+
+    def change(self, frame: float) -> Change | None:
+        """Return what its own bones have to hold at a frame; None if they hold it."""
+        pose, written = self.state.pose, self.live_chain.job.plan.written
+        assert pose is not None
+        differs, further = False, dict[str, OtherChannels]()
+        for name, values in self._values(frame).items():
+            own = self.own[name]
+            part = OtherChannels(written[own], values[own])
+            present = getattr(pose, name)[part.bones].astype(np.float32)
+            differs = differs or not np.array_equal(part.values, present)
+            further[name] = part
+        if not differs:
+            return None
+        turned = further.pop(ROTATION)
+        modes = self.live_chain.modes[self.own[ROTATION]]
+        return Change(self.state, turned.bones, modes, turned.values, further)
+
+    def _values(self, frame: float) -> dict[str, Channels]:
+        """Return what its written bones hold without it, shape (k, size), by kind of channels."""
+        live_chain, state = self.live_chain, self.state
+        job, pose = live_chain.job, state.pose
+        assert pose is not None
+        found = {ROTATION: live_chain.stored}
+        if live_chain.stretch is not None:
+            found["scale"] = live_chain.stretch.scale
+        if live_chain.slide is not None:
+            found["location"] = live_chain.slide.home
+        elif "location" in self.own:
+            animated = state.animated_at(frame)[2]
+            found["location"] = start_vector(job, pose, frame, "location", animated)
+        return {name: values.astype(np.float32) for name, values in found.items()}
+
+
+def _written(live_chain: LiveChain) -> dict[str, Flags]:
+    """Return which of its bones a chain writes, shape (k,), by kind of channels."""
+    job = live_chain.job
+    every: Flags = np.ones(len(job.plan.written), dtype=np.bool_)
+    found = {ROTATION: every}
+    if live_chain.stretch is not None:
+        found["scale"] = every
+    root = dragged_root(job.skeleton, job.plan, job.spec)
+    if live_chain.slide is not None:
+        found["location"] = every
+    elif root >= 0:
+        found["location"] = job.plan.written == root
+    return found
+
+
+def find_resting(
+    placed: Sequence[tuple[RigState, LiveChain]], refused: Iterable[int]
+) -> tuple[Resting, ...]:
+    """Return those of live chains, with their armature objects, that are not solved."""
+    rests = sorted(refused)
+    if not rests:
+        return ()
+    sound = [i for i in range(len(placed)) if i not in rests]
+    posed, found = set[tuple[int, str, int]](), []
+    for i in (*sound, *rests):
+        (state, live_chain), own = placed[i], dict[str, Flags]()
+        for name, is_written in _written(live_chain).items():
+            points = [(state.uid, name, bone) for bone in live_chain.job.plan.written.tolist()]
+            own[name] = is_written & [point not in posed for point in points]
+            posed.update(
+                point for point, own_point in zip(points, own[name], strict=True) if own_point
+            )
+        if i in rests:
+            found.append(Resting(state, live_chain, own))
+    return tuple(found)

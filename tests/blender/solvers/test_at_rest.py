@@ -1,0 +1,176 @@
+"""Chains that start from what stands there: where nothing changes, nothing moves."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from blender_ik_addon.rig.live import live
+from tests.blender.setups import rigs, tree_rigs
+from tests.helpers import make_rng
+
+SEEDS = range(3)
+SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON", "FORCE", "FOLLOW")
+KINDS: dict[str, dict[str, object]] = {
+    "free": {},
+    "limits": {"use_limits": True},
+    "pole": {"use_limits": True, "pole": True},
+    "turned tip": {"use_limits": True, "use_rotation": True},
+    "pole and tip": {"use_limits": True, "use_rotation": True, "pole": True},
+    "stretch": {"use_limits": True, "use_stretch": True},
+    "influence": {"use_limits": True, "influence": 0.3},
+    "influence and pole": {"influence": 0.3, "pole": True},
+    "locks": {"locks": True},
+    "bare": {"use_limits": True, "use_finish": False},
+    "soft": {"soft_distance": 0.3},
+    "springs": {"use_limits": True, "use_springs": True},
+}
+
+
+def make_limited(name: str, solver: str, kind: str, seed: int) -> bpy.types.Object:
+    """Return a rig at random whose one chain cannot bring its tip to its target."""
+    rng, settings = make_rng(seed), dict(KINDS[kind])
+    count = 2 if solver == "TWO_BONE" else int(rng.integers(3, 6))
+    ob = rigs.make_rig(rigs.zigzag(count, seed), name)
+    for bone in ob.pose.bones:
+        for axis in "xyz":
+            setattr(bone, f"use_ik_limit_{axis}", True)
+            setattr(bone, f"ik_min_{axis}", -float(rng.uniform(0.1, 0.8)))
+            setattr(bone, f"ik_max_{axis}", float(rng.uniform(0.1, 0.8)))
+        if settings.get("locks") and rng.uniform() < 0.4:
+            bone.rotation_mode = "XYZ"
+            bone.lock_rotation = (rng.uniform(size=3) < 0.4).tolist()
+    rigs.turn_bones(ob, seed, 0.1)
+    way = rng.normal(size=3)
+    place = way / np.linalg.norm(way) * rng.uniform(0.1, 1.2) * count
+    target = rigs.make_empty(f"{name} Target", place)
+    target.rotation_euler = rng.uniform(-1.0, 1.0, 3)
+    settings.pop("locks", None)
+    if settings.pop("use_springs", False) and solver == "FORCE":
+        settings |= {"use_springs": True, "use_gravity": True}
+    if settings.pop("pole", False):
+        settings["pole_target"] = rigs.make_empty(f"{name} Pole", count * rng.normal(size=3))
+    settings = {"use_limits": False, "solver": solver, "start_from": "CURRENT"} | settings
+    rigs.add_chain(ob, f"Bone.{count - 1}", target, **settings)
+    return ob
+
+
+def make_tree(name: str, solver: str, kind: str, seed: int) -> bpy.types.Object:
+    """Return a tree at random whose tips cannot all be at their targets."""
+    rng, settings = make_rng(seed), dict(KINDS[kind])
+    rig = tree_rigs.make_y(name)
+    for bone in rig.ob.pose.bones:
+        for axis in "xyz":
+            setattr(bone, f"use_ik_limit_{axis}", True)
+            setattr(bone, f"ik_min_{axis}", -float(rng.uniform(0.1, 0.8)))
+            setattr(bone, f"ik_max_{axis}", float(rng.uniform(0.1, 0.8)))
+    rigs.turn_bones(rig.ob, seed, 0.1)
+    poled = settings.pop("pole", False)
+    settings = {"use_limits": False, "solver": solver, "start_from": "CURRENT"} | settings
+    rig.follow(**settings)
+    for chain_name in rig.tips:
+        target, chain = rig.target(chain_name), rig.chain(chain_name)
+        target.location = np.array(target.location) + rng.normal(size=3)
+        target.rotation_euler = rng.uniform(-1.0, 1.0, 3)
+        chain.weight = float(rng.uniform(0.2, 1.0))
+        if poled:
+            chain.pole_target = rigs.make_empty(
+                f"{name} {chain_name} Pole", 2.0 * rng.normal(size=3)
+            )
+    return rig.ob
+
+
+def is_known(solver: str, kind: str) -> bool:
+    """Tell whether a solver has a kind of setting."""
+    if solver == "FOLLOW":
+        return kind in ("free", "limits", "influence", "locks")
+    if solver == "FORCE":
+        return kind != "bare"
+    if kind == "bare":
+        return solver in ("FABRIK", "CCD")
+    return kind != "springs"
+
+
+def turns(ob: bpy.types.Object) -> npt.NDArray[np.float64]:
+    """Return the evaluated local rotations of all bones, shape (n, 3, 3)."""
+    posed = rigs.evaluated(ob).pose.bones
+    return np.array([bone.matrix_basis.to_3x3() for bone in posed])
+
+
+def turned_by(one: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> float:
+    """Return the greatest turn of a bone in degrees."""
+    sine = np.linalg.norm(one - other, axis=(1, 2)) / np.sqrt(8.0)
+    return float(np.degrees(2.0 * np.arcsin(np.clip(sine, 0.0, 1.0))).max())
+
+
+def shake(
+    obs: list[bpy.types.Object], times: int, *, forgets: bool = False
+) -> dict[str, list[float]]:
+    """Tag, update, and return by how many degrees each of them has turned, each time."""
+    found: dict[str, list[float]] = {ob.name: [] for ob in obs}
+    for _ in range(times):
+        before = {ob.name: turns(ob) for ob in obs}
+        if forgets:
+            # As undo and loading do.
+            live.memory.clear()
+        for ob in obs:
+            ob.update_tag()
+        rigs.updated()
+        for ob in obs:
+            found[ob.name].append(turned_by(turns(ob), before[ob.name]))
+    return found
+
+
+# Degrees: what float32 channels tell.
+STILL = 1e-4
+CASES = [
+    pytest.param(solver, kind, make, id=f"{solver}-{kind}-{make.__name__}")
+    for kind in KINDS
+    for make in (make_limited, make_tree)
+    for solver in (SOLVERS if make is make_limited else ("NEWTON", "FABRIK"))
+    if is_known(solver, kind) and (make is make_limited or kind not in ("stretch", "locks"))
+    # FORCE is slow where limits hold it back.
+    if solver != "FORCE" or kind in ("pole", "influence and pole")
+]
+
+
+@pytest.mark.parametrize(("solver", "kind", "make"), CASES)
+def test_nothing_moves_where_nothing_has_changed(solver, kind, make):
+    """Promise 4, of chains that start from their own last pose."""
+    obs = [make(f"Rig{seed}", solver, kind, seed) for seed in SEEDS]
+    rigs.updated()
+    for name, turned in shake(obs, 4).items():
+        assert max(turned) <= STILL, (name, turned)
+    if kind == "locks":
+        # Solvers do not know locked channels: from what these leave they find another pose.
+        return
+    for name, turned in shake(obs, 2, forgets=True).items():
+        assert max(turned) <= STILL, (name, turned)
+
+
+@pytest.mark.parametrize("solver", ["NEWTON", "CCD"])
+def test_a_target_that_creeps_is_followed(solver):
+    """However small its steps, the tip gets as near as if the target had gone there at once."""
+    ob, way = make_limited("Rig", solver, "limits", 2), np.array((0.03, -0.015, 0.01))
+    target, chain = bpy.data.objects["Rig Target"], ob.chain_ik.chains[0]
+    rigs.updated()
+    first = np.array(target.location)
+    for share in np.linspace(0.0, 1.0, 300):
+        target.location = first + share * way
+        rigs.updated()
+    twin = make_limited("Twin", solver, "limits", 2)
+    bpy.data.objects["Twin Target"].location = first + way
+    rigs.updated()
+    assert chain.status.startswith("Held back")
+    assert chain.residual <= twin.chain_ik.chains[0].residual + 3e-5 * len(ob.pose.bones)
+
+
+def test_a_pose_by_hand_is_taken_over():
+    ob = make_limited("Rig", "NEWTON", "limits", 2)
+    rigs.updated()
+    before = turns(ob)
+    ob.pose.bones["Bone.0"].rotation_quaternion = (0.98, 0.0, 0.0, 0.2)
+    rigs.updated()
+    assert turned_by(turns(ob), before) > 1.0

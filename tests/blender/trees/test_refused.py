@@ -1,0 +1,117 @@
+"""Chains that cannot be solved together with others leave their own bones as stored, or keyed."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.setups import rigs, tree_rigs
+
+OWN = ("Right.0", "Right.1")
+FRAMES = (1, 4, 10, 16)
+# float32 channels, as they were before they were stored.
+SAME = 1e-6
+
+
+def channels(ob: bpy.types.Object) -> dict[str, tuple[float, ...]]:
+    """Return all channels that chains write, by bone."""
+    return {
+        bone.name: (*bone.rotation_quaternion, *bone.scale, *bone.location)
+        for bone in ob.pose.bones
+    }
+
+
+def make_rig(**settings: object) -> tuple[tree_rigs.Rig, dict[str, tuple[float, ...]]]:
+    """Return a Y posed by hand whose right chain has these settings, and its pose of before."""
+    rig = tree_rigs.make_y()
+    rigs.turn_bones(rig.ob, angle=0.3)
+    before = channels(rig.ob)
+    rig.follow()
+    for name, value in settings.items():
+        setattr(rig.chain("Right"), name, value)
+    rig.place(2, 0.6)
+    if settings.get("use_stretch"):
+        rig.target("Right").location *= 1.6
+    return rig, before
+
+
+REFUSED = [{"solver": "CCD"}, {"solver": "FOLLOW"}, {"use_stretch": True}]
+
+
+@pytest.mark.parametrize("settings", REFUSED, ids=lambda each: "-".join(map(str, each.values())))
+def test_frames_show_the_same_in_any_order(settings):
+    rig, _ = make_rig(**settings)
+    if settings.get("solver") == "FOLLOW":
+        rig.chain("Right").chain_count = 4
+    rigs.key(rig.ob, "chain_ik.chains[0].mute", {1: True, 9: True, 10: False})
+    for curve in rigs.curves_of(rig.ob):
+        for point in curve.keyframe_points:
+            point.interpolation = "CONSTANT"
+    target = rig.target("Right")
+    rigs.key(target, "location", {1: tuple(target.location), 9: (-0.2, -0.4, 1.6)})
+    shown: dict[int, dict[str, tuple[float, ...]]] = {}
+    for frame in (*FRAMES, *FRAMES[::-1], 10, 1, 16, 4, 1, 10, 4):
+        rigs.go_to(frame)
+        first = shown.setdefault(frame, channels(rig.ob))
+        for name, values in channels(rig.ob).items():
+            np.testing.assert_allclose(values, first[name], atol=SAME, err_msg=f"{frame} {name}")
+    assert "cannot be solved together" not in rig.chain("Right").status
+    rigs.go_to(10)
+    assert "cannot be solved together" in rig.chain("Right").status
+    assert rig.gaps()["Left"] <= 2e-6
+
+
+@pytest.mark.parametrize("settings", REFUSED, ids=lambda each: "-".join(map(str, each.values())))
+def test_a_chain_that_is_refused_later_gives_its_own_bones_their_stored_pose(settings):
+    rig, before = make_rig()
+    rigs.updated()
+    assert rig.chain("Right").status.startswith("Reached")
+    for name, value in settings.items():
+        setattr(rig.chain("Right"), name, value)
+    for _ in range(3):
+        rig.ob.update_tag()
+        rigs.updated()
+        assert "cannot be solved together" in rig.chain("Right").status
+        for name in OWN:
+            np.testing.assert_allclose(channels(rig.ob)[name], before[name], atol=SAME)
+        assert rig.gaps()["Left"] <= 2e-6
+
+
+def test_keyed_bones_of_a_refused_chain_play_their_keys_and_chains_below_follow_them():
+    rig, _ = make_rig()
+    bones = rig.ob.pose.bones
+    path = 'pose.bones["Right.0"].rotation_quaternion'
+    rigs.key(rig.ob, path, {1: (1.0, 0.0, 0.0, 0.0), 20: (0.8, 0.6, 0.0, 0.0)})
+    rig.chain("Right").solver = "CCD"
+    shown = {}
+    for frame in (1, 20, 10, 20, 1, 10):
+        rigs.go_to(frame)
+        expected = [curve.evaluate(frame) for curve in rigs.curves_of(rig.ob)]
+        np.testing.assert_allclose(bones["Right.0"].rotation_quaternion, expected, atol=SAME)
+        first = shown.setdefault(frame, channels(rig.ob))
+        assert channels(rig.ob) == first
+    rig.chain("Right").solver = "NEWTON"
+    rigs.updated()
+    assert rig.chain("Right").status.startswith("Reached")
+
+
+def test_a_chain_below_a_refused_one_reaches_its_target():
+    rig, _ = make_rig()
+    rigs.add_bones(
+        rig.ob,
+        ((-0.8, 0, 1.4), (-1.0, -0.05, 1.5), (-1.3, 0, 1.5)),
+        prefix="Hand",
+        parent="Right.1",
+    )
+    goal = rigs.make_empty("Goal", (-0.9, -0.2, 1.4))
+    rigs.add_chain(rig.ob, "Hand.1", goal, chain_count=2, name="Hand")
+    rigs.updated()
+    rig.chain("Right").solver = "CCD"
+    goal.location = rigs.tail(rig.ob, "Hand.1") + np.array((0.05, -0.1, 0.05))
+    depsgraph = rigs.updated()
+    status = rig.chain("Hand").status
+    measured = np.linalg.norm(
+        rigs.tail(rig.ob, "Hand.1", depsgraph) - rigs.position(goal, depsgraph)
+    )
+    assert rig.chain("Hand").residual == pytest.approx(measured, abs=1e-5), status
