@@ -68,11 +68,27 @@ def _activate(view_layer: bpy.types.ViewLayer) -> None:
             activate_chain_of(owner, Anchor(active, bone))
 
 
+def _show_again(view_layer: bpy.types.ViewLayer, shown: Shown) -> None:
+    """Keep which chains were shown, unless something else is active now, or there are others.
+
+    Blender stores the step of a click before the click is followed, so the file has other ones.
+    """
+    if _clicked(view_layer) != shown.clicked:
+        return
+    for rig in view_layer.objects:
+        own = rig.chain_ik
+        names, index = shown.chains.get(rig.session_uid, ([], 0))
+        if own.active_index != index and own.chains.keys() == names and rig.is_editable:
+            own.active_index = index
+
+
 @persistent
 def on_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = None) -> None:
-    """Know what has been clicked."""
+    """Know what has been clicked; also after an undo or redo, inside which nothing is touched."""
     view_layer = None if depsgraph is None else depsgraph.view_layer
     if depsgraph is not None and depsgraph.mode == "VIEWPORT" and view_layer is not None:
+        if _shown_before:
+            _show_again(view_layer, _shown_before.pop())
         # No other choice is undone.
         if _note(view_layer):
             _activate(view_layer)
@@ -94,23 +110,6 @@ def before_history(*_arguments: object) -> None:
 
 
 @persistent
-def after_history(*_arguments: object) -> None:
-    """Keep which chains were shown, unless something else is active now, or there are others.
-
-    Blender stores the step of a click before the click is followed, so the file has other ones.
-    """
-    view_layer = bpy.context.view_layer
-    shown = _shown_before.pop() if _shown_before else None
-    if view_layer is None or shown is None or _clicked(view_layer) != shown.clicked:
-        return
-    for rig in view_layer.objects:
-        own = rig.chain_ik
-        names, index = shown.chains.get(rig.session_uid, ([], 0))
-        if own.active_index != index and own.chains.keys() == names and rig.is_editable:
-            own.active_index = index
-
-
-@persistent
 def on_load(*_arguments: object) -> None:
     """Begin afresh."""
     _forget()
@@ -126,8 +125,6 @@ _HANDLERS = {
     "depsgraph_update_post": on_update,
     "undo_pre": before_history,
     "redo_pre": before_history,
-    "undo_post": after_history,
-    "redo_post": after_history,
     "load_post": on_load,
 }
 

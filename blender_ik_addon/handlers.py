@@ -15,13 +15,13 @@ from bpy.app.handlers import persistent
 from .events import listening
 from .properties import (
     SOURCE,
+    follow_listed,
     forget_compared,
     mark,
     sync_anchors,
     upgrade,
 )
 from .rig.live import live
-from .rig.live.renames import renames
 from .rig.reading.anchors import shown_everywhere
 from .rig.reading.update import Update
 
@@ -46,8 +46,8 @@ def _run(
     thread = threading.get_ident()
     if depsgraph is None or thread in _busy:
         return
-    if depsgraph.mode == "VIEWPORT":
-        renames.look(depsgraph)
+    if depsgraph.mode == "VIEWPORT" and not scene.chain_ik.use_live:
+        follow_listed(depsgraph)
     if not scene.chain_ik.use_live or _is_render_underway(scene, depsgraph):
         # What changes now is told to nobody: begin afresh when chains are solved again.
         live.memory.graphs.clear()
@@ -99,15 +99,18 @@ def on_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = Non
     _run(scene, depsgraph, is_new_frame=True)
 
 
-@persistent
-def on_history(*_arguments: object) -> None:
-    """Forget what is known of data that has just been replaced: load, undo, redo."""
-    live.memory.clear()
-    view_layer = bpy.context.view_layer
-    if view_layer is None:
-        return
-    # Without a graph there is nothing that the tags below could reach. Where there was one, as
-    # after undo, this update has solved already.
+def _solve_shown() -> None:
+    """Solve what no update has solved yet, in the view layers that are shown."""
+    windows = [each for manager in bpy.data.window_managers for each in manager.windows]
+    shown = [window.view_layer for window in windows]
+    if not shown and bpy.context.view_layer is not None:
+        shown.append(bpy.context.view_layer)
+    for view_layer in shown:
+        _solve(view_layer)
+
+
+def _solve(view_layer: bpy.types.ViewLayer) -> None:
+    # Without a graph there is nothing that the tags below could reach.
     view_layer.update()
     solved = {uid for graph in live.memory.graphs.values() for uid in graph.rigs}
     rigs = [each for each in view_layer.objects if each.type == "ARMATURE"]
@@ -120,13 +123,23 @@ def on_history(*_arguments: object) -> None:
 
 
 @persistent
+def on_undo(*_arguments: object) -> None:
+    """Forget what is known of data that has just been replaced by undo or redo.
+
+    Blender evaluates it next and tells ``on_update``. Nothing is read or evaluated before that:
+    asked for its graph here, Blender has crashed.
+    """
+    live.memory.begin_anew()
+
+
+@persistent
 def on_load(*_arguments: object) -> None:
     """Bring settings of older files up to date, and begin afresh."""
     upgrade(bpy.data.objects)
-    renames.clear()
     for window_manager in bpy.data.window_managers:
         forget_compared(window_manager)
-    on_history()
+    live.memory.clear()
+    _solve_shown()
 
 
 @persistent
@@ -146,17 +159,26 @@ _HANDLERS = {
     "frame_change_post": on_frame,
     "load_post": on_load,
     "save_pre": on_save,
-    "undo_post": on_history,
-    "redo_post": on_history,
+    "undo_post": on_undo,
+    "redo_post": on_undo,
 }
 if hasattr(bpy.app.handlers, "blend_import_post"):
     # Not in 4.2, where nothing tells of what is appended.
     _HANDLERS["blend_import_post"] = on_import
 
-
-def _forget() -> None:
-    _busy.clear()
-    renames.clear()
+_listen, _stop_listening = listening(_HANDLERS, _busy.clear)
 
 
-register, unregister = listening(_HANDLERS, _forget)
+def register() -> None:
+    """Listen, and have what stands in the file solved: until something moves no update comes."""
+    _listen()
+    # While add-ons are enabled there is no data. Nothing runs timers in the background.
+    if not bpy.app.background:
+        bpy.app.timers.register(_solve_shown, first_interval=0.0)
+
+
+def unregister() -> None:
+    """Remove what ``register`` added."""
+    if bpy.app.timers.is_registered(_solve_shown):
+        bpy.app.timers.unregister(_solve_shown)
+    _stop_listening()

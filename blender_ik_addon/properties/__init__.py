@@ -2,6 +2,7 @@
 
 from ..registering import in_order
 from .chains import (
+    LONGEST_NAME,
     ChainGroup,
     active_armature,
     active_chain,
@@ -22,13 +23,14 @@ from .compared import (
     find_marked,
     forget_compared,
     ghost_joints,
+    is_in_use,
     keep_compared,
     kept_of,
     mark_of,
 )
 from .conversion import Conversion, to_chains, to_constraints
 from .file_format import mark, upgrade
-from .forces import creature_text, take_creature
+from .forces import creature_name, creature_text, take_creature
 from .joints import RANGED_AXES, STIFF_AXES, JointSettings, take_over
 from .joints.ends import bone_of_joint, end_setting, move_limit_end
 from .lists import (
@@ -48,17 +50,28 @@ from .records import (
     bones_spec,
     chain_spec,
     idle_joints,
+    live_rigs,
     sync_anchors,
     target_and_pole,
 )
+from .renaming import follow_listed
 from .settings import ChainSettings
 from .sharing import shares_bones
 from .shown import SHOWN, ShownSettings
-from .status import status_with, tree_in_words, tree_of
+from .status import (
+    ChainState,
+    paths_in_words,
+    state,
+    state_of_ending,
+    status_with,
+    tree_in_words,
+    tree_of,
+)
 from .stored import SOURCE, check_free, is_off_its_keys, release, store
 
 __all__ = [
     "COMPARED",
+    "LONGEST_NAME",
     "NEGATIVE_SCALES",
     "OWN_WORDS",
     "RANGED_AXES",
@@ -69,6 +82,7 @@ __all__ = [
     "STIFF_AXES",
     "ChainGroup",
     "ChainSettings",
+    "ChainState",
     "ComparedChain",
     "ComparedSolver",
     "Conversion",
@@ -93,28 +107,35 @@ __all__ = [
     "compared_chain",
     "copy_joints",
     "copy_mirrored",
+    "creature_name",
     "creature_text",
     "end_setting",
     "find_marked",
+    "follow_listed",
     "forget_compared",
     "free_name",
     "ghost_joints",
     "idle_joints",
     "is_idle",
+    "is_in_use",
     "is_off_its_keys",
     "keep_compared",
     "kept_of",
+    "live_rigs",
     "mark",
     "mark_of",
     "move_limit_end",
     "names_of_chains",
     "own_controls",
     "owner_of",
+    "paths_in_words",
     "register",
     "release",
     "remove_chain",
     "remove_joint",
     "shares_bones",
+    "state",
+    "state_of_ending",
     "status_with",
     "store",
     "sync_anchors",

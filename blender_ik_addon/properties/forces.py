@@ -15,6 +15,7 @@ from ..core.equilibrium.easing import Easing
 from ..rig.planning.acting_forces import creature_of
 from ..rig.reading.spec import ForceSpec
 from .chains import OVERRIDABLE, ChainGroup, tag
+from .choices import OWN_WORDS
 
 MODES = (
     ("EXACT", "Exact", "Each joint turns by the torque of the pull: its lever times the force"),
@@ -95,7 +96,7 @@ class ForceSettings(bpy.types.PropertyGroup):
     creature: StringProperty(
         name="Creature",
         description="Text of a creature file: stiffness, comfort, mass and joints from root to"
-        " tip. It counts instead of the five numbers below; clear it to use those",
+        " tip. It replaces the five numbers below; load None to use the numbers again",
         options=set(),
         override=OVERRIDABLE,
         update=tag,
@@ -110,9 +111,9 @@ class ForceSettings(bpy.types.PropertyGroup):
         update=tag,
     )
     force_gain: FloatProperty(
-        name="Gain",
-        description="How far a pull of one chain length turns a joint in one iteration; in"
-        " degrees, default 0, as far as is stable",
+        name="Step Size",
+        description="How far a pull of one chain length turns a joint in one step, in degrees."
+        " Default 0: the largest stable step",
         default=0.0,
         min=0.0,
         soft_max=1.0,
@@ -131,9 +132,9 @@ class ForceSettings(bpy.types.PropertyGroup):
         update=tag,
     )
     ease: FloatProperty(
-        name="Ease",
-        description="Time that about two thirds of the way to the target take; in seconds, default"
-        " 0.2; 0 for none",
+        name="Time Constant",
+        description="Time until about a third (1/e) of the distance to the target is left, in"
+        " seconds. A longer time makes the chain settle more slowly. Default 0.2; 0 for no delay",
         default=0.2,
         min=0.0,
         soft_max=5.0,
@@ -145,6 +146,7 @@ class ForceSettings(bpy.types.PropertyGroup):
     )
     fastest: FloatProperty(
         name="Max Speed",
+        translation_context=OWN_WORDS,
         description="How far a joint turns in a second at most; in degrees, default 0, no limit",
         default=0.0,
         min=0.0,
@@ -196,6 +198,16 @@ def take_creature(chain: ChainGroup, text: str) -> Creature:
         if getattr(chain.force, name) != value:
             setattr(chain.force, name, value)
     return creature
+
+
+def creature_name(chain: ChainGroup) -> str:
+    """Return the name of the creature that has been loaded into a chain, empty without one.
+
+    Raises:
+        InvalidCreatureError: If the chain holds a text that tells none.
+    """
+    text: str = chain.force.creature
+    return parse_creature(text).name if text else ""
 
 
 def creature_text(chain: ChainGroup) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import replace
 
 import bpy
 
-from ..core import Lead, SolveOptions, Solver
+from ..core import IKError, Lead, SolveOptions, Solver
+from ..rig.keying.baking import may_move
+from ..rig.keying.going_on import LiveRig
 from ..rig.live import live
 from ..rig.planning.checks import check_settings
 from ..rig.planning.stored_text import bones_of_text
@@ -127,6 +130,21 @@ def bones_of_chains(armature_object: bpy.types.Object) -> list[list[str]]:
     """Return the same for all chains of an object, in the order of its list."""
     specs = [bones_spec(settings) for settings in chains_of(armature_object)]
     return driven_by_all(armature_object, specs) if specs else []
+
+
+def live_rigs(scene: bpy.types.Scene) -> dict[int, LiveRig]:
+    """Return the armature objects of a scene with sound chains that may move, by session uid."""
+    found = {}
+    for rig in scene.objects:
+        specs = []
+        for index, settings in enumerate(chains_of(rig) if rig.type == "ARMATURE" else ()):
+            # Those that are not sound are not solved.
+            with suppress(IKError):
+                if may_move(rig, index):
+                    specs.append(chain_spec(settings, with_stored=False))
+        if specs:
+            found[rig.session_uid] = LiveRig(rig, specs)
+    return found
 
 
 def _target(settings: ChainGroup) -> Anchor | None:

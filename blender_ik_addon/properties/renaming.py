@@ -1,45 +1,107 @@
-"""Chains follow bones that were renamed: tips, and those that are targets and poles."""
+"""Chains follow bones that were renamed: by their tips, joints, stored poses, targets and poles."""
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, cast
 
 import bpy
 
-from ..rig.live.renames import renames
+from ..rig.live.renames import Renamed, renamed_since, seen_bones
+from ..rig.planning.stored_text import bones_of_text, text_of_bones
+from ..rig.reading.refusals import RigError
 from .chains import ChainGroup, chains_of, owner_of
+
+Update = Callable[[Any, bpy.types.Context], None]
+
+_ANCHORS = (("target", "subtarget"), ("pole_target", "pole_subtarget"))
+
+
+def follow_listed(depsgraph: bpy.types.Depsgraph) -> None:
+    """Follow with all armature objects that an evaluation has changed.
+
+    Where a bone of one was renamed, Blender lists all of them.
+    """
+    if not depsgraph.id_type_updated(id_type="ARMATURE"):
+        return
+    for update in depsgraph.updates:
+        changed = update.id.original
+        if isinstance(changed, bpy.types.Object) and changed.type == "ARMATURE":
+            follow_renamed(changed)
 
 
 def follow_renamed(armature_object: bpy.types.Object) -> None:
     """Give the chains of an object the present names of their bones."""
-    for settings in chains_of(armature_object):
-        _follow_tip(settings)
-        for name in ("target", "pole_target"):
-            _follow_anchor(settings, name, name.replace("target", "subtarget"))
-
-
-def _follow_tip(settings: ChainGroup) -> None:
-    bone = _present(owner_of(settings), settings.bone)
-    if bone == settings.bone:
+    group = armature_object.chain_ik
+    if not armature_object.is_editable or armature_object.type != "ARMATURE":
         return
+    if not (group.chains or group.seen_bones):
+        return
+    own = cast(bpy.types.Armature, armature_object.data)
+    chains = chains_of(armature_object)
+    followed = (_armature(settings, target) for settings in chains for target, _ in _ANCHORS)
+    armatures = {each.name_full: each for each in (own, *followed) if each is not None}
+    # Without chains there is no name whose meaning could be kept.
+    present = seen_bones(armatures.values()) if chains else ""
+    if group.seen_bones == present:
+        return
+    renamed = renamed_since(group.seen_bones, present)
+    group.seen_bones = present
+    for settings in chains if renamed else ():
+        _follow_own(settings, renamed.get(own.name_full, {}))
+        _follow_anchors(settings, renamed)
+
+
+def naming(name: str, then: Update) -> Update:
+    """Return what Blender calls where a person or a script has given a setting the name of a bone.
+
+    All other names follow first: the one that has just been set means a present bone.
+
+    Args:
+        name: Of the setting, of a chain or of one of its joints.
+        then: What is to be done about the new bone.
+    """
+
+    def update(settings: bpy.types.PropertyGroup, context: bpy.types.Context) -> None:
+        bone = getattr(settings, name)
+        follow_renamed(owner_of(settings))
+        if getattr(settings, name) != bone:
+            setattr(settings, name, bone)
+        then(settings, context)
+
+    return update
+
+
+def _follow_own(settings: ChainGroup, later: dict[str, str]) -> None:
     stored = settings.stored_pose
-    # Else its bones were given their pose back, as if the chain took others now.
-    settings.stored_pose = ""
-    settings.bone, settings.stored_pose = bone, stored
+    with suppress(RigError):
+        bones = bones_of_text(stored)
+        if any(bone.name in later for bone in bones):
+            stored = text_of_bones(
+                bone._replace(name=later.get(bone.name, bone.name)) for bone in bones
+            )
+    for joint in settings.joints:
+        if joint.bone in later:
+            joint.bone = later[joint.bone]
+    if settings.bone in later:
+        # Otherwise its bones were given their pose back, as if the chain took others now.
+        settings.stored_pose = ""
+        settings.bone = later[settings.bone]
+    if settings.stored_pose != stored:
+        settings.stored_pose = stored
 
 
-def _follow_anchor(settings: ChainGroup, target: str, subtarget: str) -> None:
+def _follow_anchors(settings: ChainGroup, renamed: Renamed) -> None:
+    for target, subtarget in _ANCHORS:
+        followed = _armature(settings, target)
+        later = {} if followed is None else renamed.get(followed.name_full, {})
+        if (name := getattr(settings, subtarget)) in later:
+            setattr(settings, subtarget, later[name])
+
+
+def _armature(settings: ChainGroup, target: str) -> bpy.types.Armature | None:
     # Reading a pointer that was never set has Blender store an empty one.
     followed = getattr(settings, target) if settings.is_property_set(target) else None
-    if followed is None or followed.type != "ARMATURE":
-        return
-    former = getattr(settings, subtarget)
-    bone = _present(followed, former)
-    if bone != former:
-        setattr(settings, subtarget, bone)
-
-
-def _present(armature_object: bpy.types.Object, name: str) -> str:
-    armature = cast(bpy.types.Armature, armature_object.data)
-    renames.meet(armature)
-    return renames.present(armature, name)
+    is_armature = followed is not None and followed.type == "ARMATURE"
+    return cast(bpy.types.Armature, followed.data) if is_armature else None

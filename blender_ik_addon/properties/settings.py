@@ -25,9 +25,10 @@ from .choices import LEADS, NEGATIVE_SCALES, OWN_WORDS, ROTATION_BONES, SOLVERS,
 from .forces import ForceSettings
 from .joints import JointSettings
 from .records import sync_anchors
-from .shown import ShownSettings
+from .renaming import naming
+from .shown import SceneSettings, ShownSettings
 from .status import residual, status
-from .stored import release, release_scale
+from .stored import release, restretch
 
 
 def _retarget(settings: ChainSettings, context: bpy.types.Context) -> None:
@@ -47,20 +48,6 @@ def _rechain(settings: ChainSettings, context: bpy.types.Context) -> None:
     with suppress(IKError):
         release(settings)
     _retarget(settings, context)
-
-
-def _restretch(settings: ChainSettings, context: bpy.types.Context) -> None:
-    """Give the bones their scale back where they are to stretch no longer."""
-    if not settings.use_stretch:
-        with suppress(IKError):
-            release_scale(settings)
-    tag(settings, context)
-
-
-def _toggle_live(settings: SceneSettings, _context: bpy.types.Context) -> None:
-    for owner in settings.id_data.objects:
-        if owner.type == "ARMATURE" and owner.chain_ik.chains:
-            owner.update_tag()
 
 
 class ChainSettings(bpy.types.PropertyGroup):
@@ -97,10 +84,11 @@ class ChainSettings(bpy.types.PropertyGroup):
         maxlen=LONGEST_NAME,
         options=set(),
         override=OVERRIDABLE,
-        update=_take_tip,
+        update=naming("bone", _take_tip),
     )
     chain_count: IntProperty(
         name="Chain Length",
+        translation_context=OWN_WORDS,
         description="How many bones the chain has, counted from the tip bone up its parents;"
         " default 0, all up to the first",
         default=0,
@@ -135,10 +123,11 @@ class ChainSettings(bpy.types.PropertyGroup):
         maxlen=LONGEST_NAME,
         options=set(),
         override=OVERRIDABLE,
-        update=_retarget,
+        update=naming("subtarget", _retarget),
     )
     pole_target: PointerProperty(
         name="Pole Target",
+        translation_context=OWN_WORDS,
         description="The object that the chain bends toward, such as one in front of a knee",
         type=bpy.types.Object,
         options=set(),
@@ -151,10 +140,11 @@ class ChainSettings(bpy.types.PropertyGroup):
         maxlen=LONGEST_NAME,
         options=set(),
         override=OVERRIDABLE,
-        update=_retarget,
+        update=naming("pole_subtarget", _retarget),
     )
     pole_angle: FloatProperty(
         name="Pole Angle",
+        translation_context=OWN_WORDS,
         description="Turns the bend away from the pole, about the line from the root to the"
         " target; in degrees, default 0",
         subtype="ANGLE",
@@ -272,6 +262,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     weight: FloatProperty(
         name="Weight",
+        translation_context=OWN_WORDS,
         description="How much the target of this chain counts, from 0 to 1, where chains that"
         " share bones cannot all reach theirs; default 1",
         default=1.0,
@@ -299,7 +290,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         " Stretch above 0 (Properties, tab Bone, Inverse Kinematics). Default off",
         options=set(),
         override=OVERRIDABLE,
-        update=_restretch,
+        update=restretch,
     )
     use_keep_volume: BoolProperty(
         name="Keep Volume",
@@ -397,29 +388,24 @@ class ObjectSettings(bpy.types.PropertyGroup):
         options={"HIDDEN"},
         override=OVERRIDABLE,
     )
+    filled_paths: StringProperty(
+        name="Filled Paths",
+        description="Fingerprints of the bones' motion paths that Update Motion Paths has filled;"
+        " default none",
+        options={"HIDDEN"},
+        override=OVERRIDABLE,
+    )
     format: IntProperty(
         name="Format",
         description="Version of these settings in the file; default 0, not saved yet",
         options={"HIDDEN"},
         override=OVERRIDABLE,
     )
-
-
-class SceneSettings(bpy.types.PropertyGroup):
-    """Settings of the scene."""
-
-    use_live: BoolProperty(
-        name="Live",
-        description="Chains follow whenever their targets move, on playback and in renders."
-        " Off: they stand still. Default on",
-        default=True,
-        options=set(),
-        update=_toggle_live,
-    )
-    overlay: PointerProperty(
-        name="Overlay",
-        description="What the viewport shows of chains",
-        type=ShownSettings,
+    seen_bones: StringProperty(
+        name="Seen Bones",
+        description="Which bones the names in the chains mean, as JSON; default empty",
+        options={"HIDDEN"},
+        override=OVERRIDABLE,
     )
 
 

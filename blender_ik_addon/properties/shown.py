@@ -1,9 +1,9 @@
-"""What the overlay shows of chains in the 3D viewport: kept in the scene."""
+"""Settings of the scene: whether chains are live, and what the overlay shows of them."""
 
 from __future__ import annotations
 
 import bpy
-from bpy.props import BoolProperty
+from bpy.props import BoolProperty, PointerProperty
 
 SHOWN = (
     *("show_chains", "show_joints", "show_target_lines"),
@@ -68,4 +68,28 @@ class ShownSettings(bpy.types.PropertyGroup):
         " default on",
         default=True,
         options=set(),
+    )
+
+
+def _toggle_live(settings: SceneSettings, _context: bpy.types.Context) -> None:
+    for owner in settings.id_data.objects:
+        if owner.type == "ARMATURE" and owner.chain_ik.chains:
+            owner.update_tag()
+
+
+class SceneSettings(bpy.types.PropertyGroup):
+    """Settings of the scene."""
+
+    use_live: BoolProperty(
+        name="Live",
+        description="Chains follow whenever their targets move, on playback and in renders."
+        " Off: they stand still. Default on",
+        default=True,
+        options=set(),
+        update=_toggle_live,
+    )
+    overlay: PointerProperty(
+        name="Overlay",
+        description="What the viewport shows of chains",
+        type=ShownSettings,
     )

@@ -2,40 +2,113 @@
 
 from __future__ import annotations
 
+import enum
+
 import bpy
 
 from ..core import Status
+from ..rig.batches.batch import Ending
+from ..rig.keying.baking import is_animated, may_pose
+from ..rig.keying.motion_paths import are_unfilled, has_paths
 from ..rig.live import live
 from ..rig.planning.stored_text import bones_of_text
 from ..rig.posing.outcome import Outcome
+from ..rig.reading.animation import keyed_bones
 from ..rig.reading.refusals import RigError
+from ..rig.reading.update import GraphKey, shown_graph
 from ..rig.tools.lengths import length_in_words, length_unit
 from ..rig.tools.wording import outcome_in_words
 from .chains import ChainGroup, chain_key, chains_of, is_idle, owner_of
-from .records import idle_joints
+from .choices import uses
+from .records import bones_of_chain, bones_of_chains, idle_joints
+
+NEW_KEYS = (
+    "The bones have keys here, so the chain bends another way at other frames: delete these keys,"
+    " and key the target only"
+)
+
+
+class ChainState(enum.StrEnum):
+    """What a chain does, as coarse as a color or an icon tells it."""
+
+    REACHED = enum.auto()
+    HELD = enum.auto()
+    """It is short of its target, by limits for example, or its bones have stretched."""
+    MISSED = enum.auto()
+    """The target is out of reach."""
+    IDLE = enum.auto()
+    """It is not solved, and nothing is wrong: it is muted, for example."""
+    BROKEN = enum.auto()
+    """It cannot be solved until somebody changes something."""
+
+
+def state_of_ending(ending: Ending | None) -> ChainState:
+    """Return the state of a chain by how its last solve ended; None where there was no solve."""
+    if ending is None:
+        return ChainState.IDLE
+    if ending.status in (Status.EXTENDED, Status.FOLDED):
+        return ChainState.MISSED
+    is_there = ending.status is Status.REACHED and not ending.is_stretched
+    return ChainState.REACHED if is_there else ChainState.HELD
+
+
+def state(settings: ChainGroup) -> ChainState:
+    """Return the state of a chain, with nothing solved for it."""
+    unsolved = _unsolved(settings, _outcome(settings))
+    if unsolved is not None:
+        return unsolved[0]
+    (uid, index), graph = chain_key(settings), _graph_shown()
+    (ending,) = live.memory.endings(graph, uid, [index]) if graph else (None,)
+    return state_of_ending(ending)
 
 
 def status(settings: ChainGroup) -> str:
     """Return what the last solve of a chain did, in words, or why there was none."""
-    return status_with(settings, live.memory.outcome(chain_key(settings)))
+    outcome = _outcome(settings)
+    text = status_with(settings, outcome)
+    if isinstance(outcome, Outcome) and not is_idle(settings) and _starts_from_new_keys(settings):
+        text += f". {NEW_KEYS}"
+    return text
+
+
+def _outcome(settings: ChainGroup) -> Outcome | str | None:
+    """Return what the last solve of a chain did in the view layer shown."""
+    graph = _graph_shown()
+    return live.memory.outcome(graph, chain_key(settings)) if graph else None
+
+
+def _graph_shown() -> GraphKey | None:
+    scene, view_layer = bpy.context.scene, bpy.context.view_layer
+    return shown_graph(scene, view_layer) if scene and view_layer else None
+
+
+def _starts_from_new_keys(settings: ChainGroup) -> bool:
+    """Tell whether all bones of a chain have keys at this frame, and bend elsewhere as they say.
+
+    A limb of two bones bends to one side only. Whoever animates the influence has keyed the bones
+    on purpose, as *Switch FK/IK* does.
+    """
+    scene, bones = bpy.context.scene, bones_of_chain(settings)
+    if scene is None or len(bones) <= 2 or settings.start_from != "KEYED":
+        return False
+    owner, (_, index) = owner_of(settings), chain_key(settings)
+    return (
+        uses(settings, "start_from")
+        and keyed_bones(owner, scene.frame_current_final).issuperset(bones)
+        and not is_animated(owner, index, "influence")
+        and not is_animated(owner, index, "mute")
+    )
 
 
 def status_with(settings: ChainGroup, outcome: Outcome | str | None) -> str:
     """Return the same for an outcome that is known."""
-    if is_idle(settings):
-        return _idle(settings)
+    unsolved = _unsolved(settings, outcome)
+    if unsolved is not None:
+        return unsolved[1]
+    assert isinstance(outcome, Outcome)
     scene = bpy.context.scene
-    if scene is not None and not scene.chain_ik.use_live:
-        return "Live is off"
-    reason = _why_not_posed(owner_of(settings))
-    if reason:
-        return f"Not solved: {reason}"
-    if outcome is None:
-        return "Not solved yet: move the target, or change the frame"
-    if isinstance(outcome, str):
-        return outcome
     text = outcome_in_words(outcome, length_unit(scene))
-    if outcome.put_back and scene is not None and scene.tool_settings.use_keyframe_insert_auto:
+    if outcome.put_back and _is_auto_keyed(owner_of(settings), outcome.put_back):
         text += ". Auto Keying has keyed it: delete that key"
     idle = idle_joints(settings)
     if idle:
@@ -43,13 +116,37 @@ def status_with(settings: ChainGroup, outcome: Outcome | str | None) -> str:
     return text
 
 
-def _idle(settings: ChainGroup) -> str:
+def _unsolved(settings: ChainGroup, outcome: Outcome | str | None) -> tuple[ChainState, str] | None:
+    """Return why a chain is not solved: its state, and the same in words; None if it is solved."""
+    if is_idle(settings):
+        return _idle(settings)
+    scene = bpy.context.scene
+    if scene is not None and not scene.chain_ik.use_live:
+        return ChainState.IDLE, "Live is off"
+    reason = _why_not_posed(owner_of(settings))
+    if reason:
+        return ChainState.IDLE, f"Not solved: {reason}"
+    if outcome is None:
+        return ChainState.IDLE, "Not solved yet: move the target, or change the frame"
+    return (ChainState.BROKEN, outcome) if isinstance(outcome, str) else None
+
+
+def _is_auto_keyed(owner: bpy.types.Object, bones: tuple[str, ...]) -> bool:
+    """Return whether bones have a key now; *Only Insert Available* and *Needed* may set none."""
+    scene = bpy.context.scene
+    if scene is None or not scene.tool_settings.use_keyframe_insert_auto:
+        return False
+    return not keyed_bones(owner, scene.frame_current_final).isdisjoint(bones)
+
+
+def _idle(settings: ChainGroup) -> tuple[ChainState, str]:
     """Return why a chain leaves its bones alone, or could not give their stored pose back."""
     try:
         bones_of_text(settings.stored_pose)
     except RigError as error:
-        return str(error)
-    return "Muted" if settings.mute else "Influence is zero: the bones are free to be posed"
+        return ChainState.BROKEN, str(error)
+    muted, zero = "Muted", "Influence is zero: the bones are free to be posed"
+    return ChainState.IDLE, muted if settings.mute else zero
 
 
 def _why_not_posed(owner: bpy.types.Object) -> str:
@@ -78,8 +175,23 @@ def _outcome_shown(settings: ChainGroup) -> Outcome | None:
     """Return what the last solve of a chain did; None if its bones are not where that left them."""
     if is_idle(settings) or _why_not_posed(owner_of(settings)):
         return None
-    outcome = live.memory.outcome(chain_key(settings))
+    outcome = _outcome(settings)
     return outcome if isinstance(outcome, Outcome) else None
+
+
+def paths_in_words(armature_object: bpy.types.Object) -> str:
+    """Return what is wrong with the motion paths of an armature's bones; empty if nothing is."""
+    scene = bpy.context.scene
+    if scene is None or not scene.chain_ik.use_live or not has_paths(armature_object):
+        return ""
+    bones = bones_of_chains(armature_object)
+    moving = [names for i, names in enumerate(bones) if may_pose(armature_object, i)]
+    if not are_unfilled(armature_object, set().union(*moving)):
+        return ""
+    return (
+        "Bone motion paths are wrong because Blender computes them without chains: press Update"
+        " Motion Paths."
+    )
 
 
 def tree_of(settings: ChainGroup) -> list[ChainGroup]:
@@ -99,7 +211,7 @@ def tree_in_words(settings: ChainGroup) -> list[str]:
     unit = length_unit(bpy.context.scene)
     lines = [f"Solved together with {', '.join([other.name for other in others])}"]
     for chain in (settings, *others):
-        outcome = live.memory.outcome(chain_key(chain))
+        outcome = _outcome(chain)
         if isinstance(outcome, Outcome) and outcome.status is not Status.REACHED:
             lines.append(f"{chain.name}: {length_in_words(outcome.residual, unit)} off")
     return lines

@@ -9,13 +9,12 @@ import bpy
 from ..core import IKError
 from ..rig.batches.rig_state import Specs
 from ..rig.live import live
-from ..rig.live.render_sync import keep_animated_values
 from ..rig.planning.stored_text import may_have_locations, text_of_bones
 from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import ChainSpec, StoredBone
 from ..rig.reading.update import Update
 from ..rig.tools import restoring
-from .chains import ChainGroup, chains_of, is_idle, owner_of
+from .chains import ChainGroup, chains_of, is_idle, owner_of, tag
 from .records import (
     bones_of_chain,
     bones_spec,
@@ -41,7 +40,6 @@ def store(settings: ChainGroup, evaluated: bpy.types.Object | None = None) -> No
         IKError: If a setting or a channel is not finite; the stored pose is as before then.
     """
     owner = owner_of(settings)
-    _rename_joints(settings)
     taken = restoring.take(owner, evaluated or owner, chain_spec(settings, with_stored=False))
     if settings.stored_pose:
         tell_others(settings, taken)
@@ -65,16 +63,19 @@ def _forget_defaults(settings: ChainGroup) -> None:
             settings.property_unset(name)
 
 
-def release(settings: ChainGroup) -> None:
+def release(settings: ChainGroup, frame: float | None = None) -> None:
     """Give the bones of a chain their stored pose back, and forget it.
+
+    Args:
+        settings: The original ones.
+        frame: Of which keyed channels take their values; by default that of the scene shown.
 
     Raises:
         RigError: If it cannot be read; nothing is changed then.
     """
     if settings.stored_pose and owner_of(settings).pose is not None:
         spec = stored_spec(settings)
-        _rename_joints(settings)
-        restoring.give_back(owner_of(settings), spec, _frame())
+        restoring.give_back(owner_of(settings), spec, _frame() if frame is None else frame)
         settings.stored_pose = ""
 
 
@@ -84,24 +85,15 @@ def _frame() -> float:
     return scene.frame_current_final if scene is not None else 0.0
 
 
-def _rename_joints(settings: ChainGroup) -> None:
-    """Give own joints the present names of their bones while the stored pose still tells them."""
-    if not settings.joints:
-        return
-    bones = {joint.bone for joint in settings.joints}
-    owner = owner_of(settings)
-    if owner.pose is None or bones.issubset(owner.pose.bones.keys()):
-        return
-    try:
-        present = restoring.renamed_bones(owner, stored_spec(settings))
-    except RigError:
-        return  # Nothing tells the former names; the chain itself says that it cannot be read.
-    for joint in settings.joints:
-        if joint.bone in present:
-            joint.bone = present[joint.bone]
+def restretch(settings: ChainGroup, context: bpy.types.Context) -> None:
+    """Give the bones of a chain their scale back where they are to stretch no longer."""
+    if not settings.use_stretch:
+        with suppress(IKError):
+            _release_scale(settings)
+    tag(settings, context)
 
 
-def release_scale(settings: ChainGroup) -> None:
+def _release_scale(settings: ChainGroup) -> None:
     """Give the bones of a chain their stored scales back, and forget those.
 
     Raises:
@@ -121,7 +113,7 @@ def release_slides(settings: ChainGroup, update: Update) -> bool:
     idle = restoring.idle_locations(owner, spec, known)
     if not idle:
         return False
-    restoring.give_back_location(owner, spec, idle, _frame())
+    restoring.give_back_location(owner, spec, idle, update.frame)
     settings.stored_pose = text_of_bones(
         bone._replace(location=()) if bone.name in idle else bone for bone in spec.stored_pose
     )
@@ -163,12 +155,7 @@ def prepare(armature_object: bpy.types.Object, update: Update) -> bool:
         follow_renamed(armature_object)
     has_written = not is_render and sync_anchors_if_changed(armature_object, update)
     evaluated = armature_object.evaluated_get(update.depsgraph)
-    has_kept = False
     for settings, values in _with_values(armature_object, evaluated):
-        is_left = is_idle(values) and bool(settings.stored_pose)
-        if is_left and is_render and not has_kept:
-            keep_animated_values(armature_object, evaluated)
-            has_kept = True
         # What is wrong with a chain, ``live_specs`` and the status tell.
         with suppress(IKError):
             has_written |= _prepare_chain(settings, values, evaluated, update)
@@ -187,11 +174,11 @@ def _prepare_chain(
         IKError: If a setting or what it has stored is not sound.
     """
     is_render = update.depsgraph.mode == "RENDER"
-    if not is_render:
-        _rename_joints(settings)
     stored = settings.stored_pose
     if is_idle(values):
-        release(settings)
+        if stored:
+            live.memory.keep_animated(owner_of(settings), update)
+        release(settings, update.frame)
         return bool(stored)
     if not stored:
         store(settings, evaluated)

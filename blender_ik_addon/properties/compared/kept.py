@@ -96,6 +96,9 @@ def keep_compared(
         row.use_finish, row.status = attempt.use_finish, attempt.status
         row.is_solved = attempt.is_solved
         row.residual = row.milliseconds = row.iterations = -1
+        if is_in_use(settings, row):
+            # At first it is chosen.
+            kept.active_index = len(kept.solvers) - 1
         if not attempt.is_solved:
             continue
         row.residual, row.milliseconds = attempt.residual, attempt.milliseconds
@@ -106,17 +109,13 @@ def keep_compared(
             row.iterations, row.count = attempt.iterations, str(attempt.iterations)
         for joint in attempt.joints.tolist():
             row.joints.add().co = joint
-        # At first the chain's present solver is chosen.
-        if _is_own(settings, attempt):
-            kept.active_index = len(kept.solvers) - 1
 
 
-def _is_own(settings: ChainGroup, attempt: Attempt) -> bool:
-    """Tell whether an attempt is by the present solver of a chain."""
-    if attempt.solver is None or attempt.solver.value != settings.solver:
-        return False
+def is_in_use(settings: ChainGroup, row: ComparedSolver) -> bool:
+    """Tell whether a row is about the present solver of a chain."""
     is_swept = settings.solver in ("FABRIK", "CCD")
-    return not is_swept or attempt.use_finish == settings.use_finish
+    is_same = bool(row.solver == settings.solver)
+    return is_same and (not is_swept or bool(row.use_finish == settings.use_finish))
 
 
 def _name_of(attempt: Attempt) -> str:

@@ -15,6 +15,7 @@ from ...rig.planning.checks import check_settings
 from ...rig.reading.bone_joints import KINDS, MOST_STIFFNESS
 from ...rig.reading.spec import OwnJoint, RelativeTo
 from ..chains import LONGEST_NAME, OVERRIDABLE, ChainGroup, tag
+from ..renaming import naming
 
 KINDS_OF_JOINTS = (
     (
@@ -119,7 +120,7 @@ class JointSettings(bpy.types.PropertyGroup):
         maxlen=LONGEST_NAME,
         options=set(),
         override=OVERRIDABLE,
-        update=tag,
+        update=naming("bone", tag),
     )
     kind: EnumProperty(
         name="Kind",
@@ -202,6 +203,7 @@ def own_joint(settings: JointSettings) -> OwnJoint:
         stiffness=(settings.stiffness_x, settings.stiffness_y, settings.stiffness_z),
         relative_to=RelativeTo(settings.relative_to),
         slide=(settings.slide_min, settings.slide_max) if settings.use_slide else (0.0, 0.0),
+        is_cone=kind == "CONE",
     )
 
 

@@ -11,6 +11,7 @@ from ..batches.batch import Members
 from ..batches.carry import Carry, can_carry
 from ..batches.chain_batch import ChainBatch
 from ..batches.follow_batch import FollowBatch
+from ..batches.resting import Resting, find_resting
 from ..batches.rig_state import RigState
 from ..planning.driven import Driven, driven_alone
 from ..planning.live_chain import LiveChain
@@ -20,6 +21,7 @@ from ..planning.tree_plan import planned_tree
 from ..reading.skeleton import Fingerprint, Skeleton
 from ..reading.update import Update
 from ..reading.world import Order
+from .writer import LastWrite
 
 Batch = ChainBatch | FollowBatch
 """What is solved side by side."""
@@ -61,6 +63,8 @@ class GraphState:
         order: Of the graph's objects in bulk reads.
         refused: What is wrong with chains that are sound by themselves, by armature object and
             index.
+        met: What was last written to armature objects, as far as this graph has seen to it.
+        resting: The same chains, whose own bones stand as stored.
     """
 
     rigs: dict[int, RigState] = field(default_factory=dict)
@@ -69,6 +73,8 @@ class GraphState:
     tied: dict[int, frozenset[int]] = field(default_factory=dict)
     order: Order | None = None
     refused: dict[tuple[int, int], str] = field(default_factory=dict)
+    met: dict[int, LastWrite] = field(default_factory=dict)
+    resting: tuple[Resting, ...] = ()
     _assembled: list[tuple[LiveChain, bool]] = field(default_factory=list)
     _jobs: list[Job] = field(default_factory=list)
     _anchors: frozenset[int] = frozenset()
@@ -120,7 +126,7 @@ class GraphState:
                 for i, text in self._united.refused.items()
             }
             self._anchors = _followed(jobs)
-            self._goes_on = any(job.spec.is_dragged or job.spec.easing for job in jobs)
+            self._goes_on = any(job.spec.goes_on for job in jobs)
             self.tied = _tied(jobs)
         self._fill_levels(placed)
 
@@ -148,6 +154,8 @@ class GraphState:
             same = (batch for batch in batches if batch.is_of(members, is_even=fits))
             self.levels[number].batches.append(next(same, None) or _batch(members, is_even=fits))
         self._find_carried(placed)
+        each = [(state, state.live_chains[row]) for state, row, _ in placed]
+        self.resting = find_resting(each, self._united.refused)
 
     def _find_carried(self, placed: list[tuple[RigState, int, bool]]) -> None:
         """Find the chains and trees below others that only their parents move."""

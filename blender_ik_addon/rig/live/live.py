@@ -17,11 +17,11 @@ from ..posing.outcome import Outcome
 from ..reading.channels import CHANNEL_SIZES, read_floats
 from ..reading.moment import moment_of
 from ..reading.skeleton import Skeleton
-from ..reading.update import GraphKey, Update
+from ..reading.update import GraphKey, Update, shown_graph
 from ..reading.world import WorldMatrices
 from .graph_state import Batch, GraphState, Level
 from .render_sync import keep_animated_values
-from .writer import Written, write_pose
+from .writer import LastWrite, write_pose
 
 _LOG = logging.getLogger(__name__)
 
@@ -34,29 +34,39 @@ Asked = tuple[Batch, int]
 
 @dataclass
 class Memory:
-    """What updates remember of each other. Everything is keyed; ``clear`` on load and undo.
+    """What updates remember of each other. Everything is keyed.
+
+    ``clear`` on load, ``begin_anew`` on undo.
 
     Attributes:
         graphs: By dependency graph.
-        written: By session uid of the armature object: rotation channels as written last, by
-            whichever graph; kept where there are several.
-        outcomes: By armature object and chain: where to ask what the last solve in a viewport
-            did, or the text of an error.
+        written: By session uid of the armature object: what was written last, by whichever
+            graph; kept where there are several.
+        outcomes: By graph of a viewport, armature object and chain: where to ask what its last
+            solve did, or the text of an error.
         followed: By armature object: tip bones, and the objects and bones that their anchors hold.
         given_back: Armature objects with bones that chains have given a pose back since the last
             update.
+        flushing: Graphs whose animated values Blender copies to the originals.
     """
 
     graphs: dict[GraphKey, GraphState] = field(default_factory=dict)
-    written: dict[int, Written] = field(default_factory=dict)
-    outcomes: dict[int, dict[int, Asked | str]] = field(default_factory=dict)
+    written: dict[int, LastWrite] = field(default_factory=dict)
+    outcomes: dict[GraphKey, dict[int, dict[int, Asked | str]]] = field(default_factory=dict)
     followed: dict[int, tuple[tuple[str, int, str], ...]] = field(default_factory=dict)
     given_back: set[int] = field(default_factory=set)
+    flushing: set[GraphKey] = field(default_factory=set)
 
     def clear(self) -> None:
         """Forget everything."""
         for known in vars(self).values():
             known.clear()
+
+    def begin_anew(self) -> None:
+        """Forget all but what is told of chains, until the next update has solved them again."""
+        outcomes = dict(self.outcomes)
+        self.clear()
+        self.outcomes.update(outcomes)
 
     def restart(self, uid: int) -> None:
         """Forget what the chains of an armature object did; those that go on from it start again.
@@ -64,7 +74,8 @@ class Memory:
         What is known of graphs is read anew at the next update.
         """
         self.graphs.clear()
-        self.outcomes.pop(uid, None)
+        for of_graph in self.outcomes.values():
+            of_graph.pop(uid, None)
 
     def note_given_back(self, uid: int) -> None:
         """Note that chains have given bones of an armature object a pose back: that is no hand."""
@@ -81,31 +92,54 @@ class Memory:
             if uid in graph.rigs:
                 graph.rigs[uid].is_given_back = is_given_back
 
+    def meet(self, update: Update) -> None:
+        """Note whether Blender copies the animated values of this graph to the originals.
+
+        It does so in graphs that a viewport shows. Renders, and view layers that were never shown,
+        are told of frames alone.
+        """
+        if not update.is_new_frame and update.depsgraph.mode == "VIEWPORT":
+            self.flushing.add(update.key)
+
+    def keep_animated(self, original: bpy.types.Object, update: Update) -> None:
+        """Copy what animation gives an armature object, once, before anything of it is written."""
+        uid = original.session_uid
+        if update.key not in self.flushing and uid not in update.kept:
+            update.kept.add(uid)
+            keep_animated_values(original, original.evaluated_get(update.depsgraph))
+
     def skeleton(self, key: GraphKey, uid: int) -> Skeleton | None:
         """Return the bones of an armature object as a graph knows them, to compare with."""
         graph = self.graphs.get(key)
         state = None if graph is None else graph.rigs.get(uid)
         return None if state is None else state.skeleton
 
-    def outcome(self, key: ChainKey) -> Outcome | str | None:
+    def outcome(self, graph: GraphKey, key: ChainKey) -> Outcome | str | None:
         """Return what the last solve of a chain in a viewport did, or what is wrong with it."""
-        uid, index = key
-        found = self.outcomes.get(uid, {}).get(index)
+        found = self._asked(graph, *key)
         return found if found is None or isinstance(found, str) else found[0].outcome(found[1])
 
-    def endings(self, uid: int, indices: Iterable[int]) -> list[Ending | None]:
+    def outcome_in(self, scene: bpy.types.Scene, key: ChainKey) -> Outcome | str | None:
+        """Return the same of the first view layer of a scene that solves the chain."""
+        graphs = [shown_graph(scene, view_layer) for view_layer in scene.view_layers]
+        found = (self.outcome(graph, key) for graph in graphs)
+        return next((outcome for outcome in found if outcome is not None), None)
+
+    def endings(self, graph: GraphKey, uid: int, indices: Iterable[int]) -> list[Ending | None]:
         """Return how the last solves of chains of an armature object ended, at the least cost.
 
         None without one, or if it failed.
         """
-        asked = map(self.outcomes.get(uid, {}).get, indices)
+        asked = map(self.outcomes.get(graph, {}).get(uid, {}).get, indices)
         return [who[0].ending(who[1]) if isinstance(who, tuple) else None for who in asked]
 
-    def live_chain(self, key: ChainKey) -> LiveChain | None:
+    def live_chain(self, graph: GraphKey, key: ChainKey) -> LiveChain | None:
         """Return a chain as it was solved last; the same one until something of it changes."""
-        uid, index = key
-        found = self.outcomes.get(uid, {}).get(index)
+        found = self._asked(graph, *key)
         return None if found is None or isinstance(found, str) else found[0].live_chains[found[1]]
+
+    def _asked(self, graph: GraphKey, uid: int, index: int) -> Asked | str | None:
+        return self.outcomes.get(graph, {}).get(uid, {}).get(index)
 
 
 memory = Memory()
@@ -138,10 +172,12 @@ def update_chains(update: Update, candidates: Candidates, source: Source) -> Non
             never if nothing is to be done.
         source: Tells their chains.
     """
+    memory.meet(update)
     graph = memory.graphs.get(update.key)
     is_new = graph is None
     if graph is None:
         graph = memory.graphs[update.key] = GraphState()
+        memory.outcomes.pop(update.key, None)
     elif graph.is_idle(update):
         return
     world = _world(graph, update)
@@ -152,12 +188,34 @@ def update_chains(update: Update, candidates: Candidates, source: Source) -> Non
     has_evaluated = False
     if is_new or touched or not update.tells_of_rigs:
         has_evaluated = _read_rigs(graph, update, candidates, source, touched)
+    if not update.is_new_frame:
+        _catch_up(graph, update)
     others = _solve_levels(graph, update, source, None if has_evaluated else world)
     if others:
         # A script has changed their lists, and Blender tells nobody of that.
         _read_rigs(graph, update, candidates, source, others)
         _solve_levels(graph, update, source, None)
     memory.forget_given_back()
+
+
+def _catch_up(graph: GraphState, update: Update) -> None:
+    """Have chains solved again that another view layer of the scene has solved meanwhile.
+
+    What they follow may have moved there, and back here to where it is known to have been.
+    """
+    scene = update.key[0]
+    behind = {
+        uid: last
+        for uid, last in memory.written.items()
+        if uid in graph.rigs and last.graph[0] == scene and graph.met.get(uid) is not last
+    }
+    graph.met.update(behind)
+    others = {uid for uid, last in behind.items() if last.graph != update.key}
+    for level in graph.levels if others else ():
+        for batch in level.batches:
+            # What goes on from its last pose would answer for ever: it differs in each graph.
+            if not batch.goes_on:
+                batch.ask_anew(others)
 
 
 def _solve_levels(
@@ -177,8 +235,12 @@ def _solve_levels(
     unwritten: dict[int, list[Change]] = {}
     written: set[int] = set()
     others = frozenset[int]()
-    for number, level in enumerate(graph.levels):
-        if number and (unwritten or written) and not level.is_carried:
+    for chain in graph.resting:
+        if (rest := chain.change(update.frame)) is not None:
+            note(rest)
+            unwritten.setdefault(rest.state.uid, []).append(rest)
+    for level in graph.levels:
+        if (unwritten or written) and not level.is_carried:
             # This level hangs on what has just moved.
             others |= _write(unwritten, update, source, written)
             update.evaluate_again()
@@ -249,7 +311,7 @@ def _read_rigs(
     has_changed = bool(stale or posed) or len(present) != len(graph.rigs)
     for uid in graph.rigs.keys() - present.keys():
         # It is edited, at rest or hidden: what its chains did last is true no longer.
-        memory.outcomes.pop(uid, None)
+        memory.outcomes.get(update.key, {}).pop(uid, None)
     graph.rigs = present
     if has_changed:
         graph.assemble()
@@ -294,7 +356,7 @@ def _is_written_by_another(state: RigState) -> bool:
     bones = state.object.pose.bones
     return all(
         np.array_equal(read_floats(bones, name, CHANNEL_SIZES[name]), values)
-        for name, values in written.items()
+        for name, values in written.channels.items()
     )
 
 
@@ -309,7 +371,7 @@ def _write(
         source: Tells whether armature objects have the chains that are known.
         written: Session uids of those that this update has written so far; grows.
     """
-    is_render, has_others = update.depsgraph.mode == "RENDER", len(memory.graphs) > 1
+    has_others = len(memory.graphs) > 1
     # On a new frame the lists have just been compared.
     names_of, asks_lists, others = source.names, not update.is_new_frame, []
     for uid, changes in unwritten.items():
@@ -318,12 +380,12 @@ def _write(
         if pose is None or (asks_lists and names_of(owner) != state.chain_names):
             others.append(uid)
             continue
-        if is_render and uid not in written:
-            keep_animated_values(owner, owner.evaluated_get(update.depsgraph))
+        memory.keep_animated(owner, update)
         written.add(uid)
         values_of = write_pose(owner, pose, changes)
         if has_others:
-            memory.written[uid] = {name: values.copy() for name, values in values_of.items()}
+            channels = {name: values.copy() for name, values in values_of.items()}
+            memory.written[uid] = LastWrite(update.key, channels)
     unwritten.clear()
     return frozenset(others)
 
@@ -334,7 +396,7 @@ def _log_refusals(graph: GraphState) -> None:
         return
     found = {(uid, i): text for uid, rig in graph.rigs.items() for i, text in rig.errors.items()}
     for (uid, index), text in {**found, **graph.refused}.items():
-        if memory.outcomes.get(uid, {}).get(index) != text:
+        if text not in [own.get(uid, {}).get(index) for own in memory.outcomes.values()]:
             owner = graph.rigs[uid].object
             name = owner.chain_ik.chains[index].name
             _LOG.info("'%s', chain '%s': %s", owner.name, name, text)
@@ -344,8 +406,8 @@ def _note_outcomes(graph: GraphState, update: Update) -> None:
     """Keep where to ask for the outcome of every chain in a viewport."""
     if update.depsgraph.mode == "RENDER":
         return
-    outcomes = memory.outcomes
     _log_refusals(graph)
+    outcomes = memory.outcomes.setdefault(update.key, {})
     for uid, state in graph.rigs.items():
         outcomes[uid] = dict(state.errors)
     for level in graph.levels:

@@ -1,12 +1,13 @@
-"""Bones that were renamed: the names that settings have lead to the present ones.
+"""Bones that were renamed: a record of names and rest poses tells which bone a name meant.
 
 Blender gives constraints the new name of a bone, and tells nobody else what became of the old one.
-A bone of another name that rests exactly where one is missing is taken for that bone.
+The record stands beside the settings that hold names, so undo, redo and files keep both in step.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import json
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import bpy
@@ -15,89 +16,69 @@ import numpy.typing as npt
 
 from ..reading.channels import read_floats
 
+Renamed = dict[str, dict[str, str]]
+"""By name of the armature: the present names of bones that were renamed, by their former ones."""
 
-class Bones(NamedTuple):
-    """The n bones of an armature.
+# Sixteen odd numbers of 64 bits: powers of the golden ratio's fraction.
+_WEIGHTS = np.array([pow(0x9E3779B97F4A7C15, i + 1, 2**64) for i in range(16)], np.uint64)
+
+
+class _Bones(NamedTuple):
+    """The n bones of an armature in their order.
 
     Attributes:
-        names: In the order of ``Armature.bones``.
-        rest: Rest matrices in armature space, shape (n, 16).
+        names: Of the bones.
+        rests: One number for each rest pose, the same for the same pose, shape (n,).
     """
 
     names: list[str]
-    rest: npt.NDArray[np.float32]
+    rests: list[int]
 
 
-@dataclass
-class Renames:
-    """What bones are and were called, by session uid of the armature; ``clear`` on load.
+def seen_bones(armatures: Iterable[bpy.types.Armature]) -> str:
+    """Return the record of the present bones of armatures, as JSON."""
+    return json.dumps({armature.name_full: _read(armature) for armature in armatures})
 
-    It outlives an undo: a step may hold settings that did not follow yet.
 
-    Attributes:
-        bones: As they were seen last.
-        later: Names that came after those that are gone.
+def renamed_since(seen: str, present: str) -> Renamed:
+    """Return the bones whose names differ between two records.
+
+    Args:
+        seen: The earlier record; armatures that it lacks, or that cannot be read, have nothing.
+        present: The later one.
     """
-
-    bones: dict[int, Bones] = field(default_factory=dict)
-    later: dict[int, dict[str, str]] = field(default_factory=dict)
-
-    def clear(self) -> None:
-        """Forget everything."""
-        self.bones.clear()
-        self.later.clear()
-
-    def meet(self, armature: bpy.types.Armature) -> None:
-        """Know an armature from now on."""
-        if armature.session_uid not in self.bones:
-            self.bones[armature.session_uid] = _read(armature)
-
-    def look(self, depsgraph: bpy.types.Depsgraph) -> None:
-        """Look at armatures that an evaluation has changed.
-
-        Where a bone of one was renamed Blender lists all armature objects: their chains are read.
-        """
-        if not self.bones or not depsgraph.id_type_updated(id_type="ARMATURE"):
-            return
-        for update in depsgraph.updates:
-            changed = update.id.original
-            if isinstance(changed, bpy.types.Armature) and changed.session_uid in self.bones:
-                self._look_at(changed)
-
-    def present(self, armature: bpy.types.Armature, name: str) -> str:
-        """Return what a bone is called now; the name itself where nothing is known of another."""
-        later, found = self.later.get(armature.session_uid, {}), name
-        while found in later:
-            found = later[found]
-        return found
-
-    def _look_at(self, armature: bpy.types.Armature) -> None:
-        uid = armature.session_uid
-        before, after = self.bones[uid], _read(armature)
-        self.bones[uid] = after
-        if before.names == after.names:
-            return
-        known, present = self.later.get(uid, {}) | _renamed(before, after), set(after.names)
-        # Neither does a name lead elsewhere that a bone has again, so none leads in a circle.
-        self.later[uid] = {name: other for name, other in known.items() if name not in present}
+    former, found = _bones_of_text(seen), {}
+    for name, after in _bones_of_text(present).items():
+        if name in former and (later := _renamed(former[name], after)):
+            found[name] = later
+    return found
 
 
-def _read(armature: bpy.types.Armature) -> Bones:
+def _read(armature: bpy.types.Armature) -> _Bones:
     bones = armature.bones
-    return Bones(bones.keys(), read_floats(bones, "matrix_local", 16).reshape(-1, 16))
+    # Zero has two signs, which are one pose.
+    rest = read_floats(bones, "matrix_local", 16).reshape(-1, 16) + np.float32(0.0)
+    words: npt.NDArray[np.uint64] = rest.view(np.uint32).astype(np.uint64)
+    return _Bones(bones.keys(), (words * _WEIGHTS).sum(axis=1, dtype=np.uint64).tolist())
 
 
-def _renamed(before: Bones, after: Bones) -> dict[str, str]:
-    """Return the new names of bones by those that are gone; of some at one place in their order."""
-    known, present = set(before.names), set(after.names)
-    come: dict[bytes, list[str]] = {}
+def _bones_of_text(text: str) -> dict[str, _Bones]:
+    try:
+        return {name: _Bones(*bones) for name, bones in json.loads(text or "{}").items()}
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return {}
+
+
+def _renamed(before: _Bones, after: _Bones) -> dict[str, str]:
+    """Return the new names of bones by the former ones; of some at one place in their order.
+
+    A bone that is called as before and rests as before is the same bone. Any other bone is the one
+    that rests where it did: it has another name now, which another bone may have had.
+    """
+    same = set(zip(*before, strict=True)).intersection(zip(*after, strict=True))
+    come: dict[int, list[str]] = {}
     for name, rest in zip(*after, strict=True):
-        if name not in known:
-            come.setdefault(rest.tobytes(), []).append(name)
-    gone = [
-        (name, rest.tobytes()) for name, rest in zip(*before, strict=True) if name not in present
-    ]
+        if (name, rest) not in same:
+            come.setdefault(rest, []).append(name)
+    gone = [bone for bone in zip(*before, strict=True) if bone not in same]
     return {name: come[rest].pop(0) for name, rest in gone if come.get(rest)}
-
-
-renames = Renames()

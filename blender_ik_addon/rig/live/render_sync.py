@@ -1,9 +1,10 @@
-"""Keep what animation gives an armature object while a chain writes to it in a render.
+"""Keep what animation gives an armature object while a chain writes to it in a hidden graph.
 
-A render, and an Alembic or USD export, evaluates a dependency graph of its own, and only the
-viewport's graph flushes animated values to the original data. Writing any channel of the original
-copies all of it into the render's graph, with the values of the viewport's frame: every other
-animated channel would freeze. So the values of the render's frame are copied to the original first.
+A render, and an Alembic or USD export, evaluates a dependency graph of its own, and a script that
+sets a frame those of all view layers. Only graphs that a viewport has shown flush animated values
+to the original data. Writing any channel of the original copies all of it into the hidden graph,
+with the values of another frame: every other animated channel would freeze, the settings of chains
+as well. So the values of the hidden graph's frame are copied to the original first.
 """
 
 from __future__ import annotations

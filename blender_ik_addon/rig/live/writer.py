@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ..batches.changes import Change, OtherChannels, joined
 from ..reading.channels import CHANNEL_SIZES, PROPERTY_SIZES, Pose, read_floats, rows_of_property
+from ..reading.update import GraphKey
 
 Array = npt.NDArray[np.float64]
 # Before 4.5 a script that writes channels in bulk is not listed as a change, so nothing but reading
@@ -19,6 +20,18 @@ TELLS_OF_BULK_WRITES = bpy.app.version >= (4, 5, 0)
 
 Written = dict[str, npt.NDArray[np.float32]]
 """By property: what it holds for all bones, shape (n * size,)."""
+
+
+class LastWrite(NamedTuple):
+    """What was written last to an armature object.
+
+    Attributes:
+        graph: For which graph.
+        channels: What all bones hold since.
+    """
+
+    graph: GraphKey
+    channels: Written
 
 
 def write_rotation(

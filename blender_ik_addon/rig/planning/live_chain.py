@@ -83,7 +83,7 @@ def compile_live_chain(
     is_stored = bool(job.spec.stored_pose) and job.spec.start_from is not StartFrom.CURRENT
     # A chain that eases depends on more than its target, and bones that slide are not rigid;
     # those that are dragged have a way of their own.
-    has_more = job.spec.easing or job.spec.is_dragged or slide is not None
+    has_more = job.spec.goes_on or slide is not None
     keeps_shape = not has_more and _keeps_shape(job, pose)
     return LiveChain(
         job,

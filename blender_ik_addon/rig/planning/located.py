@@ -25,7 +25,7 @@ def check_dragged(job: Job) -> None:
     if job.spec.moves_root:
         if job.skeleton.is_connected[root[0]]:
             raise RigError(
-                f"Bone '{name}' is connected to its parent, so it cannot be dragged:"
+                f"Connected is on for bone '{name}', so it cannot be dragged:"
                 " clear Connected in edit mode, switch Anchor on, or choose another solver."
             )
         if read_flags(job.object.pose.bones, "lock_location", 3)[root].any():

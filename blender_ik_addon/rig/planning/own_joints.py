@@ -14,7 +14,6 @@ from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec, OwnJoint, RelativeTo
 from .acting_forces import creature_of
-from .start_channels import renamed
 
 Array = npt.NDArray[np.float64]
 
@@ -93,6 +92,17 @@ def sliding_bones(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> froze
     return frozenset(bones[~skeleton.is_connected[bones]].tolist())
 
 
+def cones(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> frozenset[int]:
+    """Return the bones whose joints in a chain are cones.
+
+    Raises:
+        RigError: If an own joint cannot be used; the text says what to do next.
+    """
+    own = _own_by_row(skeleton, plan, spec) if spec.use_limits else {}
+    rows = [row for row, joint in own.items() if joint.is_cone]
+    return frozenset(plan.written[rows].tolist())
+
+
 def _with_own(
     joints: BoneJoints, own: dict[int, OwnJoint], skeleton: Skeleton, plan: ChainPlan
 ) -> BoneJoints:
@@ -128,7 +138,7 @@ def _own_by_row(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> dict[in
     rows = {bone: row for row, bone in enumerate(plan.written.tolist())}
     own: dict[int, OwnJoint] = {}
     for joint in spec.joints:
-        row = rows.get(_bone_of(joint, skeleton, plan, spec))
+        row = rows.get(_bone_of(joint, skeleton))
         if row is None:
             continue
         if joint.relative_to is RelativeTo.CHILD:
@@ -148,13 +158,10 @@ def _own_by_row(skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> dict[in
     return own
 
 
-def _bone_of(joint: OwnJoint, skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec) -> int:
-    """Return the index of a joint's bone, also of one renamed since the pose was stored."""
+def _bone_of(joint: OwnJoint, skeleton: Skeleton) -> int:
     if not joint.bone:
         raise RigError("A joint of this chain has no bone: choose its bone or remove it.")
     bone = skeleton.index.get(joint.bone)
-    if bone is None:
-        bone = renamed(spec.stored_pose, skeleton, plan).get(joint.bone)
     if bone is None:
         raise RigError(
             f"Bone '{joint.bone}', which has a joint in this chain, no longer exists:"

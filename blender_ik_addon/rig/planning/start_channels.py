@@ -104,16 +104,6 @@ def paired(
     return [by_name.get(name) for name in names]
 
 
-def renamed(stored: Sequence[StoredBone], skeleton: Skeleton, plan: ChainPlan) -> dict[str, int]:
-    """Return the written bones whose names have changed since they were stored, by former name."""
-    pairs = zip(paired(stored, skeleton, plan), plan.written.tolist(), strict=True)
-    return {
-        bone.name: present
-        for bone, present in pairs
-        if bone is not None and bone.name not in skeleton.index
-    }
-
-
 def stored_bones(
     skeleton: Skeleton, pose: Pose, plan: ChainPlan, spec: ChainSpec, located: Container[int] = ()
 ) -> tuple[StoredBone, ...]:

@@ -11,6 +11,8 @@ import numpy.typing as npt
 from ...core import Status
 from ...core.model.status import STATUSES
 from ..planning.driven import Driven
+from ..planning.order import Job
+from ..planning.own_joints import cones
 from ..reading.channels import matrices_of
 from .reasons import Reasons, reasons_of, turns_tip_first
 from .solved import Solved
@@ -90,7 +92,7 @@ def outcome_of(
         residual=float(solved.residuals[row, chain]),
         iterations=int(solved.iterations[row]),
         has_locks=bool(solved.is_kept[row, rows].any()),
-        held_by=_holding(solved, driven, row, segments) if status is Status.LIMITED else (),
+        held_by=_holding(solved, driven, row, segments, job) if status is Status.LIMITED else (),
         tip_gap=tip_gap,
         why=reasons_of(
             driven.options,
@@ -117,7 +119,7 @@ def _statuses(solved: Solved, row: int) -> list[Status]:
 
 
 def _holding(
-    solved: Solved, driven: Driven, row: int, segments: npt.NDArray[np.int64]
+    solved: Solved, driven: Driven, row: int, segments: npt.NDArray[np.int64], job: Job
 ) -> tuple[str, ...]:
     """Return the bones and axes whose limits hold a chain back, in words, root first."""
     if solved.holds is None:
@@ -126,10 +128,13 @@ def _holding(
     if solved.slide_holds is not None:
         holds = np.column_stack((holds, solved.slide_holds[row]))
     words, names = ("X", "Y", "Z", "slide"), driven.skeleton.names
-    return tuple(
-        f"{names[driven.bones[segments[bone]]]} {words[axis]}"
-        for bone, axis in np.argwhere(holds[segments]).tolist()
-    )
+    cone, round_bones = ("cone", "Y", "cone", "slide"), cones(job.skeleton, job.plan, job.spec)
+    found = [
+        (bone := int(driven.bones[segments[i]]), (cone if bone in round_bones else words)[axis])
+        for i, axis in np.argwhere(holds[segments]).tolist()
+    ]
+    # Both axes of a cone are one limit.
+    return tuple(f"{names[bone]} {word}" for bone, word in dict.fromkeys(found))
 
 
 def _outweighing(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +11,12 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
-from .channels import CHANNEL_SIZES, property_of_mode
+from .channels import CHANNEL_SIZES, property_of_mode, read_floats
 
 Array = npt.NDArray[np.float64]
 
+# Blender sets no second key nearer than this to another one, in frames.
+SAME_FRAME = 0.01
 # Names inside the brackets have quotes and backslashes escaped by a backslash.
 _BONE_PATH = re.compile(r'pose\.bones\["((?:[^"\\]|\\.)*)"\]\.(\w+)')
 
@@ -115,6 +117,47 @@ def animated_paths(owner: bpy.types.ID) -> set[tuple[str, int]]:
             found += curves_of_action(strip.action, getattr(strip, "action_slot", None))
         found += strip.fcurves
     return {(curve.data_path, curve.array_index) for curve in found}
+
+
+def keyed_bones(owner: bpy.types.ID, frame: float) -> set[str]:
+    """Return the names of bones with a key of the action on any of their channels at a frame."""
+    found = set[str]()
+    for curve in curves(owner):
+        bone, _ = bone_of_path(curve.data_path) or ("", "")
+        if bone and bone not in found:
+            frames = read_floats(curve.keyframe_points, "co", 2)[::2]
+            if (np.abs(frames - frame) < SAME_FRAME).any():
+                found.add(bone)
+    return found
+
+
+def keyed_frames(owner: bpy.types.ID, bones: Collection[str]) -> set[float]:
+    """Return the frames at which the active action or NLA strips have keys.
+
+    Args:
+        owner: An object, or what it shows.
+        bones: Names of the bones whose channels count; whatever else has keys counts, too.
+    """
+    found = _frames_of(curves(owner), bones)
+    for strip in strips(owner):
+        found |= {strip.frame_start, strip.frame_end} | _frames_of(strip.fcurves, ())
+        if strip.action is not None:
+            keyed = curves_of_action(strip.action, getattr(strip, "action_slot", None))
+            for frame in _frames_of(keyed, bones):
+                there = strip.frame_start + (frame - strip.action_frame_start) * strip.scale
+                if strip.frame_start < there < strip.frame_end:
+                    found.add(there)
+    return found
+
+
+def _frames_of(animated: Iterable[bpy.types.FCurve], bones: Collection[str]) -> set[float]:
+    found: set[float] = set()
+    for curve in animated:
+        match = _BONE_PATH.match(curve.data_path)
+        if curve.mute or (match and bpy.utils.unescape_identifier(match[1]) not in bones):
+            continue
+        found.update(read_floats(curve.keyframe_points, "co", 2)[::2].tolist())
+    return found
 
 
 def animated_bones(owner: bpy.types.Object) -> frozenset[str]:

@@ -105,10 +105,24 @@ class Skeleton:
         Connected ones do; so do others at rest in files of motion capture, which connect no bones.
         """
         children = np.flatnonzero(self.parents == bone)
-        at_tail = self.offsets[children, :3, 3] - (0.0, self.lengths[bone], 0.0)
-        gaps = np.linalg.norm(at_tail, axis=1)
-        touching = children[self.is_connected[children] | (gaps <= TOUCHING * self.lengths[bone])]
+        touching = children[self.begins_at_tail(children)]
         return int(touching[0]) if len(touching) == 1 else None
+
+    def begins_at_tail(self, bones: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Return which bones (m,) begin at the tails of their parents, connected or so at rest."""
+        parents = self.parents[bones]
+        tails = np.outer(self.lengths[parents], (0.0, 1.0, 0.0))
+        gaps = np.linalg.norm(self.offsets[bones, :3, 3] - tails, axis=1)
+        is_touching = (parents >= 0) & (gaps <= TOUCHING * self.lengths[parents])
+        at_tail: npt.NDArray[np.bool_] = self.is_connected[bones] | is_touching
+        return at_tail
+
+    def connected_run(self, bone: int) -> list[int]:
+        """Return a bone and those above it up to the first one that does not begin at a tail."""
+        found = self.ancestors(bone)
+        # The last one has no parent.
+        apart = np.flatnonzero(~self.begins_at_tail(np.array(found)))
+        return found[: int(apart[0]) + 1]
 
     def ancestors(self, bone: int) -> list[int]:
         """Return a bone and all bones above it, the bone first."""
@@ -172,5 +186,6 @@ def _compiled(armature: bpy.types.Armature, present: Fingerprint) -> Skeleton:
         ),
         lengths=read_floats(bones, "length", 1).astype(np.float64),
         use_local_location=read_flags(bones, "use_local_location"),
-        is_connected=read_flags(bones, "use_connect") & (parents >= 0),
+        # Also of a bone without a parent: Blender ignores its location all the same.
+        is_connected=read_flags(bones, "use_connect"),
     )

@@ -60,6 +60,7 @@ class OwnJoint:
             straight on from this.
         slide: Least and greatest way along the Y axis of the bone's rest pose, in the unit of its
             location channels; both zero for none.
+        is_cone: Whether X and Z have one angle to all sides.
     """
 
     bone: str
@@ -69,6 +70,7 @@ class OwnJoint:
     stiffness: Axes = (0.0, 0.0, 0.0)
     relative_to: RelativeTo = RelativeTo.REST
     slide: tuple[float, float] = (0.0, 0.0)
+    is_cone: bool = False
 
     @property
     def slides(self) -> bool:
@@ -187,6 +189,11 @@ class ChainSpec:
     def easing(self) -> Easing | None:
         """How it goes to its target in time; None to be there at once."""
         return None if self.force is None else self.force.easing
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether time matters to it: it is dragged, or eases."""
+        return self.is_dragged or self.easing is not None
 
     @property
     def moves_root(self) -> bool:

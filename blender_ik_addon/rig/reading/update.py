@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,18 @@ GraphKey = tuple[object, ...]
 """What tells dependency graphs apart: scene, view layer and mode."""
 
 
+def graph_key(depsgraph: bpy.types.Depsgraph) -> GraphKey:
+    """Return what tells a dependency graph from others."""
+    scene, view_layer = depsgraph.scene, depsgraph.view_layer
+    assert scene is not None
+    return (scene.session_uid, view_layer.name, depsgraph.mode)
+
+
+def shown_graph(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> GraphKey:
+    """Return what tells the graph from others that viewports show of a view layer."""
+    return (scene.session_uid, view_layer.name, "VIEWPORT")
+
+
 @dataclass(frozen=True)
 class Update:
     """One update of one dependency graph.
@@ -23,17 +35,19 @@ class Update:
         scene: Original scene.
         depsgraph: The graph that has just been evaluated.
         is_new_frame: Whether the evaluation was for a new frame, which resets animated channels.
+        kept: Session uids of the armature objects whose animated values have been copied to the
+            originals.
     """
 
     scene: bpy.types.Scene
     depsgraph: bpy.types.Depsgraph
     is_new_frame: bool
+    kept: set[int] = field(default_factory=set)
 
     @cached_property
     def key(self) -> GraphKey:
         """What tells this graph from others."""
-        graph = self.depsgraph
-        return (self.scene.session_uid, graph.view_layer.name, graph.mode)
+        return graph_key(self.depsgraph)
 
     @cached_property
     def frame(self) -> float:

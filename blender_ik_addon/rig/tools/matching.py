@@ -8,7 +8,7 @@ from dataclasses import replace
 import bpy
 import numpy as np
 
-from ..keying.curve_points import split
+from ..keying.curve_points import interpolate, split
 from ..keying.keys import ChannelKeys, check_keyable, path_of, write_keys
 from ..keying.written import reader, written_channels
 from ..reading.animation import curves
@@ -62,12 +62,22 @@ def match_controls(
     return anchors
 
 
-def key_anchors(anchors: Iterable[Anchor], frame: int) -> None:
-    """Key location and rotation of objects and bones at a frame, as they stand."""
+def key_anchors(anchors: Iterable[Anchor], frame: int, interpolation: str = "") -> None:
+    """Key location and rotation of objects and bones at a frame, as they stand.
+
+    Args:
+        anchors: What to key.
+        frame: Where.
+        interpolation: From the keys on; empty for that of the keys before them.
+    """
     for anchor in anchors:
         moved = channels_of(anchor)
         for prop in _channels(moved):
             moved.keyframe_insert(prop, frame=frame, group=anchor.bone or "Object Transforms")
+        paths = {moved.path_from_id(prop) for prop in _channels(moved)} if interpolation else ()
+        for curve in curves(anchor.object):
+            if curve.data_path in paths:
+                interpolate(curve, frame, interpolation)
 
 
 def hold_anchors(anchors: Iterable[Anchor], frame: int) -> None:
@@ -92,7 +102,9 @@ def _channels(moved: bpy.types.Object | bpy.types.PoseBone) -> tuple[str, str]:
     return "location", names.get(moved.rotation_mode, "rotation_euler")
 
 
-def key_switch(armature_object: bpy.types.Object, spec: ChainSpec, frame: int) -> None:
+def key_switch(
+    armature_object: bpy.types.Object, spec: ChainSpec, frame: int, interpolation: str
+) -> None:
     """Key the channels that a chain writes: at a frame as they are, a frame before as they were.
 
     So the pose that the chain starts from does not change before that frame.
@@ -101,6 +113,7 @@ def key_switch(armature_object: bpy.types.Object, spec: ChainSpec, frame: int) -
         armature_object: The original object.
         spec: The chain's settings, with its stored pose.
         frame: Where to key.
+        interpolation: From there on.
 
     Raises:
         RigError: If keys could not be written, or would not show.
@@ -116,12 +129,13 @@ def key_switch(armature_object: bpy.types.Object, spec: ChainSpec, frame: int) -
         if curve is not None:
             split(curve, frame - 1)
             curve.keyframe_points.insert(frame, value, options={"FAST"})
+            interpolate(curve, frame, interpolation)
             continue
         held = _held(stored.get(name), prop)
         before = held[component] if component < len(held) else value
         values = np.array([before, value])
         added.append(ChannelKeys(name, prop, component, frames, values))
-    write_keys(armature_object, added)
+    write_keys(armature_object, added, interpolation)
 
 
 def _held(bone: StoredBone | None, prop: str) -> tuple[float, ...]:
@@ -142,6 +156,5 @@ def key_step(owner: bpy.types.ID, path: str, frame: int, before: float, after: f
         owner.keyframe_insert(path, frame=at)
     for curve in curves(owner):
         if curve.data_path == path:
-            for point in curve.keyframe_points:
-                if point.co.x in (frame - 1, frame):
-                    point.interpolation = "CONSTANT"
+            interpolate(curve, frame - 1, "CONSTANT")
+            interpolate(curve, frame, "CONSTANT")

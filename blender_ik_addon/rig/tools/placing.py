@@ -65,10 +65,10 @@ def check_movable(anchor: Anchor, word: str, scene: bpy.types.Scene) -> None:
             " make it editable in the Outliner first."
         )
     moved = channels_of(anchor)
-    if isinstance(moved, bpy.types.PoseBone) and moved.parent and moved.bone.use_connect:
+    if isinstance(moved, bpy.types.PoseBone) and moved.bone.use_connect:
         raise RigError(
-            f"Bone '{moved.name}' is connected to its parent, so it cannot be moved:"
-            f" choose another {word}, or disconnect it in edit mode."
+            f"Connected is on for bone '{moved.name}', so it cannot be moved:"
+            f" choose another {word}, or clear Connected in edit mode."
         )
     if not _free_axes(anchor).any():
         raise RigError(

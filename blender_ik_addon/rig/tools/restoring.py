@@ -13,7 +13,7 @@ from ..live.writer import write_others, write_rotation
 from ..planning.checks import check_channels
 from ..planning.located import located_bones
 from ..planning.slide import slide_axes
-from ..planning.start_channels import VectorName, paired, renamed, stored_bones
+from ..planning.start_channels import VectorName, paired, stored_bones
 from ..reading.animation import keyed_rotation, keyed_vector
 from ..reading.chain_plan import plan_or_none, planned
 from ..reading.channels import MODE_NUMBERS, converted, read_flags, read_pose
@@ -162,14 +162,6 @@ def _bones(skeleton: Skeleton, spec: ChainSpec) -> dict[int, StoredBone]:
         return by_name
     in_chain = zip(plan.written, paired(spec.stored_pose, skeleton, plan), strict=True)
     return by_name | {int(bone): stored for bone, stored in in_chain if stored is not None}
-
-
-def renamed_bones(armature_object: bpy.types.Object, spec: ChainSpec) -> dict[str, str]:
-    """Return the present names of a chain's bones, by their stored names."""
-    skeleton = compiled(armature_object)
-    plan = plan_or_none(skeleton, spec)
-    found = {} if plan is None else renamed(spec.stored_pose, skeleton, plan)
-    return {former: skeleton.names[bone] for former, bone in found.items()}
 
 
 def is_off_its_keys(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) -> bool:

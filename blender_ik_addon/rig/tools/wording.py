@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ...core import Solver, Status
+from ...core import SolveOptions, Solver, Status
 from ..posing.outcome import Outcome
 from .lengths import LengthUnit, is_visible, length_in_words
 
@@ -99,13 +99,25 @@ def _reached_in_words(outcome: Outcome, gap: str) -> str:
 def _failure_in_words(outcome: Outcome, gap: str) -> str:
     """Return why an effector misses a target that it could reach with free joints and alone."""
     options, status = outcome.why.options, outcome.status
+    is_cut_off = status is Status.ITERATIONS_USED_UP and outcome.iterations >= options.iterations
+    if _is_bare(options) and status is not Status.OUTWEIGHED:
+        if is_cut_off:
+            return (
+                f"Finish with Newton is off, {gap} left after {_iterations(outcome)}:"
+                " switch it on, or raise Iterations"
+            )
+        text = f"Finish with Newton is off, {gap} left: switch it on"
+        # What stops short may stand at limits that keep nothing from the target.
+        if outcome.held_by:
+            text += f". At their limits: {_listed(outcome.held_by)}"
+        return text
     if status is Status.LIMITED and outcome.held_by:
         return f"Held back by the limits of {_listed(outcome.held_by)}, {gap} left"
     if status is Status.OUTWEIGHED and outcome.outweighed_by:
         return f"Outweighed by {_listed(outcome.outweighed_by)}: {gap} off"
     if status is not Status.ITERATIONS_USED_UP and outcome.why.has_locked_joints:
         return f"Held back by locked joints, {gap} left"
-    if status is Status.ITERATIONS_USED_UP and outcome.iterations >= options.iterations:
+    if is_cut_off:
         iterations = _iterations(outcome)
         if options.solver is Solver.NEWTON:
             return f"Stopped {gap} short after {iterations}: raise Iterations"
@@ -113,6 +125,10 @@ def _failure_in_words(outcome: Outcome, gap: str) -> str:
             f"Stopped {gap} short after {iterations}: raise Iterations or choose the solver Newton"
         )
     return f"Stopped {gap} short: no nearer pose was found"
+
+
+def _is_bare(options: SolveOptions) -> bool:
+    return options.solver in (Solver.FABRIK, Solver.CCD) and not options.use_finish
 
 
 def _tip_in_words(outcome: Outcome) -> str:

@@ -8,12 +8,6 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import JointKind
-from blender_ik_addon.properties import chain_spec
-from blender_ik_addon.rig.planning.own_joints import chain_joints
-from blender_ik_addon.rig.reading.bone_joints import read_joints
-from blender_ik_addon.rig.reading.chain_plan import planned
-from blender_ik_addon.rig.reading.skeleton import compiled
 from tests.blender.setups import jointed_rigs, rigs
 from tests.blender.setups.jointed_rigs import give
 
@@ -158,17 +152,6 @@ def test_a_joint_follows_the_renaming_of_its_bone():
     bpy.context.view_layer.update()
     rigs.assert_same_pose(ob, before)
     assert_still_fixed(ob, chain, targets, "Knee")
-
-
-def test_a_renamed_bone_is_found_where_nothing_may_be_written():
-    """As in a render, before the settings have been given the new name."""
-    ob, chain, _ = make_pair()
-    give(chain, "Bone.1", "FIXED")
-    spec = chain_spec(chain)
-    ob.data.bones["Bone.1"].name = "Knee"
-    skeleton = compiled(ob)
-    joints = chain_joints(read_joints(ob), skeleton, planned(skeleton, spec), spec)
-    assert joints.kinds == (JointKind.BALL, JointKind.FIXED, JointKind.BALL)
 
 
 @pytest.mark.parametrize("takes_anew", ["mute", "store", "chain_count"])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import bpy
 import numpy as np
 import pytest
@@ -260,6 +263,54 @@ def test_a_scene_switched_away_and_back_goes_on():
     bpy.context.view_layer.update()
     bpy.context.window.scene = first
     assert_follows()
+
+
+@contextmanager
+def noted_events(*names: str) -> Iterator[list[str]]:
+    """Note which events Blender tells of, each after the add-on has answered it."""
+    handlers = {name: getattr(bpy.app.handlers, name) for name in names}
+    events: list[str] = []
+    noting = {name: lambda *_given, name=name: events.append(name) for name in names}
+    for name, handler in noting.items():
+        handlers[name].append(handler)
+    yield events
+    for name, handler in noting.items():
+        handlers[name].remove(handler)
+
+
+@pytest.mark.parametrize("is_own_target", [False, True])
+def test_nothing_is_evaluated_inside_undo_and_redo(is_own_target):
+    make_arm_with_history()
+    if is_own_target:
+        ob = named("Rig")
+        rigs.add_bones(ob, ((0.6, 0.5, 1.2), (0.6, 0.5, 1.5)), prefix="Control")
+        chain().target, chain().subtarget = ob, "Control.0"
+        push("own target")
+    named("Rig").location = (0.1, 0.2, 0.3)
+    push("moved")
+    for step, event in ((bpy.ops.ed.undo, "undo_post"), (bpy.ops.ed.redo, "redo_post")):
+        with noted_events(event, "depsgraph_update_post") as events:
+            step()
+        assert events == [event, "depsgraph_update_post"]
+        assert chain().status == "Reached"
+
+
+def test_undo_in_edit_mode_leaves_what_is_said_of_chains():
+    make_arm_with_history()
+    bpy.ops.mesh.primitive_cube_add()
+    push("cube")
+    bpy.ops.object.mode_set(mode="EDIT")
+    push("edit mode")
+    bpy.ops.mesh.select_all(action="SELECT")
+    push("select")
+    bpy.ops.transform.translate(value=(1, 0, 0))
+    push("move")
+    bpy.ops.ed.undo()
+    assert bpy.context.object.mode == "EDIT"
+    assert chain().status == "Reached"
+    named("Rig Target").location = FAR
+    assert_follows()
+    assert chain().status == "Reached"
 
 
 def test_undo_has_the_scene_solved_once(monkeypatch):

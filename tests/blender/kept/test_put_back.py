@@ -88,12 +88,37 @@ def test_of_a_tree_only_the_chains_tell_that_pose_the_bone():
     assert "by hand" not in rig.chain("Right").status
 
 
-def test_auto_keying_is_told_of():
+KEYED = "Auto Keying has keyed it: delete that key"
+
+
+def test_a_key_that_auto_keying_has_set_is_told_of_where_it_is():
     ob, _ = make_limb()
-    bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
+    scene = bpy.context.scene
+    scene.tool_settings.use_keyframe_insert_auto = True
+    scene.frame_set(4, subframe=0.5)
+    # In the window Auto Keying keys what the chain has put back, once the mouse lets go.
+    ob.pose.bones["Bone.1"].keyframe_insert("rotation_quaternion", frame=4.5)
+    rigs.updated()
     ob.pose.bones["Bone.1"].rotation_quaternion = TURNED
     rigs.updated()
-    assert status(ob).endswith("Auto Keying has keyed it: delete that key")
+    assert status(ob).startswith(TOLD.format("Bone.1"))
+    assert status(ob).endswith(KEYED)
+    scene.tool_settings.use_keyframe_insert_auto = False
+    assert KEYED not in status(ob)
+
+
+def test_no_key_is_told_of_where_only_insert_available_has_set_none():
+    ob, _ = make_limb()
+    bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
+    # Another frame, another bone and another property have keys.
+    ob.pose.bones["Bone.1"].keyframe_insert("rotation_quaternion", frame=40)
+    ob.pose.bones["Bone.0"].keyframe_insert("rotation_quaternion", frame=1)
+    ob.keyframe_insert("location", frame=1)
+    rigs.updated()
+    ob.pose.bones["Bone.1"].rotation_quaternion = TURNED
+    rigs.updated()
+    assert status(ob).startswith(TOLD.format("Bone.1"))
+    assert KEYED not in status(ob)
 
 
 def test_a_muted_chain_lets_its_bones_be_posed():

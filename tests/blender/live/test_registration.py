@@ -10,7 +10,6 @@ import pytest
 import blender_ik_addon
 from blender_ik_addon import clicks
 from blender_ik_addon.overlay.known import known
-from blender_ik_addon.rig.live.renames import renames
 from tests.blender.live.traces import KINDS_IN_USE, list_traces
 from tests.blender.setups import rigs
 
@@ -84,7 +83,7 @@ def test_unregistering_forgets_what_handlers_remember():
     rigs.enter(ob, "POSE")
     rigs.updated()
     known.names[0, ""] = ()
-    remembered = (renames.bones, clicks._active_bones, clicks._active_objects, known.names)
+    remembered = (clicks._active_bones, clicks._active_objects, known.names)
     assert all(remembered)
     blender_ik_addon.unregister()
     left = [*remembered]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import bpy
 import numpy as np
@@ -31,6 +32,24 @@ def turn_parent(ob: bpy.types.Object, _target: bpy.types.Object) -> None:
 
 def show(view_layer: bpy.types.ViewLayer) -> None:
     bpy.context.window_manager.windows[0].view_layer = view_layer
+
+
+def make_arm_with_keyed_influence() -> tuple[bpy.types.Object, np.ndarray]:
+    """Return an arm that its chain leaves alone up to frame 8, and the pose that it has there."""
+    ob = rigs.make_rig()
+    rigs.turn_bones(ob)
+    free = rigs.pose(ob)
+    rigs.add_chain(ob, "Bone.1", rigs.make_empty("Rig Target"))
+    bpy.context.view_layer.update()
+    rigs.key(ob, "chain_ik.chains[0].influence", {8: 0.0, 28: 1.0})
+    return ob, free
+
+
+def saved_and_opened(tmp_path: Path) -> bpy.types.Object:
+    path = str(tmp_path / "saved.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.open_mainfile(filepath=path)
+    return bpy.data.objects["Rig"]
 
 
 def settled(ob: bpy.types.Object) -> np.ndarray:
@@ -70,6 +89,37 @@ def test_a_view_layer_that_is_new_and_shown_at_once_has_the_pose_of_the_change()
     rigs.assert_reaches(ob, "Bone.1", target)
 
 
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("frame", [1, 20])
+def test_a_file_saved_in_another_view_layer_keeps_the_stored_pose(tmp_path, frame, count):
+    _ob, free = make_arm_with_keyed_influence()
+    layers = [bpy.context.scene.view_layers.new("Other") for _ in range(1, count)]
+    show(layers[-1])
+    rigs.go_to(frame)
+    ob = saved_and_opened(tmp_path)
+    for number in (1, 8, 28, 18, 8, 1):
+        depsgraph = rigs.go_to(number)
+        if number <= 8:
+            np.testing.assert_allclose(rigs.pose(ob, depsgraph), free, atol=3e-6)
+    rigs.assert_reaches(ob, "Bone.1", bpy.data.objects["Rig Target"], rigs.go_to(28))
+
+
+def test_what_else_is_keyed_moves_in_a_view_layer_that_was_never_shown(tmp_path):
+    ob, target = rigs.make_arm()
+    rigs.add_bones(ob, np.add(rigs.ARM, (1, 0, 0)), prefix="Free")
+    rigs.key(target, "location", {1: (0.6, 0.5, 1.2), 11: (-0.6, 0.5, 0.8)})
+    rigs.key(ob, 'pose.bones["Free.0"].location', {1: (0, 0, 0), 11: (0, 1, 0)})
+    rigs.key(ob, "location", {1: (0, 0, 0), 11: (0, 0, 0.1)})
+    show(bpy.context.scene.view_layers.new("Second"))
+    ob = saved_and_opened(tmp_path)
+    target, never_shown = bpy.data.objects["Rig Target"], bpy.context.scene.view_layers[0]
+    for frame in (11, 1, 6):
+        shown = rigs.go_to(frame)
+        rigs.assert_reaches(ob, "Bone.1", target, never_shown.depsgraph)
+        assert rigs.position(ob, never_shown.depsgraph)[2] == pytest.approx(0.01 * (frame - 1))
+        np.testing.assert_array_equal(rigs.pose(ob, never_shown.depsgraph), rigs.pose(ob, shown))
+
+
 @pytest.mark.parametrize("mode", ["EDIT", "SCULPT", "WEIGHT_PAINT", "OBJECT"])
 def test_view_layers_may_be_added_while_a_mesh_is_edited(mode):
     ob, target = rigs.make_arm()
@@ -93,3 +143,114 @@ def test_view_layers_may_be_added_while_another_armature_is_edited(mode):
     show(second)
     rigs.updated()
     rigs.assert_reaches(ob, "Bone.1", target)
+
+
+def status_of(ob: bpy.types.Object) -> str:
+    return ob.chain_ik.chains[0].status
+
+
+def test_the_status_is_that_of_the_view_layer_shown():
+    ob, target = rigs.make_arm()
+    first, second = bpy.context.view_layer, bpy.context.scene.view_layers.new("Second")
+    far, near = (0.0, 0.0, 4.2), (0.6, 0.5, 1.2)
+    rigs.updated()
+    for location, layer, word in (
+        (far, second, "Out of reach"),
+        (near, first, "Reached"),
+        (far, first, "Out of reach"),
+        (near, second, "Reached"),
+        (near, first, "Reached"),
+        (far, first, "Out of reach"),
+    ):
+        target.location = location
+        show(layer)
+        rigs.updated()
+        assert status_of(ob).startswith(word)
+        distance = np.linalg.norm(rigs.tail(ob, "Bone.1") - rigs.position(target))
+        assert ob.chain_ik.chains[0].residual == pytest.approx(distance, abs=rigs.REACHED)
+
+
+def test_a_view_layer_that_is_removed_leaves_the_status_of_the_others():
+    ob, target = rigs.make_arm()
+    first, second = bpy.context.view_layer, bpy.context.scene.view_layers.new("Second")
+    show(second)
+    rigs.updated()
+    show(first)
+    bpy.context.scene.view_layers.remove(second)
+    assert status_of(ob).startswith("Reached")
+    target.location = (0.0, 0.0, 4.2)
+    rigs.updated()
+    assert status_of(ob).startswith("Out of reach")
+
+
+def test_a_view_layer_without_the_armature_leaves_the_status_of_the_others():
+    ob, target = rigs.make_arm()
+    own = bpy.data.collections.new("Own")
+    bpy.context.scene.collection.children.link(own)
+    bpy.context.scene.collection.objects.unlink(ob)
+    rigs.link(ob, own)
+    first, second = bpy.context.view_layer, bpy.context.scene.view_layers.new("Second")
+    show(second)
+    rigs.updated()
+    second.layer_collection.children["Own"].exclude = True
+    rigs.updated()
+    assert status_of(ob) == "Not solved: the armature is hidden, or not in this view layer"
+    show(first)
+    assert status_of(ob).startswith("Reached")
+    target.location = (0.0, 0.0, 4.2)
+    rigs.updated()
+    assert status_of(ob).startswith("Out of reach")
+
+
+def put_back_target(_ob: bpy.types.Object, target: bpy.types.Object) -> None:
+    target.location = (0.6, 0.5, 1.2)
+
+
+def flip_back(ob: bpy.types.Object, _target: bpy.types.Object) -> None:
+    ob.chain_ik.chains[0].use_flip_bend = False
+
+
+def unmute(ob: bpy.types.Object, _target: bpy.types.Object) -> None:
+    ob.chain_ik.chains[0].mute = False
+
+
+def turn_parent_back(ob: bpy.types.Object, _target: bpy.types.Object) -> None:
+    ob.rotation_euler = (0.0, 0.0, 0.0)
+
+
+def pose_by_hand(ob: bpy.types.Object, _target: bpy.types.Object) -> None:
+    ob.pose.bones["Bone.0"].rotation_quaternion = (0.8, 0.0, 0.6, 0.0)
+
+
+def leave(_ob: bpy.types.Object, _target: bpy.types.Object) -> None:
+    pass
+
+
+@pytest.mark.parametrize("start_from", ["KEYED", "REST"])
+@pytest.mark.parametrize(
+    ("there", "back"),
+    [
+        (move_target, put_back_target),
+        (flip, flip_back),
+        (mute, unmute),
+        (turn_parent, turn_parent_back),
+        (pose_by_hand, leave),
+    ],
+)
+def test_what_is_changed_in_one_view_layer_and_put_back_in_another_is_as_before(
+    there, back, start_from
+):
+    ob, target = rigs.make_arm(start_from=start_from)
+    first, second = bpy.context.view_layer, bpy.context.scene.view_layers.new("Second")
+    for layer in (first, second, first):
+        show(layer)
+        rigs.updated()
+    before = rigs.pose(ob, first.depsgraph)
+    for one, other in ((second, first), (first, second)):
+        show(one)
+        there(ob, target)
+        rigs.updated()
+        show(other)
+        back(ob, target)
+        np.testing.assert_array_equal(rigs.pose(ob, rigs.updated()), before)
+        assert status_of(ob) == "Reached"

@@ -205,7 +205,7 @@ CASES = {
         set_on("0", "location", (NAN, 0.0, 0.0)), set_on("0", "location", (0.0, 0.0, 0.0)), LIMB[0]
     ),
     "Two-Bone on three bones": Case(
-        set_chain(solver="TWO_BONE"), set_chain(solver="NEWTON"), "FABRIK, CCD or Newton"
+        set_chain(solver="TWO_BONE"), set_chain(solver="NEWTON"), "choose Newton, FABRIK or CCD"
     ),
     "driver on a bone": Case(add_driver, remove_driver, LIMB[1]),
 }

@@ -1,4 +1,4 @@
-"""Chains follow bones that are renamed: their tips, their targets and their poles."""
+"""Chains follow bones that are renamed: their tips, joints, stored poses, targets and poles."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.rig.live.renames import renames
+import blender_ik_addon
 from tests.blender.setups import rigs
+from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.renders import render_frames
 from tests.blender.setups.selecting import select_objects
 
 NEAR, FAR = (0.6, 0.5, 1.2), (-0.5, 0.4, 1.0)
@@ -71,6 +73,7 @@ def test_a_chain_follows_its_tip_and_keeps_its_stored_pose(rename):
     stored = chain.stored_pose
     rename(ob, "Bone.1", "Fore")
     rigs.updated()
+    stored = stored.replace("Bone.1", "Fore")
     assert (chain.bone, chain.name, chain.stored_pose) == ("Fore", "Chain", stored)
     assert_follows(ob, chain, "Hand.0")
     chain.mute = True
@@ -161,7 +164,7 @@ def test_a_name_that_is_given_anew_leads_nowhere_else():
     ob.data.edit_bones.remove(ob.data.edit_bones["Bone.1"])
     rigs.enter(ob, "OBJECT")
     rigs.updated()
-    assert renames.present(ob.data, "Bone.1") == "Bone.1"
+    assert chain.bone == "Fore"
 
 
 def test_a_chain_that_is_dragged_goes_on_from_where_it_is():
@@ -177,11 +180,61 @@ def test_a_chain_that_is_dragged_goes_on_from_where_it_is():
     np.testing.assert_allclose([*rigs.rotations(ob).values()], [*before.values()], atol=1e-6)
 
 
-def test_another_file_is_another_story(tmp_path):
+def test_a_chain_follows_what_was_renamed_while_the_extension_was_off():
+    ob, controls, chain = make_rig()
+    blender_ik_addon.unregister()
+    by_bone(ob, "Bone.1", "Fore")
+    by_bone(controls, "Hand.0", "Goal")
+    blender_ik_addon.register()
+    ob.update_tag()
+    rigs.updated()
+    chain = ob.chain_ik.chains[0]
+    assert (chain.bone, chain.subtarget) == ("Fore", "Goal")
+    assert_follows(ob, chain, "Goal")
+
+
+def test_a_chain_follows_what_was_renamed_just_before_the_file_was_saved(tmp_path):
     ob, _, _ = make_rig()
     by_bone(ob, "Bone.1", "Fore")
+    path = str(tmp_path / "renamed.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.open_mainfile(filepath=path)
+    ob = bpy.data.objects["Arm"]
+    assert_follows(ob, ob.chain_ik.chains[0], "Hand.0")
+    assert ob.chain_ik.chains[0].bone == "Fore"
+
+
+def test_a_chain_made_after_others_were_removed_means_the_bones_of_its_time():
+    ob, controls, _ = make_rig()
+    ob.chain_ik.chains.clear()
     rigs.updated()
-    assert renames.later
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    assert not renames.later
-    assert not renames.bones
+    by_bone(ob, "Bone.1", "Fore")
+    by_bone(ob, "Bone.0", "Bone.1")
+    chain = rigs.add_chain(ob, "Bone.1", controls, subtarget="Hand.0")
+    rigs.updated()
+    assert chain.bone == "Bone.1"
+
+
+def test_a_render_right_after_a_rename_shows_the_chain_as_it_stands(tmp_path):
+    ob, _, chain = make_rig()
+    give(chain, "Bone.1", "HINGE_X", x=(10, 90))
+    rigs.updated()
+    before = rigs.tail(ob, "Bone.1", rigs.updated())
+    by_bone(ob, "Bone.1", "Fore")
+    seen = render_frames(tmp_path, lambda graph: rigs.tail(ob, "Fore", graph), (1, 2))
+    assert (chain.bone, chain.joints[0].bone) == ("Fore", "Fore")
+    np.testing.assert_allclose([*seen.values()], [before, before], atol=1e-6)
+
+
+def test_a_name_that_a_script_sets_right_after_a_rename_means_the_present_bone():
+    ob, controls, chain = make_rig()
+    give(chain, "Bone.0", "BALL")
+    by_bone(ob, "Bone.1", "Fore")
+    by_bone(ob, "Bone.0", "Bone.1")
+    by_bone(controls, "Hand.0", "Goal")
+    by_bone(controls, "Elbow.0", "Hand.0")
+    chain.bone, chain.subtarget = "Bone.1", "Hand.0"
+    rigs.updated()
+    assert (chain.bone, chain.subtarget) == ("Bone.1", "Hand.0")
+    # The others have followed.
+    assert (chain.joints[0].bone, chain.pole_subtarget) == ("Bone.1", "Hand.0")
