@@ -10,7 +10,6 @@ from mathutils import Matrix, Vector
 from ..core import IKError
 from ..properties import (
     ChainGroup,
-    active_chain,
     chain_spec,
     owner_of,
     target_and_pole,
@@ -20,7 +19,7 @@ from ..rig.reading.spec import Anchor
 from ..rig.reading.world import uids_in
 from ..rig.tools.placing import place_of
 from ..rig.tools.pole_axis import PoleAxis, pole_axis
-from .shown import ChainGizmos, paint, rig_of, solved_chain, theme
+from .shown import ChainGizmos, chain_of, paint, solved_chain, theme
 
 Array = npt.NDArray[np.float64]
 
@@ -45,8 +44,8 @@ class VIEW3D_GGT_chain_ik_controls(ChainGizmos):
     def draw_prepare(self, context: bpy.types.Context) -> None:
         for gizmo in (self._target, self._pole, self._dial):
             gizmo.hide = True
-        settings = active_chain(context)
-        if rig_of(context) is None or settings is None:
+        settings = chain_of(context)
+        if settings is None:
             return
         colours = theme(context)
         target, pole = _followed(context, settings)

@@ -9,14 +9,13 @@ from mathutils import Matrix
 from ..core import IKError
 from ..properties import (
     ChainGroup,
-    active_chain,
     bone_of_joint,
     bones_of_chain,
     chain_spec,
     owner_of,
 )
 from ..rig.shapes.limit_ends import EndFinder, LimitEnd
-from .shown import ChainGizmos, paint, rig_of, solved_chain, theme
+from .shown import ChainGizmos, chain_of, paint, solved_chain, theme
 
 OPERATOR = "pose.chain_ik_set_limit"
 SIZE, LINE_WIDTH = 0.09, 3.0
@@ -42,8 +41,8 @@ class VIEW3D_GGT_chain_ik_limits(ChainGizmos):
             gizmo.select_bias = IN_FRONT
 
     def draw_prepare(self, context: bpy.types.Context) -> None:
-        settings, bone, ends = active_chain(context), "", list[LimitEnd]()
-        if settings is not None and rig_of(context) is not None:
+        settings, bone, ends = chain_of(context), "", list[LimitEnd]()
+        if settings is not None:
             bone = _bone_of(context, settings)
             ends = _ends_of(context, settings, bone, self._finder) if bone else []
         colours = theme(context)

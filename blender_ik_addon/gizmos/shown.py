@@ -5,9 +5,10 @@ from __future__ import annotations
 import bpy
 from mathutils import Color
 
-from ..properties import ChainGroup, chain_key
+from ..properties import ChainGroup, active_chain, chain_key, is_idle
 from ..rig.live import live
 from ..rig.planning.live_chain import LiveChain
+from ..rig.reading.update import shown_graph
 
 
 class ChainGizmos(bpy.types.GizmoGroup):
@@ -42,14 +43,21 @@ def rig_of(context: bpy.types.Context) -> bpy.types.Object | None:
     return owner if is_shown and len(owner.chain_ik.chains) > 0 else None
 
 
+def chain_of(context: bpy.types.Context) -> ChainGroup | None:
+    """Return the active chain; None while no gizmos are shown, or it leaves its bones alone."""
+    settings = None if rig_of(context) is None else active_chain(context)
+    return None if settings is None or is_idle(settings) else settings
+
+
 def solved_chain(context: bpy.types.Context, settings: ChainGroup) -> LiveChain | None:
     """Return a chain as it was solved last; None while it is not solved live.
 
     It is up to date, and saves reading the bones at every redraw.
     """
-    if not context.scene.chain_ik.use_live:
+    scene, view_layer = context.scene, context.view_layer
+    if scene is None or view_layer is None or not scene.chain_ik.use_live:
         return None
-    return live.memory.live_chain(chain_key(settings))
+    return live.memory.live_chain(shown_graph(scene, view_layer), chain_key(settings))
 
 
 def theme(context: bpy.types.Context) -> bpy.types.ThemeUserInterface:

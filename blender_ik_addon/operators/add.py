@@ -73,10 +73,18 @@ class POSE_OT_chain_ik_add(ChainOperator):
     )
     chain_count: IntProperty(
         name="Chain Length",
-        description="How many bones the chain has, counted from the tip bone up its parents;"
-        " default 0, those selected, or all up to the first",
+        description="Number of bones in the chain, counted from the tip bone up through its"
+        " parents. Default 0: the selected bones or, if only the tip is selected, all bones up to"
+        " the first that is not connected",
         min=0,
         max=300,
+        options=ANEW,
+    )
+    use_connected: BoolProperty(
+        name="Connected Only",
+        description="If only the tip bone is selected, begin the chain at the first bone above it"
+        " that is not connected to its parent. Off: begin at the topmost parent. Default on",
+        default=True,
         options=ANEW,
     )
     solver: EnumProperty(
@@ -138,7 +146,7 @@ class POSE_OT_chain_ik_add(ChainOperator):
         owner = selected.armature_object
         wanted = self._wanted(selected)
         placed = placement(owner, wanted)
-        self._choose(context, wanted, placed)
+        self._choose(context, selected, wanted, placed)
         wanted = self._with_controls(context, selected, wanted, placed)
         solver = "" if self.solver == AUTOMATIC[0] else self.solver
         settings = add_chain(owner, wanted, placed.bone_count, solver, new_chain(context))
@@ -167,7 +175,7 @@ class POSE_OT_chain_ik_add(ChainOperator):
         return ChainSpec(
             name=free_name(names_of_chains(selected.armature_object), bones[-1]),
             bone=bones[-2] if has_end else bones[-1],
-            chain_count=self.chain_count or count - has_end,
+            chain_count=self.chain_count or count - has_end or self._connected_count(selected),
             use_tail=self.use_tail,
             use_rotation=self.use_rotation if is_chosen else has_end,
             rotation_bone=RotationBone.AUTO,
@@ -175,9 +183,32 @@ class POSE_OT_chain_ik_add(ChainOperator):
             pole=selected.pole,
         )
 
-    def _choose(self, context: bpy.types.Context, wanted: ChainSpec, placed: Placement) -> None:
+    def _connected_count(self, selected: Selection) -> int:
+        """Return how many bones a tip that is alone gets; 0 for all up to the first."""
+        skeleton = compiled(selected.armature_object)
+        run = skeleton.connected_run(skeleton.index[selected.bone])
+        if not self.use_connected or skeleton.parents[run[-1]] < 0:
+            return 0
+        self.report(
+            {"INFO"},
+            said(
+                f"'{skeleton.names[run[-1]]}' is not connected to its parent, so the chain begins"
+                " there. To include all parents, switch Connected Only off in Adjust Last"
+                " Operation."
+            ),
+        )
+        return len(run)
+
+    def _choose(
+        self,
+        context: bpy.types.Context,
+        selected: Selection,
+        wanted: ChainSpec,
+        placed: Placement,
+    ) -> None:
         """Show the choices in *Adjust Last Operation*; given again, they yield the same chain."""
-        self.chain_count = wanted.chain_count
+        if selected.chain_count:
+            self.chain_count = wanted.chain_count
         self.use_rotation = wanted.use_rotation
         if not self.properties.is_property_set("use_pole"):
             self.use_pole = wants_pole(context, placed.bone_count) and wanted.pole is None

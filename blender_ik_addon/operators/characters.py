@@ -53,8 +53,9 @@ SCOPES = (
     ("ALL", "All Limbs", "Every limb of the armature that is found by names and structure"),
     ("SELECTED", "Selected", "The limbs that have a selected bone"),
 )
-NOTHING_FOUND = (
-    "No limb was found that still needs a chain: select the bones of one in pose mode and press +."
+ALL_HAVE = (
+    "Every limb that was found has a chain already: to add another one, select its bones in pose"
+    " mode and press +."
 )
 
 
@@ -102,31 +103,42 @@ class POSE_OT_chain_ik_setup(ChainOperator):
     def act(self, context: bpy.types.Context) -> set[str]:
         owner = cast(bpy.types.Object, active_armature(context))
         choose_control(self, context)
-        limbs = self._limbs(context, owner)
-        placed, problems = _placed(owner, limbs)
-        if not placed and not problems:
-            raise RigError(NOTHING_FOUND)
+        placed, problems = _placed(owner, self._limbs(context, owner))
         names = _add_chains(context, owner, placed, self.control, self.parent)
         if self.control == "BONE" and not takes_bones(owner):
             self.report({"INFO"}, said(NO_BONES))
         for problem in problems:
             self.report({"WARNING"} if names else {"ERROR"}, said(problem))
         if names:
-            self.report({"INFO"}, said(f"Set up {len(names)} chains: {', '.join(names)}"))
+            chains = f"{len(names)} chains" if len(names) != 1 else "1 chain"
+            self.report({"INFO"}, said(f"Set up {chains}: {', '.join(names)}"))
         return {"FINISHED"} if names else {"CANCELLED"}
 
     def _limbs(self, context: bpy.types.Context, owner: bpy.types.Object) -> list[Limb]:
-        """Return the limbs that are asked for and that no chain drives yet."""
+        """Return the limbs that are asked for and that no chain drives yet.
+
+        Raises:
+            RigError: If there are none.
+        """
         skeleton = compiled(owner)
         driven = {bone for chain in chains_of(owner) for bone in bones_of_chain(chain)}
         chosen = selection.selected_bones(context, owner)
-        return [
+        limbs = [
             limb
             for limb in find_limbs(skeleton, free_bones(owner, skeleton))
             if limb.kind.name in self.kinds
-            and driven.isdisjoint((*limb.bones, limb.end))
             and (self.scope == "ALL" or not chosen.isdisjoint((*limb.bones, limb.end)))
         ]
+        if not limbs:
+            labels = ", ".join(kind.value for kind in LimbKind if kind.name in self.kinds) or "none"
+            raise RigError(
+                f"No limb of these kinds ({labels}) was found by the names and parents of bones:"
+                " select the bones of one in pose mode and press +."
+            )
+        free = [limb for limb in limbs if driven.isdisjoint((*limb.bones, limb.end))]
+        if not free:
+            raise RigError(ALL_HAVE)
+        return free
 
 
 class POSE_OT_chain_ik_mirror(ChainOperator):

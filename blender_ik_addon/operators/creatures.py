@@ -1,4 +1,4 @@
-"""The operators that load a creature file into a chain, and save a chain as a creature file."""
+"""The operators that load a creature into a chain, and save a chain as a creature."""
 
 from __future__ import annotations
 
@@ -10,14 +10,23 @@ from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ..core.equilibrium.creature_files import LARGEST_CREATURE
 from ..core.model.errors import InvalidCreatureError
-from ..properties import creature_text, owner_of, take_creature
+from ..properties import LONGEST_NAME, ChainGroup, creature_text, owner_of, take_creature
 from ..translations import said
 from . import selection
 from .base import ANEW, ChainOperator
 
 FOLDER = Path(__file__).resolve().parent.parent / "creatures"
 SUFFIX = ".json"
-FROM_FILE = ("FILE", "From File", "Choose a creature file")
+FILE, TEXT, NONE = "FILE", "TEXT", "NONE"
+SOURCES = (
+    (FILE, "From File", "Choose a creature file"),
+    (TEXT, "From Text", "Read the text that Save Creature has written, as you have edited it"),
+    (NONE, "None", "Remove the creature: the chain uses the numbers in the panel again"),
+)
+DESTINATIONS = (
+    (FILE, "To File", "Choose a file to write to"),
+    (TEXT, "To Text", "Write a text to edit in Blender's text editor; Load Creature reads it"),
+)
 SHIPPED = (
     ("SNAKE", "Snake", "Hinges at right angles in turn, supple toward the tail"),
     ("DINOSAUR_NECK", "Dinosaur Neck", "Stiff at the shoulders, supple and heavy at the head"),
@@ -36,7 +45,7 @@ class POSE_OT_chain_ik_creature_load(ChainOperator):
     creature: EnumProperty(
         name="Creature",
         description="Which creature the chain becomes; default From File",
-        items=(FROM_FILE, *SHIPPED),
+        items=(*SOURCES, *SHIPPED),
         options=ANEW,
     )
     filepath: StringProperty(
@@ -45,24 +54,29 @@ class POSE_OT_chain_ik_creature_load(ChainOperator):
     filter_glob: StringProperty(default=f"*{SUFFIX}", options={"HIDDEN"})
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
-        if self.creature != FROM_FILE[0]:
+        if self.creature != FILE:
             return self.execute(context)
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}
 
     def act(self, context: bpy.types.Context) -> set[str]:
         chain = selection.chain(context)
-        creature = take_creature(chain, _text_of(self._path()))
+        if self.creature == NONE:
+            chain.force.creature = ""
+            return {"FINISHED"}
+        creature = take_creature(chain, self._text(chain))
         owner_of(chain).update_tag()
         self.report({"INFO"}, said(f"Loaded creature '{creature.name}' into chain '{chain.name}'"))
         return {"FINISHED"}
 
-    def _path(self) -> Path:
-        if self.creature != FROM_FILE[0]:
-            return FOLDER / f"{self.creature.lower()}{SUFFIX}"
+    def _text(self, chain: ChainGroup) -> str:
+        if self.creature == TEXT:
+            return _written_text(chain)
+        if self.creature != FILE:
+            return _text_of(FOLDER / f"{self.creature.lower()}{SUFFIX}")
         if not self.filepath:
             raise InvalidCreatureError("No file is chosen: choose a creature file.")
-        return Path(bpy.path.abspath(self.filepath))
+        return _text_of(Path(bpy.path.abspath(self.filepath)))
 
 
 class POSE_OT_chain_ik_creature_save(ChainOperator):
@@ -75,6 +89,12 @@ class POSE_OT_chain_ik_creature_save(ChainOperator):
     )
     bl_options = {"REGISTER"}
 
+    to: EnumProperty(
+        name="To",
+        description="Where the creature is written to; default To File",
+        items=DESTINATIONS,
+        options=ANEW,
+    )
     filepath: StringProperty(
         name="File", description="The creature file", subtype="FILE_PATH", options=ANEW
     )
@@ -89,6 +109,8 @@ class POSE_OT_chain_ik_creature_save(ChainOperator):
         return problem
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
+        if self.to != FILE:
+            return self.execute(context)
         if not self.filepath:
             name = selection.chain(context).name or "Creature"
             self.filepath = bpy.path.clean_name(name) + SUFFIX
@@ -96,10 +118,66 @@ class POSE_OT_chain_ik_creature_save(ChainOperator):
         return {"RUNNING_MODAL"}
 
     def act(self, context: bpy.types.Context) -> set[str]:
+        chain = selection.chain(context)
+        if self.to == TEXT:
+            text = _write_text(chain)
+            _show(text, context)
+            bpy.ops.ed.undo_push(message=self.bl_label)
+            self.report({"INFO"}, said(f"Written to text '{text.name}': edit it, then load it"))
+            return {"FINISHED"}
         path = _destination(self.filepath)
-        _write(path, creature_text(selection.chain(context)))
+        _write(path, creature_text(chain))
         self.report({"INFO"}, said(f"Written to {path}"))
         return {"FINISHED"}
+
+
+def _text_name(chain: ChainGroup) -> str:
+    """Return the name of the text that a chain's creature is edited in, as Blender keeps it."""
+    stem = f"{owner_of(chain).name} {chain.name}".encode()[: LONGEST_NAME - len(SUFFIX)]
+    return stem.decode("utf-8", "ignore") + SUFFIX
+
+
+def _find_text(name: str) -> bpy.types.Text | None:
+    """Return a text of this file, not of a library."""
+    own = [text for text in bpy.data.texts if text.name == name and text.library is None]
+    return own[0] if own else None
+
+
+def _written_text(chain: ChainGroup) -> str:
+    """Return what stands in the text of a chain.
+
+    Raises:
+        InvalidCreatureError: If there is none.
+    """
+    name = _text_name(chain)
+    text = _find_text(name)
+    if text is None:
+        raise InvalidCreatureError(
+            f"There is no text '{name}': press Save Creature and choose To Text first."
+        )
+    return text.as_string()
+
+
+def _write_text(chain: ChainGroup) -> bpy.types.Text:
+    """Write the creature of a chain to its text, and return that."""
+    name = _text_name(chain)
+    try:
+        content = creature_text(chain)
+    except InvalidCreatureError:
+        # It is to be mended there.
+        content = chain.force.creature
+    text = _find_text(name) or bpy.data.texts.new(name)
+    text.from_string(content)
+    return text
+
+
+def _show(text: bpy.types.Text, context: bpy.types.Context) -> None:
+    """Show a text in the text editors that are open."""
+    for window in context.window_manager.windows:
+        for area in window.screen.areas:
+            space = area.spaces.active
+            if isinstance(space, bpy.types.SpaceTextEditor):
+                space.text = text
 
 
 def _text_of(path: Path) -> str:

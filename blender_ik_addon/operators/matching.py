@@ -154,12 +154,14 @@ class POSE_OT_chain_ik_switch(Matching):
         owner, frame = owner_of(settings), scene.frame_current
         to_ik = is_idle(settings) if self.to == "TOGGLE" else self.to == "IK"
         path = settings.path_from_id("influence")
+        interpolation = context.preferences.edit.keyframe_new_interpolation_type
         if to_ik:
             find_match(owner, chain_spec(settings), scene)
-        key_switch(owner, chain_spec(settings), frame)
+        key_switch(owner, chain_spec(settings), frame, interpolation)
         if to_ik:
             hold_anchors(anchors_of(settings), frame - 1)
-            key_anchors(match_controls(owner, chain_spec(settings), scene), frame)
+            anchors = match_controls(owner, chain_spec(settings), scene)
+            key_anchors(anchors, frame, interpolation)
             if settings.use_flip_bend:
                 flip = settings.path_from_id("use_flip_bend")
                 key_step(owner, flip, frame, before=True, after=False)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import bpy
 from bl_operators.presets import AddPresetBase
-from bpy.props import BoolProperty
+from bpy.props import BoolProperty, StringProperty
 
-from ..properties import ChainSettings, owner_of
+from ..preferences import new_chain
+from ..properties import ChainGroup, ChainSettings, owner_of
+from ..rig.reading.refusals import RigError
+from ..translations import said
 from . import selection
 from .base import ChainOperator
 
 FOLDER = "chain_ik"
+# What lists them.
+PANEL = "CHAINIK_PT_presets"
 SHIPPED = str(Path(__file__).parents[1])
 """The folder in which the presets of the extension are."""
 HIDDEN: set[Literal["HIDDEN", "SKIP_SAVE"]] = {"HIDDEN", "SKIP_SAVE"}
@@ -25,6 +31,91 @@ OWN = frozenset(
         *("stored_pose", "status", "residual", "rna_type", "creature"),
     )
 )
+
+
+# What a preset sets, as its file says it.
+_NAMED = re.compile(r"^settings\.([\w.]+) =", re.MULTILINE)
+
+
+def _problem(context: bpy.types.Context) -> str:
+    problem = selection.problem_of_chain(context)
+    if not problem and context.active_object != owner_of(selection.chain(context)):
+        problem = "Make the armature the active object: presets are for its active chain."
+    return problem
+
+
+def _setting_names() -> list[str]:
+    """Return the settings that a preset holds, such as ``solver`` and ``force.mass``."""
+    chain = ChainSettings.bl_rna.properties
+    force = chain["force"].fixed_type.properties
+    names = [name for name in chain.keys() if name not in {*OWN, "force"}]
+    return names + [f"force.{name}" for name in force.keys() if name not in OWN]
+
+
+def _property(path: str) -> Any:
+    """Return what Blender knows of a setting: its label and its default."""
+    chain, (group, _, name) = ChainSettings.bl_rna.properties, path.rpartition(".")
+    return (chain[group].fixed_type.properties if group else chain)[name]
+
+
+def _values(settings: ChainGroup) -> dict[str, object]:
+    """Return the settings that presets hold, by name."""
+    # Reading settings that were never set has Blender store them, to be copied ever after.
+    has_force = settings.is_property_set("force")
+    return {
+        path: settings.path_resolve(path)
+        if has_force or not path.startswith("force.")
+        else _property(path).default
+        for path in _setting_names()
+    }
+
+
+class POSE_OT_chain_ik_preset_apply(ChainOperator):
+    """Give the active chain the settings of a preset, in one undo step."""
+
+    bl_idname = "pose.chain_ik_preset_apply"
+    bl_label = "Apply Chain Preset"
+    bl_description = (
+        "Apply the settings of this preset to the active chain. Settings that are not in the preset"
+        " get the values of a new chain; bones, target, pole, joints and influence do not change"
+    )
+    # Blender's own operator for presets makes no undo step.
+    bl_options = {"UNDO"}
+
+    filepath: StringProperty(
+        name="Preset", description="The file of the preset", subtype="FILE_PATH", options=HIDDEN
+    )
+
+    @classmethod
+    def problem(cls, context: bpy.types.Context) -> str:
+        return _problem(context)
+
+    def act(self, context: bpy.types.Context) -> set[str]:
+        file = Path(self.filepath)
+        if not file.is_file():
+            raise RigError(f"There is no preset '{file.name}': choose another one.")
+        settings = selection.chain(context)
+        before = _values(settings)
+        named = {*_NAMED.findall(file.read_text(encoding="utf-8")), "solver"}
+        usual = vars(new_chain(context))
+        for path in before.keys() - named:
+            value = usual.get(path, _property(path).default)
+            if before[path] != value:
+                group, _, name = path.rpartition(".")
+                setattr(getattr(settings, group) if group else settings, name, value)
+        bpy.ops.script.execute_preset(filepath=self.filepath, menu_idname=PANEL)
+        self.report({"INFO"}, said(_change_in_words(file, settings, before)))
+        return {"FINISHED"}
+
+
+def _change_in_words(file: Path, settings: ChainGroup, before: dict[str, object]) -> str:
+    """Return which settings a preset has changed, by their labels."""
+    preset = bpy.path.display_name(file.name, title_case=False)
+    after = _values(settings).items()
+    labels = ", ".join(_property(path).name for path, value in after if before[path] != value)
+    if not labels:
+        return f"The chain has the settings of the preset '{preset}' already"
+    return f"The preset '{preset}' changed {labels}"
 
 
 class POSE_OT_chain_ik_preset_add(AddPresetBase, ChainOperator):  # type: ignore[misc]
@@ -41,7 +132,7 @@ class POSE_OT_chain_ik_preset_add(AddPresetBase, ChainOperator):  # type: ignore
         description="Remove the preset that was chosen; default off", options=HIDDEN
     )
 
-    preset_menu = "CHAINIK_PT_presets"
+    preset_menu = PANEL
     preset_subdir = FOLDER
     preset_defines: ClassVar = [
         "holder = bpy.context.active_object.chain_ik",
@@ -50,27 +141,26 @@ class POSE_OT_chain_ik_preset_add(AddPresetBase, ChainOperator):  # type: ignore
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
-        problem = selection.problem_of_chain(context)
-        if not problem and context.active_object != owner_of(selection.chain(context)):
-            problem = "Make the armature the active object: presets are for its active chain."
-        return problem
+        return _problem(context)
 
     @property
     def preset_values(self) -> list[str]:
         """The settings that a preset holds, as the file names them."""
-        chain = ChainSettings.bl_rna.properties
-        force = chain["force"].fixed_type.properties
-        names = [f"settings.{name}" for name in chain.keys() if name not in {*OWN, "force"}]
-        return names + [f"settings.force.{name}" for name in force.keys() if name not in OWN]
+        return [f"settings.{name}" for name in _setting_names()]
+
+
+_classes = (POSE_OT_chain_ik_preset_apply, POSE_OT_chain_ik_preset_add)
 
 
 def register() -> None:
-    """Register the operator and the presets that come with the extension."""
-    bpy.utils.register_class(POSE_OT_chain_ik_preset_add)
+    """Register the operators and the presets that come with the extension."""
+    for each in _classes:
+        bpy.utils.register_class(each)
     bpy.utils.register_preset_path(SHIPPED)
 
 
 def unregister() -> None:
-    """Remove both."""
+    """Remove them."""
     bpy.utils.unregister_preset_path(SHIPPED)
-    bpy.utils.unregister_class(POSE_OT_chain_ik_preset_add)
+    for each in reversed(_classes):
+        bpy.utils.unregister_class(each)

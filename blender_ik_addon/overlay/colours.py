@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import bpy
 
 from .. import preferences
-from ..core import Status
+from ..properties import state_of_ending
 from ..rig.batches.batch import Ending
 
 Colour = tuple[float, float, float, float]
@@ -19,7 +19,7 @@ ALPHAS = {"idle": FAINT, "reach": FAINT}
 
 
 class Colours(NamedTuple):
-    """Colours with alpha.
+    """Colours with alpha; those of chains are named as the values of ``ChainState``.
 
     Attributes:
         reached: Chains at their targets.
@@ -47,13 +47,8 @@ class Colours(NamedTuple):
 
     def of_ending(self, ending: Ending | None) -> Colour:
         """Return the colour of a chain by how its last solve ended."""
-        if ending is None:
-            return self.idle
-        if ending.status in (Status.EXTENDED, Status.FOLDED):
-            return self.missed
-        if ending.status is Status.REACHED and not ending.is_stretched:
-            return self.reached
-        return self.held
+        colour: Colour = getattr(self, state_of_ending(ending))
+        return colour
 
 
 def read_colours(context: bpy.types.Context) -> Colours:

@@ -15,6 +15,7 @@ from ..core import IKError
 from ..properties import SHOWN, active_armature, active_chain, chain_key, chain_spec, owner_of
 from ..rig.batches.batch import Ending
 from ..rig.live import live
+from ..rig.reading.update import graph_key
 from ..rig.shapes.chain_lines import PosedBones, are_near, read_posed
 from ..rig.shapes.chain_shape import (
     CompiledShape,
@@ -153,11 +154,11 @@ def _see_chains(all_shown: list[Shown], known: Known, graph: bpy.types.Depsgraph
     """Return the chains of armature objects in their present pose."""
     targets: list[Place] = []
     endings: list[Ending | None] = []
-    present = known.find_present(graph)
+    present, shown = known.find_present(graph), graph_key(graph)
     for rig, own, posed, is_solved in all_shown:
         targets += find_places(own.anchors, graph, rig, own.skeleton, posed, present)
         solved = own.solved if is_solved else (-1,) * len(own.solved)
-        endings += live.memory.endings(rig.session_uid, solved)
+        endings += live.memory.endings(shown, rig.session_uid, solved)
     rows = known.join([shown.own for shown in all_shown])
     points = rows.place([shown.posed for shown in all_shown])
     # The sum is finite if all three numbers are; for so few this is faster than NumPy.
@@ -186,7 +187,10 @@ def _add_active(
     else:
         return
     number += shown.own.chains.index(index)
-    shape = _compile(active, (uid, index), shown, known)
+    if index not in shown.own.solved:
+        # Its bones point to no pole while it leaves them alone.
+        items = items._replace(show_poles=False)
+    shape = _compile(active, (uid, index), shown, graph, known)
     if shape is None:
         return
     present = known.find_present(graph)
@@ -198,7 +202,11 @@ def _add_active(
 
 
 def _compile(
-    active: bpy.types.PropertyGroup, key: live.ChainKey, shown: Shown, known: Known
+    active: bpy.types.PropertyGroup,
+    key: live.ChainKey,
+    shown: Shown,
+    graph: bpy.types.Depsgraph,
+    known: Known,
 ) -> CompiledShape | None:
     """Return the active chain's shape without its pose, from the cache if it still holds.
 
@@ -206,7 +214,7 @@ def _compile(
     """
     own, index = shown.own, key[1]
     is_live = shown.is_solved and index in own.solved
-    live_chain = live.memory.live_chain(key) if is_live else None
+    live_chain = live.memory.live_chain(graph_key(graph), key) if is_live else None
     made_of, shape = own.compiled.get(index, (None, None))
     if shape is not None and made_of is live_chain:
         return shape

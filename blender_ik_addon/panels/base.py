@@ -74,6 +74,11 @@ def status_lines(text: str) -> list[str]:
     return lines + [""] * (STATUS_LINES - len(lines))
 
 
+def is_cut(text: str) -> bool:
+    """Tell whether a status has more lines than ``status_lines`` shows of it."""
+    return len(_lines_of(text, SIDEBAR_CHARACTERS)) > STATUS_LINES
+
+
 def _lines_of(text: str, width: int, most: int | None = None) -> list[str]:
     """Return an English sentence in Blender's language, in lines.
 

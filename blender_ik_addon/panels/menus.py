@@ -41,6 +41,7 @@ def draw_in_menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:
     layout.operator("pose.chain_ik_store")
     layout.operator("pose.chain_ik_restore")
     layout.operator("pose.chain_ik_bake")
+    layout.operator("pose.chain_ik_motion_paths")
     layout.operator_menu_enum("pose.chain_ik_convert", "direction")
 
 

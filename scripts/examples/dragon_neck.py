@@ -32,7 +32,7 @@ TRY
 1. Stop playing. Click the box at the head, press G and pull it about; press R to turn the head.
 2. Choose Newton, CCD and FABRIK and compare: all of them reach, each bends the neck another \
 way.
-3. Back to Force: Load Creature > Dinosaur Neck gives the springs of another animal. Raise \
+3. Back to Force: Load > Dinosaur Neck gives the springs of another animal. Raise \
 Gravity: the neck sags between body and head.
 4. Switch Gradual on, go to frame 1 and play: the neck eases after its target and comes late, as \
 something heavy does. The status then says how far it has to go.

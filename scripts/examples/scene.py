@@ -65,9 +65,10 @@ def make(example: Example, folder: Path) -> None:
     found = faults(example, played)
     median = statistics.median(played.milliseconds)
     count = len(played.gaps) // example.frames
+    chains = f"{count} chains" if count != 1 else "1 chain"
     size = (folder / f"{example.name}.blend").stat().st_size / 1024.0
     print(
-        f"{MARK}{example.name}: {count} chains, {median:.1f} ms a frame,"
+        f"{MARK}{example.name}: {chains}, {median:.1f} ms a frame,"
         f" at most {1e3 * played.worst:.4f} mm off, {size:.0f} KB",
         flush=True,
     )

@@ -3,9 +3,10 @@
     BLENDER_USER_RESOURCES=$(mktemp -d) blender --factory-startup --enable-event-simulate \
         --python scripts/window/panel_pictures.py -- dist/chain_ik-<version>.zip out/panels
 
-Each solver is drawn at interface scales of 1 and 2, in Blender's dark and light theme: the sidebar
-from its top down in as many pictures as it takes, with all panels open; then the tab of a bone, the
-popover with the whole status, Pose > Inverse Kinematics and the pie menu. Somebody has to look at
+Each solver is drawn at interface scales of 1 and 2, in Blender's dark and light theme, and in the
+languages of the longest words: the sidebar from its top down in as many pictures as it takes, with
+all panels open; then the popover with the whole status, Pose > Inverse Kinematics and the pie menu,
+and the tab of a bone. Somebody has to look at
 them: that nothing is cut off or lies over something else cannot be told by a script. What it can
 tell, it does: it ends with code 1 where Blender printed an error while it drew.
 
@@ -36,6 +37,8 @@ from window.opening import MODULE, TAB, clear_scene, install
 
 SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON", "FORCE", "FOLLOW")
 TREE_SOLVERS = ("NEWTON", "FABRIK")
+# Those with the longest words: labels that fit in them fit in the others.
+LANGUAGES = ("hu_HU", "pt_BR")
 SCALES = (1.0, 2.0)
 THEMES = ("dark", "light")
 JOINTS = ((0, 0, 0), (0.2, -0.5, 1), (0, 0, 2), (0.1, 0.3, 2.5))
@@ -133,9 +136,23 @@ class Pictures:
                 for solver in SOLVERS:
                     yield from self.show_solver(solver, f"{theme}_{scale:g}_{solver.lower()}")
                 yield from self.show_menus(f"{theme}_{scale:g}")
+        yield from self.show_languages()
         yield from self.show_bone_tab()
         check("Traceback" not in self.errors.text, "An error was printed while panels were drawn.")
         print(f"The pictures are in {self.folder}.")
+
+    def show_languages(self) -> Session:
+        """Take the sidebar with every solver, and the menus, in other languages."""
+        view = bpy.context.preferences.view
+        english = view.language
+        yield from self.dress(SCALES[0], THEMES[0])
+        for language in LANGUAGES:
+            view.language, view.use_translate_interface = language, True
+            yield REDRAW
+            for solver in SOLVERS:
+                yield from self.show_solver(solver, f"{language}_{solver.lower()}")
+            yield from self.show_menus(language)
+        view.language = english
 
     def dress(self, scale: float, theme: str) -> Session:
         """Set the scale of the interface and its theme."""

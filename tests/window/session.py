@@ -314,9 +314,13 @@ class WindowSession:
         check(not hasattr(bpy.types.Object, "chain_ik"), "Objects still have chains.")
 
     def enable_again(self) -> Session:
-        """Switch the extension on again: the chain follows as before."""
+        """Switch the extension on again: the chain is solved at once, and follows as before."""
         bpy.ops.preferences.addon_enable(module=MODULE)
         yield REDRAW
+        yield REDRAW
+        read_arm().check_reached("Switched on again, before anything moves,")
+        said = bpy.data.objects[RIG].chain_ik.chains[0].status
+        check(not said.startswith("Not solved"), f"Switched on again, the chain says: {said}")
         yield from self.move_target()
         read_arm().check_reached("Switched on again,")
 

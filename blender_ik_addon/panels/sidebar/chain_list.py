@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import bpy
 
-from ...properties import ChainSettings, active_armature
-from ..base import ChainPanel
+from ...properties import ChainSettings, ChainState, active_armature, paths_in_words, state
+from ...rig.keying.motion_paths import has_paths
+from ..base import ChainPanel, draw_text
+
+Icon = Literal["CON_KINEMATIC", "CON_ROTLIMIT", "DRIVER_DISTANCE", "PAUSE", "ERROR"]
+ICONS: dict[ChainState, Icon] = {
+    ChainState.REACHED: "CON_KINEMATIC",
+    ChainState.HELD: "CON_ROTLIMIT",
+    ChainState.MISSED: "DRIVER_DISTANCE",
+    ChainState.IDLE: "PAUSE",
+    ChainState.BROKEN: "ERROR",
+}
+"""What each state looks like in the list."""
 
 
 class CHAINIK_UL_chains(bpy.types.UIList):
-    """One row for each chain: name, influence, mute."""
+    """One row for each chain: state, name, influence, mute."""
 
     def draw_item(
         self,
@@ -24,7 +37,7 @@ class CHAINIK_UL_chains(bpy.types.UIList):
     ) -> None:
         # Names need the room: they tell the chains apart.
         row = layout.split(factor=0.6, align=True)
-        row.prop(item, "name", text="", emboss=False, icon="CON_KINEMATIC")
+        row.prop(item, "name", text="", emboss=False, icon=ICONS[state(item)])
         row = row.row(align=True)
         row.prop(item, "influence", text="", slider=True)
         row.prop(item, "mute", text="", invert_checkbox=True)
@@ -62,6 +75,9 @@ class VIEW3D_PT_chain_ik(ChainPanel):
         row = layout.row(align=True)
         row.operator("pose.chain_ik_bake")
         row.operator_menu_enum("pose.chain_ik_convert", "direction")
+        if has_paths(owner):
+            layout.operator("pose.chain_ik_motion_paths")
+            draw_text(layout.column(align=True), paths_in_words(owner))
 
 
 classes = (CHAINIK_UL_chains, VIEW3D_PT_chain_ik)

@@ -12,6 +12,7 @@ from ...properties import (
     ComparedSolver,
     active_chain,
     compared_chain,
+    is_in_use,
     kept_of,
 )
 from ...translations import translate
@@ -41,9 +42,14 @@ class CHAINIK_UL_compared(bpy.types.UIList):
         row = layout.row(align=True)
         row.active = item.is_solved
         row = _draw_cells(row, context, translate(item.name), (item.gap, item.count, item.time))
-        button = row.row(align=True)
-        button.enabled = bool(item.solver) and item.is_solved
-        button.operator("pose.chain_ik_compare_use", text="", icon="CHECKMARK").index = index
+        settings = compared_chain(context.window_manager)
+        if settings is not None and is_in_use(settings, item):
+            row.label(text="", icon="CHECKMARK")
+        elif item.solver:
+            row.enabled = item.is_solved
+            row.operator("pose.chain_ik_compare_use").index = index
+        else:
+            row.label(text="")
 
 
 class VIEW3D_PT_chain_ik_compare(ActiveChainPanel):
@@ -70,7 +76,7 @@ class VIEW3D_PT_chain_ik_compare(ActiveChainPanel):
         layout.label(text=translate(text), translate=False)
         row = layout.row(align=True)
         row = _draw_cells(row, context, "Solver", ("Residual", "Iterations", "Time"))
-        row.label(text="", icon="BLANK1")
+        row.label(text="")
         layout.template_list(
             *("CHAINIK_UL_compared", "", kept, "solvers", kept, "active_index"),
             rows=len(kept.solvers),
@@ -88,7 +94,8 @@ def _draw_cells(
     has_room = region is None or region.width >= ROOM * scale
     row = row.split(factor=SHARE_BESIDE_ALL if has_room else SHARE_BESIDE_ONE, align=True)
     row.label(text=name, text_ctxt=OWN_WORDS)
-    row = row.row(align=True)
+    # Columns as wide in every row, whatever stands in them.
+    row = row.split(align=True)
     for text in figures if has_room else figures[:1]:
         row.label(text=text or NONE)
     return row

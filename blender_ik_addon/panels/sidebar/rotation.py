@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bpy
 
-from ...properties import ChainSettings, active_chain
+from ...properties import OWN_WORDS, ChainSettings, active_chain
 from ..base import ActiveChainPanel
 
 
@@ -23,7 +23,7 @@ class VIEW3D_PT_chain_ik_rotation(ActiveChainPanel):
         turned = layout.column()
         turned.active = settings.use_rotation
         turned.prop(settings, "rotation_bone")
-        turned.prop(settings, "orient_weight", text="Weight", slider=True)
+        turned.prop(settings, "orient_weight", text="Weight", text_ctxt=OWN_WORDS, slider=True)
 
 
 register, unregister = bpy.utils.register_classes_factory((VIEW3D_PT_chain_ik_rotation,))

@@ -15,7 +15,7 @@ class CHAINIK_PT_presets(PresetPanel, bpy.types.Panel):
 
     bl_label = "Presets"
     preset_subdir = "chain_ik"
-    preset_operator = "script.execute_preset"
+    preset_operator = "pose.chain_ik_preset_apply"
     preset_add_operator = "pose.chain_ik_preset_add"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bpy
 
 from ...properties import ChainSettings, active_chain
-from ..base import ActiveChainPanel, draw_lines, draw_text, status_lines
+from ..base import ActiveChainPanel, draw_lines, draw_text, is_cut, status_lines
 
 # Width of the popover, in Blender's interface units and in characters.
 DETAILS_UNITS = 20
@@ -17,9 +17,11 @@ class VIEW3D_PT_chain_ik_status(ActiveChainPanel):
 
     bl_label = "Status"
 
-    def draw_header_preset(self, _context: bpy.types.Context) -> None:
-        # A popover covers the panels below; a sub-panel would move them.
-        self.layout.popover("VIEW3D_PT_chain_ik_details", text="Details")
+    def draw_header_preset(self, context: bpy.types.Context) -> None:
+        settings = active_chain(context)
+        if settings is not None and is_cut(settings.status):
+            # A popover covers the panels below; a sub-panel would move them.
+            self.layout.popover("VIEW3D_PT_chain_ik_details", text="Details")
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:
         draw_lines(layout.column(align=True), status_lines(settings.status))

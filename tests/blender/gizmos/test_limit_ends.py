@@ -9,8 +9,8 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.properties import chain_key, chain_spec
-from blender_ik_addon.rig.live import live
+from blender_ik_addon.gizmos.shown import solved_chain
+from blender_ik_addon.properties import chain_spec
 from blender_ik_addon.rig.shapes.limit_ends import EndFinder, LimitEnd, find_ends
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import give
@@ -85,7 +85,7 @@ def test_an_end_is_where_a_bone_that_is_turned_so_far_points(kind):
 def found_again(finder: EndFinder, ob: bpy.types.Object, bone: str = "Bone.1") -> tuple:
     """Return what a gizmo finds at a redraw, and fail unless it is what there is to find."""
     settings = ob.chain_ik.chains[0]
-    solved = live.memory.live_chain(chain_key(settings))
+    solved = solved_chain(bpy.context, settings)
     assert solved is not None
     found, fresh = finder.find(ob, solved.job.spec, bone, solved), ends(ob, bone).values()
     assert [(end.axis, end.is_max, end.angle) for end in found] == [

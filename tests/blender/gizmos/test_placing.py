@@ -189,7 +189,7 @@ def test_what_cannot_be_moved_is_refused_with_what_to_do():
     chain.target, chain.subtarget = other, "Bone.1"
     rigs.enter(ob, "POSE")
     text = refusal(move_target, location=POINT)
-    assert "Bone 'Bone.1' is connected to its parent, so it cannot be moved" in text
+    assert "Connected is on for bone 'Bone.1', so it cannot be moved" in text
     chain.subtarget = "Gone"
     assert "no longer exists" in refusal(move_target, location=POINT)
 

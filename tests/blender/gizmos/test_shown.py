@@ -57,6 +57,23 @@ def test_what_a_solver_does_not_use_is_not_shown_and_refused_with_what_to_do():
     np.testing.assert_array_equal(rigs.position(bpy.data.objects["Pole"]), before)
 
 
+@pytest.mark.parametrize(("setting", "value"), [("mute", True), ("influence", 0.0)])
+def test_a_chain_that_leaves_its_bones_alone_shows_no_gizmos(setting, value):
+    ob, chain = make_arm()
+    give(chain, "Bone.1", "HINGE_X", x=(-20, 50))
+    ob.data.bones.active = ob.data.bones["Bone.1"]
+    rigs.updated()
+    shown = started_by_gizmos()
+    assert shown == {MOVE_TARGET, MOVE_POLE, TURN_POLE, SET_LIMIT}
+    before = getattr(chain, setting)
+    setattr(chain, setting, value)
+    rigs.updated()
+    assert started_by_gizmos() == set()
+    setattr(chain, setting, before)
+    rigs.updated()
+    assert started_by_gizmos() == shown
+
+
 @pytest.mark.parametrize("kind", ["BALL", "CONE", "ELBOW_X"])
 def test_each_dot_moves_the_end_that_it_stands_on(kind):
     ob, chain = make_arm()

@@ -26,6 +26,7 @@ class Drawn:
     is_split: bool = False
     is_animatable: bool = False
     is_enabled: bool = True
+    icon: str = ""
 
 
 @dataclass
@@ -53,7 +54,7 @@ class RecordingLayout:
         return self._inside("grid_flow", arguments)
 
     def split(self, **arguments: object) -> RecordingLayout:
-        assert 0.0 < arguments["factor"] < 1.0
+        assert 0.0 < arguments.get("factor", 0.5) < 1.0
         return self._inside("split", arguments)
 
     def menu_pie(self) -> RecordingLayout:
@@ -64,12 +65,13 @@ class RecordingLayout:
 
     def label(self, **arguments: object) -> None:
         _check_arguments("label", arguments)
-        self._note("label", arguments["text"])
+        self._note("label", arguments["text"], icon=arguments.get("icon", ""))
 
     def prop(self, data: bpy.types.bpy_struct, name: str, **arguments: object) -> None:
         _check_arguments("prop", arguments)
         setting = data.bl_rna.properties[name]
-        self._note("prop", name, arguments.get("text", setting.name))
+        text, icon = arguments.get("text", setting.name), arguments.get("icon", "")
+        self._note("prop", name, text, icon)
         self.drawn[-1].is_animatable = setting.is_animatable
 
     def prop_search(
@@ -81,7 +83,8 @@ class RecordingLayout:
 
     def operator(self, name: str, **arguments: object) -> SimpleNamespace:
         _check_arguments("operator", arguments)
-        self._note("operator", name, arguments.get("text", operator_type(name).name))
+        text, icon = arguments.get("text", operator_type(name).name), arguments.get("icon", "")
+        self._note("operator", name, text, icon)
         return OperatorProperties(operator_type(name))
 
     def operator_menu_enum(self, name: str, choice: str, **arguments: object) -> None:
@@ -108,14 +111,15 @@ class RecordingLayout:
         inside.use_property_split = self.use_property_split
         return inside
 
-    def _note(self, kind: str, name: str, text: str = "") -> None:
+    def _note(self, kind: str, name: str, text: str = "", icon: str = "") -> None:
         layout, is_active, is_enabled = self, True, True
         while layout is not None:
             is_active &= layout.active
             is_enabled &= layout.enabled
             layout = layout.parent
         split = self.use_property_split
-        self.drawn.append(Drawn(kind, name, is_active, text, split, is_enabled=is_enabled))
+        drawn = Drawn(kind, name, is_active, text, split, is_enabled=is_enabled, icon=icon)
+        self.drawn.append(drawn)
 
 
 class OperatorProperties(SimpleNamespace):

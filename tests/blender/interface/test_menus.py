@@ -11,7 +11,7 @@ from tests.blender.setups import rigs
 from tests.blender.setups.selecting import select_objects
 
 # Called by the dialogs of others, or by the menu of presets.
-CALLED_BY_BLENDER = {"pose.chain_ik_preset_add"}
+CALLED_BY_BLENDER = {"pose.chain_ik_preset_add", "pose.chain_ik_preset_apply"}
 
 
 def operators() -> set[str]:
@@ -41,7 +41,7 @@ def entries_of_pose_menu() -> list:
 
 def test_the_pose_menu_has_what_is_done_with_chains():
     actions = {"add", "remove", "solve", "bake", "snap_target", "apply", "switch", "convert"}
-    actions |= {"setup", "mirror", "store", "restore"}
+    actions |= {"setup", "mirror", "store", "restore", "motion_paths"}
     found = [item.name for item in entries_of_pose_menu() if item.kind == "operator"]
     assert sorted(found) == sorted(f"pose.chain_ik_{action}" for action in actions)
 
@@ -109,7 +109,8 @@ def test_every_operator_can_be_reached_from_panels_and_menus():
     drawn += drawn_by(bpy.types.VIEW3D_MT_chain_ik_pie.draw)
     assert names(drawn, "operator") == operators() - CALLED_BY_BLENDER - GRABBED
     assert "CHAINIK_PT_presets" in names(drawn, "popover")
-    assert bpy.types.CHAINIK_PT_presets.preset_add_operator in CALLED_BY_BLENDER
+    presets = bpy.types.CHAINIK_PT_presets
+    assert {presets.preset_add_operator, presets.preset_operator} == CALLED_BY_BLENDER
 
 
 def test_unregister_takes_the_entries_back():

@@ -28,7 +28,7 @@ ROOTED = ALWAYS | {
 ITERATED = ROOTED | {"iterations", "tolerance"}
 FORCES = {
     *("stiffness_root", "stiffness_tip", "comfort_root", "comfort_tip", "mass", "gravity"),
-    *("creature", "force_mode", "force_gain", "use_gradual", "ease", "fastest"),
+    *("force_mode", "force_gain", "use_gradual", "ease", "fastest"),
 }
 SHOWN = {
     "TWO_BONE": ROOTED,

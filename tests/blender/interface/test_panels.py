@@ -18,7 +18,7 @@ from tests.blender.interface.drawn import (
     names,
     panels,
 )
-from tests.blender.setups import rigs
+from tests.blender.setups import jointed_rigs, rigs
 from tests.blender.setups.selecting import select_objects, state
 
 
@@ -172,24 +172,72 @@ def test_the_joints_are_greyed_out_where_limits_do_not_count():
     assert active == {"use_limits"}
 
 
-def test_a_row_of_the_list_has_name_influence_and_mute():
-    _, chain = make_active_arm()
+def row_of(chain: bpy.types.PropertyGroup) -> list[Drawn]:
+    """Return what the row of a chain in the list shows."""
     row = RecordingLayout()
     bpy.types.CHAINIK_UL_chains.draw_item(None, bpy.context, row, None, chain, 0, None, "", 0)
-    assert [item.name for item in row.drawn] == ["name", "influence", "mute"]
+    return row.drawn
 
 
-def test_the_status_is_shown_in_full_in_lines_that_fit():
+def test_a_row_of_the_list_has_name_influence_and_mute():
+    _, chain = make_active_arm()
+    assert [item.name for item in row_of(chain)] == ["name", "influence", "mute"]
+
+
+@pytest.mark.parametrize(
+    ("cause", "icon"),
+    [
+        ("reached", "CON_KINEMATIC"),
+        ("limits", "CON_ROTLIMIT"),
+        ("too far", "DRIVER_DISTANCE"),
+        ("no target", "ERROR"),
+        ("bad creature", "ERROR"),
+        ("bad stored pose", "ERROR"),
+        ("muted", "PAUSE"),
+        ("influence", "PAUSE"),
+        ("live off", "PAUSE"),
+        ("rest position", "PAUSE"),
+    ],
+)
+def test_the_icon_of_a_row_tells_whether_the_chain_is_held_out_of_reach_broken_or_muted(
+    cause, icon
+):
+    ob, chain = make_active_arm()
+    causes = {
+        "reached": lambda: None,
+        "limits": lambda: jointed_rigs.give(chain, "Bone.1", "HINGE_X", x=(-3.0, 3.0)),
+        "too far": lambda: setattr(chain.target, "location", (0.0, 0.0, 9.0)),
+        "no target": lambda: setattr(chain, "target", None),
+        "bad creature": lambda: (
+            setattr(chain, "solver", "FORCE"),
+            setattr(chain.force, "creature", "{"),
+        ),
+        "bad stored pose": lambda: (
+            setattr(chain, "stored_pose", "{"),
+            setattr(chain, "mute", True),
+        ),
+        "muted": lambda: setattr(chain, "mute", True),
+        "influence": lambda: setattr(chain, "influence", 0.0),
+        "live off": lambda: setattr(bpy.context.scene.chain_ik, "use_live", False),
+        "rest position": lambda: setattr(ob.data, "pose_position", "REST"),
+    }
+    causes[cause]()
+    rigs.updated()
+    assert row_of(chain)[0].icon == icon, chain.status
+
+
+def test_details_has_the_whole_status_in_lines_that_fit_and_only_where_the_panel_cuts_it():
     _, chain = make_active_arm()
     rigs.updated()
-    for bone in ("Bone.1", "A bone with a name that nobody would give"):
-        chain.bone = bone
-        rigs.updated()
-        lines = [item.name for item in draw_details() if item.kind == "label"]
-        assert " ".join(lines) == chain.status
-        assert all(0 < len(line) <= 60 for line in lines)
+    assert "popover" not in {item.kind for item in draw(only="Status")}
+    for side in "LR":
+        chain.joints.add().bone = f"A bone of another chain.{side}"
+    rigs.updated()
+    assert draw(only="Status")[-1].name.endswith(" ...")
+    lines = [item.name for item in draw_details() if item.kind == "label"]
+    assert " ".join(lines) == chain.status
+    assert all(0 < len(line) <= 60 for line in lines)
     assert len(lines) > 1
-    assert "no longer exists" in chain.status
 
 
 def test_the_status_takes_as_many_lines_whatever_it_says():
@@ -198,7 +246,10 @@ def test_the_status_takes_as_many_lines_whatever_it_says():
     lines = [item.name for item in draw(only="Status") if item.kind == "label"]
     assert lines == [chain.status, "", ""]
     bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
-    chain.id_data.pose.bones["Bone.1"].rotation_quaternion = (0.8, 0.6, 0.0, 0.0)
+    bone = chain.id_data.pose.bones["Bone.1"]
+    bone.keyframe_insert("rotation_quaternion")
+    rigs.updated()
+    bone.rotation_quaternion = (0.8, 0.6, 0.0, 0.0)
     rigs.updated()
     lines = [item.name for item in draw(only="Status") if item.kind == "label"]
     assert len(lines) == 3
@@ -279,7 +330,8 @@ def test_what_acts_is_shown_only_for_the_solver_that_it_acts_in():
     assert not chain.is_property_set("force")
     chain.solver = "FORCE"
     drawn = draw(only="Force")
-    own = {each.identifier for each in chain.force.bl_rna.properties} - {"rna_type", "name"}
+    own = {each.identifier for each in chain.force.bl_rna.properties}
+    own -= {"rna_type", "name", "creature"}
     assert names(drawn) == own
     assert names(drawn, "operator") == {
         "pose.chain_ik_creature_load",
@@ -291,6 +343,54 @@ def test_what_acts_is_shown_only_for_the_solver_that_it_acts_in():
     chain.force.creature = "{}"
     active = {item.name: item.is_active for item in draw(only="Force")}
     assert (active["stiffness_root"], active["ease"]) == (False, True)
+
+
+def compared_cells(index: int) -> list[Drawn]:
+    """Return what a row of the comparison shows."""
+    kept, layout = bpy.context.window_manager.chain_ik, RecordingLayout()
+    draw_item = bpy.types.CHAINIK_UL_compared.draw_item
+    draw_item(
+        *(None, bpy.context, layout, kept, kept.solvers[index], 0, kept, "active_index", index)
+    )
+    return layout.drawn
+
+
+def last_cells() -> dict[str, tuple[str, str]]:
+    """Return the last cell of each row of the comparison by its name: text and icon."""
+    solvers = bpy.context.window_manager.chain_ik.solvers
+    cells = {row.name: compared_cells(index)[-1] for index, row in enumerate(solvers)}
+    return {name: (cell.text or cell.name, cell.icon) for name, cell in cells.items()}
+
+
+def test_a_creature_is_shown_by_its_name():
+    _, chain = make_active_arm(solver="FORCE")
+
+    def shown() -> list[str]:
+        return [item.name for item in draw(only="Force") if item.kind == "label"][:2]
+
+    assert shown() == ["Creature", "None"]
+    assert bpy.ops.pose.chain_ik_creature_load(creature="SNAKE") == {"FINISHED"}
+    assert shown() == ["Creature", "Snake"]
+    chain.force.creature = "{"
+    assert shown() == ["Creature", "Not readable"]
+
+
+def test_only_the_solver_in_use_has_a_tick_and_the_others_can_be_used():
+    _, chain = make_active_arm(solver="FABRIK")
+    assert bpy.ops.pose.chain_ik_compare() == {"FINISHED"}
+    solvers = {"FABRIK and Newton", "FABRIK", "CCD and Newton", "CCD", "Newton", "Force", "Follow"}
+    changes = (
+        (lambda: None, "FABRIK and Newton"),
+        (lambda: setattr(chain, "use_finish", False), "FABRIK"),
+        (lambda: setattr(chain, "solver", "NEWTON"), "Newton"),
+        (lambda: bpy.ops.pose.chain_ik_compare_use(index=0), "Two-Bone"),
+    )
+    for change, in_use in changes:
+        change()
+        cells = last_cells()
+        assert {name for name, (_, icon) in cells.items() if icon == "CHECKMARK"} == {in_use}
+        usable = {name for name, cell in cells.items() if cell == ("Use", "")}
+        assert usable == {"Two-Bone", *solvers} - {in_use}
 
 
 def test_a_comparison_has_a_row_for_each_solver_and_says_how_the_chosen_one_ended():
@@ -307,14 +407,9 @@ def test_a_comparison_has_a_row_for_each_solver_and_says_how_the_chosen_one_ende
     assert "'Chain' at frame 1 Solver Residual Iterations Time" in text
     assert kept.solvers["Follow"].status in text
     for index, row in enumerate(kept.solvers):
-        cells: list[Drawn] = []
-        layout = RecordingLayout(cells)
-        draw_item = bpy.types.CHAINIK_UL_compared.draw_item
-        draw_item(None, bpy.context, layout, kept, row, 0, kept, "active_index", index)
-        shown = [item.name for item in cells]
+        shown = [item.name for item in compared_cells(index)]
         assert shown[0] == row.name
         assert shown[1:4] == [row.gap or "-", row.count or "-", row.time or "-"]
-        assert shown[4] == "pose.chain_ik_compare_use"
     make_active_arm(name="Other")
     text = " ".join(item.name for item in draw(only="Compare") if item.kind == "label")
     assert "'Chain' at frame 1, not the active chain" in text

@@ -228,16 +228,35 @@ def test_the_legs_of_a_spider_are_numbered_in_pairs():
     assert all(chain.pole_target is not None for chain in ob.chain_ik.chains)
 
 
-def test_only_the_selected_limbs_are_set_up_on_request_and_none_twice(rigify):
+def test_only_the_selected_limbs_are_set_up_on_request_and_none_twice(rigify, capfd):
     bpy.ops.object.armature_human_metarig_add()
     ob = bpy.context.object
     select_bones(ob, ["forearm.L", "shin.R"])
     press(setup, scope="SELECTED")
     assert set(found(ob)) == {"Arm.L", "Leg.R"}
+    assert "Set up 2 chains: Arm.L, Leg.R" in capfd.readouterr().out
+    select_bones(ob, ["forearm.R"])
+    press(setup, scope="SELECTED")
+    assert "Set up 1 chain: Arm.R" in capfd.readouterr().out
     press(setup)
     assert len(found(ob)) == 6
     before = state()
-    assert refusal(setup).startswith("No limb was found that still needs a chain")
+    assert refusal(setup) == (
+        "Every limb that was found has a chain already: to add another one, select its bones in"
+        " pose mode and press +."
+    )
+    assert state() == before
+
+
+def test_what_was_looked_for_is_named_where_nothing_was_found():
+    ob = rigs.make_rig(rigs.zigzag(2))
+    select_bones(ob, ["Bone.0"])
+    before = state()
+    for scope in ("ALL", "SELECTED"):
+        assert refusal(setup, kinds={"ARM", "SPIDER_LEG"}, scope=scope) == (
+            "No limb of these kinds (Arm, Spider Leg) was found by the names and parents of bones:"
+            " select the bones of one in pose mode and press +."
+        )
     assert state() == before
 
 

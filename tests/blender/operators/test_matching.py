@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import bpy
 import numpy as np
 import pytest
@@ -210,6 +212,58 @@ def test_switching_in_the_middle_of_a_shot_pops_neither_then_nor_when_scrubbing(
     steps = {frame: apart(played[frame - 1], played[frame]) for frame in range(2, 41)}
     assert steps[20] <= 1.5 * steps[19] + MOST
     assert steps[30] <= 1.5 * steps[29] + MOST
+
+
+@pytest.fixture
+def new_keys() -> Iterator[Callable[[str], None]]:
+    """Sets New Interpolation Type, which is as it was after the test."""
+    edit = bpy.context.preferences.edit
+    before = edit.keyframe_new_interpolation_type
+
+    def choose(kind: str) -> None:
+        edit.keyframe_new_interpolation_type = kind
+
+    yield choose
+    choose(before)
+
+
+@pytest.mark.parametrize("keyed_at", [(), (1, 12), (1, 19), (1, 12, 31)])
+@pytest.mark.parametrize("to", ["FK", "IK"])
+@pytest.mark.parametrize("interpolation", ["BEZIER", "CONSTANT", "LINEAR"])
+def test_keys_from_a_switch_on_have_the_users_interpolation(interpolation, to, keyed_at, new_keys):
+    new_keys("LINEAR" if interpolation != "LINEAR" else "BEZIER")
+    ob = make_arm()
+    chain = ob.chain_ik.chains[0]
+    control = chain.subtarget
+    for frame in keyed_at:
+        ob.pose.bones[control].location.y = -0.02 * frame
+        pose_by_hand(ob, frame)
+        for name in (*ARM, control):
+            bone = ob.pose.bones[name]
+            for prop in ("location", "rotation_quaternion"):
+                bone.keyframe_insert(prop, frame=frame)
+    chain.mute = to == "IK"
+    rigs.go_to(20)
+    keyed = ARM if to == "FK" else (*ARM, control)
+    frames = np.arange(1.0, 19.01, 0.25)
+    known = {
+        (each.data_path, each.array_index): [each.evaluate(frame) for frame in frames]
+        for each in rigs.curves_of(ob)
+        if keyed_at and not keyed_at[1] > 19
+    }
+    new_keys(interpolation)
+    press(switch, to=to)
+    pose_by_hand(ob, 5)
+    for name in keyed:
+        ob.pose.bones[name].keyframe_insert("rotation_quaternion", frame=27)
+    for curve in rigs.curves_of(ob):
+        before = known.get((curve.data_path, curve.array_index))
+        if before is not None and "chain_ik" not in curve.data_path:
+            played = [curve.evaluate(frame) for frame in frames]
+            np.testing.assert_allclose(played, before, atol=2e-4, err_msg=curve.data_path)
+        if any(f'"{name}"].rot' in curve.data_path for name in keyed):
+            kinds = {point.co.x: point.interpolation for point in curve.keyframe_points}
+            assert (kinds[20], kinds[27]) == (interpolation, interpolation), curve.data_path
 
 
 @pytest.mark.parametrize("kind", ["BEZIER", "LINEAR", "CONSTANT"])

@@ -6,6 +6,7 @@ import bpy
 import numpy as np
 import pytest
 
+from blender_ik_addon.properties import bones_of_chain
 from tests.blender.setups import rigs
 from tests.blender.setups.oriented import axes_of_bone, axes_of_object
 from tests.blender.setups.selecting import press, refusal, select_bones, select_objects, state
@@ -143,6 +144,57 @@ def test_in_object_mode_the_tip_is_asked_for_and_the_selected_empty_is_the_targe
     assert "Bone 'Gone' does not exist" in refusal(add, bone="Gone")
     press(add, bone="Bone.4", chain_count=3)
     assert (newest(ob).bone, newest(ob).target) == ("Bone.4", target)
+
+
+def make_hips(*, is_connected: bool = True) -> bpy.types.Object:
+    """Return hips with a spine at their tail and a leg of two bones beside it."""
+    ob = rigs.make_rig([(0, 0, 1), (0, 0, 1.2)], prefix="Hips")
+    rigs.add_bones(ob, [(0, 0, 1.2), (0, 0, 1.5)], prefix="Spine", parent="Hips.0")
+    knee = [(0.3, 0, 1.2), (0.3, -0.1, 0.6), (0.3, 0, 0)]
+    rigs.add_bones(ob, knee, prefix="Leg", parent="Spine.0", is_connected=is_connected)
+    return ob
+
+
+@pytest.mark.parametrize("mode", ["OBJECT", "POSE"])
+@pytest.mark.parametrize("is_connected", [True, False])
+def test_a_tip_alone_takes_the_bones_up_to_the_first_that_is_not_connected(
+    is_connected, mode, capfd
+):
+    ob = make_hips(is_connected=is_connected)
+    tip = {}
+    if mode == "POSE":
+        select_bones(ob, ["Leg.1"])
+    else:
+        select_objects(active=ob)
+        tip = {"tip": "Leg.1"}
+    press(add, **tip)
+    assert bones_of_chain(ob.chain_ik.chains[0]) == ["Leg.0", "Leg.1"]
+    assert (
+        "'Leg.0' is not connected to its parent, so the chain begins there. To include all"
+        " parents, switch Connected Only off in Adjust Last Operation."
+    ) in capfd.readouterr().out
+
+
+def test_the_rest_of_the_bones_is_offered_in_adjust_last_operation(capfd):
+    ob = make_hips()
+    select_objects(active=ob)
+    press(add, tip="Leg.1", use_connected=False)
+    assert bones_of_chain(ob.chain_ik.chains[0]) == ["Hips.0", "Spine.0", "Leg.0", "Leg.1"]
+    # Another property is set in the panel: what is shown there names the same chain.
+    ob = make_hips()
+    select_objects(active=ob)
+    press(add, tip="Leg.1")
+    shown = bpy.context.window_manager.operators[-1].properties
+    assert (shown.chain_count, shown.use_connected) == (0, True)
+    assert capfd.readouterr().out.count("begins there") == 1
+
+
+def test_where_all_bones_are_connected_a_tip_alone_takes_them_all(capfd):
+    ob = rigs.make_rig(rigs.zigzag(4))
+    select_objects(active=ob)
+    press(add, tip="Bone.3")
+    assert ob.chain_ik.chains[0].chain_count == 0
+    assert "begins there" not in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -235,8 +235,8 @@ BAD_INPUT = [
     (below_chain, {}, "The target 'Target' is moved by the chain"),
     (driver, {}, "Bone 'Bone.2' has a driver on its rotation"),
     (without_length, {}, "has no length to turn"),
-    (None, {"solver": "TWO_BONE"}, "FABRIK, CCD or Newton"),
-    (None, {"solver": "TWO_BONE", "chain_count": 1}, "FABRIK, CCD or Newton"),
+    (None, {"solver": "TWO_BONE"}, "choose Newton, FABRIK or CCD"),
+    (None, {"solver": "TWO_BONE", "chain_count": 1}, "choose Newton, FABRIK or CCD"),
 ]
 
 

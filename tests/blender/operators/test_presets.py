@@ -10,7 +10,7 @@ import pytest
 from blender_ik_addon.rig.anatomy.limb_chains import chain_of
 from blender_ik_addon.rig.anatomy.limbs import Limb, LimbKind
 from tests.blender.setups import rigs
-from tests.blender.setups.selecting import select_objects
+from tests.blender.setups.selecting import press, select_objects
 
 
 def shipped() -> dict[str, Path]:
@@ -28,8 +28,11 @@ def make_chain(count: int = 2) -> bpy.types.PropertyGroup:
 
 
 def apply(name: str) -> None:
-    bpy.ops.script.execute_preset(filepath=str(shipped()[name]), menu_idname="CHAINIK_PT_presets")
-    rigs.updated()
+    """Choose a preset as its button in the popover does."""
+    path = str(shipped()[name])
+    operator = bpy.types.CHAINIK_PT_presets.preset_operator.split(".")
+    # Blender gives other operators than its own nothing but the path.
+    press(getattr(getattr(bpy.ops, operator[0]), operator[1]), filepath=path)
 
 
 def test_presets_for_the_usual_limbs_come_along():
@@ -56,6 +59,56 @@ def test_a_preset_for_limbs_with_hands_works_on_two_bones_without_one(name):
     chain = make_chain(2)
     apply(name)
     assert chain.status.startswith("Reached; no single bone begins"), chain.status
+
+
+def set_up_arm() -> bpy.types.PropertyGroup:
+    """Return the chain that Set Up Limbs gives an arm."""
+    ob = rigs.make_rig([(0, 0, 1), (0, 0, 1.6)])
+    joints = [(0.2, 0, 1.5), (0.5, 0.1, 1.5), (0.8, 0, 1.45), (0.9, 0, 1.4)]
+    made = rigs.add_bones(ob, joints, prefix="A", parent="Bone.0")
+    for old, new in zip(made, ("upper_arm.L", "forearm.L", "hand.L"), strict=True):
+        ob.data.bones[old].name = new
+    select_objects(active=ob)
+    press(bpy.ops.pose.chain_ik_setup)
+    return ob.chain_ik.chains[0]
+
+
+def test_the_preset_of_a_limb_that_was_set_up_says_that_the_chain_has_it(capfd):
+    chain = set_up_arm()
+    before = chain.stored_pose
+    apply("Arm")
+    assert "The chain has the settings of the preset 'Arm' already" in capfd.readouterr().out
+    assert chain.stored_pose == before
+    # What is never read is not copied with every evaluated pose either.
+    assert not chain.is_property_set("force")
+
+
+def test_a_preset_brings_back_all_that_a_new_limb_of_its_kind_has(capfd):
+    chain = set_up_arm()
+    chain.solver, chain.soft_distance, chain.use_stretch = "FORCE", 0.2, True
+    chain.force.gravity, chain.tolerance, chain.influence = 2.0, 0.1, 0.5
+    apply("Arm")
+    assert (chain.solver, chain.soft_distance, chain.use_stretch) == ("TWO_BONE", 0.0, False)
+    assert (chain.force.gravity, chain.tolerance) == (0.0, pytest.approx(1e-5))
+    # That is the rig's.
+    assert (chain.influence, chain.bone) == (0.5, "forearm.L")
+    said = capfd.readouterr().out
+    assert "The preset 'Arm' changed " in said
+    assert all(label in said for label in ("Solver", "Soft Distance", "Tolerance", "Gravity"))
+
+
+def test_a_preset_is_one_undo_step_and_takes_no_other_with_it():
+    chain = set_up_arm()
+    bpy.ops.ed.undo_push(message="Before")
+    chain.soft_distance = 0.2
+    bpy.ops.ed.undo_push(message="Soft Distance")
+    apply("Finger")
+    apply("Tail")
+    assert chain.soft_distance == 0.0
+    for rotation_bone, soft_distance in (("TIP", 0.0), ("AUTO", pytest.approx(0.2)), ("AUTO", 0.0)):
+        bpy.ops.ed.undo()
+        chain = bpy.data.objects["Rig"].chain_ik.chains[0]
+        assert (chain.rotation_bone, chain.soft_distance) == (rotation_bone, soft_distance)
 
 
 def test_a_preset_of_one_s_own_brings_all_settings_back_but_those_of_the_rig():

@@ -188,6 +188,26 @@ def test_each_item_can_be_switched_off(seen: None, item: str, kind: str) -> None
     assert count() < before
 
 
+@pytest.mark.parametrize(("setting", "value"), [("mute", True), ("influence", 0.0)])
+def test_a_chain_that_leaves_its_bones_alone_has_no_pole_plane(
+    seen: None, setting: str, value: object
+) -> None:
+    ob, _ = rigs.make_arm()
+    chain = ob.chain_ik.chains[0]
+    chain.pole_target = rigs.make_empty("Pole", (0.0, -2.0, 1.0))
+    bpy.context.view_layer.objects.active = ob
+    bpy.context.view_layer.update()
+    shown = len(strokes().areas.points)
+    assert shown
+    before = getattr(chain, setting)
+    setattr(chain, setting, value)
+    bpy.context.view_layer.update()
+    assert not strokes().areas.points
+    setattr(chain, setting, before)
+    bpy.context.view_layer.update()
+    assert len(strokes().areas.points) == shown
+
+
 def test_limits_can_be_switched_off(seen: None) -> None:
     ob, _ = rigs.make_arm(NEAR)
     jointed_rigs.give(ob.chain_ik.chains[0], "Bone.1", "CONE", cone=80.0)
