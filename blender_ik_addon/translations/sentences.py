@@ -15,8 +15,8 @@ from .catalogue import SENTENCE, Words, words_of
 
 # What joins sentences, and their parts.
 _JOINTS = re.compile(r"(; |\. |: |, | · )")
-# A name that the interface shows is said as it shows it.
-_LABEL = "label"
+# Names that the interface shows are said as it shows them: one, or a list.
+_LABEL, _LABELS = "label", "labels"
 # A status that is shown is asked for at each redraw.
 _REMEMBERED = 256
 
@@ -97,8 +97,8 @@ class Speech:
         return None
 
     def _value(self, template: Template, name: str, value: str) -> str:
-        if name == _LABEL:
-            return self.labels.get(value, value)
+        if name in (_LABEL, _LABELS):
+            return ", ".join(self.labels.get(each, each) for each in value.split(", "))
         return value if name in template.names else self.translated(value)
 
 

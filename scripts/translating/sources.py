@@ -31,13 +31,15 @@ _LEAST_WORDS = 2
 NO_SENTENCES = {
     *("Chain IK Anchor", "Chain IK Compare", "Chain IK Controls"),
     *("WGT-Chain IK {shape}", "{name} Baked"),
+    # Settings, by the names that scripts use.
+    *("influence", "mute"),
     # A number with its unit, which is the same everywhere.
     "{milliseconds} ms",
     # A group of curves of Blender's.
     "Object Transforms",
 }
 """What looks like a sentence, but is the name of something in the file."""
-PARTS = ("slide", "{bone} slide")
+PARTS = ("slide", "{bone} slide", "cone", "{bone} cone")
 """What is said inside of sentences, and too short to be found."""
 CHOICES = {
     "word": ("target", "pole"),

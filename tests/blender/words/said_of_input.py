@@ -163,7 +163,7 @@ INPUT = {
     ),
     "Two-Bone on three bones": Said(
         "Two-Bone bends two bones and this chain has # to bend:"
-        " choose FABRIK, CCD or Newton, or shorten the chain.",
+        " choose Newton, FABRIK or CCD, or shorten the chain.",
         set_chain(solver="TWO_BONE"),
         set_chain(chain_count=2),
         set_near,
@@ -176,7 +176,7 @@ INPUT = {
         both(set_near, set_chain(solver="TWO_BONE", chain_count=2)),
     ),
     "dragged by a connected bone": Said(
-        "Bone 'Limb.1' is connected to its parent, so it cannot be dragged:"
+        "Connected is on for bone 'Limb.1', so it cannot be dragged:"
         " clear Connected in edit mode, switch Anchor on, or choose another solver.",
         set_chain(chain_count=2),
         set_chain(chain_count=0),

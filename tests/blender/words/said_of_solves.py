@@ -235,6 +235,23 @@ SOLVES = {
         set_chain(use_limits=False),
         set_chain(solver="FORCE"),
     ),
+    "limits of a bare solver": Said(
+        "Finish with Newton is off, # left: switch it on. At their limits: Limb.1 X, Limb.2 X",
+        limits(0.02),
+        set_chain(use_limits=False),
+        set_chain(solver="FABRIK", use_finish=False),
+    ),
+    "the angle of a cone": Said(
+        "Held back by the limits of Limb.1 cone, # left",
+        change_joint(cone_angle=0.1),
+        change_joint(cone_angle=3.0),
+        both(
+            joint(LIMB[1], "CONE"),
+            change_joint(cone_angle=3.0),
+            set_chain(bone=LIMB[1]),
+            goes(0.0, 0.9, 1.3),
+        ),
+    ),
     "the end of a slide": Said(
         "Held back by the limits of Limb.1 slide, # left",
         change_joint(slide_min=-0.05, slide_max=0.05),
@@ -267,6 +284,18 @@ SOLVES = {
         set_chain(iterations=1),
         set_chain(iterations=100),
         set_chain(solver="CCD"),
+    ),
+    "a bare solver that stands still": Said(
+        "Finish with Newton is off, # left: switch it on",
+        set_on("0", "scale", (0.01, 1.0, 1.0)),
+        set_on("0", "scale", (1.0, 1.0, 1.0)),
+        set_chain(chain_count=2, solver="CCD", use_finish=False),
+    ),
+    "few sweeps of a bare solver": Said(
+        "Finish with Newton is off, # left after # iterations: switch it on, or raise Iterations",
+        set_chain(iterations=2),
+        set_chain(iterations=100),
+        set_chain(solver="CCD", use_finish=False),
     ),
     "a parent that is almost flat": Said(
         "Stopped # short: no nearer pose was found",

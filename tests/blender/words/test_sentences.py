@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from blender_ik_addon.rig.anatomy.limb_chains import PRESETS
-from blender_ik_addon.rig.live.renames import renames
 from tests.blender.setups import rigs, tree_rigs
 from tests.blender.words.said_of_input import INPUT
 from tests.blender.words.said_of_joints import CREATURES, JOINTS
@@ -41,6 +40,7 @@ ELSEWHERE = {
     "test_tree_panels.py::test_chains_that_share_bones_say_so": ("Solved together with {}",),
     "test_tree_panels.py::test_goals_that_lost_are_told": ("{}: {} off",),
     "test_sentences.py::test_a_chain_that_is_new_waits": ("Not solved yet",),
+    "test_many_graphs.py::test_a_rig_that_another_scene_has_posed": ("Not solved here",),
     "test_sentences.py::test_a_bone_of_another_rig": ("Bone '{}' of '{}' no longer exists",),
     "test_bake.py::test_bad_input_gives_one_clear_sentence": (
         "The start frame {} lies after",
@@ -52,6 +52,11 @@ ELSEWHERE = {
     "test_bake_steps.py::test_a_bake_of_what_has_changed_meanwhile_is_refused": (
         "The armature has changed during the bake",
     ),
+    "test_motion_paths.py::test_objects_that_have_changed_meanwhile_are_told": (
+        "An object changed during the update",
+    ),
+    "test_motion_paths.py::test_the_sidebar_warns_of_paths": ("Bone motion paths are wrong",),
+    "test_new_keys.py::test_keying_all_bones_of_a_long_chain": ("The bones have keys here",),
     "test_convert_refusals.py::test_a_constraint_without_counterpart": (
         "This armature's IK Solver is iTaSC",
         "Chains have no Distance mode",
@@ -77,6 +82,7 @@ ELSEWHERE = {
     ),
     "test_convert_refusals.py::test_in_an_override": ("It comes from a library",),
     "test_convert.py::test_long_chains_keep_their_tip": ("({}): same tip, other bends",),
+    "test_convert_looks.py::test_the_worst_difference": ("The difference is largest at frame",),
     "test_convert.py::test_where_the_constraint_stops_short": ("({}): the tip is {} off",),
     "test_convert_animation.py::test_keys_that_cannot_go_along": (
         "Its setting '{}' is animated",
@@ -87,7 +93,9 @@ ELSEWHERE = {
     "test_operator_add_meaning.py::test_a_parent_that_is_not_there": (
         "Bone '{}' does not exist: choose another parent",
     ),
-    "test_put_back.py::test_auto_keying_is_told_of": (". Auto Keying has keyed it",),
+    "test_put_back.py::test_a_key_that_auto_keying_has_set_is_told_of_where_it_is": (
+        ". Auto Keying has keyed it",
+    ),
     "test_bake.py::test_an_action_in_tweak_mode_is_refused": ("The NLA is in tweak mode",),
     "test_bake.py::test_a_linked_action_is_refused": ("The action '{}' is linked",),
     "test_compare.py::test_where_no_solver_has_a_chance": (
@@ -102,7 +110,7 @@ ELSEWHERE = {
     "test_compare.py::test_the_constraint_shows": ("{} left; the constraint does not",),
     "test_placing.py::test_what_cannot_be_moved_is_refused": (
         "The location of the {} '{}' is locked",
-        "Bone '{}' is connected to its parent, so it cannot be moved",
+        "Connected is on for bone '{}', so it cannot be moved",
     ),
     "test_held.py::test_what_a_constraint_holds_is_refused": (
         "Something else, such as a constraint, keeps the {} '{}' from going there",
@@ -158,8 +166,8 @@ def test_a_bone_of_another_rig_that_is_gone_is_named_until_it_is_there_again():
     chain.target, chain.subtarget = other, "Bone.1"
     rigs.updated()
     assert chain.status.startswith("Reached"), chain.status
-    # As in a chain from a library, which cannot follow a new name.
-    renames.clear()
+    # As in a chain of a file from before there was a record of bones.
+    ob.chain_ik.seen_bones = ""
     other.data.bones["Bone.1"].name = "Gone"
     rigs.updated()
     assert chain.status == (

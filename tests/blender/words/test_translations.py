@@ -254,7 +254,7 @@ def in_portuguese():
 def test_blender_shows_labels_in_its_language(in_portuguese):
     pgettext = bpy.app.translations.pgettext
     assert pgettext("Add Chain", OPERATOR) == "Adicionar cadeia"
-    assert pgettext("Soft Distance") == "Distância suave"
+    assert pgettext("Soft Distance") == "Dist. suave"
     # Blender's own word means the metal.
     prop = bpy.types.Object.bl_rna.properties["chain_ik"].fixed_type.properties["chains"]
     lead = prop.fixed_type.properties["follow_lead"]
