@@ -2,35 +2,74 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from contextlib import suppress
 
 import bpy
 import numpy as np
 
 from tests.blender.edits.random_scene import (
+    BONE_CHANNELS,
     Channels,
     Values,
     armatures,
     channels_of,
     driven,
-    driven_in_order,
-    hand_of,
     own_channels,
 )
-from tests.blender.setups import rigs
 
 BONE = re.compile(r'pose\.bones\["((?:[^"\\]|\\.)*)"\]')
 SAME = 1e-6
-LARGEST = 1e18
-"""Of what is larger Blender's own float32 cannot tell squares, nor where bones lie."""
+"""Share of a channel, or of one, by which a chain that starts from the present pose may differ.
+
+Blender stores float32: a turn of 6.28 radians by 2.4e-7. Ten times smaller and that is a move; ten
+times larger and a chain may creep unseen. All other chains give the very same numbers again.
+"""
 
 Poses = dict[str, Channels]
+Stored = dict[tuple[str, int, str], str]
+"""Stored channels as text by armature object, index of the chain and bone."""
 
 
 def poses() -> Poses:
     """Return the channels of all bones by armature object."""
     return {ob.name_full: channels_of(ob) for ob in armatures()}
+
+
+def stored() -> Stored:
+    """Return the stored poses of all chains that can be read: what mute would give back.
+
+    Left out are bones whose channels are keyed, which take what the keys say, and those with locks,
+    whose channels belong to whoever locked them.
+    """
+    found = {}
+    for ob in armatures():
+        free = set(ob.pose.bones.keys()) - animated_bones(ob)
+        for name in [name for name in free if _has_locks(ob.pose.bones[name])]:
+            free.remove(name)
+        for index, chain in enumerate(ob.chain_ik.chains):
+            with suppress(ValueError, TypeError):
+                for name, mode, *values in json.loads(chain.stored_pose or "[]"):
+                    if name in free and ob.pose.bones[name].rotation_mode == mode:
+                        found[ob.name_full, index, name] = json.dumps(values)
+    return found
+
+
+def _has_locks(pose_bone: bpy.types.PoseBone) -> bool:
+    locks = (*pose_bone.lock_location, *pose_bone.lock_rotation, *pose_bone.lock_scale)
+    return any(locks) or pose_bone.lock_rotation_w
+
+
+def not_kept(before: Stored, after: Stored) -> list[str]:
+    """Return what is stored no more, or differs."""
+    return [
+        f"{owner}, chain {index} stored {values} of {bone}, and now {after.get(key)}"
+        for key, values in before.items()
+        for owner, index, bone in (key,)
+        if after.get(key) != values
+    ]
 
 
 def placings() -> dict[str, Values]:
@@ -77,7 +116,8 @@ def same(one: Values, other: Values, tolerance: float = 0.0) -> bool:
     if tolerance == 0.0 or one.shape != other.shape:
         return False
     with np.errstate(invalid="ignore"):
-        return bool(np.all((np.abs(one - other) <= tolerance) | (one == other)))
+        allowed = tolerance * np.maximum(1.0, np.abs(one))
+        return bool(np.all((np.abs(one - other) <= allowed) | (one == other)))
 
 
 def moved_without_a_chain(before: Poses, after: Poses, known: dict[str, set[str]]) -> list[str]:
@@ -97,14 +137,14 @@ def moved_without_a_chain(before: Poses, after: Poses, known: dict[str, set[str]
         for row, bone in enumerate(after[name].names):
             one, other = before[name].values[row], after[name].values[row]
             if bone in free and not same(one, other):
-                found.append(f"{name}, {bone}: {one} became {other}")
+                found.append(f"{name}, {bone} {difference(one, other)}")
     return found
 
 
 def moved_objects(before: dict[str, Values], after: dict[str, Values]) -> list[str]:
     """Return the objects that an update has moved although they are not animated."""
     return [
-        f"{name}: {before[name]} became {values}"
+        f"{name} {difference(before[name], values)}"
         for name, values in after.items()
         if name in before
         and not same(before[name], values)
@@ -113,7 +153,7 @@ def moved_objects(before: dict[str, Values], after: dict[str, Values]) -> list[s
 
 
 def has_history(chain: bpy.types.PropertyGroup) -> bool:
-    """Tell whether what a chain does may depend on what it did before."""
+    """Tell whether what a chain does depends on what it did before, on purpose."""
     is_gradual = chain.solver == "FORCE" and chain.force.use_gradual
     return chain.solver == "FOLLOW" or is_gradual or chain.start_from == "CURRENT"
 
@@ -151,20 +191,32 @@ def _all_leading_to(things: set[bpy.types.Object]) -> set[bpy.types.Object]:
 
 
 def without_rest() -> set[str]:
-    """Return the armature objects that may go on moving: they hang on what has a history.
+    """Return the armature objects that Blender itself may go on moving, update by update.
 
-    That is chains that go on from what they did last, and what Blender evaluates in a ring, of
-    which no pass is the last: drivers that read what hangs on the very object that they drive, and
-    bones that are tied to what hangs on them.
+    They hang on what it evaluates in a ring, of which no pass is the last: drivers that read what
+    hangs on the very object that they drive, and bones that are tied to what hangs on them.
     """
-    lasting = {
-        ob
-        for ob in armatures()
-        if any(has_history(chain) and not chain.mute for chain in ob.chain_ik.chains)
-        or ob in _all_leading_to(_read_by_drivers(ob))
-        or _has_ring_of_bones(ob)
-    }
-    return {ob.name_full for ob in armatures() if _all_leading_to({ob}) & lasting}
+    return _hanging_on(
+        {
+            ob
+            for ob in armatures()
+            if ob in _all_leading_to(_read_by_drivers(ob)) or _has_ring_of_bones(ob)
+        }
+    )
+
+
+def with_history() -> set[str]:
+    """Return the armature objects whose pose depends on the poses before, and those without rest.
+
+    They hang on chains that are dragged, ease, or start from the present pose: what gives another
+    pose meanwhile (mute, other frames) gives these another start.
+    """
+    lasting = {ob for ob in armatures() if any(has_history(chain) for chain in ob.chain_ik.chains)}
+    return _hanging_on(lasting) | without_rest()
+
+
+def _hanging_on(things: set[bpy.types.Object]) -> set[str]:
+    return {ob.name_full for ob in armatures() if _all_leading_to({ob}) & things}
 
 
 def _has_ring_of_bones(ob: bpy.types.Object) -> bool:
@@ -184,16 +236,34 @@ def _has_ring_of_bones(ob: bpy.types.Object) -> bool:
     return bool(needed)
 
 
-def not_stable(before: Poses, after: Poses) -> list[str]:
-    """Return the bones that differ although nothing that they hang on does."""
-    exempt = without_rest()
+def difference(one: Values, other: Values) -> str:
+    """Return the channel of a bone that differs most, and by how much."""
+    channels = [f"{name}[{i}]" for name, size in BONE_CHANNELS.items() for i in range(size)]
+    with np.errstate(invalid="ignore"):
+        by = np.nan_to_num(np.abs(one - other), nan=np.inf) * (one != other)
+    worst = int(np.argmax(by))
+    return f"{channels[worst]} {one[worst]:.7g} became {other[worst]:.7g}, {by[worst]:.2g} off"
+
+
+def not_stable(
+    before: Poses, after: Poses, exempt: set[str], again: Container[str] = ()
+) -> list[str]:
+    """Return the bones that differ although nothing that they hang on does.
+
+    Args:
+        before: What was shown.
+        after: What is shown now.
+        exempt: Full names of armature objects that are left out.
+        again: Full names of those that are solved again from the pose that is shown.
+    """
     found = []
     for name, (bones, values) in after.items():
         if name in exempt or name not in before or before[name].names != bones:
             continue
         for row, bone in enumerate(bones):
-            if not same(before[name].values[row], values[row], SAME):
-                found.append(f"{name}, {bone}: {before[name].values[row]} became {values[row]}")
+            one, other = before[name].values[row], values[row]
+            if not same(one, other, SAME if name in again else 0.0):
+                found.append(f"{name}, {bone} {difference(one, other)}")
     return found
 
 
@@ -222,92 +292,3 @@ def tag_all() -> None:
         if ob.type == "ARMATURE":
             ob.update_tag()
     bpy.context.view_layer.update()
-
-
-def untrue(scene: bpy.types.Scene) -> list[str]:
-    """Return what chains say that is not true."""
-    depsgraph = bpy.context.view_layer.depsgraph
-    found: list[str] = []
-    if not scene.chain_ik.use_live:
-        return found
-    for ob in scene.objects:
-        if ob.type != "ARMATURE" or ob.pose is None:
-            continue
-        for index, chain in enumerate(ob.chain_ik.chains):
-            text = chain.status
-            if not text:
-                found.append(f"{ob.name}, chain {index} says nothing")
-            elif not chain.mute and chain.residual >= 0.0 and _is_measurable(ob, chain):
-                found += _wrong_distance(ob, index, chain, depsgraph)
-    return found
-
-
-def _is_measurable(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> bool:
-    """Tell whether Blender shows what the chain does: no constraint acts after it on its bones.
-
-    Of hidden armatures that others hang on Blender evaluates the place, but not the pose.
-    """
-    bones = driven_in_order(ob, chain)
-    moved = any(
-        not tie.mute and tie.influence > 0.0
-        for name in bones
-        for tie in ob.pose.bones[name].constraints
-    )
-    return (
-        ob.visible_get()
-        and not moved
-        and not any(ob.pose.bones[name].is_in_ik_chain for name in bones)
-    )
-
-
-def _size(
-    ob: bpy.types.Object, bone: str, goal: rigs.Array, depsgraph: bpy.types.Depsgraph
-) -> float:
-    """Return what rounding is a share of: the largest of all lengths on the way to a point."""
-    posed = rigs.evaluated(ob, depsgraph)
-    world, tip = np.array(posed.matrix_world), posed.pose.bones[bone]
-    ends = [end for each in (tip, *tip.parent_recursive) for end in (each.head, each.tail)]
-    # What is rounded in any direction is stretched as the most stretched one.
-    longest = np.abs(world[:3, :3]).max() * np.abs(ends).max()
-    return max(1.0, longest, *np.abs(goal), *np.abs(world[:3, 3]))
-
-
-def _flatness(ob: bpy.types.Object, bone: str, depsgraph: bpy.types.Depsgraph) -> float:
-    """Return how many times as much a bone or a parent is stretched one way as another.
-
-    Where bones do not inherit all of a scale, Blender reads rotations out of these matrices, which
-    makes their rounding as many times as large.
-    """
-    tip = rigs.evaluated(ob, depsgraph).pose.bones[bone]
-    return max(np.linalg.cond(np.array(b.matrix)[:3, :3]) for b in (tip, *tip.parent_recursive))
-
-
-def _wrong_distance(
-    ob: bpy.types.Object,
-    index: int,
-    chain: bpy.types.PropertyGroup,
-    depsgraph: bpy.types.Depsgraph,
-) -> list[str]:
-    """Return what a chain says of the way to its target if that is not what is left of it."""
-    is_led_by_root = chain.solver == "FOLLOW" and chain.follow_lead == "ROOT"
-    hand = hand_of(ob, chain)
-    bone = driven_in_order(ob, chain)[0] if is_led_by_root else hand or chain.bone
-    is_at_tail = chain.use_tail and not is_led_by_root and not hand
-    point = (rigs.tail if is_at_tail else rigs.head)(ob, bone, depsgraph)
-    goal = rigs.world_matrix(chain.target, depsgraph)
-    if chain.subtarget and chain.target.type == "ARMATURE":
-        posed = rigs.evaluated(chain.target, depsgraph).pose.bones[chain.subtarget]
-        goal = goal @ np.array(posed.matrix)
-    goal = goal[:3, 3].astype(np.float64)
-    size = _size(ob, chain.bone, goal, depsgraph)
-    if not size < LARGEST:
-        return []
-    gap = np.linalg.norm(point - goal)
-    noise = 1e-7 * max(100.0, _flatness(ob, chain.bone, depsgraph)) * size
-    is_true = abs(gap - chain.residual) <= noise
-    if chain.status.startswith("Reached"):
-        is_true &= gap <= chain.tolerance + noise
-    if is_true:
-        return []
-    said = f"'{chain.status}' and a residual of {chain.residual:.3g}"
-    return [f"{ob.name}, chain {index} says {said}; it is {gap:.3g}"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import random
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
-from hypothesis.stateful import rule
+from hypothesis.internal.conjecture.data import ConjectureData
 
 from tests.blender.edits.random_output import is_fault
 from tests.blender.setups import rigs
@@ -52,16 +53,23 @@ OBJECT_CHANNELS = BONE_CHANNELS
 
 
 def edit(**drawn: Any) -> Callable[[Callable[..., None]], Any]:
-    """Make a method a rule of the machine, which looks on while it is carried out."""
+    """Make a method an edit: its values are drawn, and the machine looks on while it is done."""
 
     def wrapped(method: Callable[..., None]) -> Any:
         @functools.wraps(method)
         def carried_out(machine: Any, **values: Any) -> None:
             machine.carry_out(method, values)
 
-        return rule(**drawn)(carried_out)
+        carried_out.drawn = drawn
+        return carried_out
 
     return wrapped
+
+
+def draw(drawn: dict[str, Any], seed: str) -> dict[str, Any]:
+    """Return the values of an edit: the same for the same seed, whatever was drawn before."""
+    source = ConjectureData(random=random.Random(seed))
+    return {name: source.draw(strategy) for name, strategy in drawn.items()}
 
 
 def place(seed: int) -> npt.NDArray[np.float64]:
@@ -222,3 +230,54 @@ def make_limb(seed: int, name: str = "Rig") -> bpy.types.Object:
         rigs.turn_bones(ob, seed)
     ob.location = np.round(rng.uniform(-1.0, 1.0, 3), 1)
     return ob
+
+
+def make_scene(
+    first: int,
+    second: int,
+    layers: int,
+    is_tree: bool,
+    is_limited: bool,
+    is_keyed: bool,
+    settings: dict[str, Any],
+) -> None:
+    """Make two rigs with a chain each.
+
+    Args:
+        first: Seed of the first rig.
+        second: Seed of the second one.
+        layers: How many view layers the scene has.
+        is_tree: Whether the first rig has a second chain that shares a bone with the first one.
+        is_limited: Whether the bones of the first rig have limits.
+        is_keyed: Whether its target and its influence are keyed.
+        settings: Of its chain.
+    """
+    for number in range(1, layers):
+        bpy.context.scene.view_layers.new(f"Layer {number}")
+    for name, seed in (("Rig", first), ("Other", second)):
+        ob = make_limb(seed, name)
+        target = rigs.make_empty(f"{name} Target", place(seed + 1))
+        rigs.make_empty(f"{name} Pole", place(seed + 2))
+        rigs.add_chain(ob, f"Bone.{seed % 4}", target)
+    ob, target = bpy.data.objects["Rig"], bpy.data.objects["Rig Target"]
+    chain = ob.chain_ik.chains[0]
+    for name, value in settings.items():
+        setattr(chain, name, value)
+    if is_tree:
+        rigs.add_chain(ob, "Beside.0", rigs.make_empty("Side Target", place(first + 3)))
+    for pose_bone in ob.pose.bones if is_limited else ():
+        pose_bone.use_ik_limit_x = pose_bone.use_ik_limit_z = True
+        pose_bone.ik_min_x, pose_bone.ik_max_x = -0.3, 0.5
+        pose_bone.ik_min_z, pose_bone.ik_max_z = -0.4, 0.4
+    if is_keyed:
+        rigs.key(target, "location", {1: place(first + 1), 4: place(first + 4)})
+        key_influence(ob, 0, 0.0)
+    bpy.context.view_layer.update()
+
+
+def key_influence(ob: bpy.types.Object, index: int, value: float) -> None:
+    """Key the influence of a chain: a value at frame 2, and all of it at frame 4."""
+    chain = ob.chain_ik.chains[index]
+    for frame, influence in ((2, value), (4, 1.0)):
+        chain.influence = influence
+        ob.keyframe_insert(f"chain_ik.chains[{index}].influence", frame=frame)

@@ -18,6 +18,7 @@ from tests.blender.edits.random_scene import (
     bone_of,
     chain_of,
     edit,
+    key_influence,
     other_object,
     picked,
     place,
@@ -102,6 +103,12 @@ class TimeEdits:
         for frame in (1, 4):
             set_path(settings, setting)
             ob.keyframe_insert(f"chain_ik.chains[{index}].{setting}", frame=frame)
+
+    @edit(i=THING, chain=THING, value=st.sampled_from((0.0, 0.4, 0.9)))
+    def key_influence(self, i, chain, value):
+        ob = armature(i)
+        if chain_of(ob, chain) is not None and ob.is_editable:
+            key_influence(ob, chain % len(ob.chain_ik.chains), value)
 
     @edit(i=THING)
     def clear_animation(self, i):
