@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core import Forces
-from ...core.equilibrium.creature_files import Creature, Curve, parse_creature
+from ..anatomy.creature_files import Creature, Curve, parse_creature
 from ..reading.spec import ChainSpec, ForceSpec
 
 Array = npt.NDArray[np.float64]

@@ -11,13 +11,13 @@ import numpy.typing as npt
 
 from ...core import Status
 from ...core.algebra import rotation
-from ...core.equilibrium.easing import Easing, Stance, eased
 from ...core.model.status import BLENDED, STATUSES
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_joints import ChainJoints
 from ..frames.chain_poses import ChainPoses
 from ..reading.moment import Moment
-from ..reading.spec import ChainSpec
+from ..reading.spec import ChainSpec, Easing
+from .easing import Stance, eased
 from .history import Memento
 from .jointed_solving import JointedPoses
 

@@ -11,11 +11,11 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
-from ...core.kinematics.limit_shapes import point_arc, point_swing
 from ..planning.live_chain import LiveChain, known_chain
 from ..reading.spec import ChainSpec
 from .chain_lines import read_posed
 from .limit_outlines import LimitOutlines, Part, PlacedLimits, compile_outlines, place_outlines
+from .limit_shapes import point_arc, point_swing
 
 Array = npt.NDArray[np.float64]
 

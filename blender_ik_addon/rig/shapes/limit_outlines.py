@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.algebra import rotation
-from ...core.kinematics.limit_shapes import Arc, LimitShape, find_shape, swing_axes
 from ..reading.bone_joints import BoneJoints
 from ..reading.skeleton import Skeleton
 from ..reading.spaces import RestFrames, parent_frames
 from .chain_lines import PosedBones
 from .limit_mesh import LimitMesh, make_mesh
+from .limit_shapes import Arc, LimitShape, find_shape, swing_axes
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
