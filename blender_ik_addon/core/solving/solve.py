@@ -92,7 +92,7 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
     has_tips = goals.tip_rotation_wxyz is not None and options.orient_weight > 0.0
     has_weights = has_tips and options.orient_weight < 1.0
     can_be_alone = options.solver in FLOAT_SOLVERS and not has_weights
-    is_alone = can_be_alone and compiled.are_alone(options.solver)
+    is_alone = can_be_alone and compiled.is_in_floats
     # NumPy adds up the numbers of one chain in another order than those of several.
     rows = np.arange(count) if is_alone else repeat_single(np.arange(count), compiled.count)
     if len(rows) > count:
@@ -187,7 +187,7 @@ def _drag_chains(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
             " or choose another solver."
         )
     targets, start, compiled = goals.target_position, chains.joint_positions, compile_chains(chains)
-    is_few = compiled.are_alone(options.solver)
+    is_few = compiled.is_in_floats
     drag = Drag(options.lead, options.use_anchor, FLOATS if is_few else ARRAYS)
     local: Array | None = None
     if chains.joints is None:
