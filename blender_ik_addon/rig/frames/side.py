@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core.algebra import rotation
+from ...core.algebra.arithmetic import Array, Flags
 from ...core.algebra.vectors import NO_DIRECTION
 from ...core.kinematics.bend_plane import STRAIGHT
 from .chain_frames import ChainFrames
 from .chain_poses import ChainPoses
 
-Array = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 Bending = tuple[Array, Array]
 """Joints (b, n, 3) of chains that bend, and where they would bend if they were straight (b, 3)."""
 
