@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
 from ..core import Status
+from ..core.algebra.arithmetic import Array
 from ..properties import bones_of_chain, is_idle, status_with
 from ..rig.keying.baking import never_moved, not_baked
 from ..rig.keying.playing import moments, played
@@ -18,7 +18,6 @@ from ..rig.live import live
 from ..rig.posing.outcome import Outcome
 from .choosing import Chosen
 
-Array = npt.NDArray[np.float64]
 Tell = Callable[[int, int], None]
 """Called with how many frames have been played, and of how many."""
 

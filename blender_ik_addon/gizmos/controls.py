@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 from mathutils import Matrix, Vector
 
 from ..core import IKError
@@ -20,8 +19,6 @@ from ..rig.reading.world import uids_in
 from ..rig.tools.placing import place_of
 from ..rig.tools.pole_axis import PoleAxis, pole_axis
 from .shown import ChainGizmos, chain_of, paint, solved_chain, theme
-
-Array = npt.NDArray[np.float64]
 
 # Shares of the size of Blender's own gizmos.
 TARGET_SIZE, POLE_SIZE, DIAL_SIZE = 0.22, 0.16, 0.6

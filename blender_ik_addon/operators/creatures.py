@@ -8,9 +8,8 @@ from pathlib import Path
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
-from ..core.equilibrium.creature_files import LARGEST_CREATURE
-from ..core.model.errors import InvalidCreatureError
 from ..properties import LONGEST_NAME, ChainGroup, creature_text, owner_of, take_creature
+from ..rig.anatomy.creature_files import LARGEST_CREATURE, InvalidCreatureError
 from ..translations import said
 from . import selection
 from .base import ANEW, ChainOperator

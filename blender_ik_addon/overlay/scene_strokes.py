@@ -6,17 +6,15 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..core import Status
+from ..core.algebra.arithmetic import Array
 from ..rig.batches.batch import Ending
 from ..rig.shapes.chain_lines import ChainRows
 from ..rig.shapes.chain_shape import ChainShape
 from ..rig.shapes.limit_outlines import PlacedLimits
 from .colours import FAINT, FILL, PLANE, Colours, with_alpha
 from .strokes import Rim, Strokes, Word, dash
-
-Array = npt.NDArray[np.float64]
 
 # Number of dashes in a line to a target or to a pole.
 DASHES = 12

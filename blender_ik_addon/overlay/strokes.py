@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..core.algebra.arithmetic import Array
 from .colours import Colour
 
-Array = npt.NDArray[np.float64]
 Points = npt.NDArray[np.float32]
 
 

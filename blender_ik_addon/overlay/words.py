@@ -9,11 +9,10 @@ import gpu
 import numpy as np
 import numpy.typing as npt
 
+from ..core.algebra.arithmetic import Array
 from .batches import AREAS, make_batch
 from .colours import Colour
 from .strokes import Pieces, Word
-
-Array = npt.NDArray[np.float64]
 
 # Pixels at an interface scale of 1: size of the text, distance from its place, margin of its plate.
 TEXT, BESIDE, PADDING = 12.0, 6.0, 4.0

@@ -12,9 +12,9 @@ from typing import Any
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
 from ..core import IKError
+from ..core.algebra.arithmetic import Array
 from ..rig.keying.going_on import LiveRig
 from ..rig.keying.keyed_looks import frames_of, looked_at
 from ..rig.keying.moving import Moving
@@ -37,7 +37,6 @@ from .lists import remove_chain
 from .records import bones_of_chain, chain_spec
 from .stored import store
 
-Array = npt.NDArray[np.float64]
 Key = tuple[Any, ...]
 """A constraint by the names of its bone and its own, or a chain by its index."""
 

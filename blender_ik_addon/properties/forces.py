@@ -10,10 +10,9 @@ import numpy as np
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
 
 from ..core import StepMode
-from ..core.equilibrium.creature_files import Creature, Curve, parse_creature, write_creature
-from ..core.equilibrium.easing import Easing
+from ..rig.anatomy.creature_files import Creature, Curve, parse_creature, write_creature
 from ..rig.planning.acting_forces import creature_of
-from ..rig.reading.spec import ForceSpec
+from ..rig.reading.spec import Easing, ForceSpec
 from .chains import OVERRIDABLE, ChainGroup, tag
 from .choices import OWN_WORDS
 

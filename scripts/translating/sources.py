@@ -19,10 +19,10 @@ _LAYOUT_WORDS = {"text", "heading"}
 _OF_PROPERTIES = {"name", "description"}
 
 # What reaches people of the core; the rest is checked before the core is asked.
-_CORE = ("core/equilibrium/creature_files.py", "core/solving/task.py")
+_CORE = ("core/solving/task.py",)
 _LAYERS = ("rig", "properties", "preferences", "operators", "panels", "overlay", "gizmos")
 # Names of bones and limbs, which are not translated.
-_NAMES = "rig/anatomy/"
+_NAMES = ("rig/anatomy/bone_names.py", "rig/anatomy/limbs.py")
 SAYING = ("rig/tools/wording.py", "properties/status.py")
 """Every word of these is said, also those that labels have too."""
 # Elsewhere a single word is a name for the program.

@@ -19,6 +19,7 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int64]
 Number = Any
 """float | Array: what holds of one holds of the other, which is what tests prove."""
 Condition = Any

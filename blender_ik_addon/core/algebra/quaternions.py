@@ -91,18 +91,18 @@ def swing(
     along, across = dot(source, target), cross(source, target)
     size = m.sqrt(dot(source, source) * dot(target, target))
     half = size + along
-    found = half, *across
+    quaternion = half, *across
     is_wide = half <= NEARLY_OPPOSITE * size
     if not m.any(is_wide):
-        return found
+        return quaternion
     # Nearly opposite vectors give their common axis badly. A half turn about the nearest axis
     # across the source, and the small rotation that is left, still meet the target.
     source = scale(source, m.divide(1.0, norm(m, source)))
     aside = perpendicular(m, source) if half_turn_axis is None else half_turn_axis
     axis = unit(m, reject(scale(across, m.divide(1.0, size)), source), aside)
     rest = size - along, *scale(across, -1.0)
-    found = choose(m, is_wide, multiply(rest, (0.0, *axis)), found)
-    return choose(m, size > 0.0, found, IDENTITY)
+    quaternion = choose(m, is_wide, multiply(rest, (0.0, *axis)), quaternion)
+    return choose(m, size > 0.0, quaternion, IDENTITY)
 
 
 def about(m: Arithmetic, axis: Vector, angle: Number) -> Quaternion:

@@ -31,13 +31,14 @@ from ..algebra.vectors import (
     unit,
 )
 
-# Below this mean offset from the chord, as a share of the chain's length, a start pose counts as
-# straight: its side would be noise of float32 storage (1e-7 a bone).
-STRAIGHT = 1e-5
-# A target nearer to the root than this share of the chain's length gives no direction.
-AT_ROOT = 1e-9
-# A pole nearer to the chord's line than the first angle gives no side; from the second on it rules
-# alone; between, both sides are blended, so that the elbow turns quickly but does not pop.
+# A start pose with a smaller mean offset from the chord, as a share of the chain's length, counts
+# as straight: its side would be noise of float32 storage (1e-7 a bone). Ten times larger, slightly
+# bent limbs lose their own side.
+MIN_BULGE = 1e-5
+# A target nearer to the root than this share of the chain's length has no direction from it.
+MIN_TARGET_DISTANCE = 1e-9
+# A pole nearer to the chord's line than the first angle gives no side; from the second on it alone
+# gives the side. Between, both sides are blended: the elbow turns quickly but does not pop.
 POLE_GIVES_NO_SIDE = math.sin(math.radians(3.0))
 POLE_RULES = math.sin(math.radians(10.0))
 # Sides opposite to within rounding are turned into each other the positive way round.
@@ -53,7 +54,7 @@ class Pole(NamedTuple):
 
 
 class Bend(NamedTuple):
-    """How a chain shall lie for its target: the frame that the start pose's frame turns to.
+    """The frame that the start pose's frame turns to for a target.
 
     The chord leads to the target, the chain bends toward the side, the normal is their product. The
     rotation is that of the whole chain from its start pose, before any flip.
@@ -76,18 +77,18 @@ def find_bend(
 ) -> tuple[Vector, Vector, Number]:
     """Return chord and side of a start pose, and how far its inner joints' mean is off the chord.
 
-    The side is that of the bulge, else of the hint, else of any axis across. A closed chain has no
-    chord; it takes one across its bulge, which leaves it as it is when it is solved for its own
-    root. The mean of the inner joints is zero for one segment, the hint zero for none.
+    The side is that of the bulge; without a bulge, that of the hint; without both, any axis across.
+    A closed chain has no chord: it takes one across its bulge, so that a solve for its own root
+    leaves it as it is. Inner and hint are zero if there are none.
     """
     first, hint = unit(m, first, ZERO), unit(m, hint, ZERO)
     out = unit(m, inner, first)
     closed = unit(m, reject(hint, out), perpendicular(m, out))
-    chord = choose(m, norm(m, end) < AT_ROOT * reach, closed, unit(m, end, first))
+    chord = choose(m, norm(m, end) < MIN_TARGET_DISTANCE * reach, closed, unit(m, end, first))
     offset = reject(inner, chord)
     bulge = norm(m, offset)
     hint_side = unit(m, reject(hint, chord), ZERO)
-    side = choose(m, bulge < STRAIGHT * reach, hint_side, unit(m, offset, hint_side))
+    side = choose(m, bulge < MIN_BULGE * reach, hint_side, unit(m, offset, hint_side))
     side = choose(m, norm(m, side) > 0.5, side, perpendicular(m, chord))
     return chord, side, bulge
 
@@ -104,7 +105,7 @@ def bend_side(joint_positions: Array) -> Array | None:
     reach = float(np.linalg.norm(np.diff(joints, axis=0), axis=1).sum())
     ends = points[1].tolist(), points[-1].tolist(), points[1:-1].mean(axis=0).tolist()
     _, side, bulge = find_bend(FLOATS, *ends, reach, ZERO)
-    return None if bulge <= STRAIGHT * reach else np.array(side)
+    return None if bulge <= MIN_BULGE * reach else np.array(side)
 
 
 def plan_bend(
@@ -115,7 +116,7 @@ def plan_bend(
     target: Any,
     pole: Pole | None,
 ) -> Bend:
-    """Return how a chain shall lie for its target.
+    """Return the chord, side and rotation of a chain for its target.
 
     The start pose is swung about the root until its chord points at the target (opposite
     directions: in the plane of the bend), then turned about the chord until its side faces the
@@ -127,7 +128,7 @@ def plan_bend(
     """
     distance = norm(m, target)
     toward = scale(target, m.divide(1.0, distance))
-    chord = choose(m, distance < AT_ROOT * reach, start_chord, toward)
+    chord = choose(m, distance < MIN_TARGET_DISTANCE * reach, start_chord, toward)
     rotation = quaternions.between(m, start_chord, chord, cross(start_chord, start_side))
     side = rotate(rotation, start_side)
     if pole is not None:
@@ -170,7 +171,7 @@ def face_side(
     (y, z), side, normal = bulge, bend.side, bend.normal
     size = m.sqrt(y * y + z * z)
     if pole is not None:
-        has_side = pole.is_set & (size > AT_ROOT * reach)
+        has_side = pole.is_set & (size > MIN_TARGET_DISTANCE * reach)
         cosine = m.where(has_side, m.divide(y, size), 1.0)
         sine = m.where(has_side, m.divide(z, size), 0.0)
         side, normal = (

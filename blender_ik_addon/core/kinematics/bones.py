@@ -1,4 +1,4 @@
-"""Bones as the sweeps take them: what poses put one after the other.
+"""Bones as the sweeps take them, posed one after the other.
 
 Points are the heads of all n bones, and then the effectors. A chain is a tree with one effector.
 """
@@ -20,11 +20,11 @@ from . import swing_twist
 from .swing_twist import SwingTwistRange
 from .transport import PRODUCTS
 
-# A direction across a hinge shorter than this share of its vector gives no angle.
-NO_ANGLE = 1e-9
-# A bone that carries several ends stays as it is where they do not tell how it shall turn, by this
-# share of what they tell where they do.
-STAYS = 1e-3
+# A direction across a hinge that is shorter than this share of its vector is rounding.
+MIN_HINGE_SHARE = 1e-9
+# Weight of the present rotation of a bone with several ends, as a share of the weight of its ends:
+# it decides only where the ends leave the rotation open.
+REST_WEIGHT = 1e-3
 AXES: tuple[Vector, Vector, Vector] = matrices.IDENTITY
 
 
@@ -33,12 +33,12 @@ class Bone(NamedTuple):
 
     The parent, -1 for a root, stands before it. Ends are the points that hang on it, of a chain
     the next one; segments lead there from its head, in its posed axes, and the length is that of
-    the first. The offset leads from its axes at zero to the posed axes of the bone before, None
-    where these are the same; its rotation is what of it is one. Lengths in its axes grow by the
-    scale in the space of the chain. The joint is None where it turns freely, the hinge the number
-    of the one axis that it turns about, or None, the readiness how readily it turns about its
-    posed axes, None for alike. The greatest bend, radians to the segment before, is for chains
-    without orientations; None for any.
+    the first. The offset leads from its axes at zero to the posed axes of the bone before, None if
+    these are the same; the offset rotation is its rotation without scale and shear. The scale
+    converts lengths in its axes to the space of the chain. The joint is None if it turns freely.
+    The hinge is the number of its only axis, None for other joints; the readiness says how readily
+    it turns about each posed axis, None for all alike. The greatest bend, radians to the segment
+    before, is for chains without orientations; None for any.
     """
 
     parent: int
@@ -58,9 +58,9 @@ class Bone(NamedTuple):
 class Bones(NamedTuple):
     """The bones of a chain or a tree, roots first; all of them lead to an effector.
 
-    Roots are bones without parents, and their heads; the reach is the longest way from one of them
-    to an effector. Rigid are bones whose offsets are all rotations: they are measured in the space
-    of the chain then.
+    Roots are bones without parents, and their heads; the reach is the longest way from a root to an
+    effector. Bones are rigid if all their offsets are rotations; they are then measured in the
+    space of the chain.
     """
 
     bones: tuple[Bone, ...]
@@ -97,7 +97,7 @@ def lay_bones(
 
 
 class Targets(NamedTuple):
-    """Where effectors shall be.
+    """The goals of effectors.
 
     Weights are those of all points, of the effectors beyond them; empty for one effector.
     """
@@ -132,7 +132,7 @@ def aim_bone(
     """
     axis = None
     if bone.hinge is not None:
-        # A hinge turns in its plane only: what lies along its axis is not its to change.
+        # A hinge turns in its plane only: it cannot change the part along its axis.
         axis = AXES[bone.hinge]
         lever, wanted = _flatten(m, lever, bone.hinge), _flatten(m, wanted, bone.hinge)
     swing = quaternions.swing(m, lever, wanted, axis)
@@ -153,16 +153,17 @@ def aim_bone(
 def _flatten(m: Arithmetic, vector: Vector, axis: int) -> Vector:
     """Return the part of a vector across a frame axis; zero where that is rounding."""
     x, y, z = (0.0 if i == axis else vector[i] for i in range(3))
-    counts = m.length(x, y, z) > NO_ANGLE * norm(m, vector)
+    counts = m.length(x, y, z) > MIN_HINGE_SHARE * norm(m, vector)
     return m.where(counts, x, 0.0), m.where(counts, y, 0.0), m.where(counts, z, 0.0)
 
 
 def hold_joint(
     m: Arithmetic, bone: Bone, orientation: Quaternion, held: Quaternion, *, is_child: bool = False
 ) -> Quaternion:
-    """Return how one of two bones may stand whose other one stands already.
+    """Return the orientation of one of two bones, brought into the range of their joint.
 
-    Their joint is at the head of the child, which gives way if ``is_child``; else its parent.
+    The other one is held. The joint is at the head of the child; ``is_child`` turns the child,
+    otherwise its parent turns.
     """
     if bone.joint is None:
         return orientation
@@ -204,11 +205,11 @@ def pose_bones(
     aims: Sequence[Vector] | None = None,
     weights: tuple[Number, ...] = (),
 ) -> Pose:
-    """Return where bones are, one laid after the other from the roots.
+    """Return the pose of bones, posed one after the other from the roots.
 
-    Aims are where all points shall be, as far as joints allow: of joints that cannot be met the
-    next bones make the best. Without any the bones are posed as they are. Weights are empty for one
-    effector.
+    Aims are the goals of all points; bones turn toward them as far as their joints allow, each from
+    where the bones before have come to. Without aims the bones keep their rotations. Weights are
+    empty for one effector.
     """
     bones, is_rigid = chain.bones, chain.is_rigid
     points: list[Any] = [None] * (len(bones) + chain.effectors)
@@ -251,9 +252,9 @@ def _turn_bone(
     wanted: list[Vector],
     weights: tuple[Number, ...],
 ) -> Quaternion:
-    """Return the local rotation that brings the ends of a bone nearest to where they shall be.
+    """Return the local rotation that brings the ends of a bone nearest to their goals.
 
-    These are counted from its head, in its axes at zero.
+    Goals are relative to its head, in its axes at zero.
     """
     if len(wanted) == 1:
         way = quaternions.unrotate(rotation, wanted[0])
@@ -273,7 +274,7 @@ def _fit_rotation(levers: list[Vector], ways: list[Vector], weights: list[Number
     source: Array = np.array(levers)
     profile = np.einsum("mi...,mj...,m...->...ij", np.array(ways), source, np.array(weights))
     size = np.einsum("mi...,mi...,m...->...", source, source, np.array(weights))
-    profile = profile + STAYS * size[..., None, None] * np.eye(3)
+    profile = profile + REST_WEIGHT * size[..., None, None] * np.eye(3)
     matrix = np.einsum("...ij,ijk->...k", profile, PRODUCTS).reshape(*size.shape, 4, 4)
     best = np.linalg.eigh(matrix)[1][..., -1]
     w, x, y, z = (best * np.where(best[..., :1] < 0.0, -1.0, 1.0)).T

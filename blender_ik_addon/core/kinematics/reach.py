@@ -1,8 +1,8 @@
 """Which targets a chain reaches, and the soft distance that draws them in before it is stretched.
 
-A knee straightens with the square root of what is left to full reach, infinitely fast at the end:
-it pops. Brought toward a target that recedes more and more slowly, it never gets there. No solver
-knows of it.
+A knee straightens with the square root of the distance left to full reach, infinitely fast at the
+end: it pops. The soft distance draws the target in, so that the knee never straightens completely.
+Solvers only see the target that has been drawn in.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import numpy as np
 from ..algebra.arithmetic import ARRAYS, Arithmetic, Array, Condition, Number
 from ..algebra.vectors import Vector, add, choose, norm, scale, subtract
 
-# Segments that differ by less than this share of the chain are meant to be of one length.
-SMALLEST_DEAD_ZONE = 1e-9
-# The soft zone takes no more than this share of what lies between folded and stretched.
-LARGEST_ZONE = 0.5
+# A dead zone smaller than this share of the chain's length is rounding: segments of equal length.
+MIN_DEAD_ZONE = 1e-9
+# Largest soft zone, as a share of the way from folded to stretched.
+MAX_SOFT_SHARE = 0.5
 
 
 def measure_reach(lengths: Array) -> tuple[Array, Array]:
@@ -27,7 +27,7 @@ def measure_reach(lengths: Array) -> tuple[Array, Array]:
     """
     reach: Array = lengths.sum(axis=0)
     least = 2.0 * lengths.max(axis=0) - reach
-    return reach, np.where(least > SMALLEST_DEAD_ZONE * reach, least, 0.0)
+    return reach, np.where(least > MIN_DEAD_ZONE * reach, least, 0.0)
 
 
 def check_reach(
@@ -39,7 +39,7 @@ def check_reach(
 
 
 def is_soft(soft_distance: float | Array) -> bool:
-    """Tell whether any chain has a soft distance, at the least cost."""
+    """Tell whether any chain has a soft distance."""
     if isinstance(soft_distance, np.ndarray):
         return bool(soft_distance.any())
     return soft_distance > 0.0
@@ -48,13 +48,13 @@ def is_soft(soft_distance: float | Array) -> bool:
 def ease_distance(
     m: Arithmetic, distance: Number, reach: Number, least: Number, soft: Number
 ) -> Number:
-    """Return the distance at which a target is solved for.
+    """Return the distance that a target is drawn in to.
 
     Source: Nicholas, "Soft IK", softimageblog 2009: D below a = L - s stays, beyond it becomes a +
     s (1 - exp((a - D) / s)), which meets it with the same slope and stays below L. The bend of two
     bones then never turns faster than the root of L / (2 l1 l2 s).
     """
-    zone = m.minimum(soft, LARGEST_ZONE * (reach - least))
+    zone = m.minimum(soft, MAX_SOFT_SHARE * (reach - least))
     first = reach - zone
     # Beyond the zone alone: inside, the exponential could overflow.
     past = m.divide(m.maximum(distance - first, 0.0), zone)
@@ -74,7 +74,7 @@ def soften_target(
 
 
 def distances_in_reach(lengths: Array, distance: Array, soft_distance: Array) -> Array:
-    """Return how far from their roots chains bring effectors for targets not too near, (B,).
+    """Return the distances of effectors from their roots for targets not too near, (B,).
 
     Args:
         lengths: Of the segments, shape (B, n).

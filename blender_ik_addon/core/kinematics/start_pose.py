@@ -1,4 +1,4 @@
-"""Start poses of chains, compiled: what a solve needs of them whatever its target.
+"""Start poses of chains, compiled once for every target.
 
 A start pose is described in its own frame: X along its chord, Y to the side that it bends to. A
 solve then lays that frame along the new chord, so nothing of the pose is turned joint by joint.
@@ -22,10 +22,9 @@ from ..algebra.vectors import smoothstep
 from ..model.joints import Joints, free_joints
 from . import bend_plane, reach
 
-# Lengths that differ by less than this share of the chain bend as if they were equal; float32, in
-# which bones are stored, lets equal ones differ by some 1e-7. Only where NEWTON starts depends on
-# it.
-EVEN = 1e-6
+# Lengths that differ by less than this share of the chain's length count as equal: bones are stored
+# in float32, which makes equal ones differ by some 1e-7. Only NEWTON's start pose depends on it.
+MAX_EVEN_DIFFERENCE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -33,8 +32,8 @@ class StartPose(Rows):
     """The start pose of one chain of n segments, or of B chains.
 
     Numbers are floats for one chain and arrays (B,) for many; vectors are tuples of three floats,
-    or arrays (3, B); other arrays have B as their last axis, or none. The root stands in armature
-    space, where one ``unit`` of all the rest is so long. Points (n + 1, 3, ...) count from there;
+    or arrays (3, B); other arrays have B as their last axis, or none. The root and the ``unit`` are
+    in armature space, everything else in units. Points (n + 1, 3, ...) count from there;
     directions (n, 3, ...) are those of the segments in the frame of the chord, the side across it
     that the chain bends to, and their product. Below ``least`` a chain cannot fold; ``distance``
     is that from root to effector, the bulge the size of the mean offset of the inner joints from
@@ -75,8 +74,8 @@ class StartPose(Rows):
 
     @cached_property
     def is_uneven(self) -> Condition:
-        """Whether lengths differ by more than storing them makes them."""
-        return self._number(np.ptp(self.lengths, axis=0) > EVEN * self.reach)
+        """Whether lengths differ by more than float32 makes them differ."""
+        return self._number(np.ptp(self.lengths, axis=0) > MAX_EVEN_DIFFERENCE * self.reach)
 
     @cached_property
     def pair(self) -> tuple[Number, Number]:
@@ -97,7 +96,7 @@ class StartPose(Rows):
 
     @cached_property
     def ruled_by_longest(self) -> Number:
-        """How much one long segment leaves the others few ways round it, 0 to 1."""
+        """How strongly the longest segment determines the pose of the others, 0 to 1."""
         rest = self.m.maximum(self.reach - self.longest, 1e-300)
         return smoothstep(self.m, self.longest / rest, 0.5, 1.0)
 
@@ -185,7 +184,7 @@ def _find_closing_turn(lengths: Array, most: Array) -> tuple[Array, Array]:
     """
     high = np.full_like(most, 2.0 * np.pi / len(lengths))
     low, steps = (
-        np.where(np.ptp(lengths, axis=0) > EVEN * most, 0.0, high),
+        np.where(np.ptp(lengths, axis=0) > MAX_EVEN_DIFFERENCE * most, 0.0, high),
         1j * count_turns(lengths),
     )
     for _ in range(30 if (low < high).any() else 0):

@@ -21,12 +21,11 @@ from ..algebra.nested import Rows
 from ..algebra.quaternions import AXES, Quaternion, multiply, normalize, rotate
 from ..algebra.vectors import ZERO, perpendicular, reject, unit
 
-# Products of so many matrices are quicker one after the other.
-SHORT = 16
-# Swings nearer to a half turn than this cosine of half the angle lose digits; so does a product of
-# many matrices that leaves less than this share of a quaternion, for it rounds by what they can be
-# at most.
-LEAST_SHARE = 1e-2
+# Up to this many matrices are multiplied faster one after the other.
+MAX_ONE_BY_ONE = 16
+# Swings nearer to a half turn than this cosine of half the angle lose digits. So does a product of
+# many matrices if less than this share of a quaternion remains: it rounds by its greatest size.
+MIN_SHARE = 1e-2
 # Half of R, whatever the directions; and the matrices of R -> -w R s with w and s along the axes.
 HALF = 0.5 * np.eye(4)
 PRODUCTS = -np.array(
@@ -78,13 +77,13 @@ def carry_rotation(rotation: Array, swings: Swings, wanted: Array) -> Array:
     carried = _apply_in_turn(matrices, rotation[:, :, None])[..., 0]
     sizes = np.sqrt((carried * carried).sum(axis=-1))
     # No product grows: where the last one is not small, no single one has lost digits.
-    is_lossy = sizes[:, -1] < LEAST_SHARE
+    is_lossy = sizes[:, -1] < MIN_SHARE
     if not is_lossy.any():
         carried /= sizes[..., None]
         return carried
-    if sizes.shape[1] <= SHORT:
+    if sizes.shape[1] <= MAX_ONE_BY_ONE:
         before = np.concatenate((np.ones_like(sizes[:, :1]), sizes[:, :-1]), axis=1)
-        is_lossy = (sizes < LEAST_SHARE * before).any(axis=1)
+        is_lossy = (sizes < MIN_SHARE * before).any(axis=1)
     carried /= np.where(sizes > 0.0, sizes, 1.0)[..., None]
     for row in np.flatnonzero(is_lossy):
         start, normal = swings.start[row], swings.normal[row]
@@ -99,7 +98,7 @@ def _apply_in_turn(matrices: Array, column: Array) -> Array:
     """
     count = matrices.shape[1]
     results = np.empty((*matrices.shape[:3], 1))
-    if count <= SHORT:
+    if count <= MAX_ONE_BY_ONE:
         for i in range(count):
             column = np.matmul(matrices[:, i], column, out=results[:, i])
         return results
@@ -113,11 +112,11 @@ def _apply_in_turn(matrices: Array, column: Array) -> Array:
 
 def _swing_in_turn(rotation: Array, start: Array, wanted: Array, normal: Array) -> list[Quaternion]:
     """Return the rotations of the bones of one chain by shortest rotations, one after another."""
-    m, carried, found = FLOATS, tuple(rotation.tolist()), []
+    m, carried, rotations = FLOATS, tuple(rotation.tolist()), []
     for source, target in zip(start.tolist(), wanted.tolist(), strict=True):
         along = rotate(carried, unit(m, source, ZERO))
         hinge = unit(m, reject(rotate(carried, normal.tolist()), along), perpendicular(m, along))
         swing = quaternions.between(m, along, unit(m, target, ZERO), hinge)
         carried = normalize(m, multiply(swing, carried))
-        found.append(carried)
-    return found
+        rotations.append(carried)
+    return rotations

@@ -21,7 +21,3 @@ class InvalidOptionError(IKError):
 
 class SolverMismatchError(IKError):
     """The solver does not apply to a chain of this length."""
-
-
-class InvalidCreatureError(IKError):
-    """The text of a creature file describes no creature."""

@@ -46,18 +46,18 @@ def check_array(
 
 
 def check_shape(
-    found: tuple[int, ...],
+    actual: tuple[int, ...],
     shape: Shape,
     name: str,
     error: type[IKError],
     advice: str = "give an array like that",
 ) -> None:
     """Raise if a shape is not the wanted one."""
-    sizes = zip(found, shape, strict=False)
+    sizes = zip(actual, shape, strict=False)
     wanted = tuple(size if isinstance(each, str) else each for size, each in sizes)
-    if len(found) != len(shape) or found != wanted:
+    if len(actual) != len(shape) or actual != wanted:
         words = str(shape).replace("'", "")
-        raise error(f"The {name} must have shape {words}, not {found}: {advice}.")
+        raise error(f"The {name} must have shape {words}, not {actual}: {advice}.")
 
 
 def freeze(record: object, name: str, value: object) -> None:

@@ -190,7 +190,7 @@ class Topology:
 
 
 def make_chain(count: int) -> Topology:
-    """Return the order of so many bones in a row with an effector on the last one."""
+    """Return the topology of a chain of bones with an effector on the last one."""
     return Topology(tuple(range(-1, count - 1)), (count - 1,))
 
 
@@ -202,12 +202,12 @@ def _double_jumps(parents: Sequence[int]) -> Rounds:
 
     Source: pointer jumping (Hillis and Steele, "Data parallel algorithms", 1986).
     """
-    jumps, found = np.array(parents), []
+    jumps, rounds = np.array(parents), []
     while (jumps >= 0).any():
         rows = np.flatnonzero(jumps >= 0)
-        found.append((_slice_if_even(rows), _slice_if_even(jumps[rows])))
+        rounds.append((_slice_if_even(rows), _slice_if_even(jumps[rows])))
         jumps = np.where(jumps >= 0, jumps[jumps], -1)
-    return tuple(found)
+    return tuple(rounds)
 
 
 def _slice_if_even(rows: Counts) -> Index:

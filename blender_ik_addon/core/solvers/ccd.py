@@ -8,9 +8,9 @@ from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import Vector, add, dot, norm, smoothstep, subtract
 from ..kinematics.bones import Bones, Targets, aim_bone
 
-# Where effector or target come closer to a joint than this share of the chain, the direction from
-# that joint means little, and turning it all the way makes the chain jitter near its root.
-SHORT_LEVER = 0.05
+# If effector or target is closer to a joint than this share of the chain's length, the joint turns
+# only part of the way: its direction means little, and whole turns make the chain jitter there.
+MIN_LEVER = 0.05
 
 
 def step(
@@ -18,15 +18,15 @@ def step(
 ) -> tuple[tuple[Quaternion, ...], Number]:
     """Return the local rotations after one iteration, and the distance left to the target.
 
-    The target is carried outward into the axes of each joint, for the joints before one move both
-    alike. Then the effector is carried inward, from the axes of one joint to those of the joint
-    before it, and each joint turns it toward the target as far as its range allows.
+    The target is carried outward into the axes of each joint: the joints before it move target and
+    effector alike. Then the effector is carried inward, from the axes of each joint to those of the
+    joint before, and each joint turns it toward the target as far as its range allows.
 
     Source: Wang and Chen, "A combined optimization method for solving the inverse kinematics
     problem of mechanical manipulators", IEEE Trans. Robotics and Automation 7 (1991), section III;
     the fade for short levers is derived for this project.
     """
-    bones, short = chain.bones, SHORT_LEVER * chain.reach
+    bones, short = chain.bones, MIN_LEVER * chain.reach
     offset = subtract(targets.places[0], chain.roots[0][1])
     carried = _carry_outward(chain, rotations, offset)
     turned = list(rotations)
@@ -51,11 +51,11 @@ def _carry_outward(
     chain: Bones, rotations: tuple[Quaternion, ...], carried: Vector
 ) -> list[Vector]:
     """Return the target from the head of each bone, in the bone's posed axes."""
-    found = []
+    ways = []
     for bone, rotation in zip(chain.bones, rotations, strict=True):
         if bone.inverse is not None:
             carried = matrices.transform(bone.inverse, carried)
         carried = quaternions.unrotate(rotation, carried)
-        found.append(carried)
+        ways.append(carried)
         carried = subtract(carried, bone.segments[0])
-    return found
+    return ways

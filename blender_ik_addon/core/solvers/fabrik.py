@@ -13,13 +13,13 @@ from ..kinematics.bones import Bones, Pose, Targets, find_distance, hold_joint, 
 def step(m: Arithmetic, chain: Bones, pose: Pose, targets: Targets) -> tuple[Pose, Number]:
     """Return the pose after one iteration, and the distance left to the targets.
 
-    Of chains of free joints the points tell all: their poses have no rotations.
+    Poses of chains of free joints have points only, no rotations.
 
     Source: Aristidou and Lasenby, "FABRIK: A fast, iterative solver for the Inverse Kinematics
-    problem", Graphical Models 73 (2011), algorithm 1 and sections 4 and 5; with joints whole bones
-    are carried along, so that any joint can be held in both sweeps. Where branches meet, the means
-    of what they ask for are taken, by the weights of the effectors beyond; bones with several ends
-    are turned as rigid bodies.
+    problem", Graphical Models 73 (2011), algorithm 1 and sections 4 and 5; with joints, whole
+    bones are carried along, so that any joint can be held in both sweeps. Where branches meet, the
+    joint goes to the mean of their places, by the weights of the effectors beyond; bones with
+    several ends are turned as rigid bodies.
     """
     if pose.rotations:
         hung = _hang_bones(m, chain, pose, targets)
@@ -34,9 +34,9 @@ def step(m: Arithmetic, chain: Bones, pose: Pose, targets: Targets) -> tuple[Pos
 def lay_segments(
     m: Arithmetic, start: Vector, points: tuple[Vector, ...], lengths: list[Number]
 ) -> tuple[Vector, ...]:
-    """Return points placed one after the other toward others, as far as segments are long.
+    """Return points at the distances of the segments, each in the direction of another point.
 
-    Where two meet, a segment keeps its direction.
+    If two points coincide, the segment keeps its direction.
     """
     # The innermost loop of all: numbers one by one take half the time of vectors.
     placed, (x, y, z) = [start], start
@@ -70,7 +70,7 @@ def _hang_bones(m: Arithmetic, chain: Bones, pose: Pose, targets: Targets) -> li
         if len(ends) > 1:
             stands = _mean(pose.points, ends, targets.weights)
             place = _mean(points, ends, targets.weights)
-        # In the posed axes of the bone; of bones that shear only the pose tells the segment.
+        # In the posed axes of the bone; only the pose has the segments of bones that shear.
         segment = bone.segments[0]
         if len(ends) > 1 or not chain.is_rigid:
             segment = quaternions.unrotate(orientation, subtract(stands, head))

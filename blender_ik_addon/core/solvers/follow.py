@@ -31,14 +31,15 @@ from ..kinematics.bones import Bone, Bones, Pose, hold_joint
 
 # Beyond this exponent a segment lies along its move; far below where exp() underflows.
 MOST_TURN = 300.0
-# A joint at its limit swings all that is behind it. No joint may run so much farther than the led
-# end: aimed at, and after joints on the way to it have been brought back into their limits.
+# A joint at its limit swings all bones behind it. No joint may move farther than the led end by
+# more than these factors: the first is aimed at, the second holds after the joints of the partial
+# step have been brought back into their limits.
 AIMED_AHEAD = 1.015
 MOST_AHEAD = 1.05
 
 
-class Led(NamedTuple):
-    """The end that leads: the tip or the root, and whether the joint of the root holds it."""
+class LedEnd(NamedTuple):
+    """The end that is moved: the tip or the root, and whether the joint of the root holds it."""
 
     is_tip: bool
     is_held: bool = False
@@ -48,13 +49,13 @@ Turn = Callable[[int, Vector, Vector], Vector]
 """From a bone, its way to the joint ahead and how that joint moves, to the way after that."""
 
 
-def step(m: Arithmetic, chain: Bones, pose: Pose, goal: Vector, led: Led) -> Pose:
+def step(m: Arithmetic, chain: Bones, pose: Pose, goal: Vector, end: LedEnd) -> Pose:
     """Return the pose after the led end has moved a short way and has dragged the rest.
 
     A joint at the end of its range is carried by the bone that leads it. The first joint of a chain
-    that moves freely has no neighbour, and no range. Chains of free joints have no orientations:
-    their points tell all. Local rotations are not kept. Where the goal is where the end stands,
-    joints are brought into their ranges and nothing else.
+    that moves freely has no neighbour, and no range. Chains of free joints have no orientations.
+    The pose has no local rotations. If the end stands at its goal already, joints are only brought
+    into their ranges.
 
     Source: the tractrix, d' = (I - d d^T) v / l; solved by separation of variables.
     """
@@ -62,11 +63,11 @@ def step(m: Arithmetic, chain: Bones, pose: Pose, goal: Vector, led: Led) -> Pos
     def drag(bone: int, way: Vector, move: Vector) -> Vector:
         return drag_segment(m, way, move, chain.bones[bone].length)
 
-    dragged = _turn_bones(m, chain, pose, goal, led, drag)
+    dragged = _turn_bones(m, chain, pose, goal, end, drag)
     # What an anchor draws back has to come along.
-    if led.is_held or not is_limited(chain):
+    if end.is_held or not is_limited(chain):
         return dragged
-    return _hold_back(m, chain, pose, dragged, led)
+    return _hold_back(m, chain, pose, dragged, end)
 
 
 def is_limited(chain: Bones) -> bool:
@@ -92,12 +93,12 @@ def drag_segment(m: Arithmetic, way: Vector, move: Vector, length: Number) -> Ve
 
 
 def _turn_bones(
-    m: Arithmetic, chain: Bones, pose: Pose, goal: Vector, led: Led, turn: Turn
+    m: Arithmetic, chain: Bones, pose: Pose, goal: Vector, end: LedEnd, turn: Turn
 ) -> Pose:
     """Turn bones one after the other, from the led end on, each held by the one before it."""
-    count, is_tip = len(chain.bones), led.is_tip
+    count, is_tip = len(chain.bones), end.is_tip
     points, orientations = [goal], []
-    ahead: Nested = quaternions.IDENTITY if led.is_held else None
+    ahead: Nested = quaternions.IDENTITY if end.is_held else None
     for i in reversed(range(count)) if is_tip else range(count):
         near, far = (i + 1, i) if is_tip else (i, i + 1)
         old = subtract(pose.points[near], pose.points[far])
@@ -140,14 +141,14 @@ def _hold_in_cone(m: Arithmetic, joint: Bone, way: Vector, length: Number, ahead
     return choose_vector(m, is_beyond, scale(edge, m.divide(length, norm(m, edge))), way)
 
 
-def _hold_back(m: Arithmetic, chain: Bones, pose: Pose, dragged: Pose, led: Led) -> Pose:
+def _hold_back(m: Arithmetic, chain: Bones, pose: Pose, dragged: Pose, end: LedEnd) -> Pose:
     """Return the pose after a step, or one on the way to it if a joint would run ahead too far.
 
     Where nothing turns every joint moves just as the led end does, so there is always such a way.
     """
-    end = -1 if led.is_tip else 0
-    goal = dragged.points[end]
-    move = subtract(goal, pose.points[end])
+    index = -1 if end.is_tip else 0
+    goal = dragged.points[index]
+    move = subtract(goal, pose.points[index])
     square, least = dot(move, move), 1.0
     for before, after in zip(pose.points, dragged.points, strict=True):
         by_turns = subtract(move, subtract(after, before))
@@ -159,18 +160,18 @@ def _hold_back(m: Arithmetic, chain: Bones, pose: Pose, dragged: Pose, led: Led)
         return dragged
 
     def turn_partly(bone: int, way: Vector, _: Vector) -> Vector:
-        near, far = (bone + 1, bone) if led.is_tip else (bone, bone + 1)
+        near, far = (bone + 1, bone) if end.is_tip else (bone, bone + 1)
         whole = subtract(dragged.points[near], dragged.points[far])
         mixed = add(way, scale(subtract(whole, way), least))
         size, length = norm(m, mixed), chain.bones[bone].length
         turned = scale(mixed, m.divide(length, size))
         return choose_vector(m, size > NO_DIRECTION * length, turned, way)
 
-    partly = _turn_bones(m, chain, pose, goal, led, turn_partly)
+    partly = _turn_bones(m, chain, pose, goal, end, turn_partly)
     is_ahead = square < 0.0
     for before, after in zip(pose.points, partly.points, strict=True):
         moved = subtract(after, before)
         is_ahead = is_ahead | (dot(moved, moved) > MOST_AHEAD**2 * square)
     shifted = Pose(tuple(add(point, move) for point in pose.points), (), pose.orientations)
-    found: Pose = choose(least >= 1.0, dragged, choose(is_ahead, shifted, partly))
-    return found
+    held_back: Pose = choose(least >= 1.0, dragged, choose(is_ahead, shifted, partly))
+    return held_back

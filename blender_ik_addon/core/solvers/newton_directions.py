@@ -28,19 +28,19 @@ DAMPING_DECAY = 0.3
 # A step damped more than this no longer moves anything: the pose is stuck.
 MOST_DAMPING = 1e8
 
-# Newton's method on the turn of an even bend: most steps, and where it is fine enough for a start.
-TURN_STEPS, TURN_TOLERANCE = 10, 1e-9
+# Newton's method on the turn of an even bend: its steps, and the tolerance, enough for a start.
+MAX_TURN_STEPS, TURN_TOLERANCE = 10, 1e-9
 EVEN_STEPS = 3
-# Nearer to full reach than this share of the chain the first guess is exact, and better than a
-# step whose terms cancel.
-NEARLY_STRAIGHT = 1e-5
+# Nearer to full reach than this share of the chain's length the first guess is exact. A step would
+# be worse: its terms cancel.
+MIN_MISSING_REACH = 1e-5
 # The first guess stays off the closing turn by this factor: the chord has no slope there.
 INSIDE = 0.95
 # Share of the arc in the mix: less leaves zig-zags on the way in, more forgets the start pose.
 ARC_SHARE = 0.35
 # The arc fades in while the chord's length changes up to this share of the chain.
 FULL_MIX_CHANGE = 0.2
-# A start pose whose bulge is less than this share of the arc's is too straight to lead the way.
+# A start pose with a bulge below this share of the arc's is too straight to give a direction.
 STRAIGHT_AGAINST_ARC = 0.25
 # Within this share of the chain's length from full reach, or from the point where its longest
 # segment stops it from folding further, the bent pose leads alone.
@@ -143,12 +143,12 @@ def _share_arc(m: Arithmetic, start: StartPose, distance: Number, bulge: Number)
     """Return how much of an arc that bulges so far is mixed into the start pose."""
     reach, least = start.reach, start.least
     is_far = smoothstep(m, m.absolute(distance - start.distance) / reach, 0.0, FULL_MIX_CHANGE)
-    # Near the ends of reach few poses are left, and the bent one is among them.
+    # Near the ends of reach few poses exist, and the evenly bent one is among them.
     to_fold = m.where(least > 0.0, (distance - least) / reach, 1.0)
     to_end = m.minimum(to_fold, (reach - distance) / reach)
     is_at_end = 1.0 - smoothstep(m, to_end, 0.0, NEARLY_AT_END)
-    led = 1.0 - (1.0 - is_at_end) * (1.0 - start.ruled_by_longest)
-    share = is_far * (ARC_SHARE + (1.0 - ARC_SHARE) * led)
+    bent_share = 1.0 - (1.0 - is_at_end) * (1.0 - start.ruled_by_longest)
+    share = is_far * (ARC_SHARE + (1.0 - ARC_SHARE) * bent_share)
     enough = m.maximum(STRAIGHT_AGAINST_ARC * bulge, 1e-12 * reach)
     return 1.0 - (1.0 - share) * smoothstep(m, start.bulge, 0.0, enough)
 
@@ -197,13 +197,13 @@ def _find_turn(m: Arithmetic, start: StartPose, distance: Number) -> Number:
     for _ in range(EVEN_STEPS):
         error, rate = m.sin(half) - ratio * count * m.sin(half / count), m.cos(half)
         step = m.divide(error, rate - ratio * m.cos(half / count))
-        half = half - m.where(missing > NEARLY_STRAIGHT, step, 0.0)
+        half = half - m.where(missing > MIN_MISSING_REACH, step, 0.0)
     turn, wanted = 2.0 * half / count, m.sqrt(distance * distance - least)
     if not m.any(start.is_uneven):
         return turn
     low, high, weighted = 0.0 * turn, start.closing, lengths * start.turns
     turn = m.where(start.is_uneven, m.minimum(turn, INSIDE * high), turn)
-    for _ in range(TURN_STEPS):
+    for _ in range(MAX_TURN_STEPS):
         along, aside = np.cos(start.turns * turn), np.sin(start.turns * turn)
         x, y = m.total(lengths, along), m.total(lengths, aside)
         root = m.sqrt(x * x + y * y - least)

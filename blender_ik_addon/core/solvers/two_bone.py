@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from ..algebra.arithmetic import Arithmetic, Number
 
-SMALLEST_BASE, AT_ROOT, SAME_LENGTH = 1e-15, 1e-6, 1e-12
+# Shares of the length of the chain. The triangle's base is no shorter than this one: it divides.
+MIN_BASE = 1e-15
+# With a base below the first, lengths that differ by less than the second count as equal: they
+# differ by rounding, and the triangle would not close.
+MAX_CLOSED_BASE, MAX_LENGTH_DIFFERENCE = 1e-6, 1e-12
 
 
 def bend_elbow(
@@ -19,11 +23,12 @@ def bend_elbow(
     "Miscalculating Area and Angles of a Needle-like Triangle", 2014, section 2).
     """
     most = first + second
-    # Segments of equal length reach the root itself. The triangle needs a base all the same, and
-    # on one so small lengths that differ by rounding would not close it.
-    base = m.maximum(distance, SMALLEST_BASE * most)
+    # Segments of equal length reach the root itself; the triangle needs a base even there.
+    base = m.maximum(distance, MIN_BASE * most)
     difference = first - second
-    is_pair = (base < AT_ROOT * most) & (m.absolute(difference) < SAME_LENGTH * most)
+    is_pair = (base < MAX_CLOSED_BASE * most) & (
+        m.absolute(difference) < MAX_LENGTH_DIFFERENCE * most
+    )
     difference = m.where(is_pair, 0.0, difference)
     least = m.absolute(difference)
     foot = 0.5 * base + difference * most / (2.0 * base)

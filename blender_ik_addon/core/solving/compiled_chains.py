@@ -31,12 +31,13 @@ from ..model.topology import Topology, make_chain
 from .lone_chains import LoneChain, compile_lone_chains
 from .unconstrained_start import UnconstrainedStarts, compile_starts
 
-# Chains of which no more are compiled together are solved one by one, in floats: those that closed
-# forms and NEWTON on directions solve, and those that sweeps and drags take through many steps;
-# `scripts/benchmark.py --stages` measures where that pays.
-FEW, FEW_SWEPT = 6, 24
-# Chains with joints that NEWTON solves have no more bones than these together.
-FEW_BONES = 36
+# Up to this many chains that are compiled together are solved one by one, in floats; more are
+# solved side by side, in arrays. Both take the same time, whatever the count of bones, at 10 chains
+# of TWO_BONE, 6 of NEWTON (with joints 9 of 2 bones, 6 of 10, 3 of 50), 11 to 20 of FABRIK and CCD.
+# At 8 chains NEWTON takes 1.5 times what arrays take, at 9 sweeps 1.3 to 2.8 times what floats
+# take. Ten times larger, 30 chains take four times as long. `scripts/benchmark.py --stages`
+# measures this.
+MAX_CHAINS_IN_FLOATS = 8
 
 Part = TypeVar("Part")
 
@@ -76,9 +77,14 @@ class CompiledChains:
             self.whole = compile_chains(whole)
             self.count = self.whole.count
 
-    def are_alone(self, solver: Solver) -> bool:
-        """Tell whether chains are solved, swept or dragged one by one, in floats."""
-        return self.count <= (FEW if solver in (Solver.TWO_BONE, Solver.NEWTON) else FEW_SWEPT)
+    @property
+    def is_in_floats(self) -> bool:
+        """Whether the chains are solved, swept or dragged one by one, in floats."""
+        return self.count <= MAX_CHAINS_IN_FLOATS
+
+    def are_alone(self, _solver: Solver) -> bool:
+        """Return ``is_in_floats``."""
+        return self.is_in_floats
 
     @compile_once
     def start(self) -> StartPose:
@@ -110,9 +116,9 @@ class CompiledChains:
 
     @compile_once
     def each_lone(self) -> tuple[LoneChain, ...] | None:
-        """Chains with joints one by one, in floats; None for such as floats do not know."""
+        """Chains with joints one by one, in floats; None if the floats do not support them."""
         runs = () if self.is_tree else self.unconstrained_starts.runs
-        if not runs or self.count * self.chains.bone_count > FEW_BONES:
+        if not runs:
             return None
         return compile_lone_chains(self.each_start, self.tree, self.clamped_start, runs[0])
 

@@ -15,15 +15,15 @@ from ..algebra.vectors import Vector, add, norm, scale, subtract
 from ..kinematics.bones import Bones, Pose, find_rotations, lay_bones, pose_bones
 from ..model.options import Lead
 from ..solvers import follow
-from ..solvers.follow import Led, drag_segment
+from ..solvers.follow import LedEnd, drag_segment
 from .iteration import run_chains
 
 # A step is no longer than this share of the shortest segment ...
 LONGEST_STEP = 0.1
-# ... unless a single move would take more steps than these: what is behind a jump of so many
-# lengths has long become straight.
+# ... unless a single move would take more steps than these: after a jump of so many lengths the
+# chain behind the led end is straight.
 MOST_STEPS = 256
-# Where joints are held the way is less smooth: steps are so much shorter there.
+# Limits make the way less smooth: steps are shorter by this factor there.
 SHORTER_IN_LIMITS = 0.5
 
 
@@ -41,10 +41,10 @@ class Drag(NamedTuple):
 
 
 def drag_points(drag: Drag, points: Array, goal: Array, max_bend: Array | float = math.pi) -> Array:
-    """Return the joints (n + 1, 3, B) of free chains of which one end has been led to a goal.
+    """Return the joints (n + 1, 3, B) of free chains after one end has been led to a goal.
 
-    It goes straight there, (3, B), and drags the rest. The same way in more or fewer pieces leads
-    to the same pose, to what the shape of the pieces differs by. Angles between neighbouring
+    The end moves in a straight line to the goal (3, B) and drags the rest. The same way in more or
+    fewer pieces gives nearly the same pose. Angles between neighbouring
     segments are at most ``max_bend`` radians, one for all or shape (n - 1,), root first; half a
     turn is none. Chains that are bent more are first brought into it, from the led end on.
     """
@@ -74,12 +74,12 @@ def drag_joints(
     def run(m: Arithmetic, chain: Bones, turns: Nested, place: Nested) -> Nested:
         start = pose_bones(m, chain, turns)._replace(rotations=())
         pose = _drag_pose(m, drag, chain, start, place)
-        found = find_rotations(m, chain, pose.orientations)
+        rotations = find_rotations(m, chain, pose.orientations)
         # Bones that shear are longer where they point elsewhere.
-        posed = pose_bones(m, chain, found)
+        posed = pose_bones(m, chain, rotations)
         end = -1 if drag.is_by_tip != drag.is_anchored else 0
         off = subtract(pose.points[end], posed.points[end])
-        return tuple(add(point, off) for point in posed.points), found
+        return tuple(add(point, off) for point in posed.points), rotations
 
     points, turned = run_chains(drag.m, run, chains, rotations, goal)
     return points, turned
@@ -88,10 +88,11 @@ def drag_joints(
 def _drag_pose(m: Arithmetic, drag: Drag, chain: Bones, pose: Pose, goal: Vector) -> Pose:
     """Lead one end straight to a goal."""
     end, other = (-1, 0) if drag.is_by_tip else (0, -1)
-    led, drawn_back = Led(drag.is_by_tip), Led(not drag.is_by_tip, is_held=drag.is_by_tip)
+    led_end = LedEnd(drag.is_by_tip)
+    anchored_end = LedEnd(not drag.is_by_tip, is_held=drag.is_by_tip)
     is_limited = follow.is_limited(chain)
     if is_limited and not drag.is_anchored:
-        pose = follow.step(m, chain, pose, pose.points[end], led)
+        pose = follow.step(m, chain, pose, pose.points[end], led_end)
     shortest = reduce(m.minimum, (bone.length for bone in chain.bones))
     anchor, way = pose.points[other], subtract(goal, pose.points[end])
     steps = _count_steps(m, shortest, norm(m, way), is_limited=is_limited)
@@ -99,9 +100,9 @@ def _drag_pose(m: Arithmetic, drag: Drag, chain: Bones, pose: Pose, goal: Vector
     while m.any(is_open := taken < steps):
         taken += 1.0
         left = m.divide(m.maximum(steps - taken, 0.0), steps)
-        moved = follow.step(m, chain, pose, subtract(goal, scale(way, left)), led)
+        moved = follow.step(m, chain, pose, subtract(goal, scale(way, left)), led_end)
         if drag.is_anchored:
-            moved = follow.step(m, chain, moved, anchor, drawn_back)
+            moved = follow.step(m, chain, moved, anchor, anchored_end)
         pose = choose(is_open, moved, pose)
     return pose
 

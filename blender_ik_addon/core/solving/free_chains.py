@@ -29,12 +29,12 @@ from .task import Task, accept_distance, check_solver, relate_to_root
 FLOAT_SOLVERS = frozenset((Solver.TWO_BONE, Solver.NEWTON, Solver.FABRIK, Solver.CCD))
 """The solvers that solve one chain in floats."""
 NEWTON = Method(newton_directions.step, is_damped=True, compaction=0.5)
-# NEWTON takes up to 26 iterations in all measured cases; what it has not finished by then is stuck
-# where the sweeps have left it, and it starts from a pose of its own.
-ENOUGH_TO_FINISH = 40
-# Sideways push, as a share of the chain, that takes a straight chain off the line to its target:
-# there FABRIK and CCD stand still.
-NUDGE = 1e-3
+# NEWTON takes up to 26 iterations in all measured cases. A chain that needs more is stuck where the
+# sweeps have left it, and starts again from NEWTON's own start pose.
+MAX_FINISHING_ITERATIONS = 40
+# Offset to the side, as a share of the chain's length, that a start pose has at least: on the line
+# from root to target FABRIK and CCD do not move. Ten times larger, the start pose visibly changes.
+MIN_SIDE_OFFSET = 1e-3
 
 
 class Positions(NamedTuple):
@@ -80,7 +80,7 @@ def pose_chain(
         target, solved = subtract(target, tip), rest
     short: Number = None
     if solved is None:
-        found, joints = NOT_SOLVED, start.origin[None]
+        solution, joints = NOT_SOLVED, start.origin[None]
     else:
         check_solver(options.solver, len(solved.lengths), turns_tip=task.tip is not None)
         is_too_far: Condition = False
@@ -90,17 +90,21 @@ def pose_chain(
                 m, solved.root, target, reach, least, task.soft_distance
             )
         related = relate_to_root(m, solved, target, task)
-        found = position_joints(m, solved, related, options.solver, use_finish=options.use_finish)
-        found = found._replace(is_too_far=found.is_too_far | is_too_far)
-        joints = found.points * solved.unit + solved.origin
+        solution = position_joints(
+            m, solved, related, options.solver, use_finish=options.use_finish
+        )
+        solution = solution._replace(is_too_far=solution.is_too_far | is_too_far)
+        joints = solution.points * solved.unit + solved.origin
     if tip is not None:
         joints = np.concatenate((joints, (joints[-1] + np.array(tip))[None]))
     # The residual is measured on what is returned. One number of an array at a time is slow.
     end = joints[-1].tolist() if m is FLOATS else joints[-1]
     residual = norm(m, subtract(end, task.target))
     accepted = accept_distance(m, task.tolerance, start.reach * start.unit, task.target)
-    code = name_outcome(m, residual, accepted, found.is_too_far, found.is_too_near, short=short)
-    return FreePose(joints, found.rotation, residual, found.iterations, code)
+    code = name_outcome(
+        m, residual, accepted, solution.is_too_far, solution.is_too_near, short=short
+    )
+    return FreePose(joints, solution.rotation, residual, solution.iterations, code)
 
 
 def position_joints(
@@ -116,7 +120,7 @@ def position_joints(
     if m.all(is_out):
         local = _lay_along_chord(start, is_too_far)
     else:
-        # Out of reach a stand-in within is solved for, and its pose replaced.
+        # Out of reach a distance within reach is solved instead, and its pose replaced.
         distance = m.where(is_out, 0.5 * (start.reach + start.least), bend.distance)
         if solver is Solver.NEWTON:
             segments, used = _bend(m, start, task, distance)
@@ -167,12 +171,12 @@ def _bend(m: Arithmetic, start: StartPose, task: Task, distance: Number) -> tupl
     segments = start.directions * start.lengths[:, None]
     is_off = find_gap(m, start.newton_terms[-1], segments, _aim(distance))[1] > task.tolerance
     if m.any(is_off):
-        segments = choose(is_off, _start_anew(m, start, distance), segments)
-    found = _iterate(m, start, task, distance, segments, 0 * task.iterations, task.iterations)
-    return found.best[0], found.used
+        segments = choose(is_off, _restart(m, start, distance), segments)
+    solution = _iterate(m, start, task, distance, segments, 0 * task.iterations, task.iterations)
+    return solution.best[0], solution.used
 
 
-def _start_anew(m: Arithmetic, start: StartPose, distance: Number) -> Array:
+def _restart(m: Arithmetic, start: StartPose, distance: Number) -> Array:
     return mix_directions(m, start, distance) * start.lengths[:, None]
 
 
@@ -204,8 +208,8 @@ def _sweep(
 ) -> tuple[Array, Number]:
     """Return the segments that sweeps find in the frame of the bend, and the iterations used.
 
-    They find their own way from the start pose as it stands, as they do elsewhere. NEWTON finishes
-    what they are too slow for, if need be from a start of its own.
+    They start from the start pose itself. NEWTON finishes where they are too slow, if need be from
+    its own start.
     """
     target, tolerance, cap = _aim(distance), task.tolerance, task.iterations
     points = m.place(start.points, bend.frame.swapaxes(0, 1))
@@ -215,22 +219,23 @@ def _sweep(
     if solver is Solver.FORCE:
         points, used = _pull_free_joints(task, points, np.array(target))
     else:
-        asked = target, tolerance, m.minimum(cap, MOST_SWEEPS) if use_finish else cap
+        limits = tolerance, m.minimum(cap, MOST_SWEEPS) if use_finish else cap
         numbers = to_numbers(points, 2), to_numbers(start.lengths)
-        swept, used = sweep_points(m, solver, *numbers, *asked)
+        swept, used = sweep_points(m, solver, *numbers, target, *limits)
         points = np.array(swept)
     segments = points[1:] - points[:-1]
     if not use_finish:
         return segments, used
-    enough = m.minimum(cap, used + ENOUGH_TO_FINISH)
-    found = _iterate(m, start, task, distance, segments, used, enough)
-    is_stuck = (found.error > tolerance) & (found.used < cap)
+    most = m.minimum(cap, used + MAX_FINISHING_ITERATIONS)
+    finished = _iterate(m, start, task, distance, segments, used, most)
+    is_stuck = (finished.error > tolerance) & (finished.used < cap)
     if not m.any(is_stuck):
-        return found.best[0], found.used
-    # Chains that lie on one line: no step leads off it.
-    segments = choose(is_stuck, _start_anew(m, start, distance), found.best[0])
-    anew = _iterate(m, start, task, distance, segments, found.used, cap)
-    return choose(anew.error < found.error, anew.best[0], found.best[0]), anew.used
+        return finished.best[0], finished.used
+    # Chains that lie on one line: no step leaves it.
+    segments = choose(is_stuck, _restart(m, start, distance), finished.best[0])
+    restarted = _iterate(m, start, task, distance, segments, finished.used, cap)
+    best = choose(restarted.error < finished.error, restarted.best[0], finished.best[0])
+    return best, restarted.used
 
 
 def _pull_free_joints(task: Task, points: Array, target: Array) -> tuple[Array, Counts]:
@@ -248,13 +253,13 @@ def _pull_free_joints(task: Task, points: Array, target: Array) -> tuple[Array, 
 def _nudge_points(m: Arithmetic, start: StartPose, points: Array) -> Array:
     """Return poses of which none has all inner joints on the line from root to target, along X.
 
-    The push to the side is what is missing to ``NUDGE``, so it comes in without a jump.
+    Chains are pushed by what they lack of ``MIN_SIDE_OFFSET``, so poses do not jump.
     """
     count = len(points) - 1
     if count == 1:
         return points
     off_line = np.hypot(points[1:-1, 1], points[1:-1, 2]).max(axis=0)
-    missing = m.maximum(0.0, NUDGE * start.reach - off_line)
+    missing = m.maximum(0.0, MIN_SIDE_OFFSET * start.reach - off_line)
     if not m.any(missing > 0.0):
         return points
     pushed, profile = points.copy(), np.sin(np.pi * np.arange(count + 1) / count)

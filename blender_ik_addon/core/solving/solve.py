@@ -1,4 +1,4 @@
-"""Solve chains for goals: the entrance to every solver, for one chain and for many."""
+"""Solve one chain or many for goals: the entrance to every solver."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def solve(chain: Chain, goal: Goal, options: SolveOptions | None = None) -> Solu
         the whole chain from its start pose straight to the target: the root moves.
 
     Raises:
-        SolverMismatchError: If TWO_BONE is asked for a chain of more or fewer than two segments
-            (not counting a tip bone that takes the target's rotation).
+        SolverMismatchError: If TWO_BONE gets a chain of more or fewer than two segments (a tip bone
+            that takes the target's rotation does not count).
     """
     options = options or SolveOptions()
     _check_goals(chain, goal)
@@ -91,17 +91,17 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
         return solve_joints(chains, goals, options)
     has_tips = goals.tip_rotation_wxyz is not None and options.orient_weight > 0.0
     has_weights = has_tips and options.orient_weight < 1.0
-    can_be_alone = options.solver in FLOAT_SOLVERS and not has_weights
-    is_alone = can_be_alone and compiled.are_alone(options.solver)
+    can_be_in_floats = options.solver in FLOAT_SOLVERS and not has_weights
+    is_in_floats = can_be_in_floats and compiled.is_in_floats
     # NumPy adds up the numbers of one chain in another order than those of several.
-    rows = np.arange(count) if is_alone else repeat_single(np.arange(count), compiled.count)
+    rows = np.arange(count) if is_in_floats else repeat_single(np.arange(count), compiled.count)
     if len(rows) > count:
         some = solve_batch(chains.take(rows), goals.take(rows), options.take(rows))
         return some.take(rows[:1])
     if has_weights:
         return _solve_weighted(chains, goals, options)
-    way = _solve_each if is_alone else _solve_all
-    return way(chains, goals, options, has_tips=has_tips)
+    solve_rows = _solve_in_floats if is_in_floats else _solve_in_arrays
+    return solve_rows(chains, goals, options, has_tips=has_tips)
 
 
 def _check_goals(chain: Chain, goal: Goal) -> None:
@@ -118,7 +118,7 @@ def _check_goals(chain: Chain, goal: Goal) -> None:
     )
 
 
-def _solve_each(
+def _solve_in_floats(
     chains: Chains, goals: Goals, options: SolveOptions, *, has_tips: bool
 ) -> Solutions:
     """Solve chains one by one, in floats."""
@@ -136,7 +136,9 @@ def _solve_each(
     )
 
 
-def _solve_all(chains: Chains, goals: Goals, options: SolveOptions, *, has_tips: bool) -> Solutions:
+def _solve_in_arrays(
+    chains: Chains, goals: Goals, options: SolveOptions, *, has_tips: bool
+) -> Solutions:
     """Solve chains side by side."""
     count, compiled = len(chains), compile_chains(chains)
     rest, task = compiled.rest if has_tips else None, ask_all(goals, options, count)
@@ -154,8 +156,8 @@ def _solve_all(chains: Chains, goals: Goals, options: SolveOptions, *, has_tips:
 def _solve_weighted(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
     """Solve chains whose tips take part of a rotation.
 
-    A tip stands between its place in a solve that leaves it free and the wanted one, and so does
-    the pose that the rest of the chain starts from.
+    A tip turns part of the way from its orientation in a solve that leaves it free to the goal. The
+    rest of the chain starts from a pose that is turned by the same share.
     """
     assert goals.tip_rotation_wxyz is not None
     solver = Solver.NEWTON if options.solver is Solver.TWO_BONE else options.solver
@@ -169,10 +171,10 @@ def _solve_weighted(chains: Chains, goals: Goals, options: SolveOptions) -> Solu
     points[:, -1] = points[:, -2] + start[:, -1] - start[:, -2]
     nearer = Chains(points, chains.bend_direction)
     compile_chains(nearer).count = compile_chains(chains).count
-    asked = replace(goals, tip_rotation_wxyz=tips)
-    found = solve_batch(nearer, asked, replace(options, orient_weight=1.0))
-    turned = multiply(found.chain_rotation_wxyz, power(free.chain_rotation_wxyz, share))
-    return replace(found, chain_rotation_wxyz=turned)
+    tip_goals = replace(goals, tip_rotation_wxyz=tips)
+    solutions = solve_batch(nearer, tip_goals, replace(options, orient_weight=1.0))
+    turned = multiply(solutions.chain_rotation_wxyz, power(free.chain_rotation_wxyz, share))
+    return replace(solutions, chain_rotation_wxyz=turned)
 
 
 def _drag_chains(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
@@ -187,13 +189,13 @@ def _drag_chains(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
             " or choose another solver."
         )
     targets, start, compiled = goals.target_position, chains.joint_positions, compile_chains(chains)
-    is_few = compiled.are_alone(options.solver)
-    drag = Drag(options.lead, options.use_anchor, FLOATS if is_few else ARRAYS)
+    is_in_floats = compiled.is_in_floats
+    drag = Drag(options.lead, options.use_anchor, FLOATS if is_in_floats else ARRAYS)
     local: Array | None = None
     if chains.joints is None:
         dragged = drag_points(drag, start.transpose(1, 2, 0), targets.T, options.max_bend)
     else:
-        pose, bones = compiled.start, compile_bones(compiled.tree, is_few=is_few)
+        pose, bones = compiled.start, compile_bones(compiled.tree, is_few=is_in_floats)
         goal = (targets.T - pose.root) / pose.unit
         points, turns = drag_joints(drag, bones, compiled.clamped_start, goal)
         dragged, local = points * pose.unit + pose.root, compiled.tree.joints.outer(turns)

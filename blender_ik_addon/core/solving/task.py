@@ -1,4 +1,4 @@
-"""What is asked of chains: in armature space, and relative to the root in the unit of the chain."""
+"""Goals and options of chains, in armature space or relative to the root in the chain's unit."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from ..model.errors import SolverMismatchError
 from ..model.goals import Goal, Goals
 from ..model.options import SolveOptions, Solver
 
-# A tolerance below this share of the chain's length asks for more than rounding leaves.
+# A tolerance below this share of the chain's length is finer than rounding: no solve would end.
 FINEST_TOLERANCE = 1e-14
-# Targets that lie so little within the reach have been drawn in to it.
+# Share of the reach: a target closer to the reach than this has been drawn in to it.
 AT_REACH = 1e-12
 
 
 # Frozen records take twice as long to make, which shows where two bones take some microseconds.
 @dataclass(slots=True)
 class Task:
-    """What is asked of a chain, or of many: in armature space, or relative to the root.
+    """Goal and options of one chain or of many, in armature space or relative to the root.
 
     The pole and the flip are None where no chain has one, the soft distance likewise; the tip is
     its rotation from its start orientation, None to leave it free.
@@ -61,7 +61,7 @@ def _make_task(target: Any, pole: Any, pole_angle: Number, *rest: Any) -> Task:
 
 
 def ask_one(goal: Goal, options: SolveOptions) -> Task:
-    """Return what is asked of one chain, in floats."""
+    """Return the task of one chain, in floats."""
     columns = _list_columns(goal, options)
     return _make_task(
         *[each.tolist() if isinstance(each, np.ndarray) else each for each in columns]
@@ -69,7 +69,7 @@ def ask_one(goal: Goal, options: SolveOptions) -> Task:
 
 
 def ask_each(goals: Goals, options: SolveOptions, count: int) -> Iterator[Task]:
-    """Yield what is asked of each of so many chains, in floats."""
+    """Yield the tasks of a number of chains, in floats."""
     columns = [
         each.tolist() if isinstance(each, np.ndarray) else [each] * count
         for each in _list_columns(goals, options)
@@ -78,7 +78,7 @@ def ask_each(goals: Goals, options: SolveOptions, count: int) -> Iterator[Task]:
 
 
 def ask_all(goals: Goals, options: SolveOptions, count: int) -> Task:
-    """Return what is asked of so many chains side by side."""
+    """Return the task of a number of chains side by side, in arrays."""
 
     def line_up(each: Any) -> Any:
         if isinstance(each, np.ndarray):
@@ -111,7 +111,7 @@ def _relate(m: Arithmetic, start: StartPose, point: Vector) -> Any:
 
 
 def accept_distance(m: Arithmetic, tolerance: Number, size: Number, target: Vector) -> Number:
-    """Return how far from its target an effector of a chain so long counts as there."""
+    """Return the distance from its target at which an effector has arrived."""
     x, y, z = target
     farthest = m.maximum(m.maximum(m.absolute(x), m.absolute(y)), m.absolute(z))
     return tolerance + FINEST_TOLERANCE * (size + farthest)
@@ -121,7 +121,7 @@ def check_solver(solver: Solver, count: int, *, turns_tip: bool) -> None:
     """Raise if a solver does not apply to chains of so many segments, one more that is turned.
 
     Raises:
-        SolverMismatchError: If TWO_BONE is asked for any other number than two.
+        SolverMismatchError: If TWO_BONE gets any other number than two.
     """
     if solver is Solver.TWO_BONE and count != 2:
         if turns_tip and count < 2:

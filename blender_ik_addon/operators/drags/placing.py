@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 from bpy.props import FloatVectorProperty
 from mathutils import Vector
 
+from ...core.algebra.arithmetic import Array
 from ...properties import target_and_pole
 from ...rig.keying.auto_keys import key_location
 from ...rig.reading.spec import Anchor
@@ -18,8 +18,6 @@ from ..base import ANEW
 from .auto_keying import auto_keying
 from .dragging import AXES, Dragging
 from .view import View
-
-Array = npt.NDArray[np.float64]
 
 
 class Placing(Dragging):

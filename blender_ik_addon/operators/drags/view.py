@@ -7,12 +7,11 @@ from typing import cast
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 from bpy_extras import view3d_utils
 from mathutils import Vector
 from mathutils.geometry import intersect_line_line, intersect_line_plane
 
-Array = npt.NDArray[np.float64]
+from ...core.algebra.arithmetic import Array
 
 # A dial seen edge-on, below this sine of the angle, turns as the mouse moves along it instead.
 EDGE_ON = 0.2

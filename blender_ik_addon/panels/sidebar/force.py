@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import bpy
 
-from ...core.model.errors import InvalidCreatureError
 from ...properties import OWN_WORDS, ChainSettings, creature_name
+from ...rig.anatomy.creature_files import InvalidCreatureError
 from ..base import ActiveChainPanel
 
 

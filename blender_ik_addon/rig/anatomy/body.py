@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import numpy as np
-import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Flags
 from ..reading.skeleton import Skeleton
 from .bone_names import BoneName, Part, Side, read
 
@@ -24,7 +24,7 @@ class Body:
         children: Indices of the bones under each bone.
     """
 
-    def __init__(self, skeleton: Skeleton, is_free: npt.NDArray[np.bool_]) -> None:
+    def __init__(self, skeleton: Skeleton, is_free: Flags) -> None:
         """Read the names.
 
         Args:

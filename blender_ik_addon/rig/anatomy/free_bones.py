@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Flags
 from ..reading.animation import driven_paths
 from ..reading.skeleton import Skeleton
 
@@ -13,7 +13,7 @@ from ..reading.skeleton import Skeleton
 BOUNDS = frozenset(("LIMIT_ROTATION", "LIMIT_LOCATION", "LIMIT_SCALE"))
 
 
-def free_bones(armature_object: bpy.types.Object, skeleton: Skeleton) -> npt.NDArray[np.bool_]:
+def free_bones(armature_object: bpy.types.Object, skeleton: Skeleton) -> Flags:
     """Return which bones no constraint and no driver turns, shape (n,)."""
     driven = {name for name, prop in driven_paths(armature_object) if prop.startswith("rotation")}
     bones = armature_object.pose.bones

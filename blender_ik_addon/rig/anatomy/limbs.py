@@ -9,9 +9,7 @@ import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
+from ...core.algebra.arithmetic import Flags
 from ..reading.skeleton import Skeleton
 from .body import Body
 from .bone_names import Part, read
@@ -56,7 +54,7 @@ class Limb:
     end: str = ""
 
 
-def find_limbs(skeleton: Skeleton, is_free: npt.NDArray[np.bool_]) -> list[Limb]:
+def find_limbs(skeleton: Skeleton, is_free: Flags) -> list[Limb]:
     """Return the limbs of a skeleton, in the order of their first bones.
 
     Args:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Array
 from ..reading.spec import Anchor
-
-Array = npt.NDArray[np.float64]
 
 MIRROR = np.diag((-1.0, 1.0, 1.0, 1.0))
 # How far axes may be off each other's mirror image, radians.

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core import Status
+from ...core.algebra.arithmetic import Array, Indices
 from ...core.model.status import STATUSES
 from ..frames.chain_poses import take_rows
 from ..frames.places import Places, in_armatures
@@ -20,8 +20,6 @@ from .batch_rigs import BatchRigs, Part, pose_of
 from .followed import Followed
 from .rig_state import RigState
 
-Array = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
 Members = list[tuple[RigState, list[tuple[int, Driven]]]]
 """By armature object: chains or trees, and the row of the chain whose root is theirs."""
 
@@ -99,7 +97,7 @@ class Batch:
         poses = [pose_of(state) for state in self._states]
         return in_armatures(self.driven, poses, [state.unmirrored for state in self._states])
 
-    def _keep(self, rows: Rows, solved: Solved) -> None:
+    def _keep(self, rows: Indices, solved: Solved) -> None:
         """Keep what a solve did to some of the chains or trees."""
         self._endings = None
         if len(rows) == len(self.driven):
@@ -108,7 +106,7 @@ class Batch:
             every = np.zeros(len(self.driven), dtype=np.int64)
             self._solved = (self._solved or take_rows(solved, every)).put(rows, solved)
 
-    def _weights(self, _row: int) -> npt.NDArray[np.float64] | None:
+    def _weights(self, _row: int) -> Array | None:
         """Return what effectors of a tree count, shape (E,); None for a chain alone."""
         return None
 

@@ -10,14 +10,12 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..frames.bases import Bases, stacked
-from ..reading.channels import Pose
+from ..reading.channels import Channels, Pose
 from .changes import Change, OtherChannels
 from .rig_state import RigState
 
-Flags = npt.NDArray[np.bool_]
-Channels = npt.NDArray[np.float32]
-Array = npt.NDArray[np.float64]
 NOTHING: Mapping[str, Array] = MappingProxyType({})
 
 
@@ -33,7 +31,7 @@ class Part(NamedTuple):
 
     state: RigState
     rows: list[int]
-    bones: Sequence[npt.NDArray[np.int64]]
+    bones: Sequence[Indices]
 
 
 Place = TypeVar("Place")

@@ -13,16 +13,13 @@ from typing import cast
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Array, Indices
 from ..planning.live_chain import LiveChain
 from ..planning.order import Job, Point
 from ..reading import spaces
 from ..reading.channels import Pose, matrices_of
 from .rig_state import RigState, place
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
 
 
 def can_carry(job: Job, moved: Collection[Point]) -> bool:

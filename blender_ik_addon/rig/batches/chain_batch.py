@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..frames.bases import Bases
 from ..frames.places import Places, in_bases
 from ..posing.base_solve import BaseSolve
@@ -15,6 +16,7 @@ from ..posing.eased_poses import Eased, Step, Stepped, next_step
 from ..posing.frame_solve import FrameSolve
 from ..posing.history import before, remembered
 from ..posing.solved import REACHED, Asked, Solved
+from ..reading.channels import Channels
 from ..reading.moment import Moment
 from ..reading.world import WorldMatrices
 from .batch import Batch, Members
@@ -23,11 +25,6 @@ from .changes import Change
 from .followed import Followed
 from .isolating import solve_again
 from .rig_state import RigState
-
-Array = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
-Channels = npt.NDArray[np.float32]
 
 # What starts from its own last pose reads it back as float32: differences of that size are no
 # movement.
@@ -221,7 +218,7 @@ class ChainBatch(Batch):
             [known is None or known.frame != moment.frame or is_begun for known in self._moments]
         )
 
-    def _solve_rows(self, rows: Rows, moment: Moment, has_changed: Flags) -> None:
+    def _solve_rows(self, rows: Indices, moment: Moment, has_changed: Flags) -> None:
         """Solve chains or trees, those together of which the same chains can be followed."""
         followed = self._is_followed[rows]
         is_whole = followed.all()
@@ -233,7 +230,7 @@ class ChainBatch(Batch):
             self._tell([row], text)
 
     def _solve_together(
-        self, moment: Moment, has_changed: Flags, is_followed: Flags, rows: Rows
+        self, moment: Moment, has_changed: Flags, is_followed: Flags, rows: Indices
     ) -> None:
         starts = self._starting()
         for name, values in starts.items():

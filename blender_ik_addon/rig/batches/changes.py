@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Indices
 from .rig_state import RigState
 
 
@@ -20,7 +21,7 @@ class OtherChannels(NamedTuple):
         values: Shape (m, size).
     """
 
-    bones: npt.NDArray[np.int64]
+    bones: Indices
     values: npt.NDArray[np.float32]
 
 
@@ -39,7 +40,7 @@ class Change(NamedTuple):
     """
 
     state: RigState
-    bones: npt.NDArray[np.int64]
+    bones: Indices
     modes: npt.NDArray[np.int32]
     channels: npt.NDArray[np.float32]
     others: Mapping[str, OtherChannels] = NO_OTHERS

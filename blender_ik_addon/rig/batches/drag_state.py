@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Array, Indices
 from ..frames.batch_settings import BatchSettings
 from ..planning.live_chain import LiveChain
 from ..planning.start_channels import start_vector
@@ -14,10 +14,6 @@ from ..posing.drags import Begun, Stand
 from ..posing.history import before, remembered
 from ..reading.moment import Moment
 from .rig_state import RigState
-
-Array = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Indices = npt.NDArray[np.int64]
 
 # Channels are float32, and Blender gives back what was written: what differs by more was written
 # by somebody else.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Flags, Indices
 from ..frames.chain_poses import take_rows
 from ..frames.places import Places
 from ..posing.drags import Begun, Dragged, Stand
@@ -19,9 +19,6 @@ from .changes import Change
 from .drag_state import SAME, DragState
 from .isolating import solve_again
 from .rig_state import RigState
-
-Rows = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 
 class FollowBatch(Batch):
@@ -91,7 +88,7 @@ class FollowBatch(Batch):
         """Drag chains; where one cannot be dragged the others still are."""
         found: list[tuple[Begun, Dragged]] = []
 
-        def drag(rows: Rows) -> None:
+        def drag(rows: Indices) -> None:
             some = take_rows(begun, np.flatnonzero(np.isin(begun.rows, rows)))
             found.append((some, self._solve.dragged(some, self._rigs.places)))
 

@@ -6,14 +6,11 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core import IKError
+from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..reading.spec import Anchor
 from ..reading.world import Order, WorldMatrices
-
-Array = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 class Followed:
@@ -28,7 +25,7 @@ class Followed:
         self._anchors, self._word = anchors, word
         self._on_bones = [i for i, anchor in enumerate(anchors) if anchor.bone]
         self._order: Order | None = None
-        self._rows: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._rows: Indices = np.empty(0, dtype=np.int64)
         self.matrices: Array = np.full((len(anchors), 4, 4), np.nan)
 
     def read(self, world: WorldMatrices, errors: dict[int, str]) -> Flags:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core import IKError
-
-Rows = npt.NDArray[np.int64]
+from ...core.algebra.arithmetic import Indices
 
 
 def solve_again(
-    rows: Rows, solve: Callable[[Rows], object], failed: Mapping[int, str]
+    rows: Indices, solve: Callable[[Indices], object], failed: Mapping[int, str]
 ) -> dict[int, str]:
     """Solve rows as ``solve_each`` does; return what is wrong then with all rows, by row.
 
@@ -30,7 +28,7 @@ def solve_again(
     return left | solve_each(rows[~is_doubtful], solve) | solve_each(rows[is_doubtful], solve)
 
 
-def solve_each(rows: Rows, solve: Callable[[Rows], object]) -> dict[int, str]:
+def solve_each(rows: Indices, solve: Callable[[Indices], object]) -> dict[int, str]:
     """Solve rows in few calls; return what is wrong with those that cannot be solved, by row.
 
     Args:

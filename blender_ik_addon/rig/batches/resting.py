@@ -6,16 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Flags
 from ..planning.live_chain import LiveChain
 from ..planning.located import dragged_root
 from ..planning.start_channels import start_vector
+from ..reading.channels import Channels
 from .changes import Change, OtherChannels
 from .rig_state import RigState
-
-Flags = npt.NDArray[np.bool_]
-Channels = npt.NDArray[np.float32]
 
 ROTATION = "channels"
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
 from ...core import IKError
+from ...core.algebra.arithmetic import Array, Flags
 from ..frames.bases import Bases, Posed, Roots, WorldSize, hanging_from, read_bases, world_sizes
 from ..planning.checks import check_channels, check_pose, is_pose_sound
 from ..planning.live_chain import LiveChain, compile_live_chain, is_same
@@ -32,7 +32,6 @@ from ..reading.spec import ChainSpec, StartFrom, StoredBone
 from ..reading.targets import find_unmirrored
 from ..reading.update import Update
 
-Array = npt.NDArray[np.float64]
 Specs = dict[int, ChainSpec | str]
 """The settings of chains by index, or what is wrong with them in one sentence."""
 Store = Callable[[bpy.types.Object, int, tuple[StoredBone, ...]], None]
@@ -397,11 +396,11 @@ def place(states: Sequence[RigState]) -> None:
         state.bases = bases
 
 
-def changed_bones(former: Pose, pose: Pose) -> npt.NDArray[np.bool_]:
+def changed_bones(former: Pose, pose: Pose) -> Flags:
     """Tell which bones differ in more than rotations and what those lead to, shape (n,)."""
     if len(former.modes) != len(pose.modes):
         return np.ones(len(pose.modes), dtype=np.bool_)
-    changed: npt.NDArray[np.bool_] = former.modes != pose.modes
+    changed: Flags = former.modes != pose.modes
     changed |= former.uses_4d_locks != pose.uses_4d_locks
     for name in ("location", "scale", "locks"):
         changed |= (getattr(former, name) != getattr(pose, name)).any(axis=1)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 from mathutils import Matrix
 
+from ...core.algebra.arithmetic import Array
 from ..batches.changes import OtherChannels
 from ..live.live import memory
 from ..live.writer import write_others, write_rotation
@@ -19,8 +19,6 @@ from ..reading.channels import MODE_NAMES, Pose
 from ..reading.skeleton import Skeleton
 from ..tools.converting import IKConstraint
 from .timing import quickest
-
-Array = npt.NDArray[np.float64]
 
 NAME = "Chain IK Compare"
 # Rounding of pose matrices in float32, as a share of their largest entry.

@@ -7,9 +7,9 @@ import time
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core import Solver
+from ...core.algebra.arithmetic import Array
 from ..batches.changes import note
 from ..batches.rig_state import RigState, Shared, place
 from ..live.graph_state import Batch, GraphState
@@ -22,8 +22,6 @@ from ..reading.refusals import RigError
 from ..reading.spec import StartFrom
 from ..reading.world import WorldMatrices
 from .compared import Compared
-
-Array = npt.NDArray[np.float64]
 
 NOT_SOLVED = "This chain is not solved: its status tells why."
 

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.algebra import rotation
+from ...core.algebra.arithmetic import Array, Indices
 from ..reading.bone_joints import NOT_TURNED
-
-Array = npt.NDArray[np.float64]
 
 # What takes the products of the numbers of two quaternions p and q to p^-1 q.
 BEYOND_PARENT = np.array(
@@ -36,7 +35,7 @@ class BaseChannels:
     near: Array
     modes: npt.NDArray[np.int32]
 
-    def take(self, rows: slice | npt.NDArray[np.int64]) -> BaseChannels:
+    def take(self, rows: slice | Indices) -> BaseChannels:
         """Return the bones of some of the chains."""
         if isinstance(rows, slice):
             return self

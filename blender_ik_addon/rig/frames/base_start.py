@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core.algebra import rotation
+from ...core.algebra.arithmetic import Array
 from ..planning.live_chain import LiveChain
 from ..reading.bone_joints import NOT_TURNED
 from ..reading.channels import Pose
+from .chain_poses import Rows
 from .framing import framed_chains
-
-Array = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64] | slice
 
 
 class Laid(NamedTuple):

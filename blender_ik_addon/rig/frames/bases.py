@@ -8,15 +8,12 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..planning.live_chain import LiveChain
 from ..reading import spaces
 from ..reading.channels import Pose
 from ..reading.spec import NegativeScale
-
-Array = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 # A space that is sheared or stretched by less than this counts as even. Targets are met exactly all
 # the same, for they come in through the inverse of the very space; only what is shortest or nearest
@@ -98,9 +95,9 @@ class Roots(NamedTuple):
         keeps_bend: Which chains bend as if the object were not mirrored, shape (c,).
     """
 
-    bones: npt.NDArray[np.int64]
-    parents: npt.NDArray[np.int64]
-    carriers: npt.NDArray[np.int64]
+    bones: Indices
+    parents: Indices
+    carriers: Indices
     rest: spaces.RestFrames
     distances: Array
     keeps_bend: Flags

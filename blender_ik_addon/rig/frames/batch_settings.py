@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core import Forces, SolveOptions
+from ...core.algebra.arithmetic import Array, Indices
 from ..planning.driven import Driven
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import Pose
@@ -17,9 +17,7 @@ from ..reading.spec import ChainSpec
 from .bone_channels import BoneChannels
 from .chain_joints import ChainJoints
 
-Array = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Pick = slice | npt.NDArray[np.int64]
+Pick = slice | Indices
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.algebra import rotation
+from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..planning.driven import Driven
 from ..reading.channels import Pose, channels_of, quaternions_of, with_locks
 from .chain_joints import ChainJoints
 
-Array = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Indices = npt.NDArray[np.int64]
 Pick = slice | Indices
 
 # Channels that locks change by less than this are as they would be without.

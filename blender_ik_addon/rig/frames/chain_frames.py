@@ -11,19 +11,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core import Solutions
 from ...core.algebra import rotation
+from ...core.algebra.arithmetic import Array, Flags
 from ..planning.hanging import Hanging
 from ..planning.slide import ChainSlide
 from ..planning.stretch import ChainStretch
 from ..reading import spaces
 from ..reading.spaces import transform_direction
 from .chain_poses import ChainPoses, Rows, take_rows, turned_part_way
-
-Array = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

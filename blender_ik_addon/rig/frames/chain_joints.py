@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core import JointKind, Joints
 from ...core.algebra import rotation
+from ...core.algebra.arithmetic import Array
 from ...core.kinematics.joint_limits import clamp_rotations
 from ..reading.bone_joints import NOT_TURNED, BoneJoints
-
-Array = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64] | slice
+from .chain_poses import Rows
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,13 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core.algebra import rotation
+from ...core.algebra.arithmetic import Array, Indices
 from ..planning.hanging import Hanging
 from ..reading import spaces
 
-Array = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64] | slice
+Rows = Indices | slice
 Record = TypeVar("Record")
 
 # What float32 matrices of parents leave of lengths, as a share of the chain.

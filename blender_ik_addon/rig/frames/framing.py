@@ -7,8 +7,8 @@ from dataclasses import fields
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Array
 from ...core.kinematics.bend_plane import bend_side
 from ..planning.hanging import Hanging
 from ..planning.live_chain import LiveChain, rest_joints, segments_of
@@ -21,7 +21,6 @@ from ..reading.channels import Pose
 from ..reading.skeleton import Skeleton
 from .chain_frames import ChainFrames
 
-Array = npt.NDArray[np.float64]
 Record = TypeVar("Record")
 
 

@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Array, Flags
 from ..planning.driven import Driven
 from ..reading.channels import Pose
 from ..reading.spec import NegativeScale
 from .bases import Bases
-
-Array = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 NOWHERE = np.eye(4)
 

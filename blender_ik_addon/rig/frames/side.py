@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core.algebra import rotation
+from ...core.algebra.arithmetic import Array, Flags
 from ...core.algebra.vectors import NO_DIRECTION
-from ...core.kinematics.bend_plane import STRAIGHT
+from ...core.kinematics.bend_plane import MIN_BULGE
 from .chain_frames import ChainFrames
 from .chain_poses import ChainPoses
 
-Array = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 Bending = tuple[Array, Array]
 """Joints (b, n, 3) of chains that bend, and where they would bend if they were straight (b, 3)."""
 
@@ -92,5 +90,5 @@ def find_sides(joints: Array, natural: Array) -> Array:
     inner = points[:, 1:-1].mean(axis=1)
     offset = inner - chord * (inner * chord).sum(axis=1, keepdims=True)
     bulge = np.linalg.norm(offset, axis=1, keepdims=True)
-    is_straight = bulge <= STRAIGHT * reach
+    is_straight = bulge <= MIN_BULGE * reach
     return np.where(is_straight, natural, offset / np.where(is_straight, 1.0, bulge))

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core import Goals
 from ...core.algebra import rotation
+from ...core.algebra.arithmetic import Array
 from ..reading import spaces
 from ..reading.bone_joints import NOT_TURNED
 from .chain_frames import ChainFrames
 from .chain_poses import ChainPoses
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

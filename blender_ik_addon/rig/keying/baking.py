@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Array
 from ..live import live
 from ..reading.animation import curves
 from ..reading.refusals import RigError
@@ -17,8 +17,6 @@ from .keys import ChannelKeys, check_keyable, give_new_action, write_keys
 from .playing import check_live, frame_kept, played_unchanged
 from .reduction import needed
 from .written import Channel, reader, written_channels
-
-Array = npt.NDArray[np.float64]
 
 CHANGED = "The armature has changed during the bake, so nothing is keyed: bake it again."
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from ...core.algebra.arithmetic import Array
 
 # Halvings of the interval in which the parameter of a frame is sought.
 HALVINGS = 60

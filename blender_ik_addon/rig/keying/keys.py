@@ -7,11 +7,9 @@ from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Array
 from ..reading.refusals import RigError
-
-Array = npt.NDArray[np.float64]
 
 
 class ChannelKeys(NamedTuple):

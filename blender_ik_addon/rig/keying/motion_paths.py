@@ -12,14 +12,11 @@ from dataclasses import dataclass, field
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Array, Flags
 from ..reading.channels import read_floats
 from .going_on import LiveRig, going_on
 from .playing import check_live, frame_kept, moments, played_unchanged
-
-Array = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 # Blender keeps paths in the space of the camera, and from this version on in its clip space.
 IN_CLIP_SPACE = (5, 2, 0)

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from ...core.algebra.arithmetic import Array
+
 Indices = npt.NDArray[np.intp]
 Metric = Callable[[Array, Array], Array]
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Array, Flags
 from ..planning.located import located_components
 from ..reading.chain_plan import ChainPlan, planned
 from ..reading.channels import (
@@ -22,9 +22,6 @@ from ..reading.channels import (
 )
 from ..reading.skeleton import Skeleton, compiled
 from ..reading.spec import ChainSpec
-
-Array = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 class Channel(NamedTuple):

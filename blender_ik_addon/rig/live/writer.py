@@ -9,11 +9,11 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..batches.changes import Change, OtherChannels, joined
 from ..reading.channels import CHANNEL_SIZES, PROPERTY_SIZES, Pose, read_floats, rows_of_property
 from ..reading.update import GraphKey
 
-Array = npt.NDArray[np.float64]
 # Before 4.5 a script that writes channels in bulk is not listed as a change, so nothing but reading
 # them again tells what the other bones hold.
 TELLS_OF_BULK_WRITES = bpy.app.version >= (4, 5, 0)
@@ -36,7 +36,7 @@ class LastWrite(NamedTuple):
 
 def write_rotation(
     armature_object: bpy.types.Object,
-    bones: npt.NDArray[np.int64],
+    bones: Indices,
     modes: npt.NDArray[np.int32],
     channels: Array | npt.NDArray[np.float32],
 ) -> Written:
@@ -108,7 +108,7 @@ def _put(
     pose_bones: Any,
     name: str,
     size: int,
-    bones: npt.NDArray[np.int64],
+    bones: Indices,
     values: Array | npt.NDArray[np.float32],
 ) -> npt.NDArray[np.float32]:
     """Write a property of some bones; return what it holds for all, shape (n * size,)."""
@@ -127,7 +127,7 @@ def _tag(armature_object: bpy.types.Object) -> None:
 
 def _rows_by_property(
     modes: npt.NDArray[np.int32],
-) -> list[tuple[str, npt.NDArray[np.bool_] | slice]]:
+) -> list[tuple[str, Flags | slice]]:
     """Return which rows each property holds; without the properties that hold none."""
     if not modes.any():
         return [("rotation_quaternion", slice(None))]

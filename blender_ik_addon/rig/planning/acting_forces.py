@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core import Forces
-from ...core.equilibrium.creature_files import Creature, Curve, parse_creature
+from ...core.algebra.arithmetic import Array
+from ..anatomy.creature_files import Creature, Curve, parse_creature
 from ..reading.spec import ChainSpec, ForceSpec
-
-Array = npt.NDArray[np.float64]
 
 
 def creature_of(force: ForceSpec, name: str = "Creature") -> Creature:

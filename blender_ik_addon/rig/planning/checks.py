@@ -14,15 +14,13 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Array, Flags
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import Pose
 from ..reading.refusals import RigError, no_length
 from ..reading.skeleton import Skeleton
 from .live_chain import SHORTEST_SEGMENT
 from .order import Job
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
 
 # Blender evaluates in float32, where the squares of larger numbers overflow.
 LARGEST = 1e18
@@ -65,8 +63,8 @@ def is_sound(values: npt.NDArray[np.floating]) -> bool:
     return float(np.vdot(values, values)) < LARGEST * LARGEST
 
 
-def _sound_rows(values: Array) -> npt.NDArray[np.bool_]:
-    sound: npt.NDArray[np.bool_] = (np.abs(values) < LARGEST).all(axis=1)
+def _sound_rows(values: Array) -> Flags:
+    sound: Flags = (np.abs(values) < LARGEST).all(axis=1)
     return sound
 
 

@@ -9,15 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core import SolveOptions, Solver
+from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..reading.bone_joints import BoneJoints
 from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec, StartFrom
 from .hanging import Hanging
 from .live_chain import LiveChain
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

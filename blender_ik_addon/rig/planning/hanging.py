@@ -8,13 +8,12 @@ from functools import cached_property
 from itertools import groupby
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core import Topology
+from ...core.algebra.arithmetic import Array, Indices
 from ..reading.chain_plan import ChainPlan
 from ..reading.skeleton import Skeleton
 
-Indices = npt.NDArray[np.int64]
 Generations = tuple[tuple[slice, Indices | slice | None], ...]
 """Rows of bones, and those of their parents; None for the root."""
 
@@ -81,7 +80,7 @@ class Hanging:
         return [0, *self.parents[1 : self.count], *self.carriers]
 
     @cached_property
-    def on_ways(self) -> npt.NDArray[np.float64]:
+    def on_ways(self) -> Array:
         """One for the joints on the way to each effector, else zero, shape (n + E, E)."""
         found = np.zeros((len(self.above), len(self.carriers)))
         for chain, carrier in enumerate(self.carriers):

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core import Solver
+from ...core.algebra.arithmetic import Array
 from ..reading.bone_joints import BoneJoints, read_joints
 from ..reading.chain_plan import ChainPlan, planned
 from ..reading.channels import Pose
@@ -19,8 +20,6 @@ from .order import Job
 from .own_joints import chain_joints
 from .slide import ChainSlide
 from .stretch import ChainStretch
-
-Array = npt.NDArray[np.float64]
 
 # Scales that differ by less count as even, and lengths below this share of the chain as none.
 EVEN_SCALE = 1e-6

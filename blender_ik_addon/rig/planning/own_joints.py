@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core.algebra import rotation
+from ...core.algebra.arithmetic import Array
 from ..reading.bone_joints import KINDS, MOST_STIFFNESS, NOT_TURNED, BoneJoints, free_bones
 from ..reading.chain_plan import ChainPlan
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec, OwnJoint, RelativeTo
 from .acting_forces import creature_of
-
-Array = npt.NDArray[np.float64]
 
 FREE_AXES = {kind: free for free, kind in KINDS.items()}
 ALONG = np.array([0.0, 1.0, 0.0])

@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..reading.animation import driven_paths
 from ..reading.bone_joints import BoneJoints
 from ..reading.channels import read_flags
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
 from .order import Job
-
-Array = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 # A share of a slide so small is what float32 makes of none: its channel is left alone.
 NO_SHARE = 1e-6
@@ -70,7 +67,7 @@ class ChainSlide:
         return np.clip(slides, self.low, self.high)
 
 
-def slide_axes(skeleton: Skeleton, bones: npt.NDArray[np.int64]) -> Array:
+def slide_axes(skeleton: Skeleton, bones: Indices) -> Array:
     """Return what a slide of one adds to the location channels of bones, shape (m, 3)."""
     along = skeleton.offsets[bones][:, :3, 1]
     along = np.where(np.abs(along) < NO_SHARE, 0.0, along)

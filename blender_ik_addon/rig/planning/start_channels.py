@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Array
 from ..reading.animation import keyed_rotation, keyed_vector
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import MODE_NAMES, MODE_NUMBERS, QUATERNION, Pose, converted
@@ -15,7 +16,6 @@ from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec, StartFrom, StoredBone
 from .order import Job
 
-Array = npt.NDArray[np.float64]
 VectorName = Literal["scale", "location"]
 
 

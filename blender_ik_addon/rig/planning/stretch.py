@@ -6,15 +6,12 @@ from dataclasses import dataclass
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
 from ...core import Goals, SolveOptions
 from ...core.algebra import rotation
+from ...core.algebra.arithmetic import Array, Flags
 from ...core.kinematics.reach import distances_in_reach
 from ..reading.channels import read_flags, read_floats
-
-Array = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 # A bone whose segment lies farther than this off its own Y axis gains little by growing along that.
 LEAST_ALONG = 0.5

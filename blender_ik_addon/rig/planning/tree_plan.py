@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Array, Indices
 from ...core.kinematics.bend_plane import bend_side
 from ..reading.bone_joints import NOT_TURNED, BoneJoints, free_bones
 from ..reading.channels import Pose
@@ -17,10 +17,6 @@ from ..reading.spec import StartFrom
 from .driven import Driven
 from .hanging import Hanging
 from .live_chain import LiveChain, is_same, rest_joints
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 # Ends of a bone that lie off one line by less than this, as a share of their distance, are on it:
 # so much do rest matrices leave of heads that meet, in float32.

@@ -14,10 +14,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core import Chains, Goals, Solutions, SolveOptions, bone_rotations, solve_batch
 from ...core.algebra import rotation
+from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.solving.compiled_chains import compile_chains
 from ..frames.base_channels import BaseChannels
 from ..frames.base_start import BaseChain
@@ -31,9 +31,6 @@ from ..reading import spaces
 from ..reading.channels import Pose
 from .solved import Asked, Solved, name_ending
 
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 Pick = slice | Indices
 
 # So many choices of so few chains are kept compiled.

@@ -8,11 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Array, Flags, Indices
 from .solved import Codes, Solved
-
-Array = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Indices = npt.NDArray[np.int64]
 
 
 class Stand(NamedTuple):

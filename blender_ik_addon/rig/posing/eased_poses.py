@@ -7,22 +7,19 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core import Status
 from ...core.algebra import rotation
-from ...core.equilibrium.easing import Easing, Stance, eased
+from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.model.status import BLENDED, STATUSES
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_joints import ChainJoints
 from ..frames.chain_poses import ChainPoses
 from ..reading.moment import Moment
-from ..reading.spec import ChainSpec
+from ..reading.spec import ChainSpec, Easing
+from .easing import Stance, eased
 from .history import Memento
 from .jointed_solving import JointedPoses
-
-Array = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 # Nearer than this, in radians and in lengths of the chain, a bone has arrived and stands still.
 ARRIVED = 1e-9
@@ -176,7 +173,7 @@ def _ease(
     return Stance(turn, way)
 
 
-def _take(stance: Stance, rows: npt.NDArray[np.int64]) -> Stance:
+def _take(stance: Stance, rows: Indices) -> Stance:
     return Stance(stance.turn[..., rows], stance.way[..., rows])
 
 

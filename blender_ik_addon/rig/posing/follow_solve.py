@@ -12,10 +12,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core import Chains, Goals, Lead, SolveOptions, Solver
 from ...core.algebra import rotation
+from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.model.status import EXTENDED
 from ..frames.bases import point_in_base
 from ..frames.batch_settings import BatchSettings
@@ -33,10 +33,6 @@ from .drags import Begun, Dragged, Ending
 from .free_solving import Posing, solve_as, solve_freely
 from .jointed_solving import frames_for_core, solve_with_joints
 from .solved import REACHED, USED_UP, Solved, name_ending
-
-Array = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Indices = npt.NDArray[np.int64]
 
 # Farther from the origin, in lengths of the chain, float32 no longer tells its joints apart.
 MOST_LENGTHS = 1e7

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core import Chains, Forces, Goals
 from ...core.algebra import rotation
+from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..frames.bases import points_in_base
 from ..frames.batch_settings import BatchSettings
 from ..frames.chain_frames import ChainFrames
@@ -38,10 +38,6 @@ from .eased_poses import Stepped, step_poses
 from .free_solving import Posing, solve_freely
 from .jointed_solving import AGREES, JointedPoses, chains_for_core, solve_with_joints, turn_tips
 from .solved import Asked, Solved, name_ending
-
-Array = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Indices = npt.NDArray[np.int64]
 
 
 class FrameSolve:

@@ -5,20 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core import Chains, Goals, Solutions, SolveOptions, Status, solve_batch
 from ...core.algebra import rotation
+from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.model.status import STATUSES
 from ...core.solving.compiled_chains import compile_chains
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import LENGTHS_AGREE, ChainPoses, take_rows
 from ..frames.tips import Tips, turned_goals, turned_to
 from .length_settling import settled
-
-Array = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Indices = npt.NDArray[np.int64]
 
 # Under parents that scale unevenly a segment's length depends on its direction. Lengths are then
 # measured again on the laid bones and the solve repeated, a few times: that finds the pose, though

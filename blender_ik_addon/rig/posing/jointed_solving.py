@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core import Chains, Forces, Joints, Solutions, Solver
 from ...core.algebra import rotation
+from ...core.algebra.arithmetic import Array, Indices
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_joints import ChainJoints
 from ..frames.chain_poses import ChainPoses, angles_between, turned_part_way
@@ -17,9 +17,6 @@ from ..frames.tips import turned_goals, turned_to
 from ..reading import spaces
 from ..reading.refusals import RigError
 from .free_solving import Posing, put_solutions, solve_as
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
 
 # Bones that do not take the whole matrix of their parent change their frames as it turns. These are
 # measured again on the solved pose then, and the solve goes on from there, as long as the pose and

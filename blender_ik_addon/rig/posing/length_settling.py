@@ -7,13 +7,11 @@ does not know: it solves for rigid segments. What is left is closed here, on the
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Array
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import ChainPoses, take_rows
 from ..reading import spaces
-
-Array = npt.NDArray[np.float64]
 
 MAX_STEPS = 40
 FIRST_DAMPING = 1e-4

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core import Status
+from ...core.algebra.arithmetic import Array, Indices
 from ...core.model.status import STATUSES
 from ..planning.driven import Driven
 from ..planning.order import Job
@@ -16,8 +16,6 @@ from ..planning.own_joints import cones
 from ..reading.channels import matrices_of
 from .reasons import Reasons, reasons_of, turns_tip_first
 from .solved import Solved
-
-Array = npt.NDArray[np.float64]
 
 # Chains that pull less than this share of the hardest pull are not named, and one that weighs less
 # than this share of another gives way to it.
@@ -49,7 +47,7 @@ class Outcome:
         put_back: Bones that somebody has posed since, which the chain has put back.
     """
 
-    channels: npt.NDArray[np.float64]
+    channels: Array
     status: Status
     residual: float
     iterations: int
@@ -57,7 +55,7 @@ class Outcome:
     held_by: tuple[str, ...] = ()
     tip_gap: float = 0.0
     why: Reasons = field(default_factory=Reasons)
-    others: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
+    others: Mapping[str, Array] = field(default_factory=dict)
     lacks_stretch: bool = False
     lacks_hand: bool = False
     connected: tuple[str, ...] = ()
@@ -119,7 +117,7 @@ def _statuses(solved: Solved, row: int) -> list[Status]:
 
 
 def _holding(
-    solved: Solved, driven: Driven, row: int, segments: npt.NDArray[np.int64], job: Job
+    solved: Solved, driven: Driven, row: int, segments: Indices, job: Job
 ) -> tuple[str, ...]:
     """Return the bones and axes whose limits hold a chain back, in words, root first."""
     if solved.holds is None:

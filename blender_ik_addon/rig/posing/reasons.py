@@ -6,16 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core import SolveOptions
 from ...core.algebra import rotation
+from ...core.algebra.arithmetic import Array
 from ...core.kinematics.joint_limits import clamp_rotations as clamped
 from ..reading.bone_joints import BoneJoints
 from ..reading.chain_plan import ChainPlan
 from ..reading.spec import ChainSpec, NegativeScale
-
-Array = npt.NDArray[np.float64]
 
 # A joint nearer than this to an end of its range, in radians, stands there: half a degree.
 AT_END = 0.01

@@ -10,13 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core import Status
+from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.model.status import BLENDED, STATUSES
 from .eased_poses import Step
 
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int8]
-Flags = npt.NDArray[np.bool_]
 
 REACHED, USED_UP = (
     np.int8(STATUSES.index(each)) for each in (Status.REACHED, Status.ITERATIONS_USED_UP)
@@ -80,7 +78,7 @@ class Solved:
     channels: Array
     is_kept: Flags
     residuals: Array
-    iterations: npt.NDArray[np.int64]
+    iterations: Indices
     status_codes: Codes
     tip_gaps: Array
     holds: Flags | None = None

@@ -11,9 +11,8 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Array, Flags
 from .channels import CHANNEL_SIZES, property_of_mode, read_floats
-
-Array = npt.NDArray[np.float64]
 
 # Blender sets no second key nearer than this to another one, in frames.
 SAME_FRAME = 0.01
@@ -187,7 +186,7 @@ class Keyed:
         values: Shape (m, size); only keyed ones count.
     """
 
-    is_keyed: npt.NDArray[np.bool_]
+    is_keyed: Flags
     values: Array
 
 

@@ -7,14 +7,11 @@ from functools import cached_property
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
 from ...core import JointKind
 from ...core.algebra import rotation
+from ...core.algebra.arithmetic import Array, Flags, Indices
 from .channels import read_flags, read_floats
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
 
 AXES = "xyz"
 # Blender's own solver never lets a bone be stiffer than this.
@@ -47,7 +44,7 @@ class BoneJoints:
             location channels, shape (n, 2); None for none.
     """
 
-    is_locked: npt.NDArray[np.bool_]
+    is_locked: Flags
     low: Array
     high: Array
     stiffness: Array
@@ -102,7 +99,7 @@ def read_joints(armature_object: bpy.types.Object) -> BoneJoints:
         columns = [read_floats(bones, f"{name}_{axis}", 1) for axis in AXES]
         return np.column_stack(columns).astype(np.float64)
 
-    def flags(name: str) -> npt.NDArray[np.bool_]:
+    def flags(name: str) -> Flags:
         return np.column_stack([read_flags(bones, f"{name}_{axis}") for axis in AXES])
 
     joints, has_limit = free_bones(len(bones)), flags("use_ik_limit")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Indices
 from .animation import driven_paths
 from .dependencies import Dependencies, MovedBy
 from .refusals import RigError
@@ -33,9 +33,9 @@ class ChainPlan:
         turns_tip: Whether the tip takes the target's rotation.
     """
 
-    segments: npt.NDArray[np.int64]
+    segments: Indices
     tip: int
-    written: npt.NDArray[np.int64]
+    written: Indices
     ends_at_tail: bool
     turns_tip: bool = False
 

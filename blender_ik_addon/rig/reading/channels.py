@@ -16,11 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.algebra import rotation
+from ...core.algebra.arithmetic import Array, Flags, Indices
 from .spaces import matrices_from_buffer
 
-Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int32]
-Flags = npt.NDArray[np.bool_]
 Channels = npt.NDArray[np.float32]
 
 # ``PoseBone.rotation_mode`` as the integers that ``foreach_get`` gives.
@@ -89,11 +88,11 @@ class Pose:
         """The rotation channels, float64, shape (n, 4); a copy."""
         return self.channels.astype(np.float64)
 
-    def note_written(self, bones: npt.NDArray[np.int64], channels: npt.ArrayLike) -> None:
+    def note_written(self, bones: Indices, channels: npt.ArrayLike) -> None:
         """Keep in mind what the rotation channels of bones hold now."""
         self.channels[bones] = channels
 
-    def note_others(self, name: str, bones: npt.NDArray[np.int64], values: npt.ArrayLike) -> None:
+    def note_others(self, name: str, bones: Indices, values: npt.ArrayLike) -> None:
         """Keep in mind what other channels of bones hold now: locations or scales."""
         getattr(self, name)[bones] = values
 

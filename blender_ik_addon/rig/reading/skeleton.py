@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
 from ...core.algebra import rotation
+from ...core.algebra.arithmetic import Array, Flags, Indices
 from .channels import read_flags, read_floats, read_integers
 from .spaces import (
     InheritScale,
@@ -20,8 +20,6 @@ from .spaces import (
     rest_frames,
     rest_offsets,
 )
-
-Array = npt.NDArray[np.float64]
 
 # What tells two states of the bones apart; the parent-relative matrices stand for the hierarchy.
 _REST_FLOATS = {"matrix_local": 16, "matrix": 9, "head": 3, "length": 1}
@@ -61,13 +59,13 @@ class Skeleton:
     fingerprint: Fingerprint
     names: tuple[str, ...]
     index: dict[str, int]
-    parents: npt.NDArray[np.int64]
+    parents: Indices
     rest: Array
     offsets: Array
     frames: RestFrames
     lengths: Array
-    use_local_location: npt.NDArray[np.bool_]
-    is_connected: npt.NDArray[np.bool_]
+    use_local_location: Flags
+    is_connected: Flags
     plans: dict[tuple[object, ...], Any] = field(default_factory=dict)
 
     @cached_property
@@ -76,25 +74,25 @@ class Skeleton:
         return rotation.quaternion_from_matrix(self.offsets[:, :3, :3])
 
     @cached_property
-    def has_square_rest(self) -> npt.NDArray[np.bool_]:
+    def has_square_rest(self) -> Flags:
         """Which bones have rest matrices that do nothing but turn, shape (n,).
 
         Those of bones that point against their parents are only nearly so.
         """
         turns = self.offsets[:, :3, :3]
         off = np.swapaxes(turns, -1, -2) @ turns - np.eye(3)
-        square: npt.NDArray[np.bool_] = np.abs(off).max(axis=(1, 2)) <= SQUARE
+        square: Flags = np.abs(off).max(axis=(1, 2)) <= SQUARE
         return square
 
     @cached_property
-    def takes_whole_parent(self) -> npt.NDArray[np.bool_]:
+    def takes_whole_parent(self) -> Flags:
         """Which bones take rotation, scale and shear of their parents as they are, shape (n,)."""
-        whole: npt.NDArray[np.bool_] = self.frames.use_inherit_rotation & (
+        whole: Flags = self.frames.use_inherit_rotation & (
             self.frames.inherit_scale == InheritScale.FULL
         )
         return whole
 
-    def heads(self, bones: npt.NDArray[np.int64], location: Array) -> Array:
+    def heads(self, bones: Indices, location: Array) -> Array:
         """Return where location channels (..., m, 3) put heads in the spaces of posed parents."""
         tied, is_local = self.is_connected[bones], self.use_local_location[bones]
         return head_in_parent(self.offsets[bones], location, is_local, tied)
@@ -108,13 +106,13 @@ class Skeleton:
         touching = children[self.begins_at_tail(children)]
         return int(touching[0]) if len(touching) == 1 else None
 
-    def begins_at_tail(self, bones: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    def begins_at_tail(self, bones: Indices) -> Flags:
         """Return which bones (m,) begin at the tails of their parents, connected or so at rest."""
         parents = self.parents[bones]
         tails = np.outer(self.lengths[parents], (0.0, 1.0, 0.0))
         gaps = np.linalg.norm(self.offsets[bones, :3, 3] - tails, axis=1)
         is_touching = (parents >= 0) & (gaps <= TOUCHING * self.lengths[parents])
-        at_tail: npt.NDArray[np.bool_] = self.is_connected[bones] | is_touching
+        at_tail: Flags = self.is_connected[bones] | is_touching
         return at_tail
 
     def connected_run(self, bone: int) -> list[int]:

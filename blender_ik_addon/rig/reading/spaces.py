@@ -30,9 +30,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.algebra import rotation
+from ...core.algebra.arithmetic import Array, Flags
 
-Array = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.integer]
 
 # float32 knows a direction to 1e-7: across a frame thinner than this there is noise, not shape.
@@ -67,7 +66,7 @@ class RestFrames:
 
     parent_rest: Array
     offset: Array
-    use_inherit_rotation: BoolArray
+    use_inherit_rotation: Flags
     inherit_scale: npt.NDArray[np.int32]
 
     @cached_property
@@ -117,7 +116,7 @@ def rest_offsets(rest: Array, parents: IntArray) -> Array:
 
 
 def rest_frames(
-    rest: Array, parents: IntArray, use_inherit_rotation: BoolArray, inherit_scale: IntArray
+    rest: Array, parents: IntArray, use_inherit_rotation: Flags, inherit_scale: IntArray
 ) -> RestFrames:
     """Return the rest frames of an armature's n bones.
 
@@ -229,7 +228,7 @@ def local_direction(frames: ParentFrames, direction: Array, otherwise: Array) ->
 
 
 def head_in_parent(
-    offset: Array, location: Array, use_local_location: BoolArray, use_connect: BoolArray
+    offset: Array, location: Array, use_local_location: Flags, use_connect: Flags
 ) -> Array:
     """Return bones' heads in the pose space of their parents, (..., 3).
 

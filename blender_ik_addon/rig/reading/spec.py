@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import enum
+import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import bpy
 
 from ...core import JointKind, Lead, SolveOptions, Solver, StepMode
-from ...core.equilibrium.easing import Easing
 
 
 class StartFrom(enum.StrEnum):
@@ -103,6 +103,20 @@ class StoredBone(NamedTuple):
     scale: tuple[float, ...] = ()
     location: tuple[float, ...] = ()
     is_dragged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Easing:
+    """How a chain eases toward its target.
+
+    Attributes:
+        ease: Seconds in which the distance shrinks to 1/e, 0 or more; 0 for the fastest.
+        fastest: Most radians a second that a joint turns, and most lengths of its chain that it
+            slides, above 0; inf for no bound.
+    """
+
+    ease: float = 0.2
+    fastest: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)

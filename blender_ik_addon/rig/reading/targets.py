@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Array
 from .spec import ChainSpec, NegativeScale
 from .world import WorldMatrices
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

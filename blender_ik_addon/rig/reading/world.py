@@ -6,14 +6,12 @@ from collections.abc import Container
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Array, Indices
 from .channels import read_integers
 from .refusals import RigError
 from .spaces import matrices_from_buffer
 from .spec import Anchor
-
-Array = npt.NDArray[np.float64]
 
 
 def uids_in(scene: bpy.types.Scene) -> frozenset[int]:
@@ -110,7 +108,7 @@ class WorldMatrices:
         buffer[16 * count :] = np.nan
         self._buffer = buffer.reshape(count + 1, 16)
 
-    def matrices(self, rows: npt.NDArray[np.int64]) -> Array:
+    def matrices(self, rows: Indices) -> Array:
         """Return the matrices of rows, shape (m, 4, 4)."""
         return matrices_from_buffer(self._buffer[rows], len(rows))
 

@@ -11,13 +11,12 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Array, Indices
 from ..reading.chain_plan import ChainPlan
 from ..reading.skeleton import Skeleton
 from ..reading.spaces import transform_point
 
-Array = npt.NDArray[np.float64]
 Floats = npt.NDArray[np.float32]
-Indices = npt.NDArray[np.int64]
 
 # Nothing farther away is drawn: squared distances would not fit float32.
 FAR = 1e18

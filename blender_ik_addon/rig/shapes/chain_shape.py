@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Array
 from ..planning.live_chain import LiveChain
 from ..planning.own_joints import chain_joints
 from ..posing.reasons import sense_of_pole_angle, turns_tip_first
@@ -23,7 +23,6 @@ from .limit_outlines import LimitOutlines, PlacedLimits, Shapes, compile_outline
 from .pole_planes import PolePlane, find_pole_plane
 from .reach_zones import ReachZone, find_reach
 
-Array = npt.NDArray[np.float64]
 Place = tuple[float, float, float]
 
 NO_PLACE: Place = (math.nan, math.nan, math.nan)

@@ -9,15 +9,13 @@ from functools import cached_property
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
-from ...core.kinematics.limit_shapes import point_arc, point_swing
+from ...core.algebra.arithmetic import Array
 from ..planning.live_chain import LiveChain, known_chain
 from ..reading.spec import ChainSpec
 from .chain_lines import read_posed
 from .limit_outlines import LimitOutlines, Part, PlacedLimits, compile_outlines, place_outlines
-
-Array = npt.NDArray[np.float64]
+from .limit_shapes import point_arc, point_swing
 
 # The axes that each part of a joint turns about; that of a bend is in its arc.
 TURNS = {Part.SWING: (0, 2), Part.TWIST: (1,)}

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Indices = npt.NDArray[np.int64]
+from ...core.algebra.arithmetic import Indices
 
 
 class Stroke(enum.IntEnum):

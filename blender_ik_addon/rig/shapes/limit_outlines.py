@@ -9,18 +9,16 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core.algebra import rotation
-from ...core.kinematics.limit_shapes import Arc, LimitShape, find_shape, swing_axes
+from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..reading.bone_joints import BoneJoints
 from ..reading.skeleton import Skeleton
 from ..reading.spaces import RestFrames, parent_frames
 from .chain_lines import PosedBones
 from .limit_mesh import LimitMesh, make_mesh
+from .limit_shapes import Arc, LimitShape, find_shape, swing_axes
 
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
 Shapes = dict[tuple[object, ...], LimitShape]
 """Shapes of the joints of one chain, by kind and ranges."""
 
@@ -130,7 +128,7 @@ class LimitOutlines:
         return sizes[:, None], places[:, None]
 
     @cached_property
-    def _is_twist(self) -> npt.NDArray[np.bool_]:
+    def _is_twist(self) -> Flags:
         return np.array([each.part is Part.TWIST for each in self.outlines], dtype=np.bool_)
 
     def read_signs(self, posed: PosedBones) -> Array | None:

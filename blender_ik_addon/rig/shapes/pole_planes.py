@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from ...core.algebra.arithmetic import FLOATS
+from ...core.algebra.arithmetic import FLOATS, Array
 from ...core.algebra.quaternions import about, rotate
 from ...core.algebra.vectors import add, norm, reject, scale, subtract
-
-Array = npt.NDArray[np.float64]
 
 # A pole nearer to the line from root to end than this share of its length gives no side.
 NO_SIDE = 1e-6

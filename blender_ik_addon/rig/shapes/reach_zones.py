@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Array
 from ...core.kinematics.reach import measure_reach
-
-Array = npt.NDArray[np.float64]
 
 # The least dead zone, as a share of the reach: bones of one length differ by less in float32.
 SMALLEST = 1e-5

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 from mathutils import Matrix
 
+from ...core.algebra.arithmetic import Array, Indices
 from ..reading import spaces
 from ..reading.refusals import RigError
 from ..reading.spec import Anchor
 from .controls import BONE_SIZE, Control, Shape
-
-Array = npt.NDArray[np.float64]
 
 COLLECTION = "Chain IK Controls"
 PALETTE = "THEME09"
@@ -113,7 +111,7 @@ def _shape(shape: Shape) -> bpy.types.Object:
     return bpy.data.objects.new(name, mesh)
 
 
-def _box() -> tuple[Array, npt.NDArray[np.int64]]:
+def _box() -> tuple[Array, Indices]:
     """Return the corners and edges of a box around a bone of length one along Y."""
     corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (0.0, 1.0) for z in (-0.5, 0.5)])
     # Two corners that differ along one axis only are the ends of an edge.
@@ -121,7 +119,7 @@ def _box() -> tuple[Array, npt.NDArray[np.int64]]:
     return corners, np.argwhere(np.triu(differs == 1))
 
 
-def _sphere() -> tuple[Array, npt.NDArray[np.int64]]:
+def _sphere() -> tuple[Array, Indices]:
     """Return the points and edges of three circles about the head of a bone of length one."""
     angles = np.linspace(0.0, 2.0 * np.pi, SEGMENTS, endpoint=False)
     flat = 0.5 * np.stack((np.cos(angles), np.sin(angles), np.zeros(SEGMENTS)), axis=1)

@@ -7,9 +7,9 @@ from typing import Literal
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 from mathutils import Matrix
 
+from ...core.algebra.arithmetic import Array
 from ..anatomy.bone_names import Side
 from ..frames.framing import Hung, framed
 from ..frames.side import find_sides
@@ -22,7 +22,6 @@ from ..reading.skeleton import compiled
 from ..reading.spec import Anchor, ChainSpec, NegativeScale
 from ..reading.world import not_finite
 
-Array = npt.NDArray[np.float64]
 Shape = Literal["CUBE", "SPHERE"]
 
 # Shares of the chain's length: distance of a pole, which is outside of the body then, and display

@@ -8,9 +8,9 @@ from typing import Any
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
 from ...core import Solver
+from ...core.algebra.arithmetic import Array
 from ..keying.moving import Move
 from ..live.writer import write_rotation
 from ..reading.chain_plan import ChainPlan
@@ -21,7 +21,6 @@ from ..reading.spaces import transform_point
 from ..reading.spec import Anchor, ChainSpec, NegativeScale, StartFrom
 from .lengths import LengthUnit, length_in_words
 
-Array = npt.NDArray[np.float64]
 IKConstraint = Any
 """A KinematicConstraint of Blender; the stubs know the common part of constraints alone."""
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Array, Indices
 from ..batches.changes import OtherChannels
 from ..frames.places import Places, in_armatures
 from ..live.writer import write_others, write_rotation
@@ -30,8 +30,6 @@ from ..reading.skeleton import compiled
 from ..reading.spec import ChainSpec
 from ..reading.targets import read_target
 from ..reading.world import WorldMatrices, uids_in
-
-Array = npt.NDArray[np.float64]
 
 
 def solve_once(
@@ -77,9 +75,7 @@ def solve_once(
     return outcome
 
 
-def _drag(
-    driven: Driven, pose: Pose, places: Places, rows: npt.NDArray[np.int64], targets: Array
-) -> Outcome:
+def _drag(driven: Driven, pose: Pose, places: Places, rows: Indices, targets: Array) -> Outcome:
     """Drag a chain to its target from its start, and write where its root is."""
     solve, near, root = FollowSolve([driven], [pose]), driven.start[None], driven.bones[:1]
     home = pose.location[root]

@@ -6,17 +6,15 @@ from dataclasses import dataclass
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 from mathutils import Matrix
 
+from ...core.algebra.arithmetic import Array, Flags
 from ..planning.checks import LARGEST
 from ..reading import spaces
 from ..reading.animation import driven_axes
 from ..reading.refusals import RigError
 from ..reading.spec import Anchor
 from ..reading.world import channels_of, check_in_scene, not_finite, uids_in
-
-Array = npt.NDArray[np.float64]
 
 # Constraints that act as parents: the owner's own location counts from where they put it.
 CARRYING = frozenset({"CHILD_OF", "ARMATURE", "FOLLOW_PATH", "OBJECT_SOLVER", "FOLLOW_TRACK"})
@@ -97,7 +95,7 @@ class Held:
     place: Array
     base: Array
     frame: Array
-    free: npt.NDArray[np.bool_]
+    free: Flags
 
 
 def take_hold(anchor: Anchor, word: str, scene: bpy.types.Scene) -> Held:
@@ -173,7 +171,7 @@ def put_back(held: Held) -> None:
     channels_of(held.anchor).location = held.location.tolist()
 
 
-def _free_axes(anchor: Anchor) -> npt.NDArray[np.bool_]:
+def _free_axes(anchor: Anchor) -> Flags:
     """Return which channels of the location can be set, shape (3,)."""
     moved = channels_of(anchor)
     free = ~np.array(moved.lock_location, dtype=np.bool_)

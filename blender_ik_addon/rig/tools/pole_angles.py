@@ -12,8 +12,8 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Array
 from ..frames.framing import Hung, framed
 from ..frames.side import find_sides
 from ..keying.moving import Change
@@ -21,8 +21,6 @@ from ..planning.checks import check_segments
 from ..planning.order import Job
 from ..reading.channels import Pose, matrices_of
 from ..reading.refusals import RigError
-
-Array = npt.NDArray[np.float64]
 
 UNCHANGED = Change(lambda value: value, 1.0, 0.0)
 # Half a turn may be this much more in float32.

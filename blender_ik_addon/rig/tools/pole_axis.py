@@ -6,16 +6,14 @@ from dataclasses import dataclass
 
 import bpy
 import numpy as np
-import numpy.typing as npt
 
+from ...core.algebra.arithmetic import Array
 from ..planning.live_chain import LiveChain, known_chain
 from ..posing.reasons import sense_of_pole_angle, turns_tip_first
 from ..reading import spaces
 from ..reading.refusals import RigError
 from ..reading.spec import ChainSpec
 from .placing import place_of
-
-Array = npt.NDArray[np.float64]
 
 # A chain whose ends are nearer than this share of its length has no line between them.
 CLOSED = 1e-5

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core import Status
-from blender_ik_addon.core.solving.compiled_chains import FEW
+from blender_ik_addon.core.solving.compiled_chains import MAX_CHAINS_IN_FLOATS
 from tests.blender.rigid import rigid_rigs
 from tests.blender.rigid.rigid_goals import Kind
 from tests.blender.rigid.rigid_paths import (
@@ -31,7 +31,9 @@ OF_OTHERS = {Status.BLENDED, Status.LIMITED, Status.SOFTENED, Status.OUTWEIGHED}
 WIDELY_TURNED = np.array((1e-6, 0.0))
 
 
-@pytest.mark.parametrize(("copies", "share"), [(1, 0.6), (FEW, 0.12), (FEW + 3, 0.07)])
+@pytest.mark.parametrize(
+    ("copies", "share"), [(1, 0.6), (MAX_CHAINS_IN_FLOATS, 0.12), (MAX_CHAINS_IN_FLOATS + 3, 0.07)]
+)
 def test_any_rigid_chain_moves_as_bone_by_bone(copies, share, monkeypatch):
     limbs = rigid_rigs.build(rigid_rigs.kinds(copies, share), copies, seed=copies)
     assert_moves_as_bone_by_bone(limbs, copies, monkeypatch)
@@ -39,7 +41,7 @@ def test_any_rigid_chain_moves_as_bone_by_bone(copies, share, monkeypatch):
     assert reached == {*Status} - OF_OTHERS
 
 
-@pytest.mark.parametrize(("copies", "share"), [(1, 0.5), (FEW + 3, 0.15)])
+@pytest.mark.parametrize(("copies", "share"), [(1, 0.5), (MAX_CHAINS_IN_FLOATS + 3, 0.15)])
 def test_soft_chains_move_as_bone_by_bone(copies, share, monkeypatch):
     # Without sweeps: on their way to targets near full reach they go by last digits.
     kinds = [
@@ -59,7 +61,7 @@ def test_many_soft_limbs_of_two_bones_move_as_bone_by_bone(monkeypatch):
         kind for kind in rigid_rigs.kinds(71) if (kind.solver, kind.count) == ("TWO_BONE", 2)
     ]
     kinds = [kind for kind in limbs_only if kind.weight is None]
-    copies = FEW + 3
+    copies = MAX_CHAINS_IN_FLOATS + 3
     limbs = rigid_rigs.build(kinds, copies, seed=71)
     for limb in limbs:
         limb.settings.soft_distance = 0.2
@@ -70,12 +72,12 @@ def test_any_of_many_limbs_of_two_bones_moves_as_bone_by_bone(monkeypatch):
     limbs_only = [
         kind for kind in rigid_rigs.kinds(70) if (kind.solver, kind.count) == ("TWO_BONE", 2)
     ]
-    copies = FEW + 3
+    copies = MAX_CHAINS_IN_FLOATS + 3
     kinds = [kind for kind in limbs_only if kind.weight is None]
     assert_moves_as_bone_by_bone(rigid_rigs.build(kinds, copies, seed=70), copies, monkeypatch)
 
 
-@pytest.mark.parametrize("copies", [1, FEW + 3])
+@pytest.mark.parametrize("copies", [1, MAX_CHAINS_IN_FLOATS + 3])
 def test_chains_in_planes_move_as_bone_by_bone(copies, monkeypatch):
     kinds = [
         kind
@@ -86,7 +88,7 @@ def test_chains_in_planes_move_as_bone_by_bone(copies, monkeypatch):
     assert_moves_as_bone_by_bone(limbs, copies, monkeypatch)
 
 
-@pytest.mark.parametrize("copies", [1, FEW + 1])
+@pytest.mark.parametrize("copies", [1, MAX_CHAINS_IN_FLOATS + 1])
 def test_keyed_chains_move_as_bone_by_bone(copies, monkeypatch):
     limbs = rigid_rigs.build(rigid_rigs.kinds(50, 0.09), copies, seed=50, is_keyed=True)
     rigs.go_to(5.25)
@@ -108,7 +110,7 @@ def test_only_chains_that_start_from_keys_follow_them():
 
 
 def test_chains_that_move_alone_move_as_with_all_others():
-    copies = FEW + 3
+    copies = MAX_CHAINS_IN_FLOATS + 3
     limbs = rigid_rigs.build(rigid_rigs.kinds(60, 0.12), copies, seed=60)
     home = seen(limbs)
     assert_quick(limbs, copies)
@@ -139,7 +141,11 @@ def on_its_root(kind: Kind, number: int) -> Limb:
 
 @pytest.mark.parametrize(
     ("copies", "solvers"),
-    [(1, rigid_rigs.COUNTS), (FEW + 1, ["NEWTON", "CCD"]), (FEW + 3, ["TWO_BONE"])],
+    [
+        (1, rigid_rigs.COUNTS),
+        (MAX_CHAINS_IN_FLOATS + 1, ["NEWTON", "CCD"]),
+        (MAX_CHAINS_IN_FLOATS + 3, ["TWO_BONE"]),
+    ],
 )
 def test_chains_whose_target_is_on_their_root_move_as_bone_by_bone(copies, solvers, monkeypatch):
     kinds = [

@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.core.solving.compiled_chains import FEW
+from blender_ik_addon.core.solving.compiled_chains import MAX_CHAINS_IN_FLOATS
 from tests.blender.rigid import rigid_rigs
 from tests.blender.rigid.rigid_paths import (
     NUDGES,
@@ -50,7 +50,7 @@ def set_up(limbs: Sequence[Limb], seed: int) -> None:
             bone.lock_rotations_4d = bool(rng.random() < 0.5)
 
 
-@pytest.mark.parametrize(("copies", "share"), [(1, 0.6), (FEW + 3, 0.1)])
+@pytest.mark.parametrize(("copies", "share"), [(1, 0.6), (MAX_CHAINS_IN_FLOATS + 3, 0.1)])
 def test_settings_that_change_a_solved_pose_do_so_side_by_side(copies, share, monkeypatch):
     limbs = build(200 + copies, share, copies)
     set_up(limbs, copies)
@@ -78,7 +78,7 @@ def from_present(limbs: Sequence[Limb], poses: dict[str, list[tuple[float, ...]]
     return seen(limbs)
 
 
-@pytest.mark.parametrize(("copies", "share"), [(1, 0.5), (FEW + 3, 0.08)])
+@pytest.mark.parametrize(("copies", "share"), [(1, 0.5), (MAX_CHAINS_IN_FLOATS + 3, 0.08)])
 def test_chains_that_start_from_what_stands_there_do_so_side_by_side(copies, share, monkeypatch):
     limbs = build(300 + copies, share, copies)
     set_up(limbs, 10 + copies)

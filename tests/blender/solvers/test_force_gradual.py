@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core import Goal, SolveOptions, Solver
-from blender_ik_addon.core.equilibrium.easing import Easing
+from blender_ik_addon.rig.reading.spec import Easing
 from tests.blender.setups import rigs
 from tests.blender.setups.pulled_rigs import bone_lengths, core_chain, give, joints_of, make_pulled
 from tests.blender.setups.renders import render_frames
 from tests.blender.setups.selecting import press, select_objects
+from tests.blender.solvers.gradual import advance
 from tests.core.equilibrium.energies import make_forces
-from tests.core.equilibrium.gradual import advance
 from tests.helpers import assert_positions_close
 
 PROMISED = 0.02

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core import Goal, SolveOptions, Solver, solve
-from blender_ik_addon.core.equilibrium.creature_files import parse_creature
+from blender_ik_addon.rig.anatomy.creature_files import parse_creature
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import READ_BACK, about, local
 from tests.blender.setups.pulled_rigs import bone_lengths, core_chain, give, joints_of, make_pulled

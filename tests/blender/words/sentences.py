@@ -21,7 +21,6 @@ SOURCES = (
     *sorted(set((PACKAGE / "rig").rglob("*.py")) - {WORDS}),
     PACKAGE / "properties" / "status.py",
     # What of the core reaches people; the rest is checked before the core is asked.
-    PACKAGE / "core" / "equilibrium" / "creature_files.py",
     PACKAGE / "core" / "solving" / "task.py",
 )
 # Shorter texts are names of properties, of units and the like.

@@ -1,12 +1,10 @@
 """Of the poses that chains with comfort can settle in, FORCE takes the one of least effort."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import blender_ik_addon
 from blender_ik_addon.core import (
     Chain,
     Chains,
@@ -18,12 +16,10 @@ from blender_ik_addon.core import (
     solve,
     solve_batch,
 )
-from blender_ik_addon.core.equilibrium.creature_files import parse_creature
 from tests.core.equilibrium.energies import energy_of, make_forces, repeated
 from tests.core.limited_rigs import K, make_rig
 from tests.helpers import make_rng
 
-CREATURES = Path(blender_ik_addon.__file__).parent / "creatures"
 OPTIONS = SolveOptions(solver=Solver.FORCE, tolerance=1e-7)
 # Share of an effort that another end has to save; and what is left when a chain rests.
 WORTH, ROUNDING = 1e-3, 1e-7
@@ -31,12 +27,18 @@ WORTH, ROUNDING = 1e-3, 1e-7
 
 def snake(count):
     """Return the rig of a snake of hinges at right angles, and the chain with what acts on it."""
-    creature = parse_creature((CREATURES / "snake.json").read_text(encoding="utf-8"))
     lengths = np.full(count, 1.0 / count)
-    bones = [(kind, ()) for kind in creature.kinds(count)]
+    bones = [((K.HINGE_X, K.HINGE_Z)[i % 2], ()) for i in range(count)]
     rig = make_rig(bones, lengths, bends=[(2, 2.0 * (-1) ** i) for i in range(count)])
     chain = rig.chain()
-    forces = creature.forces(lengths)
+    # As creatures/snake.json.
+    middles = (np.arange(count) + 0.5) / count
+    forces = make_forces(
+        np.interp(middles, [0.0, 0.15, 0.7, 1.0], [0.4, 0.15, 0.1, 0.05]),
+        np.interp(middles, np.linspace(0.0, 1.0, 5), [0.6, 1.2, 1.4, 1.0, 0.5]) / count,
+        [0.0, 0.0, -0.1],
+        np.radians([8.0, 0.0, 18.0]),
+    )
     return rig, Chain(chain.joint_positions, joints=chain.joints, forces=forces)
 
 

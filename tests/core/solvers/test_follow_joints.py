@@ -100,8 +100,8 @@ def test_one_by_one_and_side_by_side_are_the_same(lead, monkeypatch):
     targets = rig.length * rng.uniform(-1.2, 1.2, (3, 3))
     options = SolveOptions(Solver.FOLLOW, lead=lead)
     alone = [solve(rig.chain(), Goal(target), options).joint_positions for target in targets]
-    assert compiled_chains.FEW_SWEPT > 0
-    monkeypatch.setattr(compiled_chains, "FEW_SWEPT", 0)
+    assert compiled_chains.MAX_CHAINS_IN_FLOATS > 0
+    monkeypatch.setattr(compiled_chains, "MAX_CHAINS_IN_FLOATS", 0)
     together = solve_batch(rig.chains(3), Goals(targets), options)
     assert np.abs(together.joint_positions - np.array(alone)).max() <= 1e-9 * rig.length
 

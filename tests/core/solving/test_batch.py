@@ -16,7 +16,7 @@ from blender_ik_addon.core import (
     solve,
     solve_batch,
 )
-from blender_ik_addon.core.solving.compiled_chains import FEW
+from blender_ik_addon.core.solving.compiled_chains import MAX_CHAINS_IN_FLOATS
 from tests.core.chains import POSES, counts_and_solvers, start_chain, unit
 from tests.helpers import make_rng
 
@@ -149,7 +149,7 @@ def test_a_chain_does_not_notice_its_neighbours(solver):
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])
-@pytest.mark.parametrize("compiled", [FEW, CHAINS])
+@pytest.mark.parametrize("compiled", [MAX_CHAINS_IN_FLOATS, CHAINS])
 @pytest.mark.parametrize("weight", [0.0, 0.4, 1.0])
 @pytest.mark.parametrize(("count", "solver"), [(2, Solver.TWO_BONE), (5, Solver.NEWTON)])
 def test_a_pose_is_the_same_to_the_last_digit_whoever_is_asked_for(

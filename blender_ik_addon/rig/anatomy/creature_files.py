@@ -22,10 +22,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..algebra.arithmetic import Array
-from ..model.errors import InvalidCreatureError
-from ..model.forces import Forces
-from ..model.joints import JointKind
+from ...core import Forces, IKError, JointKind
+from ...core.algebra.arithmetic import Array
 
 VERSION = 1
 AXES = ("x", "y", "z")
@@ -40,6 +38,10 @@ LARGEST_NUMBER = 3.4028235e38
 _WHAT_TO_GIVE = "give a number, a list of numbers, or pairs [place, number]"
 # A string, also one that never ends, or a bracket outside of strings.
 _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]+|\\.)*"?|[\[\]{}]', re.DOTALL)
+
+
+class InvalidCreatureError(IKError):
+    """The text of a creature file describes no creature."""
 
 
 @dataclass(frozen=True)

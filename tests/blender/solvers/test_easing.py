@@ -6,16 +6,15 @@ import pytest
 from blender_ik_addon.core import (
     Chain,
     Goal,
-    InvalidOptionError,
     SolveOptions,
     Solver,
     Status,
     bone_rotations,
     solve,
 )
-from blender_ik_addon.core.equilibrium.easing import Easing
+from blender_ik_addon.rig.reading.spec import Easing
+from tests.blender.solvers.gradual import advance, move
 from tests.core.equilibrium.energies import make_forces
-from tests.core.equilibrium.gradual import advance, move
 from tests.core.limited_rigs import RIGS, targets_of
 from tests.helpers import make_rng
 
@@ -130,15 +129,9 @@ def test_a_long_time_is_no_long_wait():
     assert solution.status is Status.REACHED
 
 
-def test_no_time_moves_nothing_and_bad_times_are_refused():
+def test_no_time_moves_nothing():
     chain = neck()
     _, history = advance(chain, Goal(FIRST), OPTIONS, Easing(), None, 0.3)
     stands, after = advance(chain, Goal(SECOND), OPTIONS, Easing(), history, 0.0)
     np.testing.assert_array_equal(after.rotations_wxyz, history.rotations_wxyz)
     assert stands.status is Status.BLENDED
-    for seconds in (-1.0, np.nan, np.inf):
-        with pytest.raises(InvalidOptionError, match="give it in seconds"):
-            advance(chain, Goal(FIRST), OPTIONS, Easing(), history, seconds)
-    for wrong in ({"ease": -1.0}, {"ease": np.nan}, {"fastest": 0.0}):
-        with pytest.raises(InvalidOptionError, match="set it to"):
-            Easing(**wrong)

@@ -16,11 +16,12 @@ from blender_ik_addon.core import Chain, Chains, Goal, Goals, Solution, Solution
 from blender_ik_addon.core.algebra import turns
 from blender_ik_addon.core.algebra.arithmetic import Array, Flags
 from blender_ik_addon.core.algebra.arrays import norm
-from blender_ik_addon.core.equilibrium.easing import Easing, Stance, eased
 from blender_ik_addon.core.model.status import BLENDED, REACHED
 from blender_ik_addon.core.solving.compiled_chains import compile_chains
 from blender_ik_addon.core.solving.joint_chains import drop_joints
 from blender_ik_addon.core.solving.solve import solve_batch
+from blender_ik_addon.rig.posing.easing import Stance, eased
+from blender_ik_addon.rig.reading.spec import Easing
 
 # Nearer than this, in radians or in lengths of the chain, a joint has arrived: it stands still.
 ARRIVED = 1e-9

@@ -10,8 +10,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from blender_ik_addon.core import Chain, Goal, JointKind, SolveOptions, Solver, solve
-from blender_ik_addon.core.equilibrium.creature_files import parse_creature, write_creature
-from blender_ik_addon.core.model.errors import InvalidCreatureError
+from blender_ik_addon.rig.anatomy.creature_files import (
+    InvalidCreatureError,
+    parse_creature,
+    write_creature,
+)
 
 FOLDER = Path(__file__).resolve().parents[3] / "blender_ik_addon" / "creatures"
 SHIPPED = ("dinosaur_neck", "hanging_arm", "snake")

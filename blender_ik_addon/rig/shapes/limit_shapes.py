@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..algebra.arithmetic import ARRAYS, FLOATS, Array
-from ..model.joints import JointKind
-from . import swing_twist
-from .joint_limits import ELBOWS, FREE, HINGES
-from .swing_twist import HELD, SwingTwistRange
+from ...core import JointKind
+from ...core.algebra.arithmetic import ARRAYS, FLOATS, Array
+from ...core.kinematics import swing_twist
+from ...core.kinematics.joint_limits import ELBOWS, FREE, HINGES
+from ...core.kinematics.swing_twist import HELD, SwingTwistRange
 
 # Points of a quarter of a swing's boundary, and of an arc for each radian.
 QUARTER = 12

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from blender_ik_addon.core import JointKind
 from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.core.kinematics.joint_limits import clamp_rotations
-from blender_ik_addon.core.kinematics.limit_shapes import find_shape, swing_axes
+from blender_ik_addon.rig.shapes.limit_shapes import find_shape, swing_axes
 from tests.core.limited_rigs import FREE_AXES, X, Y, Z, about, multiply
 from tests.helpers import assert_rotations_close
 

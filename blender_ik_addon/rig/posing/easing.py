@@ -4,43 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from ..algebra import turns
-from ..algebra.arithmetic import Array
-from ..algebra.arrays import norm
-from ..model.errors import InvalidOptionError
+from ...core.algebra import turns
+from ...core.algebra.arithmetic import Array
+from ...core.algebra.arrays import norm
+from ..reading.spec import Easing
 
 # Times are cut into spans of so many seconds at most: within one, what is aimed at stands still.
 LONGEST_SPAN = 1.0 / 240.0
 # After so many, ten seconds, nobody sees how a chain got there: longer times have longer spans.
 MOST_SPANS = 2400
-
-
-@dataclass(frozen=True, slots=True)
-class Easing:
-    """How chains ease.
-
-    Attributes:
-        ease: Seconds in which what is left to go shrinks to 1/e; 0 to go at the fastest.
-        fastest: Most radians a second that a joint turns, and most lengths of its chain that it
-            slides, above 0; inf for no bound.
-    """
-
-    ease: float = 0.2
-    fastest: float = math.inf
-
-    def __post_init__(self) -> None:
-        """Check the ranges."""
-        if not 0.0 <= self.ease < math.inf:
-            raise InvalidOptionError("The ease must be zero or more: set it to some seconds.")
-        if not self.fastest > 0.0:
-            raise InvalidOptionError(
-                "The fastest turn must be above zero: set it to some radians a second."
-            )
 
 
 class Stance(NamedTuple):
@@ -75,14 +51,9 @@ def eased(
         seconds: Zero or more.
         clamped: Brings turns (n, 4, B) into the ranges of their joints.
 
-    Raises:
-        InvalidOptionError: If the time is not a finite number of seconds, zero or more.
-
     Source: exact solution of dq/dt = -min(q / ease, fastest) span by span; derived for this project
-    and tested in tests/core/equilibrium/test_easing.py.
+    and tested in tests/blender/solvers/test_easing.py.
     """
-    if not 0.0 <= seconds < math.inf:
-        raise InvalidOptionError("The time must be zero or more: give it in seconds.")
     turn, way = now
     count = min(math.ceil(seconds / LONGEST_SPAN - 1e-6), MOST_SPANS)
     for span in range(count):
