@@ -7,6 +7,7 @@ make arrays are wrapped. Methods such as ``reshape`` and indexing are not counte
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -76,7 +77,12 @@ class Tally:
 
 
 def _core_file(frame: FrameType) -> str:
-    parts = PurePath(frame.f_code.co_filename).parts
+    return _in_core(frame.f_code.co_filename)
+
+
+@functools.cache
+def _in_core(path: str) -> str:
+    parts = PurePath(path).parts
     if "core" not in parts or parts[parts.index("core") - 1] != "blender_ik_addon":
         return ""
     return "/".join(parts[parts.index("core") + 1 :])

@@ -68,6 +68,8 @@ def counted(reference: Path | None, only: str) -> str:
                 for step, calls in found["a_step"].items():
                     lines.append(f"{start} | {step} | {found['steps'][step]} | {calls:.0f} |")
                     say("calls", lines[-1])
+                files = [f"{file} {calls:.0f}" for file, calls in found["by_file"].items()]
+                say("calls", f"of all steps: {', '.join(files[:8])}")
     _close(sides)
     return "\n".join(lines)
 
