@@ -19,7 +19,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from blender_ik_addon.core import Solutions, bone_rotations, solve_batch
+from blender_ik_addon.core import Goals, Solutions, bone_rotations, solve_batch
+from tests.core.chains import unit
 from tests.core.limited_rigs import at_rest, multiply
 from tests.core.pose_cases import COUNT, Case, all_cases, parents_of
 
@@ -28,6 +29,10 @@ CONJUGATE = np.array([1.0, -1.0, -1.0, -1.0])
 EQUAL = 1e-5
 # Residuals are the same within this share of the length; targets are met to a millionth.
 SAME, ARRIVED = 1e-6, 1.01e-6
+# Radians of tip turns and poles that count as another answer.
+AIMED = 1e-3
+# Joints off the line from root to tip, as a share of it, that give a chain no side.
+STRAIGHT = 1e-4
 # Rows of each case that are also solved one by one.
 ALONE = 5
 LISTED = 25
@@ -43,6 +48,7 @@ class Poses(NamedTuple):
         status: The code of that effector.
         iterations: Used.
         length: All bones together.
+        aim: Radians that are left to tip turns, and of chains to their poles.
     """
 
     joints: Array
@@ -51,6 +57,7 @@ class Poses(NamedTuple):
     status: Array
     iterations: Array
     length: Array
+    aim: Array
 
 
 def solved(case: Case) -> Iterator[tuple[str, Poses]]:
@@ -72,7 +79,24 @@ def _solve(case: Case, rows: npt.NDArray[np.int64]) -> Poses:
         status.reshape(residual.shape)[worst],
         found.iterations,
         chains.max_reach,
+        _aims_left(case.goals.take(rows), found, is_tree=chains.topology is not None),
     )
+
+
+def _aims_left(goals: Goals, found: Solutions, *, is_tree: bool) -> Array:
+    """Return the radians that are left to what is asked besides positions, (B,)."""
+    points, gaps = found.joint_positions, np.abs(np.atleast_1d(found.tip_gap))
+    left: Array = np.zeros(len(points)) + gaps.reshape(len(gaps), -1).max(axis=1)
+    if goals.pole_position is None or goals.tip_rotation_wxyz is not None or is_tree:
+        return left
+    root, chord = points[:, :1], unit(points[:, -1] - points[:, 0])
+    side, pole = (points[:, 1:-1] - root).sum(axis=1), goals.pole_position - root[:, 0]
+    side, pole = (v - chord * (v * chord).sum(axis=1, keepdims=True) for v in (side, pole))
+    sine = (chord * np.cross(pole, side)).sum(axis=1)
+    angle = np.arctan2(sine, (pole * side).sum(axis=1)) - goals.pole_angle
+    # A straight chain has no side.
+    is_bent = np.linalg.norm(side, axis=1) > STRAIGHT * np.linalg.norm(points[:, -1] - root[:, 0])
+    return left + is_bent * np.abs((angle + np.pi) % (2.0 * np.pi) - np.pi)
 
 
 def _turns(case: Case, rows: npt.NDArray[np.int64], found: Solutions) -> Array:
@@ -129,6 +153,8 @@ class Counts(NamedTuple):
     better: int = 0
     same: int = 0
     worse: int = 0
+    aims_lost: int = 0
+    aims_won: int = 0
     iterations_before: int = 0
     iterations: int = 0
 
@@ -151,6 +177,7 @@ def compare(before: Poses, after: Poses) -> tuple[Counts, Array]:
     is_better, is_worse = rest & (off < off_before - SAME), rest & (off > off_before + SAME)
     masks = (had, has, is_equal, is_nearer, is_farther, is_better)
     masks += (rest & ~is_better & ~is_worse, is_worse)
+    masks += (after.aim > before.aim + AIMED, before.aim > after.aim + AIMED)
     bad = np.where(is_farther, way - way_before, 0.0) + np.where(is_worse, off - off_before, 0.0)
     bad += had & ~has
     sums = (int(mask.sum()) for mask in masks)
