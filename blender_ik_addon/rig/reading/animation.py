@@ -108,7 +108,8 @@ def driven_axes(owner: bpy.types.ID, path: str) -> set[int]:
 
 def animated_paths(owner: bpy.types.ID) -> set[tuple[str, int]]:
     """Return data path and array index of everything that action, NLA and drivers animate."""
-    data = owner.animation_data
+    # Not every kind of data can be animated.
+    data = getattr(owner, "animation_data", None)
     if data is None:
         return set()
     found = [*curves(owner), *data.drivers]
