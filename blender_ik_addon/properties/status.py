@@ -13,7 +13,7 @@ from ..rig.keying.motion_paths import are_unfilled, has_paths
 from ..rig.live import live
 from ..rig.planning.stored_text import bones_of_text
 from ..rig.posing.outcome import Outcome
-from ..rig.reading.animation import keyed_bones
+from ..rig.reading.animation import keys_at
 from ..rig.reading.refusals import RigError
 from ..rig.reading.update import GraphKey, shown_graph
 from ..rig.tools.lengths import length_in_words, length_unit
@@ -23,8 +23,8 @@ from .choices import uses
 from .records import bones_of_chain, bones_of_chains, idle_joints
 
 NEW_KEYS = (
-    "The bones have keys here, so the chain bends another way at other frames: delete these keys,"
-    " and key the target only"
+    "The chain starts from the keys of its bones, so it bends another way at other frames than"
+    " before. To keep its bends, key the target only, and delete the keys of the bones"
 )
 
 
@@ -83,10 +83,11 @@ def _graph_shown() -> GraphKey | None:
 
 
 def _starts_from_new_keys(settings: ChainGroup) -> bool:
-    """Tell whether all bones of a chain have keys at this frame, and bend elsewhere as they say.
+    """Tell whether all bones of a chain have their only keys at this frame, and bend as they say.
 
-    A limb of two bones bends to one side only. Whoever animates the influence has keyed the bones
-    on purpose, as *Switch FK/IK* does.
+    More keys are a motion that somebody has keyed or captured. A limb of two bones bends to one
+    side only. Whoever animates the influence has keyed the bones on purpose, as *Switch FK/IK*
+    does.
     """
     scene, bones = bpy.context.scene, bones_of_chain(settings)
     if scene is None or len(bones) <= 2 or settings.start_from != "KEYED":
@@ -94,10 +95,19 @@ def _starts_from_new_keys(settings: ChainGroup) -> bool:
     owner, (_, index) = owner_of(settings), chain_key(settings)
     return (
         uses(settings, "start_from")
-        and keyed_bones(owner, scene.frame_current_final).issuperset(bones)
+        and _with_only_key(owner, scene.frame_current_final).issuperset(bones)
         and not is_animated(owner, index, "influence")
         and not is_animated(owner, index, "mute")
     )
+
+
+def _with_only_key(owner: bpy.types.Object, frame: float) -> set[str]:
+    """Return the bones whose rotation has one key, at this frame."""
+    return {
+        bone
+        for (bone, name), count in keys_at(owner, frame).items()
+        if count == 1 and name.startswith("rotation")
+    }
 
 
 def status_with(settings: ChainGroup, outcome: Outcome | str | None) -> str:
@@ -108,7 +118,7 @@ def status_with(settings: ChainGroup, outcome: Outcome | str | None) -> str:
     assert isinstance(outcome, Outcome)
     scene = bpy.context.scene
     text = outcome_in_words(outcome, length_unit(scene))
-    if outcome.put_back and _is_auto_keyed(owner_of(settings), outcome.put_back):
+    if outcome.put_back and _is_auto_keyed(owner_of(settings), outcome):
         text += ". Auto Keying has keyed it: delete that key"
     idle = idle_joints(settings)
     if idle:
@@ -131,12 +141,18 @@ def _unsolved(settings: ChainGroup, outcome: Outcome | str | None) -> tuple[Chai
     return (ChainState.BROKEN, outcome) if isinstance(outcome, str) else None
 
 
-def _is_auto_keyed(owner: bpy.types.Object, bones: tuple[str, ...]) -> bool:
-    """Return whether bones have a key now; *Only Insert Available* and *Needed* may set none."""
+def _is_auto_keyed(owner: bpy.types.Object, outcome: Outcome) -> bool:
+    """Return whether a bone that was put back has a key there now that it did not have before.
+
+    *Only Insert Available* and *Only Insert Needed* may set none.
+    """
     scene = bpy.context.scene
     if scene is None or not scene.tool_settings.use_keyframe_insert_auto:
         return False
-    return not keyed_bones(owner, scene.frame_current_final).isdisjoint(bones)
+    if outcome.keys_before is None:
+        return False
+    new = keys_at(owner, scene.frame_current_final).keys() - outcome.keys_before
+    return any(bone in outcome.put_back and name.startswith("rotation") for bone, name in new)
 
 
 def _idle(settings: ChainGroup) -> tuple[ChainState, str]:

@@ -120,15 +120,19 @@ def animated_paths(owner: bpy.types.ID) -> set[tuple[str, int]]:
     return {(curve.data_path, curve.array_index) for curve in found}
 
 
-def keyed_bones(owner: bpy.types.ID, frame: float) -> set[str]:
-    """Return the names of bones with a key of the action on any of their channels at a frame."""
-    found = set[str]()
+def keys_at(owner: bpy.types.ID, frame: float) -> dict[tuple[str, str], int]:
+    """Return which channels of bones have a key of the action at a frame.
+
+    Returns:
+        By name of bone and property: how many keys its curves have, of that with most of them.
+    """
+    found: dict[tuple[str, str], int] = {}
     for curve in curves(owner):
-        bone, _ = bone_of_path(curve.data_path) or ("", "")
-        if bone and bone not in found:
+        channel = bone_of_path(curve.data_path)
+        if channel is not None:
             frames = read_floats(curve.keyframe_points, "co", 2)[::2]
             if (np.abs(frames - frame) < SAME_FRAME).any():
-                found.add(bone)
+                found[channel] = max(found.get(channel, 0), len(frames))
     return found
 
 
