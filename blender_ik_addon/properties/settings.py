@@ -390,7 +390,7 @@ class ObjectSettings(bpy.types.PropertyGroup):
     )
     filled_paths: StringProperty(
         name="Filled Paths",
-        description="Fingerprints of the bones' motion paths that Update Motion Paths has filled;"
+        description="Fingerprints of the motion paths that Update Motion Paths has filled;"
         " default none",
         options={"HIDDEN"},
         override=OVERRIDABLE,

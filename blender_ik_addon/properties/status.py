@@ -9,7 +9,7 @@ import bpy
 from ..core import Status
 from ..rig.batches.batch import Ending
 from ..rig.keying.baking import is_animated, may_pose
-from ..rig.keying.motion_paths import are_unfilled, has_paths
+from ..rig.keying.motion_paths import are_wrong, unfilled
 from ..rig.live import live
 from ..rig.planning.stored_text import bones_of_text
 from ..rig.posing.outcome import Outcome
@@ -195,19 +195,26 @@ def _outcome_shown(settings: ChainGroup) -> Outcome | None:
     return outcome if isinstance(outcome, Outcome) else None
 
 
-def paths_in_words(armature_object: bpy.types.Object) -> str:
-    """Return what is wrong with the motion paths of an armature's bones; empty if nothing is."""
-    scene = bpy.context.scene
-    if scene is None or not scene.chain_ik.use_live or not has_paths(armature_object):
+def paths_in_words(scene: bpy.types.Scene) -> str:
+    """Return what is wrong with the motion paths of a scene; empty if nothing is."""
+    if not scene.chain_ik.use_live:
         return ""
-    bones = bones_of_chains(armature_object)
-    moving = [names for i, names in enumerate(bones) if may_pose(armature_object, i)]
-    if not are_unfilled(armature_object, set().union(*moving)):
+    shown = unfilled(scene.objects)
+    moved = {rig: _posed_bones(rig) for rig in scene.objects if shown and chains_of(rig)}
+    if not any(are_wrong(each, moved) for each in shown):
         return ""
     return (
-        "Bone motion paths are wrong because Blender computes them without chains: press Update"
-        " Motion Paths."
+        "Motion paths are wrong because Blender computes them without chains: press Update Motion"
+        " Paths."
     )
+
+
+def _posed_bones(rig: bpy.types.Object) -> set[str]:
+    """Return the bones that chains of an armature object pose."""
+    if rig.type != "ARMATURE":
+        return set()
+    bones = enumerate(bones_of_chains(rig))
+    return set[str]().union(*[names for i, names in bones if may_pose(rig, i)])
 
 
 def tree_of(settings: ChainGroup) -> list[ChainGroup]:
