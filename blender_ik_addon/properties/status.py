@@ -13,7 +13,7 @@ from ..rig.keying.motion_paths import are_wrong, unfilled
 from ..rig.live import live
 from ..rig.planning.stored_text import bones_of_text
 from ..rig.posing.outcome import Outcome
-from ..rig.reading.animation import keys_at
+from ..rig.reading.animation import rotation_keys
 from ..rig.reading.refusals import RigError
 from ..rig.reading.update import GraphKey, shown_graph
 from ..rig.tools.lengths import length_in_words, length_unit
@@ -103,11 +103,7 @@ def _starts_from_new_keys(settings: ChainGroup) -> bool:
 
 def _with_only_key(owner: bpy.types.Object, frame: float) -> set[str]:
     """Return the bones whose rotation has one key, at this frame."""
-    return {
-        bone
-        for (bone, name), count in keys_at(owner, frame).items()
-        if count == 1 and name.startswith("rotation")
-    }
+    return {bone for (bone, _), count in rotation_keys(owner, frame).items() if count == 1}
 
 
 def status_with(settings: ChainGroup, outcome: Outcome | str | None) -> str:
@@ -151,8 +147,8 @@ def _is_auto_keyed(owner: bpy.types.Object, outcome: Outcome) -> bool:
         return False
     if outcome.keys_before is None:
         return False
-    new = keys_at(owner, scene.frame_current_final).keys() - outcome.keys_before
-    return any(bone in outcome.put_back and name.startswith("rotation") for bone, name in new)
+    new = rotation_keys(owner, scene.frame_current_final).keys() - outcome.keys_before
+    return any(bone in outcome.put_back for bone, _ in new)
 
 
 def _idle(settings: ChainGroup) -> tuple[ChainState, str]:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..planning.driven import Driven
-from ..reading.animation import keys_at
+from ..reading.animation import rotation_keys
 from ..reading.moment import Moment
 from .rig_state import Keys, PosedByHand, RigState
 
@@ -30,7 +30,7 @@ class GoneBack:
         self._is_new = True
 
     def keys_before(self, row: int) -> Keys | None:
-        """Return which channels had keys at this frame before somebody posed; None if unknown."""
+        """Return which rotations had keys at this frame before somebody posed; None if unknown."""
         return self._keys.get(row)
 
     def update(self, moment: Moment, is_asked: Flags, followed: Callable[[int], bytes]) -> None:
@@ -78,10 +78,10 @@ class GoneBack:
                     self._keys[row] = note.keys
 
     def _note_keys(self, moment: Moment) -> None:
-        """Note which channels have keys, as long as nobody has posed bones since."""
+        """Note which rotations have keys, as long as nobody has posed bones since."""
         if moment.is_new or not moment.is_auto_keying:
             self._keys.clear()
             return
         for row, is_posed in enumerate(self.bones.any(axis=1).tolist()):
             if not (is_posed and row in self._keys):
-                self._keys[row] = frozenset(keys_at(self._states[row].object, moment.frame))
+                self._keys[row] = frozenset(rotation_keys(self._states[row].object, moment.frame))

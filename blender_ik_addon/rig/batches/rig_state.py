@@ -69,7 +69,7 @@ class Shared:
 
 
 Keys = frozenset[tuple[str, str]]
-"""Channels of bones that have keys, by bone and property."""
+"""Rotation channels that have keys, by bone and property."""
 
 
 class PosedByHand(NamedTuple):

@@ -11,7 +11,7 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
-from .channels import CHANNEL_SIZES, property_of_mode, read_floats
+from .channels import CHANNEL_SIZES, PROPERTY_SIZES, property_of_mode, read_floats
 
 Array = npt.NDArray[np.float64]
 
@@ -120,8 +120,8 @@ def animated_paths(owner: bpy.types.ID) -> set[tuple[str, int]]:
     return {(curve.data_path, curve.array_index) for curve in found}
 
 
-def keys_at(owner: bpy.types.ID, frame: float) -> dict[tuple[str, str], int]:
-    """Return which channels of bones have a key of the action at a frame.
+def rotation_keys(owner: bpy.types.ID, frame: float) -> dict[tuple[str, str], int]:
+    """Return which rotation channels of bones have a key of the action at a frame.
 
     Returns:
         By name of bone and property: how many keys its curves have, of that with most of them.
@@ -129,7 +129,7 @@ def keys_at(owner: bpy.types.ID, frame: float) -> dict[tuple[str, str], int]:
     found: dict[tuple[str, str], int] = {}
     for curve in curves(owner):
         channel = bone_of_path(curve.data_path)
-        if channel is not None:
+        if channel is not None and channel[1] in PROPERTY_SIZES:
             frames = read_floats(curve.keyframe_points, "co", 2)[::2]
             if (np.abs(frames - frame) < SAME_FRAME).any():
                 found[channel] = max(found.get(channel, 0), len(frames))
