@@ -159,7 +159,9 @@ def join(files: Mapping[str, Chunk], frames: Sequence[int], first: int) -> list[
             by_armature[part.armature].append((name, part))
     for rig, found in by_armature.items():
         if not found:
-            raise CommandError(f"'{rig}' is in no file: run chunk for it first, see --only.")
+            raise CommandError(
+                f"'{rig}' is in none of the files: run chunk for it first (see --only)."
+            )
     return [_joined(found, frames, first) for found in by_armature.values()]
 
 

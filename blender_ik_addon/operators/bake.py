@@ -9,7 +9,6 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
 
 from ..properties import (
     ChainGroup,
-    active_armature,
     chain_key,
     chain_spec,
     chains_of,
@@ -38,7 +37,11 @@ ACTIONS = (
 )
 
 
-NO_PATHS = "No bone has a motion path: calculate them first, in Pose > Motion Paths."
+NO_PATHS = (
+    "No bone and no object of this scene has a motion path: calculate paths first, in Pose >"
+    " Motion Paths or Object > Animation."
+)
+NO_CHAINS = "No armature of this scene has a chain, so Blender's own motion paths are right."
 
 
 class Ranged:
@@ -160,16 +163,17 @@ class POSE_OT_chain_ik_motion_paths(Stepwise):
     bl_idname = "pose.chain_ik_motion_paths"
     bl_label = "Update Motion Paths"
     bl_description = (
-        "Recompute the existing motion paths of all bones and objects in the scene, with chains."
-        " Create the paths with Blender's own buttons first; those buttons ignore chains"
+        "Fill all existing motion paths of the scene again, with what chains do. First make the"
+        " paths with Blender's own buttons, which ignore chains"
     )
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
-        shown = [active_armature(context), *(context.selected_objects or ())]
-        is_any = any(each is not None and has_paths(each) for each in shown)
-        return selection.problem_of_chain(context) or ("" if is_any else NO_PATHS)
+        objects = context.scene.objects if context.scene is not None else ()
+        if not any(chains_of(each) for each in objects):
+            return NO_CHAINS
+        return "" if any(map(has_paths, objects)) else NO_PATHS
 
     _is_asked = False
 

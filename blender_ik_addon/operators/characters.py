@@ -132,8 +132,8 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         if not limbs:
             labels = ", ".join(kind.value for kind in LimbKind if kind.name in self.kinds) or "none"
             raise RigError(
-                f"No limb of these kinds ({labels}) was found by the names and parents of bones:"
-                " select the bones of one in pose mode and press +."
+                f"No limb of these kinds ({labels}) was found from bone names and parents: select"
+                " the bones of a limb in pose mode and press +."
             )
         free = [limb for limb in limbs if driven.isdisjoint((*limb.bones, limb.end))]
         if not free:

@@ -31,9 +31,9 @@ class POSE_OT_chain_ik_convert(ChainOperator):
     bl_idname = "pose.chain_ik_convert"
     bl_label = "Convert Chains"
     bl_description = (
-        "Replace the IK constraints of the selected bones with chains, or their chains with IK"
-        " constraints. Settings, keys and drivers go along; what cannot be converted is reported,"
-        " and how far the pose differs at this frame and at all keyed ones"
+        "Replace IK constraints of the selected bones with chains, or chains with IK constraints."
+        " Settings, keys and drivers are converted too. A report names what cannot be converted"
+        " and how far the pose changes"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -89,7 +89,7 @@ class POSE_OT_chain_ik_convert(ChainOperator):
         if not is_to_chains:
             if self.use_all:
                 return "This armature has no chain."
-            return "No selected bone has a chain: select bones of one in pose mode."
+            return "No selected bone belongs to a chain: select a bone of a chain in pose mode."
         if self.use_all:
             return "No bone of this armature has an IK constraint."
         return "No selected bone has an IK constraint: select the bones that have one in pose mode."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import stat
 from pathlib import Path
 
@@ -16,15 +17,23 @@ from .base import ANEW, ChainOperator
 
 FOLDER = Path(__file__).resolve().parent.parent / "creatures"
 SUFFIX = ".json"
+# Digits that tell long names apart.
+CHECKSUM_LENGTH = 16
+# The custom property of a text that tells what was written or loaded last.
+KNOWN = "chain_ik_known"
 FILE, TEXT, NONE = "FILE", "TEXT", "NONE"
 SOURCES = (
     (FILE, "From File", "Choose a creature file"),
-    (TEXT, "From Text", "Read the text that Save Creature has written, as you have edited it"),
+    (TEXT, "From Text", "Read the text that Save > To Text has written, with your changes"),
     (NONE, "None", "Remove the creature: the chain uses the numbers in the panel again"),
 )
 DESTINATIONS = (
     (FILE, "To File", "Choose a file to write to"),
-    (TEXT, "To Text", "Write a text to edit in Blender's text editor; Load Creature reads it"),
+    (
+        TEXT,
+        "To Text",
+        "Write a text that you can edit in Blender's text editor. Load > From Text reads it",
+    ),
 )
 SHIPPED = (
     ("SNAKE", "Snake", "Hinges at right angles in turn, supple toward the tail"),
@@ -64,6 +73,8 @@ class POSE_OT_chain_ik_creature_load(ChainOperator):
             chain.force.creature = ""
             return {"FINISHED"}
         creature = take_creature(chain, self._text(chain))
+        if self.creature == TEXT and (text := _find_text(_text_name(chain))) is not None:
+            text[KNOWN] = _checksum(text)
         owner_of(chain).update_tag()
         self.report({"INFO"}, said(f"Loaded creature '{creature.name}' into chain '{chain.name}'"))
         return {"FINISHED"}
@@ -79,12 +90,13 @@ class POSE_OT_chain_ik_creature_load(ChainOperator):
 
 
 class POSE_OT_chain_ik_creature_save(ChainOperator):
-    """Write the stiffness, comfort, weight and joints of the active chain to a creature file."""
+    """Write the stiffness, comfort, weight and joints of the active chain to a file or a text."""
 
     bl_idname = "pose.chain_ik_creature_save"
     bl_label = "Save Creature"
     bl_description = (
-        "Write the stiffness, comfort, weight and joints of the active chain to a creature file"
+        "Write the stiffness, comfort, weight and joints of the active chain to a file or to a text"
+        " in Blender"
     )
     bl_options = {"REGISTER"}
 
@@ -122,7 +134,13 @@ class POSE_OT_chain_ik_creature_save(ChainOperator):
             text = _write_text(chain)
             _show(text, context)
             bpy.ops.ed.undo_push(message=self.bl_label)
-            self.report({"INFO"}, said(f"Written to text '{text.name}': edit it, then load it"))
+            self.report(
+                {"INFO"},
+                said(
+                    f"Wrote the text '{text.name}': edit it in the text editor, then choose"
+                    " Load > From Text"
+                ),
+            )
             return {"FINISHED"}
         path = _destination(self.filepath)
         _write(path, creature_text(chain))
@@ -131,9 +149,18 @@ class POSE_OT_chain_ik_creature_save(ChainOperator):
 
 
 def _text_name(chain: ChainGroup) -> str:
-    """Return the name of the text that a chain's creature is edited in, as Blender keeps it."""
-    stem = f"{owner_of(chain).name} {chain.name}".encode()[: LONGEST_NAME - len(SUFFIX)]
-    return stem.decode("utf-8", "ignore") + SUFFIX
+    """Return the name of the text that a chain's creature is edited in, as Blender keeps it.
+
+    It differs for any two chains: slashes in names are doubled, and names that are too long end
+    with a checksum.
+    """
+    owner, name = (each.replace("/", "//") for each in (owner_of(chain).name, chain.name))
+    stem, room = f"{owner} / {name}", LONGEST_NAME - len(SUFFIX)
+    if len(stem.encode()) > room:
+        checksum = hashlib.sha256(stem.encode()).hexdigest()[:CHECKSUM_LENGTH]
+        start = stem.encode()[: room - CHECKSUM_LENGTH - 1].decode("utf-8", "ignore")
+        stem = f"{start} {checksum}"
+    return stem + SUFFIX
 
 
 def _find_text(name: str) -> bpy.types.Text | None:
@@ -151,14 +178,16 @@ def _written_text(chain: ChainGroup) -> str:
     name = _text_name(chain)
     text = _find_text(name)
     if text is None:
-        raise InvalidCreatureError(
-            f"There is no text '{name}': press Save Creature and choose To Text first."
-        )
+        raise InvalidCreatureError(f"There is no text '{name}': choose Save > To Text first.")
     return text.as_string()
 
 
 def _write_text(chain: ChainGroup) -> bpy.types.Text:
-    """Write the creature of a chain to its text, and return that."""
+    """Write the creature of a chain to its text, and return that.
+
+    Raises:
+        InvalidCreatureError: If the text has changes that were not loaded.
+    """
     name = _text_name(chain)
     try:
         content = creature_text(chain)
@@ -166,8 +195,19 @@ def _write_text(chain: ChainGroup) -> bpy.types.Text:
         # It is to be mended there.
         content = chain.force.creature
     text = _find_text(name) or bpy.data.texts.new(name)
+    present = text.as_string()
+    if present.strip() and present != content and text.get(KNOWN) != _checksum(text):
+        raise InvalidCreatureError(
+            f"The text '{name}' has changes that were not loaded: choose Load > From Text, or"
+            " delete the text."
+        )
     text.from_string(content)
+    text[KNOWN] = _checksum(text)
     return text
+
+
+def _checksum(text: bpy.types.Text) -> str:
+    return hashlib.sha256(text.as_string().encode()).hexdigest()
 
 
 def _show(text: bpy.types.Text, context: bpy.types.Context) -> None:

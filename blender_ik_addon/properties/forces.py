@@ -95,7 +95,7 @@ class ForceSettings(bpy.types.PropertyGroup):
     creature: StringProperty(
         name="Creature",
         description="Text of a creature file: stiffness, comfort, mass and joints from root to"
-        " tip. It replaces the five numbers below; load None to use the numbers again",
+        " tip. It replaces the five numbers below. Choose Load > None to use the numbers again",
         options=set(),
         override=OVERRIDABLE,
         update=tag,
@@ -111,8 +111,8 @@ class ForceSettings(bpy.types.PropertyGroup):
     )
     force_gain: FloatProperty(
         name="Step Size",
-        description="How far a pull of one chain length turns a joint in one step, in degrees."
-        " Default 0: the largest stable step",
+        description="How far each step turns a joint, for a pull as long as the chain, in degrees."
+        " Default 0: the largest step that is stable",
         default=0.0,
         min=0.0,
         soft_max=1.0,
@@ -132,8 +132,8 @@ class ForceSettings(bpy.types.PropertyGroup):
     )
     ease: FloatProperty(
         name="Time Constant",
-        description="Time until about a third (1/e) of the distance to the target is left, in"
-        " seconds. A longer time makes the chain settle more slowly. Default 0.2; 0 for no delay",
+        description="Seconds until one third of the distance to the target is left. A larger value"
+        " makes the chain slower. Default 0.2; 0: no delay",
         default=0.2,
         min=0.0,
         soft_max=5.0,

@@ -390,7 +390,7 @@ class ObjectSettings(bpy.types.PropertyGroup):
     )
     filled_paths: StringProperty(
         name="Filled Paths",
-        description="Fingerprints of the bones' motion paths that Update Motion Paths has filled;"
+        description="Fingerprints of the motion paths that Update Motion Paths has filled;"
         " default none",
         options={"HIDDEN"},
         override=OVERRIDABLE,
@@ -403,7 +403,8 @@ class ObjectSettings(bpy.types.PropertyGroup):
     )
     seen_bones: StringProperty(
         name="Seen Bones",
-        description="Which bones the names in the chains mean, as JSON; default empty",
+        description="Record of bone names and rest poses (JSON), used to follow renamed bones;"
+        " default empty",
         options={"HIDDEN"},
         override=OVERRIDABLE,
     )

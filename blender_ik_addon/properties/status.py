@@ -9,11 +9,11 @@ import bpy
 from ..core import Status
 from ..rig.batches.batch import Ending
 from ..rig.keying.baking import is_animated, may_pose
-from ..rig.keying.motion_paths import are_unfilled, has_paths
+from ..rig.keying.motion_paths import are_wrong, unfilled
 from ..rig.live import live
 from ..rig.planning.stored_text import bones_of_text
 from ..rig.posing.outcome import Outcome
-from ..rig.reading.animation import keyed_bones
+from ..rig.reading.animation import rotation_keys
 from ..rig.reading.refusals import RigError
 from ..rig.reading.update import GraphKey, shown_graph
 from ..rig.tools.lengths import length_in_words, length_unit
@@ -23,8 +23,8 @@ from .choices import uses
 from .records import bones_of_chain, bones_of_chains, idle_joints
 
 NEW_KEYS = (
-    "The bones have keys here, so the chain bends another way at other frames: delete these keys,"
-    " and key the target only"
+    "The chain starts from the keys of its bones, so it bends another way at other frames than"
+    " before. To keep its bends, key the target only, and delete the keys of the bones"
 )
 
 
@@ -83,10 +83,11 @@ def _graph_shown() -> GraphKey | None:
 
 
 def _starts_from_new_keys(settings: ChainGroup) -> bool:
-    """Tell whether all bones of a chain have keys at this frame, and bend elsewhere as they say.
+    """Tell whether all bones of a chain have their only keys at this frame, and bend as they say.
 
-    A limb of two bones bends to one side only. Whoever animates the influence has keyed the bones
-    on purpose, as *Switch FK/IK* does.
+    More keys are a motion that somebody has keyed or captured. A limb of two bones bends to one
+    side only. Whoever animates the influence has keyed the bones on purpose, as *Switch FK/IK*
+    does.
     """
     scene, bones = bpy.context.scene, bones_of_chain(settings)
     if scene is None or len(bones) <= 2 or settings.start_from != "KEYED":
@@ -94,10 +95,15 @@ def _starts_from_new_keys(settings: ChainGroup) -> bool:
     owner, (_, index) = owner_of(settings), chain_key(settings)
     return (
         uses(settings, "start_from")
-        and keyed_bones(owner, scene.frame_current_final).issuperset(bones)
+        and _with_only_key(owner, scene.frame_current_final).issuperset(bones)
         and not is_animated(owner, index, "influence")
         and not is_animated(owner, index, "mute")
     )
+
+
+def _with_only_key(owner: bpy.types.Object, frame: float) -> set[str]:
+    """Return the bones whose rotation has one key, at this frame."""
+    return {bone for (bone, _), count in rotation_keys(owner, frame).items() if count == 1}
 
 
 def status_with(settings: ChainGroup, outcome: Outcome | str | None) -> str:
@@ -108,7 +114,7 @@ def status_with(settings: ChainGroup, outcome: Outcome | str | None) -> str:
     assert isinstance(outcome, Outcome)
     scene = bpy.context.scene
     text = outcome_in_words(outcome, length_unit(scene))
-    if outcome.put_back and _is_auto_keyed(owner_of(settings), outcome.put_back):
+    if outcome.put_back and _is_auto_keyed(owner_of(settings), outcome):
         text += ". Auto Keying has keyed it: delete that key"
     idle = idle_joints(settings)
     if idle:
@@ -131,12 +137,18 @@ def _unsolved(settings: ChainGroup, outcome: Outcome | str | None) -> tuple[Chai
     return (ChainState.BROKEN, outcome) if isinstance(outcome, str) else None
 
 
-def _is_auto_keyed(owner: bpy.types.Object, bones: tuple[str, ...]) -> bool:
-    """Return whether bones have a key now; *Only Insert Available* and *Needed* may set none."""
+def _is_auto_keyed(owner: bpy.types.Object, outcome: Outcome) -> bool:
+    """Return whether a bone that was put back has a key there now that it did not have before.
+
+    *Only Insert Available* and *Only Insert Needed* may set none.
+    """
     scene = bpy.context.scene
     if scene is None or not scene.tool_settings.use_keyframe_insert_auto:
         return False
-    return not keyed_bones(owner, scene.frame_current_final).isdisjoint(bones)
+    if outcome.keys_before is None:
+        return False
+    new = rotation_keys(owner, scene.frame_current_final).keys() - outcome.keys_before
+    return any(bone in outcome.put_back for bone, _ in new)
 
 
 def _idle(settings: ChainGroup) -> tuple[ChainState, str]:
@@ -179,19 +191,26 @@ def _outcome_shown(settings: ChainGroup) -> Outcome | None:
     return outcome if isinstance(outcome, Outcome) else None
 
 
-def paths_in_words(armature_object: bpy.types.Object) -> str:
-    """Return what is wrong with the motion paths of an armature's bones; empty if nothing is."""
-    scene = bpy.context.scene
-    if scene is None or not scene.chain_ik.use_live or not has_paths(armature_object):
+def paths_in_words(scene: bpy.types.Scene) -> str:
+    """Return what is wrong with the motion paths of a scene; empty if nothing is."""
+    if not scene.chain_ik.use_live:
         return ""
-    bones = bones_of_chains(armature_object)
-    moving = [names for i, names in enumerate(bones) if may_pose(armature_object, i)]
-    if not are_unfilled(armature_object, set().union(*moving)):
+    shown = unfilled(scene.objects)
+    moved = {rig: _posed_bones(rig) for rig in scene.objects if shown and chains_of(rig)}
+    if not any(are_wrong(each, moved) for each in shown):
         return ""
     return (
-        "Bone motion paths are wrong because Blender computes them without chains: press Update"
-        " Motion Paths."
+        "Motion paths are wrong because Blender computes them without chains: press Update Motion"
+        " Paths."
     )
+
+
+def _posed_bones(rig: bpy.types.Object) -> set[str]:
+    """Return the bones that chains of an armature object pose."""
+    if rig.type != "ARMATURE":
+        return set()
+    bones = enumerate(bones_of_chains(rig))
+    return set[str]().union(*[names for i, names in bones if may_pose(rig, i)])
 
 
 def tree_of(settings: ChainGroup) -> list[ChainGroup]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import bpy
 
@@ -53,6 +53,7 @@ class VIEW3D_PT_chain_ik(ChainPanel):
         owner = active_armature(context)
         if owner is None:
             layout.label(text="Select an armature or a target")
+            _draw_paths(layout, context)
             return
         row = layout.row()
         chains = owner.chain_ik
@@ -75,9 +76,16 @@ class VIEW3D_PT_chain_ik(ChainPanel):
         row = layout.row(align=True)
         row.operator("pose.chain_ik_bake")
         row.operator_menu_enum("pose.chain_ik_convert", "direction")
-        if has_paths(owner):
-            layout.operator("pose.chain_ik_motion_paths")
-            draw_text(layout.column(align=True), paths_in_words(owner))
+        _draw_paths(layout, context)
+
+
+def _draw_paths(layout: Any, context: bpy.types.Context) -> None:
+    """Draw what is wrong with the motion paths of the scene, and the button that mends them."""
+    shown = active_armature(context), context.object
+    text = "" if context.scene is None else paths_in_words(context.scene)
+    if text or any(each is not None and has_paths(each) for each in shown):
+        layout.operator("pose.chain_ik_motion_paths")
+        draw_text(layout.column(align=True), text)
 
 
 classes = (CHAINIK_UL_chains, VIEW3D_PT_chain_ik)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +25,8 @@ Members = list[tuple[RigState, list[tuple[int, Driven]]]]
 # Scales that differ by less are the same, in the float32 of Blender.
 SAME_SCALE = 1e-6
 POSED_ELSEWHERE = (
-    "Not solved here: another window has posed the bones. Move the target, or change the frame."
+    "Not solved here: another scene or window has posed these bones at its own frame."
+    " Move this chain's target, or change the frame."
 )
 
 
@@ -110,9 +110,9 @@ class Batch:
         """Return what effectors of a tree count, shape (E,); None for a chain alone."""
         return None
 
-    def _put_back(self, _row: int) -> tuple[str, ...]:
-        """Return the bones of a chain that somebody has posed since it was solved last."""
-        return ()
+    def _with_put_back(self, outcome: Outcome, _row: int) -> Outcome:
+        """Return an outcome with the bones that somebody has posed since it was solved last."""
+        return outcome
 
     def outcome(self, row: int) -> Outcome | str | None:
         """Return what the last solve of a chain did, or what is wrong with it."""
@@ -124,8 +124,7 @@ class Batch:
             return None
         tree, chain = divmod(row, len(self.driven[0].live_chains))
         driven, weights = self.driven[tree], self._weights(tree)
-        outcome = outcome_of(self._solved, driven, tree, chain, weights)
-        return replace(outcome, put_back=self._put_back(row))
+        return self._with_put_back(outcome_of(self._solved, driven, tree, chain, weights), row)
 
     def ending(self, row: int) -> Ending | None:
         """Return how the last solve of a chain ended; None without one, or where it failed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..posing.base_solve import BaseSolve
 from ..posing.eased_poses import Eased, Step, Stepped, next_step
 from ..posing.frame_solve import FrameSolve
 from ..posing.history import before, remembered
+from ..posing.outcome import Outcome
 from ..posing.solved import REACHED, Asked, Solved
 from ..reading.channels import Channels
 from ..reading.moment import Moment
@@ -23,6 +25,7 @@ from .batch import Batch, Members
 from .batch_rigs import BatchRigs, bases_of
 from .changes import Change
 from .followed import Followed
+from .gone_back import GoneBack
 from .isolating import solve_again
 from .rig_state import RigState
 
@@ -74,8 +77,7 @@ class ChainBatch(Batch):
         self._has_pull = np.zeros(count, dtype=np.bool_)
         self._is_sound = False
         self._wanted: Channels = np.full((count, bones, 4), np.nan, dtype=np.float32)
-        # Which bones somebody has posed since their chains were solved last.
-        self._is_put_back = np.zeros((count, bones), dtype=np.bool_)
+        self._gone_back = GoneBack(self.driven, self._states)
         # What chains have started from that start from what stands there.
         self._starts: dict[str, npt.NDArray[np.floating]] = {}
         self._noise: Array | None = None
@@ -114,8 +116,9 @@ class ChainBatch(Batch):
             has_changed[list(self._failed)] = True
         is_asked = (has_changed | self._is_on_its_way(moment)) & self._has_pull
         if has_new_poses:
-            self._note_put_back(moment, is_foreign)
-        self._is_put_back[is_asked] = False
+            self._note_gone_back(moment, is_foreign)
+        if has_new_poses or is_asked.any():
+            self._gone_back.update(moment, is_asked, self._followed)
         rows = is_asked.nonzero()[0]
         if rows.size:
             self._solve_rows(rows, moment, has_changed)
@@ -166,10 +169,18 @@ class ChainBatch(Batch):
         kept: Flags = (drives == 0)[:, :, None]
         return kept
 
-    def _note_put_back(self, moment: Moment, is_foreign: Callable[[RigState], bool]) -> None:
+    def _followed(self, row: int) -> bytes:
+        """Return where the targets and poles of a chain or tree are, to compare."""
+        matrices = self._targets.matrices.reshape(*self._shape, 4, 4)[row]
+        targets: bytes = matrices.tobytes()
+        poles = b""
+        if self._poles is not None:
+            poles = self._poles.matrices.reshape(len(self.driven), -1)[row].tobytes()
+        return targets + poles
+
+    def _note_gone_back(self, moment: Moment, is_foreign: Callable[[RigState], bool]) -> None:
         """Note bones that stand neither as their chains have put them nor as keys do."""
         if moment.is_new:
-            self._is_put_back[:] = False
             return
         differs = self._rigs.present != self._wanted
         if not differs.any():
@@ -184,7 +195,7 @@ class ChainBatch(Batch):
                 differs[row] &= ~is_start.all(axis=1)
             is_own = state.is_given_back or row in self._failed
             if not is_own and not is_foreign(state):
-                self._is_put_back[row] |= differs[row]
+                self._gone_back.bones[row] |= differs[row]
 
     def _have_new_starts(self) -> Flags:
         """Tell which chains start from another pose than before, and than they were left in, (B,).
@@ -323,8 +334,9 @@ class ChainBatch(Batch):
         weights: Array = self._solve.settings.weights[row] * self._is_followed[row]
         return weights
 
-    def _put_back(self, row: int) -> tuple[str, ...]:
+    def _with_put_back(self, outcome: Outcome, row: int) -> Outcome:
         tree, chain = divmod(row, self._shape[1])
         driven = self.driven[tree]
-        own = [i for i in driven.hanging.rows[chain] if self._is_put_back[tree, i]]
-        return tuple(driven.skeleton.names[driven.bones[i]] for i in own)
+        own = [i for i in driven.hanging.rows[chain] if self._gone_back.bones[tree, i]]
+        names = tuple([driven.skeleton.names[driven.bones[i]] for i in own])
+        return replace(outcome, put_back=names, keys_before=self._gone_back.keys_before(tree))

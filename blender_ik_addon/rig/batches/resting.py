@@ -51,6 +51,15 @@ class Resting:
         modes = self.live_chain.modes[self.own[ROTATION]]
         return Change(self.state, turned.bones, modes, turned.values, further)
 
+    def posed(self, change: Change) -> list[str]:
+        """Return the names of bones that do not hold what a change of theirs gives them."""
+        rotation = OtherChannels(change.bones, change.channels)
+        found = set[int]()
+        for name, part in {ROTATION: rotation, **change.others}.items():
+            present = getattr(self.state.pose, name)[part.bones].astype(np.float32)
+            found.update(part.bones[(present != part.values).any(axis=1)].tolist())
+        return [self.live_chain.job.skeleton.names[bone] for bone in sorted(found)]
+
     def _values(self, frame: float) -> dict[str, Channels]:
         """Return what its written bones hold without it, shape (k, size), by kind of channels."""
         live_chain, state = self.live_chain, self.state

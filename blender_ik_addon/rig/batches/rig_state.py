@@ -67,6 +67,26 @@ class Shared:
     store: Store
 
 
+Keys = frozenset[tuple[str, str]]
+"""Rotation channels that have keys, by bone and property."""
+
+
+class PosedByHand(NamedTuple):
+    """What somebody has posed of a chain or tree of k bones, which the chain has put back.
+
+    Attributes:
+        specs: Of the chains.
+        followed: Where their targets and poles were, to compare.
+        bones: Which bones, shape (k,).
+        keys: Which channels had keys before; None if it is not known.
+    """
+
+    specs: tuple[ChainSpec, ...]
+    followed: bytes
+    bones: Flags
+    keys: Keys | None
+
+
 @dataclass
 class RigState:
     """One armature object in one dependency graph.
@@ -92,6 +112,7 @@ class RigState:
         errors: By chain index.
         eased: What chains that ease remember, by the bones that they write.
         dragged: What chains that are dragged remember, likewise.
+        posed_by_hand: What went back of chains and trees, by the bones that they write.
         version: Grows whenever pose and bases are read.
         is_given_back: Whether chains have given bones a pose back since the last update.
     """
@@ -115,6 +136,7 @@ class RigState:
     errors: dict[int, str] = field(default_factory=dict)
     eased: dict[bytes, History[Eased]] = field(default_factory=dict)
     dragged: dict[bytes, History[Stand]] = field(default_factory=dict)
+    posed_by_hand: dict[bytes, PosedByHand] = field(default_factory=dict)
     version: int = 0
     is_given_back: bool = False
 

@@ -49,7 +49,7 @@ def check_keyable(armature_object: bpy.types.Object, *, in_new_action: bool = Fa
     if data is None:
         return
     if data.use_tweak_mode:
-        raise RigError("The NLA is in tweak mode: leave it first.")
+        raise RigError("The NLA is in tweak mode: leave tweak mode first.")
     action = data.action
     if action is not None and not action.is_editable and not in_new_action:
         raise RigError(
@@ -58,8 +58,8 @@ def check_keyable(armature_object: bpy.types.Object, *, in_new_action: bool = Fa
         )
     if data.action_influence < 1.0 or data.action_blend_type != "REPLACE":
         raise RigError(
-            "The NLA blends the action with what is below it, so keys would not show as set:"
-            " set the action to Replace with an influence of 1."
+            "The NLA blends the action with what is below it, so new keys would not play as"
+            " they are: set the action to Replace with an influence of 1."
         )
 
 

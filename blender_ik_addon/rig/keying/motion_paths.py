@@ -7,7 +7,7 @@ chain poses stands still there, or moves as its keys say.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Container, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import bpy
@@ -133,22 +133,69 @@ def fill(
                 if frame in each.frames:
                     each.points[frame] = _points(each, scene.camera, evaluate())
             yield frame
-    return sum(map(_write, paths))
+    filled: dict[bpy.types.Object, list[str]] = {}
+    for each in paths:
+        filled.setdefault(each.object, []).extend(_write(each))
+    for owner, prints in filled.items():
+        owner.chain_ik.filled_paths = " ".join(sorted(prints))
+        # Viewports draw the paths of the evaluated object.
+        owner.update_tag()
+    return sum(map(len, filled.values()))
 
 
-def are_unfilled(armature_object: bpy.types.Object, moved: Container[str]) -> bool:
-    """Tell whether bones that chains move have paths that ``fill`` has not filled.
+def unfilled(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
+    """Return those of objects that have paths which ``fill`` has not filled."""
+    return [each for each in objects if has_paths(each) and list(_unfilled_owners(each))]
+
+
+def are_wrong(shown: bpy.types.Object, moved: Mapping[bpy.types.Object, Container[str]]) -> bool:
+    """Tell whether chains move what has paths that ``fill`` has not filled.
 
     Args:
-        armature_object: The original object.
-        moved: The bones that chains write; those below them move as well.
+        shown: An object with such paths: its own, or those of its bones.
+        moved: The bones that chains write, by armature object; those below them move as well.
     """
-    filled = set(armature_object.chain_ik.filled_paths.split())
+    if _hangs(shown, moved, set()):
+        return True
+    bones = [name for name in _unfilled_owners(shown) if name]
+    return any(_is_below(shown, name, moved) for name in bones)
+
+
+def _unfilled_owners(shown: bpy.types.Object) -> Iterator[str]:
+    """Yield the bones with paths that are not ours, an empty name for the object itself."""
+    filled = set(shown.chain_ik.filled_paths.split())
+    bones = shown.pose.bones if shown.pose is not None else ()
+    for owner in (shown, *bones):
+        path = owner.motion_path
+        if path is not None and _print_of(path) not in filled:
+            yield "" if owner == shown else owner.name
+
+
+def _hangs(
+    shown: bpy.types.Object,
+    moved: Mapping[bpy.types.Object, Container[str]],
+    seen: set[bpy.types.Object],
+) -> bool:
+    """Tell whether an object hangs on bones that chains move, as child or by its constraints."""
+    seen.add(shown)
+    holders = [(shown.parent, shown.parent_bone if shown.parent_type == "BONE" else "")]
+    for constraint in shown.constraints:
+        holders.append((getattr(constraint, "target", None), getattr(constraint, "subtarget", "")))
     return any(
-        _print_of(bone.motion_path) not in filled
-        for bone in armature_object.pose.bones
-        if bone.motion_path is not None
-        and any(each.name in moved for each in (bone, *bone.parent_recursive))
+        _is_below(holder, bone, moved) or (holder not in seen and _hangs(holder, moved, seen))
+        for holder, bone in holders
+        if holder is not None
+    )
+
+
+def _is_below(
+    holder: bpy.types.Object, bone: str, moved: Mapping[bpy.types.Object, Container[str]]
+) -> bool:
+    """Tell whether chains move a bone of an object, or one above it."""
+    found = holder.pose.bones.get(bone) if holder.pose is not None else None
+    names = moved.get(holder, ())
+    return found is not None and any(
+        each.name in names for each in (found, *found.parent_recursive)
     )
 
 
@@ -189,8 +236,8 @@ def _seen(points: Array, camera: bpy.types.Object, depsgraph: bpy.types.Depsgrap
     return np.asarray(seen[:, :3] / seen[:, 3:], dtype=np.float64)
 
 
-def _write(each: Traced) -> int:
-    """Write what has been noted to the paths, and note on the object which ones are ours."""
+def _write(each: Traced) -> list[str]:
+    """Write what has been noted to the paths, and return the fingerprints of these."""
     prints = []
     for row, (name, frames) in enumerate(zip(each.bones, each.ranges, strict=True)):
         path = (each.object.pose.bones[name] if name else each.object).motion_path
@@ -200,11 +247,7 @@ def _write(each: Traced) -> int:
         points = np.array([each.points[frame][row] for frame in frames], dtype=np.float32)
         path.points.foreach_set("co", points.ravel())
         prints.append(_print_of(path))
-    if each.bones[0]:
-        each.object.chain_ik.filled_paths = " ".join(sorted(prints))
-    # Viewports draw the paths of the evaluated object.
-    each.object.update_tag()
-    return len(prints)
+    return prints
 
 
 def _print_of(path: bpy.types.MotionPath) -> str:

@@ -10,6 +10,7 @@ import bpy
 from ..batches.batch import Members
 from ..batches.carry import Carry, can_carry
 from ..batches.chain_batch import ChainBatch
+from ..batches.changes import Change
 from ..batches.follow_batch import FollowBatch
 from ..batches.resting import Resting, find_resting
 from ..batches.rig_state import RigState
@@ -18,6 +19,7 @@ from ..planning.live_chain import LiveChain
 from ..planning.order import Job, above, levels
 from ..planning.shared_bones import United, united
 from ..planning.tree_plan import planned_tree
+from ..reading.refusals import listed
 from ..reading.skeleton import Fingerprint, Skeleton
 from ..reading.update import Update
 from ..reading.world import Order
@@ -65,6 +67,8 @@ class GraphState:
             index.
         met: What was last written to armature objects, as far as this graph has seen to it.
         resting: The same chains, whose own bones stand as stored.
+        gone_back: By armature object and index, as soon as they stand so: which of these bones
+            somebody has posed at this frame.
     """
 
     rigs: dict[int, RigState] = field(default_factory=dict)
@@ -75,6 +79,7 @@ class GraphState:
     refused: dict[tuple[int, int], str] = field(default_factory=dict)
     met: dict[int, LastWrite] = field(default_factory=dict)
     resting: tuple[Resting, ...] = ()
+    gone_back: dict[tuple[int, int], list[str]] = field(default_factory=dict)
     _assembled: list[tuple[LiveChain, bool]] = field(default_factory=list)
     _jobs: list[Job] = field(default_factory=list)
     _anchors: frozenset[int] = frozenset()
@@ -106,6 +111,25 @@ class GraphState:
         # Any armature object may have chains now, or be posable again.
         return not update.listed_armatures and self._anchors.isdisjoint(update.listed)
 
+    def note_rest(self, chain: Resting, change: Change | None, *, is_hand: bool) -> None:
+        """Note which bones of a refused chain go back, if somebody has posed them."""
+        key = chain.state.uid, chain.live_chain.job.index
+        if not is_hand or key not in self.gone_back:
+            self.gone_back[key] = []
+        elif change is not None:
+            names = [*self.gone_back[key], *chain.posed(change)]
+            self.gone_back[key] = list(dict.fromkeys(names))
+
+    def refusal(self, key: tuple[int, int]) -> str:
+        """Return why a chain is refused, by armature object and index."""
+        text, bones = self.refused[key], self.gone_back.get(key)
+        if not bones:
+            return text
+        return (
+            f"This chain keeps {listed(bones)} as stored or keyed, so it went back: mute the chain"
+            f" to pose by hand. {text}"
+        )
+
     def assemble(self) -> None:
         """Sort the chains into levels and batches; what is as it was keeps what it knows."""
         placed = list(self._placed())
@@ -125,6 +149,8 @@ class GraphState:
                 (jobs[i].object.session_uid, jobs[i].index): text
                 for i, text in self._united.refused.items()
             }
+            gone_back = self.gone_back.items()
+            self.gone_back = {key: bones for key, bones in gone_back if key in self.refused}
             self._anchors = _followed(jobs)
             self._goes_on = any(job.spec.goes_on for job in jobs)
             self.tied = _tied(jobs)

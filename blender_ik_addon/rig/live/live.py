@@ -11,6 +11,7 @@ import numpy as np
 
 from ..batches.batch import Ending
 from ..batches.changes import Change, note
+from ..batches.resting import Resting
 from ..batches.rig_state import RigState, Shared, Specs, Store, place
 from ..planning.live_chain import LiveChain
 from ..posing.outcome import Outcome
@@ -236,7 +237,9 @@ def _solve_levels(
     written: set[int] = set()
     others = frozenset[int]()
     for chain in graph.resting:
-        if (rest := chain.change(update.frame)) is not None:
+        rest = chain.change(update.frame)
+        _note_rest(graph, update, chain, rest)
+        if rest is not None:
             note(rest)
             unwritten.setdefault(rest.state.uid, []).append(rest)
     for level in graph.levels:
@@ -253,6 +256,16 @@ def _solve_levels(
             note(change)
             unwritten.setdefault(change.state.uid, []).append(change)
     return others | _write(unwritten, update, source, written)
+
+
+def _note_rest(graph: GraphState, update: Update, chain: Resting, change: Change | None) -> None:
+    """Note whether bones of a refused chain go back from a pose by hand, and tell of it."""
+    state, index = chain.state, chain.live_chain.job.index
+    is_ours = update.is_new_frame or state.is_given_back or _is_written_by_another(state)
+    graph.note_rest(chain, change, is_hand=not is_ours)
+    outcomes = memory.outcomes.get(update.key, {}).get(state.uid, {})
+    if index in outcomes:
+        outcomes[index] = graph.refusal((state.uid, index))
 
 
 def _world(graph: GraphState, update: Update) -> WorldMatrices:
@@ -414,5 +427,5 @@ def _note_outcomes(graph: GraphState, update: Update) -> None:
         for batch in level.batches:
             for row, live_chain in enumerate(batch.live_chains):
                 outcomes[batch.uids[row]][live_chain.job.index] = (batch, row)
-    for (uid, index), text in graph.refused.items():
-        outcomes[uid][index] = text
+    for uid, index in graph.refused:
+        outcomes[uid][index] = graph.refusal((uid, index))

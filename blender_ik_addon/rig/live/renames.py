@@ -72,8 +72,8 @@ def _bones_of_text(text: str) -> dict[str, _Bones]:
 def _renamed(before: _Bones, after: _Bones) -> dict[str, str]:
     """Return the new names of bones by the former ones; of some at one place in their order.
 
-    A bone that is called as before and rests as before is the same bone. Any other bone is the one
-    that rests where it did: it has another name now, which another bone may have had.
+    A bone that is called as before and rests as before is the same bone. A name that is gone means
+    the bone that rests where its bone did.
     """
     same = set(zip(*before, strict=True)).intersection(zip(*after, strict=True))
     come: dict[int, list[str]] = {}
@@ -81,4 +81,16 @@ def _renamed(before: _Bones, after: _Bones) -> dict[str, str]:
         if (name, rest) not in same:
             come.setdefault(rest, []).append(name)
     gone = [bone for bone in zip(*before, strict=True) if bone not in same]
-    return {name: come[rest].pop(0) for name, rest in gone if come.get(rest)}
+    found = {name: come[rest].pop(0) for name, rest in gone if come.get(rest)}
+    return _without_moved(found, set(after.names))
+
+
+def _without_moved(found: dict[str, str], present: set[str]) -> dict[str, str]:
+    """Return the renames without those of names that still mean their bones.
+
+    A name that still exists means another bone only where that one has given up its own name. If
+    not, the bone of that name was moved, and another one has come to its place.
+    """
+    while moved := found.keys() & (present - set(found.values())):
+        found = {name: new for name, new in found.items() if name not in moved}
+    return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +19,11 @@ from .writer import Written
 
 Values = dict[tuple[str, int], Any]
 
+# A data path ends with the name of a property, or with that of a custom one in brackets.
+_LAST_NAME = re.compile(r'(?:^|\.)(?P<name>\w+)$|\["(?P<custom>(?:[^"\\]|\\.)*)"\]$')
+# What Blender raises for data and properties that are gone, or are not what they were.
+_UNFIT = (ReferenceError, AttributeError, LookupError, TypeError, ValueError, OverflowError)
+
 
 @dataclass(frozen=True)
 class Standing:
@@ -25,19 +32,18 @@ class Standing:
     Attributes:
         graphs: What is known of each dependency graph, and what chains remember.
         poses: Armature objects with chains, and the channels of their bones.
-        values: Objects with keys, and what the properties held that have them, by data path and
-            index: who has moved something and not keyed it would lose that.
+        values: All data with keys, and what the properties held that have them, by data path and
+            index: who has changed something and not keyed it would lose that.
     """
 
     graphs: dict[GraphKey, GraphState]
     poses: tuple[tuple[bpy.types.Object, Written], ...]
-    values: tuple[tuple[bpy.types.Object, Values], ...]
+    values: tuple[tuple[bpy.types.ID, Values], ...]
 
     def put_back(self) -> None:
         """Have everything as it was, at the frame where it was; nothing where rigs are gone."""
         for owner, held in self.values:
-            with suppress(ReferenceError):
-                _set_values(owner, held)
+            _set_values(owner, held)
         with suppress(ReferenceError):
             for rig, channels in self.poses:
                 rig.update_tag()
@@ -62,38 +68,66 @@ def standing() -> Standing:
             bones = rig.pose.bones
             sizes = CHANNEL_SIZES.items()
             poses.append((rig, {name: read_floats(bones, name, size) for name, size in sizes}))
-    keyed = [ob for ob in bpy.data.objects if ob.animation_data is not None]
-    return Standing(graphs, tuple(poses), tuple([(ob, _read_values(ob)) for ob in keyed]))
+    values = tuple([(owner, held) for owner in _all_data() if (held := _read_values(owner))])
+    return Standing(graphs, tuple(poses), values)
 
 
-def _read_values(owner: bpy.types.Object) -> Values:
-    """Return what animated properties of an object hold, but for those that are gone."""
+def _all_data() -> Iterator[bpy.types.ID]:
+    """Yield what the file has, each once; nodes that belong to other data are reached from that."""
+    lists = [each.identifier for each in bpy.data.bl_rna.properties if each.type == "COLLECTION"]
+    yield from dict.fromkeys(owner for name in lists for owner in getattr(bpy.data, name))
+
+
+def _animated(owner: bpy.types.ID) -> set[tuple[str, int]]:
+    """Return data path and index of what is animated of some data, and of its own nodes."""
+    found = animated_paths(owner)
+    nodes = getattr(owner, "node_tree", None)
+    if nodes is None or not nodes.is_embedded_data:
+        return found
+    inside = animated_paths(nodes)
+    dots = {path: "" if path.startswith("[") else "." for path, _ in inside}
+    return found | {(f"node_tree{dots[path]}{path}", index) for path, index in inside}
+
+
+def _read_values(owner: bpy.types.ID) -> Values:
+    """Return what animated properties of some data hold, but for those that are gone."""
     found: Values = {}
-    for path, index in animated_paths(owner):
-        with suppress(ValueError, IndexError):
-            value: Any = owner.path_resolve(path)
-            found[path, index] = value[index] if _has_components(value) else value
+    with suppress(ReferenceError):
+        for path, index in _animated(owner):
+            with suppress(*_UNFIT):
+                value: Any = owner.path_resolve(path)
+                value = value[index] if _has_components(value) else value
+                # Anything but a plain value is part of the data, and may be gone when it is read.
+                if isinstance(value, float | int | str | set):
+                    found[path, index] = value
     return found
 
 
-def _set_values(owner: bpy.types.Object, values: Values) -> None:
-    """Give animated properties of an object the values that they held, where they differ."""
+def _set_values(owner: bpy.types.ID, values: Values) -> None:
+    """Give animated properties of some data the values that they held, where they differ.
+
+    One that does not take its value any more keeps no other one from it.
+    """
     present = _read_values(owner)
     for (path, index), value in values.items():
-        if present.get((path, index), value) == value:
-            continue
-        found: Any = owner.path_resolve(path)
-        if _has_components(found):
-            found[index] = value
-            continue
-        is_custom = path.endswith("]")
-        place, _, name = path[:-1].rpartition("[") if is_custom else path.rpartition(".")
+        if present.get((path, index), value) != value:
+            with suppress(*_UNFIT):
+                _set_value(owner, path, index, value)
+                owner.update_tag()
+
+
+def _set_value(owner: bpy.types.ID, path: str, index: int, value: Any) -> None:
+    found: Any = owner.path_resolve(path)
+    last = _LAST_NAME.search(path)
+    if _has_components(found):
+        found[index] = value
+    elif last is not None:
+        place = path[: last.start()]
         holder: Any = owner.path_resolve(place) if place else owner
-        if is_custom:
-            holder[bpy.utils.unescape_identifier(name[1:-1])] = value
+        if last["name"] is None:
+            holder[bpy.utils.unescape_identifier(last["custom"])] = value
         else:
-            setattr(holder, name, value)
-        owner.update_tag()
+            setattr(holder, last["name"], value)
 
 
 def _has_components(value: Any) -> bool:

@@ -45,6 +45,8 @@ class Outcome:
         tree: Indices of the other chains of the object that it is one tree with.
         outweighed_by: Names of those that keep the effector from the target.
         put_back: Bones that somebody has posed since, which the chain has put back.
+        keys_before: Which channels had keys at this frame before that, by bone and property; None
+            if it is not known.
     """
 
     channels: Array
@@ -64,6 +66,7 @@ class Outcome:
     tree: tuple[int, ...] = ()
     outweighed_by: tuple[str, ...] = ()
     put_back: tuple[str, ...] = ()
+    keys_before: frozenset[tuple[str, str]] | None = None
 
 
 def outcome_of(

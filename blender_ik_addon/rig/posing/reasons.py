@@ -26,6 +26,7 @@ class Reasons:
     Attributes:
         options: Of the chain, or of the tree that it is solved with.
         has_locked_joints: Whether any joint on the way to the effector has an axis without room.
+        is_rigid: Whether no joint on that way can turn or slide.
         is_at_limits: Whether any joint stands at an end of its range, where a tip is off.
         is_tip_beyond: Whether the tip lies beyond the effector, so that only its own joint can keep
             it from the wanted orientation.
@@ -35,6 +36,7 @@ class Reasons:
 
     options: SolveOptions = field(default_factory=SolveOptions)
     has_locked_joints: bool = False
+    is_rigid: bool = False
     is_at_limits: bool = False
     is_tip_beyond: bool = False
     turns_tip_first: bool = False
@@ -69,6 +71,7 @@ def reasons_of(
     return Reasons(
         options,
         has_locked_joints=_are_locked(joints.take(slice(segments))),
+        is_rigid=_is_rigid(joints.take(slice(segments))),
         is_at_limits=is_off and _are_at_ends(joints, rotations()),
         is_tip_beyond=is_tip_beyond,
     )
@@ -81,6 +84,11 @@ def turns_tip_first(plan: ChainPlan, spec: ChainSpec) -> bool:
 
 def _are_locked(joints: BoneJoints) -> bool:
     return bool(joints.is_locked.any() or (joints.high - joints.low <= 2.0 * AT_END).any())
+
+
+def _is_rigid(joints: BoneJoints) -> bool:
+    has_room = ~joints.is_locked & (joints.high - joints.low > 2.0 * AT_END)
+    return joints.slides is None and not has_room.any()
 
 
 def _are_at_ends(joints: BoneJoints, rotations: Array) -> bool:

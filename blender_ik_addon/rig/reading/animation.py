@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.algebra.arithmetic import Array, Flags
-from .channels import CHANNEL_SIZES, property_of_mode, read_floats
+from .channels import CHANNEL_SIZES, PROPERTY_SIZES, property_of_mode, read_floats
 
 # Blender sets no second key nearer than this to another one, in frames.
 SAME_FRAME = 0.01
@@ -107,7 +107,8 @@ def driven_axes(owner: bpy.types.ID, path: str) -> set[int]:
 
 def animated_paths(owner: bpy.types.ID) -> set[tuple[str, int]]:
     """Return data path and array index of everything that action, NLA and drivers animate."""
-    data = owner.animation_data
+    # Not every kind of data can be animated.
+    data = getattr(owner, "animation_data", None)
     if data is None:
         return set()
     found = [*curves(owner), *data.drivers]
@@ -118,15 +119,19 @@ def animated_paths(owner: bpy.types.ID) -> set[tuple[str, int]]:
     return {(curve.data_path, curve.array_index) for curve in found}
 
 
-def keyed_bones(owner: bpy.types.ID, frame: float) -> set[str]:
-    """Return the names of bones with a key of the action on any of their channels at a frame."""
-    found = set[str]()
+def rotation_keys(owner: bpy.types.ID, frame: float) -> dict[tuple[str, str], int]:
+    """Return which rotation channels of bones have a key of the action at a frame.
+
+    Returns:
+        By name of bone and property: how many keys its curves have, of that with most of them.
+    """
+    found: dict[tuple[str, str], int] = {}
     for curve in curves(owner):
-        bone, _ = bone_of_path(curve.data_path) or ("", "")
-        if bone and bone not in found:
+        channel = bone_of_path(curve.data_path)
+        if channel is not None and channel[1] in PROPERTY_SIZES:
             frames = read_floats(curve.keyframe_points, "co", 2)[::2]
             if (np.abs(frames - frame) < SAME_FRAME).any():
-                found.add(bone)
+                found[channel] = max(found.get(channel, 0), len(frames))
     return found
 
 

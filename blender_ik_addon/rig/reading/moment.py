@@ -15,12 +15,14 @@ class Moment(NamedTuple):
         seconds: Of one frame.
         first: Frame at which the scene starts.
         is_new: Whether Blender has just gone to this frame.
+        is_auto_keying: Whether Blender keys what somebody poses.
     """
 
     frame: float
     seconds: float
     first: float
     is_new: bool
+    is_auto_keying: bool
 
 
 def moment_of(update: Update) -> Moment:
@@ -28,4 +30,6 @@ def moment_of(update: Update) -> Moment:
     scene = update.scene
     render = scene.render
     first = scene.frame_preview_start if scene.use_preview_range else scene.frame_start
-    return Moment(update.frame, render.fps_base / render.fps, first, update.is_new_frame)
+    seconds = render.fps_base / render.fps
+    is_auto_keying = scene.tool_settings.use_keyframe_insert_auto
+    return Moment(update.frame, seconds, first, update.is_new_frame, is_auto_keying)

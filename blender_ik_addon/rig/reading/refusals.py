@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...core import IKError, InvalidChainError
+
+# At most so many names are listed.
+MOST_NAMES = 3
 
 
 class RigError(IKError):
@@ -20,3 +25,9 @@ def no_length(name: str) -> InvalidChainError:
         f"Bone '{name}' has no length to turn:"
         " check its scale and location, or leave it out of the chain."
     )
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names in one line, the first few of many."""
+    shown, more = ", ".join(names[:MOST_NAMES]), len(names) - MOST_NAMES
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -107,12 +107,15 @@ class Skeleton:
         return int(touching[0]) if len(touching) == 1 else None
 
     def begins_at_tail(self, bones: Indices) -> Flags:
-        """Return which bones (m,) begin at the tails of their parents, connected or so at rest."""
+        """Return which bones (m,) begin at the tails of their parents, connected or so at rest.
+
+        A bone without a parent does not, although its *Connected* may be on.
+        """
         parents = self.parents[bones]
         tails = np.outer(self.lengths[parents], (0.0, 1.0, 0.0))
         gaps = np.linalg.norm(self.offsets[bones, :3, 3] - tails, axis=1)
-        is_touching = (parents >= 0) & (gaps <= TOUCHING * self.lengths[parents])
-        at_tail: Flags = self.is_connected[bones] | is_touching
+        is_touching = gaps <= TOUCHING * self.lengths[parents]
+        at_tail: Flags = (parents >= 0) & (self.is_connected[bones] | is_touching)
         return at_tail
 
     def connected_run(self, bone: int) -> list[int]:

@@ -337,7 +337,9 @@ def change_in_words(gaps: Array, length: float, frames: Sequence[float], unit: L
     bones = f"{gaps.shape[1] - 1} bones" if gaps.shape[1] > 2 else "1 bone"
     text = f"({bones}): the tip is {tip} off, joints are up to {most} apart."
     if np.max(tips) <= SAME_POSE * length:
-        text = f"({bones}): same tip, other bends, joints up to {most} apart."
+        text = (
+            f"({bones}): the tip is the same, but the bends differ: joints are up to {most} apart."
+        )
     if len(frames) == 1:
         return text
     where = f"The difference is largest at frame {frames[int(np.argmax(farthest))]:g}."

@@ -6,10 +6,9 @@ import math
 
 from ...core import SolveOptions, Solver, Status
 from ..posing.outcome import Outcome
+from ..reading.refusals import listed
 from .lengths import LengthUnit, is_visible, length_in_words
 
-# At most so many names are listed.
-MOST_NAMES = 3
 # In radians: smaller gaps of the tip's rotation cannot be seen.
 SMALLEST_TIP_GAP = 1e-3
 ONE_LEFT = (
@@ -32,16 +31,16 @@ def outcome_in_words(outcome: Outcome, unit: LengthUnit) -> str:
     text = _ending_in_words(outcome, unit)
     if outcome.put_back:
         text = (
-            f"This chain poses {_listed(outcome.put_back)}, so it went back: move the target, or"
+            f"This chain poses {listed(outcome.put_back)}, so it went back: move the target, or"
             f" switch to FK to pose by hand. {text}"
         )
     if outcome.lacks_hand:
         text += f"; {NO_HAND}"
     if outcome.connected:
-        bones = _listed(outcome.connected)
+        bones = listed(outcome.connected)
         text += f"; connected bones cannot slide, clear Connected in edit mode: {bones}"
     if outcome.location_locked:
-        bones = _listed(outcome.location_locked)
+        bones = listed(outcome.location_locked)
         text += f"; bones with a locked location cannot slide, unlock it: {bones}"
     return text
 
@@ -99,22 +98,17 @@ def _reached_in_words(outcome: Outcome, gap: str) -> str:
 def _failure_in_words(outcome: Outcome, gap: str) -> str:
     """Return why an effector misses a target that it could reach with free joints and alone."""
     options, status = outcome.why.options, outcome.status
-    is_cut_off = status is Status.ITERATIONS_USED_UP and outcome.iterations >= options.iterations
+    is_used_up = bool(outcome.iterations >= options.iterations)
+    is_cut_off = status is Status.ITERATIONS_USED_UP and is_used_up
+    # No sweep moves them: neither more iterations nor another solver would.
+    if outcome.why.is_rigid and status is not Status.OUTWEIGHED:
+        return f"Held back by locked joints, {gap} left"
     if _is_bare(options) and status is not Status.OUTWEIGHED:
-        if is_cut_off:
-            return (
-                f"Finish with Newton is off, {gap} left after {_iterations(outcome)}:"
-                " switch it on, or raise Iterations"
-            )
-        text = f"Finish with Newton is off, {gap} left: switch it on"
-        # What stops short may stand at limits that keep nothing from the target.
-        if outcome.held_by:
-            text += f". At their limits: {_listed(outcome.held_by)}"
-        return text
+        return _bare_in_words(outcome, gap, is_cut_off=is_cut_off)
     if status is Status.LIMITED and outcome.held_by:
-        return f"Held back by the limits of {_listed(outcome.held_by)}, {gap} left"
+        return f"Held back by the limits of {listed(outcome.held_by)}, {gap} left"
     if status is Status.OUTWEIGHED and outcome.outweighed_by:
-        return f"Outweighed by {_listed(outcome.outweighed_by)}: {gap} off"
+        return f"Outweighed by {listed(outcome.outweighed_by)}: {gap} off"
     if status is not Status.ITERATIONS_USED_UP and outcome.why.has_locked_joints:
         return f"Held back by locked joints, {gap} left"
     if is_cut_off:
@@ -125,6 +119,20 @@ def _failure_in_words(outcome: Outcome, gap: str) -> str:
             f"Stopped {gap} short after {iterations}: raise Iterations or choose the solver Newton"
         )
     return f"Stopped {gap} short: no nearer pose was found"
+
+
+def _bare_in_words(outcome: Outcome, gap: str, *, is_cut_off: bool) -> str:
+    """Return why a bare FABRIK or CCD stops short, which Newton would finish."""
+    text = f"{gap} left because Finish with Newton is off: switch it on"
+    if is_cut_off:
+        text = (
+            f"Stopped {gap} short after {_iterations(outcome)}: switch Finish with Newton on,"
+            " or raise Iterations"
+        )
+    # What stops short may stand at limits that keep nothing from the target.
+    if outcome.held_by:
+        text += f". At their limits: {listed(outcome.held_by)}"
+    return text
 
 
 def _is_bare(options: SolveOptions) -> bool:
@@ -145,9 +153,3 @@ def _tip_in_words(outcome: Outcome) -> str:
 def _iterations(outcome: Outcome) -> str:
     count = outcome.iterations
     return f"{count} iterations" if count != 1 else "1 iteration"
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    """Return names in one line, the first few of many."""
-    shown, more = ", ".join(names[:MOST_NAMES]), len(names) - MOST_NAMES
-    return f"{shown} and {more} more" if more > 0 else shown

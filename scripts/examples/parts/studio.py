@@ -45,6 +45,7 @@ def finish(example: Example, rig: bpy.types.Object) -> None:
     _set_up_render(scene)
     _keep_one_workspace()
     _show_note(example)
+    _open_sidebar()
     for view in stage.views():
         view.shading.color_type = "MATERIAL"
         view.shading.show_cavity = True
@@ -149,6 +150,13 @@ def _show_note(example: Example) -> None:
     editor.show_word_wrap = True
     editor.show_line_numbers = editor.show_syntax_highlight = False
     editor.top = 0
+
+
+def _open_sidebar() -> None:
+    """Show the sidebar. Its tab can be chosen in a window only, once its panels have been drawn."""
+    for area in bpy.context.screen.areas:
+        if area.type == "VIEW_3D":
+            area.spaces.active.show_region_ui = True
 
 
 def _select(example: Example, rig: bpy.types.Object) -> None:

@@ -189,7 +189,7 @@ def test_chains_that_go_on_are_played_from_the_first_frame_or_refused(tmp_path, 
     assert contents(merged) == contents(whole)
     # Or the rope whole, and the others in parts.
     free = make_chunks(file, "1-6", "7-12", options=("--only", "independent"))
-    assert "'Rope' is in no file" in refusal(capfd, "merge", *free, "--output", merged)
+    assert "'Rope' is in none of the files" in refusal(capfd, "merge", *free, "--output", merged)
     rope = make_chunks(file, "1-12", options=("--only", "dependent"))
     assert command("merge", *free, *rope, "--output", merged) in (0, 3)
     assert contents(merged) == contents(whole)

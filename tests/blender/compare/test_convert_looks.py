@@ -201,7 +201,9 @@ def test_both_ways_take_what_is_selected_and_not_the_active_chain():
     press(convert, direction="TO_CONSTRAINTS")
     assert not ob.chain_ik.chains
     assert {each.name for each in ik_constraints(ob)} == {"Left", "Right"}
-    assert refusal(convert, direction="TO_CONSTRAINTS").startswith("No selected bone has a chain")
+    assert refusal(convert, direction="TO_CONSTRAINTS").startswith(
+        "No selected bone belongs to a chain"
+    )
 
 
 def test_in_object_mode_where_no_bones_are_selected_the_active_chain_is_taken():

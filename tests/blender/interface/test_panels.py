@@ -247,9 +247,9 @@ def test_the_status_takes_as_many_lines_whatever_it_says():
     assert lines == [chain.status, "", ""]
     bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
     bone = chain.id_data.pose.bones["Bone.1"]
-    bone.keyframe_insert("rotation_quaternion")
-    rigs.updated()
     bone.rotation_quaternion = (0.8, 0.6, 0.0, 0.0)
+    rigs.updated()
+    bone.keyframe_insert("rotation_quaternion")
     rigs.updated()
     lines = [item.name for item in draw(only="Status") if item.kind == "label"]
     assert len(lines) == 3

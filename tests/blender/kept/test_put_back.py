@@ -91,27 +91,66 @@ def test_of_a_tree_only_the_chains_tell_that_pose_the_bone():
 KEYED = "Auto Keying has keyed it: delete that key"
 
 
-def test_a_key_that_auto_keying_has_set_is_told_of_where_it_is():
-    ob, _ = make_limb()
-    scene = bpy.context.scene
-    scene.tool_settings.use_keyframe_insert_auto = True
-    scene.frame_set(4, subframe=0.5)
-    # In the window Auto Keying keys what the chain has put back, once the mouse lets go.
-    ob.pose.bones["Bone.1"].keyframe_insert("rotation_quaternion", frame=4.5)
-    rigs.updated()
+def pose_and_key(ob: bpy.types.Object, path: str) -> None:
+    """Turn a bone and key it, as Auto Keying does once the mouse lets go."""
     ob.pose.bones["Bone.1"].rotation_quaternion = TURNED
     rigs.updated()
+    ob.pose.bones["Bone.1"].keyframe_insert(path)
+    rigs.updated()
+
+
+def test_a_key_that_auto_keying_has_set_is_told_of_where_it_is():
+    ob, target = make_limb()
+    scene = bpy.context.scene
+    scene.tool_settings.use_keyframe_insert_auto = True
+    scene.frame_set(4)
+    rigs.updated()
+    pose_and_key(ob, "rotation_quaternion")
     assert status(ob).startswith(TOLD.format("Bone.1"))
     assert status(ob).endswith(KEYED)
     scene.tool_settings.use_keyframe_insert_auto = False
     assert KEYED not in status(ob)
+    scene.tool_settings.use_keyframe_insert_auto = True
+    target.location.x += 0.1
+    rigs.updated()
+    assert status(ob).startswith("Reached")
+    # It was there before what is posed now.
+    ob.pose.bones["Bone.1"].rotation_quaternion = TURNED
+    rigs.updated()
+    assert status(ob).startswith(TOLD.format("Bone.1"))
+    assert KEYED not in status(ob)
+
+
+@pytest.mark.parametrize("has_key", [True, False])
+@pytest.mark.parametrize("path", ["location", "rotation_quaternion"])
+def test_no_key_is_told_of_that_was_there_before_or_is_of_another_channel(has_key, path):
+    ob, _ = make_limb()
+    bones = ob.pose.bones
+    bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
+    if has_key:
+        bones["Bone.1"].keyframe_insert("rotation_quaternion", frame=1)
+    rigs.updated()
+    pose_and_key(ob, path)
+    assert status(ob).startswith(TOLD.format("Bone.1"))
+    assert (KEYED in status(ob)) == (path == "rotation_quaternion" and not has_key)
+
+
+def test_a_pose_that_went_back_is_told_of_no_more_once_a_setting_has_changed():
+    ob, _ = make_limb(solver="NEWTON")
+    ob.pose.bones["Bone.1"].rotation_quaternion = TURNED
+    rigs.updated()
+    assert "by hand" in status(ob)
+    ob.chain_ik.chains[0].iterations += 1
+    rigs.updated()
+    assert status(ob).startswith("Reached")
 
 
 def test_no_key_is_told_of_where_only_insert_available_has_set_none():
     ob, _ = make_limb()
     bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
-    # Another frame, another bone and another property have keys.
+    # Another frame, another bone and other properties have keys.
     ob.pose.bones["Bone.1"].keyframe_insert("rotation_quaternion", frame=40)
+    ob.pose.bones["Bone.1"].keyframe_insert("location", frame=1)
     ob.pose.bones["Bone.0"].keyframe_insert("rotation_quaternion", frame=1)
     ob.keyframe_insert("location", frame=1)
     rigs.updated()

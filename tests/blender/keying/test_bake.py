@@ -322,7 +322,7 @@ def test_an_action_in_tweak_mode_is_refused_until_it_is_left():
     data.nla_tracks.active = data.nla_tracks[0]
     data.use_tweak_mode = True
     assert data.use_tweak_mode
-    assert refusal(bake) == "The NLA is in tweak mode: leave it first."
+    assert refusal(bake) == "The NLA is in tweak mode: leave tweak mode first."
     data.use_tweak_mode = False
     press(bake, frame_start=1, frame_end=3)
 

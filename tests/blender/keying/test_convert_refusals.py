@@ -260,7 +260,7 @@ def test_with_nothing_to_convert_it_says_what_to_select():
     assert refusal(convert).startswith("No selected bone has an IK constraint")
     assert refusal(convert, use_all=True) == "No bone of this armature has an IK constraint."
     told = refusal(convert, direction="TO_CONSTRAINTS")
-    assert told == "No selected bone has a chain: select bones of one in pose mode."
+    assert told == "No selected bone belongs to a chain: select a bone of a chain in pose mode."
     select_objects(active=rigs.make_empty())
     assert refusal(convert) == "Select an armature and make it active."
     rigs.enter(ob, "EDIT")

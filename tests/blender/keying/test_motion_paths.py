@@ -19,7 +19,7 @@ LAST = 12
 SWING = {1: (0.7, 0.3, 1.2), 6: (-0.6, 0.9, 0.8), LAST: (0.2, -0.7, 1.4)}
 # Paths and poses are float32: a share of the chain's length.
 SAME = 1e-6
-WRONG = "Bone motion paths are wrong"
+WRONG = "Motion paths are wrong"
 
 
 @pytest.fixture(autouse=True)
@@ -230,10 +230,53 @@ def test_the_warning_is_about_bones_that_chains_move():
     assert WRONG not in warning()
 
 
+def on_chain(kind, ob):
+    """Return something that hangs on a bone that a chain poses, with a path of its own."""
+    made = rigs.make_rig(name="Sleeve") if kind == "armature" else rigs.make_empty("Prop")
+    holder = made
+    if kind == "grandchild":
+        holder = made.parent = rigs.make_empty("Between")
+    if kind == "constrained":
+        constraint = made.constraints.new("CHILD_OF")
+        constraint.target, constraint.subtarget = ob, "Bone.1"
+    else:
+        holder.parent, holder.parent_type, holder.parent_bone = ob, "BONE", "Bone.1"
+    if kind == "armature":
+        calculate(made)
+        rigs.enter(made, "OBJECT")
+    else:
+        select_objects(active=made)
+        press(bpy.ops.object.paths_calculate)
+    return made
+
+
+@pytest.mark.parametrize("kind", ["armature", "empty", "grandchild", "constrained"])
+def test_the_warning_is_about_whatever_hangs_on_chains_whatever_is_selected(kind):
+    ob, target = make_arm()
+    made = on_chain(kind, ob)
+    for active in (made, ob, target):
+        select_objects(active=active)
+        assert WRONG in warning()
+    select_objects(active=made)
+    press(update)
+    assert WRONG not in warning()
+    made.parent = None
+    made.constraints.clear()
+    select_objects(active=made)
+    press(bpy.ops.object.paths_calculate)
+    assert WRONG not in warning()
+
+
+def test_it_is_refused_where_no_armature_of_the_scene_has_a_chain():
+    ob = rigs.make_rig()
+    calculate(ob)
+    assert refusal(update).startswith("No armature of this scene has a chain")
+
+
 def test_without_paths_it_says_how_to_make_some():
     ob, _ = make_arm()
     select_objects(active=ob)
-    assert "calculate them first" in refusal(update)
+    assert "calculate paths first" in refusal(update)
     calculate(ob)
     bpy.context.scene.chain_ik.use_live = False
     assert "Live is off" in refusal(update)

@@ -9,7 +9,7 @@ import pytest
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, select_bones
 
-TOLD = "The bones have keys here, so the chain bends another way at other frames"
+TOLD = "The chain starts from the keys of its bones, so it bends another way at other frames"
 SWING = {1: (0.9, 0.3, 2.2), 12: (-1.2, 0.9, 1.4)}
 
 
@@ -53,6 +53,31 @@ def test_it_is_told_no_more_once_the_keys_are_deleted():
     key_selected()
     for bone in ob.pose.bones:
         bone.keyframe_delete("rotation_quaternion")
+    rigs.updated()
+    assert TOLD not in status(ob)
+
+
+def test_nothing_is_told_of_keys_of_a_motion():
+    ob = make_tail()
+    press(bpy.ops.pose.chain_ik_bake, mute=True)
+    rigs.go_to(4)
+    ob.chain_ik.chains[0].mute = False
+    rigs.updated()
+    assert status(ob).startswith("Reached")
+    assert TOLD not in status(ob)
+    # Nor where a pose is keyed at two frames, as clips are.
+    ob = make_tail()
+    for frame in (1, 12):
+        for bone in ob.pose.bones:
+            bone.keyframe_insert("rotation_quaternion", frame=frame)
+    rigs.go_to(12)
+    assert TOLD not in status(ob)
+
+
+def test_keys_of_other_channels_change_no_bend():
+    ob = make_tail()
+    for bone in ob.pose.bones:
+        bone.keyframe_insert("location")
     rigs.updated()
     assert TOLD not in status(ob)
 

@@ -254,8 +254,8 @@ def test_what_was_looked_for_is_named_where_nothing_was_found():
     before = state()
     for scope in ("ALL", "SELECTED"):
         assert refusal(setup, kinds={"ARM", "SPIDER_LEG"}, scope=scope) == (
-            "No limb of these kinds (Arm, Spider Leg) was found by the names and parents of bones:"
-            " select the bones of one in pose mode and press +."
+            "No limb of these kinds (Arm, Spider Leg) was found from bone names and parents:"
+            " select the bones of a limb in pose mode and press +."
         )
     assert state() == before
 

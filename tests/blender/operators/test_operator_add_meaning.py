@@ -197,6 +197,17 @@ def test_where_all_bones_are_connected_a_tip_alone_takes_them_all(capfd):
     assert "begins there" not in capfd.readouterr().out
 
 
+def test_a_root_with_connected_on_is_the_end_of_a_run_as_any_root_is():
+    ob = rigs.make_rig(rigs.zigzag(4))
+    rigs.enter(ob, "EDIT")
+    ob.data.edit_bones["Bone.0"].use_connect = True
+    rigs.enter(ob, "OBJECT")
+    assert ob.data.bones["Bone.0"].use_connect
+    select_objects(active=ob)
+    press(add, tip="Bone.3")
+    assert bones_of_chain(ob.chain_ik.chains[0]) == ["Bone.0", "Bone.1", "Bone.2", "Bone.3"]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("scale", [(1, 1, 1), (2, 2, 2), (-1, 1, 1), (1.5, 0.7, 1.2)], ids=str)
 def test_controls_are_made_in_one_step_and_the_pose_stays(kind, scale):

@@ -92,6 +92,8 @@ def test_its_note_is_shown(made, name):
     note = editor.spaces.active.text.as_string()
     assert all(word in note for word in ("Press Space", "LOOK AT", "TRY", "tab Chain IK"))
     assert editor.spaces.active.show_word_wrap
+    (viewport,) = (area for area in bpy.context.screen.areas if area.type == "VIEW_3D")
+    assert viewport.spaces.active.show_region_ui
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -181,6 +181,34 @@ def test_a_bone_that_is_given_the_name_of_a_deleted_one_takes_its_place():
     assert chain().status.startswith("Reached"), chain().status
 
 
+def test_a_bone_that_takes_the_place_of_another_does_not_take_its_name():
+    make_rig()
+    rigs.enter(controls(), "EDIT")
+    hand, elbow = (controls().data.edit_bones[name] for name in CONTROL_NAMES)
+    place = [hand.head.copy(), hand.tail.copy()]
+    hand.head, hand.tail = (0.2, 0.4, 1.6), (0.2, 0.4, 1.8)
+    elbow.head, elbow.tail = place
+    rigs.enter(controls(), "OBJECT")
+    rigs.updated()
+    assert (chain().subtarget, chain().pole_subtarget) == CONTROL_NAMES
+
+
+def test_a_new_bone_where_one_was_does_not_take_its_name():
+    make_rig()
+    rigs.enter(controls(), "EDIT")
+    hand = controls().data.edit_bones["Hand.0"]
+    new = controls().data.edit_bones.new("New")
+    new.head, new.tail, new.roll = hand.head, hand.tail, hand.roll
+    hand.head, hand.tail = (0.2, 0.4, 1.6), (0.2, 0.4, 1.8)
+    rigs.enter(controls(), "OBJECT")
+    rigs.updated()
+    assert chain().subtarget == "Hand.0"
+    # Nor while another bone is called what a third one was.
+    by_bone(controls(), [("New", "A"), ("Elbow.0", "New")])
+    rigs.updated()
+    assert (chain().subtarget, chain().pole_subtarget) == ("Hand.0", "New")
+
+
 @pytest.mark.parametrize("way", [by_bone, in_edit_mode])
 def test_undo_and_redo_between_renames_leave_each_name_with_its_bone(way):
     make_rig()

@@ -129,7 +129,7 @@ def test_a_creature_is_edited_as_a_text_of_blender():
     chain.name = "Neck"
     press(load, creature="DINOSAUR_NECK")
     assert save(to="TEXT") == {"FINISHED"}
-    text = bpy.data.texts[f"{ob.name} Neck.json"]
+    text = bpy.data.texts[f"{ob.name} / Neck.json"]
     told = json.loads(text.as_string())
     assert told == json.loads(chain.force.creature)
     assert len(text.lines) > 5, "A line for each entry can be edited."
@@ -157,11 +157,52 @@ def test_texts_of_two_rigs_with_chains_of_one_name_are_two():
     assert len(bpy.data.texts) == 2
 
 
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [("A B", "C"), ("A", "B C")],
+        [("A /", "B"), ("A", "/ B"), ("A / A", "B"), ("A", "A / B")],
+        [("R" * 63, "Left"), ("R" * 63, "Right"), ("R" * 62 + "é"[:1], "Left")],
+        [("R" * 40, "C" * 40 + "left"), ("R" * 40, "C" * 40 + "right")],
+    ],
+)
+def test_no_two_chains_share_a_text(pairs):
+    for number, (owner, name) in enumerate(pairs):
+        ob, _, chain = make_creature(solver="FORCE")
+        for other in bpy.data.objects:
+            other.name = f"Other {number}" if other.name == owner else other.name
+        ob.name, chain.name = owner, name
+        assert (ob.name, chain.name) == (owner, name)
+        assert save(to="TEXT") == {"FINISHED"}
+        assert len(bpy.data.texts) == number + 1
+        press(load, creature="TEXT")
+        assert chain.force.creature == "" or chain.name in chain.force.creature
+
+
+def test_edits_that_were_not_loaded_are_not_overwritten():
+    _, _, chain = make_creature(solver="FORCE")
+    assert save(to="TEXT") == {"FINISHED"}
+    (text,) = bpy.data.texts
+    written = text.as_string()
+    text.from_string(written.replace("{", "{ ", 1))
+    edited = text.as_string()
+    assert refusal(save, to="TEXT") == (
+        f"The text '{text.name}' has changes that were not loaded: choose Load > From Text, or"
+        " delete the text."
+    )
+    assert text.as_string() == edited
+    press(load, creature="TEXT")
+    (text,) = bpy.data.texts
+    chain.force.stiffness_root = 3.0
+    assert save(to="TEXT") == {"FINISHED"}
+    assert json.loads(text.as_string())["stiffness"] == [3.0, 1.0]
+
+
 def test_a_text_that_is_missing_or_wrong_says_what_to_do_and_changes_nothing():
     ob, _, chain = make_creature(solver="FORCE")
-    words = f"There is no text '{ob.name} {chain.name}.json':"
+    words = f"There is no text '{ob.name} / {chain.name}.json':"
     assert refusal(load, creature="TEXT").startswith(words)
-    bpy.data.texts.new(f"{ob.name} {chain.name}.json").write("{")
+    bpy.data.texts.new(f"{ob.name} / {chain.name}.json").write("{")
     assert "Line 1 of the creature file is not JSON" in refusal(load, creature="TEXT")
     assert chain.force.creature == ""
 
@@ -172,7 +213,7 @@ def test_a_creature_that_cannot_be_read_is_mended_as_a_text():
     rigs.updated()
     assert "unknown entry 'mas'" in chain.status
     assert save(to="TEXT") == {"FINISHED"}
-    text = bpy.data.texts[f"{ob.name} {chain.name}.json"]
+    text = bpy.data.texts[f"{ob.name} / {chain.name}.json"]
     text.from_string(text.as_string().replace("mas", "mass"))
     press(load, creature="TEXT")
     assert chain.status.startswith("Reached"), chain.status

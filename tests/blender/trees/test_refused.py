@@ -115,3 +115,42 @@ def test_a_chain_below_a_refused_one_reaches_its_target():
         rigs.tail(rig.ob, "Hand.1", depsgraph) - rigs.position(goal, depsgraph)
     )
     assert rig.chain("Hand").residual == pytest.approx(measured, abs=1e-5), status
+
+
+def test_bones_of_a_refused_chain_that_go_back_are_told_of_until_the_frame_changes():
+    rig, before = make_rig(solver="CCD")
+    rigs.updated()
+    refusal = rig.chain("Right").status
+    assert "cannot be solved together" in refusal
+    assert "went back" not in refusal
+    for _ in range(2):
+        rig.ob.pose.bones["Right.1"].rotation_quaternion = (0.8, 0.6, 0.0, 0.0)
+        rigs.updated()
+        np.testing.assert_allclose(channels(rig.ob)["Right.1"], before["Right.1"], atol=SAME)
+        assert rig.chain("Right").status == (
+            "This chain keeps Right.1 as stored or keyed, so it went back: mute the chain to pose"
+            f" by hand. {refusal}"
+        )
+    assert "went back" not in rig.chain("Left").status
+    rigs.updated()
+    assert "went back" in rig.chain("Right").status
+    rigs.key(rig.target("Right"), "location", {1: (0, 0, 2), 9: (0.2, 0, 2)})
+    rigs.go_to(5)
+    assert rig.chain("Right").status == refusal
+
+
+def test_bones_that_a_chain_gives_back_as_it_is_refused_are_nobody_s_hand():
+    rig, _ = make_rig()
+    rigs.updated()
+    rig.chain("Right").solver = "CCD"
+    for _ in range(2):
+        rigs.updated()
+        assert "went back" not in rig.chain("Right").status
+    rig.chain("Left").mute = True
+    rigs.updated()
+    assert rig.chain("Right").status.startswith("Reached")
+    rig.chain("Left").mute = False
+    rigs.updated()
+    rigs.updated()
+    assert "cannot be solved together" in rig.chain("Right").status
+    assert "went back" not in rig.chain("Right").status

@@ -236,7 +236,8 @@ SOLVES = {
         set_chain(solver="FORCE"),
     ),
     "limits of a bare solver": Said(
-        "Finish with Newton is off, # left: switch it on. At their limits: Limb.1 X, Limb.2 X",
+        "# left because Finish with Newton is off: switch it on."
+        " At their limits: Limb.1 X, Limb.2 X",
         limits(0.02),
         set_chain(use_limits=False),
         set_chain(solver="FABRIK", use_finish=False),
@@ -286,16 +287,29 @@ SOLVES = {
         set_chain(solver="CCD"),
     ),
     "a bare solver that stands still": Said(
-        "Finish with Newton is off, # left: switch it on",
+        "# left because Finish with Newton is off: switch it on",
         set_on("0", "scale", (0.01, 1.0, 1.0)),
         set_on("0", "scale", (1.0, 1.0, 1.0)),
         set_chain(chain_count=2, solver="CCD", use_finish=False),
     ),
     "few sweeps of a bare solver": Said(
-        "Finish with Newton is off, # left after # iterations: switch it on, or raise Iterations",
+        "Stopped # short after # iterations: switch Finish with Newton on, or raise Iterations",
         set_chain(iterations=2),
         set_chain(iterations=100),
         set_chain(solver="CCD", use_finish=False),
+    ),
+    "few sweeps of a bare solver within limits": Said(
+        "# left because Finish with Newton is off: switch it on."
+        " At their limits: Limb.0 X, Limb.0 Y, Limb.1 X and # more",
+        both(limits(0.02), set_chain(iterations=2)),
+        set_chain(use_limits=False, iterations=100),
+        set_chain(solver="CCD", use_finish=False),
+    ),
+    "a bare solver of joints that cannot turn": Said(
+        "Held back by locked joints, # left",
+        both(HINGES, on_bones("lock_ik_x", True)),
+        both(FREE, on_bones("lock_ik_x", False)),
+        set_chain(solver="FABRIK", use_finish=False),
     ),
     "a parent that is almost flat": Said(
         "Stopped # short: no nearer pose was found",

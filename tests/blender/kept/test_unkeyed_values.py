@@ -1,0 +1,158 @@
+"""What was changed and not keyed is kept while frames are played for another purpose."""
+
+from __future__ import annotations
+
+import bpy
+import pytest
+
+from blender_ik_addon.rig.keying.playing import frame_kept
+from tests.blender.keying.converted_rigs import Limb, convert
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import press, select_bones
+
+UNKEYED = 0.75
+
+
+def show(data):
+    """Return data that an object of the scene shows."""
+    rigs.link(bpy.data.objects.new(data.name, data))
+    return data
+
+
+def camera():
+    return show(bpy.data.cameras.new("Camera")), "", "shift_x"
+
+
+def light():
+    return show(bpy.data.lights.new("Light", "POINT")), "", "energy"
+
+
+def shape():
+    mesh = show(bpy.data.meshes.new("Mesh"))
+    mesh.from_pydata([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [], [(0, 1, 2)])
+    owner = bpy.data.objects["Mesh"]
+    owner.shape_key_add(name="Basis")
+    owner.shape_key_add(name="A [L]")
+    return mesh.shape_keys, 'key_blocks["A [L]"]', "value"
+
+
+def material():
+    found = bpy.data.materials.new("Material")
+    show(bpy.data.meshes.new("Mesh")).materials.append(found)
+    return found, "", "roughness"
+
+
+def node():
+    found, _, _ = material()
+    if found.node_tree is None:
+        found.use_nodes = True
+    return found.node_tree, 'nodes["Principled BSDF"].inputs["Roughness"]', "default_value"
+
+
+def node_group():
+    group = bpy.data.node_groups.new("Group", "ShaderNodeTree")
+    group.nodes.new("ShaderNodeValue")
+    node()[0].nodes.new("ShaderNodeGroup").node_tree = group
+    return group, 'nodes["Value"].outputs[0]', "default_value"
+
+
+def world():
+    found = bpy.context.scene.world = bpy.data.worlds.new("World")
+    return found, "mist_settings", "intensity"
+
+
+def scene():
+    return bpy.context.scene, "view_settings", "exposure"
+
+
+def armature():
+    return rigs.make_rig().data, "", '["size"]'
+
+
+def custom():
+    return rigs.make_rig(), 'pose.bones["Bone.1"]', '["a[b"]'
+
+
+KINDS = (camera, light, shape, material, node, node_group, world, scene, armature, custom)
+
+
+def value_of(kind):
+    name = kind[2]
+    return holder_of(kind)[name[2:-2]] if name.startswith("[") else getattr(holder_of(kind), name)
+
+
+def holder_of(kind):
+    owner, place, _ = kind
+    return owner.path_resolve(place) if place else owner
+
+
+def change(kind, value):
+    name = kind[2]
+    if name.startswith("["):
+        holder_of(kind)[name[2:-2]] = value
+    else:
+        setattr(holder_of(kind), name, value)
+
+
+def key(kind):
+    """Key a property at two frames, then change it at another one without a key."""
+    owner, place, name = kind
+    for frame, value in {1: 0.25, 10: 0.5}.items():
+        change(kind, value)
+        path = place + name if name.startswith("[") or not place else f"{place}.{name}"
+        owner.keyframe_insert(path, frame=frame)
+    rigs.go_to(4)
+    change(kind, UNKEYED)
+    owner.update_tag()
+    rigs.updated()
+
+
+def play():
+    with frame_kept(bpy.context.scene, is_reading=True):
+        rigs.go_to(1)
+        rigs.go_to(10)
+    rigs.updated()
+
+
+@pytest.mark.parametrize("make", KINDS)
+def test_values_of_all_kinds_of_data_are_kept(make):
+    kind = make()
+    key(kind)
+    assert value_of(kind) == UNKEYED
+    play()
+    assert value_of(kind) == UNKEYED
+    shown = kind[0].evaluated_get(bpy.context.evaluated_depsgraph_get())
+    if shown.is_evaluated:
+        assert value_of((shown, *kind[1:])) == pytest.approx(UNKEYED)
+
+
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+def test_a_property_that_is_no_number_any_more_keeps_no_other_one_from_it(when):
+    rigs.make_rig()
+    rigs.make_empty()
+    kinds = [(ob, "", f'["{name}"]') for ob in bpy.data.objects for name in ("one", "two")]
+    for kind in kinds:
+        key(kind)
+    for kind in kinds:
+        change(kind, UNKEYED)
+    spoiled = kinds.pop(0)
+    if when == "before":
+        change(spoiled, {"group": 1.0})
+    with frame_kept(bpy.context.scene, is_reading=True):
+        rigs.go_to(10)
+        change(spoiled, {"group": 1.0})
+    assert [value_of(kind) for kind in kinds] == [UNKEYED] * len(kinds)
+
+
+def test_converting_keeps_them():
+    limb = Limb(3)
+    kinds = [camera(), (limb.ob, "", '["a[b"]'), (limb.target, "", "empty_display_size")]
+    limb.constrain()
+    rigs.key(limb.target, "location", {1: (0.3, 0.2, 0.5), 10: (0.1, 0.4, 0.6)})
+    for kind in kinds:
+        key(kind)
+    for kind in kinds:
+        change(kind, UNKEYED)
+    select_bones(limb.ob, [limb.bones[-1]])
+    press(convert)
+    assert [value_of(kind) for kind in kinds] == [UNKEYED] * len(kinds)
