@@ -162,7 +162,12 @@ def test_texts_of_two_rigs_with_chains_of_one_name_are_two():
     [
         [("A B", "C"), ("A", "B C")],
         [("A /", "B"), ("A", "/ B"), ("A / A", "B"), ("A", "A / B")],
-        [("R" * 63, "Left"), ("R" * 63, "Right"), ("R" * 62 + "é"[:1], "Left")],
+        [
+            ("R" * 63, "Left"),
+            ("R" * 63, "Right"),
+            ("é" * 25, "Left" * 6),
+            ("é" * 25, "Left" * 6 + "2"),
+        ],
         [("R" * 40, "C" * 40 + "left"), ("R" * 40, "C" * 40 + "right")],
     ],
 )
