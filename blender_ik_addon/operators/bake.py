@@ -171,8 +171,11 @@ class POSE_OT_chain_ik_motion_paths(Stepwise):
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
         objects = context.scene.objects if context.scene is not None else ()
-        if not any(chains_of(each) for each in objects):
+        rigs = [each for each in objects if chains_of(each)]
+        if not rigs:
             return NO_CHAINS
+        if any(rig.data.is_editmode for rig in rigs if rig.type == "ARMATURE"):
+            return selection.IN_EDIT_MODE
         return "" if any(map(has_paths, objects)) else NO_PATHS
 
     _is_asked = False
