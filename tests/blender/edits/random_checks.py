@@ -212,7 +212,17 @@ def with_history() -> set[str]:
     pose meanwhile (mute, other frames) gives these another start.
     """
     lasting = {ob for ob in armatures() if any(has_history(chain) for chain in ob.chain_ik.chains)}
-    return _hanging_on(lasting) | without_rest()
+    return _hanging_on(lasting | _not_finite_things()) | without_rest()
+
+
+def _not_finite_things() -> set[bpy.types.Object]:
+    """Return the objects that are nowhere, or have bones that are: stored poses end that."""
+    bones = {name for name, found in poses().items() if not np.isfinite(found.values).all()}
+    return {
+        ob
+        for ob in bpy.data.objects
+        if ob.name_full in bones or not np.isfinite(np.array(ob.matrix_world)).all()
+    }
 
 
 def _hanging_on(things: set[bpy.types.Object]) -> set[str]:
