@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import bpy
@@ -10,6 +11,9 @@ from .spec import Anchor
 
 Point = tuple[int, str]
 """A bone: its armature object's session uid, and its name."""
+
+PULLING = ("IK", "SPLINE_IK")
+"""Constraints that move the bones above their own as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,7 @@ class Dependencies:
     use_drivers: bool = True
     _anchor_points: frozenset[Point] = frozenset()
     _seen: set[int] = field(default_factory=set)
+    _pulls: dict[int, dict[str, list[bpy.types.Constraint]]] = field(default_factory=dict)
 
     def found(self) -> MovedBy:
         """Return what has been added, to keep."""
@@ -100,10 +105,29 @@ class Dependencies:
                 return
             self.points.add(point)
             self._add_constraints(pose_bone)
+            self._add_each(self._pulling(owner).get(pose_bone.name, ()))
             pose_bone = pose_bone.parent
 
+    def _pulling(self, owner: bpy.types.Object) -> dict[str, list[bpy.types.Constraint]]:
+        """Return the constraints that move bones above their own, by the names of those."""
+        uid = owner.session_uid
+        if uid not in self._pulls:
+            found = self._pulls[uid] = {}
+            for below in [bone for bone in owner.pose.bones if bone.constraints]:
+                for constraint in below.constraints:
+                    if constraint.type in PULLING:
+                        # Without its tip an IK constraint counts from the parent.
+                        bones = [below, *below.parent_recursive]
+                        bones = bones[not getattr(constraint, "use_tail", True) :]
+                        for bone in bones[: constraint.chain_count or None]:
+                            found.setdefault(bone.name, []).append(constraint)
+        return self._pulls[uid]
+
     def _add_constraints(self, owner: bpy.types.Object | bpy.types.PoseBone) -> None:
-        for constraint in owner.constraints:
+        self._add_each(owner.constraints)
+
+    def _add_each(self, constraints: Iterable[bpy.types.Constraint]) -> None:
+        for constraint in constraints:
             self.has_constraints = True
             if constraint.mute:
                 continue

@@ -17,8 +17,10 @@ from tests.blender.edits.random_scene import (
     armatures,
     channels_of,
     driven,
+    driven_in_order,
     own_channels,
 )
+from tests.blender.setups import rigs
 
 BONE = re.compile(r'pose\.bones\["((?:[^"\\]|\\.)*)"\]')
 SAME = 1e-6
@@ -57,18 +59,35 @@ def stored() -> Stored:
     return found
 
 
+def waiting() -> dict[tuple[str, int, str], list[float]]:
+    """Return the rotations of bones of live chains that store nothing, with one that is broken.
+
+    What such a chain has given back stands there: it stores that once all of it is finite.
+    """
+    found, broken = {}, {(owner, bone) for owner, bone, _ in not_finite(poses())}
+    for ob in armatures() if broken else ():
+        for index, chain in enumerate(ob.chain_ik.chains):
+            own = {(ob.name_full, name) for name in driven_in_order(ob, chain)}
+            if not (chain.mute or chain.stored_pose or own.isdisjoint(broken)):
+                for bone in ob.pose.bones:
+                    values = [*getattr(bone, rigs.rotation_property(bone)), 0.0]
+                    found[ob.name_full, index, bone.name] = values[:4]
+    return found
+
+
 def _has_locks(pose_bone: bpy.types.PoseBone) -> bool:
     locks = (*pose_bone.lock_location, *pose_bone.lock_rotation, *pose_bone.lock_scale)
     return any(locks) or pose_bone.lock_rotation_w
 
 
 def not_kept(before: Stored, after: Stored) -> list[str]:
-    """Return what is stored no more, or differs."""
+    """Return what is stored no more and does not stand there either, or differs."""
+    standing = waiting()
     return [
         f"{owner}, chain {index} stored {values} of {bone}, and now {after.get(key)}"
         for key, values in before.items()
         for owner, index, bone in (key,)
-        if after.get(key) != values
+        if after.get(key) != values and standing.get(key) != json.loads(values)[0]
     ]
 
 

@@ -177,6 +177,46 @@ def test_a_root_bone_constrained_to_another_chain_is_solved_where_it_is_held():
     assert_all_right(*chains)
 
 
+@pytest.mark.parametrize("use_tail", [True, False])
+def test_a_chain_under_bones_of_an_ik_constraint_is_solved_where_that_puts_them(use_tail):
+    ob, spine_target = make_spine()
+    tip, target = make_limb(ob, parent="Bone.0")
+    target.location = (-0.2, 0.6, 1.8)
+    rigs.add_bones(ob, ((0.0, 0.0, 2.0), (0.0, 0.0, 2.5)), prefix="End", parent="Bone.1")
+    tie = ob.pose.bones["Bone.1" if use_tail else "End.0"].constraints.new("IK")
+    tie.target = rigs.make_empty("IK Target", (-0.8, 0.3, 1.2))
+    tie.chain_count, tie.use_tail = 2, use_tail
+    for place in ((0.7, 0.4, 1.4), (0.5, -0.6, 1.3)):
+        spine_target.location = place
+        assert_all_right((ob, tip, target))
+
+
+@pytest.mark.parametrize("kind", ["IK", "SPLINE_IK"])
+def test_a_chain_is_solved_after_what_carries_the_target_of_an_ik_constraint_below_its_parent(kind):
+    ob = rigs.make_rig()
+    tip, target = make_limb(ob, parent="Bone.0")
+    other, other_target = make_spine("Other")
+    tie = ob.pose.bones["Bone.1"].constraints.new(kind)
+    tie.chain_count = 2
+    if kind == "IK":
+        tie.target, tie.subtarget = other, "Bone.1"
+    else:
+        curve = bpy.data.curves.new("Curve", "CURVE")
+        curve.dimensions = "3D"
+        spline = curve.splines.new("POLY")
+        spline.points.add(2)
+        for point, place in zip(spline.points, ((0, 0, 0), (0.4, 0, 0.9), (0, 0, 2)), strict=True):
+            point.co = (*place, 1.0)
+        tie.target = rigs.link(bpy.data.objects.new("Curve", curve))
+        tie.target.parent, tie.target.parent_type = other, "BONE"
+        tie.target.parent_bone = "Bone.1"
+    for place in ((0.7, 0.4, 1.4), (-0.5, 0.3, 1.5)):
+        other_target.location = place
+        depsgraph = rigs.updated()
+        gap = np.linalg.norm(rigs.tail(ob, tip, depsgraph) - rigs.position(target, depsgraph))
+        assert ob.chain_ik.chains[0].residual == pytest.approx(gap, abs=1e-5)
+
+
 @pytest.mark.parametrize("is_same_armature", [True, False])
 def test_a_bone_of_another_chain_can_be_target(is_same_armature):
     spine, spine_target = make_spine()
