@@ -245,12 +245,17 @@ class RigState:
     ) -> Job:
         """Return a chain to solve, the known one if nothing that it depends on has changed."""
         assert self.skeleton is not None
-        if known is not None and known.spec == spec and not update.has_new_relations:
+        if known is not None and (known.spec != spec or update.has_new_relations):
+            known = None
+        if known is not None:
             relations = known.moved_by
             if not (relations.has_constraints and not update.listed.isdisjoint(relations.owners)):
                 return known
         plan = planned(self.skeleton, spec)
         moved_by = check(self.object, self.skeleton, plan, spec, update.present)
+        if known is not None and known.moved_by == moved_by:
+            # One made anew would be solved once more, from its own last pose.
+            return known
         assert self.pose is not None
         located = located_bones(self.skeleton, plan, spec)
         stored = completed(self.skeleton, self.pose, plan, spec, located)

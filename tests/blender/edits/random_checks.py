@@ -40,18 +40,24 @@ def poses() -> Poses:
     return {ob.name_full: channels_of(ob) for ob in armatures()}
 
 
-def stored() -> Stored:
+def stored(is_solved: bool = False) -> Stored:
     """Return the stored poses of all chains that can be read: what mute would give back.
 
     Left out are bones whose channels are keyed, which take what the keys say, and those with locks,
     whose channels belong to whoever locked them.
+
+    Args:
+        is_solved: Whether chains that are not solved are left out as well.
     """
     found = {}
     for ob in armatures():
         free = set(ob.pose.bones.keys()) - animated_bones(ob)
         for name in [name for name in free if _has_locks(ob.pose.bones[name])]:
             free.remove(name)
+        left_out = unsolved(ob) if is_solved else ()
         for index, chain in enumerate(ob.chain_ik.chains):
+            if index in left_out:
+                continue
             with suppress(ValueError, TypeError):
                 for name, mode, *values in json.loads(chain.stored_pose or "[]"):
                     if name in free and ob.pose.bones[name].rotation_mode == mode:
@@ -242,6 +248,24 @@ def _not_finite_things() -> set[bpy.types.Object]:
         for ob in bpy.data.objects
         if ob.name_full in bones or not np.isfinite(np.array(ob.matrix_world)).all()
     }
+
+
+def unsolved(ob: bpy.types.Object) -> set[int]:
+    """Return the chains that keep a pose and say that they are not solved, by index.
+
+    Mute gives them the stored pose back. Unmuted they stay there, as nothing solves them.
+    """
+    is_live = bpy.context.scene.chain_ik.use_live
+    return {
+        index
+        for index, chain in enumerate(ob.chain_ik.chains)
+        if chain.stored_pose and (not is_live or chain.residual < 0.0)
+    }
+
+
+def with_unsolved() -> set[str]:
+    """Return the armature objects that hang on chains that keep a pose and are not solved."""
+    return _hanging_on({ob for ob in armatures() if unsolved(ob)})
 
 
 def _hanging_on(things: set[bpy.types.Object]) -> set[str]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import bpy
 import pytest
 
+from tests.blender.edits import random_checks as checks
+from tests.blender.edits.kinds.random_round_trips import round_trip
+from tests.blender.edits.random_edits import RandomEdits
 from tests.blender.edits.random_run import Job, find, run
 
 pytestmark = [pytest.mark.slow, pytest.mark.oldest]
@@ -53,3 +56,32 @@ def test_a_process_that_goes_down_is_a_finding_and_the_next_file_goes_on():
     found, count = run(Job((1, 2), 3, kinds=("_go_down",)))
     assert [(each.seed, each.step) for each in found] == [(1, 1), (2, 1)]
     assert count == 2
+
+
+@pytest.mark.parametrize("ending", ["mute", "influence"])
+def test_what_gives_a_refused_chain_its_stored_pose_back_is_no_finding(ending):
+    """It keeps its pose until then, and nothing solves it from there."""
+    machine = RandomEdits(0)
+    machine.make_rigs()
+    try:
+        ob = bpy.data.objects["Other"]
+        shown, (chain,) = checks.poses()["Other"], ob.chain_ik.chains
+        chain.weight = float("nan")
+        if ending == "mute":
+            machine.mute_and_unmute(i=0, update=True)
+        else:
+            machine.influence_to_zero_and_back(i=0, update=True)
+        assert checks.not_stable({"Other": shown}, checks.poses(), set())
+        assert not chain.stored_pose
+    finally:
+        machine.close()
+
+
+def test_a_solved_chain_that_does_not_come_back_from_mute_is_a_finding():
+    machine = RandomEdits(0)
+    machine.make_rigs()
+    try:
+        with pytest.raises(AssertionError, match="moved by mute"), round_trip("mute", True):
+            bpy.data.objects["Other"].chain_ik.chains[0].mute = True
+    finally:
+        machine.close()

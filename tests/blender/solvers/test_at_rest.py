@@ -150,6 +150,26 @@ def test_nothing_moves_where_nothing_has_changed(solver, kind, make):
         assert max(turned) <= STILL, (name, turned)
 
 
+@pytest.mark.parametrize("starts", [("CURRENT", "KEYED"), ("KEYED", "CURRENT")])
+def test_nothing_moves_where_a_setting_of_a_tree_is_driven(starts):
+    """Promise 4, where a part of the tree starts from its own last pose."""
+    ob = rigs.make_rig(rigs.zigzag(3, 1))
+    for tip, start, place in zip((1, 2), starts, ((2, 3, 0.3), (0.4, 0.9, 1.1)), strict=True):
+        target = rigs.make_empty(location=place)
+        rigs.add_chain(ob, f"Bone.{tip}", target, start_from=start, weight=0.5)
+    driver = ob.driver_add("chain_ik.chains[1].weight").driver
+    driver.type = "SUM"
+    variable = driver.variables.new()
+    variable.type, variable.targets[0].id = "TRANSFORMS", target
+    variable.targets[0].transform_type = "LOC_Y"
+    rigs.updated()
+    assert shake([ob], 4)[ob.name] == [0.0] * 4
+    before, target.location.y = turns(ob), 0.5
+    rigs.updated()
+    assert ob.chain_ik.chains[1].weight == pytest.approx(0.5)
+    assert turned_by(turns(ob), before) > 1.0
+
+
 @pytest.mark.parametrize("solver", ["NEWTON", "CCD"])
 def test_a_target_that_creeps_is_followed(solver):
     """However small its steps, the tip gets as near as if the target had gone there at once."""

@@ -64,7 +64,8 @@ class NameEdits:
             return
         former = pose_bone.name
         self.leave_modes()
-        with round_trip(f"renaming bone '{former}' there and back {times} times in {mode}"):
+        what = f"renaming bone '{former}' there and back {times} times in {mode}"
+        with round_trip(what, is_given_back=meanwhile == "mute"):
             if not enter(ob, mode):
                 return
             undo = begin(ob, meanwhile)
