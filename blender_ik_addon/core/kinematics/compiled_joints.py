@@ -211,11 +211,6 @@ class CompiledJoints(Rows):
         at = joint_limits.decompose_turns(self.ranges, turn)
         return limit_edges.find_edges(self.ranges, at, near)
 
-    def find_near_edges(self, turn: Array) -> tuple[SwingTwist, limit_edges.Edges]:
-        """Return turns (n, 4, B) taken apart, and the edges that a step may come to."""
-        at = joint_limits.decompose_turns(self.ranges, turn)
-        return at, limit_edges.find_edges(self.ranges, at, limit_edges.NEAR)
-
 
 def compile_joints(joints: Joints, unit: Array) -> CompiledJoints:
     """Return what the joints of bones allow, in units (B,)."""

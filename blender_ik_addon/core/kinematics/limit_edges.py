@@ -16,6 +16,7 @@ from ..algebra.arithmetic import ARRAYS, Arithmetic, Array, Condition, Flags, Nu
 from ..algebra.arrays import skew
 from ..algebra.nested import Rows, join
 from ..algebra.vectors import ZERO, Vector, add, choose, scale, unit
+from . import joint_limits
 from .swing_twist import HELD, SwingTwist, SwingTwistRange
 
 # A joint nearer to an edge of its range than this, in radians or sines, stands on it.
@@ -28,9 +29,8 @@ LEAST_MOBILITY = 1e-12
 LEAST_LEAVING = 1e-10
 # Edges farther away than this, in radians or sines, are not looked at before they are hit.
 NEAR = 0.2
-# What bounds a swing grows no less than this along the normal of its edge, in sines a radian: at
-# half a turn it stops growing.
-LEAST_RATE = 1e-6
+# Turns by which levels and normals are compared, in radians.
+APART = 1e-5
 
 
 @dataclass(frozen=True)
@@ -102,20 +102,29 @@ def list_edges(
     return (on_x, on_y, on_z), (of_x, of_y, of_z)
 
 
-def find_rooms(ranges: SwingTwistRange, at: SwingTwist, edges: Edges) -> Array:
-    """Return by how many radians turns may go along normals up to edges, (..., 3 edges, B).
+def find_rooms(ranges: SwingTwistRange, turn: Array, edges: Edges) -> Array:
+    """Return by how many radians turns (n, 4, B) may go along normals up to edges near to them.
 
-    Zero for edges that are not flagged.
+    Zero for edges that are not flagged, shape (n, 3 edges, B).
 
-    Source: what is left to an end over how fast it falls along the normal; derived for this
-    project and tested in tests/core/kinematics/test_near_edges.py.
+    Source: the growth of what an edge bounds; derived for this project and tested in
+    tests/core/kinematics/test_near_edges.py.
     """
-    left = join(_find_left(ranges, at))
-    rates = np.ones(left.shape)
-    rates[..., 0, :], rates[..., 2, :] = _find_rates(at, edges)
-    rates[..., 1, :] = 1.0 / np.maximum(at.cosine, LEAST_COSINE)
-    rooms: Array = np.maximum(np.where(edges.is_on, left, 0.0) / rates, 0.0)
-    return rooms
+    inward = turns.from_vectors(-APART * edges.normals.swapaxes(0, 1))
+    at, inside = (
+        _find_left(ranges, joint_limits.decompose_turns(ranges, each))
+        for each in (turn, turns.multiply(inward, turn))
+    )
+    rooms = np.zeros(edges.is_on.shape)
+    for edge in range(3):
+        # Where there is no end, infinite would be less infinite.
+        is_near = edges.is_on[:, edge]
+        left, before = np.where(is_near, at[edge], 0.0), np.where(is_near, inside[edge][edge], 0.0)
+        shrinks = before > left
+        rooms[:, edge] = np.where(
+            shrinks, APART * left / np.where(shrinks, before - left, 1.0), 0.0
+        )
+    return np.maximum(rooms, 0.0)
 
 
 def _find_left(ranges: SwingTwistRange, at: SwingTwist) -> tuple[Array, Array, Array]:
@@ -128,78 +137,29 @@ def _find_left(ranges: SwingTwistRange, at: SwingTwist) -> tuple[Array, Array, A
     )
 
 
-def _find_rates(at: SwingTwist, edges: Edges) -> tuple[Array, Array]:
-    """Return how fast what bounds swings grows along the normals of its two edges, (..., B)."""
-    growths, pulls = _grow_swing(ARRAYS, at), _pull_outward(ARRAYS, at)
-    of_x, of_z = (
-        np.einsum("...ib,...ib->...b", edges.normals[..., 0, :, :], join(by)) for by in growths
-    )
-    ellipse = (pulls[0] * of_x + pulls[1] * of_z) / np.maximum(at.out, ON_EDGE)
-    alone = np.einsum("...ib,...ib->...b", edges.normals[..., 2, :, :], join(growths[1]))
-    first = np.where(at.is_round, ellipse, np.abs(of_x))
-    return np.maximum(first, LEAST_RATE), np.maximum(np.abs(alone), LEAST_RATE)
+def measure_curvatures(ranges: SwingTwistRange, turn: Array, edges: Edges) -> Array:
+    """Return how normals change with turns along edges, (n, 3 edges, 3, 3, B), symmetric.
 
+    Zero where edges are not flagged, or end within ``APART``. The end of a twist is flat: turns
+    across its normal leave the twist as it is, however large.
 
-def measure_curvatures(at: SwingTwist, edges: Edges) -> Array:
-    """Return how normals change with turns along edges, (..., 3 edges, 3, 3, B), symmetric.
-
-    Zero where edges are not flagged. The end of a twist is flat: turns across its normal leave the
-    twist as it is, however large.
-
-    Source: second derivatives along geodesics of what an edge bounds, over how fast that grows
-    along the normal; derived for this project, tested in tests/core/kinematics/test_near_edges.py.
+    Source: differences of the normals along the edge; derived for this project and tested in
+    tests/core/kinematics/test_near_edges.py.
     """
-    growths = [join(by) for by in _grow_swing(ARRAYS, at)]
-    bends, pulls = _bend_swing(at), _pull_outward(ARRAYS, at)
-    widths = [np.where(at.is_round, half, 1.0) for half in (at.half_x, at.half_z)]
-    ellipse = sum(
-        _widen(1.0 / width**2) * (growth[..., :, None, :] * growth[..., None, :, :])
-        + _widen(pull) * bend
-        for width, growth, pull, bend in zip(widths, growths, pulls, bends, strict=True)
-    )
-    of_x, of_z = (
-        _widen(np.sign(np.einsum("...ib,...ib->...b", edges.normals[..., edge, :, :], growth)))
-        for edge, growth in zip((0, 2), growths, strict=True)
-    )
-    # A distance from the middle grows as the root of its square does.
-    round_ = ellipse * _widen(1.0 / np.maximum(at.out, ON_EDGE))
-    found = np.where(_widen(at.is_round), round_, of_x * bends[0]), of_z * bends[1]
-    curved = np.zeros((*edges.normals.shape[:-2], 3, 3, edges.normals.shape[-1]))
-    for edge, bend, rate in zip((0, 2), found, _find_rates(at, edges), strict=True):
-        share = np.where(edges.is_on[..., edge, :], 1.0 / rate, 0.0)
-        curved[..., edge, :, :, :] = bend * _widen(share)
+    curved = np.zeros((*edges.normals.shape[:2], 3, 3, edges.normals.shape[-1]))
+    for edge in (0, 2):
+        if not edges.is_on[:, edge].any():
+            continue
+        # What the three axes make with a normal spans what is across it, evenly.
+        across = np.moveaxis(skew(edges.normals[:, edge]), 2, 0)
+        steps = turns.from_vectors(APART * np.concatenate((across, -across)))
+        at = joint_limits.decompose_turns(ranges, turns.multiply(steps, turn))
+        found = find_edges(ranges, at, NEAR)
+        stays = found.is_on[:, :, edge].all(axis=0) & edges.is_on[:, edge]
+        after, before = np.split(found.normals[:, :, edge], 2)
+        change = np.einsum("tnib,tnjb->nijb", after - before, across) * (0.25 / APART)
+        curved[:, edge] = np.where(stays[:, None, None], change + change.swapaxes(1, 2), 0.0)
     return curved
-
-
-def _bend_swing(at: SwingTwist) -> tuple[Array, Array]:
-    """Return the second derivatives of s_x and s_z along turns, (..., 3, 3, B) each, symmetric.
-
-    With y the swung Y axis, y_k'' = w_k (w . y) - y_k |w|^2 along a turn w, and s_x = h y_z,
-    s_z = -h y_x with h = (2 (1 + y_y))^(-1/2) = 1 / (2 c).
-    """
-    axis = join(_swing_axis(at))
-    half = _widen(0.5 / np.maximum(at.cosine, LEAST_COSINE))
-    cube, grown = half**3, skew(axis)
-    # The component k of the axis grows by column k, and bends by block k.
-    bent = np.einsum("kijl,...lb->k...ijb", _BENDS, axis)
-    pairs = np.einsum("...ib,...jkb->k...ijb", grown[..., 1, :], grown)
-    pairs = pairs + pairs.swapaxes(-3, -2)
-    fall = cube * (1.5 * half * half * pairs[1] - bent[1])
-    of_z, of_x = (half * bent[k] - cube * pairs[k] + _widen(axis[..., k, :]) * fall for k in (0, 2))
-    return of_x, -of_z
-
-
-def _widen(numbers: Array) -> Array:
-    """Return numbers (..., B) as (..., 1, 1, B)."""
-    wide: Array = numbers[..., None, None, :]
-    return wide
-
-
-_EYE = np.eye(3)
-# Of the components y_l of a unit vector, what y_k'' of turns w is in: (w_k w_l - |w|^2 of k = l).
-_BENDS = 0.5 * (
-    np.einsum("ki,jl->kijl", _EYE, _EYE) + np.einsum("kj,il->kijl", _EYE, _EYE)
-) - np.einsum("kl,ij->kijl", _EYE, _EYE)
 
 
 def _flag_edges(
@@ -231,41 +191,22 @@ def _find_end(
 def _find_swing_normals(
     m: Arithmetic, at: SwingTwist, on_ellipse: Condition, sign_x: Number, sign_z: Number
 ) -> tuple[Vector, Vector]:
-    """Return unit normals of the two edges of a swing; on an ellipse the first is its normal."""
-    by_x, by_z = _grow_swing(m, at)
-    pull_x, pull_z = _pull_outward(m, at)
-    across = add(scale(by_x, pull_x), scale(by_z, pull_z))
-    first = choose(m, on_ellipse, across, scale(by_x, sign_x))
-    return unit(m, first, ZERO), unit(m, scale(by_z, sign_z), ZERO)
-
-
-def _pull_outward(m: Arithmetic, at: SwingTwist) -> tuple[Number, Number]:
-    """Return how half the square of the distance from the middle grows with s_x and s_z.
-
-    In half axes of the ellipse; what no ellipse bounds counts as it is.
-    """
-    wide_x, wide_z = m.where(at.is_round, at.half_x, 1.0), m.where(at.is_round, at.half_z, 1.0)
-    return at.offset_x / (wide_x * wide_x), at.offset_z / (wide_z * wide_z)
-
-
-def _swing_axis(at: SwingTwist) -> Vector:
-    """Return the Y axis as a swing has turned it."""
-    x, z, c = at.swing_x, at.swing_z, at.cosine
-    return -2.0 * c * z, 1.0 - 2.0 * (x * x + z * z), 2.0 * c * x
-
-
-def _grow_swing(m: Arithmetic, at: SwingTwist) -> tuple[Vector, Vector]:
-    """Return how s_x and s_z grow with turns.
+    """Return how s_x and s_z grow with turns, at unit length; the first on an ellipse its normal.
 
     From s_x = y_z / (2 c), s_z = -y_x / (2 c), c^2 = (1 + y_y) / 2 with y the swung Y axis, whose
     components change with a turn w by dy = w x y.
     """
-    x, y, z = _swing_axis(at)
-    half = 0.5 / m.maximum(at.cosine, LEAST_COSINE)
-    of_x, of_z = half * half * at.swing_x, half * half * at.swing_z
+    sx, sz, c = at.swing_x, at.swing_z, at.cosine
+    x, y, z = -2.0 * c * sz, 1.0 - 2.0 * (sx * sx + sz * sz), 2.0 * c * sx
+    half = 0.5 / m.maximum(c, LEAST_COSINE)
+    of_x, of_z = half * half * sx, half * half * sz
     by_x: Vector = (y * half + z * of_x, -x * half, -x * of_x)
     by_z: Vector = (z * of_z, -z * half, y * half - x * of_z)
-    return by_x, by_z
+    wide_x, wide_z = m.where(on_ellipse, at.half_x, 1.0), m.where(on_ellipse, at.half_z, 1.0)
+    pull_x, pull_z = at.offset_x / (wide_x * wide_x), at.offset_z / (wide_z * wide_z)
+    across = add(scale(by_x, pull_x), scale(by_z, pull_z))
+    first = choose(m, on_ellipse, across, scale(by_x, sign_x))
+    return unit(m, first, ZERO), unit(m, scale(by_z, sign_z), ZERO)
 
 
 def block_normals(mobility: Array, normal: Array, is_blocked: Flags) -> Array:

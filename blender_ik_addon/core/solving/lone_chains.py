@@ -36,16 +36,13 @@ from .joint_run import (
     ENOUGH,
     ENOUGH_TO_AIM,
     NEAR,
-    SLOW,
-    leave_at,
 )
 from .restarts import ASIDE
 from .sweeps import MOST_SWEEPS, SWEPT, sweep_bones
 from .task import AT_REACH, FINEST_TOLERANCE, Task, accept_distance, ask_each, relate_to_root
 from .unconstrained_start import ON_LINE, LoneStart, UnconstrainedStart, bend_alone, is_straight
 
-NEWTON = Method(newton_bones.step, is_damped=True, is_hopeless=leave_at(SLOW))
-AIMING = replace(NEWTON, is_hopeless=stands_still)
+NEWTON = Method(newton_bones.step, is_damped=True, is_hopeless=stands_still)
 
 
 class LoneChain(NamedTuple):
@@ -210,8 +207,7 @@ def _iterate(
     """Repeat steps toward the target, and to the side of the bones."""
     state = stance, FIRST_DAMPING, None
     begun = Progress(state, state, stance.find_gap(task.target), used)
-    method = NEWTON if bones.side is None else AIMING
-    found = iterate(FLOATS, method, Work(bones, task.target, task.tolerance, cap), begun)
+    found = iterate(FLOATS, NEWTON, Work(bones, task.target, task.tolerance, cap), begun)
     return found.best[0], found.used
 
 

@@ -12,8 +12,8 @@ from .joint_run import ENOUGH, NEAR, WORTH_A_JUMP, Run
 
 # The same poses every time: a frame solved again gives the same pose.
 SEED = 20110705
-# Iterations for each new start.
-ENOUGH_ANEW = 20
+# Iterations for each new start, and after how many of them only the nearest go on.
+ENOUGH_ANEW, ENOUGH_TO_TELL = 20, 6
 # A chain that stays farther than this from the side of its pole, in radians, tries others too; one
 # that arrives as well replaces another if it is nearer to that side by ``WORTH_A_JUMP``.
 ASIDE = 0.02
@@ -25,36 +25,54 @@ ARRIVED = 1e6
 
 
 def start_anew(
-    run: Run, state: Array, used: Counts, rows: Counts, tries: tuple[int, int]
+    run: Run,
+    state: Array,
+    used: Counts,
+    rows: Counts,
+    tries: tuple[int, int, int],
+    *,
+    goes_on: bool = True,
 ) -> tuple[Array, Counts]:
-    """Start chains or trees from other poses as well, side by side, and keep what is better.
+    """Start chains or trees anew, and keep what is better.
 
     Args:
         run: All of them.
         state: What they have come to, shape (n + 1, C, B).
         used: Iterations used, shape (B,).
-        rows: Which to start again.
-        tries: How many poses to draw for each, and to start from.
+        rows: Which to start anew.
+        tries: How many poses to draw for each, to start from, and to go on with to the end.
+        goes_on: Whether what stands goes on beside them: iterations that have crept on it may find
+            another way with little damping. Many small steps of FORCE end anywhere, by rounding.
     """
-    few, count, (drawn, starts) = run.take_again(rows, ENOUGH), len(rows), tries
-    index = np.concatenate((np.repeat(np.arange(count), starts), np.arange(count)))
-    caps = np.full(len(index), ENOUGH_ANEW)
-    caps[-count:] = ENOUGH
-    several, used_by = few.take_again(index, caps), np.zeros_like(index)
-    begin = np.concatenate((draw_nearest(few, drawn, starts), take_rows(state, rows)), axis=-1)
-    candidates, used_by = several.settle(begin, used_by)
-    present, present_used = candidates[..., -count:], used_by[-count:]
-    others, used_by = candidates[..., :-count], used_by[:-count]
-    several = several.take(np.arange(len(used_by)))
-    others, used_by = several.aim(others, used_by)
-    best, is_better = _choose_best(few, several, others, present)
-    chosen = np.where(is_better, take_rows(others, best), present)
-    spent = np.where(is_better, used_by[best], present_used)
-    if run.aims is not None:
-        # Aims have led what has not arrived away from where it is nearest.
-        chosen, spent = few.settle(chosen, spent)
+    few, count, (drawn, begun, ended) = run.take_again(rows, ENOUGH), len(rows), tries
+    present, spent_on_it = take_rows(state, rows), np.zeros_like(rows)
+    index = np.repeat(np.arange(count), begun)
+    tried, spent = draw_nearest(few, drawn, begun), np.zeros_like(index)
+    if goes_on:
+        index = np.concatenate((index, np.arange(count)))
+        tried, spent = np.concatenate((tried, present), axis=-1), np.zeros_like(index)
+    if ended < begun:
+        several = few.take_again(index, ENOUGH_TO_TELL)
+        tried, spent = several.close(tried, spent)
+        # Of those that have arrived the least change: how nearly they have is rounding.
+        change = _find_changes(tried, several.start).sum(axis=0) - ARRIVED
+        score = np.where(several.is_open(tried), several.find_errors(tried), change)
+        chosen = _find_least(score[: count * begun].reshape(count, begun), ended)
+        chosen = np.concatenate((np.sort(chosen), np.arange(count * begun, len(index))))
+        index, tried, spent = index[chosen], take_rows(tried, chosen), spent[chosen]
+    several = few.take_again(index, ENOUGH_ANEW)
+    tried, spent = several.close(tried, spent)
+    if goes_on:
+        present, spent_on_it = tried[..., -count:], spent[-count:]
+        tried, spent = tried[..., :-count], spent[:-count]
+        several = several.take(np.arange(len(spent)))
+    tried, spent = several.aim(tried, spent)
+    best, is_better = _choose_best(few, several, tried, present)
+    found = np.where(is_better, take_rows(tried, best), present)
+    found, spent = few.close(found, np.where(is_better, spent[best], spent_on_it))
+    found, spent = few.compromise(found, spent)
     state, used = state.copy(), used.copy()
-    state[..., rows], used[rows] = chosen, used[rows] + spent
+    state[..., rows], used[rows] = found, used[rows] + spent
     return state, np.minimum(used, run.iterations)
 
 

@@ -28,7 +28,7 @@ def level(ranges, turn, edge):
 
 def find_near(ranges, turn):
     at = joint_limits.decompose_turns(ranges, turn)
-    return at, limit_edges.find_edges(ranges, at, limit_edges.NEAR)
+    return limit_edges.find_edges(ranges, at, limit_edges.NEAR)
 
 
 def on_edge(rng, free):
@@ -46,7 +46,7 @@ def on_edge(rng, free):
 def test_normals_turn_as_second_differences_of_what_an_edge_bounds(free, edge):
     rng = make_rng(77)
     ranges, turn = on_edge(rng, free)
-    parts, edges = find_near(ranges, turn)
+    edges = find_near(ranges, turn)
     normal = edges.normals[:, edge]
     along = rng.normal(size=normal.shape)
     along -= normal * np.einsum("nib,nib->nb", along, normal)[:, None]
@@ -57,7 +57,7 @@ def test_normals_turn_as_second_differences_of_what_an_edge_bounds(free, edge):
 
     growth = (at(normal, STEP) - at(normal, -STEP)) / (2.0 * STEP)
     bend = (at(along, STEP) + at(along, -STEP) - 2.0 * at(along, 0.0)) / STEP**2
-    curved = limit_edges.measure_curvatures(parts, edges)[:, edge]
+    curved = limit_edges.measure_curvatures(ranges, turn, edges)[:, edge]
     found = np.einsum("nib,nijb,njb->nb", along, curved, along)[0]
     # Where one quarter of an ellipse ends and the next begins there is no second derivative.
     tells = edges.is_on[0, edge] & (np.abs(curved[0]).max(axis=(0, 1)) > 0.0)
@@ -68,35 +68,35 @@ def test_normals_turn_as_second_differences_of_what_an_edge_bounds(free, edge):
 def test_the_end_of_a_twist_is_flat():
     rng = make_rng(79)
     ranges, turn = on_edge(rng, [0, 2])
-    at, edges = find_near(ranges, turn)
+    edges = find_near(ranges, turn)
     normal = edges.normals[:, 1]
     along = rng.normal(size=normal.shape)
     along -= normal * np.einsum("nib,nib->nb", along, normal)[:, None]
     moved = turns.multiply(turns.from_vectors(along), turn)
     before, after = (np.arctan2(each[0, 2], each[0, 0]) for each in (turn, moved))
     np.testing.assert_allclose(np.sin(after - before), 0.0, atol=1e-12)
-    assert not limit_edges.measure_curvatures(at, edges)[:, 1].any()
+    assert not limit_edges.measure_curvatures(ranges, turn, edges)[:, 1].any()
 
 
 def test_inside_their_ranges_joints_have_no_edge():
     ranges, _ = on_edge(make_rng(78), [])
     turn = np.zeros((1, 4, COUNT))
     turn[:, 0] = 1.0
-    at, edges = find_near(ranges, turn)
-    assert not limit_edges.measure_curvatures(at, edges).any()
+    edges = find_near(ranges, turn)
+    assert not limit_edges.measure_curvatures(ranges, turn, edges).any()
 
 
 @pytest.mark.parametrize(("free", "edge"), [([], 0), ([1], 0), ([0, 2], 1), ([1, 2], 0), ([0], 2)])
 def test_a_turn_by_the_room_leads_onto_the_edge(free, edge):
     ranges, turn = on_edge(make_rng(80), free)
-    normal = find_near(ranges, turn)[1].normals[:, edge]
+    normal = find_near(ranges, turn).normals[:, edge]
     inward = make_rng(81).uniform(0.01, 0.05, COUNT)
     inside = turns.multiply(turns.from_vectors(-inward * normal), turn)
-    at, edges = find_near(ranges, inside)
-    rooms = limit_edges.find_rooms(ranges, at, edges)[:, edge]
+    edges = find_near(ranges, inside)
+    rooms = limit_edges.find_rooms(ranges, inside, edges)[:, edge]
     tells = edges.is_on[0, edge] & (rooms[0] > 1e-3)
     assert tells.sum() > COUNT / 5
     outside = turns.multiply(turns.from_vectors(rooms[:, None] * edges.normals[:, edge]), inside)
-    again = limit_edges.find_rooms(ranges, *find_near(ranges, outside))[:, edge]
+    again = limit_edges.find_rooms(ranges, outside, find_near(ranges, outside))[:, edge]
     # To first order; edges of narrow ranges are curved most.
     assert np.quantile(again[0][tells] / rooms[0][tells], 0.9) < 0.1
