@@ -26,7 +26,6 @@ from ..kinematics.start_pose import (
 from ..kinematics.transport import Swings, compile_swings
 from ..model.chains import Chain, Chains
 from ..model.joints import Joints
-from ..model.options import Solver
 from ..model.topology import Topology, make_chain
 from .lone_chains import LoneChain, compile_lone_chains
 from .unconstrained_start import UnconstrainedStarts, compile_starts
@@ -81,10 +80,6 @@ class CompiledChains:
     def is_in_floats(self) -> bool:
         """Whether the chains are solved, swept or dragged one by one, in floats."""
         return self.count <= MAX_CHAINS_IN_FLOATS
-
-    def are_alone(self, _solver: Solver) -> bool:
-        """Return ``is_in_floats``."""
-        return self.is_in_floats
 
     @compile_once
     def start(self) -> StartPose:

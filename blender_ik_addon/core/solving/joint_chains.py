@@ -82,7 +82,7 @@ def solve_joints(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
         )
     lone = None
     is_bare = options.solver in SWEPT and not options.use_finish
-    if options.solver in FLOAT_SOLVERS and compiled.are_alone(options.solver) and not is_bare:
+    if options.solver in FLOAT_SOLVERS and compiled.is_in_floats and not is_bare:
         lone = compiled.each_lone
     if lone is None and len(chains) > 1:
         return _solve_together(compiled, goals, options)

@@ -141,7 +141,7 @@ def _sweep(chains: CompiledChains, run: Run, options: SolveOptions) -> tuple[Arr
     tree, caps, led = run.tree, run.iterations, run.tree.topology.led
     if options.use_finish:
         caps = np.minimum(caps, MOST_SWEEPS)
-    bones = compile_bones(chains.tree, is_few=chains.are_alone(options.solver))
+    bones = compile_bones(chains.tree, is_few=chains.is_in_floats)
     if chains.count == 1:
         # One chain two times: once is enough for floats.
         bones = bones[:1]
