@@ -11,6 +11,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import time
 import traceback
 import zlib
 from collections.abc import Callable, Generator, Iterable
@@ -50,6 +51,7 @@ def play(session: Session) -> None:
 
     def advance() -> float:
         delay, exit_code = None, 1
+        begun = time.perf_counter()
         try:
             delay = next(session, None)
             exit_code = 0
@@ -63,7 +65,9 @@ def play(session: Session) -> None:
                 sys.stderr.flush()
                 # The only way to give an exit code: Blender drops exceptions in timers.
                 os._exit(exit_code)
-        return delay
+        # Blender counts from where the call began, and a picture may have taken half a second. Too
+        # early is between an undo and the update that Blender makes right after it, unseen.
+        return delay + time.perf_counter() - begun
 
     bpy.context.preferences.view.show_splash = False
     # Persistent: a session goes on in the file that it opens.
