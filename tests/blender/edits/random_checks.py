@@ -87,13 +87,18 @@ def _has_locks(pose_bone: bpy.types.PoseBone) -> bool:
 
 
 def not_kept(before: Stored, after: Stored) -> list[str]:
-    """Return what is stored no more and does not stand there either, or differs."""
-    standing = waiting()
+    """Return what is stored no more and does not stand there either, or differs.
+
+    Left out are objects that are gone: Blender saves none that nothing uses.
+    """
+    standing, owners = waiting(), {ob.name_full for ob in armatures()}
     return [
         f"{owner}, chain {index} stored {values} of {bone}, and now {after.get(key)}"
         for key, values in before.items()
         for owner, index, bone in (key,)
-        if after.get(key) != values and standing.get(key) != json.loads(values)[0]
+        if owner in owners
+        and after.get(key) != values
+        and standing.get(key) != json.loads(values)[0]
     ]
 
 
@@ -253,7 +258,8 @@ def _not_finite_things() -> set[bpy.types.Object]:
 def unsolved(ob: bpy.types.Object) -> set[int]:
     """Return the chains that keep a pose and say that they are not solved, by index.
 
-    Mute gives them the stored pose back. Unmuted they stay there, as nothing solves them.
+    Mute gives them the stored pose back, and so does a chain that shares their bones at a frame
+    where its influence is zero. They stay there, as nothing solves them.
     """
     is_live = bpy.context.scene.chain_ik.use_live
     return {
