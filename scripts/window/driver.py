@@ -137,14 +137,18 @@ def read_status_bar(path: Path) -> np.ndarray:
 
 
 class Viewport:
-    """The first window and the 3D viewport in it. Holds no references: undo replaces them."""
+    """A window and the 3D viewport in it. Holds no references: undo replaces them."""
 
     kind = "VIEW_3D"
+
+    def __init__(self, number: int = 0) -> None:
+        """Take a window by its number in the order of opening."""
+        self.number = number
 
     @property
     def window(self) -> bpy.types.Window:
         """The window."""
-        return bpy.context.window_manager.windows[0]
+        return bpy.context.window_manager.windows[self.number]
 
     @property
     def area(self) -> bpy.types.Area:

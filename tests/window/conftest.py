@@ -16,9 +16,9 @@ from tests.window.steps import MARK, RESULTS
 
 # Seconds. The session takes two minutes without a graphics card, and all of tests/window has five.
 LONGEST_BUILD, LONGEST_SESSION = 60.0, 220.0
-# A script, its folder, and seconds after which it is killed.
-Play = Callable[[Path, Path, float], Run]
-GEOMETRY = ["--window-geometry", "0", "0", "1200", "800"]
+# A script, its folder, seconds after which it is killed, and the size of the window in pixels.
+Play = Callable[..., Run]
+SIZE = (1200, 800)
 
 
 @pytest.fixture(scope="session")
@@ -48,10 +48,11 @@ def built_zip(blender: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def play(blender: str, built_zip: Path, tmp_path_factory: pytest.TempPathFactory) -> Play:
     """Run a script in Blender's window, in a fresh profile, with a folder for its pictures."""
 
-    def run_script(script: Path, folder: Path, longest: float) -> Run:
+    def run_script(script: Path, folder: Path, longest: float, size: tuple[int, int] = SIZE) -> Run:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        start = [blender, "--factory-startup", "--enable-event-simulate", *GEOMETRY]
+        geometry = ["--window-geometry", "0", "0", *map(str, size)]
+        start = [blender, "--factory-startup", "--enable-event-simulate", *geometry]
         command = [*start, "--python", str(script), "--", str(built_zip), str(folder)]
         profile = str(tmp_path_factory.mktemp("profile"))
         with screen(blender, tmp_path_factory.mktemp("display")) as display:

@@ -1,0 +1,273 @@
+"""Use one rig in two windows of Blender, which show other view layers, then other scenes.
+
+    BLENDER_USER_RESOURCES=$(mktemp -d) blender --factory-startup --enable-event-simulate \
+        --python scripts/window/two_windows_tour.py -- dist/chain_ik-*.zip out/two_windows
+
+A target is dragged in one window after the other. At every step status, residual and pose of both
+windows are compared with what Blender has evaluated there. It needs what window_tour.py needs.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import bpy
+from mathutils import Vector
+
+# Blender puts the folder of a script that it runs on no path.
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from window.driver import REDRAW, Session, Viewport, check, play, read_paths
+from window.opening import clear_scene, install
+
+RIG, TARGET = "Arm", "Target"
+JOINTS = (0.0, 0.0, 0.0), (0.0, 0.1, 1.0), (0.0, 0.0, 2.0)
+BY_HAND = (0.98, 0.0, 0.0, 0.2)
+VIEW = Vector((0.0, 0.0, 1.0)), 6.0, (1.57, 0.0, 0.0)
+START, TOO_FAR = Vector((0.6, 0.0, 1.2)), Vector((0.0, 0.0, 2.6))
+LEFT, RIGHT = Vector((-0.7, 0.0, 1.0)), Vector((0.7, 0.0, 0.9))
+FRAME = 21
+POSED_ELSEWHERE = "Not solved here: another scene or window"
+# Metres. Blender stores float32; a solve accepts 1e-5.
+SAME = 2e-5
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a window shows of the arm.
+
+    Attributes:
+        elbow: The head of its tip bone.
+        gap: From its effector to the target, as Blender has evaluated them.
+        residual: The same, as the chain says.
+        status: The chain's status line.
+    """
+
+    elbow: Vector
+    gap: float
+    residual: float
+    status: str
+
+    def check_true(self, when: str) -> None:
+        """Check that the chain says what is to be seen."""
+        if self.status.startswith(POSED_ELSEWHERE):
+            check(self.residual == -1.0, f"{when}, a residual of {self.residual:.2g} m is told.")
+            return
+        found = f"the gap is {self.gap:.2g} m and '{self.status}' leaves {self.residual:.2g} m"
+        check(abs(self.gap - self.residual) <= SAME, f"{when}, {found}.")
+        is_right = self.status.startswith("Reached") == (self.gap <= SAME)
+        check(is_right, f"{when}, {found}.")
+
+
+def make_arm() -> None:
+    """Add an arm of two bones that is posed by hand, and a chain with its target."""
+    data = bpy.data.armatures.new(RIG)
+    rig, target = bpy.data.objects.new(RIG, data), bpy.data.objects.new(TARGET, None)
+    for ob in (rig, target):
+        bpy.context.scene.collection.objects.link(ob)
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.object.mode_set(mode="EDIT")
+    for head, tail in zip(JOINTS, JOINTS[1:], strict=False):
+        bone, last = data.edit_bones.new("Bone"), data.edit_bones[0]
+        bone.head, bone.tail, bone.parent = head, tail, last if last != bone else None
+    bpy.ops.object.mode_set(mode="OBJECT")
+    rig.pose.bones[0].rotation_quaternion = BY_HAND
+    target.location = START
+    chain = rig.chain_ik.chains.add()
+    chain.bone, chain.target, chain.chain_count = rig.pose.bones[1].name, target, 2
+
+
+def select_target(view_layer: bpy.types.ViewLayer) -> None:
+    """Select the target in a view layer, and nothing else."""
+    target = bpy.data.objects[TARGET]
+    for ob in view_layer.objects:
+        ob.select_set(ob == target, view_layer=view_layer)
+    view_layer.objects.active = target
+    bpy.ops.ed.undo_push(message="Select Target")
+
+
+class Tour:
+    """The session; every method is a step that a person takes."""
+
+    def __init__(self, zip_path: Path, folder: Path) -> None:
+        self.zip_path, self.folder = zip_path, folder
+        self.viewports = self.first, self.second = Viewport(), Viewport(1)
+        self.updates = 0
+
+    def steps(self) -> Session:
+        """Yield the seconds to wait, from the first step to the last."""
+        yield from install(self.first, self.zip_path)
+        yield from self.open_second_window()
+        yield from self.drag_in_both()
+        yield from self.undo_in_both()
+        yield from self.mute()
+        yield from self.switch_back()
+        yield from self.show_scenes()
+        yield from self.show_other_frames()
+        yield from self.close_second_window()
+        print("The tour of two windows passed.")
+
+    def open_second_window(self) -> Session:
+        """Open a window that shows a second view layer beside the first."""
+        clear_scene()
+        with self.first.context():
+            make_arm()
+        second = bpy.context.scene.view_layers.new("Second")
+        self.first.area.spaces.active.show_region_ui = False
+        self.first.look(*VIEW)
+        yield REDRAW
+        with self.first.context():
+            bpy.ops.wm.window_new_main()
+        yield REDRAW
+        self.second.look(*VIEW)
+        self.second.window.view_layer = second
+        yield REDRAW
+        for viewport in self.viewports:
+            select_target(viewport.window.view_layer)
+        yield from self.check_alike("After the second window was opened")
+
+    def drag_in_both(self) -> Session:
+        """Drag the target to the left in the second window, out of reach in the first."""
+        yield from self.drag(self.second, LEFT)
+        yield from self.drag(self.first, TOO_FAR)
+        for shown in map(self.read, self.viewports):
+            is_far = shown.status.startswith("Out of reach")
+            check(is_far, f"A target out of reach has the status '{shown.status}'.")
+
+    def undo_in_both(self) -> Session:
+        """Press Ctrl Z in the second window and Ctrl Shift Z in the first."""
+        far = self.read(self.first).elbow
+        yield from self.press(self.second, "Z", ctrl=True)
+        yield from self.check_alike("After undo")
+        moved = (self.read(self.first).elbow - far).length
+        check(moved > 0.1, f"Undo has moved the elbow by {moved:.2g} m only.")
+        yield from self.press(self.first, "Z", ctrl=True, shift=True)
+        yield from self.check_alike("After redo")
+        left = (self.read(self.second).elbow - far).length
+        check(left <= SAME, f"After redo the elbow is {left:.2g} m from where it was.")
+
+    def mute(self) -> Session:
+        """Mute the chain and unmute it: both windows show the stored pose, then the chain's."""
+        solved = self.read(self.first).elbow
+        stored = bpy.data.objects[RIG].chain_ik.chains[0].stored_pose
+        for is_muted in (True, False):
+            bpy.data.objects[RIG].chain_ik.chains[0].mute = is_muted
+            yield 2 * REDRAW
+            elbows = [self.read(viewport).elbow for viewport in self.viewports]
+            left = max((elbow - solved).length for elbow in elbows)
+            when = "Muted" if is_muted else "Unmuted"
+            check((left > 0.1) is is_muted, f"{when}, the elbow is {left:.2g} m from its pose.")
+            check((elbows[0] - elbows[1]).length <= SAME, f"{when}, the two windows differ.")
+        again = bpy.data.objects[RIG].chain_ik.chains[0].stored_pose
+        check(again == stored, f"The stored pose was {stored} and is {again}.")
+
+    def switch_back(self) -> Session:
+        """Show the first view layer in both windows, and drag."""
+        self.second.window.view_layer = self.first.window.view_layer
+        yield REDRAW
+        yield from self.check_alike("With one view layer in both windows")
+        yield from self.drag(self.second, RIGHT)
+
+    def show_scenes(self) -> Session:
+        """Show another scene, with the same rig, in the second window, and drag in both."""
+        scene = bpy.data.scenes.new("Other")
+        for name in (RIG, TARGET):
+            scene.collection.objects.link(bpy.data.objects[name])
+        self.second.window.scene = scene
+        yield REDRAW
+        select_target(scene.view_layers[0])
+        yield from self.check_alike("With another scene")
+        yield from self.drag(self.second, LEFT)
+
+    def show_other_frames(self) -> Session:
+        """Set the scenes to other frames: one shows the other's pose and says so, and rests."""
+        target = bpy.data.objects[TARGET]
+        for frame, place in ((1, RIGHT), (FRAME, LEFT)):
+            target.location = place
+            target.keyframe_insert("location", frame=frame)
+        scenes = [viewport.window.scene for viewport in self.viewports]
+        for scene, frame in ((scenes[0], 1), (scenes[1], FRAME), (scenes[0], 5)):
+            scene.frame_set(frame)
+            yield 2 * REDRAW
+            shown = dict(zip(scenes, map(self.read, self.viewports), strict=True))
+            for each in shown.values():
+                each.check_true(f"At frames {scenes[0].frame_current}, {scenes[1].frame_current}")
+            status = shown[scene].status
+            check(status.startswith("Reached"), f"Where the frame was set it says '{status}'.")
+        status = shown[scenes[1]].status
+        check(status.startswith(POSED_ELSEWHERE), f"In the other scene it says '{status}'.")
+        bpy.app.handlers.depsgraph_update_post.append(self.count)
+        yield 2 * REDRAW
+        bpy.app.handlers.depsgraph_update_post.remove(self.count)
+        check(self.updates == 0, f"Two windows at rest have updated {self.updates} times.")
+
+    def close_second_window(self) -> Session:
+        """Close the second window and go on in the first."""
+        with self.second.context():
+            bpy.ops.wm.window_close()
+        self.viewports = (self.first,)
+        yield 2 * REDRAW
+        self.read(self.first).check_true("After the second window was closed")
+        yield from self.drag(self.first, START)
+        self.first.window.scene.frame_set(9)
+        yield REDRAW
+        status = self.read(self.first).status
+        check(status.startswith("Reached"), f"With one window again it says '{status}'.")
+
+    def drag(self, viewport: Viewport, end: Vector) -> Session:
+        """Press G in a window, move the mouse in two steps and click; check both windows."""
+        with viewport.context():
+            start = bpy.data.objects[TARGET].matrix_world.translation.copy()
+            pixels = [viewport.pixel_of(start.lerp(end, share)) for share in (0.0, 0.5, 1.0)]
+        yield from viewport.drag(pixels[:1], button="")
+        viewport.press("G")
+        yield REDRAW
+        for pixel in pixels[1:]:
+            yield from viewport.drag([pixel], button="")
+            yield from self.check_alike(f"Dragged in window {viewport.number + 1}")
+        viewport.press("LEFTMOUSE")
+        yield from self.check_alike(f"Dropped in window {viewport.number + 1}")
+        left = (bpy.data.objects[TARGET].location - end).length
+        check(left < 0.02, f"The target is {left:.2g} m from where it was dragged to.")
+
+    def press(self, viewport: Viewport, key: str, **modifiers: bool) -> Session:
+        """Press a key over the view of a window."""
+        yield from viewport.drag([viewport.pixel_of(VIEW[0])], button="")
+        viewport.press(key, **modifiers)
+        yield REDRAW
+
+    def check_alike(self, when: str) -> Session:
+        """Check that the windows show one pose, and that the chain is right about it in each."""
+        # Blender draws one window after the other, and updates what is undone after that.
+        yield REDRAW
+        shown = [self.read(viewport) for viewport in self.viewports]
+        for number, each in enumerate(shown, start=1):
+            each.check_true(f"{when}, in window {number}")
+        apart = (shown[0].elbow - shown[-1].elbow).length
+        check(apart <= SAME, f"{when}, the windows differ by {apart:.2g} m.")
+
+    def read(self, viewport: Viewport) -> Shown:
+        """Return what a window shows. By name: undo replaces all references."""
+        depsgraph = viewport.window.view_layer.depsgraph
+        rig, target = (bpy.data.objects[name] for name in (RIG, TARGET))
+        # The rig stands at the world's origin.
+        tip = rig.evaluated_get(depsgraph).pose.bones[1]
+        gap = tip.tail - target.evaluated_get(depsgraph).matrix_world.translation
+        with viewport.context():
+            chain = rig.chain_ik.chains[0]
+            return Shown(tip.head.copy(), gap.length, chain.residual, chain.status)
+
+    def count(self, *_arguments: object) -> None:
+        """Count an update."""
+        self.updates += 1
+
+
+def main() -> None:
+    """Read the arguments and start the session."""
+    play(Tour(*read_paths("the zip, a folder for pictures")).steps())
+
+
+if __name__ == "__main__":
+    main()
