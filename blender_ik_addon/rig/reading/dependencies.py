@@ -15,6 +15,13 @@ Point = tuple[int, str]
 PULLING = ("IK", "SPLINE_IK")
 """Constraints that move the bones above their own as well."""
 
+TARGETS = (
+    ("target", "subtarget"),
+    ("pole_target", "pole_subtarget"),
+    ("space_object", "space_subtarget"),
+)
+"""Properties of constraints: the objects that they read, and the bones of these."""
+
 
 @dataclass(frozen=True, slots=True)
 class MovedBy:
@@ -132,10 +139,9 @@ class Dependencies:
             if constraint.mute:
                 continue
             # The Armature constraint has a list of targets, all others have one or none.
-            for holder in getattr(constraint, "targets", (constraint,)):
-                target = getattr(holder, "target", None)
-                if target is not None:
-                    self._add_object(target, getattr(holder, "subtarget", ""))
+            for holder in (constraint, *getattr(constraint, "targets", ())):
+                for target, bone in TARGETS:
+                    self._add_object(getattr(holder, target, None), getattr(holder, bone, ""))
 
     def _add_drivers(self, owner: bpy.types.Object) -> None:
         data = owner.animation_data if self.use_drivers else None

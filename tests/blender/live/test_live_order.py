@@ -217,6 +217,31 @@ def test_a_chain_is_solved_after_what_carries_the_target_of_an_ik_constraint_bel
         assert ob.chain_ik.chains[0].residual == pytest.approx(gap, abs=1e-5)
 
 
+def tie_by_pole(ob: bpy.types.Object, other: bpy.types.Object) -> None:
+    tie = ob.pose.bones["Bone.1"].constraints.new("IK")
+    tie.chain_count, tie.target = 2, rigs.make_empty("IK Target", (0.5, 0.2, 1.2))
+    tie.pole_target, tie.pole_subtarget = other, "Bone.1"
+
+
+def tie_by_custom_space(ob: bpy.types.Object, other: bpy.types.Object) -> None:
+    tie = ob.pose.bones["Bone.0"].constraints.new("COPY_ROTATION")
+    tie.target, tie.target_space = rigs.make_empty("Turned"), "CUSTOM"
+    tie.space_object, tie.space_subtarget = other, "Bone.1"
+
+
+@pytest.mark.parametrize("tie", [tie_by_pole, tie_by_custom_space])
+def test_a_chain_is_solved_after_whatever_a_constraint_above_it_reads(tie):
+    ob = rigs.make_rig()
+    tip, target = make_limb(ob, parent="Bone.0")
+    other, other_target = make_spine("Other")
+    tie(ob, other)
+    for place in ((0.7, 0.4, 1.4), (-0.9, 0.5, 0.6), (0.4, -0.8, 1.1)):
+        other_target.location = place
+        depsgraph = rigs.updated()
+        gap = np.linalg.norm(rigs.tail(ob, tip, depsgraph) - rigs.position(target, depsgraph))
+        assert ob.chain_ik.chains[0].residual == pytest.approx(gap, abs=1e-5)
+
+
 @pytest.mark.parametrize("is_same_armature", [True, False])
 def test_a_bone_of_another_chain_can_be_target(is_same_armature):
     spine, spine_target = make_spine()
