@@ -7,7 +7,7 @@ chain poses stands still there, or moves as its keys say.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 import bpy
@@ -15,6 +15,8 @@ import numpy as np
 
 from ...core.algebra.arithmetic import Array, Flags
 from ..reading.channels import read_floats
+from ..reading.dependencies import Dependencies
+from ..reading.spec import Anchor
 from .going_on import LiveRig, going_on
 from .playing import check_live, frame_kept, moments, played_unchanged
 
@@ -148,17 +150,21 @@ def unfilled(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
     return [each for each in objects if has_paths(each) and list(_unfilled_owners(each))]
 
 
-def are_wrong(shown: bpy.types.Object, moved: Mapping[bpy.types.Object, Container[str]]) -> bool:
+def are_wrong(shown: bpy.types.Object, moved: Mapping[bpy.types.Object, Set[str]]) -> bool:
     """Tell whether chains move what has paths that ``fill`` has not filled.
 
     Args:
         shown: An object with such paths: its own, or those of its bones.
-        moved: The bones that chains write, by armature object; those below them move as well.
+        moved: The bones that chains write, by armature object. What hangs on them moves as well:
+            bones below, children, and whatever has a constraint that reads any of these. Drivers do
+            not count, for Blender does not tell which bone they are for.
     """
-    if _hangs(shown, moved, set()):
-        return True
-    bones = [name for name in _unfilled_owners(shown) if name]
-    return any(_is_below(shown, name, moved) for name in bones)
+    movers = Dependencies(use_drivers=False)
+    for bone in _unfilled_owners(shown):
+        movers.add_anchor(Anchor(shown, bone))
+    return any(
+        (rig.session_uid, bone) in movers.points for rig, bones in moved.items() for bone in bones
+    )
 
 
 def _unfilled_owners(shown: bpy.types.Object) -> Iterator[str]:
@@ -169,34 +175,6 @@ def _unfilled_owners(shown: bpy.types.Object) -> Iterator[str]:
         path = owner.motion_path
         if path is not None and _print_of(path) not in filled:
             yield "" if owner == shown else owner.name
-
-
-def _hangs(
-    shown: bpy.types.Object,
-    moved: Mapping[bpy.types.Object, Container[str]],
-    seen: set[bpy.types.Object],
-) -> bool:
-    """Tell whether an object hangs on bones that chains move, as child or by its constraints."""
-    seen.add(shown)
-    holders = [(shown.parent, shown.parent_bone if shown.parent_type == "BONE" else "")]
-    for constraint in shown.constraints:
-        holders.append((getattr(constraint, "target", None), getattr(constraint, "subtarget", "")))
-    return any(
-        _is_below(holder, bone, moved) or (holder not in seen and _hangs(holder, moved, seen))
-        for holder, bone in holders
-        if holder is not None
-    )
-
-
-def _is_below(
-    holder: bpy.types.Object, bone: str, moved: Mapping[bpy.types.Object, Container[str]]
-) -> bool:
-    """Tell whether chains move a bone of an object, or one above it."""
-    found = holder.pose.bones.get(bone) if holder.pose is not None else None
-    names = moved.get(holder, ())
-    return found is not None and any(
-        each.name in names for each in (found, *found.parent_recursive)
-    )
 
 
 def _frames(path: bpy.types.MotionPath) -> range:

@@ -103,7 +103,8 @@ class Dependencies:
             owner, bone = owner.parent, owner.parent_bone
 
     def _add_bone(self, owner: bpy.types.Object, bone: str) -> None:
-        pose_bone = owner.pose.bones.get(bone)
+        # An armature object has no pose before it was evaluated.
+        pose_bone = owner.pose.bones.get(bone) if owner.pose is not None else None
         uid = owner.session_uid
         self.owners.add(uid)
         while pose_bone is not None:

@@ -230,18 +230,35 @@ def test_the_warning_is_about_bones_that_chains_move():
     assert WRONG not in warning()
 
 
+def constrain(owner, kind, ob, target="target", subtarget="subtarget"):
+    """Have an object or bone follow a bone that a chain poses."""
+    constraint = owner.constraints.new(kind)
+    holder = constraint.targets.new() if kind == "ARMATURE" else constraint
+    setattr(holder, target, ob)
+    setattr(holder, subtarget, "Bone.1")
+
+
 def on_chain(kind, ob):
     """Return something that hangs on a bone that a chain poses, with a path of its own."""
-    made = rigs.make_rig(name="Sleeve") if kind == "armature" else rigs.make_empty("Prop")
-    holder = made
-    if kind == "grandchild":
-        holder = made.parent = rigs.make_empty("Between")
+    is_rig = kind in ("armature", "bone", "parent bone", "armature constraint", "pole")
+    made = rigs.make_rig(name="Sleeve") if is_rig else rigs.make_empty("Prop")
     if kind == "constrained":
-        constraint = made.constraints.new("CHILD_OF")
-        constraint.target, constraint.subtarget = ob, "Bone.1"
+        constrain(made, "CHILD_OF", ob)
+    elif kind == "bone":
+        constrain(made.pose.bones["Bone.1"], "COPY_ROTATION", ob)
+    elif kind == "parent bone":
+        constrain(made.pose.bones["Bone.0"], "COPY_LOCATION", ob)
+    elif kind == "armature constraint":
+        constrain(made.pose.bones["Bone.1"], "ARMATURE", ob)
+    elif kind == "pole":
+        constrain(made.pose.bones["Bone.1"], "IK", ob, "pole_target", "pole_subtarget")
+        made.pose.bones["Bone.1"].constraints[0].target = rigs.make_empty("Goal", (0.5, 0, 1))
     else:
+        holder = made
+        if kind == "grandchild":
+            holder = made.parent = rigs.make_empty("Between")
         holder.parent, holder.parent_type, holder.parent_bone = ob, "BONE", "Bone.1"
-    if kind == "armature":
+    if is_rig:
         calculate(made)
         rigs.enter(made, "OBJECT")
     else:
@@ -250,7 +267,11 @@ def on_chain(kind, ob):
     return made
 
 
-@pytest.mark.parametrize("kind", ["armature", "empty", "grandchild", "constrained"])
+KINDS = ("armature", "empty", "grandchild", "constrained")
+OF_BONES = ("bone", "parent bone", "armature constraint", "pole")
+
+
+@pytest.mark.parametrize("kind", [*KINDS, *OF_BONES])
 def test_the_warning_is_about_whatever_hangs_on_chains_whatever_is_selected(kind):
     ob, target = make_arm()
     made = on_chain(kind, ob)
@@ -261,9 +282,23 @@ def test_the_warning_is_about_whatever_hangs_on_chains_whatever_is_selected(kind
     press(update)
     assert WRONG not in warning()
     made.parent = None
-    made.constraints.clear()
+    for owner in (made, *(made.pose.bones if made.pose else ())):
+        for constraint in list(owner.constraints):
+            owner.constraints.remove(constraint)
+    if made.pose:
+        calculate(made)
+        rigs.enter(made, "OBJECT")
     select_objects(active=made)
     press(bpy.ops.object.paths_calculate)
+    assert WRONG not in warning()
+
+
+def test_the_warning_is_not_about_bones_beside_one_with_a_constraint():
+    ob, _ = make_arm()
+    made = rigs.make_rig(name="Sleeve")
+    rigs.add_bones(made, ((0.5, 0, 1), (0.5, 0.5, 1)), prefix="Beside")
+    constrain(made.pose.bones["Bone.1"], "COPY_ROTATION", ob)
+    calculate(made, bones=["Beside.0", "Bone.0"])
     assert WRONG not in warning()
 
 
