@@ -22,13 +22,15 @@ from examples.parts import studio
 MARK = "examples: "
 MODULES = (arm, leg, spider, tail, snake, dragon_neck, crowd)
 EXAMPLES = {each.EXAMPLE.name: each.EXAMPLE for each in MODULES}
+# With the tab of the extension in its sidebar; window/examples_tab.py has made it.
+EMPTY = Path(__file__).with_name("parts") / "empty.blend"
 # Metres: what a chain accepts, and what Blender's single precision adds.
 REACHED = 5e-5
 
 
 def build(example: Example) -> None:
     """Fill an empty file with an example."""
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    bpy.ops.wm.open_mainfile(filepath=str(EMPTY))
     studio.begin(example)
     studio.finish(example, example.build())
 

@@ -43,9 +43,7 @@ def finish(example: Example, rig: bpy.types.Object) -> None:
     for item in (camera, light):
         item.hide_set(True)  # from the viewport, where their outlines would be in the way
     _set_up_render(scene)
-    _keep_one_workspace()
     _show_note(example)
-    _open_sidebar()
     for view in stage.views():
         view.shading.color_type = "MATERIAL"
         view.shading.show_cavity = True
@@ -130,14 +128,6 @@ def _set_up_render(scene: bpy.types.Scene) -> None:
     shading.shadow_intensity = 0.35
 
 
-def _keep_one_workspace() -> None:
-    """Delete what the file would carry along: workspaces that nobody looks at."""
-    shown = bpy.context.window.workspace
-    bpy.data.batch_remove([each for each in bpy.data.workspaces if each != shown])
-    screens = set(shown.screens)
-    bpy.data.batch_remove([each for each in bpy.data.screens if each not in screens])
-
-
 def _show_note(example: Example) -> None:
     """Write the note, and show it in the place of the properties editor."""
     text = bpy.data.texts.new(NOTE)
@@ -150,13 +140,6 @@ def _show_note(example: Example) -> None:
     editor.show_word_wrap = True
     editor.show_line_numbers = editor.show_syntax_highlight = False
     editor.top = 0
-
-
-def _open_sidebar() -> None:
-    """Show the sidebar. Its tab can be chosen in a window only, once its panels have been drawn."""
-    for area in bpy.context.screen.areas:
-        if area.type == "VIEW_3D":
-            area.spaces.active.show_region_ui = True
 
 
 def _select(example: Example, rig: bpy.types.Object) -> None:

@@ -96,6 +96,16 @@ def test_its_note_is_shown(made, name):
     assert viewport.spaces.active.show_region_ui
 
 
+@pytest.mark.oldest
+@pytest.mark.parametrize("name", NAMES)
+def test_its_sidebar_opens_on_our_tab(made, tmp_path, name):
+    opened(made(name))
+    path = tmp_path / "plain.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(path), compress=False, copy=True)
+    # Without a window Blender does not tell tabs; in files they are 64 bytes, filled with zeros.
+    assert path.read_bytes().count(b"Chain IK".ljust(64, b"\0")) == 1
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_its_note_says_what_to_click_where_that_may_not_be_selected(made, name):
     """Blender 5.0 keeps no selection of bones that an older one has saved; of objects it does."""
