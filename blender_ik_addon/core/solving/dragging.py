@@ -63,25 +63,31 @@ def drag_points(drag: Drag, points: Array, goal: Array, max_bend: Array | float 
 
 
 def drag_joints(
-    drag: Drag, chains: list[Bones], rotations: Array, goal: Array
+    drag: Drag, chains: list[Bones], rotations: Array, tip: Array, goal: Array
 ) -> tuple[Array, Array]:
     """Return joints (n + 1, 3, B) and local rotations (n, 4, B) after one end has been led.
 
     Chains are given as ``run_chains`` takes them, rotations lie inside of their ranges. Of a chain
-    whose root moves the first rotation is in no range: it has no neighbour.
+    whose root moves the first rotation is in no range: it has no neighbour. The tip (3, B) is where
+    the chain has it. Rotations put it elsewhere if they were brought into their ranges, and by
+    rounding: a tip that has arrived would be led by that much again and again.
     """
+    sure = -1 if drag.is_by_tip != drag.is_anchored else 0
 
-    def run(m: Arithmetic, chain: Bones, turns: Nested, place: Nested) -> Nested:
+    def place(pose: Pose, point: Vector) -> Pose:
+        off = subtract(point, pose.points[sure])
+        return pose._replace(points=tuple(add(each, off) for each in pose.points))
+
+    def run(m: Arithmetic, chain: Bones, turns: Nested, start_tip: Nested, end: Nested) -> Nested:
         start = pose_bones(m, chain, turns)._replace(rotations=())
-        pose = _drag_pose(m, drag, chain, start, place)
+        if drag.is_by_tip and not drag.is_anchored:
+            start = place(start, start_tip)
+        pose = _drag_pose(m, drag, chain, start, end)
         rotations = find_rotations(m, chain, pose.orientations)
         # Bones that shear are longer where they point elsewhere.
-        posed = pose_bones(m, chain, rotations)
-        end = -1 if drag.is_by_tip != drag.is_anchored else 0
-        off = subtract(pose.points[end], posed.points[end])
-        return tuple(add(point, off) for point in posed.points), rotations
+        return place(pose_bones(m, chain, rotations), pose.points[sure]).points, rotations
 
-    points, turned = run_chains(drag.m, run, chains, rotations, goal)
+    points, turned = run_chains(drag.m, run, chains, rotations, tip, goal)
     return points, turned
 
 

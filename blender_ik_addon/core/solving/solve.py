@@ -196,8 +196,8 @@ def _drag_chains(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
         dragged = drag_points(drag, start.transpose(1, 2, 0), targets.T, options.max_bend)
     else:
         pose, bones = compiled.start, compile_bones(compiled.tree, is_few=is_in_floats)
-        goal = (targets.T - pose.root) / pose.unit
-        points, turns = drag_joints(drag, bones, compiled.clamped_start, goal)
+        tip, goal = ((points - pose.root) / pose.unit for points in (start[:, -1].T, targets.T))
+        points, turns = drag_joints(drag, bones, compiled.clamped_start, tip, goal)
         dragged, local = points * pose.unit + pose.root, compiled.tree.joints.outer(turns)
     joints = dragged.transpose(2, 0, 1)
     residuals = norm(dragged[-1 if options.lead is Lead.TIP else 0] - targets.T)

@@ -130,6 +130,9 @@ class FollowSolve:
         is_at_rest = begun.codes >= 0
         drawn = np.where(is_at_rest[:, None], start.joints[:, self._led], goal)
         poses = self._drawn(frames, start, drawn, joints)
+        # Drawn to where they are, these would turn by rounding.
+        resting = np.flatnonzero(is_at_rest)
+        poses = poses.put(resting, start.take(resting))
         ending = Ending(np.where(is_at_rest, begun.codes, REACHED), begun.holds.copy())
         if self._options.use_anchor:
             poses = self._finished(frames, poses, drawn, joints, ending)

@@ -150,6 +150,15 @@ def test_nothing_moves_where_nothing_has_changed(solver, kind, make):
         assert max(turned) <= STILL, (name, turned)
 
 
+@pytest.mark.parametrize(("seed", "use_anchor"), [(73, False), (78, False), (61, True), (55, True)])
+def test_a_dragged_chain_within_limits_does_not_creep(seed, use_anchor):
+    """Promise 4: by rounding alone it turned by 1e-7 at each update, which adds up."""
+    ob = make_limited("Rig", "FOLLOW", "limits", seed)
+    ob.chain_ik.chains[0].use_anchor = use_anchor
+    rigs.updated()
+    assert shake([ob], 12)["Rig"] == [0.0] * 12
+
+
 @pytest.mark.parametrize("starts", [("CURRENT", "KEYED"), ("KEYED", "CURRENT")])
 def test_nothing_moves_where_a_setting_of_a_tree_is_driven(starts):
     """Promise 4, where a part of the tree starts from its own last pose."""
