@@ -11,7 +11,15 @@ from blender_ik_addon.rig.live import live
 from tests.blender.setups import rigs, tree_rigs
 from tests.helpers import make_rng
 
-SEEDS = range(3)
+# A chain that is held back costs up to some seconds, as it tries all of its new starts in vain, at
+# first and once whenever everything is forgotten; FORCE costs ten times as much.
+SEEDS = [
+    pytest.param(range(3), id="few"),
+    *(
+        pytest.param(range(first, first + 6), marks=pytest.mark.exhaustive, id=f"from {first}")
+        for first in (3, 9, 15, 21)
+    ),
+]
 SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON", "FORCE", "FOLLOW")
 KINDS: dict[str, dict[str, object]] = {
     "free": {},
@@ -136,17 +144,19 @@ CASES = [
 ]
 
 
+@pytest.mark.parametrize("seeds", SEEDS)
 @pytest.mark.parametrize(("solver", "kind", "make"), CASES)
-def test_nothing_moves_where_nothing_has_changed(solver, kind, make):
+def test_nothing_moves_where_nothing_has_changed(solver, kind, make, seeds):
     """Promise 4, of chains that start from their own last pose."""
-    obs = [make(f"Rig{seed}", solver, kind, seed) for seed in SEEDS]
+    obs = [make(f"Rig{seed}", solver, kind, seed) for seed in seeds]
     rigs.updated()
     for name, turned in shake(obs, 4).items():
         assert max(turned) <= STILL, (name, turned)
     if kind == "locks":
         # Solvers do not know locked channels: from what these leave they find another pose.
         return
-    for name, turned in shake(obs, 2, forgets=True).items():
+    # Once: from the same pose it is the same solve again.
+    for name, turned in shake(obs, 1, forgets=True).items():
         assert max(turned) <= STILL, (name, turned)
 
 
