@@ -145,6 +145,19 @@ def test_a_range_that_gets_narrower_holds_at_once():
     assert ob.chain_ik.chains[0].status.startswith("Reached") == (off < 1e-4)
 
 
+def test_an_anchored_chain_at_rest_follows_when_a_joint_counts_from_elsewhere():
+    ob, target = make_tail(count=3, use_anchor=True)
+    chain = ob.chain_ik.chains[0]
+    joint = chain.joints.add()
+    joint.bone, joint.kind, joint.cone_angle = "Bone.1", "CONE", 0.3
+    target.location = end(ob) + np.array((0.4, 0.2, -0.3))
+    rigs.updated()
+    assert chain.residual <= 1e-5
+    joint.relative_to = "PARENT"
+    rigs.updated()
+    assert chain.residual <= 1e-5
+
+
 def test_a_first_bone_that_moves_has_no_neighbour_and_turns_freely():
     wide = (JointKind.BALL, ((-80, 80), (-80, 80), (-80, 80)))
     limb = ((JointKind.FIXED, ()), *(wide,) * 5)
