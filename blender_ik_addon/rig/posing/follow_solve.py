@@ -129,7 +129,7 @@ class FollowSolve:
         check_distance(start.joints[:, 0], goal, self._reach(start))
         is_at_rest = begun.codes >= 0
         drawn = np.where(is_at_rest[:, None], start.joints[:, self._led], goal)
-        poses = self._drawn(frames, start, drawn, joints)
+        poses = self._drawn(frames, start, drawn, joints, is_at_rest)
         ending = Ending(np.where(is_at_rest, begun.codes, REACHED), begun.holds.copy())
         if self._options.use_anchor:
             poses = self._finished(frames, poses, drawn, joints, ending)
@@ -142,8 +142,17 @@ class FollowSolve:
         solved = self._solved(begun, places, shown, ending, is_kept)
         return Dragged(solved, turns, location, ending)
 
+    @property
+    def compares_inputs(self) -> bool:
+        """Whether a drag from its own result would creep, so that equal inputs keep the result.
+
+        An anchored chain may not arrive. A chain with joints is turned by quaternions in the core,
+        but by matrices of float32 in Blender: these are rotations to 1e-8 only.
+        """
+        return self._options.use_anchor or self.settings.joints is not None
+
     def inputs_of(self, row: int, places: Places, target: Array) -> bytes:
-        """Return what a drag of an anchored chain depends on besides its last pose, to compare."""
+        """Return what a drag depends on besides the chain's last pose, to compare."""
         own, options = self.settings, self._options
         arrays = [places.from_world[row], places.above[row], target, own.channels.locks[row]]
         arrays += [self._frames.scale[row], self._frames.segments[row]]
@@ -178,21 +187,26 @@ class FollowSolve:
         return replace(poses, joints=poses.joints + way[:, None])
 
     def _drawn(
-        self, frames: ChainFrames, start: ChainPoses, goal: Array, joints: ChainJoints | None
+        self,
+        frames: ChainFrames,
+        start: ChainPoses,
+        goal: Array,
+        joints: ChainJoints | None,
+        is_at_rest: Flags,
     ) -> ChainPoses:
         """Return chains whose led ends have been drawn to goals, as near as they come."""
         sure = start.joints[:, self._sure] if self._options.use_anchor else goal
-        poses = self._placed(self._laid(frames, start, goal, joints), sure)
+        poses, rows = start, np.flatnonzero(~is_at_rest)
         former = np.full(len(goal), np.inf)
-        for _ in range(PASSES - 1):
-            gaps = self._gaps(poses, goal)
-            rows = np.flatnonzero((gaps > 0.0) & (gaps < NEARER * former))
+        for _ in range(PASSES):
             if not rows.size:
                 break
-            former = gaps
             own = None if joints is None else joints.take(rows)
             some = self._laid(frames.take(rows), poses.take(rows), goal[rows], own)
             poses = poses.put(rows, self._placed(some, sure[rows]))
+            gaps = self._gaps(poses, goal)
+            rows = np.flatnonzero((gaps > 0.0) & (gaps < NEARER * former) & ~is_at_rest)
+            former = gaps
         return poses
 
     def _laid(

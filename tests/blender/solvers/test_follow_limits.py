@@ -171,6 +171,20 @@ def test_a_first_bone_that_moves_has_no_neighbour_and_turns_freely():
     np.testing.assert_allclose(points(ob, rigs.updated()), before, atol=0.011)
 
 
+@every_lead
+@pytest.mark.parametrize("influence", [1.0, 0.7])
+def test_nothing_creeps_where_nothing_changes(lead, influence):
+    """Promise 4, in as many updates as it takes to see what rounding adds up to."""
+    ob, target = make_tail(TAIL, follow_lead=lead, influence=influence)
+    for _ in walk(target, steps=3):
+        pass
+    before = points(ob)
+    for _ in range(50):
+        ob.update_tag()
+        rigs.updated()
+    np.testing.assert_array_equal(points(ob), before)
+
+
 @pytest.mark.parametrize("influence", [0.0, 0.4])
 def test_a_share_of_the_way_stays_inside_the_limits(influence):
     ob, target = make_tail(TAIL, influence=influence)
