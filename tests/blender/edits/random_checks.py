@@ -173,12 +173,12 @@ def moved_without_a_chain(before: Poses, after: Poses, known: dict[str, set[str]
 
 def moved_objects(before: dict[str, Values], after: dict[str, Values]) -> list[str]:
     """Return the objects that an update has moved although they are not animated."""
+    # Blender finds nothing by its full name, which those of libraries need.
+    animated = {ob.name_full for ob in bpy.data.objects if is_placed_by_animation(ob)}
     return [
         f"{name} {difference(before[name], values)}"
         for name, values in after.items()
-        if name in before
-        and not same(before[name], values)
-        and not is_placed_by_animation(bpy.data.objects[name])
+        if name in before and name not in animated and not same(before[name], values)
     ]
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import bpy
+import numpy as np
 import pytest
 
 from tests.blender.edits import random_checks as checks
 from tests.blender.edits.kinds.random_round_trips import round_trip
 from tests.blender.edits.random_edits import RandomEdits
 from tests.blender.edits.random_run import Job, find, run
+from tests.blender.setups import rigs
 
 pytestmark = [pytest.mark.slow, pytest.mark.oldest]
 
@@ -75,6 +77,20 @@ def test_what_gives_a_refused_chain_its_stored_pose_back_is_no_finding(ending):
         assert not chain.stored_pose
     finally:
         machine.close()
+
+
+@pytest.mark.parametrize("is_keyed", [False, True])
+def test_what_a_library_animates_is_no_finding_where_it_moves(is_keyed, tmp_path):
+    empty = rigs.make_empty("Empty")
+    if is_keyed:
+        rigs.key(empty, "location", {1: (1.0, 0.0, 0.0)})
+    path = str(tmp_path / "library.blend")
+    bpy.data.libraries.write(path, {empty})
+    with bpy.data.libraries.load(path, link=True) as (_, wanted):
+        wanted.objects = ["Empty"]
+    name = wanted.objects[0].name_full
+    moved = checks.moved_objects({name: np.zeros(3)}, {name: np.ones(3)})
+    assert bool(moved) is not is_keyed
 
 
 def test_a_solved_chain_that_does_not_come_back_from_mute_is_a_finding():
