@@ -10,6 +10,7 @@ from tests.blender.edits import random_checks as checks
 from tests.blender.edits.kinds.random_round_trips import round_trip
 from tests.blender.edits.random_edits import RandomEdits
 from tests.blender.edits.random_run import Job, find, run
+from tests.blender.edits.random_truth import is_measurable, untrue
 from tests.blender.setups import rigs
 
 pytestmark = [pytest.mark.slow, pytest.mark.oldest]
@@ -91,6 +92,22 @@ def test_what_a_library_animates_is_no_finding_where_it_moves(is_keyed, tmp_path
     name = wanted.objects[0].name_full
     moved = checks.moved_objects({name: np.zeros(3)}, {name: np.ones(3)})
     assert bool(moved) is not is_keyed
+
+
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_a_constraint_on_the_bones_of_another_chain_of_its_tree_excuses_a_chain(is_shared):
+    """Below a chain that it shares no bones with it has to reach all the same."""
+    ob, _ = rigs.make_arm((0.6, 0.5, 1.2))
+    rigs.add_bones(ob, [(0, 0, 2), (0, 0.2, 2.8)], prefix="Hand", parent="Bone.1")
+    ob.pose.bones["Bone.0"].constraints.new("CHILD_OF").target = rigs.make_empty("Mover", (1, 0, 0))
+    if is_shared:
+        ob.chain_ik.chains[0].bone = "Hand.0"
+    rigs.add_chain(ob, "Hand.0", rigs.make_empty("Side", (1.9, 0.5, 1.4)), chain_count=1)
+    rigs.updated()
+    first, second = ob.chain_ik.chains
+    assert not is_measurable(ob, first)
+    assert is_measurable(ob, second) is not is_shared
+    assert not untrue(bpy.context.scene)
 
 
 def test_a_solved_chain_that_does_not_come_back_from_mute_is_a_finding():
