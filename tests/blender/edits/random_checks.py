@@ -274,6 +274,27 @@ def with_unsolved() -> set[str]:
     return _hanging_on({ob for ob in armatures() if unsolved(ob)})
 
 
+def with_other_modes() -> set[str]:
+    """Return the armature objects that hang on overrides whose bones have other rotation modes.
+
+    When Blender loads such an override it sets the mode once more, which turns what the bone was
+    set to before anew, a digit off.
+    """
+    return _hanging_on({ob for ob in armatures() if _has_other_modes(ob)})
+
+
+def _has_other_modes(ob: bpy.types.Object) -> bool:
+    """Tell whether an override gives a bone another rotation mode than its library does."""
+    reference = ob.override_library.reference if ob.override_library else None
+    if reference is None or reference.pose is None:
+        return False
+    bones = ob.pose.bones
+    return any(
+        bone.name in bones and bones[bone.name].rotation_mode != bone.rotation_mode
+        for bone in reference.pose.bones
+    )
+
+
 def _hanging_on(things: set[bpy.types.Object]) -> set[str]:
     return {ob.name_full for ob in armatures() if _all_leading_to({ob}) & things}
 

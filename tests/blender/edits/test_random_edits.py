@@ -94,6 +94,17 @@ def test_what_a_library_animates_is_no_finding_where_it_moves(is_keyed, tmp_path
     assert bool(moved) is not is_keyed
 
 
+def test_an_override_with_another_rotation_mode_need_not_keep_its_last_digit(tmp_path):
+    path = str(tmp_path / "library.blend")
+    bpy.data.libraries.write(path, {rigs.make_rig()})
+    with bpy.data.libraries.load(path, link=True) as (_, wanted):
+        wanted.objects = ["Rig"]
+    override = rigs.link(wanted.objects[0].override_create(remap_local_usages=False))
+    assert checks.with_other_modes() == set()
+    override.pose.bones["Bone.1"].rotation_mode = "YZX"
+    assert checks.with_other_modes() == {override.name_full}
+
+
 @pytest.mark.parametrize("is_shared", [False, True])
 def test_a_constraint_on_the_bones_of_another_chain_of_its_tree_excuses_a_chain(is_shared):
     """Below a chain that it shares no bones with it has to reach all the same."""
