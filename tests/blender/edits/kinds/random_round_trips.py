@@ -158,6 +158,8 @@ class RoundTrips:
         ob = armature(i)
         if ob is None:
             return
+        # In edit mode chains keep what they had before they were changed.
+        self.leave_modes()
         with round_trip(f"mode {mode} and back"):
             if enter(ob, mode):
                 bpy.context.view_layer.update()
