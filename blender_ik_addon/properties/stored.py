@@ -9,7 +9,7 @@ import bpy
 from ..core import IKError
 from ..rig.batches.rig_state import Specs
 from ..rig.live import live
-from ..rig.planning.stored_text import may_have_locations, text_of_bones
+from ..rig.planning.stored_text import bones_of_text, may_have_locations, text_of_bones
 from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import ChainSpec, StoredBone
 from ..rig.reading.update import Update
@@ -217,8 +217,13 @@ def _names(armature_object: bpy.types.Object) -> list[str]:
 
 def _store_bones(
     armature_object: bpy.types.Object, index: int, stored: tuple[StoredBone, ...]
-) -> None:
-    chains_of(armature_object)[index].stored_pose = text_of_bones(stored)
+) -> tuple[StoredBone, ...]:
+    settings = chains_of(armature_object)[index]
+    former = {bone.name for bone in bones_of_text(settings.stored_pose)}
+    pairs = zip(stored, as_others_have(settings, stored), strict=True)
+    stored = tuple([own if own.name in former else other for own, other in pairs])
+    settings.stored_pose = text_of_bones(stored)
+    return stored
 
 
 SOURCE = live.Source(_names, prepare, live_specs, _store_bones)

@@ -264,7 +264,12 @@ class ChainBatch(Batch):
             steps,
             None if steps is None else ~has_changed[pick],
         )
-        solved, stepped = self._solved_where(asked)
+        is_mixed = bool(starts) and not self.driven[0].is_current.all()
+        # Blender has just set what is keyed: what stands there at a new frame no solve has left.
+        if is_mixed and moment.is_first and not moment.is_new:
+            solved, stepped = self._go_on(asked), list[Stepped]()
+        else:
+            solved, stepped = self._solved_where(asked)
         if starts and self._easing is None:
             self._bring_to_rest(asked, solved)
         self._wanted[pick] = solved.channels
@@ -280,6 +285,19 @@ class ChainBatch(Batch):
             return self._solve.solved(asked, places), []
         assert isinstance(places, Places)
         return self._solve.solved(asked, places)
+
+    def _go_on(self, asked: Asked) -> Solved:
+        """Return trees as they stand, where that is good enough; others solved from their starts.
+
+        Some of their bones start from what stands there, others do not: together these are a start
+        that no solve has left, and from which the tree would move for nothing.
+        """
+        solved = self._solved_where(asked._replace(goes_on=True))[0]
+        moves = np.abs(solved.channels - asked.present) > CURRENT_NOISE
+        left = np.flatnonzero(moves.any(axis=(1, 2)))
+        if left.size:
+            solved.put(left, self._solved_where(asked.take(left))[0])
+        return solved
 
     def _bring_to_rest(self, asked: Asked, solved: Solved) -> None:
         """Solve what has not arrived again from its own results, in place, until it stays.

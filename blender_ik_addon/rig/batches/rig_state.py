@@ -34,8 +34,11 @@ from ..reading.update import Update
 
 Specs = dict[int, ChainSpec | str]
 """The settings of chains by index, or what is wrong with them in one sentence."""
-Store = Callable[[bpy.types.Object, int, tuple[StoredBone, ...]], None]
-"""Keeps the stored pose of a chain, told by its armature object and index."""
+Store = Callable[[bpy.types.Object, int, tuple[StoredBone, ...]], tuple[StoredBone, ...]]
+"""Keeps the stored pose of a chain, told by its armature object and index.
+
+It returns what is kept: bones that have joined the chain are stored as other chains store them.
+"""
 
 
 class Animated(NamedTuple):
@@ -260,7 +263,7 @@ class RigState:
         located = located_bones(self.skeleton, plan, spec)
         stored = completed(self.skeleton, self.pose, plan, spec, located)
         if stored != spec.stored_pose:
-            shared.store(self.object, index, stored)
+            stored = shared.store(self.object, index, stored)
             spec = replace(spec, stored_pose=stored)
         return Job(self.object, index, spec, self.skeleton, plan, moved_by)
 

@@ -6,6 +6,7 @@ import math
 import time
 from dataclasses import dataclass, field, replace
 
+import bpy
 import numpy as np
 
 from ...core import Solver
@@ -19,7 +20,7 @@ from ..planning.shared_bones import SOLVERS as SOLVERS_OF_TREES
 from ..reading.channels import Pose
 from ..reading.moment import moment_of
 from ..reading.refusals import RigError
-from ..reading.spec import StartFrom
+from ..reading.spec import StartFrom, StoredBone
 from ..reading.world import WorldMatrices
 from .compared import Compared
 
@@ -143,8 +144,11 @@ def _never_foreign(_state: RigState) -> bool:
     return False
 
 
-def _keep_nothing(*_stored: object) -> None:
+def _keep_nothing(
+    _object: bpy.types.Object, _index: int, stored: tuple[StoredBone, ...]
+) -> tuple[StoredBone, ...]:
     """Leave stored poses as they are."""
+    return stored
 
 
 def copied(pose: Pose) -> Pose:

@@ -107,12 +107,15 @@ class BatchSettings:
         """Whether the last segment of a chain of several is turned, and does not bend."""
         return self.plan.bends_without_tip
 
-    def begun(self, rows: Pick, present: Array) -> Array:
-        """Return the local rotations wxyz (b, k, 4) to start from, some of what stands there."""
-        if not self.is_current:
+    def begun(self, rows: Pick, present: Array, *, goes_on: bool = False) -> Array:
+        """Return the local rotations wxyz (b, k, 4) to start from, some of what stands there.
+
+        All of them where the whole pose ``goes_on``.
+        """
+        if not (self.is_current or goes_on):
             return self.start[rows]
         there = self.channels.begun(rows, present)
-        return np.where(self.like.is_current[:, None], there, self.start[rows])
+        return np.where(self.like.is_current[:, None] | goes_on, there, self.start[rows])
 
     def near(self, rows: Pick, present: Array) -> Array:
         """Return the rotation channels (b, k, 4) to stay near, which locks hold."""

@@ -69,6 +69,7 @@ class GraphState:
         resting: The same chains, whose own bones stand as stored.
         gone_back: By armature object and index, as soon as they stand so: which of these bones
             somebody has posed at this frame.
+        has_solved: Whether an update has solved its chains.
     """
 
     rigs: dict[int, RigState] = field(default_factory=dict)
@@ -80,6 +81,7 @@ class GraphState:
     met: dict[int, LastWrite] = field(default_factory=dict)
     resting: tuple[Resting, ...] = ()
     gone_back: dict[tuple[int, int], list[str]] = field(default_factory=dict)
+    has_solved: bool = False
     _assembled: list[tuple[LiveChain, bool]] = field(default_factory=list)
     _jobs: list[Job] = field(default_factory=list)
     _anchors: frozenset[int] = frozenset()

@@ -196,6 +196,7 @@ def update_chains(update: Update, candidates: Candidates, source: Source) -> Non
         # A script has changed their lists, and Blender tells nobody of that.
         _read_rigs(graph, update, candidates, source, others)
         _solve_levels(graph, update, source, None)
+    graph.has_solved = True
     memory.forget_given_back()
 
 
@@ -252,7 +253,7 @@ def _solve_levels(
         if level.carry is not None:
             level.carry.update(has_written=bool(unwritten or written))
         world = world or _world(graph, update)
-        for change in _changes(level, update, world):
+        for change in _changes(graph, level, update, world):
             note(change)
             unwritten.setdefault(change.state.uid, []).append(change)
     return others | _write(unwritten, update, source, written)
@@ -349,14 +350,14 @@ def _place_again(level: Level, update: Update) -> None:
     place(level.states)
 
 
-def _changes(level: Level, update: Update, world: WorldMatrices) -> list[Change]:
+def _changes(graph: GraphState, level: Level, update: Update, world: WorldMatrices) -> list[Change]:
     """Solve the chains of a level; return what is not as it should be."""
     changes: list[Change] = []
 
     def is_foreign(state: RigState) -> bool:
         return not update.is_new_frame and _is_written_by_another(state)
 
-    moment = moment_of(update)
+    moment = moment_of(update, is_first=not graph.has_solved)
     for batch in level.batches:
         changes += batch.changes(world, moment, is_foreign)
     return changes

@@ -152,7 +152,10 @@ class FollowSolve:
         arrays += [self._frames.scale[row], self._frames.segments[row]]
         arrays.append(np.array([self._led, options.max_bend]))
         if own.joints is not None:
-            arrays += [own.joints.low[row], own.joints.high[row]]
+            joints = own.joints
+            arrays += [joints.low[row], joints.high[row], joints.mobility[row]]
+            arrays.append(np.array([kind.value for kind in joints.kinds]))
+            arrays += [] if joints.zero is None else [joints.zero[row]]
         return b"".join([array.tobytes() for array in arrays])
 
     def _reach(self, poses: ChainPoses) -> Array:

@@ -134,7 +134,7 @@ class FrameSolve:
     def _begin(self, asked: Asked, frames: ChainFrames) -> tuple[ChainPoses, Chains | None]:
         """Return the start poses, and how the core takes them; kept while they stay the same."""
         own, rows = self.settings, asked.rows
-        local = own.begun(rows, asked.present)
+        local = own.begun(rows, asked.present, goes_on=asked.goes_on)
         if self._begun is not None:
             where, known, start, chains = self._begun
             is_same = np.array_equal(known[rows], local)

@@ -34,6 +34,7 @@ class Asked(NamedTuple):
         location: Location channels, shape (b, k, 3); None where nothing slides.
         steps: How far chains that ease go; None where none does.
         is_known: Which of these go to the same pose as at their last step, shape (b,).
+        goes_on: Whether all bones start from what stands there, whatever they start from else.
     """
 
     rows: Indices
@@ -44,6 +45,7 @@ class Asked(NamedTuple):
     location: Array | None = None
     steps: Sequence[Step] | None = None
     is_known: Flags | None = None
+    goes_on: bool = False
 
     def take(self, rows: Indices) -> Asked:
         """Return what is asked of some of these, whatever steps they make."""

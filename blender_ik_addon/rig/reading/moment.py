@@ -16,6 +16,8 @@ class Moment(NamedTuple):
         first: Frame at which the scene starts.
         is_new: Whether Blender has just gone to this frame.
         is_auto_keying: Whether Blender keys what somebody poses.
+        is_first: Whether no update before is known, as after undo and loading: what stands there
+            may be what chains have left.
     """
 
     frame: float
@@ -23,13 +25,14 @@ class Moment(NamedTuple):
     first: float
     is_new: bool
     is_auto_keying: bool
+    is_first: bool
 
 
-def moment_of(update: Update) -> Moment:
-    """Return when an update happens."""
+def moment_of(update: Update, *, is_first: bool = False) -> Moment:
+    """Return when an update happens; ``is_first`` as in ``Moment``."""
     scene = update.scene
     render = scene.render
     first = scene.frame_preview_start if scene.use_preview_range else scene.frame_start
     seconds = render.fps_base / render.fps
     is_auto_keying = scene.tool_settings.use_keyframe_insert_auto
-    return Moment(update.frame, seconds, first, update.is_new_frame, is_auto_keying)
+    return Moment(update.frame, seconds, first, update.is_new_frame, is_auto_keying, is_first)

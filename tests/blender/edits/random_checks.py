@@ -173,12 +173,12 @@ def moved_without_a_chain(before: Poses, after: Poses, known: dict[str, set[str]
 
 def moved_objects(before: dict[str, Values], after: dict[str, Values]) -> list[str]:
     """Return the objects that an update has moved although they are not animated."""
+    # Blender finds nothing by its full name, which those of libraries need.
+    animated = {ob.name_full for ob in bpy.data.objects if is_placed_by_animation(ob)}
     return [
         f"{name} {difference(before[name], values)}"
         for name, values in after.items()
-        if name in before
-        and not same(before[name], values)
-        and not is_placed_by_animation(bpy.data.objects[name])
+        if name in before and name not in animated and not same(before[name], values)
     ]
 
 
@@ -272,6 +272,27 @@ def unsolved(ob: bpy.types.Object) -> set[int]:
 def with_unsolved() -> set[str]:
     """Return the armature objects that hang on chains that keep a pose and are not solved."""
     return _hanging_on({ob for ob in armatures() if unsolved(ob)})
+
+
+def with_other_modes() -> set[str]:
+    """Return the armature objects that hang on overrides whose bones have other rotation modes.
+
+    When Blender loads such an override it sets the mode once more, which turns what the bone was
+    set to before anew, a digit off.
+    """
+    return _hanging_on({ob for ob in armatures() if _has_other_modes(ob)})
+
+
+def _has_other_modes(ob: bpy.types.Object) -> bool:
+    """Tell whether an override gives a bone another rotation mode than its library does."""
+    reference = ob.override_library.reference if ob.override_library else None
+    if reference is None or reference.pose is None:
+        return False
+    bones = ob.pose.bones
+    return any(
+        bone.name in bones and bones[bone.name].rotation_mode != bone.rotation_mode
+        for bone in reference.pose.bones
+    )
 
 
 def _hanging_on(things: set[bpy.types.Object]) -> set[str]:

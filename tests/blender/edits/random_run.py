@@ -11,6 +11,7 @@ files go on. A file ends at its first finding.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import json
 import os
@@ -28,8 +29,10 @@ LENGTH = 100
 """Steps of a file: more of them and files are full, fewer and the first ones are most of them."""
 FILES = 10
 """Files of a process, which takes two seconds to start."""
-SECONDS = 600
-"""What takes longer hangs."""
+SECONDS = 300
+"""A step that takes longer hangs."""
+POLL = 5.0
+"""Seconds after which it is looked whether a step hangs."""
 SHARES = (1.0, 0.5, 0.2)
 """Of all edits a file knows so many: few of them are done more often one after the other."""
 
@@ -190,19 +193,25 @@ def _run_process(job: Job, notes: Path) -> str:
         "PYTHONHASHSEED": "0",
         "OMP_NUM_THREADS": "1",
     }
-    try:
-        done = subprocess.run(
-            [*_python(), code], cwd=ROOT, env=variables, capture_output=True, timeout=SECONDS
+    with tempfile.TemporaryFile() as errors:
+        command = [*_python(), code]
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=variables, stdout=subprocess.DEVNULL, stderr=errors
         )
-    except subprocess.TimeoutExpired:
-        return f"hung for {SECONDS} s"
-    if done.returncode == 0:
+        while process.poll() is None:
+            if time.time() - notes.stat().st_mtime > SECONDS:
+                process.kill()
+                process.wait()
+                return f"hung for {SECONDS} s"
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(POLL)
+        errors.seek(0)
+        told = errors.read().decode(errors="replace")
+    if process.returncode == 0:
         return ""
-    if done.returncode < 0:
-        return f"Blender went down with signal {-done.returncode}"
-    return f"ended with code {done.returncode}: " + "\n".join(
-        done.stderr.decode(errors="replace").splitlines()[-12:]
-    )
+    if process.returncode < 0:
+        return f"Blender went down with signal {-process.returncode}"
+    return f"ended with code {process.returncode}: " + "\n".join(told.splitlines()[-12:])
 
 
 def _python() -> list[str]:

@@ -36,17 +36,18 @@ def untrue(scene: bpy.types.Scene) -> list[str]:
             text = chain.status
             if not text:
                 found.append(f"{ob.name}, chain {index} says nothing")
-            elif not chain.mute and chain.residual >= 0.0 and _is_measurable(ob, chain):
+            elif not chain.mute and chain.residual >= 0.0 and is_measurable(ob, chain):
                 found += _wrong_distance(ob, index, chain, depsgraph)
     return found
 
 
-def _is_measurable(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> bool:
+def is_measurable(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> bool:
     """Tell whether Blender shows what the chain does: no constraint acts after it on its bones.
 
-    Of hidden armatures that others hang on Blender evaluates the place, but not the pose.
+    Nor on those of chains that it shares bones with: it is solved together with them. Of hidden
+    armatures that others hang on Blender evaluates the place, but not the pose.
     """
-    bones = driven_in_order(ob, chain)
+    bones = _solved_with(ob, chain)
     moved = any(
         not tie.mute and tie.influence > 0.0
         for name in bones
@@ -57,6 +58,16 @@ def _is_measurable(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> bool
         and not moved
         and not any(ob.pose.bones[name].is_in_ik_chain for name in bones)
     )
+
+
+def _solved_with(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> set[str]:
+    """Return the names of the bones of a chain and of all that are solved together with it."""
+    found = set(driven_in_order(ob, chain))
+    solved = [other for other in ob.chain_ik.chains if not other.mute and other.residual >= 0.0]
+    others = [set(driven_in_order(ob, other)) for other in solved]
+    while sharing := [bones for bones in others if bones & found and not bones <= found]:
+        found.update(*sharing)
+    return found
 
 
 def _size(

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import bpy
+import numpy as np
 import pytest
 
 from tests.blender.edits import random_checks as checks
+from tests.blender.edits import random_run
 from tests.blender.edits.kinds.random_round_trips import round_trip
 from tests.blender.edits.random_edits import RandomEdits
 from tests.blender.edits.random_run import Job, find, run
+from tests.blender.edits.random_truth import is_measurable, untrue
+from tests.blender.setups import rigs
 
 pytestmark = [pytest.mark.slow, pytest.mark.oldest]
 
@@ -58,6 +62,13 @@ def test_a_process_that_goes_down_is_a_finding_and_the_next_file_goes_on():
     assert count == 2
 
 
+def test_a_step_that_hangs_is_a_finding(monkeypatch):
+    monkeypatch.setattr(random_run, "SECONDS", 0.2)
+    monkeypatch.setattr(random_run, "POLL", 0.1)
+    found, _ = run(Job((1,), 3))
+    assert [(each.seed, each.text) for each in found] == [(1, "hung for 0.2 s")]
+
+
 @pytest.mark.parametrize("ending", ["mute", "influence"])
 def test_what_gives_a_refused_chain_its_stored_pose_back_is_no_finding(ending):
     """It keeps its pose until then, and nothing solves it from there."""
@@ -75,6 +86,47 @@ def test_what_gives_a_refused_chain_its_stored_pose_back_is_no_finding(ending):
         assert not chain.stored_pose
     finally:
         machine.close()
+
+
+@pytest.mark.parametrize("is_keyed", [False, True])
+def test_what_a_library_animates_is_no_finding_where_it_moves(is_keyed, tmp_path):
+    empty = rigs.make_empty("Empty")
+    if is_keyed:
+        rigs.key(empty, "location", {1: (1.0, 0.0, 0.0)})
+    path = str(tmp_path / "library.blend")
+    bpy.data.libraries.write(path, {empty})
+    with bpy.data.libraries.load(path, link=True) as (_, wanted):
+        wanted.objects = ["Empty"]
+    name = wanted.objects[0].name_full
+    moved = checks.moved_objects({name: np.zeros(3)}, {name: np.ones(3)})
+    assert bool(moved) is not is_keyed
+
+
+def test_an_override_with_another_rotation_mode_need_not_keep_its_last_digit(tmp_path):
+    path = str(tmp_path / "library.blend")
+    bpy.data.libraries.write(path, {rigs.make_rig()})
+    with bpy.data.libraries.load(path, link=True) as (_, wanted):
+        wanted.objects = ["Rig"]
+    override = rigs.link(wanted.objects[0].override_create(remap_local_usages=False))
+    assert checks.with_other_modes() == set()
+    override.pose.bones["Bone.1"].rotation_mode = "YZX"
+    assert checks.with_other_modes() == {override.name_full}
+
+
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_a_constraint_on_the_bones_of_another_chain_of_its_tree_excuses_a_chain(is_shared):
+    """Below a chain that it shares no bones with it has to reach all the same."""
+    ob, _ = rigs.make_arm((0.6, 0.5, 1.2))
+    rigs.add_bones(ob, [(0, 0, 2), (0, 0.2, 2.8)], prefix="Hand", parent="Bone.1")
+    ob.pose.bones["Bone.0"].constraints.new("CHILD_OF").target = rigs.make_empty("Mover", (1, 0, 0))
+    if is_shared:
+        ob.chain_ik.chains[0].bone = "Hand.0"
+    rigs.add_chain(ob, "Hand.0", rigs.make_empty("Side", (1.9, 0.5, 1.4)), chain_count=1)
+    rigs.updated()
+    first, second = ob.chain_ik.chains
+    assert not is_measurable(ob, first)
+    assert is_measurable(ob, second) is not is_shared
+    assert not untrue(bpy.context.scene)
 
 
 def test_a_solved_chain_that_does_not_come_back_from_mute_is_a_finding():

@@ -107,3 +107,21 @@ def test_a_bone_at_the_end_of_the_world_stops_no_chain_that_shares_others_with_i
     rigs.updated()
     assert ob.chain_ik.chains[1].status.startswith("The transform of bone 'Side.0' is not finite")
     rigs.assert_reaches(ob, "Bone.1", target)
+
+
+def test_a_bone_that_joins_a_chain_is_given_back_as_another_chain_has_stored_it():
+    ob = rigs.make_rig()
+    rigs.add_bones(ob, [(0, 0, 1), (0, 0.2, 1.8)], prefix="Side", parent="Bone.0")
+    rigs.turn_bones(ob)
+    turned = rigs.rotations(ob)
+    for tip, place in (("Bone.1", NEAR), ("Side.0", FAR)):
+        rigs.add_chain(ob, tip, rigs.make_empty(tip, place))
+    rigs.updated()
+    rigs.enter(ob, "EDIT")
+    ob.data.edit_bones["Side.0"].parent = ob.data.edit_bones["Bone.1"]
+    rigs.enter(ob, "OBJECT")
+    rigs.updated()
+    for chain in ob.chain_ik.chains:
+        chain.mute = True
+    rigs.updated()
+    assert rigs.rotations(ob) == turned

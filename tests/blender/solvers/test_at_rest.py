@@ -189,6 +189,26 @@ def test_nothing_moves_where_a_setting_of_a_tree_is_driven(starts):
     assert turned_by(turns(ob), before) > 1.0
 
 
+@pytest.mark.parametrize(
+    "places", [((2, 3, 0.3), (0.4, 0.9, 1.1)), ((0.6, 0.5, 1.2), (0.3, 2.5, 3.4))]
+)
+@pytest.mark.parametrize(
+    "starts", [("CURRENT", "KEYED"), ("KEYED", "CURRENT"), ("CURRENT", "REST")]
+)
+def test_a_tree_stays_after_undo_where_only_a_part_of_it_starts_from_its_last_pose(starts, places):
+    """Promise 4: the other part started from what no solve had left, and drew all of it along."""
+    ob = rigs.make_rig(rigs.zigzag(4, 1))
+    rigs.add_bones(ob, [(0, 0, 1), (0, 0.2, 1.8)], prefix="Side", parent="Bone.0")
+    rigs.turn_bones(ob)
+    for tip, start, place in zip(("Bone.3", "Side.0"), starts, places, strict=True):
+        rigs.add_chain(ob, tip, rigs.make_empty(location=place), start_from=start)
+    rigs.updated()
+    assert max(shake([ob], 3, forgets=True)[ob.name]) <= STILL
+    before, ob.chain_ik.chains[1].target.location.x = turns(ob), 0.8
+    rigs.updated()
+    assert turned_by(turns(ob), before) > 1.0
+
+
 @pytest.mark.parametrize("solver", ["NEWTON", "CCD"])
 def test_a_target_that_creeps_is_followed(solver):
     """However small its steps, the tip gets as near as if the target had gone there at once."""

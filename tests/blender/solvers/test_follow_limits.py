@@ -145,6 +145,19 @@ def test_a_range_that_gets_narrower_holds_at_once():
     assert ob.chain_ik.chains[0].status.startswith("Reached") == (off < 1e-4)
 
 
+def test_an_anchored_chain_at_rest_follows_when_a_joint_counts_from_elsewhere():
+    ob, target = make_tail(count=3, use_anchor=True)
+    chain = ob.chain_ik.chains[0]
+    joint = chain.joints.add()
+    joint.bone, joint.kind, joint.cone_angle = "Bone.1", "CONE", 0.3
+    target.location = end(ob) + np.array((0.4, 0.2, -0.3))
+    rigs.updated()
+    assert chain.residual <= 1e-5
+    joint.relative_to = "PARENT"
+    rigs.updated()
+    assert chain.residual <= 1e-5
+
+
 def test_a_first_bone_that_moves_has_no_neighbour_and_turns_freely():
     wide = (JointKind.BALL, ((-80, 80), (-80, 80), (-80, 80)))
     limb = ((JointKind.FIXED, ()), *(wide,) * 5)
@@ -156,6 +169,20 @@ def test_a_first_bone_that_moves_has_no_neighbour_and_turns_freely():
     assert violations(ob, limb)[0] > 0.5
     target.location.y += 0.01
     np.testing.assert_allclose(points(ob, rigs.updated()), before, atol=0.011)
+
+
+@every_lead
+@pytest.mark.parametrize("influence", [1.0, 0.7])
+def test_nothing_creeps_where_nothing_changes(lead, influence):
+    """Promise 4, in as many updates as it takes to see what rounding adds up to."""
+    ob, target = make_tail(TAIL, follow_lead=lead, influence=influence)
+    for _ in walk(target, steps=3):
+        pass
+    before = points(ob)
+    for _ in range(50):
+        ob.update_tag()
+        rigs.updated()
+    np.testing.assert_array_equal(points(ob), before)
 
 
 @pytest.mark.parametrize("influence", [0.0, 0.4])
