@@ -89,14 +89,17 @@ def _has_locks(pose_bone: bpy.types.PoseBone) -> bool:
 def not_kept(before: Stored, after: Stored) -> list[str]:
     """Return what is stored no more and does not stand there either, or differs.
 
-    Left out are objects that are gone: Blender saves none that nothing uses.
+    Left out are objects that are gone: Blender saves none that nothing uses. A bone that has left
+    a chain is stored by the other one that it belongs to.
     """
+    elsewhere = {(owner, bone, values) for (owner, _, bone), values in after.items()}
     standing, owners = waiting(), {ob.name_full for ob in armatures()}
     return [
         f"{owner}, chain {index} stored {values} of {bone}, and now {after.get(key)}"
         for key, values in before.items()
         for owner, index, bone in (key,)
         if owner in owners
+        and (owner, bone, values) not in elsewhere
         and after.get(key) != values
         and standing.get(key) != json.loads(values)[0]
     ]
