@@ -24,8 +24,6 @@ reject = in_columns(vectors.reject)
 SMALL = 4
 # From so many chains on, sums along the bones are quicker bone by bone.
 MANY_CHAINS = 16
-# The components j and k of two factors go into component i of their vector product.
-_UNIT_PRODUCTS = np.cross(np.eye(3)[:, None], np.eye(3))
 _NEXT, _AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])
 
 
@@ -39,12 +37,6 @@ def norm(a: Array) -> Array:
     """Return the lengths of vectors (..., 3, B), shape (..., B)."""
     length: Array = np.sqrt(dot(a, a))
     return length
-
-
-def skew(a: Array) -> Array:
-    """Return the matrices (..., 3, 3, B) of vector products with vectors (..., 3, B)."""
-    matrix: Array = np.einsum("jki,...jb->...ikb", _UNIT_PRODUCTS, a)
-    return matrix
 
 
 def rotate(rotation: Array, vectors: Array) -> Array:

@@ -1,24 +1,23 @@
 """The potential energy of poses: springs bent beyond their slack, and weight lifted.
 
-Layout as in ``arrays``, in the units of the start poses. Turns of joints act before their own, as
-everywhere in ``kinematic_tree``: a small turn d makes exp(d) R of a joint's R.
+In the units of the start poses. Turns of joints act before their own, as everywhere in
+``kinematic_tree``: a small turn d makes exp(d) R of a joint's R.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from ..algebra import turns
 from ..algebra.arithmetic import Array, Flags
-from ..algebra.arrays import dot, skew
 from ..algebra.nested import Rows
+from ..algebra.quaternions import AXES
 from ..kinematics.kinematic_tree import TURN, KinematicTree
-from ..kinematics.posed import move_by_turns
 from ..model.forces import Forces, StepMode
-from ..solvers.kkt_system import add_blocks, curve_work
+from ..solvers.posed_rows import BoneRows, PosedRows, apply, chains_first, flatten, skew
 
 # At its hard limit a spring is so many times stiffer, plus one. It must stay finite: targets that
 # only the limits reach would never be reached.
@@ -27,6 +26,8 @@ GROWTH = 9.0
 NO_ROOM = 1e-3
 # Below this angle a series replaces the cotangent.
 SMALL_ANGLE = 1e-2
+# The sine of no turn, to divide by.
+NO_SINE = 1e-300
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class PotentialEnergy(Rows):
     Attributes:
         rest: Turns where springs rest, shape (n, 4, B).
         rest_axes: The same as matrices, shape (n, 3, 3, B).
+        from_rest: Matrices (n, 4, 4, B) that make turns from rest of turns.
         stiffness: Shape (n, B).
         slack_low: Least turns from rest that cost nothing, shape (n, 3, B).
         slack_high: Greatest ones.
@@ -50,6 +52,7 @@ class PotentialEnergy(Rows):
 
     rest: Array
     rest_axes: Array
+    from_rest: Array
     stiffness: Array
     slack_low: Array
     slack_high: Array
@@ -78,8 +81,25 @@ class PotentialEnergy(Rows):
         return self.acts & (not has_own_step)
 
 
+class EnergyRows:
+    """The potential energy of B chains, to be measured at poses."""
+
+    def __init__(self, bones: BoneRows, energy: PotentialEnergy) -> None:
+        """Take the bones, and what acts on them."""
+        self.bones, self.axes = bones, chains_first(energy.rest_axes)
+        self.from_rest, self.gravity = chains_first(energy.from_rest), chains_first(energy.gravity)
+        self.low, self.high = chains_first(energy.slack_low), chains_first(energy.slack_high)
+        self.growth = chains_first(energy.growth_low), chains_first(energy.growth_high)
+        self.stiffness = chains_first(energy.stiffness)[..., None]
+        self.borne = chains_first(energy.borne)[..., None]
+
+    def measure(self, posed: PosedRows) -> EnergyAt:
+        """Return the energy at poses."""
+        return EnergyAt(self, posed)
+
+
 class EnergyAt:
-    """The energy of chains at one pose, and its derivatives by turns of the joints.
+    """The energy of B chains at one pose, and its derivatives by turns of the joints.
 
     Of a rotation vector v from rest a turn d before the joint's makes v + J d, where
     J = 1 - [v]/2 + c [v][v] with c as ``_cotangents`` returns it.
@@ -88,118 +108,120 @@ class EnergyAt:
     tests/core/equilibrium/test_potential_energy.py.
     """
 
-    def __init__(self, energy: PotentialEnergy, chain: KinematicTree, state: Array) -> None:
-        """Take states of chains, as ``kinematic_tree`` describes them."""
-        self._energy, self._chain, self._posed = energy, chain, chain.posed(state)
-        self._bent = turns.to_vectors(
-            turns.multiply(turns.conjugate(energy.rest), state[:-1, :TURN])
-        )
-        # How far springs are bent beyond their slack. One without slack acts where it rests, too.
-        low, high = energy.slack_low, energy.slack_high
-        self._excess = self._bent - np.clip(self._bent, low, high)
-        self._acts = (self._excess != 0.0) | (low >= high)
+    def __init__(self, energy: EnergyRows, posed: PosedRows) -> None:
+        """Take the energy, and where bones stand."""
+        self._energy, self._posed = energy, posed
+        turned = apply(energy.from_rest, posed.turn)
+        w, sines = turned[..., :1], turned[..., 1:]
+        sine = np.sqrt((sines * sines).sum(axis=-1, keepdims=True))
+        self._angle = 2.0 * np.arctan2(sine, np.abs(w))
+        self._bent = sines * np.copysign(self._angle / np.maximum(sine, NO_SINE), w)
+        # How far springs are bent beyond their slack, and how much stiffer they are there.
+        excess = self._bent - np.clip(self._bent, energy.low, energy.high)
+        self._side, square = np.sign(excess), excess * excess
+        grown = np.where(excess > 0.0, energy.growth[1], energy.growth[0]) * square
+        springs = square * (0.5 + 0.25 * grown) * energy.stiffness
+        # Segments, each as often as the mass that it bears.
+        self._lifted = (posed.points[:, 1:] - posed.points[:, :-1]) * energy.borne
+        weight = self._lifted.sum(axis=1) * energy.gravity
+        self.total: Array = springs.reshape(len(w), -1).sum(axis=1) - weight.sum(axis=1)
+        # How low it can get is not known.
+        self.is_least: Flags = np.zeros(len(w), dtype=np.bool_)
 
-    @property
-    def total(self) -> Array:
-        """The energy, shape (B,)."""
-        energy, square = self._energy, self._excess * self._excess
-        springs = 0.5 * square * (1.0 + 0.5 * self._growth * square)
-        total: Array = np.einsum("nib,nb->b", springs, energy.stiffness)
-        return total - dot(energy.gravity, self._lifted.sum(axis=0))
+    def derive(self) -> tuple[Array, Callable[[Array, Array], Array]]:
+        """Return first derivatives (B, 3 n), and a function that returns second ones.
 
-    @cached_property
-    def _lifted(self) -> Array:
-        """Segments (n, 3, B), each as often as the mass that it bears."""
-        return np.diff(self._posed.points, axis=0) * self._energy.borne[:, None, :]
-
-    @cached_property
-    def _mass_jacobian(self) -> Array:
-        """How masses times places move with turns of the joints, shape (n, 3, 3, B)."""
-        borne = _sum_from(self._lifted)
-        if (topology := self._chain.topology).unturned:
-            # What a bone carries that it does not turn moves with the first head there.
-            beyond = np.concatenate((borne, np.zeros_like(borne[:1])))
-            borne = borne - beyond[topology.held[:, -1]]
-        levers = self._posed.express(borne)
-        return move_by_turns(self._posed.frames, levers[:, None])[:, 0]
-
-    @property
-    def slope(self) -> Array:
-        """The first derivatives, shape (n, 3, B)."""
-        weight = np.einsum("kb,nkcb->ncb", self._energy.gravity, self._mass_jacobian)
-        slope: Array = self._resistance[0] - weight
-        return slope
-
-    def curve(self, jacobian: Array, force: Array) -> Array:
-        """Return the second derivatives less those of a force's work on outputs, (B, 3 n, 3 n).
-
-        That of the first three outputs; the curvature of aims is left out.
-
-        Args:
-            jacobian: Of the outputs, shape (n, k, 3, B).
-            force: Shape (k, B).
+        From the Jacobian (B, k, 3 n) of outputs, and a force (B, k) on them, it returns the second
+        derivatives of the energy less those of the force's work, (B, 3 n, 3 n). The force's is that
+        on the first three outputs; the curvature of aims is left out.
         """
-        pulls = np.stack((self._energy.gravity, force[:3]))
-        moved = np.concatenate((self._mass_jacobian, jacobian[:, :3]), axis=1)
-        whole = curve_work(self._posed, pulls, moved, self._chain.topology.turns)
-        add_blocks(whole, self._resistance[1])
-        return whole
+        slope, resistance = self._resist()
+        moved = flatten(self._posed.move_by_turns(self._find_levers()[:, None]))
+        gravity, chains, bones = self._energy.gravity, len(slope), np.arange(slope.shape[1])
+        slope = slope.reshape(chains, -1) - (gravity[:, None] @ moved)[:, 0]
 
-    @cached_property
-    def _resistance(self) -> tuple[Array, Array]:
-        """How springs resist turns, (n, 3, B), and how that changes, (n, 3, 3, B).
+        def curve(jacobian: Array, force: Array) -> Array:
+            pulls = np.stack((gravity, force[:, :3]), axis=1)
+            both = np.concatenate((moved, jacobian[:, :3]), axis=1)
+            whole = self._energy.bones.curve_work(self._posed, pulls, both)
+            by_bone = whole.reshape(chains, len(bones), 3, len(bones), 3)
+            by_bone[:, bones, :, bones] += resistance.swapaxes(0, 1)
+            return whole
+
+        return slope, curve
+
+    def foresee(self, move: Array) -> bool:
+        """Derive from now on as springs act after moves (B, n, 3); tell if any act otherwise.
+
+        Some enter their slack or leave it: a step that does not know meets a wall there.
+        """
+        energy = self._energy
+        bent = self._bent + apply(self._own, move)
+        side = np.sign(bent - np.clip(bent, energy.low, energy.high))
+        side = np.where(energy.low < energy.high, side, self._side)
+        is_same = np.array_equal(side, self._side)
+        self._side = side
+        return not is_same
+
+    def _find_levers(self) -> Array:
+        """Return what joints lift, as masses times ways from the joints, shape (B, n, 3)."""
+        borne = self._lifted[:, ::-1].cumsum(axis=1)[:, ::-1]
+        if (topology := self._energy.bones.tree.topology).unturned:
+            # What a bone carries that it does not turn moves with the first head there.
+            beyond = np.concatenate((borne, np.zeros_like(borne[:, :1])), axis=1)
+            borne = borne - beyond[:, topology.held[:, -1]]
+        return borne
+
+    def _resist(self) -> tuple[Array, Array]:
+        """Return how springs resist turns, (B, n, 3), and how that changes, (B, n, 3, 3).
 
         The second derivatives are those along the geodesics exp(t d) R, made symmetric. With
         [a][b] = b a^T - a.b and [a x b] = b a^T - a b^T what comes of the change of J needs no
         matrix product but the last.
         """
-        axes = self._energy.rest_axes
-        vector = np.einsum("nijb,njb->nib", axes, self._bent)
-        rate, over = _cotangents(self._bent)
-        rate, square = rate[:, None, None], vector[:, :, None] * vector[:, None]
-        square -= dot(vector, vector)[:, None, None] * _EYE
-        log_jacobian = _EYE - 0.5 * skew(vector) + rate * square
-        own = np.einsum("njib,njkb->nikb", axes, log_jacobian)
-        square, stiffness = self._growth * self._excess**2, self._energy.stiffness[:, None]
-        pull = stiffness * self._excess * (1.0 + square)
-        steep = stiffness * np.where(self._acts, 1.0 + 3.0 * square, 0.0)
-        slope = np.einsum("nijb,nib->njb", own, pull)
-        force = np.einsum("nijb,njb->nib", axes, pull)
-        along = dot(vector, force)
-        aside = vector * along[:, None] - force * dot(vector, vector)[:, None]
-        outer = force[:, :, None] * vector[:, None]
-        inner = rate * (outer.swapaxes(1, 2) - 2.0 * outer) - 0.5 * skew(force)
-        inner += (rate[:, 0, 0] * along)[:, None, None] * _EYE
-        inner += over[:, None, None] * aside[:, :, None] * vector[:, None]
-        whole = np.einsum("nijb,njkb->nikb", inner, log_jacobian)
-        whole += np.einsum("nijb,nikb->njkb", own * steep[:, :, None], own)
-        return slope, 0.5 * (whole + whole.swapaxes(1, 2))
-
-    @property
-    def _growth(self) -> Array:
-        """How stiffness grows on the side that springs are bent to, shape (n, 3, B)."""
-        return np.where(self._excess > 0.0, self._energy.growth_high, self._energy.growth_low)
+        energy, angle = self._energy, self._angle[..., None]
+        v = energy.axes @ self._bent[..., None]
+        row, (rate, over) = v.swapaxes(-1, -2), _cotangents(angle)
+        outer = v * row
+        log_jacobian = rate * outer + (1.0 - rate * angle * angle) * _EYE - 0.5 * skew(v[..., 0])
+        side, is_above = self._side, self._side > 0.0
+        excess = (self._bent - np.where(is_above, energy.high, energy.low)) * (side != 0.0)
+        grown = np.where(is_above, *energy.growth[::-1]) * excess * excess
+        pull = energy.stiffness * excess * (1.0 + grown)
+        f = energy.axes @ pull[..., None]
+        slope = (log_jacobian.swapaxes(-1, -2) @ f)[..., 0]
+        acts = (side != 0.0) | (energy.low >= energy.high)
+        steep = energy.stiffness * acts * (1.0 + 3.0 * grown)
+        self._own = own = energy.axes.swapaxes(-1, -2) @ log_jacobian
+        along, twist = row @ f, f * row
+        inner = rate * (twist.swapaxes(-1, -2) - 2.0 * twist + along * _EYE) - 0.5 * skew(f[..., 0])
+        inner += over * (along * outer - angle * angle * twist)
+        whole = inner @ log_jacobian + own.swapaxes(-1, -2) @ (steep[..., None] * own)
+        return slope, 0.5 * (whole + whole.swapaxes(-1, -2))
 
 
-_EYE = np.eye(3)[:, :, None]
+_EYE = np.eye(3)
 
 
-def _cotangents(bent: Array) -> tuple[Array, Array]:
-    """Return c = (1 - (a/2) cot(a/2)) / a^2 of angles a, and its derivative over a, (n, B)."""
-    square = dot(bent, bent)
-    is_small = square < SMALL_ANGLE**2
-    safe = np.where(is_small, 1.0, square)
-    angle = np.sqrt(safe)
-    half = 0.5 * angle
+def _cotangents(angle: Array) -> tuple[Array, Array]:
+    """Return c = (1 - (a/2) cot(a/2)) / a^2 of angles a, and its derivative over a."""
+    is_small, safe = angle < SMALL_ANGLE, np.maximum(angle, SMALL_ANGLE)
+    half, square = 0.5 * safe, safe * safe
     # By half angles the cotangent has no pole up to half a turn and beyond.
-    cotangent = np.cos(half) / np.sin(half)
-    rate = (1.0 - half * cotangent) / safe
-    slope = 0.5 * half * (1.0 + cotangent * cotangent) - 0.5 * cotangent
-    over = (slope - 2.0 * angle * rate) / (safe * angle)
+    cotangent = 1.0 / np.tan(half)
+    rate = (1.0 - half * cotangent) / square
+    over = (0.5 * (half * (1.0 + cotangent * cotangent) - cotangent) / safe - 2.0 * rate) / square
+    square = angle * angle
     return (
         np.where(is_small, (1.0 + square / 60.0) / 12.0, rate),
         np.where(is_small, (1.0 + square / 21.0) / 360.0, over),
     )
+
+
+def measure_energy(energy: PotentialEnergy, chain: KinematicTree, state: Array) -> Array:
+    """Return the energy of chains in states as ``kinematic_tree`` describes them, shape (B,)."""
+    bones = BoneRows(chain, state[:-1, TURN])
+    return EnergyRows(bones, energy).measure(bones.pose(chains_first(state[:-1, :TURN]))).total
 
 
 def compile_energy(chain: KinematicTree, forces: Forces, start_turn: Array) -> PotentialEnergy:
@@ -215,12 +237,14 @@ def compile_energy(chain: KinematicTree, forces: Forces, start_turn: Array) -> P
         rotations = forces.optimum_wxyz
         unit = rotations / np.linalg.norm(rotations, axis=-1, keepdims=True)
         rest = chain.joints.begun(chain.joints.inner(unit))
-    at = turns.to_vectors(rest)
+    at, back = turns.to_vectors(rest), turns.conjugate(rest)
+    units = [np.broadcast_to(np.reshape(axis, (4, 1)), rest.shape) for axis in AXES]
     low, high = _bones_first(forces.comfort_low), _bones_first(forces.comfort_high)
     masses = _bones_first(forces.masses)
     return PotentialEnergy(
         rest=rest,
         rest_axes=turns.to_matrices(rest),
+        from_rest=np.stack([turns.multiply(back, unit) for unit in units], axis=2),
         stiffness=_bones_first(forces.stiffness),
         slack_low=low,
         slack_high=high,

@@ -7,27 +7,26 @@ from functools import partial
 
 import numpy as np
 
-from ..algebra.arithmetic import Array, Counts, Flags
+from ..algebra.arithmetic import ARRAYS, Array, Counts, Flags
 from ..algebra.arrays import norm
-from ..algebra.nested import repeat_single, take_rows
+from ..algebra.nested import take_rows
 from ..kinematics.aims import Aims
-from ..kinematics.kinematic_tree import STATE_COLUMNS
+from ..kinematics.kinematic_tree import TURN
 from ..model.forces import StepMode
 from ..solvers import jacobian_transpose
-from ..solvers.newton_directions import FIRST_DAMPING
+from ..solvers.feasible_newton import Settings, minimise
+from ..solvers.posed_rows import BoneRows
 from ..solving.iteration import (
     FEW_ITERATIONS,
-    Method,
+    Progress,
     Work,
-    iterate_states,
+    iterate,
     judge_by_rate,
     stands_still,
 )
 from ..solving.joint_run import AIM_WEIGHTS, Run
 from ..solving.task import Task
-from . import kkt_step
-from .kkt_step import RESTS
-from .potential_energy import PotentialEnergy
+from .potential_energy import EnergyRows, PotentialEnergy
 
 # Where a target is too far or too near, chains that settle stay less than straight, or folded, by
 # this share of the reach: else there is no way to turn by which the effector stays.
@@ -39,7 +38,15 @@ ENOUGH_TO_SETTLE = 250
 # Numbers of equations that are solved at once: the systems of many long chains fill a memory.
 MOST_EQUATIONS = 4_000_000
 SWEEPS = judge_by_rate(jacobian_transpose.step)
-SETTLE = Method(kkt_step.step, is_damped=True)
+SETTLE = Settings(
+    measure=lambda bones, energy: EnergyRows(bones, energy).measure,
+    holds=True,
+    rests=1e-6,
+    least_shift=1e-6,
+    largest_turn=0.8,
+    first_shift=1e-3,
+    slight=1e-9,
+)
 
 
 def move_off_ends(
@@ -72,17 +79,22 @@ def pull_effectors(
     run: Run, energy: PotentialEnergy | None, standing: Array
 ) -> tuple[Array, Counts]:
     """Return what the force on the effectors makes of states, and the iterations used."""
-    used = np.zeros_like(run.iterations)
     sweeps, caps = SWEEPS, np.minimum(run.iterations, FEW_ITERATIONS)
     if energy is not None and (energy.gain is not None or energy.mode is StepMode.CLASSIC):
-        # Nothing is handed over while it does much.
         gain = CLASSIC_GAIN if energy.gain is None else energy.gain
-        step = partial(jacobian_transpose.step_by_gain, mode=energy.mode, gain=gain)
-        sweeps, caps = Method(step, is_hopeless=stands_still, run_in=1), run.iterations
+        find = partial(jacobian_transpose.find_move_by_gain, mode=energy.mode, gain=gain)
+        sweeps = replace(sweeps, step=partial(jacobian_transpose.step, find=find))
+        if energy.gain is not None:
+            # Nothing is handed over while it does much.
+            sweeps, caps = replace(sweeps, is_hopeless=stands_still), run.iterations
     elif energy is not None:
         caps = np.where(energy.only_settles, 0, caps)
-    memory = jacobian_transpose.begin_memory(len(run.tree.joints.kinds), standing.shape[-1])
-    return run.sweep(sweeps, standing, used, caps, memory)
+    slide, used = standing[:-1, TURN], np.zeros_like(run.iterations)
+    bones = BoneRows(run.tree, slide)
+    begun = jacobian_transpose.begin(bones, standing[:-1, :TURN], run.target)
+    work = Work(bones, run.target, run.tolerance, caps)
+    found = iterate(ARRAYS, sweeps, work, Progress(begun[0], *begun, used))
+    return run.tree.make_state(np.ascontiguousarray(found.best[0]), slide), found.used
 
 
 def undo_losses(run: Run, state: Array, used: Counts, standing: Array) -> tuple[Array, Counts]:
@@ -136,24 +148,19 @@ def _settle(
     """Return poses of least energy nearby, effectors at targets (3, B), and iterations used."""
     chain = run.tree
     weighted = None if aims is None else replace(aims, weight=AIM_WEIGHTS[-1] * chain.reach)
-    # How readily a joint turns says nothing of where it rests.
-    joints = replace(chain.joints, mobility=np.ones_like(chain.joints.mobility))
+    joints = chain.joints
+    if joints.has_stiffness:
+        # How readily a joint turns says nothing of where it rests.
+        joints = replace(joints, mobility=np.ones_like(joints.mobility))
     free = replace(chain, joints=joints, aims=weighted)
-    state, used = free.make_state(state[:-1, :4], state[:-1, 4]), used.copy()
-    kept = np.zeros((STATE_COLUMNS + 1, state.shape[-1]))
-    kept[:STATE_COLUMNS], kept[:3] = state[-1], target
-    caps = np.minimum(run.iterations, used + ENOUGH_TO_SETTLE)
-    can_move = energy.acts & (caps > used) & (free.joints.free_axes.size > 0)
-    rows = repeat_single(np.flatnonzero(can_move), len(can_move))
-    most = max(1, MOST_EQUATIONS // (3 * len(chain.joints.kinds) + STATE_COLUMNS) ** 2)
+    held = np.zeros((free.rows, state.shape[-1]))
+    held[:3] = target
+    caps = np.clip(run.iterations - used, 0, ENOUGH_TO_SETTLE)
+    caps = np.where(energy.acts & (free.joints.free_axes.size > 0), caps, 0)
+    turn, used = state[:-1, :4].copy(), used.copy()
+    rows, most = np.flatnonzero(caps), max(1, MOST_EQUATIONS // (3 * len(turn)) ** 2)
     for part in (rows[first : first + most] for first in range(0, len(rows), most)):
-        sprung, stay = take_rows(((free, energy), kept), part)
-        work = Work(sprung, stay, RESTS * chain.reach[part], caps[part])
-        begun, damping = (
-            np.pad(take_rows(state, part), ((0, 0), (0, 1), (0, 0))),
-            np.full(len(part), FIRST_DAMPING),
-        )
-        begun[-1, STATE_COLUMNS] = np.inf
-        rested, used[part] = iterate_states(SETTLE, work, begun, used[part], damping)
-        state[..., part] = rested[:, :STATE_COLUMNS]
-    return chain.make_state(state[:-1, :4], state[:-1, 4]), used
+        given = take_rows((free, state, energy, held, caps), part)
+        turn[..., part], spent = minimise(SETTLE, *given, is_alone=run.is_alone)
+        used[part] += spent
+    return chain.make_state(turn, state[:-1, 4]), used

@@ -8,15 +8,15 @@ Normals are derived for this project and tested in tests/core/kinematics/test_li
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from ..algebra import turns
 from ..algebra.arithmetic import ARRAYS, Arithmetic, Array, Condition, Flags, Number
-from ..algebra.arrays import skew
+from ..algebra.arrays import norm
 from ..algebra.nested import Rows, join
-from ..algebra.vectors import ZERO, Vector, add, choose, scale, unit
-from . import joint_limits
+from ..algebra.vectors import Vector, add, choose, scale
 from .swing_twist import HELD, SwingTwist, SwingTwistRange
 
 # A joint nearer to an edge of its range than this, in radians or sines, stands on it.
@@ -27,10 +27,9 @@ LEAST_COSINE = 1e-6
 LEAST_MOBILITY = 1e-12
 # A turn out of a range by less than this, in radians, is rounding.
 LEAST_LEAVING = 1e-10
-# Edges farther away than this, in radians or sines, are not looked at before they are hit.
-NEAR = 0.2
-# Turns by which levels and normals are compared, in radians.
-APART = 1e-5
+# What bounds a swing grows no less than this along the normal of its edge, in sines a radian: at
+# half a turn it stops growing.
+LEAST_RATE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -57,156 +56,102 @@ class Edges(Rows):
             mobility = block_normals(mobility, self.normals[:, edge], is_kept[:, edge])
         return mobility
 
-    def find_pressed(
-        self, is_kept: Flags, pull: Array, move: Array, rooms: Array | float = 0.0
-    ) -> Flags:
+    def find_pressed(self, is_kept: Flags, pull: Array, move: Array) -> Flags:
         """Return the edges to keep to, (n, 3 edges, B): an active set, one pass on.
 
         Of those kept to the ones that pulls (n, 3, B) press on; of the others those that turns
-        (n, 3, B) cross, farther than the rooms up to them.
+        (n, 3, B) cross.
         """
         presses = self.along(pull) > -LEAST_LEAVING
-        crosses = self.along(move) > rooms + LEAST_LEAVING
+        crosses = self.along(move) > LEAST_LEAVING
         pressed: Flags = self.is_on & np.where(is_kept, presses, crosses)
         return pressed
 
 
+class ListedEdges(NamedTuple):
+    """The three edges of ranges: about X, about Y and about Z; that of an ellipse is the first.
+
+    Which of them turns are near to, and what is left to each, in radians or sines. What falls as
+    they are neared: of the first s_x and s_z in shares, then the twist and s_z in theirs, which are
+    1 or -1. Whether the first is an ellipse.
+    """
+
+    is_near: tuple[Condition, Condition, Condition]
+    left: tuple[Number, Number, Number]
+    shares: tuple[Number, Number, Number, Number]
+    is_ellipse: Condition
+
+    def find_slopes(self, m: Arithmetic, at: SwingTwist) -> tuple[Vector, Vector, Vector]:
+        """Return the turns, of any length, by which what is left to each edge falls at once."""
+        (by_x, by_y, by_z), (first_x, first_z, of_y, of_z) = grow_parts(m, at), self.shares
+        first = add(scale(by_x, first_x), scale(by_z, first_z))
+        return first, scale(by_y, of_y), scale(by_z, of_z)
+
+
 def find_edges(ranges: SwingTwistRange, at: SwingTwist, near: float = ON_EDGE) -> Edges:
     """Return the edges of their ranges that turns stand on, or are as near to as given."""
-    flags, found = list_edges(ARRAYS, ranges, at, near)
-    is_on: Flags = join(flags).astype(np.bool_)
-    normals = np.zeros((*is_on.shape[:-1], 3, is_on.shape[-1]))
-    for edge, normal in enumerate(found):
-        if normal is not None:
-            normals[..., edge, :, :] = join(normal)
-    return Edges(normals, is_on)
+    listed = list_edges(ARRAYS, ranges, at, near)
+    is_on: Flags = join(listed.is_near).astype(np.bool_)
+    if not is_on.any():
+        return Edges(np.zeros((*is_on.shape[:-1], 3, is_on.shape[-1])), is_on)
+    slopes = np.stack([join(each) for each in listed.find_slopes(ARRAYS, at)], axis=-3)
+    normals = slopes / np.maximum(norm(slopes), LEAST_RATE)[..., None, :]
+    return Edges(normals * is_on[..., None, :], is_on)
 
 
 def list_edges(
     m: Arithmetic, ranges: SwingTwistRange, at: SwingTwist, near: float = ON_EDGE
-) -> tuple[tuple[Condition, Condition, Condition], tuple[Vector | None, ...]]:
-    """Return which of its three edges a turn is near to, and their normals as ``Edges`` has them.
-
-    Normals of edges that no turn is near to may be None.
-    """
-    (on_x, on_y, on_z), on_ellipse, (high_x, high_y, high_z) = _flag_edges(m, ranges, at, near)
-    of_x: Vector | None = None
-    of_y, of_z = of_x, of_x
-    if m.any(on_x | on_z):
-        signs = m.where(high_x, 1.0, -1.0), m.where(high_z, 1.0, -1.0)
-        of_x, of_z = _find_swing_normals(m, at, on_ellipse, *signs)
-    if m.any(on_y):
-        # By which turn the twist grows at once: half-way between the Y axis before and after the
-        # swing.
-        of_y = scale((-at.swing_z, at.cosine, at.swing_x), m.where(high_y, 1.0, -1.0))
-    return (on_x, on_y, on_z), (of_x, of_y, of_z)
-
-
-def find_rooms(ranges: SwingTwistRange, turn: Array, edges: Edges) -> Array:
-    """Return by how many radians turns (n, 4, B) may go along normals up to edges near to them.
-
-    Zero for edges that are not flagged, shape (n, 3 edges, B).
-
-    Source: the growth of what an edge bounds; derived for this project and tested in
-    tests/core/kinematics/test_near_edges.py.
-    """
-    inward = turns.from_vectors(-APART * edges.normals.swapaxes(0, 1))
-    at, inside = (
-        _find_left(ranges, joint_limits.decompose_turns(ranges, each))
-        for each in (turn, turns.multiply(inward, turn))
-    )
-    rooms = np.zeros(edges.is_on.shape)
-    for edge in range(3):
-        # Where there is no end, infinite would be less infinite.
-        is_near = edges.is_on[:, edge]
-        left, before = np.where(is_near, at[edge], 0.0), np.where(is_near, inside[edge][edge], 0.0)
-        shrinks = before > left
-        rooms[:, edge] = np.where(
-            shrinks, APART * left / np.where(shrinks, before - left, 1.0), 0.0
-        )
-    return np.maximum(rooms, 0.0)
-
-
-def _find_left(ranges: SwingTwistRange, at: SwingTwist) -> tuple[Array, Array, Array]:
-    """Return what is left to the nearer ends of what the three edges bound, shape (..., B)."""
-    left = np.minimum(ranges.above_x - at.offset_x, ranges.below_x + at.offset_x)
-    return (
-        np.where(at.is_round, 1.0 - at.out, left),
-        np.minimum(ranges.twist_high - at.twist, at.twist - ranges.twist_low),
-        np.minimum(ranges.above_z - at.offset_z, ranges.below_z + at.offset_z),
-    )
-
-
-def measure_curvatures(ranges: SwingTwistRange, turn: Array, edges: Edges) -> Array:
-    """Return how normals change with turns along edges, (n, 3 edges, 3, 3, B), symmetric.
-
-    Zero where edges are not flagged, or end within ``APART``. The end of a twist is flat: turns
-    across its normal leave the twist as it is, however large.
-
-    Source: differences of the normals along the edge; derived for this project and tested in
-    tests/core/kinematics/test_near_edges.py.
-    """
-    curved = np.zeros((*edges.normals.shape[:2], 3, 3, edges.normals.shape[-1]))
-    for edge in (0, 2):
-        if not edges.is_on[:, edge].any():
-            continue
-        # What the three axes make with a normal spans what is across it, evenly.
-        across = np.moveaxis(skew(edges.normals[:, edge]), 2, 0)
-        steps = turns.from_vectors(APART * np.concatenate((across, -across)))
-        at = joint_limits.decompose_turns(ranges, turns.multiply(steps, turn))
-        found = find_edges(ranges, at, NEAR)
-        stays = found.is_on[:, :, edge].all(axis=0) & edges.is_on[:, edge]
-        after, before = np.split(found.normals[:, :, edge], 2)
-        change = np.einsum("tnib,tnjb->nijb", after - before, across) * (0.25 / APART)
-        curved[:, edge] = np.where(stays[:, None, None], change + change.swapaxes(1, 2), 0.0)
-    return curved
-
-
-def _flag_edges(
-    m: Arithmetic, ranges: SwingTwistRange, at: SwingTwist, near: float
-) -> tuple[tuple[Condition, ...], Condition, tuple[Condition, ...]]:
-    """Return which edges turns are near to, which of them are ellipses, and which are high ends."""
-    # Where a range ends at its middle, a quarter of an ellipse meets that end at a right angle.
-    x, z = m.minimum(ranges.above_x, ranges.below_x), m.minimum(ranges.above_z, ranges.below_z)
-    at_corner = (m.absolute(at.offset_x) <= ON_EDGE) & (x <= HELD)
-    at_corner = at_corner | (m.absolute(at.offset_z) <= ON_EDGE) & (z <= HELD)
-    on_ellipse = at.is_round & (at.out >= 1.0 - near) & m.negate(at_corner)
+) -> ListedEdges:
+    """Return the edges of ranges, and whether turns taken apart are as near to them as given."""
+    left_x, first_x = _find_end(m, at.offset_x, -ranges.below_x, ranges.above_x)
+    left_y, of_y = _find_end(m, at.twist, ranges.twist_low, ranges.twist_high)
+    left_z, of_z = _find_end(m, at.offset_z, -ranges.below_z, ranges.above_z)
+    first_z, on_ellipse = 0.0 * first_x, at.is_round
     # An ellipse bounds more than its box does.
     by = near if near == ON_EDGE else m.where(at.is_round, ON_EDGE, near)
-    on_x, high_x = _find_end(at.offset_x, -ranges.below_x, ranges.above_x, by)
-    on_z, high_z = _find_end(at.offset_z, -ranges.below_z, ranges.above_z, by)
-    on_y, high_y = _find_end(at.twist, ranges.twist_low, ranges.twist_high, near)
-    is_on = on_ellipse | on_x, on_y, on_z & m.negate(on_ellipse)
-    return is_on, on_ellipse, (high_x, high_y, high_z)
+    on_x, on_z = left_x <= by, left_z <= by
+    if m.any(at.is_round):
+        # Where a range ends at its middle, a quarter of an ellipse meets that end at a right angle.
+        x, z = m.minimum(ranges.above_x, ranges.below_x), m.minimum(ranges.above_z, ranges.below_z)
+        at_corner = (m.absolute(at.offset_x) <= ON_EDGE) & (x <= HELD)
+        at_corner = at_corner | (m.absolute(at.offset_z) <= ON_EDGE) & (z <= HELD)
+        on_ellipse = at.is_round & (at.out >= 1.0 - near) & m.negate(at_corner)
+        first_x, first_z = choose(m, on_ellipse, _share_outward(m, at), (first_x, first_z))
+        left_x = m.where(on_ellipse, 1.0 - at.out, left_x)
+        on_x, on_z = on_ellipse | on_x, on_z & m.negate(on_ellipse)
+    is_near = on_x, left_y <= near, on_z
+    return ListedEdges(
+        is_near, (left_x, left_y, left_z), (first_x, first_z, of_y, of_z), on_ellipse
+    )
 
 
-def _find_end(
-    value: Number, low: Number, high: Number, near: Number
-) -> tuple[Condition, Condition]:
-    """Return which values are near to an end, and which to the high one; of two the nearer one."""
-    is_high = (value >= high - near) & (high - value <= value - low)
-    return is_high | (value <= low + near), is_high
+def grow_parts(m: Arithmetic, at: SwingTwist) -> tuple[Vector, Vector, Vector]:
+    """Return the turns by which s_x, the twist and s_z grow at once.
 
+    With c the cosine of half the swing they are ((c^2 - s_z^2) / 2c, s_z, s_x s_z / 2c),
+    (-s_z / c, 1, s_x / c) and (s_x s_z / 2c, -s_x, (c^2 - s_x^2) / 2c).
 
-def _find_swing_normals(
-    m: Arithmetic, at: SwingTwist, on_ellipse: Condition, sign_x: Number, sign_z: Number
-) -> tuple[Vector, Vector]:
-    """Return how s_x and s_z grow with turns, at unit length; the first on an ellipse its normal.
-
-    From s_x = y_z / (2 c), s_z = -y_x / (2 c), c^2 = (1 + y_y) / 2 with y the swung Y axis, whose
-    components change with a turn w by dy = w x y.
+    Source: from the components of the swung Y axis, which change with a turn w by w x y; derived
+    for this project, tested in tests/core/kinematics/test_near_edges.py.
     """
-    sx, sz, c = at.swing_x, at.swing_z, at.cosine
-    x, y, z = -2.0 * c * sz, 1.0 - 2.0 * (sx * sx + sz * sz), 2.0 * c * sx
-    half = 0.5 / m.maximum(c, LEAST_COSINE)
-    of_x, of_z = half * half * sx, half * half * sz
-    by_x: Vector = (y * half + z * of_x, -x * half, -x * of_x)
-    by_z: Vector = (z * of_z, -z * half, y * half - x * of_z)
-    wide_x, wide_z = m.where(on_ellipse, at.half_x, 1.0), m.where(on_ellipse, at.half_z, 1.0)
-    pull_x, pull_z = at.offset_x / (wide_x * wide_x), at.offset_z / (wide_z * wide_z)
-    across = add(scale(by_x, pull_x), scale(by_z, pull_z))
-    first = choose(m, on_ellipse, across, scale(by_x, sign_x))
-    return unit(m, first, ZERO), unit(m, scale(by_z, sign_z), ZERO)
+    x, z, half = at.swing_x, at.swing_z, 0.5 / m.maximum(at.cosine, LEAST_COSINE)
+    square, both, twice = at.cosine * at.cosine, x * z * half, half + half
+    by_x = (square - z * z) * half, z, both
+    by_z = both, -x, (square - x * x) * half
+    return by_x, (-z * twice, 1.0 + 0.0 * z, x * twice), by_z
+
+
+def _share_outward(m: Arithmetic, at: SwingTwist) -> tuple[Number, Number]:
+    """Return how the distance from the middle, in half axes of the ellipse, grows with s_x, s_z."""
+    out = m.maximum(at.out, ON_EDGE)
+    wide_x, wide_z = m.maximum(at.half_x, HELD), m.maximum(at.half_z, HELD)
+    return at.offset_x / (wide_x * wide_x * out), at.offset_z / (wide_z * wide_z * out)
+
+
+def _find_end(m: Arithmetic, value: Number, low: Number, high: Number) -> tuple[Number, Number]:
+    """Return what is left to the nearer end, and 1 if that is the high one, else -1."""
+    up, down = high - value, value - low
+    return m.minimum(up, down), m.where(up <= down, 1.0, -1.0)
 
 
 def block_normals(mobility: Array, normal: Array, is_blocked: Flags) -> Array:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ..algebra import matrices, quaternions
 from ..algebra.arithmetic import FLOATS, Arithmetic
 from ..algebra.quaternions import Quaternion
-from ..algebra.vectors import ZERO, Vector, add, cross, dot, norm, scale, subtract
+from ..algebra.vectors import ZERO, Vector, add, cross, dot, norm, scale, subtract, unit
 from ..kinematics import limit_edges, swing_twist
 from ..kinematics.bones import AXES, Bones, Pose, find_zero, pose_bones
 from ..kinematics.limit_edges import LEAST_LEAVING, LEAST_MOBILITY
@@ -158,14 +158,16 @@ def _find_levers(m: Arithmetic, bones: JointedBones, stance: Stance) -> list[Lev
         blocked: tuple[Vector, ...] = ()
         edges = []
         if bone.joint is not None and part is not None:
-            is_on, normals = limit_edges.list_edges(m, bone.joint, part)
-            for edge, normal in enumerate(normals):
-                if normal is None or not is_on[edge]:
+            listed = limit_edges.list_edges(m, bone.joint, part)
+            slopes = listed.find_slopes(m, part) if any(listed.is_near) else ()
+            for edge, slope in enumerate(slopes):
+                if not listed.is_near[edge]:
                     continue
+                normal = quaternions.rotate(frame, unit(m, slope, ZERO))
                 if edge not in locks:
-                    edges.append((edge, quaternions.rotate(frame, normal)))
+                    edges.append((edge, normal))
                 elif axis is None:
-                    blocked = _block(m, blocked, quaternions.rotate(frame, normal))
+                    blocked = _block(m, blocked, normal)
         arm = subtract(points[-1], points[i])
         levers.append(Lever(arm, frame, axis, blocked, tuple(edges), growths[i]))
     return levers

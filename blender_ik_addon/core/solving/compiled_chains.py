@@ -28,6 +28,7 @@ from ..model.chains import Chain, Chains
 from ..model.joints import Joints
 from ..model.topology import Topology, make_chain
 from .lone_chains import LoneChain, compile_lone_chains
+from .restarts import draw_tips
 from .unconstrained_start import UnconstrainedStarts, compile_starts
 
 # Up to this many chains that are compiled together are solved one by one, in floats; more are
@@ -219,6 +220,11 @@ class CompiledChains:
     def clamped_states(self) -> Array:
         """The states of the joints in those poses, shape (n + 1, 7, B)."""
         return self.tree.make_state(self.clamped_start, self.tree.joints.resting_slide)
+
+    @compile_once
+    def drawn_tips(self) -> Array:
+        """Where effectors are in the poses that chains start anew from."""
+        return draw_tips(self.tree)
 
     @cached_property
     def potential_energy(self) -> PotentialEnergy | None:

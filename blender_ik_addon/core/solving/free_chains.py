@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algebra.arithmetic import FLOATS, Arithmetic, Array, Condition, Counts, Number
+from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Condition, Counts, Number
 from ..algebra.arrays import sum_segments
 from ..algebra.nested import choose, to_numbers
 from ..algebra.quaternions import IDENTITY, Quaternion, rotate
@@ -19,16 +19,18 @@ from ..model.options import SolveOptions, Solver
 from ..model.status import name_outcome
 from ..model.topology import make_chain
 from ..solvers import jacobian_transpose, newton_directions
-from ..solvers.jacobian_transpose import begin_memory
 from ..solvers.newton_directions import FIRST_DAMPING, find_gap, mix_directions
+from ..solvers.posed_rows import BoneRows, chains_last, put_first
 from ..solvers.two_bone import bend_elbow
-from .iteration import Method, Progress, Work, iterate, iterate_states, judge_by_rate
+from .iteration import FEW_ITERATIONS, Method, Progress, Work, iterate, judge_by_rate
 from .sweeps import MOST_SWEEPS, sweep_points
 from .task import Task, accept_distance, check_solver, relate_to_root
 
 FLOAT_SOLVERS = frozenset((Solver.TWO_BONE, Solver.NEWTON, Solver.FABRIK, Solver.CCD))
 """The solvers that solve one chain in floats."""
 NEWTON = Method(newton_directions.step, is_damped=True, compaction=0.5)
+# Pulls of FORCE before NEWTON finishes, where more than ``FEW_ITERATIONS`` may be used.
+MOST_PULLS = 16
 # NEWTON takes up to 26 iterations in all measured cases. A chain that needs more is stuck where the
 # sweeps have left it, and starts again from NEWTON's own start pose.
 MAX_FINISHING_ITERATIONS = 40
@@ -217,7 +219,8 @@ def _sweep(
     is_off = find_gap(m, start.newton_terms[-1], segments, target)[1] > tolerance
     points = choose(is_off, _nudge_points(m, start, points), points)
     if solver is Solver.FORCE:
-        points, used = _pull_free_joints(task, points, np.array(target))
+        few = np.where(cap > FEW_ITERATIONS, MOST_PULLS, cap) if use_finish else cap
+        points, used = _pull_free_joints(task, points, np.array(target), few)
     else:
         limits = tolerance, m.minimum(cap, MOST_SWEEPS) if use_finish else cap
         numbers = to_numbers(points, 2), to_numbers(start.lengths)
@@ -238,16 +241,19 @@ def _sweep(
     return best, restarted.used
 
 
-def _pull_free_joints(task: Task, points: Array, target: Array) -> tuple[Array, Counts]:
+def _pull_free_joints(
+    task: Task, points: Array, target: Array, caps: Counts
+) -> tuple[Array, Counts]:
     """Have FORCE pull chains of free joints; their turns count from these points."""
     bones, chains = len(points) - 1, points.shape[-1]
     joints = make_free_joints(chains, bones)
     tree, _ = compile_tree(make_chain(bones), joints, points[:-1], points[-1:], np.ones(chains))
-    state = tree.make_state(tree.joints.inner(joints.start_wxyz))
-    work = Work(tree, target, task.tolerance, task.iterations)
-    method, memory = judge_by_rate(jacobian_transpose.step), begin_memory(bones, chains)
-    state, used = iterate_states(method, work, state, np.zeros_like(task.iterations), memory)
-    return tree.posed(state).points, used
+    rows = BoneRows(tree, np.zeros((bones, chains)))
+    begun = jacobian_transpose.begin(rows, tree.joints.inner(joints.start_wxyz), target)
+    work = Work(rows, target, task.tolerance, caps)
+    progress = Progress(begun[0], *begun, np.zeros_like(task.iterations))
+    found = iterate(ARRAYS, judge_by_rate(jacobian_transpose.step), work, progress)
+    return chains_last(put_first(found.best).points), found.used
 
 
 def _nudge_points(m: Arithmetic, start: StartPose, points: Array) -> Array:

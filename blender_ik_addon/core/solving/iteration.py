@@ -18,7 +18,7 @@ Step = Callable[[Arithmetic, Any, Nested, Any], tuple[Nested, Number]]
 """From the arithmetic, chains, their states and targets to the states after one iteration and the
 distances left. The state of a damped step is a tuple; its second part is the damping."""
 
-# Iterations after which headway is judged.
+# Iterations after which headway is judged, unless a method says otherwise.
 PROGRESS_WINDOW = 10
 # Iterations of FORCE before it is judged. The first window is a run-in, so a cap of up to two
 # windows is never cut short: who sets so few wants to see what so few do.
@@ -43,15 +43,17 @@ class Method:
     """What is repeated, and how to tell that it leads nowhere.
 
     A damped step hands on a damping, which shows when it is stuck. ``is_hopeless`` tells from the
-    errors now and a window ago, the work, and the iterations used, which chains to leave, after a
-    run-in of so many windows. Chains that are done leave the arrays once a share ``compaction`` of
-    them is: taking a few out costs more than to compute on with them, where a step is cheap.
+    errors now and a ``window`` of iterations ago, the work, and the iterations used, which chains
+    to leave, after a run-in of so many windows. Chains that are done leave the arrays once a share
+    ``compaction`` of them is: taking a few out costs more than to compute on with them, where a
+    step is cheap.
     """
 
     step: Callable[..., Any]
     is_damped: bool = False
     is_hopeless: Callable[[Number, Number, Work, Number], Condition] | None = None
     run_in: int = 0
+    window: int = PROGRESS_WINDOW
     compaction: float = 0.0
 
 
@@ -90,8 +92,8 @@ def iterate(m: Arithmetic, method: Method, work: Work, begun: Progress) -> Progr
         is_open = is_open & (now.error > work.tolerance) & (now.used < work.caps)
         if method.is_damped:
             is_open = is_open & (state[1] < MOST_DAMPING)
-        if count % PROGRESS_WINDOW == 0:
-            if method.is_hopeless is not None and count > method.run_in * PROGRESS_WINDOW:
+        if count % method.window == 0:
+            if method.is_hopeless is not None and count > method.run_in * method.window:
                 is_lost = method.is_hopeless(now.error, window_error, work, now.used)
                 is_open = is_open & m.negate(is_lost)
             window_error = now.error

@@ -216,6 +216,7 @@ def _ask(
         least_error=np.sqrt(np.square(beyond * tree.sqrt_weights).sum(axis=0)),
         is_chain=not chains.is_tree,
         aims=_make_aims(chains, goals, options, targets.near, tree),
+        is_alone=chains.count == 1,
     )
     if chains.is_tree:
         return run, asked, None

@@ -17,7 +17,7 @@ import numpy as np
 from ..algebra.arithmetic import Array, Counts, Flags
 from ..algebra.arrays import norm
 from ..algebra.nested import repeat_single
-from ..equilibrium.potential_energy import EnergyAt, PotentialEnergy
+from ..equilibrium.potential_energy import PotentialEnergy, measure_energy
 from ..equilibrium.settling import pull_effectors, undo_losses
 from ..equilibrium.slack_corners import settle_best
 from ..kinematics.compiled_bones import compile_bones, weigh_points
@@ -34,11 +34,15 @@ from .unconstrained_start import bend_as_free, nudge_states
 
 # The solvers that stop nearer than any other start would lead; the others close to the tolerance.
 NEARLY = (Solver.NEWTON, Solver.TWO_BONE)
-# New starts of chains that have not arrived, and of those on another side than that of their pole.
-ANEW, ANEW_ASIDE = (64, 10, 4), (3, 3, 3)
-# A pose has to be better by this share of the reach. Ten times more, and chains that are held back
-# follow slow targets in steps that can be seen; ten times less, and iterations that creep along
-# limits go on at each solve.
+# Of how many drawn poses the nearest are taken to start from, and how many of them: for chains that
+# have not arrived, and for those on another side than that of their pole.
+ANEW, ANEW_ASIDE = (64, 4), (12, 6)
+# A pose that is nearer by less than this share of the reach is as near: rounding. A hundred times
+# more, and slow targets are followed in steps.
+NO_GAIN = 1e-11
+# Where chains start from their own last pose, another one has to be better by this share. Ten times
+# more, and chains that are held back follow slow targets in steps that can be seen; ten times less,
+# and iterations that creep along limits go on at each solve.
 WORTH_A_MOVE = 1e-5
 # Where forces act it may also save this share of the energy.
 WORTH_OF_ENERGY = 1e-4
@@ -74,22 +78,27 @@ def solve_positions(
             return run, state, used
         if run.aims is None or options.orient_weight < 1.0:
             among = None if options.solver in NEARLY else np.ones_like(is_fresh)
-            state, used = run.close(state, used, among)
+            closed, used = run.close(state, used, among)
+            # Steps that led nowhere are forgotten: near a ridge their last digits would choose the
+            # side to go down.
+            is_lost = run.is_open(closed) & run.is_chain & (run.aims is None)
+            state = run.tree.choose_states(is_lost, state, closed)
         if run.aims is not None:
             aims = run.aims.take_share(run.tree.posed(state), options.orient_weight)
             run = replace(run, aims=aims)
             state, used = run.aim(state, used, is_fresh)
-        state, used = run.compromise(state, used)
+        if not run.is_chain:
+            state, used = run.settle(state, used)
     # Small steps of FORCE may have used up the cap: NEWTON takes few for the rest.
     is_force = options.solver is Solver.FORCE
     may_go_on = (FEW_ITERATIONS if is_force else used) < run.iterations
     is_open = run.is_open(state) & may_go_on
     if is_open.any():
-        run, state, used = _come_nearer(run, state, used, is_open, asked, goes_on=not is_force)
+        run, state, used = _come_nearer(chains, run, state, used, is_open, asked)
     is_aside = (run.find_angles_past(state) > ASIDE) & ~is_open & may_go_on
     rows = repeat_single(np.flatnonzero(is_aside), len(used))
     if rows.size and run.tree.can_swivel and run.is_chain:
-        state, used = start_anew(run, state, used, rows, ANEW_ASIDE)
+        state, used = start_anew(run, chains.drawn_tips, state, used, rows, ANEW_ASIDE)
     energy = chains.potential_energy if is_force else None
     if energy is not None:
         state, used = undo_losses(run, state, used, run.start)
@@ -152,26 +161,28 @@ def _sweep(chains: CompiledChains, run: Run, options: SolveOptions) -> tuple[Arr
 
 
 def _come_nearer(
-    run: Run, state: Array, used: Counts, is_open: Flags, asked: Array, *, goes_on: bool
+    chains: CompiledChains, run: Run, state: Array, used: Counts, is_open: Flags, asked: Array
 ) -> tuple[Run, Array, Counts]:
     """Bring what has not arrived as near to its targets as any pose is found to."""
     if run.is_chain:
         # Joints that cannot even straighten toward a target take the pose nearest to it as it is.
-        is_moved = (asked != run.target).any(axis=0)
         run = replace(run, target=np.where(is_open, asked, run.target))
-        # What starts anew goes on beside that.
-        at_once = is_open & (is_moved | ~run.can_come_nearer(state))
-        state, used = run.close(state, used, at_once)
-    is_left = run.is_open(state) & is_open & run.can_come_nearer(state)
+    can_come_nearer = run.can_come_nearer(state)
+    state, used = run.settle(state, used, is_open & ~can_come_nearer)
+    is_left = run.is_open(state) & is_open & can_come_nearer
     rows = repeat_single(np.flatnonzero(is_left), len(used))
     if rows.size and (run.is_chain or not run.tree.joints.is_free):
-        state, used = start_anew(run, state, used, rows, ANEW, goes_on=goes_on)
+        state, used = start_anew(run, chains.drawn_tips, state, used, rows, ANEW)
     if not run.is_chain:
         return run, state, used
-    # What has arrived closes to the tolerance, and what is as near as a straight chain gets
-    # straightens slowly: both go on, as new starts do, which have caps of their own.
+    # What has arrived closes to the tolerance, as new starts do, which have caps of their own.
     onward = replace(run, iterations=used + ENOUGH)
-    state, spent = onward.close(state, used, is_open & ~(is_left & run.is_open(state)))
+    state, spent = onward.close(state, used, is_open & ~run.is_open(state))
+    if run.aims is None:
+        # Where joints turn without moving the effector, sweeps would move them for nothing.
+        gained = run.find_errors(run.start) - run.find_errors(state)
+        stays = is_open & run.is_open(state) & (gained <= NO_GAIN * run.tree.reach)
+        state = run.tree.choose_states(stays, run.start, state)
     return run, state, np.minimum(spent, np.maximum(used, run.iterations))
 
 
@@ -188,7 +199,7 @@ def keep_starts(run: Run, start: Array, state: Array, energy: PotentialEnergy | 
     gain = _find_merit(run, begun) - _find_merit(run, state)
     is_kept: Flags = gain <= WORTH_A_MOVE * run.tree.reach
     if energy is not None:
-        before, after = (EnergyAt(energy, run.tree, each).total for each in (begun, state))
+        before, after = (measure_energy(energy, run.tree, each) for each in (begun, state))
         is_kept &= before - after <= WORTH_OF_ENERGY * np.abs(before)
     return run.tree.choose_states(is_kept, begun, state)
 

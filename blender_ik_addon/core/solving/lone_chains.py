@@ -29,20 +29,16 @@ from ..model.status import name_outcome
 from ..solvers import newton_bones
 from ..solvers.newton_bones import JointedBones, Side, Stance
 from ..solvers.newton_directions import FIRST_DAMPING
-from .iteration import Method, Progress, Work, iterate, stands_still
-from .joint_run import (
-    AIM_TOLERANCE,
-    AIM_WEIGHTS,
-    ENOUGH,
-    ENOUGH_TO_AIM,
-    NEAR,
-)
+from . import joint_run
+from .iteration import Progress, Work, iterate
+from .joint_run import AIM_TOLERANCE, AIM_WEIGHTS, ENOUGH, ENOUGH_TO_AIM, NEAR
 from .restarts import ASIDE
 from .sweeps import MOST_SWEEPS, SWEPT, sweep_bones
 from .task import AT_REACH, FINEST_TOLERANCE, Task, accept_distance, ask_each, relate_to_root
 from .unconstrained_start import ON_LINE, LoneStart, UnconstrainedStart, bend_alone, is_straight
 
-NEWTON = Method(newton_bones.step, is_damped=True, is_hopeless=stands_still)
+NEWTON = replace(joint_run.NEWTON, step=newton_bones.step)
+AIMING = replace(joint_run.AIMING, step=newton_bones.step)
 
 
 class LoneChain(NamedTuple):
@@ -185,11 +181,11 @@ def _try(chain: LoneChain, task: Task, solver: Solver) -> _Tried:
     if is_far and gap > accepted:
         return _Tried(stance, used, None)
     if gap > (task.tolerance if is_swept and side is None else accepted):
-        cap = min(task.iterations, used + ENOUGH)
+        cap, begun = min(task.iterations, used + ENOUGH), stance
         stance, used = _iterate(chain.bones, task, stance, used, cap)
         if stance.find_gap(task.target) > accepted:
             # Where the pole leads astray, the way without it is looked for from the start.
-            return _Tried(stance, used, False if side is None else None)
+            return _Tried(begun, used, False if side is None else None)
     is_aside = side is not None and abs(side.measure(stance.pose.points)[0]) > ASIDE
     return _Tried(stance, used, not (is_aside and chain.can_swivel), is_far)
 
@@ -207,7 +203,8 @@ def _iterate(
     """Repeat steps toward the target, and to the side of the bones."""
     state = stance, FIRST_DAMPING, None
     begun = Progress(state, state, stance.find_gap(task.target), used)
-    found = iterate(FLOATS, NEWTON, Work(bones, task.target, task.tolerance, cap), begun)
+    method = NEWTON if bones.side is None else AIMING
+    found = iterate(FLOATS, method, Work(bones, task.target, task.tolerance, cap), begun)
     return found.best[0], found.used
 
 

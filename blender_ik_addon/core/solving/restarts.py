@@ -5,128 +5,110 @@ from __future__ import annotations
 import numpy as np
 
 from ..algebra.arithmetic import Array, Counts, Flags
+from ..algebra.arrays import norm
 from ..algebra.nested import take_rows
+from ..kinematics.compiled_joints import CompiledJoints
 from ..kinematics.joint_limits import turn_joints
-from ..kinematics.kinematic_tree import TURN
-from .joint_run import ENOUGH, NEAR, WORTH_A_JUMP, Run
+from ..kinematics.kinematic_tree import TURN, KinematicTree
+from .joint_run import ENOUGH, WORTH_A_JUMP, Run
 
 # The same poses every time: a frame solved again gives the same pose.
-SEED = 20110705
-# Iterations for each new start, and after how many of them only the nearest go on.
-ENOUGH_ANEW, ENOUGH_TO_TELL = 20, 6
+SEED, DRAWN = 20110705, 64
+# Iterations for each new start.
+ENOUGH_ANEW = 20
 # A chain that stays farther than this from the side of its pole, in radians, tries others too; one
 # that arrives as well replaces another if it is nearer to that side by ``WORTH_A_JUMP``.
 ASIDE = 0.02
-# Where no joint stands farther than this from where it stood, as the square of the sine of half the
-# angle, there is no jump: iterations that creep end anywhere within.
-NO_JUMP = np.sin(0.05) ** 2
 # What arrives comes before all that does not.
 ARRIVED = 1e6
 
 
+def draw_tips(tree: KinematicTree) -> Array:
+    """Return where the effectors of drawn poses are, shape (E, 3, drawn, B)."""
+    count = tree.reach.size
+    rows, every = np.repeat(np.arange(count), DRAWN), np.tile(np.arange(DRAWN), count)
+    several, turn = tree.take(rows), _draw_turns(tree.joints, rows, every)
+    posed = several.posed(several.clamp_state(turn, several.joints.resting_slide))
+    # Drawn poses of one chain are side by side.
+    return posed.tips.reshape(*posed.tips.shape[:2], count, DRAWN).swapaxes(2, 3).copy()
+
+
 def start_anew(
-    run: Run,
-    state: Array,
-    used: Counts,
-    rows: Counts,
-    tries: tuple[int, int, int],
-    *,
-    goes_on: bool = True,
+    run: Run, tips: Array, state: Array, used: Counts, rows: Counts, tries: tuple[int, int]
 ) -> tuple[Array, Counts]:
-    """Start chains or trees anew, and keep what is better.
+    """Start chains or trees from other poses as well, side by side, and keep what is better.
 
     Args:
         run: All of them.
+        tips: As ``draw_tips`` has them.
         state: What they have come to, shape (n + 1, C, B).
         used: Iterations used, shape (B,).
-        rows: Which to start anew.
-        tries: How many poses to draw for each, to start from, and to go on with to the end.
-        goes_on: Whether what stands goes on beside them: iterations that have crept on it may find
-            another way with little damping. Many small steps of FORCE end anywhere, by rounding.
+        rows: Which to start again.
+        tries: Of how many drawn poses the nearest are taken, and how many of these.
     """
-    few, count, (drawn, begun, ended) = run.take_again(rows, ENOUGH), len(rows), tries
-    present, spent_on_it = take_rows(state, rows), np.zeros_like(rows)
-    index = np.repeat(np.arange(count), begun)
-    tried, spent = draw_nearest(few, drawn, begun), np.zeros_like(index)
-    if goes_on:
-        index = np.concatenate((index, np.arange(count)))
-        tried, spent = np.concatenate((tried, present), axis=-1), np.zeros_like(index)
-    if ended < begun:
-        several = few.take_again(index, ENOUGH_TO_TELL)
-        tried, spent = several.close(tried, spent)
-        # Of those that have arrived the least change: how nearly they have is rounding.
-        change = _find_changes(tried, several.start).sum(axis=0) - ARRIVED
-        score = np.where(several.is_open(tried), several.find_errors(tried), change)
-        chosen = _find_least(score[: count * begun].reshape(count, begun), ended)
-        chosen = np.concatenate((np.sort(chosen), np.arange(count * begun, len(index))))
-        index, tried, spent = index[chosen], take_rows(tried, chosen), spent[chosen]
-    several = few.take_again(index, ENOUGH_ANEW)
-    tried, spent = several.close(tried, spent)
-    if goes_on:
-        present, spent_on_it = tried[..., -count:], spent[-count:]
-        tried, spent = tried[..., :-count], spent[:-count]
-        several = several.take(np.arange(len(spent)))
-    tried, spent = several.aim(tried, spent)
-    best, is_better = _choose_best(few, several, tried, present)
-    found = np.where(is_better, take_rows(tried, best), present)
-    found, spent = few.close(found, np.where(is_better, spent[best], spent_on_it))
-    found, spent = few.compromise(found, spent)
+    few, count, present = run.take_again(rows, ENOUGH), len(rows), take_rows(state, rows)
+    (drawn, starts), of = tries, np.repeat(np.arange(count), tries[1])
+    chosen = find_nearest(few, take_rows(tips[:, :, :drawn], rows), starts)
+    several = few.take_again(np.concatenate((of, np.arange(count))), ENOUGH_ANEW)
+    several.iterations[len(of) :] = ENOUGH
+    turn = _draw_turns(few.tree.joints, of, chosen)
+    turn = np.concatenate((turn, present[:-1, :TURN]), axis=-1)
+    begun = several.tree.clamp_state(turn, several.start[:-1, TURN])
+    found, used_by = several.settle(begun, np.zeros_like(several.iterations))
+    present, others = found[..., len(of) :], found[..., : len(of)]
+    present_used, used_by = used_by[len(of) :], used_by[: len(of)]
+    several = several.take(np.arange(len(of)))
+    others, used_by = several.aim(others, used_by)
+    best, is_better = _choose_best(few, several, others, present)
+    found = np.where(is_better, take_rows(others, best), present)
+    spent = np.where(is_better, used_by[best], present_used)
+    if run.aims is not None:
+        # Aims have led what has not arrived away from where it is nearest.
+        found, spent = few.settle(found, spent)
     state, used = state.copy(), used.copy()
     state[..., rows], used[rows] = found, used[rows] + spent
     return state, np.minimum(used, run.iterations)
 
 
-def _find_least(scores: Array, count: int) -> Counts:
-    """Return the indices of so many least scores of each chain, of scores (B, each)."""
-    least: Counts = np.argsort(scores, axis=1, kind="stable")[:, :count]
-    least += scores.shape[1] * np.arange(len(scores))[:, None]
-    return least.ravel()
+def find_nearest(run: Run, tips: Array, starts: int) -> Counts:
+    """Return which drawn poses of each chain are nearest to its targets; first the middle."""
+    weighed = (tips * run.tree.sqrt_weights[:, None, None]).reshape(-1, *tips.shape[2:])
+    gap = norm(run.target - weighed.swapaxes(0, 1))
+    gap[0] = 0.0
+    return np.argsort(gap, axis=0, kind="stable")[:starts].T.ravel()
+
+
+def _draw_turns(joints: CompiledJoints, rows: Counts, which: Counts) -> Array:
+    """Return drawn turns (n, 4, R) of the joints of some rows (R,), each by its number.
+
+    Number 0 is the middle of the ranges.
+    """
+    middle, half = joints.find_middles()
+    shares = np.random.default_rng(SEED).uniform(-1.0, 1.0, (DRAWN, len(joints.kinds), 3))
+    shares[0] = 0.0
+    share = shares[which].transpose(1, 2, 0)
+    return turn_joints(middle[..., rows] + share * half[..., rows])
 
 
 def _choose_best(few: Run, several: Run, tried: Array, present: Array) -> tuple[Counts, Flags]:
     """Return which of several states of each chain is best, and whether what stands is worse."""
     count = present.shape[-1]
-    each = tried.shape[-1] // count
     # Of the poses that arrive the one on the right side, then the one that is least of a change.
-    change = _find_changes(tried, several.start).sum(axis=0)
+    change = _find_changes(tried, several.start)
     side, gap = several.find_angles_past(tried), several.find_errors(tried)
     has_arrived = ~several.is_open(tried)
     ranked = np.where(has_arrived, ARRIVED * (np.maximum(side, ASIDE) - np.pi) + change, gap)
-    best = _find_least(ranked.reshape(count, -1), 1)
+    ranked = ranked.reshape(count, -1)
+    best: Counts = ranked.argmin(axis=1) + ranked.shape[1] * np.arange(count)
     standing_gap, has_stood = few.find_errors(present), ~few.is_open(present)
     is_nearer = gap[best] + WORTH_A_JUMP * few.tree.reach < standing_gap
     is_better_side = side[best] + WORTH_A_JUMP < few.find_angles_past(present)
     is_better = has_arrived[best] & (is_better_side | ~has_stood) | (is_nearer & ~has_stood)
-    is_by = _find_changes(tried, np.repeat(present, each, axis=-1)).max(axis=0) <= NO_JUMP
-    nearest = _find_least(np.where(is_by, gap, np.inf).reshape(count, -1), 1)
-    creeps = is_by[nearest] & (gap[nearest] < standing_gap - NEAR * few.tree.reach)
-    creeps &= ~is_better & ~has_stood
-    return np.where(creeps, nearest, best), is_better | creeps
+    return best, is_better
 
 
 def _find_changes(state: Array, other: Array) -> Array:
-    """Return how far joints stand apart: squared sines of half the angles, shape (n, B)."""
+    """Return how far joints stand apart, as sums of squared sines of half the angles, (B,)."""
     cosine = np.einsum("nib,nib->nb", state[:-1, :TURN], other[:-1, :TURN])
-    changes: Array = 1.0 - cosine**2
+    changes: Array = (1.0 - cosine**2).sum(axis=0)
     return changes
-
-
-def draw_nearest(run: Run, count: int, fewer: int) -> Array:
-    """Return states (n + 1, C, B * fewer): the middle of ranges, and those nearest to targets.
-
-    Args:
-        run: The chains, B of them.
-        count: How many poses to draw for each chain; the first is the middle of the ranges.
-        fewer: How many of them to return.
-    """
-    several = run.take(np.repeat(np.arange(len(run.tolerance)), count))
-    joints = several.tree.joints
-    middle, half = joints.find_middles()
-    shares = np.random.default_rng(SEED).uniform(-1.0, 1.0, (count, len(joints.kinds), 3))
-    shares[0] = 0.0
-    share = np.tile(np.moveaxis(shares, 0, -1), len(run.tolerance))
-    angle = middle + share * half
-    states = several.tree.clamp_state(turn_joints(angle), several.start[:-1, TURN])
-    gap = several.find_errors(states).reshape(-1, count)
-    gap[:, 0] = 0.0
-    return take_rows(states, _find_least(gap, fewer))

@@ -67,12 +67,6 @@ def test_inverses_undo_matrices_mirrored_and_sheared_too():
     assert_close(arrays.invert(matrices[0]), arrays.invert(matrices)[0])
 
 
-def test_skew_matrices_multiply_as_vectors_do():
-    a, b = stacked(make_rng(11), 3), stacked(make_rng(12), 3)
-    found = np.einsum("nijb,njb->nib", arrays.skew(a), b)
-    assert_close(found, arrays.cross(a, b))
-
-
 def test_turns_are_those_of_the_algebra():
     rng = make_rng(13)
     outer, inner = (turns.normalize(rng.normal(size=(3, 4, CHAINS))) for _ in range(2))

@@ -7,7 +7,8 @@ import pytest
 
 from blender_ik_addon.core import Chains
 from blender_ik_addon.core.algebra import turns
-from blender_ik_addon.core.equilibrium.potential_energy import EnergyAt
+from blender_ik_addon.core.equilibrium.potential_energy import EnergyRows
+from blender_ik_addon.core.solvers.posed_rows import BoneRows, chains_first
 from blender_ik_addon.core.solving.compiled_chains import compile_chains
 from tests.core.equilibrium.energies import energy_of, make_forces, many
 from tests.core.equilibrium.test_force_robust import random_forces, started_anywhere
@@ -39,13 +40,14 @@ class Case:
         self.scale = compiled.start.unit
 
     def at(self, turn):
-        state = self.tree.make_state(turn, np.zeros((len(turn), COUNT)))
-        return EnergyAt(self.energy, self.tree, state), self.tree.posed(state)
+        bones = BoneRows(self.tree, np.zeros((len(turn), COUNT)))
+        posed = bones.pose(chains_first(turn))
+        jacobian = bones.find_jacobian(posed)
+        return EnergyRows(bones, self.energy).measure(posed), jacobian, posed
 
     def total(self, move):
-        turn = turns.multiply(turns.from_vectors(move), self.turn)
-        at, posed = self.at(turn)
-        return at.total - np.sum(self.force * posed.points[-1], axis=0)
+        at, _, posed = self.at(turns.multiply(turns.from_vectors(move), self.turn))
+        return at.total - np.sum(self.force * posed.points[:, -1].T, axis=0)
 
 
 @every_rig
@@ -63,15 +65,15 @@ def test_the_potential_energy_is_that_of_springs_and_weight(name):
 @every_rig
 def test_slopes_and_curvatures_are_those_of_differences(name, unturned):
     case = Case(name, unturned)
-    at, posed = case.at(case.turn)
-    jacobian = case.tree.find_jacobian(posed)
-    slope = at.slope - np.einsum("kb,nkcb->ncb", case.force, jacobian)
-    curved = at.curve(jacobian, case.force)
+    at, jacobian, _ = case.at(case.turn)
+    slope, curve = at.derive()
+    slope = slope - np.einsum("kb,bkm->bm", case.force, jacobian)
+    curved = curve(jacobian, case.force.T)
     size = 3 * len(case.turn)
     moves = STEP * np.eye(size).reshape(size, -1, 3, 1) * np.ones(COUNT)
     for a in range(size):
         rise = (case.total(moves[a]) - case.total(-moves[a])) / (2.0 * STEP)
-        np.testing.assert_allclose(slope.reshape(size, COUNT)[a], rise, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(slope[:, a], rise, rtol=1e-5, atol=1e-5)
         for b in range(a, size):
             both, across = moves[a] + moves[b], moves[a] - moves[b]
             bend = case.total(both) - case.total(across) - case.total(-across) + case.total(-both)
@@ -87,9 +89,10 @@ def test_resistance_grows_to_ten_times_toward_a_hard_limit():
 
     def resistance(degrees):
         turn = turns.from_vectors(np.array([[[np.radians(degrees)], [0.0], [0.0]]]))
-        state = compiled.tree.make_state(turn)
-        slope = EnergyAt(compiled.potential_energy, compiled.tree, state).slope
-        return slope[0, 0, 0] / np.radians(max(degrees - 20.0, 1e-9))
+        bones = BoneRows(compiled.tree, np.zeros((1, 1)))
+        energy = EnergyRows(bones, compiled.potential_energy)
+        slope, _ = energy.measure(bones.pose(chains_first(turn))).derive()
+        return slope[0, 0] / np.radians(max(degrees - 20.0, 1e-9))
 
     assert resistance(10.0) == 0.0
     assert resistance(20.5) == pytest.approx(1.0, rel=0.01)

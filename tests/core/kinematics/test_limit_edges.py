@@ -119,4 +119,3 @@ def test_an_edge_is_let_go_when_nothing_presses_on_it_any_more() -> None:
     assert edges.find_pressed(is_on, pull, np.zeros_like(pull))[0, 0].tolist() == [True, False]
     free = np.zeros_like(is_on)
     assert edges.find_pressed(free, pull, pull)[0, 0].tolist() == [True, False]
-    assert not edges.find_pressed(free, pull, pull, rooms=2.0).any()

@@ -5,7 +5,9 @@ import pytest
 
 from blender_ik_addon.core import JointKind
 from blender_ik_addon.core.algebra import turns
+from blender_ik_addon.core.algebra.arithmetic import ARRAYS
 from blender_ik_addon.core.kinematics import joint_limits, limit_edges
+from blender_ik_addon.core.solvers.near_edges import NEAR, bend_edges
 from tests.helpers import make_rng
 
 COUNT = 500
@@ -27,8 +29,16 @@ def level(ranges, turn, edge):
 
 
 def find_near(ranges, turn):
+    """Return turns taken apart, the edges that they are near to, and what is left to these."""
     at = joint_limits.decompose_turns(ranges, turn)
-    return limit_edges.find_edges(ranges, at, limit_edges.NEAR)
+    edges = limit_edges.find_edges(ranges, at, NEAR)
+    return at, edges, limit_edges.list_edges(ARRAYS, ranges, at, NEAR)
+
+
+def find_rooms(at, edges, listed, edge):
+    """Return by how many radians turns may go along a normal, shape (B,)."""
+    rate = np.linalg.norm(listed.find_slopes(ARRAYS, at)[edge], axis=0)
+    return np.maximum(np.where(edges.is_on[0, edge], listed.left[edge][0], 0.0) / rate[0], 0.0)
 
 
 def on_edge(rng, free):
@@ -46,7 +56,7 @@ def on_edge(rng, free):
 def test_normals_turn_as_second_differences_of_what_an_edge_bounds(free, edge):
     rng = make_rng(77)
     ranges, turn = on_edge(rng, free)
-    edges = find_near(ranges, turn)
+    parts, edges, listed = find_near(ranges, turn)
     normal = edges.normals[:, edge]
     along = rng.normal(size=normal.shape)
     along -= normal * np.einsum("nib,nib->nb", along, normal)[:, None]
@@ -57,10 +67,11 @@ def test_normals_turn_as_second_differences_of_what_an_edge_bounds(free, edge):
 
     growth = (at(normal, STEP) - at(normal, -STEP)) / (2.0 * STEP)
     bend = (at(along, STEP) + at(along, -STEP) - 2.0 * at(along, 0.0)) / STEP**2
-    curved = limit_edges.measure_curvatures(ranges, turn, edges)[:, edge]
-    found = np.einsum("nib,nijb,njb->nb", along, curved, along)[0]
+    rate = np.linalg.norm(listed.find_slopes(ARRAYS, parts)[edge], axis=0)[0]
+    curved = bend_edges(parts, listed)[0, :, edge // 2] / rate[:, None, None]
+    found = np.einsum("bi,bij,bj->b", along[0].T, curved, along[0].T)
     # Where one quarter of an ellipse ends and the next begins there is no second derivative.
-    tells = edges.is_on[0, edge] & (np.abs(curved[0]).max(axis=(0, 1)) > 0.0)
+    tells = edges.is_on[0, edge]
     assert tells.sum() > COUNT / 5
     np.testing.assert_allclose(found[tells], bend[tells] / growth[tells], rtol=2e-2, atol=2e-3)
 
@@ -68,35 +79,34 @@ def test_normals_turn_as_second_differences_of_what_an_edge_bounds(free, edge):
 def test_the_end_of_a_twist_is_flat():
     rng = make_rng(79)
     ranges, turn = on_edge(rng, [0, 2])
-    edges = find_near(ranges, turn)
-    normal = edges.normals[:, 1]
+    edges = find_near(ranges, turn)[1]
+    normal, tells = edges.normals[:, 1], edges.is_on[0, 1]
     along = rng.normal(size=normal.shape)
     along -= normal * np.einsum("nib,nib->nb", along, normal)[:, None]
     moved = turns.multiply(turns.from_vectors(along), turn)
     before, after = (np.arctan2(each[0, 2], each[0, 0]) for each in (turn, moved))
-    np.testing.assert_allclose(np.sin(after - before), 0.0, atol=1e-12)
-    assert not limit_edges.measure_curvatures(ranges, turn, edges)[:, 1].any()
+    assert tells.sum() > COUNT / 5
+    np.testing.assert_allclose(np.sin(after - before)[tells], 0.0, atol=1e-12)
 
 
-def test_inside_their_ranges_joints_have_no_edge():
+def test_inside_their_ranges_joints_are_near_no_edge():
     ranges, _ = on_edge(make_rng(78), [])
     turn = np.zeros((1, 4, COUNT))
     turn[:, 0] = 1.0
-    edges = find_near(ranges, turn)
-    assert not limit_edges.measure_curvatures(ranges, turn, edges).any()
+    assert not find_near(ranges, turn)[1].is_on.any()
 
 
 @pytest.mark.parametrize(("free", "edge"), [([], 0), ([1], 0), ([0, 2], 1), ([1, 2], 0), ([0], 2)])
 def test_a_turn_by_the_room_leads_onto_the_edge(free, edge):
     ranges, turn = on_edge(make_rng(80), free)
-    normal = find_near(ranges, turn).normals[:, edge]
+    normal = find_near(ranges, turn)[1].normals[:, edge]
     inward = make_rng(81).uniform(0.01, 0.05, COUNT)
     inside = turns.multiply(turns.from_vectors(-inward * normal), turn)
-    edges = find_near(ranges, inside)
-    rooms = limit_edges.find_rooms(ranges, inside, edges)[:, edge]
-    tells = edges.is_on[0, edge] & (rooms[0] > 1e-3)
+    at, edges, listed = find_near(ranges, inside)
+    rooms = find_rooms(at, edges, listed, edge)
+    tells = edges.is_on[0, edge] & (rooms > 1e-3)
     assert tells.sum() > COUNT / 5
-    outside = turns.multiply(turns.from_vectors(rooms[:, None] * edges.normals[:, edge]), inside)
-    again = limit_edges.find_rooms(ranges, outside, find_near(ranges, outside))[:, edge]
+    outside = turns.multiply(turns.from_vectors(rooms * edges.normals[:, edge]), inside)
+    again = find_rooms(*find_near(ranges, outside), edge)
     # To first order; edges of narrow ranges are curved most.
-    assert np.quantile(again[0][tells] / rooms[0][tells], 0.9) < 0.1
+    assert np.quantile(again[tells] / rooms[tells], 0.9) < 0.1

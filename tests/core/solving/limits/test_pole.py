@@ -91,12 +91,12 @@ def shortfalls(solver: Solver) -> tuple[float, ...]:
     return tuple(sorted(lost))
 
 
-# How many legs end in a local optimum, and by how many degrees at most. Measured: 4.3, 8.2 and
-# 17.6; FABRIK 3.5 and 4.3; CCD 3.7, 4.6, 6.4 and 8.2; FORCE 3.6 and 3.8.
+# How many legs end in a local optimum, and by how many degrees at most. Measured: 4.3, 6.6 and
+# 17.6; FABRIK 4.3; CCD none; FORCE 3.3 and 3.7.
 ASTRAY = {
     Solver.TWO_BONE: (3, 18.0),
-    Solver.FABRIK: (2, 5.0),
-    Solver.CCD: (4, 9.0),
+    Solver.FABRIK: (1, 5.0),
+    Solver.CCD: (0, 2.0),
     Solver.NEWTON: (3, 18.0),
     Solver.FORCE: (2, 4.0),
 }
@@ -110,8 +110,8 @@ def test_few_poles_are_followed_less_than_root_limits_allow(solver: Solver) -> N
     assert lost.max() <= worst
 
 
-@pytest.mark.xfail(reason="of 20 legs 2 to 4 end in a local optimum", strict=True)
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.xfail(reason="of 20 legs 1 to 3 end in a local optimum", strict=True)
+@pytest.mark.parametrize("solver", [each for each in SOLVERS if ASTRAY[Solver(each)][0]])
 def test_the_pole_is_followed_as_far_as_root_limits_allow(solver: Solver) -> None:
     lost = shortfalls(solver)
     assert max(lost) <= BEST, np.round(lost[-8:], 1)

@@ -12,6 +12,7 @@ from blender_ik_addon.core import (
     solve_batch,
 )
 from blender_ik_addon.core.solving import restarts
+from blender_ik_addon.core.solving.joint_run import Run
 from tests.core.chains import ITERATIVE, SOLVERS
 from tests.core.limited_rigs import (
     RIGS,
@@ -160,18 +161,17 @@ def test_no_cap_on_iterations_costs_a_limit(name, solver, cap):
 def test_of_the_new_starts_that_arrive_the_least_change_is_taken(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rig, begun = RIGS[name](), restarts.draw_nearest
+    rig, begun = RIGS[name](), restarts.find_nearest
     targets = targets_of(rig, 80, make_rng(44))
     first = solved(rig, targets, None, Solver.NEWTON)
     calls = []
 
-    def from_the_last(run: object, count: int, few: int) -> np.ndarray:
+    def from_the_last(run: Run, tips: np.ndarray, starts: int) -> np.ndarray:
         """Give the starts of each chain in the opposite order."""
-        calls.append(begun(run, count, few))
-        rows = calls[-1].reshape(*calls[-1].shape[:2], -1, few)
-        return rows[..., ::-1].reshape(calls[-1].shape)
+        calls.append(begun(run, tips, starts))
+        return calls[-1].reshape(-1, starts)[:, ::-1].ravel()
 
-    monkeypatch.setattr(restarts, "draw_nearest", from_the_last)
+    monkeypatch.setattr(restarts, "find_nearest", from_the_last)
     again = solved(rig, targets, None, Solver.NEWTON)
     assert calls, "some of the targets need another start"
     # Which comes first must not decide.

@@ -1,0 +1,258 @@
+"""The quadratic program of one step of ``feasible_newton``: outputs held, no edge crossed.
+
+Least slope . move + move . curvature . move / 2, with J move = error for outputs that are held, and
+normal . move <= room for edges. Chains come first, as in ``posed_rows``.
+
+Source: quadratic programs by active sets, null spaces and modified Newton methods (Nocedal and
+Wright, "Numerical Optimization", 2006, chapters 3, 16 and 17). Edges that are shut are stiff
+springs, which the clamp after the step makes good; the projection by the eigenvectors of J J^T,
+which knows rows that straight chains lose, is derived for this project. Tested against SciPy's
+SLSQP in tests/core/equilibrium/test_force_equilibrium.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import EllipsisType
+from typing import NamedTuple
+
+import numpy as np
+
+from ..algebra.arithmetic import Array, Counts, Flags
+from ..kinematics.limit_edges import LEAST_LEAVING
+from .near_edges import NearEdges
+from .posed_rows import apply, measure
+
+Curve = Callable[[Array, Array], Array]
+
+# Less energy than this is none.
+NO_ENERGY = 1e-30
+# Outputs that move less than this share of what others do, squared, cannot be held. Ten times more,
+# and chains that are nearly straight are; a hundred times less, and rounding is held.
+LEAST_HELD = 1e-13
+# A shut edge is a spring so many times as stiff as the stiffest joint.
+STIFF = 1e7
+# A press on an edge that is a smaller share of the stiffest joint is rounding, of either sign.
+NO_PRESS = 1e-10
+# A system that is not positive definite is shifted by so many times its lowest eigenvalue: by less
+# its step is as long as a step may be, whatever the energy; by more it is timid.
+FARTHER = 1.3
+# Eigenvalues of larger systems cost more than to try greater shifts, each so many times the last.
+MOST_FOR_EIGENVALUES, GROWTH = 60, 4.0
+# The most that a system is shifted by, compared with the stiffest joint.
+MOST_SHIFT = 1e8
+# A way leads down if the energy curves so much, compared with the stiffest joint.
+LEADS_DOWN = -1e-7
+# A joint that its edge has stopped may send another over its own: that is looked at so often.
+MOST_PASSES = 6
+
+
+class Known(NamedTuple):
+    """What a step knows of the one before: the edges that were shut, and what pressed on what.
+
+    Attributes:
+        is_shut: Shape (B, n, 3 edges).
+        press: Of joints on edges, shape (B, n, 3 edges).
+        force: On the outputs that are held, shape (B, k).
+    """
+
+    is_shut: Flags
+    press: Array
+    force: Array
+
+
+def forget(turn: Array, width: int) -> Known:
+    """Return what is known of chains at first: that nothing presses, for so many held outputs."""
+    press = np.zeros((*turn.shape[:2], 3))
+    return Known(press > 0.0, press, np.zeros((len(turn), width)))
+
+
+class ConstrainedStep:
+    """One step.
+
+    Attributes:
+        scale: The stiffest joint, shape (B,).
+        move: Turns of the joints, shape (B, n, 3).
+        shift: With which the system is positive definite, compared with the scale, shape (B,).
+        gain: What it should save, but for bringing outputs back, shape (B,).
+        known: For the next step.
+    """
+
+    def __init__(
+        self,
+        free_axes: Counts,
+        derivatives: tuple[Array, Curve],
+        held: tuple[Array, Array],
+        edges: NearEdges | None,
+        known: Known,
+        shift: Array,
+        shifts: tuple[float, float],
+    ) -> None:
+        """Find it.
+
+        Args:
+            free_axes: About which joints turn, of three a bone.
+            derivatives: Of the energy: first ones (B, 3 n), and a function from the Jacobian and a
+                force on held outputs to second ones, less those of the force's work.
+            held: The Jacobian (B, k, 3 n) of the outputs that are held, and their errors (B, k).
+            edges: Those near to the poses, or None.
+            known: Of the step before.
+            shift: To begin with, shape (B,).
+            shifts: The least, and the first larger one, compared with the scale.
+        """
+        (self._slope, curve), (self._jacobian, error) = derivatives, held
+        self._axes, self._edges, (self._least, self._first) = free_axes, edges, shifts
+        self._curvature, self.shift = curve(self._jacobian, known.force), shift
+        # Of each joint's block half the trace: it does not depend on the axes that turns count in.
+        diagonal = np.einsum("bkk->bk", self._curvature)
+        largest = 0.5 * np.abs(diagonal.reshape(len(shift), -1, 3).sum(axis=2)).max(axis=1)
+        # Of joints that cannot turn nothing is known.
+        self.scale: Array = np.where(largest > NO_ENERGY, largest, 1.0)
+        self._find_ways()
+        lead = self._lead(error)
+        is_shut, press, force = known
+        if edges is not None and (bent := edges.bend(press)) is not None:
+            self._curvature = self._stiffen(self._curvature, bent)
+        for _ in range(MOST_PASSES):
+            self.move = self._solve(lead, is_shut, known.press)
+            if edges is None or not edges.has_any:
+                break
+            beyond = apply(edges.normals, self.move) - edges.rooms
+            press = known.press + beyond * (STIFF * self.scale)[:, None, None]
+            press = np.where(is_shut, press, 0.0)
+            stays = press > (-NO_PRESS * self.scale)[:, None, None]
+            is_last, is_shut = is_shut, np.where(is_shut, stays, beyond > LEAST_LEAVING)
+            is_shut &= edges.is_near
+            if np.array_equal(is_shut, is_last):
+                break
+        # Edges that no move can keep to would press ever more.
+        press = np.clip(press, 0.0, (STIFF * self.scale)[:, None, None])
+        self.known = Known(is_shut, press, self._find_force(force))
+        free = self.move.reshape(lead.shape) - lead
+        middle = self._slope + apply(self._curvature, lead + 0.5 * free)
+        self.gain: Array = -(middle * free).sum(axis=1)
+
+    def _find_ways(self) -> None:
+        """Find ways (B, k, m), at right angles, that move held outputs; zero for rows lost."""
+        jacobian = self._jacobian[..., self._axes]
+        if not jacobian.shape[1]:
+            return
+        values, vectors = np.linalg.eigh(jacobian @ jacobian.swapaxes(1, 2))
+        least = LEAST_HELD * values.sum(axis=1, keepdims=True) + NO_ENERGY
+        root = np.where(values > least, 1.0 / np.sqrt(np.maximum(values, least)), 0.0)
+        self._roots = root[:, None] * vectors
+        self._ways = self._roots.swapaxes(1, 2) @ jacobian
+
+    def _lead(self, error: Array) -> Array:
+        """Return the least turns (B, 3 n) that bring outputs back by errors (B, k)."""
+        lead = np.zeros_like(self._slope)
+        if error.shape[1]:
+            back = self._ways.swapaxes(1, 2)
+            lead[:, self._axes] = apply(back, apply(self._roots.swapaxes(1, 2), error))
+        return lead
+
+    def _find_force(self, force: Array) -> Array:
+        """Return the force (B, k) on the outputs that balances what is left of the slopes."""
+        if not force.shape[1]:
+            return force
+        return apply(self._roots, apply(self._ways, self._left[:, self._axes]))
+
+    def _stiffen(self, curved: Array, blocks: Array) -> Array:
+        """Return curvatures (B, 3 n, 3 n) with more at each joint, (B, n, 3, 3)."""
+        chains, count = blocks.shape[:2]
+        bones, curved = np.arange(count), curved.copy()
+        by_bone = curved.reshape(chains, count, 3, count, 3)
+        by_bone[:, bones, :, bones] += blocks.swapaxes(0, 1)
+        return curved
+
+    def _solve(self, lead: Array, is_shut: Flags, press: Array) -> Array:
+        """Return the moves (B, n, 3) that keep to shut edges, on which joints are known to press.
+
+        What is known is what edges bear without giving way: as it settles they hold.
+        """
+        curved, slope, edges = self._curvature, self._slope, self._edges
+        stiff = is_shut if edges is None else is_shut | edges.is_locked
+        if edges is not None and stiff.any():
+            across, weight = (
+                edges.normals.swapaxes(-1, -2),
+                STIFF * self.scale[:, None, None] * stiff,
+            )
+            curved = self._stiffen(curved, (across * weight[:, :, None]) @ edges.normals)
+            borne = np.where(stiff, press, 0.0) - weight * edges.rooms
+            slope = slope + apply(across, borne).reshape(slope.shape)
+        axes, right = self._axes, -slope - apply(curved, lead)
+        self._reduced, chosen = curved, right[:, axes]
+        if axes.size < right.shape[1]:
+            self._reduced = curved[:, axes[:, None], axes]
+        if self._jacobian.shape[1]:
+            chosen = self._leave_held(chosen)
+        shifted = self._shift()
+        free = np.zeros_like(lead)
+        free[:, axes] = np.linalg.solve(shifted, chosen[..., None])[..., 0]
+        self._left = apply(curved, free) - right
+        return (lead + free).reshape(len(lead), -1, 3)
+
+    def _leave_held(self, right: Array) -> Array:
+        """Reduce the system to turns that leave held outputs where they are; return its right."""
+        ways, back = self._ways, self._ways.swapaxes(1, 2)
+        across = ways @ self._reduced
+        ends = across @ back + self.scale[:, None, None] * np.eye(ways.shape[1])
+        across -= 0.5 * ends @ ways
+        pairs = back @ across
+        self._reduced = self._reduced - pairs - pairs.swapaxes(1, 2)
+        left: Array = right - apply(back, apply(ways, right))
+        return left
+
+    def _shift(self) -> Array:
+        """Return the system, positive definite; shift what is not."""
+        raised = self._raise()
+        if _are_positive(raised):
+            return raised
+        if self._reduced.shape[-1] > MOST_FOR_EIGENVALUES:
+            self.shift = self.shift.copy()
+            for row, system in enumerate(raised):
+                while self.shift[row] < MOST_SHIFT and not _are_positive(system):
+                    self.shift[row] = max(GROWTH * self.shift[row], self._first)
+                    system = self._raise(row)
+        else:
+            lowest = np.linalg.eigvalsh(self._reduced)[:, 0] / self.scale
+            is_fit = lowest + self._least + self.shift > 0.0
+            more = np.maximum(-FARTHER * lowest, self._first)
+            self.shift = np.where(is_fit, self.shift, more)
+        return self._raise()
+
+    def _raise(self, rows: int | EllipsisType = ...) -> Array:
+        """Return some of the systems with their shifts on the diagonals."""
+        least = ((self._least + self.shift) * self.scale)[rows, None, None]
+        raised: Array = self._reduced[rows] + least * np.eye(self._reduced.shape[-1])
+        return raised
+
+    def find_way_down(self, rests: Flags) -> tuple[Array, Flags]:
+        """Return moves (B, n, 3) along which the energy curves down most, and where it does."""
+        move, leads_down = np.zeros_like(self._slope), np.zeros_like(rests)
+        rows = np.flatnonzero(rests)
+        raised = self._least * self.scale[rows, None, None] * np.eye(self._reduced.shape[-1])
+        if _are_positive(self._reduced[rows] + raised):
+            return self.move, leads_down
+        for row in rows:
+            least = self._least * self.scale[row] * np.eye(self._reduced.shape[-1])
+            if _are_positive(self._reduced[row] + least):
+                continue
+            values, ways = np.linalg.eigh(self._reduced[row])
+            # Of two ways down that mirror each other always the same, not as rounding has it.
+            side = np.sign(ways[:, 0] @ np.arange(1.0, len(ways) + 1.0))
+            move[row, self._axes] = side * ways[:, 0]
+            leads_down[row] = values[0] < LEADS_DOWN * self.scale[row]
+        ways_down = move.reshape(self.move.shape)
+        largest = measure(ways_down).max(axis=1)
+        leads_down &= largest > 0.0
+        return ways_down / np.where(largest > 0.0, largest, 1.0)[:, None, None], leads_down
+
+
+def _are_positive(systems: Array) -> bool:
+    """Tell whether symmetric systems (..., m, m) are positive definite, all of them."""
+    try:
+        np.linalg.cholesky(systems)
+    except np.linalg.LinAlgError:
+        return False
+    return True

@@ -1,0 +1,352 @@
+"""Newton's method on any energy of poses: some outputs held, along the edges of ranges pressed on.
+
+A step turns joints only in ways that leave held outputs and edges where they are: the energy's
+curvature is reduced to those turns, shifted until it is positive definite, and solved. Then the
+outputs are brought back, and the step is taken if the energy has fallen. Chains come first, as in
+``posed_rows``.
+
+Source: sequential quadratic programming (Nocedal and Wright, "Numerical Optimization", 2006,
+chapter 18); the return to the outputs and the way down from ridges are derived for this project and
+tested against SciPy's SLSQP in tests/core/equilibrium/test_force_equilibrium.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ..algebra.arithmetic import Array, Counts, Flags
+from ..algebra.nested import take_rows, transform_leaves
+from ..kinematics.kinematic_tree import TURN, KinematicTree
+from .constrained_step import MOST_SHIFT, NO_ENERGY, ConstrainedStep, Curve, Known, forget
+from .near_edges import NearEdges
+from .posed_rows import (
+    BoneRows,
+    PosedRows,
+    apply,
+    chains_first,
+    chains_last,
+    choose_first,
+    measure,
+)
+
+# A step that was not taken is tried again with so many times the shift, the next one after one that
+# was taken with this share.
+MORE_SHIFT, LEAST_MORE, LESS_SHIFT = 8.0, 1e-3, 0.1
+# One that saves less than this share of what it should keeps half the shift.
+AS_PLANNED, HALF = 0.5, 0.5
+# A shifted step is shorter than what is left to go; by so much of the shift it counts for more.
+SHIFTED = 1e3
+# How far a chain that rests on a ridge is sent down, in radians.
+ESCAPE = 0.2
+# What rounding leaves of a comparison of energies, as a share of them.
+ROUNDING = 1e-13
+# A step that would save no more than this share of the energy leads nowhere. A hundred times more,
+# and trees in flat valleys stop short of the end that their mirror images come to.
+NO_GAIN = 1e-15
+# How often outputs are brought back after a step, and the most that joints turn for it, in radians.
+RETURNS, LARGEST_RETURN = 3, 0.5
+# From which share of the reach on they are there, and how much more after a step of one radian.
+RETURNED, RETURNED_BY_STEP = 1e-11, 1e-3
+# Where a limb is straight outputs cannot be brought back: they give way, more the farther they are
+# off, and always a little.
+GIVE, LEAST_GIVE = 1e-3, 1e-12
+# Springs may enter their slack or leave it within a step: so often it is looked at again.
+MOST_FORESEEN = 2
+# Of chains side by side those that are done leave once they are this share; few stay.
+COMPACTION, FEW = 0.4, 16
+
+
+class Measure(Protocol):
+    """An energy at poses of B trees: its total (B,), where it is as good as least, derivatives."""
+
+    total: Array
+    is_least: Flags
+
+    def derive(self) -> tuple[Array, Curve]:
+        """Return first derivatives (B, 3 n), and a function that returns second ones.
+
+        These are less those of the work of a force (B, k) on outputs with a Jacobian (B, k, 3 n).
+        """
+
+    def foresee(self, move: Array) -> bool:
+        """Derive from now on what acts after moves (B, n, 3); tell if anything acts otherwise."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to go down.
+
+    Attributes:
+        measure: Makes of bones, and of what acts on them, a function that measures poses.
+        holds: Whether outputs are held; otherwise they go where the step's linear model has them.
+        rests: A chain rests when no joint has to turn by more, in radians.
+        least_shift: Compared with the stiffest joint; some joints resist nothing.
+        largest_turn: In radians; the curvature at a pose says little beyond it.
+        slight: A step that saves less, as a share of the energy, has to leave less to go by half.
+        first_shift: What a system is shifted by first if it is not positive definite, likewise.
+    """
+
+    measure: Callable[[BoneRows, Any], Callable[[PosedRows], Measure]]
+    holds: bool
+    rests: float
+    least_shift: float
+    largest_turn: float
+    slight: float
+    first_shift: float
+
+
+def minimise(
+    settings: Settings,
+    tree: KinematicTree,
+    state: Array,
+    acting: Any,
+    target: Array,
+    caps: Counts,
+    *,
+    is_alone: bool = False,
+) -> tuple[Array, Counts]:
+    """Return turns (n, 4, B) of least energy nearby, and the steps taken, (B,).
+
+    Args:
+        settings: How to go there.
+        tree: The trees.
+        state: As ``kinematic_tree`` describes it, shape (n + 1, C, B).
+        acting: What acts on the trees, as the settings' measure takes it.
+        target: Of the outputs that are held, shape (k, B).
+        caps: Of the steps, shape (B,).
+        is_alone: Whether all are one tree: from equal states it goes once.
+    """
+    if is_alone:
+        rows, same = _find_alike(state[:-1], target, caps[None])
+        given = take_rows((tree, state, acting, target, caps), rows)
+        return take_rows(minimise(settings, *given), same)
+    turn, rows = chains_first(state[:-1, :TURN]), np.flatnonzero(caps > 0)
+    used, count, width = np.zeros_like(caps), len(caps), len(target) * settings.holds
+    carried = _Carried(turn, np.zeros(count), np.full(count, np.inf), used, forget(turn, width))
+    while rows.size:
+        part = (tree, acting, target, state[:-1, TURN], caps)
+        begun = carried
+        if rows.size < count:
+            part, begun = take_rows(part, rows), _pick(carried, rows)
+        is_open, done = _Descent(settings, *part).run(begun)
+        carried = done if rows.size == count else _put(carried, rows, done)
+        rows = rows[is_open]
+    return chains_last(carried.turn), carried.used
+
+
+def _find_alike(*arrays: Array | Counts) -> tuple[Counts, Counts]:
+    """Return the first of each rows (..., B) that are alike, and which of them each row is like.
+
+    A single chain is solved two times, as NumPy rounds one row otherwise than several; here each
+    chain is taken by itself.
+    """
+    firsts: dict[bytes, int] = {}
+    table = np.concatenate([each.reshape(-1, each.shape[-1]) for each in arrays]).T
+    found = [firsts.setdefault(row.tobytes(), len(firsts)) for row in table]
+    same = np.array(found)
+    return np.unique(same, return_index=True)[1], same
+
+
+class _Carried(NamedTuple):
+    """What a descent hands on, chains first.
+
+    Attributes:
+        turn: Of the joints, shape (B, n, 4).
+        shift: Compared with the stiffest joint, shape (B,).
+        last: How far the step before had to go, shape (B,).
+        used: Steps, shape (B,).
+        known: What the step before knew.
+    """
+
+    turn: Array
+    shift: Array
+    last: Array
+    used: Counts
+    known: Known
+
+
+def _pick(carried: _Carried, rows: Counts) -> _Carried:
+    picked: _Carried = transform_leaves(lambda part: part[rows], carried)
+    return picked
+
+
+def _put(carried: _Carried, rows: Counts, some: _Carried) -> _Carried:
+    def replaced(whole: Array, part: Array) -> Array:
+        result = whole.copy()
+        result[rows] = part
+        return result
+
+    whole: _Carried = transform_leaves(replaced, carried, some)
+    return whole
+
+
+class _Plan(NamedTuple):
+    """A step from poses, and what it counts with, (B,).
+
+    Attributes:
+        step: As the quadratic program has it.
+        move: Turns (B, n, 3), no farther than the largest one.
+        size: How far it is to go, in radians, whatever the shift.
+        rests: Which trees have nowhere to go.
+        planned: Where outputs shall be, shape (B, k).
+        edges: Those near to the poses.
+    """
+
+    step: ConstrainedStep
+    move: Array
+    size: Array
+    rests: Flags
+    planned: Array
+    edges: NearEdges | None
+
+
+class _Descent:
+    """The way down of some trees, until enough of them are done."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        tree: KinematicTree,
+        acting: Any,
+        target: Array,
+        slide: Array,
+        caps: Counts,
+    ) -> None:
+        self._settings, self._joints, self._caps = settings, tree.joints, caps
+        self._bones, self._target = BoneRows(tree, slide), np.ascontiguousarray(target.T)
+        self._measure = settings.measure(self._bones, acting)
+
+    def run(self, begun: _Carried) -> tuple[Flags, _Carried]:
+        """Return which trees are not done, and what they have come to."""
+        turn, shift, last, used, known = begun
+        posed = self._bones.pose(turn)
+        at, gap = self._measure(posed), self._find_gap(posed)
+        is_open = (used < self._caps) & ~at.is_least
+        least = (1.0 - COMPACTION) * len(is_open) if len(is_open) > FEW else 0.0
+        while np.count_nonzero(is_open) > least:
+            plan = self._plan(posed, gap, at, known, shift, is_open)
+            moved = self._move(posed, plan)
+            after, left = self._measure(moved), self._find_gap(moved)
+            is_better, following = self._judge(plan, gap, at, left, after, last)
+            is_better &= is_open
+            # What a step says of forces that was not taken would feed on itself.
+            known = choose_first(is_better, plan.step.known, known)
+            posed, at, gap = moved.choose(is_better, posed), after, left
+            if not is_better.all():
+                at, gap = self._measure(posed), self._find_gap(posed)
+            used, last = used + is_open, np.where(is_open, plan.size, last)
+            shift = np.where(is_open, following, shift)
+            is_open = is_open & ~plan.rests & (used < self._caps) & (shift < MOST_SHIFT)
+            is_open &= ~at.is_least
+        return is_open, _Carried(posed.turn, shift, last, used, known)
+
+    def _move(self, posed: PosedRows, plan: _Plan) -> PosedRows:
+        """Return poses after a step.
+
+        Several effectors that cannot all arrive follow curved valleys: where they are brought back
+        to the step's plan a step goes farther. A single one has no such valley.
+        """
+        moved, holds = self._bones.turn_on(posed, plan.move), self._settings.holds
+        if not holds and len(self._bones.tree.ends) == 1:
+            return moved
+        back = self._bring_back(moved, plan)
+        if holds:
+            return back
+        return back.choose(self._measure(back).total < self._measure(moved).total, moved)
+
+    def _find_gap(self, posed: PosedRows) -> Array:
+        """Return how far outputs are from targets, (B, k)."""
+        gap: Array = self._target - self._bones.find_output(posed)[:, : self._target.shape[1]]
+        return gap
+
+    def _plan(
+        self,
+        posed: PosedRows,
+        error: Array,
+        at: Measure,
+        known: Known,
+        shift: Array,
+        is_open: Flags,
+    ) -> _Plan:
+        """Return the step from poses whose outputs have errors (B, k)."""
+        settings, edges, rows = self._settings, None, error.shape[1]
+        jacobian = self._bones.find_jacobian(posed)[:, :rows]
+        held = (jacobian, error) if settings.holds else (jacobian[:, :0], error[:, :0])
+        if posed.parts is not None:
+            edges = NearEdges(self._bones.joints, posed.turn, posed.parts)
+        shifts, axes = (settings.least_shift, settings.first_shift), self._joints.free_axes
+        for _ in range(MOST_FORESEEN):
+            step = ConstrainedStep(axes, at.derive(), held, edges, known, shift, shifts)
+            largest = measure(step.move).max(axis=1)
+            shrunk = settings.largest_turn / np.maximum(largest, settings.largest_turn)
+            if not at.foresee(step.move * shrunk[:, None, None]):
+                break
+        more = 1.0 + SHIFTED * step.shift
+        size, gain, move = largest * more, step.gain * more, step.move
+        rests = (size <= settings.rests) | (gain <= NO_GAIN * np.abs(at.total))
+        if (rests & is_open & (step.shift > 0.0)).any():
+            down, leads_down = step.find_way_down(rests & is_open)
+            move = np.where(leads_down[:, None, None], down * (ESCAPE / more)[:, None, None], move)
+            size, rests = np.where(leads_down, 1.0, size), rests & ~leads_down
+            shrunk = np.where(leads_down, 1.0, shrunk)
+        move, planned = move * shrunk[:, None, None], self._target
+        if not settings.holds:
+            planned = planned - error + apply(jacobian, move.reshape(len(move), -1))
+        return _Plan(step, move, size, rests, planned, edges)
+
+    def _judge(
+        self,
+        plan: _Plan,
+        gap: Array,
+        at: Measure,
+        gap_left: Array,
+        after: Measure,
+        last: Array,
+    ) -> tuple[Flags, Array]:
+        """Return which steps are taken, and the shifts of the next ones, (B,)."""
+        settings, total, left, scale = self._settings, at.total, after.total, at.total
+        if settings.holds:
+            # What a gap of outputs that are held counts, beside the energy.
+            strength = 2.0 * measure(plan.step.known.force)
+            total = total + strength * measure(gap)
+            left = left + strength * measure(gap_left)
+            scale = np.abs(total) + plan.step.scale
+        saved = total - left
+        # Between springs that are met and left a chain could go to and fro for ever.
+        gets_on = (saved > settings.slight * scale) | (plan.size < 0.5 * last)
+        is_better = (saved >= -ROUNDING * scale) & gets_on
+        shift = plan.step.shift
+        less = np.where(saved > AS_PLANNED * plan.step.gain, LESS_SHIFT, HALF) * shift
+        less = np.where(shift < settings.first_shift, 0.0, less)
+        more = np.maximum(MORE_SHIFT * shift, LEAST_MORE)
+        return is_better, np.where(is_better, less, more)
+
+    def _bring_back(self, moved: PosedRows, plan: _Plan) -> PosedRows:
+        """Return poses whose outputs are brought back, by least turns, to where they shall be."""
+        bones, rows = self._bones, plan.planned.shape[1]
+        free = bones.joints.weigh_axes(moved.turn)
+        if plan.edges is not None:
+            free = plan.edges.hold(plan.step.known.is_shut)
+        near = RETURNED + RETURNED_BY_STEP * measure(plan.move).max(axis=1) ** 2
+        for _ in range(RETURNS if self._settings.holds else 1):
+            error = plan.planned - bones.find_output(moved)[:, :rows]
+            gap = measure(error) / bones.tree.reach
+            is_off = gap > near
+            if not is_off.any():
+                break
+            jacobian = bones.find_jacobian(moved)[:, :rows]
+            by_bone = jacobian.reshape(*jacobian.shape[:2], -1, 1, 3)
+            jacobian = (by_bone @ free[:, None]).reshape(jacobian.shape)
+            system = jacobian @ jacobian.swapaxes(1, 2)
+            give = (GIVE * gap + LEAST_GIVE) * np.trace(system, axis1=1, axis2=2) + NO_ENERGY
+            system += give[:, None, None] * np.eye(rows)
+            back = np.linalg.solve(system, error[..., None]).swapaxes(1, 2) @ jacobian
+            back = apply(free, back.reshape(len(back), -1, 3))
+            largest = np.maximum(measure(back).max(axis=1), LARGEST_RETURN)
+            back *= (LARGEST_RETURN / largest)[:, None, None]
+            moved = bones.turn_on(moved, back).choose(is_off, moved)
+        return moved

@@ -1,0 +1,277 @@
+"""Where bones stand, with the chains first: the layout of solvers that solve large systems.
+
+Arrays are (B, n, ...), so that every product is one ``matmul``: it takes each chain by itself, and
+what becomes of a chain hangs on no other one, a single one included.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..algebra import turns
+from ..algebra.arithmetic import ARRAYS, Array, Counts, Flags, Number
+from ..algebra.nested import Nested, Rows, take_rows, transform_leaves
+from ..kinematics import swing_twist
+from ..kinematics.compiled_joints import CompiledJoints
+from ..kinematics.kinematic_tree import KinematicTree
+from ..kinematics.posed import Posed
+from ..kinematics.swing_twist import SwingTwist
+
+# Entries of the matrix of a vector product: components, and their signs.
+_SKEW = np.array([0, 2, 1, 2, 0, 0, 1, 0, 0])
+_SKEW_SIGNS = np.array([0.0, -1.0, 1.0, 1.0, 0.0, -1.0, -1.0, 1.0, 0.0])
+
+
+def chains_first(values: Array) -> Array:
+    """Return an array (..., B) as one (B, ...), contiguous."""
+    return np.ascontiguousarray(values.transpose(values.ndim - 1, *range(values.ndim - 1)))
+
+
+def chains_last(values: Array) -> Array:
+    """Return an array (B, ...) as one (..., B), contiguous."""
+    return np.ascontiguousarray(values.transpose(*range(1, values.ndim), 0))
+
+
+def join_last(components: tuple[Number, ...]) -> Array:
+    """Return components (...) as vectors (..., components)."""
+    joined = np.empty((*components[0].shape, len(components)))
+    for at, component in enumerate(components):
+        joined[..., at] = component
+    return joined
+
+
+def skew(vectors: Array) -> Array:
+    """Return the matrices (..., 3, 3) of vector products with vectors (..., 3)."""
+    entries: Array = vectors.take(_SKEW, axis=-1) * _SKEW_SIGNS
+    return entries.reshape(*vectors.shape[:-1], 3, 3)
+
+
+def apply(matrices: Array, vectors: Array) -> Array:
+    """Return the products of matrices (..., i, j) and vectors (..., j)."""
+    product: Array = (matrices @ vectors[..., None])[..., 0]
+    return product
+
+
+def measure(vectors: Array) -> Array:
+    """Return the lengths (...) of vectors (..., 3)."""
+    length: Array = np.sqrt((vectors * vectors).sum(axis=-1))
+    return length
+
+
+def turn_by(turn: Array, move: Array) -> Array:
+    """Return turns (B, n, 4) turned on by moves (B, n, 3), to second order as rotation vectors do.
+
+    Source: the Cayley map; a move by m turns by 2 atan(m / 2).
+    """
+    w, vector, half = turn[..., :1], turn[..., 1:], 0.5 * move
+    turned = np.empty_like(turn)
+    turned[..., :1] = w - (half * vector).sum(axis=-1, keepdims=True)
+    turned[..., 1:] = vector + w * half + apply(skew(half), vector)
+    turned /= np.sqrt((turned * turned).sum(axis=-1, keepdims=True))
+    return turned
+
+
+@dataclass(frozen=True)
+class PosedRows:
+    """Where the bones of B trees stand.
+
+    Attributes:
+        turn: Of the joints, shape (B, n, 4).
+        own: The same as matrices, shape (B, n, 3, 3).
+        frames: In which they act, shape (B, n, 3, 3).
+        inverse: Of the frames.
+        points: Heads and then effectors, shape (B, n + E, 3).
+        parts: The turns taken apart, numbers (B, n); None where joints have no edges.
+    """
+
+    turn: Array
+    own: Array
+    frames: Array
+    inverse: Array
+    points: Array
+    parts: SwingTwist | None = None
+
+    def move_by_turns(self, levers: Array) -> Array:
+        """Return how ends of levers (B, q, n, 3) move with turns, shape (B, q, n, 3, 3).
+
+        The last axis is that of the turn, in the frame of the joint.
+        """
+        local = apply(self.inverse[:, None], levers)
+        moved: Array = self.frames[:, None] @ skew(-local)
+        return moved
+
+    def put_last(self) -> Nested:
+        """Return the same with chains as the last axis, as one loop carries it."""
+        return transform_leaves(lambda part: np.moveaxis(part, 0, -1), tuple(vars(self).values()))
+
+    def choose(self, rows: Flags, other: PosedRows) -> PosedRows:
+        """Return where the bones stand here where flagged (B,), otherwise those of the other."""
+        if rows.all():
+            return self
+        return PosedRows(
+            *choose_first(rows, tuple(vars(self).values()), tuple(vars(other).values()))
+        )
+
+
+def put_first(state: Nested) -> PosedRows:
+    """Return what a loop carries with chains as the last axis with chains as the first."""
+    return PosedRows(*transform_leaves(lambda part: np.moveaxis(part, -1, 0), state))
+
+
+def choose_first(rows: Flags, first: Nested, second: Nested) -> Nested:
+    """Return arrays (B, ...) of one nesting where flagged (B,), otherwise those of another."""
+
+    def choose(one: Array, other: Array) -> Array:
+        return np.where(rows.reshape(-1, *(1,) * (one.ndim - 1)), one, other)
+
+    return transform_leaves(choose, first, second)
+
+
+class JointRows:
+    """What joints of B trees allow, chains first.
+
+    Attributes:
+        ranges: Of numbers (B, n).
+        is_held: Which axes have no room, shape (B, n, 3).
+        is_locked: Those that the kinds of the joints do not tell, likewise.
+        has_locks: Whether there are any of those.
+        has_edges: Whether turns have to be taken apart.
+        is_ball: Whether all joints turn about all axes, as readily as each other.
+    """
+
+    def __init__(self, joints: CompiledJoints) -> None:
+        """Take joints."""
+        self.has_edges = joints.has_edges or joints.has_stiffness
+        self.ranges = transform_leaves(lambda each: np.ascontiguousarray(each.T), joints.ranges)
+        self.is_held: Flags = np.moveaxis(joints.is_held, -1, 0)
+        self.is_locked: Flags = np.zeros_like(self.is_held)
+        self.is_locked[:, joints.held_bones] = self.is_held[:, joints.held_bones]
+        self.has_locks, is_ball = bool(joints.held_bones.size), bool(joints.axis_shares.all())
+        self.is_ball = is_ball and not (self.has_locks or joints.has_stiffness)
+        self._mobility = chains_first(joints.mobility) if joints.has_stiffness else None
+        self._free = joints.axis_shares[None, :, :, 0, None] * np.eye(3)
+
+    def take_apart(self, turn: Array) -> SwingTwist:
+        """Return turns (B, n, 4) brought inside their ranges, taken apart."""
+        w, x, y, z = (turn[..., at] for at in range(4))
+        return swing_twist.decompose(ARRAYS, self.ranges, (w, x, y, z))
+
+    def weigh_axes(self, turn: Array) -> Array:
+        """Return how torques turn joints but for edges, (B, n, 3, 3), of turns (B, n, 4)."""
+        if self._mobility is None:
+            return self._free
+        axes = turns.to_matrices(turn[..., None])[..., 0]
+        weighed: Array = (axes * self._mobility[..., None, :]) @ axes.swapaxes(-1, -2)
+        return weighed
+
+
+class BoneRows(Rows):
+    """The bones of B trees, to be posed."""
+
+    def __init__(self, tree: KinematicTree, slide: Array) -> None:
+        """Take trees, and slides (n, B) that stay."""
+        self.tree, self._slide, heads = tree, slide, tree.heads
+        if tree.slide_axes is not None:
+            heads = heads + tree.slide_axes * slide[:, None]
+        self._offsets, self._heads = chains_first(tree.joints.offsets), chains_first(heads)
+        arms = np.concatenate((heads[tree.topology.children_of_bones], tree.ends))
+        self._arms, shares = chains_first(arms), tree.topology.moves[:, :, None] * tree.sqrt_weights
+        self._roots = chains_first(tree.sqrt_weights)
+        self._shares = chains_first(shares).swapaxes(1, 2)[..., None, None]
+        self._is_plain = bool((shares == 1.0).all())
+        self.joints = JointRows(tree.joints)
+        turning = tree.topology.turns
+        # Which joints turn which others, themselves by half.
+        self._before = np.kron(turning + 0.5 * np.eye(len(turning)), np.ones((3, 3)))
+
+    def pose(self, turn: Array, parts: SwingTwist | None = None) -> PosedRows:
+        """Return where turns (B, n, 4) of the joints put the bones; parts if known so."""
+        topology, count = self.tree.topology, turn.shape[1]
+        if parts is None and self.joints.has_edges:
+            parts = self.joints.take_apart(turn)
+        own = turns.to_matrices(turn[..., None])[..., 0]
+        whole = self._offsets @ own
+        for rows, above in topology.bone_rounds:
+            whole[:, rows] = whole[:, above] @ whole[:, rows]
+        points = np.empty((len(turn), count + len(self.tree.ends), 3))
+        arms = apply(whole[:, topology.carriers], self._arms)
+        points[:, topology.roots] = self._heads[:, topology.roots]
+        inner = arms.shape[1] - len(self.tree.ends)
+        points[:, topology.children_of_bones], points[:, count:] = arms[:, :inner], arms[:, inner:]
+        for rows, above in topology.point_rounds:
+            points[:, rows] += points[:, above]
+        frames = whole @ own.swapaxes(-1, -2)
+        is_rigid = self.tree.joints.is_rigid
+        inverse = frames.swapaxes(-1, -2) if is_rigid else np.linalg.inv(frames)
+        return PosedRows(turn, own, frames, inverse, points, parts)
+
+    def turn_on(self, posed: PosedRows, move: Array) -> PosedRows:
+        """Return where moves (B, n, 3) put the bones, joints brought inside their ranges."""
+        turn = turn_by(posed.turn, move)
+        if not self.joints.has_edges:
+            return self.pose(turn)
+        parts = self.joints.take_apart(turn)
+        return self.pose(join_last(swing_twist.compose(ARRAYS, parts)), parts)
+
+    def take(self, rows: Counts | Flags) -> BoneRows:
+        """Return the bones of some trees."""
+        return BoneRows(self.tree.take(rows), take_rows(self._slide, rows))
+
+    def find_output(self, posed: PosedRows) -> Array:
+        """Return the output of the trees, as ``KinematicTree`` has it, shape (B, rows)."""
+        tips = posed.points[:, len(self.tree.heads) :]
+        tips = tips if self._is_plain else tips * self._roots[..., None]
+        output = tips.reshape(len(tips), -1)
+        if (aims := self.tree.aims) is None:
+            return output
+        return np.concatenate((output, aims.find_output(self._posed(posed)).T), axis=1)
+
+    def find_jacobian(self, posed: PosedRows) -> Array:
+        """Return how outputs change with the turns of the joints, shape (B, rows, 3 n)."""
+        count, topology, points = len(self.tree.heads), self.tree.topology, posed.points
+        tips = points[:, count:, None]
+        if topology.unturned:
+            tips = points[:, topology.held[:, count:]].swapaxes(1, 2)
+        moved = posed.move_by_turns(tips - points[:, None, :count])
+        if not self._is_plain:
+            moved *= self._shares
+        jacobian = flatten(moved)
+        if (aims := self.tree.aims) is None:
+            return jacobian
+        slopes = chains_first(aims.find_jacobian(self._posed(posed)).swapaxes(0, 1))
+        return np.concatenate((jacobian, slopes.reshape(*slopes.shape[:2], -1)), axis=1)
+
+    def _posed(self, posed: PosedRows) -> Posed:
+        points = chains_last(posed.points)
+        heads, tips = np.split(points, [len(self.tree.heads)])
+        matrices = chains_last(posed.frames), chains_last(posed.own)
+        return Posed(*matrices, heads, tips, self.tree.joints.is_rigid)
+
+    def curve_work(self, posed: PosedRows, pulls: Array, moved: Array) -> Array:
+        """Return the second derivatives of the work of pulls, less than zero, (B, 3 n, 3 n).
+
+        Of what a turn about joint j moves, a turn about a joint i that turns j turns the way: for
+        frames F, of a pull f on what moves by C_j with the turns of j, the derivative is
+        -[F_i^T f] F_i^-1 C_j; for one joint alone the symmetric half of that.
+
+        Args:
+            posed: Where bones are.
+            pulls: Shape (B, p, 3).
+            moved: How what is pulled moves with turns of the joints, shape (B, 3 p, 3 n).
+
+        Source: derived for this project, and tested against differences in
+        tests/core/equilibrium/test_potential_energy.py.
+        """
+        local = (pulls[:, :, None, None] @ posed.frames[:, None])[..., 0, :]
+        turned = skew(local) @ posed.inverse[:, None]
+        left = turned.transpose(0, 2, 3, 1, 4).reshape(len(moved), moved.shape[2], -1)
+        half = (left @ moved) * self._before
+        whole: Array = half + half.swapaxes(1, 2)
+        return whole
+
+
+def flatten(moved: Array) -> Array:
+    """Return moves (B, q, n, 3, 3) of q points as rows (B, 3 q, 3 n) of a Jacobian."""
+    return moved.transpose(0, 1, 3, 2, 4).reshape(len(moved), 3 * moved.shape[1], -1)
