@@ -54,7 +54,7 @@ def solve_positions(
     asked: Array,
     task: Task | None,
     options: SolveOptions,
-    begun: Begun | None = None,
+    lone: Begun | None = None,
 ) -> tuple[Run, Array, Counts]:
     """Return the poses that bring effectors to their targets.
 
@@ -64,29 +64,30 @@ def solve_positions(
         asked: Of chains, the targets before those too far were drawn in, shape (3, B).
         task: The same of chains, for where they start; None for trees.
         options: As asked for.
-        begun: What floats have come to, one by one.
+        lone: What floats have come to, one by one.
 
     Returns:
         The run with what was gone for in the end, states, and the iterations used.
     """
-    if begun is not None:
-        state, used = run.tree.clamp_state(begun.turn, run.start[:-1, TURN]), begun.used
+    if lone is not None:
+        state, used = run.tree.clamp_state(lone.turn, run.start[:-1, TURN]), lone.used
     else:
         is_fresh = run.is_open(run.start)
         run, state, used = _begin(chains, run, is_fresh, asked, task, options)
         if _is_swept(run, options.solver) and not options.use_finish:
             return run, state, used
+        begun = state
         if run.aims is None or options.orient_weight < 1.0:
             among = None if options.solver in NEARLY else np.ones_like(is_fresh)
-            closed, used = run.close(state, used, among)
-            # Steps that led nowhere are forgotten: near a ridge their last digits would choose the
-            # side to go down.
-            is_lost = run.is_open(closed) & run.is_chain & (run.aims is None)
-            state = run.tree.choose_states(is_lost, state, closed)
+            state, used = run.close(state, used, among)
         if run.aims is not None:
             aims = run.aims.take_share(run.tree.posed(state), options.orient_weight)
             run = replace(run, aims=aims)
             state, used = run.aim(state, used, is_fresh)
+        if run.is_chain:
+            # Steps that led nowhere are forgotten: near a ridge their last digits would choose the
+            # side to go down.
+            state = run.tree.choose_states(run.is_open(state), begun, state)
         if not run.is_chain:
             state, used = run.settle(state, used)
     # Small steps of FORCE may have used up the cap: NEWTON takes few for the rest.

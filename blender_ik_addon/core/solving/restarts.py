@@ -54,7 +54,9 @@ def start_anew(
     turn = _draw_turns(few.tree.joints, of, chosen)
     turn = np.concatenate((turn, present[:-1, :TURN]), axis=-1)
     begun = several.tree.clamp_state(turn, several.start[:-1, TURN])
-    found, used_by = several.settle(begun, np.zeros_like(several.iterations))
+    # What only looks for another side has to arrive; what has not arrived, to come to rest.
+    bring = several.settle if few.is_open(present).any() else several.close
+    found, used_by = bring(begun, np.zeros_like(several.iterations))
     present, others = found[..., len(of) :], found[..., : len(of)]
     present_used, used_by = used_by[len(of) :], used_by[: len(of)]
     several = several.take(np.arange(len(of)))

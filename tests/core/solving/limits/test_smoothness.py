@@ -43,10 +43,11 @@ def joint_steps(poses: Sequence[Array]) -> Array:
 # A pole that the joints cannot follow has several poses about as good, and FABRIK's sweeps several
 # ways to end: there a small step can change from one to another. So it is where NEWTON starts anew,
 # as the leg does for a target behind its root, for which it can yaw either way. By how many radians
-# at most; measured: 0.052, 1.294, 0.489, 1.394, 0.084, 0.152, 1.396, 0.098.
+# at most; measured: 0.052, 1.294, 0.453, 0.489, 1.394, 0.084, 0.152, 1.396, 0.098.
 JUMPS = {
     ("arm", True, Solver.FABRIK): 0.1,
     ("spider_leg", True, Solver.FABRIK): 1.4,
+    ("spider_leg", True, Solver.FORCE): 0.6,
     ("spider_leg", False, Solver.NEWTON): 0.6,
     ("spider_leg", True, Solver.NEWTON): 1.5,
     ("ten_hinges", True, Solver.NEWTON): 0.2,
