@@ -2,23 +2,25 @@
 
 Once such a chain has moved, Blender has not: asking it to evaluate its graph a second time costs as
 much as all else. A bone stands where its own channels and its parent put it, unless a constraint or
-a driver has a say in it, so the bones above these chains are posed here. They always are, not only
-after a move, so that a pose never depends on who has posed its parents.
+a driver has a say in it, so the bones above these chains are posed here, from the first one on that
+chains write. They always are, not only after a move, so that a pose never depends on who has posed
+its parents. What no chain moves stays as Blender has it, to the last digit: chains hang there too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import cast
 
 import bpy
 import numpy as np
 
-from ...core.algebra.arithmetic import Array, Indices
+from ...core.algebra.arithmetic import Array
 from ..planning.live_chain import LiveChain
 from ..planning.order import Job, Point
 from ..reading import spaces
 from ..reading.channels import Pose, matrices_of
+from ..reading.skeleton import Skeleton
 from .rig_state import RigState, place
 
 
@@ -40,15 +42,23 @@ def can_carry(job: Job, moved: Collection[Point]) -> bool:
 class Carry:
     """The bones above the chains of one level, of all rigs that have some."""
 
-    def __init__(self, members: Sequence[tuple[RigState, list[LiveChain]]]) -> None:
-        """Take armature objects, each with its chains."""
+    def __init__(
+        self,
+        members: Sequence[tuple[RigState, list[LiveChain]]],
+        written: Mapping[int, Collection[int]],
+    ) -> None:
+        """Take armature objects, each with its chains, and by uid the bones written before."""
         self._states = [state for state, _ in members]
         self._versions: list[int] = []
-        groups: dict[tuple[int, tuple[int, ...]], list[RigState]] = {}
+        groups: dict[tuple[int, tuple[int, ...], tuple[int, ...]], list[RigState]] = {}
         for state, own in members:
+            assert state.skeleton is not None
             roots = tuple(sorted({int(live_chain.job.plan.segments[0]) for live_chain in own}))
-            groups.setdefault((id(state.skeleton), roots), []).append(state)
-        self._groups = [_Group(members, np.array(roots)) for (_, roots), members in groups.items()]
+            bones = _carried_above(state.skeleton, roots, written.get(state.uid, ()))
+            groups.setdefault((id(state.skeleton), roots, bones), []).append(state)
+        self._groups = [
+            _Group(alike, roots, bones) for (_, roots, bones), alike in groups.items() if bones
+        ]
 
     def update(self, *, has_written: bool) -> None:
         """Pose the bones above the chains where their channels put them.
@@ -66,28 +76,45 @@ class Carry:
         self._versions = [state.version for state in self._states]
 
 
-class _Group:
-    """Rigs of one skeleton whose chains have the same roots."""
+def _carried_above(
+    skeleton: Skeleton, roots: Collection[int], written: Collection[int]
+) -> tuple[int, ...]:
+    """Return the bones above roots that are written, or hang on one that is, parents first."""
+    found: dict[int, None] = {}
+    for root in roots:
+        is_carried = False
+        for bone in reversed(skeleton.ancestors(root)[1:]):
+            is_carried = is_carried or bone in written
+            if is_carried:
+                found[bone] = None
+    return tuple(found)
 
-    def __init__(self, states: list[RigState], roots: Indices) -> None:
+
+class _Group:
+    """Rigs of one skeleton whose chains have the same roots, below the same bones that move."""
+
+    def __init__(
+        self, states: list[RigState], roots: tuple[int, ...], bones: tuple[int, ...]
+    ) -> None:
         skeleton = states[0].skeleton
         assert skeleton is not None
-        self._states, self._skeleton, self._roots = states, skeleton, roots
-        above = {bone for root in roots.tolist() for bone in skeleton.ancestors(root)[1:]}
-        depth = {bone: len(skeleton.ancestors(bone)) for bone in above}
-        self._bones = np.array(sorted(above, key=lambda bone: (depth[bone], bone)))
-        row_of = {bone: row for row, bone in enumerate(self._bones.tolist())}
+        self._states, self._skeleton, self._bones = states, skeleton, np.array(bones)
         parents = skeleton.parents[self._bones].tolist()
-        self._parents = np.array([row_of.get(parent, -1) for parent in parents], dtype=np.int64)
-        levels = np.array([depth[bone] for bone in self._bones.tolist()])
+        # What stands still comes after the bones that move; the last stands for no parent.
+        still = sorted({parent for parent in parents if parent >= 0}.difference(bones))
+        self._still = np.array(still, dtype=np.int64)
+        row_of = {bone: row for row, bone in enumerate((*bones, *still, -1))}
+        above = np.array([row_of[parent] for parent in parents])
+        self._is_top = (above >= len(bones))[:, None]
+        levels = np.array([len(skeleton.ancestors(bone)) for bone in bones])
         generations = [np.flatnonzero(levels == each) for each in np.unique(levels)]
         self._generations = [
-            (rows, self._parents[rows], skeleton.frames.take(self._bones[rows]))
-            for rows in generations
+            (rows, above[rows], skeleton.frames.take(self._bones[rows])) for rows in generations
         ]
-        self._of_roots = np.array([row_of[int(skeleton.parents[root])] for root in roots])
+        self._roots = np.array([each for each in roots if int(skeleton.parents[each]) in bones])
+        self._of_roots = np.array([row_of[int(skeleton.parents[each])] for each in self._roots])
         self._offsets = skeleton.offsets[self._bones, :3, :3]
-        self._hung = np.concatenate((self._bones, roots))
+        self._hung = np.concatenate((self._bones, self._roots))
         self._poses: dict[int, Pose] = {}
         # Of each bone rotation channels and mode; scale and location; of the roots the last alone.
         self._told = np.full((len(states), len(self._hung), 11), np.nan)
@@ -127,19 +154,21 @@ class _Group:
         own[..., :3, :3] = (self._offsets @ local) * scale[:, :, None]
         own[..., :3, 3] = heads[:, : len(bones)]
         own[..., 3, 3] = 1.0
-        matrices = np.empty_like(own)
+        still = np.array([poses[i].matrices[self._still] for i in rigs])
+        nothing = np.tile(np.eye(4), (count, 1, 1, 1))
+        matrices = np.concatenate((np.empty_like(own), still, nothing), axis=1)
+        stays = np.array([poses[i].matrices[bones, :3, 3] for i in rigs])
         for rows, parents, rest in self._generations:
-            if parents[0] < 0:
-                matrices[:, rows] = own[:, rows]
-                continue
             above = matrices[:, parents]
-            matrices[:, rows] = above @ own[:, rows]
-            if not rest.is_plain:
+            posed = above @ own[:, rows]
+            posed[..., :3, 3] = np.where(self._is_top[rows], stays[:, rows], posed[..., :3, 3])
+            has_parents = parents[0] < matrices.shape[1] - 1
+            if has_parents and not rest.is_plain:
                 # Their heads go with their parents, and their axes take a part of that.
                 frames = spaces.parent_frames(above[..., :3, :3], rest)
-                axes = spaces.pose_from_local(frames, local[:, rows], scale[:, rows])
-                matrices[:, rows, :3, :3] = axes
+                posed[..., :3, :3] = spaces.pose_from_local(frames, local[:, rows], scale[:, rows])
+            matrices[:, rows] = posed
         at_roots = spaces.transform_point(matrices[:, self._of_roots], heads[:, len(bones) :])
         for i, moved, ends_at in zip(rigs, matrices, at_roots, strict=True):
-            poses[i].matrices[bones] = moved
+            poses[i].matrices[bones] = moved[: len(bones)]
             poses[i].matrices[self._roots, :3, 3] = ends_at

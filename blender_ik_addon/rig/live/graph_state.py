@@ -190,19 +190,27 @@ class GraphState:
         if len(self.levels) < 2:
             return
         moved = {point for job in self._jobs for point in job.points()}
-        for number, level in enumerate(self.levels[1:], start=1):
+        written: dict[int, set[int]] = {}
+        for number, level in enumerate(self.levels):
             carried: dict[int, tuple[RigState, list[LiveChain]]] = {}
-            level.is_carried = True
-            for chosen, own in zip(self._united.groups, self._numbers, strict=True):
-                if own != number:
-                    continue
+            level.is_carried = number > 0
+            for chosen in self._groups_on(number) if number else ():
                 if not all(can_carry(self._jobs[i], moved) for i in chosen):
                     level.is_carried = False
                     continue
                 state, live_chain = _top(placed, chosen)
                 carried.setdefault(state.uid, (state, []))[1].append(live_chain)
             if carried:
-                level.carry = Carry(list(carried.values()))
+                level.carry = Carry(list(carried.values()), written)
+            for i in [i for chosen in self._groups_on(number) for i in chosen]:
+                state, row, _ = placed[i]
+                bones = state.live_chains[row].job.plan.written
+                written.setdefault(state.uid, set()).update(map(int, bones))
+
+    def _groups_on(self, number: int) -> list[Sequence[int]]:
+        """Return the chains, and those that share bones, that are solved on a level."""
+        pairs = zip(self._united.groups, self._numbers, strict=True)
+        return [chosen for chosen, own in pairs if own == number]
 
     def _placed(self) -> Iterator[tuple[RigState, int, bool]]:
         for state in self.rigs.values():

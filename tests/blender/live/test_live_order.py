@@ -50,6 +50,27 @@ def test_a_chain_under_another_is_solved_on_the_moved_parent():
     assert_all_right((ob, "Bone.1", target), (ob, tip, limb_target))
 
 
+@pytest.mark.parametrize("location", [(0.399, 0.009, 0.429), (-1.237, 0.381, 0.077)])
+def test_a_chain_that_carries_another_rests_to_the_last_digit_while_that_one_moves(location):
+    """Heads are told in single precision by Blender, and posed in double below moved chains."""
+    ob, target = make_spine()
+    ob.location, ob.rotation_euler = (0.37, -1.21, 0.73), (0.3, 0.5, -0.2)
+    ob.pose.bones["Bone.0"].location = location
+    for bone in ob.pose.bones:
+        bone.use_ik_limit_x = bone.use_ik_limit_z = True
+        bone.ik_min_x, bone.ik_max_x, bone.ik_min_z, bone.ik_max_z = -0.4, 0.3, -0.2, 0.3
+    target.location = (2.0, -1.0, 0.3)
+    _, limb_target = make_limb(ob, parent="Bone.1")
+    rigs.updated()
+    carrying = [rigs.rotations(ob)[name] for name in ("Bone.0", "Bone.1")]
+    for step in range(8):
+        limb_target.location.x += 0.07
+        if step % 3 == 2:
+            ob.update_tag()
+        rigs.updated()
+        assert [rigs.rotations(ob)[name] for name in ("Bone.0", "Bone.1")] == carrying
+
+
 SESSION = """
 import os, sys
 sys.path.insert(0, {root!r})
