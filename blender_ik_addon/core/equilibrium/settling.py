@@ -27,6 +27,7 @@ from ..solving.iteration import (
 from ..solving.joint_run import AIM_WEIGHTS, Run
 from ..solving.task import Task
 from .potential_energy import EnergyRows, PotentialEnergy
+from .pulled_energy import PULLED
 
 # Where a target is too far or too near, chains that settle stay less than straight, or folded, by
 # this share of the reach: else there is no way to turn by which the effector stays.
@@ -41,6 +42,7 @@ SWEEPS = judge_by_rate(jacobian_transpose.step)
 SETTLE = Settings(
     measure=lambda bones, energy: EnergyRows(bones, energy).measure,
     holds=True,
+    returns=True,
     rests=1e-6,
     least_shift=1e-6,
     largest_turn=0.8,
@@ -115,52 +117,40 @@ def settle_chains(
 
     Of aims is kept what has been met.
     """
-    is_open = run.is_open(state)
-    begun, used = _step_back(run, state, used, is_open & energy.acts)
-    stay = np.where(is_open, begun[-1, :3], run.target)
-    rested, used = _settle(run, begun, stay, used, energy, aims)
-    is_lost = ~is_open & run.is_open(rested)
-    room = OFF_THE_ENDS * run.tree.reach * is_open
-    gap, before = (norm(run.target - each[-1, :3]) for each in (rested, state))
-    is_lost |= gap > before + room + run.accepted
+    rested, used = _settle(run, state, used, energy, aims)
+    is_lost = ~run.is_open(state) & run.is_open(rested)
     return np.where(is_lost, state, rested), used
 
 
-def _step_back(run: Run, state: Array, used: Counts, is_moved: Flags) -> tuple[Array, Counts]:
-    """Return states a little off where limits let no joint turn nearer, as off the other ends."""
-    # One bone only turns about its way to the target.
-    if len(run.tree.joints.kinds) == 1 or not is_moved.any():
-        return state, used
-    error = run.target - state[-1, :3]
-    share = np.where(is_moved, OFF_THE_ENDS * run.tree.reach, 0.0) / np.maximum(norm(error), 1e-300)
-    back = replace(run, target=(state[-1, :3] - share * error))
-    return back.close(state, used, is_moved)
-
-
 def _settle(
-    run: Run,
-    state: Array,
-    target: Array,
-    used: Counts,
-    energy: PotentialEnergy,
-    aims: Aims | None,
+    run: Run, state: Array, used: Counts, energy: PotentialEnergy, aims: Aims | None
 ) -> tuple[Array, Counts]:
-    """Return poses of least energy nearby, effectors at targets (3, B), and iterations used."""
+    """Return poses of least energy nearby, and iterations used.
+
+    Effectors that have arrived are held at their targets, and their aims where they are.
+    """
     chain = run.tree
-    weighted = None if aims is None else replace(aims, weight=AIM_WEIGHTS[-1] * chain.reach)
+    weighted = None
+    if aims is not None:
+        aims = aims.take_ways(chain.posed(state))
+        weighted = replace(aims, weight=AIM_WEIGHTS[-1] * chain.reach)
     joints = chain.joints
     if joints.has_stiffness:
         # How readily a joint turns says nothing of where it rests.
         joints = replace(joints, mobility=np.ones_like(joints.mobility))
-    free = replace(chain, joints=joints, aims=weighted)
-    held = np.zeros((free.rows, state.shape[-1]))
-    held[:3] = target
+    free, is_open = replace(chain, joints=joints, aims=weighted), run.is_open(state)
+    output = free.make_state(state[:-1, :TURN], state[:-1, TURN])[-1, : free.rows]
+    wanted = np.where(is_open, 0.0, output)
+    wanted[:3] = run.target
     caps = np.clip(run.iterations - used, 0, ENOUGH_TO_SETTLE)
     caps = np.where(energy.acts & (free.joints.free_axes.size > 0), caps, 0)
-    turn, used = state[:-1, :4].copy(), used.copy()
-    rows, most = np.flatnonzero(caps), max(1, MOST_EQUATIONS // (3 * len(turn)) ** 2)
-    for part in (rows[first : first + most] for first in range(0, len(rows), most)):
-        given = take_rows((free, state, energy, held, caps), part)
-        turn[..., part], spent = minimise(SETTLE, *given, is_alone=run.is_alone)
-        used[part] += spent
-    return chain.make_state(turn, state[:-1, 4]), used
+    turn, used = state[:-1, :TURN].copy(), used.copy()
+    most = max(1, MOST_EQUATIONS // (3 * len(turn)) ** 2)
+    for settings, among in ((SETTLE, ~is_open), (PULLED, is_open)):
+        acting = energy if settings.holds else (energy, wanted)
+        rows = np.flatnonzero(caps * among)
+        for part in (rows[first : first + most] for first in range(0, len(rows), most)):
+            given = take_rows((free, state, acting, wanted, caps), part)
+            turn[..., part], spent = minimise(settings, *given, is_alone=run.is_alone)
+            used[part] += spent
+    return chain.make_state(turn, state[:-1, TURN]), used

@@ -24,6 +24,8 @@ from .start_pose import compile_start_poses
 
 # A bulge smaller than this share of the limb has no side.
 NO_SIDE = 1e-6
+# Ways from sides are told as shares of bulges, or of this share of the limb if they are smaller.
+LEAST_SIZE = 1e-3
 # A vector a quarter turn on from another one has its parts along two axes, exchanged, times these.
 _ACROSS = np.array([-1.0, 1.0])[:, None]
 
@@ -157,6 +159,8 @@ class Poles(Rows):
         position: Of the poles, shape (P, 3, B).
         angle: Radians about the chord, shape (P, B).
         sign: -1 where limbs are flipped to the other side, shape (B,).
+        size: None where angles count; otherwise what ways from the sides that limbs shall bulge to
+            are divided by, shape (P, B): they change smoothly where a limb has no side.
     """
 
     limbs: Limbs
@@ -164,6 +168,7 @@ class Poles(Rows):
     position: Array
     angle: Array
     sign: Array
+    size: Array | None = None
 
     def measure(self, posed: Posed) -> Bulges:
         """Return how limbs bulge from their chords; what was measured last is kept."""
@@ -208,6 +213,30 @@ class Poles(Rows):
         at = self.measure(posed)
         return np.where(at.inverse > 0.0, np.arctan2(at.parts[:, 1], at.parts[:, 0]), 0.0)
 
+    def take_ways(self, posed: Posed) -> Poles:
+        """Return poles for which ways count, as shares of how far limbs bulge at a pose."""
+        size = norm(self.measure(posed).parts)
+        return replace(self, size=np.maximum(size, LEAST_SIZE * self.limbs.reach))
+
+    def find_output(self, posed: Posed) -> Array:
+        """Return what shall become zero, shape (P, B)."""
+        if self.size is None:
+            return self.find_past(posed)
+        along, across = self.measure(posed).parts.swapaxes(0, 1)
+        way: Array = np.where(along > 0.0, across, np.copysign(np.hypot(along, across), across))
+        return way / self.size
+
+    def _find_shares(self, at: Bulges) -> Array:
+        """Return how outputs change with the parts of bulges, shape (P, 2, B)."""
+        if self.size is None:
+            by_angle: Array = at.parts[:, ::-1] * at.inverse[:, None] * _ACROSS
+            return by_angle
+        along, across = at.parts.swapaxes(0, 1)
+        away = at.parts * np.copysign(np.sqrt(at.inverse), across)[:, None]
+        beside = np.array([0.0, 1.0])[:, None]
+        shares: Array = np.where(along[:, None] > 0.0, beside, away) / self.size[:, None]
+        return shares
+
     def face(self, posed: Posed, turn: Array) -> Array:
         """Return turns (n, 4, B) of which limbs have turned as a whole toward their poles."""
         limbs, faced = self.limbs, turn.copy()
@@ -222,10 +251,10 @@ class Poles(Rows):
         return faced
 
     def find_slopes(self, posed: Posed) -> Array:
-        """Return how angles past poles change with turns, shape (n, P, 3, B)."""
+        """Return how outputs change with turns, shape (n, P, 3, B)."""
         at, limbs, (still_shares, shares) = self.measure(posed), self.limbs, self.limbs.shares
-        across = at.parts[:, ::-1] * at.inverse[:, None] * _ACROSS
-        inner = np.einsum("psb,psib->pib", across, at.sides)
+        by_parts = self._find_shares(at)
+        inner = np.einsum("psb,psib->pib", by_parts, at.sides)
         slopes = self._sum_slopes(posed, shares, inner)
         if still_shares.any():
             # As the roots move, so do the ways to the pole and to the target, along which the
@@ -233,7 +262,8 @@ class Poles(Rows):
             distance = np.maximum(norm(self.target - at.root), NO_SIDE * limbs.reach)
             to_pole = self.position - at.root
             aside = reject(to_pole, at.chord)
-            pole = cross(at.chord, aside) * self._invert(dot(aside, aside))[:, None]
+            turned = (by_parts * at.parts[:, ::-1] * _ACROSS).sum(axis=1)
+            pole = cross(at.chord, aside) * (turned * self._invert(dot(aside, aside)))[:, None]
             along, pole_along = (dot(way, at.chord) / distance for way in (at.offset, to_pole))
             of_root = -along[:, None] * inner - (1.0 - pole_along)[:, None] * pole
             slopes += self._sum_slopes(posed, still_shares, of_root)
@@ -289,6 +319,10 @@ class Aims(Rows):
     weight: Array
     sqrt_weights: Array
 
+    def take_ways(self, posed: Posed) -> Aims:
+        """Return aims whose poles count by ways, as shares of how far limbs bulge at a pose."""
+        return self if self.poles is None else replace(self, poles=self.poles.take_ways(posed))
+
     def take_share(self, posed: Posed, share: float) -> Aims:
         """Return aims whose tips turn a share of the way from where they stand."""
         if self.tips is None or share == 1.0:
@@ -311,7 +345,7 @@ class Aims(Rows):
 
     def find_output(self, posed: Posed) -> Array:
         """Return what shall become zero, shape (rows, B)."""
-        rows = [] if self.poles is None else [self.poles.find_past(posed)]
+        rows = [] if self.poles is None else [self.poles.find_output(posed)]
         if self.tips is not None:
             past = self.tips.find_turns_past(posed)
             rows.append(past.reshape(-1, past.shape[-1]))

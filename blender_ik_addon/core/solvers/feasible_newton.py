@@ -51,6 +51,9 @@ NO_GAIN = 1e-15
 RETURNS, LARGEST_RETURN = 3, 0.5
 # From which share of the reach on they are there, and how much more after a step of one radian.
 RETURNED, RETURNED_BY_STEP = 1e-11, 1e-3
+# A gap of held outputs counts so many times what the force on them saves along it. A quarter of it,
+# and steps are taken from which limits let no output come back.
+GAP_COUNTS = 4.0
 # Where a limb is straight outputs cannot be brought back: they give way, more the farther they are
 # off, and always a little.
 GIVE, LEAST_GIVE = 1e-3, 1e-12
@@ -83,6 +86,7 @@ class Settings:
     Attributes:
         measure: Makes of bones, and of what acts on them, a function that measures poses.
         holds: Whether outputs are held; otherwise they go where the step's linear model has them.
+        returns: Whether others, too, are brought back to there after a step.
         rests: A chain rests when no joint has to turn by more, in radians.
         least_shift: Compared with the stiffest joint; some joints resist nothing.
         largest_turn: In radians; the curvature at a pose says little beyond it.
@@ -92,6 +96,7 @@ class Settings:
 
     measure: Callable[[BoneRows, Any], Callable[[PosedRows], Measure]]
     holds: bool
+    returns: bool
     rests: float
     least_shift: float
     largest_turn: float
@@ -247,11 +252,11 @@ class _Descent:
     def _move(self, posed: PosedRows, plan: _Plan) -> PosedRows:
         """Return poses after a step.
 
-        Several effectors that cannot all arrive follow curved valleys: where they are brought back
-        to the step's plan a step goes farther. A single one has no such valley.
+        Several effectors that cannot all arrive follow curved valleys, as does what is pulled:
+        where they are brought back to the step's plan a step goes farther. A single one has none.
         """
         moved, holds = self._bones.turn_on(posed, plan.move), self._settings.holds
-        if not holds and len(self._bones.tree.ends) == 1:
+        if not (holds or self._settings.returns or len(self._bones.tree.ends) > 1):
             return moved
         back = self._bring_back(moved, plan)
         if holds:
@@ -287,7 +292,7 @@ class _Descent:
                 break
         more = 1.0 + SHIFTED * step.shift
         size, gain, move = largest * more, step.gain * more, step.move
-        rests = (size <= settings.rests) | (gain <= NO_GAIN * np.abs(at.total))
+        rests = (size <= settings.rests) | (np.abs(gain) <= NO_GAIN * np.abs(at.total))
         if (rests & is_open & (step.shift > 0.0)).any():
             down, leads_down = step.find_way_down(rests & is_open)
             move = np.where(leads_down[:, None, None], down * (ESCAPE / more)[:, None, None], move)
@@ -311,7 +316,7 @@ class _Descent:
         settings, total, left, scale = self._settings, at.total, after.total, at.total
         if settings.holds:
             # What a gap of outputs that are held counts, beside the energy.
-            strength = 2.0 * measure(plan.step.known.force)
+            strength = GAP_COUNTS * measure(plan.step.known.force)
             total = total + strength * measure(gap)
             left = left + strength * measure(gap_left)
             scale = np.abs(total) + plan.step.scale
@@ -328,9 +333,8 @@ class _Descent:
     def _bring_back(self, moved: PosedRows, plan: _Plan) -> PosedRows:
         """Return poses whose outputs are brought back, by least turns, to where they shall be."""
         bones, rows = self._bones, plan.planned.shape[1]
-        free = bones.joints.weigh_axes(moved.turn)
-        if plan.edges is not None:
-            free = plan.edges.hold(plan.step.known.is_shut)
+        free, way, edges = bones.joints.weigh_axes(moved.turn), plan.move, plan.edges
+        is_shut = plan.step.known.is_shut
         near = RETURNED + RETURNED_BY_STEP * measure(plan.move).max(axis=1) ** 2
         for _ in range(RETURNS if self._settings.holds else 1):
             error = plan.planned - bones.find_output(moved)[:, :rows]
@@ -338,6 +342,10 @@ class _Descent:
             is_off = gap > near
             if not is_off.any():
                 break
+            if edges is not None:
+                # An edge that the last return has come to holds from now on.
+                is_shut = is_shut | edges.stop(way)
+                free = edges.hold(is_shut)
             jacobian = bones.find_jacobian(moved)[:, :rows]
             by_bone = jacobian.reshape(*jacobian.shape[:2], -1, 1, 3)
             jacobian = (by_bone @ free[:, None]).reshape(jacobian.shape)
@@ -348,5 +356,5 @@ class _Descent:
             back = apply(free, back.reshape(len(back), -1, 3))
             largest = np.maximum(measure(back).max(axis=1), LARGEST_RETURN)
             back *= (LARGEST_RETURN / largest)[:, None, None]
-            moved = bones.turn_on(moved, back).choose(is_off, moved)
+            moved, way = bones.turn_on(moved, back).choose(is_off, moved), way + back
         return moved

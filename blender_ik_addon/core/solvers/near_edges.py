@@ -63,6 +63,13 @@ class NearEdges:
         bent: Array = (shares * bend_edges(self._at, self._listed)).sum(axis=2)
         return bent
 
+    def stop(self, move: Array) -> Flags:
+        """Return which edges moves (B, n, 3) lead to or over, (B, n, 3 edges)."""
+        if not self.has_any:
+            return self.is_near
+        is_over: Flags = self.is_near & (apply(self.normals, move) >= self.rooms)
+        return is_over
+
     def hold(self, is_shut: Flags) -> Array:
         """Return what of turns leads along shut edges (B, n, 3 edges), (B, n, 3, 3)."""
         held, is_shut = self._joints.weigh_axes(self._turn), is_shut | self.is_locked

@@ -62,8 +62,10 @@ class SquaredErrors:
         slope = -(error[:, None] @ jacobian)[:, 0]
 
         def curve(_jacobian: Array, _force: Array) -> Array:
-            pulls = error.reshape(len(error), -1, 3)
-            work = self._bones.curve_work(self._posed, pulls, jacobian)
+            # Aims weigh little, and are curved less than they tell.
+            of_tips = 3 * len(self._bones.tree.ends)
+            pulls = error[:, :of_tips].reshape(len(error), -1, 3)
+            work = self._bones.curve_work(self._posed, pulls, jacobian[:, :of_tips])
             return work + jacobian.swapaxes(1, 2) @ jacobian
 
         return slope, curve
@@ -81,6 +83,7 @@ def _measure(bones: BoneRows, goal: tuple[Array, Array]) -> Callable[[PosedRows]
 SETTINGS = Settings(
     measure=_measure,
     holds=False,
+    returns=False,
     rests=1e-7,
     least_shift=1e-7,
     largest_turn=LARGEST_TURN,

@@ -169,7 +169,8 @@ def _come_nearer(
         # Joints that cannot even straighten toward a target take the pose nearest to it as it is.
         run = replace(run, target=np.where(is_open, asked, run.target))
     can_come_nearer = run.can_come_nearer(state)
-    state, used = run.settle(state, used, is_open & ~can_come_nearer)
+    aims = run.aims if run.is_chain else None
+    state, used = run.settle(state, used, is_open & ~can_come_nearer, aims)
     is_left = run.is_open(state) & is_open & can_come_nearer
     rows = repeat_single(np.flatnonzero(is_left), len(used))
     if rows.size and (run.is_chain or not run.tree.joints.is_free):

@@ -28,7 +28,7 @@ ENOUGH_TO_AIM = (16, 30)
 # Iterations that NEWTON takes from one start; what it has not finished by then it will not.
 ENOUGH = 60
 # Iterations for the compromise of several effectors.
-ENOUGH_TO_COMPROMISE = 50
+ENOUGH_TO_COMPROMISE = 150
 # Nearer than this share of the reach a pose is not bettered by another start, whatever is asked.
 NEAR = 1e-7
 # A pose that does not arrive either replaces another one only if it comes nearer by this share of
@@ -155,7 +155,7 @@ class Run(Rows):
         return self.sweep(NEWTON, state, used, caps)
 
     def settle(
-        self, state: Array, used: Counts, among: Flags | None = None
+        self, state: Array, used: Counts, among: Flags | None = None, aims: Aims | None = None
     ) -> tuple[Array, Counts]:
         """Bring effectors that have not arrived to where the sum of weighted errors is least.
 
@@ -163,6 +163,7 @@ class Run(Rows):
             state: Shape (n + 1, C, B).
             used: Iterations used, shape (B,).
             among: Which to bring there, shape (B,); those that are not near enough by default.
+            aims: Of the poses that are as near as any the one is found that meets these best.
         """
         is_open = self.is_open(state) if among is None else among
         if not is_open.any():
@@ -172,8 +173,13 @@ class Run(Rows):
             return self.close(state, used, among)
         caps = np.clip(self.iterations - used, 0, ENOUGH_TO_COMPROMISE)
         caps = np.where(is_open, caps, 0)
-        asked = self.target, self.tolerance, caps
-        found, spent = compromise(self.tree, state, *asked, is_alone=self.is_alone)
+        tree, target = self.tree, self.target
+        if aims is not None:
+            tree = replace(tree, aims=replace(aims, weight=AIM_WEIGHTS[-1] * tree.reach))
+            target = np.concatenate((target, np.zeros((aims.rows, target.shape[-1]))))
+        asked = target, self.tolerance, caps
+        found, spent = compromise(tree, state, *asked, is_alone=self.is_alone)
+        found = self.tree.restate(found, tree)
         return self.tree.choose_states(spent > 0, found, state), used + spent
 
     def aim(

@@ -19,8 +19,11 @@ ENOUGH_ANEW = 20
 # A chain that stays farther than this from the side of its pole, in radians, tries others too; one
 # that arrives as well replaces another if it is nearer to that side by ``WORTH_A_JUMP``.
 ASIDE = 0.02
-# What arrives comes before all that does not.
-ARRIVED = 1e6
+# What arrives comes before all that does not, in lengths of the reach and radians.
+BEFORE_ALL = 10.0
+# What is not nearer by so much, in lengths of the reach or radians, is as good: else last digits
+# would choose.
+AS_GOOD = 1e-5
 
 
 def draw_tips(tree: KinematicTree) -> Array:
@@ -64,9 +67,10 @@ def start_anew(
     best, is_better = _choose_best(few, several, others, present)
     found = np.where(is_better, take_rows(others, best), present)
     spent = np.where(is_better, used_by[best], present_used)
-    if run.aims is not None:
-        # Aims have led what has not arrived away from where it is nearest.
-        found, spent = few.settle(found, spent)
+    # Aims have led what has not arrived away from where it is nearest, and what has been found anew
+    # has had few iterations.
+    is_left = few.is_open(found) & (is_better | (run.aims is not None))
+    found, spent = few.settle(found, spent, is_left, few.aims if run.is_chain else None)
     state, used = state.copy(), used.copy()
     state[..., rows], used[rows] = found, used[rows] + spent
     return state, np.minimum(used, run.iterations)
@@ -95,12 +99,15 @@ def _draw_turns(joints: CompiledJoints, rows: Counts, which: Counts) -> Array:
 def _choose_best(few: Run, several: Run, tried: Array, present: Array) -> tuple[Counts, Flags]:
     """Return which of several states of each chain is best, and whether what stands is worse."""
     count = present.shape[-1]
-    # Of the poses that arrive the one on the right side, then the one that is least of a change.
-    change = _find_changes(tried, several.start)
+    # Of the poses that arrive those on the right side, of the others those that are as near as any;
+    # then the one that is least of a change.
     side, gap = several.find_angles_past(tried), several.find_errors(tried)
     has_arrived = ~several.is_open(tried)
-    ranked = np.where(has_arrived, ARRIVED * (np.maximum(side, ASIDE) - np.pi) + change, gap)
-    ranked = ranked.reshape(count, -1)
+    lack = np.where(has_arrived, np.maximum(side, ASIDE) - BEFORE_ALL, gap / several.tree.reach)
+    lack = lack.reshape(count, -1)
+    is_as_good = lack <= lack.min(axis=1, keepdims=True) + AS_GOOD
+    change = _find_changes(tried, several.start).reshape(count, -1)
+    ranked = np.where(is_as_good, change, np.inf)
     best: Counts = ranked.argmin(axis=1) + ranked.shape[1] * np.arange(count)
     standing_gap, has_stood = few.find_errors(present), ~few.is_open(present)
     is_nearer = gap[best] + WORTH_A_JUMP * few.tree.reach < standing_gap

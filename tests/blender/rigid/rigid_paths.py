@@ -132,6 +132,19 @@ def nudge(limb: Limb, rng: np.random.Generator) -> None:
         bone.scale *= Vector(1.0 + LAST_DIGITS * rng.uniform(-1.0, 1.0, 3))
 
 
+def find_unsure(
+    limbs: Sequence[Limb], slow: Sequence[Seen], monkeypatch: pytest.MonkeyPatch
+) -> Array:
+    """Return what last digits make of chains that were solved bone by bone, as ``differences``."""
+    unsure = np.zeros((len(limbs), 2))
+    for seed in range(NUDGES):
+        for i, limb in enumerate(limbs):
+            nudge(limb, make_rng(1000 * seed + i))
+        nudged = bone_by_bone(limbs, monkeypatch)
+        unsure = np.maximum(unsure, [differences(*each) for each in zip(slow, nudged, strict=True)])
+    return unsure
+
+
 def assert_same(quick: Seen, slow: Seen, unsure: Array | None = None) -> None:
     """Check that a chain shows the same on both paths.
 
@@ -166,12 +179,7 @@ def assert_moves_as_bone_by_bone(
     quick = seen(limbs)
     assert_quick(limbs, copies)
     slow = bone_by_bone(limbs, monkeypatch)
-    unsure = np.zeros((len(limbs), 2))
-    for seed in range(NUDGES):
-        for i, limb in enumerate(limbs):
-            nudge(limb, make_rng(1000 * seed + i))
-        nudged = bone_by_bone(limbs, monkeypatch)
-        unsure = np.maximum(unsure, [differences(*each) for each in zip(slow, nudged, strict=True)])
+    unsure = find_unsure(limbs, slow, monkeypatch)
     for each in zip(quick, slow, unsure, strict=True):
         assert_same(*each)
     found = np.array([differences(*each) for each in zip(quick, slow, strict=True)])

@@ -5,8 +5,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import Goal, SolveOptions, Solver, Status, solve
-from tests.core.chains import ITERATIVE, SOLVERS, unit
+from blender_ik_addon.core import Chain, Goal, SolveOptions, Solver, Status, solve
+from tests.core.chains import ITERATIVE, SOLVERS, random_direction, unit
+from tests.core.equilibrium.energies import make_forces
 from tests.core.limited_rigs import FREE_AXES, RIGS, K, X, Y, Z, make_rig
 from tests.helpers import make_rng
 
@@ -14,6 +15,10 @@ pytestmark = pytest.mark.slow
 
 # A share of the length.
 WORSE = 0.02
+# What single precision leaves of a target, a share of the length.
+LAST_DIGITS = 3e-7
+# A pose that is turned by more, in radians, is another one. In flat valleys a few may be.
+ANOTHER, FEW = 0.1, 0.02
 SWINGS = (K.BALL, K.SWING)
 
 
@@ -164,3 +169,29 @@ def test_joints_that_have_no_room_at_all_stay_where_they_are():
             solution = solve(rig.chain(), Goal(np.array(target), pole), SolveOptions())
             assert solution.status is Status.LIMITED
             assert np.abs(solution.local_rotations_wxyz[:, 1:]).max() <= 1e-12
+
+
+@pytest.mark.parametrize("solver", ITERATIVE)
+def test_last_digits_of_a_target_choose_no_other_pose(solver):
+    """Of poses that are about as near the one is taken that is least of a change from the start."""
+    turned, options = [], SolveOptions(solver)
+    for seed in range(120):
+        rng = make_rng(seed)
+        count = rng.choice((2, 3, 7))
+        lengths, ranges = rng.uniform(0.5, 1.5, count), ((-52, 63), (-np.inf, np.inf), (-69, 46))
+        rig = make_rig([(K.BALL, ranges)] * count, lengths)
+        start = np.array([unit((1.0, *rng.uniform(-0.3, 0.3, 3))) for _ in range(count)])
+        chain = rig.chain(start)
+        if solver is Solver.FORCE:
+            forces = make_forces(rng.uniform(0.5, 4.0, count))
+            chain = Chain(chain.joint_positions, joints=chain.joints, forces=forces)
+        target = rig.length * rng.uniform(0.1, 1.0) * random_direction(rng)
+        first = solve(chain, Goal(target), options)
+        if first.status is Status.LIMITED:
+            moved = target + LAST_DIGITS * rig.length * random_direction(rng)
+            second = solve(chain, Goal(moved), options)
+            turns = first.local_rotations_wxyz, second.local_rotations_wxyz
+            turned.append(2.0 * np.arccos(np.minimum(1.0, np.abs((turns[0] * turns[1]).sum(1)))))
+    turned = np.array([each.max() for each in turned])
+    assert len(turned) > 50
+    assert np.mean(turned > ANOTHER) <= FEW, turned[turned > ANOTHER]

@@ -1,0 +1,71 @@
+"""The potential energy of chains whose effectors do not arrive: a stiff spring pulls them there.
+
+What springs and weight save by leaving the targets a little is less than what the pull costs: of
+the poses that are about as near as any the one of least energy is found, without anything held that
+ranges leave no room for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..algebra.arithmetic import Array, Flags
+from ..solvers.constrained_step import Curve
+from ..solvers.feasible_newton import Settings
+from ..solvers.posed_rows import BoneRows, PosedRows, chains_first, measure
+from .potential_energy import EnergyAt, EnergyRows, PotentialEnergy
+
+# The pull, as a multiple of what all springs and weights are. Ten times less, and effectors give
+# way by what can be seen; ten times more, and valleys get so narrow that many chains do not end.
+PULL = 1e5
+
+
+class PulledAt:
+    """The energy of B chains at one pose, and that of the pull on their outputs."""
+
+    def __init__(self, at: EnergyAt, posed: PosedRows, bones: BoneRows, pull: tuple[Array, Array]):
+        """Take what acts at the pose, the bones, and the pull: to where (B, k), how hard (B, 1)."""
+        target, self._strength = pull
+        self._at, self._posed, self._bones = at, posed, bones
+        self._error = target - bones.find_output(posed)
+        square = (self._error * self._error).sum(axis=1)
+        self.total: Array = at.total + 0.5 * self._strength[:, 0] * square
+        self.is_least: Flags = at.is_least
+
+    def derive(self) -> tuple[Array, Curve]:
+        """Return first derivatives and the function of second ones; no output is held."""
+        slope, curve = self._at.derive()
+        jacobian, force = self._bones.find_jacobian(self._posed), self._strength * self._error
+
+        def curve_both(_jacobian: Array, _force: Array) -> Array:
+            stiff = jacobian.swapaxes(1, 2) @ (self._strength[..., None] * jacobian)
+            whole: Array = curve(jacobian, force) + stiff
+            return whole
+
+        return slope - (force[:, None] @ jacobian)[:, 0], curve_both
+
+    def foresee(self, move: Array) -> bool:
+        """Derive from now on as springs act after moves (B, n, 3); tell if any act otherwise."""
+        return self._at.foresee(move)
+
+
+def _measure(
+    bones: BoneRows, acting: tuple[PotentialEnergy, Array]
+) -> Callable[[PosedRows], PulledAt]:
+    energy, target = EnergyRows(bones, acting[0]), chains_first(acting[1])
+    weight = energy.borne.sum(axis=1) * measure(energy.gravity)[:, None] * bones.tree.reach[:, None]
+    strength = PULL * (energy.stiffness.sum(axis=1) + weight) / bones.tree.reach[:, None] ** 2
+    pull = target, strength
+    return lambda posed: PulledAt(energy.measure(posed), posed, bones, pull)
+
+
+PULLED = Settings(
+    measure=_measure,
+    holds=False,
+    returns=True,
+    rests=1e-6,
+    least_shift=1e-12,
+    largest_turn=0.8,
+    first_shift=1e-10,
+    slight=0.0,
+)
