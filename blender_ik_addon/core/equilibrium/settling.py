@@ -99,17 +99,6 @@ def pull_effectors(
     return run.tree.make_state(np.ascontiguousarray(found.best[0]), slide), found.used
 
 
-def undo_losses(run: Run, state: Array, used: Counts, standing: Array) -> tuple[Array, Counts]:
-    """Return states without those that have been led farther away than chains stood."""
-    gap, before = (norm(run.target - each[-1, :3]) for each in (state, standing))
-    is_lost = run.is_open(state) & (gap > before)
-    if not is_lost.any():
-        return state, used
-    # From where it stood a chain gets at least as near.
-    again, used = run.close(np.where(is_lost, standing, state), used)
-    return np.where(is_lost, again, state), used
-
-
 def settle_chains(
     run: Run, state: Array, used: Counts, energy: PotentialEnergy, aims: Aims | None
 ) -> tuple[Array, Counts]:

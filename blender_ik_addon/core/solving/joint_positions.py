@@ -18,7 +18,7 @@ from ..algebra.arithmetic import Array, Counts, Flags
 from ..algebra.arrays import norm
 from ..algebra.nested import repeat_single
 from ..equilibrium.potential_energy import PotentialEnergy, measure_energy
-from ..equilibrium.settling import pull_effectors, undo_losses
+from ..equilibrium.settling import pull_effectors
 from ..equilibrium.slack_corners import settle_best
 from ..kinematics.compiled_bones import compile_bones, weigh_points
 from ..kinematics.kinematic_tree import TURN
@@ -102,7 +102,6 @@ def solve_positions(
         state, used = start_anew(run, chains.drawn_tips, state, used, rows, ANEW_ASIDE)
     energy = chains.potential_energy if is_force else None
     if energy is not None:
-        state, used = undo_losses(run, state, used, run.start)
         state, used = settle_best(run, state, used, energy, run.aims)
     return run, state, used
 

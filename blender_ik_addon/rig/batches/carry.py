@@ -45,16 +45,21 @@ class Carry:
     def __init__(
         self,
         members: Sequence[tuple[RigState, list[LiveChain]]],
-        written: Mapping[int, Collection[int]],
+        written: Mapping[int, Mapping[int, bool]],
     ) -> None:
-        """Take armature objects, each with its chains, and by uid the bones written before."""
+        """Take armature objects with their chains, and what has been written before.
+
+        Args:
+            members: Each object, with its chains.
+            written: By uid the bones written, and whether their locations are.
+        """
         self._states = [state for state, _ in members]
         self._versions: list[int] = []
-        groups: dict[tuple[int, tuple[int, ...], tuple[int, ...]], list[RigState]] = {}
+        groups: dict[tuple[int, tuple[int, ...], Carried], list[RigState]] = {}
         for state, own in members:
             assert state.skeleton is not None
             roots = tuple(sorted({int(live_chain.job.plan.segments[0]) for live_chain in own}))
-            bones = _carried_above(state.skeleton, roots, written.get(state.uid, ()))
+            bones = _carried_above(state.skeleton, roots, written.get(state.uid, {}))
             groups.setdefault((id(state.skeleton), roots, bones), []).append(state)
         self._groups = [
             _Group(alike, roots, bones) for (_, roots, bones), alike in groups.items() if bones
@@ -76,27 +81,29 @@ class Carry:
         self._versions = [state.version for state in self._states]
 
 
+Carried = tuple[tuple[int, bool], ...]
+"""Bones that are written, or hang on one that is, parents first, and whether their heads stay."""
+
+
 def _carried_above(
-    skeleton: Skeleton, roots: Collection[int], written: Collection[int]
-) -> tuple[int, ...]:
-    """Return the bones above roots that are written, or hang on one that is, parents first."""
-    found: dict[int, None] = {}
+    skeleton: Skeleton, roots: Collection[int], written: Mapping[int, bool]
+) -> Carried:
+    """Return the bones above roots that are carried."""
+    found: dict[int, bool] = {}
     for root in roots:
         is_carried = False
         for bone in reversed(skeleton.ancestors(root)[1:]):
-            is_carried = is_carried or bone in written
-            if is_carried:
-                found[bone] = None
-    return tuple(found)
+            if is_carried or bone in written:
+                found[bone] = not (is_carried or written[bone])
+                is_carried = True
+    return tuple(found.items())
 
 
 class _Group:
     """Rigs of one skeleton whose chains have the same roots, below the same bones that move."""
 
-    def __init__(
-        self, states: list[RigState], roots: tuple[int, ...], bones: tuple[int, ...]
-    ) -> None:
-        skeleton = states[0].skeleton
+    def __init__(self, states: list[RigState], roots: tuple[int, ...], carried: Carried) -> None:
+        skeleton, bones = states[0].skeleton, [bone for bone, _ in carried]
         assert skeleton is not None
         self._states, self._skeleton, self._bones = states, skeleton, np.array(bones)
         parents = skeleton.parents[self._bones].tolist()
@@ -105,7 +112,7 @@ class _Group:
         self._still = np.array(still, dtype=np.int64)
         row_of = {bone: row for row, bone in enumerate((*bones, *still, -1))}
         above = np.array([row_of[parent] for parent in parents])
-        self._is_top = (above >= len(bones))[:, None]
+        self._stays = np.array([[stays] for _, stays in carried])
         levels = np.array([len(skeleton.ancestors(bone)) for bone in bones])
         generations = [np.flatnonzero(levels == each) for each in np.unique(levels)]
         self._generations = [
@@ -157,11 +164,11 @@ class _Group:
         still = np.array([poses[i].matrices[self._still] for i in rigs])
         nothing = np.tile(np.eye(4), (count, 1, 1, 1))
         matrices = np.concatenate((np.empty_like(own), still, nothing), axis=1)
-        stays = np.array([poses[i].matrices[bones, :3, 3] for i in rigs])
+        known = np.array([poses[i].matrices[bones, :3, 3] for i in rigs])
         for rows, parents, rest in self._generations:
             above = matrices[:, parents]
             posed = above @ own[:, rows]
-            posed[..., :3, 3] = np.where(self._is_top[rows], stays[:, rows], posed[..., :3, 3])
+            posed[..., :3, 3] = np.where(self._stays[rows], known[:, rows], posed[..., :3, 3])
             has_parents = parents[0] < matrices.shape[1] - 1
             if has_parents and not rest.is_plain:
                 # Their heads go with their parents, and their axes take a part of that.

@@ -16,6 +16,7 @@ from ..batches.resting import Resting, find_resting
 from ..batches.rig_state import RigState
 from ..planning.driven import Driven, driven_alone
 from ..planning.live_chain import LiveChain
+from ..planning.located import located_bones
 from ..planning.order import Job, above, levels
 from ..planning.shared_bones import United, united
 from ..planning.tree_plan import planned_tree
@@ -190,7 +191,7 @@ class GraphState:
         if len(self.levels) < 2:
             return
         moved = {point for job in self._jobs for point in job.points()}
-        written: dict[int, set[int]] = {}
+        written: dict[int, dict[int, bool]] = {}
         for number, level in enumerate(self.levels):
             carried: dict[int, tuple[RigState, list[LiveChain]]] = {}
             level.is_carried = number > 0
@@ -202,10 +203,11 @@ class GraphState:
                 carried.setdefault(state.uid, (state, []))[1].append(live_chain)
             if carried:
                 level.carry = Carry(list(carried.values()), written)
-            for i in [i for chosen in self._groups_on(number) for i in chosen]:
-                state, row, _ = placed[i]
-                bones = state.live_chains[row].job.plan.written
-                written.setdefault(state.uid, set()).update(map(int, bones))
+            for i in (i for chosen in self._groups_on(number) for i in chosen):
+                job, of_rig = self._jobs[i], written.setdefault(placed[i][0].uid, {})
+                located = located_bones(job.skeleton, job.plan, job.spec)
+                for bone in job.plan.written.tolist():
+                    of_rig[bone] = of_rig.get(bone, False) or bone in located
 
     def _groups_on(self, number: int) -> list[Sequence[int]]:
         """Return the chains, and those that share bones, that are solved on a level."""
