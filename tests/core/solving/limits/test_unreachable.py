@@ -5,7 +5,17 @@ from functools import cache
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import Chain, Goal, SolveOptions, Solver, Status, solve
+from blender_ik_addon.core import (
+    Chains,
+    Goal,
+    Goals,
+    SolveOptions,
+    Solver,
+    Status,
+    solve,
+    solve_batch,
+)
+from blender_ik_addon.core.model.status import LIMITED
 from tests.core.chains import ITERATIVE, SOLVERS, random_direction, unit
 from tests.core.equilibrium.energies import make_forces
 from tests.core.limited_rigs import FREE_AXES, RIGS, K, X, Y, Z, make_rig
@@ -19,6 +29,8 @@ WORSE = 0.02
 LAST_DIGITS = 3e-7
 # A pose that is turned by more, in radians, is another one. In flat valleys a few may be.
 ANOTHER, FEW = 0.1, 0.02
+# Chains of each kind.
+EACH = 50
 SWINGS = (K.BALL, K.SWING)
 
 
@@ -174,24 +186,24 @@ def test_joints_that_have_no_room_at_all_stay_where_they_are():
 @pytest.mark.parametrize("solver", ITERATIVE)
 def test_last_digits_of_a_target_choose_no_other_pose(solver):
     """Of poses that are about as near the one is taken that is least of a change from the start."""
-    turned, options = [], SolveOptions(solver)
-    for seed in range(120):
-        rng = make_rng(seed)
-        count = rng.choice((2, 3, 7))
-        lengths, ranges = rng.uniform(0.5, 1.5, count), ((-52, 63), (-np.inf, np.inf), (-69, 46))
-        rig = make_rig([(K.BALL, ranges)] * count, lengths)
-        start = np.array([unit((1.0, *rng.uniform(-0.3, 0.3, 3))) for _ in range(count)])
-        chain = rig.chain(start)
+    turned, rng = [], make_rng(11)
+    for count in (2, 3, 7):
+        ranges = ((-52, 63), (-np.inf, np.inf), (-69, 46))
+        rig = make_rig([(K.BALL, ranges)] * count, rng.uniform(0.5, 1.5, count))
+        starts = np.insert(rng.uniform(-0.3, 0.3, (EACH, count, 3)), 0, 1.0, axis=-1)
+        chains = rig.started(starts / np.linalg.norm(starts, axis=-1, keepdims=True))
         if solver is Solver.FORCE:
-            forces = make_forces(rng.uniform(0.5, 4.0, count))
-            chain = Chain(chain.joint_positions, joints=chain.joints, forces=forces)
-        target = rig.length * rng.uniform(0.1, 1.0) * random_direction(rng)
-        first = solve(chain, Goal(target), options)
-        if first.status is Status.LIMITED:
-            moved = target + LAST_DIGITS * rig.length * random_direction(rng)
-            second = solve(chain, Goal(moved), options)
-            turns = first.local_rotations_wxyz, second.local_rotations_wxyz
-            turned.append(2.0 * np.arccos(np.minimum(1.0, np.abs((turns[0] * turns[1]).sum(1)))))
-    turned = np.array([each.max() for each in turned])
-    assert len(turned) > 50
+            forces = make_forces(rng.uniform(0.5, 4.0, (EACH, count)))
+            chains = Chains(chains.joint_positions, joints=chains.joints, forces=forces)
+        ways = [random_direction(rng) for _ in range(2 * EACH)]
+        targets = rig.length * rng.uniform(0.1, 1.0, (EACH, 1)) * ways[:EACH]
+        moved = targets + LAST_DIGITS * rig.length * np.array(ways[EACH:])
+        first, second = (
+            solve_batch(chains, Goals(each), SolveOptions(solver)) for each in (targets, moved)
+        )
+        pairs = first.local_rotations_wxyz, second.local_rotations_wxyz
+        cosine = np.abs((pairs[0] * pairs[1]).sum(axis=-1)).min(axis=1)
+        turned.append(2.0 * np.arccos(np.minimum(cosine, 1.0))[first.status_code == LIMITED])
+    turned = np.concatenate(turned)
+    assert len(turned) > EACH
     assert np.mean(turned > ANOTHER) <= FEW, turned[turned > ANOTHER]
