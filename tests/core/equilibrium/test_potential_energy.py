@@ -7,6 +7,7 @@ import pytest
 
 from blender_ik_addon.core import Chains
 from blender_ik_addon.core.algebra import turns
+from blender_ik_addon.core.equilibrium import pulled_energy
 from blender_ik_addon.core.equilibrium.potential_energy import EnergyRows
 from blender_ik_addon.core.solvers.posed_rows import BoneRows, chains_first
 from blender_ik_addon.core.solving.compiled_chains import compile_chains
@@ -79,6 +80,31 @@ def test_slopes_and_curvatures_are_those_of_differences(name, unturned):
             bend = case.total(both) - case.total(across) - case.total(-across) + case.total(-both)
             theirs = bend / (4.0 * STEP**2)
             np.testing.assert_allclose(curved[:, a, b], theirs, rtol=1e-4, atol=1e-3)
+
+
+@every_rig
+def test_slopes_and_curvatures_of_what_is_pulled_are_those_of_differences(name, monkeypatch):
+    monkeypatch.setattr(pulled_energy, "PULL", 1.0)
+    case = Case(name)
+    bones = BoneRows(case.tree, np.zeros((len(case.turn), COUNT)))
+    measure = pulled_energy.PULLED.measure(bones, (case.energy, case.force))
+
+    def at(move):
+        turned = turns.multiply(turns.from_vectors(move), case.turn)
+        return measure(bones.pose(chains_first(turned)))
+
+    size = 3 * len(case.turn)
+    moves = STEP * np.eye(size).reshape(size, -1, 3, 1) * np.ones(COUNT)
+    slope, curve = at(np.zeros_like(moves[0])).derive()
+    curved = curve(np.zeros((COUNT, 0, size)), np.zeros((COUNT, 0)))
+    for a in range(size):
+        rise = (at(moves[a]).total - at(-moves[a]).total) / (2.0 * STEP)
+        np.testing.assert_allclose(slope[:, a], rise, rtol=1e-4, atol=1e-4)
+        for b in range(a, size):
+            both, across = moves[a] + moves[b], moves[a] - moves[b]
+            bend = at(both).total - at(across).total - at(-across).total + at(-both).total
+            theirs = bend / (4.0 * STEP**2)
+            np.testing.assert_allclose(curved[:, a, b], theirs, rtol=1e-3, atol=1e-2)
 
 
 def test_resistance_grows_to_ten_times_toward_a_hard_limit():
