@@ -26,6 +26,8 @@ from .start_pose import compile_start_poses
 NO_SIDE = 1e-6
 # Ways from sides are told as shares of bulges, or of this share of the limb if they are smaller.
 LEAST_SIZE = 1e-3
+# A limb that is past its pole by more, in radians, does not face it.
+FACING = 0.02
 # A vector a quarter turn on from another one has its parts along two axes, exchanged, times these.
 _ACROSS = np.array([-1.0, 1.0])[:, None]
 
@@ -159,8 +161,8 @@ class Poles(Rows):
         position: Of the poles, shape (P, 3, B).
         angle: Radians about the chord, shape (P, B).
         sign: -1 where limbs are flipped to the other side, shape (B,).
-        size: None where angles count; otherwise what ways from the sides that limbs shall bulge to
-            are divided by, shape (P, B): they change smoothly where a limb has no side.
+        size: What ways from the sides that limbs shall bulge to are divided by, shape (P, B): they
+            change smoothly where a limb has no side. Zero where angles count, None for all.
     """
 
     limbs: Limbs
@@ -214,27 +216,36 @@ class Poles(Rows):
         return np.where(at.inverse > 0.0, np.arctan2(at.parts[:, 1], at.parts[:, 0]), 0.0)
 
     def take_ways(self, posed: Posed) -> Poles:
-        """Return poles for which ways count, as shares of how far limbs bulge at a pose."""
-        size = norm(self.measure(posed).parts)
-        return replace(self, size=np.maximum(size, LEAST_SIZE * self.limbs.reach))
+        """Return poles for which ways count, as shares of how far limbs bulge at a pose.
+
+        Where a limb does not face its pole angles count: by ways it turns on as it bulges more.
+        """
+        size = np.maximum(norm(self.measure(posed).parts), LEAST_SIZE * self.limbs.reach)
+        is_beside = np.abs(self.find_past(posed)) < FACING
+        return replace(self, size=np.where(is_beside, size, 0.0))
 
     def find_output(self, posed: Posed) -> Array:
         """Return what shall become zero, shape (P, B)."""
+        past = self.find_past(posed)
         if self.size is None:
-            return self.find_past(posed)
+            return past
         along, across = self.measure(posed).parts.swapaxes(0, 1)
-        way: Array = np.where(along > 0.0, across, np.copysign(np.hypot(along, across), across))
-        return way / self.size
+        way = np.where(along > 0.0, across, np.copysign(np.hypot(along, across), across))
+        counts = self.size > 0.0
+        left: Array = np.where(counts, way / np.where(counts, self.size, 1.0), past)
+        return left
 
     def _find_shares(self, at: Bulges) -> Array:
         """Return how outputs change with the parts of bulges, shape (P, 2, B)."""
+        by_angle: Array = at.parts[:, ::-1] * at.inverse[:, None] * _ACROSS
         if self.size is None:
-            by_angle: Array = at.parts[:, ::-1] * at.inverse[:, None] * _ACROSS
             return by_angle
         along, across = at.parts.swapaxes(0, 1)
         away = at.parts * np.copysign(np.sqrt(at.inverse), across)[:, None]
         beside = np.array([0.0, 1.0])[:, None]
-        shares: Array = np.where(along[:, None] > 0.0, beside, away) / self.size[:, None]
+        by_way, counts = np.where(along[:, None] > 0.0, beside, away), self.size[:, None] > 0.0
+        size = np.where(counts, self.size[:, None], 1.0)
+        shares: Array = np.where(counts, by_way / size, by_angle)
         return shares
 
     def face(self, posed: Posed, turn: Array) -> Array:

@@ -6,7 +6,18 @@ SciPy minimises the same effort, written in other words in ``forced``, from pose
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import Chain, Forces, Goal, SolveOptions, Solver, Status, solve
+from blender_ik_addon.core import (
+    Chain,
+    Chains,
+    Forces,
+    Goal,
+    Goals,
+    SolveOptions,
+    Solver,
+    Status,
+    solve,
+    solve_batch,
+)
 from tests.core.chains import unit
 from tests.core.equilibrium.energies import (
     energy_of,
@@ -16,7 +27,7 @@ from tests.core.equilibrium.energies import (
     quaternion,
     rotation_vector,
 )
-from tests.core.limited_rigs import K, make_rig, targets_of
+from tests.core.limited_rigs import K, at_rest, make_rig, targets_of
 from tests.helpers import make_rng
 
 SAME_POSE = 1e-3
@@ -175,3 +186,41 @@ def test_a_heavy_rope_hangs_as_a_catenary_does():
     along, up = np.hypot(ways[:, 0], ways[:, 1]), ways[:, 2]
     np.testing.assert_allclose(np.diff(up / along), np.diff(up / along).mean(), atol=1e-4)
     assert joints[:, 2].min() < -0.3
+
+
+def test_a_pole_that_cannot_be_met_is_left_as_near_while_the_rest_settles():
+    rng, count = make_rng(3), 120
+    root, others = ((-30, 30), (-20, 20), (-30, 30)), ((-52, 63), (-20, 20), (-40, 46))
+    bones = [(K.BALL, root), *[(K.BALL, others)] * 4]
+    rig = make_rig(bones, rng.uniform(0.5, 1.5, 5))
+    chains, forces = rig.chains(count), make_forces(np.ones((count, 5)))
+    pulled = Chains(chains.joint_positions, joints=chains.joints, forces=forces)
+    targets, poles = targets_of(rig, count, rng), 2.0 * rig.length * rng.normal(size=(count, 3))
+    ends = [
+        solve_batch(each, Goals(targets, poles), SolveOptions(solver))
+        for each, solver in ((chains, Solver.NEWTON), (pulled, Solver.FORCE))
+    ]
+    is_there = np.all([each.residual < 1e-4 * rig.length for each in ends], axis=0)
+    before, after = (angles_past(end.joint_positions, targets, poles) for end in ends)
+    unmet = is_there & (before > np.radians(10.0))
+    assert unmet.sum() >= 3
+    assert (after - before)[unmet].max() <= np.radians(1.0)
+    rest = at_rest(5)
+    efforts = np.array(
+        [
+            [energy_of(rig, x, forces.take(0), rest) for x in end.local_rotations_wxyz]
+            for end in ends
+        ]
+    )
+    assert np.median((efforts[1] / efforts[0])[unmet]) < 0.95
+
+
+def angles_past(joints, targets, poles):
+    """Return by how many radians chains from the origin bend past their poles, without a sign."""
+    chords = targets / np.linalg.norm(targets, axis=1)[:, None]
+    bulges, sides = (
+        each - chords * (each * chords).sum(axis=1)[:, None]
+        for each in (joints[:, 1:-1].mean(axis=1), poles)
+    )
+    sizes = np.linalg.norm(bulges, axis=1) * np.linalg.norm(sides, axis=1)
+    return np.arccos(np.clip((bulges * sides).sum(axis=1) / sizes, -1.0, 1.0))

@@ -1,15 +1,17 @@
 """What poles lack, as angles and as ways from their sides, and how both change with turns."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from blender_ik_addon.core.algebra import turns
-from blender_ik_addon.core.kinematics.aims import Poles
+from blender_ik_addon.core.kinematics.aims import FACING, Poles
 from blender_ik_addon.core.solving.compiled_chains import compile_chains
 from tests.core.limited_rigs import RIGS
 from tests.helpers import make_rng
 
-COUNT, STEP = 12, 1e-6
+COUNT, STEP = 24, 1e-6
 
 
 def poles_of(name, seed):
@@ -26,11 +28,11 @@ def posed(tree, turn):
     return tree.posed(tree.make_state(turn))
 
 
-@pytest.mark.parametrize("by_ways", [False, True])
+@pytest.mark.parametrize("size", [None, 0.0, 0.3])
 @pytest.mark.parametrize("name", ["arm", "offset_bones", "tail"])
-def test_slopes_of_poles_are_those_of_differences(name, by_ways):
+def test_slopes_of_poles_are_those_of_differences(name, size):
     tree, turn, poles = poles_of(name, 5)
-    poles = poles.take_ways(posed(tree, turn)) if by_ways else poles
+    poles = poles if size is None else replace(poles, size=np.full((1, COUNT), size))
     past = poles.find_past(posed(tree, turn))
     # On either side of the quarter turn from which on the way leads back to the root.
     assert (np.abs(past) < 0.5 * np.pi).any()
@@ -48,9 +50,18 @@ def test_slopes_of_poles_are_those_of_differences(name, by_ways):
             np.testing.assert_allclose(slopes[bone, :, axis], rise, rtol=1e-5, atol=1e-6)
 
 
-def test_ways_are_sines_near_the_side_and_whole_bulges_behind_it():
+def test_ways_count_for_limbs_that_face_their_poles_and_angles_for_others():
     tree, turn, poles = poles_of("arm", 7)
+    faced = tree.posed(tree.make_state(poles.face(posed(tree, turn), turn)))
+    ways = poles.take_ways(faced)
+    assert (ways.size > 0.0).all()
+    np.testing.assert_allclose(ways.find_output(faced), 0.0, atol=1e-9)
     at = posed(tree, turn)
-    ways, past = poles.take_ways(at).find_output(at), poles.find_past(at)
-    is_near = np.abs(past) < 0.5 * np.pi
-    np.testing.assert_allclose(ways, np.where(is_near, np.sin(past), np.sign(past)), atol=1e-12)
+    past = poles.find_past(at)
+    along, across = np.cos(past), np.sin(past)
+    expected = np.where(along > 0.0, across, np.sign(across))
+    bulge = np.linalg.norm(poles.measure(at).parts, axis=1)
+    np.testing.assert_allclose(ways.find_output(at), expected * bulge / ways.size, atol=1e-12)
+    others = np.abs(past) >= FACING
+    assert others.any()
+    np.testing.assert_allclose(poles.take_ways(at).find_output(at)[others], past[others])

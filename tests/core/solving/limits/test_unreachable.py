@@ -183,8 +183,9 @@ def test_joints_that_have_no_room_at_all_stay_where_they_are():
             assert np.abs(solution.local_rotations_wxyz[:, 1:]).max() <= 1e-12
 
 
+@pytest.mark.parametrize("has_pole", [False, True], ids=["free", "pole"])
 @pytest.mark.parametrize("solver", ITERATIVE)
-def test_last_digits_of_a_target_choose_no_other_pose(solver):
+def test_last_digits_of_a_target_choose_no_other_pose(solver, has_pole):
     """Of poses that are about as near the one is taken that is least of a change from the start."""
     turned, rng = [], make_rng(11)
     for count in (2, 3, 7):
@@ -198,8 +199,10 @@ def test_last_digits_of_a_target_choose_no_other_pose(solver):
         ways = [random_direction(rng) for _ in range(2 * EACH)]
         targets = rig.length * rng.uniform(0.1, 1.0, (EACH, 1)) * ways[:EACH]
         moved = targets + LAST_DIGITS * rig.length * np.array(ways[EACH:])
+        poles = 2.0 * rig.length * rng.normal(size=(EACH, 3)) if has_pole else None
         first, second = (
-            solve_batch(chains, Goals(each), SolveOptions(solver)) for each in (targets, moved)
+            solve_batch(chains, Goals(each, poles), SolveOptions(solver))
+            for each in (targets, moved)
         )
         pairs = first.local_rotations_wxyz, second.local_rotations_wxyz
         cosine = np.abs((pairs[0] * pairs[1]).sum(axis=-1)).min(axis=1)
