@@ -3,6 +3,10 @@
 What springs and weight save by leaving the targets a little is less than what the pull costs: of
 the poses that are about as near as any the one of least energy is found, without anything held that
 ranges leave no room for.
+
+Source: the quadratic penalty method (Nocedal and Wright, "Numerical Optimization", 2006, section
+17.1). Derivatives are tested against differences in tests/core/equilibrium/
+test_potential_energy.py, the poses in tests/core/solving/limits/test_unreachable.py.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ def _settle(
     chain = run.tree
     weighted = None
     if aims is not None:
-        aims = aims.take_ways(chain.posed(state))
+        aims = aims.tell_distances(chain.posed(state))
         weighted = replace(aims, weight=AIM_WEIGHTS[-1] * chain.reach)
     joints = chain.joints
     if joints.has_stiffness:

@@ -24,7 +24,7 @@ from .start_pose import compile_start_poses
 
 # A bulge smaller than this share of the limb has no side.
 NO_SIDE = 1e-6
-# Ways from sides are told as shares of bulges, or of this share of the limb if they are smaller.
+# Distances from sides are shares of bulges, or of this share of the limb if they are smaller.
 LEAST_SIZE = 1e-3
 # A limb that is past its pole by more, in radians, does not face it.
 FACING = 0.02
@@ -161,8 +161,9 @@ class Poles(Rows):
         position: Of the poles, shape (P, 3, B).
         angle: Radians about the chord, shape (P, B).
         sign: -1 where limbs are flipped to the other side, shape (B,).
-        size: What ways from the sides that limbs shall bulge to are divided by, shape (P, B): they
-            change smoothly where a limb has no side. Zero where angles count, None for all.
+        size: The bulges that distances from the sides are shares of, shape (P, B). They are told
+            instead of angles, and change smoothly where a limb has no side. Zero where angles are
+            told, None where all are.
     """
 
     limbs: Limbs
@@ -215,10 +216,11 @@ class Poles(Rows):
         at = self.measure(posed)
         return np.where(at.inverse > 0.0, np.arctan2(at.parts[:, 1], at.parts[:, 0]), 0.0)
 
-    def take_ways(self, posed: Posed) -> Poles:
-        """Return poles for which ways count, as shares of how far limbs bulge at a pose.
+    def tell_distances(self, posed: Posed) -> Poles:
+        """Return poles that tell distances from their sides, as shares of the bulges at a pose.
 
-        Where a limb does not face its pole angles count: by ways it turns on as it bulges more.
+        Of limbs that do not face their poles they tell angles: a limb that bulges more at the same
+        distance has turned. Derived for this project, tested in tests/core/kinematics/test_aims.py.
         """
         size = np.maximum(norm(self.measure(posed).parts), LEAST_SIZE * self.limbs.reach)
         is_beside = np.abs(self.find_past(posed)) < FACING
@@ -230,9 +232,10 @@ class Poles(Rows):
         if self.size is None:
             return past
         along, across = self.measure(posed).parts.swapaxes(0, 1)
-        way = np.where(along > 0.0, across, np.copysign(np.hypot(along, across), across))
-        counts = self.size > 0.0
-        left: Array = np.where(counts, way / np.where(counts, self.size, 1.0), past)
+        # From the half line of the side: behind its end that is the distance from the end.
+        distance = np.where(along > 0.0, across, np.copysign(np.hypot(along, across), across))
+        is_told = self.size > 0.0
+        left: Array = np.where(is_told, distance / np.where(is_told, self.size, 1.0), past)
         return left
 
     def _find_shares(self, at: Bulges) -> Array:
@@ -243,9 +246,9 @@ class Poles(Rows):
         along, across = at.parts.swapaxes(0, 1)
         away = at.parts * np.copysign(np.sqrt(at.inverse), across)[:, None]
         beside = np.array([0.0, 1.0])[:, None]
-        by_way, counts = np.where(along[:, None] > 0.0, beside, away), self.size[:, None] > 0.0
-        size = np.where(counts, self.size[:, None], 1.0)
-        shares: Array = np.where(counts, by_way / size, by_angle)
+        by_distance, size = np.where(along[:, None] > 0.0, beside, away), self.size[:, None]
+        is_told = size > 0.0
+        shares: Array = np.where(is_told, by_distance / np.where(is_told, size, 1.0), by_angle)
         return shares
 
     def face(self, posed: Posed, turn: Array) -> Array:
@@ -330,9 +333,9 @@ class Aims(Rows):
     weight: Array
     sqrt_weights: Array
 
-    def take_ways(self, posed: Posed) -> Aims:
-        """Return aims whose poles count by ways, as shares of how far limbs bulge at a pose."""
-        return self if self.poles is None else replace(self, poles=self.poles.take_ways(posed))
+    def tell_distances(self, posed: Posed) -> Aims:
+        """Return aims whose poles tell distances, as shares of the bulges at a pose."""
+        return self if self.poles is None else replace(self, poles=self.poles.tell_distances(posed))
 
     def take_share(self, posed: Posed, share: float) -> Aims:
         """Return aims whose tips turn a share of the way from where they stand."""

@@ -86,7 +86,7 @@ class Settings:
     Attributes:
         measure: Makes of bones, and of what acts on them, a function that measures poses.
         holds: Whether outputs are held; otherwise they go where the step's linear model has them.
-        returns: Whether others, too, are brought back to there after a step.
+        returns: Whether outputs are brought back to there after a step, those of one effector too.
         rests: A chain rests when no joint has to turn by more, in radians.
         least_shift: Compared with the stiffest joint; some joints resist nothing.
         largest_turn: In radians; the curvature at a pose says little beyond it.
@@ -255,11 +255,11 @@ class _Descent:
         Several effectors that cannot all arrive follow curved valleys, as does what is pulled:
         where they are brought back to the step's plan a step goes farther. A single one has none.
         """
-        moved, holds = self._bones.turn_on(posed, plan.move), self._settings.holds
-        if not (holds or self._settings.returns or len(self._bones.tree.ends) > 1):
+        moved = self._bones.turn_on(posed, plan.move)
+        if not (self._settings.returns or len(self._bones.tree.ends) > 1):
             return moved
         back = self._bring_back(moved, plan)
-        if holds:
+        if self._settings.holds:
             return back
         return back.choose(self._measure(back).total < self._measure(moved).total, moved)
 

@@ -1,4 +1,4 @@
-"""What poles lack, as angles and as ways from their sides, and how both change with turns."""
+"""What poles lack, as angles and as distances from their sides, and how both change with turns."""
 
 from dataclasses import replace
 
@@ -50,18 +50,18 @@ def test_slopes_of_poles_are_those_of_differences(name, size):
             np.testing.assert_allclose(slopes[bone, :, axis], rise, rtol=1e-5, atol=1e-6)
 
 
-def test_ways_count_for_limbs_that_face_their_poles_and_angles_for_others():
+def test_limbs_that_face_their_poles_tell_distances_and_others_angles():
     tree, turn, poles = poles_of("arm", 7)
     faced = tree.posed(tree.make_state(poles.face(posed(tree, turn), turn)))
-    ways = poles.take_ways(faced)
-    assert (ways.size > 0.0).all()
-    np.testing.assert_allclose(ways.find_output(faced), 0.0, atol=1e-9)
+    told = poles.tell_distances(faced)
+    assert (told.size > 0.0).all()
+    np.testing.assert_allclose(told.find_output(faced), 0.0, atol=1e-9)
     at = posed(tree, turn)
     past = poles.find_past(at)
     along, across = np.cos(past), np.sin(past)
     expected = np.where(along > 0.0, across, np.sign(across))
     bulge = np.linalg.norm(poles.measure(at).parts, axis=1)
-    np.testing.assert_allclose(ways.find_output(at), expected * bulge / ways.size, atol=1e-12)
+    np.testing.assert_allclose(told.find_output(at), expected * bulge / told.size, atol=1e-12)
     others = np.abs(past) >= FACING
     assert others.any()
-    np.testing.assert_allclose(poles.take_ways(at).find_output(at)[others], past[others])
+    np.testing.assert_allclose(poles.tell_distances(at).find_output(at)[others], past[others])
