@@ -106,6 +106,25 @@ def _release_scale(settings: ChainGroup) -> None:
         settings.stored_pose = text_of_bones(bone._replace(scale=()) for bone in spec.stored_pose)
 
 
+def release_gone(settings: ChainGroup, update: Update) -> bool:
+    """Give bones that have left their chain in edit mode what is stored; tell if any has.
+
+    Those that another live chain writes stay with it.
+    """
+    owner, spec = owner_of(settings), chain_spec(settings)
+    known = live.memory.skeleton(update.key, owner.session_uid)
+    gone = restoring.gone_bones(owner, spec, known)
+    for other in chains_of(owner) if gone else ():
+        if not is_idle(other):
+            gone = gone.difference(bones_of_chain(other))
+    if not gone:
+        return False
+    restoring.give_back(owner, spec, update.frame, gone)
+    settings.stored_pose = text_of_bones(bone for bone in spec.stored_pose if bone.name not in gone)
+    owner.update_tag()
+    return True
+
+
 def release_slides(settings: ChainGroup, update: Update) -> bool:
     """Give bones that no longer slide their stored locations back; tell if any had one."""
     owner, spec = owner_of(settings), chain_spec(settings)
@@ -182,9 +201,13 @@ def _prepare_chain(
         return bool(stored)
     if not stored:
         store(settings, evaluated)
-    elif may_have_locations(stored) and not is_render:
-        return release_slides(settings, update)
-    return False
+        return False
+    if is_render:
+        return False
+    has_released = update.has_new_relations and release_gone(settings, update)
+    if may_have_locations(stored):
+        has_released |= release_slides(settings, update)
+    return has_released
 
 
 def live_specs(armature_object: bpy.types.Object, update: Update) -> Specs:

@@ -53,16 +53,26 @@ def take(
     return stored_bones(skeleton, pose, plan, spec, located)
 
 
-def give_back(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) -> None:
+def give_back(
+    armature_object: bpy.types.Object,
+    spec: ChainSpec,
+    frame: float,
+    names: frozenset[str] | None = None,
+) -> None:
     """Write the stored pose of a chain back; keyed channels take their F-curves' values.
 
     Args:
         armature_object: The original object.
         spec: The chain's settings, with the stored pose.
         frame: The present frame, with subframe.
+        names: Of the bones, as they are stored; all by default.
     """
     skeleton = compiled(armature_object)
-    targets = _bones(skeleton, spec)
+    targets = {
+        index: bone
+        for index, bone in _bones(skeleton, spec).items()
+        if names is None or bone.name in names
+    }
     if not targets:
         return
     pose = read_pose(armature_object)
@@ -101,6 +111,22 @@ def give_back_location(
     stored = _bones(skeleton, spec)
     targets = {index: bone for index, bone in stored.items() if bone.name in names}
     _give_back_vector(armature_object, skeleton, targets, frame, "location")
+
+
+def gone_bones(
+    armature_object: bpy.types.Object, spec: ChainSpec, known: Skeleton | None
+) -> frozenset[str]:
+    """Return the names of bones that are stored and that their chain no longer writes.
+
+    Args: As ``idle_locations``.
+    """
+    skeleton = compiled(armature_object, known)
+    plan = plan_or_none(skeleton, spec)
+    if plan is None:
+        return frozenset()
+    stored = {skeleton.index.get(bone.name, -1): bone.name for bone in spec.stored_pose}
+    written = {-1, *plan.written.tolist()}
+    return frozenset([name for index, name in stored.items() if index not in written])
 
 
 def idle_locations(

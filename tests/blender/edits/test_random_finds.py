@@ -10,6 +10,7 @@ from tests.blender.setups import rigs
 from tests.helpers import make_rng
 
 NEAR, FAR = (0.6, 0.5, 1.2), (-0.7, 0.4, 0.8)
+THREE = ((0, 0, 0), (0.0, -0.1, 1), (0, 0.0, 2), (0, 0.1, 3))
 
 
 def chain_of(ob: bpy.types.Object) -> bpy.types.PropertyGroup:
@@ -125,3 +126,43 @@ def test_a_bone_that_joins_a_chain_is_given_back_as_another_chain_has_stored_it(
         chain.mute = True
     rigs.updated()
     assert rigs.rotations(ob) == turned
+
+
+def hang(ob: bpy.types.Object, child: str, parent: str | None) -> None:
+    rigs.enter(ob, "EDIT")
+    bones = ob.data.edit_bones
+    bones[child].parent = bones[parent] if parent else None
+    rigs.enter(ob, "OBJECT")
+
+
+@pytest.mark.parametrize("solver", ["NEWTON", "FOLLOW"])
+def test_a_bone_that_leaves_a_chain_in_edit_mode_takes_its_stored_pose_back_at_once(solver):
+    ob = rigs.make_rig(THREE)
+    rigs.turn_bones(ob, angle=0.4)
+    before = np.array(ob.pose.bones["Bone.0"].rotation_quaternion)
+    rigs.add_chain(ob, "Bone.2", rigs.make_empty(location=FAR), solver=solver)
+    bpy.context.view_layer.update()
+    moved = np.array(ob.pose.bones["Bone.0"].rotation_quaternion)
+    assert np.abs(moved - before).max() > 0.05
+    hang(ob, "Bone.1", None)
+    bpy.context.view_layer.update()
+    np.testing.assert_allclose(ob.pose.bones["Bone.0"].rotation_quaternion, before, atol=1e-6)
+    assert "Bone.0" not in chain_of(ob).stored_pose
+    assert chain_of(ob).status.startswith(("Reached", "Out of reach"))
+
+
+def test_a_bone_that_leaves_one_of_two_chains_stays_with_the_other():
+    ob = rigs.make_rig(THREE)
+    before = np.array(ob.pose.bones["Bone.0"].rotation_quaternion)
+    target = rigs.make_empty(location=FAR)
+    rigs.add_chain(ob, "Bone.2", target)
+    rigs.add_chain(ob, "Bone.0", target)
+    hang(ob, "Bone.1", None)
+    bpy.context.view_layer.update()
+    toward = np.array(FAR) / np.linalg.norm(FAR)
+    tail = rigs.tail(ob, "Bone.0")
+    np.testing.assert_allclose(tail / np.linalg.norm(tail), toward, atol=1e-5)
+    for chain in ob.chain_ik.chains:
+        chain.mute = True
+    bpy.context.view_layer.update()
+    np.testing.assert_allclose(ob.pose.bones["Bone.0"].rotation_quaternion, before, atol=1e-6)
