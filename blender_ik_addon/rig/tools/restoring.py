@@ -57,7 +57,7 @@ def give_back(
     armature_object: bpy.types.Object,
     spec: ChainSpec,
     frame: float,
-    names: frozenset[str] | None = None,
+    wanted: frozenset[str] | None = None,
 ) -> None:
     """Write the stored pose of a chain back; keyed channels take their F-curves' values.
 
@@ -65,13 +65,13 @@ def give_back(
         armature_object: The original object.
         spec: The chain's settings, with the stored pose.
         frame: The present frame, with subframe.
-        names: Of the bones, as they are stored; all by default.
+        wanted: Names of the bones, as they are stored; all by default.
     """
     skeleton = compiled(armature_object)
     targets = {
         index: bone
         for index, bone in _bones(skeleton, spec).items()
-        if names is None or bone.name in names
+        if wanted is None or bone.name in wanted
     }
     if not targets:
         return

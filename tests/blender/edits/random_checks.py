@@ -203,12 +203,15 @@ def _leads_to(ob: bpy.types.Object) -> set[bpy.types.Object]:
     return (found | _read_by_drivers(ob)) - {None}
 
 
+def _drivers(ob: bpy.types.Object) -> list[bpy.types.Driver]:
+    return [curve.driver for curve in (ob.animation_data.drivers if ob.animation_data else ())]
+
+
 def _read_by_drivers(ob: bpy.types.Object) -> set[bpy.types.Object]:
-    drivers = ob.animation_data.drivers if ob.animation_data else ()
     return {
         target.id
-        for each in drivers
-        for variable in each.driver.variables
+        for driver in _drivers(ob)
+        for variable in driver.variables
         for target in variable.targets
     } - {None}
 
@@ -227,13 +230,16 @@ def without_rest() -> set[str]:
     """Return the armature objects that Blender itself may go on moving, update by update.
 
     They hang on what it evaluates in a ring, of which no pass is the last: drivers that read what
-    hangs on the very object that they drive, and bones that are tied to what hangs on them.
+    hangs on the very object that they drive, and bones that are tied to what hangs on them. Or a
+    driver reads what is gone: that gives nothing, and 0 once the file has been loaded.
     """
     return _hanging_on(
         {
             ob
             for ob in armatures()
-            if ob in _all_leading_to(_read_by_drivers(ob)) or _has_ring_of_bones(ob)
+            if ob in _all_leading_to(_read_by_drivers(ob))
+            or _has_ring_of_bones(ob)
+            or not all(driver.is_valid for driver in _drivers(ob))
         }
     )
 
