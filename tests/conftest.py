@@ -29,7 +29,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         cases[item.nodeid.partition("[")[0]].append(item)
     kept = set()
     for found in cases.values():
-        kept.update(found[i * len(found) // few] for i in range(min(few, len(found))))
+        is_whole = found[0].get_closest_marker("every_case") is not None
+        number = len(found) if is_whole else min(few, len(found))
+        kept.update(found[i * len(found) // number] for i in range(number))
     _keep(config, items, kept)
 
 

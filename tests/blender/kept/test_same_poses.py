@@ -13,7 +13,8 @@ from tests.blender.kept import kept_file
 from tests.blender.kept.kept_bonds import BONDS
 from tests.blender.kept.kept_kinds import KINDS
 
-pytestmark = [pytest.mark.slow, pytest.mark.oldest]
+# The file is played once, whatever is looked at.
+pytestmark = [pytest.mark.slow, pytest.mark.oldest, pytest.mark.every_case]
 
 ALL = {**KINDS, **BONDS}
 CLOSE = 1e-5
