@@ -30,6 +30,8 @@ NO_ENERGY = 1e-30
 # Outputs that move less than this share of what others do, squared, cannot be held. Ten times more,
 # and chains that are nearly straight are; a hundred times less, and rounding is held.
 LEAST_HELD = 1e-13
+# What resists less than this share of the stiffest row of a system is rounding, of either sign.
+ROUNDING = 1e-15
 # A shut edge is a spring so many times as stiff as the stiffest joint.
 STIFF = 1e7
 # A press on an edge that is a smaller share of the stiffest joint is rounding, of either sign.
@@ -208,23 +210,25 @@ class ConstrainedStep:
         raised = self._raise()
         if _are_positive(raised):
             return raised
-        if self._reduced.shape[-1] > MOST_FOR_EIGENVALUES:
-            self.shift = self.shift.copy()
-            for row, system in enumerate(raised):
-                while self.shift[row] < MOST_SHIFT and not _are_positive(system):
-                    self.shift[row] = max(GROWTH * self.shift[row], self._first)
-                    system = self._raise(row)
-        else:
+        self.shift = self.shift.copy()
+        if self._reduced.shape[-1] <= MOST_FOR_EIGENVALUES:
             lowest = np.linalg.eigvalsh(self._reduced)[:, 0] / self.scale
             is_fit = lowest + self._least + self.shift > 0.0
             more = np.maximum(-FARTHER * lowest, self._first)
             self.shift = np.where(is_fit, self.shift, more)
+            raised = self._raise()
+        for row, system in enumerate(raised):
+            while self.shift[row] < MOST_SHIFT and not _are_positive(system):
+                self.shift[row] = max(GROWTH * self.shift[row], self._first)
+                system = self._raise(row)
         return self._raise()
 
     def _raise(self, rows: int | EllipsisType = ...) -> Array:
         """Return some of the systems with their shifts on the diagonals."""
-        least = ((self._least + self.shift) * self.scale)[rows, None, None]
-        raised: Array = self._reduced[rows] + least * np.eye(self._reduced.shape[-1])
+        system = self._reduced[rows]
+        stiffest = np.abs(np.einsum("...kk->...k", system)).max(axis=-1)
+        least = np.maximum(((self._least + self.shift) * self.scale)[rows], ROUNDING * stiffest)
+        raised: Array = system + least[..., None, None] * np.eye(system.shape[-1])
         return raised
 
     def find_way_down(self, rests: Flags) -> tuple[Array, Flags]:
