@@ -50,7 +50,7 @@ class DragState:
             targets: World positions of their targets, shape (b, 3).
             present: Rotation channels as they stand, shape (b, k, 4).
             location: Location channels of their roots, shape (b, 3).
-            inputs: What the drags of anchored chains depend on, by row.
+            inputs: What drags depend on that may creep, by row.
             moment: When.
         """
         own, influence = self._settings, self._settings.influence[rows]

@@ -60,7 +60,7 @@ class FollowBatch(Batch):
         present, stands = wanted[rows].astype(np.float64), location[rows, 0].astype(np.float64)
         targets = self._targets.matrices[rows, :3, 3]
         inputs: dict[int, bytes] = {}
-        if self._solve.settings.spec.options.use_anchor:
+        if self._solve.can_creep:
             pairs = zip(rows.tolist(), targets, strict=True)
             inputs = {row: self._solve.inputs_of(row, self._rigs.places, to) for row, to in pairs}
         begun = self._drag_state.begun(rows, targets, present, stands, inputs, moment)

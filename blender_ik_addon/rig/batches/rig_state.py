@@ -214,9 +214,9 @@ class RigState:
 
     def _forget(self) -> None:
         """Forget the motion of chains that no longer go on from their last pose."""
-        specs = {job.plan.written.tobytes(): job.spec for job in self.jobs}
-        easing = {key for key, spec in specs.items() if spec.easing}
-        led = {key for key, spec in specs.items() if spec.is_dragged}
+        # Others may have the same bones and cannot be solved with these.
+        easing = {job.plan.written.tobytes() for job in self.jobs if job.spec.easing}
+        led = {job.plan.written.tobytes() for job in self.jobs if job.spec.is_dragged}
         self.eased = {key: past for key, past in self.eased.items() if key in easing}
         self.dragged = {key: past for key, past in self.dragged.items() if key in led}
 

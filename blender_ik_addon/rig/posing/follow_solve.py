@@ -104,6 +104,12 @@ class FollowSolve:
         connected = [skeleton.is_connected[root] for skeleton, root in roots]
         self._moved[connected] = 0.0
 
+    @property
+    def can_creep(self) -> bool:
+        """Whether a drag to where the led end is already may turn bones."""
+        own = self.settings
+        return self._options.use_anchor or own.joints is not None or bool(own.channels.locks.any())
+
     def dragged(self, begun: Begun, places: Places) -> Dragged:
         """Return what brings the led ends of some of the chains to their targets.
 
@@ -130,13 +136,15 @@ class FollowSolve:
         is_at_rest = begun.codes >= 0
         drawn = np.where(is_at_rest[:, None], start.joints[:, self._led], goal)
         poses = self._drawn(frames, start, drawn, joints)
-        # Drawn to where they are, these would turn by rounding.
+        # Drawn to where they are, these would turn by rounding, or by what locks hold.
         resting = np.flatnonzero(is_at_rest)
         poses = poses.put(resting, start.take(resting))
         ending = Ending(np.where(is_at_rest, begun.codes, REACHED), begun.holds.copy())
         if self._options.use_anchor:
             poses = self._finished(frames, poses, drawn, joints, ending)
         poses, channels, is_kept = self._locked(frames, poses, begun.near, rows)
+        poses = poses.put(resting, start.take(resting))
+        channels[resting] = begun.near[resting]
         turns, location = rotation.quaternion_from_matrix(poses.rotations), begun.location
         if self.settings.spec.moves_root:
             location = roots.location_of(poses.joints[:, 0])
@@ -146,7 +154,7 @@ class FollowSolve:
         return Dragged(solved, turns, location, ending)
 
     def inputs_of(self, row: int, places: Places, target: Array) -> bytes:
-        """Return what a drag of an anchored chain depends on besides its last pose, to compare."""
+        """Return what a drag depends on besides its last pose, to compare."""
         own, options = self.settings, self._options
         arrays = [places.from_world[row], places.above[row], target, own.channels.locks[row]]
         arrays += [self._frames.scale[row], self._frames.segments[row]]

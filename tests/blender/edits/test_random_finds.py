@@ -166,3 +166,27 @@ def test_a_bone_that_leaves_one_of_two_chains_stays_with_the_other():
         chain.mute = True
     bpy.context.view_layer.update()
     np.testing.assert_allclose(ob.pose.bones["Bone.0"].rotation_quaternion, before, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", [9, 10, 11])
+@pytest.mark.parametrize("solvers", [("FOLLOW",), ("FOLLOW", "NEWTON")])
+def test_a_dragged_chain_whose_locks_change_its_pose_comes_to_rest(solvers, seed):
+    """Drawn to where it was already it turned by what the lock held, at each update.
+
+    A refused chain on the same bones took its memory away besides.
+    """
+    ob = rigs.make_rig(rigs.zigzag(4, seed))
+    rigs.turn_bones(ob, seed, 1.0)
+    for solver in solvers:
+        rigs.add_chain(ob, "Bone.3", rigs.make_empty(location=(0.6, 2.3, -1.6)), solver=solver)
+    rigs.updated()
+    bone = ob.pose.bones["Bone.0"]
+    bone.lock_rotations_4d = bone.lock_rotation_w = True
+    for place in ((0.4, 0.3, -1.5), (1.5, -1.0, 0.5)):
+        bone.location = place
+        rigs.updated()
+    before = rigs.rotations(ob), tuple(bone.location)
+    for _ in range(3):
+        ob.update_tag()
+        rigs.updated()
+        assert (rigs.rotations(ob), tuple(bone.location)) == before
