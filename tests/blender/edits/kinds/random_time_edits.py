@@ -92,6 +92,8 @@ class TimeEdits:
         if pose_bone is not None and pose_bone.id_data.is_editable:
             name = rigs.rotation_property(pose_bone) if what == "rotation" else what
             pose_bone.keyframe_insert(name, frame=frame)
+            # Blender's own buttons tell of the object as well, which a script does not.
+            pose_bone.id_data.update_tag()
 
     @edit(i=THING, chain=THING, setting=SETTINGS)
     def key_setting(self, i, chain, setting):
