@@ -231,7 +231,8 @@ def without_rest() -> set[str]:
 
     They hang on what it evaluates in a ring, of which no pass is the last: drivers that read what
     hangs on the very object that they drive, and bones that are tied to what hangs on them. Or a
-    driver reads what is gone: that gives nothing, and 0 once the file has been loaded.
+    driver reads what is gone, or what nothing else uses and so is not saved: that gives 0 once the
+    file has been loaded.
     """
     return _hanging_on(
         {
@@ -240,6 +241,7 @@ def without_rest() -> set[str]:
             if ob in _all_leading_to(_read_by_drivers(ob))
             or _has_ring_of_bones(ob)
             or not all(driver.is_valid for driver in _drivers(ob))
+            or any(not thing.users for thing in _read_by_drivers(ob))
         }
     )
 
