@@ -302,14 +302,16 @@ class ChainBatch(Batch):
     def _bring_to_rest(self, asked: Asked, solved: Solved) -> None:
         """Solve what has not arrived again from its own results, in place, until it stays.
 
-        Else it would move at the next update for nothing, and after undo and loading.
+        Else it would move at the next update for nothing, and after undo and loading. Where spaces
+        or bones are scaled unevenly, that holds of what has arrived as well: from another pose the
+        sides of poles are others.
         """
         rows, part, is_current = np.arange(len(asked.rows)), solved, self.driven[0].is_current
         for _ in range(MOST_AGAIN):
             channels = part.channels.astype(np.float32).astype(np.float64)
             moves = (np.abs(channels - asked.present) > CURRENT_NOISE)[:, is_current]
-            moves = moves.any(axis=(1, 2)) & (part.status_codes != REACHED).any(axis=1)
-            left = np.flatnonzero(moves)
+            may_move = (part.status_codes != REACHED).any(axis=1) | (not self.is_even)
+            left = np.flatnonzero(moves.any(axis=(1, 2)) & may_move)
             if not left.size:
                 break
             location = None if part.location is None else part.location[left]

@@ -169,6 +169,23 @@ def test_a_dragged_chain_within_limits_does_not_creep(seed, use_anchor):
     assert shake([ob], 12)["Rig"] == [0.0] * 12
 
 
+@pytest.mark.parametrize("inherited", ["FULL", "FIX_SHEAR"])
+@pytest.mark.parametrize("bone", ["Bone.0", "Bone.1"])
+@pytest.mark.parametrize("seed", [0, 3, 6])
+def test_a_chain_below_uneven_scale_that_has_arrived_stays_after_undo(seed, bone, inherited):
+    """Promise 4: seen from its own last pose the side of the pole was another one."""
+    ob = rigs.make_rig(rigs.zigzag(3, seed))
+    rigs.turn_bones(ob, seed, 0.6)
+    ob.data.bones["Bone.1"].inherit_scale = inherited
+    ob.pose.bones[bone].scale = (3.0, 1.0, 1.0)
+    places = make_rng(seed).uniform(-1.0, 1.5, (2, 3))
+    target, pole = (rigs.make_empty(location=place) for place in places * ((1.0,), (2.0,)))
+    rigs.add_chain(ob, "Bone.2", target, start_from="CURRENT", pole_target=pole)
+    rigs.updated()
+    assert ob.chain_ik.chains[0].status.startswith("Reached")
+    assert max(shake([ob], 2, forgets=True)[ob.name]) <= STILL
+
+
 @pytest.mark.parametrize("starts", [("CURRENT", "KEYED"), ("KEYED", "CURRENT")])
 def test_nothing_moves_where_a_setting_of_a_tree_is_driven(starts):
     """Promise 4, where a part of the tree starts from its own last pose."""

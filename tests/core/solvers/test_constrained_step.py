@@ -23,7 +23,13 @@ def test_joints_that_resist_nothing_beside_stiff_edges_are_rounding_and_no_error
     slope, turn = rng.normal(size=(1, 3 * BONES)), np.zeros((1, BONES, 4))
     held = np.zeros((1, 0, 3 * BONES)), np.zeros((1, 0))
     step = ConstrainedStep(
-        np.arange(3 * BONES), (slope, lambda *_: curvature), held, None, forget(turn, 0), np.zeros(1), SHIFTS
+        np.arange(3 * BONES),
+        (slope, lambda *_: curvature),
+        held,
+        None,
+        forget(turn, 0),
+        np.zeros(1),
+        SHIFTS,
     )
     assert np.isfinite(step.move).all()
     # It leads down.
