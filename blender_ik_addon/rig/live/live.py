@@ -287,7 +287,8 @@ def _read_rigs(
     present: dict[int, RigState] = {}
     posed: list[tuple[RigState, frozenset[str]]] = []
     has_prepared = False
-    names_of, known = source.names, graph.rigs
+    # Preparing rigs tags some, and Blender then lists these, too.
+    names_of, known, posed_by_frame = source.names, graph.rigs, update.posed_armatures
     for candidate in candidates():
         names, uid = names_of(candidate), candidate.session_uid
         state = known.get(uid)
@@ -298,7 +299,7 @@ def _read_rigs(
             ):
                 present[uid] = state
                 continue
-            keyed = state.keys_of_pose(update) if uid in update.posed_armatures else None
+            keyed = state.keys_of_pose(update) if uid in posed_by_frame else None
             if keyed is not None and _is_posable(candidate, update):
                 present[uid] = state
                 posed.append((state, keyed))

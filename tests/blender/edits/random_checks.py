@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 
 import bpy
@@ -32,6 +32,7 @@ times larger and a chain may creep unseen. All other chains give the very same n
 """
 
 Poses = dict[str, Channels]
+Leads = Callable[[bpy.types.Object], set[bpy.types.Object]]
 Stored = dict[tuple[str, int, str], str]
 """Stored channels as text by armature object, index of the chain and bone."""
 
@@ -192,16 +193,22 @@ def has_history(chain: bpy.types.PropertyGroup) -> bool:
     return chain.solver == "FOLLOW" or is_gradual or chain.start_from == "CURRENT"
 
 
-def _leads_to(ob: bpy.types.Object) -> set[bpy.types.Object]:
-    """Return the objects that an object hangs on, directly."""
+def _tied_to(ob: bpy.types.Object) -> set[bpy.types.Object]:
+    """Return the objects that an object hangs on directly, as far as Blender knows."""
     found = {ob.parent}
     ties = list(ob.constraints)
     for bone in ob.pose.bones if ob.pose is not None else ():
         ties += bone.constraints
     found.update(getattr(tie, "target", None) for tie in ties)
+    return (found | _read_by_drivers(ob)) - {None}
+
+
+def _leads_to(ob: bpy.types.Object) -> set[bpy.types.Object]:
+    """Return the objects that an object hangs on, directly."""
+    found = _tied_to(ob)
     for chain in ob.chain_ik.chains:
         found |= {chain.target, chain.pole_target}
-    return (found | _read_by_drivers(ob)) - {None}
+    return found - {None}
 
 
 def _drivers(ob: bpy.types.Object) -> list[bpy.types.Driver]:
@@ -217,27 +224,36 @@ def _read_by_drivers(ob: bpy.types.Object) -> set[bpy.types.Object]:
     } - {None}
 
 
-def _all_leading_to(things: set[bpy.types.Object]) -> set[bpy.types.Object]:
+def _all_leading_to(
+    things: set[bpy.types.Object], leads_to: Leads = _leads_to
+) -> set[bpy.types.Object]:
     """Return things and all that they hang on, by any way."""
     seen, waiting = set(things), list(things)
     while waiting:
-        new = _leads_to(waiting.pop()) - seen
+        new = leads_to(waiting.pop()) - seen
         seen |= new
         waiting += new
     return seen
+
+
+def _in_rings() -> set[bpy.types.Object]:
+    """Return the objects that hang on themselves by way of others."""
+    return {ob for ob in bpy.data.objects if ob in _all_leading_to(_tied_to(ob) - {ob}, _tied_to)}
 
 
 def without_rest() -> set[str]:
     """Return the armature objects that Blender itself may go on moving, update by update.
 
     They hang on what it evaluates in a ring, of which no pass is the last: drivers that read what
-    hangs on the very object that they drive, and bones that are tied to what hangs on them. Or a
+    hangs on the very object that they drive, and bones or objects that are tied to what hangs on
+    them. Or a
     driver reads what is gone, or what nothing else uses and so is not saved: that gives 0 once the
     file has been loaded. Or chains start from their own last pose, on bones scaled so much that
     channels do not tell it.
     """
     return _hanging_on(
-        {
+        _in_rings()
+        | {
             ob
             for ob in armatures()
             if ob in _all_leading_to(_read_by_drivers(ob))
