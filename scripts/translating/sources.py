@@ -19,7 +19,7 @@ _LAYOUT_WORDS = {"text", "heading"}
 _OF_PROPERTIES = {"name", "description"}
 
 # What reaches people of the core; the rest is checked before the core is asked.
-_CORE = ("core/solving/task.py",)
+_CORE = ("core/kinematics/task.py",)
 _LAYERS = ("rig", "properties", "preferences", "operators", "panels", "overlay", "gizmos")
 # Names of bones and limbs, which are not translated.
 _NAMES = ("rig/anatomy/bone_names.py", "rig/anatomy/limbs.py")

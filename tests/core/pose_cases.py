@@ -26,7 +26,7 @@ from blender_ik_addon.core import (
 )
 from tests.core.chains import POSES, random_direction, start_joints, uneven_lengths, unit
 from tests.core.equilibrium.energies import make_forces, repeated
-from tests.core.limited_rigs import RIGS, K, Rig, at_rest, make_rig, poles_beside
+from tests.core.limited_rigs import FREE_AXES, RIGS, K, Rig, at_rest, make_rig, poles_beside
 from tests.core.tree_rigs import LIMITED, TREES, TreeRig
 
 Array = npt.NDArray[np.float64]
@@ -165,7 +165,7 @@ def limited_case(
 
 def _kinds(count: int) -> Iterator[Case]:
     ranges = ((-60, 70), (-50, 40), (-45, 80))
-    for kind in K:
+    for kind in FREE_AXES:
         free = {"HINGE": 1, "ELBOW": 2, "SWING": 2, "FIXED": 0}.get(kind.name.split("_")[0], 3)
         ball = (K.BALL, ranges)
         rig = make_rig([ball, (kind, ranges[:free]), ball], astray=0.2)

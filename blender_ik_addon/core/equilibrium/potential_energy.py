@@ -92,9 +92,10 @@ class EnergyRows:
         self.growth = chains_first(energy.growth_low), chains_first(energy.growth_high)
         self.stiffness = chains_first(energy.stiffness)[..., None]
         self.borne = chains_first(energy.borne)[..., None]
+        self.weighs = bool((self.gravity != 0.0).any() and (self.borne > 0.0).any())
 
-    def measure(self, posed: PosedRows) -> EnergyAt:
-        """Return the energy at poses."""
+    def measure(self, posed: PosedRows, _output: Array | None = None) -> EnergyAt:
+        """Return the energy at poses, whatever their outputs are."""
         return EnergyAt(self, posed)
 
 
@@ -121,29 +122,32 @@ class EnergyAt:
         self._side, square = np.sign(excess), excess * excess
         grown = np.where(excess > 0.0, energy.growth[1], energy.growth[0]) * square
         springs = square * (0.5 + 0.25 * grown) * energy.stiffness
-        # Segments, each as often as the mass that it bears.
-        self._lifted = (posed.points[:, 1:] - posed.points[:, :-1]) * energy.borne
-        weight = self._lifted.sum(axis=1) * energy.gravity
-        self.total: Array = springs.reshape(len(w), -1).sum(axis=1) - weight.sum(axis=1)
+        self.total: Array = springs.reshape(len(w), -1).sum(axis=1)
+        if energy.weighs:
+            # Segments, each as often as the mass that it bears.
+            self._lifted = (posed.points[:, 1:] - posed.points[:, :-1]) * energy.borne
+            weight = self._lifted.sum(axis=1) * energy.gravity
+            self.total = self.total - weight.sum(axis=1)
         # How low it can get is not known.
         self.is_least: Flags = np.zeros(len(w), dtype=np.bool_)
 
-    def derive(self) -> tuple[Array, Callable[[Array, Array], Array]]:
+    def derive(self, jacobian: Array) -> tuple[Array, Callable[[Array], Array]]:
         """Return first derivatives (B, 3 n), and a function that returns second ones.
 
-        From the Jacobian (B, k, 3 n) of outputs, and a force (B, k) on them, it returns the second
-        derivatives of the energy less those of the force's work, (B, 3 n, 3 n). The force's is that
-        on the first three outputs; the curvature of aims is left out.
+        From a force (B, rows) on outputs with a Jacobian (B, rows, 3 n) it returns the second
+        derivatives of the energy less those of the force's work, (B, 3 n, 3 n), as
+        ``BoneRows.curve_outputs`` knows them.
         """
         slope, resistance = self._resist()
-        moved = flatten(self._posed.move_by_turns(self._find_levers()[:, None]))
         gravity, chains, bones = self._energy.gravity, len(slope), np.arange(slope.shape[1])
-        slope = slope.reshape(chains, -1) - (gravity[:, None] @ moved)[:, 0]
+        slope, weight = slope.reshape(chains, -1), None
+        if self._energy.weighs:
+            sunk = flatten(self._posed.move_by_turns(self._find_levers()[:, None]))
+            slope = slope - (gravity[:, None] @ sunk)[:, 0]
+            weight = gravity, sunk
 
-        def curve(jacobian: Array, force: Array) -> Array:
-            pulls = np.stack((gravity, force[:, :3]), axis=1)
-            both = np.concatenate((moved, jacobian[:, :3]), axis=1)
-            whole = self._energy.bones.curve_work(self._posed, pulls, both)
+        def curve(force: Array) -> Array:
+            whole = self._energy.bones.curve_outputs(self._posed, force, jacobian, weight)
             by_bone = whole.reshape(chains, len(bones), 3, len(bones), 3)
             by_bone[:, bones, :, bones] += resistance.swapaxes(0, 1)
             return whole

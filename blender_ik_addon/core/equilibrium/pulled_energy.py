@@ -27,26 +27,25 @@ PULL = 1e5
 class PulledAt:
     """The energy of B chains at one pose, and that of the pull on their outputs."""
 
-    def __init__(self, at: EnergyAt, posed: PosedRows, bones: BoneRows, pull: tuple[Array, Array]):
-        """Take what acts at the pose, the bones, and the pull: to where (B, k), how hard (B, 1)."""
+    def __init__(self, at: EnergyAt, output: Array, pull: tuple[Array, Array]):
+        """Take what acts at the pose, its outputs, and the pull: to where (B, k), how hard."""
         target, self._strength = pull
-        self._at, self._posed, self._bones = at, posed, bones
-        self._error = target - bones.find_output(posed)
+        self._at, self._error = at, target - output
         square = (self._error * self._error).sum(axis=1)
         self.total: Array = at.total + 0.5 * self._strength[:, 0] * square
         self.is_least: Flags = at.is_least
 
-    def derive(self) -> tuple[Array, Curve]:
-        """Return first derivatives and the function of second ones; no output is held."""
-        slope, curve = self._at.derive()
-        jacobian, force = self._bones.find_jacobian(self._posed), self._strength * self._error
+    def derive(self, jacobian: Array) -> tuple[Array, Curve]:
+        """Return first derivatives, and a function that returns second ones."""
+        slope, curve = self._at.derive(jacobian)
+        pull = self._strength * self._error
 
-        def curve_both(_jacobian: Array, _force: Array) -> Array:
+        def curve_both(force: Array) -> Array:
             stiff = jacobian.swapaxes(1, 2) @ (self._strength[..., None] * jacobian)
-            whole: Array = curve(jacobian, force) + stiff
+            whole: Array = curve(force + pull) + stiff
             return whole
 
-        return slope - (force[:, None] @ jacobian)[:, 0], curve_both
+        return slope - (pull[:, None] @ jacobian)[:, 0], curve_both
 
     def foresee(self, move: Array) -> bool:
         """Derive from now on as springs act after moves (B, n, 3); tell if any act otherwise."""
@@ -55,12 +54,12 @@ class PulledAt:
 
 def _measure(
     bones: BoneRows, acting: tuple[PotentialEnergy, Array]
-) -> Callable[[PosedRows], PulledAt]:
+) -> Callable[[PosedRows, Array], PulledAt]:
     energy, target = EnergyRows(bones, acting[0]), chains_first(acting[1])
     weight = energy.borne.sum(axis=1) * measure(energy.gravity)[:, None] * bones.tree.reach[:, None]
     strength = PULL * (energy.stiffness.sum(axis=1) + weight) / bones.tree.reach[:, None] ** 2
     pull = target, strength
-    return lambda posed: PulledAt(energy.measure(posed), posed, bones, pull)
+    return lambda posed, output: PulledAt(energy.measure(posed), output, pull)
 
 
 PULLED = Settings(

@@ -12,6 +12,7 @@ from ..algebra.arrays import norm
 from ..algebra.nested import take_rows
 from ..kinematics.aims import Aims
 from ..kinematics.kinematic_tree import TURN
+from ..kinematics.task import Task
 from ..model.forces import StepMode
 from ..solvers import jacobian_transpose
 from ..solvers.feasible_newton import Settings, minimise
@@ -25,7 +26,6 @@ from ..solving.iteration import (
     stands_still,
 )
 from ..solving.joint_run import AIM_WEIGHTS, Run
-from ..solving.task import Task
 from .potential_energy import EnergyRows, PotentialEnergy
 from .pulled_energy import PULLED
 
@@ -140,6 +140,7 @@ def _settle(
         rows = np.flatnonzero(caps * among)
         for part in (rows[first : first + most] for first in range(0, len(rows), most)):
             given = take_rows((free, state, acting, wanted, caps), part)
-            turn[..., part], spent = minimise(settings, *given, is_alone=run.is_alone)
-            used[part] += spent
+            ended = minimise(settings, *given, is_alone=run.is_alone)
+            turn[..., part] = ended.turn
+            used[part] += ended.used
     return chain.make_state(turn, state[:-1, TURN]), used

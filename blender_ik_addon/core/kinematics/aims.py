@@ -265,12 +265,16 @@ class Poles(Rows):
         return faced
 
     def find_slopes(self, posed: Posed) -> Array:
-        """Return how outputs change with turns, shape (n, P, 3, B)."""
+        """Return how outputs change with turns, shape (n, P, 3, B).
+
+        Where the first bone floats, its row tells how they change with its place.
+        """
         at, limbs, (still_shares, shares) = self.measure(posed), self.limbs, self.limbs.shares
         by_parts = self._find_shares(at)
         inner = np.einsum("psb,psib->pib", by_parts, at.sides)
         slopes = self._sum_slopes(posed, shares, inner)
-        if still_shares.any():
+        floats = limbs.topology.floats
+        if still_shares.any() or floats:
             # As the roots move, so do the ways to the pole and to the target, along which the
             # chord lies.
             distance = np.maximum(norm(self.target - at.root), NO_SIDE * limbs.reach)
@@ -281,6 +285,8 @@ class Poles(Rows):
             along, pole_along = (dot(way, at.chord) / distance for way in (at.offset, to_pole))
             of_root = -along[:, None] * inner - (1.0 - pole_along)[:, None] * pole
             slopes += self._sum_slopes(posed, still_shares, of_root)
+            if floats:
+                slopes[0] = -of_root
         return slopes
 
     @staticmethod
@@ -309,7 +315,9 @@ class Tips(Rows):
 
     def find_turns_past(self, posed: Posed) -> Array:
         """Return the turns that bones are past their wanted orientations, vectors (T, 3, B)."""
-        moved = np.einsum("tijb,tjkb->tikb", posed.whole[list(self.bones)], self.back)
+        bones = list(self.bones)
+        whole = np.einsum("tijb,tjkb->tikb", posed.frames[bones], posed.own[bones])
+        moved = np.einsum("tijb,tjkb->tikb", whole, self.back)
         wanted = turns.conjugate(self.turn)
         return turns.to_vectors(turns.multiply(turns.from_matrices(moved), wanted))
 
@@ -344,12 +352,17 @@ class Aims(Rows):
         left = turns.from_vectors((1.0 - share) * self.tips.find_turns_past(posed))
         return replace(self, tips=replace(self.tips, turn=turns.multiply(left, self.tips.turn)))
 
+    @property
+    def effectors(self) -> tuple[int, ...]:
+        """The effector of each row of the output."""
+        poles = () if self.poles is None else self.poles.limbs.effectors
+        tips = () if self.tips is None else self.tips.effectors
+        return *poles, *(effector for effector in tips for _ in range(3))
+
     @cached_property
     def _scale(self) -> Array:
         """What radians are multiplied by, shape (rows, B)."""
-        effectors = () if self.poles is None else self.poles.limbs.effectors
-        thrice = () if self.tips is None else np.repeat(self.tips.effectors, 3)
-        scale: Array = self.weight * self.sqrt_weights[[*effectors, *thrice]]
+        scale: Array = self.weight * self.sqrt_weights[list(self.effectors)]
         return scale
 
     @property

@@ -216,9 +216,12 @@ def compile_joints(joints: Joints, unit: Array) -> CompiledJoints:
     """Return what the joints of bones allow, in units (B,)."""
     low, high = put_rows_last(joints.low), put_rows_last(joints.high)
     offsets = put_rows_last(joints.offsets)
-    zero = np.zeros((len(joints.kinds), 4, len(unit)))
+    # What floats never turns: to solvers it is a joint like any other.
+    floating = {JointKind.FLOATING: JointKind.BALL}
+    kinds = tuple(floating.get(kind, kind) for kind in joints.kinds)
+    zero = np.zeros((len(kinds), 4, len(unit)))
     zero[:, 0] = 1.0
-    for bone, kind in enumerate(joints.kinds):
+    for bone, kind in enumerate(kinds):
         wide = joint_limits.find_wide_middle(kind, low[bone], high[bone])
         if wide is not None:
             axis, middle = wide
@@ -226,9 +229,9 @@ def compile_joints(joints: Joints, unit: Array) -> CompiledJoints:
             offsets[bone] = arrays.compose(offsets[bone], turns.to_matrices(zero[bone]))
             low[bone, axis] -= middle
             high[bone, axis] -= middle
-    rooms = [joint_limits.lock_axes(*each) for each in zip(joints.kinds, low, high, strict=True)]
+    rooms = [joint_limits.lock_axes(*each) for each in zip(kinds, low, high, strict=True)]
     return CompiledJoints(
-        kinds=joints.kinds,
+        kinds=kinds,
         offsets=offsets,
         zero=zero,
         low=low,

@@ -79,6 +79,12 @@ class KinematicTree(Rows):
         """The number of rows of the output."""
         return 3 * len(self.ends) + (0 if self.aims is None else self.aims.rows)
 
+    def move(self, place: Array) -> KinematicTree:
+        """Return trees whose first bones have moved, by lengths of the reach (3, B)."""
+        heads = self.heads.copy()
+        heads[0] += place * self.reach
+        return replace(self, heads=heads)
+
     def make_state(
         self,
         turn: Array,

@@ -14,7 +14,7 @@ import numpy as np
 from ..algebra.arithmetic import Array, Counts, Number
 from .errors import InvalidChainError
 from .forces import Forces
-from .joints import Joints
+from .joints import JointKind, Joints
 from .records import Record, Shape, check_shape, freeze, take_record
 from .topology import Topology
 
@@ -76,6 +76,12 @@ class Chain(Record):
                 )
         if self.topology is not None and self.joints is not None:
             _check_offsets(self.joints)
+        if self.joints is not None and JointKind.FLOATING in self.joints.kinds:
+            if self.topology is None or len(self.topology.roots) > 1:
+                raise InvalidChainError(
+                    "Only a tree floats, and as a whole: give one topology whose bones all hang on"
+                    " the first one."
+                )
 
     def _measure_segments(self) -> Array:
         points, topology = self.joint_positions, self.topology

@@ -31,6 +31,10 @@ class Goal(Record):
             wanted one, in armature space, shape (4,); None leaves the tip free.
         weight: What effectors of a tree count where not all can be met: the sum of weight times
             squared distance becomes least. Zero or more; None for 1.
+        priority: Of the goals of effectors, whole numbers (E,), for all trees alike: those of 1
+            come first, and what they have come to is held while those of 2 are met as far as can
+            be, and so on; of one priority positions come before turns and poles. None for no such
+            order: positions of all come first, and poles and turns are met besides.
         has_pole: Which of a tree's poles count, for all trees alike; None for all.
         has_tip_rotation: The same of tip rotations.
     """
@@ -40,6 +44,7 @@ class Goal(Record):
     pole_angle: float | Array = 0.0
     tip_rotation_wxyz: Array | None = None
     weight: Array | None = None
+    priority: Sequence[int] | None = None
     has_pole: Sequence[bool] | None = None
     has_tip_rotation: Sequence[bool] | None = None
     leading: ClassVar[Shape] = ()
@@ -76,15 +81,15 @@ class Goal(Record):
                 raise InvalidGoalError(
                     "The weights of a tree's goals must be zero or more, and one above: raise it."
                 )
-        for name in ("has_pole", "has_tip_rotation"):
-            flags = getattr(self, name)
-            if flags is not None:
-                if len(flags) != leading[-1]:
+        for name, kind in (("has_pole", bool), ("has_tip_rotation", bool), ("priority", int)):
+            values = getattr(self, name)
+            if values is not None:
+                if len(values) != leading[-1]:
                     raise InvalidGoalError(
-                        f"The flags {name} must be {leading[-1]}, not {len(flags)}: give one an"
-                        " effector for all trees."
+                        f"There must be {leading[-1]} values of {name}, not {len(values)}: give"
+                        " one an effector for all trees."
                     )
-                freeze(self, name, tuple(bool(flag) for flag in flags))
+                freeze(self, name, tuple(kind(value) for value in values))
 
     def as_batch(self) -> Goals:
         """Return the goal of one chain as that of a batch of one."""

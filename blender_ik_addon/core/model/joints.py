@@ -33,6 +33,8 @@ class JointKind(enum.IntEnum):
     HINGE_Z = 6
     FIXED = 7
     """No turn; the bone stays at its zero."""
+    FLOATING = 8
+    """The first bone of a tree, which moves to all sides and does not turn."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,8 @@ class Joints(Record):
             3); by default the Y axes of the offsets, along which bones lie that have not turned.
         unturned: Bones that the one before carries but does not turn, as those of Blender that
             inherit no rotation: for these M_i = A_i R_i. NEWTON solves what has some, whatever the
-            solver; FORCE settles it, and FOLLOW refuses it.
+            solver; FORCE settles it, and FOLLOW refuses it. The bones that hang on a floating one
+            are among them.
     """
 
     kinds: tuple[JointKind, ...]
@@ -99,6 +102,8 @@ class Joints(Record):
         freeze(self, "unturned", tuple(int(bone) for bone in self.unturned))
         if not all(0 <= bone < len(self.kinds) for bone in self.unturned):
             raise InvalidChainError("What is not turned is no bone: give the indices of bones.")
+        if JointKind.FLOATING in self.kinds[1:]:
+            raise InvalidChainError("Only the first bone floats: put it before all others.")
         self._check_ranges()
 
     @property

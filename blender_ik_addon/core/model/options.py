@@ -54,6 +54,8 @@ class SolveOptions:
             shape (B,). No more counts than half of the way from folded to stretched.
         keeps_start: Chains with joints, and trees, stay in the start pose unless another pose is
             better by what is worth a move: for chains that start from their own last pose.
+        stays_near: Of the poses that meet the goals of a tree in levels, the one is found that is
+            nearest to the start, by how readily joints turn: the last level.
         lead: Which end FOLLOW leads to the target.
         max_bend: Greatest angle between neighbouring segments in radians, for FOLLOW without
             joints; half a turn is none.
@@ -68,6 +70,7 @@ class SolveOptions:
     use_finish: bool = True
     soft_distance: float | Array = 0.0
     keeps_start: bool = False
+    stays_near: bool = False
     lead: Lead = Lead.TIP
     max_bend: float = math.pi
     use_anchor: bool = False

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..algebra.arithmetic import Counts, Flags
 from .errors import InvalidChainError
+from .joints import JointKind, Joints
 from .records import freeze
 
 Index = Counts | slice
@@ -29,11 +30,13 @@ class Topology:
         parents: -1 for a root. There may be several of those; their heads never move.
         effector_bones: The bone that carries each effector.
         unturned: As ``Joints.unturned``, which alone tells it; solvers note it here.
+        floats: Whether the first bone moves instead of turning, as ``JointKind.FLOATING`` tells.
     """
 
     parents: Sequence[int]
     effector_bones: Sequence[int]
     unturned: tuple[int, ...] = field(init=False, default=())
+    floats: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         """Raise ``InvalidChainError`` if a bone stands before its parent, or is none."""
@@ -70,12 +73,17 @@ class Topology:
                 above[parent, bone] = True
         return above
 
-    def without_turning(self, unturned: tuple[int, ...]) -> Topology:
-        """Return the same order, of which some bones are not turned by their parents."""
-        if not unturned:
+    def with_joints(self, joints: Joints) -> Topology:
+        """Return the same order, with what joints tell of it noted."""
+        floats = JointKind.FLOATING in joints.kinds
+        # What floats does not turn, nor does it turn others.
+        carried = [bone for bone, parent in enumerate(self.parents) if floats and parent == 0]
+        unturned = tuple(sorted({*joints.unturned, *carried}))
+        if not (unturned or floats):
             return self
         found = Topology(self.parents, self.effector_bones)
         freeze(found, "unturned", unturned)
+        freeze(found, "floats", floats)
         return found
 
     @cached_property
@@ -185,7 +193,7 @@ class Topology:
             # What turns with the bone that carries the effector bends as one limb with it.
             is_shared = (self.moves & ~self.moves[carrier]).any(axis=1)
             own = tuple(bone for bone in path if not is_shared[bone])
-            limbs.append(own if len(own) > 1 else path)
+            limbs.append(own if len(own) > 1 else path[self.floats :])
         return tuple(limbs)
 
 

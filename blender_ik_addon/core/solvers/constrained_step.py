@@ -23,7 +23,7 @@ from ..kinematics.limit_edges import LEAST_LEAVING
 from .near_edges import NearEdges
 from .posed_rows import apply, measure
 
-Curve = Callable[[Array, Array], Array]
+Curve = Callable[[Array], Array]
 
 # Less energy than this is none.
 NO_ENERGY = 1e-30
@@ -83,7 +83,7 @@ class ConstrainedStep:
     def __init__(
         self,
         free_axes: Counts,
-        derivatives: tuple[Array, Curve],
+        derivatives: tuple[Array, Array],
         held: tuple[Array, Array],
         edges: NearEdges | None,
         known: Known,
@@ -94,17 +94,17 @@ class ConstrainedStep:
 
         Args:
             free_axes: About which joints turn, of three a bone.
-            derivatives: Of the energy: first ones (B, 3 n), and a function from the Jacobian and a
-                force on held outputs to second ones, less those of the force's work.
+            derivatives: Of the energy: first ones (B, 3 n), and second ones (B, 3 n, 3 n), less
+                those of the work of the force that holds outputs.
             held: The Jacobian (B, k, 3 n) of the outputs that are held, and their errors (B, k).
             edges: Those near to the poses, or None.
             known: Of the step before.
             shift: To begin with, shape (B,).
             shifts: The least, and the first larger one, compared with the scale.
         """
-        (self._slope, curve), (self._jacobian, error) = derivatives, held
+        (self._slope, self._curvature), (self._jacobian, error) = derivatives, held
         self._axes, self._edges, (self._least, self._first) = free_axes, edges, shifts
-        self._curvature, self.shift = curve(self._jacobian, known.force), shift
+        self.shift = shift
         # Of each joint's block half the trace: it does not depend on the axes that turns count in.
         diagonal = np.einsum("bkk->bk", self._curvature)
         largest = 0.5 * np.abs(diagonal.reshape(len(shift), -1, 3).sum(axis=2)).max(axis=1)
@@ -226,7 +226,7 @@ class ConstrainedStep:
     def _raise(self, rows: int | EllipsisType = ...) -> Array:
         """Return some of the systems with their shifts on the diagonals."""
         system = self._reduced[rows]
-        stiffest = np.abs(np.einsum("...kk->...k", system)).max(axis=-1)
+        stiffest = np.abs(np.einsum("...kk->...k", system)).max(axis=-1, initial=0.0)
         least = np.maximum(((self._least + self.shift) * self.scale)[rows], ROUNDING * stiffest)
         raised: Array = system + least[..., None, None] * np.eye(system.shape[-1])
         return raised

@@ -51,6 +51,8 @@ NO_GAIN = 1e-15
 RETURNS, LARGEST_RETURN = 3, 0.5
 # From which share of the reach on they are there, and how much more after a step of one radian.
 RETURNED, RETURNED_BY_STEP = 1e-11, 1e-3
+# Farther off than so many times that they have not come back.
+STRAY = 10.0
 # A gap of held outputs counts so many times what the force on them saves along it. A quarter of it,
 # and steps are taken from which limits let no output come back.
 GAP_COUNTS = 4.0
@@ -69,10 +71,11 @@ class Measure(Protocol):
     total: Array
     is_least: Flags
 
-    def derive(self) -> tuple[Array, Curve]:
+    def derive(self, jacobian: Array) -> tuple[Array, Curve]:
         """Return first derivatives (B, 3 n), and a function that returns second ones.
 
-        These are less those of the work of a force (B, k) on outputs with a Jacobian (B, k, 3 n).
+        These are less those of the work of a force on the outputs, shape (B, rows), which have the
+        Jacobian (B, rows, 3 n).
         """
 
     def foresee(self, move: Array) -> bool:
@@ -84,7 +87,8 @@ class Settings:
     """How to go down.
 
     Attributes:
-        measure: Makes of bones, and of what acts on them, a function that measures poses.
+        measure: Makes of bones, and of what acts on them, a function that measures poses with
+            their outputs.
         holds: Whether outputs are held; otherwise they go where the step's linear model has them.
         returns: Whether outputs are brought back to there after a step, those of one effector too.
         rests: A chain rests when no joint has to turn by more, in radians.
@@ -92,9 +96,13 @@ class Settings:
         largest_turn: In radians; the curvature at a pose says little beyond it.
         slight: A step that saves less, as a share of the energy, has to leave less to go by half.
         first_shift: What a system is shifted by first if it is not positive definite, likewise.
+        keeps: Whether no step is taken after which outputs have not been brought back, whatever it
+            saves: they are worth more than any of it.
+        rows: Of the outputs those that are held, or that are to go somewhere; as many as there are
+            targets by default.
     """
 
-    measure: Callable[[BoneRows, Any], Callable[[PosedRows], Measure]]
+    measure: Callable[[BoneRows, Any], Callable[[PosedRows, Array], Measure]]
     holds: bool
     returns: bool
     rests: float
@@ -102,6 +110,23 @@ class Settings:
     largest_turn: float
     slight: float
     first_shift: float
+    keeps: bool = False
+    rows: Counts | None = None
+
+
+class Ended(NamedTuple):
+    """Where trees have come to.
+
+    Attributes:
+        turn: Of the joints, shape (n, 4, B).
+        used: Steps, shape (B,).
+        place: How far the first bones have moved, in lengths of the reach, shape (3, B); None where
+            none floats.
+    """
+
+    turn: Array
+    used: Counts
+    place: Array | None
 
 
 def minimise(
@@ -113,8 +138,8 @@ def minimise(
     caps: Counts,
     *,
     is_alone: bool = False,
-) -> tuple[Array, Counts]:
-    """Return turns (n, 4, B) of least energy nearby, and the steps taken, (B,).
+) -> Ended:
+    """Return the pose of least energy nearby.
 
     Args:
         settings: How to go there.
@@ -131,7 +156,8 @@ def minimise(
         return take_rows(minimise(settings, *given), same)
     turn, rows = chains_first(state[:-1, :TURN]), np.flatnonzero(caps > 0)
     used, count, width = np.zeros_like(caps), len(caps), len(target) * settings.holds
-    carried = _Carried(turn, np.zeros(count), np.full(count, np.inf), used, forget(turn, width))
+    known, place = forget(turn, width), np.zeros((count, 3)) if tree.topology.floats else None
+    carried = _Carried(turn, np.zeros(count), np.full(count, np.inf), used, known, place)
     while rows.size:
         part = (tree, acting, target, state[:-1, TURN], caps)
         begun = carried
@@ -140,7 +166,8 @@ def minimise(
         is_open, done = _Descent(settings, *part).run(begun)
         carried = done if rows.size == count else _put(carried, rows, done)
         rows = rows[is_open]
-    return chains_last(carried.turn), carried.used
+    place = None if carried.place is None else chains_last(carried.place)
+    return Ended(chains_last(carried.turn), carried.used, place)
 
 
 def _find_alike(*arrays: Array | Counts) -> tuple[Counts, Counts]:
@@ -165,6 +192,7 @@ class _Carried(NamedTuple):
         last: How far the step before had to go, shape (B,).
         used: Steps, shape (B,).
         known: What the step before knew.
+        place: As ``PosedRows.place``.
     """
 
     turn: Array
@@ -172,6 +200,7 @@ class _Carried(NamedTuple):
     last: Array
     used: Counts
     known: Known
+    place: Array | None
 
 
 def _pick(carried: _Carried, rows: Counts) -> _Carried:
@@ -187,6 +216,14 @@ def _put(carried: _Carried, rows: Counts, some: _Carried) -> _Carried:
 
     whole: _Carried = transform_leaves(replaced, carried, some)
     return whole
+
+
+class _Here(NamedTuple):
+    """Where trees stand, what that costs, and how far outputs are from targets, (B, k)."""
+
+    posed: PosedRows
+    at: Measure
+    gap: Array
 
 
 class _Plan(NamedTuple):
@@ -223,33 +260,40 @@ class _Descent:
     ) -> None:
         self._settings, self._joints, self._caps = settings, tree.joints, caps
         self._bones, self._target = BoneRows(tree, slide), np.ascontiguousarray(target.T)
+        self._rows: Any = slice(len(target)) if settings.rows is None else settings.rows
         self._measure = settings.measure(self._bones, acting)
 
     def run(self, begun: _Carried) -> tuple[Flags, _Carried]:
         """Return which trees are not done, and what they have come to."""
-        turn, shift, last, used, known = begun
-        posed = self._bones.pose(turn)
-        at, gap = self._measure(posed), self._find_gap(posed)
-        is_open = (used < self._caps) & ~at.is_least
+        turn, shift, last, used, known, place = begun
+        here = self._look(self._bones.pose(turn, place=place))
+        is_open = (used < self._caps) & ~here.at.is_least
         least = (1.0 - COMPACTION) * len(is_open) if len(is_open) > FEW else 0.0
         while np.count_nonzero(is_open) > least:
-            plan = self._plan(posed, gap, at, known, shift, is_open)
-            moved = self._move(posed, plan)
-            after, left = self._measure(moved), self._find_gap(moved)
-            is_better, following = self._judge(plan, gap, at, left, after, last)
+            plan = self._plan(here, known, shift, is_open)
+            after = self._move(here.posed, plan)
+            is_better, following = self._judge(plan, here, after, last)
             is_better &= is_open
             # What a step says of forces that was not taken would feed on itself.
             known = choose_first(is_better, plan.step.known, known)
-            posed, at, gap = moved.choose(is_better, posed), after, left
-            if not is_better.all():
-                at, gap = self._measure(posed), self._find_gap(posed)
+            here = self._choose(is_better, after, here)
             used, last = used + is_open, np.where(is_open, plan.size, last)
             shift = np.where(is_open, following, shift)
             is_open = is_open & ~plan.rests & (used < self._caps) & (shift < MOST_SHIFT)
-            is_open &= ~at.is_least
-        return is_open, _Carried(posed.turn, shift, last, used, known)
+            is_open &= ~here.at.is_least
+        return is_open, _Carried(here.posed.turn, shift, last, used, known, here.posed.place)
 
-    def _move(self, posed: PosedRows, plan: _Plan) -> PosedRows:
+    def _look(self, posed: PosedRows, output: Array | None = None) -> _Here:
+        """Return what poses cost; their outputs if they are known."""
+        if output is None:
+            output = self._bones.find_output(posed)
+        return _Here(posed, self._measure(posed, output), self._target - output[:, self._rows])
+
+    def _choose(self, rows: Flags, first: _Here, second: _Here) -> _Here:
+        """Return the first where flagged (B,), else the second."""
+        return first if rows.all() else self._look(first.posed.choose(rows, second.posed))
+
+    def _move(self, posed: PosedRows, plan: _Plan) -> _Here:
         """Return poses after a step.
 
         Several effectors that cannot all arrive follow curved valleys, as does what is pulled:
@@ -257,35 +301,26 @@ class _Descent:
         """
         moved = self._bones.turn_on(posed, plan.move)
         if not (self._settings.returns or len(self._bones.tree.ends) > 1):
-            return moved
-        back = self._bring_back(moved, plan)
+            return self._look(moved)
+        back = self._look(*self._bring_back(moved, plan))
         if self._settings.holds:
             return back
-        return back.choose(self._measure(back).total < self._measure(moved).total, moved)
+        there = self._look(moved)
+        return self._choose(back.at.total < there.at.total, back, there)
 
-    def _find_gap(self, posed: PosedRows) -> Array:
-        """Return how far outputs are from targets, (B, k)."""
-        gap: Array = self._target - self._bones.find_output(posed)[:, : self._target.shape[1]]
-        return gap
-
-    def _plan(
-        self,
-        posed: PosedRows,
-        error: Array,
-        at: Measure,
-        known: Known,
-        shift: Array,
-        is_open: Flags,
-    ) -> _Plan:
-        """Return the step from poses whose outputs have errors (B, k)."""
-        settings, edges, rows = self._settings, None, error.shape[1]
-        jacobian = self._bones.find_jacobian(posed)[:, :rows]
+    def _plan(self, here: _Here, known: Known, shift: Array, is_open: Flags) -> _Plan:
+        """Return the step from poses."""
+        (posed, at, error), settings, edges = here, self._settings, None
+        whole = self._bones.find_jacobian(posed)
+        jacobian = whole[:, self._rows]
         held = (jacobian, error) if settings.holds else (jacobian[:, :0], error[:, :0])
         if posed.parts is not None:
             edges = NearEdges(self._bones.joints, posed.turn, posed.parts)
         shifts, axes = (settings.least_shift, settings.first_shift), self._joints.free_axes
         for _ in range(MOST_FORESEEN):
-            step = ConstrainedStep(axes, at.derive(), held, edges, known, shift, shifts)
+            slope, curve = at.derive(whole)
+            curvature = curve(self._spread(known.force, whole.shape[1]))
+            step = ConstrainedStep(axes, (slope, curvature), held, edges, known, shift, shifts)
             largest = measure(step.move).max(axis=1)
             shrunk = settings.largest_turn / np.maximum(largest, settings.largest_turn)
             if not at.foresee(step.move * shrunk[:, None, None]):
@@ -303,42 +338,57 @@ class _Descent:
             planned = planned - error + apply(jacobian, move.reshape(len(move), -1))
         return _Plan(step, move, size, rests, planned, edges)
 
-    def _judge(
-        self,
-        plan: _Plan,
-        gap: Array,
-        at: Measure,
-        gap_left: Array,
-        after: Measure,
-        last: Array,
-    ) -> tuple[Flags, Array]:
+    def _spread(self, force: Array, count: int) -> Array:
+        """Return forces on what is held as forces on all outputs, (B, count)."""
+        if force.shape[1] == count:
+            return force
+        whole = np.zeros((len(force), count))
+        if self._settings.holds:
+            whole[:, self._rows] = force
+        return whole
+
+    def _judge(self, plan: _Plan, here: _Here, after: _Here, last: Array) -> tuple[Flags, Array]:
         """Return which steps are taken, and the shifts of the next ones, (B,)."""
-        settings, total, left, scale = self._settings, at.total, after.total, at.total
+        settings, total, left = self._settings, here.at.total, after.at.total
+        scale = total
         if settings.holds:
             # What a gap of outputs that are held counts, beside the energy.
             strength = GAP_COUNTS * measure(plan.step.known.force)
-            total = total + strength * measure(gap)
-            left = left + strength * measure(gap_left)
+            total = total + strength * measure(here.gap)
+            left = left + strength * measure(after.gap)
             scale = np.abs(total) + plan.step.scale
         saved = total - left
         # Between springs that are met and left a chain could go to and fro for ever.
         gets_on = (saved > settings.slight * scale) | (plan.size < 0.5 * last)
         is_better = (saved >= -ROUNDING * scale) & gets_on
+        if settings.holds and settings.keeps:
+            left_off, before = measure(after.gap), measure(here.gap)
+            is_better &= left_off <= np.maximum(STRAY * self._find_near(plan), before)
         shift = plan.step.shift
         less = np.where(saved > AS_PLANNED * plan.step.gain, LESS_SHIFT, HALF) * shift
         less = np.where(shift < settings.first_shift, 0.0, less)
         more = np.maximum(MORE_SHIFT * shift, LEAST_MORE)
         return is_better, np.where(is_better, less, more)
 
-    def _bring_back(self, moved: PosedRows, plan: _Plan) -> PosedRows:
-        """Return poses whose outputs are brought back, by least turns, to where they shall be."""
+    def _find_near(self, plan: _Plan) -> Array:
+        """Return how near outputs are brought back after a step, (B,)."""
+        by_step = RETURNED_BY_STEP * measure(plan.move).max(axis=1) ** 2
+        near: Array = (RETURNED + by_step) * self._bones.tree.reach
+        return near
+
+    def _bring_back(self, moved: PosedRows, plan: _Plan) -> tuple[PosedRows, Array]:
+        """Return poses whose outputs are brought back, by least turns, to where they shall be.
+
+        And these outputs.
+        """
         bones, rows = self._bones, plan.planned.shape[1]
         free, way, edges = bones.joints.weigh_axes(moved.turn), plan.move, plan.edges
         is_shut = plan.step.known.is_shut
-        near = RETURNED + RETURNED_BY_STEP * measure(plan.move).max(axis=1) ** 2
+        near = self._find_near(plan)
+        output = bones.find_output(moved)
         for _ in range(RETURNS if self._settings.holds else 1):
-            error = plan.planned - bones.find_output(moved)[:, :rows]
-            gap = measure(error) / bones.tree.reach
+            error = plan.planned - output[:, self._rows]
+            gap = measure(error)
             is_off = gap > near
             if not is_off.any():
                 break
@@ -346,15 +396,18 @@ class _Descent:
                 # An edge that the last return has come to holds from now on.
                 is_shut = is_shut | edges.stop(way)
                 free = edges.hold(is_shut)
-            jacobian = bones.find_jacobian(moved)[:, :rows]
+            jacobian = bones.find_jacobian(moved)[:, self._rows]
             by_bone = jacobian.reshape(*jacobian.shape[:2], -1, 1, 3)
             jacobian = (by_bone @ free[:, None]).reshape(jacobian.shape)
             system = jacobian @ jacobian.swapaxes(1, 2)
-            give = (GIVE * gap + LEAST_GIVE) * np.trace(system, axis1=1, axis2=2) + NO_ENERGY
+            give = (GIVE * gap / bones.tree.reach + LEAST_GIVE) * np.trace(
+                system, axis1=1, axis2=2
+            ) + NO_ENERGY
             system += give[:, None, None] * np.eye(rows)
             back = np.linalg.solve(system, error[..., None]).swapaxes(1, 2) @ jacobian
             back = apply(free, back.reshape(len(back), -1, 3))
             largest = np.maximum(measure(back).max(axis=1), LARGEST_RETURN)
             back *= (LARGEST_RETURN / largest)[:, None, None]
             moved, way = bones.turn_on(moved, back).choose(is_off, moved), way + back
-        return moved
+            output = bones.find_output(moved)
+        return moved, output

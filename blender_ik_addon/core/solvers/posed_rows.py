@@ -84,6 +84,8 @@ class PosedRows:
         inverse: Of the frames.
         points: Heads and then effectors, shape (B, n + E, 3).
         parts: The turns taken apart, numbers (B, n); None where joints have no edges.
+        place: How far the first bone has moved, in lengths of the reach, shape (B, 3); None where
+            it does not float.
     """
 
     turn: Array
@@ -92,6 +94,7 @@ class PosedRows:
     inverse: Array
     points: Array
     parts: SwingTwist | None = None
+    place: Array | None = None
 
     def move_by_turns(self, levers: Array) -> Array:
         """Return how ends of levers (B, q, n, 3) move with turns, shape (B, q, n, 3, 3).
@@ -182,12 +185,29 @@ class BoneRows(Rows):
         self._shares = chains_first(shares).swapaxes(1, 2)[..., None, None]
         self._is_plain = bool((shares == 1.0).all())
         self.joints = JointRows(tree.joints)
+        # Of the outputs: effectors, and turns of tips, which come last.
+        effectors, tips = 3 * len(tree.ends), None if tree.aims is None else tree.aims.tips
+        turned = 0 if tips is None else 3 * len(tips.bones)
+        self._curved = [*range(effectors), *range(tree.rows - turned, tree.rows)]
+        self._halves = np.repeat((1.0, 0.5), (effectors, turned))
         turning = tree.topology.turns
         # Which joints turn which others, themselves by half.
-        self._before = np.kron(turning + 0.5 * np.eye(len(turning)), np.ones((3, 3)))
+        before = turning + 0.5 * np.eye(len(turning))
+        if tree.topology.floats:
+            # Where all moves along nothing turns the way.
+            before[0] = 0.0
+        self._before = np.kron(before, np.ones((3, 3)))
 
-    def pose(self, turn: Array, parts: SwingTwist | None = None) -> PosedRows:
-        """Return where turns (B, n, 4) of the joints put the bones; parts if known so."""
+    def pose(
+        self, turn: Array, parts: SwingTwist | None = None, place: Array | None = None
+    ) -> PosedRows:
+        """Return where turns (B, n, 4) of the joints put the bones.
+
+        Args:
+            turn: Inside of their ranges.
+            parts: The turns taken apart, if they are known so.
+            place: As ``PosedRows.place``.
+        """
         topology, count = self.tree.topology, turn.shape[1]
         if parts is None and self.joints.has_edges:
             parts = self.joints.take_apart(turn)
@@ -198,6 +218,8 @@ class BoneRows(Rows):
         points = np.empty((len(turn), count + len(self.tree.ends), 3))
         arms = apply(whole[:, topology.carriers], self._arms)
         points[:, topology.roots] = self._heads[:, topology.roots]
+        if place is not None:
+            points[:, 0] += place * self.tree.reach[:, None]
         inner = arms.shape[1] - len(self.tree.ends)
         points[:, topology.children_of_bones], points[:, count:] = arms[:, :inner], arms[:, inner:]
         for rows, above in topology.point_rounds:
@@ -205,15 +227,17 @@ class BoneRows(Rows):
         frames = whole @ own.swapaxes(-1, -2)
         is_rigid = self.tree.joints.is_rigid
         inverse = frames.swapaxes(-1, -2) if is_rigid else np.linalg.inv(frames)
-        return PosedRows(turn, own, frames, inverse, points, parts)
+        return PosedRows(turn, own, frames, inverse, points, parts, place)
 
     def turn_on(self, posed: PosedRows, move: Array) -> PosedRows:
         """Return where moves (B, n, 3) put the bones, joints brought inside their ranges."""
-        turn = turn_by(posed.turn, move)
+        turn, place = turn_by(posed.turn, move), posed.place
+        if place is not None:
+            turn[:, 0], place = posed.turn[:, 0], place + move[:, 0]
         if not self.joints.has_edges:
-            return self.pose(turn)
+            return self.pose(turn, None, place)
         parts = self.joints.take_apart(turn)
-        return self.pose(join_last(swing_twist.compose(ARRAYS, parts)), parts)
+        return self.pose(join_last(swing_twist.compose(ARRAYS, parts)), parts, place)
 
     def take(self, rows: Counts | Flags) -> BoneRows:
         """Return the bones of some trees."""
@@ -229,18 +253,25 @@ class BoneRows(Rows):
         return np.concatenate((output, aims.find_output(self._posed(posed)).T), axis=1)
 
     def find_jacobian(self, posed: PosedRows) -> Array:
-        """Return how outputs change with the turns of the joints, shape (B, rows, 3 n)."""
+        """Return how outputs change with the turns of the joints, shape (B, rows, 3 n).
+
+        In the columns of a first bone that floats: how they change with its place.
+        """
         count, topology, points = len(self.tree.heads), self.tree.topology, posed.points
         tips = points[:, count:, None]
         if topology.unturned:
             tips = points[:, topology.held[:, count:]].swapaxes(1, 2)
         moved = posed.move_by_turns(tips - points[:, None, :count])
+        if topology.floats:
+            moved[:, :, 0] = self.tree.reach[:, None, None, None] * np.eye(3)
         if not self._is_plain:
             moved *= self._shares
         jacobian = flatten(moved)
         if (aims := self.tree.aims) is None:
             return jacobian
         slopes = chains_first(aims.find_jacobian(self._posed(posed)).swapaxes(0, 1))
+        if topology.floats:
+            slopes[:, :, 0] *= self.tree.reach[:, None, None]
         return np.concatenate((jacobian, slopes.reshape(*slopes.shape[:2], -1)), axis=1)
 
     def _posed(self, posed: PosedRows) -> Posed:
@@ -248,6 +279,32 @@ class BoneRows(Rows):
         heads, tips = np.split(points, [len(self.tree.heads)])
         matrices = chains_last(posed.frames), chains_last(posed.own)
         return Posed(*matrices, heads, tips, self.tree.joints.is_rigid)
+
+    def curve_outputs(
+        self,
+        posed: PosedRows,
+        force: Array,
+        jacobian: Array,
+        weight: tuple[Array, Array] | None = None,
+    ) -> Array:
+        """Return the second derivatives of the work of a force on outputs, less than zero.
+
+        Of a turn that is met, which others turn on, it is half of what ``curve_work`` says: of a
+        turn a after a turn b the rotation vector is a + b + a x b / 2. Of one that is not, and of
+        poles, it is left out.
+
+        Args:
+            posed: Where bones are.
+            force: Shape (B, rows).
+            jacobian: Shape (B, rows, 3 n).
+            weight: What pulls besides, (B, 3), and how what it pulls moves, (B, 3, 3 n).
+        """
+        pulls, moved = force[:, self._curved] * self._halves, jacobian[:, self._curved]
+        if weight is not None:
+            pulls, moved = (
+                np.concatenate(each, axis=1) for each in zip(weight, (pulls, moved), strict=True)
+            )
+        return self.curve_work(posed, pulls.reshape(len(pulls), -1, 3), moved)
 
     def curve_work(self, posed: PosedRows, pulls: Array, moved: Array) -> Array:
         """Return the second derivatives of the work of pulls, less than zero, (B, 3 n, 3 n).

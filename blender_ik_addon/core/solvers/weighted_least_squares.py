@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from ..algebra.arithmetic import Array, Counts, Flags
-from ..kinematics.kinematic_tree import KinematicTree
+from ..kinematics.kinematic_tree import TURN, KinematicTree
 from .constrained_step import Curve
 from .feasible_newton import Settings, minimise
 from .newton_joints import LARGEST_TURN
@@ -41,32 +43,47 @@ def compromise(
     tests/core/solving/test_tree_compromise.py.
     """
     acting = target, tolerance
-    turn, used = minimise(SETTINGS, tree, state, acting, target, caps, is_alone=is_alone)
-    return tree.clamp_state(turn, state[:-1, 4]), used
+    ended = minimise(SETTINGS, tree, state, acting, target, caps, is_alone=is_alone)
+    return tree.clamp_state(ended.turn, state[:-1, TURN]), ended.used
 
 
 class SquaredErrors:
-    """Half the sum of the squared errors of outputs (B, k)."""
+    """Half the sum of the squared errors of outputs (B, rows)."""
 
-    def __init__(self, bones: BoneRows, posed: PosedRows, target: Array, tolerance: Array) -> None:
-        """Take trees, where they stand, their targets (B, k), and errors (B,) that are none."""
-        self._bones, self._posed = bones, posed
-        self._error = target - bones.find_output(posed)
+    def __init__(
+        self,
+        bones: BoneRows,
+        posed: PosedRows,
+        error: Array,
+        tolerance: Array,
+        rows: Counts | None = None,
+    ) -> None:
+        """Take trees and where they stand.
+
+        Args:
+            bones: The trees.
+            posed: Where they stand.
+            error: Of all outputs, shape (B, rows); zero of those that do not count.
+            tolerance: Errors, all together, that are none, shape (B,).
+            rows: Those that count; all by default.
+        """
+        self._bones, self._posed, self._error, self._rows = bones, posed, error, rows
         square = (self._error * self._error).sum(axis=1)
         self.total: Array = 0.5 * square
         self.is_least: Flags = square <= tolerance * tolerance
 
-    def derive(self) -> tuple[Array, Curve]:
-        """Return first derivatives and the function of second ones; no output is held."""
-        jacobian, error = self._bones.find_jacobian(self._posed), self._error
+    def derive(self, jacobian: Array) -> tuple[Array, Curve]:
+        """Return first derivatives, and a function that returns second ones."""
+        error = self._error
+        own = jacobian if self._rows is None else jacobian[:, self._rows]
         slope = -(error[:, None] @ jacobian)[:, 0]
 
-        def curve(_jacobian: Array, _force: Array) -> Array:
-            # Aims weigh little, and are curved less than they tell.
-            of_tips = 3 * len(self._bones.tree.ends)
-            pulls = error[:, :of_tips].reshape(len(error), -1, 3)
-            work = self._bones.curve_work(self._posed, pulls, jacobian[:, :of_tips])
-            return work + jacobian.swapaxes(1, 2) @ jacobian
+        def curve(force: Array) -> Array:
+            # Aims that are not met are curved less than they tell.
+            pulls = force.copy()
+            pulls[:, : 3 * len(self._bones.tree.ends)] += error[:, : 3 * len(self._bones.tree.ends)]
+            work = self._bones.curve_outputs(self._posed, pulls, jacobian)
+            return work + own.swapaxes(1, 2) @ own
 
         return slope, curve
 
@@ -75,13 +92,27 @@ class SquaredErrors:
         return False
 
 
-def _measure(bones: BoneRows, goal: tuple[Array, Array]) -> Callable[[PosedRows], SquaredErrors]:
+def measure_errors(
+    bones: BoneRows, goal: tuple[Array, Array], rows: Counts | None = None
+) -> Callable[[PosedRows, Array], SquaredErrors]:
+    """Return the function that measures errors: of all outputs, or of some rows of them.
+
+    ``goal`` is where these shall be, (rows, B), and which errors are none, (B,).
+    """
     target, tolerance = chains_first(goal[0]), goal[1]
-    return lambda posed: SquaredErrors(bones, posed, target, tolerance)
+
+    def measure(posed: PosedRows, output: Array) -> SquaredErrors:
+        if rows is None:
+            return SquaredErrors(bones, posed, target - output, tolerance)
+        error = np.zeros_like(output)
+        error[:, rows] = target - output[:, rows]
+        return SquaredErrors(bones, posed, error, tolerance, rows)
+
+    return measure
 
 
 SETTINGS = Settings(
-    measure=_measure,
+    measure=measure_errors,
     holds=False,
     returns=False,
     rests=1e-7,

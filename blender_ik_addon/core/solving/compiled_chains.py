@@ -135,7 +135,7 @@ class CompiledChains:
         """How the bones hang together."""
         found = self.chains.topology or make_chain(self.chains.bone_count)
         joints = self.chains.joints
-        return found if joints is None else found.without_turning(joints.unturned)
+        return found if joints is None else found.with_joints(joints)
 
     @cached_property
     def _points(self) -> Array:

@@ -15,6 +15,7 @@ from ..kinematics.bend_plane import Bend, face_side, plan_bend
 from ..kinematics.kinematic_tree import compile_tree
 from ..kinematics.reach import check_reach, soften_target
 from ..kinematics.start_pose import StartPose, make_free_joints
+from ..kinematics.task import Task, accept_distance, check_solver, relate_to_root
 from ..model.options import SolveOptions, Solver
 from ..model.status import name_outcome
 from ..model.topology import make_chain
@@ -24,7 +25,6 @@ from ..solvers.posed_rows import BoneRows, chains_last, put_first
 from ..solvers.two_bone import bend_elbow
 from .iteration import FEW_ITERATIONS, Method, Progress, Work, iterate, judge_by_rate
 from .sweeps import MOST_SWEEPS, sweep_points
-from .task import Task, accept_distance, check_solver, relate_to_root
 
 FLOAT_SOLVERS = frozenset((Solver.TWO_BONE, Solver.NEWTON, Solver.FABRIK, Solver.CCD))
 """The solvers that solve one chain in floats."""

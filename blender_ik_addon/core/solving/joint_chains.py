@@ -17,6 +17,14 @@ from ..kinematics.compiled_joints import put_rows_last
 from ..kinematics.kinematic_tree import TURN, KinematicTree
 from ..kinematics.limit_edges import ON_EDGE
 from ..kinematics.reach import is_soft, measure_reach, soften_target
+from ..kinematics.task import (
+    AT_REACH,
+    FINEST_TOLERANCE,
+    Task,
+    ask_all,
+    check_solver,
+    relate_to_root,
+)
 from ..model.chains import Chains
 from ..model.errors import SolverMismatchError
 from ..model.goals import Goals
@@ -28,9 +36,9 @@ from .compiled_chains import CompiledChains, compile_chains
 from .free_chains import FLOAT_SOLVERS
 from .joint_positions import keep_starts, solve_positions
 from .joint_run import Run
+from .levels import solve_levels
 from .lone_chains import Begun, solve_alone
 from .sweeps import SWEPT
-from .task import AT_REACH, FINEST_TOLERANCE, Task, ask_all, check_solver, relate_to_root
 
 # A joint as near as this to an edge, in radians or sines, is held back by it: springs may leave it
 # a little inside, and rounding would tell.
@@ -119,8 +127,12 @@ def _solve_together(
     """Solve chains or trees side by side."""
     targets = _find_targets(compiled, goals, options)
     run, asked, task = _ask(compiled, goals, options, targets)
-    last, state, used = solve_positions(compiled, run, asked, task, options, begun)
-    if options.keeps_start:
+    if compiled.is_tree and (goals.priority is not None or compiled.topology.floats):
+        priorities = goals.priority or (1,) * len(run.tree.ends)
+        last, state, used = solve_levels(run, priorities, stays_near=options.stays_near)
+    else:
+        last, state, used = solve_positions(compiled, run, asked, task, options, begun)
+    if options.keeps_start and not compiled.topology.floats:
         energy = compiled.potential_energy if options.solver is Solver.FORCE else None
         state = keep_starts(last, run.start, state, energy)
     is_open = run.find_open_effectors(state)
@@ -159,7 +171,9 @@ def _find_targets(chains: CompiledChains, goals: Goals, options: SolveOptions) -
         target = moved_target + tips
     offset = target - roots
     distance, near = norm(offset), target
-    if tree.slide_room is not None:
+    if chains.topology.floats:
+        least, most = np.zeros_like(least), np.full_like(most, np.inf)
+    elif tree.slide_room is not None:
         # Chains that slide reach farther by their slides, which nobody knows beforehand.
         least, most = np.zeros_like(least), tree.longest[None]
     else:

@@ -22,6 +22,7 @@ from ..equilibrium.settling import pull_effectors
 from ..equilibrium.slack_corners import settle_best
 from ..kinematics.compiled_bones import compile_bones, weigh_points
 from ..kinematics.kinematic_tree import TURN
+from ..kinematics.task import Task
 from ..model.options import SolveOptions, Solver
 from .compiled_chains import CompiledChains
 from .iteration import FEW_ITERATIONS
@@ -29,7 +30,6 @@ from .joint_run import AIM_WEIGHTS, ENOUGH, Run
 from .lone_chains import Begun
 from .restarts import ASIDE, start_anew
 from .sweeps import MOST_SWEEPS, SWEPT, sweep_joints
-from .task import Task
 from .unconstrained_start import bend_as_free, nudge_states
 
 # The solvers that stop nearer than any other start would lead; the others close to the tolerance.

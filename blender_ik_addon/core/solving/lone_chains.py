@@ -22,6 +22,14 @@ from ..kinematics.bones import Targets
 from ..kinematics.compiled_bones import compile_bones
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.start_pose import StartPose
+from ..kinematics.task import (
+    AT_REACH,
+    FINEST_TOLERANCE,
+    Task,
+    accept_distance,
+    ask_each,
+    relate_to_root,
+)
 from ..model.goals import Goals
 from ..model.options import SolveOptions, Solver
 from ..model.solutions import Solutions
@@ -34,7 +42,6 @@ from .iteration import Progress, Work, iterate
 from .joint_run import AIM_TOLERANCE, AIM_WEIGHTS, ENOUGH, ENOUGH_TO_AIM, NEAR
 from .restarts import ASIDE
 from .sweeps import MOST_SWEEPS, SWEPT, sweep_bones
-from .task import AT_REACH, FINEST_TOLERANCE, Task, accept_distance, ask_each, relate_to_root
 from .unconstrained_start import ON_LINE, LoneStart, UnconstrainedStart, bend_alone, is_straight
 
 NEWTON = replace(joint_run.NEWTON, step=newton_bones.step)

@@ -12,6 +12,7 @@ from ..algebra.nested import repeat_single
 from ..algebra.quaternions import IDENTITY
 from ..algebra.rotation import conjugate, multiply, power
 from ..kinematics.compiled_bones import compile_bones
+from ..kinematics.task import accept_distance, ask_all, ask_each, ask_one
 from ..model.chains import Chain, Chains
 from ..model.errors import InvalidGoalError, SolverMismatchError
 from ..model.goals import Goal, Goals
@@ -24,7 +25,6 @@ from .compiled_chains import compile_chains
 from .dragging import Drag, drag_joints, drag_points
 from .free_chains import FLOAT_SOLVERS, pose_chain
 from .joint_chains import solve_joints
-from .task import accept_distance, ask_all, ask_each, ask_one
 
 
 def solve(chain: Chain, goal: Goal, options: SolveOptions | None = None) -> Solution:

@@ -26,9 +26,9 @@ from ..kinematics.compiled_joints import CompiledJoints
 from ..kinematics.kinematic_tree import TURN, KinematicTree
 from ..kinematics.posed import Posed
 from ..kinematics.start_pose import StartPose, compile_start_poses, move_joints
+from ..kinematics.task import Task
 from ..model.options import Solver
 from .free_chains import position_joints
-from .task import Task
 
 # A start pose whose mean offset from its chord is less than this share of the reach is straight.
 STRAIGHT = 0.02

@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from ...core import Forces, IKError, JointKind
 from ...core.algebra.arithmetic import Array
+from ...core.kinematics.joint_limits import FREE
 
 VERSION = 1
 AXES = ("x", "y", "z")
@@ -225,7 +226,7 @@ def _read_comfort(given: Any) -> tuple[tuple[Curve, Curve], ...]:
 
 
 def _read_joints(given: Any) -> tuple[JointKind, ...]:
-    names = [kind.name for kind in JointKind]
+    names = [kind.name for kind in FREE]
     if not isinstance(given, list) or any(name not in names for name in given):
         raise InvalidCreatureError(
             f"The creature's joints are not a list of kinds: choose from {', '.join(names)}."

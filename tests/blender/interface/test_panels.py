@@ -6,8 +6,8 @@ import bpy
 import pytest
 
 from blender_ik_addon.core import Solver
+from blender_ik_addon.core.kinematics.task import check_solver
 from blender_ik_addon.core.model.errors import SolverMismatchError
-from blender_ik_addon.core.solving.task import check_solver
 from blender_ik_addon.rig.tools.wording import ONE_LEFT
 from tests.blender.interface.drawn import (
     Drawn,

@@ -20,12 +20,12 @@ from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.core.model.joints import free_joints
 from tests.core.chains import unit
 from tests.core.equilibrium.energies import make_forces
-from tests.core.limited_rigs import RIGS, K, make_rig
+from tests.core.limited_rigs import FREE_AXES, RIGS, K, make_rig
 from tests.helpers import make_rng
 
 ROUNDING = 1e-9
 LIMITS_KEPT = 1e-6
-KINDS = tuple(K)
+KINDS = tuple(FREE_AXES)
 
 
 def random_rig(rng, count):

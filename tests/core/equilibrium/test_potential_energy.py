@@ -67,9 +67,9 @@ def test_the_potential_energy_is_that_of_springs_and_weight(name):
 def test_slopes_and_curvatures_are_those_of_differences(name, unturned):
     case = Case(name, unturned)
     at, jacobian, _ = case.at(case.turn)
-    slope, curve = at.derive()
+    slope, curve = at.derive(jacobian)
     slope = slope - np.einsum("kb,bkm->bm", case.force, jacobian)
-    curved = curve(jacobian, case.force.T)
+    curved = curve(case.force.T)
     size = 3 * len(case.turn)
     moves = STEP * np.eye(size).reshape(size, -1, 3, 1) * np.ones(COUNT)
     for a in range(size):
@@ -91,12 +91,13 @@ def test_slopes_and_curvatures_of_what_is_pulled_are_those_of_differences(name, 
 
     def at(move):
         turned = turns.multiply(turns.from_vectors(move), case.turn)
-        return measure(bones.pose(chains_first(turned)))
+        posed = bones.pose(chains_first(turned))
+        return measure(posed, bones.find_output(posed))
 
     size = 3 * len(case.turn)
     moves = STEP * np.eye(size).reshape(size, -1, 3, 1) * np.ones(COUNT)
-    slope, curve = at(np.zeros_like(moves[0])).derive()
-    curved = curve(np.zeros((COUNT, 0, size)), np.zeros((COUNT, 0)))
+    slope, curve = at(np.zeros_like(moves[0])).derive(case.at(case.turn)[1])
+    curved = curve(np.zeros((COUNT, 3)))
     for a in range(size):
         rise = (at(moves[a]).total - at(-moves[a]).total) / (2.0 * STEP)
         np.testing.assert_allclose(slope[:, a], rise, rtol=1e-4, atol=1e-4)
@@ -117,7 +118,8 @@ def test_resistance_grows_to_ten_times_toward_a_hard_limit():
         turn = turns.from_vectors(np.array([[[np.radians(degrees)], [0.0], [0.0]]]))
         bones = BoneRows(compiled.tree, np.zeros((1, 1)))
         energy = EnergyRows(bones, compiled.potential_energy)
-        slope, _ = energy.measure(bones.pose(chains_first(turn))).derive()
+        posed = bones.pose(chains_first(turn))
+        slope, _ = energy.measure(posed).derive(bones.find_jacobian(posed))
         return slope[0, 0] / np.radians(max(degrees - 20.0, 1e-9))
 
     assert resistance(10.0) == 0.0

@@ -24,7 +24,7 @@ def test_joints_that_resist_nothing_beside_stiff_edges_are_rounding_and_no_error
     held = np.zeros((1, 0, 3 * BONES)), np.zeros((1, 0))
     step = ConstrainedStep(
         np.arange(3 * BONES),
-        (slope, lambda *_: curvature),
+        (slope, curvature),
         held,
         None,
         forget(turn, 0),

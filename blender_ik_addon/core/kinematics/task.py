@@ -10,12 +10,12 @@ import numpy as np
 
 from ..algebra.arithmetic import FLOATS, Arithmetic, Condition, Number
 from ..algebra.vectors import Vector, scale, subtract
-from ..kinematics.bend_plane import Pole
-from ..kinematics.reach import is_soft
-from ..kinematics.start_pose import StartPose
 from ..model.errors import SolverMismatchError
 from ..model.goals import Goal, Goals
 from ..model.options import SolveOptions, Solver
+from .bend_plane import Pole
+from .reach import is_soft
+from .start_pose import StartPose
 
 # A tolerance below this share of the chain's length is finer than rounding: no solve would end.
 FINEST_TOLERANCE = 1e-14

@@ -1,0 +1,240 @@
+"""Goals of effectors in levels, and trees that float."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from blender_ik_addon.core import (
+    Chain,
+    Chains,
+    Goal,
+    Goals,
+    InvalidChainError,
+    InvalidGoalError,
+    JointKind,
+    Joints,
+    SolveOptions,
+    Status,
+    Topology,
+    solve,
+    solve_batch,
+)
+from blender_ik_addon.core.algebra import turns
+from blender_ik_addon.core.kinematics.aims import Aims, Poles
+from blender_ik_addon.core.solvers.posed_rows import BoneRows, chains_first
+from blender_ik_addon.core.solving.compiled_chains import compile_chains
+from tests.core.bodies import FEET, HEIGHT, Person, make_person
+from tests.helpers import make_rng
+
+PERSON = make_person()
+OPTIONS = SolveOptions(tolerance=1e-6)
+NEAR = replace(OPTIONS, stays_near=True)
+UPRIGHT = np.tile((1.0, 0.0, 0.0, 0.0), (3, 1))
+FREE = (False, False, False)
+# Ranges are entered to so many radians.
+ENTERED = 1e-9
+
+
+def pull(person: Person, way: np.ndarray, priority=(1, 1, 2)) -> Goal:
+    """Return the goals of feet that stay, in place and turn, and of a hand that goes a way."""
+    target = person.ends.copy()
+    target[2] += way
+    return Goal(target, tip_rotation_wxyz=UPRIGHT, priority=priority, has_tip_rotation=FEET)
+
+
+def some_way(seed: int, least: float = 0.1, most: float = 1.2) -> np.ndarray:
+    rng = make_rng(seed)
+    way = rng.normal(size=3)
+    return way * rng.uniform(least, most) / np.linalg.norm(way)
+
+
+def turned_from_start(person: Person, solution) -> float:
+    """Return how far joints have turned, and the root has moved, as a sum of squares."""
+    angles = 2.0 * np.arccos(np.clip(np.abs(solution.local_rotations_wxyz[:, 0]), 0.0, 1.0))
+    moved = np.linalg.norm(solution.joint_positions[0] - person.heads[0])
+    return float((angles**2).sum() + (moved / 1.9) ** 2)
+
+
+@pytest.mark.parametrize("options", [OPTIONS, NEAR], ids=["anyhow", "near the start"])
+def test_feet_stay_in_place_and_turn_while_a_hand_is_pulled(options):
+    arrived = []
+    for seed in range(12):
+        solution = solve(PERSON.chain, pull(PERSON, some_way(seed)), options)
+        assert solution.residual[:2].max() < 1e-6 * HEIGHT
+        assert np.max(solution.tip_gap[:2]) < 1e-6
+        arrived.append(solution.residual[2] < 1e-4)
+    assert np.mean(arrived) >= 0.75
+
+
+def test_what_has_arrived_says_so_and_what_is_held_back_says_what_holds_it():
+    near = solve(PERSON.chain, pull(PERSON, np.array((0.2, 0.2, 0.1))), OPTIONS)
+    assert near.statuses == (Status.REACHED,) * 3
+    far = solve(PERSON.chain, pull(PERSON, np.array((0.0, 3.0, 0.0))), OPTIONS)
+    assert far.statuses[:2] == (Status.REACHED,) * 2
+    assert far.statuses[2] in (Status.LIMITED, Status.OUTWEIGHED)
+    assert far.residual[2] > 1.0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_ranges_hold_in_every_level(seed):
+    solution = solve(PERSON.chain, pull(PERSON, some_way(seed, 0.8, 1.6)), NEAR)
+    joints = PERSON.chain.joints
+    w, x, y, z = solution.local_rotations_wxyz.T
+    twist = 2.0 * np.arctan2(y, w)
+    # Swings are sines of half the angles, after the twist has been taken away.
+    cosine, sine = np.cos(0.5 * twist), np.sin(0.5 * twist)
+    swing = np.stack((x * cosine + z * sine, z * cosine - x * sine), axis=1)
+    ends = np.sin(0.5 * np.where(swing > 0.0, joints.high[:, ::2], -joints.low[:, ::2]))
+    assert (((swing / ends) ** 2).sum(axis=1) <= 1.0 + ENTERED).all()
+    assert (twist <= joints.high[:, 1] + ENTERED).all()
+    assert (twist >= joints.low[:, 1] - ENTERED).all()
+
+
+def test_what_comes_first_is_met_and_what_comes_after_as_far_as_it_lets_it():
+    way = np.array((0.0, 3.0, 0.0))
+    first = solve(PERSON.chain, pull(PERSON, way), OPTIONS)
+    last = solve(PERSON.chain, pull(PERSON, way, (2, 2, 1)), OPTIONS)
+    assert first.residual[:2].max() < 1e-6
+    assert last.residual[2] < 1e-6
+    assert last.residual[:2].max() > 0.5
+    # Numbers tell the order and nothing else.
+    again = solve(PERSON.chain, pull(PERSON, way, (-5, -5, 40)), OPTIONS)
+    np.testing.assert_array_equal(again.joint_positions, first.joint_positions)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_small_change_that_keeps_the_feet_brings_a_hand_nearer(seed):
+    """The level is least where it is: what is left of its slope is held, or pressed on ranges."""
+    person = make_person(floats=False)
+    way = some_way(seed, 0.9, 1.6)
+    goal = replace(pull(person, way), has_tip_rotation=FREE, priority=(1, 1, 2))
+    start = solve(person.chain, goal, OPTIONS)
+    if start.residual[2] < 1e-4:
+        pytest.skip("This hand arrives.")
+    rng = make_rng(seed)
+    joints = replace(person.chain.joints, start_wxyz=start.local_rotations_wxyz)
+    gained = []
+    for _ in range(6):
+        # From a pose nearby, with the feet brought back, the hand gets no nearer either.
+        shaken = turns.multiply(
+            turns.from_vectors(0.02 * rng.normal(size=(3, len(joints.kinds)))[None])[0],
+            joints.start_wxyz.T,
+        ).T
+        moved = replace(joints, start_wxyz=shaken)
+        points = compile_chains(
+            Chain(person.chain.joint_positions, None, moved, None, person.chain.topology)
+        )
+        heads = points.tree.posed(points.clamped_states).points[..., 0]
+        shaken_chain = Chain(
+            heads * points.unit[0] + points.root[:, 0], None, moved, None, person.chain.topology
+        )
+        again = solve(shaken_chain, goal, OPTIONS)
+        gained.append(start.residual[2] - again.residual[2])
+    assert max(gained) < 1e-5
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_last_level_is_the_pose_nearest_to_the_start(seed):
+    goal = pull(PERSON, some_way(seed, 0.1, 0.5))
+    anyhow, near = (solve(PERSON.chain, goal, options) for options in (OPTIONS, NEAR))
+    assert near.residual.max() < 2e-6
+    assert turned_from_start(PERSON, near) <= turned_from_start(PERSON, anyhow) + 1e-6
+
+
+def test_a_joint_that_turns_less_readily_turns_less():
+    chain, spine = PERSON.chain, [PERSON.names.index(name) for name in ("spine", "chest")]
+    mobility = np.ones((len(PERSON.names), 3))
+    mobility[spine] = 0.01
+    stiff = replace(chain, joints=replace(chain.joints, mobility=mobility))
+    goal = pull(PERSON, np.array((0.3, -0.4, 0.3)))
+
+    def bent(of: Chain) -> float:
+        return float(np.abs(solve(of, goal, NEAR).local_rotations_wxyz[spine, 1:]).max())
+
+    assert bent(stiff) < 0.2 * bent(chain)
+
+
+def test_solved_again_from_there_nothing_moves():
+    for seed in range(4):
+        goal = pull(PERSON, some_way(seed, 0.1, 0.6))
+        first = solve(PERSON.chain, goal, NEAR)
+        joints = replace(PERSON.chain.joints, start_wxyz=first.local_rotations_wxyz)
+        there = replace(PERSON.chain, joint_positions=first.joint_positions, joints=joints)
+        second = solve(there, goal, NEAR)
+        np.testing.assert_allclose(
+            second.joint_positions, first.joint_positions, atol=1e-5 * HEIGHT
+        )
+
+
+def test_what_floats_goes_wherever_its_goals_are():
+    shift = np.array((7.0, -3.0, 2.0))
+    for options in (OPTIONS, NEAR):
+        solution = solve(PERSON.chain, Goal(PERSON.ends + shift, priority=(1, 1, 1)), options)
+        assert solution.residual.max() < 1e-5
+        assert solution.statuses == (Status.REACHED,) * 3
+        np.testing.assert_allclose(solution.joint_positions[0], PERSON.heads[0] + shift, atol=0.3)
+
+
+def test_bodies_side_by_side_are_solved_as_each_alone():
+    ways = [some_way(seed) for seed in range(4)]
+    goals = [pull(PERSON, way) for way in ways]
+    fields = {
+        "target_position": np.array([goal.target_position for goal in goals]),
+        "tip_rotation_wxyz": np.array([goal.tip_rotation_wxyz for goal in goals]),
+    }
+    shared = {"priority": (1, 1, 2), "has_tip_rotation": FEET}
+    batch = PERSON.chain.as_batch().take(np.zeros(4, dtype=np.int64))
+    together = solve_batch(batch, Goals(**fields, **shared), OPTIONS)
+    for row, goal in enumerate(goals):
+        alone = solve(PERSON.chain, goal, OPTIONS)
+        np.testing.assert_allclose(together.joint_positions[row], alone.joint_positions, atol=1e-9)
+
+
+def test_outputs_change_with_the_place_as_differences_of_them_show():
+    """Positions, turns and poles of what floats, against differences; derived for this project."""
+    rng, compiled = make_rng(3), compile_chains(PERSON.chain)
+    tree, limbs = compiled.tree, compiled.limbs
+    count = len(limbs.effectors)
+    target, pole = (rng.normal(size=(count, 3, 1)) for _ in range(2))
+    poles = Poles(limbs, target, pole, np.zeros((count, 1)), np.ones(1))
+    aims = Aims(tree.topology, poles, None, tree.reach, tree.sqrt_weights)
+    bones = BoneRows(replace(tree, aims=aims), np.zeros((len(PERSON.names), 1)))
+    turn = turns.from_vectors(0.3 * rng.normal(size=(len(PERSON.names), 3, 1)))
+    turn = chains_first(tree.joints.clamped(turn))
+    turn[:, 0] = (1.0, 0.0, 0.0, 0.0)
+    place, step = 0.1 * rng.normal(size=(1, 3)), 1e-6
+    jacobian = bones.find_jacobian(bones.pose(turn, place=place))
+    assert count >= 2
+    for axis in range(3):
+        ends = [place + sign * step * np.eye(3)[axis] for sign in (1.0, -1.0)]
+        high, low = (bones.find_output(bones.pose(turn, place=end)) for end in ends)
+        np.testing.assert_allclose(
+            jacobian[:, :, axis], (high - low) / (2.0 * step), rtol=1e-5, atol=1e-6
+        )
+
+
+def test_bad_levels_and_floating_bones_are_told():
+    target = PERSON.ends
+    with pytest.raises(InvalidGoalError, match="3 values of priority"):
+        Goal(target, priority=(1, 2))
+    kinds = (JointKind.BALL, JointKind.FLOATING)
+    with pytest.raises(InvalidChainError, match="first bone"):
+        Joints(kinds, np.tile(np.eye(3), (2, 1, 1)), UPRIGHT[:2])
+    points = np.array(((0.0, 0, 0), (0.0, 1, 0), (0.0, 2, 0)))
+    floating = Joints(kinds[::-1], np.tile(np.eye(3), (2, 1, 1)), UPRIGHT[:2])
+    with pytest.raises(InvalidChainError, match="Only a tree floats"):
+        Chain(points, joints=floating)
+    with pytest.raises(InvalidChainError, match="Only a tree floats"):
+        Chain(points, joints=floating, topology=Topology((-1, -1), (1,)))
+
+
+def test_inputs_stay_as_they_are():
+    goal = pull(PERSON, some_way(1))
+    before = goal.target_position.copy(), PERSON.chain.joint_positions.copy()
+    solve(PERSON.chain, goal, NEAR)
+    np.testing.assert_array_equal(goal.target_position, before[0])
+    np.testing.assert_array_equal(PERSON.chain.joint_positions, before[1])
+    assert isinstance(PERSON.chain.as_batch(), Chains)
