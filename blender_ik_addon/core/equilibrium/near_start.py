@@ -51,8 +51,11 @@ class NearStartAt:
 
 def compile_nearness(tree: KinematicTree, start_turn: Array) -> PotentialEnergy:
     """Return the springs of trees that start with turns (n, 4, B)."""
-    stiffness = 1.0 / tree.joints.mobility.mean(axis=1).T
-    energy = compile_energy(tree, Forces(stiffness), start_turn)
+    stiffness = 1.0 / tree.joints.mobility.mean(axis=1)
+    if tree.topology.floats:
+        # It does not turn: the spring of its place is another one.
+        stiffness[0] = 0.0
+    energy = compile_energy(tree, Forces(stiffness.T), start_turn)
     # A limit that is near says nothing of how far the start is.
     even = np.zeros_like(energy.growth_low)
     return replace(energy, growth_low=even, growth_high=even)
@@ -63,7 +66,7 @@ def measure_nearness(
 ) -> Callable[[PosedRows, Array], NearStartAt]:
     """Return the function of it; what acts: springs, and how far first bones have moved (3, B)."""
     energy, moved = EnergyRows(bones, acting[0]), chains_first(acting[1])
-    stiffness = energy.stiffness[:, 0, 0]
+    stiffness = 1.0 / bones.tree.joints.mobility[0].mean(axis=0)
 
     def measure(posed: PosedRows, _output: Array) -> NearStartAt:
         place = None if posed.place is None else posed.place + moved

@@ -23,6 +23,7 @@ from blender_ik_addon.core import (
     solve_batch,
 )
 from blender_ik_addon.core.algebra import turns
+from blender_ik_addon.core.equilibrium.near_start import compile_nearness, measure_nearness
 from blender_ik_addon.core.kinematics.aims import Aims, Poles
 from blender_ik_addon.core.solvers.posed_rows import BoneRows, chains_first
 from blender_ik_addon.core.solving.compiled_chains import compile_chains
@@ -214,6 +215,32 @@ def test_outputs_change_with_the_place_as_differences_of_them_show():
         np.testing.assert_allclose(
             jacobian[:, :, axis], (high - low) / (2.0 * step), rtol=1e-5, atol=1e-6
         )
+
+
+def test_springs_to_the_start_pull_as_differences_of_their_energy_show():
+    """Of joints, and of the place of what floats, which may have moved before."""
+    rng, compiled = make_rng(5), compile_chains(PERSON.chain)
+    tree, count = compiled.tree, len(PERSON.names)
+    bones, moved = BoneRows(tree, np.zeros((count, 1))), 0.2 * rng.normal(size=(3, 1))
+    measure = measure_nearness(bones, (compile_nearness(tree, compiled.clamped_start), moved))
+    turn = turns.from_vectors(0.2 * rng.normal(size=(count, 3, 1)))
+    turn[0] = np.array(((1.0,), (0.0,), (0.0,), (0.0,)))
+    here = bones.pose(chains_first(turn), place=0.1 * rng.normal(size=(1, 3)))
+
+    def slope_at(move: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        posed = bones.turn_on(here, move.reshape(1, -1, 3)) if move.any() else here
+        at = measure(posed, bones.find_output(posed))
+        slope, curve = at.derive(bones.find_jacobian(posed))
+        return slope[0], curve(np.zeros((1, tree.rows)))[0], float(at.total[0])
+
+    slope, curved, _ = slope_at(np.zeros(3 * count))
+    step, axes = 1e-5, [0, 1, 2, 3 * 2, 3 * 5 + 1, 3 * 9 + 2]
+    for axis in axes:
+        move = step * np.eye(3 * count)[axis]
+        high, low = slope_at(move), slope_at(-move)
+        assert slope[axis] == pytest.approx((high[2] - low[2]) / (2.0 * step), rel=1e-5, abs=1e-7)
+        bend = (high[0] - low[0])[axis] / (2.0 * step)
+        assert curved[axis, axis] == pytest.approx(bend, rel=1e-3, abs=1e-5)
 
 
 def test_bad_levels_and_floating_bones_are_told():
