@@ -106,15 +106,14 @@ def test_what_comes_first_is_met_and_what_comes_after_as_far_as_it_lets_it():
     np.testing.assert_array_equal(again.joint_positions, first.joint_positions)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 6])
 def test_no_small_change_that_keeps_the_feet_brings_a_hand_nearer(seed):
     """The level is least where it is: what is left of its slope is held, or pressed on ranges."""
     person = make_person(floats=False)
     way = some_way(seed, 0.9, 1.6)
     goal = replace(pull(person, way), has_tip_rotation=FREE, priority=(1, 1, 2))
     start = solve(person.chain, goal, OPTIONS)
-    if start.residual[2] < 1e-4:
-        pytest.skip("This hand arrives.")
+    assert start.residual[2] > 0.1
     rng = make_rng(seed)
     joints = replace(person.chain.joints, start_wxyz=start.local_rotations_wxyz)
     gained = []
