@@ -400,9 +400,8 @@ class _Descent:
             by_bone = jacobian.reshape(*jacobian.shape[:2], -1, 1, 3)
             jacobian = (by_bone @ free[:, None]).reshape(jacobian.shape)
             system = jacobian @ jacobian.swapaxes(1, 2)
-            give = (GIVE * gap / bones.tree.reach + LEAST_GIVE) * np.trace(
-                system, axis1=1, axis2=2
-            ) + NO_ENERGY
+            share = GIVE * gap / bones.tree.reach + LEAST_GIVE
+            give = share * np.trace(system, axis1=1, axis2=2) + NO_ENERGY
             system += give[:, None, None] * np.eye(rows)
             back = np.linalg.solve(system, error[..., None]).swapaxes(1, 2) @ jacobian
             back = apply(free, back.reshape(len(back), -1, 3))

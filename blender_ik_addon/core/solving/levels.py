@@ -87,10 +87,8 @@ class _Trees:
             self.tree = replace(run.tree, aims=replace(run.aims, weight=run.tree.reach))
             met = np.zeros((run.aims.rows, run.target.shape[-1]))
             self._target = np.concatenate((run.target, met))
-        self.state, self.used = (
-            self.tree.restate(run.start, run.tree),
-            np.zeros_like(run.iterations),
-        )
+        self.state = self.tree.restate(run.start, run.tree)
+        self.used = np.zeros_like(run.iterations)
         # The same tree with other goals is another one. Aims add up one row otherwise than several.
         is_same = run.aims is None and bool((self._target == self._target[:, :1]).all())
         self._is_alone = run.is_alone and is_same
