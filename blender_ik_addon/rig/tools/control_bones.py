@@ -18,6 +18,8 @@ COLLECTION = "Chain IK Controls"
 PALETTE = "THEME09"
 # Segments of the circles that a sphere is drawn with.
 SEGMENTS = 24
+# Blender deletes bones without length; so much of their distance float32 tells well.
+LEAST_LENGTH = 1e-4
 
 
 def takes_bones(armature_object: bpy.types.Object) -> bool:
@@ -72,7 +74,8 @@ def add_edit_bones(
     anchors = []
     for control, matrix in zip(controls, matrices, strict=True):
         bone = edit_bones.new(control.name)
-        bone.tail = (0.0, BONE_SIZE * control.length / unit, 0.0)
+        least = LEAST_LENGTH * max(1.0, float(np.abs(matrix[:3, 3]).max()))
+        bone.tail = (0.0, max(BONE_SIZE * control.length / unit, least), 0.0)
         bone.matrix = Matrix(matrix.tolist())
         bone.parent = edit_bones[parent] if parent else None
         bone.use_deform = False

@@ -14,10 +14,11 @@ from ..anatomy.bone_names import Side
 from ..frames.framing import Hung, framed
 from ..frames.side import find_sides
 from ..planning.checks import check_channels, check_pose
+from ..planning.live_chain import SHORTEST_SEGMENT
 from ..reading import spaces
 from ..reading.chain_plan import check, planned
 from ..reading.channels import matrices_of, read_pose
-from ..reading.refusals import scaled_flat
+from ..reading.refusals import no_length, scaled_flat
 from ..reading.skeleton import compiled
 from ..reading.spec import Anchor, ChainSpec, NegativeScale
 from ..reading.world import not_finite
@@ -52,8 +53,8 @@ def placement(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
     """Return where the controls of a chain belong in its present pose.
 
     Raises:
-        RigError: If the chain has no bones or no finite pose, or cannot follow the target that it
-            names.
+        IKError: If the chain has no bones or no finite pose, or cannot follow the target that it
+            names, or if a bone has no length.
     """
     skeleton = compiled(armature_object)
     plan = planned(skeleton, spec)
@@ -69,7 +70,11 @@ def placement(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
     frames = framed([Hung(skeleton, pose, plan)])
     posed = frames.posed(matrices_of(pose.rotation[plan.written], pose.modes[plan.written])[None])
     joints = spaces.transform_point(pose.world, posed.joints[0])
-    length = float(np.linalg.norm(np.diff(joints, axis=0), axis=1).sum())
+    segments = np.linalg.norm(np.diff(joints, axis=0), axis=1)
+    length = float(segments.sum())
+    short = np.flatnonzero(segments <= SHORTEST_SEGMENT * length)
+    if short.size:
+        raise no_length(skeleton.names[plan.segments[short[0]]])
     bends = slice(-1 if plan.bends_without_tip else None)
     bending = joints[bends]
     side = find_sides(posed.joints[:, bends], frames.natural_sides(posed)[:, 0])[0]

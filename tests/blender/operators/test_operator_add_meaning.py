@@ -232,6 +232,29 @@ def test_controls_are_made_in_one_step_and_the_pose_stays(kind, scale):
     assert not ob.chain_ik.chains
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_bones_that_are_scaled_to_nothing_are_refused_and_nothing_is_made(kind):
+    """A control bone had no length, so Blender deleted it, and the button stopped half way."""
+    ob = rigs.make_rig(LIMB)
+    ob.pose.bones["Bone.0"].scale = (0.0, 0.0, 0.0)
+    select_bones(ob, ["Bone.0", "Bone.1"])
+    before = len(bpy.data.objects), len(ob.data.bones)
+    with pytest.raises(RuntimeError, match=r"Bone 'Bone\.0' has no length to turn"):
+        press(add, control=kind, use_rotation=True, use_pole=True)
+    assert (len(bpy.data.objects), len(ob.data.bones)) == before
+    assert not ob.chain_ik.chains
+
+
+@pytest.mark.parametrize("place", [(0.0, 0.0, 0.0), (300.0, -20.0, 7.0)])
+def test_control_bones_of_tiny_chains_are_not_deleted_by_blender(place):
+    ob = rigs.make_rig(np.array(LIMB) + place)
+    ob.pose.bones["Bone.0"].scale = (1e-6, 1e-6, 1e-6)
+    select_bones(ob, ["Bone.0", "Bone.1"])
+    press(add, control="BONE", use_pole=True)
+    chain = newest(ob)
+    assert {chain.subtarget, chain.pole_subtarget} <= set(ob.data.bones.keys())
+
+
 def test_control_bones_are_what_riggers_expect():
     ob = rigs.make_rig(LIMB)
     select_bones(ob, ["Bone.0", "Bone.1"])
