@@ -21,7 +21,7 @@ SOURCES = (
     *sorted(set((PACKAGE / "rig").rglob("*.py")) - {WORDS}),
     PACKAGE / "properties" / "status.py",
     # What of the core reaches people; the rest is checked before the core is asked.
-    PACKAGE / "core" / "solving" / "task.py",
+    PACKAGE / "core" / "kinematics" / "task.py",
 )
 # Shorter texts are names of properties, of units and the like.
 FEWEST_WORDS = 3
