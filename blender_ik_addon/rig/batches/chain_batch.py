@@ -33,7 +33,7 @@ from .rig_state import RigState
 # movement.
 CURRENT_NOISE = 1e-6
 # How often what has not arrived is solved again from its own results.
-MOST_AGAIN = 4
+MOST_AGAIN = 16
 NOBODY = np.zeros((), dtype=np.bool_)
 NO_WEIGHT = "No chain of this tree has a weight above zero: raise one."
 

@@ -107,12 +107,14 @@ class FrameSolve:
         posing = self._ask(asked, places, frames)
         if self._joints is None:
             solutions, poses = solve_freely(posing)
-            return posing.start, JointedPoses(solutions, poses, np.zeros(len(rows)))
+            found = JointedPoses(solutions, poses, np.zeros(len(rows)))
+            return posing.start, _kept(posing, found)
         joints = self._joints.take(rows)
         found = solve_with_joints(posing, joints, self._forces(posing, places, rows))
         if own.joints is None:
             found = self._rolled(asked, posing, found)
-        return posing.start, turn_tips(posing, found, None if own.joints is None else joints)
+        found = turn_tips(posing, found, None if own.joints is None else joints)
+        return posing.start, _kept(posing, found)
 
     def _ask(self, asked: Asked, places: Places, frames: ChainFrames) -> Posing:
         """Return what is asked in the spaces of places, from where chains or trees start."""
@@ -333,3 +335,19 @@ def _grown(posing: Posing, stretch: ChainStretch) -> Posing:
         options=replace(options, soft_distance=soft),
         lengths=lengths,
     )
+
+
+def _kept(posing: Posing, found: JointedPoses) -> JointedPoses:
+    """Return solved chains that go on from their last pose; of those led astray that pose.
+
+    Where bones are longer in one direction than in another the core does not know how far off a
+    pose ends. One that is farther from the target than where it began would lead on and on.
+    """
+    start, target = posing.start, posing.goals.target_position
+    if not posing.options.keeps_start or target.ndim > 2 or posing.lengths is not None:
+        return found
+    ways = (each.joints[:, -1] - target for each in (start, found.poses))
+    began, ended = (np.linalg.norm(way, axis=1) for way in ways)
+    slack = np.asarray(posing.options.tolerance) + AGREES * posing.frames.lengths(start)[:, 0]
+    rows = np.flatnonzero(ended > began + slack)
+    return found._replace(poses=found.poses.put(rows, start.take(rows)))

@@ -247,7 +247,7 @@ def without_rest() -> set[str]:
     They hang on what it evaluates in a ring, of which no pass is the last: drivers that read what
     hangs on the very object that they drive, and bones or objects that are tied to what hangs on
     them. Or a driver reads what is gone, or what nothing else uses and so is not saved: that gives
-    0 once the file has been loaded. Or chains go on for ever.
+    0 once the file has been loaded. Or chains go on from their own last pose, on huge bones.
     """
     return _hanging_on(
         _in_rings()
@@ -258,24 +258,15 @@ def without_rest() -> set[str]:
             or _has_ring_of_bones(ob)
             or not all(driver.is_valid for driver in _drivers(ob))
             or any(not thing.users for thing in _read_by_drivers(ob))
-            or _goes_on_for_ever(ob)
+            or _is_huge_and_goes_on(ob)
         }
     )
 
 
-def _goes_on_for_ever(ob: bpy.types.Object) -> bool:
-    """Tell whether chains go on from where they need not stay, as ``docs/promises.md`` has it.
-
-    They stand on bones so large that float32 does not tell where they end, or on unevenly scaled
-    ones, of which the lengths depend on where they point, and cannot arrive.
-    """
-    scales = np.abs(np.array([tuple(bone.scale) for bone in ob.pose.bones]))
-    is_uneven = bool((np.ptp(scales, axis=1) > 1e-3 * scales.max(axis=1)).any())
-    return any(
-        chain.start_from == "CURRENT"
-        and (scales.max() >= HUGE or (is_uneven and not chain.status.startswith("Reached")))
-        for chain in ob.chain_ik.chains
-    )
+def _is_huge_and_goes_on(ob: bpy.types.Object) -> bool:
+    """Tell whether chains go on from bones so large that float32 does not tell where they end."""
+    goes_on = any(chain.start_from == "CURRENT" for chain in ob.chain_ik.chains)
+    return goes_on and max(abs(each) for b in ob.pose.bones for each in b.scale) >= HUGE
 
 
 def with_history() -> set[str]:

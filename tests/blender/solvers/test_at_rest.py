@@ -186,6 +186,48 @@ def test_a_chain_below_uneven_scale_that_has_arrived_stays_after_undo(seed, bone
     assert max(shake([ob], 2, forgets=True)[ob.name]) <= STILL
 
 
+@pytest.mark.parametrize("solver", ["NEWTON", "FABRIK"])
+@pytest.mark.parametrize(
+    ("scale", "seed"), [((3, 1, 1), 0), ((1, 0.4, 1), 1), ((1, 0.4, 1), 4), ((0.5, 1, 2), 4)]
+)
+def test_a_limited_chain_below_uneven_scale_that_cannot_arrive_stays_after_undo(
+    scale, seed, solver
+):
+    """Promise 4: up to ten solves found something nearer, one after the other."""
+    ob = rigs.make_rig(rigs.zigzag(4, seed))
+    rigs.turn_bones(ob, seed, 0.6)
+    for bone in ob.pose.bones:
+        bone.use_ik_limit_x = bone.use_ik_limit_z = True
+        bone.ik_min_x = bone.ik_min_z = -0.6
+        bone.ik_max_x = bone.ik_max_z = 0.6
+    way = make_rng(seed).normal(size=3)
+    target = rigs.make_empty(location=6.0 * way / np.linalg.norm(way))
+    rigs.add_chain(ob, "Bone.3", target, solver=solver, start_from="CURRENT")
+    rigs.updated()
+    ob.pose.bones["Bone.0"].scale = scale
+    rigs.updated()
+    assert max(shake([ob], 2, forgets=True)["Rig"]) <= STILL
+
+
+@pytest.mark.parametrize("solver", ["NEWTON", "CCD"])
+@pytest.mark.parametrize("inherited", ["ALIGNED", "FIX_SHEAR"])
+def test_a_chain_that_uneven_scale_leads_astray_stays_after_undo(inherited, solver):
+    """Promise 4: each solve ended elsewhere, and as often farther from the target as nearer."""
+    ob = rigs.make_armature("Rig")
+    rigs.add_bones(ob, rigs.zigzag(5, 1), is_connected=False)
+    rigs.turn_bones(ob, 1, 0.6)
+    ob.data.bones["Bone.4"].inherit_scale = inherited
+    rng = make_rng(1)
+    way = rng.normal(size=3)
+    way *= rng.uniform(2.0, 4.5) / np.linalg.norm(way)
+    ob.pose.bones["Bone.0"].scale = (1.0, -0.465, 1.0)
+    ob.pose.bones["Bone.4"].location = 0.3 * rng.normal(size=3)
+    target = rigs.make_empty(location=way)
+    rigs.add_chain(ob, "Bone.4", target, solver=solver, start_from="CURRENT")
+    rigs.updated()
+    assert max(shake([ob], 3, forgets=True)["Rig"]) <= STILL
+
+
 @pytest.mark.parametrize("starts", [("CURRENT", "KEYED"), ("KEYED", "CURRENT")])
 def test_nothing_moves_where_a_setting_of_a_tree_is_driven(starts):
     """Promise 4, where a part of the tree starts from its own last pose."""
