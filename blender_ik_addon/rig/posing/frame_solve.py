@@ -340,8 +340,8 @@ def _grown(posing: Posing, stretch: ChainStretch) -> Posing:
 def _kept(posing: Posing, found: JointedPoses) -> JointedPoses:
     """Return solved chains that go on from their last pose; of those led astray that pose.
 
-    Where bones are longer in one direction than in another the core does not know how far off a
-    pose ends. One that is farther from the target than where it began would lead on and on.
+    Where bones are longer in one direction than in another, poses end elsewhere than the core has
+    told. One that ends farther from the target than where it began would lead on and on.
     """
     start, target = posing.start, posing.goals.target_position
     if not posing.options.keeps_start or target.ndim > 2 or posing.lengths is not None:
@@ -349,5 +349,6 @@ def _kept(posing: Posing, found: JointedPoses) -> JointedPoses:
     ways = (each.joints[:, -1] - target for each in (start, found.poses))
     began, ended = (np.linalg.norm(way, axis=1) for way in ways)
     slack = np.asarray(posing.options.tolerance) + AGREES * posing.frames.lengths(start)[:, 0]
-    rows = np.flatnonzero(ended > began + slack)
+    is_astray = np.abs(ended - found.solutions.residual) > slack
+    rows = np.flatnonzero(is_astray & (ended > began + slack))
     return found._replace(poses=found.poses.put(rows, start.take(rows)))
