@@ -62,13 +62,4 @@ def _measure(
     return lambda posed, output: PulledAt(energy.measure(posed), output, pull)
 
 
-PULLED = Settings(
-    measure=_measure,
-    holds=False,
-    returns=True,
-    rests=1e-6,
-    least_shift=1e-12,
-    largest_turn=0.8,
-    first_shift=1e-10,
-    slight=0.0,
-)
+PULLED = Settings(_measure, rests=1e-6, least_shift=1e-12, first_shift=1e-10)

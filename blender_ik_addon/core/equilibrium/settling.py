@@ -41,12 +41,10 @@ MOST_EQUATIONS = 4_000_000
 SWEEPS = judge_by_rate(jacobian_transpose.step)
 SETTLE = Settings(
     measure=lambda bones, energy: EnergyRows(bones, energy).measure,
-    holds=True,
-    returns=True,
     rests=1e-6,
     least_shift=1e-6,
-    largest_turn=0.8,
     first_shift=1e-3,
+    holds=True,
     slight=1e-9,
 )
 

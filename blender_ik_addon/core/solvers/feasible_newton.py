@@ -89,13 +89,13 @@ class Settings:
     Attributes:
         measure: Makes of bones, and of what acts on them, a function that measures poses with
             their outputs.
-        holds: Whether outputs are held; otherwise they go where the step's linear model has them.
-        returns: Whether outputs are brought back to there after a step, those of one effector too.
         rests: A chain rests when no joint has to turn by more, in radians.
         least_shift: Compared with the stiffest joint; some joints resist nothing.
+        first_shift: What a system is shifted by first if it is not positive definite, likewise.
+        holds: Whether outputs are held; otherwise they go where the step's linear model has them.
+        returns: Whether outputs are brought back to there after a step, those of one effector too.
         largest_turn: In radians; the curvature at a pose says little beyond it.
         slight: A step that saves less, as a share of the energy, has to leave less to go by half.
-        first_shift: What a system is shifted by first if it is not positive definite, likewise.
         keeps: Whether no step is taken after which outputs have not been brought back, whatever it
             saves: they are worth more than any of it.
         rows: Of the outputs those that are held, or that are to go somewhere; as many as there are
@@ -103,13 +103,13 @@ class Settings:
     """
 
     measure: Callable[[BoneRows, Any], Callable[[PosedRows, Array], Measure]]
-    holds: bool
-    returns: bool
     rests: float
     least_shift: float
-    largest_turn: float
-    slight: float
     first_shift: float
+    holds: bool = False
+    returns: bool = True
+    largest_turn: float = 0.8
+    slight: float = 0.0
     keeps: bool = False
     rows: Counts | None = None
 

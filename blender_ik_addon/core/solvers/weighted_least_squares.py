@@ -112,12 +112,10 @@ def measure_errors(
 
 
 SETTINGS = Settings(
-    measure=measure_errors,
-    holds=False,
-    returns=False,
+    measure_errors,
     rests=1e-7,
     least_shift=1e-7,
-    largest_turn=LARGEST_TURN,
     first_shift=1e-6,
-    slight=0.0,
+    returns=False,
+    largest_turn=LARGEST_TURN,
 )

@@ -24,17 +24,7 @@ from ..solvers.feasible_newton import Settings, minimise
 from ..solvers.weighted_least_squares import measure_errors
 from .joint_run import AIM_TOLERANCE, ENOUGH_TO_COMPROMISE, Run
 
-LEVEL = Settings(
-    measure=measure_errors,
-    holds=False,
-    returns=True,
-    rests=1e-7,
-    least_shift=1e-7,
-    largest_turn=0.8,
-    first_shift=1e-6,
-    slight=0.0,
-    keeps=True,
-)
+LEVEL = Settings(measure_errors, rests=1e-7, least_shift=1e-7, first_shift=1e-6, keeps=True)
 
 
 def solve_levels(

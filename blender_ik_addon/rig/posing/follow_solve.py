@@ -80,7 +80,12 @@ class Roots(NamedTuple):
 
 
 class FollowSolve:
-    """B chains alike, compiled."""
+    """B chains alike, compiled.
+
+    Attributes:
+        settings: Of all of them.
+        can_creep: Whether a drag to where the led end is already may turn bones.
+    """
 
     def __init__(self, driven: Sequence[Driven], poses: Sequence[Pose]) -> None:
         """Compile chains that have the same ``batch_key``, in these poses."""
@@ -93,6 +98,9 @@ class FollowSolve:
             max_bend=options.max_bend,
             use_anchor=options.use_anchor,
         )
+        own = self.settings
+        can_turn = own.joints is not None or bool(own.channels.locks.any())
+        self.can_creep: bool = options.use_anchor or can_turn
         self._led = -1 if options.lead is Lead.TIP else 0
         # The end that decides where the whole chain is.
         self._sure = -1 - self._led if options.use_anchor else self._led
@@ -103,12 +111,6 @@ class FollowSolve:
         self._moved = np.where(is_local[:, None, None], self._offsets[:, :3, :3], np.eye(3))
         connected = [skeleton.is_connected[root] for skeleton, root in roots]
         self._moved[connected] = 0.0
-
-    @property
-    def can_creep(self) -> bool:
-        """Whether a drag to where the led end is already may turn bones."""
-        own = self.settings
-        return self._options.use_anchor or own.joints is not None or bool(own.channels.locks.any())
 
     def dragged(self, begun: Begun, places: Places) -> Dragged:
         """Return what brings the led ends of some of the chains to their targets.
@@ -136,13 +138,12 @@ class FollowSolve:
         is_at_rest = begun.codes >= 0
         drawn = np.where(is_at_rest[:, None], start.joints[:, self._led], goal)
         poses = self._drawn(frames, start, drawn, joints)
-        # Drawn to where they are, these would turn by rounding, or by what locks hold.
-        resting = np.flatnonzero(is_at_rest)
-        poses = poses.put(resting, start.take(resting))
         ending = Ending(np.where(is_at_rest, begun.codes, REACHED), begun.holds.copy())
         if self._options.use_anchor:
             poses = self._finished(frames, poses, drawn, joints, ending)
         poses, channels, is_kept = self._locked(frames, poses, begun.near, rows)
+        # Drawn to where they are, these would turn by rounding, or by what locks hold.
+        resting = np.flatnonzero(is_at_rest)
         poses = poses.put(resting, start.take(resting))
         channels[resting] = begun.near[resting]
         turns, location = rotation.quaternion_from_matrix(poses.rotations), begun.location
