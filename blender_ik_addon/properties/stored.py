@@ -109,18 +109,20 @@ def _release_scale(settings: ChainGroup) -> None:
 def release_gone(settings: ChainGroup, update: Update) -> bool:
     """Give bones that have left their chain in edit mode what is stored; tell if any has.
 
-    Those that another live chain writes stay with it.
+    Those that another live chain writes stay with it, and are forgotten once it has stored them.
     """
     owner, spec = owner_of(settings), chain_spec(settings)
     known = live.memory.skeleton(update.key, owner.session_uid)
-    gone = restoring.gone_bones(owner, spec, known)
+    left = gone = restoring.gone_bones(owner, spec, known)
     for other in chains_of(owner) if gone else ():
         if not is_idle(other):
-            gone = gone.difference(bones_of_chain(other))
-    if not gone:
+            written = frozenset(bones_of_chain(other))
+            left -= written.difference(each.name for each in bones_of_text(other.stored_pose))
+            gone -= written
+    if not left:
         return False
     restoring.give_back(owner, spec, update.frame, gone)
-    settings.stored_pose = text_of_bones(bone for bone in spec.stored_pose if bone.name not in gone)
+    settings.stored_pose = text_of_bones(bone for bone in spec.stored_pose if bone.name not in left)
     owner.update_tag()
     return True
 

@@ -168,6 +168,23 @@ def test_a_bone_that_leaves_one_of_two_chains_stays_with_the_other():
     np.testing.assert_allclose(ob.pose.bones["Bone.0"].rotation_quaternion, before, atol=1e-6)
 
 
+def test_a_chain_forgets_the_bone_that_has_left_it_for_another_one():
+    """Whenever bones came under others anew, as after undo, it gave that bone back."""
+    ob = rigs.make_rig(THREE)
+    for tip in ("Bone.2", "Bone.0"):
+        rigs.add_chain(ob, tip, rigs.make_empty(tip, FAR))
+    rigs.updated()
+    hang(ob, "Bone.1", None)
+    rigs.updated()
+    ob.chain_ik.chains.remove(1)
+    rigs.updated()
+    solved = rigs.rotations(ob)
+    hang(ob, "Bone.2", "Bone.1")
+    rigs.updated()
+    assert rigs.rotations(ob) == solved
+    assert "Bone.0" not in chain_of(ob).stored_pose
+
+
 @pytest.mark.parametrize("seed", [9, 10, 11])
 @pytest.mark.parametrize("solvers", [("FOLLOW",), ("FOLLOW", "NEWTON")])
 def test_a_dragged_chain_whose_locks_change_its_pose_comes_to_rest(solvers, seed):
