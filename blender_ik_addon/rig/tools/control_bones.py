@@ -23,9 +23,9 @@ LEAST_LENGTH = 1e-4
 
 
 def takes_bones(armature_object: bpy.types.Object) -> bool:
-    """Tell whether bones can be added to an armature: not to one that comes from a library."""
-    armature = armature_object.data
-    return armature.library is None and armature.override_library is None
+    """Tell whether bones can be added to an armature: Blender edits nothing from a library."""
+    both = armature_object, armature_object.data
+    return all(each.library is None and each.override_library is None for each in both)
 
 
 def check_parent(armature_object: bpy.types.Object, parent: str) -> None:

@@ -293,6 +293,19 @@ def test_keys_and_drivers_of_chains_added_to_an_override_follow(library, tmp_pat
         assert len(ob.animation_data.drivers) == len(rigs.curves_of(ob)) == 2
 
 
+def test_controls_of_an_override_are_empties_even_where_its_armature_was_made_local(library):
+    """Blender edits no bones of an override, whatever armature it has."""
+    write_library(library)
+    ob = make_override(library)
+    ob.data = ob.data.copy()
+    rigs.updated()
+    bones = ob.data.bones.keys()
+    select_bones(ob, ["Left.0", "Left.1", "Left.2"])
+    press(bpy.ops.pose.chain_ik_add, control="BONE")
+    assert ob.data.bones.keys() == bones
+    assert ob.chain_ik.chains[0].target.type == "EMPTY"
+
+
 @pytest.mark.parametrize("operator", [remove, joint_remove])
 def test_one_undo_brings_back_what_was_removed_from_an_override(library, operator):
     write_library(library, "Left")
