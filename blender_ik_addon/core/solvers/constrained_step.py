@@ -217,6 +217,8 @@ class ConstrainedStep:
             more = np.maximum(-FARTHER * lowest, self._first)
             self.shift = np.where(is_fit, self.shift, more)
             raised = self._raise()
+            if _are_positive(raised):
+                return raised
         for row, system in enumerate(raised):
             while self.shift[row] < MOST_SHIFT and not _are_positive(system):
                 self.shift[row] = max(GROWTH * self.shift[row], self._first)

@@ -111,11 +111,8 @@ class PosedRows:
 
     def choose(self, rows: Flags, other: PosedRows) -> PosedRows:
         """Return where the bones stand here where flagged (B,), otherwise those of the other."""
-        if rows.all():
-            return self
-        return PosedRows(
-            *choose_first(rows, tuple(vars(self).values()), tuple(vars(other).values()))
-        )
+        both = tuple(vars(self).values()), tuple(vars(other).values())
+        return self if rows.all() else PosedRows(*choose_first(rows, *both))
 
 
 def put_first(state: Nested) -> PosedRows:
@@ -125,6 +122,8 @@ def put_first(state: Nested) -> PosedRows:
 
 def choose_first(rows: Flags, first: Nested, second: Nested) -> Nested:
     """Return arrays (B, ...) of one nesting where flagged (B,), otherwise those of another."""
+    if rows.all():
+        return first
 
     def choose(one: Array, other: Array) -> Array:
         return np.where(rows.reshape(-1, *(1,) * (one.ndim - 1)), one, other)
