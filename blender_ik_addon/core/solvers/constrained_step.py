@@ -40,7 +40,7 @@ NO_PRESS = 1e-10
 # its step is as long as a step may be, whatever the energy; by more it is timid.
 FARTHER = 1.3
 # Eigenvalues of larger systems cost more than to try greater shifts, each so many times the last.
-MOST_FOR_EIGENVALUES, GROWTH = 60, 4.0
+MOST_FOR_EIGENVALUES, GROWTH = 36, 4.0
 # The most that a system is shifted by, compared with the stiffest joint.
 MOST_SHIFT = 1e8
 # A way leads down if the energy curves so much, compared with the stiffest joint.
