@@ -130,7 +130,14 @@ def check(
             if not own.isdisjoint(moved_by.points):
                 raise _below_itself(armature_object, anchor, word)
     _check_drivers(armature_object, names, use_stretch=spec.use_stretch)
-    moved_by.add_chain(armature_object, skeleton.names[plan.segments[0]])
+    root = skeleton.names[plan.segments[0]]
+    if (pulled := moved_by.find_pull_on_both(armature_object, root, names)) is not None:
+        (tie, below), above = pulled
+        raise RigError(
+            f"The constraint '{tie.name}' of bone '{below}' moves bone '{above}' above this chain"
+            " as well: mute it, or give it a shorter Chain Length."
+        )
+    moved_by.add_chain(armature_object, root)
     return moved_by.found()
 
 

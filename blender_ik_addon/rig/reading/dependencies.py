@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import bpy
 
@@ -14,6 +15,14 @@ Point = tuple[int, str]
 
 PULLING = ("IK", "SPLINE_IK")
 """Constraints that move the bones above their own as well."""
+
+
+class Pull(NamedTuple):
+    """A constraint that moves bones above its own, and the name of its own."""
+
+    constraint: bpy.types.Constraint
+    below: str
+
 
 TARGETS = (
     ("target", "subtarget"),
@@ -59,7 +68,7 @@ class Dependencies:
     use_drivers: bool = True
     _anchor_points: frozenset[Point] = frozenset()
     _seen: set[int] = field(default_factory=set)
-    _pulls: dict[int, dict[str, list[bpy.types.Constraint]]] = field(default_factory=dict)
+    _pulls: dict[int, dict[str, list[Pull]]] = field(default_factory=dict)
 
     def found(self) -> MovedBy:
         """Return what has been added, to keep."""
@@ -113,10 +122,34 @@ class Dependencies:
                 return
             self.points.add(point)
             self._add_constraints(pose_bone)
-            self._add_each(self._pulling(owner).get(pose_bone.name, ()))
+            self._add_each(pull.constraint for pull in self._pulling(owner).get(pose_bone.name, ()))
             pose_bone = pose_bone.parent
 
-    def _pulling(self, owner: bpy.types.Object) -> dict[str, list[bpy.types.Constraint]]:
+    def find_pull_on_both(
+        self, armature_object: bpy.types.Object, root: str, written: Iterable[str]
+    ) -> tuple[Pull, str] | None:
+        """Return what moves bones of a chain and one above it, and the name of that one.
+
+        Where such a bone stands depends on what the chain writes, and that on where it stands.
+
+        Args:
+            armature_object: The chain's.
+            root: Name of the chain's first bone.
+            written: Names of the bones that it writes.
+        """
+        first = armature_object.pose.bones.get(root)
+        if first is None or first.parent is None:
+            return None
+        pulls = self._pulling(armature_object)
+        own = [pull for name in written for pull in pulls.get(name, ())]
+        for bone in first.parent_recursive if own else ():
+            for pull in pulls.get(bone.name, ()):
+                tie = pull.constraint
+                if pull in own and tie.target and not tie.mute and tie.influence > 0.0:
+                    return pull, bone.name
+        return None
+
+    def _pulling(self, owner: bpy.types.Object) -> dict[str, list[Pull]]:
         """Return the constraints that move bones above their own, by the names of those."""
         uid = owner.session_uid
         if uid not in self._pulls:
@@ -128,7 +161,8 @@ class Dependencies:
                         bones = [below, *below.parent_recursive]
                         bones = bones[not getattr(constraint, "use_tail", True) :]
                         for bone in bones[: constraint.chain_count or None]:
-                            found.setdefault(bone.name, []).append(constraint)
+                            pull = Pull(constraint, below.name)
+                            found.setdefault(bone.name, []).append(pull)
         return self._pulls[uid]
 
     def _add_constraints(self, owner: bpy.types.Object | bpy.types.PoseBone) -> None:

@@ -212,6 +212,33 @@ def test_a_chain_under_bones_of_an_ik_constraint_is_solved_where_that_puts_them(
         assert_all_right((ob, tip, target))
 
 
+@pytest.mark.parametrize("is_below", [True, False])
+def test_a_chain_whose_bones_an_ik_constraint_moves_with_one_above_is_refused(is_below):
+    """It would hang on what it writes itself, and move at each update."""
+    ob = rigs.make_rig(rigs.zigzag(5, 3))
+    rigs.add_chain(ob, "Bone.2", rigs.make_empty(location=(0.7, 0.6, 1.4)), chain_count=2)
+    name = "Bone.3" if is_below else "Bone.2"
+    tie = ob.pose.bones[name].constraints.new("IK")
+    rigs.updated()
+    assert ob.chain_ik.chains[0].status.startswith("Reached")
+    tie.target = rigs.make_empty("IK Target", (-0.8, 0.3, 1.2))
+    ob.update_tag()
+    rigs.updated()
+    assert ob.chain_ik.chains[0].status == (
+        f"The constraint 'IK' of bone '{name}' moves bone 'Bone.0' above this chain as well:"
+        " mute it, or give it a shorter Chain Length."
+    )
+    tie.chain_count = 2 + is_below
+    ob.update_tag()
+    rigs.updated()
+    assert "above this chain" not in ob.chain_ik.chains[0].status
+    before = rigs.rotations(ob)
+    for _ in range(3):
+        ob.update_tag()
+        rigs.updated()
+        assert rigs.rotations(ob) == before
+
+
 @pytest.mark.parametrize("kind", ["IK", "SPLINE_IK"])
 def test_a_chain_is_solved_after_what_carries_the_target_of_an_ik_constraint_below_its_parent(kind):
     ob = rigs.make_rig()

@@ -45,6 +45,14 @@ def no_driver(bone: int, prop: str, index: int = 0) -> Step:
     return apply
 
 
+def constrain(scene: Scene) -> None:
+    scene.bone(2).constraints.new("IK").target = scene.other_target
+
+
+def unconstrain(scene: Scene) -> None:
+    scene.bone(2).constraints.remove(scene.bone(2).constraints["IK"])
+
+
 def set_scale(part: str, *scale: float) -> Step:
     return set_on(part, "scale", scale or (1.0, 1.0, 1.0))
 
@@ -137,6 +145,12 @@ INPUT = {
         set_chain(use_stretch=True),
         set_chain(use_stretch=False),
         driver(1, "scale"),
+    ),
+    "constraint on bones of the chain and above it": Said(
+        "The constraint 'IK' of bone 'Limb.2' moves bone 'Limb.0' above this chain as well:"
+        " mute it, or give it a shorter Chain Length.",
+        both(set_chain(chain_count=2), constrain),
+        both(set_chain(chain_count=0), unconstrain),
     ),
     "bone without length": Said(
         "Bone 'Limb.1' has no length to turn:"
