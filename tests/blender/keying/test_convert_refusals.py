@@ -176,7 +176,7 @@ def end_off_parent(limb: Limb) -> None:
 
 
 def constrain_as_well(limb: Limb) -> None:
-    constrain(limb.ob, "Limb.2", limb.target, name="Other")
+    constrain(limb.ob, "Limb.2", limb.target, name="Other", chain_count=1)
 
 
 def flip_without_pole(limb: Limb) -> None:
