@@ -10,6 +10,8 @@ from contextlib import suppress
 import bpy
 import numpy as np
 
+from blender_ik_addon.rig.planning.stored_text import bones_of_text
+from blender_ik_addon.rig.reading.refusals import RigError
 from tests.blender.edits.random_scene import (
     BONE_CHANNELS,
     Channels,
@@ -306,6 +308,23 @@ def unsolved(ob: bpy.types.Object) -> set[int]:
 def with_unsolved() -> set[str]:
     """Return the armature objects that hang on chains that keep a pose and are not solved."""
     return _hanging_on({ob for ob in armatures() if unsolved(ob)})
+
+
+def with_converted() -> set[str]:
+    """Return the armature objects that hang on bones stored in another rotation mode than theirs.
+
+    What is given back to them is rounded once more, which some poses tell a thousand times as much.
+    """
+    return _hanging_on({ob for ob in armatures() if _is_converted(ob)})
+
+
+def _is_converted(ob: bpy.types.Object) -> bool:
+    """Tell whether chains have stored bones in other rotation modes than these have now."""
+    modes = {bone.name: bone.rotation_mode for bone in ob.pose.bones}
+    with suppress(RigError):
+        stored = [each for chain in ob.chain_ik.chains for each in bones_of_text(chain.stored_pose)]
+        return any(modes.get(each.name, "") != each.rotation_mode for each in stored)
+    return False
 
 
 def with_other_modes() -> set[str]:

@@ -113,6 +113,13 @@ def test_an_override_with_another_rotation_mode_need_not_keep_its_last_digit(tmp
     assert checks.with_other_modes() == {override.name_full}
 
 
+def test_a_bone_stored_in_another_rotation_mode_need_not_keep_its_last_digit():
+    ob, _ = rigs.make_arm((0.6, 0.5, 1.2))
+    assert checks.with_converted() == set()
+    ob.pose.bones["Bone.1"].rotation_mode = "YZX"
+    assert checks.with_converted() == {ob.name_full}
+
+
 @pytest.mark.parametrize("is_shared", [False, True])
 def test_a_constraint_on_the_bones_of_another_chain_of_its_tree_excuses_a_chain(is_shared):
     """Below a chain that it shares no bones with it has to reach all the same."""

@@ -63,7 +63,9 @@ class Snapshot:
         self, exempt: Callable[[], set[str]] = checks.with_history, is_given_back: bool = False
     ) -> None:
         self._poses, self._stored = checks.poses(), checks.stored(is_solved=is_given_back)
-        self.exempt = exempt() | (checks.with_unsolved() if is_given_back else set())
+        self.exempt = exempt()
+        if is_given_back:
+            self.exempt |= checks.with_unsolved() | checks.with_converted()
         self.again: set[str] = set()
 
     def check(self, what: str) -> None:
