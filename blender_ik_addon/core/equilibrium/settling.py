@@ -90,6 +90,8 @@ def pull_effectors(
     elif energy is not None:
         caps = np.where(energy.only_settles, 0, caps)
     slide, used = standing[:-1, TURN], np.zeros_like(run.iterations)
+    if not caps.any():
+        return standing, used
     bones = BoneRows(run.tree, slide)
     begun = jacobian_transpose.begin(bones, standing[:-1, :TURN], run.target)
     work = Work(bones, run.target, run.tolerance, caps)
