@@ -8,6 +8,7 @@ import bpy
 from hypothesis import strategies as st
 
 import blender_ik_addon
+from tests.blender.edits.random_checks import tag_all
 from tests.blender.edits.random_scene import (
     FLAG,
     SEED,
@@ -162,7 +163,11 @@ class FileEdits:
         # Blender crashes where a script has changed things since the last step.
         if not self.is_undone:
             press(bpy.ops.ed.undo_push, message="edit")
+        scene = bpy.context.scene.name
         press(bpy.ops.ed.undo)
+        if bpy.context.scene.name != scene:
+            # Of a scene that comes back Blender tells no handler in the background.
+            tag_all()
         self.is_undone = True
 
     @edit()
