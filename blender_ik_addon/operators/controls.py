@@ -58,7 +58,7 @@ def make_controls(
         parent: Name of the bone to hang control bones under; empty for none.
 
     Raises:
-        RigError: If there is no such parent; nothing is made then.
+        RigError: If nothing can hang there; nothing is made then.
     """
     check_parent(armature_object, parent)
     if kind == "EMPTY" or not controls or not takes_bones(armature_object):

@@ -20,6 +20,8 @@ PALETTE = "THEME09"
 SEGMENTS = 24
 # Blender deletes bones without length; so much of their distance float32 tells well.
 LEAST_LENGTH = 1e-4
+# A bone of which one side is a smaller share of another puts nothing below it where it belongs.
+FLAT = 1e-6
 
 
 def takes_bones(armature_object: bpy.types.Object) -> bool:
@@ -50,12 +52,21 @@ def rest_matrices(
 
     Returns:
         One for each control, armature space, shape (4, 4).
+
+    Raises:
+        RigError: If nothing can be put anywhere under that bone.
     """
     to_armature = np.linalg.inv(_matrix(armature_object.matrix_world))
     if parent:
         bone = armature_object.pose.bones[parent]
-        to_rest = _matrix(bone.bone.matrix_local) @ np.linalg.inv(_matrix(bone.matrix))
-        to_armature = to_rest @ to_armature
+        posed = _matrix(bone.matrix)
+        sides = np.linalg.svd(posed[:3, :3], compute_uv=False)
+        if sides[-1] <= FLAT * sides[0]:
+            raise RigError(
+                f"Bone '{parent}' has a scale of zero, so controls cannot hang under it:"
+                " choose another parent for the controls."
+            )
+        to_armature = _matrix(bone.bone.matrix_local) @ np.linalg.inv(posed) @ to_armature
     matrices = [to_armature @ control.matrix for control in controls]
     for matrix in matrices:
         matrix[:3, :3] = spaces.orientation(matrix[:3, :3])

@@ -354,6 +354,24 @@ def test_a_parent_that_is_not_there_is_refused_and_nothing_is_made():
     assert not ob.chain_ik.chains
 
 
+@pytest.mark.parametrize("scale", [(0.0, 0.0, 0.0), (1.0, 0.0, 1.0)])
+def test_a_parent_that_is_scaled_to_nothing_is_refused_and_nothing_is_made(scale):
+    ob = make_arm("upper_arm.L", "forearm.L", "hand.L")
+    rigs.add_bones(ob, ((1, 0, 0), (1, 0, 1)), prefix="Root")
+    ob.pose.bones["Root.0"].scale = scale
+    rigs.updated()
+    select_bones(ob, ["upper_arm.L", "forearm.L"])
+    count = len(ob.data.bones)
+    assert refusal(bpy.ops.pose.chain_ik_add, control="BONE", parent="Root.0") == (
+        "Bone 'Root.0' has a scale of zero, so controls cannot hang under it:"
+        " choose another parent for the controls."
+    )
+    assert len(ob.data.bones) == count
+    assert not ob.chain_ik.chains
+    press(bpy.ops.pose.chain_ik_add, control="EMPTY", parent="Root.0")
+    assert len(ob.chain_ik.chains) == 1
+
+
 def test_an_armature_from_a_library_gets_empties(tmp_path):
     ob = make_arm("upper_arm.L", "forearm.L", "hand.L")
     library = str(tmp_path / "library.blend")
