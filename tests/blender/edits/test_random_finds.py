@@ -6,6 +6,7 @@ import bpy
 import numpy as np
 import pytest
 
+from blender_ik_addon.rig.live import live
 from tests.blender.setups import rigs
 from tests.helpers import make_rng
 
@@ -166,6 +167,24 @@ def test_a_bone_that_leaves_one_of_two_chains_stays_with_the_other():
         chain.mute = True
     bpy.context.view_layer.update()
     np.testing.assert_allclose(ob.pose.bones["Bone.0"].rotation_quaternion, before, atol=1e-6)
+
+
+def test_frames_pose_rigs_beside_one_that_gives_its_bones_back_in_edit_mode(capfd):
+    """Blender's list of changes grows meanwhile: reading it then was an exception."""
+    obs = [rigs.make_rig(rigs.ARM, name=f"Rig {number}") for number in range(2)]
+    for ob in obs:
+        rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=NEAR))
+    rigs.key(obs[0], "chain_ik.chains[0].influence", {1: 1.0, 4: 0.0})
+    rigs.key_bones(obs[1], seed=1)
+    rigs.updated()
+    rigs.enter(obs[0], "EDIT")
+    rigs.updated()
+    # As in a view layer that was never shown, which is told of frames alone.
+    live.memory.clear()
+    for frame in (1, 4, 2, 4):
+        bpy.context.scene.frame_set(frame)
+    assert "Error" not in capfd.readouterr().err
+    assert chain_of(obs[1]).status.startswith("Reached")
 
 
 def test_a_chain_forgets_the_bone_that_has_left_it_for_another_one():
