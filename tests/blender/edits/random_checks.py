@@ -93,9 +93,11 @@ def _has_locks(pose_bone: bpy.types.PoseBone) -> bool:
 def not_kept(before: Stored, after: Stored) -> list[str]:
     """Return what is stored no more and does not stand there either, or differs.
 
-    Left out are objects that are gone: Blender saves none that nothing uses. A bone that has left
-    a chain is stored by the other one that it belongs to.
+    Left out are objects that are gone: Blender saves none that nothing uses. So are bones that are
+    keyed by now: undo leaves the keys of a library. A bone that has left a chain is stored by the
+    other one that it belongs to.
     """
+    keyed = {(ob.name_full, bone) for ob in armatures() for bone in animated_bones(ob)}
     elsewhere = {(owner, bone, values) for (owner, _, bone), values in after.items()}
     standing, owners = waiting(), {ob.name_full for ob in armatures()}
     return [
@@ -103,6 +105,7 @@ def not_kept(before: Stored, after: Stored) -> list[str]:
         for key, values in before.items()
         for owner, index, bone in (key,)
         if owner in owners
+        and (owner, bone) not in keyed
         and (owner, bone, values) not in elsewhere
         and after.get(key) != values
         and standing.get(key) != json.loads(values)[0]
