@@ -117,7 +117,7 @@ def release_gone(settings: ChainGroup, update: Update) -> bool:
     for other in chains_of(owner) if gone else ():
         if not is_idle(other):
             written = frozenset(bones_of_chain(other))
-            left -= written.difference(each.name for each in bones_of_text(other.stored_pose))
+            left -= written - _stored_names(other)
             gone -= written
     if not left:
         return False
@@ -125,6 +125,13 @@ def release_gone(settings: ChainGroup, update: Update) -> bool:
     settings.stored_pose = text_of_bones(bone for bone in spec.stored_pose if bone.name not in left)
     owner.update_tag()
     return True
+
+
+def _stored_names(settings: ChainGroup) -> frozenset[str]:
+    """Return the names of the bones that a chain has stored; none if they cannot be read."""
+    with suppress(RigError):
+        return frozenset([bone.name for bone in bones_of_text(settings.stored_pose)])
+    return frozenset()
 
 
 def release_slides(settings: ChainGroup, update: Update) -> bool:

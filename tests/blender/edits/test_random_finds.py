@@ -187,6 +187,19 @@ def test_frames_pose_rigs_beside_one_that_gives_its_bones_back_in_edit_mode(capf
     assert chain_of(obs[1]).status.startswith("Reached")
 
 
+def test_a_bone_that_leaves_its_chain_is_given_back_beside_one_whose_stored_pose_is_torn():
+    ob = rigs.make_rig(THREE)
+    rigs.add_bones(ob, ((1, 0, 0), (1, 0, 1)), prefix="Side")
+    for tip in ("Bone.2", "Side.0"):
+        rigs.add_chain(ob, tip, rigs.make_empty(tip, FAR))
+    before = np.array(ob.pose.bones["Bone.0"].rotation_quaternion)
+    rigs.updated()
+    ob.chain_ik.chains[1].stored_pose = "{"
+    hang(ob, "Bone.1", None)
+    rigs.updated()
+    np.testing.assert_allclose(ob.pose.bones["Bone.0"].rotation_quaternion, before, atol=1e-6)
+
+
 def test_a_chain_forgets_the_bone_that_has_left_it_for_another_one():
     """Whenever bones came under others anew, as after undo, it gave that bone back."""
     ob = rigs.make_rig(THREE)
