@@ -112,7 +112,7 @@ class PosedRows:
     def choose(self, rows: Flags, other: PosedRows) -> PosedRows:
         """Return where the bones stand here where flagged (B,), otherwise those of the other."""
         both = tuple(vars(self).values()), tuple(vars(other).values())
-        return self if rows.all() else PosedRows(*choose_first(rows, *both))
+        return PosedRows(*choose_first(rows, *both))
 
 
 def put_first(state: Nested) -> PosedRows:
