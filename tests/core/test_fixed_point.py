@@ -9,9 +9,12 @@ from tests.core.chains import (
     counts_and_solvers,
     pole_beside,
     random_direction,
+    random_frame,
+    side_of,
     solved,
     start_chain,
     target_at,
+    unit,
 )
 from tests.helpers import assert_positions_close, assert_rotations_close, make_rng
 
@@ -93,3 +96,25 @@ def test_twenty_solves_do_not_drift(count, solver):
         standing = again(chain, solved(standing, goal, solver, TOLERANCE))
     assert_positions_close(standing.joint_positions, first.joint_positions, STILL * chain.max_reach)
     assert standing.segment_lengths == pytest.approx(chain.segment_lengths, rel=1e-12)
+
+
+@pytest.mark.parametrize("off", [0.0, 5.0, 90.0])
+@pytest.mark.parametrize(("use_flip", "angle"), [(True, 0.0), (False, 1.0), (True, -2.0)])
+@pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
+def test_a_chain_that_keeps_its_start_stays_on_its_side_of_a_pole(
+    count, solver, use_flip, angle, off
+):
+    chain = start_chain("random", count, make_rng(count))
+    along, aside, _ = random_frame(make_rng(count + 1)).T
+    target = target_at(chain, 0.7 * chain.max_reach, along)
+    beside = np.cos(np.radians(off)) * along + np.sin(np.radians(off)) * aside
+    goal = Goal(target, target_at(chain, 2.0 * chain.max_reach, beside), angle)
+    kept = {"use_flip_bend": use_flip, "keeps_start": True}
+    first = solved(chain, goal, solver, TOLERANCE, **kept)
+    second = solved(again(chain, first), goal, solver, TOLERANCE, **kept)
+    assert_positions_close(second.joint_positions, first.joint_positions, STILL * chain.max_reach)
+    if off == 90.0:
+        # A pole well beside the line alone tells the side, as it does from any other start.
+        keyed = solved(chain, goal, solver, TOLERANCE, use_flip_bend=use_flip)
+        sides = [unit(side_of(each.joint_positions, target)) for each in (first, keyed)]
+        assert_positions_close(*sides, NOT_TURNED)

@@ -160,7 +160,7 @@ class Poles(Rows):
         target: Of the effectors, shape (P, 3, B).
         position: Of the poles, shape (P, 3, B).
         angle: Radians about the chord, shape (P, B).
-        sign: -1 where limbs are flipped to the other side, shape (B,).
+        keeps_start: As ``Pole`` has it.
         size: The bulges that distances from the sides are shares of, shape (P, B). They are told
             instead of angles, and change smoothly where a limb has no side. Zero where angles are
             told, None where all are.
@@ -170,7 +170,7 @@ class Poles(Rows):
     target: Array
     position: Array
     angle: Array
-    sign: Array
+    keeps_start: bool = False
     size: Array | None = None
 
     def measure(self, posed: Posed) -> Bulges:
@@ -196,14 +196,14 @@ class Poles(Rows):
         """Return the chords of limbs, (P, 3, B), and their sides as ``Bulges`` has them."""
         limbs, (count, _, trees), flat = self.limbs, root.shape, np.concatenate
         is_set = np.ones(count * trees, dtype=np.bool_)
-        pole = Pole(is_set, flat(self.position - root, axis=-1), self.angle.reshape(-1))
+        position = flat(self.position - root, axis=-1)
+        pole = Pole(is_set, position, self.angle.reshape(-1), self.keeps_start)
         chord, side = flat(limbs.chord, axis=-1), flat(limbs.side, axis=-1)
         target = flat(self.target - root, axis=-1)
         plan = plan_bend(ARRAYS, chord, side, limbs.reach.reshape(-1), target, pole)
         chord, side = (
             np.reshape(axis, (3, count, trees)).swapaxes(0, 1) for axis in (plan.chord, plan.side)
         )
-        side = side * self.sign
         return chord, np.stack((side, cross(chord, side)), axis=1)
 
     def _invert(self, square: Array) -> Array:

@@ -46,11 +46,16 @@ JUST_OPPOSITE = -math.pi + 1e-3
 
 
 class Pole(NamedTuple):
-    """Whether there is a pole, its position relative to the root, and radians about the chord."""
+    """Whether there is a pole, its position relative to the root, and radians about the chord.
+
+    Chains that keep their start face it no nearer than it tells: so they stay where they are when
+    solved from there once more, whatever the angle.
+    """
 
     is_set: Condition
     position: Any
     angle: Number
+    keeps_start: bool = False
 
 
 class Bend(NamedTuple):
@@ -147,8 +152,16 @@ def _swivel(
     # opposite, and their mean would vanish on the most usual path, in the plane of the bend.
     normal = cross(chord, side)
     angle = m.atan2(dot(normal, part), dot(side, part))
+    if pole.keeps_start:
+        angle += pole.angle
+        angle = m.atan2(m.sin(angle), m.cos(angle))
     angle = m.where(angle < JUST_OPPOSITE, angle + 2.0 * math.pi, angle)
-    angle = m.where(pole.is_set, share * angle + pole.angle, 0.0)
+    if pole.keeps_start:
+        open_angle = (1.0 - share) * math.pi
+        angle = angle - m.minimum(m.maximum(angle, -open_angle), open_angle)
+    else:
+        angle = share * angle + pole.angle
+    angle = m.where(pole.is_set, angle, 0.0)
     rotation = quaternions.multiply(quaternions.about(m, chord, angle), rotation)
     return add(scale(side, m.cos(angle)), scale(normal, m.sin(angle))), rotation
 

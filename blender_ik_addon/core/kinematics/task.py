@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..algebra.arithmetic import FLOATS, Arithmetic, Condition, Number
+from ..algebra.arithmetic import FLOATS, Arithmetic, Array, Condition, Flags, Number
 from ..algebra.vectors import Vector, scale, subtract
 from ..model.errors import SolverMismatchError
 from ..model.goals import Goal, Goals
@@ -44,11 +45,16 @@ class Task:
 def _list_columns(goal: Goal, options: SolveOptions) -> tuple[Any, ...]:
     """Return what ``_make_task`` takes, as the records have it: chains first."""
     flip, soft = options.use_flip_bend, options.soft_distance
+    is_flipped = flip.any() if isinstance(flip, np.ndarray) else flip
+    angle = goal.pole_angle
+    if options.keeps_start and goal.pole_position is not None:
+        # Mirrored again and again, a chain would show another shape each time.
+        angle, is_flipped = turn_to_flip(angle, flip), False
     return (
         goal.target_position,
         goal.pole_position,
-        goal.pole_angle,
-        flip if (flip.any() if isinstance(flip, np.ndarray) else flip) else None,
+        angle,
+        flip if is_flipped else None,
         options.tolerance,
         options.iterations,
         soft if is_soft(soft) else None,
@@ -56,14 +62,25 @@ def _list_columns(goal: Goal, options: SolveOptions) -> tuple[Any, ...]:
     )
 
 
-def _make_task(target: Any, pole: Any, pole_angle: Number, *rest: Any) -> Task:
-    return Task(target, None if pole is None else Pole(True, pole, pole_angle), *rest)
+def turn_to_flip(pole_angle: float | Array, use_flip: bool | Flags) -> Any:
+    """Return the pole angle of chains that shall bend to the other side."""
+    return pole_angle + math.pi * np.asarray(use_flip)
+
+
+def _task_maker(options: SolveOptions) -> Callable[..., Task]:
+    """Return what makes a task of the values of its columns."""
+    keeps = options.keeps_start
+
+    def make_task(target: Any, pole: Any, pole_angle: Number, *rest: Any) -> Task:
+        return Task(target, None if pole is None else Pole(True, pole, pole_angle, keeps), *rest)
+
+    return make_task
 
 
 def ask_one(goal: Goal, options: SolveOptions) -> Task:
     """Return the task of one chain, in floats."""
     columns = _list_columns(goal, options)
-    return _make_task(
+    return _task_maker(options)(
         *[each.tolist() if isinstance(each, np.ndarray) else each for each in columns]
     )
 
@@ -74,7 +91,7 @@ def ask_each(goals: Goals, options: SolveOptions, count: int) -> Iterator[Task]:
         each.tolist() if isinstance(each, np.ndarray) else [each] * count
         for each in _list_columns(goals, options)
     ]
-    return map(_make_task, *columns)
+    return map(_task_maker(options), *columns)
 
 
 def ask_all(goals: Goals, options: SolveOptions, count: int) -> Task:
@@ -85,7 +102,7 @@ def ask_all(goals: Goals, options: SolveOptions, count: int) -> Task:
             return each.T
         return None if each is None else np.broadcast_to(np.asarray(each), count)
 
-    return _make_task(*map(line_up, _list_columns(goals, options)))
+    return _task_maker(options)(*map(line_up, _list_columns(goals, options)))
 
 
 def relate_to_root(m: Arithmetic, start: StartPose, target: Vector, task: Task) -> Task:
@@ -95,7 +112,7 @@ def relate_to_root(m: Arithmetic, start: StartPose, target: Vector, task: Task) 
     """
     pole = task.pole
     if pole is not None:
-        pole = Pole(pole.is_set, _relate(m, start, pole.position), pole.angle)
+        pole = pole._replace(position=_relate(m, start, pole.position))
     return Task(
         _relate(m, start, target),
         pole,

@@ -24,6 +24,7 @@ from ..kinematics.task import (
     ask_all,
     check_solver,
     relate_to_root,
+    turn_to_flip,
 )
 from ..model.chains import Chains
 from ..model.errors import SolverMismatchError
@@ -254,16 +255,15 @@ def _make_aims(
     chains: CompiledChains, goals: Goals, options: SolveOptions, near: Array, tree: KinematicTree
 ) -> Aims | None:
     """Return what is aimed at besides positions: sides to bend to, turns of tip bones."""
-    poles, tips, (count, _, rows) = None, None, near.shape
+    poles, tips, count = None, None, len(near)
     if goals.pole_position is not None:
         limbs = chains.limbs.take_effectors(goals.has_pole)
         own = list(limbs.effectors)
         angles = np.broadcast_to(np.asarray(goals.pole_angle), goals.target_position.shape[:-1])
         position = (_by_effector(chains, goals.pole_position) - chains.root) / chains.unit
-        sign = np.where(np.broadcast_to(options.use_flip_bend, rows), -1.0, 1.0)
         if own:
-            angle = _by_effector(chains, angles)[own]
-            poles = Poles(limbs, near[own], position[own], angle, sign)
+            angle = turn_to_flip(_by_effector(chains, angles)[own], options.use_flip_bend)
+            poles = Poles(limbs, near[own], position[own], angle, options.keeps_start)
     if goals.tip_rotation_wxyz is not None and options.orient_weight > 0.0:
         has_tip, on = goals.has_tip_rotation, chains.topology.effector_bones
         own = [effector for effector in range(count) if has_tip is None or has_tip[effector]]

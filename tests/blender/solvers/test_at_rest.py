@@ -186,6 +186,18 @@ def test_a_chain_below_uneven_scale_that_has_arrived_stays_after_undo(seed, bone
     assert max(shake([ob], 2, forgets=True)[ob.name]) <= STILL
 
 
+@pytest.mark.parametrize("solver", ["NEWTON", "CCD"])
+@pytest.mark.parametrize(("use_flip", "angle"), [(True, 0.0), (False, 0.8)])
+def test_a_flipped_chain_whose_pole_is_its_target_stays_after_undo(use_flip, angle, solver):
+    """Promise 4: the pole tells no side, and each solve took the other side than the last one."""
+    ob = make_limited("Rig", solver, "free", 3)
+    chain = ob.chain_ik.chains[0]
+    chain.pole_target, chain.use_flip_bend = chain.target, use_flip
+    chain.pole_angle = angle
+    rigs.updated()
+    assert max(shake([ob], 3, forgets=True)["Rig"]) <= STILL
+
+
 @pytest.mark.parametrize("solver", ["NEWTON", "FABRIK"])
 @pytest.mark.parametrize(
     ("scale", "seed"), [((3, 1, 1), 0), ((1, 0.4, 1), 1), ((1, 0.4, 1), 4), ((0.5, 1, 2), 4)]

@@ -96,6 +96,17 @@ def test_no_share_is_no_turn_and_the_whole_share_the_turn(q):
     assert_rotations_close(rotation.power(q, 1.0), q, ROUNDING)
 
 
+@pytest.mark.parametrize("axis", [*np.eye(3), *-np.eye(3), (0.6, -0.8, 0.0), (-0.6, 0.0, 0.8)])
+@pytest.mark.parametrize("share", [0.3, 0.7, 1.0 / 0.7])
+def test_rounding_does_not_choose_the_way_of_a_half_turn(axis, share):
+    ways = [
+        rotation.power(np.array([w, *(side * np.array(axis))]), share)
+        for w in (1e-7, 0.0, -0.0, -1e-7)
+        for side in (1.0, -1.0)
+    ]
+    assert_rotations_close(np.array(ways), np.tile(ways[0], (8, 1)), 1e-6)
+
+
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_a_share_goes_the_short_way(sign):
     three_quarters = np.radians(135.0)

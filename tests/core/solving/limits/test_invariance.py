@@ -66,9 +66,9 @@ def largest_turns(first, second):
     return np.array([largest_turn(*pair) for pair in pairs])
 
 
-def solved_twice(rig, goals, solver):
+def solved_twice(rig, goals, solver, **settings):
     """Return the solutions, and those of the same tasks from there."""
-    options = options_for(rig, solver)
+    options = replace(options_for(rig, solver), **settings)
     once = solve_batch(rig.chains(len(goals.target_position)), goals, options)
     return once, solve_batch(rig.started(once.local_rotations_wxyz), goals, options)
 
@@ -81,6 +81,19 @@ def test_solved_again_nothing_moves(name, solver, has_pole):
     targets = targets_of(rig, 8, rng)
     poles = poles_beside(targets, rig.length, rng) if has_pole else None
     moves = largest_turns(*solved_twice(rig, Goals(targets, poles), solver))
+    assert np.max(moves) <= SAME_TURN, np.round(np.sort(moves), 4)
+
+
+@every_rig
+@every_solver
+@pytest.mark.parametrize("off", [0.0, 0.04])
+def test_a_flipped_chain_that_keeps_its_start_stays_where_its_pole_is_in_line(name, solver, off):
+    rig, rng = RIGS[name](), make_rng(24)
+    targets = targets_of(rig, 8, rng)
+    beside = poles_beside(targets, rig.length, rng) - targets
+    poles = targets + off * np.linalg.norm(targets, axis=1, keepdims=True) * unit(beside)
+    kept = {"keeps_start": True, "use_flip_bend": True}
+    moves = largest_turns(*solved_twice(rig, Goals(targets, poles, 0.5), solver, **kept))
     assert np.max(moves) <= SAME_TURN, np.round(np.sort(moves), 4)
 
 
