@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from .arithmetic import Arithmetic, Number
 from .matrices import Matrix
 from .vectors import (
@@ -23,6 +25,10 @@ IDENTITY: Quaternion = (1.0, 0.0, 0.0, 0.0)
 AXES = IDENTITY, (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0)
 # Vectors whose cosine is less than this share above that of opposite ones give no common axis.
 NEARLY_OPPOSITE = 1e-3
+# Rotations with a smaller cosine of half the angle are half turns to what float32 can tell, and no
+# axis that people choose lies across this direction.
+HALF_TURN = 1e-5
+HALF_TURN_WAY = 1.0, 0.73, 0.41
 
 
 def multiply(outer: Quaternion, inner: Quaternion) -> Quaternion:
@@ -128,8 +134,15 @@ def to_vector(m: Arithmetic, q: Quaternion) -> Vector:
 
 
 def power(m: Arithmetic, q: Quaternion, share: Number) -> Quaternion:
-    """Return a share of a rotation, on the shorter of the two ways."""
-    return from_vector(m, scale(to_vector(m, q), share))
+    """Return a share of a rotation, on the shorter of the two ways.
+
+    Both ways of half a turn are as short: there the sign of ``HALF_TURN_WAY`` along the axis
+    chooses, as otherwise the last digit would.
+    """
+    vector = to_vector(m, q)
+    is_half, is_back = m.absolute(q[0]) < HALF_TURN, dot(vector, HALF_TURN_WAY) < 0.0
+    other_way = scale(vector, 1.0 - 2.0 * math.pi / m.maximum(norm(m, vector), 1.0))
+    return from_vector(m, scale(choose(m, is_half & is_back, other_way, vector), share))
 
 
 def interpolate(m: Arithmetic, start: Quaternion, end: Quaternion, share: Number) -> Quaternion:
