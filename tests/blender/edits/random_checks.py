@@ -216,15 +216,15 @@ def _leads_to(ob: bpy.types.Object) -> set[bpy.types.Object]:
     return found - {None}
 
 
-def _drivers(ob: bpy.types.Object) -> list[bpy.types.Driver]:
-    return [curve.driver for curve in (ob.animation_data.drivers if ob.animation_data else ())]
+def _drivers(ob: bpy.types.Object) -> list[bpy.types.FCurve]:
+    return list(ob.animation_data.drivers) if ob.animation_data else []
 
 
 def _read_by_drivers(ob: bpy.types.Object) -> set[bpy.types.Object]:
     return {
         target.id
-        for driver in _drivers(ob)
-        for variable in driver.variables
+        for curve in _drivers(ob)
+        for variable in curve.driver.variables
         for target in variable.targets
     } - {None}
 
@@ -261,7 +261,7 @@ def without_rest() -> set[str]:
             for ob in armatures()
             if ob in _all_leading_to(_read_by_drivers(ob))
             or _has_ring_of_bones(ob)
-            or not all(driver.is_valid for driver in _drivers(ob))
+            or not all(curve.driver.is_valid for curve in _drivers(ob))
             or any(not thing.users for thing in _read_by_drivers(ob))
             or _is_huge_and_goes_on(ob)
         }
@@ -341,14 +341,31 @@ def with_other_modes() -> set[str]:
 
 def _has_other_modes(ob: bpy.types.Object) -> bool:
     """Tell whether an override gives a bone another rotation mode than its library does."""
-    reference = ob.override_library.reference if ob.override_library else None
-    if reference is None or reference.pose is None:
+    modes = [{b.name: b.rotation_mode for b in each.pose.bones} for each in _with_reference(ob)]
+    return modes[0] != modes[-1]
+
+
+def with_unsaved_overrides() -> set[str]:
+    """Return the armature objects that hang on overrides of which Blender saves only a part.
+
+    It saves no drivers that it has been given where the library has animation, and no poses of
+    bones that are others than in the library, as of another armature.
+    """
+    return _hanging_on({ob for ob in armatures() if _is_saved_in_part(ob)})
+
+
+def _is_saved_in_part(ob: bpy.types.Object) -> bool:
+    if len(both := _with_reference(ob)) < 2:
         return False
-    bones = ob.pose.bones
-    return any(
-        bone.name in bones and bones[bone.name].rotation_mode != bone.rotation_mode
-        for bone in reference.pose.bones
-    )
+    bones = [[bone.name for bone in each.pose.bones] for each in both]
+    driven = [{(d.data_path, d.array_index) for d in _drivers(each)} for each in both]
+    return bones[0] != bones[1] or (both[1].animation_data and driven[0] != driven[1])
+
+
+def _with_reference(ob: bpy.types.Object) -> list[bpy.types.Object]:
+    """Return an armature object and what it overrides, if anything."""
+    reference = ob.override_library.reference if ob.override_library else None
+    return [ob] if reference is None or reference.pose is None else [ob, reference]
 
 
 def _hanging_on(things: set[bpy.types.Object]) -> set[str]:

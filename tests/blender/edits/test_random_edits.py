@@ -113,6 +113,35 @@ def test_an_override_with_another_rotation_mode_need_not_keep_its_last_digit(tmp
     assert checks.with_other_modes() == {override.name_full}
 
 
+@pytest.mark.parametrize("what", ["a driver", "the armature"])
+def test_blender_saves_overrides_in_part(what, tmp_path):
+    """It loses, without any chain, what the checks of loaded files leave out."""
+    rig = rigs.make_rig(rigs.zigzag(3))
+    rigs.key(rig, "location", {1: (1.0, 0.0, 0.0)})
+    bpy.data.libraries.write(str(tmp_path / "library.blend"), {rig})
+    bpy.data.objects.remove(rig)
+    with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, wanted):
+        wanted.objects = ["Rig"]
+    override = rigs.link(wanted.objects[0].override_create(remap_local_usages=False))
+    if what == "a driver":
+        override.driver_add('pose.bones["Bone.2"].scale', 0).driver.expression = "frame"
+    else:
+        shorter = rigs.make_rig(rigs.zigzag(2), "Shorter")
+        for bone in reversed(list(shorter.data.bones)):
+            bone.name = f"Bone.{int(bone.name[-1]) + 1}"
+        override.data = shorter.data
+        override.pose.bones["Bone.2"].scale.x = 2.0
+    rigs.go_to(2)
+    assert override.pose.bones["Bone.2"].scale.x == 2.0
+    assert checks.with_unsaved_overrides() == {override.name_full}
+    path = str(tmp_path / "there.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.open_mainfile(filepath=path)
+    rigs.go_to(3)
+    override = next(ob for ob in bpy.data.objects if ob.override_library)
+    assert override.pose.bones["Bone.2"].scale.x == (2.0 if what == "a driver" else 1.0)
+
+
 def test_a_bone_stored_in_another_rotation_mode_need_not_keep_its_last_digit():
     ob, _ = rigs.make_arm((0.6, 0.5, 1.2))
     assert checks.with_converted() == set()
