@@ -251,8 +251,8 @@ def without_rest() -> set[str]:
 
     They hang on what it evaluates in a ring, of which no pass is the last: drivers that read what
     hangs on the very object that they drive, and bones or objects that are tied to what hangs on
-    them. Or a driver reads what is gone, or what nothing else uses and so is not saved: that gives
-    0 once the file has been loaded. Or chains go on from their own last pose, on huge bones.
+    them. Or a driver reads what is gone: that gives 0 once the file has been loaded. Or chains go
+    on from their own last pose, on huge bones.
     """
     return _hanging_on(
         _in_rings()
@@ -262,7 +262,6 @@ def without_rest() -> set[str]:
             if ob in _all_leading_to(_read_by_drivers(ob))
             or _has_ring_of_bones(ob)
             or not all(curve.driver.is_valid for curve in _drivers(ob))
-            or any(not thing.users for thing in _read_by_drivers(ob))
             or _is_huge_and_goes_on(ob)
         }
     )
@@ -345,13 +344,15 @@ def _has_other_modes(ob: bpy.types.Object) -> bool:
     return modes[0] != modes[-1]
 
 
-def with_unsaved_overrides() -> set[str]:
-    """Return the armature objects that hang on overrides of which Blender saves only a part.
+def with_unsaved() -> set[str]:
+    """Return the armature objects that hang on what Blender does not save, or only a part of.
 
-    It saves no drivers that it has been given where the library has animation, and no poses of
-    bones that are others than in the library, as of another armature.
+    It saves nothing that only constraints and drivers use. Of an override it saves no drivers that
+    it has been given where the library has animation, and no poses of bones that are others than in
+    the library, as of another armature.
     """
-    return _hanging_on({ob for ob in armatures() if _is_saved_in_part(ob)})
+    unused = {ob for ob in bpy.data.objects if not ob.users}
+    return _hanging_on(unused | {ob for ob in armatures() if _is_saved_in_part(ob)})
 
 
 def _is_saved_in_part(ob: bpy.types.Object) -> bool:

@@ -133,13 +133,27 @@ def test_blender_saves_overrides_in_part(what, tmp_path):
         override.pose.bones["Bone.2"].scale.x = 2.0
     rigs.go_to(2)
     assert override.pose.bones["Bone.2"].scale.x == 2.0
-    assert checks.with_unsaved_overrides() == {override.name_full}
+    assert checks.with_unsaved() == {override.name_full}
     path = str(tmp_path / "there.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
     bpy.ops.wm.open_mainfile(filepath=path)
     rigs.go_to(3)
     override = next(ob for ob in bpy.data.objects if ob.override_library)
     assert override.pose.bones["Bone.2"].scale.x == (2.0 if what == "a driver" else 1.0)
+
+
+@pytest.mark.parametrize("is_linked", [True, False])
+def test_blender_saves_nothing_that_only_a_constraint_uses(is_linked, tmp_path):
+    """What hangs on it is left out of the checks of loaded files, and nothing else."""
+    rig, mover = rigs.make_rig(), rigs.make_empty("Mover", (1, 2, 3))
+    rig.constraints.new("COPY_LOCATION").target = mover
+    if not is_linked:
+        bpy.context.scene.collection.objects.unlink(mover)
+    assert checks.with_unsaved() == (set() if is_linked else {"Rig"})
+    path = str(tmp_path / "there.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.open_mainfile(filepath=path)
+    assert (bpy.data.objects["Rig"].constraints[0].target is not None) == is_linked
 
 
 def test_a_bone_stored_in_another_rotation_mode_need_not_keep_its_last_digit():

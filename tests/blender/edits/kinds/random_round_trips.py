@@ -189,7 +189,7 @@ class RoundTrips:
         settle()
         former = bpy.context.view_layer.name
         before, kept = played(FRAMES), Snapshot(is_given_back=True)
-        kept.exempt |= checks.with_unsaved_overrides()
+        kept.exempt |= checks.with_unsaved()
         kept.again = checks.with_other_modes()
         show(picked(bpy.context.scene.view_layers, i).name)
         path = os.path.join(self.folder, "there.blend")
