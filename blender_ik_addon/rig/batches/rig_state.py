@@ -185,21 +185,43 @@ class RigState:
         self._compile_chains(former, update, joints, animated_bones(self.object))
 
     def keys_of_pose(self, update: Update) -> frozenset[str] | None:
-        """Return the bones with keys if a new frame can have changed the pose and no more.
+        """Return the bones with keys if an update can have changed the pose and no more.
 
         Args:
             update: One that has posed this object and that nobody has done more to.
         """
         if self.errors or self.is_given_back or self.pose is None:
             return None
+        more = update.listed - update.posed_armatures
         for job in self.jobs:
-            relations, listed = job.moved_by, update.listed
-            if relations.has_constraints and not listed.isdisjoint(relations.owners):
+            relations = job.moved_by
+            if relations.has_constraints and not more.isdisjoint(relations.owners):
                 return None
             if job.spec.is_dragged:
                 return None
+        if not update.is_new_frame and not self._has_same_bones(more):
+            return None
         keyed, is_pose_alone = animated_poses(self.object)
         return keyed if is_pose_alone else None
+
+    def _has_same_bones(self, listed: frozenset[int]) -> bool:
+        """Tell whether bones, limits and bones that are followed are as they were read last."""
+        if any(bone.location for job in self.jobs for bone in job.spec.stored_pose):
+            # It may no longer slide.
+            return False
+        followed = {
+            anchor.object
+            for job in self.jobs
+            for anchor in (job.spec.target, job.spec.pole)
+            if anchor is not None and anchor.bone and anchor.object != self.object
+        }
+        return (
+            compiled(self.object, self.skeleton, {}) is self.skeleton
+            # Bones that are renamed are listed with their armature.
+            and all(each.data.session_uid not in listed for each in followed)
+            and (self.joints is None or is_same(self.joints, read_joints(self.object)))
+            and (self.stretch is None or is_same(self.stretch, read_stretch(self.object)))
+        )
 
     def read_frame(self, update: Update, keyed: frozenset[str]) -> bool:
         """Read the pose alone; tell whether it is sound, else nothing is kept."""

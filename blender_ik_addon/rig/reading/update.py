@@ -84,18 +84,20 @@ class Update:
 
     @cached_property
     def posed_armatures(self) -> frozenset[int]:
-        """Session uids of those of which a new frame has posed bones, and nobody has done more.
+        """Session uids of those whose bones somebody or a new frame has posed, and no more.
 
-        Whatever else is set or tagged has Blender list the armature too, or the object as moved.
+        Whatever else is set has Blender list the object as moved; what is animated besides, as
+        shaded. On a new frame bones that somebody sets have it list the armature too.
         """
-        if not self.is_new_frame or self.depsgraph.mode == "RENDER" or self.has_new_relations:
+        if self.depsgraph.mode == "RENDER" or self.has_new_relations:
             return frozenset()
         found = []
-        flags = self._flags("transform")
-        for change, is_moved in zip(self.depsgraph.updates, flags, strict=True):
-            changed = None if is_moved else change.id.original
+        flags = zip(self._flags("transform"), self._flags("shading"), strict=True)
+        for change, (is_moved, is_shaded) in zip(self.depsgraph.updates, flags, strict=True):
+            is_more = is_moved or (is_shaded and not self.is_new_frame)
+            changed = None if is_more else change.id.original
             if isinstance(changed, bpy.types.Object) and changed.type == "ARMATURE":
-                if changed.data.session_uid not in self.listed:
+                if not self.is_new_frame or changed.data.session_uid not in self.listed:
                     found.append(changed.session_uid)
         return frozenset(found)
 

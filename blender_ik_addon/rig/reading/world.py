@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 
 from ...core.algebra.arithmetic import Array, Indices
-from .channels import read_integers
+from .channels import read_floats, read_integers
 from .refusals import RigError
 from .spaces import matrices_from_buffer
 from .spec import Anchor
@@ -107,6 +107,8 @@ class WorldMatrices:
         objects.foreach_get("matrix_world", buffer[: 16 * count])
         buffer[16 * count :] = np.nan
         self._buffer = buffer.reshape(count + 1, 16)
+        # Of objects that are followed by their bones, with the matrices of all.
+        self._bones: dict[int, tuple[dict[str, int], Array]] = {}
 
     def matrices(self, rows: Indices) -> Array:
         """Return the matrices of rows, shape (m, 4, 4)."""
@@ -133,8 +135,14 @@ class WorldMatrices:
 
     def bone_matrix(self, anchor: Anchor, evaluated: bpy.types.Object | None = None) -> Array:
         """Return the pose matrix of a bone, armature space, shape (4, 4)."""
-        posed = evaluated or anchor.object.evaluated_get(self.depsgraph)
-        bone = posed.pose.bones.get(anchor.bone)
-        if bone is None:
+        uid = anchor.object.session_uid
+        if (known := self._bones.get(uid)) is None:
+            posed = evaluated or anchor.object.evaluated_get(self.depsgraph)
+            rows = {name: row for row, name in enumerate(posed.pose.bones.keys())}
+            floats = read_floats(posed.pose.bones, "matrix", 16)
+            known = self._bones[uid] = rows, matrices_from_buffer(floats, len(rows))
+        rows, matrices = known
+        if anchor.bone not in rows:
             raise no_bone(anchor)
-        return np.array(bone.matrix, dtype=np.float64)
+        found: Array = matrices[rows[anchor.bone]]
+        return found

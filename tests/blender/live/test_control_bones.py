@@ -1,0 +1,283 @@
+"""Rigs with control bones of their own: whatever is set besides them is seen with the next move."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import radians
+
+import bpy
+import numpy as np
+import pytest
+
+from blender_ik_addon.rig.live import live
+from tests.blender.setups import rigs
+from tests.blender.setups.spoiling import settings_of
+
+LIMB = ((0.0, 0.0, 0.0), (0.1, -0.2, 1.0), (0.0, 0.0, 2.0), (0.1, 0.1, 2.6))
+FRAMES = (1, 30)
+
+
+def make_posed() -> bpy.types.Object:
+    """Return a rig whose chain follows a bone, and bends to another; both were moved by hand."""
+    ob = rigs.make_rig(LIMB)
+    rigs.add_bones(ob, ((0.9, 0.3, 1.2), (0.9, 0.3, 1.5)), prefix="Target")
+    rigs.add_bones(ob, ((0.2, -3.0, 1.0), (0.2, -3.0, 1.3)), prefix="Pole")
+    chain = rigs.add_chain(ob, "Bone.2", ob)
+    chain.subtarget, chain.pole_target, chain.pole_subtarget = "Target.0", ob, "Pole.0"
+    for step in range(3):
+        drag(ob, step)
+    return ob
+
+
+def drag(ob: bpy.types.Object, step: int) -> None:
+    """Move the target's bone by hand, whatever it is called."""
+    ob.pose.bones[len(LIMB) - 1].location = (-0.05 * step, 0.02 * step, 0.03 * step)
+    rigs.updated()
+
+
+def make_keyed() -> bpy.types.Object:
+    """Return the same rig with keys on these bones, played a while."""
+    ob = make_posed()
+    for bone, way in (("Target.0", (-0.8, 0.2, 0.3)), ("Pole.0", (1.5, 0.0, 0.4))):
+        for frame in FRAMES:
+            ob.pose.bones[bone].location = np.multiply(way, frame / FRAMES[1])
+            ob.pose.bones[bone].keyframe_insert("location", frame=frame)
+    for frame in (1, 2, 3):
+        rigs.go_to(frame)
+    return ob
+
+
+def settings(ob: bpy.types.Object) -> bpy.types.PropertyGroup:
+    return ob.chain_ik.chains[0]
+
+
+def bend(ob: bpy.types.Object) -> bpy.types.PoseBone:
+    return ob.pose.bones["Bone.1"]
+
+
+def _limit(ob: bpy.types.Object) -> None:
+    bend(ob).use_ik_limit_x, bend(ob).ik_min_x, bend(ob).ik_max_x = True, -0.1, 0.1
+
+
+def _rename(ob: bpy.types.Object) -> None:
+    ob.data.bones["Target.0"].name = "Renamed"
+
+
+def _constrain(ob: bpy.types.Object) -> None:
+    held = ob.pose.bones["Target.0"].constraints.new("LIMIT_LOCATION")
+    held.use_max_x, held.max_x = True, 0.2
+
+
+def _key_angle(ob: bpy.types.Object) -> None:
+    rigs.key(ob, "chain_ik.chains[0].pole_angle", {1: 0.0, 30: 2.0})
+
+
+def _key_lock(ob: bpy.types.Object) -> None:
+    rigs.key(ob, 'pose.bones["Bone.1"].lock_ik_x', {1: False, 5: True})
+
+
+CHANGES: dict[str, Callable[[bpy.types.Object], object]] = {
+    "lock": lambda ob: setattr(bend(ob), "lock_ik_x", True),
+    "limit": _limit,
+    "rotation mode": lambda ob: setattr(bend(ob), "rotation_mode", "XYZ"),
+    "inherit": lambda ob: setattr(ob.data.bones["Bone.1"], "use_inherit_rotation", False),
+    "pole angle": lambda ob: setattr(settings(ob), "pole_angle", radians(70.0)),
+    "influence": lambda ob: setattr(settings(ob), "influence", 0.4),
+    "target": lambda ob: setattr(settings(ob), "subtarget", "Pole.0"),
+    "no limits": lambda ob: (_limit(ob), setattr(settings(ob), "use_limits", False)),
+    "constraint": _constrain,
+    "rename": _rename,
+    "mute": lambda ob: setattr(settings(ob), "mute", True),
+    "fewer bones": lambda ob: setattr(settings(ob), "chain_count", 2),
+    "scale": lambda ob: setattr(ob.pose.bones["Bone.0"], "scale", (1.0, 1.3, 1.0)),
+    "moved": lambda ob: setattr(ob, "location", (0.5, 0.2, 0.1)),
+    "keyed angle": _key_angle,
+    "keyed lock": _key_lock,
+}
+
+
+def shown(ob: bpy.types.Object, frame: float) -> np.ndarray:
+    """Return how the bones stand at a frame."""
+    return rigs.pose(ob, rigs.go_to(frame))
+
+
+def assert_as_if_new(ob: bpy.types.Object, frame: float, found: np.ndarray) -> None:
+    """Fail unless a frame shows what it shows to somebody who knows nothing yet."""
+    live.memory.clear()
+    np.testing.assert_allclose(found, shown(ob, frame), atol=1e-5)
+
+
+def assert_shown_as_if_new(ob: bpy.types.Object) -> None:
+    """Fail unless the pose is what it is to somebody who knows nothing yet."""
+    found = rigs.pose(ob)
+    live.memory.clear()
+    ob.update_tag()
+    rigs.updated()
+    np.testing.assert_allclose(found, rigs.pose(ob), atol=1e-5)
+
+
+BY_HAND = [name for name in CHANGES if not name.startswith("keyed")]
+# What no chain is solved by, or what whoever sets it tells of.
+BOOKS = {"active_index", "active_joint_index", "filled_paths", "format", "is_control"}
+BOOKS |= {"seen_bones", "stored_pose"}
+UNSEEN = ("rotation mode", "no limits", "moved", "rename")
+
+
+@pytest.mark.parametrize("change", BY_HAND)
+def test_what_is_set_by_hand_is_seen_with_the_next_move(change: str) -> None:
+    ob, twin = make_posed(), make_posed()
+    CHANGES[change](ob)
+    for each in (ob, twin):
+        drag(each, 5)
+    is_seen = np.abs(rigs.pose(ob) - rigs.pose(twin)).max() > 1e-6
+    assert is_seen or change in UNSEEN
+    assert_shown_as_if_new(ob)
+
+
+@pytest.mark.parametrize("what", ["bone", "constraint"])
+def test_a_driver_that_reads_a_control_is_seen_with_its_move(what: str) -> None:
+    ob = make_posed()
+    if what == "constraint":
+        held = bend(ob).constraints.new("LIMIT_ROTATION")
+        held.use_limit_x, held.max_x = True, 0.1
+        curve = held.driver_add("influence")
+    else:
+        curve = ob.driver_add("chain_ik.chains[0].influence")
+    curve.driver.type = "SUM"
+    variable = curve.driver.variables.new()
+    variable.type, (target,) = "TRANSFORMS", variable.targets
+    target.id, target.bone_target, target.transform_type = ob, "Target.0", "LOC_Z"
+    target.transform_space = "LOCAL_SPACE"
+    for step in (4, 9, 17):
+        drag(ob, step)
+        assert_shown_as_if_new(ob)
+    assert ob.chain_ik.chains[0].influence == pytest.approx(0.51 if what == "bone" else 1.0)
+
+
+def test_how_far_bones_may_grow_is_seen_with_the_next_move() -> None:
+    ob = make_posed()
+    settings(ob).use_stretch, ob.pose.bones["Target.0"].location = True, (4.0, 0.0, 0.0)
+    rigs.updated()
+    before = rigs.pose(ob)
+    for bone in ob.pose.bones:
+        bone.ik_stretch = 0.5
+    ob.pose.bones["Target.0"].location.x += 1e-3
+    rigs.updated()
+    assert np.abs(rigs.pose(ob) - before).max() > 0.1
+    assert_shown_as_if_new(ob)
+
+
+def test_a_bone_of_another_armature_that_is_renamed_is_followed_with_the_next_move() -> None:
+    ob, other = make_posed(), rigs.make_rig(LIMB, "Other")
+    settings(ob).target, settings(ob).subtarget = other, "Bone.1"
+    drag(ob, 4)
+    other.data.bones["Bone.1"].name = "Renamed"
+    other.pose.bones["Bone.0"].rotation_quaternion = (0.9, 0.1, 0.0, 0.2)
+    drag(ob, 5)
+    assert settings(ob).subtarget == "Renamed"
+    assert_shown_as_if_new(ob)
+
+
+def test_blender_tells_settings_from_poses() -> None:
+    """It says that the object has moved: on that rests what a dragged control has us read."""
+    ob, told = make_posed(), []
+    settings(ob).joints.add().bone = "Bone.1"
+
+    def note(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+        listed = [each for each in depsgraph.updates if each.id.original == bpy.data.objects["Rig"]]
+        told.append(bool(listed) and all(each.is_updated_transform for each in listed))
+
+    rigs.updated()
+    places = [each for each in settings_of("Rig", "chain_ik") if each.name not in BOOKS]
+    assert len(places) > 60
+    bpy.app.handlers.depsgraph_update_post.insert(0, note)
+    try:
+        for place in places:
+            told.clear()
+            place.set(place.get())
+            rigs.updated()
+            # Blender gives each group of settings a name, too, that nobody sees.
+            assert told[:1] == [True] or place.name == "name", place
+        told.clear()
+        drag(ob, 7)
+        assert told[:1] == [False]
+    finally:
+        bpy.app.handlers.depsgraph_update_post.remove(note)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_is_set_between_frames_is_seen_at_the_next_one(change: str) -> None:
+    ob = make_keyed()
+    before = shown(ob, 6)
+    shown(ob, 5)
+    CHANGES[change](ob)
+    found = shown(ob, 6)
+    assert np.abs(found - before).max() > 1e-6 or change in UNSEEN
+    assert_as_if_new(ob, 6, found)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_a_script_sets_as_a_frame_begins_is_seen_at_that_frame(change: str) -> None:
+    ob = make_keyed()
+
+    def set_at(scene: bpy.types.Scene, _depsgraph: object = None) -> None:
+        if scene.frame_current == 6:
+            CHANGES[change](bpy.data.objects["Rig"])
+
+    bpy.app.handlers.frame_change_pre.append(set_at)
+    try:
+        found = shown(ob, 6)
+    finally:
+        bpy.app.handlers.frame_change_pre.remove(set_at)
+    after = shown(ob, 7)
+    assert_as_if_new(ob, 7, after)
+    assert_as_if_new(ob, 6, found)
+
+
+def test_keyed_settings_and_locks_are_seen_at_every_frame() -> None:
+    ob = make_keyed()
+    _key_angle(ob)
+    _key_lock(ob)
+    found = [shown(ob, frame) for frame in range(3, 9)]
+    for frame, pose in enumerate(found, start=3):
+        assert_as_if_new(ob, frame, pose)
+
+
+def test_a_driver_on_a_setting_is_seen_at_every_frame() -> None:
+    ob = make_keyed()
+    curve = ob.driver_add("chain_ik.chains[0].pole_angle")
+    curve.driver.expression = "frame * 0.1"
+    found = [shown(ob, frame) for frame in range(3, 9)]
+    for frame, pose in enumerate(found, start=3):
+        assert_as_if_new(ob, frame, pose)
+
+
+def make_torso() -> bpy.types.Object:
+    """Return a rig whose arm hangs on a shoulder that hangs on a chain, all with control bones."""
+    ob = rigs.make_rig([(0, 0, 0), (0, 0.1, 0.3)])
+    rigs.add_bones(ob, [(0, 0, 1), (0, 0.3, 2), (0, 0, 3)], prefix="Spine", parent="Bone.0")
+    rigs.add_bones(ob, [(0, 0, 3), (0.5, 0, 3.1)], prefix="Shoulder", parent="Spine.1")
+    arm = [(0.5, 0, 3), (1.5, 0.3, 2.8), (2.5, 0, 2.6)]
+    rigs.add_bones(ob, arm, prefix="Arm", parent="Shoulder.0")
+    for tip, place in (("Spine.1", (0.3, 0.4, 2.5)), ("Arm.1", (1.4, 0.6, 2.2))):
+        rigs.add_bones(ob, [place, np.add(place, (0, 0, 0.3))], prefix=f"{tip} Target")
+        chain = rigs.add_chain(ob, tip, ob, chain_count=2)
+        chain.subtarget = f"{tip} Target.0"
+    rigs.updated()
+    return ob
+
+
+@pytest.mark.parametrize(
+    "bone", ["Bone.0", "Spine.0", "Spine.1 Target.0", "Shoulder.0", "Arm.1 Target.0"]
+)
+def test_what_hangs_on_a_chain_is_where_its_parents_are_after_each_move(bone: str) -> None:
+    ob = make_torso()
+    for step in range(1, 6):
+        moved = ob.pose.bones[bone]
+        moved.location = (0.02 * step, 0.01 * step, 0.03 * step)
+        moved.rotation_quaternion = (1.0, 0.03 * step, 0.0, 0.05 * step)
+        rigs.updated()
+        posed = rigs.evaluated(ob).pose.bones
+        for chain in ob.chain_ik.chains:
+            assert (posed[chain.bone].tail - posed[chain.subtarget].head).length < 2e-5
+    assert_shown_as_if_new(ob)
