@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .arithmetic import Arithmetic, Number
-from .vectors import Vector, cross, dot, scale
+from .vectors import Vector, cross, dot, norm, reject, scale
 
 Matrix = tuple[Vector, Vector, Vector]
 
@@ -36,6 +36,25 @@ def inverse(m: Arithmetic, a: Matrix) -> Matrix:
     columns = cross(y, z), cross(z, x), cross(x, y)
     share = m.divide(1.0, dot(x, columns[0]))
     return transpose((scale(columns[0], share), scale(columns[1], share), scale(columns[2], share)))
+
+
+def orient(m: Arithmetic, a: Matrix) -> Matrix:
+    """Return the rotation nearest to what a matrix shows, also one that mirrors.
+
+    Y is exact and Z as near as can be; a matrix that mirrors has its X reversed, as the bones of
+    Blender's own mirrored rigs have.
+    """
+    _, y, z = transpose(a)
+    y = _shorten(m, y)
+    z = _shorten(m, reject(z, y))
+    return transpose((cross(y, z), y, z))
+
+
+def _shorten(m: Arithmetic, a: Vector) -> Vector:
+    """Return a vector of length one, zero staying zero."""
+    (x, y, z), size = a, norm(m, a)
+    size = m.where(size > 0.0, size, 1.0)
+    return x / size, y / size, z / size
 
 
 def solve_positive(system: tuple[Number, ...], right: Vector) -> Vector:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from .arithmetic import Arithmetic, Number
-from .matrices import Matrix
+from .matrices import Matrix, orient
 from .vectors import (
     Vector,
     choose,
@@ -183,3 +183,8 @@ def from_matrix(m: Arithmetic, a: Matrix) -> Quaternion:
     for size, row in ((x, (wx, x, xy, xz)), (y, (wy, xy, y, yz)), (z, (wz, xz, yz, z))):
         best, most = choose(m, size > most, row, best), m.maximum(most, size)
     return nearest(m, normalize(m, best), IDENTITY)
+
+
+def turn_to(m: Arithmetic, a: Matrix, start: Quaternion) -> Quaternion:
+    """Return the turn from a rotation to the one that a matrix shows."""
+    return multiply(from_matrix(m, orient(m, a)), conjugate(start))

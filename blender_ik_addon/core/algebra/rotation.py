@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from . import angles, quaternions, vectors
+from . import angles, matrices, quaternions, vectors
 from .angles import EULER_ORDERS as EULER_ORDERS
 from .arithmetic import ARRAYS, Array
 from .nested import Nested, lift
@@ -45,6 +45,8 @@ rotate = _in_rows(quaternions.rotate)
 between = _in_rows(quaternions.between)
 matrix_from_quaternion = _in_rows(quaternions.to_matrix, join=_join_matrix)
 quaternion_from_matrix = _in_rows(quaternions.from_matrix, split_first=_split_matrix)
+turn_to = _in_rows(quaternions.turn_to, split_first=_split_matrix)
+orientation = _in_rows(matrices.orient, split_first=_split_matrix, join=_join_matrix)
 matrix_from_euler = _in_rows(angles.from_euler, join=_join_matrix)
 euler_from_matrix = _in_rows(angles.to_euler, split_first=_split_matrix)
 quaternion_from_axis_angle = _in_rows(angles.from_axis_angle)

@@ -160,6 +160,7 @@ class Poles(Rows):
         target: Of the effectors, shape (P, 3, B).
         position: Of the poles, shape (P, 3, B).
         angle: Radians about the chord, shape (P, B).
+        sign: -1 where limbs are flipped to the other side, shape (B,).
         keeps_start: As ``Pole`` has it.
         size: The bulges that distances from the sides are shares of, shape (P, B). They are told
             instead of angles, and change smoothly where a limb has no side. Zero where angles are
@@ -170,6 +171,7 @@ class Poles(Rows):
     target: Array
     position: Array
     angle: Array
+    sign: Array
     keeps_start: bool = False
     size: Array | None = None
 
@@ -204,6 +206,7 @@ class Poles(Rows):
         chord, side = (
             np.reshape(axis, (3, count, trees)).swapaxes(0, 1) for axis in (plan.chord, plan.side)
         )
+        side = side * self.sign
         return chord, np.stack((side, cross(chord, side)), axis=1)
 
     def _invert(self, square: Array) -> Array:

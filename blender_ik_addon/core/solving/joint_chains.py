@@ -255,15 +255,20 @@ def _make_aims(
     chains: CompiledChains, goals: Goals, options: SolveOptions, near: Array, tree: KinematicTree
 ) -> Aims | None:
     """Return what is aimed at besides positions: sides to bend to, turns of tip bones."""
-    poles, tips, count = None, None, len(near)
+    poles, tips, (count, _, rows) = None, None, near.shape
     if goals.pole_position is not None:
         limbs = chains.limbs.take_effectors(goals.has_pole)
         own = list(limbs.effectors)
         angles = np.broadcast_to(np.asarray(goals.pole_angle), goals.target_position.shape[:-1])
         position = (_by_effector(chains, goals.pole_position) - chains.root) / chains.unit
+        flip, sign = np.broadcast_to(options.use_flip_bend, rows), np.ones(rows)
+        if options.keeps_start:
+            angles = turn_to_flip(angles.T, flip).T
+        else:
+            sign = np.where(flip, -1.0, 1.0)
         if own:
-            angle = turn_to_flip(_by_effector(chains, angles)[own], options.use_flip_bend)
-            poles = Poles(limbs, near[own], position[own], angle, options.keeps_start)
+            angle = _by_effector(chains, angles)[own]
+            poles = Poles(limbs, near[own], position[own], angle, sign, options.keeps_start)
     if goals.tip_rotation_wxyz is not None and options.orient_weight > 0.0:
         has_tip, on = goals.has_tip_rotation, chains.topology.effector_bones
         own = [effector for effector in range(count) if has_tip is None or has_tip[effector]]

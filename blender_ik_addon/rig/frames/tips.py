@@ -9,7 +9,6 @@ import numpy as np
 from ...core import Goals
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
-from ..reading import spaces
 from ..reading.bone_joints import NOT_TURNED
 from .chain_frames import ChainFrames
 from .chain_poses import ChainPoses
@@ -32,7 +31,7 @@ class Tips:
 
 def turned_to(matrices: Array, wanted: Array) -> Array:
     """Return pose matrices (..., 3, 3) turned until they show wanted orientations (..., 3, 3)."""
-    turned: Array = wanted @ spaces.orientation(matrices).swapaxes(-1, -2) @ matrices
+    turned: Array = wanted @ rotation.orientation(matrices).swapaxes(-1, -2) @ matrices
     return turned
 
 
@@ -44,7 +43,7 @@ def turned_goals(goals: Goals, frames: ChainFrames, pose: ChainPoses, tips: Tips
     if tips is None or not within:
         return goals
     of_chains = [tips.chains[i] for i in within]
-    here = spaces.orientation(pose.matrices[:, [hang.carriers[chain] for chain in of_chains]])
+    here = rotation.orientation(pose.matrices[:, [hang.carriers[chain] for chain in of_chains]])
     there = tips.wanted[:, within]
     turns = rotation.quaternion_from_matrix(there @ here.swapaxes(-1, -2))
     if hang.topology is None:

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core import Chains, Goals, Solutions, SolveOptions, bone_rotations, solve_batch
-from ...core.algebra import rotation
-from ...core.algebra.arithmetic import Array, Flags, Indices
+from ...core.algebra import quaternions, rotation
+from ...core.algebra.arithmetic import FLOATS, Array, Flags, Indices
 from ...core.solving.compiled_chains import compile_chains
 from ..frames.base_channels import BaseChannels
 from ..frames.base_start import BaseChain
@@ -27,7 +27,6 @@ from ..frames.chain_poses import LENGTHS_AGREE, angles_between
 from ..frames.side import is_on_side_of
 from ..planning.acting_forces import forces_on, gravity_in_bases
 from ..planning.driven import Driven
-from ..reading import spaces
 from ..reading.channels import Pose
 from .solved import Asked, Solved, name_ending
 
@@ -148,8 +147,11 @@ class BaseSolve:
         """Return the turns of tip bones from the start pose to their targets' orientations."""
         if not self.settings.like.turning:
             return None
-        wanted = spaces.orientation(from_world[:, :, :3] @ targets[:, :3, :3])
-        return rotation.multiply(rotation.quaternion_from_matrix(wanted), rotation.conjugate(start))
+        wanted = from_world[:, :, :3] @ targets[:, :3, :3]
+        if not compile_chains(self._start.chains).is_in_floats:
+            return rotation.turn_to(wanted, start)
+        pairs = zip(wanted.tolist(), start.tolist(), strict=True)
+        return np.array([quaternions.turn_to(FLOATS, *pair) for pair in pairs])
 
     def _turned(
         self, pick: Pick, start: _Start, chains: Chains, solutions: Solutions, tips: Array | None

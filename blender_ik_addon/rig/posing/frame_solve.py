@@ -225,7 +225,7 @@ class FrameSolve:
         from_world = places.from_world[asked.rows]
         turns = from_world[:, None, :, :3] @ asked.targets[:, chains, :3, :3]
         shares = [like.specs[chain].options.orient_weight for chain in chains]
-        return Tips(tuple(chains), spaces.orientation(turns), tuple(shares))
+        return Tips(tuple(chains), rotation.orientation(turns), tuple(shares))
 
     def _forces(self, posing: Posing, places: Places, rows: Indices) -> Forces | None:
         """Return what acts on the segments of chains; None where nothing does."""

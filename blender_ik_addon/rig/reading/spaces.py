@@ -266,17 +266,6 @@ def transform_direction(matrix: Array, vector: Array) -> Array:
     return turned
 
 
-def orientation(matrix: Array) -> Array:
-    """Return the rotations (..., 3, 3) nearest to what matrices show, mirrored ones too.
-
-    Y is exact and Z as near as can be; a mirrored matrix has its X reversed, as the bones of
-    Blender's own mirrored rigs have.
-    """
-    y = _unit(matrix[..., :, 1])
-    z = _unit(_across(matrix[..., :, 2], y))
-    return np.stack((rotation.cross(y, z), y, z), axis=-1)
-
-
 def _rest_of_parents(rest: Array, parents: IntArray) -> Array:
     return np.where((parents >= 0)[:, None, None], rest[parents], np.eye(4))
 

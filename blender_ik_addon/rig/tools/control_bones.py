@@ -8,8 +8,8 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
+from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Indices
-from ..reading import spaces
 from ..reading.refusals import RigError
 from ..reading.spec import Anchor
 from .controls import BONE_SIZE, Control, Shape
@@ -69,7 +69,7 @@ def rest_matrices(
         to_armature = _matrix(bone.bone.matrix_local) @ np.linalg.inv(posed) @ to_armature
     matrices = [to_armature @ control.matrix for control in controls]
     for matrix in matrices:
-        matrix[:3, :3] = spaces.orientation(matrix[:3, :3])
+        matrix[:3, :3] = rotation.orientation(matrix[:3, :3])
     return matrices
 
 

@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
+from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ..anatomy.bone_names import Side
 from ..frames.framing import Hung, framed
@@ -85,7 +86,7 @@ def placement(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
     side = side - chord * (side @ chord) / max(float(chord @ chord), 1e-12)
     side = side / max(float(np.linalg.norm(side)), 1e-12)
     target = np.eye(4)
-    target[:3, :3] = spaces.orientation(pose.world[:3, :3] @ pose.matrices[plan.tip][:3, :3])
+    target[:3, :3] = rotation.orientation(pose.world[:3, :3] @ pose.matrices[plan.tip][:3, :3])
     target[:3, 3] = joints[-1]
     # From a point on the chord, so that the pole's angle about the chord is that of the side.
     share = (bending[1:].mean(axis=0) - bending[0]) @ chord / max(float(chord @ chord), 1e-12)
@@ -164,7 +165,7 @@ def make_empty(collection: bpy.types.Collection, control: Control) -> bpy.types.
 def move_to(anchor: Anchor, matrix: Array) -> None:
     """Move an object or a bone to a world matrix without scale; its own scale stays.
 
-    Its orientation (``spaces.orientation``) becomes that of the matrix, also with negative scale.
+    Its orientation (``rotation.orientation``) becomes that of the matrix, also with negative scale.
     """
     if anchor.bone:
         moved: bpy.types.Object | bpy.types.PoseBone = anchor.object.pose.bones[anchor.bone]
@@ -174,7 +175,7 @@ def move_to(anchor: Anchor, matrix: Array) -> None:
     scale = moved.scale.copy()
     _, y, z = np.where(np.array(scale) < 0.0, -1.0, 1.0)
     placed = np.eye(4)
-    placed[:3, :3] = spaces.orientation(matrix[:3, :3]) * np.array([y * z, y, z])
+    placed[:3, :3] = rotation.orientation(matrix[:3, :3]) * np.array([y * z, y, z])
     placed[:3, 3] = matrix[:3, 3]
     if isinstance(moved, bpy.types.PoseBone):
         moved.matrix = Matrix(placed.tolist())

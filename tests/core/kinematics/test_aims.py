@@ -20,7 +20,7 @@ def poles_of(name, seed):
     compiled = compile_chains(rig.chains(COUNT))
     poses = np.array([rig.some_rotations(rng, 0.9) for _ in range(COUNT)])
     target, position = rng.normal(size=(2, 1, 3, COUNT))
-    poles = Poles(compiled.limbs, target, position, np.zeros((1, COUNT)))
+    poles = Poles(compiled.limbs, target, position, np.zeros((1, COUNT)), np.ones(COUNT))
     return compiled.tree, compiled.tree.joints.inner(poses), poles
 
 

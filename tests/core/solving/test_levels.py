@@ -199,7 +199,7 @@ def test_outputs_change_with_the_place_as_differences_of_them_show():
     tree, limbs = compiled.tree, compiled.limbs
     count = len(limbs.effectors)
     target, pole = (rng.normal(size=(count, 3, 1)) for _ in range(2))
-    poles = Poles(limbs, target, pole, np.zeros((count, 1)))
+    poles = Poles(limbs, target, pole, np.zeros((count, 1)), np.ones(1))
     aims = Aims(tree.topology, poles, None, tree.reach, tree.sqrt_weights)
     bones = BoneRows(replace(tree, aims=aims), np.zeros((len(PERSON.names), 1)))
     turn = turns.from_vectors(0.3 * rng.normal(size=(len(PERSON.names), 3, 1)))
