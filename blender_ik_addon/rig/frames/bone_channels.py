@@ -66,6 +66,11 @@ class BoneChannels:
         """Local rotations of the stored poses wxyz, shape (B, k, 4)."""
         return self.local_of(self.stored)
 
+    @cached_property
+    def fades_to(self) -> Array:
+        """What poses with less influence are nearer to: the stored ones inside of all ranges."""
+        return self.zero if self.joints is None else self.joints.clamped(self.zero)
+
     def local_of(self, channels: Array) -> Array:
         """Return the local rotations wxyz (b, k, 4) of rotation channels (b, k, 4)."""
         modes = np.tile(self.modes, len(channels))
@@ -81,7 +86,7 @@ class BoneChannels:
         if not (influence < 1.0).any():
             return local
         share = 1.0 / np.where(influence > 0.0, influence, np.inf)
-        whole = rotation.interpolate(self.zero[pick], local, share)
+        whole = rotation.interpolate(self.fades_to[pick], local, share)
         return np.where((influence == 1.0)[..., None], local, whole)
 
     def finished(self, pick: Pick, local: Array, near: Array) -> tuple[Array, Flags, Flags]:
@@ -109,7 +114,7 @@ class BoneChannels:
         is_blended = (influence < 1.0).any(axis=1)
         if not is_blended.any():
             return local
-        blended = rotation.interpolate(self.zero[pick], local, influence)
+        blended = rotation.interpolate(self.fades_to[pick], local, influence)
         blended = np.where((influence < 1.0)[..., None], blended, local)
         if self.joints is not None:
             blended = self.joints.take(pick).clamped(blended)

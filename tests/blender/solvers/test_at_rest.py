@@ -187,6 +187,22 @@ def test_a_chain_below_uneven_scale_that_has_arrived_stays_after_undo(seed, bone
 
 
 @pytest.mark.parametrize("solver", ["NEWTON", "CCD"])
+@pytest.mark.parametrize("seed", [2, 3, 4])
+def test_a_chain_with_influence_whose_stored_pose_passes_its_limits_stays_after_undo(seed, solver):
+    """Promise 4: what influence left of it was not what the next solve took it for."""
+    ob = rigs.make_rig(rigs.zigzag(3, seed))
+    for bone in ob.pose.bones:
+        bone.lock_ik_y = bone.use_ik_limit_x = True
+        bone.ik_min_x, bone.ik_max_x = -0.3, 0.3
+    rigs.turn_bones(ob, seed, 0.9)
+    target = rigs.make_empty(location=make_rng(seed).normal(size=3))
+    rigs.add_chain(ob, "Bone.2", target, solver=solver, start_from="CURRENT", influence=0.4)
+    ob.chain_ik.chains[0].use_limits = True
+    rigs.updated()
+    assert max(shake([ob], 3, forgets=True)["Rig"]) <= STILL
+
+
+@pytest.mark.parametrize("solver", ["NEWTON", "CCD"])
 @pytest.mark.parametrize(("use_flip", "angle"), [(True, 0.0), (False, 0.8)])
 def test_a_flipped_chain_whose_pole_is_its_target_stays_after_undo(use_flip, angle, solver):
     """Promise 4: the pole tells no side, and each solve took the other side than the last one."""
