@@ -205,7 +205,7 @@ def _tied_to(ob: bpy.types.Object) -> set[bpy.types.Object]:
     for bone in ob.pose.bones if ob.pose is not None else ():
         ties += bone.constraints
     found.update(getattr(tie, "target", None) for tie in ties)
-    return (found | _read_by_drivers(ob)) - {None}
+    return (found | _read_bydrivers_of(ob)) - {None}
 
 
 def _leads_to(ob: bpy.types.Object) -> set[bpy.types.Object]:
@@ -216,14 +216,15 @@ def _leads_to(ob: bpy.types.Object) -> set[bpy.types.Object]:
     return found - {None}
 
 
-def _drivers(ob: bpy.types.Object) -> list[bpy.types.FCurve]:
+def drivers_of(ob: bpy.types.Object) -> list[bpy.types.FCurve]:
+    """Return the drivers of an object."""
     return list(ob.animation_data.drivers) if ob.animation_data else []
 
 
-def _read_by_drivers(ob: bpy.types.Object) -> set[bpy.types.Object]:
+def _read_bydrivers_of(ob: bpy.types.Object) -> set[bpy.types.Object]:
     return {
         target.id
-        for curve in _drivers(ob)
+        for curve in drivers_of(ob)
         for variable in curve.driver.variables
         for target in variable.targets
     } - {None}
@@ -254,14 +255,14 @@ def without_rest() -> set[str]:
     them. Or a driver reads what is gone: that gives 0 once the file has been loaded. Or chains go
     on from their own last pose, on huge bones.
     """
-    return _hanging_on(
+    return hanging_on(
         _in_rings()
         | {
             ob
             for ob in armatures()
-            if ob in _all_leading_to(_read_by_drivers(ob))
+            if ob in _all_leading_to(_read_bydrivers_of(ob))
             or _has_ring_of_bones(ob)
-            or not all(curve.driver.is_valid for curve in _drivers(ob))
+            or not all(curve.driver.is_valid for curve in drivers_of(ob))
             or _is_huge_and_goes_on(ob)
         }
     )
@@ -280,7 +281,18 @@ def with_history() -> set[str]:
     pose meanwhile (mute, other frames) gives these another start.
     """
     lasting = {ob for ob in armatures() if any(has_history(chain) for chain in ob.chain_ik.chains)}
-    return _hanging_on(lasting | _not_finite_things()) | without_rest()
+    return hanging_on(lasting | _not_finite_things()) | without_rest()
+
+
+def with_locks() -> set[str]:
+    """Return the armature objects that hang on chains from *Current*, and locked rotations.
+
+    These may move once more after undo and loading: promise 4 says so.
+    """
+    return (
+        hanging_on({ob for ob in armatures() if any(map(_has_locks, ob.pose.bones))})
+        & with_history()
+    )
 
 
 def _not_finite_things() -> set[bpy.types.Object]:
@@ -309,7 +321,7 @@ def unsolved(ob: bpy.types.Object) -> set[int]:
 
 def with_unsolved() -> set[str]:
     """Return the armature objects that hang on chains that keep a pose and are not solved."""
-    return _hanging_on({ob for ob in armatures() if unsolved(ob)})
+    return hanging_on({ob for ob in armatures() if unsolved(ob)})
 
 
 def with_converted() -> set[str]:
@@ -317,7 +329,7 @@ def with_converted() -> set[str]:
 
     What is given back to them is rounded once more, which some poses tell a thousand times as much.
     """
-    return _hanging_on({ob for ob in armatures() if _is_converted(ob)})
+    return hanging_on({ob for ob in armatures() if _is_converted(ob)})
 
 
 def _is_converted(ob: bpy.types.Object) -> bool:
@@ -329,47 +341,8 @@ def _is_converted(ob: bpy.types.Object) -> bool:
     return False
 
 
-def with_other_modes() -> set[str]:
-    """Return the armature objects that hang on overrides whose bones have other rotation modes.
-
-    When Blender loads such an override it sets the mode once more, which turns what the bone was
-    set to before anew, a digit off.
-    """
-    return _hanging_on({ob for ob in armatures() if _has_other_modes(ob)})
-
-
-def _has_other_modes(ob: bpy.types.Object) -> bool:
-    """Tell whether an override gives a bone another rotation mode than its library does."""
-    modes = [{b.name: b.rotation_mode for b in each.pose.bones} for each in _with_reference(ob)]
-    return modes[0] != modes[-1]
-
-
-def with_unsaved() -> set[str]:
-    """Return the armature objects that hang on what Blender does not save, or only a part of.
-
-    It saves nothing that only constraints and drivers use. Of an override it saves no drivers that
-    it has been given where the library has animation, and no poses of bones that are others than in
-    the library, as of another armature.
-    """
-    unused = {ob for ob in bpy.data.objects if not ob.users}
-    return _hanging_on(unused | {ob for ob in armatures() if _is_saved_in_part(ob)})
-
-
-def _is_saved_in_part(ob: bpy.types.Object) -> bool:
-    if len(both := _with_reference(ob)) < 2:
-        return False
-    bones = [[bone.name for bone in each.pose.bones] for each in both]
-    driven = [{(d.data_path, d.array_index) for d in _drivers(each)} for each in both]
-    return bones[0] != bones[1] or (both[1].animation_data and driven[0] != driven[1])
-
-
-def _with_reference(ob: bpy.types.Object) -> list[bpy.types.Object]:
-    """Return an armature object and what it overrides, if anything."""
-    reference = ob.override_library.reference if ob.override_library else None
-    return [ob] if reference is None or reference.pose is None else [ob, reference]
-
-
-def _hanging_on(things: set[bpy.types.Object]) -> set[str]:
+def hanging_on(things: set[bpy.types.Object]) -> set[str]:
+    """Return the full names of armature objects that hang on any of these, by any way."""
     return {ob.name_full for ob in armatures() if _all_leading_to({ob}) & things}
 
 

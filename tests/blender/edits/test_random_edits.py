@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.blender.edits import random_checks as checks
-from tests.blender.edits import random_run
+from tests.blender.edits import random_run, random_saving
 from tests.blender.edits.kinds.random_round_trips import round_trip
 from tests.blender.edits.random_edits import RandomEdits
 from tests.blender.edits.random_run import Job, find, run
@@ -108,9 +108,9 @@ def test_an_override_with_another_rotation_mode_need_not_keep_its_last_digit(tmp
     with bpy.data.libraries.load(path, link=True) as (_, wanted):
         wanted.objects = ["Rig"]
     override = rigs.link(wanted.objects[0].override_create(remap_local_usages=False))
-    assert checks.with_other_modes() == set()
+    assert random_saving.with_other_modes() == set()
     override.pose.bones["Bone.1"].rotation_mode = "YZX"
-    assert checks.with_other_modes() == {override.name_full}
+    assert random_saving.with_other_modes() == {override.name_full}
 
 
 @pytest.mark.parametrize("what", ["a driver", "the armature"])
@@ -133,7 +133,7 @@ def test_blender_saves_overrides_in_part(what, tmp_path):
         override.pose.bones["Bone.2"].scale.x = 2.0
     rigs.go_to(2)
     assert override.pose.bones["Bone.2"].scale.x == 2.0
-    assert checks.with_unsaved() == {override.name_full}
+    assert random_saving.with_unsaved() == {override.name_full}
     path = str(tmp_path / "there.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
     bpy.ops.wm.open_mainfile(filepath=path)
@@ -149,11 +149,20 @@ def test_blender_saves_nothing_that_only_a_constraint_uses(is_linked, tmp_path):
     rig.constraints.new("COPY_LOCATION").target = mover
     if not is_linked:
         bpy.context.scene.collection.objects.unlink(mover)
-    assert checks.with_unsaved() == (set() if is_linked else {"Rig"})
+    assert random_saving.with_unsaved() == (set() if is_linked else {"Rig"})
     path = str(tmp_path / "there.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
     bpy.ops.wm.open_mainfile(filepath=path)
     assert (bpy.data.objects["Rig"].constraints[0].target is not None) == is_linked
+
+
+def test_a_chain_from_current_with_locked_rotations_may_move_once_more():
+    ob, _ = rigs.make_arm((0.6, 0.5, 1.2), start_from="CURRENT")
+    assert checks.with_locks() == set()
+    ob.pose.bones["Bone.1"].lock_rotation = (True, False, False)
+    assert checks.with_locks() == {"Rig"}
+    ob.chain_ik.chains[0].start_from = "KEYED"
+    assert checks.with_locks() == set()
 
 
 def test_a_bone_stored_in_another_rotation_mode_need_not_keep_its_last_digit():

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import blender_ik_addon
 from tests.blender.edits import random_checks as checks
+from tests.blender.edits import random_saving
 from tests.blender.edits.kinds.random_layer_edits import show
 from tests.blender.edits.random_scene import FLAG, SEED, THING, armature, edit, enter, picked
 from tests.blender.setups import rigs
@@ -189,8 +190,8 @@ class RoundTrips:
         settle()
         former = bpy.context.view_layer.name
         before, kept = played(FRAMES), Snapshot(is_given_back=True)
-        kept.exempt |= checks.with_unsaved()
-        kept.again = checks.with_other_modes()
+        kept.exempt |= random_saving.with_unsaved()
+        kept.again = random_saving.with_other_modes()
         show(picked(bpy.context.scene.view_layers, i).name)
         path = os.path.join(self.folder, "there.blend")
         bpy.ops.wm.save_as_mainfile(filepath=path)

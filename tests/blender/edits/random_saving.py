@@ -1,0 +1,47 @@
+"""What Blender does not save, or not as it was: checks of files that were loaded leave it out."""
+
+from __future__ import annotations
+
+import bpy
+
+from tests.blender.edits.random_checks import armatures, drivers_of, hanging_on
+
+
+def with_other_modes() -> set[str]:
+    """Return the armature objects that hang on overrides whose bones have other rotation modes.
+
+    When Blender loads such an override it sets the mode once more, which turns what the bone was
+    set to before anew, a digit off.
+    """
+    return hanging_on({ob for ob in armatures() if _has_other_modes(ob)})
+
+
+def _has_other_modes(ob: bpy.types.Object) -> bool:
+    """Tell whether an override gives a bone another rotation mode than its library does."""
+    modes = [{b.name: b.rotation_mode for b in each.pose.bones} for each in _with_reference(ob)]
+    return modes[0] != modes[-1]
+
+
+def with_unsaved() -> set[str]:
+    """Return the armature objects that hang on what Blender does not save, or only a part of.
+
+    It saves nothing that only constraints and drivers use. Of an override it saves no drivers that
+    it has been given where the library has animation, and no poses of bones that are others than in
+    the library, as of another armature.
+    """
+    unused = {ob for ob in bpy.data.objects if not ob.users}
+    return hanging_on(unused | {ob for ob in armatures() if _is_saved_in_part(ob)})
+
+
+def _is_saved_in_part(ob: bpy.types.Object) -> bool:
+    if len(both := _with_reference(ob)) < 2:
+        return False
+    bones = [[bone.name for bone in each.pose.bones] for each in both]
+    driven = [{(d.data_path, d.array_index) for d in drivers_of(each)} for each in both]
+    return bones[0] != bones[1] or (both[1].animation_data and driven[0] != driven[1])
+
+
+def _with_reference(ob: bpy.types.Object) -> list[bpy.types.Object]:
+    """Return an armature object and what it overrides, if anything."""
+    reference = ob.override_library.reference if ob.override_library else None
+    return [ob] if reference is None or reference.pose is None else [ob, reference]
