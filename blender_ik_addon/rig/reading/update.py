@@ -89,7 +89,7 @@ class Update:
         Whatever else is set has Blender list the object as moved; what is animated besides, as
         shaded. On a new frame bones that somebody sets have it list the armature too.
         """
-        if self.depsgraph.mode == "RENDER" or self.has_new_relations:
+        if self.has_only_moved or self.depsgraph.mode == "RENDER" or self.has_new_relations:
             return frozenset()
         found = []
         flags = zip(self._flags("transform"), self._flags("shading"), strict=True)
@@ -141,6 +141,10 @@ class Update:
     def shown(self) -> frozenset[int]:
         """Session uids of objects that are evaluated in every view layer, viewport and render."""
         return shown_everywhere()
+
+    def note_changes(self) -> None:
+        """Keep what this evaluation has posed: Blender adds to its list what is tagged later."""
+        _ = self.posed_armatures
 
     def ask_for_view_layers(self) -> None:
         """Have Blender tell of changes in view layers of the scene that were never shown so far.
