@@ -101,7 +101,7 @@ def check_pose(
     if not (is_carried and is_sound(pose.matrices[root, :3, 3])):
         upward = skeleton.ancestors(root)
         spoiled = [bone for bone in upward if not is_sound(pose.matrices[bone])]
-        raise _not_finite(skeleton.names[(spoiled or upward)[-1]])
+        raise bone_not_finite(skeleton.names[(spoiled or upward)[-1]])
     written = plan.written
     channels = np.hstack((pose.location[written], pose.scale[written]))
     check_channels(skeleton, plan, channels)
@@ -115,7 +115,7 @@ def check_channels(skeleton: Skeleton, plan: ChainPlan, channels: Array) -> None
     """
     if not is_sound(channels):
         row = int(np.flatnonzero(~_sound_rows(channels))[0])
-        raise _not_finite(skeleton.names[plan.written[row]])
+        raise bone_not_finite(skeleton.names[plan.written[row]])
 
 
 def check_segments(job_of: Callable[[int], Job], joints: Array) -> None:
@@ -135,7 +135,8 @@ def check_segments(job_of: Callable[[int], Job], joints: Array) -> None:
         raise no_length(job.skeleton.names[job.plan.segments[short[0, 1]]])
 
 
-def _not_finite(bone: str) -> RigError:
+def bone_not_finite(bone: str) -> RigError:
+    """Return what to say of a bone that is nowhere."""
     return RigError(
         f"The transform of bone '{bone}' is not finite or too large:"
         " check its location, rotation and scale, its keyframes, drivers and constraints."

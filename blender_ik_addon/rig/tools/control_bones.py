@@ -10,6 +10,7 @@ from mathutils import Matrix
 
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Indices
+from ..planning.checks import bone_not_finite
 from ..reading.refusals import RigError
 from ..reading.spec import Anchor
 from .controls import BONE_SIZE, Control, Shape
@@ -54,12 +55,14 @@ def rest_matrices(
         One for each control, armature space, shape (4, 4).
 
     Raises:
-        RigError: If nothing can be put anywhere under that bone.
+        RigError: If that bone is nowhere, or nothing can be put anywhere under it.
     """
     to_armature = np.linalg.inv(_matrix(armature_object.matrix_world))
     if parent:
         bone = armature_object.pose.bones[parent]
         posed = _matrix(bone.matrix)
+        if not np.isfinite(posed).all():
+            raise bone_not_finite(parent)
         sides = np.linalg.svd(posed[:3, :3], compute_uv=False)
         if sides[-1] <= FLAT * sides[0]:
             raise RigError(

@@ -372,6 +372,21 @@ def test_a_parent_that_is_scaled_to_nothing_is_refused_and_nothing_is_made(scale
     assert len(ob.chain_ik.chains) == 1
 
 
+def test_a_parent_that_is_nowhere_is_refused_and_nothing_is_made():
+    ob = make_arm("upper_arm.L", "forearm.L", "hand.L")
+    rigs.add_bones(ob, ((1, 0, 0), (1, 0, 1)), prefix="Root")
+    ob.pose.bones["Root.0"].scale = (1.0, float("nan"), 1.0)
+    rigs.updated()
+    select_bones(ob, ["upper_arm.L", "forearm.L"])
+    count = len(ob.data.bones)
+    assert refusal(bpy.ops.pose.chain_ik_add, control="BONE", parent="Root.0") == (
+        "The transform of bone 'Root.0' is not finite or too large:"
+        " check its location, rotation and scale, its keyframes, drivers and constraints."
+    )
+    assert len(ob.data.bones) == count
+    assert not ob.chain_ik.chains
+
+
 def test_an_armature_from_a_library_gets_empties(tmp_path):
     ob = make_arm("upper_arm.L", "forearm.L", "hand.L")
     library = str(tmp_path / "library.blend")
