@@ -26,7 +26,7 @@ from ..posing.history import History
 from ..reading.animation import animated_bones, animated_poses
 from ..reading.bone_joints import BoneJoints, read_joints
 from ..reading.chain_plan import check, planned
-from ..reading.channels import Pose, read_pose
+from ..reading.channels import Pose, changed_bones, read_pose
 from ..reading.skeleton import Fingerprint, Skeleton, compiled
 from ..reading.spec import ChainSpec, StartFrom, StoredBone
 from ..reading.targets import find_unmirrored
@@ -446,14 +446,3 @@ def place(states: Sequence[RigState]) -> None:
     ]
     for state, bases in zip(hung, read_bases(rigs) if rigs else (), strict=True):
         state.bases = bases
-
-
-def changed_bones(former: Pose, pose: Pose) -> Flags:
-    """Tell which bones differ in more than rotations and what those lead to, shape (n,)."""
-    if len(former.modes) != len(pose.modes):
-        return np.ones(len(pose.modes), dtype=np.bool_)
-    changed: Flags = former.modes != pose.modes
-    changed |= former.uses_4d_locks != pose.uses_4d_locks
-    for name in ("location", "scale", "locks"):
-        changed |= (getattr(former, name) != getattr(pose, name)).any(axis=1)
-    return changed

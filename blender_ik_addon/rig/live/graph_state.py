@@ -114,6 +114,12 @@ class GraphState:
         # Any armature object may have chains now, or be posable again.
         return not update.listed_armatures and self._anchors.isdisjoint(update.listed)
 
+    def recall(self, uids: frozenset[int] | set[int]) -> None:
+        """Put what chains carry of rigs read anew where it was, as long as nothing moves it."""
+        for level in self.levels if uids else ():
+            if level.carry is not None:
+                level.carry.recall(uids)
+
     def note_rest(self, chain: Resting, change: Change | None, *, is_hand: bool) -> None:
         """Note which bones of a refused chain go back, if somebody has posed them."""
         key = chain.state.uid, chain.live_chain.job.index

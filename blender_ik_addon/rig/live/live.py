@@ -321,10 +321,7 @@ def _read_rigs(
             stale.append((state, state.chain_names))
     for state, names in stale:
         state.read(names, source.specs(state.object, update), update, shared)
-    posed_uids = {state.uid for state, _ in posed}
-    for level in graph.levels if posed_uids else ():
-        if level.carry is not None:
-            level.carry.recall(posed_uids)
+    graph.recall({state.uid for state, _ in posed})
     place([*[state for state, _ in stale], *[state for state, _ in posed]])
     if present:
         update.ask_for_view_layers()

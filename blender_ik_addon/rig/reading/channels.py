@@ -116,6 +116,17 @@ def read_pose(evaluated: bpy.types.Object) -> Pose:
     )
 
 
+def changed_bones(former: Pose, pose: Pose) -> Flags:
+    """Tell which bones differ in more than rotations and what those lead to, shape (n,)."""
+    if len(former.modes) != len(pose.modes):
+        return np.ones(len(pose.modes), dtype=np.bool_)
+    changed: Flags = former.modes != pose.modes
+    changed |= former.uses_4d_locks != pose.uses_4d_locks
+    for name in ("location", "scale", "locks"):
+        changed |= (getattr(former, name) != getattr(pose, name)).any(axis=1)
+    return changed
+
+
 def read_rotation(bones: Any, modes: Integers) -> Channels:
     """Return the rotation channels of pose bones in the given modes, shape (n, 4)."""
     if not modes.any():
