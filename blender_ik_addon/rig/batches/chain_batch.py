@@ -315,7 +315,10 @@ class ChainBatch(Batch):
             if not left.size:
                 break
             location = None if part.location is None else part.location[left]
-            asked = asked.take(left)._replace(present=channels[left], location=location)
+            # Also of a tree of which a part starts from its keys: that start no solve has left.
+            asked = asked.take(left)._replace(
+                present=channels[left], location=location, goes_on=True
+            )
             rows, part = rows[left], self._solved_where(asked)[0]
             solved.put(rows, part)
 
