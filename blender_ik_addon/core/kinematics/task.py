@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -67,21 +68,16 @@ def turn_to_flip(pole_angle: float | Array, use_flip: bool | Flags) -> Any:
     return pole_angle + math.pi * np.asarray(use_flip)
 
 
-def _task_maker(options: SolveOptions) -> Callable[..., Task]:
-    """Return what makes a task of the values of its columns."""
-    keeps = options.keeps_start
-
-    def make_task(target: Any, pole: Any, pole_angle: Number, *rest: Any) -> Task:
-        return Task(target, None if pole is None else Pole(True, pole, pole_angle, keeps), *rest)
-
-    return make_task
+def _make_task(keeps: bool, target: Any, pole: Any, pole_angle: Number, *rest: Any) -> Task:
+    return Task(target, None if pole is None else Pole(True, pole, pole_angle, keeps), *rest)
 
 
 def ask_one(goal: Goal, options: SolveOptions) -> Task:
     """Return the task of one chain, in floats."""
     columns = _list_columns(goal, options)
-    return _task_maker(options)(
-        *[each.tolist() if isinstance(each, np.ndarray) else each for each in columns]
+    return _make_task(
+        options.keeps_start,
+        *[each.tolist() if isinstance(each, np.ndarray) else each for each in columns],
     )
 
 
@@ -91,7 +87,7 @@ def ask_each(goals: Goals, options: SolveOptions, count: int) -> Iterator[Task]:
         each.tolist() if isinstance(each, np.ndarray) else [each] * count
         for each in _list_columns(goals, options)
     ]
-    return map(_task_maker(options), *columns)
+    return map(partial(_make_task, options.keeps_start), *columns)
 
 
 def ask_all(goals: Goals, options: SolveOptions, count: int) -> Task:
@@ -102,7 +98,7 @@ def ask_all(goals: Goals, options: SolveOptions, count: int) -> Task:
             return each.T
         return None if each is None else np.broadcast_to(np.asarray(each), count)
 
-    return _task_maker(options)(*map(line_up, _list_columns(goals, options)))
+    return _make_task(options.keeps_start, *map(line_up, _list_columns(goals, options)))
 
 
 def relate_to_root(m: Arithmetic, start: StartPose, target: Vector, task: Task) -> Task:
