@@ -97,7 +97,7 @@ ELSEWHERE = {
     "test_operator_add_meaning.py::test_a_parent_that_is_not_there": (
         "Bone '{}' does not exist: choose another parent",
     ),
-    "test_operator_add_meaning.py::test_a_parent_that_is_scaled_to_nothing": (
+    "test_operator_add_meaning.py::test_a_parent_that_nothing_can_hang_under": (
         "Bone '{}' has a scale of zero, so controls cannot hang under it",
     ),
     "test_put_back.py::test_a_key_that_auto_keying_has_set_is_told_of_where_it_is": (
