@@ -43,6 +43,7 @@ from .lists import (
     remove_joint,
 )
 from .mirroring import check_opposite, copy_mirrored
+from .object_settings import SHOWN, ShownSettings
 from .records import (
     anchors_of,
     bones_of_chain,
@@ -57,7 +58,6 @@ from .records import (
 from .renaming import follow_listed
 from .settings import ChainSettings
 from .sharing import shares_bones
-from .shown import SHOWN, ShownSettings
 from .status import (
     ChainState,
     paths_in_words,
@@ -151,4 +151,4 @@ __all__ = [
     "uses",
 ]
 
-register, unregister = in_order(__name__, "settings", "compared")
+register, unregister = in_order(__name__, "object_settings", "compared")

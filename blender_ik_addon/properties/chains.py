@@ -24,7 +24,7 @@ UNNAMED = "Chain"
 ChainGroup = bpy.types.PropertyGroup
 """The settings of one chain, ``settings.ChainSettings``."""
 ObjectGroup = bpy.types.PropertyGroup
-"""The chains of an armature object, ``settings.ObjectSettings``."""
+"""The chains of an armature object, ``object_settings.ObjectSettings``."""
 
 
 def owner_of(settings: bpy.types.PropertyGroup) -> bpy.types.Object:

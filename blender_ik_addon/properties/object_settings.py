@@ -1,9 +1,21 @@
-"""Settings of the scene: whether chains are live, and what the overlay shows of them."""
+"""Settings of armature objects and of scenes, and how they hang on Blender's types."""
 
 from __future__ import annotations
 
 import bpy
-from bpy.props import BoolProperty, PointerProperty
+from bpy.props import (
+    BoolProperty,
+    CollectionProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
+
+from ..rig.live import live
+from .chains import EXTENSIBLE, OVERRIDABLE
+from .forces import ForceSettings
+from .joints import JointSettings
+from .settings import ChainSettings
 
 SHOWN = (
     *("show_chains", "show_joints", "show_target_lines"),
@@ -93,3 +105,68 @@ class SceneSettings(bpy.types.PropertyGroup):
         description="What the viewport shows of chains",
         type=ShownSettings,
     )
+
+
+class ObjectSettings(bpy.types.PropertyGroup):
+    """The chains of an armature object."""
+
+    chains: CollectionProperty(
+        name="Chains",
+        description="The chains of this armature",
+        type=ChainSettings,
+        override=EXTENSIBLE,
+    )
+    active_index: IntProperty(
+        name="Active Chain",
+        description="Place of the chain that is shown in the list of chains; default 0, the first",
+        options=set(),
+        override=OVERRIDABLE,
+    )
+    is_control: BoolProperty(
+        name="Control",
+        description="A chain has made this object; it may go with the chain; default off",
+        options={"HIDDEN"},
+        override=OVERRIDABLE,
+    )
+    filled_paths: StringProperty(
+        name="Filled Paths",
+        description="Fingerprints of the motion paths that Update Motion Paths has filled;"
+        " default none",
+        options={"HIDDEN"},
+        override=OVERRIDABLE,
+    )
+    format: IntProperty(
+        name="Format",
+        description="Version of these settings in the file; default 0, not saved yet",
+        options={"HIDDEN"},
+        override=OVERRIDABLE,
+    )
+    seen_bones: StringProperty(
+        name="Seen Bones",
+        description="Record of bone names and rest poses (JSON), used to follow renamed bones;"
+        " default empty",
+        options={"HIDDEN"},
+        override=OVERRIDABLE,
+    )
+
+
+classes = (
+    *(JointSettings, ForceSettings, ChainSettings, ObjectSettings),
+    *(ShownSettings, SceneSettings),
+)
+_register_classes, _unregister_classes = bpy.utils.register_classes_factory(classes)
+
+
+def register() -> None:
+    """Register the settings and hang them on objects and scenes."""
+    _register_classes()
+    bpy.types.Object.chain_ik = PointerProperty(type=ObjectSettings, override=OVERRIDABLE)
+    bpy.types.Scene.chain_ik = PointerProperty(type=SceneSettings)
+
+
+def unregister() -> None:
+    """Remove what ``register`` added."""
+    del bpy.types.Scene.chain_ik
+    del bpy.types.Object.chain_ik
+    _unregister_classes()
+    live.memory.clear()
