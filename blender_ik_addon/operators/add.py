@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import bpy
@@ -22,9 +23,10 @@ from ..properties import (
     store,
 )
 from ..rig.anatomy.limbs import is_end
+from ..rig.keying import baking
 from ..rig.keying.renumbering import is_animated
 from ..rig.reading.skeleton import compiled
-from ..rig.reading.spec import Anchor, ChainSpec, RotationBone
+from ..rig.reading.spec import Anchor, ChainSpec, NegativeScale, RotationBone
 from ..rig.tools.control_bones import takes_bones
 from ..rig.tools.controls import Placement, move_to, placement, pole_control, target_control
 from ..translations import said
@@ -259,6 +261,8 @@ class POSE_OT_chain_ik_pole_add(ChainOperator):
         problem = selection.problem_of_pole(context)
         if not problem and selection.chain(context).pole_target is not None:
             problem = "This chain has a pole already."
+            if selection.chain(context).pole_mode == "FOLLOW":
+                problem = "This chain has a pole already: set Bend to Toward Pole."
         return problem
 
     def act(self, context: bpy.types.Context) -> set[str]:
@@ -266,10 +270,18 @@ class POSE_OT_chain_ik_pole_add(ChainOperator):
         owner = owner_of(settings)
         index = chain_key(settings)[1]
         choose_control(self, context)
-        placed = placement(owner, bones_spec(settings))
+        # Keys of the angle go on: the pole is put where it fits the present one.
+        angle = settings.pole_angle if baking.is_animated(owner, index, "pole_angle") else 0.0
+        wanted = replace(
+            bones_spec(settings),
+            pole_angle=angle + math.pi * settings.use_flip_bend,
+            negative_scale=NegativeScale(settings.negative_scale),
+        )
+        placed = placement(owner, wanted)
         control = pole_control(settings.name, placed)
         (pole,) = make_controls(context, owner, [control], self.control)
         settings = owner.chain_ik.chains[index]
+        settings.pole_mode, settings.pole_angle = "TARGET", angle
         settings.pole_target = pole.object
         settings.pole_subtarget = pole.bone
         return {"FINISHED"}

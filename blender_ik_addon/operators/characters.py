@@ -39,7 +39,6 @@ from ..rig.tools.controls import (
     Placement,
     Shape,
     placement,
-    pole_control,
     target_control,
 )
 from ..translations import said
@@ -66,8 +65,8 @@ class POSE_OT_chain_ik_setup(ChainOperator):
     bl_label = "Set Up Limbs"
     bl_description = (
         "Find the limbs of the armature by the names and parents of its bones,"
-        " and add a chain with a target to each, and a pole where one helps. The pose does"
-        " not move"
+        " and add a chain with a target to each. Elbows and knees go along by themselves. The pose"
+        " does not move"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -201,18 +200,13 @@ def _add_chains(
 ) -> list[str]:
     """Make all controls at once, add the chains and return their names."""
     controls: list[Control] = []
-    for limb, spec, place in placed:
+    for _, spec, place in placed:
         controls.append(target_control(spec.name, place))
-        if PRESETS[limb.kind].use_pole:
-            controls.append(pole_control(spec.name, place))
     made = iter(make_controls(context, owner, controls, kind, parent))
     names = []
-    for limb, spec, place in placed:
-        target = next(made)
-        pole = next(made) if PRESETS[limb.kind].use_pole else None
-        wanted = replace(
-            spec, name=free_name(names_of_chains(owner), spec.name), target=target, pole=pole
-        )
+    for _, spec, place in placed:
+        name = free_name(names_of_chains(owner), spec.name)
+        wanted = replace(spec, name=name, target=next(made), pole_angle=place.pole_angle)
         store(add_chain(owner, wanted, place.bone_count, new=new_chain(context)))
         names.append(wanted.name)
     return names

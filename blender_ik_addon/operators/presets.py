@@ -27,7 +27,8 @@ HIDDEN: set[Literal["HIDDEN", "SKIP_SAVE"]] = {"HIDDEN", "SKIP_SAVE"}
 OWN = frozenset(
     (
         *("name", "bone", "chain_count", "target", "subtarget", "pole_target", "pole_subtarget"),
-        *("pole_angle", "use_flip_bend", "mute", "influence", "joints", "active_joint_index"),
+        *("pole_mode", "pole_lean", "pole_angle", "use_flip_bend"),
+        *("mute", "influence", "joints", "active_joint_index"),
         *("stored_pose", "status", "residual", "rna_type", "creature"),
     )
 )

@@ -69,6 +69,20 @@ STARTS = (
     ),
 )
 
+POLE_MODES = (
+    (
+        "TARGET",
+        "Toward Pole",
+        "Bend toward the pole; without one as the pose that the chain starts from",
+    ),
+    (
+        "FOLLOW",
+        "With Body",
+        "Bend as at rest: the side goes along with the bone that the chain hangs on, and with half"
+        " of the target's turn where the target turns a hand or foot",
+    ),
+)
+
 # What chains whose root stays use, beside what all chains do: bones, target, influence.
 ROOTED = frozenset(
     (
@@ -78,6 +92,8 @@ ROOTED = frozenset(
         "pole_target",
         "pole_subtarget",
         "pole_angle",
+        "pole_mode",
+        "pole_lean",
         "use_flip_bend",
         "negative_scale",
         "use_limits",

@@ -140,7 +140,7 @@ class _Rig:
         names = {self.skeleton.names[bone] for bone in plan.written}
         fades = any(map(moving.animates, ("influence", "mute", "enabled")))
         is_still = names.isdisjoint(self.animated) and not fades
-        return len(plan.segments) <= 2 and spec.pole is None and is_whole and is_still
+        return len(plan.segments) <= 2 and not spec.has_side and is_whole and is_still
 
 
 def to_chains(

@@ -11,7 +11,7 @@ from ..core import Solver
 from ..rig.keying.renumbering import Renumbering, places_without
 from ..rig.planning.shared_bones import SOLVERS as SOLVERS_OF_TREES
 from ..rig.reading.refusals import RigError
-from ..rig.reading.spec import Anchor, ChainSpec
+from ..rig.reading.spec import Anchor, ChainSpec, PoleMode
 from ..rig.tools.control_bones import is_control_bone
 from ..rig.tools.overrides import has_linked
 from .chains import ChainGroup, ObjectGroup, chain_key, chains_of, copy_settings, owner_of
@@ -56,7 +56,7 @@ def add_chain(
 
     Args:
         armature_object: The original object.
-        wanted: Name, bones, rotation, target and pole.
+        wanted: Name, bones, rotation, target, pole and how its side is told.
         bone_count: How many bones bend.
         solver: Identifier of the solver; empty for the one that new chains are to have.
         new: What new chains are to have.
@@ -84,6 +84,9 @@ def add_chain(
         if anchor is not None:
             setattr(settings, name, anchor.object)
             setattr(settings, bone, anchor.bone)
+    if wanted.pole_mode is PoleMode.FOLLOW:
+        settings.pole_mode = wanted.pole_mode
+        settings.pole_lean, settings.pole_angle = wanted.pole_lean, wanted.pole_angle
     return settings
 
 

@@ -15,7 +15,15 @@ from ..rig.live import live
 from ..rig.planning.checks import check_settings
 from ..rig.planning.stored_text import bones_of_text
 from ..rig.reading import anchors
-from ..rig.reading.spec import Anchor, ChainSpec, ForceSpec, NegativeScale, RotationBone, StartFrom
+from ..rig.reading.spec import (
+    Anchor,
+    ChainSpec,
+    ForceSpec,
+    NegativeScale,
+    PoleMode,
+    RotationBone,
+    StartFrom,
+)
 from ..rig.reading.update import Update
 from ..rig.tools.restoring import driven_bones, driven_by_all
 from .chains import ChainGroup, chains_of, owner_of
@@ -50,7 +58,9 @@ def chain_spec(
         use_rotation=settings.use_rotation,
         rotation_bone=RotationBone(settings.rotation_bone),
         target=_target(settings),
-        pole=_pole(settings),
+        pole=_pole(settings) if settings.pole_mode == "TARGET" else None,
+        pole_mode=PoleMode(settings.pole_mode),
+        pole_lean=settings.pole_lean,
         pole_angle=animated.pole_angle,
         negative_scale=NegativeScale(settings.negative_scale),
         start_from=_start_from(settings, force),

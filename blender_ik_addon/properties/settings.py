@@ -20,7 +20,7 @@ from ..core import IKError
 from ..core.solving.sweeps import MOST_SWEEPS
 from ..rig.reading.anchors import shown_everywhere
 from .chains import EXTENSIBLE, LONGEST_NAME, OVERRIDABLE, UNNAMED, name_apart, owner_of, tag
-from .choices import LEADS, NEGATIVE_SCALES, OWN_WORDS, ROTATION_BONES, SOLVERS, STARTS
+from .choices import LEADS, NEGATIVE_SCALES, OWN_WORDS, POLE_MODES, ROTATION_BONES, SOLVERS, STARTS
 from .forces import ForceSettings
 from .joints import JointSettings
 from .records import sync_anchors
@@ -148,6 +148,31 @@ class ChainSettings(bpy.types.PropertyGroup):
         subtype="ANGLE",
         soft_min=-3.141593,
         soft_max=3.141593,
+        override=OVERRIDABLE,
+        update=tag,
+    )
+    pole_mode: EnumProperty(
+        name="Bend",
+        translation_context=OWN_WORDS,
+        description="What tells to which side the chain bends. Chains that share bones bend from"
+        " the pose that they start from instead of With Body; default Toward Pole",
+        items=POLE_MODES,
+        default="TARGET",
+        options=set(),
+        override=OVERRIDABLE,
+        update=tag,
+    )
+    pole_lean: FloatProperty(
+        name="Lean",
+        translation_context=OWN_WORDS,
+        description="The bend turns over where the limb points away from its direction at rest."
+        " This angle moves that place to where the limb does not go: positive away from the side"
+        " that it bends to, negative toward it. Arms: -60 degrees; default 0",
+        default=0.0,
+        min=-pi,
+        max=pi,
+        subtype="ANGLE",
+        options=set(),
         override=OVERRIDABLE,
         update=tag,
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import enum
+from contextlib import suppress
 
 import bpy
 
-from ..core import Status
+from ..core import IKError, Status
 from ..rig.batches.batch import Ending
 from ..rig.keying.baking import is_animated, may_pose
 from ..rig.keying.motion_paths import are_wrong, unfilled
@@ -17,14 +18,28 @@ from ..rig.reading.animation import rotation_keys
 from ..rig.reading.refusals import RigError
 from ..rig.reading.update import GraphKey, shown_graph
 from ..rig.tools.lengths import length_in_words, length_unit
+from ..rig.tools.placing import place_of
+from ..rig.tools.pole_axis import is_in_line, pole_axis
 from ..rig.tools.wording import outcome_in_words
 from .chains import ChainGroup, chain_key, chains_of, is_idle, owner_of
 from .choices import uses
-from .records import bones_of_chain, bones_of_chains, idle_joints
+from .records import (
+    bones_of_chain,
+    bones_of_chains,
+    chain_spec,
+    idle_joints,
+    target_and_pole,
+)
 
 NEW_KEYS = (
     "The chain starts from the keys of its bones, so it bends another way at other frames than"
     " before. To keep its bends, key the target only, and delete the keys of the bones"
+)
+
+
+IN_LINE = (
+    "The pole is nearly in line with the root and the target, so the chain may flip: move the pole"
+    " aside, or set Bend to With Body"
 )
 
 
@@ -68,7 +83,21 @@ def status(settings: ChainGroup) -> str:
     text = status_with(settings, outcome)
     if isinstance(outcome, Outcome) and not is_idle(settings) and _starts_from_new_keys(settings):
         text += f". {NEW_KEYS}"
+    if isinstance(outcome, Outcome) and not is_idle(settings) and _may_flip(settings):
+        text += f". {IN_LINE}"
     return text
+
+
+def _may_flip(settings: ChainGroup) -> bool:
+    """Tell whether the pole of a chain hardly says to which side it bends."""
+    pole = target_and_pole(settings)[1]
+    if pole is None or settings.pole_mode != "TARGET" or not uses(settings, "pole_target"):
+        return False
+    with suppress(IKError):
+        axis = pole_axis(owner_of(settings), chain_spec(settings, with_stored=False))
+        return is_in_line(axis, place_of(pole))
+    # What is wrong with it the status says already.
+    return False
 
 
 def _outcome(settings: ChainGroup) -> Outcome | str | None:

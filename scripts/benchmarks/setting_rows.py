@@ -115,14 +115,16 @@ def _plain() -> tuple[Setting, ...]:
 
 
 def _poles_and_turns() -> tuple[Setting, ...]:
+    body = ("pole_mode=FOLLOW", "pole_lean")
     turned = {"use_rotation": True, "rotation_bone": "AUTO"}
     half = {**turned, "orient_weight": 0.5}
     mirrored = ("mirrored",)
     return (
-        Setting("pole", ("pole_target",), goals=POLE, has_pole=True),
+        Setting("pole", ("pole_target", "pole_mode=TARGET"), goals=POLE, has_pole=True),
         Setting("pole angle", ("pole_angle",), {"pole_angle": 0.5}, POLE, has_pole=True),
         Setting("pole, flip", (), {"use_flip_bend": True}, has_pole=True),
         Setting("flip", ("use_flip_bend",), {"use_flip_bend": True}),
+        Setting("bend with the body", body, {"pole_mode": "FOLLOW", "pole_lean": 0.5}),
         Setting("pole is a bone", ("pole_subtarget",), rig=("pole bones",), has_pole=True),
         Setting("target is a bone", ("subtarget",), rig=("handles",)),
         Setting(

@@ -43,6 +43,12 @@ POLE_GIVES_NO_SIDE = math.sin(math.radians(3.0))
 POLE_RULES = math.sin(math.radians(10.0))
 # Sides opposite to within rounding are turned into each other the positive way round.
 JUST_OPPOSITE = -math.pi + 1e-3
+# A target's turn counts by half up to here; from there to half a turn it is taken back, so that
+# turning it on goes round without a jump.
+MOST_TAKEN = 2.0 * math.pi / 3.0
+# What a target turns about the chord is told well while it swings off it by a right angle or less,
+# and not at all where it points back: the squared cosine of half that angle.
+TELLS_WELL = 0.5
 
 
 class Pole(NamedTuple):
@@ -198,3 +204,44 @@ def face_side(
         twice = scale(add(scale(side, y), scale(normal, z)), m.where(use_flip, 2.0, 0.0))
         side, normal = subtract(side, scale(twice, y)), subtract(normal, scale(twice, z))
     return bend._replace(side=side, normal=normal)
+
+
+def carry_side(
+    m: Arithmetic,
+    chord: Vector,
+    side: Vector,
+    lean: Number,
+    toward: Vector,
+    turn: Quaternion,
+    share: Number,
+) -> Vector:
+    """Return the unit direction across a chord that a limb bends to.
+
+    The rest pose's side is carried to the chord by the shortest way from one direction, and turned
+    about it by half of what the target turns there. Opposite to that direction the side turns over,
+    as it must somewhere on a sphere: the lean brings that to where the limb does not go. All is
+    told in the space that the root turns in.
+
+    Args:
+        m: Arithmetic of the numbers.
+        chord: Unit vector from root to end at rest.
+        side: Unit vector across it that the limb bends to at rest.
+        lean: Radians from the chord toward the side, of the direction to carry from.
+        toward: Unit vector from root to end now.
+        turn: Of the target since rest.
+        share: How much of it counts, 0 to 1.
+
+    Source: derived for this project; tests/core/kinematics/test_carried_side.py.
+    """
+    hinge = cross(chord, side)
+    seat = add(scale(chord, m.cos(lean)), scale(side, m.sin(lean)))
+    there, back = (quaternions.between(m, seat, to, hinge) for to in (toward, chord))
+    carried = quaternions.multiply(there, quaternions.conjugate(back))
+    w, *way = quaternions.multiply(turn, quaternions.conjugate(carried))
+    along = dot((way[0], way[1], way[2]), toward)
+    twist = 2.0 * m.atan2(along * m.where(w < 0.0, -1.0, 1.0), m.absolute(w))
+    size = m.absolute(twist)
+    half = m.minimum(0.5 * size, (math.pi - size) * MOST_TAKEN / (2.0 * (math.pi - MOST_TAKEN)))
+    taken = share * half * smoothstep(m, w * w + along * along, 0.0, TELLS_WELL)
+    taken = m.where(twist < 0.0, -taken, taken)
+    return rotate(quaternions.multiply(quaternions.about(m, toward, taken), carried), side)

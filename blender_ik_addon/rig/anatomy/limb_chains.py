@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-from ..reading.spec import ChainSpec, RotationBone
+from ..reading.spec import ChainSpec, PoleMode, RotationBone
 from .limbs import Limb, LimbKind
 
 
@@ -13,25 +14,29 @@ class Preset:
     """What a chain is given beside its bones and its target.
 
     Attributes:
-        use_pole: It bends to a pole.
+        lean: Degrees, ``ChainSpec.pole_lean``, where its side goes along with root and target; None
+            where the limb has no side of its own.
         turns_tip: Its last bone takes the target's rotation where no bone is connected to it that
             could, and at least two others are left to reach.
         word: For people, what it does.
     """
 
-    use_pole: bool = False
+    lean: float | None = None
     turns_tip: bool = False
     word: str = ""
 
 
 PRESETS = {
     LimbKind.ARM: Preset(
-        use_pole=True, word="Two bones; the hand takes the target's rotation; a pole"
+        lean=-60.0, word="Two bones; the hand takes the target's rotation; the elbow goes along"
     ),
     LimbKind.LEG: Preset(
-        use_pole=True, word="Two bones or three; the foot takes the target's rotation; a pole"
+        lean=0.0,
+        word="Two bones or three; the foot takes the target's rotation; the knee goes along",
     ),
-    LimbKind.SPIDER_LEG: Preset(use_pole=True, word="Three bones or more to the ground; a pole"),
+    LimbKind.SPIDER_LEG: Preset(
+        lean=0.0, word="Three bones or more to the ground; the knee goes along"
+    ),
     LimbKind.FINGER: Preset(word="The bones of a finger to its tip"),
     LimbKind.SPINE: Preset(
         turns_tip=True, word="From the hips to the chest, which takes the target's rotation"
@@ -45,10 +50,13 @@ PRESETS = {
 def chain_of(limb: Limb) -> ChainSpec:
     """Return the chain of a limb; its controls are still to be made."""
     turns_tip = PRESETS[limb.kind].turns_tip and not limb.end and len(limb.bones) > 2
+    lean = PRESETS[limb.kind].lean
     return ChainSpec(
         name=limb.name,
         bone=limb.bones[-1],
         chain_count=len(limb.bones),
         use_rotation=bool(limb.end) or turns_tip,
         rotation_bone=RotationBone.AUTO if limb.end else RotationBone.TIP,
+        pole_mode=PoleMode.TARGET if lean is None else PoleMode.FOLLOW,
+        pole_lean=math.radians(lean or 0.0),
     )

@@ -15,6 +15,7 @@ from ..reading.chain_plan import ChainPlan
 from ..reading.channels import Pose
 from ..reading.spec import ChainSpec
 from .bone_channels import BoneChannels
+from .carried_sides import CarriedSides
 from .chain_joints import ChainJoints
 
 Pick = slice | Indices
@@ -34,6 +35,7 @@ class BatchSettings:
         influence: Of the chains, the least of their bones', shape (B, E).
         weights: Of the effectors, shape (B, E).
         joints: None where all bones turn freely.
+        carried: The sides that go along with root and target; None where none do.
     """
 
     like: Driven
@@ -45,6 +47,7 @@ class BatchSettings:
     influence: Array
     weights: Array
     joints: ChainJoints | None
+    carried: CarriedSides | None
 
     @classmethod
     def of(cls, driven: Sequence[Driven], poses: Sequence[Pose]) -> BatchSettings:
@@ -76,6 +79,7 @@ class BatchSettings:
             influence=np.stack(influence, axis=1),
             weights=np.array([own.weights for own in driven]),
             joints=joints,
+            carried=_carried(driven),
         )
 
     def __len__(self) -> int:
@@ -131,3 +135,11 @@ class BatchSettings:
         # Springs that rest where the bones stand now would give way at every update.
         zero = self.channels.zero[pick, : forces.shape[-1]]
         return replace(forces, optimum_wxyz=self.joints.take(pick).turns_of(zero))
+
+
+def _carried(driven: Sequence[Driven]) -> CarriedSides | None:
+    """Return the sides that chains carry; those of a tree bend from where they start."""
+    if len(driven[0].live_chains) > 1:
+        return None
+    jobs = [own.live_chains[0].job for own in driven]
+    return CarriedSides.of([(job.skeleton, job.plan, job.spec) for job in jobs])

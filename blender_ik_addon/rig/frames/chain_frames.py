@@ -61,6 +61,11 @@ class ChainFrames:
         """Of chains, from head to next joint in the space of the posed bone, shape (B, n, 3)."""
         return np.concatenate((self.ways[:, 1 : self.hanging.count], self.ends), axis=1)
 
+    def root_space(self) -> Array:
+        """Return the spaces that the root bones turn in, shape (B, 3, 3)."""
+        turning: Array = spaces.parent_frames(self.parent[:, None], self.rest[0]).rs[:, 0]
+        return turning
+
     def take(self, rows: Rows) -> ChainFrames:
         """Return some of the chains."""
         return take_rows(self, rows)

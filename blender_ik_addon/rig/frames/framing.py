@@ -49,8 +49,8 @@ def framed(chains: Sequence[Hung]) -> ChainFrames:
     # Chains of a crowd have equal bones, and share their plans.
     plans = {id(chain.plan): chain for chain in chains}
     of_plans = {
-        each: (_hint(chain), chain.skeleton.frames.take(chain.plan.written))
-        for each, chain in plans.items()
+        each: (rest_side(skeleton, plan), skeleton.frames.take(plan.written))
+        for each, (skeleton, _, plan, *_) in plans.items()
     }
     hints, rest = zip(*(of_plans[id(chain.plan)] for chain in chains), strict=True)
     roots = [int(chain.plan.segments[0]) for chain in chains]
@@ -133,13 +133,13 @@ def _scale_of(chain: Hung) -> Array:
     return scale
 
 
-def _hint(chain: Hung) -> tuple[Array, bool]:
+def rest_side(skeleton: Skeleton, plan: ChainPlan) -> tuple[Array, bool]:
     """Return where a chain bends in its root's space: the rest pose's side, else the Z axis."""
-    side = bend_side(rest_joints(chain.skeleton, chain.plan))
+    side = bend_side(rest_joints(skeleton, plan))
     if side is None:
         return np.array([0.0, 0.0, 1.0]), False
-    root = chain.plan.segments[0]
-    hint: Array = np.linalg.solve(chain.skeleton.rest[root][:3, :3], side)
+    root = plan.segments[0]
+    hint: Array = np.linalg.solve(skeleton.rest[root][:3, :3], side)
     return hint, True
 
 

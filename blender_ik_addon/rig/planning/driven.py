@@ -118,7 +118,7 @@ class Driven:
             options.solver,
             options.orient_weight if plan.turns_tip else None,
             options.use_finish,
-            spec.pole is None,
+            (spec.pole is None, spec.pole_mode),
             spec.start_from is StartFrom.CURRENT,
             plan.ends_at_tail,
             tuple(self.modes.tolist()),

@@ -74,11 +74,16 @@ class BaseSolve:
             start = self._started(pick, own.channels.begun(pick, asked.present), asked.present)
         else:
             start = self._some(pick)
-        from_world, targets, poles = bases.from_world[pick], asked.targets[:, 0], asked.poles
+        from_world, targets = bases.from_world[pick], asked.targets[:, 0]
+        ends = point_in_base(from_world, targets[:, :3, 3])
+        poles = None if asked.poles is None else point_in_base(from_world, asked.poles[:, 0])
+        if own.carried is not None:
+            turned = from_world[:, :, :3] @ targets[:, :3, :3]
+            poles = own.carried.take(pick).poles(ends, turned)
         tips = self._tip_turns(start.tip, from_world, targets)
         goals = Goals(
-            target_position=point_in_base(from_world, targets[:, :3, 3]),
-            pole_position=None if poles is None else point_in_base(from_world, poles[:, 0]),
+            target_position=ends,
+            pole_position=poles,
             pole_angle=0.0 if poles is None else own.pole_angle[pick, 0],
             tip_rotation_wxyz=tips if own.plan.ends_at_tail else None,
         )
@@ -104,7 +109,7 @@ class BaseSolve:
         # What is compiled together decides how chains are solved, not how many of them move.
         compile_chains(chains).count = len(own)
         use_flip: Flags = np.asarray(own.options.use_flip_bend)[pick]
-        if own.is_current and own.spec.pole is None and use_flip.any():
+        if own.is_current and not own.spec.has_side and use_flip.any():
             # A chain that starts from its own last pose would change sides at every update, so
             # there a flip is relative to the stored pose.
             poses = (self._bending(chain, each) for each in (local, own.channels.zero[pick]))

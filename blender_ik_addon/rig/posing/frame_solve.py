@@ -126,10 +126,10 @@ class FrameSolve:
             tolerance=options.tolerance / unit,
             soft_distance=options.soft_distance / unit,
         )
-        if not own.is_tree and own.spec.pole is None:
+        if not own.is_tree and not own.spec.has_side:
             flipped = self._flips(np.asarray(options.use_flip_bend), places, rows, frames, start)
             options = replace(options, use_flip_bend=flipped)
-        goals, tips = self._goals(asked, places, start), self._tips(asked, places)
+        goals, tips = self._goals(asked, places, frames, start), self._tips(asked, places)
         posing = Posing(frames, start, goals, options, tips, chains=chains)
         return posing if frames.stretch is None else _grown(posing, frames.stretch)
 
@@ -191,13 +191,18 @@ class FrameSolve:
             without_tip=own.bends_without_tip,
         )
 
-    def _goals(self, asked: Asked, places: Places, start: ChainPoses) -> Goals:
+    def _goals(self, asked: Asked, places: Places, frames: ChainFrames, start: ChainPoses) -> Goals:
         """Return the goals, without the turns of tips."""
         own, rows, stays = self.settings, asked.rows, ~asked.is_followed
         from_world, angle = places.from_world[rows], own.pole_angle[rows]
         angle = np.where(places.keeps[rows], -angle, angle)
         ends = points_in_base(from_world, asked.targets[:, :, :3, 3])
         poles = None if asked.poles is None else points_in_base(from_world, asked.poles)
+        if own.carried is not None:
+            turned = from_world[:, :, :3] @ asked.targets[:, 0, :3, :3]
+            is_kept, shown = places.keeps[rows, 0], places.unmirrored[rows]
+            carried = own.carried.take(rows)
+            poles = carried.poles_of(frames, ends[:, 0], turned, shown, is_kept)[:, None]
         if not own.is_tree:
             return Goals(ends[:, 0], None if poles is None else poles[:, 0], angle[:, 0])
         if stays.any():

@@ -27,6 +27,15 @@ class NegativeScale(enum.StrEnum):
     KEEP = "KEEP"
 
 
+class PoleMode(enum.StrEnum):
+    """What tells to which side a chain bends."""
+
+    TARGET = "TARGET"
+    """Its pole; without one the pose that it starts from."""
+    FOLLOW = "FOLLOW"
+    """Its rest pose: the side goes along with the root, and with half of the target's turn."""
+
+
 class RelativeTo(enum.StrEnum):
     """What the turns of an own joint are counted from."""
 
@@ -158,7 +167,9 @@ class ChainSpec:
         rotation_bone: Which one: the tip bone, or the one bone at its tail, such as the hand of
             an arm; without such a bone the tip, where the chain has more than two bones.
         target: What to follow.
-        pole: What to bend toward.
+        pole: What to bend toward; None where the mode is FOLLOW.
+        pole_mode: What tells the side.
+        pole_lean: Where FOLLOW carries the side from, radians from the chord toward the side.
         pole_angle: Radians about the line from root to target.
         negative_scale: See ``NegativeScale``.
         start_from: See ``StartFrom``.
@@ -181,6 +192,8 @@ class ChainSpec:
     rotation_bone: RotationBone = RotationBone.TIP
     target: Anchor | None = None
     pole: Anchor | None = None
+    pole_mode: PoleMode = PoleMode.TARGET
+    pole_lean: float = 0.0
     pole_angle: float = 0.0
     negative_scale: NegativeScale = NegativeScale.MIRROR
     start_from: StartFrom = StartFrom.KEYED
@@ -198,6 +211,11 @@ class ChainSpec:
     def is_dragged(self) -> bool:
         """Whether the chain is dragged: it goes on from its last pose."""
         return self.options.solver is Solver.FOLLOW
+
+    @property
+    def has_side(self) -> bool:
+        """Whether a pole or the rest pose tells to which side it bends, not its start."""
+        return self.pole is not None or self.pole_mode is PoleMode.FOLLOW
 
     @property
     def easing(self) -> Easing | None:

@@ -12,6 +12,7 @@ from mathutils import Matrix
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ..anatomy.bone_names import Side
+from ..frames.carried_sides import CarriedSides
 from ..frames.framing import Hung, framed
 from ..frames.side import find_sides
 from ..planning.checks import check_channels, check_pose
@@ -22,6 +23,7 @@ from ..reading.channels import matrices_of, read_pose
 from ..reading.refusals import no_length, scaled_flat
 from ..reading.skeleton import compiled
 from ..reading.spec import Anchor, ChainSpec, NegativeScale
+from ..reading.targets import find_unmirrored
 from ..reading.world import not_finite
 
 Shape = Literal["CUBE", "SPHERE"]
@@ -42,12 +44,14 @@ class Placement:
         pole: A point off the bend side, world space, shape (3,).
         length: The chain's length in world space.
         bone_count: Bones that the solver bends: without a tip that takes the target's rotation.
+        pole_angle: Of a chain whose side goes along with root and target, radians; zero for others.
     """
 
     target: Array
     pole: Array
     length: float
     bone_count: int
+    pole_angle: float = 0.0
 
 
 def placement(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
@@ -77,41 +81,59 @@ def placement(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
     if short.size:
         raise no_length(skeleton.names[plan.segments[short[0]]])
     bends = slice(-1 if plan.bends_without_tip else None)
-    bending = joints[bends]
     side = find_sides(posed.joints[:, bends], frames.natural_sides(posed)[:, 0])[0]
-    side = _toward_pole(side, posed.joints[0, bends], spec, is_mirrored=_is_mirrored(pose.world))
-    side = spaces.transform_direction(pose.world, side)
+    is_kept = spec.negative_scale is NegativeScale.KEEP and bool(np.linalg.det(pose.world) < 0.0)
+    sense, chord = -1.0 if is_kept else 1.0, _chord(posed.joints[0, bends])
+    angle, carried = 0.0, CarriedSides.of([(skeleton, plan, spec)])
+    if carried is not None:
+        shown = find_unmirrored(armature_object) if is_kept else None
+        tip, ends = pose.matrices[plan.tip][None, :3, :3], posed.joints[:, -1]
+        unmirrored = np.eye(3)[None] if shown is None else shown[None]
+        points = carried.poles_of(frames, ends, tip, unmirrored, np.array([shown is not None]))
+        angle = sense * _angle_about(chord, points[0] - posed.joints[0, 0], side)
+    # The pole angle turns the bend away from the pole.
+    side = _turned(chord, side, -sense * spec.pole_angle)
+    target = np.eye(4)
+    target[:3, :3] = rotation.orientation(pose.world[:3, :3] @ pose.matrices[plan.tip][:3, :3])
+    target[:3, 3] = joints[-1]
+    pole = _pole_beside(joints[bends], spaces.transform_direction(pose.world, side), length)
+    return Placement(target, pole, length, len(joints[bends]) - 1, angle)
+
+
+def _pole_beside(bending: Array, side: Array, length: float) -> Array:
+    """Return where the pole of joints (n, 3) that bend to a side belongs, world space, shape (3,).
+
+    It is put off a point on the chord, so that its angle about the chord is that of the side.
+    """
     chord = bending[-1] - bending[0]
     # Only the part across the chord counts: a pole on its line would give no side.
     side = side - chord * (side @ chord) / max(float(chord @ chord), 1e-12)
     side = side / max(float(np.linalg.norm(side)), 1e-12)
-    target = np.eye(4)
-    target[:3, :3] = rotation.orientation(pose.world[:3, :3] @ pose.matrices[plan.tip][:3, :3])
-    target[:3, 3] = joints[-1]
-    # From a point on the chord, so that the pole's angle about the chord is that of the side.
     share = (bending[1:].mean(axis=0) - bending[0]) @ chord / max(float(chord @ chord), 1e-12)
-    pole = bending[0] + share * chord + POLE_DISTANCE * length * side
-    return Placement(target, pole, length, bone_count=len(bending) - 1)
+    pole: Array = bending[0] + share * chord + POLE_DISTANCE * length * side
+    return pole
 
 
-def _is_mirrored(world: Array) -> bool:
-    return bool(np.linalg.det(world[:3, :3]) < 0.0)
+def _chord(joints: Array) -> Array:
+    """Return the unit vector (3,) from the first of joints (n, 3) to the last."""
+    chord = joints[-1] - joints[0]
+    unit: Array = chord / max(float(np.linalg.norm(chord)), 1e-12)
+    return unit
 
 
-def _toward_pole(side: Array, joints: Array, spec: ChainSpec, *, is_mirrored: bool) -> Array:
-    """Return the direction of the pole of a chain that bends to a side, armature space, shape (3,).
-
-    The pole angle turns the bend away from the pole about the line from root to tip.
-    """
-    is_kept = is_mirrored and spec.negative_scale is NegativeScale.KEEP
-    angle = spec.pole_angle if is_kept else -spec.pole_angle
+def _turned(axis: Array, side: Array, angle: float) -> Array:
+    """Return what of a direction (3,) lies across an axis, turned about it."""
     if angle == 0.0:
         return side
-    chord = joints[-1] - joints[0]
-    axis = chord / max(float(np.linalg.norm(chord)), 1e-12)
     across = side - axis * (side @ axis)
     turned: Array = across * np.cos(angle) + np.cross(axis, across) * np.sin(angle)
     return turned
+
+
+def _angle_about(axis: Array, first: Array, second: Array) -> float:
+    """Return the radians about an axis from one direction to another, of what lies across it."""
+    first, second = (each - axis * (each @ axis) for each in (first, second))
+    return float(np.arctan2(axis @ np.cross(first, second), first @ second))
 
 
 @dataclass(frozen=True)

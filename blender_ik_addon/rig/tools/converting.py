@@ -18,7 +18,7 @@ from ..reading.channels import QUATERNION, Pose, converted
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
 from ..reading.spaces import transform_point
-from ..reading.spec import Anchor, ChainSpec, NegativeScale, StartFrom
+from ..reading.spec import Anchor, ChainSpec, NegativeScale, PoleMode, StartFrom
 from .lengths import LengthUnit, length_in_words
 
 IKConstraint = Any
@@ -171,6 +171,8 @@ def check_chain(
         raise RigError("IK constraints have no joints of their own: remove those first.")
     if not spec.use_limits and any(map(_has_limits, driven)):
         raise RigError("Constraints always honour the limits of bones: switch Limits on first.")
+    if spec.pole_mode is PoleMode.FOLLOW:
+        raise RigError("IK constraints have no bend that goes along: press Add Pole first.")
     if spec.options.use_flip_bend and spec.pole is None:
         raise RigError("IK constraints have no Flip Bend: add a pole, or switch it off.")
     if plan.turns_tip and not plan.ends_at_tail:

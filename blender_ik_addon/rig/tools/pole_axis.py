@@ -8,6 +8,7 @@ import bpy
 import numpy as np
 
 from ...core.algebra.arithmetic import Array
+from ...core.kinematics.bend_plane import POLE_RULES
 from ..planning.live_chain import LiveChain, known_chain
 from ..posing.reasons import sense_of_pole_angle, turns_tip_first
 from ..reading import spaces
@@ -75,3 +76,13 @@ def pole_axis(
             " move the target away from the root."
         )
     return PoleAxis(root, end, sense_of_pole_angle(world, spec))
+
+
+def is_in_line(axis: PoleAxis, pole: Array) -> bool:
+    """Tell whether a pole, world space, shape (3,), is so near to the line that the bend may flip.
+
+    That is where the core begins to blend its side with that of the start pose.
+    """
+    way = pole - axis.root
+    across = np.linalg.norm(np.cross(axis.direction, way))
+    return bool(across < POLE_RULES * np.linalg.norm(way))

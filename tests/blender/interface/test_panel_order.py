@@ -16,7 +16,7 @@ LATER = ["Limits", "Reach", "Advanced", "Compare", "FK/IK"]
 # The identifiers of what each panel shows, in its order.
 CONTENTS = {
     "Target": ["target", "bone", "chain_count"],
-    "Pole": ["pole_target", "pole_angle", "use_flip_bend"],
+    "Pole": ["pole_mode", "pole_target", "pole_angle", "use_flip_bend"],
     "Rotation": ["use_rotation", "rotation_bone", "orient_weight"],
     "Solver": ["influence", "solver", "follow_lead", "use_anchor", "max_bend"],
     "Limits": ["use_limits"],

@@ -15,6 +15,7 @@ ROOTED = ALWAYS | {
     "use_rotation",
     "rotation_bone",
     "orient_weight",
+    "pole_mode",
     "pole_target",
     "pole_angle",
     "use_flip_bend",
@@ -40,6 +41,7 @@ SHOWN = {
 }
 # A value of each that is not the default.
 OTHER_VALUES = {
+    "pole_mode": "FOLLOW",
     "pole_angle": 1.0,
     "use_flip_bend": True,
     "negative_scale": "KEEP",

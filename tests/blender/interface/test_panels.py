@@ -85,6 +85,15 @@ def test_the_pole_angle_is_shown_only_with_a_pole():
     assert "pole_angle" in names(draw())
 
 
+def test_a_bend_with_the_body_has_an_angle_and_a_lean_and_offers_a_pole_instead_of_showing_one():
+    _, chain = make_active_arm()
+    chain.pole_target = rigs.make_empty("Pole")
+    assert "pole_lean" not in names(draw())
+    chain.pole_mode = "FOLLOW"
+    assert {"pole_angle", "pole_lean"} <= names(draw())
+    assert "pole_target" not in names(draw())
+
+
 @pytest.mark.parametrize(
     ("target", "bone"), [("target", "subtarget"), ("pole_target", "pole_subtarget")]
 )
@@ -129,7 +138,8 @@ def test_every_setting_of_a_chain_can_be_reached():
     shown = names(row.drawn)
     for solver in ("FABRIK", "FOLLOW"):
         chain.solver = solver
-        shown |= names(draw())
+        for chain.pole_mode in ("TARGET", "FOLLOW"):
+            shown |= names(draw())
     assert shown >= settings
 
 

@@ -194,6 +194,10 @@ CHAINS_ALONE: dict[str, tuple[Callable[[Limb], None], str]] = {
         limit_without,
         "Constraints always honour the limits of bones: switch Limits on first.",
     ),
+    "with body": (
+        set_chain(pole_mode="FOLLOW"),
+        "IK constraints have no bend that goes along: press Add Pole first.",
+    ),
     "flip": (
         flip_without_pole,
         "IK constraints have no Flip Bend: add a pole, or switch it off.",

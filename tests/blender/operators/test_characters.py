@@ -225,7 +225,7 @@ def test_the_legs_of_a_spider_are_numbered_in_pairs():
                 ob.data.bones[old].name = f"Leg{pair}_{number}{side}"
     press(setup)
     assert set(found(ob)) == {f"Leg {i}{side}" for i in range(1, 5) for side in SIDES}
-    assert all(chain.pole_target is not None for chain in ob.chain_ik.chains)
+    assert all(chain.pole_mode == "FOLLOW" for chain in ob.chain_ik.chains)
 
 
 def test_only_the_selected_limbs_are_set_up_on_request_and_none_twice(rigify, capfd):

@@ -1,0 +1,142 @@
+"""Chains whose bend goes along with their roots and targets: what of their rest poses tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...core.algebra import quaternions, rotation
+from ...core.algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Flags, Number
+from ...core.algebra.matrices import Matrix
+from ...core.algebra.nested import to_numbers
+from ...core.algebra.quaternions import Quaternion, rotate
+from ...core.algebra.vectors import Vector, subtract, unit
+from ...core.kinematics.bend_plane import carry_side
+from ...core.solving.compiled_chains import MAX_CHAINS_IN_FLOATS
+from ..planning.live_chain import rest_joints
+from ..reading import spaces
+from ..reading.chain_plan import ChainPlan
+from ..reading.skeleton import Skeleton
+from ..reading.spec import ChainSpec, PoleMode
+from .chain_frames import ChainFrames
+from .chain_poses import Rows, take_rows
+from .framing import rest_side
+
+# A chain that ends where it begins has no direction: below this share of its length.
+CLOSED = 1e-9
+
+
+@dataclass(frozen=True)
+class CarriedSides:
+    """B chains alike at rest, each in the space of its root bone.
+
+    Attributes:
+        compiled: Of how many these are some, which decides how they are computed.
+        chord: From the root to the end of what bends, unit vectors, shape (B, 3).
+        side: Unit vectors across it, shape (B, 3).
+        lean: Radians, as ``carry_side``.
+        reach: Lengths of the chains at rest, shape (B,).
+        tip: Rotations of the bones that take the targets' rotations, wxyz, shape (B, 4).
+        end: From the end of what bends to the effector, shape (B, 3).
+        share: How much of the targets' turns counts, shape (B,).
+    """
+
+    compiled: int
+    chord: Array
+    side: Array
+    lean: Array
+    reach: Array
+    tip: Array
+    end: Array
+    share: Array
+
+    @classmethod
+    def of(cls, chains: Sequence[tuple[Skeleton, ChainPlan, ChainSpec]]) -> CarriedSides | None:
+        """Return what chains alike carry; None where poles or start poses tell their sides."""
+        if chains[0][2].pole_mode is not PoleMode.FOLLOW or chains[0][2].is_dragged:
+            return None
+        rows = zip(*(_at_rest(*chain) for chain in chains), strict=True)
+        return cls(len(chains), *(np.array(values) for values in rows))
+
+    def take(self, rows: Rows) -> CarriedSides:
+        """Return some of the chains."""
+        return take_rows(self, rows)
+
+    def sides(self, ends: Array, targets: Array) -> Array:
+        """Return the directions that chains bend to, across those that they reach in, (b, 3).
+
+        Args:
+            ends: Where their targets are from their roots, shape (b, 3).
+            targets: Their matrices, shape (b, 3, 3).
+        """
+        own = self.chord, self.side, self.lean, self.tip, self.end, self.share
+        if self.compiled <= MAX_CHAINS_IN_FLOATS:
+            rows = zip(*[to_numbers(each) for each in (*own, ends, targets)], strict=True)
+            return np.array([_side(FLOATS, *row) for row in rows])
+        columns = [np.moveaxis(each, 0, -1) for each in (*own, ends, targets)]
+        side = _side(ARRAYS, *[to_numbers(each, each.ndim - 1) for each in columns])
+        return np.stack(side, axis=1)
+
+    def poles(self, ends: Array, targets: Array) -> Array:
+        """Return points that chains bend toward, as seen from their roots; as ``sides``."""
+        return self.reach[:, None] * self.sides(ends, targets)
+
+    def poles_of(
+        self, frames: ChainFrames, ends: Array, targets: Array, unmirrored: Array, keeps: Flags
+    ) -> Array:
+        """Return the same points in armature space, wherever chains hang, shape (b, 3).
+
+        Args:
+            frames: The chains.
+            ends: Where their targets are, armature space, shape (b, 3).
+            targets: Their matrices, armature space, shape (b, 3, 3).
+            unmirrored: As ``Places``, shape (b, 3, 3).
+            keeps: Which chains shall bend as if nothing were mirrored, and are, shape (b,).
+        """
+        space = frames.root_space()
+        inverse = np.linalg.pinv(space)
+        ways = spaces.transform_direction(inverse, ends - frames.root)
+        poles = spaces.transform_direction(space, self.poles(ways, inverse @ targets))
+        is_other = np.einsum("bi,bij,bj->b", poles, unmirrored, poles) < 0.0
+        return frames.root + np.where((keeps & is_other)[:, None], -poles, poles)
+
+
+def _side(
+    m: Arithmetic,
+    chord: Vector,
+    side: Vector,
+    lean: Number,
+    tip: Quaternion,
+    end: Vector,
+    share: Number,
+    way: Vector,
+    target: Matrix,
+) -> Vector:
+    """Return the side of chains in numbers; what they are asked as ``CarriedSides.sides``."""
+    turn = quaternions.turn_to(m, target, tip)
+    toward = unit(m, subtract(way, rotate(turn, end)), chord)
+    return carry_side(m, chord, side, lean, toward, turn, share)
+
+
+def _at_rest(
+    skeleton: Skeleton, plan: ChainPlan, spec: ChainSpec
+) -> tuple[Array, Array, float, float, Array, Array, float]:
+    """Return the row of a chain."""
+    joints = rest_joints(skeleton, plan)
+    root = skeleton.rest[plan.segments[0]][:3, :3]
+    joints = (joints - joints[0]) @ root
+    reach = float(np.linalg.norm(np.diff(joints, axis=0), axis=1).sum())
+    last = joints[-2] if plan.bends_without_tip else joints[-1]
+    chord = last if np.linalg.norm(last) > CLOSED * reach else joints[1]
+    chord = chord / np.linalg.norm(chord)
+    side = rest_side(skeleton, plan)[0]
+    side = side - chord * (side @ chord)
+    if not np.linalg.norm(side) > CLOSED:
+        # A straight bone that lies along its own Z axis bends to none: any side is as good.
+        side = np.cross(chord, np.eye(3)[np.abs(chord).argmin()])
+    tip = rotation.quaternion_from_matrix(root.T @ skeleton.rest[plan.tip][:3, :3])
+    share = float(spec.options.orient_weight) if plan.turns_tip else 0.0
+    side = side / np.linalg.norm(side)
+    return chord, side, spec.pole_lean, reach, tip, joints[-1] - last, share

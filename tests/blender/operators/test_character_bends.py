@@ -1,0 +1,139 @@
+"""Elbows and knees of characters as *Set Up Limbs* leaves them: nothing pops, whatever moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import addon_utils
+import bpy
+import numpy as np
+import pytest
+from mathutils import Quaternion, Vector
+
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import press
+from tests.helpers import make_rng
+
+setup = bpy.ops.pose.chain_ik_setup
+# How much farther an elbow or knee may move in a step than the target, which moves on a path of
+# steps that are small beside the limb.
+FASTEST = 4.0
+STEPS = 40
+X, FRONT, UP = np.eye(3) * ((1,), (-1,), (1,))
+
+
+@pytest.fixture(scope="module")
+def rigify(registered_addon: None) -> Iterator[None]:
+    addon_utils.enable("rigify", default_set=True)
+    yield
+    addon_utils.disable("rigify", default_set=True)
+
+
+def make(name: str) -> bpy.types.Object:
+    getattr(bpy.ops.object, f"armature_{name}_metarig_add")()
+    return bpy.context.object
+
+
+@pytest.mark.parametrize("name", ["human", "cat", "horse", "wolf", "bird"])
+@pytest.mark.parametrize("seed", range(2))
+def test_a_posed_character_is_set_up_without_moving(rigify, name, seed):
+    ob = make(name)
+    rng = make_rng(seed)
+    for bone in ob.pose.bones:
+        bone.rotation_mode = "QUATERNION"
+        turn = rng.normal(size=3) * 0.2
+        bone.rotation_quaternion = Quaternion(turn, float(np.linalg.norm(turn)))
+    rigs.updated()
+    before = {bone.name: np.array(bone.matrix) for bone in ob.pose.bones}
+    press(setup, control="BONE")
+    rigs.updated()
+    for bone, matrix in before.items():
+        # Straight necks of two bones stand as exactly as float32 tells a target.
+        atol = 5e-4 if "spine" in bone or "neck" in bone else 2e-5
+        np.testing.assert_allclose(rigs.evaluated(ob).pose.bones[bone].matrix, matrix, atol=atol)
+
+
+def line(*corners: Sequence[float]) -> np.ndarray:
+    shares = np.linspace(0.0, 1.0, STEPS, endpoint=False)[:, None]
+    ways = pairwise(corners)
+    return np.concatenate([np.array(a) + (np.array(b) - a) * shares for a, b in ways])
+
+
+def circle(middle: np.ndarray, first: np.ndarray, second: np.ndarray, radius: float) -> np.ndarray:
+    angles = np.linspace(0.0, 2.0 * np.pi, 4 * STEPS)[:, None]
+    return middle + radius * (np.cos(angles) * first + np.sin(angles) * second)
+
+
+def speeds(ob: bpy.types.Object, chain: bpy.types.PropertyGroup, path: np.ndarray) -> np.ndarray:
+    """Return how far the joints of a limb move for what its target moves, a row for each step."""
+    control = ob.pose.bones[chain.subtarget]
+    home, joints = control.matrix.copy(), []
+    bone = ob.pose.bones[chain.bone]
+    inner = [bone, *bone.parent_recursive][: chain.chain_count - 1]
+    for point in path:
+        matrix = home.copy()
+        matrix.translation = Vector(point)
+        control.matrix = matrix
+        rigs.updated()
+        assert chain.status.startswith("Reached"), (point, chain.status)
+        joints.append([list(rigs.evaluated(ob).pose.bones[each.name].head) for each in inner])
+    moved = np.linalg.norm(np.diff(joints, axis=0), axis=2).max(axis=1)
+    return moved / np.linalg.norm(np.diff(path, axis=0), axis=1)
+
+
+def paths_of_leg(root: np.ndarray, end: np.ndarray) -> dict[str, np.ndarray]:
+    """Return where a foot goes: raised in front, to the side, behind, and round at the hip."""
+    reach = np.linalg.norm(end - root)
+    near = root + 0.95 * (end - root)
+    down = (end - root) / reach
+    side = X * np.sign(root[0])
+    return {
+        "in front": line(near, root + 0.8 * reach * FRONT, root + 0.65 * reach * (FRONT - down)),
+        "to the side": line(near, root + 0.85 * reach * side, root + 0.6 * reach * (side - down)),
+        "behind": line(near, root - 0.8 * reach * FRONT),
+        "round": circle(root + 0.25 * reach * (down + side), side, FRONT, 0.6 * reach),
+    }
+
+
+LEGS = [("human", "Leg"), ("cat", "Hind Leg"), ("cat", "Front Leg"), ("horse", "Hind Leg")]
+
+
+@pytest.mark.parametrize("side", [".L", ".R"])
+@pytest.mark.parametrize(("name", "limb"), [*LEGS, ("horse", "Front Leg")])
+def test_a_kick_pops_no_knee(rigify, name, limb, side):
+    ob = make(name)
+    press(setup, control="BONE")
+    rigs.updated()
+    chain = ob.chain_ik.chains[f"{limb}{side}"]
+    tip = ob.pose.bones[chain.bone]
+    root = [tip, *tip.parent_recursive][chain.chain_count - 1]
+    for path, points in paths_of_leg(np.array(root.head), np.array(tip.tail)).items():
+        assert speeds(ob, chain, points).max() < FASTEST, path
+
+
+@pytest.mark.parametrize("side", [".L", ".R"])
+@pytest.mark.parametrize("radius", [0.16, 0.2])
+def test_a_hand_goes_round_the_head_and_pops_no_elbow(rigify, radius, side):
+    ob = make("human")
+    press(setup, control="BONE")
+    rigs.updated()
+    chain, head = ob.chain_ik.chains[f"Arm{side}"], np.array(ob.pose.bones["spine.006"].head)
+    for height in (0.05, 0.15):
+        points = circle(head + height * UP, X, FRONT, radius)
+        assert speeds(ob, chain, points).max() < FASTEST
+
+
+def test_a_foot_that_is_raised_to_the_head_keeps_its_knee_in_front(rigify):
+    ob = make("human")
+    press(setup, control="BONE")
+    rigs.updated()
+    chain, bones = ob.chain_ik.chains["Leg.L"], ob.pose.bones
+    hip, foot = np.array(bones["thigh.L"].head), np.array(bones["shin.L"].tail)
+    head = np.array(bones["spine.006"].tail)
+    high = head + (head[2] - hip[2]) * 0.1 * FRONT
+    reach = bones["thigh.L"].length + bones["shin.L"].length
+    middle = hip + 0.85 * reach * FRONT
+    high = hip + (high - hip) * min(1.0, 0.95 * reach / np.linalg.norm(high - hip))
+    path = line(hip + 0.95 * (foot - hip), middle, high)
+    assert speeds(ob, chain, path).max() < FASTEST

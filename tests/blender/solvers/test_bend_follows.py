@@ -1,0 +1,205 @@
+"""Bend *With Body*: the side goes along with the root and half of the target's turn."""
+
+from __future__ import annotations
+
+import math
+
+import bpy
+import numpy as np
+import pytest
+from mathutils import Matrix, Quaternion
+
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import press, select_bones
+from tests.helpers import make_rng
+
+UPPER, LOWER, HAND, CHEST = "A.0", "A.1", "A.2", "Bone.0"
+JOINTS = ((0.2, 0.0, 1.5), (0.5, 0.08, 1.45), (0.8, 0.0, 1.45), (0.9, 0.0, 1.4))
+
+
+def make_body(**settings) -> tuple[bpy.types.Object, bpy.types.PropertyGroup]:
+    """Return an armature with an arm on a chest, and the arm's chain, its target on the hand."""
+    ob = rigs.make_rig([(0, 0, 1), (0, 0, 1.5)])
+    rigs.add_bones(ob, JOINTS, prefix="A", parent=CHEST)
+    target = rigs.make_empty("Target")
+    settings = {"pole_mode": "FOLLOW", "use_rotation": True, "rotation_bone": "AUTO"} | settings
+    chain = rigs.add_chain(ob, LOWER, target, chain_count=2, **settings)
+    target.matrix_world = hand_of(ob)
+    rigs.updated()
+    return ob, chain
+
+
+def hand_of(ob: bpy.types.Object) -> Matrix:
+    return ob.matrix_world @ ob.pose.bones[HAND].matrix
+
+
+def local(ob: bpy.types.Object) -> np.ndarray:
+    """Return what turns the arm's bones in their parents' spaces."""
+    bones = rigs.evaluated(ob).pose.bones
+    return np.array([bones[name].matrix_basis for name in (UPPER, LOWER, HAND)])
+
+
+def elbow(ob: bpy.types.Object) -> np.ndarray:
+    return np.array(rigs.evaluated(ob).pose.bones[LOWER].head)
+
+
+def bend_of(ob: bpy.types.Object) -> np.ndarray:
+    """Return the unit vector across the chord to the elbow, armature space."""
+    bones = rigs.evaluated(ob).pose.bones
+    root, end = np.array(bones[UPPER].head), np.array(bones[LOWER].tail)
+    chord = (end - root) / np.linalg.norm(end - root)
+    side = np.array(bones[LOWER].head) - root
+    side -= chord * (side @ chord)
+    return side / np.linalg.norm(side)
+
+
+SOLVERS = ["TWO_BONE", "FABRIK", "CCD", "NEWTON"]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("scale", [(1, 1, 1), (2, 2, 2), (-1, 1, 1)], ids=str)
+def test_at_rest_nothing_moves(solver, scale):
+    ob, _ = make_body(solver=solver)
+    ob.scale = scale
+    rigs.updated()
+    bpy.data.objects["Target"].matrix_world = ob.matrix_world @ ob.data.bones[HAND].matrix_local
+    rigs.updated()
+    np.testing.assert_allclose(local(ob), np.tile(np.eye(4), (3, 1, 1)), atol=2e-4)
+
+
+# Within limits Current keeps how it was rolled on the way, as without a pole.
+@pytest.mark.parametrize(
+    ("is_limited", "start_from"), [(False, "KEYED"), (False, "CURRENT"), (True, "KEYED")]
+)
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_limb_and_its_target_that_are_turned_together_keep_their_bend(
+    seed, solver, is_limited, start_from
+):
+    rng = make_rng(seed)
+    ob, chain = make_body(solver=solver, start_from=start_from)
+    for name in (UPPER, LOWER) if is_limited else ():
+        ob.pose.bones[name].use_ik_limit_x = True
+    target = bpy.data.objects["Target"]
+    target.matrix_world = Matrix.Translation((-0.25, -0.3, 0.1)) @ target.matrix_world
+    rigs.updated()
+    assert chain.status.startswith("Reached")
+    before, chest = local(ob), ob.pose.bones[CHEST]
+    home = chest.matrix.copy()
+    chest.rotation_quaternion = Quaternion(rng.normal(size=4)).normalized()
+    chest.location = rng.normal(size=3)
+    rigs.updated()
+    target.matrix_world = chest.matrix @ home.inverted() @ target.matrix_world
+    rigs.updated()
+    np.testing.assert_allclose(local(ob), before, atol=5e-4)
+
+
+@pytest.mark.parametrize("turn", [-110, -60, 40, 115])
+@pytest.mark.parametrize("scale", [(1, 1, 1), (1, 1.001, 1)], ids=["rigid", "uneven"])
+def test_half_of_the_hand_s_turn_about_the_arm_goes_to_the_elbow(turn, scale):
+    ob, _ = make_body()
+    ob.scale = scale
+    rigs.updated()
+    target, still = bpy.data.objects["Target"], bend_of(ob)
+    bones = ob.pose.bones
+    axis = (bones[LOWER].tail - bones[UPPER].head).normalized()
+    place = target.matrix_world.copy()
+    turned = Matrix.Rotation(math.radians(turn), 4, axis) @ place
+    turned.translation = place.translation
+    target.matrix_world = turned
+    rigs.updated()
+    wanted = np.array(Matrix.Rotation(math.radians(turn / 2), 3, axis)) @ still
+    np.testing.assert_allclose(bend_of(ob), wanted, atol=3e-3)
+
+
+def test_without_the_target_s_rotation_only_the_root_counts():
+    ob, _ = make_body(use_rotation=False)
+    still = bend_of(ob)
+    target = bpy.data.objects["Target"]
+    place = target.matrix_world.copy()
+    target.matrix_world = place @ Matrix.Rotation(1.2, 4, "X")
+    rigs.updated()
+    np.testing.assert_allclose(bend_of(ob), still, atol=1e-5)
+
+
+def test_the_angle_turns_it_and_flip_bend_turns_it_over():
+    ob, chain = make_body()
+    still = bend_of(ob)
+    chain.use_flip_bend = True
+    rigs.updated()
+    np.testing.assert_allclose(bend_of(ob), -still, atol=1e-5)
+    chain.use_flip_bend, chain.pole_angle = False, math.pi
+    rigs.updated()
+    np.testing.assert_allclose(bend_of(ob), -still, atol=1e-5)
+
+
+def test_it_comes_from_the_rest_pose_and_not_from_the_keys():
+    ob, _ = make_body()
+    before = elbow(ob)
+    ob.pose.bones[UPPER].rotation_quaternion = Quaternion((0, 1, 0), 1.0)
+    ob.keyframe_insert(f'pose.bones["{UPPER}"].rotation_quaternion', frame=1)
+    rigs.go_to(1)
+    np.testing.assert_allclose(elbow(ob), before, atol=1e-5)
+
+
+def test_the_pole_is_left_alone_until_bend_is_pole_again():
+    ob, chain = make_body()
+    before = elbow(ob)
+    chain.pole_target = rigs.make_empty("Pole", (0.5, 0.0, 5.0))
+    rigs.updated()
+    np.testing.assert_allclose(elbow(ob), before, atol=1e-6)
+    chain.pole_mode = "TARGET"
+    rigs.updated()
+    assert elbow(ob)[2] > before[2] + 0.05
+
+
+@pytest.mark.parametrize("flip", [False, True])
+def test_a_pole_added_to_it_stands_where_it_bends(flip):
+    ob, chain = make_body(use_flip_bend=flip, pole_angle=0.4)
+    target = bpy.data.objects["Target"]
+    target.matrix_world = target.matrix_world @ Matrix.Rotation(0.7, 4, "Y")
+    target.location.x -= 0.2
+    rigs.updated()
+    before = local(ob)
+    select_bones(ob, [LOWER])
+    press(bpy.ops.pose.chain_ik_pole_add)
+    rigs.updated()
+    chain = ob.chain_ik.chains[0]
+    assert (chain.pole_mode, chain.pole_angle, chain.use_flip_bend) == ("TARGET", 0.0, flip)
+    np.testing.assert_allclose(local(ob), before, atol=2e-5)
+
+
+def test_a_pole_in_line_with_the_limb_is_told():
+    ob, chain = make_body(pole_mode="TARGET")
+    pole = chain.pole_target = rigs.make_empty("Pole", (0.5, 3.0, 1.5))
+    rigs.updated()
+    assert "in line" not in chain.status
+    bones = ob.pose.bones
+    line = bones[LOWER].tail - bones[UPPER].head
+    pole.location = bones[UPPER].head + 4.0 * line
+    pole.location.z += 0.02
+    rigs.updated()
+    assert chain.status.endswith("move the pole aside, or set Bend to With Body")
+    chain.pole_mode = "FOLLOW"
+    rigs.updated()
+    assert "in line" not in chain.status
+
+
+def test_many_limbs_side_by_side_bend_as_each_does_alone():
+    def make(number: int) -> bpy.types.Object:
+        ob, chain = make_body()
+        chain.target = rigs.make_empty("Target")
+        place = hand_of(ob)
+        place.translation.z += 0.03 * number
+        chain.target.matrix_world = place @ Matrix.Rotation(0.2 * number, 4, "Y")
+        return ob
+
+    alone = []
+    for number in range(10):
+        ob = make(number)
+        rigs.updated()
+        alone.append(local(ob))
+        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    crowd = [make(number) for number in range(10)]
+    rigs.updated()
+    np.testing.assert_allclose([local(ob) for ob in crowd], alone, atol=2e-5)

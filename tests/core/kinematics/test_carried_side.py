@@ -1,0 +1,118 @@
+"""The side that goes along with root and target: at rest the rest pose's, and smooth elsewhere."""
+
+import math
+
+import numpy as np
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from blender_ik_addon.core.algebra import quaternions
+from blender_ik_addon.core.algebra.arithmetic import ARRAYS, FLOATS
+from blender_ik_addon.core.algebra.vectors import cross, reject, unit
+from blender_ik_addon.core.kinematics.bend_plane import carry_side
+from tests.core.kinematics.test_swing_twist import rotations
+
+NOT_TURNED = (1.0, 0.0, 0.0, 0.0)
+leans = st.floats(-1.2, 1.2)
+shares = st.floats(0.0, 1.0)
+
+
+@st.composite
+def directions(draw):
+    """Return a unit vector."""
+    return quaternions.rotate(draw(rotations()), (1.0, 0.0, 0.0))
+
+
+@st.composite
+def rests(draw):
+    """Return the chord and side of a limb at rest, and its lean."""
+    chord, other = draw(directions()), draw(directions())
+    side = reject(other, chord)
+    assume(np.linalg.norm(side) > 0.1)
+    return chord, unit(FLOATS, side, side), draw(leans)
+
+
+def angle(first, second):
+    return 2.0 * math.asin(min(1.0, float(np.linalg.norm(np.subtract(first, second))) / 2.0))
+
+
+def seat_of(rest):
+    """Return the direction that sides are carried from."""
+    chord, side, lean = rest
+    return np.array(chord) * math.cos(lean) + np.array(side) * math.sin(lean)
+
+
+@given(rest=rests(), share=shares)
+def test_at_rest_it_is_the_rest_pose_s_whatever_the_lean(rest, share):
+    chord, side, lean = rest
+    there = carry_side(FLOATS, chord, side, lean, chord, NOT_TURNED, share)
+    np.testing.assert_allclose(there, side, atol=1e-12)
+
+
+@given(rest=rests(), toward=directions(), turn=rotations(), share=shares)
+def test_it_is_a_unit_vector_across_the_chord(rest, toward, turn, share):
+    there = carry_side(FLOATS, *rest, toward, turn, share)
+    assert math.isclose(np.linalg.norm(there), 1.0, abs_tol=1e-12)
+    assert abs(np.dot(there, toward)) < 1e-7
+
+
+@given(rest=rests(), toward=directions(), turn=rotations(), share=shares, whole=rotations())
+def test_a_limb_that_is_turned_as_a_whole_has_its_side_turned(rest, toward, turn, share, whole):
+    chord, side, lean = rest
+    assume(seat_of(rest) @ toward > -0.99)
+    turned = [quaternions.rotate(whole, each) for each in (chord, side, toward)]
+    about = quaternions.multiply(whole, quaternions.multiply(turn, quaternions.conjugate(whole)))
+    there = carry_side(FLOATS, *turned[:2], lean, turned[2], about, share)
+    alone = carry_side(FLOATS, *rest, toward, turn, share)
+    np.testing.assert_allclose(there, quaternions.rotate(whole, alone), atol=1e-6)
+
+
+@given(rest=rests(), toward=directions(), twist=st.floats(-2.09, 2.09), share=shares)
+def test_half_of_what_a_target_turns_about_the_chord_is_taken_up_to_120_degrees(
+    rest, toward, twist, share
+):
+    assume(seat_of(rest) @ toward > -0.99)
+    carried = carried_by(rest, toward)
+    turn = quaternions.multiply(quaternions.about(FLOATS, toward, twist), carried)
+    there = carry_side(FLOATS, *rest, toward, turn, share)
+    still = carry_side(FLOATS, *rest, toward, carried, share)
+    half = quaternions.about(FLOATS, toward, 0.5 * share * twist)
+    np.testing.assert_allclose(there, quaternions.rotate(half, still), atol=1e-6)
+
+
+def carried_by(rest, toward):
+    """Return the turn of a target that goes along with its limb."""
+    chord, side, _ = rest
+    there = carry_side(FLOATS, *rest, toward, NOT_TURNED, 0.0)
+    rows = [np.array((a, b, cross(a, b))) for a, b in ((chord, side), (toward, there))]
+    return quaternions.from_matrix(FLOATS, tuple(map(tuple, (rows[1].T @ rows[0]).tolist())))
+
+
+@given(rest=rests(), toward=directions(), axis=directions(), first=rotations(), share=shares)
+def test_targets_and_chords_that_move_a_little_turn_it_a_little(rest, toward, axis, first, share):
+    # Farther than 30 degrees from where it turns over: there it goes round 7 times as fast.
+    assume(seat_of(rest) @ toward > -0.86)
+    step = 1e-5
+    small = quaternions.about(FLOATS, axis, step)
+    there = carry_side(FLOATS, *rest, toward, first, share)
+    turned = carry_side(FLOATS, *rest, toward, quaternions.multiply(small, first), share)
+    assert angle(there, turned) < 4.0 * step
+    moved = carry_side(FLOATS, *rest, quaternions.rotate(small, toward), first, share)
+    assert angle(there, moved) < 12.0 * step
+
+
+@given(rest=rests(), cases=st.lists(st.tuples(directions(), rotations(), shares), min_size=3))
+def test_it_is_the_same_for_floats_and_for_arrays(rest, cases):
+    chord, side, lean = rest
+    towards, turns, all_shares = (np.array(each) for each in zip(*cases, strict=True))
+    rows = carry_side(
+        ARRAYS,
+        tuple(np.tile(chord, (len(cases), 1)).T),
+        tuple(np.tile(side, (len(cases), 1)).T),
+        np.full(len(cases), lean),
+        tuple(towards.T),
+        tuple(turns.T),
+        all_shares,
+    )
+    alone = [carry_side(FLOATS, *rest, *case) for case in cases]
+    np.testing.assert_allclose(np.array(rows).T, alone, atol=1e-9)
