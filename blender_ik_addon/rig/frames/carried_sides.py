@@ -15,9 +15,8 @@ from ...core.algebra.quaternions import Quaternion, rotate
 from ...core.algebra.vectors import Vector, subtract, unit
 from ...core.kinematics.bend_plane import carry_side
 from ...core.solving.compiled_chains import MAX_CHAINS_IN_FLOATS
-from ..planning.live_chain import rest_joints
 from ..reading import spaces
-from ..reading.chain_plan import ChainPlan
+from ..reading.chain_plan import ChainPlan, rest_joints
 from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec, PoleMode
 from .chain_frames import ChainFrames

@@ -11,12 +11,12 @@ import numpy as np
 from ...core.algebra.arithmetic import Array
 from ...core.kinematics.bend_plane import bend_side
 from ..planning.hanging import Hanging
-from ..planning.live_chain import LiveChain, rest_joints, segments_of
+from ..planning.live_chain import LiveChain, segments_of
 from ..planning.slide import ChainSlide
 from ..planning.stretch import ChainStretch
 from ..planning.tree_plan import TreePlan
 from ..reading import spaces
-from ..reading.chain_plan import ChainPlan
+from ..reading.chain_plan import ChainPlan, rest_joints
 from ..reading.channels import Pose
 from ..reading.skeleton import Skeleton
 from .chain_frames import ChainFrames

@@ -153,15 +153,6 @@ def segments_of(
     return heads
 
 
-def rest_joints(skeleton: Skeleton, plan: ChainPlan) -> Array:
-    """Return the joints of a chain at rest, armature space, shape (m + 1, 3)."""
-    heads = skeleton.rest[plan.segments][:, :3, 3]
-    end = skeleton.rest[plan.tip][:3, 3]
-    if plan.ends_at_tail:
-        end = end + skeleton.rest[plan.tip][:3, 1] * skeleton.lengths[plan.tip]
-    return np.vstack((heads, end))
-
-
 def is_same(one: object, other: object) -> bool:
     """Tell whether two records of arrays, or none, say the same."""
     if one is None or other is None:

@@ -11,12 +11,13 @@ import numpy as np
 from ...core.algebra.arithmetic import Array, Indices
 from ...core.kinematics.bend_plane import bend_side
 from ..reading.bone_joints import NOT_TURNED, BoneJoints, free_bones
+from ..reading.chain_plan import rest_joints
 from ..reading.channels import Pose
 from ..reading.skeleton import Skeleton
 from ..reading.spec import StartFrom
 from .driven import Driven
 from .hanging import Hanging
-from .live_chain import LiveChain, is_same, rest_joints
+from .live_chain import LiveChain, is_same
 
 # Ends of a bone that lie off one line by less than this, as a share of their distance, are on it:
 # so much do rest matrices leave of heads that meet, in float32.

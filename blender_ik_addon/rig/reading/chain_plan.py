@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import bpy
 import numpy as np
 
-from ...core.algebra.arithmetic import Indices
+from ...core.algebra.arithmetic import Array, Indices
 from .animation import driven_paths
 from .dependencies import Dependencies, MovedBy
 from .refusals import RigError
@@ -95,6 +95,15 @@ def _planned(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan:
         turns_tip = hand is not None or len(segments) > MOST_BONES_OF_LIMB
     written = [*segments, tip] if turns_tip and not ends_at_tail else segments
     return ChainPlan(np.array(segments), tip, np.array(written), ends_at_tail, turns_tip)
+
+
+def rest_joints(skeleton: Skeleton, plan: ChainPlan) -> Array:
+    """Return the joints of a chain at rest, armature space, shape (m + 1, 3)."""
+    heads = skeleton.rest[plan.segments][:, :3, 3]
+    end = skeleton.rest[plan.tip][:3, 3]
+    if plan.ends_at_tail:
+        end = end + skeleton.rest[plan.tip][:3, 1] * skeleton.lengths[plan.tip]
+    return np.vstack((heads, end))
 
 
 def check(
