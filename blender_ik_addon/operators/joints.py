@@ -1,21 +1,37 @@
-"""Operators on the own joints of the active chain: copy, add, remove."""
+"""Operators on the own joints of chains: copy, add, remove, choose by anatomy."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 import bpy
-from bpy.props import IntProperty
+from bpy.props import EnumProperty, IntProperty
 
 from ..properties import (
     ChainGroup,
+    JointChanges,
     bones_of_chain,
     chains_of,
+    copy_joint,
     copy_joints,
     owner_of,
     remove_joint,
+    set_presets,
     take_over,
 )
+from ..rig.anatomy.joint_presets import JointPreset
+from ..translations import said
 from . import selection
 from .base import ChainOperator
+
+ABOUT_PRESETS = {
+    JointPreset.KNEE: "Bends from straight to the seat, by 160 degrees",
+    JointPreset.ELBOW: "Bends from straight by 150 degrees, and twists by 80 to either side",
+    JointPreset.FINGER: "Curls by 90 to 100 degrees; the first bone of the chain spreads as well",
+    JointPreset.NECK: "Swings by 45 degrees to all sides and twists by 60, shared by the bones of"
+    " the chain, three at most",
+    JointPreset.TAIL: "Swings by 30 degrees to all sides, and twists by 15",
+}
 
 
 class POSE_OT_chain_ik_joints_copy(ChainOperator):
@@ -36,20 +52,20 @@ class POSE_OT_chain_ik_joints_copy(ChainOperator):
 
 
 class POSE_OT_chain_ik_joint_add(ChainOperator):
-    """Add a joint of the chain for the active bone, as a copy of the bone's IK settings."""
+    """Add joints of the chain for the selected bones, as copies of the bones' IK settings."""
 
     bl_idname = "pose.chain_ik_joint_add"
     bl_label = "Add Joint"
     bl_description = (
-        "Give the active bone a joint of its own in the chain, which begins as a copy of the"
-        " bone's settings for IK"
+        "Give the selected bones of the chain joints of their own in it, which begin as copies of"
+        " the bones' settings for IK"
     )
     bl_options = {"REGISTER", "UNDO"}
 
     index: IntProperty(
         name="Chain",
-        description="Which chain of the list gets the joint, the first is 0; default -1, the"
-        " active chain",
+        description="Which chain of the list gets a joint for the active bone, the first is 0;"
+        " default -1, the active chain, for all selected bones",
         default=-1,
         options={"HIDDEN", "SKIP_SAVE"},
     )
@@ -62,18 +78,96 @@ class POSE_OT_chain_ik_joint_add(ChainOperator):
         chain = _chain_at(context, self.index)
         if chain is None:
             return self.refuse(f"There is no chain {self.index}: choose one of the list.")
-        owner = owner_of(chain)
-        name = owner.data.bones.active.name
-        if name not in bones_of_chain(chain):
+        owner, bones = owner_of(chain), bones_of_chain(chain)
+        selected = selection.selected_bones(context, owner) if self.index == -1 else set()
+        if len(selected) < 2:
+            selected = {owner.data.bones.active.name}
+        inside = [name for name in bones if name in selected]
+        if not inside:
             return self.refuse(
-                f"Bone '{name}' is not in this chain: click one of the bones that it drives."
+                f"Bone '{min(selected)}' is not in this chain: click one of the bones that it"
+                " drives."
             )
-        if any(joint.bone == name for joint in chain.joints):
-            return self.refuse(f"Bone '{name}' has a joint already: change that one in the list.")
-        take_over(chain.joints.add(), owner.pose.bones[name])
+        with_joints = {joint.bone for joint in chain.joints}
+        names = [name for name in inside if name not in with_joints]
+        if not names:
+            return self.refuse(
+                f"Bone '{inside[0]}' has a joint already: change that one in the list."
+            )
+        for name in names:
+            take_over(chain.joints.add(), owner.pose.bones[name])
         chain.active_joint_index = len(chain.joints) - 1
         owner.update_tag()
+        if len(selected) > 1:
+            self._count(len(names), len(selected) - len(inside))
         return {"FINISHED"}
+
+    def _count(self, added: int, outside: int) -> None:
+        self.report({"INFO"}, said(f"Joints added: {added}"))
+        if outside:
+            self.report({"INFO"}, said(f"Selected bones that are not in this chain: {outside}"))
+
+
+class POSE_OT_chain_ik_joint_to_selected(ChainOperator):
+    """Copy the joint of the active bone to all selected bones, mirrored on the other side."""
+
+    bl_idname = "pose.chain_ik_joint_to_selected"
+    bl_label = "Copy Joint to Selected"
+    bl_description = (
+        "Copy the joint of the active bone, or else the one chosen in the list, to the selected"
+        " bones, also to those of other chains. Bones of the other side get its mirror image"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def problem(cls, context: bpy.types.Context) -> str:
+        problem = selection.problem_of_chain(context) or _no_selected(context)
+        if not problem and _source(context) < 0:
+            problem = "Click a bone that has a joint in this chain, or choose a joint in the list."
+        return problem
+
+    def act(self, context: bpy.types.Context) -> set[str]:
+        chain, index = selection.chain(context), _source(context)
+        name = chain.joints[index].bone
+        bones = selection.selected_bones(context, owner_of(chain)) - {name}
+        if not bones:
+            return self.refuse(f"Select other bones beside '{name}', which has the joint.")
+        changes = copy_joint(chain, index, sorted(bones))
+        if changes.changed:
+            self.report({"INFO"}, said(f"The joint of '{name}' was copied"))
+        report_changes(self, changes)
+        return {"FINISHED"} if changes.changed else {"CANCELLED"}
+
+
+class POSE_OT_chain_ik_joint_preset(ChainOperator):
+    """Give the selected bones joints by anatomy; the pose does not move."""
+
+    bl_idname = "pose.chain_ik_joint_preset"
+    bl_label = "Joint by Anatomy"
+    bl_description = (
+        "Give the selected bones joints with ranges from books of anatomy, about the axes that they"
+        " bend about at rest. Ranges are made wider where the present pose is outside of them"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    preset: EnumProperty(
+        name="Joint",
+        description="What the selected bones are; default Knee",
+        items=[(each.name, each.value, about) for each, about in ABOUT_PRESETS.items()],
+        options={"SKIP_SAVE"},
+    )
+
+    @classmethod
+    def problem(cls, context: bpy.types.Context) -> str:
+        return selection.problem_of_chain(context) or _no_selected(context)
+
+    def act(self, context: bpy.types.Context) -> set[str]:
+        chain = selection.chain(context)
+        owner, preset = owner_of(chain), JointPreset[self.preset]
+        bones = sorted(selection.selected_bones(context, owner))
+        changes = set_presets(owner, dict.fromkeys(bones, preset), chain)
+        report_changes(self, changes)
+        return {"FINISHED"} if changes.changed else {"CANCELLED"}
 
 
 class POSE_OT_chain_ik_joint_remove(ChainOperator):
@@ -93,6 +187,41 @@ class POSE_OT_chain_ik_joint_remove(ChainOperator):
         return {"FINISHED"}
 
 
+def report_changes(operator: bpy.types.Operator, changes: JointChanges) -> None:
+    """Tell how many bones have joints now, which were left out, and which ranges are wider."""
+    level: Literal["WARNING", "ERROR"] = "WARNING" if changes.changed else "ERROR"
+    if changes.changed:
+        operator.report({"INFO"}, said(f"Joints set: {len(changes.changed)}"))
+    sentences = (
+        (
+            changes.without_chain,
+            f"Left out, as no chain drives these bones: {', '.join(changes.without_chain)}",
+        ),
+        (
+            changes.without_next,
+            "Left out, as they have no next bone that this joint could hold:"
+            f" {', '.join(changes.without_next)}",
+        ),
+        (
+            changes.unlike,
+            f"Joints left out, as axes differ on the other side: {', '.join(changes.unlike)}",
+        ),
+        (
+            changes.between,
+            "Joints left out; recalculate the roll of these bones, which bend about neither X nor"
+            f" Z: {', '.join(changes.between)}",
+        ),
+        (
+            changes.wider,
+            "Ranges are wider than by anatomy, as the pose is outside of those:"
+            f" {', '.join(changes.wider)}",
+        ),
+    )
+    for bones, sentence in sentences:
+        if bones:
+            operator.report({level}, said(sentence if changes.changed else f"{sentence}."))
+
+
 def _chain_at(context: bpy.types.Context, index: int) -> ChainGroup | None:
     """Return the chain at an index of the active chain's list; the active one for -1."""
     active = selection.chain(context)
@@ -108,6 +237,20 @@ def _no_bone(context: bpy.types.Context) -> str:
     return ""
 
 
+def _no_selected(context: bpy.types.Context) -> str:
+    if not selection.selected_bones(context, owner_of(selection.chain(context))):
+        return "Select the bones that shall have the joint, in pose mode."
+    return ""
+
+
+def _source(context: bpy.types.Context) -> int:
+    """Return the index of the active bone's joint, otherwise of the one in the list; -1 without."""
+    chain = selection.chain(context)
+    bone = owner_of(chain).data.bones.active
+    found = [i for i, joint in enumerate(chain.joints) if bone and joint.bone == bone.name]
+    return found[0] if found else -1 if _no_joint(context) else chain.active_joint_index
+
+
 def _no_joint(context: bpy.types.Context) -> str:
     chain = selection.chain(context)
     if not 0 <= chain.active_joint_index < len(chain.joints):
@@ -118,6 +261,8 @@ def _no_joint(context: bpy.types.Context) -> str:
 classes = (
     POSE_OT_chain_ik_joints_copy,
     POSE_OT_chain_ik_joint_add,
+    POSE_OT_chain_ik_joint_to_selected,
+    POSE_OT_chain_ik_joint_preset,
     POSE_OT_chain_ik_joint_remove,
 )
 register, unregister = bpy.utils.register_classes_factory(classes)

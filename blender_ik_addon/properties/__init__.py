@@ -33,6 +33,7 @@ from .file_format import mark, upgrade
 from .forces import creature_name, creature_text, take_creature
 from .joints import RANGED_AXES, STIFF_AXES, JointSettings, take_over
 from .joints.ends import bone_of_joint, end_setting, move_limit_end
+from .joints.selected import JointChanges, copy_joint, set_presets
 from .lists import (
     NewChain,
     activate_chain_of,
@@ -86,6 +87,7 @@ __all__ = [
     "ComparedChain",
     "ComparedSolver",
     "Conversion",
+    "JointChanges",
     "JointSettings",
     "NewChain",
     "ShownSettings",
@@ -105,6 +107,7 @@ __all__ = [
     "check_opposite",
     "compare_solvers",
     "compared_chain",
+    "copy_joint",
     "copy_joints",
     "copy_mirrored",
     "creature_name",
@@ -133,6 +136,7 @@ __all__ = [
     "release",
     "remove_chain",
     "remove_joint",
+    "set_presets",
     "shares_bones",
     "state",
     "state_of_ending",

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import bpy
 
 from ..rig.anatomy.bone_names import opposite
-from ..rig.anatomy.symmetry import is_mirrored
 from ..rig.reading.refusals import RigError
 from .chains import ChainGroup, chains_of, owner_of
-from .joints import JointSettings
+from .joints.selected import has_mirrored_axes, set_values, values_of
 from .records import bones_of_chain
 
 # What a mirrored chain has of its own, or cannot be written.
@@ -59,9 +56,9 @@ def copy_mirrored(source: ChainGroup, copy: ChainGroup) -> list[str]:
     left_out = []
     owner = owner_of(source)
     for joint in source.joints:
-        other = opposite(joint.bone)
-        if other in owner.pose.bones and is_mirrored(owner, joint.bone, other):
-            _mirror_joint(joint, copy.joints.add(), other)
+        if has_mirrored_axes(owner, joint.bone):
+            values = values_of(joint, is_across=True)
+            set_values(copy.joints.add(), bone=opposite(joint.bone), **values)
         else:
             left_out.append(joint.bone)
     return left_out
@@ -75,14 +72,3 @@ def _copy(
         name = setting.identifier
         if name not in without and source.is_property_set(name):
             setattr(copy, name, getattr(source, name))
-
-
-def _mirror_joint(joint: JointSettings, copy: JointSettings, bone: str) -> None:
-    """Turns about X stay as they are, those about Y and Z change their sense."""
-    _copy(joint, copy, frozenset(("rna_type", "bone")))
-    copy.bone = bone
-    for axis in "yz":
-        low, high = getattr(joint, f"min_{axis}"), getattr(joint, f"max_{axis}")
-        if (low, high) != (-math.pi, math.pi):
-            setattr(copy, f"min_{axis}", -high)
-            setattr(copy, f"max_{axis}", -low)

@@ -53,6 +53,8 @@ class VIEW3D_PT_chain_ik_limits(ActiveChainPanel):
         column.operator("pose.chain_ik_joint_remove", text="", icon="REMOVE")
         column.separator()
         column.operator("pose.chain_ik_joints_copy", text="", icon="COPYDOWN")
+        column.operator("pose.chain_ik_joint_to_selected", text="", icon="PASTEDOWN")
+        held.operator_menu_enum("pose.chain_ik_joint_preset", "preset")
         index = settings.active_joint_index
         if 0 <= index < len(settings.joints):
             joint = settings.joints[index]

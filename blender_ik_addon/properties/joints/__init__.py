@@ -1,4 +1,4 @@
-"""The own joints of chains, and the ends of their ranges (``ends``, for what stands on records)."""
+"""The own joints of chains; for what stands on records, their ends and those of selected bones."""
 
 from .own import (
     RANGED_AXES,

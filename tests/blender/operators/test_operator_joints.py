@@ -1,4 +1,4 @@
-"""The operators on own joints: copying moves nothing, adding takes over, removing gives back."""
+"""The operators on own joints: adding takes over, removing gives back, copies go to many bones."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ pytestmark = pytest.mark.slow
 copy = bpy.ops.pose.chain_ik_joints_copy
 add = bpy.ops.pose.chain_ik_joint_add
 remove = bpy.ops.pose.chain_ik_joint_remove
+to_selected = bpy.ops.pose.chain_ik_joint_to_selected
+preset = bpy.ops.pose.chain_ik_joint_preset
 
 
 def make_limited(seed: int, count: int = 4, **settings: object):
@@ -105,6 +107,122 @@ def test_adding_asks_for_a_bone_of_the_chain():
     assert "Click the bone" in refusal(add)
 
 
+def test_adding_gives_all_selected_bones_of_the_chain_joints_and_counts_the_others(capfd):
+    ob, chain, _ = make_limited(5)
+    rigs.add_bones(ob, ((2, 0, 0), (2, 0, 1)), prefix="Apart")
+    before = rigs.pose(ob)
+    give(chain, "Bone.1", "CONE", cone=180)
+    chain.joints.clear()
+    select_bones(ob, ["Bone.3", "Bone.1", "Apart.0"])
+    press(add)
+    told = capfd.readouterr().out
+    assert "Joints added: 2" in told
+    assert "Selected bones that are not in this chain: 1" in told
+    assert [joint.bone for joint in chain.joints] == ["Bone.1", "Bone.3"]
+    select_bones(ob, ["Bone.0", "Bone.1", "Bone.2", "Bone.3"])
+    press(add)
+    assert [joint.bone for joint in chain.joints] == ["Bone.1", "Bone.3", "Bone.0", "Bone.2"]
+    np.testing.assert_array_equal(rigs.pose(ob), before)
+    assert "already" in refusal(add)
+
+
+def make_two_sides(*, is_mirrored: bool = True):
+    """Return a rig with an arm of two bones on each side, with chains, and the chain of the left.
+
+    The right arm's bones are rolled otherwise than the left ones' where they are not mirrored.
+    """
+    ob = rigs.make_armature()
+    for side, x in (("L", 1.0), ("R", -1.0)):
+        joints = np.array([(0.2, 0, 1.5), (0.6, 0.1, 1.4), (0.9, 0, 1.1)]) * (x, 1, 1)
+        rolls = np.array([0.4, -0.3]) * x + (0.0 if is_mirrored or side == "L" else 0.5)
+        made = rigs.add_bones(ob, joints, prefix=side, rolls=rolls)
+        for old, new in zip(made, ("upper", "lower"), strict=True):
+            ob.data.bones[old].name = f"{new}.{side}"
+        rigs.add_chain(ob, f"lower.{side}", rigs.make_empty(side, joints[-1]), name=side)
+    bpy.context.view_layer.update()
+    return ob, ob.chain_ik.chains[0]
+
+
+JOINT = {"x": (-10, 70), "y": (-20, 30), "z": (-5, 50), "stiffness_z": 0.25}
+
+
+def ranges(joint: bpy.types.PropertyGroup) -> list[float]:
+    names = [f"{end}_{axis}" for axis in "xyz" for end in ("min", "max")]
+    return np.degrees([getattr(joint, name) for name in names]).round(3).tolist()
+
+
+@pytest.mark.parametrize("has_joints", [False, True])
+def test_a_joint_is_copied_to_selected_bones_in_all_chains_and_mirrored_across(has_joints):
+    ob, chain = make_two_sides()
+    give(chain, "lower.L", "BALL", **JOINT)
+    if has_joints:
+        give(chain, "upper.L", "CONE", cone=20, use_slide=True)
+        give(ob.chain_ik.chains[1], "lower.R", "ELBOW_Z", z=(-1, 1), stiffness_x=0.5)
+    select_bones(ob, ["upper.L", "lower.R", "lower.L"])
+    press(to_selected)
+    left, right = ob.chain_ik.chains
+    assert [joint.bone for joint in left.joints] == ["lower.L", "upper.L"]
+    assert [joint.bone for joint in right.joints] == ["lower.R"]
+    assert ranges(left.joints[1]) == [-10, 70, -20, 30, -5, 50]
+    assert ranges(right.joints[0]) == [-10, 70, -30, 20, -50, 5]
+    for joint in (left.joints[1], right.joints[0]):
+        assert (joint.kind, joint.stiffness_x, joint.stiffness_z) == ("BALL", 0.0, 0.25)
+        assert not joint.use_slide
+        assert all(getattr(joint, f"use_limit_{axis}") for axis in "xyz")
+
+
+def test_a_copy_on_the_other_side_holds_that_limb_as_the_mirror_image():
+    ob, chain = make_two_sides()
+    give(chain, "lower.L", "BALL", x=(-3, 4), y=(-2, 3), z=(-5, 1))
+    give(chain, "upper.L", "BALL", x=(-13, 4), y=(-12, 3), z=(-5, 11))
+    for name in ("lower", "upper"):
+        select_bones(ob, [f"{name}.R", f"{name}.L"])
+        press(to_selected)
+    for side, x in (("L", 1.0), ("R", -1.0)):
+        bpy.data.objects[side].location = np.array((0.3, -0.6, 1.6)) * (x, 1, 1)
+    bpy.context.view_layer.update()
+    for name in ("lower", "upper"):
+        left, right = (rigs.tail(ob, f"{name}.{side}") for side in "LR")
+        np.testing.assert_allclose(right, left * (-1, 1, 1), atol=1e-5)
+
+
+def test_copies_across_are_left_out_and_named_where_axes_differ():
+    ob, chain = make_two_sides(is_mirrored=False)
+    give(chain, "lower.L", "BALL", **JOINT)
+    select_bones(ob, ["lower.R", "lower.L"])
+    assert refusal(to_selected) == ("Joints left out, as axes differ on the other side: lower.R.")
+    assert not ob.chain_ik.chains[1].joints
+
+
+def test_a_joint_of_the_next_bone_is_copied_as_one_and_never_twice():
+    ob, chain, _ = make_limited(5)
+    give(chain, "Bone.0", "HINGE_X", x=(-90, 0), relative_to="CHILD")
+    give(chain, "Bone.2", "CONE")
+    select_bones(ob, ["Bone.1", "Bone.3", "Bone.0"])
+    press(to_selected)
+    assert [(joint.bone, joint.kind, joint.relative_to) for joint in chain.joints] == [
+        ("Bone.0", "HINGE_X", "CHILD"),
+        ("Bone.1", "HINGE_X", "CHILD"),
+    ]
+    assert "no longer" not in chain.status
+    assert "two joints" not in chain.status
+    select_bones(ob, ["Bone.3", "Bone.0"])
+    assert "no next bone" in refusal(to_selected)
+
+
+def test_copying_asks_for_other_bones_of_chains():
+    ob, _, _ = make_limited(5)
+    rigs.add_bones(ob, ((2, 0, 0), (2, 0, 1)), prefix="Apart")
+    select_bones(ob, ["Bone.1"])
+    assert "Click a bone that has a joint" in refusal(to_selected)
+    press(add)
+    assert "Select other bones" in refusal(to_selected)
+    select_bones(ob, ["Apart.0"])
+    assert refusal(to_selected) == "Left out, as no chain drives these bones: Apart.0."
+    select_bones(ob, [])
+    assert "Select the bones" in refusal(to_selected)
+
+
 def test_removing_takes_the_one_in_the_list_and_the_bone_s_own_limits_hold_again():
     ob, chain, _ = make_limited(5)
     before = rigs.pose(ob)
@@ -121,17 +239,17 @@ def test_removing_takes_the_one_in_the_list_and_the_bone_s_own_limits_hold_again
     assert "Choose a joint" in refusal(remove)
 
 
-@pytest.mark.parametrize("operator", [copy, add, remove])
+@pytest.mark.parametrize("operator", [copy, add, remove, to_selected, preset])
 def test_without_a_chain_they_say_what_to_select(operator):
     select_objects(active=rigs.make_rig())
     assert "has a chain" in refusal(operator)
 
 
-@pytest.mark.parametrize("operator", [copy, add, remove])
+@pytest.mark.parametrize("operator", [copy, add, remove, to_selected, preset])
 def test_each_is_undone_and_redone_in_one_step(operator):
     ob, chain, _ = make_limited(5)
     give(chain, "Bone.1", "CONE", x=(1, 2))
-    select_bones(ob, ["Bone.2"])
+    select_bones(ob, ["Bone.2", "Bone.3"])
     states = []
 
     def note():

@@ -29,6 +29,8 @@ BUTTONS = st.sampled_from(
         "chain_ik_store",
         "chain_ik_joints_copy",
         "chain_ik_joint_add",
+        "chain_ik_joint_to_selected",
+        "chain_ik_joint_preset",
         "chain_ik_joint_remove",
     )
 )
