@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import cast
 
 import bpy
-from bpy.props import EnumProperty, StringProperty
+from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ..core import IKError
 from ..preferences import CONTROLS, new_chain
@@ -22,12 +22,13 @@ from ..properties import (
     free_name,
     names_of_chains,
     owner_of,
+    set_presets,
     store,
     target_and_pole,
 )
 from ..rig.anatomy.bone_names import opposite
 from ..rig.anatomy.free_bones import free_bones
-from ..rig.anatomy.limb_chains import PRESETS, chain_of
+from ..rig.anatomy.limb_chains import PRESETS, chain_of, joints_of
 from ..rig.anatomy.limbs import Limb, LimbKind, find_limbs
 from ..rig.anatomy.symmetry import mirrored_place
 from ..rig.reading.refusals import RigError
@@ -39,12 +40,14 @@ from ..rig.tools.controls import (
     Placement,
     Shape,
     placement,
+    soft_distance,
     target_control,
 )
 from ..translations import said
 from . import selection
 from .base import ANEW, ChainOperator
 from .controls import NO_BONES, choose_control, make_controls, parents
+from .joints import report_changes
 
 KINDS = [(kind.name, kind.value, PRESETS[kind].word, 2**i) for i, kind in enumerate(LimbKind)]
 USUAL = {kind.name for kind in LimbKind if kind is not LimbKind.FINGER}
@@ -94,6 +97,11 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         description="The bone that new control bones hang under, such as the root; empty for none",
         search=parents,
     )
+    use_limits: BoolProperty(
+        name="Limits",
+        description="Limit knees, elbows, fingers, necks and tails as in books of anatomy; default"
+        " off",
+    )
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
@@ -111,7 +119,16 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         if names:
             chains = f"{len(names)} chains" if len(names) != 1 else "1 chain"
             self.report({"INFO"}, said(f"Set up {chains}: {', '.join(names)}"))
+        if self.use_limits:
+            self._limit(owner, [limb for limb, *_ in placed])
         return {"FINISHED"} if names else {"CANCELLED"}
+
+    def _limit(self, owner: bpy.types.Object, limbs: list[Limb]) -> None:
+        """Give the limbs that have just been set up joints by anatomy."""
+        for chain in chains_of(owner)[-len(limbs) :] if limbs else ():
+            chain.use_limits = True
+        presets = {bone: joint for limb in limbs for bone, joint in joints_of(limb).items()}
+        report_changes(self, set_presets(owner, presets))
 
     def _limbs(self, context: bpy.types.Context, owner: bpy.types.Object) -> list[Limb]:
         """Return the limbs that are asked for and that no chain drives yet.
@@ -204,10 +221,13 @@ def _add_chains(
         controls.append(target_control(spec.name, place))
     made = iter(make_controls(context, owner, controls, kind, parent))
     names = []
-    for _, spec, place in placed:
+    for limb, spec, place in placed:
         name = free_name(names_of_chains(owner), spec.name)
         wanted = replace(spec, name=name, target=next(made), pole_angle=place.pole_angle)
-        store(add_chain(owner, wanted, place.bone_count, new=new_chain(context)))
+        settings = add_chain(owner, wanted, place.bone_count, new=new_chain(context))
+        if PRESETS[limb.kind].is_soft:
+            settings.soft_distance = soft_distance(place)
+        store(settings)
         names.append(wanted.name)
     return names
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from ..reading.spec import ChainSpec, PoleMode, RotationBone
+from .joint_presets import JointPreset
 from .limbs import Limb, LimbKind
 
 
@@ -19,30 +20,42 @@ class Preset:
         turns_tip: Its last bone takes the target's rotation where no bone is connected to it that
             could, and at least two others are left to reach.
         word: For people, what it does.
+        joint: By anatomy, of its second bone where that is a knee or elbow, otherwise of all.
+        is_soft: It straightens slowly, so that its knee or elbow does not snap.
     """
 
     lean: float | None = None
     turns_tip: bool = False
     word: str = ""
+    joint: JointPreset | None = None
+    is_soft: bool = False
 
 
 PRESETS = {
     LimbKind.ARM: Preset(
-        lean=-60.0, word="Two bones; the hand takes the target's rotation; the elbow goes along"
+        lean=-60.0,
+        word="Two bones; the hand takes the target's rotation; the elbow goes along",
+        joint=JointPreset.ELBOW,
+        is_soft=True,
     ),
     LimbKind.LEG: Preset(
         lean=0.0,
         word="Two bones or three; the foot takes the target's rotation; the knee goes along",
+        joint=JointPreset.KNEE,
+        is_soft=True,
     ),
     LimbKind.SPIDER_LEG: Preset(
         lean=0.0, word="Three bones or more to the ground; the knee goes along"
     ),
-    LimbKind.FINGER: Preset(word="The bones of a finger to its tip"),
+    LimbKind.FINGER: Preset(word="The bones of a finger to its tip", joint=JointPreset.FINGER),
     LimbKind.SPINE: Preset(
         turns_tip=True, word="From the hips to the chest, which takes the target's rotation"
     ),
-    LimbKind.NECK: Preset(word="From the chest to the head, which takes the target's rotation"),
-    LimbKind.TAIL: Preset(word="All bones of the tail to its tip"),
+    LimbKind.NECK: Preset(
+        word="From the chest to the head, which takes the target's rotation",
+        joint=JointPreset.NECK,
+    ),
+    LimbKind.TAIL: Preset(word="All bones of the tail to its tip", joint=JointPreset.TAIL),
     LimbKind.WING: Preset(word="All bones of a wing or fin to its tip"),
 }
 
@@ -60,3 +73,13 @@ def chain_of(limb: Limb) -> ChainSpec:
         pole_mode=PoleMode.TARGET if lean is None else PoleMode.FOLLOW,
         pole_lean=math.radians(lean or 0.0),
     )
+
+
+def joints_of(limb: Limb) -> dict[str, JointPreset]:
+    """Return the joints by anatomy that a limb has, by the names of bones."""
+    joint = PRESETS[limb.kind].joint
+    if joint is None:
+        return {}
+    if joint in (JointPreset.KNEE, JointPreset.ELBOW):
+        return {limb.bones[1]: joint}
+    return {bone: joint for bone in (*limb.bones, limb.end) if bone}

@@ -33,6 +33,9 @@ Shape = Literal["CUBE", "SPHERE"]
 POLE_DISTANCE = 1.5
 EMPTY_SIZE = 0.06
 BONE_SIZE = 0.2
+# Soft distances of new limbs as shares of the chain's length: what they are to be, and the least
+# that is worth a setting. Ten times more, limbs would stop visibly short of their targets.
+SOFT, LEAST_SOFT = 0.02, 1e-4
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,7 @@ class Placement:
         pole: A point off the bend side, world space, shape (3,).
         length: The chain's length in world space.
         bone_count: Bones that the solver bends: without a tip that takes the target's rotation.
+        slack: How far these are from full reach, in the scene units of settings.
         pole_angle: Of a chain whose side goes along with root and target, radians; zero for others.
     """
 
@@ -51,6 +55,7 @@ class Placement:
     pole: Array
     length: float
     bone_count: int
+    slack: float
     pole_angle: float = 0.0
 
 
@@ -97,7 +102,8 @@ def placement(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
     target[:3, :3] = rotation.orientation(pose.world[:3, :3] @ pose.matrices[plan.tip][:3, :3])
     target[:3, 3] = joints[-1]
     pole = _pole_beside(joints[bends], spaces.transform_direction(pose.world, side), length)
-    return Placement(target, pole, length, len(joints[bends]) - 1, angle)
+    slack = _slack(pose.world, posed.joints[0, bends])
+    return Placement(target, pole, length, len(joints[bends]) - 1, slack, angle)
 
 
 def _pole_beside(bending: Array, side: Array, length: float) -> Array:
@@ -112,6 +118,22 @@ def _pole_beside(bending: Array, side: Array, length: float) -> Array:
     share = (bending[1:].mean(axis=0) - bending[0]) @ chord / max(float(chord @ chord), 1e-12)
     pole: Array = bending[0] + share * chord + POLE_DISTANCE * length * side
     return pole
+
+
+def soft_distance(placed: Placement) -> float:
+    """Return how softly a new limb may straighten for its present pose not to move."""
+    soft = min(SOFT * placed.length, placed.slack)
+    return soft if soft >= LEAST_SOFT * placed.length else 0.0
+
+
+def _slack(world: Array, joints: Array) -> float:
+    """Return how far joints (n + 1, 3) in armature space are from full reach, scene units.
+
+    As soft distances count it: armatures that are scaled unevenly are as large as they are longest.
+    """
+    reach = np.linalg.norm(np.diff(joints, axis=0), axis=1).sum()
+    distance = np.linalg.norm(joints[-1] - joints[0])
+    return float(np.linalg.norm(world[:3, :3], 2) * max(0.0, reach - distance))
 
 
 def _chord(joints: Array) -> Array:

@@ -159,6 +159,85 @@ def test_every_limb_of_rigify_s_metarigs_is_found_named_and_set_up_in_one_step(
     assert_pose_stays(ob, before)
 
 
+def add_rig(name: str) -> bpy.types.Object:
+    if name in MOCAP:
+        bpy.ops.import_anim.bvh(filepath=str(DATA / f"{name}.bvh"))
+    else:
+        getattr(bpy.ops.object, f"armature_{name}_metarig_add")()
+    bpy.context.view_layer.update()
+    return bpy.context.object
+
+
+def moved(ob: bpy.types.Object, before: dict[str, np.ndarray]) -> float:
+    """Return how far heads have moved, of the size of the rig."""
+    after = matrices(ob)
+    height = max(np.abs(matrix[:3, 3]).max() for matrix in before.values())
+    return max(np.abs(after[name] - before[name])[:3, 3].max() for name in before) / height
+
+
+# What chains without limits move by is their tolerance, where the spine of a shark is straight.
+TOLERANCE = {"wolf": 1e-5, "shark": 3e-5}
+
+
+@pytest.mark.parametrize("use_limits", [False, True])
+@pytest.mark.parametrize("name", [*RIGS, *MOCAP])
+def test_neither_limits_nor_soft_distances_move_anything(rigify, name, use_limits):
+    ob = add_rig(name)
+    before = matrices(ob)
+    press(setup, use_limits=use_limits, kinds=USUAL | {"FINGER"})
+    assert moved(ob, before) <= TOLERANCE.get(name, 1e-6)
+    chains = ob.chain_ik.chains
+    assert all(chain.status.startswith("Reached") for chain in chains)
+    assert any(chain.joints for chain in chains) == use_limits
+    limbs = [chain for chain in chains if chain.name.startswith(("Arm", "Leg", "Front", "Hind"))]
+    assert all(chain.soft_distance > 0.0 for chain in limbs)
+    assert all(chain.soft_distance == 0.0 for chain in chains if chain not in limbs)
+
+
+def test_limits_make_knees_elbows_necks_and_tails_what_they_are(rigify):
+    kinds = {}
+    for name in ("human", "cat"):
+        ob = add_rig(name)
+        press(setup, use_limits=True)
+        kinds |= {joint.bone: joint.kind for chain in ob.chain_ik.chains for joint in chain.joints}
+    assert {kinds[f"{bone}.{side}"] for bone in ("shin", "forearm") for side in "LR"} == {"HINGE_X"}
+    assert kinds["spine.005"] == kinds["spine.006"] == kinds["tail.002"] == "CONE"
+    assert "thigh.L" not in kinds
+    assert "spine.001" not in kinds
+
+
+@pytest.mark.parametrize("scale", [(1, 1, 1), (0.01,) * 3, (2.0, 0.5, 1.2)], ids=str)
+@pytest.mark.parametrize("bend", [0.3, 0.05, 0.01, 0.001, 0.0])
+def test_limbs_straighten_as_softly_as_their_pose_leaves_room(bend, scale):
+    ob = rigs.make_rig([(0, 0, 1), (0, 0, 1.2), (0, 0, 1.6)])
+    joints = np.array([(0.1, 0, 1), (0.1, -bend, 0.5), (0.1, 0, 0), (0.1, -0.2, 0)])
+    made = rigs.add_bones(ob, joints, prefix="L", parent="Bone.0")
+    for old, new in zip(made, ("thigh.L", "shin.L", "foot.L"), strict=True):
+        ob.data.bones[old].name = new
+    ob.rotation_euler, ob.scale = (0.3, 0.2, -0.5), scale
+    bpy.context.view_layer.update()
+    before = matrices(ob)
+    press(setup)
+    (chain,) = ob.chain_ik.chains
+    softly = moved(ob, before)
+    assert chain.status.startswith("Reached")
+    soft, chain.soft_distance = chain.soft_distance, 0.0
+    bpy.context.view_layer.update()
+    # A limb that is nearly straight shows its target's rounding to float32, many times enlarged.
+    assert softly <= max(1e-6, 1.01 * moved(ob, before)) if bend >= 0.01 else 1e-5
+    reach = sum(
+        np.linalg.norm(rigs.tail(ob, name) - rigs.head(ob, name)) for name in ("thigh.L", "shin.L")
+    )
+    room = 2.0 * np.hypot(0.5, bend) - 1.0
+    if bend >= 0.3:
+        assert soft == pytest.approx(0.02 * reach, rel=1e-5)
+    elif bend >= 0.01:
+        assert soft == pytest.approx(room * max(scale), rel=1e-3)
+    else:
+        # So little would be no help.
+        assert soft == 0.0
+
+
 @pytest.mark.parametrize("name", MOCAP)
 def test_every_limb_of_recorded_skeletons_is_found_and_named(name):
     bpy.ops.import_anim.bvh(filepath=str(DATA / f"{name}.bvh"))
