@@ -34,6 +34,8 @@ OWN = frozenset(
 )
 
 
+# Lengths that Set Up Limbs measures on the limb: a preset changes them only where it names them.
+MEASURED = frozenset(("soft_distance",))
 # What a preset sets, as its file says it.
 _NAMED = re.compile(r"^settings\.([\w.]+) =", re.MULTILINE)
 
@@ -78,7 +80,8 @@ class POSE_OT_chain_ik_preset_apply(ChainOperator):
     bl_label = "Apply Chain Preset"
     bl_description = (
         "Apply the settings of this preset to the active chain. Settings that are not in the preset"
-        " get the values of a new chain; bones, target, pole, joints and influence do not change"
+        " get the values of a new chain; bones, target, pole, joints, influence and soft distance"
+        " stay"
     )
     # Blender's own operator for presets makes no undo step.
     bl_options = {"UNDO"}
@@ -99,7 +102,7 @@ class POSE_OT_chain_ik_preset_apply(ChainOperator):
         before = _values(settings)
         named = {*_NAMED.findall(file.read_text(encoding="utf-8")), "solver"}
         usual = vars(new_chain(context))
-        for path in before.keys() - named:
+        for path in before.keys() - named - MEASURED:
             value = usual.get(path, _property(path).default)
             if before[path] != value:
                 group, _, name = path.rpartition(".")

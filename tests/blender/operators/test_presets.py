@@ -88,27 +88,29 @@ def test_a_preset_brings_back_all_that_a_new_limb_of_its_kind_has(capfd):
     chain.solver, chain.soft_distance, chain.use_stretch = "FORCE", 0.2, True
     chain.force.gravity, chain.tolerance, chain.influence = 2.0, 0.1, 0.5
     apply("Arm")
-    assert (chain.solver, chain.soft_distance, chain.use_stretch) == ("TWO_BONE", 0.0, False)
+    assert (chain.solver, chain.use_stretch) == ("TWO_BONE", False)
     assert (chain.force.gravity, chain.tolerance) == (0.0, pytest.approx(1e-5))
     # That is the rig's.
     assert (chain.influence, chain.bone) == (0.5, "forearm.L")
+    assert chain.soft_distance == pytest.approx(0.2)
     said = capfd.readouterr().out
     assert "The preset 'Arm' changed " in said
-    assert all(label in said for label in ("Solver", "Soft Distance", "Tolerance", "Gravity"))
+    assert all(label in said for label in ("Solver", "Stretch", "Tolerance", "Gravity"))
+    assert "Soft Distance" not in said
 
 
 def test_a_preset_is_one_undo_step_and_takes_no_other_with_it():
     chain = set_up_arm()
     bpy.ops.ed.undo_push(message="Before")
-    chain.soft_distance = 0.2
-    bpy.ops.ed.undo_push(message="Soft Distance")
+    chain.orient_weight = 0.2
+    bpy.ops.ed.undo_push(message="Weight")
     apply("Finger")
     apply("Tail")
-    assert chain.soft_distance == 0.0
-    for rotation_bone, soft_distance in (("TIP", 0.0), ("AUTO", pytest.approx(0.2)), ("AUTO", 0.0)):
+    assert chain.orient_weight == 1.0
+    for rotation_bone, weight in (("TIP", 1.0), ("AUTO", pytest.approx(0.2)), ("AUTO", 1.0)):
         bpy.ops.ed.undo()
         chain = bpy.data.objects["Rig"].chain_ik.chains[0]
-        assert (chain.rotation_bone, chain.soft_distance) == (rotation_bone, soft_distance)
+        assert (chain.rotation_bone, chain.orient_weight) == (rotation_bone, weight)
 
 
 def test_a_preset_of_one_s_own_brings_all_settings_back_but_those_of_the_rig():
