@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 
-from ..properties import OWN_WORDS, anchors_of, chain_key, chain_spec, is_idle, owner_of
+from ..core import IKError
+from ..properties import (
+    OWN_WORDS,
+    ChainGroup,
+    anchors_of,
+    chain_key,
+    chain_spec,
+    chains_of,
+    is_idle,
+    owner_of,
+)
 from ..rig.keying.baking import Keying, bake, mute_for_good
+from ..rig.keying.written import written_channels
+from ..rig.reading.refusals import RigError
+from ..rig.reading.spec import Anchor, ChainSpec
 from ..rig.tools.matching import (
+    Goals,
     find_match,
-    hold_anchors,
-    key_anchors,
     key_step,
     key_switch,
     match_controls,
+    switch_controls,
 )
 from ..translations import said
 from . import selection
@@ -21,24 +36,63 @@ from .bake import Ranged
 from .base import ANEW, ChainOperator
 
 SIDES = (
-    ("TOGGLE", "Other", "To IK if the chain is muted or its influence is zero, else to FK"),
+    ("TOGGLE", "Other", "To IK if the active chain is muted or its influence is zero, else to FK"),
     ("IK", "IK", "The chain takes over, from the pose that the bones have at this frame"),
     ("FK", "FK", "The bones keep the pose that the chain gives them at this frame"),
 )
 
 
+Chosen = dict[bpy.types.Object, dict[int, ChainSpec]]
+"""Chains by armature object and index: evaluating makes references to their settings invalid."""
+
+
 class Matching(ChainOperator):
-    """The base of the operators that match FK and IK."""
+    """The base of the operators that match FK and IK, for all chains of what is selected."""
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
         problem = selection.problem_of_chain(context)
         if problem:
             return problem
-        settings = selection.chain(context)
+        # The active one first: this is asked at every redraw, and mostly nothing is in its way.
+        obstacle = cls.obstacle(selection.chain(context))
+        others = selection.chosen_chains(context) if obstacle else []
+        return obstacle if all(map(cls.obstacle, others)) else ""
+
+    @classmethod
+    def obstacle(cls, settings: ChainGroup) -> str:
+        """Return what keeps a chain from being matched, in words; empty if nothing does."""
         if settings.solver == "FOLLOW":
             return "A chain with the solver Follow goes on from its last pose: bake it instead."
         return "" if settings.target is not None else "This chain has no target: choose one first."
+
+    def choose(self, chains: list[ChainGroup], check: Callable[[ChainGroup], object]) -> Chosen:
+        """Return the chains of which nothing is in the way; report the others by name.
+
+        Args:
+            chains: To choose from.
+            check: Raises an ``IKError`` if something is.
+
+        Raises:
+            IKError: If there is one chain only, and something is in its way.
+        """
+        chosen: Chosen = {}
+        problems = []
+        for settings in chains:
+            try:
+                if obstacle := self.obstacle(settings):
+                    raise RigError(obstacle)
+                check(settings)
+            except IKError as error:
+                if len(chains) == 1:
+                    raise
+                problems.append(f"{settings.name}: {error}")
+            else:
+                _, index = chain_key(settings)
+                chosen.setdefault(owner_of(settings), {})[index] = chain_spec(settings)
+        for problem in problems:
+            self.report({"WARNING"} if chosen else {"ERROR"}, said(problem))
+        return chosen
 
 
 class AnyFrames(Ranged):
@@ -52,13 +106,14 @@ class AnyFrames(Ranged):
 
 
 class POSE_OT_chain_ik_snap_target(AnyFrames, Matching):
-    """Move target and pole of the active chain so that they match the present pose (FK to IK)."""
+    """Move targets and poles so that they match the present pose (FK to IK)."""
 
     bl_idname = "pose.chain_ik_snap_target"
     bl_label = "Snap Target"
     bl_description = (
-        "Move the target and pole of the active chain to match the present pose,"
-        " so that nothing moves when the chain takes over (FK to IK). Switches Flip Bend off"
+        "Move targets and poles to match the present pose, so that nothing moves when a chain takes"
+        " over (FK to IK): of the chains of the selected bones, targets and poles, else of the"
+        " active chain. Switches Flip Bend off"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -70,33 +125,32 @@ class POSE_OT_chain_ik_snap_target(AnyFrames, Matching):
     )
 
     def act(self, context: bpy.types.Context) -> set[str]:
-        settings, scene = selection.chain(context), selection.scene_of(context)
+        scene, view_layer = selection.scene_of(context), selection.view_layer_of(context)
         frame, subframe = scene.frame_current, scene.frame_subframe
-        find_match(owner_of(settings), chain_spec(settings), scene)
-        settings.use_flip_bend = False
+        chains = selection.chosen_chains(context)
+        chosen = self.choose(chains, lambda settings: _goals_of(settings, scene))
+        for settings in _settings_of(chosen):
+            settings.use_flip_bend = False
         if not self.use_range:
-            anchors = match_controls(owner_of(settings), chain_spec(settings), scene)
-            if self.use_keys:
-                key_anchors(anchors, frame)
-            return {"FINISHED"}
+            match_controls(_goals(chosen, scene), view_layer, frame if self.use_keys else None)
+            return {"FINISHED"} if chosen else {"CANCELLED"}
         try:
             for each in self.frames(scene):
                 scene.frame_set(each)
-                settings = selection.chain(context)
-                key_anchors(match_controls(owner_of(settings), chain_spec(settings), scene), each)
+                match_controls(_goals(chosen, scene), view_layer, each)
         finally:
             scene.frame_set(frame, subframe=subframe)
-        return {"FINISHED"}
+        return {"FINISHED"} if chosen else {"CANCELLED"}
 
 
 class POSE_OT_chain_ik_apply(AnyFrames, Matching):
-    """Keep the pose that the active chain gives its bones, and mute it (IK to FK)."""
+    """Keep the pose that chains give their bones, and mute them (IK to FK)."""
 
     bl_idname = "pose.chain_ik_apply"
     bl_label = "Apply to Bones"
     bl_description = (
-        "Keep the pose that the active chain gives its bones, as their own, and mute the chain"
-        " (IK to FK)"
+        "Keep the pose that chains give their bones, as their own, and mute them (IK to FK): the"
+        " chains of the selected bones, targets and poles, else the active chain"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -108,36 +162,37 @@ class POSE_OT_chain_ik_apply(AnyFrames, Matching):
     )
 
     @classmethod
-    def problem(cls, context: bpy.types.Context) -> str:
-        problem = super().problem(context)
-        if not problem and is_idle(selection.chain(context)):
-            problem = "The chain leaves its bones alone: unmute it, or raise its influence."
-        return problem
+    def obstacle(cls, settings: ChainGroup) -> str:
+        idle = "The chain leaves its bones alone: unmute it, or raise its influence."
+        return super().obstacle(settings) or (idle if is_idle(settings) else "")
 
     def act(self, context: bpy.types.Context) -> set[str]:
-        settings, scene = selection.chain(context), selection.scene_of(context)
-        owner, (_, index) = owner_of(settings), chain_key(settings)
-        frames = (
-            self.frames(scene)
-            if self.use_range
-            else range(scene.frame_current, scene.frame_current + 1)
-        )
-        if self.use_range or self.use_keys:
-            for _ in bake(scene, owner, {index: chain_spec(settings)}, frames, Keying()):
-                pass
-        owner.chain_ik.chains[index].stored_pose = ""
-        mute_for_good(owner, index)
-        return {"FINISHED"}
+        scene = selection.scene_of(context)
+        frames, keying = range(scene.frame_current, scene.frame_current + 1), Keying()
+        if self.use_range:
+            frames = self.frames(scene)
+        else:
+            # What is keyed afterwards is interpolated as the last key is.
+            keying = Keying(interpolation=_new_interpolation(context))
+        chosen = self.choose(selection.chosen_chains(context), lambda _: None)
+        for owner, specs in chosen.items():
+            if self.use_range or self.use_keys:
+                for _ in bake(scene, owner, specs, frames, keying):
+                    pass
+            for index in specs:
+                owner.chain_ik.chains[index].stored_pose = ""
+                mute_for_good(owner, index)
+        return {"FINISHED"} if chosen else {"CANCELLED"}
 
 
 class POSE_OT_chain_ik_switch(Matching):
-    """Switch the active chain between FK and IK at this frame, with keys, without a pop."""
+    """Switch chains between FK and IK at this frame, with keys, without a pop."""
 
     bl_idname = "pose.chain_ik_switch"
     bl_label = "Switch FK/IK"
     bl_description = (
-        "Switch the active chain between FK and IK at this frame: match the pose, and set the keys"
-        " that keep it from popping"
+        "Switch between FK and IK at this frame, the chains of the selected bones, targets and"
+        " poles, else the active chain: match the pose, and set the keys that keep it from popping"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -150,27 +205,79 @@ class POSE_OT_chain_ik_switch(Matching):
     )
 
     def act(self, context: bpy.types.Context) -> set[str]:
-        settings, scene = selection.chain(context), selection.scene_of(context)
-        owner, frame = owner_of(settings), scene.frame_current
-        to_ik = is_idle(settings) if self.to == "TOGGLE" else self.to == "IK"
-        path = settings.path_from_id("influence")
-        interpolation = context.preferences.edit.keyframe_new_interpolation_type
-        if to_ik:
-            find_match(owner, chain_spec(settings), scene)
-        key_switch(owner, chain_spec(settings), frame, interpolation)
-        if to_ik:
-            hold_anchors(anchors_of(settings), frame - 1)
-            anchors = match_controls(owner, chain_spec(settings), scene)
-            key_anchors(anchors, frame, interpolation)
-            if settings.use_flip_bend:
-                flip = settings.path_from_id("use_flip_bend")
-                key_step(owner, flip, frame, before=True, after=False)
-        settings.mute = False
-        key_step(owner, path, frame, before=float(not to_ik), after=float(to_ik))
+        scene, interpolation = selection.scene_of(context), _new_interpolation(context)
+        frame, chains = scene.frame_current, selection.chosen_chains(context)
+        to_ik = is_idle(_leading(context, chains)) if self.to == "TOGGLE" else self.to == "IK"
+        # The others are on that side already.
+        chains = [each for each in chains if is_idle(each) == to_ik] or chains
+        check = (lambda settings: _goals_of(settings, scene)) if to_ik else _check_bones
+        chosen = self.choose(chains, check)
+        if not chosen:
+            return {"CANCELLED"}
+        # All before the first key: that has Blender evaluate what is keyed.
+        goals = _goals(chosen, scene) if to_ik else {}
+        for owner, specs in chosen.items():
+            key_switch(owner, list(specs.values()), frame, interpolation)
+        view_layer = selection.view_layer_of(context)
+        switch_controls(goals, _live_controls(chosen), view_layer, frame, interpolation)
+        for settings in _settings_of(chosen):
+            _key_side(settings, frame, to_ik=to_ik)
         scene.frame_set(frame)
+        name = ", ".join(each.name for each in _settings_of(chosen))
         side = "IK" if to_ik else "FK"
-        self.report({"INFO"}, said(f"{settings.name}: {side} from frame {frame} on"))
+        self.report({"INFO"}, said(f"{name}: {side} from frame {frame} on"))
         return {"FINISHED"}
+
+
+def _leading(context: bpy.types.Context, chains: list[ChainGroup]) -> ChainGroup:
+    """Return the chain that decides to which side all go: the active one if it is among them."""
+    active = selection.chain(context)
+    return active if active in chains else chains[0]
+
+
+def _key_side(settings: ChainGroup, frame: int, *, to_ik: bool) -> None:
+    """Key whether a chain poses its bones from a frame on."""
+    owner, before = owner_of(settings), 0.0 if is_idle(settings) else settings.influence
+    if to_ik and settings.use_flip_bend:
+        flip = settings.path_from_id("use_flip_bend")
+        key_step(owner, flip, frame, before=True, after=False)
+    settings.mute = False
+    key_step(owner, settings.path_from_id("influence"), frame, before, after=float(to_ik))
+
+
+def _check_bones(settings: ChainGroup) -> None:
+    """Raise an ``IKError`` if a chain has no bones."""
+    written_channels(owner_of(settings), [chain_spec(settings)])
+
+
+def _goals_of(settings: ChainGroup, scene: bpy.types.Scene) -> Goals:
+    return find_match(owner_of(settings), chain_spec(settings), scene)
+
+
+def _goals(chosen: Chosen, scene: bpy.types.Scene) -> Goals:
+    """Return where the targets and poles of chains belong; what several follow, once."""
+    goals: Goals = {}
+    for settings in _settings_of(chosen):
+        goals |= _goals_of(settings, scene)
+    return goals
+
+
+def _live_controls(chosen: Chosen) -> list[Anchor]:
+    """Return the targets and poles of all live chains of the armatures that chosen ones belong to.
+
+    Those from a library, which take no keys, and those that are gone are left out.
+    """
+    live = [each for owner in chosen for each in chains_of(owner) if not is_idle(each)]
+    anchors = [anchor for each in live for anchor in anchors_of(each) if anchor.object.is_editable]
+    return [each for each in anchors if not each.bone or each.bone in each.object.pose.bones]
+
+
+def _settings_of(chosen: Chosen) -> list[ChainGroup]:
+    return [owner.chain_ik.chains[index] for owner, specs in chosen.items() for index in specs]
+
+
+def _new_interpolation(context: bpy.types.Context) -> str:
+    return context.preferences.edit.keyframe_new_interpolation_type
 
 
 classes = (POSE_OT_chain_ik_snap_target, POSE_OT_chain_ik_apply, POSE_OT_chain_ik_switch)

@@ -14,8 +14,9 @@ from ..properties import (
     active_armature,
     active_chain,
     anchors_of,
-    bones_of_chain,
+    bones_of_chains,
     chains_of,
+    owner_of,
     uses,
 )
 from ..rig.reading.refusals import RigError
@@ -92,6 +93,11 @@ def chain(context: bpy.types.Context) -> ChainSettings:
 def scene_of(context: bpy.types.Context) -> bpy.types.Scene:
     """Return the scene, which every context with an active object has."""
     return cast(bpy.types.Scene, context.scene)
+
+
+def view_layer_of(context: bpy.types.Context) -> bpy.types.ViewLayer:
+    """Return the view layer, which every context with an active object has."""
+    return cast(bpy.types.ViewLayer, context.view_layer)
 
 
 def problem_of_armature(context: bpy.types.Context) -> str:
@@ -173,10 +179,23 @@ def selected_chains(context: bpy.types.Context, owner: bpy.types.Object) -> list
 
     return [
         settings
-        for settings in chains_of(owner)
-        if any((owner, name) in bones for name in (settings.bone, *bones_of_chain(settings)))
+        for settings, driven in zip(chains_of(owner), bones_of_chains(owner), strict=True)
+        if any((owner, name) in bones for name in (settings.bone, *driven))
         or any(map(is_selected, anchors_of(settings)))
     ]
+
+
+def chosen_chains(context: bpy.types.Context) -> list[ChainGroup]:
+    """Return the chains of all that is selected, those of the active armature first.
+
+    If nothing of a chain is selected, that is the active chain; call it only where
+    ``problem_of_chain`` is empty.
+    """
+    active, bones = chain(context), context.selected_pose_bones or ()
+    posed = [cast(bpy.types.Object, bone.id_data) for bone in bones]
+    rigs = dict.fromkeys([owner_of(active), *posed])
+    posable = [rig for rig in rigs if not problem_of(rig)]
+    return [each for rig in posable for each in selected_chains(context, rig)] or [active]
 
 
 def _longest_run(owner: bpy.types.Object, selected: set[str]) -> tuple[str, ...]:

@@ -29,11 +29,13 @@ class Keying:
         step: Every how many frames; the last one is always keyed.
         tolerance: What keys that are left out may change, see ``reduction.needed``.
         in_new_action: Whether into a copy of the action, and not into the action itself.
+        interpolation: Of the keys, as Blender names it.
     """
 
     step: int = 1
     tolerance: float = 0.0
     in_new_action: bool = False
+    interpolation: str = "LINEAR"
 
 
 def bake(
@@ -93,7 +95,7 @@ def bake(
     if keying.in_new_action:
         give_new_action(armature_object)
     values = values[:, [place[channel] for channel in kept]]
-    key(armature_object, [run], kept, values, keying.tolerance)
+    key(armature_object, [run], kept, values, keying.tolerance, keying.interpolation)
     return tuple(baked)
 
 
@@ -143,6 +145,7 @@ def key(
     channels: Sequence[Channel],
     values: Array,
     tolerance: float,
+    interpolation: str = "LINEAR",
 ) -> None:
     """Key what has been read of channels, without jumps from frame to frame.
 
@@ -153,6 +156,7 @@ def key(
         channels: To key, c of them.
         values: Shape (f, c), for the f frames of all runs.
         tolerance: What keys that are left out may change, see ``reduction.needed``.
+        interpolation: Of the keys, as Blender names it.
     """
     values, columns = _continuous(values, channels), _columns(channels)
     lengths = {bone.name: float(bone.length) for bone in armature_object.data.bones}
@@ -164,7 +168,7 @@ def key(
         for (bone, prop), own in columns.items():
             rows = needed(frames, part[:, own], prop, lengths[bone], tolerance)
             keys += [ChannelKeys(*channels[i], frames[rows], part[rows, i]) for i in own]
-        write_keys(armature_object, keys)
+        write_keys(armature_object, keys, interpolation)
 
 
 def _columns(channels: Iterable[Channel]) -> dict[tuple[str, str], list[int]]:

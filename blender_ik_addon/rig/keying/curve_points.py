@@ -38,22 +38,28 @@ def split(curve: bpy.types.FCurve, frame: float) -> None:
     if before and before[-1].co.x == frame:
         _set(before[-1])
         return
-    is_bezier = bool(before and after) and before[-1].interpolation == "BEZIER"
-    corners = _corners(before[-1], after[0]) if is_bezier else np.zeros((4, 2))
-    interpolation = before[-1].interpolation if before else "LINEAR"
-    if before and not after:
-        # Level from here on, whatever the handle of what was the last key says.
-        before[-1].interpolation = "LINEAR"
+    if not points:
+        curve.keyframe_points.insert(frame, curve.evaluate(frame), options={"FAST"})
+        return
+    # Beyond its keys a curve goes straight on, and a new key is of the kind of the nearest one.
+    nearest, value = (before[-1] if before else after[0]), curve.evaluate(frame)
+    kind, is_level = nearest.interpolation, value == nearest.co.y
+    if not (before and after) and kind != "BEZIER" and (kind == "ELASTIC" or not is_level):
+        kind = "LINEAR"
+        if before:
+            nearest.interpolation = kind
     # References to points are void once one is added.
-    ends = [point.co.x for point in (*before[-1:], *after[:1])]
-    added = curve.keyframe_points.insert(frame, curve.evaluate(frame), options={"FAST"})
-    added.interpolation = interpolation
-    if is_bezier:
-        left, right = _split(corners, frame)
+    start, end = ([point.co.x for point in each] for each in (before[-1:], after[:1]))
+    left, right = _parts(before[-1:], np.array((frame, value)), after[:1])
+    added = curve.keyframe_points.insert(frame, value, options={"FAST"})
+    added.interpolation = kind
+    if kind == "BEZIER":
         found = {point.co.x: point for point in curve.keyframe_points}
-        _set(found[ends[0]], right_handle=left[1])
         _set(found[frame], left_handle=left[2], right_handle=right[1])
-        _set(found[ends[1]], left_handle=right[2])
+        for place in start:
+            _set(found[place], right_handle=left[1])
+        for place in end:
+            _set(found[place], left_handle=right[2])
     curve.keyframe_points.sort()
 
 
@@ -66,6 +72,23 @@ def _set(
         point.handle_left = left_handle.tolist()
     if right_handle is not None:
         point.handle_right = right_handle.tolist()
+
+
+def _parts(
+    before: list[bpy.types.Keyframe], place: Array, after: list[bpy.types.Keyframe]
+) -> tuple[Array, Array]:
+    """Return the control points of the Bezier segments to a new key and from it, shape (4, 2) each.
+
+    Args:
+        before: The key before it, none for a key before all others.
+        place: Of the new key, shape (2,).
+        after: The key after it, none for a key after all others.
+    """
+    if before and after:
+        return _split(_corners(before[0], after[0]), float(place[0]))
+    way = np.linspace(np.array((before or after)[0].co, dtype=np.float64), place, 4)
+    ahead = 2.0 * place - way
+    return (way, ahead[::-1]) if before else (ahead, way[::-1])
 
 
 def _corners(start: bpy.types.Keyframe, end: bpy.types.Keyframe) -> Array:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import bpy
 import numpy as np
 
+from ...core.algebra.arithmetic import Array
 from ..keying.curve_points import interpolate, split
 from ..keying.keys import ChannelKeys, check_keyable, path_of, write_keys
 from ..keying.written import reader, written_channels
@@ -15,14 +16,21 @@ from ..reading.animation import curves
 from ..reading.channels import CHANNEL_SIZES
 from ..reading.spec import Anchor, ChainSpec, StoredBone
 from ..reading.world import channels_of
-from .controls import Placement, move_to, placement
+from .controls import move_to, placement
 from .placing import check_movable
 
+# Between two passes that place the same controls: shares of their numbers, and scene units.
+SAME_SHARE, SAME_PLACE = 1e-5, 1e-6
 
-def find_match(
-    armature_object: bpy.types.Object, spec: ChainSpec, scene: bpy.types.Scene
-) -> Placement:
+Goals = dict[Anchor, Array]
+"""World matrices of targets and poles, shape (4, 4) each."""
+
+
+def find_match(armature_object: bpy.types.Object, spec: ChainSpec, scene: bpy.types.Scene) -> Goals:
     """Return where target and pole of a chain belong in its present pose; nothing is changed.
+
+    The pole belongs on the side to which the chain bends, turned by the pole angle. A chain that
+    starts from this pose must not flip its bend: that would turn its bones round.
 
     Raises:
         RigError: If the chain has no bones, its pose is not sound, or a person may not move the
@@ -32,34 +40,74 @@ def find_match(
         if anchor is not None:
             check_movable(anchor, word, scene)
     # Where they are now does not matter.
-    return placement(armature_object, replace(spec, target=None, pole=None))
+    placed = placement(armature_object, replace(spec, target=None, pole=None))
+    goals = {} if spec.target is None else {spec.target: placed.target}
+    if spec.pole is not None:
+        matrix = _world(spec.pole)
+        matrix[:3, 3] = placed.pole
+        goals[spec.pole] = matrix
+    return goals
 
 
 def match_controls(
-    armature_object: bpy.types.Object, spec: ChainSpec, scene: bpy.types.Scene
-) -> list[Anchor]:
-    """Put the target and the pole of a chain where they match its present pose; return both.
+    goals: Goals, view_layer: bpy.types.ViewLayer, frame: int | None = None, interpolation: str = ""
+) -> None:
+    """Put targets and poles where they belong, also where they hang on each other.
 
-    The pole is put on the side to which the chain bends, turned by the pole angle. A chain that
-    starts from this pose must not flip its bend: that would turn its bones round.
-
-    Raises:
-        RigError: As from ``find_match``; nothing is moved then.
+    Args:
+        goals: As from ``find_match``, of one chain or of several.
+        view_layer: What evaluates them.
+        frame: Where to key them; None for no keys. A curve without the key would move them back.
+        interpolation: As for ``key_anchors``.
     """
-    placed = find_match(armature_object, spec, scene)
-    anchors = []
-    if spec.target is not None:
-        move_to(spec.target, placed.target)
-        anchors.append(spec.target)
-    if spec.pole is not None:
-        matrix = np.array(spec.pole.object.matrix_world, dtype=np.float64)
-        if spec.pole.bone:
-            bone = spec.pole.object.pose.bones[spec.pole.bone]
-            matrix = matrix @ np.array(bone.matrix, dtype=np.float64)
-        matrix[:3, 3] = placed.pole
-        move_to(spec.pole, matrix)
-        anchors.append(spec.pole)
-    return anchors
+    before = None
+    for _ in range(len(goals) + 1):
+        for anchor, matrix in goals.items():
+            move_to(anchor, matrix)
+        if frame is not None:
+            key_anchors(goals, frame, interpolation)
+        after = np.array([channels_of(anchor).matrix_basis for anchor in goals])
+        if before is not None and np.allclose(after, before, SAME_SHARE, SAME_PLACE):
+            return
+        before = after
+        view_layer.update()
+
+
+def switch_controls(
+    goals: Goals,
+    others: Iterable[Anchor],
+    view_layer: bpy.types.ViewLayer,
+    frame: int,
+    interpolation: str,
+) -> None:
+    """Match controls from a frame on, with keys; what they carry of other chains stays in place.
+
+    Args:
+        goals: As for ``match_controls``.
+        others: Targets and poles of chains that go on as they are.
+        view_layer: What evaluates them.
+        frame: Where to key them; on the frame before they are keyed as they were.
+        interpolation: As for ``key_anchors``.
+    """
+    places = {anchor: _world(anchor) for anchor in others if anchor not in goals}
+    hold_anchors(goals, frame - 1, interpolation)
+    match_controls(goals, view_layer, frame, interpolation)
+    carried = {
+        anchor: place
+        for anchor, place in places.items()
+        if not np.allclose(_world(anchor), place, SAME_SHARE, SAME_PLACE)
+    }
+    hold_anchors(carried, frame - 1, interpolation)
+    match_controls(carried, view_layer, frame, interpolation)
+
+
+def _world(anchor: Anchor) -> Array:
+    """Return where an object or bone was evaluated last, world matrix, shape (4, 4)."""
+    matrix = np.array(anchor.object.matrix_world, dtype=np.float64)
+    moved = channels_of(anchor)
+    if isinstance(moved, bpy.types.PoseBone):
+        matrix = matrix @ np.array(moved.matrix, dtype=np.float64)
+    return matrix
 
 
 def key_anchors(anchors: Iterable[Anchor], frame: int, interpolation: str = "") -> None:
@@ -71,19 +119,19 @@ def key_anchors(anchors: Iterable[Anchor], frame: int, interpolation: str = "") 
         interpolation: From the keys on; empty for that of the keys before them.
     """
     for anchor in anchors:
-        moved = channels_of(anchor)
-        for prop in _channels(moved):
-            moved.keyframe_insert(prop, frame=frame, group=anchor.bone or "Object Transforms")
-        paths = {moved.path_from_id(prop) for prop in _channels(moved)} if interpolation else ()
-        for curve in curves(anchor.object):
-            if curve.data_path in paths:
-                interpolate(curve, frame, interpolation)
+        for prop in _channels(channels_of(anchor)):
+            _insert(anchor, prop, -1, frame, interpolation)
 
 
-def hold_anchors(anchors: Iterable[Anchor], frame: int) -> None:
+def hold_anchors(anchors: Iterable[Anchor], frame: int, interpolation: str) -> None:
     """Key location and rotation of objects and bones at a frame as they play there.
 
     What is keyed later then changes nothing up to that frame.
+
+    Args:
+        anchors: What to key.
+        frame: Where.
+        interpolation: Of keys on channels that had none.
     """
     for anchor in anchors:
         moved = channels_of(anchor)
@@ -92,9 +140,19 @@ def hold_anchors(anchors: Iterable[Anchor], frame: int) -> None:
             for component in range(len(getattr(moved, prop))):
                 curve = known.get((moved.path_from_id(prop), component))
                 if curve is None:
-                    moved.keyframe_insert(prop, index=component, frame=frame)
+                    _insert(anchor, prop, component, frame, interpolation)
                 else:
                     split(curve, frame)
+
+
+def _insert(anchor: Anchor, prop: str, component: int, frame: int, interpolation: str) -> None:
+    """Key a property as it stands, one component of it or with -1 all."""
+    moved = channels_of(anchor)
+    path, group = moved.path_from_id(prop), anchor.bone or "Object Transforms"
+    moved.keyframe_insert(prop, index=component, frame=frame, group=group)
+    for curve in curves(anchor.object) if interpolation else ():
+        if curve.data_path == path and component in (-1, curve.array_index):
+            interpolate(curve, frame, interpolation)
 
 
 def _channels(moved: bpy.types.Object | bpy.types.PoseBone) -> tuple[str, str]:
@@ -103,15 +161,15 @@ def _channels(moved: bpy.types.Object | bpy.types.PoseBone) -> tuple[str, str]:
 
 
 def key_switch(
-    armature_object: bpy.types.Object, spec: ChainSpec, frame: int, interpolation: str
+    armature_object: bpy.types.Object, specs: Sequence[ChainSpec], frame: int, interpolation: str
 ) -> None:
-    """Key the channels that a chain writes: at a frame as they are, a frame before as they were.
+    """Key the channels that chains write: at a frame as they are, a frame before as they were.
 
-    So the pose that the chain starts from does not change before that frame.
+    So the pose that the chains start from does not change before that frame.
 
     Args:
         armature_object: The original object.
-        spec: The chain's settings, with its stored pose.
+        specs: The chains' settings, with their stored poses.
         frame: Where to key.
         interpolation: From there on.
 
@@ -119,9 +177,9 @@ def key_switch(
         RigError: If keys could not be written, or would not show.
     """
     check_keyable(armature_object)
-    stored = {bone.name: bone for bone in spec.stored_pose}
+    stored = {bone.name: bone for spec in specs for bone in spec.stored_pose}
     known = {(each.data_path, each.array_index): each for each in curves(armature_object)}
-    channels = written_channels(armature_object, [spec])
+    channels = written_channels(armature_object, specs)
     added, frames = [], np.array([frame - 1.0, frame])
     for channel, value in zip(channels, reader(armature_object, channels)().tolist(), strict=True):
         name, prop, component = channel

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import bpy
 import numpy as np
@@ -264,16 +264,55 @@ def test_keys_from_a_switch_on_have_the_users_interpolation(interpolation, to, k
         if any(f'"{name}"].rot' in curve.data_path for name in keyed):
             kinds = {point.co.x: point.interpolation for point in curve.keyframe_points}
             assert (kinds[20], kinds[27]) == (interpolation, interpolation), curve.data_path
+            assert keyed_at or kinds[19] == interpolation, curve.data_path
 
 
-@pytest.mark.parametrize("kind", ["BEZIER", "LINEAR", "CONSTANT"])
-def test_a_key_put_on_a_curve_changes_nothing_that_it_plays(kind):
+@pytest.mark.parametrize("keyed_at", [(1, 12), (31,), (1, 12, 31)])
+@pytest.mark.parametrize("to", ["FK", "IK"])
+def test_keys_that_are_inserted_before_a_switch_are_of_the_kind_of_their_neighbours(to, keyed_at):
+    ob = make_arm()
+    chain = ob.chain_ik.chains[0]
+    keyed = ARM if to == "FK" else (*ARM, chain.subtarget)
+    key_all(ob, keyed, keyed_at)
+    chain.mute = to == "IK"
+    rigs.go_to(20)
+    press(switch, to=to)
+    key_all(ob, keyed, (5, 16, 18))
+    for curve in rigs.curves_of(ob):
+        if "chain_ik" not in curve.data_path:
+            kinds = {point.co.x: point.interpolation for point in curve.keyframe_points}
+            assert set(kinds.values()) == {"BEZIER"}, (curve.data_path, kinds)
+
+
+def key_all(ob: bpy.types.Object, bones: Sequence[str], frames: Sequence[int]) -> None:
+    for frame in frames:
+        for name in bones:
+            for prop in ("location", "rotation_quaternion"):
+                ob.pose.bones[name].keyframe_insert(prop, frame=frame)
+
+
+@pytest.mark.parametrize("interpolation", ["BEZIER", "CONSTANT"])
+def test_the_keys_of_an_applied_pose_have_the_users_interpolation(interpolation, new_keys):
+    new_keys(interpolation)
+    ob = make_arm()
+    press(apply, use_keys=True)
+    found = {point.interpolation for each in rigs.curves_of(ob) for point in each.keyframe_points}
+    assert found == {interpolation}
+
+
+KINDS_OF_KEYS = ["BEZIER", "LINEAR", "CONSTANT", "SINE", "ELASTIC"]
+
+
+@pytest.mark.parametrize("extrapolation", ["CONSTANT", "LINEAR"])
+@pytest.mark.parametrize("kind", KINDS_OF_KEYS)
+def test_a_key_put_on_a_curve_changes_nothing_that_it_plays(kind, extrapolation):
     ob = rigs.make_empty()
     rng = make_rng(3)
     for frame in (1, 7, 20, 31):
         ob.location.x = rng.normal()
         ob.keyframe_insert("location", index=0, frame=frame)
     (curve,) = rigs.curves_of(ob)
+    curve.extrapolation = extrapolation
     for point in curve.keyframe_points:
         point.interpolation = kind
         point.handle_left_type = point.handle_right_type = "FREE"
@@ -282,10 +321,23 @@ def test_a_key_put_on_a_curve_changes_nothing_that_it_plays(kind):
         point.handle_left = point.co - Vector((rng.uniform(1, 5), rng.normal()))
     frames = np.arange(-3.0, 40.0, 0.25)
     before = [curve.evaluate(frame) for frame in frames]
-    for frame in (10, 25, 4, 35, -2, 10):
+    # Other kinds cannot be split.
+    inside = (10, 25, 4) if kind in KINDS_OF_KEYS[:3] else ()
+    for frame in (*inside, 35, -2, *inside[:1]):
         split(curve, frame)
-    assert len(curve.keyframe_points) == 9
+    assert len(curve.keyframe_points) == 6 + len(inside)
     np.testing.assert_allclose([curve.evaluate(frame) for frame in frames], before, atol=2e-4)
+    if kind != "ELASTIC" and extrapolation == "CONSTANT":
+        assert {point.interpolation for point in curve.keyframe_points} == {kind}
+
+
+def test_a_key_is_put_on_a_curve_without_keys():
+    ob = rigs.make_empty()
+    ob.keyframe_insert("location", index=0, frame=1)
+    (curve,) = rigs.curves_of(ob)
+    curve.keyframe_points.clear()
+    split(curve, 5)
+    assert [point.co.x for point in curve.keyframe_points] == [5.0]
 
 
 def test_without_a_target_there_is_nothing_to_match():

@@ -1,0 +1,297 @@
+"""FK and IK of several limbs in one step: of all that is selected, without a move, on one side."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.setups import rigs
+from tests.blender.setups.selecting import deselect_bones, press, refusal, select_bones, state
+from tests.helpers import make_rng
+
+switch = bpy.ops.pose.chain_ik_switch
+snap = bpy.ops.pose.chain_ik_snap_target
+apply = bpy.ops.pose.chain_ik_apply
+
+SIDES = ("L", "R")
+CONTROLS = ("Chest", "Hand.L", "Hand.R")
+BONES = ("Spine.0", "Spine.1", "Spine.2", "Arm.L.0", "Arm.L.1", "Arm.R.0", "Arm.R.1")
+# Scene units on a body of three.
+SAME = 1e-4
+
+
+def make_body() -> bpy.types.Object:
+    """Return a spine with two arms: hands hang under the chest's control, poles under hands."""
+    ob = rigs.make_armature()
+    spine = np.array([(0.0, 0.05 * (i % 2), 0.5 * i) for i in range(4)])
+    rigs.add_bones(ob, spine, prefix="Spine")
+    arm = np.array([(0.3, 0.0, 1.5), (0.9, 0.1, 1.5), (1.5, 0.0, 1.5)])
+    up = np.array([0.0, 0.0, 0.2])
+    for side, mirror in zip(SIDES, ([1, 1, 1], [-1, 1, 1]), strict=True):
+        joints = arm * mirror
+        rigs.add_bones(ob, joints, prefix=f"Arm.{side}", parent="Spine.2")
+    for name, place, parent in _controls(spine, arm):
+        (made,) = rigs.add_bones(ob, (place, place + up), prefix=name, parent=parent)
+        ob.data.bones[made].name = name
+    ob.location, ob.rotation_euler = (0.4, 0.1, 0.0), (0.1, 0.2, 0.7)
+    rigs.add_chain(ob, "Spine.2", ob, subtarget="Chest", name="Spine")
+    for side in SIDES:
+        rigs.add_chain(
+            *(ob, f"Arm.{side}.1", ob),
+            **{"name": f"Arm.{side}", "subtarget": f"Hand.{side}", "chain_count": 2},
+            **{"pole_target": ob, "pole_subtarget": f"Pole.{side}", "solver": "TWO_BONE"},
+        )
+    select_bones(ob, CONTROLS)
+    return ob
+
+
+def _controls(spine: np.ndarray, arm: np.ndarray) -> list[tuple[str, np.ndarray, str]]:
+    hands = [
+        (f"Hand.{side}", arm[2] * mirror, "Chest")
+        for side, mirror in zip(SIDES, ([1, 1, 1], [-1, 1, 1]), strict=True)
+    ]
+    poles = [
+        (f"Pole.{name[-1]}", place * [0.6, 1, 1] + [0.0, 1.0, 0.0], name)
+        for name, place, _ in hands
+    ]
+    return [("Chest", spine[-1], ""), *hands, *poles]
+
+
+def pose_by_hand(ob: bpy.types.Object, seed: int) -> None:
+    """Turn all bones of the limbs as an animator does in FK."""
+    rng = make_rng(seed)
+    for name in BONES:
+        turn = rng.normal(size=4) * 0.2 + (1.0, 0.0, 0.0, 0.0)
+        ob.pose.bones[name].rotation_quaternion = turn / np.linalg.norm(turn)
+    rigs.updated()
+
+
+def tails(ob: bpy.types.Object) -> np.ndarray:
+    return np.array([rigs.tail(ob, name) for name in BONES])
+
+
+def at(ob: bpy.types.Object, frame: int) -> np.ndarray:
+    rigs.go_to(frame)
+    return tails(ob)
+
+
+def sides(ob: bpy.types.Object) -> dict[str, float]:
+    return {chain.name: 0.0 if chain.mute else chain.influence for chain in ob.chain_ik.chains}
+
+
+def mute(ob: bpy.types.Object, *names: str) -> None:
+    for chain in ob.chain_ik.chains:
+        chain.mute = chain.name in names
+    rigs.updated()
+
+
+def test_limbs_that_hang_on_each_other_come_over_together_without_a_move():
+    ob = make_body()
+    for frame, step in ((1, (0, 0, 0)), (20, (0.3, -0.2, -0.4)), (40, (-0.2, 0.1, -0.2))):
+        ob.pose.bones["Chest"].location = step
+        ob.pose.bones["Hand.L"].location = np.array(step)[::-1]
+        for name in ("Chest", "Hand.L"):
+            ob.pose.bones[name].keyframe_insert("location", frame=frame)
+    before = {frame: at(ob, frame) for frame in range(1, 21)}
+    press(switch, to="FK")
+    assert sides(ob) == {"Spine": 0.0, "Arm.L": 0.0, "Arm.R": 0.0}
+    np.testing.assert_allclose(tails(ob), before[20], atol=SAME)
+    rigs.go_to(30)
+    pose_by_hand(ob, 3)
+    for name in BONES:
+        ob.pose.bones[name].keyframe_insert("rotation_quaternion", frame=30)
+    posed = tails(ob)
+    press(switch)
+    assert sides(ob) == {"Spine": 1.0, "Arm.L": 1.0, "Arm.R": 1.0}
+    np.testing.assert_allclose(tails(ob), posed, atol=SAME)
+    for frame in (30, 19, 5, 20, 1, 12, 30):
+        expected = posed if frame == 30 else before[frame]
+        np.testing.assert_allclose(at(ob, frame), expected, atol=SAME, err_msg=str(frame))
+
+
+@pytest.mark.parametrize(("active", "expected"), [(1, 0.0), (0, 1.0)])
+def test_all_end_on_the_side_that_the_active_chain_goes_to(active, expected):
+    ob = make_body()
+    mute(ob, "Spine")
+    pose_by_hand(ob, 2)
+    before = tails(ob)
+    ob.chain_ik.active_index = active
+    press(switch)
+    assert set(sides(ob).values()) == {expected}
+    np.testing.assert_allclose(tails(ob), before, atol=SAME)
+
+
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_controls_that_a_switched_one_carries_stay_though_their_chains_are_not_selected(is_broken):
+    ob = make_body()
+    mute(ob, "Spine")
+    pose_by_hand(ob, 2)
+    if is_broken:
+        ob.chain_ik.chains["Arm.R"].subtarget = "Gone"
+        rigs.updated()
+    select_bones(ob, ["Spine.2"])
+    before = tails(ob)
+    rigs.go_to(20)
+    press(switch, to="IK")
+    np.testing.assert_allclose(tails(ob), before, atol=SAME)
+    np.testing.assert_allclose(at(ob, 19), before, atol=SAME)
+    np.testing.assert_allclose(at(ob, 20), before, atol=SAME)
+
+
+def test_only_chains_of_what_is_selected_are_switched_and_without_any_the_active_one():
+    ob = make_body()
+    ob.chain_ik.active_index = 0
+    select_bones(ob, ["Hand.L", "Arm.R.0"])
+    ob.chain_ik.active_index = 0
+    press(switch, to="FK")
+    assert sides(ob) == {"Spine": 1.0, "Arm.L": 0.0, "Arm.R": 0.0}
+    deselect_bones(ob)
+    press(switch, to="FK")
+    assert sides(ob) == {"Spine": 0.0, "Arm.L": 0.0, "Arm.R": 0.0}
+
+
+def test_it_is_one_step_back_and_one_report(capfd):
+    make_body()
+    bpy.ops.ed.undo_push(message="Start")
+    before = state()
+    rigs.go_to(12)
+    press(switch, to="FK")
+    assert "Spine, Arm.L, Arm.R: FK from frame 12 on" in capfd.readouterr().out
+    bpy.ops.ed.undo()
+    assert state() == before
+    assert not rigs.curves_of(bpy.data.objects["Rig"])
+
+
+def test_a_chain_on_that_side_already_keeps_its_keys():
+    ob = make_body()
+    rigs.go_to(10)
+    select_bones(ob, ["Hand.L"])
+    press(switch, to="FK")
+    known = {each.data_path: len(each.keyframe_points) for each in rigs.curves_of(ob)}
+    rigs.go_to(20)
+    select_bones(ob, CONTROLS)
+    press(switch, to="FK")
+    now = {each.data_path: len(each.keyframe_points) for each in rigs.curves_of(ob)}
+    assert {path: now[path] for path in known} == known
+
+
+def test_an_influence_between_the_sides_plays_as_before_until_the_switch():
+    ob = make_body()
+    for chain in ob.chain_ik.chains:
+        chain.influence = 0.5
+    ob.pose.bones["Chest"].location.x = 0.3
+    before = at(ob, 5)
+    rigs.go_to(20)
+    press(switch, to="FK")
+    np.testing.assert_allclose(tails(ob), before, atol=SAME)
+    np.testing.assert_allclose(at(ob, 5), before, atol=SAME)
+
+
+@pytest.mark.parametrize("how", ["Follow", "no target", "locked"])
+def test_a_chain_that_cannot_be_switched_is_named_and_the_others_go_on(how, capfd):
+    ob = make_body()
+    mute(ob, "Spine", "Arm.L", "Arm.R")
+    chain = ob.chain_ik.chains["Arm.L"]
+    if how == "Follow":
+        chain.solver = "FOLLOW"
+    elif how == "no target":
+        chain.target = None
+    else:
+        ob.pose.bones["Hand.L"].lock_location = (True, True, True)
+    select_bones(ob, [*CONTROLS, "Arm.L.1"])
+    pose_by_hand(ob, 5)
+    before = tails(ob)
+    press(switch, to="IK")
+    said = capfd.readouterr().out
+    assert said.count("Warning: Arm.L: ") == 1
+    assert "Spine, Arm.R: IK from frame" in said
+    np.testing.assert_allclose(tails(ob), before, atol=SAME)
+    ob = bpy.data.objects["Rig"]
+    assert {name for name, side in sides(ob).items() if side} == {"Spine", "Arm.R"}
+
+
+def test_where_none_can_be_switched_nothing_is_done():
+    ob = make_body()
+    for chain in ob.chain_ik.chains:
+        chain.target = None
+    select_bones(ob, BONES)
+    before = state()
+    for operator in (switch, snap, apply):
+        assert refusal(operator) == "This chain has no target: choose one first."
+    assert state() == before
+
+
+def test_chains_of_several_rigs_in_pose_mode_are_switched():
+    first = make_body()
+    second = make_body()
+    second.location.x += 4.0
+    bpy.ops.object.mode_set(mode="OBJECT")
+    first.select_set(True)
+    bpy.ops.object.mode_set(mode="POSE")
+    for ob in (first, second):
+        for bone in ob.pose.bones:
+            holder = bone if hasattr(bone, "select") else bone.bone
+            holder.select = bone.name in CONTROLS
+    before = tails(first), tails(second)
+    press(switch, to="FK")
+    for ob, expected in zip((first, second), before, strict=True):
+        assert set(sides(ob).values()) == {0.0}
+        np.testing.assert_allclose(tails(ob), expected, atol=SAME)
+
+
+def test_chains_that_share_bones_come_over_together_without_a_move():
+    ob = make_body()
+    for side in SIDES:
+        chain = ob.chain_ik.chains[f"Arm.{side}"]
+        chain.solver, chain.chain_count, chain.pole_target = "NEWTON", 0, None
+    mute(ob, "Spine", "Arm.L", "Arm.R")
+    pose_by_hand(ob, 7)
+    before = tails(ob)
+    press(switch, to="IK")
+    np.testing.assert_allclose(tails(ob), before, atol=SAME)
+    check_keyed_once(ob)
+
+
+def check_keyed_once(ob: bpy.types.Object) -> None:
+    for curve in rigs.curves_of(ob):
+        frames = sorted(point.co.x for point in curve.keyframe_points)
+        assert frames == [0.0, 1.0], curve.data_path
+
+
+def test_a_control_that_several_chains_follow_is_matched_once():
+    ob = make_body()
+    for side in SIDES:
+        ob.chain_ik.chains[f"Arm.{side}"].pole_subtarget = "Pole.R"
+    mute(ob, "Spine", "Arm.L", "Arm.R")
+    pose_by_hand(ob, 7)
+    before = tails(ob)
+    press(switch, to="IK")
+    check_keyed_once(ob)
+    # One pole cannot hold two elbows where they were, but hands, spine and one of them.
+    off = np.linalg.norm(tails(ob) - before, axis=1) > SAME
+    assert sorted(np.array(BONES)[off]) in ([], ["Arm.L.0"], ["Arm.R.0"])
+
+
+@pytest.mark.parametrize("use_range", [False, True])
+def test_targets_of_several_chains_are_snapped(use_range):
+    ob = make_body()
+    mute(ob, "Spine", "Arm.L", "Arm.R")
+    pose_by_hand(ob, 4)
+    for name in BONES:
+        ob.pose.bones[name].keyframe_insert("rotation_quaternion", frame=1)
+    before = tails(ob)
+    press(snap, use_range=use_range, frame_start=1, frame_end=2)
+    mute(ob)
+    np.testing.assert_allclose(tails(ob), before, atol=SAME)
+
+
+@pytest.mark.parametrize("use_keys", [False, True])
+def test_several_chains_are_applied(use_keys):
+    ob = make_body()
+    ob.pose.bones["Chest"].location.x = 0.3
+    mute(ob, "Arm.R")
+    before = tails(ob)
+    press(apply, use_keys=use_keys)
+    assert set(sides(ob).values()) == {0.0}
+    np.testing.assert_allclose(tails(ob), before, atol=SAME)
