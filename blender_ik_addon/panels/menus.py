@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import bpy
 
+from ..properties import active_armature
+
 PIE = (
     *("pose.chain_ik_snap_target", "pose.chain_ik_apply"),
     *("pose.chain_ik_bake", "pose.chain_ik_switch"),
@@ -14,9 +16,14 @@ PIE = (
 
 
 class VIEW3D_MT_chain_ik_pie(bpy.types.Menu):
-    """What is done with chains while posing; no key opens it unless a user assigns one."""
+    """What is done with chains while posing; the preferences have its key."""
 
     bl_label = "Chain IK"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        # Elsewhere its key is left to others.
+        return context.mode in {"OBJECT", "POSE"} and active_armature(context) is not None
 
     def draw(self, _context: bpy.types.Context) -> None:
         pie = self.layout.menu_pie()

@@ -22,7 +22,7 @@ __all__ = [
     "widths",
 ]
 
-_register, unregister = in_order(__name__, "addon", "logs")
+_register, unregister = in_order(__name__, "addon", "logs", "pie_key")
 
 
 def register() -> None:

@@ -8,7 +8,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, FloatVectorProperty, IntProperty
 
 from ..properties import OWN_WORDS, SOLVERS, STARTS
-from . import logs
+from . import logs, pie_key
 
 PACKAGE = __package__.rpartition(".")[0]
 """The extension's own package, whose name depends on where it is installed."""
@@ -196,6 +196,9 @@ class ChainPreferences(bpy.types.AddonPreferences):
         column.active = not self.use_theme_colours
         for name in COLOURS:
             column.prop(self, name)
+        box = layout.box()
+        box.label(text="Pie Menu")
+        pie_key.draw(box)
         box = layout.box()
         box.label(text="Console")
         _draw_all(box, self, ("log_level",))

@@ -65,12 +65,6 @@ def test_the_pie_menu_has_eight_slices_with_opposites_facing_each_other():
     assert (low_left, low_right) == ("store", "restore")
 
 
-def test_no_key_is_assigned():
-    keymaps = bpy.context.window_manager.keyconfigs.addon
-    items = [item for keymap in keymaps.keymaps for item in keymap.keymap_items]
-    assert not [item.idname for item in items if "chain_ik" in item.idname]
-
-
 # What is dragged or clicked where it is seen, and in no panel.
 GRABBED = {
     f"pose.chain_ik_{name}"
