@@ -48,7 +48,7 @@ MOST_FILES_OF_PACKAGE = 14
 
 BLENDER_MODULES = frozenset(
     {"bpy", "bpy_extras", "mathutils", "bl_math", "bl_operators", "bl_ui", "blf", "gpu"}
-    | {"gpu_extras", "idprop", "rna_prop_ui"}
+    | {"gpu_extras", "idprop", "rna_keymap_ui", "rna_prop_ui"}
 )
 # What Python without Blender imports.
 WITHOUT_BLENDER = ("core", "registering")

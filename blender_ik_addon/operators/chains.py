@@ -15,11 +15,13 @@ from ..properties import (
     release,
     remove_chain,
     store,
+    target_and_pole,
 )
 from ..translations import said, translate
 from . import selection
 from .base import ANEW, ChainOperator
 from .controls import delete_controls
+from .drags.picking import pick
 
 
 class POSE_OT_chain_ik_remove(ChainOperator):
@@ -108,17 +110,23 @@ class POSE_OT_chain_ik_store(ChainOperator):
 
 
 class POSE_OT_chain_ik_activate(ChainOperator):
-    """Make a chain of the active armature the active one."""
+    """Make a chain of the active armature the active one, and select its target."""
 
     bl_idname = "pose.chain_ik_activate"
     bl_label = "Activate Chain"
-    bl_description = "Make a chain of the active armature the active one"
+    bl_description = "Make a chain of the active armature the active one, and select its target"
     bl_options = {"REGISTER", "UNDO"}
 
     index: IntProperty(
         name="Index",
         description="Place of the chain in the list, from 0; default 0",
         min=0,
+        options={*ANEW, "HIDDEN"},
+    )
+
+    use_extend: BoolProperty(
+        name="Extend",
+        description="Keep what is selected, as with Shift; default off",
         options={*ANEW, "HIDDEN"},
     )
 
@@ -129,17 +137,24 @@ class POSE_OT_chain_ik_activate(ChainOperator):
         if properties.index >= len(names):
             return cls.bl_description
         name = names[properties.index]
-        return translate(f"Make '{name}' the active chain", "tooltips")
+        return translate(f"Make '{name}' the active chain, and select its target", "tooltips")
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
         return selection.problem_of_owner(context)
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+        self.use_extend = event.shift
+        return self.execute(context)
 
     def act(self, context: bpy.types.Context) -> set[str]:
         owner = active_armature(context)
         if owner is None or self.index >= len(chains_of(owner)):
             return self.refuse("There is no such chain: choose one in the list.")
         owner.chain_ik.active_index = self.index
+        target, _ = target_and_pole(chains_of(owner)[self.index])
+        if target is not None:
+            pick(context, target, toggle=self.use_extend)
         return {"FINISHED"}
 
 

@@ -118,13 +118,6 @@ def problem(context: bpy.types.Context) -> str:
     return ""
 
 
-def click(pixel: tuple[int, int], *, toggle: bool) -> None:
-    """Select what is at a pixel of the viewport; a click on nothing changes nothing."""
-    found = bpy.ops.view3d.select(location=pixel, deselect_all=False, toggle=toggle)
-    if found == {"FINISHED"}:
-        bpy.ops.ed.undo_push(message="Select")
-
-
 def shows_bones(context: bpy.types.Context) -> bool:
     """Tell whether the viewport shows which bones are selected: in pose mode."""
     owner = active_armature(context)

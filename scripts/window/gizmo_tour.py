@@ -25,11 +25,11 @@ from mathutils import Vector
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from window.driver import REDRAW, Session, Viewport, check, play, read_paths, select_bones
-from window.opening import MODULE, clear_scene, install
+from window.gizmo_rig import RIG, SAME_PLACE, Places, build, check_same, places
+from window.opening import MODULE, install
 
-RIG = "Gizmo Rig"
 # Metres: float32, and a tolerance of 1e-5.
-REACHED, SAME_PLACE = 3e-5, 1e-6
+REACHED = 3e-5
 # Pixels that a dragged thing may be off the mouse, and radians that a dial may.
 ON_MOUSE, TURNED = 1.5, 0.03
 STEPS = 6
@@ -37,78 +37,8 @@ TURN = math.radians(40.0)
 # As in the package: pixels at an interface scale of one.
 DIAL_RADIUS = 0.6 * 75.0
 HANDLE = 16
-
-Places = dict[str, Vector]
-
-
-def build() -> None:
-    """Make a rig of two arms in pose mode: one follows empties, the other bones of the rig."""
-    clear_scene()
-    rig = bpy.data.objects.new(RIG, bpy.data.armatures.new(RIG))
-    bpy.context.scene.collection.objects.link(rig)
-    bpy.context.view_layer.objects.active = rig
-    bpy.ops.object.mode_set(mode="EDIT")
-    for side, x in (("L", 0.4), ("R", -0.4)):
-        joints = [Vector((x, y, z)) for y, z in ((0.0, 0.0), (-0.05, 0.5), (0.0, 1.0))]
-        upper, lower = (rig.data.edit_bones.new(f"{name}.{side}") for name in ("Upper", "Lower"))
-        upper.head, upper.tail, lower.tail = joints
-        lower.parent, lower.use_connect = upper, True
-    for name, place in (("Target", (-0.4, 0.0, 0.8)), ("Pole", (-0.4, -0.5, 0.5))):
-        bone = rig.data.edit_bones.new(f"{name}.R")
-        bone.head, bone.tail = place, Vector(place) + Vector((0.0, 0.1, 0.0))
-    bpy.ops.object.mode_set(mode="POSE")
-    empties = hang_empties({"Target.L": (0.45, -0.1, 0.8), "Pole.L": (0.4, -0.5, 0.5)})
-    for side, holders in (("L", empties), ("R", [rig, rig])):
-        chain = rig.chain_ik.chains.add()
-        chain.name, chain.solver = f"Arm.{side}", "TWO_BONE"
-        chain.target, chain.pole_target = holders
-        chain.subtarget, chain.pole_subtarget = f"Target.{side}", f"Pole.{side}"
-        chain.bone = f"Lower.{side}"
-    select_bones(rig, "Upper.L")
-    rig.chain_ik.active_index = 0
-
-
-def hang_empties(wanted: dict[str, tuple[float, float, float]]) -> list[bpy.types.Object]:
-    """Return empties at places of the scene, under a parent that is mirrored and scaled."""
-    parent = bpy.data.objects.new("Mirrored", None)
-    parent.scale, parent.rotation_euler = (1.5, -1.0, 0.7), (0.3, 0.2, 0.4)
-    bpy.context.scene.collection.objects.link(parent)
-    bpy.context.view_layer.update()
-    empties = []
-    for name, place in wanted.items():
-        empty = bpy.data.objects.new(name, None)
-        empty.empty_display_size, empty.parent = 0.04, parent
-        empty.location = parent.matrix_world.inverted() @ Vector(place)
-        bpy.context.scene.collection.objects.link(empty)
-        empties.append(empty)
-    return empties
-
-
-def places(side: str) -> Places:
-    """Return where what belongs to an arm was evaluated last, by name; evaluates nothing."""
-    graph = bpy.context.view_layer.depsgraph
-    rig = bpy.data.objects[RIG].evaluated_get(graph)
-    bones = rig.pose.bones
-    found = {
-        "Root": rig.matrix_world @ bones[f"Upper.{side}"].head,
-        "Elbow": rig.matrix_world @ bones[f"Lower.{side}"].head,
-        "Tip": rig.matrix_world @ bones[f"Lower.{side}"].tail,
-    }
-    for word in ("Target", "Pole"):
-        name = f"{word}.{side}"
-        if name in bones:
-            found[word] = rig.matrix_world @ bones[name].head
-        else:
-            matrix = bpy.data.objects[name].evaluated_get(graph).matrix_world
-            found[word] = matrix.translation.copy()
-    return found
-
-
-def check_same(now: Places, before: Places, when: str) -> None:
-    """Check that nothing of an arm has moved."""
-    moved = {name: (now[name] - before[name]).length for name in before}
-    worst = max(moved, key=moved.__getitem__)
-    check(moved[worst] <= SAME_PLACE, f"{when} {worst} is {moved[worst]:.2g} m from where it was.")
+# Beside what the ring is around, so that nothing but the ring is there.
+IN_RING = 9
 
 
 def turned_about(line: Vector, before: Vector, after: Vector) -> float:
@@ -139,6 +69,8 @@ class GizmoTour:
         yield from self.drag_control("Target", "R")
         yield from self.give_up("Pole", "R")
         yield from self.click_target()
+        yield from self.click_object()
+        yield from self.open_pie()
         yield from self.drag_limit()
         yield from self.show_large()
         yield from self.rename()
@@ -208,27 +140,109 @@ class GizmoTour:
             yield from self.undo("Turn Pole Angle", before, "L")
 
     def click_handle(self) -> Session:
-        """Click the handle of the other chain: it becomes the active one, no bone is selected."""
+        """Click the handle of the other chain: it becomes active, and its target is selected."""
         x, y = self.viewport.pixel_of(places("R")["Tip"])
         size = bpy.context.preferences.system.ui_scale
         spot = (round(x + HANDLE * size), round(y + HANDLE * size))
-        yield from self.viewport.drag([spot, spot], button="LEFTMOUSE")
-        yield REDRAW
-        self.note("4_handle")
-        active = bpy.data.objects[RIG].chain_ik.active_index
-        check(active == 1, f"The handle has made chain {active} the active one.")
-        check(bpy.context.active_pose_bone.name == "Upper.L", "The handle has selected a bone.")
+        for held, expected in (({"shift": True}, {"Upper.L", "Target.R"}), ({}, {"Target.R"})):
+            bpy.data.objects[RIG].chain_ik.active_index = 0
+            yield REDRAW
+            yield from self.viewport.click(spot, **held)
+            yield REDRAW
+            self.note(f"4_handle_{len(expected)}")
+            active = bpy.data.objects[RIG].chain_ik.active_index
+            check(active == 1, f"The handle has made chain {active} the active one.")
+            self.check_selected(expected, "the handle")
+        yield from self.move_selected("Target", "R")
 
     def click_target(self) -> Session:
-        """Click a target that is a bone: that is no drag, so what is there is selected."""
+        """Click beside a target that is a bone, in its ring: that is no drag, so it is selected."""
         before = places("R")
-        spot = self.viewport.pixel_of(before["Target"])
-        yield from self.viewport.drag([spot, spot], button="LEFTMOUSE")
+        x, y = self.viewport.pixel_of(before["Target"])
+        spot = (x - IN_RING, y)
+        for held, expected in (({"shift": True}, {"Upper.R", "Target.R"}), ({}, {"Target.R"})):
+            select_bones(bpy.data.objects[RIG], "Upper.R")
+            yield REDRAW
+            yield from self.viewport.click(spot, **held)
+            yield REDRAW
+            self.note(f"5_click_{len(expected)}")
+            self.check_selected(expected, "the ring")
+            check_same(places("R"), before, "After a click on the ring of its target")
+        yield from self.move_selected("Target", "R")
+
+    def click_object(self) -> Session:
+        """Click beside a target that is an object, in its ring, in object mode: it is selected."""
+        rig = bpy.data.objects[RIG]
+        with self.viewport.context():
+            bpy.ops.object.mode_set(mode="OBJECT")
+            rig.select_set(True)
+            rig.chain_ik.active_index = 0
+            bpy.ops.ed.undo_push(message="Object Mode")
         yield REDRAW
-        self.note("5_click")
-        name = bpy.context.active_pose_bone.name
-        check(name in ("Target.R", "Lower.R"), f"A click on the target has selected {name}.")
-        check_same(places("R"), before, "After a click on its target")
+        x, y = self.viewport.pixel_of(places("L")["Target"])
+        yield from self.viewport.click((x - IN_RING, y))
+        yield REDRAW
+        self.note("5_click_object")
+        found = {each.name for each in bpy.context.selected_objects}
+        check(found == {"Target.L"}, f"A click on the ring has selected {found}.")
+        yield from self.move_selected("Target", "L")
+        with self.viewport.context():
+            bpy.context.view_layer.objects.active = bpy.data.objects[RIG]
+            bpy.ops.object.mode_set(mode="POSE")
+            bpy.data.objects[RIG].chain_ik.active_index = 1
+            bpy.ops.ed.undo_push(message="Pose Mode")
+        yield REDRAW
+
+    def move_selected(self, word: str, side: str) -> Session:
+        """Press G and move what is selected: that is the control, and the root stays; then undo."""
+        before = places(side)
+        path = self.path_from(before[word])
+        yield from self.viewport.drag(path[:1], button="")
+        self.viewport.press("G")
+        yield from self.viewport.drag(path[1:], button="")
+        yield from self.viewport.click(path[-1])
+        yield REDRAW
+        now = places(side)
+        moved, root = (now[word] - before[word]).length, (now["Root"] - before["Root"]).length
+        check(moved > 10.0 * REACHED, f"G has moved {word}.{side} by {moved:.2g} m only.")
+        check(root <= SAME_PLACE, f"G has moved the root of {side} by {root:.2g} m.")
+        self.viewport.press("Z", ctrl=True)
+        yield REDRAW
+        check_same(places(side), before, f"After undo of G on {word}.{side}")
+
+    def check_selected(self, expected: set[str], clicked: str) -> None:
+        """Check which bones are selected, and that the last of them is the active one."""
+        found = {bone.name for bone in bpy.context.selected_pose_bones}
+        check(found == expected, f"A click on {clicked} has selected {sorted(found)}.")
+        active = bpy.context.active_pose_bone.name
+        check(active == "Target.R", f"A click on {clicked} has made {active} active.")
+
+    def open_pie(self) -> Session:
+        """Press the key of the pie menu, and choose its upper slice: the limb goes to FK."""
+        drawn = []
+        menu = bpy.types.VIEW3D_MT_chain_ik_pie
+
+        def draw(_menu: bpy.types.Menu, _context: bpy.types.Context) -> None:
+            drawn.append(True)
+
+        menu.append(draw)
+        x, y = self.viewport.pixel_of(Vector((0.0, 0.0, 0.55)))
+        yield from self.viewport.drag([(x, y)], button="")
+        self.viewport.press("J")
+        yield REDRAW
+        yield from self.viewport.drag([(x, y + 4), (x, y + 60)], button="")
+        yield REDRAW
+        self.note("5_pie")
+        menu.remove(draw)
+        check(bool(drawn), "J has not opened the pie menu.")
+        yield from self.viewport.click((x, y + 60))
+        yield REDRAW
+        influence = bpy.data.objects[RIG].chain_ik.chains[1].influence
+        check(influence == 0.0, f"After Switch FK/IK the influence is {influence}.")
+        self.viewport.press("Z", ctrl=True)
+        yield REDRAW
+        influence = bpy.data.objects[RIG].chain_ik.chains[1].influence
+        check(influence == 1.0, f"After undo the influence is {influence}.")
 
     def drag_limit(self) -> Session:
         """Drag the ends of a bone's limits, one past the other."""

@@ -11,8 +11,8 @@ from mathutils import Vector
 from ...core import IKError
 from ...rig.reading.refusals import RigError
 from ...translations import translate
-from .. import selection
 from ..base import ChainOperator
+from .picking import click
 
 # Shift slows the mouse by this factor.
 PRECISE = 0.1
@@ -24,8 +24,7 @@ AXES = ("X", "Y", "Z")
 class Dragging(ChainOperator):
     """The base of operators that drag; a subclass adds ``take``, ``move``, ``put_back``, ``keep``.
 
-    One drag is one undo step. A click without a move selects what is under the mouse, as if there
-    were no gizmo.
+    One drag is one undo step. A click without a move selects: see ``click``.
 
     Attributes:
         axis: The axis of world space that the move keeps to; empty for none.
@@ -62,6 +61,10 @@ class Dragging(ChainOperator):
     def keep(self, context: bpy.types.Context) -> None:
         """Key what was moved, if keys are wanted, and note it for *Adjust Last Operation*."""
         raise NotImplementedError
+
+    def click(self, _context: bpy.types.Context, pixel: tuple[int, int], *, toggle: bool) -> None:
+        """Select something after a click without a move; what is under the mouse if not said."""
+        click(pixel, toggle=toggle)
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         """Begin to drag."""
@@ -133,7 +136,7 @@ class Dragging(ChainOperator):
             return {"FINISHED"}
         if self._is_pressed and event.type == "LEFTMOUSE":
             pixel = (event.mouse_region_x, event.mouse_region_y)
-            selection.click(pixel, toggle=event.shift)
+            self.click(context, pixel, toggle=event.shift)
         return {"CANCELLED"}
 
     def _tidy(self, context: bpy.types.Context) -> None:

@@ -17,6 +17,7 @@ from .. import selection
 from ..base import ANEW
 from .auto_keying import auto_keying
 from .dragging import AXES, Dragging
+from .picking import click, pick
 from .view import View
 
 
@@ -98,6 +99,13 @@ class Placing(Dragging):
             raise self._held_error
         self.location = self._point.tolist()
         self._key(context)
+
+    def click(self, context: bpy.types.Context, pixel: tuple[int, int], *, toggle: bool) -> None:
+        """Select it; in modes that do not, what is under the mouse."""
+        if pick(context, self.held.anchor, toggle=toggle):
+            bpy.ops.ed.undo_push(message="Select")
+        else:
+            click(pixel, toggle=toggle)
 
     @classmethod
     def _anchor(cls, context: bpy.types.Context) -> Anchor | None:
