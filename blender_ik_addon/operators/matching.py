@@ -18,12 +18,13 @@ from ..properties import (
     is_idle,
     owner_of,
 )
-from ..rig.keying.baking import Keying, bake, mute_for_good
+from ..rig.keying.baking import Keying, bake, is_animated, mute_for_good
 from ..rig.keying.written import written_channels
 from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import Anchor, ChainSpec
 from ..rig.tools.matching import (
     Goals,
+    find_bend,
     find_match,
     key_step,
     key_switch,
@@ -41,6 +42,8 @@ SIDES = (
     ("FK", "FK", "The bones keep the pose that the chain gives them at this frame"),
 )
 
+# Pole angles that differ by less, in radians, show the same bend.
+SAME_BEND = 1e-4
 
 Chosen = dict[bpy.types.Object, dict[int, ChainSpec]]
 """Chains by armature object and index: evaluating makes references to their settings invalid."""
@@ -132,12 +135,12 @@ class POSE_OT_chain_ik_snap_target(AnyFrames, Matching):
         for settings in _settings_of(chosen):
             settings.use_flip_bend = False
         if not self.use_range:
-            match_controls(_goals(chosen, scene), view_layer, frame if self.use_keys else None)
+            _match(chosen, scene, view_layer, frame if self.use_keys else None)
             return {"FINISHED"} if chosen else {"CANCELLED"}
         try:
             for each in self.frames(scene):
                 scene.frame_set(each)
-                match_controls(_goals(chosen, scene), view_layer, each)
+                _match(chosen, scene, view_layer, each)
         finally:
             scene.frame_set(frame, subframe=subframe)
         return {"FINISHED"} if chosen else {"CANCELLED"}
@@ -215,13 +218,16 @@ class POSE_OT_chain_ik_switch(Matching):
         if not chosen:
             return {"CANCELLED"}
         # All before the first key: that has Blender evaluate what is keyed.
-        goals = _goals(chosen, scene) if to_ik else {}
+        goals, bends = (_goals(chosen, scene), _bends(chosen)) if to_ik else ({}, [])
         for owner, specs in chosen.items():
             key_switch(owner, list(specs.values()), frame, interpolation)
         view_layer = selection.view_layer_of(context)
         switch_controls(goals, _live_controls(chosen), view_layer, frame, interpolation)
         for settings in _settings_of(chosen):
             _key_side(settings, frame, to_ik=to_ik)
+        for owner, index, before, angle in bends:
+            if abs(angle - before) > SAME_BEND or is_animated(owner, index, "pole_angle"):
+                key_step(owner, _path_of_angle(owner, index), frame, before, angle)
         scene.frame_set(frame)
         name = ", ".join(each.name for each in _settings_of(chosen))
         side = "IK" if to_ik else "FK"
@@ -260,6 +266,34 @@ def _goals(chosen: Chosen, scene: bpy.types.Scene) -> Goals:
     for settings in _settings_of(chosen):
         goals |= _goals_of(settings, scene)
     return goals
+
+
+def _match(
+    chosen: Chosen, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer, frame: int | None
+) -> None:
+    """Match chains to the present pose; with a frame, key what they follow and their bends."""
+    goals, bends = _goals(chosen, scene), _bends(chosen)
+    match_controls(goals, view_layer, frame)
+    for owner, index, _, angle in bends:
+        owner.chain_ik.chains[index].pole_angle = angle
+        if frame is not None:
+            owner.keyframe_insert(_path_of_angle(owner, index), frame=frame)
+
+
+def _bends(chosen: Chosen) -> list[tuple[bpy.types.Object, int, float, float]]:
+    """Return chains that bend with their bodies, their pole angles, and those that match."""
+    found = []
+    for settings in _settings_of(chosen):
+        owner, (_, index) = owner_of(settings), chain_key(settings)
+        angle = find_bend(owner, chain_spec(settings))
+        if angle is not None:
+            found.append((owner, index, settings.pole_angle, angle))
+    return found
+
+
+def _path_of_angle(owner: bpy.types.Object, index: int) -> str:
+    path: str = owner.chain_ik.chains[index].path_from_id("pole_angle")
+    return path
 
 
 def _live_controls(chosen: Chosen) -> list[Anchor]:

@@ -31,6 +31,8 @@ Shape = Literal["CUBE", "SPHERE"]
 # Shares of the chain's length: distance of a pole, which is outside of the body then, and display
 # sizes of controls.
 POLE_DISTANCE = 1.5
+# Radians; less turns no limb by what can be seen.
+SAME_ANGLE = 1e-6
 EMPTY_SIZE = 0.06
 BONE_SIZE = 0.2
 # Soft distances of new limbs as shares of the chain's length: what they are to be, and the least
@@ -96,6 +98,8 @@ def placement(armature_object: bpy.types.Object, spec: ChainSpec) -> Placement:
         unmirrored = np.eye(3)[None] if shown is None else shown[None]
         points = carried.poles_of(frames, ends, tip, unmirrored, np.array([shown is not None]))
         angle = sense * _angle_about(chord, points[0] - posed.joints[0, 0], side)
+        # Noise would stand in the panel as an angle.
+        angle = angle if abs(angle) > SAME_ANGLE else 0.0
     # The pole angle turns the bend away from the pole.
     side = _turned(chord, side, -sense * spec.pole_angle)
     target = np.eye(4)

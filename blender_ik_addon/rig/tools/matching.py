@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ from ..keying.keys import ChannelKeys, check_keyable, path_of, write_keys
 from ..keying.written import reader, written_channels
 from ..reading.animation import curves
 from ..reading.channels import CHANNEL_SIZES
-from ..reading.spec import Anchor, ChainSpec, StoredBone
+from ..reading.spec import Anchor, ChainSpec, PoleMode, StoredBone
 from ..reading.world import channels_of
 from .controls import move_to, placement
 from .placing import check_movable
@@ -47,6 +48,20 @@ def find_match(armature_object: bpy.types.Object, spec: ChainSpec, scene: bpy.ty
         matrix[:3, 3] = placed.pole
         goals[spec.pole] = matrix
     return goals
+
+
+def find_bend(armature_object: bpy.types.Object, spec: ChainSpec) -> float | None:
+    """Return the pole angle with which a chain that bends with its body keeps its present pose.
+
+    None for chains that bend toward a pole, or as the pose that they start from.
+
+    Raises:
+        RigError: As from ``find_match``.
+    """
+    if spec.pole_mode is not PoleMode.FOLLOW:
+        return None
+    angle = placement(armature_object, replace(spec, target=None)).pole_angle
+    return spec.pole_angle + math.remainder(angle - spec.pole_angle, math.tau)
 
 
 def match_controls(

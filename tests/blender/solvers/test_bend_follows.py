@@ -169,6 +169,78 @@ def test_a_pole_added_to_it_stands_where_it_bends(flip):
     np.testing.assert_allclose(local(ob), before, atol=2e-5)
 
 
+def pose_by_hand(ob: bpy.types.Object, seed: int) -> None:
+    rng = make_rng(seed)
+    for name in (CHEST, UPPER, LOWER, HAND):
+        turn = rng.normal(size=3) * 0.5
+        ob.pose.bones[name].rotation_quaternion = Quaternion(turn, float(np.linalg.norm(turn)))
+    rigs.updated()
+
+
+@pytest.mark.parametrize("scale", [(1, 1, 1), (-1, 1, 1), (1, 1.3, 1)], ids=str)
+@pytest.mark.parametrize("negative_scale", ["MIRROR", "KEEP"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_target_that_is_snapped_has_it_bend_as_the_pose_does(seed, negative_scale, scale):
+    ob, chain = make_body(use_flip_bend=True, negative_scale=negative_scale, pole_lean=-1.0)
+    ob.scale = scale
+    chain.mute = True
+    pose_by_hand(ob, seed)
+    before = elbow(ob)
+    select_bones(ob, [LOWER])
+    press(bpy.ops.pose.chain_ik_snap_target)
+    ob.chain_ik.chains[0].mute = False
+    rigs.updated()
+    assert ob.chain_ik.chains[0].status.startswith("Reached")
+    np.testing.assert_allclose(elbow(ob), before, atol=2e-5)
+
+
+def test_a_switch_to_ik_and_back_pops_neither_then_nor_when_scrubbing():
+    ob, chain = make_body()
+    scene = bpy.context.scene
+    chain.influence = 0.0
+    scene.frame_set(10)
+    pose_by_hand(ob, 5)
+    shown = elbow(ob)
+    select_bones(ob, [LOWER])
+    press(bpy.ops.pose.chain_ik_switch, to="IK")
+    for frame in (10, 9, 30, 10):
+        scene.frame_set(frame)
+        np.testing.assert_allclose(elbow(ob), shown, atol=2e-5)
+    bpy.data.objects["Target"].location.x -= 0.3
+    rigs.updated()
+    bpy.data.objects["Target"].keyframe_insert("location", frame=20)
+    scene.frame_set(20)
+    shown = elbow(ob)
+    press(bpy.ops.pose.chain_ik_switch, to="FK")
+    scene.frame_set(20)
+    np.testing.assert_allclose(elbow(ob), shown, atol=2e-5)
+
+
+def test_a_range_that_is_snapped_has_its_bend_keyed_without_full_turns():
+    ob, chain = make_body()
+    chain.mute = True
+    for frame in range(1, 8):
+        bpy.context.scene.frame_set(frame)
+        pose_by_hand(ob, frame)
+        for bone in (CHEST, UPPER, LOWER, HAND):
+            ob.keyframe_insert(f'pose.bones["{bone}"].rotation_quaternion', frame=frame)
+    shown = {}
+    for frame in range(1, 8):
+        bpy.context.scene.frame_set(frame)
+        shown[frame] = elbow(ob)
+    select_bones(ob, [LOWER])
+    press(
+        bpy.ops.pose.chain_ik_snap_target, use_range=True, frame_start=1, frame_end=7, use_keys=True
+    )
+    ob.chain_ik.chains[0].mute = False
+    for frame, before in shown.items():
+        bpy.context.scene.frame_set(frame)
+        np.testing.assert_allclose(elbow(ob), before, atol=2e-5)
+    (curve,) = [each for each in rigs.curves_of(ob) if each.data_path.endswith("pole_angle")]
+    values = [point.co.y for point in curve.keyframe_points]
+    assert np.abs(np.diff(values)).max() <= math.pi
+
+
 def test_a_pole_in_line_with_the_limb_is_told():
     ob, chain = make_body(pole_mode="TARGET")
     pole = chain.pole_target = rigs.make_empty("Pole", (0.5, 3.0, 1.5))
